@@ -1,0 +1,83 @@
+#!/bin/sh
+# Gets a PETSc to build petsc-bai with, and prints its PETSC_DIR as the last line on stdout
+#
+#   config/petsc.sh debian   Debian's packages: PETSc, its test harness, Open MPI, compilers (seconds)
+#   config/petsc.sh cuda     PETSc with CUDA, built from PyPI's source package (minutes, once)
+#
+# The CUDA build is kept in ${XDG_CACHE_HOME:-~/.cache}/petsc-bai, one folder per version and options.
+#   PETSC_VERSION  version to build (3.26.1)
+#   CUDA_HOME      CUDA toolkit (the one nvcc in PATH belongs to, else /usr/local/cuda)
+#   CUDA_ARCH      compute capability without the dot (that of the GPU here, else 90)
+#   MAKE_NP        processes to build with (all)
+set -eu
+
+say() { echo "petsc.sh: $*" >&2; }
+die() { say "$*"; exit 1; }
+
+install_packages()
+{
+  missing=
+  for p; do dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"; done
+  [ -n "$missing" ] || return 0
+  command -v apt-get >/dev/null || die "needs$missing, and there is no apt-get to install them with"
+  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
+  say "installing$missing"
+  { $sudo apt-get update -qq && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing; } >&2 || die "apt-get could not install$missing"
+}
+
+# Runs a command with its output in a log, and a progress line: the lines written so far, of how many are expected
+logged()
+{
+  what=$1 log=$2 expect=$3; shift 3
+  : >"$log"
+  "$@" >>"$log" 2>&1 &
+  pid=$!
+  while kill -0 $pid 2>/dev/null; do
+    if [ -t 2 ]; then printf '\r%s: %s of about %s lines' "$what" "$(wc -l <"$log")" "$expect" >&2; sleep 2
+    else n=$((${n:-0} + 1)); [ $((n % 30)) != 1 ] || say "$what: $(wc -l <"$log") of about $expect lines"; sleep 2; fi
+  done
+  [ ! -t 2 ] || echo >&2
+  wait $pid || { tail -n 30 "$log" >&2; die "$what failed, see $log"; }
+}
+
+debian()
+{
+  install_packages make gcc g++ python3 pkg-config petsc-dev libpetsc3.18-dev-examples libopenmpi-dev openmpi-bin
+  echo /usr/lib/petsc
+}
+
+cuda()
+{
+  version=${PETSC_VERSION:-3.26.1}
+  : "${CUDA_HOME:=$(dirname "$(dirname "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")}"
+  [ -x "$CUDA_HOME/bin/nvcc" ] || die "no nvcc in $CUDA_HOME/bin: install the CUDA toolkit or set CUDA_HOME"
+  arch=${CUDA_ARCH:-$( { nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null || true; } | sed -n '1s/\.//p')}
+  set -- --with-debugging=0 --with-cuda --with-cuda-dir="$CUDA_HOME" --with-cuda-arch="${arch:-90}" --with-fc=0 --with-mpi-dir=/usr \
+    --with-shared-libraries --with-x=0 --with-ssl=0 COPTFLAGS='-O3 -g0' CXXOPTFLAGS='-O3 -g0' CUDAOPTFLAGS=-O3
+  key=$(printf '%s\n' "$@" "$("$CUDA_HOME/bin/nvcc" --version | tail -n 1)" | cksum | cut -d' ' -f1)
+  cache=${XDG_CACHE_HOME:-$HOME/.cache}/petsc-bai
+  prefix=$cache/petsc-$version-cuda-$key
+  if [ ! -f "$prefix/complete" ]; then
+    install_packages make gcc g++ python3 python3-pip pkg-config libopenmpi-dev openmpi-bin libopenblas-dev liblapack-dev
+    src=$cache/build-$version-$key
+    rm -rf "$src" "$prefix"
+    mkdir -p "$src"
+    logged "petsc $version: download" "$cache/download.log" 8 pip download --no-deps --no-binary petsc -d "$src" "petsc==$version"
+    tar -xzf "$src/petsc-$version.tar.gz" -C "$src"
+    cd "$src/petsc-$version"
+    unset PETSC_DIR PETSC_ARCH MAKEFLAGS MFLAGS MAKELEVEL
+    logged "petsc $version: configure" "$cache/configure.log" 60 ./configure --prefix="$prefix" "$@"
+    export PETSC_DIR="$PWD" PETSC_ARCH="$(ls -d arch-*)"
+    logged "petsc $version: make" "$cache/make.log" 1200 make MAKE_NP="${MAKE_NP:-$(nproc)}" all
+    logged "petsc $version: install" "$cache/install.log" 30 make install
+    touch "$prefix/complete"
+    cd "$cache"
+    rm -rf "$src"
+  fi
+  echo "$prefix"
+}
+
+case ${1:-} in
+debian | cuda) "$1" ;;
+*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac

@@ -1,0 +1,151 @@
+# petsc-bai: make demo, make check; make help lists the rest
+#
+# PETSC_DIR [PETSC_ARCH] choose a PETSc, else pkg-config does. NVCC= builds without CUDA, SANITIZE=1 with gcc's sanitizers
+
+ifneq ($(PETSC_DIR),)
+  petsc.pc := $(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/petsc.pc $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/PETSc.pc))
+  ifeq ($(petsc.pc),)
+    $(error no petsc.pc or PETSc.pc in $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig: PETSC_DIR and PETSC_ARCH must name a built PETSc)
+  endif
+else
+  petsc.pc := $(firstword $(foreach p,petsc PETSc,$(shell pkg-config --exists $(p) 2>/dev/null && echo $(p))))
+endif
+
+ifeq ($(petsc.pc),)
+
+# No PETSc yet: get Debian's, then do what was asked for
+.DEFAULT_GOAL := all
+all demo check test install: ; config/petsc.sh debian >/dev/null && $(MAKE) $@
+.PHONY: all demo check test install
+
+else
+
+pc           = $(shell pkg-config $(1) $(petsc.pc))
+PETSC_PREFIX := $(call pc,--variable=prefix)
+PETSCCONF_H  := $(PETSC_PREFIX)/include/petscconf.h
+PETSC_ROOT   := $(shell awk -F'"' '/define PETSC_DIR /{print $$2}' $(PETSCCONF_H))
+VERSION      := $(shell awk '/define PETSCBAI_VERSION_/{v = v s $$3; s = "."} END{print v}' include/petscbai.h)
+
+CC         := $(call pc,--variable=ccompiler)
+CFLAGS     ?= $(call pc,--variable=cflags_extra) -O3 -Wall -Wextra
+OPENMP     ?= -fopenmp
+CPPFLAGS   := -Iinclude $(call pc,--cflags) $(call pc,--variable=cudainclude)
+PETSC_LIB  := $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir) -lm
+
+# nvcc: PETSc's, else the one in PATH, else the usual place
+NVCC       ?= $(firstword $(call pc,--variable=cudacompiler) $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+CUDA_HOME  ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+CUDA_ARCH  ?= 80 90
+NVCCFLAGS  ?= $(or $(call pc,--variable=cudaflags_extra),-O3 $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=[compute_$(a),sm_$(a)]))
+ifneq ($(NVCC),)
+  CUDA_LIB := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcudart -lstdc++
+endif
+GPU        ?= $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c ^GPU))
+
+ARCH := $(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(SANITIZE),-sanitize)
+ifneq ($(SANITIZE),)
+  CFLAGS  += -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+  LDFLAGS += -fsanitize=address,undefined
+else
+  LDFLAGS += -Wl,--no-undefined
+endif
+B    := build/$(ARCH)
+LIB  := $(B)/lib/libpetscbai.so
+SYM  := PetscDLLibraryRegister_petscbai
+
+# The engine's backends: the one place that knows whether there is CUDA
+engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(wildcard src/engine/cuda/*.cu),src/engine/cuda/cuda_none.c)
+faces   := $(wildcard src/ksp/bai/*.c src/pc/baismooth/*.c)
+gallery := tutorials/gallery.c tutorials/matrixmarket.c
+obj      = $(patsubst %,$(B)/obj/%.o,$(1))
+
+all: $(LIB)
+	@echo 'petsc-bai $(VERSION) for PETSc $(call pc,--modversion) in $(PETSC_PREFIX), $(if $(NVCC),CUDA by $(NVCC),no nvcc so without CUDA): $(LIB)'
+	@echo 'use it in any PETSc program: -dll_append $(abspath $(LIB)) -ksp_type bai'
+
+$(B)/obj/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(CC) -c -fPIC -fvisibility=hidden -MMD -MP $(CFLAGS) $(OPENMP) $(CPPFLAGS) $< -o $@
+$(B)/obj/%.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(NVCC) -c -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP $(NVCCFLAGS) -Iinclude $(call pc,--cflags-only-I) $< -o $@
+
+# nodelete: OpenMP's threads may outlive a dlclose()
+$(LIB): $(call obj,$(engine) $(faces))
+	@mkdir -p $(@D)
+	$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete $(LDFLAGS) $(OPENMP) $^ -o $@ $(PETSC_LIB) $(CUDA_LIB)
+	@nm -D --defined-only $@ | grep -q ' T $(SYM)$$' || { echo "$@ does not export $(SYM)"; rm -f $@; exit 1; }
+
+$(B)/libengine.a: $(call obj,$(engine)) ; $(AR) rcs $@ $^
+$(B)/libgallery.a: $(call obj,$(gallery)) ; $(AR) rcs $@ $^
+
+# Programs: each tests/*.c and tutorials/*.c with a main, linked with the library, the gallery, and for the tests the engine itself
+LINK = -L$(abspath $(B)/lib) -Wl,-rpath,$(abspath $(B)/lib) -lpetscbai
+$(B)/tests/%: %.c $(LIB) $(B)/libgallery.a $(B)/libengine.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/ksp/bai $(LDFLAGS) $< -o $@ $(B)/libgallery.a $(LINK) $(B)/libengine.a $(PETSC_LIB) $(CUDA_LIB)
+
+# The main job: BAI next to PETSc's Jacobi-Richardson and CG
+demo: $(B)/tests/tutorials/ex1 ; $< -matrix fv1 -compare $(ARGS)
+
+# PETSc's test harness, from wherever this PETSc keeps it
+TESTDIR := $(B)/tests
+gentest := $(firstword $(wildcard $(PETSC_ROOT)/config/gmakegentest.py $(PETSC_PREFIX)/share/petsc/examples/config/gmakegentest.py))
+export BAI_LIB := $(abspath $(LIB))
+export OMPI_ALLOW_RUN_AS_ROOT = 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
+export OMPI_MCA_rmaps_base_oversubscribe = 1
+ifneq ($(SANITIZE),)
+  export ASAN_OPTIONS = detect_leaks=0:protect_shadow_gap=0
+  export UBSAN_OPTIONS = print_stacktrace=1
+endif
+
+# "requires: baicuda" in a test: the library has the CUDA backend, and there is a GPU
+$(B)/include/baiconf.h: FORCE
+	@mkdir -p $(@D)
+	@echo '$(if $(filter-out 0,$(GPU)),#define BAI_HAVE_BAICUDA 1)' | cmp -s - $@ || echo '$(if $(filter-out 0,$(GPU)),#define BAI_HAVE_BAICUDA 1)' > $@
+$(TESTDIR)/testfiles: $(B)/include/baiconf.h $(wildcard tests/*.c tutorials/*.c)
+	@mkdir -p $(TESTDIR)
+	@PYTHONDONTWRITEBYTECODE=1 python3 $(gentest) --petsc-dir=$(PETSC_ROOT) --petsc-arch=$(PETSC_ARCH) --testdir=$(TESTDIR) --srcdir=$(CURDIR) --pkg-name=bai --pkg-dir=$(CURDIR)/build --pkg-arch=$(ARCH) --pkg-pkgs=tests,tutorials
+ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
+  include $(TESTDIR)/testfiles
+endif
+$(TESTDIR)/counts/%.counts: ; @-$<
+run-tests: $(foreach t,$(test-tests.c) $(test-tutorials.c),$(TESTDIR)/counts/$(t).counts)
+
+test: $(LIB) $(TESTDIR)/testfiles
+	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log
+	@mkdir -p $(TESTDIR)/counts
+	@$(MAKE) --no-print-directory run-tests
+	@sh tests/summary.sh $(TESTDIR)
+
+# The whole of the tests, harness included if it is not there yet
+check:
+ifeq ($(gentest),)
+	config/petsc.sh debian >/dev/null
+endif
+	@$(MAKE) --no-print-directory test
+
+PREFIX ?= /usr/local
+install: $(LIB)
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 include/petscbai.h include/petscbaitypes.h $(DESTDIR)$(PREFIX)/include
+	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' -e 's|@petsc@|$(notdir $(basename $(petsc.pc)))|' -e 's|@petsc_version@|$(call pc,--modversion)|' config/petscbai.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/petscbai.pc
+
+-include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
+
+.PHONY: all demo check test run-tests install
+
+endif
+
+help:
+	@echo 'all      the library'
+	@echo 'demo     BAI next to PETSc'"'"'s Jacobi-Richardson and CG; ARGS= passes options, as ARGS="-matrix trefethen"'
+	@echo 'check    all tests; gets PETSc first if there is none'
+	@echo 'test     all tests'
+	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
+	@echo 'clean    removes build/'
+clean: ; rm -rf build
+FORCE:
+.PHONY: help clean FORCE

@@ -1,0 +1,98 @@
+/*
+   The CUDA backend: what the engine calls. The matrix is cut in sliced.cu, the method is in sweep.cu
+*/
+#include "state.h"
+#include <stdlib.h>
+
+BAIStatus BAICUDAAllocate(BAIState state, size_t bytes, void *pointer)
+{
+  void *p;
+
+  if (state->nowned == (int)(sizeof(state->owned) / sizeof(*state->owned))) return BAIStatusOf(BAI_ERR_MEMORY);
+  CUDATry(cudaMalloc(&p, bytes ? bytes : 1));
+  state->owned[state->nowned++] = p;
+  state->bytes += (long long)bytes;
+  *(void **)pointer = p;
+  return BAIStatusOf(BAI_OK);
+}
+
+static void Destroy(BAIState state)
+{
+  for (int i = 0; i < state->nowned; i++) (void)cudaFree(state->owned[i]);
+  (void)cudaFreeHost(state->result_host);
+  free(state);
+}
+
+static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix)
+{
+  int devices = 0;
+
+  CUDATry(cudaGetDeviceCount(&devices));
+  if (state->p.device >= 0 && devices) CUDATry(cudaSetDevice(state->p.device % devices));
+  BAITry(BAISlicedCreate(state, matrix));
+  BAITry(BAIResidualSetUp(state));
+  return BAISweepSetUp(state);
+}
+
+static BAIStatus Create(const BAIMatrix *matrix, const BAIParameters *p, BAIState *newstate)
+{
+  BAIState  state = (BAIState)calloc(1, sizeof(*state));
+  BAIStatus status;
+
+  *newstate = NULL;
+  if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
+  state->p      = *p;
+  state->stream = (cudaStream_t)p->stream;
+  status        = SetUp(state, matrix);
+  if (status.code) Destroy(state);
+  else *newstate = state;
+  return status;
+}
+
+/* A vector where kernels can read it: as it is, or in the staged[k] that stands in for it, copied if its values matter */
+static BAIStatus Stage(BAIState state, int k, size_t n, BAIMemory memory, const BAIScalar *vector, bool copy, BAIScalar **on_device)
+{
+  *on_device = (BAIScalar *)vector;
+  if (memory == BAI_MEMORY_DEVICE) return BAIStatusOf(BAI_OK);
+  if (!state->staged[k]) BAITry(BAICUDAAllocate(state, n * sizeof(BAIScalar), &state->staged[k]));
+  *on_device = state->staged[k];
+  if (copy && n) CUDATry(cudaMemcpyAsync(*on_device, vector, n * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
+{
+  const size_t n = (size_t)state->A.n;
+
+  state->v       = *v;
+  state->current = 0;
+  BAITry(Stage(state, 0, n, v->b_memory, v->b, true, &state->b));
+  BAITry(Stage(state, 1, (size_t)state->nghost, v->ghost_memory, v->ghost, true, &state->ghost));
+  BAITry(Stage(state, 2, n, v->x_memory, v->x, !guess_zero, &state->x[0]));
+  if (guess_zero) CUDATry(cudaMemsetAsync(state->x[0], 0, n * sizeof(BAIScalar), state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Unbind(BAIState state)
+{
+  const size_t bytes = (size_t)state->A.n * sizeof(BAIScalar);
+
+  if (state->current) CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], bytes, cudaMemcpyDeviceToDevice, state->stream));
+  state->current = 0;
+  if (state->v.x_memory == BAI_MEMORY_HOST) {
+    CUDATry(cudaMemcpyAsync(state->v.x, state->x[0], bytes, cudaMemcpyDeviceToHost, state->stream));
+    CUDATry(cudaStreamSynchronize(state->stream));
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+static void Info(BAIState state, BAIInfo *info)
+{
+  info->blocks    = state->A.n / state->A.block_size + (state->A.n % state->A.block_size ? 1 : 0);
+  info->workers   = state->grid;
+  info->nnz_local = state->nnz_local;
+  info->nnz_off   = state->nnz_off;
+  info->bytes     = state->bytes;
+}
+
+extern "C" const BAIBackendOps BAIBackendCUDA = {"cuda", Create, BAISlicedUpdateValues, Bind, BAISweepRun, BAIResidualRun, Unbind, Info, Destroy};

@@ -1,0 +1,16 @@
+/*
+   Stands in for the CUDA backend where the library is built without nvcc
+*/
+#include "../engine.h"
+#include <stddef.h>
+
+static BAIStatus Create(const BAIMatrix *matrix, const BAIParameters *parameters, BAIState *state)
+{
+  (void)matrix;
+  (void)parameters;
+  *state = NULL;
+  return BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
+/* Nothing else can be called, as nothing can be created */
+const BAIBackendOps BAIBackendCUDA = {.name = "cuda", .create = Create};

@@ -1,0 +1,45 @@
+/*
+   The iterate that thread blocks share: relaxed loads and stores at the scope of the device, which meet in its L2 cache.
+   A complex entry is two reals, and may be seen half new.
+*/
+#pragma once
+
+#include "../types.h"
+#include <cuda/atomic>
+
+static __device__ inline BAIReal BAILoad(const BAIReal *x)
+{
+  return cuda::atomic_ref<BAIReal, cuda::thread_scope_device>(*const_cast<BAIReal *>(x)).load(cuda::memory_order_relaxed);
+}
+
+static __device__ inline void BAIStore(BAIReal *x, BAIReal value)
+{
+  cuda::atomic_ref<BAIReal, cuda::thread_scope_device>(*x).store(value, cuda::memory_order_relaxed);
+}
+
+#if defined(PETSC_USE_COMPLEX)
+static __device__ inline BAIScalar BAILoad(const BAIScalar *x)
+{
+  const BAIReal *part = reinterpret_cast<const BAIReal *>(x);
+
+  return BAIScalar(BAILoad(part), BAILoad(part + 1));
+}
+
+static __device__ inline void BAIStore(BAIScalar *x, BAIScalar value)
+{
+  BAIReal *part = reinterpret_cast<BAIReal *>(x);
+
+  BAIStore(part, value.real());
+  BAIStore(part + 1, value.imag());
+}
+
+static __device__ inline BAIReal BAIAbs2(BAIScalar value)
+{
+  return value.real() * value.real() + value.imag() * value.imag();
+}
+#else
+static __device__ inline BAIReal BAIAbs2(BAIReal value)
+{
+  return value * value;
+}
+#endif

@@ -1,0 +1,106 @@
+/*
+   Which tiles each tile has to wait for in mode sync: those it reads from, before it may read, and those that read from
+   it, before it may overwrite what they read
+*/
+#include "state.h"
+#include <new>
+#include <thrust/binary_search.h>
+#include <thrust/device_vector.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/scan.h>
+#include <thrust/sort.h>
+#include <thrust/system_error.h>
+#include <thrust/transform.h>
+#include <thrust/unique.h>
+
+enum {
+  THREADS = 256,
+  WORDS   = 8192 /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
+};
+
+typedef unsigned long long Pair; /* tile, tile to wait for */
+
+static __host__ __device__ inline Pair MakePair(int a, int b)
+{
+  return (Pair)a << 32 | (unsigned)b;
+}
+
+/* The tiles that a tile reads from, each once: counted, or written both ways round from 2*start[tile] on */
+static __global__ void Readers(BAISliced A, const int *start, int *count, Pair *pairs)
+{
+  __shared__ unsigned map[WORDS];
+  __shared__ int      found;
+
+  for (int tile = blockIdx.x; tile < A.tiles; tile += gridDim.x) {
+    const long long first = A.off_first[(long long)tile * A.tile_slices], last = A.off_first[(long long)(tile + 1) * A.tile_slices];
+
+    if (!threadIdx.x) found = 0;
+    for (long long window = 0; window < A.tiles; window += WORDS * 32) {
+      for (int w = threadIdx.x; w < WORDS; w += blockDim.x) map[w] = 0;
+      __syncthreads();
+      for (long long k = first + threadIdx.x; k < last; k += blockDim.x) {
+        const long long other = A.off_j[k] < A.n ? A.off_j[k] / A.tile_rows - window : -1;
+
+        if (0 <= other && other < WORDS * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1)) atomicOr(map + other / 32, 1u << other % 32);
+      }
+      __syncthreads();
+      for (int w = threadIdx.x; w < WORDS && window + w * 32LL < A.tiles; w += blockDim.x) {
+        for (unsigned bits = map[w]; bits; bits &= bits - 1) {
+          const int at = atomicAdd(&found, 1), other = (int)(window + w * 32 + __ffs(bits) - 1);
+
+          if (pairs) {
+            pairs[2 * ((long long)start[tile] + at)]     = MakePair(tile, other);
+            pairs[2 * ((long long)start[tile] + at) + 1] = MakePair(other, tile);
+          }
+        }
+      }
+      __syncthreads();
+    }
+    if (!threadIdx.x && count) count[tile] = found;
+    __syncthreads();
+  }
+}
+
+struct Waited {
+  __host__ __device__ int operator()(Pair p) const { return (int)(p & 0xffffffffu); }
+};
+
+struct FirstPair {
+  __host__ __device__ Pair operator()(int tile) const { return MakePair(tile, 0); }
+};
+
+BAIStatus BAINeighborsCreate(BAIState state)
+{
+  const BAISliced A    = state->A;
+  const int       grid = A.tiles < 65535 ? A.tiles : 65535;
+
+  if (!A.tiles) return BAIStatusOf(BAI_OK);
+  try {
+    auto                       on = thrust::cuda::par.on(state->stream);
+    thrust::device_vector<int> start(A.tiles + 1, 0);
+    int                       *at = thrust::raw_pointer_cast(start.data());
+
+    Readers<<<grid, THREADS, 0, state->stream>>>(A, nullptr, at, nullptr);
+    CUDATry(cudaGetLastError());
+    thrust::exclusive_scan(on, start.begin(), start.end(), start.begin());
+
+    thrust::device_vector<Pair> pairs(2 * (size_t)start.back());
+
+    Readers<<<grid, THREADS, 0, state->stream>>>(A, at, nullptr, thrust::raw_pointer_cast(pairs.data()));
+    CUDATry(cudaGetLastError());
+    thrust::sort(on, pairs.begin(), pairs.end());
+    pairs.erase(thrust::unique(on, pairs.begin(), pairs.end()), pairs.end());
+
+    BAITry(BAICUDAAllocate(state, pairs.size() * sizeof(int), &state->neighbors.tile));
+    BAITry(BAICUDAAllocate(state, (A.tiles + 1) * sizeof(int), &state->neighbors.first));
+    thrust::transform(on, pairs.begin(), pairs.end(), thrust::device_pointer_cast(state->neighbors.tile), Waited());
+    auto tile = thrust::make_transform_iterator(thrust::make_counting_iterator(0), FirstPair());
+    thrust::lower_bound(on, pairs.begin(), pairs.end(), tile, tile + A.tiles + 1, thrust::device_pointer_cast(state->neighbors.first));
+    CUDATry(cudaStreamSynchronize(state->stream));
+  } catch (const std::bad_alloc &) {
+    return BAIStatusOf(BAI_ERR_MEMORY);
+  } catch (const thrust::system_error &error) {
+    return BAICUDAStatus((cudaError_t)error.code().value(), "thrust");
+  }
+  return BAIStatusOf(BAI_OK);
+}

@@ -1,0 +1,228 @@
+/*
+   Cuts a CSR matrix into sliced Block-CRS on the device
+*/
+#include "state.h"
+#include <cub/device/device_scan.cuh>
+#include <limits.h>
+
+enum {
+  THREADS   = 256,
+  TILE_ROWS = 128 /* rows that keep a thread block busy: smaller blocks share a tile */
+};
+
+/* The row that a lane of a slice stands for, or -1 */
+static __device__ inline int RowOfLane(const BAISliced &A, int slice, int lane)
+{
+  const int in_tile = (slice % A.tile_slices) * BAI_LANES + lane;
+  const int row     = slice / A.tile_slices * A.tile_rows + in_tile;
+
+  return in_tile < A.tile_rows && row < A.n ? row : -1;
+}
+
+static __device__ inline bool InsideBlock(const BAISliced &A, int row, BAIInt col)
+{
+  const int first = row / A.block_size * A.block_size;
+
+  return first <= col && col < first + (long long)A.block_size && col < A.n;
+}
+
+/* A warp a slice: the longest row inside and outside the blocks, 32 entries a column */
+static __global__ void Count(BAISliced A, BAIMatrix M, unsigned long long *nnz)
+{
+  const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+  int       loc = 0, off = 0, row;
+
+  if (slice >= A.tiles * A.tile_slices) return;
+  row = RowOfLane(A, slice, lane);
+  if (row >= 0) {
+    for (BAIInt k = M.A.i[row]; k < M.A.i[row + 1]; k++) {
+      if (M.A.j[k] == row) continue;
+      if (InsideBlock(A, row, M.A.j[k])) loc++;
+      else off++;
+    }
+    if (M.nghost) off += (int)(M.B.i[row + 1] - M.B.i[row]);
+  }
+  const int loc_sum = __reduce_add_sync(~0u, loc), off_sum = __reduce_add_sync(~0u, off);
+  const int loc_max = __reduce_max_sync(~0u, loc), off_max = __reduce_max_sync(~0u, off);
+
+  if (lane) return;
+  A.loc_first[slice] = (long long)loc_max * BAI_LANES;
+  A.off_first[slice] = (long long)off_max * BAI_LANES;
+  atomicAdd(nnz, (unsigned long long)loc_sum);
+  atomicAdd(nnz + 1, (unsigned long long)off_sum);
+}
+
+/* Found on the way through the matrix: the first row without a diagonal entry, and whether a column is not the old one */
+typedef struct {
+  int bad, different;
+} Faults;
+
+template <typename LI, bool same_pattern>
+static __device__ inline void Put(LI *j, BAIScalar *a, long long at, int col, BAIScalar value, Faults *faults)
+{
+  if (!same_pattern) j[at] = (LI)col;
+  else if ((int)j[at] != col) faults->different = 1;
+  a[at] = value;
+}
+
+/* A warp a slice, a lane a row; rows are padded with zeros in their own column */
+template <typename LI, bool same_pattern>
+static __global__ void Fill(BAISliced A, BAIMatrix M, Faults *faults)
+{
+  const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+
+  if (slice >= A.tiles * A.tile_slices) return;
+  const int       row = RowOfLane(A, slice, lane), tile_first = slice / A.tile_slices * A.tile_rows;
+  const int       own = row >= 0 ? row : tile_first; /* a lane without a row points to a value that is there */
+  const long long loc_end = A.loc_first[slice + 1], off_end = A.off_first[slice + 1];
+  long long       loc = A.loc_first[slice] + lane, off = A.off_first[slice] + lane;
+  LI             *loc_j = (LI *)A.loc_j;
+
+  if (row >= 0) {
+    BAIScalar d = 0;
+
+    for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
+      const BAICSR C = part ? M.B : M.A;
+
+      for (BAIInt k = C.i[row]; k < C.i[row + 1]; k++) {
+        const BAIInt    col   = part ? C.j[k] + A.n : C.j[k];
+        const BAIScalar value = C.a[k];
+
+        if (col == row) d = value;
+        else if (InsideBlock(A, row, col)) {
+          if (same_pattern && loc >= loc_end) faults->different = 1;
+          else Put<LI, same_pattern>(loc_j, A.loc_a, loc, (int)col - tile_first, value, faults);
+          loc += BAI_LANES;
+        } else {
+          if (same_pattern && off >= off_end) faults->different = 1;
+          else Put<int, same_pattern>(A.off_j, A.off_a, off, (int)col, value, faults);
+          off += BAI_LANES;
+        }
+      }
+    }
+    if (d == BAIScalar(0)) atomicMin(&faults->bad, row);
+    A.d[row]    = d;
+    A.dinv[row] = BAIScalar(1) / d;
+  }
+  for (; loc < loc_end; loc += BAI_LANES) Put<LI, same_pattern>(loc_j, A.loc_a, loc, own - tile_first, 0, faults);
+  for (; off < off_end; off += BAI_LANES) Put<int, same_pattern>(A.off_j, A.off_a, off, own, 0, faults);
+}
+
+/* Device memory that goes when the function returns */
+struct Temporary {
+  void *p = nullptr;
+  ~Temporary() { (void)cudaFree(p); }
+};
+
+/* The matrix where kernels can read it: as it is, or copied to the device */
+static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAIMatrix *D, Temporary copy[6])
+{
+  int k = 0;
+
+  *D = *M;
+  if (M->memory == BAI_MEMORY_DEVICE) return BAIStatusOf(BAI_OK);
+  for (BAICSR *C : {&D->A, &D->B}) {
+    if (C == &D->B && !M->nghost) break;
+    const size_t nnz = (size_t)C->i[M->n];
+
+    for (auto part : {std::pair((const void **)&C->i, (M->n + 1) * sizeof(BAIInt)), std::pair((const void **)&C->j, nnz * sizeof(BAIInt)), std::pair((const void **)&C->a, nnz * sizeof(BAIScalar))}) {
+      CUDATry(cudaMalloc(&copy[k].p, part.second + 1));
+      CUDATry(cudaMemcpyAsync(copy[k].p, *part.first, part.second, cudaMemcpyHostToDevice, state->stream));
+      *part.first = copy[k++].p;
+    }
+  }
+  D->memory = BAI_MEMORY_DEVICE;
+  return BAIStatusOf(BAI_OK);
+}
+
+static unsigned SliceGrid(const BAISliced &A)
+{
+  return (unsigned)(((long long)A.tiles * A.tile_slices * BAI_LANES + THREADS - 1) / THREADS);
+}
+
+static BAIStatus FillSlices(BAIState state, const BAIMatrix &D, bool same_pattern)
+{
+  const BAISliced A = state->A;
+  Temporary       t;
+  Faults          faults = {INT_MAX, 0};
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+  void (*const fill[2][2])(BAISliced, BAIMatrix, Faults *) = {
+    {Fill<uint16_t, false>, Fill<uint16_t, true>},
+    {Fill<int, false>,      Fill<int, true>     }
+  };
+
+  if (!A.tiles) return status;
+  CUDATry(cudaMalloc(&t.p, sizeof(faults)));
+  CUDATry(cudaMemcpyAsync(t.p, &faults, sizeof(faults), cudaMemcpyHostToDevice, state->stream));
+  fill[state->wide][same_pattern]<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, D, (Faults *)t.p);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(&faults, t.p, sizeof(faults), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  if (faults.different) return BAIStatusOf(BAI_ERR_PATTERN);
+  if (faults.bad < A.n) {
+    status     = BAIStatusOf(BAI_ERR_DIAGONAL);
+    status.row = faults.bad;
+  }
+  return status;
+}
+
+BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M)
+{
+  BAISliced         *A = &state->A;
+  BAIMatrix          D;
+  Temporary          copy[6], nnz_device, scan;
+  unsigned long long nnz[2];
+  long long          entries[2];
+  size_t             scan_bytes = 0;
+
+  if ((long long)M->n + M->nghost > INT_MAX / 2) return BAIStatusOf(BAI_ERR_SIZE);
+  A->n           = (int)M->n;
+  A->block_size  = (int)(state->p.block_size < M->n ? state->p.block_size : (M->n ? M->n : 1));
+  A->tile_rows   = A->block_size < TILE_ROWS ? TILE_ROWS / A->block_size * A->block_size : A->block_size;
+  A->tiles       = (int)(((long long)A->n + A->tile_rows - 1) / A->tile_rows);
+  A->tile_slices = (A->tile_rows + BAI_LANES - 1) / BAI_LANES;
+  state->nghost  = (int)M->nghost;
+  state->wide    = A->tile_rows > UINT16_MAX + 1;
+
+  const int slices = BAISlices(A);
+
+  BAITry(BAICUDAAllocate(state, A->n * sizeof(BAIScalar), &A->d));
+  BAITry(BAICUDAAllocate(state, A->n * sizeof(BAIScalar), &A->dinv));
+  BAITry(BAICUDAAllocate(state, (slices + 1) * sizeof(long long), &A->loc_first));
+  BAITry(BAICUDAAllocate(state, (slices + 1) * sizeof(long long), &A->off_first));
+  if (!slices) return BAIStatusOf(BAI_OK);
+
+  BAITry(OnDevice(state, M, &D, copy));
+  CUDATry(cudaMalloc(&nnz_device.p, sizeof(nnz)));
+  CUDATry(cudaMemsetAsync(nnz_device.p, 0, sizeof(nnz), state->stream));
+  CUDATry(cudaMemsetAsync(A->loc_first + slices, 0, sizeof(long long), state->stream));
+  CUDATry(cudaMemsetAsync(A->off_first + slices, 0, sizeof(long long), state->stream));
+  Count<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, (unsigned long long *)nnz_device.p);
+  CUDATry(cudaGetLastError());
+  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, scan_bytes, A->loc_first, A->loc_first, slices + 1, state->stream));
+  CUDATry(cudaMalloc(&scan.p, scan_bytes));
+  CUDATry(cub::DeviceScan::ExclusiveSum(scan.p, scan_bytes, A->loc_first, A->loc_first, slices + 1, state->stream));
+  CUDATry(cub::DeviceScan::ExclusiveSum(scan.p, scan_bytes, A->off_first, A->off_first, slices + 1, state->stream));
+  CUDATry(cudaMemcpyAsync(nnz, nnz_device.p, sizeof(nnz), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaMemcpyAsync(entries, A->loc_first + slices, sizeof(long long), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaMemcpyAsync(entries + 1, A->off_first + slices, sizeof(long long), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  state->nnz_local = (long long)nnz[0];
+  state->nnz_off   = (long long)nnz[1];
+
+  BAITry(BAICUDAAllocate(state, entries[0] * (state->wide ? sizeof(int) : sizeof(uint16_t)), &A->loc_j));
+  BAITry(BAICUDAAllocate(state, entries[0] * sizeof(BAIScalar), &A->loc_a));
+  BAITry(BAICUDAAllocate(state, entries[1] * sizeof(int), &A->off_j));
+  BAITry(BAICUDAAllocate(state, entries[1] * sizeof(BAIScalar), &A->off_a));
+  return FillSlices(state, D, false);
+}
+
+BAIStatus BAISlicedUpdateValues(BAIState state, const BAIMatrix *M)
+{
+  BAIMatrix D;
+  Temporary copy[6];
+
+  if (M->n != state->A.n || M->nghost != state->nghost) return BAIStatusOf(BAI_ERR_PATTERN);
+  BAITry(OnDevice(state, M, &D, copy));
+  return FillSlices(state, D, true);
+}

@@ -1,0 +1,137 @@
+/*
+   The engine: block-asynchronous iteration on one MPI rank's rows of A x = b
+
+   Rows are cut into blocks J. One global iteration of a block is
+
+     s_i = b_i - sum_{j not in J} a_ij x_j                                    the others' x, read once
+     y_i = y_i + local_omega ((s_i - sum_{j in J, j != i} a_ij y_j)/a_ii - y_i)   local_iters times, from y = x_J
+     x_J = x_J + omega (y - x_J)                                              the others may read it at once
+
+   and BAIMode says how far blocks wait for each other (Anzt, Tomov, Dongarra, Heuveline, "A block-asynchronous
+   relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013).
+
+   No function allocates after set-up but where it says so, none prints, and all errors come back as a BAIStatus.
+   Pointers given to the engine stay the caller's; between BAIEngineBind() and BAIEngineUnbind() it uses those of the vectors.
+*/
+#pragma once
+
+#include "types.h"
+#include <petscbaitypes.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef enum {
+  BAI_OK,
+  BAI_ERR_MEMORY,   /* out of memory, on the host or the device */
+  BAI_ERR_DIAGONAL, /* a_ii is missing or zero; row says which is the first */
+  BAI_ERR_PATTERN,  /* BAIEngineUpdateValues(): not the pattern of the matrix the engine was created with */
+  BAI_ERR_SIZE,     /* more rows than the backend can index */
+  BAI_ERR_DEVICE,   /* a call of the device's run time failed; what and why say which */
+  BAI_ERR_STALLED,  /* a block waited too long for another; the device is not ours alone, or hangs */
+  BAI_ERR_NOT_BUILT /* the library was built without this backend */
+} BAICode;
+
+typedef struct {
+  BAICode     code;
+  BAIInt      row;  /* BAI_ERR_DIAGONAL: the first row at fault */
+  const char *what; /* the failing call */
+  const char *why;  /* the run time's own words */
+} BAIStatus;
+
+typedef enum {
+  BAI_MEMORY_HOST,
+  BAI_MEMORY_DEVICE
+} BAIMemory;
+
+/* Compressed rows; within a row the columns may come in any order */
+typedef struct {
+  const BAIInt    *i, *j;
+  const BAIScalar *a;
+} BAICSR;
+
+typedef struct {
+  BAIInt    n;      /* rows, and columns of A */
+  BAIInt    nghost; /* columns of B: entries of x that other ranks own */
+  BAICSR    A, B;   /* B is not looked at if nghost is 0 */
+  BAIMemory memory; /* where the arrays lie */
+} BAIMatrix;
+
+typedef struct {
+  const BAIScalar *b;     /* n */
+  const BAIScalar *ghost; /* nghost */
+  BAIScalar       *x;     /* n */
+  BAIMemory        b_memory, ghost_memory, x_memory; /* the host backend takes host memory only */
+} BAIVectors;
+
+typedef struct {
+  BAIMode mode;
+  BAIInt  block_size;  /* >= 1 */
+  BAIInt  local_iters; /* >= 1 */
+  BAIReal omega, local_omega;
+  int     threads; /* host: OpenMP threads */
+  int     device;  /* cuda: take device number this % devices; -1: the current one */
+  void   *stream;  /* cuda: the cudaStream_t to work on */
+} BAIParameters;
+
+typedef struct {
+  BAIInt  blocks;
+  int     workers;            /* host: threads; cuda: thread blocks at work at a time */
+  int64_t nnz_local, nnz_off; /* entries off the diagonal inside the blocks; outside them, ghosts included */
+  int64_t bytes;              /* memory that the engine holds */
+  double  flops_iteration;    /* of one global iteration */
+  double  flops_residual;
+} BAIInfo;
+
+typedef struct BAIState_ *BAIState; /* a backend's own */
+
+/* What a backend implements */
+typedef struct {
+  const char *name;
+  BAIStatus (*create)(const BAIMatrix *, const BAIParameters *, BAIState *);
+  BAIStatus (*update)(BAIState, const BAIMatrix *);
+  BAIStatus (*bind)(BAIState, const BAIVectors *, int guess_zero);
+  BAIStatus (*sweep)(BAIState, BAIInt count);
+  BAIStatus (*residual)(BAIState, BAIReal *norm2);
+  BAIStatus (*unbind)(BAIState);
+  void (*info)(BAIState, BAIInfo *);
+  void (*destroy)(BAIState);
+} BAIBackendOps;
+
+extern const BAIBackendOps BAIBackendHost, BAIBackendCUDA;
+
+typedef struct BAIEngine_ *BAIEngine;
+
+/* Cuts the matrix into blocks on the side where the backend works; mode and sizes are fixed from here on */
+BAIStatus BAIEngineCreate(BAIBackend, const BAIMatrix *, const BAIParameters *, BAIEngine *);
+/* New values in the old pattern: no symbolic work. After BAI_ERR_PATTERN the engine can only be destroyed */
+BAIStatus BAIEngineUpdateValues(BAIEngine, const BAIMatrix *);
+/* The vectors to work with; x is read unless guess_zero. May allocate the first time that vectors come from the host to a device */
+BAIStatus BAIEngineBind(BAIEngine, const BAIVectors *, int guess_zero);
+/* count global iterations on the bound vectors */
+BAIStatus BAIEngineSweep(BAIEngine, BAIInt count);
+/* This rank's share of ||b - A x||^2 for the x reached; waits for the sweeps */
+BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
+/* Leaves the x reached in the caller's x; on a device, in the order of the stream */
+BAIStatus BAIEngineUnbind(BAIEngine);
+void      BAIEngineInfo(BAIEngine, BAIInfo *);
+void      BAIEngineDestroy(BAIEngine *);
+const char *BAIEngineName(BAIEngine);
+const char *BAICodeString(BAICode);
+
+static inline BAIStatus BAIStatusOf(BAICode code)
+{
+  BAIStatus status = {code, -1, "", ""};
+  return status;
+}
+
+#define BAITry(...) \
+  do { \
+    const BAIStatus bai_try_ = __VA_ARGS__; \
+    if (bai_try_.code) return bai_try_; \
+  } while (0)
+
+#if defined(__cplusplus)
+}
+#endif

@@ -1,0 +1,51 @@
+/*
+   The iterate that threads share: entries are read and written by relaxed C11 atomics, so that blocks may race for
+   them without undefined behaviour. A complex entry is two reals, and may be seen half new.
+*/
+#pragma once
+
+#include "../types.h"
+#include <stdatomic.h>
+
+typedef _Atomic(BAIReal) BAIAtomic;
+
+#if defined(PETSC_USE_COMPLEX)
+enum {
+  BAI_PARTS = 2
+};
+
+static inline BAIScalar BAILoad(BAIAtomic *x, BAIInt i)
+{
+  return atomic_load_explicit(x + 2 * i, memory_order_relaxed) + atomic_load_explicit(x + 2 * i + 1, memory_order_relaxed) * (BAIReal _Complex)1.0i;
+}
+
+static inline void BAIStore(BAIAtomic *x, BAIInt i, BAIScalar value)
+{
+  atomic_store_explicit(x + 2 * i, __real__ value, memory_order_relaxed);
+  atomic_store_explicit(x + 2 * i + 1, __imag__ value, memory_order_relaxed);
+}
+
+static inline BAIReal BAIAbs2(BAIScalar value)
+{
+  return __real__ value * __real__ value + __imag__ value * __imag__ value;
+}
+#else
+enum {
+  BAI_PARTS = 1
+};
+
+static inline BAIScalar BAILoad(BAIAtomic *x, BAIInt i)
+{
+  return atomic_load_explicit(x + i, memory_order_relaxed);
+}
+
+static inline void BAIStore(BAIAtomic *x, BAIInt i, BAIScalar value)
+{
+  atomic_store_explicit(x + i, value, memory_order_relaxed);
+}
+
+static inline BAIReal BAIAbs2(BAIScalar value)
+{
+  return value * value;
+}
+#endif

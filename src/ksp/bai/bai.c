@@ -1,0 +1,217 @@
+/*
+   KSPBAI: block-asynchronous iteration as a solver
+*/
+#include "baiimpl.h"
+#include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
+
+static PetscErrorCode KSPSetUp_BAI(KSP ksp)
+{
+  BAI      *bai = (BAI *)ksp->data;
+  Mat       A;
+  PetscBool none;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
+  if (!none) {
+    PetscCall(PetscInfo(ksp, "KSPBAI needs no preconditioner, its PC is set to none\n"));
+    PetscCall(PCSetType(ksp->pc, PCNONE));
+  }
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(BAISetUp((PetscObject)ksp, bai, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Somebody wants to see the residual of every global iteration */
+static PetscBool IsWatched(KSP ksp)
+{
+  return (PetscBool)(ksp->numbermonitors || ksp->res_hist || (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
+}
+
+/*
+   How many global iterations to do before the residual norm is worth looking at again: what the contraction seen since the
+   last look promises to be enough, at most as many as have been done so far, so that a solve is looked at a logarithmic
+   number of times, is never more than twice too long, and a divergence is seen in time.
+*/
+static PetscInt NextLook(KSP ksp, PetscReal rnorm, PetscInt its_before, PetscReal rnorm_before)
+{
+  const BAI *bai  = (BAI *)ksp->data;
+  PetscInt   most = ksp->max_it - ksp->its;
+  PetscReal  enough;
+
+  if (bai->options.check_interval) return PetscMin(most, bai->options.check_interval);
+  if (ksp->converged == KSPConvergedSkip && !IsWatched(ksp)) return most;
+  if (IsWatched(ksp)) return 1;
+  most = PetscMin(most, ksp->its + 1);
+  if (ksp->its == its_before || rnorm >= rnorm_before || rnorm <= ksp->ttol || ksp->ttol <= 0.0) return most;
+  enough = (ksp->its - its_before) * PetscLogReal(ksp->ttol / rnorm) / PetscLogReal(rnorm / rnorm_before);
+  return enough < most ? (PetscInt)PetscCeilReal(enough) : most;
+}
+
+static PetscErrorCode KSPSolve_BAI(KSP ksp)
+{
+  BAI         *bai = (BAI *)ksp->data;
+  Vec          x = ksp->vec_sol, b = ksp->vec_rhs;
+  Mat          A;
+  MatNullSpace nullspace;
+  PetscReal    rnorm = 0.0, rnorm_before = 0.0;
+  PetscInt     its_before = 0;
+
+  PetscFunctionBegin;
+  PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "KSPSolveTranspose() with KSPBAI");
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(BAISetUp((PetscObject)ksp, bai, A)); /* the values may have changed without KSPSetOperators() */
+  PetscCall(MatGetNullSpace(A, &nullspace));
+  ksp->its = 0;
+
+  if (ksp->normtype == KSP_NORM_NONE) {
+    PetscCall(BAIRun(bai, b, x, ksp->guess_zero, ksp->max_it, NULL));
+    if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
+    ksp->its    = ksp->max_it;
+    ksp->reason = KSP_CONVERGED_ITS;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  if (ksp->guess_zero) PetscCall(VecNorm(b, NORM_2, &rnorm));
+  else PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, &rnorm));
+  while (PETSC_TRUE) {
+    PetscInt its;
+
+    KSPCheckNorm(ksp, rnorm);
+    ksp->rnorm = rnorm;
+    PetscCall(KSPLogResidualHistory(ksp, rnorm));
+    PetscCall(KSPMonitor(ksp, ksp->its, rnorm));
+    PetscCall((*ksp->converged)(ksp, ksp->its, rnorm, &ksp->reason, ksp->cnvP));
+    if (ksp->reason) break;
+    if (ksp->its >= ksp->max_it) {
+      ksp->reason = ksp->converged == KSPConvergedSkip ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
+      break;
+    }
+    its          = NextLook(ksp, rnorm, its_before, rnorm_before);
+    its_before   = ksp->its;
+    rnorm_before = rnorm;
+    PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), its, &rnorm));
+    if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
+    ksp->its += its;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
+{
+  const BAI *bai = (BAI *)ksp->data;
+  PetscBool  ascii;
+
+  PetscFunctionBegin;
+  PetscCall(BAIView((BAI *)ksp->data, viewer));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (ascii) {
+    if (bai->options.check_interval) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n", bai->options.check_interval));
+    else PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm when it promises to be small enough\n"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptionsObject)
+{
+  BAI        *bai = (BAI *)ksp->data;
+  const char *prefix;
+  char        type[64];
+  PetscBool   set, none = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "KSP block-asynchronous iteration options");
+  PetscCall(BAIOptionsSetFromOptions((PetscObject)ksp, &bai->options, PetscOptionsObject));
+  PetscOptionsHeadEnd();
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCall(PetscOptionsGetString(((PetscObject)ksp)->options, prefix, "-pc_type", type, sizeof(type), &set));
+  if (set) PetscCall(PetscStrcmp(type, PCNONE, &none));
+  PetscCheck(none, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP, "-%spc_type %s: KSPBAI uses no preconditioner, so it must be none or left out", prefix ? prefix : "", type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPReset_BAI(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIReset((BAI *)ksp->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPDestroy_BAI(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPReset_BAI(ksp));
+  PetscCall(KSPBAIComposeFunctions(ksp, PETSC_FALSE));
+  PetscCall(KSPDestroyDefault(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+     KSPBAI - Block-asynchronous iteration: Jacobi sweeps inside blocks of rows, which exchange their parts of the solution
+     without waiting for each other
+
+   Options Database Keys:
++  -ksp_bai_local_iters <5>                - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
+.  -ksp_bai_block_size <0>                 - rows of a block, 0 to have it chosen (128), `KSPBAISetBlockSize()`
+.  -ksp_bai_mode <async,launch,sync>       - how blocks wait for each other, `KSPBAISetMode()`
+.  -ksp_bai_omega <1>                      - damping of a block's update, `KSPBAISetOmega()`
+.  -ksp_bai_local_omega <1>                - damping of each local sweep, `KSPBAISetLocalOmega()`
+.  -ksp_bai_check_interval <0>             - global iterations between residual norms, 0 to have it chosen, `KSPBAISetCheckInterval()`
+-  -ksp_bai_backend <auto,host,cuda>       - where the iteration runs, `KSPBAISetBackend()`
+
+   Level: intermediate
+
+   Notes:
+   The rows of each MPI rank are cut into blocks of consecutive rows. In one global iteration every block reads the others'
+   current values once, does `local_iters` Jacobi sweeps on its own rows, and writes its values back. Iterations that `KSP`
+   counts are global iterations.
+
+   It converges for every order in which blocks may update if the spectral radius of |I - D^{-1}A| is below one, D being the
+   diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix. Elsewhere it may diverge.
+   A missing or zero diagonal entry is an error.
+
+   Residual norms are those of b - A x for a solution that no block changes meanwhile, and a reason is given only on such a
+   norm. While nobody watches (no monitor, no residual history, no convergence test of one's own) they are computed
+   only when the contraction seen so far promises that they are small enough, so a solve may do a few iterations more than
+   needed; use -ksp_bai_check_interval 1, or a monitor, to see every one of them.
+
+   Except with `BAI_MODE_SYNC`, results differ from run to run within the tolerance.
+
+   Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`. The latter and its vectors stay on the GPU all the time. With the
+   backend cuda a matrix and vectors that live on the host are copied to the GPU, also if PETSc was built without CUDA. Several
+   MPI ranks exchange values after every global iteration.
+
+   The `KSP` uses no preconditioner, and sets its `PC` to `PCNONE`; it uses Amat, not Pmat, of `KSPSetOperators()`. The backend
+   host runs OMP_NUM_THREADS threads, or, if that is not set, shares the cores between the ranks of the node.
+
+   References:
+   H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
+   Journal of Parallel and Distributed Computing 73 (2013).
+
+.seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`, `KSPBAISetMode()`,
+          `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`
+M*/
+
+PetscErrorCode KSPCreate_BAI(KSP ksp)
+{
+  BAI *bai;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&bai));
+  PetscCall(BAIOptionsDefault(&bai->options));
+  ksp->data           = (void *)bai;
+  ksp->setupnewmatrix = PETSC_TRUE;
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 3));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 2));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_LEFT, 1));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_RIGHT, 1));
+  ksp->ops->setup          = KSPSetUp_BAI;
+  ksp->ops->solve          = KSPSolve_BAI;
+  ksp->ops->view           = KSPView_BAI;
+  ksp->ops->setfromoptions = KSPSetFromOptions_BAI;
+  ksp->ops->reset          = KSPReset_BAI;
+  ksp->ops->destroy        = KSPDestroy_BAI;
+  ksp->ops->buildsolution  = KSPBuildSolutionDefault;
+  ksp->ops->buildresidual  = KSPBuildResidualDefault;
+  PetscCall(KSPBAIComposeFunctions(ksp, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,368 @@
+/*
+   From Mat and Vec to the engine and back
+*/
+#define BAI_USE_PETSC_CUDA
+#include "baiimpl.h"
+#include <omp.h>
+
+PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual;
+
+/* An engine's status as a PETSc error of this rank */
+static PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
+{
+  PetscFunctionBegin;
+  if (status.code == BAI_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(status.code != BAI_ERR_NOT_BUILT, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "The backend %s is not in this build of libpetscbai: it was built without nvcc", BAIBackends[bai->backend]);
+  PetscCheck(status.code != BAI_ERR_MEMORY, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory on the side of the backend %s %s", BAIBackends[bai->backend], status.what);
+  PetscCheck(status.code != BAI_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s: %s", status.what, status.why);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "Backend %s: %s", BAIBackends[bai->backend], BAICodeString(status.code));
+}
+
+static PetscErrorCode GetCSR(const BAI *bai, Mat A, BAICSR *csr, PetscBool *device)
+{
+  PetscScalar *a;
+  PetscMemType memtype;
+  PetscBool    done;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJGetCSRAndMemType(A, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &a, &memtype));
+  *device = (PetscBool)PetscMemTypeDevice(memtype);
+  if (*device && bai->backend == BAI_BACKEND_HOST) {
+    PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
+    PetscCheck(done, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Cannot get the rows of the matrix on the host");
+    PetscCall(MatSeqAIJGetArrayRead(A, (const PetscScalar **)&a));
+    *device = PETSC_FALSE;
+  }
+  csr->a = (const BAIScalar *)a;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The counterpart of GetCSR(), for what it took from the host side of a device matrix */
+static PetscErrorCode RestoreCSR(const BAI *bai, Mat A, BAICSR *csr)
+{
+  PetscMemType memtype;
+  PetscBool    done;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  if (bai->backend != BAI_BACKEND_HOST) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJGetCSRAndMemType(A, NULL, NULL, NULL, &memtype));
+  if (!PetscMemTypeDevice(memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSeqAIJRestoreArrayRead(A, (const PetscScalar **)&csr->a));
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of A's local rows, the square part and, on several ranks, the coupling to other ranks' columns, whose numbers are in garray */
+static PetscErrorCode GetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *nghost, const PetscInt *garray[])
+{
+  PetscInt  M, N, m, n;
+  PetscBool seq, mpi, assembled;
+  MatType   type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetType(A, &type));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &seq));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  PetscCheck(seq || mpi, PetscObjectComm(obj), PETSC_ERR_SUP, "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type", type);
+  PetscCall(MatGetSize(A, &M, &N));
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCheck(M == N, PetscObjectComm(obj), PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " rows and %" PetscInt_FMT " columns: must be square", M, N);
+  PetscCheck(m == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " local rows and %" PetscInt_FMT " local columns: rows and columns must be spread over the ranks alike", m, n);
+  PetscCall(MatAssembled(A, &assembled));
+  PetscCheck(assembled, PetscObjectComm(obj), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
+  *Ad     = A;
+  *Ao     = NULL;
+  *nghost = 0;
+  *garray = NULL;
+  if (mpi) {
+    PetscCall(MatMPIAIJGetSeqAIJ(A, Ad, Ao, garray));
+    PetscCall(MatGetSize(*Ao, NULL, nghost));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every other rank's x that this one reads */
+static PetscErrorCode CreateScatter(BAI *bai, Mat A, Mat Ao, PetscInt nghost, const PetscInt garray[])
+{
+  Vec         x;
+  IS          from;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCall(VecScatterDestroy(&bai->scatter));
+  PetscCall(VecDestroy(&bai->ghost));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(A, &x, NULL));
+  PetscCall(MatCreateVecs(Ao, &bai->ghost, NULL));
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, nghost, garray, PETSC_COPY_VALUES, &from));
+  PetscCall(VecScatterCreate(x, from, bai->ghost, NULL, &bai->scatter));
+  PetscCall(ISDestroy(&from));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Threads for this rank: what the user says in OMP_NUM_THREADS, else its share of the cores that it may run on */
+static PetscErrorCode GetThreads(PetscMPIInt node_size, int *threads)
+{
+  char      text[16];
+  PetscBool set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, "OMP_NUM_THREADS", text, sizeof(text), &set));
+  *threads = set ? omp_get_max_threads() : omp_get_num_procs() / node_size;
+  *threads = PetscMax(1, *threads);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Chooses what the options leave open */
+static PetscErrorCode GetParameters(const BAI *bai, Mat A, BAIParameters *p)
+{
+  MPI_Comm    node;
+  PetscMPIInt rank, size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: parameters are compared as a whole */
+  p->mode        = bai->options.mode;
+  p->block_size  = bai->options.block_size ? bai->options.block_size : 128;
+  p->local_iters = bai->options.local_iters;
+  p->omega       = bai->options.omega;
+  p->local_omega = bai->options.local_omega;
+  PetscCallMPI(MPI_Comm_split_type(PetscObjectComm((PetscObject)A), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  PetscCallMPI(MPI_Comm_rank(node, &rank));
+  PetscCallMPI(MPI_Comm_size(node, &size));
+  PetscCallMPI(MPI_Comm_free(&node));
+  if (bai->backend == BAI_BACKEND_CUDA) PetscCall(BAIGetDevice(rank, &p->device, &p->stream));
+  else PetscCall(GetThreads(size, &p->threads));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All ranks fail together, with the first bad row of the whole matrix */
+static PetscErrorCode CheckDiagonal(PetscObject obj, Mat A, BAIStatus status)
+{
+  PetscInt none, row, first;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &none, NULL));
+  first = none;
+  if (status.code == BAI_ERR_DIAGONAL) {
+    PetscCall(MatGetOwnershipRange(A, &first, NULL));
+    first += (PetscInt)status.row;
+  }
+  PetscCallMPI(MPI_Allreduce(&first, &row, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  PetscCheck(row == none, PetscObjectComm(obj), PETSC_ERR_ARG_WRONG, "Row %" PetscInt_FMT " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it", row);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Gives the engine the matrix as it is now. Nothing is done if it is the same matrix in the same state; new values in an
+   old pattern are put in place; only another pattern, or other options, are cut anew.
+*/
+PetscErrorCode BAISetUp(PetscObject obj, BAI *bai, Mat A)
+{
+  Mat              Ad, Ao;
+  PetscInt         nghost;
+  const PetscInt  *garray;
+  BAIMatrix        M;
+  BAIParameters    p;
+  BAIBackend       backend = bai->options.backend;
+  BAIStatus        status  = BAIStatusOf(BAI_ERR_PATTERN);
+  PetscBool        device, same;
+  PetscObjectId    id;
+  PetscObjectState state;
+  int              rebuild, any;
+
+  PetscFunctionBegin;
+  PetscCall(GetParts(obj, A, &Ad, &Ao, &nghost, &garray));
+  if (backend == BAI_BACKEND_AUTO) {
+    PetscMemType memtype;
+
+    PetscCall(MatSeqAIJGetCSRAndMemType(Ad, NULL, NULL, NULL, &memtype));
+    backend = PetscMemTypeCUDA(memtype) ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
+  }
+  same         = (PetscBool)(bai->engine && bai->backend == backend);
+  bai->backend = backend;
+  PetscCall(GetParameters(bai, A, &p));
+  if (same) PetscCall(PetscMemcmp(&p, &bai->p, sizeof(p), &same));
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (same && id == bai->id && state == bai->state) PetscFunctionReturn(PETSC_SUCCESS);
+
+  PetscCall(PetscLogEventBegin(BAI_SetUp, obj, A, 0, 0));
+  M.nghost = nghost;
+  PetscCall(MatGetLocalSize(A, &M.n, NULL));
+  PetscCall(GetCSR(bai, Ad, &M.A, &device));
+  if (Ao) PetscCall(GetCSR(bai, Ao, &M.B, &device));
+  M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  if (same) status = BAIEngineUpdateValues(bai->engine, &M);
+  rebuild = status.code == BAI_ERR_PATTERN;
+  PetscCallMPI(MPI_Allreduce(&rebuild, &any, 1, MPI_INT, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  if (any) {
+    BAIEngineDestroy(&bai->engine);
+    PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
+    status = BAIEngineCreate(backend, &M, &p, &bai->engine);
+    bai->setups++;
+  } else bai->updates++;
+  bai->p     = p;
+  bai->id    = id;
+  bai->state = state;
+  if (status.code) {
+    BAIEngineDestroy(&bai->engine);
+    bai->id = 0;
+  }
+  PetscCall(CheckDiagonal(obj, A, status));
+  PetscCall(BAICheckStatus(bai, status));
+  BAIEngineInfo(bai->engine, &bai->info);
+  PetscCall(RestoreCSR(bai, Ad, &M.A));
+  if (Ao) PetscCall(RestoreCSR(bai, Ao, &M.B));
+  PetscCall(PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0));
+  PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n", any ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks, BAIEngineName(bai->engine)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetArrayRead(const BAI *bai, Vec v, const BAIScalar **array, BAIMemory *memory)
+{
+  PetscMemType memtype = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  if (bai->backend == BAI_BACKEND_HOST) PetscCall(VecGetArrayRead(v, (const PetscScalar **)array));
+  else PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)array, &memtype));
+  *memory = PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestoreArrayRead(const BAI *bai, Vec v, const BAIScalar **array)
+{
+  PetscFunctionBegin;
+  if (bai->backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)array));
+  else PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings the other ranks' x, and hands the arrays to the engine */
+static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
+{
+  PetscMemType memtype = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  v->ghost        = NULL;
+  v->ghost_memory = BAI_MEMORY_HOST;
+  if (bai->scatter) {
+    if (guess_zero) PetscCall(VecZeroEntries(bai->ghost));
+    else {
+      PetscCall(VecScatterBegin(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+      PetscCall(VecScatterEnd(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+    }
+    PetscCall(GetArrayRead(bai, bai->ghost, &v->ghost, &v->ghost_memory));
+  }
+  PetscCall(GetArrayRead(bai, b, &v->b, &v->b_memory));
+  if (bai->backend == BAI_BACKEND_HOST) PetscCall(VecGetArray(x, (PetscScalar **)&v->x));
+  else if (guess_zero) PetscCall(VecGetArrayWriteAndMemType(x, (PetscScalar **)&v->x, &memtype));
+  else PetscCall(VecGetArrayAndMemType(x, (PetscScalar **)&v->x, &memtype));
+  v->x_memory = PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  PetscCall(BAICheckStatus(bai, BAIEngineBind(bai->engine, v, (int)guess_zero)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Unbind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
+{
+  PetscFunctionBegin;
+  PetscCall(BAICheckStatus(bai, BAIEngineUnbind(bai->engine)));
+  if (bai->backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArray(x, (PetscScalar **)&v->x));
+  else if (guess_zero) PetscCall(VecRestoreArrayWriteAndMemType(x, (PetscScalar **)&v->x));
+  else PetscCall(VecRestoreArrayAndMemType(x, (PetscScalar **)&v->x));
+  PetscCall(RestoreArrayRead(bai, b, &v->b));
+  if (bai->scatter) PetscCall(RestoreArrayRead(bai, bai->ghost, &v->ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LogFlops(const BAI *bai, PetscLogDouble flops)
+{
+  PetscFunctionBegin;
+  if (bai->backend == BAI_BACKEND_HOST) PetscCall(PetscLogFlops(flops));
+  else PetscCall(BAILogDeviceFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
+  if (bai->backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(BAICheckStatus(bai, BAIEngineSweep(bai->engine, count)));
+  if (bai->backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->info.flops_iteration));
+  PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *rnorm)
+{
+  BAIReal   local;
+  PetscReal sum;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(BAI_Residual, b, x, 0, 0));
+  if (bai->backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(BAICheckStatus(bai, BAIEngineResidual(bai->engine, &local)));
+  if (bai->backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(LogFlops(bai, bai->info.flops_residual));
+  PetscCallMPI(MPI_Allreduce(&local, &sum, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)x)));
+  *rnorm = PetscSqrtReal(sum);
+  PetscCall(PetscLogEventEnd(BAI_Residual, b, x, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   count global iterations from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
+   NULL. On several ranks the values of x are exchanged after each global iteration.
+*/
+PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, PetscReal *rnorm)
+{
+  const PetscInt at_once = bai->scatter ? 1 : count;
+  BAIVectors     v;
+
+  PetscFunctionBegin;
+  PetscCall(Bind(bai, b, x, guess_zero, &v));
+  for (PetscInt done = 0; done < count; done += at_once) {
+    PetscCall(Sweep(bai, b, x, at_once));
+    if (bai->scatter && (rnorm || done + 1 < count)) {
+      PetscCall(Unbind(bai, b, x, guess_zero, &v));
+      guess_zero = PETSC_FALSE;
+      PetscCall(Bind(bai, b, x, guess_zero, &v));
+    }
+  }
+  if (rnorm) PetscCall(Residual(bai, b, x, rnorm));
+  PetscCall(Unbind(bai, b, x, guess_zero, &v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
+{
+  const BAIOptions *o = &bai->options;
+  PetscBool         ascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT ", omega %g, local_omega %g\n", BAIModes[o->mode], o->local_iters, (double)o->omega, (double)o->local_omega));
+  if (!bai->engine) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->p.block_size, o->block_size ? "" : " (chosen)", (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local, (PetscInt64)bai->info.nnz_off));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s%s, %d %s, %.3g MB; set up %" PetscInt_FMT " times, given new values %" PetscInt_FMT " times\n", BAIEngineName(bai->engine), o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers, bai->backend == BAI_BACKEND_HOST ? "threads" : "thread blocks", 1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIReset(BAI *bai)
+{
+  PetscFunctionBegin;
+  BAIEngineDestroy(&bai->engine);
+  PetscCall(VecScatterDestroy(&bai->scatter));
+  PetscCall(VecDestroy(&bai->ghost));
+  bai->id = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

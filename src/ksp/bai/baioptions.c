@@ -1,0 +1,128 @@
+/*
+   The options that every face of block-asynchronous iteration has, and what they may be
+*/
+#include "baiimpl.h"
+#include <petsc/private/petscimpl.h>
+
+const char *const BAIModes[]    = {"async", "launch", "sync", "BAIMode", "BAI_MODE_", NULL};
+const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
+
+PetscErrorCode BAIOptionsDefault(BAIOptions *o)
+{
+  PetscFunctionBegin;
+  o->local_iters    = 5;
+  o->block_size     = 0;
+  o->check_interval = 0;
+  o->mode           = BAI_MODE_ASYNC;
+  o->backend        = BAI_BACKEND_AUTO;
+  o->omega          = 1.0;
+  o->local_omega    = 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* "-<prefix>ksp_bai_<option>", as users type it */
+static PetscErrorCode OptionName(PetscObject obj, const char option[], char name[], size_t len)
+{
+  const char *prefix;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetOptionsPrefix(obj, &prefix));
+  PetscCall(PetscSNPrintf(name, len, "-%s%s_bai_%s", prefix ? prefix : "", obj->classid == KSP_CLASSID ? "ksp" : "pc", option));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckAtLeast(PetscObject obj, const char option[], PetscInt value, PetscInt least, const char meaning[])
+{
+  char name[PETSC_MAX_OPTION_NAME];
+
+  PetscFunctionBegin;
+  PetscCall(OptionName(obj, option, name, sizeof(name)));
+  PetscCheck(value >= least, PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT ": must be at least %" PetscInt_FMT "%s", name, value, least, meaning);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckPositive(PetscObject obj, const char option[], PetscReal value)
+{
+  char name[PETSC_MAX_OPTION_NAME];
+
+  PetscFunctionBegin;
+  PetscCall(OptionName(obj, option, name, sizeof(name)));
+  PetscCheck(value > 0 && !PetscIsInfOrNanReal(value), PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %g: must be a positive number", name, (double)value);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* word is what the user typed, or NULL if it came as a number */
+static PetscErrorCode CheckEnum(PetscObject obj, const char option[], const char word[], PetscInt value, const char *const names[])
+{
+  char     name[PETSC_MAX_OPTION_NAME], number[16], allowed[128] = "";
+  PetscInt n;
+
+  PetscFunctionBegin;
+  for (n = 0; names[n + 3]; n++) {
+    if (n) PetscCall(PetscStrlcat(allowed, ", ", sizeof(allowed)));
+    PetscCall(PetscStrlcat(allowed, names[n], sizeof(allowed)));
+  }
+  PetscCall(OptionName(obj, option, name, sizeof(name)));
+  PetscCall(PetscSNPrintf(number, sizeof(number), "%" PetscInt_FMT, value));
+  PetscCheck(value >= 0 && value < n, PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %s: must be one of %s", name, word ? word : number, allowed);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All values are in their ranges, or an error names the option, the value and what is allowed */
+PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
+{
+  PetscFunctionBegin;
+  PetscCall(CheckAtLeast(obj, "local_iters", o->local_iters, 1, ""));
+  PetscCall(CheckAtLeast(obj, "block_size", o->block_size, 0, " (0: chosen at set-up)"));
+  PetscCall(CheckAtLeast(obj, "check_interval", o->check_interval, 0, " (0: chosen while iterating)"));
+  PetscCall(CheckPositive(obj, "omega", o->omega));
+  PetscCall(CheckPositive(obj, "local_omega", o->local_omega));
+  PetscCall(CheckEnum(obj, "mode", NULL, (PetscInt)o->mode, BAIModes));
+  PetscCall(CheckEnum(obj, "backend", NULL, (PetscInt)o->backend, BAIBackends));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As PetscOptionsEnum(), but an unknown word is met with the list of the known ones */
+static PetscErrorCode OptionsEnum(PetscObject obj, const char option[], const char text[], const char man[], const char *const names[], PetscInt *value, BAIOptionItems PetscOptionsObject)
+{
+  char      name[PETSC_MAX_OPTION_NAME], word[64];
+  PetscInt  n = 0;
+  PetscBool set, known = PETSC_TRUE;
+  PetscEnum e = (PetscEnum)*value;
+
+  PetscFunctionBegin;
+  PetscCall(OptionName(obj, option, name, sizeof(name)));
+  PetscCall(PetscOptionsGetString(obj->options, NULL, name, word, sizeof(word), &set));
+  if (set) {
+    for (known = PETSC_FALSE; names[n + 3] && !known; n++) PetscCall(PetscStrcasecmp(word, names[n], &known));
+    if (!known) PetscCall(CheckEnum(obj, option, word, -1, names));
+  }
+  PetscCall(PetscSNPrintf(name, sizeof(name), "-%s_bai_%s", obj->classid == KSP_CLASSID ? "ksp" : "pc", option));
+  PetscCall(PetscOptionsEnum(name, text, man, names, e, &e, NULL));
+  *value = (PetscInt)e;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Reads the options into a copy, so that a wrong one changes nothing */
+PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BAIOptionItems PetscOptionsObject)
+{
+  BAIOptions o   = *options;
+  PetscBool  ksp = (PetscBool)(obj->classid == KSP_CLASSID);
+  PetscInt   e;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsInt(ksp ? "-ksp_bai_local_iters" : "-pc_bai_local_iters", "Jacobi sweeps in a block per global iteration", "KSPBAISetLocalIters", o.local_iters, &o.local_iters, NULL));
+  PetscCall(PetscOptionsInt(ksp ? "-ksp_bai_block_size" : "-pc_bai_block_size", "Rows of a block, 0 to have it chosen", "KSPBAISetBlockSize", o.block_size, &o.block_size, NULL));
+  e = (PetscInt)o.mode;
+  PetscCall(OptionsEnum(obj, "mode", "How blocks wait for each other", "KSPBAISetMode", BAIModes, &e, PetscOptionsObject));
+  o.mode = (BAIMode)e;
+  PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_omega" : "-pc_bai_omega", "Damping of a block's update", "KSPBAISetOmega", o.omega, &o.omega, NULL));
+  PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_local_omega" : "-pc_bai_local_omega", "Damping of each local sweep", "KSPBAISetLocalOmega", o.local_omega, &o.local_omega, NULL));
+  if (ksp) PetscCall(PetscOptionsInt("-ksp_bai_check_interval", "Global iterations between residual norms, 0 to have it chosen", "KSPBAISetCheckInterval", o.check_interval, &o.check_interval, NULL));
+  e = (PetscInt)o.backend;
+  PetscCall(OptionsEnum(obj, "backend", "Where the iteration runs", "KSPBAISetBackend", BAIBackends, &e, PetscOptionsObject));
+  o.backend = (BAIBackend)e;
+  PetscCall(BAIOptionsCheck(obj, &o));
+  *options = o;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

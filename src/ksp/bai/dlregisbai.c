@@ -1,0 +1,62 @@
+/*
+   Registration, whether the library is loaded by -dll_append or linked
+*/
+#include "baiimpl.h"
+
+static PetscBool BAIPackageInitialized = PETSC_FALSE;
+
+/*@C
+   BAIFinalizePackage - Forgets that petsc-bai was registered, so that it can be after the next `PetscInitialize()`
+
+   Not Collective
+
+   Level: developer
+
+   Note:
+   `PetscFinalize()` calls it.
+
+.seealso: `BAIInitializePackage()`, `PetscFinalize()`
+@*/
+PetscErrorCode BAIFinalizePackage(void)
+{
+  PetscFunctionBegin;
+  BAIPackageInitialized = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+   BAIInitializePackage - Registers the `KSPType` `KSPBAI` and its log events
+
+   Not Collective
+
+   Level: developer
+
+   Note:
+   A program that is linked with libpetscbai calls it once after `PetscInitialize()`; further calls do nothing. A program that
+   loads the library with -dll_append has it called by `PetscInitialize()`.
+
+.seealso: `KSPBAI`, `BAIFinalizePackage()`
+@*/
+PetscErrorCode BAIInitializePackage(void)
+{
+  PetscFunctionBegin;
+  if (BAIPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAICheckPETScVersion());
+  BAIPackageInitialized = PETSC_TRUE;
+  PetscCall(KSPRegister(KSPBAI, KSPCreate_BAI));
+  PetscCall(PetscLogEventRegister("BAISetUp", KSP_CLASSID, &BAI_SetUp));
+  PetscCall(PetscLogEventRegister("BAISweep", KSP_CLASSID, &BAI_Sweep));
+  PetscCall(PetscLogEventRegister("BAIResidual", KSP_CLASSID, &BAI_Residual));
+  PetscCall(PetscRegisterFinalize(BAIFinalizePackage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscbai(void);
+
+/* What -dll_append libpetscbai.so calls */
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscbai(void)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIInitializePackage());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
