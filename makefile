@@ -119,6 +119,12 @@ test: $(LIB) $(TESTDIR)/testfiles
 	@$(MAKE) --no-print-directory run-tests
 	@sh tests/summary.sh $(TESTDIR)
 
+# All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
+programs := $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/ex*.c))
+bundle:
+	@$(MAKE) --no-print-directory GPU=1 $(programs) $(TESTDIR)/testfiles
+	@sh tests/carry.sh $(B) $(PETSC_PREFIX) $(B)/carried.tar.gz
+
 # The whole of the tests, harness included if it is not there yet
 check:
 ifeq ($(gentest),)
@@ -135,7 +141,7 @@ install: $(LIB)
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo check test run-tests install
+.PHONY: all demo check test run-tests bundle install
 
 endif
 
@@ -144,6 +150,7 @@ help:
 	@echo 'demo     BAI next to PETSc'"'"'s Jacobi-Richardson and CG; ARGS= passes options, as ARGS="-matrix trefethen"'
 	@echo 'check    all tests; gets PETSc first if there is none'
 	@echo 'test     all tests'
+	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
 	@echo 'clean    removes build/'
 clean: ; rm -rf build

@@ -1,0 +1,326 @@
+#include <petscbai.h>
+#include <petscdevice.h>
+#include "gallery.h"
+
+static char help[] = "Solves a linear system by block-asynchronous iteration, or by any other KSP.\n\n\
+  ./ex1 -matrix trefethen -n 20000                     a generated matrix\n\
+  ./ex1 -f matrix.mtx -ksp_bai_local_iters 3           a Matrix Market file\n\
+  ./ex1 -mat_type aijcusparse -ksp_monitor -ksp_view   on a GPU, with the options of any KSP\n\
+  ./ex1 -ksp_type cg -pc_type jacobi                   another solver\n\
+  ./ex1 -compare                                       beside Jacobi-Richardson and CG\n\n";
+
+/* The time once all processes, and the device if there is one, have come to this point */
+static PetscErrorCode Now(PetscLogDouble *time)
+{
+  PetscFunctionBeginUser;
+  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCall(PetscDeviceContextSynchronize(NULL));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(PetscTime(time));
+  PetscFunctionReturn(0);
+}
+
+/* bai, or another solver with its preconditioner, and where it computes */
+static PetscErrorCode DescribeSolver(KSP ksp, char solver[], size_t len, const char **backend)
+{
+  Mat        A;
+  PC         pc;
+  KSPType    ksptype;
+  PCType     pctype;
+  MatType    mattype;
+  PetscBool  isbai;
+  char      *cusparse;
+  BAIBackend baibackend;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(KSPGetType(ksp, &ksptype));
+  PetscCall(PCGetType(pc, &pctype));
+  PetscCall(MatGetType(A, &mattype));
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPBAI, &isbai));
+  if (isbai) {
+    PetscCall(KSPBAIGetBackend(ksp, &baibackend));
+    PetscCall(PetscStrncpy(solver, ksptype, len));
+    *backend = BAIBackends[baibackend];
+  } else {
+    PetscCall(PetscSNPrintf(solver, len, "%s+%s", ksptype, pctype));
+    PetscCall(PetscStrstr(mattype, "cusparse", &cusparse));
+    *backend = cusparse ? "cuda" : "host";
+  }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode TrueResidual(Mat A, Vec b, Vec x, PetscReal *residual)
+{
+  Vec       r;
+  PetscReal norm;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1, b));
+  PetscCall(VecNorm(r, NORM_2, residual));
+  PetscCall(VecNorm(b, NORM_2, &norm));
+  *residual /= norm;
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(0);
+}
+
+/* The matrix of -matrix and -n or of -f, the right-hand side of -rhs, and the name of the matrix */
+static PetscErrorCode CreateSystem(Mat *A, Vec *b, char name[], size_t len)
+{
+  static const char *const sides[]                      = {"ones", "arow"};
+  char                     filename[PETSC_MAX_PATH_LEN] = "", *base;
+  PetscInt                 n = 0, rhs = 0, rows, cols;
+  PetscBool                hasname, hasn, hasfile;
+  Vec                      ones;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrncpy(name, "fv1", len));
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "The linear system", NULL);
+  PetscCall(PetscOptionsString("-matrix", GALLERY_NAMES, "ex1.c", name, name, len, &hasname));
+  PetscCall(PetscOptionsInt("-n", "Points in each direction, rows of trefethen", "ex1.c", n, &n, &hasn));
+  PetscCall(PetscOptionsString("-f", "Matrix Market file instead", "ex1.c", filename, filename, sizeof(filename), &hasfile));
+  PetscCall(PetscOptionsEList("-rhs", "Right-hand side: ones, or the row sums of the matrix", "ex1.c", sides, 2, sides[rhs], &rhs, NULL));
+  PetscOptionsEnd();
+  PetscCheck(!hasfile || !(hasname || hasn), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-f %s reads a matrix, -matrix and -n generate one: give one or the other", filename);
+  PetscCheck(!hasn || n > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " must be at least 1", n);
+
+  if (hasfile) {
+    PetscCall(MatrixMarketLoad(PETSC_COMM_WORLD, filename, A));
+    PetscCall(MatGetSize(*A, &rows, &cols));
+    PetscCheck(rows == cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "-f %s has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns, it must be square", filename, rows, cols);
+    PetscCall(PetscStrrchr(filename, '/', &base));
+    PetscCall(PetscStrncpy(name, base, len));
+  } else PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, name, n, A));
+
+  /* The product also brings the matrix to where it is used, so that no solver is timed doing it */
+  PetscCall(MatCreateVecs(*A, &ones, b));
+  PetscCall(VecSet(ones, 1));
+  PetscCall(MatMult(*A, ones, *b));
+  if (rhs == 0) PetscCall(VecSet(*b, 1));
+  PetscCall(VecDestroy(&ones));
+  PetscFunctionReturn(0);
+}
+
+/* Solves, and prints one line of the table */
+static PetscErrorCode Solve(const char matrix[], Mat A, Vec b, KSPType ksptype, PCType pctype, PetscInt repeat)
+{
+  KSP                ksp;
+  PC                 pc;
+  Vec                x;
+  char               solver[64];
+  const char        *backend = NULL;
+  PetscInt           n, its;
+  MatInfo            info;
+  KSPConvergedReason reason;
+  PetscReal          residual;
+  PetscLogDouble     start, end, setup, solve = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, ksptype));
+  if (pctype) {
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, pctype));
+  }
+  PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-10, PETSC_DEFAULT, PETSC_DEFAULT, 10000));
+  PetscCall(KSPSetFromOptions(ksp));
+
+  PetscCall(Now(&start));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(Now(&end));
+  setup = end - start;
+
+  PetscCall(VecDuplicate(b, &x));
+  for (PetscInt k = 0; k < repeat; k++) {
+    PetscCall(Now(&start));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(Now(&end));
+    solve = k ? PetscMin(solve, end - start) : end - start;
+  }
+
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(DescribeSolver(ksp, solver, sizeof(solver), &backend));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(TrueResidual(A, b, x, &residual));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %9" PetscInt_FMT " %10.0f  %-18s %-7s %6" PetscInt_FMT "  %-22s %9.2e %9.2e %9.2e\n", matrix, n, info.nz_used, solver, backend, its, KSPConvergedReasons[reason], (double)residual, setup, solve));
+  PetscCall(VecDestroy(&x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(0);
+}
+
+int main(int argc, char **argv)
+{
+  static const char *const solvers[][2] = {
+    {KSPBAI,        NULL    },
+    {KSPRICHARDSON, PCJACOBI},
+    {KSPCG,         PCJACOBI}
+  };
+  Mat       A;
+  Vec       b;
+  char      name[PETSC_MAX_PATH_LEN];
+  PetscInt  repeat = 1;
+  PetscBool compare = PETSC_FALSE, hasksp, haspc;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(BAIInitializePackage());
+  PetscCall(CreateSystem(&A, &b, name, sizeof(name)));
+
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Its solution", NULL);
+  PetscCall(PetscOptionsInt("-repeat", "Solves, of which the fastest is shown", "ex1.c", repeat, &repeat, NULL));
+  PetscCall(PetscOptionsBool("-compare", "Solve by bai, richardson+jacobi and cg+jacobi", "ex1.c", compare, &compare, NULL));
+  PetscOptionsEnd();
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-ksp_type", &hasksp));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_type", &haspc));
+  PetscCheck(repeat > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-repeat %" PetscInt_FMT " must be at least 1", repeat);
+  PetscCheck(!compare || !(hasksp || haspc), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-compare has its own list of solvers, -ksp_type and -pc_type do not go with it");
+
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %9s %10s  %-18s %-7s %6s  %-22s %9s %9s %9s\n", "matrix", "n", "nnz", "solver", "backend", "its", "reason", "residual", "set-up/s", "solve/s"));
+  for (PetscInt k = 0; k < (compare ? 3 : 1); k++) PetscCall(Solve(name, A, b, solvers[k][0], solvers[k][1], repeat));
+
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    nsize: {{1 3}}
+    filter: tr -s " " | cut -d " " -f 1-4,7
+
+    test:
+      suffix: gallery
+      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d helmholtz}separate output} -ksp_type cg -pc_type jacobi -repeat 2
+
+    test:
+      suffix: notconverged
+      args: -ksp_type richardson -pc_type jacobi -ksp_max_it 5 -rhs arow
+
+    test:
+      suffix: compare
+      args: -compare
+
+  testset:
+    nsize: {{1 3}}
+    requires: !complex
+    filter: grep row
+    diff_args: -j
+    args: -ksp_type cg -pc_type jacobi -ksp_view_mat
+
+    test:
+      suffix: rows
+      args: -matrix {{fv1 laplace3d}separate output} -n 3
+
+    test:
+      suffix: rows_trefethen
+      args: -matrix trefethen -n 10
+
+  testset:
+    nsize: {{1 3}}
+    requires: !complex
+    localrunfiles: data
+    filter: grep row
+    diff_args: -j
+    args: -ksp_type gmres -pc_type none -ksp_view_mat
+
+    test:
+      suffix: general
+      args: -f data/general.mtx
+
+    test:
+      suffix: symmetric
+      args: -f data/symmetric.mtx
+
+    test:
+      suffix: skew
+      args: -f data/skew.mtx
+
+    test:
+      suffix: pattern
+      args: -f data/pattern.mtx
+
+  test:
+    suffix: hermitian
+    nsize: {{1 3}}
+    requires: complex
+    localrunfiles: data
+    filter: grep row
+    diff_args: -j
+    args: -f data/hermitian.mtx -ksp_type gmres -pc_type none -ksp_view_mat
+
+  testset:
+    nsize: {{1 3}}
+    localrunfiles: data
+    filter: Error:grep -o "data/bad.*line [0-9]*: .*"
+    diff_args: -j
+
+    test:
+      suffix: bad_format
+      args: -f data/bad_format.mtx
+
+    test:
+      suffix: bad_size
+      args: -f data/bad_size.mtx
+
+    test:
+      suffix: bad_index
+      args: -f data/bad_index.mtx
+
+    test:
+      suffix: bad_missing
+      args: -f data/bad_missing.mtx
+
+    test:
+      suffix: bad_number
+      args: -f data/bad_number.mtx
+
+    test:
+      suffix: bad_trailing
+      args: -f data/bad_trailing.mtx
+
+    test:
+      suffix: bad_triangle
+      args: -f data/bad_triangle.mtx
+
+    test:
+      suffix: bad_few
+      args: -f data/bad_few.mtx
+
+    test:
+      suffix: bad_many
+      args: -f data/bad_many.mtx
+
+  testset:
+    nsize: {{1 3}}
+    localrunfiles: data
+    filter: Error:grep -E "ERROR: (-[a-z]|data)" | cut -d " " -f 3- | head -n 1
+    diff_args: -j
+
+    test:
+      suffix: nofile
+      args: -f data/nofile.mtx
+
+    test:
+      suffix: unknown
+      args: -matrix unknown
+
+    test:
+      suffix: toosmall
+      args: -n 0
+
+    test:
+      suffix: toolarge
+      args: -matrix laplace3d -n 3000000
+
+    test:
+      suffix: both
+      args: -f data/general.mtx -n 3
+
+TEST*/
