@@ -43,7 +43,7 @@ if [ "${1:-}" = memcheck ]; then
   mkdir -p "$MEMCHECK_LOGS"
 fi
 rm -rf "$here"/tests/counts "$here"/tests/test_*.log
-for t in "$here"/tests/*/run${1:-}*.sh; do bash "$t" ${MEMCHECK_LOGS:+-t 600} >>"$here/log" 2>&1; done
+ls "$here"/tests/*/run*.sh | grep -e "${1:-.}" | xargs -P "${JOBS:-$(nproc)}" -I{} bash {} ${MEMCHECK_LOGS:+-t 600} >"$here/log" 2>&1
 sh "$here/summary.sh" "$here/tests" | grep -v '^skipped' ; status=${PIPESTATUS[0]}
 if [ -n "${MEMCHECK_LOGS:-}" ]; then
   echo "compute-sanitizer memcheck: $(cat "$MEMCHECK_LOGS"/* | grep -c 'ERROR SUMMARY: 0 errors') clean runs, $(cat "$MEMCHECK_LOGS"/* | grep 'ERROR SUMMARY' | grep -vc ': 0 errors') with errors"

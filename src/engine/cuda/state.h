@@ -60,7 +60,8 @@ struct BAIState_ {
   int           nghost, wide; /* wide: loc_j is int */
   long long     nnz_local, nnz_off;
   BAINeighbors  neighbors;
-  int          *done; /* mode sync: global iterations that a tile has behind it */
+  int          *done;    /* where tiles are waited for: global iterations that a tile has behind it, in this call */
+  long long    *tickets; /* drawn from the queue of tiles */
 
   BAIVectors v;         /* as bound */
   BAIScalar *b, *ghost; /* on the device, only read */

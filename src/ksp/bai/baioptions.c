@@ -58,7 +58,7 @@ static PetscErrorCode CheckEnum(PetscObject obj, const char option[], const char
   PetscInt n;
 
   PetscFunctionBegin;
-  for (n = 0; names[n + 3]; n++) {
+  for (n = 0; names[n + 2]; n++) {
     if (n) PetscCall(PetscStrlcat(allowed, ", ", sizeof(allowed)));
     PetscCall(PetscStrlcat(allowed, names[n], sizeof(allowed)));
   }
@@ -94,7 +94,7 @@ static PetscErrorCode OptionsEnum(PetscObject obj, const char option[], const ch
   PetscCall(OptionName(obj, option, name, sizeof(name)));
   PetscCall(PetscOptionsGetString(obj->options, NULL, name, word, sizeof(word), &set));
   if (set) {
-    for (known = PETSC_FALSE; names[n + 3] && !known; n++) PetscCall(PetscStrcasecmp(word, names[n], &known));
+    for (known = PETSC_FALSE; names[n + 2] && !known; n++) PetscCall(PetscStrcasecmp(word, names[n], &known));
     if (!known) PetscCall(CheckEnum(obj, option, word, -1, names));
   }
   PetscCall(PetscSNPrintf(name, sizeof(name), "-%s_bai_%s", obj->classid == KSP_CLASSID ? "ksp" : "pc", option));
