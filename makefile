@@ -42,7 +42,7 @@ ifneq ($(NVCC),)
 endif
 GPU        ?= $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c ^GPU))
 
-ARCH := $(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(SANITIZE),-sanitize)
+ARCH := $(notdir $(patsubst %/,%,$(dir $(PETSC_PREFIX))))-$(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(SANITIZE),-sanitize)
 ifneq ($(SANITIZE),)
   CFLAGS  += -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
   LDFLAGS += -fsanitize=address,undefined

@@ -1,8 +1,10 @@
 static char help[] = "KSPBAI is there however the library comes into a program: linked, by -dll_append, by both, and again after\n\
-PetscFinalize().\n\n";
+PetscFinalize(). With -environment, -dll_append comes from PETSC_OPTIONS.\n\n";
 
 #include "baicompat.h"
 #include <petscbai.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* The type is registered, and solves */
 static PetscErrorCode Check(PetscBool initialize)
@@ -44,6 +46,13 @@ int main(int argc, char **argv)
 {
   PetscBool initialize = PETSC_TRUE;
 
+  for (int k = 1; k < argc; k++) {
+    char options[PETSC_MAX_PATH_LEN];
+
+    if (strcmp(argv[k], "-environment")) continue;
+    snprintf(options, sizeof(options), "-dll_append %s", getenv("BAI_LIB"));
+    if (setenv("PETSC_OPTIONS", options, 1)) return 1;
+  }
   PetscCallMPI(MPI_Init(&argc, &argv));
   for (int again = 0; again < 2; again++) {
     PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -71,7 +80,6 @@ int main(int argc, char **argv)
          args: -dll_append ${BAI_LIB}
       test:
          suffix: environment
-         env: PETSC_OPTIONS="-dll_append ${BAI_LIB}"
-         args: -initialize 0
+         args: -initialize 0 -environment
 
 TEST*/

@@ -75,8 +75,14 @@ int main(int argc, char **argv)
       requires: double
       output_file: output/empty.out
       test:
-         suffix: host
-         env: OMP_NUM_THREADS={{1 2 4}}
+         suffix: host_1
+         env: OMP_NUM_THREADS=1
+      test:
+         suffix: host_2
+         env: OMP_NUM_THREADS=2
+      test:
+         suffix: host_4
+         env: OMP_NUM_THREADS=4
       test:
          suffix: cuda
          requires: baicuda

@@ -14,17 +14,25 @@ typedef int BAIInt;
 
 #if defined(PETSC_USE_REAL_DOUBLE)
 typedef double BAIReal;
+  #if !defined(__cplusplus)
+typedef double _Complex BAIComplex;
+  #endif
 #elif defined(PETSC_USE_REAL_SINGLE)
 typedef float BAIReal;
+  #if !defined(__cplusplus)
+typedef float _Complex BAIComplex;
+  #endif
 #else
   #error "petsc-bai needs a PETSc with double or single precision"
 #endif
 
-#if !defined(PETSC_USE_COMPLEX)
-typedef BAIReal BAIScalar;
-#elif defined(__cplusplus)
+#if defined(__cplusplus) && defined(PETSC_USE_COMPLEX)
   #include <cuda/std/complex>
-typedef cuda::std::complex<BAIReal> BAIScalar;
+typedef cuda::std::complex<BAIReal> BAIComplex;
+#endif
+
+#if defined(PETSC_USE_COMPLEX)
+typedef BAIComplex BAIScalar;
 #else
-typedef BAIReal _Complex BAIScalar;
+typedef BAIReal BAIScalar;
 #endif

@@ -16,7 +16,7 @@ enum {
 
 static inline BAIScalar BAILoad(BAIAtomic *x, BAIInt i)
 {
-  return atomic_load_explicit(x + 2 * i, memory_order_relaxed) + atomic_load_explicit(x + 2 * i + 1, memory_order_relaxed) * (BAIReal _Complex)1.0i;
+  return atomic_load_explicit(x + 2 * i, memory_order_relaxed) + atomic_load_explicit(x + 2 * i + 1, memory_order_relaxed) * (BAIComplex)1.0i;
 }
 
 static inline void BAIStore(BAIAtomic *x, BAIInt i, BAIScalar value)

@@ -88,20 +88,35 @@ static PetscErrorCode GetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscIn
 static PetscErrorCode CreateScatter(BAI *bai, Mat A, Mat Ao, PetscInt nghost, const PetscInt garray[])
 {
   Vec         x;
-  IS          from;
   PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(ISDestroy(&bai->ghosts));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(A, &x, NULL));
   PetscCall(MatCreateVecs(Ao, &bai->ghost, NULL));
-  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, nghost, garray, PETSC_COPY_VALUES, &from));
-  PetscCall(VecScatterCreate(x, from, bai->ghost, NULL, &bai->scatter));
-  PetscCall(ISDestroy(&from));
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, nghost, garray, PETSC_COPY_VALUES, &bai->ghosts));
+  PetscCall(VecScatterCreate(x, bai->ghosts, bai->ghost, NULL, &bai->scatter));
   PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The scatter brings these columns, in this order */
+static PetscErrorCode SameGhosts(const BAI *bai, PetscInt nghost, const PetscInt garray[], PetscBool *same)
+{
+  const PetscInt *old;
+  PetscInt        n;
+
+  PetscFunctionBegin;
+  *same = (PetscBool)!bai->ghosts;
+  if (!bai->ghosts) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ISGetLocalSize(bai->ghosts, &n));
+  PetscCall(ISGetIndices(bai->ghosts, &old));
+  if (n == nghost) PetscCall(PetscArraycmp(old, garray, n, same));
+  PetscCall(ISRestoreIndices(bai->ghosts, &old));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -197,6 +212,7 @@ PetscErrorCode BAISetUp(PetscObject obj, BAI *bai, Mat A)
   PetscCall(GetCSR(bai, Ad, &M.A, &device));
   if (Ao) PetscCall(GetCSR(bai, Ao, &M.B, &device));
   M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  if (same) PetscCall(SameGhosts(bai, nghost, garray, &same));
   if (same) status = BAIEngineUpdateValues(bai->engine, &M);
   rebuild = status.code == BAI_ERR_PATTERN;
   PetscCallMPI(MPI_Allreduce(&rebuild, &any, 1, MPI_INT, MPI_LOR, PetscObjectComm((PetscObject)A)));
@@ -364,6 +380,7 @@ PetscErrorCode BAIReset(BAI *bai)
   BAIEngineDestroy(&bai->engine);
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(ISDestroy(&bai->ghosts));
   bai->id = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

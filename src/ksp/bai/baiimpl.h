@@ -29,6 +29,7 @@ typedef struct {
 
   VecScatter scatter; /* NULL on one rank */
   Vec        ghost;   /* values of x that other ranks own */
+  IS         ghosts;  /* their global numbers */
 } BAI;
 
 PETSC_INTERN PetscErrorCode BAIOptionsDefault(BAIOptions *);
