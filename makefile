@@ -116,8 +116,8 @@ run-tests: $(foreach t,$(test-tests.c) $(test-tutorials.c),$(TESTDIR)/counts/$(t
 test: $(LIB) $(TESTDIR)/testfiles
 	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log
 	@mkdir -p $(TESTDIR)/counts
-	@$(MAKE) --no-print-directory run-tests
-	@sh tests/summary.sh $(TESTDIR)
+	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(MAKE) --no-print-directory run-tests
+	@sh tests/summary.sh $(TESTDIR) $(CURDIR)
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
 programs := $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/ex*.c))

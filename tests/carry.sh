@@ -17,7 +17,7 @@ mkdir -p "$to/petsc/lib/petsc/bin"
 cp "$petsc_bin/petscdiff" "$to/petsc/lib/petsc/bin"
 for d in tests tutorials; do
   mkdir -p "$to/src/$d" "$to/tests/$d"
-  cp -r "$src/$d/output" "$to/src/$d"
+  cp -r "$src/$d/output" "$src/$d"/*.c "$to/src/$d"
   cp "$build/tests/$d"/run*.sh "$to/tests/$d"
   find "$build/tests/$d" -maxdepth 1 -type f -perm -u+x ! -name '*.sh' -exec cp {} "$to/tests/$d" \;
   [ ! -d "$src/$d/data" ] || { cp -r "$src/$d/data" "$to/src/$d"; cp -r "$src/$d/data" "$to/tests/$d"; }
@@ -29,7 +29,7 @@ cat >"$to/run.sh" <<'RUN'
 # Runs the tests packed here: run.sh [memcheck] [name pattern]; memcheck runs them below compute-sanitizer
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH=$here/lib:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-} BAI_LIB=$here/lib/libpetscbai.so
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 export PETSC_OPTIONS="${PETSC_OPTIONS:-} -use_gpu_aware_mpi 0"
 if [ -f "$here/paths" ]; then
   { read -r tests; read -r harness; read -r bin; read -r src; } <"$here/paths"
@@ -44,7 +44,7 @@ if [ "${1:-}" = memcheck ]; then
 fi
 rm -rf "$here"/tests/counts "$here"/tests/test_*.log
 ls "$here"/tests/*/run*.sh | grep -e "${1:-.}" | xargs -P "${JOBS:-$(nproc)}" -I{} bash {} ${MEMCHECK_LOGS:+-t 600} >"$here/log" 2>&1
-sh "$here/summary.sh" "$here/tests" | grep -v '^skipped' ; status=${PIPESTATUS[0]}
+sh "$here/summary.sh" "$here/tests" "$here/src" | grep -v '^skipped' ; status=${PIPESTATUS[0]}
 if [ -n "${MEMCHECK_LOGS:-}" ]; then
   echo "compute-sanitizer memcheck: $(cat "$MEMCHECK_LOGS"/* | grep -c 'ERROR SUMMARY: 0 errors') clean runs, $(cat "$MEMCHECK_LOGS"/* | grep 'ERROR SUMMARY' | grep -vc ': 0 errors') with errors"
   cat "$MEMCHECK_LOGS"/* | grep 'ERROR SUMMARY' | grep -q -v ': 0 errors' && status=1

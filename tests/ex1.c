@@ -44,7 +44,7 @@ static PetscErrorCode Check(PetscBool initialize)
 
 int main(int argc, char **argv)
 {
-  PetscBool initialize = PETSC_TRUE;
+  PetscBool initialize = PETSC_TRUE, environment;
 
   for (int k = 1; k < argc; k++) {
     char options[PETSC_MAX_PATH_LEN];
@@ -57,6 +57,7 @@ int main(int argc, char **argv)
   for (int again = 0; again < 2; again++) {
     PetscCall(PetscInitialize(&argc, &argv, NULL, help));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-initialize", &initialize, NULL));
+    PetscCall(PetscOptionsHasName(NULL, NULL, "-environment", &environment));
     PetscCall(Check(initialize));
     PetscCall(PetscFinalize());
   }

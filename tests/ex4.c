@@ -7,7 +7,7 @@ static char help[] = "What KSPBAI promises: true residuals, reasons that are rig
 static PetscErrorCode Expect(PetscBool right, const char what[])
 {
   PetscFunctionBeginUser;
-  if (!right) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Not so: %s\n", what));
+  if (!right) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: %s\n", what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -415,6 +415,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/empty.out
+    requires: !single
     args: -ksp_bai_mode {{async launch sync}}shared output -ksp_bai_block_size {{0 16}}shared output
 
     test:
@@ -431,6 +432,6 @@ int main(int argc, char **argv)
       suffix: aijcusparse
       nsize: {{1 2}}
       requires: baicuda cuda
-      args: -mat_type aijcusparse -vec_type cuda
+      args: -mat_type aijcusparse
 
 TEST*/

@@ -38,13 +38,12 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIParameters *p, BAIStat
 
   *newstate = NULL;
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
-  state->p = *p;
-  status   = BAIBlockCRSCreate(matrix, block_size, p->threads, &state->A);
-  if (!status.code) {
-    state->blocks_task = block_size < TASK_ROWS ? TASK_ROWS / block_size : 1;
-    state->tasks       = state->A.blocks / state->blocks_task + (state->A.blocks % state->blocks_task ? 1 : 0);
-    status             = Allocate(state);
-  }
+  state->p           = *p;
+  state->blocks_task = block_size < TASK_ROWS ? TASK_ROWS / block_size : 1;
+  state->tasks       = matrix->n / (block_size * state->blocks_task) + (matrix->n % (block_size * state->blocks_task) ? 1 : 0);
+  if (state->p.threads > state->tasks) state->p.threads = state->tasks ? (int)state->tasks : 1;
+  status = BAIBlockCRSCreate(matrix, block_size, state->p.threads, &state->A);
+  if (!status.code) status = Allocate(state);
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;

@@ -45,6 +45,18 @@ static inline PetscErrorCode PetscGetCurrentCUDAStream(cudaStream_t *stream)
 }
   #endif
 
+/* On the device PETSc may leave out empty rows, of which MatSeqAIJGetCSRAndMemType() says nothing */
+static inline PetscErrorCode BAIGetCSR(Mat A, const PetscInt **i, const PetscInt **j, PetscScalar **a, PetscMemType *memtype)
+{
+  PetscBool cusparse;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJGetCSRAndMemType(A, i, j, a, memtype));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJCUSPARSE, &cusparse));
+  if (cusparse && PetscMemTypeCUDA(*memtype)) PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, i, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline PetscErrorCode BAIGetDevice(PETSC_UNUSED PetscMPIInt node_rank, int *device, void **stream)
 {
   cudaStream_t s;
@@ -57,6 +69,8 @@ static inline PetscErrorCode BAIGetDevice(PETSC_UNUSED PetscMPIInt node_rank, in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #else
+  #define BAIGetCSR(A, i, j, a, memtype) MatSeqAIJGetCSRAndMemType(A, i, j, a, memtype)
+
 static inline PetscErrorCode BAIGetDevice(PetscMPIInt node_rank, int *device, void **stream)
 {
   *stream = NULL;

@@ -27,7 +27,7 @@ static PetscErrorCode GetCSR(const BAI *bai, Mat A, BAICSR *csr, PetscBool *devi
   PetscInt     n;
 
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJGetCSRAndMemType(A, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &a, &memtype));
+  PetscCall(BAIGetCSR(A, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &a, &memtype));
   *device = (PetscBool)PetscMemTypeDevice(memtype);
   if (*device && bai->backend == BAI_BACKEND_HOST) {
     PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
@@ -58,7 +58,7 @@ static PetscErrorCode RestoreCSR(const BAI *bai, Mat A, BAICSR *csr)
 /* Of A's local rows, the square part and, on several ranks, the coupling to other ranks' columns, whose numbers are in garray */
 static PetscErrorCode GetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *nghost, const PetscInt *garray[])
 {
-  PetscInt  M, N, m, n;
+  PetscInt  M, N, m, n, unlike[2] = {0, 0}, most[2];
   PetscBool seq, mpi, assembled;
   MatType   type;
 
@@ -70,7 +70,9 @@ static PetscErrorCode GetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscIn
   PetscCall(MatGetSize(A, &M, &N));
   PetscCall(MatGetLocalSize(A, &m, &n));
   PetscCheck(M == N, PetscObjectComm(obj), PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " rows and %" PetscInt_FMT " columns: must be square", M, N);
-  PetscCheck(m == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " local rows and %" PetscInt_FMT " local columns: rows and columns must be spread over the ranks alike", m, n);
+  if (m != n) unlike[0] = m + 1, unlike[1] = n + 1;
+  PetscCallMPI(MPI_Allreduce(unlike, most, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCheck(!most[0], PetscObjectComm(obj), PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " local rows and %" PetscInt_FMT " local columns on some rank: rows and columns must be spread over the ranks alike", most[0] - 1, most[1] - 1);
   PetscCall(MatAssembled(A, &assembled));
   PetscCheck(assembled, PetscObjectComm(obj), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
   *Ad     = A;
@@ -222,15 +224,13 @@ PetscErrorCode BAISetUp(PetscObject obj, BAI *bai, Mat A)
     status = BAIEngineCreate(backend, &M, &p, &bai->engine);
     bai->setups++;
   } else bai->updates++;
-  bai->p     = p;
-  bai->id    = id;
-  bai->state = state;
-  if (status.code) {
-    BAIEngineDestroy(&bai->engine);
-    bai->id = 0;
-  }
+  bai->p  = p;
+  bai->id = 0; /* until all ranks are known to have come through */
+  if (status.code) BAIEngineDestroy(&bai->engine);
   PetscCall(CheckDiagonal(obj, A, status));
   PetscCall(BAICheckStatus(bai, status));
+  bai->id    = id;
+  bai->state = state;
   BAIEngineInfo(bai->engine, &bai->info);
   PetscCall(RestoreCSR(bai, Ad, &M.A));
   if (Ao) PetscCall(RestoreCSR(bai, Ao, &M.B));
