@@ -132,12 +132,14 @@ ifeq ($(gentest),)
 endif
 	@$(MAKE) --no-print-directory test
 
-PREFIX ?= /usr/local
+PREFIX   ?= /usr/local
+series   := $(shell echo $(call pc,--modversion) | awk -F. '{print $$1"."$$2" "$$1"."$$2 + 1}')
+requires  = $(notdir $(basename $(petsc.pc))) >= $(word 1,$(series)), $(notdir $(basename $(petsc.pc))) < $(word 2,$(series))
 install: $(LIB)
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 include/petscbai.h include/petscbaitypes.h $(DESTDIR)$(PREFIX)/include
-	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' -e 's|@petsc@|$(notdir $(basename $(petsc.pc)))|' -e 's|@petsc_version@|$(call pc,--modversion)|' config/petscbai.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/petscbai.pc
+	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' -e 's|@requires@|$(requires)|' config/petscbai.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/petscbai.pc
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 

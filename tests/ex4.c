@@ -424,13 +424,11 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda
-      nsize: {{1 2}}
       requires: baicuda
       args: -ksp_bai_backend cuda
 
     test:
       suffix: aijcusparse
-      nsize: {{1 2}}
       requires: baicuda cuda
       args: -mat_type aijcusparse
 
