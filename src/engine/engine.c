@@ -55,6 +55,11 @@ BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count)
   return engine->ops->sweep(engine->state, count);
 }
 
+BAIStatus BAIEngineSolve(BAIEngine engine, const BAITolerances *tolerances, BAISolution *solution)
+{
+  return engine->ops->solve(engine->state, tolerances, solution);
+}
+
 BAIStatus BAIEngineResidual(BAIEngine engine, BAIReal *norm2)
 {
   return engine->ops->residual(engine->state, norm2);

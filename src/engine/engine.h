@@ -80,9 +80,22 @@ typedef struct {
   int     workers;            /* host: threads; cuda: thread blocks at work at a time */
   int64_t nnz_local, nnz_off; /* entries off the diagonal inside the blocks; outside them, ghosts included */
   int64_t bytes;              /* memory that the engine holds */
+  int     solves;             /* BAIEngineSolve() can be called */
   double  flops_iteration;    /* of one global iteration */
   double  flops_residual;
 } BAIInfo;
+
+/* When a solve ends: ||b - A x|| at most max(rtol bnorm, abstol), or at least dtol bnorm, or not a number, or max_it */
+typedef struct {
+  BAIReal rtol, abstol, dtol;
+  BAIReal bnorm2; /* bnorm^2; negative: it is ||b||^2, and not known yet */
+  BAIInt  max_it;
+} BAITolerances;
+
+typedef struct {
+  BAIReal bnorm2, rnorm2; /* rnorm2 is ||b - A x||^2 of the x reached */
+  BAIInt  its;            /* the most global iterations that any block did */
+} BAISolution;
 
 typedef struct BAIState_ *BAIState; /* a backend's own */
 
@@ -93,6 +106,7 @@ typedef struct {
   BAIStatus (*update)(BAIState, const BAIMatrix *);
   BAIStatus (*bind)(BAIState, const BAIVectors *, int guess_zero);
   BAIStatus (*sweep)(BAIState, BAIInt count);
+  BAIStatus (*solve)(BAIState, const BAITolerances *, BAISolution *); /* only if info says so */
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
   BAIStatus (*unbind)(BAIState);
   void (*info)(BAIState, BAIInfo *);
@@ -111,6 +125,8 @@ BAIStatus BAIEngineUpdateValues(BAIEngine, const BAIMatrix *);
 BAIStatus BAIEngineBind(BAIEngine, const BAIVectors *, int guess_zero);
 /* count global iterations on the bound vectors */
 BAIStatus BAIEngineSweep(BAIEngine, BAIInt count);
+/* Iterates on the bound vectors until a tolerance is met, without the host; only if BAIInfo says that it can, and without ghosts */
+BAIStatus BAIEngineSolve(BAIEngine, const BAITolerances *, BAISolution *);
 /* This rank's share of ||b - A x||^2 for the x reached; waits for the sweeps */
 BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */

@@ -20,6 +20,7 @@ static void Destroy(BAIState state)
 {
   for (int i = 0; i < state->nowned; i++) (void)cudaFree(state->owned[i]);
   (void)cudaFreeHost(state->result_host);
+  (void)cudaFreeHost(state->stop.result);
   free(state);
 }
 
@@ -93,6 +94,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->nnz_local = state->nnz_local;
   info->nnz_off   = state->nnz_off;
   info->bytes     = state->bytes;
+  info->solves    = state->resident && state->p.mode == BAI_MODE_ASYNC;
 }
 
-extern "C" const BAIBackendOps BAIBackendCUDA = {"cuda", Create, BAISlicedUpdateValues, Bind, BAISweepRun, BAIResidualRun, Unbind, Info, Destroy};
+extern "C" const BAIBackendOps BAIBackendCUDA = {"cuda", Create, BAISlicedUpdateValues, Bind, BAISweepRun, BAISweepSolve, BAIResidualRun, Unbind, Info, Destroy};

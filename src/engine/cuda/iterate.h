@@ -17,7 +17,20 @@ static __device__ inline void BAIStore(BAIReal *x, BAIReal value)
   cuda::atomic_ref<BAIReal, cuda::thread_scope_device>(*x).store(value, cuda::memory_order_relaxed);
 }
 
+/* Read once and not soon again */
+static __device__ inline BAIReal BAIStreamed(const BAIReal *a)
+{
+  return __ldcs(a);
+}
+
 #if defined(PETSC_USE_COMPLEX)
+static __device__ inline BAIScalar BAIStreamed(const BAIScalar *a)
+{
+  const BAIReal *part = reinterpret_cast<const BAIReal *>(a);
+
+  return BAIScalar(__ldcs(part), __ldcs(part + 1));
+}
+
 static __device__ inline BAIScalar BAILoad(const BAIScalar *x)
 {
   const BAIReal *part = reinterpret_cast<const BAIReal *>(x);

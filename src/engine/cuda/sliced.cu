@@ -27,7 +27,7 @@ static __device__ inline bool InsideBlock(const BAISliced &A, int row, BAIInt co
 }
 
 /* A warp a slice: the longest row inside and outside the blocks, 32 entries a column */
-static __global__ void Count(BAISliced A, BAIMatrix M, unsigned long long *nnz)
+static __global__ void Count(BAISliced A, BAIMatrix M, unsigned long long *nnz, int *width)
 {
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
   int       loc = 0, off = 0, row;
@@ -50,6 +50,8 @@ static __global__ void Count(BAISliced A, BAIMatrix M, unsigned long long *nnz)
   A.off_first[slice] = (long long)off_max * BAI_LANES;
   atomicAdd(nnz, (unsigned long long)loc_sum);
   atomicAdd(nnz + 1, (unsigned long long)off_sum);
+  atomicMax(width, loc_max);
+  atomicMax(width + 1, off_max);
 }
 
 /* Found on the way through the matrix: the first row without a diagonal entry, and whether a column is not the old one */
@@ -171,7 +173,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M)
   BAISliced         *A = &state->A;
   BAIMatrix          D;
   Temporary          copy[6], nnz_device, scan;
-  unsigned long long nnz[2];
+  unsigned long long nnz[3]; /* the third is the two widths */
   long long          entries[2];
   size_t             scan_bytes = 0;
 
@@ -197,7 +199,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M)
   CUDATry(cudaMemsetAsync(nnz_device.p, 0, sizeof(nnz), state->stream));
   CUDATry(cudaMemsetAsync(A->loc_first + slices, 0, sizeof(long long), state->stream));
   CUDATry(cudaMemsetAsync(A->off_first + slices, 0, sizeof(long long), state->stream));
-  Count<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, (unsigned long long *)nnz_device.p);
+  Count<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, (unsigned long long *)nnz_device.p, (int *)((unsigned long long *)nnz_device.p + 2));
   CUDATry(cudaGetLastError());
   CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, scan_bytes, A->loc_first, A->loc_first, slices + 1, state->stream));
   CUDATry(cudaMalloc(&scan.p, scan_bytes));
@@ -209,6 +211,8 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M)
   CUDATry(cudaStreamSynchronize(state->stream));
   state->nnz_local = (long long)nnz[0];
   state->nnz_off   = (long long)nnz[1];
+  A->loc_width     = ((int *)(nnz + 2))[0];
+  A->off_width     = ((int *)(nnz + 2))[1];
 
   BAITry(BAICUDAAllocate(state, entries[0] * (state->wide ? sizeof(int) : sizeof(uint16_t)), &A->loc_j));
   BAITry(BAICUDAAllocate(state, entries[0] * sizeof(BAIScalar), &A->loc_a));

@@ -21,7 +21,8 @@ static inline BAIStatus BAICUDAStatus(cudaError_t error, const char *what)
 }
 
 enum {
-  BAI_LANES = 32 /* rows of a slice, threads of a warp */
+  BAI_LANES       = 32, /* rows of a slice, threads of a warp */
+  BAI_ROW_THREADS = 512 /* rows of a tile, at most, where a thread keeps a row in registers */
 };
 
 /*
@@ -32,6 +33,7 @@ enum {
 */
 typedef struct {
   int            n;         /* rows */
+  int            loc_width, off_width; /* longest row inside and outside the blocks */
   int            block_size, tile_rows, tiles, tile_slices;
   BAIScalar     *d, *dinv;  /* n: a_ii, 1/a_ii */
   long long     *loc_first; /* slices+1: where the entries of a slice begin */
@@ -53,6 +55,20 @@ typedef struct {
   int     stalled;
 } BAIResult;
 
+/* Shared by the thread blocks of a whole solve in one launch: see resident.cu */
+typedef struct {
+  int     ready, stop, arrived, decided, finished, its;
+  BAIReal bnorm2, rnorm2, tol2, most2;
+} BAIControl;
+
+typedef struct {
+  BAIReal      rtol, abstol, dtol;
+  BAIReal      bnorm2;  /* what rtol and dtol are relative to; negative: to be found from b */
+  BAIReal     *r2, *b2; /* the tiles' shares of ||r||^2 and ||b||^2 */
+  BAIControl  *control; /* NULL if the launch is not to stop by itself */
+  BAISolution *result;  /* on the host */
+} BAIStop;
+
 struct BAIState_ {
   BAIParameters p;
   cudaStream_t  stream;
@@ -69,6 +85,8 @@ struct BAIState_ {
   int        current;   /* which of the two is the iterate */
   BAIScalar *staged[3]; /* stand in for those of b, ghost and x that lie on the host */
 
+  int         resident; /* the kernel keeps the matrix in registers, and can do a whole solve */
+  BAIStop     stop;
   const void *kernel; /* of the sweep, and its launch */
   int         grid, threads;
   size_t      shared;
@@ -97,5 +115,6 @@ BAIStatus BAISlicedUpdateValues(BAIState, const BAIMatrix *);
 BAIStatus BAINeighborsCreate(BAIState);
 BAIStatus BAISweepSetUp(BAIState);
 BAIStatus BAISweepRun(BAIState, BAIInt count);
+BAIStatus BAISweepSolve(BAIState, const BAITolerances *, BAISolution *);
 BAIStatus BAIResidualSetUp(BAIState);
 BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);

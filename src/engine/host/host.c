@@ -87,9 +87,10 @@ static void Info(BAIState state, BAIInfo *info)
 
   info->blocks    = A->blocks;
   info->workers   = state->p.threads;
+  info->solves    = 0;
   info->nnz_local = A->loc_i[A->n];
   info->nnz_off   = A->off_i[A->n];
   info->bytes     = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar)) + A->n * (int64_t)(2 * sizeof(BAIInt) + (state->next ? 4 : 3) * sizeof(BAIScalar));
 }
 
-const BAIBackendOps BAIBackendHost = {"host", Create, Update, Bind, Sweep, Residual, Unbind, Info, Destroy};
+const BAIBackendOps BAIBackendHost = {"host", Create, Update, Bind, Sweep, NULL, Residual, Unbind, Info, Destroy};

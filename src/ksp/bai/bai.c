@@ -47,6 +47,40 @@ static PetscInt NextLook(KSP ksp, PetscReal rnorm, PetscInt its_before, PetscRea
   return enough < most ? (PetscInt)PetscCeilReal(enough) : most;
 }
 
+/* The engine can go all the way alone: nobody wants to see or decide anything meanwhile */
+static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
+{
+  const BAI *bai = (BAI *)ksp->data;
+
+  return (PetscBool)(bai->info.solves && !bai->scatter && !bai->options.check_interval && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
+}
+
+/* On return its and rnorm are those of a solve that the engine has done, or of none if the guess was good enough or not a number */
+static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
+{
+  BAI             *bai   = (BAI *)ksp->data;
+  const PetscReal  rtol  = ksp->guess_zero ? ksp->rtol : 0.0;
+  PetscReal        abstol = ksp->abstol, bnorm = -1.0;
+  PetscInt         its   = 0;
+
+  PetscFunctionBegin;
+  if (!ksp->guess_zero) { /* what the tolerances are relative to is the convergence test's business */
+    PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, rnorm));
+    bnorm = *rnorm;
+  } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, rtol, abstol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its));
+  KSPCheckNorm(ksp, bnorm);
+  ksp->rnorm = bnorm;
+  PetscCall((*ksp->converged)(ksp, 0, bnorm, &ksp->reason, ksp->cnvP));
+  if (ksp->reason) {
+    if (ksp->guess_zero) PetscCall(VecZeroEntries(x));
+    *rnorm = bnorm;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, rtol, ksp->ttol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its));
+  ksp->its = its;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode KSPSolve_BAI(KSP ksp)
 {
   BAI         *bai = (BAI *)ksp->data;
@@ -71,7 +105,10 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  if (ksp->guess_zero) PetscCall(VecNorm(b, NORM_2, &rnorm));
+  if (CanSolveAtOnce(ksp, nullspace)) {
+    PetscCall(SolveAtOnce(ksp, b, x, &rnorm));
+    if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  } else if (ksp->guess_zero) PetscCall(VecNorm(b, NORM_2, &rnorm));
   else PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, &rnorm));
   while (PETSC_TRUE) {
     PetscInt its;
@@ -170,7 +207,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    A missing or zero diagonal entry is an error.
 
    Residual norms are those of b - A x for a solution that no block changes meanwhile, and a reason is given only on such a
-   norm. While nobody watches (no monitor, no residual history, no convergence test of one's own) they are computed
+   norm. On a GPU whose registers hold the whole matrix, a solve that nobody watches is one kernel launch. While nobody watches (no monitor, no residual history, no convergence test of one's own) they are computed
    only when the contraction seen so far promises that they are small enough, so a solve may do a few iterations more than
    needed; use -ksp_bai_check_interval 1, or a monitor, to see every one of them.
 

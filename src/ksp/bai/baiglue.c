@@ -356,6 +356,31 @@ PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt cou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   A whole solve by the engine, if bai->info.solves: until ||b - A x|| is at most max(rtol*bnorm, abstol), or at least dtol*bnorm, or
+   max_it global iterations are done. A negative bnorm stands for ||b||, and is set to it. its may be 0 only if nothing was done.
+*/
+PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt max_it, PetscReal *bnorm, PetscReal *rnorm, PetscInt *its)
+{
+  BAIVectors    v;
+  BAITolerances tolerances = {rtol, abstol, dtol, *bnorm < 0 ? -1 : *bnorm * *bnorm, max_it};
+  BAISolution   solution   = {0, 0, 0};
+
+  PetscFunctionBegin;
+  PetscCall(Bind(bai, b, x, guess_zero, &v));
+  PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(BAICheckStatus(bai, BAIEngineSolve(bai->engine, &tolerances, &solution)));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(LogFlops(bai, (PetscLogDouble)solution.its * bai->info.flops_iteration + bai->info.flops_residual));
+  PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
+  PetscCall(Unbind(bai, b, x, guess_zero, &v));
+  *bnorm = PetscSqrtReal(solution.bnorm2);
+  *rnorm = PetscSqrtReal(solution.rnorm2);
+  *its   = solution.its;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o = &bai->options;
@@ -370,7 +395,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->p.block_size, o->block_size ? "" : " (chosen)", (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local, (PetscInt64)bai->info.nnz_off));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT ", value updates %" PetscInt_FMT "\n", BAIEngineName(bai->engine), o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers, bai->backend == BAI_BACKEND_HOST ? "threads" : "thread blocks", 1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT ", value updates %" PetscInt_FMT "\n", BAIEngineName(bai->engine), o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers, bai->backend == BAI_BACKEND_HOST ? "threads" : (bai->info.solves ? "thread blocks that keep the matrix in registers for a whole solve" : "thread blocks"), 1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

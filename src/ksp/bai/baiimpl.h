@@ -38,6 +38,7 @@ PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, 
 
 PETSC_INTERN PetscErrorCode BAISetUp(PetscObject, BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, PetscReal *);
+PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, PetscReal *, PetscReal *, PetscInt *);
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 

@@ -1,0 +1,277 @@
+/*
+   The kernel for matrices that fit the registers of the chip: each thread block keeps one tile, a thread a row. The matrix is
+   read once per launch; what moves in a global iteration is x, through the L2 cache.
+
+   With BAIStop the launch is a whole solve. Every other global iteration a tile publishes its share of ||r||^2, a by-product of
+   the first local sweep. One more thread block, the watcher, sums the shares, which are of different times, and when the sum is
+   small enough asks all to stop. They meet, compute ||b - A x||^2 of the x that is there, and the last to arrive decides: done, or
+   go on, with the watcher asking for less from then on.
+*/
+#include "sweep.h"
+
+/* What a thread keeps of its row. Columns inside the block are 16 bits each, in pairs */
+template <int LOC, int OFF>
+struct Row {
+  BAIScalar loc_a[LOC], off_a[OFF], b, d, dinv;
+  unsigned  loc_j[LOC / 2];
+  int       off_j[OFF];
+
+  __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, bool mine, int elsewhere)
+  {
+    const long long loc = A.loc_first[slice] + lane, loc_end = A.loc_first[slice + 1], off = A.off_first[slice] + lane, off_end = A.off_first[slice + 1];
+    const uint16_t *j = static_cast<const uint16_t *>(A.loc_j);
+
+#pragma unroll
+    for (int w = 0; w < LOC; w++) {
+      const long long at  = loc + w * BAI_LANES;
+      const unsigned  col = at < loc_end ? j[at] : 0;
+
+      loc_a[w]     = at < loc_end ? A.loc_a[at] : BAIScalar(0);
+      loc_j[w / 2] = w % 2 ? loc_j[w / 2] | col << 16 : col;
+    }
+#pragma unroll
+    for (int w = 0; w < OFF; w++) {
+      const long long at = off + w * BAI_LANES;
+
+      off_a[w] = at < off_end ? A.off_a[at] : BAIScalar(0);
+      off_j[w] = at < off_end ? A.off_j[at] : elsewhere;
+    }
+    b    = mine ? rhs[row] : BAIScalar(0);
+    d    = mine ? A.d[row] : BAIScalar(0);
+    dinv = mine ? A.dinv[row] : BAIScalar(0);
+  }
+
+  /* b minus what lies outside the block; eight values at a time are on their way */
+  __device__ BAIScalar Outside(const BAIScalar *x) const
+  {
+    BAIScalar sum = b;
+
+#pragma unroll
+    for (int w = 0; w < OFF; w += 8) {
+      BAIScalar value[8];
+
+#pragma unroll
+      for (int v = 0; v < 8 && w + v < OFF; v++) value[v] = BAILoad(x + off_j[w + v]);
+#pragma unroll
+      for (int v = 0; v < 8 && w + v < OFF; v++) sum -= off_a[w + v] * value[v];
+    }
+    return sum;
+  }
+
+  /* sum minus what lies inside the block, but for the diagonal */
+  __device__ BAIScalar Inside(BAIScalar sum, const BAIScalar *y) const
+  {
+#pragma unroll
+    for (int w = 0; w < LOC; w++) sum -= loc_a[w] * y[w % 2 ? loc_j[w / 2] >> 16 : loc_j[w / 2] & 0xffff];
+    return sum;
+  }
+};
+
+/* Sum over the thread block, the same for all threads, in the same order every time; sums has room for 33 */
+static __device__ BAIReal BlockSum(BAIReal value, BAIReal *sums)
+{
+  const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES;
+
+  for (int k = BAI_LANES / 2; k; k /= 2) value += __shfl_down_sync(~0u, value, k);
+  if (!lane) sums[warp] = value;
+  __syncthreads();
+  if (!threadIdx.x) {
+    for (int w = 1; w < (int)(blockDim.x / BAI_LANES); w++) value += sums[w];
+    sums[BAI_LANES] = value;
+  }
+  __syncthreads();
+  value = sums[BAI_LANES];
+  __syncthreads();
+  return value;
+}
+
+/* Sum of what the tiles published; negative if one has not yet */
+static __device__ BAIReal SumOfTiles(const BAIReal *share, int tiles, BAIReal *sums)
+{
+  BAIReal sum   = 0;
+  int     ready = 1;
+
+  for (int tile = threadIdx.x; tile < tiles; tile += blockDim.x) {
+    const BAIReal value = BAILoad(share + tile);
+
+    if (value < 0) ready = 0;
+    sum += value;
+  }
+  ready = __syncthreads_and(ready);
+  sum   = BlockSum(sum, sums);
+  return ready ? sum : -1;
+}
+
+static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAIStop &stop, BAIReal *sums)
+{
+  using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
+  __shared__ int decided;
+  BAIControl    &c    = *stop.control;
+  BAIReal        easy = 1, b2 = stop.bnorm2, tol2, most2;
+
+  while (b2 < 0) {
+    b2 = SumOfTiles(stop.b2, A.tiles, sums);
+    if (!threadIdx.x) decided = Flag(*p.stalled).load(cuda::memory_order_relaxed) || Flag(c.decided).load(cuda::memory_order_relaxed);
+    __syncthreads();
+    if (decided) return;
+  }
+  tol2  = max(stop.rtol * stop.rtol * b2, stop.abstol * stop.abstol);
+  most2 = stop.dtol * stop.dtol * b2;
+  if (!threadIdx.x) {
+    c.tol2   = tol2;
+    c.most2  = most2;
+    c.bnorm2 = b2;
+    Flag(c.ready).store(1, cuda::memory_order_release);
+  }
+  for (int epoch = 0;; epoch++) {
+    BAIReal r2;
+
+    do {
+      r2 = SumOfTiles(stop.r2, A.tiles, sums);
+      if (!threadIdx.x) decided = Flag(c.decided).load(cuda::memory_order_acquire) > epoch || Flag(*p.stalled).load(cuda::memory_order_relaxed);
+      __syncthreads();
+    } while (!decided && (r2 < 0 || (r2 > easy * tol2 && r2 < most2)));
+    if (!threadIdx.x) {
+      Flag(c.stop).store(epoch + 1, cuda::memory_order_relaxed);
+      BAISpin(p.stalled, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
+      decided = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
+    }
+    __syncthreads();
+    if (decided) return;
+    easy = min(easy, BAIReal(0.5) * easy * tol2 / c.rnorm2);
+    __syncthreads();
+  }
+}
+
+template <int LOC, int OFF, bool sync>
+static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS) Resident(BAISliced A, BAISweep p, BAIStop stop)
+{
+  using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ BAIReal sums[BAI_LANES + 1];
+  __shared__ int     last;
+  BAIScalar         *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
+  const int          tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, row = tile * A.tile_rows + i;
+  const bool         mine = i < A.tile_rows && row < A.n;
+  const bool         solving = stop.control != nullptr;
+  BAIControl        &c       = *stop.control;
+  Row<LOC, OFF>      r;
+  BAIScalar          xi;
+
+  if (tile == A.tiles) {
+    Watch(A, p, stop, sums);
+    return;
+  }
+
+  r.Load(A, p.b, slice, lane, row, mine, tile * A.tile_rows);
+  xi = mine ? BAILoad(BAIIterateOf(p, p.current) + row) : BAIScalar(0);
+  if (solving && stop.bnorm2 < 0) {
+    const BAIReal b2 = BlockSum(BAIAbs2(r.b), sums);
+
+    if (!i) BAIStore(stop.b2 + tile, b2);
+  }
+
+  for (int epoch = 0, iteration = 0;; epoch++) {
+    for (; iteration < p.count; iteration++) {
+      const int  from = sync ? (p.current + iteration) & 1 : 0, to = sync ? from ^ 1 : 0;
+      const bool publish = solving && !(iteration & 1);
+      int        stopping = 0;
+
+      if (sync) BAIWaitForNeighbors(p, tile, iteration);
+      else if (solving && !i) stopping = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
+      const BAIScalar s = r.Outside(BAIIterateOf(p, from));
+      BAIScalar       y = xi, *now = y0, *next = y1;
+
+      y0[i] = y;
+      if (!sync && solving) {
+        if (__syncthreads_or(stopping)) break;
+      } else __syncthreads();
+      for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
+        const BAIScalar step = r.Inside(s, now) * r.dinv - y;
+
+        if (publish && sweep == 1) {
+          BAIReal r2 = BAIAbs2(step * r.d);
+
+          for (int k = BAI_LANES / 2; k; k /= 2) r2 += __shfl_down_sync(~0u, r2, k);
+          if (!lane) sums[i / BAI_LANES] = r2;
+        }
+        y += p.local_omega * step;
+        if (sweep < p.local_iters) {
+          next[i] = y;
+          __syncthreads();
+          BAIScalar *swap = now;
+          now             = next;
+          next            = swap;
+        }
+      }
+      xi += p.omega * (y - xi);
+      if (mine) BAIStore(BAIIterateOf(p, to) + row, xi);
+      __syncthreads();
+      if (publish && !i) {
+        BAIReal r2 = sums[0];
+
+        for (int w = 1; w < (int)(blockDim.x / BAI_LANES); w++) r2 += sums[w];
+        BAIStore(stop.r2 + tile, r2);
+      }
+      if (sync && !i) BAITileIsDone(p, tile, iteration + 1);
+    }
+    if (!solving) return;
+
+    /* All meet; from here on x stands still */
+    if (!i) {
+      Flag(c.its).fetch_max(iteration, cuda::memory_order_relaxed);
+      Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel);
+      BAISpin(p.stalled, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= (2 * epoch + 1) * A.tiles; });
+    }
+    y0[i] = xi;
+    __syncthreads();
+    const BAIReal r2 = BlockSum(mine ? BAIAbs2(r.Inside(r.Outside(p.x[0]), y0) - r.d * xi) : BAIReal(0), sums);
+
+    if (!i) {
+      BAIStore(stop.r2 + tile, r2);
+      last = Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel) + 1 == (2 * epoch + 2) * A.tiles;
+    }
+    __syncthreads();
+    if (last) {
+      const BAIReal rnorm2 = SumOfTiles(stop.r2, A.tiles, sums);
+
+      if (!i) {
+        BAISpin(p.stalled, [&] { return Flag(c.ready).load(cuda::memory_order_acquire) != 0; });
+        c.rnorm2   = rnorm2;
+        c.finished = !(rnorm2 > c.tol2 && rnorm2 < c.most2) || c.its >= p.count;
+        if (c.finished) {
+          stop.result->rnorm2 = rnorm2;
+          stop.result->bnorm2 = c.bnorm2;
+          stop.result->its    = c.its;
+        }
+        Flag(c.decided).store(epoch + 1, cuda::memory_order_release);
+      }
+    }
+    if (!i) {
+      BAISpin(p.stalled, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
+      last = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
+    }
+    __syncthreads();
+    if (last) return;
+    __syncthreads();
+  }
+}
+
+template <int LOC, int OFF>
+static const void *Kernel(const BAISliced *A, int sync)
+{
+  if (A->tile_rows > (LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS)) return NULL;
+  return sync ? (const void *)Resident<LOC, OFF, true> : (const void *)Resident<LOC, OFF, false>;
+}
+
+const void *BAIResidentKernel(const BAISliced *A, int sync)
+{
+  if (A->loc_width > 16 || A->off_width > 32) return NULL;
+  if (A->loc_width <= 4 && A->off_width <= 4) return Kernel<4, 4>(A, sync);
+  if (A->loc_width <= 4 && A->off_width <= 8) return Kernel<4, 8>(A, sync);
+  if (A->loc_width <= 8 && A->off_width <= 8) return Kernel<8, 8>(A, sync);
+  if (A->loc_width <= 8 && A->off_width <= 16) return Kernel<8, 16>(A, sync);
+  if (A->off_width <= 8) return Kernel<16, 8>(A, sync);
+  if (A->off_width <= 16) return Kernel<16, 16>(A, sync);
+  return Kernel<16, 32>(A, sync);
+}

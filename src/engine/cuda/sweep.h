@@ -1,0 +1,113 @@
+/*
+   What the kernels share: generic.cu takes any matrix, stream.cu those whose rows inside the blocks fit registers,
+   resident.cu those that fit registers as a whole. sweep.cu chooses
+*/
+#pragma once
+
+#include "iterate.h"
+#include "state.h"
+
+/* How thread blocks go through tiles and global iterations */
+typedef enum {
+  BAI_OWN,   /* each keeps its own tiles; with no more tiles than thread blocks, that is as fast as can be */
+  BAI_QUEUE, /* each draws the next tile from a queue, so that no tile falls behind the others however fast the multiprocessors are */
+  BAI_FLAGS  /* each keeps its own tiles, and waits for their neighbours: mode sync */
+} BAIOrder;
+
+typedef struct {
+  BAIInt           count, local_iters;
+  BAIReal          omega, local_omega;
+  const BAIScalar *b, *ghost;
+  BAIScalar       *x[2];
+  int              current;
+  BAIScalar       *scratch;
+  BAINeighbors     neighbors;
+  int             *done, *stalled;
+  long long       *tickets; /* drawn so far */
+} BAISweep;
+
+/* x[which], without the indexing that would move the arguments of a kernel to slow memory */
+static __device__ inline BAIScalar *BAIIterateOf(const BAISweep &s, int which)
+{
+  return which ? s.x[1] : s.x[0];
+}
+
+/* Spins until the condition holds, for some ten seconds at most; then, or if another thread gave up, stalled is set */
+template <typename Condition>
+static __device__ inline void BAISpin(int *stalled_flag, Condition condition)
+{
+  const long long cycles = 20000000000;
+
+  if (condition()) return;
+  for (const long long start = clock64(); !condition();) {
+    cuda::atomic_ref<int, cuda::thread_scope_device> stalled(*stalled_flag);
+
+    if (clock64() - start > cycles) stalled.store(1, cuda::memory_order_relaxed);
+    if (stalled.load(cuda::memory_order_relaxed)) return;
+  }
+}
+
+static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int iterations)
+{
+  cuda::atomic_ref<int, cuda::thread_scope_device> done(s.done[tile]);
+
+  BAISpin(s.stalled, [&] { return done.load(cuda::memory_order_acquire) >= iterations; });
+}
+
+/* Called by one thread, after all of the thread block have written their x and met */
+static __device__ inline void BAITileIsDone(const BAISweep &s, int tile, int iterations)
+{
+  cuda::atomic_ref<int, cuda::thread_scope_device>(s.done[tile]).store(iterations, cuda::memory_order_release);
+}
+
+/* Called by all threads; they have met when it returns */
+static __device__ inline void BAIWaitForNeighbors(const BAISweep &s, int tile, int iterations)
+{
+  for (int k = s.neighbors.first[tile] + threadIdx.x; k < s.neighbors.first[tile + 1]; k += blockDim.x) BAIWaitForTile(s, s.neighbors.tile[k], iterations);
+  __syncthreads();
+}
+
+/*
+   Goes through tiles and iterations in the order given; iterate(tile, from, to, prefetch) does one global iteration of a tile,
+   reading iterate from and writing iterate to, and ends with all threads having met
+*/
+template <BAIOrder order, typename Iterate>
+static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISweep &p, Iterate iterate)
+{
+  if constexpr (order == BAI_QUEUE) {
+    __shared__ long long ticket;
+    const long long      tickets = (long long)p.count * A.tiles;
+    const auto           draw    = [&] { return (long long)cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets).fetch_add(1, cuda::memory_order_relaxed); };
+    long long            next    = threadIdx.x ? 0 : draw();
+
+    while (true) {
+      if (!threadIdx.x) {
+        ticket = next;
+        if (ticket < tickets) BAIWaitForTile(p, (int)(ticket % A.tiles), (int)(ticket / A.tiles)); /* another thread block may still be at it */
+      }
+      __syncthreads();
+      if (ticket >= tickets) return;
+      const int tile = (int)(ticket % A.tiles), iteration = (int)(ticket / A.tiles);
+
+      if (!threadIdx.x) next = draw(); /* ahead of its use, which hides the way to the queue */
+      iterate(tile, 0, 0);
+      if (!threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
+    }
+  } else {
+    for (int iteration = 0; iteration < p.count; iteration++) {
+      const int from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : 0;
+
+      for (int tile = blockIdx.x; tile < A.tiles; tile += gridDim.x) {
+        if (order == BAI_FLAGS) BAIWaitForNeighbors(p, tile, iteration);
+        iterate(tile, from, to);
+        if (order == BAI_FLAGS && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
+      }
+    }
+  }
+}
+
+/* Kernels that take (BAISliced, BAISweep), or NULL if none of their kind fits */
+const void *BAIGenericKernel(const BAISliced *, int wide, BAIOrder);
+const void *BAIStreamKernel(const BAISliced *, BAIOrder);
+/* Takes (BAISliced, BAISweep, BAIStop) */
+const void *BAIResidentKernel(const BAISliced *, int sync);
