@@ -88,6 +88,10 @@ $(B)/tests/%: %.c $(LIB) $(B)/libgallery.a $(B)/libengine.a
 # The main job: BAI next to PETSc's Jacobi-Richardson and CG
 demo: $(B)/tests/tutorials/ex1 ; $< -matrix fv1 -compare $(ARGS)
 
+# Times next to PETSc's solvers; GPU=1 on the GPU; ARGS= passes options
+BENCH = -matrix fv1,trefethen,trefethen,laplace3d -n 0,2000,20000,48
+bench: $(B)/tests/bench/bench ; $< $(if $(filter-out 0,$(GPU)),-mat_type aijcusparse) $(or $(ARGS),$(BENCH)) -csv $(B)/bench.csv
+
 # PETSc's test harness, from wherever this PETSc keeps it
 TESTDIR := $(B)/tests
 gentest := $(firstword $(wildcard $(PETSC_ROOT)/config/gmakegentest.py $(PETSC_PREFIX)/share/petsc/examples/config/gmakegentest.py))
@@ -120,7 +124,7 @@ test: $(LIB) $(TESTDIR)/testfiles
 	@sh tests/summary.sh $(TESTDIR) $(CURDIR)
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
-programs := $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/ex*.c))
+programs := $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/ex*.c bench/*.c))
 bundle:
 	@$(MAKE) --no-print-directory GPU=1 $(programs) $(TESTDIR)/testfiles
 	@sh tests/carry.sh $(B) $(PETSC_PREFIX) $(B)/carried.tar.gz
@@ -143,7 +147,7 @@ install: $(LIB)
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo check test run-tests bundle install
+.PHONY: all demo bench check test run-tests bundle install
 
 endif
 
@@ -153,6 +157,7 @@ help:
 	@echo 'check    all tests; gets PETSc first if there is none'
 	@echo 'test     all tests'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
+	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
 	@echo 'clean    removes build/'
 clean: ; rm -rf build

@@ -22,6 +22,7 @@ for d in tests tutorials; do
   find "$build/tests/$d" -maxdepth 1 -type f -perm -u+x ! -name '*.sh' -exec cp {} "$to/tests/$d" \;
   [ ! -d "$src/$d/data" ] || { cp -r "$src/$d/data" "$to/src/$d"; cp -r "$src/$d/data" "$to/tests/$d"; }
 done
+cp "$build/tests/bench/bench" "$to"
 cp "$src/tests/summary.sh" "$src/tests/memcheck.sh" "$to"
 printf '%s\n' "$build/tests" "$harness" "$petsc_bin" "$src" >"$to/paths"
 cat >"$to/run.sh" <<'RUN'

@@ -304,7 +304,7 @@ static PetscErrorCode SmallSizes(void)
     PetscCall(Residual(ksp, A, b, x, &norm));
     PetscCall(Expect((PetscBool)(reason > 0), "convergence for few rows"));
     PetscCall(Expect((PetscBool)(n > 0 || its == 0), "no iteration for no rows"));
-    PetscCall(Expect((PetscBool)(n != 1 || its == 1), "one iteration for one row"));
+    PetscCall(Expect((PetscBool)(n != 1 || its >= 1), "an iteration for one row"));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(VecDestroy(&b));
     PetscCall(VecDestroy(&x));

@@ -165,6 +165,33 @@ static PetscErrorCode Run(BAIEngine engine, const Problem *p, PetscInt count, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A whole solve by the engine: to a tolerance, and to a number of iterations */
+static PetscErrorCode CheckSolve(BAIEngine engine, const Problem *p, const BAIParameters *q, PetscScalar *x)
+{
+  const PetscReal rtol = 100 * PetscSqrtReal(PETSC_MACHINE_EPSILON);
+  PetscReal       bnorm2 = 0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt row = 0; row < (PetscInt)p->M.n; row++) bnorm2 += PetscRealPart(p->b[row] * PetscConj(p->b[row]));
+  for (int most = 0; most < 2; most++) {
+    BAITolerances tolerances = {most ? 0 : rtol, 0, 1e5, -1, most ? 7 : 1000};
+    BAISolution   solution   = {0, 0, 0};
+    BAIVectors    v          = {(const BAIScalar *)p->b, (const BAIScalar *)p->ghost, (BAIScalar *)x, BAI_MEMORY_HOST, BAI_MEMORY_HOST, BAI_MEMORY_HOST};
+    BAIStatus     status     = BAIEngineBind(engine, &v, 1);
+    PetscReal     norm2;
+
+    if (!status.code) status = BAIEngineSolve(engine, &tolerances, &solution);
+    if (!status.code) status = BAIEngineUnbind(engine);
+    PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
+    norm2 = ResidualNorm2(p, x);
+    PetscCall(Expect((PetscBool)(PetscAbsReal(solution.bnorm2 - bnorm2) <= 1000 * PETSC_MACHINE_EPSILON * bnorm2), "norm of b", q, p, solution.bnorm2));
+    PetscCall(Expect((PetscBool)(PetscAbsReal(PetscSqrtReal(solution.rnorm2) - PetscSqrtReal(norm2)) <= 1000 * PETSC_MACHINE_EPSILON * PetscSqrtReal(bnorm2)), "residual of a solve", q, p, solution.rnorm2));
+    if (most) PetscCall(Expect((PetscBool)(solution.its == 7), "iterations of a solve", q, p, solution.its));
+    else PetscCall(Expect((PetscBool)(solution.rnorm2 <= rtol * rtol * bnorm2 * (1 + 1e-10) && solution.its > 0 && solution.its < 1000), "tolerance of a solve", q, p, solution.rnorm2));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One matrix, one set of parameters: sweeps, residual, new values, fixed point */
 static PetscErrorCode Check(BAIBackend backend, Problem *p, BAIParameters q)
 {
@@ -203,6 +230,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, BAIParameters q)
     PetscCall(Run(engine, p, 400, PETSC_FALSE, x, &norm2));
     PetscCall(Expect((PetscBool)(ResidualNorm2(p, x) <= n * PetscSqr(tiny)), "fixed point", &q, p, ResidualNorm2(p, x)));
   }
+  if (info.solves) PetscCall(CheckSolve(engine, p, &q, x));
   if (n > 4 && p->i[n] > p->i[n - 1] + 1) { /* a column elsewhere, and the old one again */
     const PetscInt k = p->i[n - 1], col = p->j[k];
     PetscInt       other = 0;

@@ -67,7 +67,7 @@ typedef struct {
 
 typedef struct {
   BAIMode mode;
-  BAIInt  block_size;  /* >= 1 */
+  BAIInt  block_size;  /* >= 1, or 0: the backend chooses */
   BAIInt  local_iters; /* >= 1 */
   BAIReal omega, local_omega;
   int     threads; /* host: OpenMP threads */
@@ -76,7 +76,7 @@ typedef struct {
 } BAIParameters;
 
 typedef struct {
-  BAIInt  blocks;
+  BAIInt  block_size, blocks;
   int     workers;            /* host: threads; cuda: thread blocks at work at a time */
   int64_t nnz_local, nnz_off; /* entries off the diagonal inside the blocks; outside them, ghosts included */
   int64_t bytes;              /* memory that the engine holds */

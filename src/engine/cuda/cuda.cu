@@ -24,12 +24,33 @@ static void Destroy(BAIState state)
   free(state);
 }
 
+/*
+   Rows of a block if the choice is ours: few where all rows may fit the registers of the chip, as then small blocks mean more
+   multiprocessors at work and less time in barriers; else more, so that fewer x come from the L2 cache
+*/
+static BAIStatus ChooseBlockSize(BAIState state, BAIInt n)
+{
+  enum {
+    RESIDENT_BLOCK_ROWS    = 128,
+    STREAM_BLOCK_ROWS      = 256,
+    MULTIPROCESSOR_THREADS = 1024
+  };
+  int device, multiprocessors;
+
+  if (state->p.block_size) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaGetDevice(&device));
+  CUDATry(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  state->p.block_size = n <= (BAIInt)multiprocessors * MULTIPROCESSOR_THREADS ? RESIDENT_BLOCK_ROWS : STREAM_BLOCK_ROWS;
+  return BAIStatusOf(BAI_OK);
+}
+
 static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix)
 {
   int devices = 0;
 
   CUDATry(cudaGetDeviceCount(&devices));
   if (state->p.device >= 0 && devices) CUDATry(cudaSetDevice(state->p.device % devices));
+  BAITry(ChooseBlockSize(state, matrix->n));
   BAITry(BAISlicedCreate(state, matrix));
   BAITry(BAIResidualSetUp(state));
   return BAISweepSetUp(state);
@@ -89,12 +110,13 @@ static BAIStatus Unbind(BAIState state)
 
 static void Info(BAIState state, BAIInfo *info)
 {
-  info->blocks    = state->A.n / state->A.block_size + (state->A.n % state->A.block_size ? 1 : 0);
-  info->workers   = state->grid;
-  info->nnz_local = state->nnz_local;
-  info->nnz_off   = state->nnz_off;
-  info->bytes     = state->bytes;
-  info->solves    = state->resident && state->p.mode == BAI_MODE_ASYNC;
+  info->block_size = state->A.block_size;
+  info->blocks     = state->A.n / state->A.block_size + (state->A.n % state->A.block_size ? 1 : 0);
+  info->workers    = state->grid;
+  info->nnz_local  = state->nnz_local;
+  info->nnz_off    = state->nnz_off;
+  info->bytes      = state->bytes;
+  info->solves     = state->resident && state->p.mode == BAI_MODE_ASYNC;
 }
 
 extern "C" const BAIBackendOps BAIBackendCUDA = {"cuda", Create, BAISlicedUpdateValues, Bind, BAISweepRun, BAISweepSolve, BAIResidualRun, Unbind, Info, Destroy};

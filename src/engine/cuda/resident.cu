@@ -9,10 +9,14 @@
 */
 #include "sweep.h"
 
-/* What a thread keeps of its row. Columns inside the block are 16 bits each, in pairs */
+/*
+   What a thread keeps of its row: all of it divided by a_ii, so that a local sweep is a sum. Columns inside the block are 16
+   bits each, in pairs. Sums are made of two halves, as one long chain of additions takes longer than all else in a sweep
+*/
 template <int LOC, int OFF>
 struct Row {
-  BAIScalar loc_a[LOC], off_a[OFF], b, d, dinv;
+  BAIScalar loc_a[LOC], off_a[OFF], b;
+  BAIReal   d2; /* |a_ii|^2 */
   unsigned  loc_j[LOC / 2];
   int       off_j[OFF];
 
@@ -21,30 +25,31 @@ struct Row {
     const long long loc = A.loc_first[slice] + lane, loc_end = A.loc_first[slice + 1], off = A.off_first[slice] + lane, off_end = A.off_first[slice + 1];
     const uint16_t *j = static_cast<const uint16_t *>(A.loc_j);
 
+    const BAIScalar dinv = mine ? A.dinv[row] : BAIScalar(0);
+
 #pragma unroll
     for (int w = 0; w < LOC; w++) {
       const long long at  = loc + w * BAI_LANES;
       const unsigned  col = at < loc_end ? j[at] : 0;
 
-      loc_a[w]     = at < loc_end ? A.loc_a[at] : BAIScalar(0);
+      loc_a[w]     = at < loc_end ? A.loc_a[at] * dinv : BAIScalar(0);
       loc_j[w / 2] = w % 2 ? loc_j[w / 2] | col << 16 : col;
     }
 #pragma unroll
     for (int w = 0; w < OFF; w++) {
       const long long at = off + w * BAI_LANES;
 
-      off_a[w] = at < off_end ? A.off_a[at] : BAIScalar(0);
+      off_a[w] = at < off_end ? A.off_a[at] * dinv : BAIScalar(0);
       off_j[w] = at < off_end ? A.off_j[at] : elsewhere;
     }
-    b    = mine ? rhs[row] : BAIScalar(0);
-    d    = mine ? A.d[row] : BAIScalar(0);
-    dinv = mine ? A.dinv[row] : BAIScalar(0);
+    b  = mine ? rhs[row] * dinv : BAIScalar(0);
+    d2 = mine ? BAIAbs2(A.d[row]) : 0;
   }
 
   /* b minus what lies outside the block; eight values at a time are on their way */
   __device__ BAIScalar Outside(const BAIScalar *x) const
   {
-    BAIScalar sum = b;
+    BAIScalar sum = b, half = 0;
 
 #pragma unroll
     for (int w = 0; w < OFF; w += 8) {
@@ -53,17 +58,25 @@ struct Row {
 #pragma unroll
       for (int v = 0; v < 8 && w + v < OFF; v++) value[v] = BAILoad(x + off_j[w + v]);
 #pragma unroll
-      for (int v = 0; v < 8 && w + v < OFF; v++) sum -= off_a[w + v] * value[v];
+      for (int v = 0; v < 8 && w + v < OFF; v += 2) {
+        sum -= off_a[w + v] * value[v];
+        half -= off_a[w + v + 1] * value[v + 1];
+      }
     }
-    return sum;
+    return sum + half;
   }
 
   /* sum minus what lies inside the block, but for the diagonal */
   __device__ BAIScalar Inside(BAIScalar sum, const BAIScalar *y) const
   {
+    BAIScalar half = 0;
+
 #pragma unroll
-    for (int w = 0; w < LOC; w++) sum -= loc_a[w] * y[w % 2 ? loc_j[w / 2] >> 16 : loc_j[w / 2] & 0xffff];
-    return sum;
+    for (int w = 0; w < LOC; w += 2) {
+      sum -= loc_a[w] * y[loc_j[w / 2] & 0xffff];
+      half -= loc_a[w + 1] * y[loc_j[w / 2] >> 16];
+    }
+    return sum + half;
   }
 };
 
@@ -149,8 +162,8 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ BAIReal sums[BAI_LANES + 1];
-  __shared__ int     last;
-  BAIScalar         *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
+  __shared__ int     last, stopping[2];
+  BAIScalar         *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
   const int          tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, row = tile * A.tile_rows + i;
   const bool         mine = i < A.tile_rows && row < A.n;
   const bool         solving = stop.control != nullptr;
@@ -166,7 +179,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   r.Load(A, p.b, slice, lane, row, mine, tile * A.tile_rows);
   xi = mine ? BAILoad(BAIIterateOf(p, p.current) + row) : BAIScalar(0);
   if (solving && stop.bnorm2 < 0) {
-    const BAIReal b2 = BlockSum(BAIAbs2(r.b), sums);
+    const BAIReal b2 = BlockSum(BAIAbs2(r.b) * r.d2, sums);
 
     if (!i) BAIStore(stop.b2 + tile, b2);
   }
@@ -174,58 +187,60 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   for (int epoch = 0, iteration = 0;; epoch++) {
     for (; iteration < p.count; iteration++) {
       const int  from = sync ? (p.current + iteration) & 1 : 0, to = sync ? from ^ 1 : 0;
-      const bool publish = solving && !(iteration & 1);
-      int        stopping = 0;
+      const bool publish = solving && iteration & 1; /* of the sums of the iteration before */
 
       if (sync) BAIWaitForNeighbors(p, tile, iteration);
-      else if (solving && !i) stopping = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
+      else if (solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
       const BAIScalar s = r.Outside(BAIIterateOf(p, from));
-      BAIScalar       y = xi, *now = y0, *next = y1;
+      BAIScalar       y = xi;
 
-      y0[i] = y;
-      if (!sync && solving) {
-        if (__syncthreads_or(stopping)) break;
-      } else __syncthreads();
-      for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
-        const BAIScalar step = r.Inside(s, now) * r.dinv - y;
-
-        if (publish && sweep == 1) {
-          BAIReal r2 = BAIAbs2(step * r.d);
-
-          for (int k = BAI_LANES / 2; k; k /= 2) r2 += __shfl_down_sync(~0u, r2, k);
-          if (!lane) sums[i / BAI_LANES] = r2;
-        }
-        y += p.local_omega * step;
-        if (sweep < p.local_iters) {
-          next[i] = y;
-          __syncthreads();
-          BAIScalar *swap = now;
-          now             = next;
-          next            = swap;
-        }
-      }
-      xi += p.omega * (y - xi);
-      if (mine) BAIStore(BAIIterateOf(p, to) + row, xi);
+      /* now is not what the last sweep of the iteration before read: its threads need not have met */
+      now[i] = y;
       __syncthreads();
+      if (!sync && solving && stopping[iteration & 1]) break;
       if (publish && !i) {
         BAIReal r2 = sums[0];
 
         for (int w = 1; w < (int)(blockDim.x / BAI_LANES); w++) r2 += sums[w];
         BAIStore(stop.r2 + tile, r2);
       }
-      if (sync && !i) BAITileIsDone(p, tile, iteration + 1);
+      for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
+        const BAIScalar step = r.Inside(s - y, now);
+        BAIScalar      *swap = now;
+
+        if (solving && sweep == 1 && !publish) {
+          BAIReal r2 = BAIAbs2(step) * r.d2;
+
+          for (int k = BAI_LANES / 2; k; k /= 2) r2 += __shfl_down_sync(~0u, r2, k);
+          if (!lane) sums[i / BAI_LANES] = r2;
+        }
+        y += p.local_omega * step;
+        now  = next;
+        next = swap;
+        if (sweep < p.local_iters) {
+          now[i] = y;
+          __syncthreads();
+        }
+      }
+      xi += p.omega * (y - xi);
+      if (mine) BAIStore(BAIIterateOf(p, to) + row, xi);
+      if (sync) {
+        __syncthreads();
+        if (!i) BAITileIsDone(p, tile, iteration + 1);
+      }
     }
     if (!solving) return;
 
     /* All meet; from here on x stands still */
+    __syncthreads();
     if (!i) {
       Flag(c.its).fetch_max(iteration, cuda::memory_order_relaxed);
       Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel);
       BAISpin(p.stalled, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= (2 * epoch + 1) * A.tiles; });
     }
-    y0[i] = xi;
+    now[i] = xi;
     __syncthreads();
-    const BAIReal r2 = BlockSum(mine ? BAIAbs2(r.Inside(r.Outside(p.x[0]), y0) - r.d * xi) : BAIReal(0), sums);
+    const BAIReal r2 = BlockSum(BAIAbs2(r.Inside(r.Outside(p.x[0]) - xi, now)) * r.d2, sums);
 
     if (!i) {
       BAIStore(stop.r2 + tile, r2);
@@ -264,14 +279,21 @@ static const void *Kernel(const BAISliced *A, int sync)
   return sync ? (const void *)Resident<LOC, OFF, true> : (const void *)Resident<LOC, OFF, false>;
 }
 
+template <int LOC>
+static const void *KernelOff(const BAISliced *A, int sync)
+{
+  if (A->off_width <= 4) return Kernel<LOC, 4>(A, sync);
+  if (A->off_width <= 8) return Kernel<LOC, 8>(A, sync);
+  return Kernel<LOC, 16>(A, sync);
+}
+
 const void *BAIResidentKernel(const BAISliced *A, int sync)
 {
-  if (A->loc_width > 16 || A->off_width > 32) return NULL;
-  if (A->loc_width <= 4 && A->off_width <= 4) return Kernel<4, 4>(A, sync);
-  if (A->loc_width <= 4 && A->off_width <= 8) return Kernel<4, 8>(A, sync);
-  if (A->loc_width <= 8 && A->off_width <= 8) return Kernel<8, 8>(A, sync);
-  if (A->loc_width <= 8 && A->off_width <= 16) return Kernel<8, 16>(A, sync);
-  if (A->off_width <= 8) return Kernel<16, 8>(A, sync);
-  if (A->off_width <= 16) return Kernel<16, 16>(A, sync);
-  return Kernel<16, 32>(A, sync);
+  if (A->loc_width <= 2 && A->off_width <= 16) return KernelOff<2>(A, sync);
+  if (A->loc_width <= 4 && A->off_width <= 16) return KernelOff<4>(A, sync);
+  if (A->loc_width <= 6 && A->off_width <= 16) return KernelOff<6>(A, sync);
+  if (A->loc_width <= 8 && A->off_width <= 16) return KernelOff<8>(A, sync);
+  if (A->loc_width <= 16 && A->off_width <= 16) return KernelOff<16>(A, sync);
+  if (A->loc_width <= 16 && A->off_width <= 32) return Kernel<16, 32>(A, sync);
+  return NULL;
 }

@@ -7,8 +7,12 @@
 */
 #include "sweep.h"
 
-template <int WIDTH, BAIOrder order>
-static __global__ void __launch_bounds__(BAI_ROW_THREADS) Stream(BAISliced A, BAISweep p)
+enum {
+  OFF = 4 /* entries outside the blocks that a thread has on their way at a time */
+};
+
+template <int LOC, BAIOrder order>
+static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_ROW_THREADS, LOC <= 8 ? 2 : 1) Stream /* at most 48, 64, 128 registers */(BAISliced A, BAISweep p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   BAIScalar      *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
@@ -20,21 +24,31 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS) Stream(BAISliced A, BA
     const BAIScalar *x    = BAIIterateOf(p, from);
     const long long  loc = A.loc_first[slice] + lane, loc_end = A.loc_first[slice + 1]; /* lanes without a row find zeros there */
     const long long  off = A.off_first[slice] + lane, off_end = A.off_first[slice + 1];
-    BAIScalar        a[WIDTH], s = mine ? BAIStreamed(p.b + row) : BAIScalar(0), dinv = mine ? BAIStreamed(A.dinv + row) : BAIScalar(0), xi = mine ? BAILoad(x + row) : BAIScalar(0), y;
-    int              j[WIDTH];
+    BAIScalar        a[LOC], s = mine ? BAIStreamed(p.b + row) : BAIScalar(0), dinv = mine ? BAIStreamed(A.dinv + row) : BAIScalar(0), xi = mine ? BAILoad(x + row) : BAIScalar(0), y;
+    int              j[LOC];
 
 #pragma unroll
-    for (int w = 0; w < WIDTH; w++) {
+    for (int w = 0; w < LOC; w++) {
       const bool there = loc + w * BAI_LANES < loc_end;
 
       a[w] = there ? BAIStreamed(A.loc_a + loc + w * BAI_LANES) : BAIScalar(0);
       j[w] = there ? (int)__ldcs(loc_j + loc + w * BAI_LANES) : i;
     }
-#pragma unroll 4
-    for (long long k = off; k < off_end; k += BAI_LANES) {
-      const int col = __ldcs(A.off_j + k);
+    for (long long k = off; k < off_end; k += OFF * BAI_LANES) {
+      BAIScalar value[OFF], other[OFF];
+      int       col[OFF];
 
-      s -= BAIStreamed(A.off_a + k) * (col < A.n ? BAILoad(x + col) : p.ghost[col - A.n]);
+#pragma unroll
+      for (int w = 0; w < OFF; w++) {
+        const bool there = k + w * BAI_LANES < off_end;
+
+        col[w]   = there ? __ldcs(A.off_j + k + w * BAI_LANES) : -1;
+        value[w] = there ? BAIStreamed(A.off_a + k + w * BAI_LANES) : BAIScalar(0);
+      }
+#pragma unroll
+      for (int w = 0; w < OFF; w++) other[w] = col[w] < 0 ? BAIScalar(0) : col[w] < A.n ? BAILoad(x + col[w]) : p.ghost[col[w] - A.n];
+#pragma unroll
+      for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
     }
     y     = xi;
     y0[i] = y;
@@ -44,7 +58,7 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS) Stream(BAISliced A, BA
       BAIScalar sum = s;
 
 #pragma unroll
-      for (int w = 0; w < WIDTH; w++) sum -= a[w] * now[j[w]];
+      for (int w = 0; w < LOC; w++) sum -= a[w] * now[j[w]];
       y += p.local_omega * (sum * dinv - y);
       if (sweep < p.local_iters) {
         next[i] = y;
@@ -59,10 +73,10 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS) Stream(BAISliced A, BA
   });
 }
 
-template <int WIDTH>
+template <int LOC>
 static const void *Kernel(BAIOrder order)
 {
-  static const void *const kernels[] = {(const void *)Stream<WIDTH, BAI_OWN>, (const void *)Stream<WIDTH, BAI_QUEUE>, (const void *)Stream<WIDTH, BAI_FLAGS>};
+  static const void *const kernels[] = {(const void *)Stream<LOC, BAI_OWN>, (const void *)Stream<LOC, BAI_QUEUE>, (const void *)Stream<LOC, BAI_FLAGS>};
 
   return kernels[order];
 }
@@ -70,6 +84,7 @@ static const void *Kernel(BAIOrder order)
 const void *BAIStreamKernel(const BAISliced *A, BAIOrder order)
 {
   if (A->tile_rows > BAI_ROW_THREADS) return NULL;
+  if (A->loc_width <= 2) return Kernel<2>(order);
   if (A->loc_width <= 4) return Kernel<4>(order);
   if (A->loc_width <= 8) return Kernel<8>(order);
   if (A->loc_width <= 16) return Kernel<16>(order);

@@ -61,10 +61,9 @@ BAIStatus BAISweepSetUp(BAIState state)
     BAITry(BAICUDAAllocate(state, state->A.n * sizeof(BAIScalar), &state->x[1]));
     BAITry(BAINeighborsCreate(state));
   }
-  if (state->p.mode == BAI_MODE_SYNC || (!state->resident && tiles > state->grid)) {
-    BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->done));
-    BAITry(BAICUDAAllocate(state, sizeof(long long), &state->tickets));
-  }
+  /* With many tiles a thread block is through with one long before it is drawn again; and were it not, x would only be older */
+  if (state->p.mode == BAI_MODE_SYNC || (tiles > state->grid && tiles / 8 < state->grid)) BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->done));
+  BAITry(BAICUDAAllocate(state, sizeof(long long), &state->tickets));
   if (state->resident) {
     BAITry(BAICUDAAllocate(state, 2 * tiles * sizeof(BAIReal), &state->stop.r2));
     BAITry(BAICUDAAllocate(state, sizeof(BAIControl), &state->stop.control));
@@ -89,10 +88,8 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count)
   void      *arguments[] = {&state->A, &p, &stop};
 
   if (!state->A.tiles || !count) return BAIStatusOf(BAI_OK);
-  if (state->done) {
-    CUDATry(cudaMemsetAsync(state->done, 0, state->A.tiles * sizeof(int), state->stream));
-    CUDATry(cudaMemsetAsync(state->tickets, 0, sizeof(long long), state->stream));
-  }
+  if (state->done) CUDATry(cudaMemsetAsync(state->done, 0, state->A.tiles * sizeof(int), state->stream));
+  if (state->p.mode == BAI_MODE_ASYNC && state->A.tiles > state->grid) CUDATry(cudaMemsetAsync(state->tickets, 0, sizeof(long long), state->stream));
   switch (state->p.mode) {
   case BAI_MODE_ASYNC:
     CUDATry(cudaLaunchKernel(state->kernel, grid, threads, arguments, state->shared, state->stream));

@@ -22,7 +22,7 @@ typedef struct {
   int              current;
   BAIScalar       *scratch;
   BAINeighbors     neighbors;
-  int             *done, *stalled;
+  int             *done, *stalled; /* done is NULL where nothing is waited for */
   long long       *tickets; /* drawn so far */
 } BAISweep;
 
@@ -68,30 +68,33 @@ static __device__ inline void BAIWaitForNeighbors(const BAISweep &s, int tile, i
 }
 
 /*
-   Goes through tiles and iterations in the order given; iterate(tile, from, to, prefetch) does one global iteration of a tile,
+   Goes through tiles and iterations in the order given; iterate(tile, from, to) does one global iteration of a tile,
    reading iterate from and writing iterate to, and ends with all threads having met
 */
 template <BAIOrder order, typename Iterate>
 static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISweep &p, Iterate iterate)
 {
   if constexpr (order == BAI_QUEUE) {
-    __shared__ long long ticket;
-    const long long      tickets = (long long)p.count * A.tiles;
-    const auto           draw    = [&] { return (long long)cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets).fetch_add(1, cuda::memory_order_relaxed); };
-    long long            next    = threadIdx.x ? 0 : draw();
+    __shared__ int  drawn[2]; /* tile and iteration */
+    const auto      draw      = [&] { return cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets).fetch_add(1, cuda::memory_order_relaxed); };
+    long long       next      = threadIdx.x ? 0 : draw(), first = 0; /* first ticket of the iteration */
+    int             iteration = 0;
 
     while (true) {
       if (!threadIdx.x) {
-        ticket = next;
-        if (ticket < tickets) BAIWaitForTile(p, (int)(ticket % A.tiles), (int)(ticket / A.tiles)); /* another thread block may still be at it */
+        for (; next - first >= A.tiles; first += A.tiles) iteration++;
+        drawn[0] = (int)(next - first);
+        drawn[1] = iteration;
+        if (p.done && iteration < p.count) BAIWaitForTile(p, drawn[0], iteration); /* another thread block may still be at it */
       }
       __syncthreads();
-      if (ticket >= tickets) return;
-      const int tile = (int)(ticket % A.tiles), iteration = (int)(ticket / A.tiles);
+      const int tile = drawn[0];
 
+      iteration = drawn[1];
+      if (iteration >= p.count) return;
       if (!threadIdx.x) next = draw(); /* ahead of its use, which hides the way to the queue */
       iterate(tile, 0, 0);
-      if (!threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
+      if (p.done && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
     }
   } else {
     for (int iteration = 0; iteration < p.count; iteration++) {

@@ -30,9 +30,11 @@ static BAIStatus Allocate(BAIState state)
 static BAIStatus Create(const BAIMatrix *matrix, const BAIParameters *p, BAIState *newstate)
 {
   enum {
-    TASK_ROWS = 256 /* rows that make a ticket worth drawing */
+    BLOCK_ROWS = 128, /* rows of a block if the choice is ours */
+    TASK_ROWS  = 256  /* rows that make a ticket worth drawing */
   };
-  const BAIInt block_size = p->block_size < matrix->n ? p->block_size : (matrix->n ? matrix->n : 1);
+  const BAIInt wanted     = p->block_size ? p->block_size : BLOCK_ROWS;
+  const BAIInt block_size = wanted < matrix->n ? wanted : (matrix->n ? matrix->n : 1);
   BAIState     state      = calloc(1, sizeof(*state));
   BAIStatus    status;
 
@@ -85,12 +87,13 @@ static void Info(BAIState state, BAIInfo *info)
 {
   const BAIBlockCRS *A = &state->A;
 
-  info->blocks    = A->blocks;
-  info->workers   = state->p.threads;
-  info->solves    = 0;
-  info->nnz_local = A->loc_i[A->n];
-  info->nnz_off   = A->off_i[A->n];
-  info->bytes     = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar)) + A->n * (int64_t)(2 * sizeof(BAIInt) + (state->next ? 4 : 3) * sizeof(BAIScalar));
+  info->block_size = A->block_size;
+  info->blocks     = A->blocks;
+  info->workers    = state->p.threads;
+  info->solves     = 0;
+  info->nnz_local  = A->loc_i[A->n];
+  info->nnz_off    = A->off_i[A->n];
+  info->bytes      = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar)) + A->n * (int64_t)(2 * sizeof(BAIInt) + (state->next ? 4 : 3) * sizeof(BAIScalar));
 }
 
 const BAIBackendOps BAIBackendHost = {"host", Create, Update, Bind, Sweep, NULL, Residual, Unbind, Info, Destroy};

@@ -188,7 +188,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 
    Options Database Keys:
 +  -ksp_bai_local_iters <5>                - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
-.  -ksp_bai_block_size <0>                 - rows of a block, 0 to have it chosen (128), `KSPBAISetBlockSize()`
+.  -ksp_bai_block_size <0>                 - rows of a block, 0 to have it chosen, `KSPBAISetBlockSize()`
 .  -ksp_bai_mode <async,launch,sync>       - how blocks wait for each other, `KSPBAISetMode()`
 .  -ksp_bai_omega <1>                      - damping of a block's update, `KSPBAISetOmega()`
 .  -ksp_bai_local_omega <1>                - damping of each local sweep, `KSPBAISetLocalOmega()`

@@ -144,7 +144,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat A, BAIParameters *p)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: parameters are compared as a whole */
   p->mode        = bai->options.mode;
-  p->block_size  = bai->options.block_size ? bai->options.block_size : 128;
+  p->block_size  = bai->options.block_size;
   p->local_iters = bai->options.local_iters;
   p->omega       = bai->options.omega;
   p->local_omega = bai->options.local_omega;
@@ -394,7 +394,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->p.block_size, o->block_size ? "" : " (chosen)", (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local, (PetscInt64)bai->info.nnz_off));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->info.block_size, o->block_size ? "" : " (chosen)", (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local, (PetscInt64)bai->info.nnz_off));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT ", value updates %" PetscInt_FMT "\n", BAIEngineName(bai->engine), o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers, bai->backend == BAI_BACKEND_HOST ? "threads" : (bai->info.solves ? "thread blocks that keep the matrix in registers for a whole solve" : "thread blocks"), 1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

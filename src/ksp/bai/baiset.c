@@ -98,7 +98,7 @@ static PetscErrorCode KSPBAIGetBlockSize_BAI(KSP ksp, PetscInt *size)
   const BAI *bai = (const BAI *)ksp->data;
 
   PetscFunctionBegin;
-  *size = bai->engine && !bai->options.block_size ? (PetscInt)bai->p.block_size : bai->options.block_size;
+  *size = bai->engine && !bai->options.block_size ? (PetscInt)bai->info.block_size : bai->options.block_size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,7 +118,8 @@ static PetscErrorCode KSPBAIGetBlockSize_BAI(KSP ksp, PetscInt *size)
 
    Note:
    A block takes consecutive rows of one MPI rank; the last one of a rank may be shorter. With one block for all rows the method
-   is Jacobi's. On a grid with natural ordering, multiples of the grid's width do best. What 0 chooses is 128.
+   is Jacobi's. On a grid with natural ordering, multiples of the grid's width do best. What 0 chooses is
+   128, and 256 on a GPU for matrices that its registers cannot hold.
 
 .seealso: `KSPBAI`, `KSPBAIGetBlockSize()`
 @*/
