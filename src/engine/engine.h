@@ -67,7 +67,7 @@ typedef struct {
 
 typedef struct {
   BAIMode mode;
-  BAIInt  block_size;  /* >= 1, or 0: the backend chooses */
+  BAIInt  block_size;  /* >= 1, or 0: chosen */
   BAIInt  local_iters; /* >= 1 */
   BAIReal omega, local_omega;
   int     threads; /* host: OpenMP threads */

@@ -24,33 +24,12 @@ static void Destroy(BAIState state)
   free(state);
 }
 
-/*
-   Rows of a block if the choice is ours: few where all rows may fit the registers of the chip, as then small blocks mean more
-   multiprocessors at work and less time in barriers; else more, so that fewer x come from the L2 cache
-*/
-static BAIStatus ChooseBlockSize(BAIState state, BAIInt n)
-{
-  enum {
-    RESIDENT_BLOCK_ROWS    = 128,
-    STREAM_BLOCK_ROWS      = 256,
-    MULTIPROCESSOR_THREADS = 1024
-  };
-  int device, multiprocessors;
-
-  if (state->p.block_size) return BAIStatusOf(BAI_OK);
-  CUDATry(cudaGetDevice(&device));
-  CUDATry(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  state->p.block_size = n <= (BAIInt)multiprocessors * MULTIPROCESSOR_THREADS ? RESIDENT_BLOCK_ROWS : STREAM_BLOCK_ROWS;
-  return BAIStatusOf(BAI_OK);
-}
-
 static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix)
 {
   int devices = 0;
 
   CUDATry(cudaGetDeviceCount(&devices));
   if (state->p.device >= 0 && devices) CUDATry(cudaSetDevice(state->p.device % devices));
-  BAITry(ChooseBlockSize(state, matrix->n));
   BAITry(BAISlicedCreate(state, matrix));
   BAITry(BAIResidualSetUp(state));
   return BAISweepSetUp(state);

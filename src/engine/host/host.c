@@ -30,11 +30,9 @@ static BAIStatus Allocate(BAIState state)
 static BAIStatus Create(const BAIMatrix *matrix, const BAIParameters *p, BAIState *newstate)
 {
   enum {
-    BLOCK_ROWS = 128, /* rows of a block if the choice is ours */
-    TASK_ROWS  = 256  /* rows that make a ticket worth drawing */
+    TASK_ROWS = 256 /* rows that make a ticket worth drawing */
   };
-  const BAIInt wanted     = p->block_size ? p->block_size : BLOCK_ROWS;
-  const BAIInt block_size = wanted < matrix->n ? wanted : (matrix->n ? matrix->n : 1);
+  const BAIInt block_size = p->block_size < matrix->n ? p->block_size : (matrix->n ? matrix->n : 1);
   BAIState     state      = calloc(1, sizeof(*state));
   BAIStatus    status;
 

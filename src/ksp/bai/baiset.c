@@ -118,8 +118,7 @@ static PetscErrorCode KSPBAIGetBlockSize_BAI(KSP ksp, PetscInt *size)
 
    Note:
    A block takes consecutive rows of one MPI rank; the last one of a rank may be shorter. With one block for all rows the method
-   is Jacobi's. On a grid with natural ordering, multiples of the grid's width do best. What 0 chooses is
-   128, and 256 on a GPU for matrices that its registers cannot hold.
+   is Jacobi's. On a grid with natural ordering, multiples of the grid's width do best. What 0 chooses is 128.
 
 .seealso: `KSPBAI`, `KSPBAIGetBlockSize()`
 @*/
