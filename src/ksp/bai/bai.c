@@ -28,9 +28,10 @@ static PetscBool IsWatched(KSP ksp)
 }
 
 /*
-   How many global iterations to do before the residual norm is worth looking at again: what the contraction seen since the
-   last look promises to be enough, at most as many as have been done so far, so that a solve is looked at a logarithmic
-   number of times, is never more than twice too long, and a divergence is seen in time.
+   How many global iterations to do before the residual norm is worth looking at again: what the contraction seen since
+   its_before promises to be enough, at most as many as have been done so far, so that a solve is looked at a logarithmic
+   number of times, is never more than twice too long, and a divergence is seen in time. its_before is about half of the
+   iterations ago: over a few, the contraction is lost in what the order of the blocks does to the norm.
 */
 static PetscInt NextLook(KSP ksp, PetscReal rnorm, PetscInt its_before, PetscReal rnorm_before)
 {
@@ -123,9 +124,11 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       ksp->reason = ksp->converged == KSPConvergedSkip ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
       break;
     }
-    its          = NextLook(ksp, rnorm, its_before, rnorm_before);
-    its_before   = ksp->its;
-    rnorm_before = rnorm;
+    its = NextLook(ksp, rnorm, its_before, rnorm_before);
+    if (ksp->its >= 2 * its_before) {
+      its_before   = ksp->its;
+      rnorm_before = rnorm;
+    }
     PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), its, &rnorm));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += its;
