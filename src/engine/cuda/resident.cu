@@ -118,7 +118,7 @@ static __device__ BAIReal SumOfTiles(const BAIReal *share, int tiles, BAIReal *s
 static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAIStop &stop, BAIReal *sums)
 {
   using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
-  __shared__ int decided;
+  __shared__ int decided, over;
   BAIControl    &c    = *stop.control;
   BAIReal        easy = 1, b2 = stop.bnorm2, tol2, most2;
 
@@ -147,10 +147,10 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
     if (!threadIdx.x) {
       Flag(c.stop).store(epoch + 1, cuda::memory_order_relaxed);
       BAISpin(p.stalled, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
-      decided = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
+      over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
     }
     __syncthreads();
-    if (decided) return;
+    if (over) return;
     easy = min(easy, BAIReal(0.5) * easy * tol2 / c.rnorm2);
     __syncthreads();
   }
@@ -162,7 +162,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ BAIReal sums[BAI_LANES + 1];
-  __shared__ int     last, stopping[2];
+  __shared__ int     last, over, stopping[2];
   BAIScalar         *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
   const int          tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, row = tile * A.tile_rows + i;
   const bool         mine = i < A.tile_rows && row < A.n;
@@ -264,11 +264,10 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
     }
     if (!i) {
       BAISpin(p.stalled, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
-      last = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
+      over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
     }
     __syncthreads();
-    if (last) return;
-    __syncthreads();
+    if (over) return;
   }
 }
 
