@@ -56,28 +56,29 @@ static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
   return (PetscBool)(bai->info.solves && !bai->scatter && !bai->options.check_interval && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
 }
 
-/* On return its and rnorm are those of a solve that the engine has done, or of none if the guess was good enough or not a number */
+/*
+   A reason is given only if the guess was good enough, or not a number; otherwise ksp->its and rnorm are those that the engine
+   came to. From a zero guess the solve comes before the test of the guess, which needs the host.
+*/
 static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
-  BAI             *bai   = (BAI *)ksp->data;
-  const PetscReal  rtol  = ksp->guess_zero ? ksp->rtol : 0.0;
-  PetscReal        abstol = ksp->abstol, bnorm = -1.0;
-  PetscInt         its   = 0;
+  BAI      *bai   = (BAI *)ksp->data;
+  PetscReal bnorm = -1.0;
+  PetscInt  its   = 0;
 
   PetscFunctionBegin;
   if (!ksp->guess_zero) { /* what the tolerances are relative to is the convergence test's business */
     PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, rnorm));
     bnorm = *rnorm;
-  } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, rtol, abstol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its));
+  } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, ksp->rtol, ksp->abstol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its));
   KSPCheckNorm(ksp, bnorm);
   ksp->rnorm = bnorm;
   PetscCall((*ksp->converged)(ksp, 0, bnorm, &ksp->reason, ksp->cnvP));
   if (ksp->reason) {
     if (ksp->guess_zero) PetscCall(VecZeroEntries(x));
-    *rnorm = bnorm;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, rtol, ksp->ttol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its));
+  if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its));
   ksp->its = its;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

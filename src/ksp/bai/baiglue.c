@@ -13,9 +13,9 @@ static PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
 {
   PetscFunctionBegin;
   if (status.code == BAI_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(status.code != BAI_ERR_NOT_BUILT, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "The backend %s is not in this build of libpetscbai: it was built without nvcc", BAIBackends[bai->backend]);
+  PetscCheck(status.code != BAI_ERR_NOT_BUILT, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend %s (-ksp_bai_backend) is not in this libpetscbai, which was built without nvcc; there is: host", BAIBackends[bai->backend]);
   PetscCheck(status.code != BAI_ERR_MEMORY, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory on the side of the backend %s %s", BAIBackends[bai->backend], status.what);
-  PetscCheck(status.code != BAI_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s: %s", status.what, status.why);
+  PetscCheck(status.code != BAI_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "Backend %s (-ksp_bai_backend): %s: %s", BAIBackends[bai->backend], status.what, status.why);
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "Backend %s: %s", BAIBackends[bai->backend], BAICodeString(status.code));
 }
 
@@ -58,8 +58,7 @@ static PetscErrorCode RestoreCSR(const BAI *bai, Mat A, BAICSR *csr)
 /* Of A's local rows, the square part and, on several ranks, the coupling to other ranks' columns, whose numbers are in garray */
 static PetscErrorCode GetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *nghost, const PetscInt *garray[])
 {
-  PetscInt  M, N, m, n, unlike[2] = {0, 0}, most[2];
-  PetscBool seq, mpi, assembled;
+  PetscBool seq, mpi;
   MatType   type;
 
   PetscFunctionBegin;
@@ -67,14 +66,6 @@ static PetscErrorCode GetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscIn
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &seq));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
   PetscCheck(seq || mpi, PetscObjectComm(obj), PETSC_ERR_SUP, "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type", type);
-  PetscCall(MatGetSize(A, &M, &N));
-  PetscCall(MatGetLocalSize(A, &m, &n));
-  PetscCheck(M == N, PetscObjectComm(obj), PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " rows and %" PetscInt_FMT " columns: must be square", M, N);
-  if (m != n) unlike[0] = m + 1, unlike[1] = n + 1;
-  PetscCallMPI(MPI_Allreduce(unlike, most, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  PetscCheck(!most[0], PetscObjectComm(obj), PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " local rows and %" PetscInt_FMT " local columns on some rank: rows and columns must be spread over the ranks alike", most[0] - 1, most[1] - 1);
-  PetscCall(MatAssembled(A, &assembled));
-  PetscCheck(assembled, PetscObjectComm(obj), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
   *Ad     = A;
   *Ao     = NULL;
   *nghost = 0;
@@ -83,6 +74,26 @@ static PetscErrorCode GetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscIn
     PetscCall(MatMPIAIJGetSeqAIJ(A, Ad, Ao, garray));
     PetscCall(MatGetSize(*Ao, NULL, nghost));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckMatrix(PetscObject obj, Mat A)
+{
+  PetscInt  M, N, m, n, unlike[2] = {0, 0}, most[2];
+  PetscBool assembled;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &M, &N));
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCheck(M == N, PetscObjectComm(obj), PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " rows and %" PetscInt_FMT " columns: must be square", M, N);
+  if (m != n) {
+    unlike[0] = m + 1;
+    unlike[1] = n + 1;
+  }
+  PetscCallMPI(MPI_Allreduce(unlike, most, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCheck(!most[0], PetscObjectComm(obj), PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " local rows and %" PetscInt_FMT " local columns on some rank: rows and columns must be spread over the ranks alike", most[0] - 1, most[1] - 1);
+  PetscCall(MatAssembled(A, &assembled));
+  PetscCheck(assembled, PetscObjectComm(obj), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -135,12 +146,22 @@ static PetscErrorCode GetThreads(PetscMPIInt node_size, int *threads)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses what the options leave open */
-static PetscErrorCode GetParameters(const BAI *bai, Mat A, BAIParameters *p)
+/* This rank among those of its node; asked for once */
+static PetscErrorCode GetNode(BAI *bai, MPI_Comm comm)
 {
-  MPI_Comm    node;
-  PetscMPIInt rank, size;
+  MPI_Comm node;
 
+  PetscFunctionBegin;
+  if (bai->node_size) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  PetscCallMPI(MPI_Comm_rank(node, &bai->node_rank));
+  PetscCallMPI(MPI_Comm_size(node, &bai->node_size));
+  PetscCallMPI(MPI_Comm_free(&node));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetParameters(const BAI *bai, BAIParameters *p)
+{
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: parameters are compared as a whole */
   p->mode        = bai->options.mode;
@@ -148,12 +169,8 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat A, BAIParameters *p)
   p->local_iters = bai->options.local_iters;
   p->omega       = bai->options.omega;
   p->local_omega = bai->options.local_omega;
-  PetscCallMPI(MPI_Comm_split_type(PetscObjectComm((PetscObject)A), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-  PetscCallMPI(MPI_Comm_rank(node, &rank));
-  PetscCallMPI(MPI_Comm_size(node, &size));
-  PetscCallMPI(MPI_Comm_free(&node));
-  if (bai->backend == BAI_BACKEND_CUDA) PetscCall(BAIGetDevice(rank, &p->device, &p->stream));
-  else PetscCall(GetThreads(size, &p->threads));
+  if (bai->backend == BAI_BACKEND_CUDA) PetscCall(BAIGetDevice(bai->node_rank, &p->device, &p->stream));
+  else PetscCall(GetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,13 +219,15 @@ PetscErrorCode BAISetUp(PetscObject obj, BAI *bai, Mat A)
   }
   same         = (PetscBool)(bai->engine && bai->backend == backend);
   bai->backend = backend;
-  PetscCall(GetParameters(bai, A, &p));
+  PetscCall(GetNode(bai, PetscObjectComm((PetscObject)A)));
+  PetscCall(GetParameters(bai, &p));
   if (same) PetscCall(PetscMemcmp(&p, &bai->p, sizeof(p), &same));
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   if (same && id == bai->id && state == bai->state) PetscFunctionReturn(PETSC_SUCCESS);
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, obj, A, 0, 0));
+  PetscCall(CheckMatrix(obj, A));
   M.nghost = nghost;
   PetscCall(MatGetLocalSize(A, &M.n, NULL));
   PetscCall(GetCSR(bai, Ad, &M.A, &device));

@@ -25,6 +25,7 @@ typedef struct {
 
   PetscObjectId    id; /* of the matrix that the engine holds, and its state then */
   PetscObjectState state;
+  PetscMPIInt      node_rank, node_size;
   PetscInt         setups, updates; /* times that the engine was created, and that it was given new values */
 
   VecScatter scatter; /* NULL on one rank */
