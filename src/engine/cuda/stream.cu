@@ -11,8 +11,9 @@ enum {
   OFF = 4 /* entries outside the blocks that a thread has on their way at a time */
 };
 
+/* The launch bounds stand for at most 48, 64 or 128 registers */
 template <int LOC, BAIOrder order>
-static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_ROW_THREADS, LOC <= 8 ? 2 : 1) Stream /* at most 48, 64, 128 registers */(BAISliced A, BAISweep p)
+static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_ROW_THREADS, LOC <= 8 ? 2 : 1) Stream(BAISliced A, BAISweep p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   BAIScalar      *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
