@@ -211,13 +211,14 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    A missing or zero diagonal entry is an error.
 
    Residual norms are those of b - A x for a solution that no block changes meanwhile, and a reason is given only on such a
-   norm. On a GPU whose registers hold the whole matrix, a solve that nobody watches is one kernel launch. While nobody watches (no monitor, no residual history, no convergence test of one's own) they are computed
+   norm. While nobody watches (no monitor, no residual history, no convergence test of one's own) they are computed
    only when the contraction seen so far promises that they are small enough, so a solve may do a few iterations more than
-   needed; use -ksp_bai_check_interval 1, or a monitor, to see every one of them.
+   needed; use -ksp_bai_check_interval 1, or a monitor, to see every one of them. On a GPU whose registers hold the whole
+   matrix, an asynchronous solve on one rank that nobody watches is one kernel launch.
 
    Except with `BAI_MODE_SYNC`, results differ from run to run within the tolerance.
 
-   Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`. The latter and its vectors stay on the GPU all the time. With the
+   Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`. The latter and its vectors stay on the GPU all the time, but for what MPI carries between ranks. With the
    backend cuda a matrix and vectors that live on the host are copied to the GPU, also if PETSc was built without CUDA. Several
    MPI ranks exchange values after every global iteration.
 
