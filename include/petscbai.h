@@ -13,6 +13,7 @@
 #define PETSCBAI_VERSION_SUBMINOR 0
 
 #define KSPBAI "bai"
+#define PCBAI  "bai"
 
 PETSC_EXTERN const char *const BAIModes[];
 PETSC_EXTERN const char *const BAIBackends[];
@@ -34,3 +35,20 @@ PETSC_EXTERN PetscErrorCode KSPBAISetCheckInterval(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetCheckInterval(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetBackend(KSP, BAIBackend);
 PETSC_EXTERN PetscErrorCode KSPBAIGetBackend(KSP, BAIBackend *);
+
+PETSC_EXTERN PetscErrorCode PCBAISetLocalIters(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCBAIGetLocalIters(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCBAISetBlockSize(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCBAIGetBlockSize(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCBAISetMode(PC, BAIMode);
+PETSC_EXTERN PetscErrorCode PCBAIGetMode(PC, BAIMode *);
+PETSC_EXTERN PetscErrorCode PCBAISetOmega(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCBAIGetOmega(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCBAISetLocalOmega(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCBAIGetLocalOmega(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCBAISetIterations(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCBAIGetIterations(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCBAISetSymmetric(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCBAIGetSymmetric(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCBAISetBackend(PC, BAIBackend);
+PETSC_EXTERN PetscErrorCode PCBAIGetBackend(PC, BAIBackend *);

@@ -156,8 +156,8 @@ static PetscErrorCode Run(BAIEngine engine, const Problem *p, PetscInt count, Pe
   v.b_memory = v.ghost_memory = v.x_memory = BAI_MEMORY_HOST;
   PetscCall(PetscArraycpy(x, p->x, (size_t)p->M.n));
   status = BAIEngineBind(engine, &v, guess_zero);
-  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count / 2)); /* in two goes, which must make no difference */
-  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count - count / 2));
+  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count / 2), BAI_FORWARD); /* in two goes, which must make no difference */
+  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count - count / 2), BAI_FORWARD);
   if (!status.code) status = BAIEngineResidual(engine, &norm2_engine);
   if (!status.code) status = BAIEngineUnbind(engine);
   PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);

@@ -52,9 +52,9 @@ BAIStatus BAIEngineBind(BAIEngine engine, const BAIVectors *vectors, int guess_z
   return engine->ops->bind(engine->state, vectors, guess_zero);
 }
 
-BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count)
+BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, BAIDirection direction)
 {
-  return engine->ops->sweep(engine->state, count);
+  return engine->ops->sweep(engine->state, count, direction);
 }
 
 BAIStatus BAIEngineSolve(BAIEngine engine, const BAITolerances *tolerances, BAISolution *solution)

@@ -8,7 +8,8 @@
      x_J = x_J + omega (y - x_J)                                              the others may read it at once
 
    and BAIMode says how far blocks wait for each other (Anzt, Tomov, Dongarra, Heuveline, "A block-asynchronous
-   relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013).
+   relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013). In mode color, blocks of few rows
+   take their turn several at a time: see coloring.h.
 
    No function allocates after set-up but where it says so, none prints, and all errors come back as a BAIStatus.
    Pointers given to the engine stay the caller's; between BAIEngineBind() and BAIEngineUnbind() it uses those of the vectors.
@@ -39,6 +40,13 @@ typedef struct {
   const char *what; /* the failing call */
   const char *why;  /* the run time's own words */
 } BAIStatus;
+
+/* In which order the colours of mode color take their turns in one call of BAIEngineSweep() */
+typedef enum {
+  BAI_FORWARD,
+  BAI_BACKWARD,
+  BAI_ALTERNATE /* forward in the first, third, ... global iteration; so an even number of them from zero is a symmetric operator if A is */
+} BAIDirection;
 
 typedef enum {
   BAI_MEMORY_HOST,
@@ -79,6 +87,7 @@ typedef struct {
   BAIInt  block_size, blocks;
   int     workers;            /* host: threads; cuda: thread blocks at work at a time */
   int64_t nnz_local, nnz_off; /* entries off the diagonal inside the blocks; outside them, ghosts included */
+  int     colors;             /* mode color, and where an asynchronous queue of blocks goes by colours; else 0 */
   int64_t bytes;              /* memory that the engine holds */
   int     solves;             /* BAIEngineSolve() can be called */
   double  flops_iteration;    /* of one global iteration */
@@ -105,7 +114,7 @@ typedef struct {
   BAIStatus (*create)(const BAIMatrix *, const BAIParameters *, BAIState *);
   BAIStatus (*update)(BAIState, const BAIMatrix *);
   BAIStatus (*bind)(BAIState, const BAIVectors *, int guess_zero);
-  BAIStatus (*sweep)(BAIState, BAIInt count);
+  BAIStatus (*sweep)(BAIState, BAIInt count, BAIDirection);
   BAIStatus (*solve)(BAIState, const BAITolerances *, BAISolution *); /* only if info says so */
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
   BAIStatus (*unbind)(BAIState);
@@ -124,7 +133,7 @@ BAIStatus BAIEngineUpdateValues(BAIEngine, const BAIMatrix *);
 /* The vectors to work with; x is read unless guess_zero. May allocate the first time that vectors come from the host to a device */
 BAIStatus BAIEngineBind(BAIEngine, const BAIVectors *, int guess_zero);
 /* count global iterations on the bound vectors */
-BAIStatus BAIEngineSweep(BAIEngine, BAIInt count);
+BAIStatus BAIEngineSweep(BAIEngine, BAIInt count, BAIDirection);
 /* Iterates on the bound vectors until a tolerance is met, without the host; only if BAIInfo says that it can, and without ghosts */
 BAIStatus BAIEngineSolve(BAIEngine, const BAITolerances *, BAISolution *);
 /* This rank's share of ||b - A x||^2 for the x reached; waits for the sweeps */

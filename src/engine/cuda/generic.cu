@@ -61,9 +61,9 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
 
 const void *BAIGenericKernel(const BAISliced *, int wide, BAIOrder order)
 {
-  static const void *const kernels[2][3] = {
-    {(const void *)Generic<uint16_t, BAI_OWN>, (const void *)Generic<uint16_t, BAI_QUEUE>, (const void *)Generic<uint16_t, BAI_FLAGS>},
-    {(const void *)Generic<int, BAI_OWN>,      (const void *)Generic<int, BAI_QUEUE>,      (const void *)Generic<int, BAI_FLAGS>     }
+  static const void *const kernels[2][4] = {
+    {(const void *)Generic<uint16_t, BAI_OWN>, (const void *)Generic<uint16_t, BAI_QUEUE>, (const void *)Generic<uint16_t, BAI_FLAGS>, (const void *)Generic<uint16_t, BAI_TURNS>},
+    {(const void *)Generic<int, BAI_OWN>,      (const void *)Generic<int, BAI_QUEUE>,      (const void *)Generic<int, BAI_FLAGS>,      (const void *)Generic<int, BAI_TURNS>     }
   };
 
   return kernels[wide][order];

@@ -1,9 +1,12 @@
 /*
-   Which tiles each tile has to wait for in mode sync: those it reads from, before it may read, and those that read from
-   it, before it may overwrite what they read
+   Which tiles each tile has to wait for in modes sync and color: those it reads from, before it may read, and those that read
+   from it, before it may overwrite what they read. And the order in which tiles take turns or queue: colour by colour, so that
+   those at work at the same time have no business with each other
 */
+#include "../coloring.h"
 #include "state.h"
 #include <new>
+#include <vector>
 #include <thrust/binary_search.h>
 #include <thrust/device_vector.h>
 #include <thrust/iterator/counting_iterator.h>
@@ -15,6 +18,7 @@
 
 enum {
   THREADS = 256,
+  MANY    = 64,  /* neighbours of a tile, on average, with which a queue gains nothing from an order */
   WORDS   = 8192 /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
 };
 
@@ -62,8 +66,44 @@ static __global__ void Readers(BAISliced A, const int *start, int *count, Pair *
 }
 
 struct Waited {
-  __host__ __device__ int operator()(Pair p) const { return (int)(p & 0xffffffffu); }
+  __host__ __device__ int operator()(Pair p) const { return (int)(p & 0xffffffffu) << 1; }
 };
+
+/* A warp a tile: sets the lowest bit of the neighbours whose turn is before the tile's */
+static __global__ void MarkBefore(int tiles, BAINeighbors neighbors, const int *rank)
+{
+  const int tile = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+
+  if (tile >= tiles) return;
+  for (int k = neighbors.first[tile] + threadIdx.x % BAI_LANES; k < neighbors.first[tile + 1]; k += BAI_LANES) {
+    const int neighbor = neighbors.tile[k] >> 1;
+
+    neighbors.tile[k] = neighbor << 1 | (rank[neighbor] < rank[tile]);
+  }
+}
+
+/* The graph of tiles is a hundredth of the matrix, and is coloured on the host */
+static BAIStatus Color(BAIState state, size_t nneighbors)
+{
+  const int        tiles = state->A.tiles;
+  std::vector<int> neighbor(nneighbors), first(tiles + 1), order(tiles), rank(tiles), color_first(tiles + 1);
+  const BAIGraph   graph = {tiles, first.data(), neighbor.data()};
+
+  CUDATry(cudaMemcpyAsync(neighbor.data(), state->neighbors.tile, nneighbors * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaMemcpyAsync(first.data(), state->neighbors.first, first.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  for (int &n : neighbor) n >>= 1;
+  BAITry(BAIColor(&graph, order.data(), rank.data(), color_first.data(), &state->colors));
+  BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->order));
+  CUDATry(cudaMemcpyAsync(state->order, order.data(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+
+  const thrust::device_vector<int> rank_device(rank);
+
+  MarkBefore<<<(unsigned)(((long long)tiles * BAI_LANES + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(tiles, state->neighbors, thrust::raw_pointer_cast(rank_device.data()));
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return BAIStatusOf(BAI_OK);
+}
 
 struct FirstPair {
   __host__ __device__ Pair operator()(int tile) const { return MakePair(tile, 0); }
@@ -97,6 +137,7 @@ BAIStatus BAINeighborsCreate(BAIState state)
     auto tile = thrust::make_transform_iterator(thrust::make_counting_iterator(0), FirstPair());
     thrust::lower_bound(on, pairs.begin(), pairs.end(), tile, tile + A.tiles + 1, thrust::device_pointer_cast(state->neighbors.first));
     CUDATry(cudaStreamSynchronize(state->stream));
+    if (state->p.mode == BAI_MODE_COLOR || (state->p.mode == BAI_MODE_ASYNC && pairs.size() / A.tiles <= MANY)) BAITry(Color(state, pairs.size()));
   } catch (const std::bad_alloc &) {
     return BAIStatusOf(BAI_ERR_MEMORY);
   } catch (const thrust::system_error &error) {

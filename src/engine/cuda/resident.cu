@@ -156,7 +156,7 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
   }
 }
 
-template <int LOC, int OFF, bool sync>
+template <int LOC, int OFF, BAIOrder order>
 static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
   using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
@@ -166,7 +166,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   BAIScalar         *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
   const int          tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, row = tile * A.tile_rows + i;
   const bool         mine = i < A.tile_rows && row < A.n;
-  const bool         solving = stop.control != nullptr;
+  const bool         solving = order == BAI_OWN && stop.control != nullptr;
   BAIControl        &c       = *stop.control;
   Row<LOC, OFF>      r;
   BAIScalar          xi;
@@ -186,10 +186,10 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
 
   for (int epoch = 0, iteration = 0;; epoch++) {
     for (; iteration < p.count; iteration++) {
-      const int  from = sync ? (p.current + iteration) & 1 : 0, to = sync ? from ^ 1 : 0;
+      const int  from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : 0;
       const bool publish = solving && iteration & 1; /* of the sums of the iteration before */
 
-      if (sync) BAIWaitForNeighbors(p, tile, iteration);
+      if (order != BAI_OWN) BAIWaitForNeighbors<order>(p, tile, iteration);
       else if (solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
       const BAIScalar s = r.Outside(BAIIterateOf(p, from));
       BAIScalar       y = xi;
@@ -197,7 +197,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
       /* now is not what the last sweep of the iteration before read: its threads need not have met */
       now[i] = y;
       __syncthreads();
-      if (!sync && solving && stopping[iteration & 1]) break;
+      if (solving && stopping[iteration & 1]) break;
       if (publish && !i) {
         BAIReal r2 = sums[0];
 
@@ -224,7 +224,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
       }
       xi += p.omega * (y - xi);
       if (mine) BAIStore(BAIIterateOf(p, to) + row, xi);
-      if (sync) {
+      if (order != BAI_OWN) {
         __syncthreads();
         if (!i) BAITileIsDone(p, tile, iteration + 1);
       }
@@ -272,27 +272,27 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
 }
 
 template <int LOC, int OFF>
-static const void *Kernel(const BAISliced *A, int sync)
+static const void *Kernel(const BAISliced *A, BAIOrder order)
 {
   if (A->tile_rows > (LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS)) return NULL;
-  return sync ? (const void *)Resident<LOC, OFF, true> : (const void *)Resident<LOC, OFF, false>;
+  return order == BAI_FLAGS ? (const void *)Resident<LOC, OFF, BAI_FLAGS> : order == BAI_TURNS ? (const void *)Resident<LOC, OFF, BAI_TURNS> : (const void *)Resident<LOC, OFF, BAI_OWN>;
 }
 
 template <int LOC>
-static const void *KernelOff(const BAISliced *A, int sync)
+static const void *KernelOff(const BAISliced *A, BAIOrder order)
 {
-  if (A->off_width <= 4) return Kernel<LOC, 4>(A, sync);
-  if (A->off_width <= 8) return Kernel<LOC, 8>(A, sync);
-  return Kernel<LOC, 16>(A, sync);
+  if (A->off_width <= 4) return Kernel<LOC, 4>(A, order);
+  if (A->off_width <= 8) return Kernel<LOC, 8>(A, order);
+  return Kernel<LOC, 16>(A, order);
 }
 
-const void *BAIResidentKernel(const BAISliced *A, int sync)
+const void *BAIResidentKernel(const BAISliced *A, BAIOrder order)
 {
-  if (A->loc_width <= 2 && A->off_width <= 16) return KernelOff<2>(A, sync);
-  if (A->loc_width <= 4 && A->off_width <= 16) return KernelOff<4>(A, sync);
-  if (A->loc_width <= 6 && A->off_width <= 16) return KernelOff<6>(A, sync);
-  if (A->loc_width <= 8 && A->off_width <= 16) return KernelOff<8>(A, sync);
-  if (A->loc_width <= 16 && A->off_width <= 16) return KernelOff<16>(A, sync);
-  if (A->loc_width <= 16 && A->off_width <= 32) return Kernel<16, 32>(A, sync);
+  if (A->loc_width <= 2 && A->off_width <= 16) return KernelOff<2>(A, order);
+  if (A->loc_width <= 4 && A->off_width <= 16) return KernelOff<4>(A, order);
+  if (A->loc_width <= 6 && A->off_width <= 16) return KernelOff<6>(A, order);
+  if (A->loc_width <= 8 && A->off_width <= 16) return KernelOff<8>(A, order);
+  if (A->loc_width <= 16 && A->off_width <= 16) return KernelOff<16>(A, order);
+  if (A->loc_width <= 16 && A->off_width <= 32) return Kernel<16, 32>(A, order);
   return NULL;
 }

@@ -1,13 +1,13 @@
 /*
    Cuts a CSR matrix into sliced Block-CRS on the device
 */
+#include "../coloring.h"
 #include "state.h"
 #include <cub/device/device_scan.cuh>
 #include <limits.h>
 
 enum {
-  THREADS   = 256,
-  TILE_ROWS = 128 /* rows that keep a thread block busy: smaller blocks share a tile */
+  THREADS = 256
 };
 
 /* The row that a lane of a slice stands for, or -1 */
@@ -180,7 +180,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M)
   if ((long long)M->n + M->nghost > INT_MAX / 2) return BAIStatusOf(BAI_ERR_SIZE);
   A->n           = (int)M->n;
   A->block_size  = (int)(state->p.block_size < M->n ? state->p.block_size : (M->n ? M->n : 1));
-  A->tile_rows   = A->block_size < TILE_ROWS ? TILE_ROWS / A->block_size * A->block_size : A->block_size;
+  A->tile_rows   = (int)BAIGroup(A->block_size) * A->block_size;
   A->tiles       = (int)(((long long)A->n + A->tile_rows - 1) / A->tile_rows);
   A->tile_slices = (A->tile_rows + BAI_LANES - 1) / BAI_LANES;
   state->nghost  = (int)M->nghost;

@@ -44,7 +44,10 @@ typedef struct {
   BAIScalar     *off_a;
 } BAISliced;
 
-/* What the blocks have to wait for in mode sync, tile by tile; a tile of a nonsymmetric matrix also waits for its readers */
+/*
+   What the tiles have to wait for in modes sync and color: those they read from, and those that read from them. The lowest bit says
+   whether the neighbour's turn is before that of the tile, the others are its number
+*/
 typedef struct {
   int *first; /* tiles+1 */
   int *tile;
@@ -76,8 +79,10 @@ struct BAIState_ {
   int           nghost, wide; /* wide: loc_j is int */
   long long     nnz_local, nnz_off;
   BAINeighbors  neighbors;
-  int          *done;    /* where tiles are waited for: global iterations that a tile has behind it, in this call */
-  long long    *tickets; /* drawn from the queue of tiles */
+  int          *order; /* of the tiles, colour by colour; NULL: as they come */
+  int           colors;
+  int          *done, done_before;       /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
+  long long    *tickets, tickets_before; /* drawn from the queue of tiles; and before this call */
 
   BAIVectors v;         /* as bound */
   BAIScalar *b, *ghost; /* on the device, only read */
@@ -88,7 +93,7 @@ struct BAIState_ {
   int         resident; /* the kernel keeps the matrix in registers, and can do a whole solve */
   BAIStop     stop;
   const void *kernel; /* of the sweep, and its launch */
-  int         grid, threads;
+  int         grid, threads, queue; /* queue: thread blocks draw tiles from a queue */
   size_t      shared;
   BAIScalar  *scratch; /* stands in for shared memory if the tiles are too long for it */
 
@@ -114,7 +119,7 @@ BAIStatus BAISlicedCreate(BAIState, const BAIMatrix *);
 BAIStatus BAISlicedUpdateValues(BAIState, const BAIMatrix *);
 BAIStatus BAINeighborsCreate(BAIState);
 BAIStatus BAISweepSetUp(BAIState);
-BAIStatus BAISweepRun(BAIState, BAIInt count);
+BAIStatus BAISweepRun(BAIState, BAIInt count, BAIDirection);
 BAIStatus BAISweepSolve(BAIState, const BAITolerances *, BAISolution *);
 BAIStatus BAIResidualSetUp(BAIState);
 BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);

@@ -77,7 +77,7 @@ static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_
 template <int LOC>
 static const void *Kernel(BAIOrder order)
 {
-  static const void *const kernels[] = {(const void *)Stream<LOC, BAI_OWN>, (const void *)Stream<LOC, BAI_QUEUE>, (const void *)Stream<LOC, BAI_FLAGS>};
+  static const void *const kernels[] = {(const void *)Stream<LOC, BAI_OWN>, (const void *)Stream<LOC, BAI_QUEUE>, (const void *)Stream<LOC, BAI_FLAGS>, (const void *)Stream<LOC, BAI_TURNS>};
 
   return kernels[order];
 }

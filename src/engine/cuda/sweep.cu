@@ -2,6 +2,17 @@
    Chooses the kernel, and launches it
 */
 #include "sweep.h"
+#include <limits.h>
+
+enum {
+  MOST = 1 << 24 /* global iterations of one launch; even */
+};
+
+/* Thread blocks wait for each other, so all of them must be there at once */
+static bool Waits(BAIState state)
+{
+  return state->p.mode == BAI_MODE_SYNC || state->p.mode == BAI_MODE_COLOR;
+}
 
 /* Takes a kernel if there is one and the device has room for it; room is then the thread blocks that can be there at once */
 static BAIStatus TryKernel(BAIState state, const void *kernel, int threads, size_t shared, int *room)
@@ -27,14 +38,13 @@ static BAIStatus TryKernel(BAIState state, const void *kernel, int threads, size
 static BAIStatus ChooseKernel(BAIState state)
 {
   const BAISliced *A      = &state->A;
-  const int        sync   = state->p.mode == BAI_MODE_SYNC;
   const int        lanes  = A->tile_slices * BAI_LANES, row_threads = lanes, threads = lanes < 1024 ? lanes : 1024;
   const size_t     two    = 2 * (size_t)lanes * sizeof(BAIScalar), three = 3 * (size_t)A->tile_rows * sizeof(BAIScalar);
-  BAIOrder         order  = sync ? BAI_FLAGS : BAI_OWN;
+  BAIOrder         order  = state->p.mode == BAI_MODE_SYNC ? BAI_FLAGS : state->p.mode == BAI_MODE_COLOR ? BAI_TURNS : BAI_OWN;
   int              room;
 
   if (state->p.mode != BAI_MODE_LAUNCH && !state->nghost) {
-    BAITry(TryKernel(state, BAIResidentKernel(A, sync), row_threads, two, &room));
+    BAITry(TryKernel(state, BAIResidentKernel(A, order), row_threads, two, &room));
     state->resident = room > A->tiles; /* one more for the watcher */
     if (state->resident) return BAIStatusOf(BAI_OK);
   }
@@ -48,6 +58,7 @@ static BAIStatus ChooseKernel(BAIState state)
     if (state->p.mode != BAI_MODE_ASYNC || A->tiles <= room) break;
     order = BAI_QUEUE;
   }
+  state->queue = order == BAI_QUEUE;
   return BAIStatusOf(BAI_OK);
 }
 
@@ -57,13 +68,15 @@ BAIStatus BAISweepSetUp(BAIState state)
 
   if (!tiles) return BAIStatusOf(BAI_OK);
   BAITry(ChooseKernel(state));
-  if (state->p.mode == BAI_MODE_SYNC) {
-    BAITry(BAICUDAAllocate(state, state->A.n * sizeof(BAIScalar), &state->x[1]));
-    BAITry(BAINeighborsCreate(state));
-  }
+  if (state->p.mode == BAI_MODE_SYNC) BAITry(BAICUDAAllocate(state, state->A.n * sizeof(BAIScalar), &state->x[1]));
+  if (Waits(state) || state->queue) BAITry(BAINeighborsCreate(state));
   /* With many tiles a thread block is through with one long before it is drawn again; and were it not, x would only be older */
-  if (state->p.mode == BAI_MODE_SYNC || (tiles > state->grid && tiles / 8 < state->grid)) BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->done));
+  if (Waits(state) || (state->queue && tiles / 8 < state->grid)) {
+    BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->done));
+    CUDATry(cudaMemsetAsync(state->done, 0, tiles * sizeof(int), state->stream));
+  }
   BAITry(BAICUDAAllocate(state, sizeof(long long), &state->tickets));
+  CUDATry(cudaMemsetAsync(state->tickets, 0, sizeof(long long), state->stream));
   if (state->resident) {
     BAITry(BAICUDAAllocate(state, 2 * tiles * sizeof(BAIReal), &state->stop.r2));
     BAITry(BAICUDAAllocate(state, sizeof(BAIControl), &state->stop.control));
@@ -73,43 +86,48 @@ BAIStatus BAISweepSetUp(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAISweep Arguments(BAIState state, BAIInt count)
+static BAISweep Arguments(BAIState state, BAIInt count, BAIDirection direction)
 {
-  const BAISweep p = {count, state->p.local_iters, state->p.omega, state->p.local_omega, state->b, state->ghost, {state->x[0], state->x[1]}, state->current, state->scratch, state->neighbors, state->done, &state->result->stalled, state->tickets};
+  const BAISweep p = {count, state->p.local_iters, state->p.omega, state->p.local_omega, state->b, state->ghost, {state->x[0], state->x[1]}, state->current, state->scratch, state->neighbors, direction, state->order, state->done, state->done_before, &state->result->stalled, state->tickets, state->tickets_before};
 
   return p;
 }
 
-BAIStatus BAISweepRun(BAIState state, BAIInt count)
+/* Launches the kernel for count global iterations; done and tickets go on from where the last launch left them */
+static BAIStatus Launch(BAIState state, BAIInt count, BAIDirection direction)
 {
-  const dim3 grid(state->grid), threads(state->threads);
-  BAISweep   p           = Arguments(state, count);
+  BAISweep   p           = Arguments(state, count, direction);
   BAIStop    stop        = {};
   void      *arguments[] = {&state->A, &p, &stop};
+  const dim3 grid(state->grid), threads(state->threads);
 
-  if (!state->A.tiles || !count) return BAIStatusOf(BAI_OK);
-  if (state->done) CUDATry(cudaMemsetAsync(state->done, 0, state->A.tiles * sizeof(int), state->stream));
-  if (state->p.mode == BAI_MODE_ASYNC && state->A.tiles > state->grid) CUDATry(cudaMemsetAsync(state->tickets, 0, sizeof(long long), state->stream));
-  switch (state->p.mode) {
-  case BAI_MODE_ASYNC:
-    CUDATry(cudaLaunchKernel(state->kernel, grid, threads, arguments, state->shared, state->stream));
-    break;
-  case BAI_MODE_LAUNCH:
-    p.count = 1;
-    for (BAIInt i = 0; i < count; i++) CUDATry(cudaLaunchKernel(state->kernel, grid, threads, arguments, state->shared, state->stream));
-    break;
-  case BAI_MODE_SYNC: /* thread blocks wait for each other, so all must be there at once */
-    CUDATry(cudaLaunchCooperativeKernel(state->kernel, grid, threads, arguments, state->shared, state->stream));
-    state->current = (int)((state->current + count) & 1);
-    break;
+  if (Waits(state)) CUDATry(cudaLaunchCooperativeKernel(state->kernel, grid, threads, arguments, state->shared, state->stream)); /* all thread blocks must be there at once */
+  else CUDATry(cudaLaunchKernel(state->kernel, grid, threads, arguments, state->shared, state->stream));
+  if (state->done) {
+    state->done_before += (int)count;
+    if (state->done_before > INT_MAX - 2 * MOST) {
+      CUDATry(cudaMemsetAsync(state->done, 0, state->A.tiles * sizeof(int), state->stream));
+      state->done_before = 0;
+    }
   }
+  if (state->queue) state->tickets_before += (long long)count * state->A.tiles + state->grid; /* each thread block ends with one ticket too many */
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAISweepRun(BAIState state, BAIInt count, BAIDirection direction)
+{
+  const BAIInt most = state->p.mode == BAI_MODE_LAUNCH ? 1 : MOST;
+
+  if (!state->A.tiles) return BAIStatusOf(BAI_OK);
+  for (BAIInt done = 0; done < count; done += most) BAITry(Launch(state, count - done < most ? count - done : most, direction));
+  if (state->p.mode == BAI_MODE_SYNC) state->current = (int)((state->current + count) & 1);
   return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, BAISolution *solution)
 {
   const int tiles       = state->A.tiles;
-  BAISweep  p           = Arguments(state, t->max_it);
+  BAISweep  p           = Arguments(state, t->max_it, BAI_FORWARD);
   BAIStop   stop        = state->stop;
   void     *arguments[] = {&state->A, &p, &stop};
 

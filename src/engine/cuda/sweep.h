@@ -11,7 +11,8 @@
 typedef enum {
   BAI_OWN,   /* each keeps its own tiles; with no more tiles than thread blocks, that is as fast as can be */
   BAI_QUEUE, /* each draws the next tile from a queue, so that no tile falls behind the others however fast the multiprocessors are */
-  BAI_FLAGS  /* each keeps its own tiles, and waits for their neighbours: mode sync */
+  BAI_FLAGS, /* each keeps its own tiles, and waits for their neighbours: mode sync */
+  BAI_TURNS  /* the same, but tiles whose turn is later wait for the same iteration of those before them: mode color */
 } BAIOrder;
 
 typedef struct {
@@ -22,8 +23,11 @@ typedef struct {
   int              current;
   BAIScalar       *scratch;
   BAINeighbors     neighbors;
-  int             *done, *stalled; /* done is NULL where nothing is waited for */
-  long long       *tickets; /* drawn so far */
+  BAIDirection     direction;
+  const int       *order;
+  int             *done, done_before; /* done is NULL where nothing is waited for */
+  int             *stalled;
+  long long       *tickets, tickets_before;
 } BAISweep;
 
 /* x[which], without the indexing that would move the arguments of a kernel to slow memory */
@@ -51,19 +55,31 @@ static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int it
 {
   cuda::atomic_ref<int, cuda::thread_scope_device> done(s.done[tile]);
 
-  BAISpin(s.stalled, [&] { return done.load(cuda::memory_order_acquire) >= iterations; });
+  BAISpin(s.stalled, [&] { return done.load(cuda::memory_order_acquire) >= s.done_before + iterations; });
 }
 
 /* Called by one thread, after all of the thread block have written their x and met */
 static __device__ inline void BAITileIsDone(const BAISweep &s, int tile, int iterations)
 {
-  cuda::atomic_ref<int, cuda::thread_scope_device>(s.done[tile]).store(iterations, cuda::memory_order_release);
+  cuda::atomic_ref<int, cuda::thread_scope_device>(s.done[tile]).store(s.done_before + iterations, cuda::memory_order_release);
+}
+
+static __device__ inline bool BAIGoesBackward(const BAISweep &s, int iteration)
+{
+  return s.direction == BAI_BACKWARD || (s.direction == BAI_ALTERNATE && iteration % 2);
 }
 
 /* Called by all threads; they have met when it returns */
-static __device__ inline void BAIWaitForNeighbors(const BAISweep &s, int tile, int iterations)
+template <BAIOrder order>
+static __device__ inline void BAIWaitForNeighbors(const BAISweep &s, int tile, int iteration)
 {
-  for (int k = s.neighbors.first[tile] + threadIdx.x; k < s.neighbors.first[tile + 1]; k += blockDim.x) BAIWaitForTile(s, s.neighbors.tile[k], iterations);
+  const int turned = BAIGoesBackward(s, iteration);
+
+  for (int k = s.neighbors.first[tile] + threadIdx.x; k < s.neighbors.first[tile + 1]; k += blockDim.x) {
+    const int neighbor = s.neighbors.tile[k];
+
+    BAIWaitForTile(s, neighbor >> 1, order == BAI_TURNS ? iteration + ((neighbor & 1) ^ turned) : iteration);
+  }
   __syncthreads();
 }
 
@@ -76,14 +92,14 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 {
   if constexpr (order == BAI_QUEUE) {
     __shared__ int  drawn[2]; /* tile and iteration */
-    const auto      draw      = [&] { return cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets).fetch_add(1, cuda::memory_order_relaxed); };
+    const auto      draw      = [&] { return cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets).fetch_add(1, cuda::memory_order_relaxed) - p.tickets_before; };
     long long       next      = threadIdx.x ? 0 : draw(), first = 0; /* first ticket of the iteration */
     int             iteration = 0;
 
     while (true) {
       if (!threadIdx.x) {
         for (; next - first >= A.tiles; first += A.tiles) iteration++;
-        drawn[0] = (int)(next - first);
+        drawn[0] = p.order ? p.order[next - first] : (int)(next - first);
         drawn[1] = iteration;
         if (p.done && iteration < p.count) BAIWaitForTile(p, drawn[0], iteration); /* another thread block may still be at it */
       }
@@ -100,10 +116,12 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
     for (int iteration = 0; iteration < p.count; iteration++) {
       const int from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : 0;
 
-      for (int tile = blockIdx.x; tile < A.tiles; tile += gridDim.x) {
-        if (order == BAI_FLAGS) BAIWaitForNeighbors(p, tile, iteration);
+      for (int k = blockIdx.x; k < A.tiles; k += gridDim.x) {
+        const int tile = order == BAI_TURNS ? p.order[BAIGoesBackward(p, iteration) ? A.tiles - 1 - k : k] : k;
+
+        if (order == BAI_FLAGS || order == BAI_TURNS) BAIWaitForNeighbors<order>(p, tile, iteration);
         iterate(tile, from, to);
-        if (order == BAI_FLAGS && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
+        if ((order == BAI_FLAGS || order == BAI_TURNS) && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
       }
     }
   }
@@ -113,4 +131,4 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 const void *BAIGenericKernel(const BAISliced *, int wide, BAIOrder);
 const void *BAIStreamKernel(const BAISliced *, BAIOrder);
 /* Takes (BAISliced, BAISweep, BAIStop) */
-const void *BAIResidentKernel(const BAISliced *, int sync);
+const void *BAIResidentKernel(const BAISliced *, BAIOrder);

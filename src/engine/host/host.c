@@ -12,19 +12,22 @@ static void Destroy(BAIState state)
   free(state->work);
   free(state->done);
   free(state->norm2);
+  free(state->order);
+  free(state->color_first);
   free(state);
 }
 
 static BAIStatus Allocate(BAIState state)
 {
-  const size_t n = (size_t)state->A.n + 1;
+  const size_t n      = (size_t)state->A.n + 1;
+  const int    beside = state->p.mode == BAI_MODE_SYNC || state->p.mode == BAI_MODE_COLOR;
 
   state->x     = malloc(n * BAI_PARTS * sizeof(*state->x));
-  state->next  = state->p.mode == BAI_MODE_SYNC ? malloc(n * BAI_PARTS * sizeof(*state->x)) : NULL;
+  state->next  = beside ? malloc(n * BAI_PARTS * sizeof(*state->x)) : NULL;
   state->work  = malloc(3 * (size_t)state->A.block_size * (size_t)state->p.threads * sizeof(*state->work));
   state->done  = malloc(((size_t)state->tasks + 1) * sizeof(*state->done));
   state->norm2 = malloc(((size_t)state->A.blocks + 1) * sizeof(*state->norm2));
-  return state->x && state->work && state->done && state->norm2 && (state->next || state->p.mode != BAI_MODE_SYNC) ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
+  return state->x && state->work && state->done && state->norm2 && (state->next || !beside) ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
 }
 
 static BAIStatus Create(const BAIMatrix *matrix, const BAIParameters *p, BAIState *newstate)
@@ -39,11 +42,12 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIParameters *p, BAIStat
   *newstate = NULL;
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
   state->p           = *p;
-  state->blocks_task = block_size < TASK_ROWS ? TASK_ROWS / block_size : 1;
+  state->blocks_task = p->mode == BAI_MODE_COLOR ? BAIGroup(block_size) : block_size < TASK_ROWS ? TASK_ROWS / block_size : 1;
   state->tasks       = matrix->n / (block_size * state->blocks_task) + (matrix->n % (block_size * state->blocks_task) ? 1 : 0);
   if (state->p.threads > state->tasks) state->p.threads = state->tasks ? (int)state->tasks : 1;
   status = BAIBlockCRSCreate(matrix, block_size, state->p.threads, &state->A);
   if (!status.code) status = Allocate(state);
+  if (!status.code && p->mode == BAI_MODE_COLOR) status = BAIHostColor(state);
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;
@@ -69,9 +73,9 @@ static BAIStatus Unbind(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Sweep(BAIState state, BAIInt count)
+static BAIStatus Sweep(BAIState state, BAIInt count, BAIDirection direction)
 {
-  BAIHostSweep(state, count);
+  BAIHostSweep(state, count, direction);
   return BAIStatusOf(BAI_OK);
 }
 
@@ -89,6 +93,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->blocks     = A->blocks;
   info->workers    = state->p.threads;
   info->solves     = 0;
+  info->colors     = state->colors;
   info->nnz_local  = A->loc_i[A->n];
   info->nnz_off    = A->off_i[A->n];
   info->bytes      = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar)) + A->n * (int64_t)(2 * sizeof(BAIInt) + (state->next ? 4 : 3) * sizeof(BAIScalar));

@@ -5,7 +5,7 @@
 #include <omp.h>
 #include <sched.h>
 
-/* One global iteration of one block: reads x, writes next, which is x itself unless the mode is sync */
+/* One global iteration of one block: reads x, writes next, which is x itself where the mode allows it */
 static void IterateBlock(BAIState state, BAIInt block, BAIAtomic *x, BAIAtomic *next)
 {
   const BAIBlockCRS *A     = &state->A;
@@ -87,7 +87,30 @@ static void SweepSync(BAIState state, BAIInt count)
   }
 }
 
-void BAIHostSweep(BAIState state, BAIInt count)
+/* Tasks of one colour read nothing of each other; the blocks of a task read it as it was before any of them has written */
+static void SweepColor(BAIState state, BAIInt count, BAIDirection direction)
+{
+  const BAIInt rows = state->blocks_task * state->A.block_size;
+
+#pragma omp parallel num_threads(state->p.threads)
+  for (BAIInt iteration = 0; iteration < count; iteration++) {
+    const int backward = direction == BAI_BACKWARD || (direction == BAI_ALTERNATE && iteration % 2);
+
+    for (int c = 0; c < state->colors; c++) {
+      const int color = backward ? state->colors - 1 - c : c;
+
+#pragma omp for schedule(static)
+      for (int k = state->color_first[color]; k < state->color_first[color + 1]; k++) {
+        const BAIInt task = state->order[k], first = task * state->blocks_task;
+
+        for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) IterateBlock(state, block, state->x, state->next);
+        for (BAIInt row = task * rows; row < (task + 1) * rows && row < state->A.n; row++) BAIStore(state->x, row, BAILoad(state->next, row));
+      }
+    }
+  }
+}
+
+void BAIHostSweep(BAIState state, BAIInt count, BAIDirection direction)
 {
   switch (state->p.mode) {
   case BAI_MODE_ASYNC:
@@ -98,6 +121,9 @@ void BAIHostSweep(BAIState state, BAIInt count)
     break;
   case BAI_MODE_SYNC:
     SweepSync(state, count);
+    break;
+  case BAI_MODE_COLOR:
+    SweepColor(state, count, direction);
     break;
   }
 }

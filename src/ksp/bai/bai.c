@@ -17,7 +17,7 @@ static PetscErrorCode KSPSetUp_BAI(KSP ksp)
     PetscCall(PCSetType(ksp->pc, PCNONE));
   }
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(BAISetUp((PetscObject)ksp, bai, A));
+  PetscCall(BAISetUp(bai, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,7 +68,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 
   PetscFunctionBegin;
   if (!ksp->guess_zero) { /* what the tolerances are relative to is the convergence test's business */
-    PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, rnorm));
+    PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, BAI_FORWARD, rnorm));
     bnorm = *rnorm;
   } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, ksp->rtol, ksp->abstol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its));
   KSPCheckNorm(ksp, bnorm);
@@ -95,12 +95,12 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscFunctionBegin;
   PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "KSPSolveTranspose() with KSPBAI");
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(BAISetUp((PetscObject)ksp, bai, A)); /* the values may have changed without KSPSetOperators() */
+  PetscCall(BAISetUp(bai, A)); /* the values may have changed without KSPSetOperators() */
   PetscCall(MatGetNullSpace(A, &nullspace));
   ksp->its = 0;
 
   if (ksp->normtype == KSP_NORM_NONE) {
-    PetscCall(BAIRun(bai, b, x, ksp->guess_zero, ksp->max_it, NULL));
+    PetscCall(BAIRun(bai, b, x, ksp->guess_zero, ksp->max_it, BAI_FORWARD, NULL));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its    = ksp->max_it;
     ksp->reason = KSP_CONVERGED_ITS;
@@ -111,7 +111,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     PetscCall(SolveAtOnce(ksp, b, x, &rnorm));
     if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
   } else if (ksp->guess_zero) PetscCall(VecNorm(b, NORM_2, &rnorm));
-  else PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, &rnorm));
+  else PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, BAI_FORWARD, &rnorm));
   while (PETSC_TRUE) {
     PetscInt its;
 
@@ -130,7 +130,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       its_before   = ksp->its;
       rnorm_before = rnorm;
     }
-    PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), its, &rnorm));
+    PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), its, BAI_FORWARD, &rnorm));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += its;
   }
@@ -181,7 +181,6 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall(KSPReset_BAI(ksp));
-  PetscCall(KSPBAIComposeFunctions(ksp, PETSC_FALSE));
   PetscCall(KSPDestroyDefault(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,7 +192,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Options Database Keys:
 +  -ksp_bai_local_iters <5>                - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
 .  -ksp_bai_block_size <0>                 - rows of a block, 0 to have it chosen, `KSPBAISetBlockSize()`
-.  -ksp_bai_mode <async,launch,sync>       - how blocks wait for each other, `KSPBAISetMode()`
+.  -ksp_bai_mode <async,launch,sync,color> - how blocks wait for each other, `KSPBAISetMode()`
 .  -ksp_bai_omega <1>                      - damping of a block's update, `KSPBAISetOmega()`
 .  -ksp_bai_local_omega <1>                - damping of each local sweep, `KSPBAISetLocalOmega()`
 .  -ksp_bai_check_interval <0>             - global iterations between residual norms, 0 to have it chosen, `KSPBAISetCheckInterval()`
@@ -216,7 +215,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    needed; use -ksp_bai_check_interval 1, or a monitor, to see every one of them. On a GPU whose registers hold the whole
    matrix, an asynchronous solve on one rank that nobody watches is one kernel launch.
 
-   Except with `BAI_MODE_SYNC`, results differ from run to run within the tolerance.
+   Except with `BAI_MODE_SYNC` and `BAI_MODE_COLOR`, results differ from run to run within the tolerance.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`. The latter and its vectors stay on the GPU all the time, but for what MPI carries between ranks. With the
    backend cuda a matrix and vectors that live on the host are copied to the GPU, also if PETSc was built without CUDA. Several
@@ -238,8 +237,7 @@ PetscErrorCode KSPCreate_BAI(KSP ksp)
   BAI *bai;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&bai));
-  PetscCall(BAIOptionsDefault(&bai->options));
+  PetscCall(BAICreate((PetscObject)ksp, &bai));
   ksp->data           = (void *)bai;
   ksp->setupnewmatrix = PETSC_TRUE;
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 3));
@@ -254,6 +252,5 @@ PetscErrorCode KSPCreate_BAI(KSP ksp)
   ksp->ops->destroy        = KSPDestroy_BAI;
   ksp->ops->buildsolution  = KSPBuildSolutionDefault;
   ksp->ops->buildresidual  = KSPBuildResidualDefault;
-  PetscCall(KSPBAIComposeFunctions(ksp, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,11 +11,13 @@ PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual;
 /* An engine's status as a PETSc error of this rank */
 static PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
 {
+  const char *face = bai->face->classid == KSP_CLASSID ? "ksp" : "pc";
+
   PetscFunctionBegin;
   if (status.code == BAI_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(status.code != BAI_ERR_NOT_BUILT, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend %s (-ksp_bai_backend) is not in this libpetscbai, which was built without nvcc; there is: host", BAIBackends[bai->backend]);
+  PetscCheck(status.code != BAI_ERR_NOT_BUILT, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend %s (-%s_bai_backend) is not in this libpetscbai, which was built without nvcc; there is: host", BAIBackends[bai->backend], face);
   PetscCheck(status.code != BAI_ERR_MEMORY, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory on the side of the backend %s %s", BAIBackends[bai->backend], status.what);
-  PetscCheck(status.code != BAI_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "Backend %s (-ksp_bai_backend): %s: %s", BAIBackends[bai->backend], status.what, status.why);
+  PetscCheck(status.code != BAI_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "Backend %s (-%s_bai_backend): %s: %s", BAIBackends[bai->backend], face, status.what, status.why);
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "Backend %s: %s", BAIBackends[bai->backend], BAICodeString(status.code));
 }
 
@@ -195,8 +197,9 @@ static PetscErrorCode CheckDiagonal(PetscObject obj, Mat A, BAIStatus status)
    Gives the engine the matrix as it is now. Nothing is done if it is the same matrix in the same state; new values in an
    old pattern are put in place; only another pattern, or other options, are cut anew.
 */
-PetscErrorCode BAISetUp(PetscObject obj, BAI *bai, Mat A)
+PetscErrorCode BAISetUp(BAI *bai, Mat A)
 {
+  const PetscObject obj = bai->face;
   Mat              Ad, Ao;
   PetscInt         nghost;
   const PetscInt  *garray;
@@ -322,12 +325,12 @@ static PetscErrorCode LogFlops(const BAI *bai, PetscLogDouble flops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count)
+static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, BAIDirection direction)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
   if (bai->backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(BAICheckStatus(bai, BAIEngineSweep(bai->engine, count)));
+  PetscCall(BAICheckStatus(bai, BAIEngineSweep(bai->engine, count, direction)));
   if (bai->backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeEnd());
   PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->info.flops_iteration));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
@@ -353,9 +356,9 @@ static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *rnorm)
 
 /*
    count global iterations from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
-   NULL. On several ranks the values of x are exchanged after each global iteration.
+   NULL. On several ranks the values of x are exchanged after each global iteration. The direction matters in mode color.
 */
-PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, PetscReal *rnorm)
+PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, BAIDirection direction, PetscReal *rnorm)
 {
   const PetscInt at_once = bai->scatter ? 1 : count;
   BAIVectors     v;
@@ -363,7 +366,7 @@ PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt cou
   PetscFunctionBegin;
   PetscCall(Bind(bai, b, x, guess_zero, &v));
   for (PetscInt done = 0; done < count; done += at_once) {
-    PetscCall(Sweep(bai, b, x, at_once));
+    PetscCall(Sweep(bai, b, x, at_once, direction == BAI_ALTERNATE && at_once == 1 && done % 2 ? BAI_BACKWARD : direction));
     if (bai->scatter && (rnorm || done + 1 < count)) {
       PetscCall(Unbind(bai, b, x, guess_zero, &v));
       guess_zero = PETSC_FALSE;
@@ -413,6 +416,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (bai->info.colors) PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors on rank 0\n", o->mode == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->info.block_size, o->block_size ? "" : " (chosen)", (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local, (PetscInt64)bai->info.nnz_off));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT ", value updates %" PetscInt_FMT "\n", BAIEngineName(bai->engine), o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers, bai->backend == BAI_BACKEND_HOST ? "threads" : (bai->info.solves ? "thread blocks that keep the matrix in registers for a whole solve" : "thread blocks"), 1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
   PetscFunctionReturn(PETSC_SUCCESS);

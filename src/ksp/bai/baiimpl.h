@@ -10,13 +10,17 @@
 typedef struct {
   PetscInt   local_iters;    /* Jacobi sweeps in a block per global iteration */
   PetscInt   block_size;     /* rows of a block; 0: chosen at set-up */
-  PetscInt   check_interval; /* global iterations between two residual norms; 0: chosen while iterating */
+  PetscInt   check_interval; /* KSPBAI: global iterations between two residual norms; 0: chosen while iterating */
+  PetscInt   its;            /* PCBAI: global iterations per application */
+  PetscBool  symmetric;      /* PCBAI, mode color: smooth backward where the guess is not zero */
   BAIMode    mode;
   BAIBackend backend;
   PetscReal  omega, local_omega; /* damping of a block's update, and of each local sweep */
 } BAIOptions;
 
+/* The data of a KSPBAI and of a PCBAI */
 typedef struct {
+  PetscObject   face; /* the KSP or PC */
   BAIOptions    options;
   BAIEngine     engine;
   BAIBackend    backend; /* the one in use, never BAI_BACKEND_AUTO */
@@ -26,6 +30,7 @@ typedef struct {
   PetscObjectId    id; /* of the matrix that the engine holds, and its state then */
   PetscObjectState state;
   PetscMPIInt      node_rank, node_size;
+  char             needs_fixed[64]; /* PCBAI: the KSP met outside, if it expects a fixed preconditioner and this is none */
   PetscInt         setups, updates; /* times that the engine was created, and that it was given new values */
 
   VecScatter scatter; /* NULL on one rank */
@@ -33,17 +38,42 @@ typedef struct {
   IS         ghosts;  /* their global numbers */
 } BAI;
 
-PETSC_INTERN PetscErrorCode BAIOptionsDefault(BAIOptions *);
+PETSC_INTERN PetscErrorCode BAICreate(PetscObject, BAI **);
+PETSC_INTERN PetscErrorCode BAIGet(PetscObject, BAI **);
+PETSC_INTERN PetscErrorCode BAIOptionsInUse(PetscObject, BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheck(PetscObject, const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, BAIOptionItems);
 
-PETSC_INTERN PetscErrorCode BAISetUp(PetscObject, BAI *, Mat);
-PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, PetscReal *);
+/* What setters and getters do, all but checking their arguments: options.field = value, and *value = options.field */
+#define BAISetOption(face, field, value) \
+  do { \
+    BAI *bai_; \
+\
+    PetscCall(BAIGet((PetscObject)(face), &bai_)); \
+    if (bai_) { \
+      BAIOptions options_ = bai_->options; \
+\
+      options_.field = (value); \
+      PetscCall(BAIOptionsCheck((PetscObject)(face), &options_)); \
+      bai_->options = options_; \
+    } \
+  } while (0)
+
+#define BAIGetOption(face, field, value) \
+  do { \
+    BAIOptions options_; \
+\
+    PetscCall(BAIOptionsInUse((PetscObject)(face), &options_)); \
+    *(value) = options_.field; \
+  } while (0)
+
+PETSC_INTERN PetscErrorCode BAISetUp(BAI *, Mat);
+PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, BAIDirection, PetscReal *);
 PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, PetscReal *, PetscReal *, PetscInt *);
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 
 PETSC_INTERN PetscErrorCode KSPCreate_BAI(KSP);
-PETSC_INTERN PetscErrorCode KSPBAIComposeFunctions(KSP, PetscBool);
+PETSC_INTERN PetscErrorCode PCCreate_BAI(PC);
 
 PETSC_INTERN PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual;

@@ -2,21 +2,63 @@
    The options that every face of block-asynchronous iteration has, and what they may be
 */
 #include "baiimpl.h"
-#include <petsc/private/petscimpl.h>
+#include <petsc/private/kspimpl.h>
+#include <petsc/private/pcimpl.h>
 
-const char *const BAIModes[]    = {"async", "launch", "sync", "BAIMode", "BAI_MODE_", NULL};
+const char *const BAIModes[]    = {"async", "launch", "sync", "color", "BAIMode", "BAI_MODE_", NULL};
 const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
 
-PetscErrorCode BAIOptionsDefault(BAIOptions *o)
+static const char *FaceName(PetscObject obj)
 {
+  return obj->classid == KSP_CLASSID ? "ksp" : "pc";
+}
+
+/* Data of a KSPBAI or PCBAI with the default options: undamped local sweeps solve, damped ones smooth, and best if blocks take turns */
+PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
+{
+  const PetscBool ksp = (PetscBool)(obj->classid == KSP_CLASSID);
+  BAIOptions     *o;
+
   PetscFunctionBegin;
+  PetscCall(PetscNew(bai));
+  (*bai)->face      = obj;
+  o                 = &(*bai)->options;
   o->local_iters    = 5;
   o->block_size     = 0;
   o->check_interval = 0;
-  o->mode           = BAI_MODE_ASYNC;
+  o->its            = 2;
+  o->symmetric      = PETSC_FALSE;
+  o->mode           = ksp ? BAI_MODE_ASYNC : BAI_MODE_COLOR;
   o->backend        = BAI_BACKEND_AUTO;
   o->omega          = 1.0;
-  o->local_omega    = 1.0;
+  o->local_omega    = ksp ? 1.0 : 0.9;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The data of a KSP or PC, or NULL if it is not one of ours */
+PetscErrorCode BAIGet(PetscObject obj, BAI **bai)
+{
+  PetscBool is_bai;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare(obj, obj->classid == KSP_CLASSID ? KSPBAI : PCBAI, &is_bai));
+  *bai = is_bai ? (BAI *)(obj->classid == KSP_CLASSID ? ((KSP)obj)->data : ((PC)obj)->data) : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The options, and after set-up what was chosen where they leave a choice */
+PetscErrorCode BAIOptionsInUse(PetscObject obj, BAIOptions *options)
+{
+  BAI *bai = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(BAIGet(obj, &bai));
+  PetscCheck(bai, PetscObjectComm(obj), PETSC_ERR_ARG_WRONG, "The %s is of type %s, which has no such option: must be bai", FaceName(obj), obj->type_name ? obj->type_name : "(not set)");
+  *options = bai->options;
+  if (bai->engine) {
+    options->block_size = (PetscInt)bai->info.block_size;
+    options->backend    = bai->backend;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -27,7 +69,7 @@ static PetscErrorCode OptionName(PetscObject obj, const char option[], char name
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetOptionsPrefix(obj, &prefix));
-  PetscCall(PetscSNPrintf(name, len, "-%s%s_bai_%s", prefix ? prefix : "", obj->classid == KSP_CLASSID ? "ksp" : "pc", option));
+  PetscCall(PetscSNPrintf(name, len, "-%s%s_bai_%s", prefix ? prefix : "", FaceName(obj), option));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,6 +117,7 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
   PetscCall(CheckAtLeast(obj, "local_iters", o->local_iters, 1, ""));
   PetscCall(CheckAtLeast(obj, "block_size", o->block_size, 0, " (0: chosen at set-up)"));
   PetscCall(CheckAtLeast(obj, "check_interval", o->check_interval, 0, " (0: chosen while iterating)"));
+  PetscCall(CheckAtLeast(obj, "its", o->its, 1, ""));
   PetscCall(CheckPositive(obj, "omega", o->omega));
   PetscCall(CheckPositive(obj, "local_omega", o->local_omega));
   PetscCall(CheckEnum(obj, "mode", NULL, (PetscInt)o->mode, BAIModes));
@@ -97,7 +140,7 @@ static PetscErrorCode OptionsEnum(PetscObject obj, const char option[], const ch
     for (known = PETSC_FALSE; names[n + 2] && !known; n++) PetscCall(PetscStrcasecmp(word, names[n], &known));
     if (!known) PetscCall(CheckEnum(obj, option, word, -1, names));
   }
-  PetscCall(PetscSNPrintf(name, sizeof(name), "-%s_bai_%s", obj->classid == KSP_CLASSID ? "ksp" : "pc", option));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "-%s_bai_%s", FaceName(obj), option));
   PetscCall(PetscOptionsEnum(name, text, man, names, e, &e, NULL));
   *value = (PetscInt)e;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -111,16 +154,20 @@ PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BA
   PetscInt   e;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsInt(ksp ? "-ksp_bai_local_iters" : "-pc_bai_local_iters", "Jacobi sweeps in a block per global iteration", "KSPBAISetLocalIters", o.local_iters, &o.local_iters, NULL));
-  PetscCall(PetscOptionsInt(ksp ? "-ksp_bai_block_size" : "-pc_bai_block_size", "Rows of a block, 0 to have it chosen", "KSPBAISetBlockSize", o.block_size, &o.block_size, NULL));
+  PetscCall(PetscOptionsInt(ksp ? "-ksp_bai_local_iters" : "-pc_bai_local_iters", "Jacobi sweeps in a block per global iteration", ksp ? "KSPBAISetLocalIters" : "PCBAISetLocalIters", o.local_iters, &o.local_iters, NULL));
+  PetscCall(PetscOptionsInt(ksp ? "-ksp_bai_block_size" : "-pc_bai_block_size", "Rows of a block, 0 to have it chosen", ksp ? "KSPBAISetBlockSize" : "PCBAISetBlockSize", o.block_size, &o.block_size, NULL));
   e = (PetscInt)o.mode;
-  PetscCall(OptionsEnum(obj, "mode", "How blocks wait for each other", "KSPBAISetMode", BAIModes, &e, PetscOptionsObject));
+  PetscCall(OptionsEnum(obj, "mode", "How blocks wait for each other", ksp ? "KSPBAISetMode" : "PCBAISetMode", BAIModes, &e, PetscOptionsObject));
   o.mode = (BAIMode)e;
-  PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_omega" : "-pc_bai_omega", "Damping of a block's update", "KSPBAISetOmega", o.omega, &o.omega, NULL));
-  PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_local_omega" : "-pc_bai_local_omega", "Damping of each local sweep", "KSPBAISetLocalOmega", o.local_omega, &o.local_omega, NULL));
+  PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_omega" : "-pc_bai_omega", "Damping of a block's update", ksp ? "KSPBAISetOmega" : "PCBAISetOmega", o.omega, &o.omega, NULL));
+  PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_local_omega" : "-pc_bai_local_omega", "Damping of each local sweep", ksp ? "KSPBAISetLocalOmega" : "PCBAISetLocalOmega", o.local_omega, &o.local_omega, NULL));
   if (ksp) PetscCall(PetscOptionsInt("-ksp_bai_check_interval", "Global iterations between residual norms, 0 to have it chosen", "KSPBAISetCheckInterval", o.check_interval, &o.check_interval, NULL));
+  else {
+    PetscCall(PetscOptionsInt("-pc_bai_its", "Global iterations per application", "PCBAISetIterations", o.its, &o.its, NULL));
+    PetscCall(PetscOptionsBool("-pc_bai_symmetric", "Smooth backward where the guess is not zero", "PCBAISetSymmetric", o.symmetric, &o.symmetric, NULL));
+  }
   e = (PetscInt)o.backend;
-  PetscCall(OptionsEnum(obj, "backend", "Where the iteration runs", "KSPBAISetBackend", BAIBackends, &e, PetscOptionsObject));
+  PetscCall(OptionsEnum(obj, "backend", "Where the iteration runs", ksp ? "KSPBAISetBackend" : "PCBAISetBackend", BAIBackends, &e, PetscOptionsObject));
   o.backend = (BAIBackend)e;
   PetscCall(BAIOptionsCheck(obj, &o));
   *options = o;

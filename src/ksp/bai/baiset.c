@@ -4,32 +4,6 @@
 #include "baiimpl.h"
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
 
-/* Takes new options if all are in their ranges */
-static PetscErrorCode SetOptions(KSP ksp, const BAIOptions *options)
-{
-  PetscFunctionBegin;
-  PetscCall(BAIOptionsCheck((PetscObject)ksp, options));
-  ((BAI *)ksp->data)->options = *options;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAISetLocalIters_BAI(KSP ksp, PetscInt sweeps)
-{
-  BAIOptions options = ((BAI *)ksp->data)->options;
-
-  PetscFunctionBegin;
-  options.local_iters = sweeps;
-  PetscCall(SetOptions(ksp, &options));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAIGetLocalIters_BAI(KSP ksp, PetscInt *sweeps)
-{
-  PetscFunctionBegin;
-  *sweeps = ((BAI *)ksp->data)->options.local_iters;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*@
    KSPBAISetLocalIters - Sets the Jacobi sweeps that a block does in each global iteration
 
@@ -55,7 +29,7 @@ PetscErrorCode KSPBAISetLocalIters(KSP ksp, PetscInt sweeps)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveInt(ksp, sweeps, 2);
-  PetscTryMethod(ksp, "KSPBAISetLocalIters_C", (KSP, PetscInt), (ksp, sweeps));
+  BAISetOption(ksp, local_iters, sweeps);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,26 +53,7 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(sweeps, 2);
-  PetscUseMethod(ksp, "KSPBAIGetLocalIters_C", (KSP, PetscInt *), (ksp, sweeps));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAISetBlockSize_BAI(KSP ksp, PetscInt size)
-{
-  BAIOptions options = ((BAI *)ksp->data)->options;
-
-  PetscFunctionBegin;
-  options.block_size = size;
-  PetscCall(SetOptions(ksp, &options));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAIGetBlockSize_BAI(KSP ksp, PetscInt *size)
-{
-  const BAI *bai = (const BAI *)ksp->data;
-
-  PetscFunctionBegin;
-  *size = bai->engine && !bai->options.block_size ? (PetscInt)bai->info.block_size : bai->options.block_size;
+  BAIGetOption(ksp, local_iters, sweeps);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,7 +82,7 @@ PetscErrorCode KSPBAISetBlockSize(KSP ksp, PetscInt size)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveInt(ksp, size, 2);
-  PetscTryMethod(ksp, "KSPBAISetBlockSize_C", (KSP, PetscInt), (ksp, size));
+  BAISetOption(ksp, block_size, size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,24 +109,7 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(size, 2);
-  PetscUseMethod(ksp, "KSPBAIGetBlockSize_C", (KSP, PetscInt *), (ksp, size));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAISetMode_BAI(KSP ksp, BAIMode mode)
-{
-  BAIOptions options = ((BAI *)ksp->data)->options;
-
-  PetscFunctionBegin;
-  options.mode = mode;
-  PetscCall(SetOptions(ksp, &options));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAIGetMode_BAI(KSP ksp, BAIMode *mode)
-{
-  PetscFunctionBegin;
-  *mode = ((BAI *)ksp->data)->options.mode;
+  BAIGetOption(ksp, block_size, size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,15 +120,15 @@ static PetscErrorCode KSPBAIGetMode_BAI(KSP ksp, BAIMode *mode)
 
    Input Parameters:
 +  ksp - the solver
--  mode - `BAI_MODE_ASYNC` (default), `BAI_MODE_LAUNCH` or `BAI_MODE_SYNC`
+-  mode - `BAI_MODE_ASYNC` (default), `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC` or `BAI_MODE_COLOR`
 
    Options Database Key:
-.  -ksp_bai_mode (async|launch|sync) - sets it
+.  -ksp_bai_mode (async|launch|sync|color) - sets it
 
    Level: intermediate
 
    Note:
-   Use `BAI_MODE_SYNC` where results must repeat bit by bit.
+   Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` where results must repeat bit by bit; with the latter each iteration reduces the error more.
 
 .seealso: `KSPBAI`, `KSPBAIGetMode()`
 @*/
@@ -199,7 +137,7 @@ PetscErrorCode KSPBAISetMode(KSP ksp, BAIMode mode)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, mode, 2);
-  PetscTryMethod(ksp, "KSPBAISetMode_C", (KSP, BAIMode), (ksp, mode));
+  BAISetOption(ksp, mode, mode);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,24 +161,7 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(mode, 2);
-  PetscUseMethod(ksp, "KSPBAIGetMode_C", (KSP, BAIMode *), (ksp, mode));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAISetOmega_BAI(KSP ksp, PetscReal omega)
-{
-  BAIOptions options = ((BAI *)ksp->data)->options;
-
-  PetscFunctionBegin;
-  options.omega = omega;
-  PetscCall(SetOptions(ksp, &options));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAIGetOmega_BAI(KSP ksp, PetscReal *omega)
-{
-  PetscFunctionBegin;
-  *omega = ((BAI *)ksp->data)->options.omega;
+  BAIGetOption(ksp, mode, mode);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -268,7 +189,7 @@ PetscErrorCode KSPBAISetOmega(KSP ksp, PetscReal omega)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveReal(ksp, omega, 2);
-  PetscTryMethod(ksp, "KSPBAISetOmega_C", (KSP, PetscReal), (ksp, omega));
+  BAISetOption(ksp, omega, omega);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -292,24 +213,7 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(omega, 2);
-  PetscUseMethod(ksp, "KSPBAIGetOmega_C", (KSP, PetscReal *), (ksp, omega));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAISetLocalOmega_BAI(KSP ksp, PetscReal omega)
-{
-  BAIOptions options = ((BAI *)ksp->data)->options;
-
-  PetscFunctionBegin;
-  options.local_omega = omega;
-  PetscCall(SetOptions(ksp, &options));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAIGetLocalOmega_BAI(KSP ksp, PetscReal *omega)
-{
-  PetscFunctionBegin;
-  *omega = ((BAI *)ksp->data)->options.local_omega;
+  BAIGetOption(ksp, omega, omega);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -337,7 +241,7 @@ PetscErrorCode KSPBAISetLocalOmega(KSP ksp, PetscReal omega)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveReal(ksp, omega, 2);
-  PetscTryMethod(ksp, "KSPBAISetLocalOmega_C", (KSP, PetscReal), (ksp, omega));
+  BAISetOption(ksp, local_omega, omega);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -361,24 +265,7 @@ PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(omega, 2);
-  PetscUseMethod(ksp, "KSPBAIGetLocalOmega_C", (KSP, PetscReal *), (ksp, omega));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAISetCheckInterval_BAI(KSP ksp, PetscInt interval)
-{
-  BAIOptions options = ((BAI *)ksp->data)->options;
-
-  PetscFunctionBegin;
-  options.check_interval = interval;
-  PetscCall(SetOptions(ksp, &options));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAIGetCheckInterval_BAI(KSP ksp, PetscInt *interval)
-{
-  PetscFunctionBegin;
-  *interval = ((BAI *)ksp->data)->options.check_interval;
+  BAIGetOption(ksp, local_omega, omega);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -408,7 +295,7 @@ PetscErrorCode KSPBAISetCheckInterval(KSP ksp, PetscInt interval)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveInt(ksp, interval, 2);
-  PetscTryMethod(ksp, "KSPBAISetCheckInterval_C", (KSP, PetscInt), (ksp, interval));
+  BAISetOption(ksp, check_interval, interval);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -432,26 +319,7 @@ PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(interval, 2);
-  PetscUseMethod(ksp, "KSPBAIGetCheckInterval_C", (KSP, PetscInt *), (ksp, interval));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAISetBackend_BAI(KSP ksp, BAIBackend backend)
-{
-  BAIOptions options = ((BAI *)ksp->data)->options;
-
-  PetscFunctionBegin;
-  options.backend = backend;
-  PetscCall(SetOptions(ksp, &options));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KSPBAIGetBackend_BAI(KSP ksp, BAIBackend *backend)
-{
-  const BAI *bai = (const BAI *)ksp->data;
-
-  PetscFunctionBegin;
-  *backend = bai->engine ? bai->backend : bai->options.backend;
+  BAIGetOption(ksp, check_interval, interval);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -479,7 +347,7 @@ PetscErrorCode KSPBAISetBackend(KSP ksp, BAIBackend backend)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, backend, 2);
-  PetscTryMethod(ksp, "KSPBAISetBackend_C", (KSP, BAIBackend), (ksp, backend));
+  BAISetOption(ksp, backend, backend);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -506,27 +374,6 @@ PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(backend, 2);
-  PetscUseMethod(ksp, "KSPBAIGetBackend_C", (KSP, BAIBackend *), (ksp, backend));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Composes the methods above with a KSP of type KSPBAI, or takes them away */
-PetscErrorCode KSPBAIComposeFunctions(KSP ksp, PetscBool compose)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAISetLocalIters_C", compose ? KSPBAISetLocalIters_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAIGetLocalIters_C", compose ? KSPBAIGetLocalIters_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAISetBlockSize_C", compose ? KSPBAISetBlockSize_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAIGetBlockSize_C", compose ? KSPBAIGetBlockSize_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAISetMode_C", compose ? KSPBAISetMode_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAIGetMode_C", compose ? KSPBAIGetMode_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAISetOmega_C", compose ? KSPBAISetOmega_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAIGetOmega_C", compose ? KSPBAIGetOmega_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAISetLocalOmega_C", compose ? KSPBAISetLocalOmega_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAIGetLocalOmega_C", compose ? KSPBAIGetLocalOmega_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAISetCheckInterval_C", compose ? KSPBAISetCheckInterval_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAIGetCheckInterval_C", compose ? KSPBAIGetCheckInterval_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAISetBackend_C", compose ? KSPBAISetBackend_BAI : NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPBAIGetBackend_C", compose ? KSPBAIGetBackend_BAI : NULL));
+  BAIGetOption(ksp, backend, backend);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

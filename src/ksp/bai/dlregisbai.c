@@ -25,7 +25,7 @@ PetscErrorCode BAIFinalizePackage(void)
 }
 
 /*@C
-   BAIInitializePackage - Registers the `KSPType` `KSPBAI` and its log events
+   BAIInitializePackage - Registers the `KSPType` `KSPBAI`, the `PCType` `PCBAI` and their log events
 
    Not Collective
 
@@ -35,7 +35,7 @@ PetscErrorCode BAIFinalizePackage(void)
    A program that is linked with libpetscbai calls it once after `PetscInitialize()`; further calls do nothing. A program that
    loads the library with -dll_append has it called by `PetscInitialize()`.
 
-.seealso: `KSPBAI`, `BAIFinalizePackage()`
+.seealso: `KSPBAI`, `PCBAI`, `BAIFinalizePackage()`
 @*/
 PetscErrorCode BAIInitializePackage(void)
 {
@@ -44,6 +44,7 @@ PetscErrorCode BAIInitializePackage(void)
   PetscCall(BAICheckPETScVersion());
   BAIPackageInitialized = PETSC_TRUE;
   PetscCall(KSPRegister(KSPBAI, KSPCreate_BAI));
+  PetscCall(PCRegister(PCBAI, PCCreate_BAI));
   PetscCall(PetscLogEventRegister("BAISetUp", KSP_CLASSID, &BAI_SetUp));
   PetscCall(PetscLogEventRegister("BAISweep", KSP_CLASSID, &BAI_Sweep));
   PetscCall(PetscLogEventRegister("BAIResidual", KSP_CLASSID, &BAI_Residual));

@@ -1,0 +1,37 @@
+/*
+   The order in which groups of blocks take turns: in mode color, and, where the asynchronous ones queue for a place on a device,
+   so that those at work at the same time seldom read from each other
+*/
+#pragma once
+
+#include "engine.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* A graph of groups: neighbor[first[g]] ... are those that read from group g or are read by it, without g itself */
+typedef struct {
+  int        n;
+  const int *first, *neighbor;
+} BAIGraph;
+
+/* Blocks that take their turn together: neighbouring ones with at least this many rows, so that a turn is worth waiting for */
+static inline BAIInt BAIGroup(BAIInt block_size)
+{
+  enum {
+    ROWS = 128
+  };
+
+  return block_size < ROWS ? ROWS / block_size : 1;
+}
+
+/*
+   Colours that no two neighbours share, given greedily in natural order. order[n] are the groups colour by colour, rank[n] their
+   places in it, color_first[n + 1] where each of the *colors colours begins
+*/
+BAIStatus BAIColor(const BAIGraph *, int *order, int *rank, int *color_first, int *colors);
+
+#if defined(__cplusplus)
+}
+#endif

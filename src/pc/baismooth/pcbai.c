@@ -1,0 +1,165 @@
+/*
+   PCBAI: block-asynchronous iteration as a smoother and preconditioner
+*/
+#include "../../ksp/bai/baiimpl.h"
+#include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
+
+static PetscErrorCode PCSetUp_BAI(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(BAISetUp((BAI *)pc->data, pc->pmat));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
+{
+  BAI *bai = (BAI *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(BAIRun(bai, b, x, PETSC_TRUE, bai->options.its, BAI_ALTERNATE, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All sweeps of a smoothing step at once: no residual, no vectors but b and x */
+static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Vec work, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its, PetscBool guess_zero, PetscInt *its_done, PCRichardsonConvergedReason *reason)
+{
+  BAI *bai = (BAI *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD, NULL));
+  *its_done = its;
+  *reason   = PCRICHARDSON_CONVERGED_ITS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same linear operator in every application */
+static PetscBool IsFixed(const BAI *bai)
+{
+  return (PetscBool)(bai->options.mode == BAI_MODE_SYNC || bai->options.mode == BAI_MODE_COLOR);
+}
+
+/* Says once if the KSP counts on a preconditioner that is the same linear operator every time, and this is not */
+static PetscErrorCode PCPreSolve_BAI(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
+{
+  BAI      *bai = (BAI *)pc->data;
+  KSPType   type;
+  PetscBool flexible;
+
+  PetscFunctionBegin;
+  if (IsFixed(bai) || bai->needs_fixed[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &flexible, KSPRICHARDSON, KSPPREONLY, KSPFGMRES, KSPGCR, KSPFCG, KSPPIPEFCG, KSPPIPEFGMRES, KSPPIPEGCR, KSPFBCGS, KSPFBCGSR, ""));
+  if (flexible) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetType(ksp, &type));
+  PetscCall(PetscStrncpy(bai->needs_fixed, type, sizeof(bai->needs_fixed)));
+  PetscCall(PetscInfo(pc, "Mode %s changes a little from one application to the next, and KSP type %s expects a fixed preconditioner: use a flexible method, as fcg or fgmres, or -pc_bai_mode color\n", BAIModes[bai->options.mode], bai->needs_fixed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCView_BAI(PC pc, PetscViewer viewer)
+{
+  const BAI *bai = (const BAI *)pc->data;
+  PetscBool  ascii;
+
+  PetscFunctionBegin;
+  PetscCall(BAIView((BAI *)pc->data, viewer));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  global iterations per application %" PetscInt_FMT "%s\n", bai->options.its, bai->options.symmetric ? ", backward where the guess is not zero" : ""));
+  if (bai->needs_fixed[0] && !IsFixed(bai)) PetscCall(PetscViewerASCIIPrintf(viewer, "  not a fixed operator, as KSP type %s expects: a flexible method or mode color is safer\n", bai->needs_fixed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetFromOptions_BAI(PC pc, BAIOptionItems PetscOptionsObject)
+{
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "PC block-asynchronous iteration options");
+  PetscCall(BAIOptionsSetFromOptions((PetscObject)pc, &((BAI *)pc->data)->options, PetscOptionsObject));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCReset_BAI(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIReset((BAI *)pc->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCDestroy_BAI(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCReset_BAI(pc));
+  PetscCall(PetscFree(pc->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+     PCBAI - Block-asynchronous iteration as a smoother for multigrid, and as a preconditioner
+
+   Options Database Keys:
++  -pc_bai_its <2>                         - global iterations per application, `PCBAISetIterations()`
+.  -pc_bai_local_iters <5>                 - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
+.  -pc_bai_local_omega <0.9>               - damping of each local sweep, `PCBAISetLocalOmega()`
+.  -pc_bai_block_size <0>                  - rows of a block, 0 to have it chosen, `PCBAISetBlockSize()`
+.  -pc_bai_mode <color,async,launch,sync>  - how blocks wait for each other, `PCBAISetMode()`
+.  -pc_bai_symmetric <false>               - smooth backward where the guess is not zero, `PCBAISetSymmetric()`
+.  -pc_bai_omega <1>                       - damping of a block's update, `PCBAISetOmega()`
+-  -pc_bai_backend <auto,host,cuda>        - where the iteration runs, `PCBAISetBackend()`
+
+   Level: intermediate
+
+   Notes:
+   See `KSPBAI` for the method. As a smoother take
+
+.vb
+   -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai
+.ve
+
+   below `PCMG` or `PCGAMG`: then the `its` global iterations of a smoothing step are done from its guess at once, which on one MPI
+   rank with a GPU is one kernel launch, with no residual computed in between and no estimate of eigenvalues. `KSPRICHARDSON` leaves to the `PC` to stop, and
+   this one, as `PCSOR`, always does all the iterations asked for; to solve a system, use `KSPBAI`.
+
+   In mode `BAI_MODE_COLOR`, the default here, the blocks are coloured so that those of one colour do not read from each other, and take turns: the
+   method is then multicolour block Gauss-Seidel with blocks solved by a few Jacobi sweeps, it smooths best, and gives the same bits every
+   time. On the GPU there is no barrier between colours; a block waits only for the neighbours that are before it. The other
+   modes smooth less well the more blocks are at work at the same time, as each then reads its neighbours' old values.
+
+   Local sweeps must be damped to smooth: without `local_omega` below one a Jacobi sweep leaves the fastest oscillation in
+   a block as it is.
+
+   Which `KSP` outside:
+   in the modes color and sync the preconditioner is a fixed linear operator. Applied by itself, as by `KSPCHEBYSHEV` or `KSPCG`, it starts from zero, and with an even
+   number of iterations it is symmetric if the matrix is, as the colours then take turns forward and backward. As a smoother below
+   `KSPRICHARDSON` it always goes forward, which smooths best; below `KSPCG`, set -mg_levels_pc_bai_symmetric to smooth backward after the
+   coarse correction and so have a symmetric V-cycle, or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`. In the modes async and launch
+   the operator changes a little from one application to the next, and only these flexible methods are safe.
+
+   The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`; with the latter nothing is copied to the host but, once per pattern,
+   the graph of the blocks. New values in an old pattern are taken over without symbolic work. On several MPI ranks each colours its own blocks,
+   and values of other ranks are those of the last global iteration.
+
+   References:
+   H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated Systems",
+   Procedia Computer Science 9 (2012).
+
+.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`, `PCBAISetIterations()`, `PCBAISetLocalIters()`,
+          `PCBAISetLocalOmega()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetSymmetric()`, `PCBAISetOmega()`, `PCBAISetBackend()`
+M*/
+
+PetscErrorCode PCCreate_BAI(PC pc)
+{
+  BAI *bai;
+
+  PetscFunctionBegin;
+  PetscCall(BAICreate((PetscObject)pc, &bai));
+  pc->data                 = (void *)bai;
+  pc->ops->setup           = PCSetUp_BAI;
+  pc->ops->apply           = PCApply_BAI;
+  pc->ops->applyrichardson = PCApplyRichardson_BAI;
+  pc->ops->presolve        = PCPreSolve_BAI;
+  pc->ops->view            = PCView_BAI;
+  pc->ops->setfromoptions  = PCSetFromOptions_BAI;
+  pc->ops->reset           = PCReset_BAI;
+  pc->ops->destroy         = PCDestroy_BAI;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
