@@ -104,7 +104,7 @@ static PetscErrorCode Setters(Mat A)
   PrintError(KSPBAISetOmega(ksp, NAN));
   PrintError(KSPBAISetOmega(ksp, INFINITY));
   PrintError(KSPBAISetLocalOmega(ksp, 0.0));
-  PrintError(KSPBAISetMode(ksp, (BAIMode)3));
+  PrintError(KSPBAISetMode(ksp, (BAIMode)4));
   PrintError(KSPBAISetBackend(ksp, (BAIBackend)9));
 
   PetscCall(KSPBAIGetLocalIters(ksp, &sweeps));
@@ -152,6 +152,40 @@ static PetscErrorCode Options(Mat A)
     PetscCall(Solver(A, "foo_", &ksp));
     PetscCall(Converges(ksp));
     PetscCall(KSPDestroy(&ksp));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for PCBAI */
+static PetscErrorCode PCOptions(Mat A)
+{
+  const char *const options[][2] = {
+    {"-foo_pc_bai_local_iters", "0"        },
+    {"-foo_pc_bai_block_size",  "-1"       },
+    {"-foo_pc_bai_its",         "0"        },
+    {"-foo_pc_bai_omega",       "0"        },
+    {"-foo_pc_bai_local_omega", "-0.5"     },
+    {"-foo_pc_bai_mode",        "sometimes"},
+    {"-foo_pc_bai_backend",     "abacus"   }
+  };
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(options); k++) {
+    PC       pc;
+    PetscInt its;
+
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetOptionsPrefix(pc, "foo_"));
+    PetscCall(PCSetType(pc, PCBAI));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PetscOptionsSetValue(NULL, "-foo_pc_bai_its", "4"));
+    PetscCall(PetscOptionsSetValue(NULL, options[k][0], options[k][1]));
+    PrintError(PCSetFromOptions(pc));
+    PetscCall(PetscOptionsClearValue(NULL, "-foo_pc_bai_its"));
+    PetscCall(PetscOptionsClearValue(NULL, options[k][0]));
+    PetscCall(PCBAIGetIterations(pc, &its));
+    PetscCall(Expect((PetscBool)(its == 2), "wrong options change nothing"));
+    PetscCall(PCDestroy(&pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -252,6 +286,7 @@ int main(int argc, char **argv)
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 8, &A));
   PetscCall(Setters(A));
   PetscCall(Options(A));
+  PetscCall(PCOptions(A));
   PetscCall(Matrices());
   PetscCall(Diagonal(7, 11));
   PetscCall(Diagonal(11, 7));

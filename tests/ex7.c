@@ -1,7 +1,7 @@
 static char help[] = "The engine's functions, one by one, on each backend, against the definition of the method.\n\n";
 
 #include "baicompat.h"
-#include "../src/engine/engine.h"
+#include "../src/engine/coloring.h"
 
 /* A matrix with irregular rows, strictly diagonally dominant, with couplings to ghosts; and vectors */
 typedef struct {
@@ -143,7 +143,7 @@ static PetscErrorCode Expect(PetscBool right, const char what[], const BAIParame
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Run(BAIEngine engine, const Problem *p, PetscInt count, PetscBool guess_zero, PetscScalar *x, PetscReal *norm2)
+static PetscErrorCode Run(BAIEngine engine, const Problem *p, PetscInt count, PetscBool guess_zero, BAIDirection direction, PetscScalar *x, PetscReal *norm2)
 {
   BAIVectors v;
   BAIStatus  status;
@@ -156,8 +156,8 @@ static PetscErrorCode Run(BAIEngine engine, const Problem *p, PetscInt count, Pe
   v.b_memory = v.ghost_memory = v.x_memory = BAI_MEMORY_HOST;
   PetscCall(PetscArraycpy(x, p->x, (size_t)p->M.n));
   status = BAIEngineBind(engine, &v, guess_zero);
-  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count / 2), BAI_FORWARD); /* in two goes, which must make no difference */
-  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count - count / 2), BAI_FORWARD);
+  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count / 2), direction); /* in two goes, which must make no difference */
+  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count - count / 2), direction);
   if (!status.code) status = BAIEngineResidual(engine, &norm2_engine);
   if (!status.code) status = BAIEngineUnbind(engine);
   PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
@@ -219,15 +219,17 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, BAIParameters q)
     for (PetscInt count = 0; count < 4; count++) {
       const PetscBool guess_zero = (PetscBool)(count == 3);
 
-      PetscCall(Run(engine, p, count, guess_zero, x, &norm2));
+      PetscCall(Run(engine, p, count, guess_zero, BAI_FORWARD, x, &norm2));
       PetscCall(Expect((PetscBool)(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= tiny * (1 + norm2)), "residual", &q, p, norm2));
-      if (q.mode != BAI_MODE_SYNC && count > 0) continue;
-      PetscCall(Define(p, &q, count, guess_zero ? zero : p->x, expected));
-      PetscCall(Expect((PetscBool)(Distance(n, x, expected) <= tiny), "sweeps against the definition", &q, p, Distance(n, x, expected)));
-      PetscCall(Run(engine, p, count, guess_zero, again, &norm2_again));
+      if (q.mode != BAI_MODE_SYNC && q.mode != BAI_MODE_COLOR && count > 0) continue;
+      if (q.mode != BAI_MODE_COLOR || q.block_size >= n) {
+        PetscCall(Define(p, &q, count, guess_zero ? zero : p->x, expected));
+        PetscCall(Expect((PetscBool)(Distance(n, x, expected) <= tiny), "sweeps against the definition", &q, p, Distance(n, x, expected)));
+      }
+      PetscCall(Run(engine, p, count, guess_zero, BAI_FORWARD, again, &norm2_again));
       PetscCall(Expect((PetscBool)(SameBits(n, x, again) && norm2 == norm2_again), "repeated bitwise", &q, p, Distance(n, x, again)));
     }
-    PetscCall(Run(engine, p, 400, PETSC_FALSE, x, &norm2));
+    PetscCall(Run(engine, p, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
     PetscCall(Expect((PetscBool)(ResidualNorm2(p, x) <= n * PetscSqr(tiny)), "fixed point", &q, p, ResidualNorm2(p, x)));
   }
   if (info.solves) PetscCall(CheckSolve(engine, p, &q, x));
@@ -263,15 +265,14 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, BAIParameters q)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sync mode gives the same bits for any number of threads, and, to rounding, the same on both backends */
-static PetscErrorCode Agree(BAIBackend backend, Problem *p, BAIParameters q)
+/* Modes sync and color give the same bits for any number of threads, and, to rounding, the same on both backends */
+static PetscErrorCode Agree(BAIBackend backend, Problem *p, BAIParameters q, BAIDirection direction)
 {
   const PetscInt n = (PetscInt)p->M.n;
   PetscScalar   *x[4];
   PetscReal      norm2;
 
   PetscFunctionBeginUser;
-  q.mode = BAI_MODE_SYNC;
   PetscCall(PetscMalloc4(n, &x[0], n, &x[1], n, &x[2], n, &x[3]));
   for (int k = 0; k < 4; k++) {
     BAIEngine engine;
@@ -280,12 +281,44 @@ static PetscErrorCode Agree(BAIBackend backend, Problem *p, BAIParameters q)
     q.threads = k < 3 ? 1 << k : 2;
     status    = BAIEngineCreate(k < 3 ? BAI_BACKEND_HOST : backend, &p->M, &q, &engine);
     PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
-    PetscCall(Run(engine, p, 7, PETSC_FALSE, x[k], &norm2));
+    PetscCall(Run(engine, p, 7, PETSC_FALSE, direction, x[k], &norm2));
     BAIEngineDestroy(&engine);
     if (k < 3) PetscCall(Expect(SameBits(n, x[0], x[k]), "threads", &q, p, Distance(n, x[0], x[k])));
     else PetscCall(Expect((PetscBool)(Distance(n, x[0], x[k]) <= 1000 * PETSC_MACHINE_EPSILON), "backends", &q, p, Distance(n, x[0], x[k])));
   }
   PetscCall(PetscFree4(x[0], x[1], x[2], x[3]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* No two neighbours in one turn, every group in one turn, and no more colours than a graph needs: here 1 or 2, or all, or the 2 of a path */
+static PetscErrorCode CheckColors(int n, int reach, int wanted)
+{
+  int     *first, *neighbor, *order, *rank, *turn_first, turns, colors, many = 0;
+  BAIGraph graph;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc5(n + 1, &first, 2 * (size_t)n * (size_t)reach + 1, &neighbor, n + 1, &order, n + 1, &rank, n + 1, &turn_first));
+  for (int g = 0; g < n; g++) {
+    for (int other = PetscMax(0, g - reach); other <= PetscMin(n - 1, g + reach); other++) {
+      if (other != g) neighbor[many++] = other;
+    }
+    first[g + 1] = many;
+  }
+  graph.n        = n;
+  graph.first    = first;
+  graph.neighbor = neighbor;
+  PetscCheck(!BAIColor(&graph, order, rank, turn_first, &turns, &colors).code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory");
+  if (colors != wanted) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%d groups that reach %d: %d colors, not %d\n", n, reach, colors, wanted));
+  if (turns < colors || (turns ? turn_first[0] : 0) || turn_first[turns] != n) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%d groups that reach %d: turns are not all of them\n", n, reach));
+  for (int t = 0; t < turns; t++) {
+    for (int k = turn_first[t]; k < turn_first[t + 1]; k++) {
+      if (rank[order[k]] != k) PetscCall(PetscPrintf(PETSC_COMM_SELF, "rank is not the inverse of order\n"));
+      for (int e = first[order[k]]; e < first[order[k] + 1]; e++) {
+        if (turn_first[t] <= rank[neighbor[e]] && rank[neighbor[e]] < turn_first[t + 1]) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%d groups that reach %d: neighbours in one turn\n", n, reach));
+      }
+    }
+  }
+  PetscCall(PetscFree5(first, neighbor, order, rank, turn_first));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,9 +336,15 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-large", &large, NULL));
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetFromOptions(random));
+  PetscCall(CheckColors(0, 1, 0));
+  PetscCall(CheckColors(1, 1, 1));
+  PetscCall(CheckColors(50, 0, 1));
+  PetscCall(CheckColors(20000, 1, 2));
+  PetscCall(CheckColors(20, 19, 20));
+  PetscCall(CheckColors(10000, 3, 4));
   for (size_t s = 0; s < (large ? 1 : PETSC_STATIC_ARRAY_LENGTH(sizes)); s++) {
     for (size_t c = 0; c < (large ? 2 : PETSC_STATIC_ARRAY_LENGTH(block_sizes)); c++) {
-      for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_SYNC; mode++) {
+      for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
         const PetscInt n = large ? 70000 : sizes[s]; /* more than 16-bit columns can count, more than shared memory holds */
         BAIParameters  q;
         Problem        p;
@@ -320,7 +359,8 @@ int main(int argc, char **argv)
         q.device      = -1;
         PetscCall(ProblemCreate(n, n % 2 || n > 999 ? 5 : 0, random, &p));
         PetscCall(Check(backend, &p, q));
-        if (mode == BAI_MODE_SYNC) PetscCall(Agree(backend, &p, q));
+        if (mode == BAI_MODE_SYNC) PetscCall(Agree(backend, &p, q, BAI_FORWARD));
+        for (int direction = BAI_FORWARD; direction <= BAI_ALTERNATE && mode == BAI_MODE_COLOR; direction++) PetscCall(Agree(backend, &p, q, (BAIDirection)direction));
         PetscCall(ProblemDestroy(&p));
       }
     }

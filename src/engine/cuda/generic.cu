@@ -10,12 +10,13 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
   BAIScalar *work  = p.scratch ? p.scratch + 3 * (size_t)A.tile_rows * blockIdx.x : reinterpret_cast<BAIScalar *>(shared);
   const LI  *loc_j = static_cast<const LI *>(A.loc_j);
 
-  BAIGoThroughTiles<order>(A, p, [&](int tile, int from, int to) {
+  BAIGoThroughTiles<order>(A, p, [&](int tile, int from, int to, auto wait) {
     const int        lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
     const int        first = tile * A.tile_rows, rows = min(A.tile_rows, A.n - first), slice0 = tile * A.tile_slices;
     const BAIScalar *x = BAIIterateOf(p, from);
     BAIScalar       *next = BAIIterateOf(p, to), *s = work, *y = s + A.tile_rows, *ynext = y + A.tile_rows;
 
+    wait();
     for (int slice = warp; slice < A.tile_slices; slice += warps) {
       const int i = slice * BAI_LANES + lane;
 

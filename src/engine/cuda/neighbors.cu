@@ -34,21 +34,22 @@ static __global__ void Readers(BAISliced A, const int *start, int *count, Pair *
 {
   __shared__ unsigned map[WORDS];
   __shared__ int      found;
+  const int           words = min(WORDS, (A.tiles + 31) / 32);
 
   for (int tile = blockIdx.x; tile < A.tiles; tile += gridDim.x) {
     const long long first = A.off_first[(long long)tile * A.tile_slices], last = A.off_first[(long long)(tile + 1) * A.tile_slices];
 
     if (!threadIdx.x) found = 0;
-    for (long long window = 0; window < A.tiles; window += WORDS * 32) {
-      for (int w = threadIdx.x; w < WORDS; w += blockDim.x) map[w] = 0;
+    for (int window = 0; window < A.tiles; window += words * 32) {
+      for (int w = threadIdx.x; w < words; w += blockDim.x) map[w] = 0;
       __syncthreads();
       for (long long k = first + threadIdx.x; k < last; k += blockDim.x) {
-        const long long other = A.off_j[k] < A.n ? A.off_j[k] / A.tile_rows - window : -1;
+        const int other = A.off_j[k] < A.n ? A.off_j[k] / A.tile_rows - window : -1;
 
-        if (0 <= other && other < WORDS * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1)) atomicOr(map + other / 32, 1u << other % 32);
+        if (0 <= other && other < words * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1)) atomicOr(map + other / 32, 1u << other % 32);
       }
       __syncthreads();
-      for (int w = threadIdx.x; w < WORDS && window + w * 32LL < A.tiles; w += blockDim.x) {
+      for (int w = threadIdx.x; w < words && window + w * 32 < A.tiles; w += blockDim.x) {
         for (unsigned bits = map[w]; bits; bits &= bits - 1) {
           const int at = atomicAdd(&found, 1), other = (int)(window + w * 32 + __ffs(bits) - 1);
 
@@ -86,14 +87,15 @@ static __global__ void MarkBefore(int tiles, BAINeighbors neighbors, const int *
 static BAIStatus Color(BAIState state, size_t nneighbors)
 {
   const int        tiles = state->A.tiles;
-  std::vector<int> neighbor(nneighbors), first(tiles + 1), order(tiles), rank(tiles), color_first(tiles + 1);
+  std::vector<int> neighbor(nneighbors), first(tiles + 1), order(tiles), rank(tiles), turn_first(tiles + 1);
   const BAIGraph   graph = {tiles, first.data(), neighbor.data()};
+  int              turns;
 
   CUDATry(cudaMemcpyAsync(neighbor.data(), state->neighbors.tile, nneighbors * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaMemcpyAsync(first.data(), state->neighbors.first, first.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   for (int &n : neighbor) n >>= 1;
-  BAITry(BAIColor(&graph, order.data(), rank.data(), color_first.data(), &state->colors));
+  BAITry(BAIColor(&graph, order.data(), rank.data(), turn_first.data(), &turns, &state->colors));
   BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->order));
   CUDATry(cudaMemcpyAsync(state->order, order.data(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
 

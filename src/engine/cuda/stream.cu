@@ -19,13 +19,13 @@ static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_
   BAIScalar      *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
   const uint16_t *loc_j = static_cast<const uint16_t *>(A.loc_j);
 
-  BAIGoThroughTiles<order>(A, p, [&](int tile, int from, int to) {
+  BAIGoThroughTiles<order>(A, p, [&](int tile, int from, int to, auto wait) {
     const int        i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, row = tile * A.tile_rows + i;
     const bool       mine = i < A.tile_rows && row < A.n;
     const BAIScalar *x    = BAIIterateOf(p, from);
     const long long  loc = A.loc_first[slice] + lane, loc_end = A.loc_first[slice + 1]; /* lanes without a row find zeros there */
     const long long  off = A.off_first[slice] + lane, off_end = A.off_first[slice + 1];
-    BAIScalar        a[LOC], s = mine ? BAIStreamed(p.b + row) : BAIScalar(0), dinv = mine ? BAIStreamed(A.dinv + row) : BAIScalar(0), xi = mine ? BAILoad(x + row) : BAIScalar(0), y;
+    BAIScalar        a[LOC], s = mine ? BAIStreamed(p.b + row) : BAIScalar(0), dinv = mine ? BAIStreamed(A.dinv + row) : BAIScalar(0), xi, y;
     int              j[LOC];
 
 #pragma unroll
@@ -35,7 +35,8 @@ static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_
       a[w] = there ? BAIStreamed(A.loc_a + loc + w * BAI_LANES) : BAIScalar(0);
       j[w] = there ? (int)__ldcs(loc_j + loc + w * BAI_LANES) : i;
     }
-    for (long long k = off; k < off_end; k += OFF * BAI_LANES) {
+    long long k = off;
+    do {
       BAIScalar value[OFF], other[OFF];
       int       col[OFF];
 
@@ -46,11 +47,15 @@ static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_
         col[w]   = there ? __ldcs(A.off_j + k + w * BAI_LANES) : -1;
         value[w] = there ? BAIStreamed(A.off_a + k + w * BAI_LANES) : BAIScalar(0);
       }
+      if (k == off) {
+        wait();
+        xi = mine ? BAILoad(x + row) : BAIScalar(0);
+      }
 #pragma unroll
       for (int w = 0; w < OFF; w++) other[w] = col[w] < 0 ? BAIScalar(0) : col[w] < A.n ? BAILoad(x + col[w]) : p.ghost[col[w] - A.n];
 #pragma unroll
       for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
-    }
+    } while ((k += OFF * BAI_LANES) < off_end);
     y     = xi;
     y0[i] = y;
     __syncthreads();

@@ -54,8 +54,9 @@ static __device__ inline void BAISpin(int *stalled_flag, Condition condition)
 static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int iterations)
 {
   cuda::atomic_ref<int, cuda::thread_scope_device> done(s.done[tile]);
+  const int                                        enough = s.done_before + iterations; /* not in the lambda, whose reference would move s to slow memory */
 
-  BAISpin(s.stalled, [&] { return done.load(cuda::memory_order_acquire) >= s.done_before + iterations; });
+  BAISpin(s.stalled, [=] { return done.load(cuda::memory_order_acquire) >= enough; });
 }
 
 /* Called by one thread, after all of the thread block have written their x and met */
@@ -84,8 +85,9 @@ static __device__ inline void BAIWaitForNeighbors(const BAISweep &s, int tile, i
 }
 
 /*
-   Goes through tiles and iterations in the order given; iterate(tile, from, to) does one global iteration of a tile,
-   reading iterate from and writing iterate to, and ends with all threads having met
+   Goes through tiles and iterations in the order given; iterate(tile, from, to, wait) does one global iteration of a tile,
+   reading iterate from and writing iterate to, and ends with all threads having met. All threads call wait() before the first of them
+   reads x of other tiles; what is read before that, of the matrix, is on its way meanwhile
 */
 template <BAIOrder order, typename Iterate>
 static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISweep &p, Iterate iterate)
@@ -109,7 +111,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
       iteration = drawn[1];
       if (iteration >= p.count) return;
       if (!threadIdx.x) next = draw(); /* ahead of its use, which hides the way to the queue */
-      iterate(tile, 0, 0);
+      iterate(tile, 0, 0, [] {});
       if (p.done && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
     }
   } else {
@@ -119,8 +121,9 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
       for (int k = blockIdx.x; k < A.tiles; k += gridDim.x) {
         const int tile = order == BAI_TURNS ? p.order[BAIGoesBackward(p, iteration) ? A.tiles - 1 - k : k] : k;
 
-        if (order == BAI_FLAGS || order == BAI_TURNS) BAIWaitForNeighbors<order>(p, tile, iteration);
-        iterate(tile, from, to);
+        iterate(tile, from, to, [&] {
+          if (order == BAI_FLAGS || order == BAI_TURNS) BAIWaitForNeighbors<order>(p, tile, iteration);
+        });
         if ((order == BAI_FLAGS || order == BAI_TURNS) && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
       }
     }

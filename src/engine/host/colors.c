@@ -37,8 +37,8 @@ BAIStatus BAIHostColor(BAIState state)
   BAIStatus    status = BAIStatusOf(BAI_ERR_MEMORY);
 
   state->order       = malloc(n * sizeof(int));
-  state->color_first = malloc((n + 1) * sizeof(int));
-  if (seen && first && end && rank && state->order && state->color_first) {
+  state->turn_first  = malloc((n + 1) * sizeof(int));
+  if (seen && first && end && rank && state->order && state->turn_first) {
     Neighbors(state, seen, first, NULL);
     for (BAIInt task = 0; task < state->tasks; task++) first[task + 1] += first[task];
     for (size_t task = 0; task < n; task++) end[task] = first[task];
@@ -47,7 +47,7 @@ BAIStatus BAIHostColor(BAIState state)
       const BAIGraph graph = {(int)state->tasks, first, neighbor};
 
       Neighbors(state, seen, end, neighbor);
-      status = BAIColor(&graph, state->order, rank, state->color_first, &state->colors);
+      status = BAIColor(&graph, state->order, rank, state->turn_first, &state->turns, &state->colors);
     }
   }
   free(seen);

@@ -13,7 +13,7 @@ static void Destroy(BAIState state)
   free(state->done);
   free(state->norm2);
   free(state->order);
-  free(state->color_first);
+  free(state->turn_first);
   free(state);
 }
 

@@ -16,7 +16,7 @@ struct BAIState_ {
   _Atomic(BAIInt) *done;     /* mode async: global iterations that each task has behind it */
   BAIReal         *norm2;    /* per block: its share of ||b - A x||^2 */
   BAIInt           tasks, blocks_task;
-  int             *order, *color_first, colors; /* mode color: the tasks, colour by colour */
+  int             *order, *turn_first, turns, colors; /* mode color: the tasks in the order of their turns */
 };
 
 BAIStatus BAIHostColor(BAIState);

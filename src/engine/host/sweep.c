@@ -87,7 +87,7 @@ static void SweepSync(BAIState state, BAIInt count)
   }
 }
 
-/* Tasks of one colour read nothing of each other; the blocks of a task read it as it was before any of them has written */
+/* Tasks of one turn read nothing of each other; the blocks of a task read it as it was before any of them has written */
 static void SweepColor(BAIState state, BAIInt count, BAIDirection direction)
 {
   const BAIInt rows = state->blocks_task * state->A.block_size;
@@ -96,11 +96,11 @@ static void SweepColor(BAIState state, BAIInt count, BAIDirection direction)
   for (BAIInt iteration = 0; iteration < count; iteration++) {
     const int backward = direction == BAI_BACKWARD || (direction == BAI_ALTERNATE && iteration % 2);
 
-    for (int c = 0; c < state->colors; c++) {
-      const int color = backward ? state->colors - 1 - c : c;
+    for (int t = 0; t < state->turns; t++) {
+      const int turn = backward ? state->turns - 1 - t : t;
 
 #pragma omp for schedule(static)
-      for (int k = state->color_first[color]; k < state->color_first[color + 1]; k++) {
+      for (int k = state->turn_first[turn]; k < state->turn_first[turn + 1]; k++) {
         const BAIInt task = state->order[k], first = task * state->blocks_task;
 
         for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) IterateBlock(state, block, state->x, state->next);

@@ -1,0 +1,189 @@
+static char help[] = "PCBAI where users meet it: a Poisson problem on a DMDA, with multigrid and all else from options.\n\n\
+  -dim <3>   2 or 3 dimensions\n\
+  -most <n>  complains if the solve takes more iterations\n\
+  -like_sor  complains if it takes two more than with PCSOR on the levels\n\n";
+
+#include <petscdmda.h>
+#include <petscbai.h>
+#include "baicompat.h"
+
+/* Rows of the boundary are those of the identity, scaled; others the 5- or 7-point stencil without what the boundary knows */
+static PetscErrorCode Operator(KSP ksp, Mat J, Mat A, void *ctx)
+{
+  DM            dm;
+  DMDALocalInfo info;
+
+  PetscFunctionBeginUser;
+  (void)J;
+  (void)ctx;
+  PetscCall(KSPGetDM(ksp, &dm));
+  PetscCall(DMDAGetLocalInfo(dm, &info));
+  for (PetscInt k = info.zs; k < info.zs + info.zm; k++) {
+    for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
+      for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
+        const PetscInt at[3] = {i, j, k}, last[3] = {info.mx - 1, info.my - 1, info.mz - 1};
+        const PetscReal h = 1.0 / (PetscReal)(info.mx - 1), scale = info.dim == 2 ? 1 : h;
+        MatStencil      row = {k, j, i, 0}, col[7];
+        PetscScalar     value[7];
+        PetscInt        many = 0, boundary = 0;
+
+        for (int d = 0; d < info.dim; d++) boundary |= at[d] == 0 || at[d] == last[d];
+        for (int d = 0; d < info.dim && !boundary; d++) {
+          for (int side = -1; side <= 1; side += 2) {
+            if (at[d] + side == 0 || at[d] + side == last[d]) continue;
+            col[many] = row;
+            if (d == 0) col[many].i += side;
+            else if (d == 1) col[many].j += side;
+            else col[many].k += side;
+            value[many++] = -scale;
+          }
+        }
+        col[many]     = row;
+        value[many++] = 2 * info.dim * scale;
+        PetscCall(MatSetValuesStencil(A, 1, &row, many, col, value, INSERT_VALUES));
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solves with what the options say, and looks at the true residual */
+static PetscErrorCode Solve(DM dm, PetscInt *its)
+{
+  KSP                ksp;
+  Mat                A;
+  Vec                b, x;
+  PetscReal          norm, bnorm, rtol;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetDM(ksp, dm));
+  PetscCall(KSPSetComputeOperators(ksp, Operator, NULL));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 500));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(DMCreateGlobalVector(dm, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  if (reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: converges, but %s after %" PetscInt_FMT "\n", KSPConvergedReasons[reason], *its));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(VecScale(b, -1.0));
+  PetscCall(MatMultAdd(A, x, b, b));
+  PetscCall(VecNorm(b, NORM_2, &norm));
+  PetscCall(KSPGetTolerances(ksp, &rtol, NULL, NULL, NULL));
+  if (!(norm <= 100 * rtol * bnorm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: the residual is small, but %g\n", (double)(norm / bnorm)));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  DM        dm;
+  PetscInt  dim = 3, most = 500, its, sor;
+  PetscBool like_sor = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(BAIInitializePackage());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-most", &most, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-like_sor", &like_sor, NULL));
+  if (dim == 2) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
+  else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, 9, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &dm));
+  PetscCall(DMSetFromOptions(dm));
+  PetscCall(DMSetUp(dm));
+  PetscCall(Solve(dm, &its));
+  if (its > most) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: at most %" PetscInt_FMT " iterations, but %" PetscInt_FMT "\n", most, its));
+  if (like_sor) {
+    PetscCall(PetscOptionsSetValue(NULL, "-mg_levels_pc_type", "sor"));
+    PetscCall(Solve(dm, &sor));
+    if (its > sor + 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: %" PetscInt_FMT " iterations, with SOR %" PetscInt_FMT "\n", its, sor));
+  }
+  PetscCall(DMDestroy(&dm));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    nsize: {{1 2 4}}
+    output_file: output/empty.out
+    args: -da_refine 2 -pc_type mg -pc_mg_levels 3 -mg_levels_pc_type bai -dim {{2 3}}
+
+    test:
+      suffix: smoother
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -most 7
+
+    test:
+      suffix: symmetric
+      args: -ksp_type cg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_symmetric -most 9
+
+    test:
+      suffix: chebyshev
+      args: -ksp_type gmres -ksp_pc_side right -like_sor
+
+    test:
+      suffix: chebyshev_cg
+      args: -ksp_type cg -like_sor
+
+    test:
+      suffix: modes
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_mode {{async launch sync}} -mg_levels_pc_bai_local_iters 3 -most 14
+
+    test:
+      suffix: ksp
+      args: -ksp_type fgmres -mg_levels_ksp_type bai -mg_levels_ksp_max_it 2 -mg_levels_ksp_bai_local_omega 0.9 -mg_levels_ksp_bai_mode color -mg_levels_pc_type none -most 8
+
+  testset:
+    nsize: {{1 3}}
+    output_file: output/empty.out
+    args: -da_refine 1
+
+    test:
+      suffix: krylov
+      args: -ksp_type {{fgmres gcr bcgs gmres cg}} -pc_type bai -most 25
+
+    test:
+      suffix: flexible
+      args: -ksp_type {{fgmres gcr fcg}} -pc_type bai -pc_bai_mode async -most 25
+
+    test:
+      suffix: asm
+      args: -ksp_type gmres -pc_type asm -sub_pc_type bai -most 25
+
+    test:
+      suffix: gamg
+      args: -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai -most 13
+
+  testset:
+    nsize: {{1 2}}
+    requires: baicuda
+    output_file: output/empty.out
+    args: -da_refine 3 -dm_mat_type aijcusparse -dm_vec_type cuda -pc_type mg -pc_mg_levels 4 -mg_levels_pc_type bai -dim {{2 3}}
+
+    test:
+      suffix: cuda_smoother
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -most 7
+
+    test:
+      suffix: cuda_symmetric
+      args: -ksp_type cg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_symmetric -most 9
+
+    test:
+      suffix: cuda_chebyshev
+      args: -ksp_type gmres -ksp_pc_side right -like_sor
+
+    test:
+      suffix: cuda_gamg
+      args: -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -most 13
+
+TEST*/
