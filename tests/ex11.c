@@ -182,8 +182,10 @@ int main(int argc, char **argv)
       suffix: cuda_chebyshev
       args: -ksp_type gmres -ksp_pc_side right -like_sor
 
-    test:
-      suffix: cuda_gamg
-      args: -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -most 13
+  test:
+    suffix: cuda_gamg
+    requires: baicuda
+    output_file: output/empty.out
+    args: -da_refine 1 -dm_mat_type aijcusparse -dm_vec_type cuda -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai -most 13
 
 TEST*/

@@ -103,7 +103,7 @@ static PetscErrorCode Setters(Mat A)
   PrintError(KSPBAISetOmega(ksp, -1.0));
   PrintError(KSPBAISetOmega(ksp, NAN));
   PrintError(KSPBAISetOmega(ksp, INFINITY));
-  PrintError(KSPBAISetLocalOmega(ksp, 0.0));
+  PrintError(KSPBAISetLocalOmega(ksp, -1.0));
   PrintError(KSPBAISetMode(ksp, (BAIMode)4));
   PrintError(KSPBAISetBackend(ksp, (BAIBackend)9));
 

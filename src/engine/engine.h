@@ -77,14 +77,16 @@ typedef struct {
   BAIMode mode;
   BAIInt  block_size;  /* >= 1, or 0: chosen */
   BAIInt  local_iters; /* >= 1 */
-  BAIReal omega, local_omega;
-  int     threads; /* host: OpenMP threads */
+  BAIReal omega;
+  BAIReal local_omega; /* > 0, or 0: BAILocalOmega() */
+  int     threads;     /* host: OpenMP threads */
   int     device;  /* cuda: take device number this % devices; -1: the current one */
   void   *stream;  /* cuda: the cudaStream_t to work on */
 } BAIParameters;
 
 typedef struct {
   BAIInt  block_size, blocks;
+  BAIReal local_omega;        /* in use */
   int     workers;            /* host: threads; cuda: thread blocks at work at a time */
   int64_t nnz_local, nnz_off; /* entries off the diagonal inside the blocks; outside them, ghosts included */
   int     colors;             /* mode color, and where an asynchronous queue of blocks goes by colours; else 0 */
@@ -142,6 +144,9 @@ BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
 BAIStatus BAIEngineUnbind(BAIEngine);
 void      BAIEngineInfo(BAIEngine, BAIInfo *);
 void      BAIEngineDestroy(BAIEngine *);
+/* Damping with which the local sweeps converge in every block if A is Hermitian positive definite: row_sum is the largest sum_{j in J} |a_ij| / |a_ii|, which bounds
+   the eigenvalues of the blocks of D^{-1}A; 0.9 where it is 2 or less, as for M-matrices with a dominant diagonal */
+BAIReal     BAILocalOmega(const BAIParameters *, float row_sum);
 const char *BAIEngineName(BAIEngine);
 const char *BAICodeString(BAICode);
 

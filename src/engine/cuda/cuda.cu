@@ -95,7 +95,8 @@ static void Info(BAIState state, BAIInfo *info)
   info->nnz_local  = state->nnz_local;
   info->nnz_off    = state->nnz_off;
   info->bytes      = state->bytes;
-  info->colors     = state->colors;
+  info->local_omega = state->local_omega;
+  info->colors      = state->colors;
   info->solves     = state->resident && state->p.mode == BAI_MODE_ASYNC;
 }
 

@@ -46,11 +46,21 @@ static __device__ inline void BAIStore(BAIScalar *x, BAIScalar value)
   BAIStore(part + 1, value.imag());
 }
 
+static __device__ inline BAIReal BAIAbs(BAIScalar value)
+{
+  return cuda::std::abs(value);
+}
+
 static __device__ inline BAIReal BAIAbs2(BAIScalar value)
 {
   return value.real() * value.real() + value.imag() * value.imag();
 }
 #else
+static __device__ inline BAIReal BAIAbs(BAIReal value)
+{
+  return fabs(value);
+}
+
 static __device__ inline BAIReal BAIAbs2(BAIReal value)
 {
   return value * value;

@@ -146,7 +146,7 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
     } while (!decided && (r2 < 0 || (r2 > easy * tol2 && r2 < most2)));
     if (!threadIdx.x) {
       Flag(c.stop).store(epoch + 1, cuda::memory_order_relaxed);
-      BAISpin(p.stalled, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
+      BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
       over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
     }
     __syncthreads();
@@ -166,7 +166,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   BAIScalar         *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
   const int          tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, row = tile * A.tile_rows + i;
   const bool         mine = i < A.tile_rows && row < A.n;
-  const bool         solving = order == BAI_OWN && stop.control != nullptr;
+  const bool         solving = stop.control != nullptr;
   BAIControl        &c       = *stop.control;
   Row<LOC, OFF>      r;
   BAIScalar          xi;
@@ -197,7 +197,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
       /* now is not what the last sweep of the iteration before read: its threads need not have met */
       now[i] = y;
       __syncthreads();
-      if (solving && stopping[iteration & 1]) break;
+      if (order == BAI_OWN && solving && stopping[iteration & 1]) break;
       if (publish && !i) {
         BAIReal r2 = sums[0];
 
@@ -236,7 +236,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
     if (!i) {
       Flag(c.its).fetch_max(iteration, cuda::memory_order_relaxed);
       Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel);
-      BAISpin(p.stalled, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= (2 * epoch + 1) * A.tiles; });
+      BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= (2 * epoch + 1) * A.tiles; });
     }
     now[i] = xi;
     __syncthreads();
@@ -251,7 +251,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
       const BAIReal rnorm2 = SumOfTiles(stop.r2, A.tiles, sums);
 
       if (!i) {
-        BAISpin(p.stalled, [&] { return Flag(c.ready).load(cuda::memory_order_acquire) != 0; });
+        BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.ready).load(cuda::memory_order_acquire) != 0; });
         c.rnorm2   = rnorm2;
         c.finished = !(rnorm2 > c.tol2 && rnorm2 < c.most2) || c.its >= p.count;
         if (c.finished) {
@@ -263,7 +263,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
       }
     }
     if (!i) {
-      BAISpin(p.stalled, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
+      BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
       over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
     }
     __syncthreads();

@@ -40,6 +40,7 @@ BAIStatus BAIResidualSetUp(BAIState state)
   BAITry(BAICUDAAllocate(state, sizeof(BAIResult), &state->result));
   CUDATry(cudaMemsetAsync(state->result, 0, sizeof(BAIResult), state->stream));
   CUDATry(cudaMallocHost((void **)&state->result_host, sizeof(BAIResult)));
+  *state->result_host = BAIResult{};
   BAITry(BAICUDAAllocate(state, slices * sizeof(BAIReal), &state->partial));
   CUDATry(cub::DeviceReduce::Sum(nullptr, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
   return BAICUDAAllocate(state, state->reduce_bytes, &state->reduce);

@@ -2,9 +2,11 @@
    Cuts a CSR matrix into sliced Block-CRS on the device
 */
 #include "../coloring.h"
+#include "iterate.h"
 #include "state.h"
 #include <cub/device/device_scan.cuh>
 #include <limits.h>
+#include <string.h>
 
 enum {
   THREADS = 256
@@ -54,22 +56,22 @@ static __global__ void Count(BAISliced A, BAIMatrix M, unsigned long long *nnz, 
   atomicMax(width + 1, off_max);
 }
 
-/* Found on the way through the matrix: the first row without a diagonal entry, and whether a column is not the old one */
+/* Found on the way through the matrix: the first row without a diagonal entry, whether a column is not the old one, and the bits of the largest row sum for BAILocalOmega() */
 typedef struct {
-  int bad, different;
-} Faults;
+  int bad, different, row_sum;
+} Findings;
 
 template <typename LI, bool same_pattern>
-static __device__ inline void Put(LI *j, BAIScalar *a, long long at, int col, BAIScalar value, Faults *faults)
+static __device__ inline void Put(LI *j, BAIScalar *a, long long at, int col, BAIScalar value, Findings *findings)
 {
   if (!same_pattern) j[at] = (LI)col;
-  else if ((int)j[at] != col) faults->different = 1;
+  else if ((int)j[at] != col) findings->different = 1;
   a[at] = value;
 }
 
 /* A warp a slice, a lane a row; rows are padded with zeros in their own column */
 template <typename LI, bool same_pattern>
-static __global__ void Fill(BAISliced A, BAIMatrix M, Faults *faults)
+static __global__ void Fill(BAISliced A, BAIMatrix M, Findings *findings)
 {
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
 
@@ -81,7 +83,8 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, Faults *faults)
   LI             *loc_j = (LI *)A.loc_j;
 
   if (row >= 0) {
-    BAIScalar d = 0;
+    BAIScalar d   = 0;
+    BAIReal   sum = 0;
 
     for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
       const BAICSR C = part ? M.B : M.A;
@@ -92,22 +95,24 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, Faults *faults)
 
         if (col == row) d = value;
         else if (InsideBlock(A, row, col)) {
-          if (same_pattern && loc >= loc_end) faults->different = 1;
-          else Put<LI, same_pattern>(loc_j, A.loc_a, loc, (int)col - tile_first, value, faults);
+          sum += BAIAbs(value);
+          if (same_pattern && loc >= loc_end) findings->different = 1;
+          else Put<LI, same_pattern>(loc_j, A.loc_a, loc, (int)col - tile_first, value, findings);
           loc += BAI_LANES;
         } else {
-          if (same_pattern && off >= off_end) faults->different = 1;
-          else Put<int, same_pattern>(A.off_j, A.off_a, off, (int)col, value, faults);
+          if (same_pattern && off >= off_end) findings->different = 1;
+          else Put<int, same_pattern>(A.off_j, A.off_a, off, (int)col, value, findings);
           off += BAI_LANES;
         }
       }
     }
-    if (d == BAIScalar(0)) atomicMin(&faults->bad, row);
+    if (d == BAIScalar(0)) atomicMin(&findings->bad, row);
+    else atomicMax(&findings->row_sum, __float_as_int((float)(1 + sum / BAIAbs(d)))); /* positive numbers are ordered as their bits are */
     A.d[row]    = d;
     A.dinv[row] = BAIScalar(1) / d;
   }
-  for (; loc < loc_end; loc += BAI_LANES) Put<LI, same_pattern>(loc_j, A.loc_a, loc, own - tile_first, 0, faults);
-  for (; off < off_end; off += BAI_LANES) Put<int, same_pattern>(A.off_j, A.off_a, off, own, 0, faults);
+  for (; loc < loc_end; loc += BAI_LANES) Put<LI, same_pattern>(loc_j, A.loc_a, loc, own - tile_first, 0, findings);
+  for (; off < off_end; off += BAI_LANES) Put<int, same_pattern>(A.off_j, A.off_a, off, own, 0, findings);
 }
 
 /* Device memory that goes when the function returns */
@@ -146,24 +151,27 @@ static BAIStatus FillSlices(BAIState state, const BAIMatrix &D, bool same_patter
 {
   const BAISliced A = state->A;
   Temporary       t;
-  Faults          faults = {INT_MAX, 0};
+  Findings        findings = {INT_MAX, 0, 0};
   BAIStatus       status = BAIStatusOf(BAI_OK);
-  void (*const fill[2][2])(BAISliced, BAIMatrix, Faults *) = {
+  void (*const fill[2][2])(BAISliced, BAIMatrix, Findings *) = {
     {Fill<uint16_t, false>, Fill<uint16_t, true>},
     {Fill<int, false>,      Fill<int, true>     }
   };
 
   if (!A.tiles) return status;
-  CUDATry(cudaMalloc(&t.p, sizeof(faults)));
-  CUDATry(cudaMemcpyAsync(t.p, &faults, sizeof(faults), cudaMemcpyHostToDevice, state->stream));
-  fill[state->wide][same_pattern]<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, D, (Faults *)t.p);
+  CUDATry(cudaMalloc(&t.p, sizeof(findings)));
+  CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
+  fill[state->wide][same_pattern]<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, D, (Findings *)t.p);
   CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(&faults, t.p, sizeof(faults), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaMemcpyAsync(&findings, t.p, sizeof(findings), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  if (faults.different) return BAIStatusOf(BAI_ERR_PATTERN);
-  if (faults.bad < A.n) {
+  float row_sum;
+  memcpy(&row_sum, &findings.row_sum, sizeof(row_sum));
+  state->local_omega = BAILocalOmega(&state->p, row_sum);
+  if (findings.different) return BAIStatusOf(BAI_ERR_PATTERN);
+  if (findings.bad < A.n) {
     status     = BAIStatusOf(BAI_ERR_DIAGONAL);
-    status.row = faults.bad;
+    status.row = findings.bad;
   }
   return status;
 }

@@ -78,6 +78,7 @@ struct BAIState_ {
   BAISliced     A;
   int           nghost, wide; /* wide: loc_j is int */
   long long     nnz_local, nnz_off;
+  BAIReal       local_omega; /* in use */
   BAINeighbors  neighbors;
   int          *order; /* of the tiles, colour by colour; NULL: as they come */
   int           colors;

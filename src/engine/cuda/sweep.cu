@@ -88,7 +88,7 @@ BAIStatus BAISweepSetUp(BAIState state)
 
 static BAISweep Arguments(BAIState state, BAIInt count, BAIDirection direction)
 {
-  const BAISweep p = {count, state->p.local_iters, state->p.omega, state->p.local_omega, state->b, state->ghost, {state->x[0], state->x[1]}, state->current, state->scratch, state->neighbors, direction, state->order, state->done, state->done_before, &state->result->stalled, state->tickets, state->tickets_before};
+  const BAISweep p = {count, state->p.local_iters, state->p.omega, state->local_omega, state->b, state->ghost, {state->x[0], state->x[1]}, state->current, state->scratch, state->neighbors, direction, state->order, state->done, state->done_before, &state->result->stalled, &state->result_host->stalled, state->tickets, state->tickets_before};
 
   return p;
 }
@@ -119,6 +119,7 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, BAIDirection direction)
   const BAIInt most = state->p.mode == BAI_MODE_LAUNCH ? 1 : MOST;
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
+  if (*(volatile int *)&state->result_host->stalled) return BAIStatusOf(BAI_ERR_STALLED); /* an earlier launch, which nobody has waited for */
   for (BAIInt done = 0; done < count; done += most) BAITry(Launch(state, count - done < most ? count - done : most, direction));
   if (state->p.mode == BAI_MODE_SYNC) state->current = (int)((state->current + count) & 1);
   return BAIStatusOf(BAI_OK);

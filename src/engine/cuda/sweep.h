@@ -26,7 +26,7 @@ typedef struct {
   BAIDirection     direction;
   const int       *order;
   int             *done, done_before; /* done is NULL where nothing is waited for */
-  int             *stalled;
+  int             *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
   long long       *tickets, tickets_before;
 } BAISweep;
 
@@ -36,9 +36,9 @@ static __device__ inline BAIScalar *BAIIterateOf(const BAISweep &s, int which)
   return which ? s.x[1] : s.x[0];
 }
 
-/* Spins until the condition holds, for some ten seconds at most; then, or if another thread gave up, stalled is set */
+/* Spins until the condition holds, for some ten seconds at most; then, or if another thread gave up, stalled is set, on the host too */
 template <typename Condition>
-static __device__ inline void BAISpin(int *stalled_flag, Condition condition)
+static __device__ inline void BAISpin(int *stalled_flag, int *stalled_host, Condition condition)
 {
   const long long cycles = 20000000000;
 
@@ -46,7 +46,10 @@ static __device__ inline void BAISpin(int *stalled_flag, Condition condition)
   for (const long long start = clock64(); !condition();) {
     cuda::atomic_ref<int, cuda::thread_scope_device> stalled(*stalled_flag);
 
-    if (clock64() - start > cycles) stalled.store(1, cuda::memory_order_relaxed);
+    if (clock64() - start > cycles) {
+      stalled.store(1, cuda::memory_order_relaxed);
+      cuda::atomic_ref<int, cuda::thread_scope_system>(*stalled_host).store(1, cuda::memory_order_relaxed);
+    }
     if (stalled.load(cuda::memory_order_relaxed)) return;
   }
 }
@@ -56,7 +59,7 @@ static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int it
   cuda::atomic_ref<int, cuda::thread_scope_device> done(s.done[tile]);
   const int                                        enough = s.done_before + iterations; /* not in the lambda, whose reference would move s to slow memory */
 
-  BAISpin(s.stalled, [=] { return done.load(cuda::memory_order_acquire) >= enough; });
+  BAISpin(s.stalled, s.stalled_host, [=] { return done.load(cuda::memory_order_acquire) >= enough; });
 }
 
 /* Called by one thread, after all of the thread block have written their x and met */
@@ -115,11 +118,14 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
       if (p.done && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
     }
   } else {
+    const int own = (A.tiles - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
+
     for (int iteration = 0; iteration < p.count; iteration++) {
       const int from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : 0;
 
-      for (int k = blockIdx.x; k < A.tiles; k += gridDim.x) {
-        const int tile = order == BAI_TURNS ? p.order[BAIGoesBackward(p, iteration) ? A.tiles - 1 - k : k] : k;
+      for (int m = 0; m < own; m++) { /* a tile is the same thread block's in both directions, and so waits for itself */
+        const int k    = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
+        const int tile = order == BAI_TURNS ? p.order[k] : k;
 
         iterate(tile, from, to, [&] {
           if (order == BAI_FLAGS || order == BAI_TURNS) BAIWaitForNeighbors<order>(p, tile, iteration);

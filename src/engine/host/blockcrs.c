@@ -1,4 +1,5 @@
 #include "blockcrs.h"
+#include "iterate.h"
 #include <stdlib.h>
 
 /* Entries of each row inside and outside its block, summed up to row offsets */
@@ -29,11 +30,13 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, int same_pattern)
   BAIStatus status    = BAIStatusOf(BAI_ERR_DIAGONAL);
   BAIInt    bad       = A->n;
   int       different = 0;
+  float     row_sum   = 1;
 
-#pragma omp parallel for num_threads(A->threads) schedule(static) reduction(min : bad) reduction(| : different)
+#pragma omp parallel for num_threads(A->threads) schedule(static) reduction(min : bad) reduction(| : different) reduction(max : row_sum)
   for (BAIInt row = 0; row < A->n; row++) {
     const BAIInt first = BAIBlockFirst(A, row / A->block_size), last = BAIBlockLast(A, row / A->block_size);
     BAIInt       loc = A->loc_i[row], off = A->off_i[row];
+    BAIReal      sum = 0;
 
     A->d[row] = 0;
     for (int part = 0; part < (M->nghost ? 2 : 1); part++) {
@@ -55,6 +58,7 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, int same_pattern)
         j = inside ? A->loc_j + loc : A->off_j + off;
         if (same_pattern) different |= *j != (inside ? col - first : col);
         else *j = inside ? col - first : col;
+        if (inside) sum += BAIAbs(C->a[k]);
         if (inside) A->loc_a[loc++] = C->a[k];
         else A->off_a[off++] = C->a[k];
       }
@@ -62,8 +66,14 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, int same_pattern)
     different |= loc != A->loc_i[row + 1] || off != A->off_i[row + 1];
     if (A->d[row] == 0) {
       if (row < bad) bad = row;
-    } else A->dinv[row] = 1 / A->d[row];
+    } else {
+      const float total = (float)(1 + sum / BAIAbs(A->d[row]));
+
+      A->dinv[row] = 1 / A->d[row];
+      if (total > row_sum) row_sum = total;
+    }
   }
+  A->row_sum = row_sum;
   if (different) return BAIStatusOf(BAI_ERR_PATTERN);
   status.row = bad;
   return bad < A->n ? status : BAIStatusOf(BAI_OK);

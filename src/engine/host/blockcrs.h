@@ -9,6 +9,7 @@
 typedef struct {
   BAIInt     n, nghost, block_size, blocks;
   int        threads;
+  float      row_sum;      /* largest sum of |a_ij| / |a_ii| over a row of a diagonal block, 1 for a_ii included */
   BAIScalar *d, *dinv; /* n: a_ii, 1/a_ii */
   BAIInt    *loc_i;    /* n+1: rows of the diagonal blocks, without a_ii */
   BAIInt    *loc_j;    /* columns counted from the first of the block */

@@ -92,7 +92,8 @@ static void Info(BAIState state, BAIInfo *info)
   info->block_size = A->block_size;
   info->blocks     = A->blocks;
   info->workers    = state->p.threads;
-  info->solves     = 0;
+  info->solves      = 0;
+  info->local_omega = BAILocalOmega(&state->p, A->row_sum);
   info->colors     = state->colors;
   info->nnz_local  = A->loc_i[A->n];
   info->nnz_off    = A->off_i[A->n];

@@ -5,6 +5,8 @@
 #pragma once
 
 #include "../types.h"
+#include <complex.h>
+#include <math.h>
 #include <stdatomic.h>
 
 typedef _Atomic(BAIReal) BAIAtomic;
@@ -25,6 +27,11 @@ static inline void BAIStore(BAIAtomic *x, BAIInt i, BAIScalar value)
   atomic_store_explicit(x + 2 * i + 1, __imag__ value, memory_order_relaxed);
 }
 
+static inline BAIReal BAIAbs(BAIScalar value)
+{
+  return (BAIReal)cabs(value);
+}
+
 static inline BAIReal BAIAbs2(BAIScalar value)
 {
   return __real__ value * __real__ value + __imag__ value * __imag__ value;
@@ -42,6 +49,11 @@ static inline BAIScalar BAILoad(BAIAtomic *x, BAIInt i)
 static inline void BAIStore(BAIAtomic *x, BAIInt i, BAIScalar value)
 {
   atomic_store_explicit(x + i, value, memory_order_relaxed);
+}
+
+static inline BAIReal BAIAbs(BAIScalar value)
+{
+  return (BAIReal)fabs(value);
 }
 
 static inline BAIReal BAIAbs2(BAIScalar value)

@@ -10,7 +10,7 @@ static void IterateBlock(BAIState state, BAIInt block, BAIAtomic *x, BAIAtomic *
 {
   const BAIBlockCRS *A     = &state->A;
   const BAIScalar   *ghost = state->v.ghost;
-  const BAIReal      omega = state->p.omega, local_omega = state->p.local_omega;
+  const BAIReal      omega = state->p.omega, local_omega = BAILocalOmega(&state->p, A->row_sum);
   const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first;
   BAIScalar         *s = state->work + 3 * (size_t)A->block_size * (size_t)omp_get_thread_num(), *y = s + A->block_size, *ynext = y + A->block_size;
 

@@ -411,7 +411,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT ", omega %g, local_omega %g\n", BAIModes[o->mode], o->local_iters, (double)o->omega, (double)o->local_omega));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT ", omega %g, local_omega %g\n", BAIModes[o->mode], o->local_iters, (double)o->omega, (double)(o->local_omega || !bai->engine ? o->local_omega : (PetscReal)bai->info.local_omega)));
   if (!bai->engine) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));
     PetscFunctionReturn(PETSC_SUCCESS);

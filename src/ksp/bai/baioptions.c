@@ -31,7 +31,7 @@ PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
   o->mode           = ksp ? BAI_MODE_ASYNC : BAI_MODE_COLOR;
   o->backend        = BAI_BACKEND_AUTO;
   o->omega          = 1.0;
-  o->local_omega    = ksp ? 1.0 : 0.9;
+  o->local_omega    = ksp ? 1.0 : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,6 +58,7 @@ PetscErrorCode BAIOptionsInUse(PetscObject obj, BAIOptions *options)
   if (bai->engine) {
     options->block_size = (PetscInt)bai->info.block_size;
     options->backend    = bai->backend;
+    if (!bai->options.local_omega) options->local_omega = (PetscReal)bai->info.local_omega;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -83,13 +84,13 @@ static PetscErrorCode CheckAtLeast(PetscObject obj, const char option[], PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckPositive(PetscObject obj, const char option[], PetscReal value)
+static PetscErrorCode CheckPositive(PetscObject obj, const char option[], PetscReal value, const char meaning[])
 {
   char name[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
   PetscCall(OptionName(obj, option, name, sizeof(name)));
-  PetscCheck(value > 0 && !PetscIsInfOrNanReal(value), PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %g: must be a positive number", name, (double)value);
+  PetscCheck(value > 0 && !PetscIsInfOrNanReal(value), PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %g: must be a positive number%s", name, (double)value, meaning);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,8 +119,8 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
   PetscCall(CheckAtLeast(obj, "block_size", o->block_size, 0, " (0: chosen at set-up)"));
   PetscCall(CheckAtLeast(obj, "check_interval", o->check_interval, 0, " (0: chosen while iterating)"));
   PetscCall(CheckAtLeast(obj, "its", o->its, 1, ""));
-  PetscCall(CheckPositive(obj, "omega", o->omega));
-  PetscCall(CheckPositive(obj, "local_omega", o->local_omega));
+  PetscCall(CheckPositive(obj, "omega", o->omega, ""));
+  if (o->local_omega != 0.0) PetscCall(CheckPositive(obj, "local_omega", o->local_omega, ", or 0 (chosen at set-up)"));
   PetscCall(CheckEnum(obj, "mode", NULL, (PetscInt)o->mode, BAIModes));
   PetscCall(CheckEnum(obj, "backend", NULL, (PetscInt)o->backend, BAIBackends));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -160,7 +161,7 @@ PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BA
   PetscCall(OptionsEnum(obj, "mode", "How blocks wait for each other", ksp ? "KSPBAISetMode" : "PCBAISetMode", BAIModes, &e, PetscOptionsObject));
   o.mode = (BAIMode)e;
   PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_omega" : "-pc_bai_omega", "Damping of a block's update", ksp ? "KSPBAISetOmega" : "PCBAISetOmega", o.omega, &o.omega, NULL));
-  PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_local_omega" : "-pc_bai_local_omega", "Damping of each local sweep", ksp ? "KSPBAISetLocalOmega" : "PCBAISetLocalOmega", o.local_omega, &o.local_omega, NULL));
+  PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_local_omega" : "-pc_bai_local_omega", "Damping of each local sweep, 0 to have it chosen", ksp ? "KSPBAISetLocalOmega" : "PCBAISetLocalOmega", o.local_omega, &o.local_omega, NULL));
   if (ksp) PetscCall(PetscOptionsInt("-ksp_bai_check_interval", "Global iterations between residual norms, 0 to have it chosen", "KSPBAISetCheckInterval", o.check_interval, &o.check_interval, NULL));
   else {
     PetscCall(PetscOptionsInt("-pc_bai_its", "Global iterations per application", "PCBAISetIterations", o.its, &o.its, NULL));

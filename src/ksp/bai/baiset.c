@@ -224,7 +224,7 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
 
    Input Parameters:
 +  ksp - the solver
--  omega - the factor, positive (default 1)
+-  omega - the factor, positive, or 0 to have it chosen (default 1)
 
    Options Database Key:
 .  -ksp_bai_local_omega <1> - sets it

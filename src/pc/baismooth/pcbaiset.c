@@ -224,15 +224,17 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
 
    Input Parameters:
 +  pc  - the preconditioner
--  omega - the factor, positive (default 0.9)
+-  omega - the factor, positive, or 0 to have it chosen (default 0)
 
    Options Database Key:
-.  -pc_bai_local_omega <0.9> - sets it
+.  -pc_bai_local_omega <0> - sets it
 
    Level: intermediate
 
    Note:
-   Values around 0.9 damp what oscillates fastest in a block, as a smoother should.
+   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0, it is 0.9 where in every row of a block the sum of |a_ij| is
+   at most twice |a_ii|, and otherwise 1.8 over the largest quotient of the two, so that damped Jacobi converges in the blocks of
+   every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that. `PCBAIGetLocalOmega()` gives what was chosen after `PCSetUp()`.
 
 .seealso: `PCBAI`, `PCBAIGetLocalOmega()`
 @*/

@@ -1,0 +1,270 @@
+#include <petscdevice.h>
+#include "smoothers.h"
+
+#define PREFIX  "-mg_levels_"
+#define NOPTS   4  /* of a smoother */
+#define NREPEAT 10 /* smoothing steps timed together */
+
+/* Options of a smoother, and what the user had in their place */
+typedef struct {
+  char  name[NOPTS][64], value[NOPTS][64];
+  char *old[NOPTS];
+  int   n;
+} Options;
+
+/* How a solve went */
+typedef struct {
+  KSPType            outer;
+  KSPConvergedReason reason;
+  PetscInt           cycles;
+  PetscReal          norm, factor; /* the last residual norm, and its ratio to the one before */
+  PetscLogDouble     setup, solve, step;
+} Result;
+
+static const char *const outers[] = {KSPRICHARDSON, KSPCG, KSPFCG, KSPGMRES, KSPFGMRES, "all"};
+
+/* The time once all processes, and the device if there is one, have come to this point */
+static PetscErrorCode Now(PetscLogDouble *time)
+{
+  PetscFunctionBeginUser;
+  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCall(PetscDeviceContextSynchronize(NULL));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(PetscTime(time));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode OptionsAdd(Options *o, const char name[], const char value[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(o->name[o->n], sizeof(o->name[0]), PREFIX "%s", name));
+  PetscCall(PetscStrncpy(o->value[o->n], value, sizeof(o->value[0])));
+  o->old[o->n++] = NULL;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode OptionsOfSmoother(const Smoother *s, PetscInt steps, Options *o)
+{
+  char its[16];
+
+  PetscFunctionBeginUser;
+  o->n = 0;
+  PetscCall(PetscSNPrintf(its, sizeof(its), "%" PetscInt_FMT, s->its * steps));
+  PetscCall(OptionsAdd(o, "ksp_type", s->ksptype));
+  PetscCall(OptionsAdd(o, "ksp_max_it", its));
+  PetscCall(OptionsAdd(o, "pc_type", s->pctype));
+  if (s->option) PetscCall(OptionsAdd(o, s->option, s->value));
+  PetscFunctionReturn(0);
+}
+
+/* Only what makes a smoother what it is takes the place of the user's options */
+static PetscErrorCode OptionsPush(Options *o)
+{
+  const char *old;
+  PetscBool   set;
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < o->n; k++) {
+    PetscCall(PetscOptionsFindPair(NULL, NULL, o->name[k], &old, &set));
+    if (set) PetscCall(PetscStrallocpy(old ? old : "", &o->old[k]));
+    PetscCall(PetscOptionsSetValue(NULL, o->name[k], o->value[k]));
+  }
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode OptionsPop(Options *o)
+{
+  PetscFunctionBeginUser;
+  for (int k = 0; k < o->n; k++) {
+    if (o->old[k]) PetscCall(PetscOptionsSetValue(NULL, o->name[k], o->old[k]));
+    else PetscCall(PetscOptionsClearValue(NULL, o->name[k]));
+    PetscCall(PetscFree(o->old[k]));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* Not every PETSc has polynomials of the fourth kind */
+static PetscErrorCode IsAvailable(const Smoother *s, PetscBool *available)
+{
+  KSP   ksp;
+  void (*setkind)(void) = NULL;
+
+  PetscFunctionBeginUser;
+  *available = PETSC_TRUE;
+  if (!s->option) PetscFunctionReturn(0);
+  PetscCall(PetscStrcmp(s->option, "ksp_chebyshev_kind", available));
+  *available = (PetscBool)!*available;
+  if (*available) PetscFunctionReturn(0);
+  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPSetType(ksp, KSPCHEBYSHEV));
+  PetscCall(PetscObjectQueryFunction((PetscObject)ksp, "KSPChebyshevSetKind_C", &setkind));
+  PetscCall(KSPDestroy(&ksp));
+  *available = (PetscBool)(setkind != NULL);
+  PetscFunctionReturn(0);
+}
+
+/* A monitor; that there is one also keeps Richardson from leaving the iteration to the multigrid */
+static PetscErrorCode Note(KSP ksp, PetscInt it, PetscReal norm, void *ctx)
+{
+  Result *result = (Result *)ctx;
+
+  PetscFunctionBeginUser;
+  (void)ksp;
+  result->factor = it && result->norm > 0 ? norm / result->norm : 1;
+  result->norm   = norm;
+  PetscFunctionReturn(0);
+}
+
+/* Multigrid on the hierarchy of the DM, or algebraic multigrid without one */
+static PetscErrorCode CreateSolver(DM dm, Mat A, KSPType outer, Result *result, KSP *ksp)
+{
+  PC        pc;
+  PetscBool isgmres;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetType(*ksp, outer));
+  PetscCall(PetscStrcmp(outer, KSPGMRES, &isgmres));
+  if (isgmres) PetscCall(KSPSetPCSide(*ksp, PC_RIGHT));
+  PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(*ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 500));
+  PetscCall(KSPMonitorSet(*ksp, Note, result, NULL));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, dm ? PCMG : PCGAMG));
+  if (dm) {
+    PetscCall(PCSetDM(pc, dm));
+    PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
+  }
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(0);
+}
+
+/* Sets up, solves twice, and smooths on the finest level */
+static PetscErrorCode Measure(DM dm, Mat A, Vec b, Vec x, KSPType outer, Options *options, Result *result)
+{
+  KSP            ksp, smoother;
+  PC             pc;
+  PetscInt       levels;
+  PetscLogDouble start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(OptionsPush(options));
+  PetscCall(CreateSolver(dm, A, outer, result, &ksp));
+  PetscCall(Now(&start));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(Now(&end));
+  result->setup = end - start;
+
+  for (int k = 0; k < 2; k++) {
+    PetscCall(Now(&start));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(Now(&end));
+  }
+  result->solve = end - start;
+  result->outer = outer;
+  PetscCall(KSPGetIterationNumber(ksp, &result->cycles));
+  PetscCall(KSPGetConvergedReason(ksp, &result->reason));
+
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCMGGetLevels(pc, &levels));
+  PetscCall(PCMGGetSmoother(pc, levels - 1, &smoother));
+  PetscCall(KSPSetInitialGuessNonzero(smoother, PETSC_TRUE));
+  PetscCall(VecSet(x, 0));
+  PetscCall(Now(&start));
+  for (int k = 0; k < NREPEAT; k++) PetscCall(KSPSolve(smoother, b, x));
+  PetscCall(Now(&end));
+  result->step = (end - start) / NREPEAT;
+
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(OptionsPop(options));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode PrintResult(const char name[], const Result *r)
+{
+  char cycles[32], factor[16] = "";
+
+  PetscFunctionBeginUser;
+  if (r->reason > 0) {
+    PetscCall(PetscSNPrintf(cycles, sizeof(cycles), "%" PetscInt_FMT, r->cycles));
+    PetscCall(PetscSNPrintf(factor, sizeof(factor), "%.3f", (double)r->factor));
+  } else PetscCall(PetscStrncpy(cycles, KSPConvergedReasons[r->reason], sizeof(cycles)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-10s %13s %7s %10.2f %10.2f %10.3f\n", name, r->outer, cycles, factor, 1e3 * r->setup, 1e3 * r->solve, 1e3 * r->step));
+  PetscFunctionReturn(0);
+}
+
+/* Marks which of n smoothers to run: those in the list, or all without one, that this PETSc has */
+static PetscErrorCode Choose(const Smoother smoothers[], PetscInt n, char *names[], PetscInt nnames, PetscBool chosen[])
+{
+  PetscBool match, known;
+
+  PetscFunctionBeginUser;
+  for (PetscInt k = 0; k < n; k++) chosen[k] = (PetscBool)!nnames;
+  for (PetscInt j = 0; j < nnames; j++) {
+    known = PETSC_FALSE;
+    for (PetscInt k = 0; k < n; k++) {
+      PetscCall(PetscStrcasecmp(names[j], smoothers[k].name, &match));
+      if (match) chosen[k] = known = PETSC_TRUE;
+    }
+    PetscCheck(known, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-smoothers: there is no %s, -view_smoothers shows what there is", names[j]);
+  }
+  for (PetscInt k = 0; k < n; k++) {
+    if (chosen[k]) PetscCall(IsAvailable(&smoothers[k], &chosen[k]));
+  }
+  PetscFunctionReturn(0);
+}
+
+/*
+   Solves with matrix A by multigrid, on the levels of the DM or algebraic if that is NULL, with each of n smoothers, and prints a table.
+   If cycles is not NULL, runs all of them, prints nothing, and returns there the cycles that each takes with the first outer KSP that converges.
+*/
+PetscErrorCode SmoothersCompare(DM dm, Mat A, const Smoother smoothers[], PetscInt n, PetscInt cycles[])
+{
+  const PetscInt all = PETSC_STATIC_ARRAY_LENGTH(outers) - 1;
+  PetscInt       steps = 1, outer = 0, nnames = SMOOTHERS_MAX;
+  PetscBool      chosen[SMOOTHERS_MAX], hasnames, view = PETSC_FALSE, warm = PETSC_FALSE;
+  char          *names[SMOOTHERS_MAX];
+  Options        options;
+  Result         result;
+  Vec            b, x;
+
+  PetscFunctionBeginUser;
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "The smoothers", NULL);
+  PetscCall(PetscOptionsStringArray("-smoothers", "Which to compare, all if not given", "smoothers.c", names, &nnames, &hasnames));
+  PetscCall(PetscOptionsInt("-steps", "Smoothing steps before and after the coarse correction", "smoothers.c", steps, &steps, NULL));
+  PetscCall(PetscOptionsEList("-outer", "KSP that multigrid is the preconditioner of", "smoothers.c", outers, all + 1, outers[outer], &outer, NULL));
+  PetscCall(PetscOptionsBool("-view_smoothers", "Only show the options of each", "smoothers.c", view, &view, NULL));
+  PetscOptionsEnd();
+  if (!hasnames) nnames = 0;
+  PetscCheck(steps > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-steps %" PetscInt_FMT " must be at least 1", steps);
+  PetscCall(Choose(smoothers, n, names, cycles ? 0 : nnames, chosen));
+
+  /* The product also brings the matrix to where it is used, so that no solver is timed doing it */
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(MatMult(A, b, x));
+  if (!view && !cycles) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %-10s %13s %7s %10s %10s %10s\n", "smoother", "outer", "cycles", "factor", "set-up/ms", "solve/ms", "step/ms"));
+  for (PetscInt k = 0; k < n; k++) {
+    if (cycles) cycles[k] = SMOOTHER_NOT_CONVERGED;
+    if (!chosen[k]) continue;
+    PetscCall(OptionsOfSmoother(&smoothers[k], steps, &options));
+    if (view) {
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s", smoothers[k].name));
+      for (int j = 0; j < options.n; j++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %s %s", options.name[j], options.value[j]));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+      continue;
+    }
+    for (PetscInt j = outer == all ? 0 : outer; j < (outer == all ? all : outer + 1); j++) {
+      /* What is done once in a process is not counted as the first smoother's */
+      if (!warm && !cycles) PetscCall(Measure(dm, A, b, x, outers[j], &options, &result));
+      warm = PETSC_TRUE;
+      PetscCall(Measure(dm, A, b, x, outers[j], &options, &result));
+      if (!cycles) PetscCall(PrintResult(smoothers[k].name, &result));
+      else if (result.reason > 0 && cycles[k] == SMOOTHER_NOT_CONVERGED) cycles[k] = result.cycles;
+    }
+  }
+  for (PetscInt k = 0; k < nnames; k++) PetscCall(PetscFree(names[k]));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(0);
+}
