@@ -56,7 +56,7 @@ SYM  := PetscDLLibraryRegister_petscbai
 # The engine's backends: the one place that knows whether there is CUDA
 engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(wildcard src/engine/cuda/*.cu),src/engine/cuda/cuda_none.c)
 faces   := $(wildcard src/ksp/bai/*.c src/pc/baismooth/*.c)
-gallery := tutorials/gallery.c tutorials/matrixmarket.c tutorials/smoothers.c
+gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
 
 all: $(LIB)
@@ -99,7 +99,6 @@ export BAI_LIB := $(abspath $(LIB))
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 export OMPI_MCA_rmaps_base_oversubscribe = 1
-export OMP_WAIT_POLICY ?= passive
 ifneq ($(SANITIZE),)
   export ASAN_OPTIONS = detect_leaks=0:protect_shadow_gap=0
   export UBSAN_OPTIONS = print_stacktrace=1
@@ -121,7 +120,7 @@ run-tests: $(foreach t,$(test-tests.c) $(test-tutorials.c),$(TESTDIR)/counts/$(t
 test: $(LIB) $(TESTDIR)/testfiles
 	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log
 	@mkdir -p $(TESTDIR)/counts
-	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} $(MAKE) --no-print-directory run-tests
+	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive} $(MAKE) --no-print-directory run-tests
 	@sh tests/summary.sh $(TESTDIR) $(CURDIR)
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh

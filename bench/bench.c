@@ -1,8 +1,8 @@
 #include <petscbai.h>
-#include <petscdevice.h>
 #include <string.h>
 #include <petsc/private/petscimpl.h> /* PetscObjectStateIncrease() */
 #include "gallery.h"
+#include "now.h"
 
 static char help[] = "Times block-asynchronous iteration beside PETSc's own solvers, in one process, as ratios.\n\n\
   ./bench -matrix fv1,trefethen,laplace3d -n 0,0,100   generated matrices, 0 for their default sizes\n\
@@ -25,15 +25,6 @@ typedef struct {
 
 /* What is timed, once or count times over */
 typedef PetscErrorCode (*Work)(void *, PetscInt count);
-
-static PetscErrorCode Now(PetscLogDouble *time)
-{
-  PetscFunctionBeginUser;
-  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCall(PetscDeviceContextSynchronize(NULL));
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-  PetscCall(PetscTime(time));
-  PetscFunctionReturn(0);
-}
 
 /* Median seconds of one of count, after a warm-up, and the spread */
 static PetscErrorCode Measure(const Bench *bench, Work work, void *ctx, PetscInt count, PetscReal *median, PetscReal *spread)

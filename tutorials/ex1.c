@@ -1,6 +1,6 @@
 #include <petscbai.h>
-#include <petscdevice.h>
 #include "gallery.h"
+#include "now.h"
 
 static char help[] = "Solves a linear system by block-asynchronous iteration, or by any other KSP.\n\n\
   ./ex1 -matrix trefethen -n 20000                     a generated matrix\n\
@@ -8,16 +8,6 @@ static char help[] = "Solves a linear system by block-asynchronous iteration, or
   ./ex1 -mat_type aijcusparse -ksp_monitor -ksp_view   on a GPU, with the options of any KSP\n\
   ./ex1 -ksp_type cg -pc_type jacobi                   another solver\n\
   ./ex1 -compare                                       beside Jacobi-Richardson and CG\n\n";
-
-/* The time once all processes, and the device if there is one, have come to this point */
-static PetscErrorCode Now(PetscLogDouble *time)
-{
-  PetscFunctionBeginUser;
-  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCall(PetscDeviceContextSynchronize(NULL));
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-  PetscCall(PetscTime(time));
-  PetscFunctionReturn(0);
-}
 
 /* bai, or another solver with its preconditioner, and where it computes */
 static PetscErrorCode DescribeSolver(KSP ksp, char solver[], size_t len, const char **backend)

@@ -1,5 +1,5 @@
-#include <petscdevice.h>
 #include "smoothers.h"
+#include "now.h"
 
 #define PREFIX  "-mg_levels_"
 #define NOPTS   4  /* of a smoother */
@@ -22,16 +22,6 @@ typedef struct {
 } Result;
 
 static const char *const outers[] = {KSPRICHARDSON, KSPCG, KSPFCG, KSPGMRES, KSPFGMRES, "all"};
-
-/* The time once all processes, and the device if there is one, have come to this point */
-static PetscErrorCode Now(PetscLogDouble *time)
-{
-  PetscFunctionBeginUser;
-  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCall(PetscDeviceContextSynchronize(NULL));
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-  PetscCall(PetscTime(time));
-  PetscFunctionReturn(0);
-}
 
 static PetscErrorCode OptionsAdd(Options *o, const char name[], const char value[])
 {

@@ -1,0 +1,12 @@
+#include "now.h"
+#include <petscdevice.h>
+#include <petsctime.h>
+
+PetscErrorCode Now(PetscLogDouble *time)
+{
+  PetscFunctionBeginUser;
+  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCall(PetscDeviceContextSynchronize(NULL));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(PetscTime(time));
+  PetscFunctionReturn(0);
+}

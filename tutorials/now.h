@@ -1,0 +1,6 @@
+#pragma once
+
+#include <petscsystypes.h>
+
+/* Wall-clock time once all processes, and the device if there is one, have come to this point */
+PetscErrorCode Now(PetscLogDouble *);
