@@ -17,6 +17,8 @@
 
 PETSC_EXTERN const char *const BAIModes[];
 PETSC_EXTERN const char *const BAIBackends[];
+PETSC_EXTERN const char *const BAIPartitionTypes[];
+PETSC_EXTERN const char *const BAIWeights[];
 
 PETSC_EXTERN PetscErrorCode BAIInitializePackage(void);
 PETSC_EXTERN PetscErrorCode BAIFinalizePackage(void);
@@ -33,6 +35,14 @@ PETSC_EXTERN PetscErrorCode KSPBAISetLocalOmega(KSP, PetscReal);
 PETSC_EXTERN PetscErrorCode KSPBAIGetLocalOmega(KSP, PetscReal *);
 PETSC_EXTERN PetscErrorCode KSPBAISetCheckInterval(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetCheckInterval(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPBAISetMomentum(KSP, PetscReal);
+PETSC_EXTERN PetscErrorCode KSPBAIGetMomentum(KSP, PetscReal *);
+PETSC_EXTERN PetscErrorCode KSPBAISetWeight(KSP, BAIWeight);
+PETSC_EXTERN PetscErrorCode KSPBAIGetWeight(KSP, BAIWeight *);
+PETSC_EXTERN PetscErrorCode KSPBAISetTheta(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPBAIGetTheta(KSP, PetscBool *);
+PETSC_EXTERN PetscErrorCode KSPBAISetPartition(KSP, BAIPartitionType);
+PETSC_EXTERN PetscErrorCode KSPBAIGetPartition(KSP, BAIPartitionType *);
 PETSC_EXTERN PetscErrorCode KSPBAISetBackend(KSP, BAIBackend);
 PETSC_EXTERN PetscErrorCode KSPBAIGetBackend(KSP, BAIBackend *);
 
@@ -50,5 +60,13 @@ PETSC_EXTERN PetscErrorCode PCBAISetIterations(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBAIGetIterations(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCBAISetSymmetric(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCBAIGetSymmetric(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCBAISetMomentum(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCBAIGetMomentum(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCBAISetWeight(PC, BAIWeight);
+PETSC_EXTERN PetscErrorCode PCBAIGetWeight(PC, BAIWeight *);
+PETSC_EXTERN PetscErrorCode PCBAISetTheta(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCBAIGetTheta(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCBAISetPartition(PC, BAIPartitionType);
+PETSC_EXTERN PetscErrorCode PCBAIGetPartition(PC, BAIPartitionType *);
 PETSC_EXTERN PetscErrorCode PCBAISetBackend(PC, BAIBackend);
 PETSC_EXTERN PetscErrorCode PCBAIGetBackend(PC, BAIBackend *);

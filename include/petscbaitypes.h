@@ -49,3 +49,55 @@ typedef enum {
   BAI_BACKEND_HOST,
   BAI_BACKEND_CUDA
 } BAIBackend;
+
+/*E
+   BAIPartitionType - How rows become blocks of a block-asynchronous iteration
+
+   Values:
++  `BAI_PARTITION_AUTO`    - (default) boxes of the grid if a `DMDA` is attached and they keep more of the matrix inside blocks than consecutive rows do; else natural
+.  `BAI_PARTITION_NATURAL` - consecutive rows, as they are numbered
+.  `BAI_PARTITION_DM`      - boxes of the grid of the `DMDA` that is attached
+.  `BAI_PARTITION_RCM`     - consecutive rows in the reverse Cuthill-McKee order
+-  `BAI_PARTITION_GRAPH`   - blocks grown along strong couplings
+
+   Options Database Key:
+.  -ksp_bai_partition (auto|natural|dm|rcm|graph) - choose the partition
+
+   Level: intermediate
+
+   Note:
+   The numbering of vectors and matrices does not change; only which rows are iterated together.
+
+.seealso: `KSPBAI`, `PCBAI`, `KSPBAISetPartition()`, `PCBAISetPartition()`
+E*/
+typedef enum {
+  BAI_PARTITION_AUTO,
+  BAI_PARTITION_NATURAL,
+  BAI_PARTITION_DM,
+  BAI_PARTITION_RCM,
+  BAI_PARTITION_GRAPH
+} BAIPartitionType;
+
+/*E
+   BAIWeight - What a block-asynchronous iteration does to converge where plain Jacobi sweeps do not
+
+   Values:
++  `BAI_WEIGHT_NONE` - (default) nothing
+.  `BAI_WEIGHT_L1`   - to each a_ii adds sign(a_ii) times the sum of |a_ij| over the columns outside the block of row i. The full l1 weight of
+                       other smoothers sums over all j; here the blocks keep their own couplings as they are
+.  `BAI_WEIGHT_TAU`  - damps the local sweeps by tau = 2/(lambda_1 + lambda_n), for the extreme eigenvalues of D^{-1}A, which are estimated at set-up
+-  `BAI_WEIGHT_AUTO` - nothing if every order of updates is shown to converge, else l1 or tau as needed, chosen while solving
+
+   Options Database Key:
+.  -ksp_bai_weight (none|l1|tau|auto) - choose the weight
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `PCBAI`, `KSPBAISetWeight()`, `PCBAISetWeight()`
+E*/
+typedef enum {
+  BAI_WEIGHT_NONE,
+  BAI_WEIGHT_L1,
+  BAI_WEIGHT_TAU,
+  BAI_WEIGHT_AUTO
+} BAIWeight;

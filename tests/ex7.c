@@ -2,6 +2,8 @@ static char help[] = "The engine's functions, one by one, on each backend, again
 
 #include "baicompat.h"
 #include "../src/engine/coloring.h"
+#include "../src/engine/partition.h"
+#include "../src/engine/theta.h"
 
 /* A matrix with irregular rows, strictly diagonally dominant, with couplings to ghosts; and vectors */
 typedef struct {
@@ -9,6 +11,13 @@ typedef struct {
   PetscInt    *i, *j, *gi, *gj;
   PetscScalar *a, *ga, *b, *ghost, *x;
 } Problem;
+
+/* How the matrix is cut, and how it is iterated */
+typedef struct {
+  BAIParameters q;
+  BAIReal       omega, momentum;
+  BAIPartition *partition; /* or NULL */
+} Method;
 
 static PetscErrorCode ProblemCreate(PetscInt n, PetscInt nghost, PetscRandom random, Problem *p)
 {
@@ -70,18 +79,65 @@ static PetscErrorCode ProblemDestroy(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The definition: count synchronous global iterations, entry by entry, straight from the CSR matrix */
-static PetscErrorCode Define(const Problem *p, const BAIParameters *q, PetscInt count, const PetscScalar *x0, PetscScalar *x)
+static PetscInt Blocks(const Problem *p, const Method *m)
 {
-  const PetscInt n = (PetscInt)p->M.n, size = (PetscInt)q->block_size;
-  PetscScalar   *y, *ynext, *xnext;
+  return (PetscInt)(m->partition ? m->partition->blocks : (p->M.n + m->q.block_size - 1) / m->q.block_size);
+}
+
+static PetscErrorCode FindBlocks(const Problem *p, const Method *m, PetscInt *block)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt row = 0; row < (PetscInt)p->M.n && !m->partition; row++) block[row] = row / (PetscInt)m->q.block_size;
+  for (PetscInt b = 0; m->partition && b < (PetscInt)m->partition->blocks; b++)
+    for (BAIInt place = m->partition->first[b]; place < m->partition->first[b + 1]; place++) block[m->partition->row[place]] = b;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Local sweeps of each block, and sums of |a_ij| outside the block of each row */
+static PetscErrorCode FindSweeps(const Problem *p, const Method *m, const PetscInt *block, BAIInt *iters, PetscReal *l1)
+{
+  const PetscInt n = (PetscInt)p->M.n, blocks = Blocks(p, m);
+  BAIReal       *inside, *outside;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc3(n, &y, n, &ynext, n, &xnext));
+  PetscCall(PetscCalloc2(blocks + 1, &inside, blocks + 1, &outside));
+  for (PetscInt row = 0; row < n; row++) {
+    l1[row] = 0;
+    for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) {
+      if (p->j[k] == row) continue;
+      if (block[p->j[k]] == block[row]) inside[block[row]] += PetscAbsScalar(p->a[k]);
+      else l1[row] += PetscAbsScalar(p->a[k]);
+    }
+    if (p->M.nghost)
+      for (PetscInt k = p->gi[row]; k < p->gi[row + 1]; k++) l1[row] += PetscAbsScalar(p->ga[k]);
+    outside[block[row]] += l1[row];
+    if (!m->q.l1) l1[row] = 0;
+  }
+  for (PetscInt b = 0; b < blocks; b++) iters[b] = m->q.local_iters;
+  if (m->q.theta) BAITheta((BAIInt)blocks, inside, outside, m->q.local_iters, iters);
+  PetscCall(PetscFree2(inside, outside));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The definition: count synchronous global iterations, entry by entry, straight from the CSR matrix */
+static PetscErrorCode Define(const Problem *p, const Method *m, PetscInt count, const PetscScalar *x0, PetscScalar *x)
+{
+  const PetscInt n = (PetscInt)p->M.n;
+  PetscScalar   *y, *ynext, *before;
+  PetscReal     *l1;
+  PetscInt      *block;
+  BAIInt        *iters, most = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc6(n, &y, n, &ynext, n, &before, n, &l1, n, &block, Blocks(p, m) + 1, &iters));
+  PetscCall(FindBlocks(p, m, block));
+  PetscCall(FindSweeps(p, m, block, iters, l1));
+  for (PetscInt b = 0; b < Blocks(p, m); b++) most = PetscMax(most, iters[b]);
   PetscCall(PetscArraycpy(x, x0, n));
+  PetscCall(PetscArraycpy(before, x0, n));
   for (PetscInt iteration = 0; iteration < count; iteration++) {
     PetscCall(PetscArraycpy(y, x, n));
-    for (BAIInt sweep = 0; sweep < q->local_iters; sweep++) {
+    for (BAIInt sweep = 0; sweep < most; sweep++) {
       for (PetscInt row = 0; row < n; row++) {
         PetscScalar sum = p->b[row], d = 0;
 
@@ -89,18 +145,22 @@ static PetscErrorCode Define(const Problem *p, const BAIParameters *q, PetscInt 
           const PetscInt col = p->j[k];
 
           if (col == row) d = p->a[k];
-          else sum -= p->a[k] * (col / size == row / size ? y[col] : x[col]);
+          else sum -= p->a[k] * (block[col] == block[row] ? y[col] : x[col]);
         }
         if (p->M.nghost)
           for (PetscInt k = p->gi[row]; k < p->gi[row + 1]; k++) sum -= p->ga[k] * p->ghost[p->gj[k]];
-        ynext[row] = y[row] + q->local_omega * (sum / d - y[row]);
+        ynext[row] = sweep < iters[block[row]] ? y[row] + m->q.local_omega * (sum - d * y[row]) / (d + d / PetscAbsScalar(d) * l1[row]) : y[row];
       }
       PetscCall(PetscArraycpy(y, ynext, n));
     }
-    for (PetscInt row = 0; row < n; row++) xnext[row] = x[row] + q->omega * (y[row] - x[row]);
-    PetscCall(PetscArraycpy(x, xnext, n));
+    for (PetscInt row = 0; row < n; row++) {
+      const PetscScalar xi = x[row];
+
+      x[row] += m->omega * (y[row] - xi) + m->momentum * (xi - before[row]);
+      before[row] = xi;
+    }
   }
-  PetscCall(PetscFree3(y, ynext, xnext));
+  PetscCall(PetscFree6(y, ynext, before, l1, block, iters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -136,15 +196,16 @@ static PetscBool SameBits(PetscInt n, const PetscScalar *x, const PetscScalar *y
   return PETSC_TRUE;
 }
 
-static PetscErrorCode Expect(PetscBool right, const char what[], const BAIParameters *q, const Problem *p, PetscReal found)
+static PetscErrorCode Expect(PetscBool right, const char what[], const Method *m, const Problem *p, PetscReal found)
 {
   PetscFunctionBeginUser;
-  if (!right) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: n %d, ghosts %d, block_size %d, mode %d, local_iters %d: %g\n", what, (int)p->M.n, (int)p->M.nghost, (int)q->block_size, (int)q->mode, (int)q->local_iters, (double)found));
+  if (!right) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: n %d, ghosts %d, block_size %d%s, mode %d, local_iters %d, l1 %d, theta %d, momentum %g: %g\n", what, (int)p->M.n, (int)p->M.nghost, (int)m->q.block_size, m->partition ? " and less" : "", (int)m->q.mode, (int)m->q.local_iters, m->q.l1, m->q.theta, (double)m->momentum, (double)found));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Run(BAIEngine engine, const Problem *p, PetscInt count, PetscBool guess_zero, BAIDirection direction, PetscScalar *x, PetscReal *norm2)
+static PetscErrorCode Run(BAIEngine engine, const Problem *p, const Method *m, PetscInt count, PetscBool guess_zero, BAIDirection direction, PetscScalar *x, PetscReal *norm2)
 {
+  BAIStep    step = {m->q.mode, direction, m->omega, m->momentum, 1, 0};
   BAIVectors v;
   BAIStatus  status;
   BAIReal    norm2_engine;
@@ -156,8 +217,9 @@ static PetscErrorCode Run(BAIEngine engine, const Problem *p, PetscInt count, Pe
   v.b_memory = v.ghost_memory = v.x_memory = BAI_MEMORY_HOST;
   PetscCall(PetscArraycpy(x, p->x, (size_t)p->M.n));
   status = BAIEngineBind(engine, &v, guess_zero);
-  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count / 2), direction); /* in two goes, which must make no difference */
-  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count - count / 2), direction);
+  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count / 2), &step); /* in two goes, which must make no difference */
+  if (count / 2) step.fresh = 0;
+  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count - count / 2), &step);
   if (!status.code) status = BAIEngineResidual(engine, &norm2_engine);
   if (!status.code) status = BAIEngineUnbind(engine);
   PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
@@ -166,34 +228,36 @@ static PetscErrorCode Run(BAIEngine engine, const Problem *p, PetscInt count, Pe
 }
 
 /* A whole solve by the engine: to a tolerance, and to a number of iterations */
-static PetscErrorCode CheckSolve(BAIEngine engine, const Problem *p, const BAIParameters *q, PetscScalar *x)
+static PetscErrorCode CheckSolve(BAIEngine engine, const Problem *p, const Method *m, PetscScalar *x)
 {
   const PetscReal rtol = 100 * PetscSqrtReal(PETSC_MACHINE_EPSILON);
   PetscReal       bnorm2 = 0;
 
   PetscFunctionBeginUser;
   for (PetscInt row = 0; row < (PetscInt)p->M.n; row++) bnorm2 += PetscRealPart(p->b[row] * PetscConj(p->b[row]));
-  for (int most = 0; most < 2; most++) {
+  for (int k = 0; k < 4; k++) { /* accelerated in the last two, where that can be */
+    const int     most       = k % 2;
     BAITolerances tolerances = {most ? 0 : rtol, 0, 1e5, -1, most ? 7 : 1000};
-    BAISolution   solution   = {0, 0, 0};
+    BAISolution   solution   = {0, 0, 0, 0, 0};
+    BAIStep       step       = {m->q.mode, BAI_FORWARD, m->omega, m->momentum, 1, k > 1 && m->q.mode != BAI_MODE_ASYNC};
     BAIVectors    v          = {(const BAIScalar *)p->b, (const BAIScalar *)p->ghost, (BAIScalar *)x, BAI_MEMORY_HOST, BAI_MEMORY_HOST, BAI_MEMORY_HOST};
     BAIStatus     status     = BAIEngineBind(engine, &v, 1);
     PetscReal     norm2;
 
-    if (!status.code) status = BAIEngineSolve(engine, &tolerances, &solution);
+    if (!status.code) status = BAIEngineSolve(engine, &tolerances, &step, &solution);
     if (!status.code) status = BAIEngineUnbind(engine);
     PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
     norm2 = ResidualNorm2(p, x);
-    PetscCall(Expect((PetscBool)(PetscAbsReal(solution.bnorm2 - bnorm2) <= 1000 * PETSC_MACHINE_EPSILON * bnorm2), "norm of b", q, p, solution.bnorm2));
-    PetscCall(Expect((PetscBool)(PetscAbsReal(PetscSqrtReal(solution.rnorm2) - PetscSqrtReal(norm2)) <= 1000 * PETSC_MACHINE_EPSILON * PetscSqrtReal(bnorm2)), "residual of a solve", q, p, solution.rnorm2));
-    if (most) PetscCall(Expect((PetscBool)(solution.its == 7), "iterations of a solve", q, p, solution.its));
-    else PetscCall(Expect((PetscBool)(solution.rnorm2 <= rtol * rtol * bnorm2 * (1 + 1e-10) && solution.its > 0 && solution.its < 1000), "tolerance of a solve", q, p, solution.rnorm2));
+    PetscCall(Expect((PetscBool)(PetscAbsReal(solution.bnorm2 - bnorm2) <= 1000 * PETSC_MACHINE_EPSILON * bnorm2), "norm of b", m, p, solution.bnorm2));
+    PetscCall(Expect((PetscBool)(PetscAbsReal(PetscSqrtReal(solution.rnorm2) - PetscSqrtReal(norm2)) <= 1000 * PETSC_MACHINE_EPSILON * PetscSqrtReal(bnorm2)), "residual of a solve", m, p, solution.rnorm2));
+    if (most) PetscCall(Expect((PetscBool)(solution.its == 7), "iterations of a solve", m, p, solution.its));
+    else PetscCall(Expect((PetscBool)(solution.rnorm2 <= rtol * rtol * bnorm2 * (1 + 1e-10) && solution.its > 0 && solution.its < 1000), "tolerance of a solve", m, p, solution.rnorm2));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* One matrix, one set of parameters: sweeps, residual, new values, fixed point */
-static PetscErrorCode Check(BAIBackend backend, Problem *p, BAIParameters q)
+static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
 {
   const PetscInt  n    = (PetscInt)p->M.n;
   const PetscReal tiny = 1000 * PETSC_MACHINE_EPSILON;
@@ -205,11 +269,11 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, BAIParameters q)
 
   PetscFunctionBeginUser;
   PetscCall(PetscCalloc4(n, &zero, n, &expected, n, &x, n, &again));
-  status = BAIEngineCreate(backend, &p->M, &q, &engine);
+  status = BAIEngineCreate(backend, &p->M, m->partition, &m->q, &engine);
   PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
   BAIEngineInfo(engine, &info);
-  PetscCall(Expect((PetscBool)(info.blocks == (n + q.block_size - 1) / q.block_size), "blocks", &q, p, (PetscReal)info.blocks));
-  PetscCall(Expect((PetscBool)(info.nnz_local + info.nnz_off + n == p->i[n] + (p->M.nghost ? p->gi[n] : 0)), "entries", &q, p, (PetscReal)(info.nnz_local + info.nnz_off)));
+  PetscCall(Expect((PetscBool)(info.blocks == Blocks(p, m)), "blocks", m, p, (PetscReal)info.blocks));
+  PetscCall(Expect((PetscBool)(info.nnz_local + info.nnz_off + n == p->i[n] + (p->M.nghost ? p->gi[n] : 0)), "entries", m, p, (PetscReal)(info.nnz_local + info.nnz_off)));
   for (PetscInt value = 0; value < 2; value++) {
     if (value) { /* other values in the same pattern */
       for (PetscInt k = 0; k < p->i[n]; k++) p->a[k] *= 1.5;
@@ -219,20 +283,20 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, BAIParameters q)
     for (PetscInt count = 0; count < 4; count++) {
       const PetscBool guess_zero = (PetscBool)(count == 3);
 
-      PetscCall(Run(engine, p, count, guess_zero, BAI_FORWARD, x, &norm2));
-      PetscCall(Expect((PetscBool)(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= tiny * (1 + norm2)), "residual", &q, p, norm2));
-      if (q.mode != BAI_MODE_SYNC && q.mode != BAI_MODE_COLOR && count > 0) continue;
-      if (q.mode != BAI_MODE_COLOR || q.block_size >= n) {
-        PetscCall(Define(p, &q, count, guess_zero ? zero : p->x, expected));
-        PetscCall(Expect((PetscBool)(Distance(n, x, expected) <= tiny), "sweeps against the definition", &q, p, Distance(n, x, expected)));
+      PetscCall(Run(engine, p, m, count, guess_zero, BAI_FORWARD, x, &norm2));
+      PetscCall(Expect((PetscBool)(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= tiny * (1 + norm2)), "residual", m, p, norm2));
+      if (m->q.mode != BAI_MODE_SYNC && m->q.mode != BAI_MODE_COLOR && count > 0) continue;
+      if (m->q.mode != BAI_MODE_COLOR || Blocks(p, m) <= 1) {
+        PetscCall(Define(p, m, count, guess_zero ? zero : p->x, expected));
+        PetscCall(Expect((PetscBool)(Distance(n, x, expected) <= tiny), "sweeps against the definition", m, p, Distance(n, x, expected)));
       }
-      PetscCall(Run(engine, p, count, guess_zero, BAI_FORWARD, again, &norm2_again));
-      PetscCall(Expect((PetscBool)(SameBits(n, x, again) && norm2 == norm2_again), "repeated bitwise", &q, p, Distance(n, x, again)));
+      PetscCall(Run(engine, p, m, count, guess_zero, BAI_FORWARD, again, &norm2_again));
+      PetscCall(Expect((PetscBool)(SameBits(n, x, again) && norm2 == norm2_again), "repeated bitwise", m, p, Distance(n, x, again)));
     }
-    PetscCall(Run(engine, p, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
-    PetscCall(Expect((PetscBool)(ResidualNorm2(p, x) <= n * PetscSqr(tiny)), "fixed point", &q, p, ResidualNorm2(p, x)));
+    PetscCall(Run(engine, p, m, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
+    PetscCall(Expect((PetscBool)(ResidualNorm2(p, x) <= n * PetscSqr(tiny)), "fixed point", m, p, ResidualNorm2(p, x)));
   }
-  if (info.solves) PetscCall(CheckSolve(engine, p, &q, x));
+  if (info.solves >> m->q.mode & 1) PetscCall(CheckSolve(engine, p, m, x));
   if (n > 4 && p->i[n] > p->i[n - 1] + 1) { /* a column elsewhere, and the old one again */
     const PetscInt k = p->i[n - 1], col = p->j[k];
     PetscInt       other = 0;
@@ -246,7 +310,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, BAIParameters q)
     }
     p->j[k] = other;
     status  = BAIEngineUpdateValues(engine, &p->M);
-    PetscCall(Expect((PetscBool)(status.code == BAI_ERR_PATTERN), "another pattern is noticed", &q, p, status.code));
+    PetscCall(Expect((PetscBool)(status.code == BAI_ERR_PATTERN), "another pattern is noticed", m, p, status.code));
     p->j[k] = col;
   }
   BAIEngineDestroy(&engine);
@@ -257,8 +321,8 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, BAIParameters q)
     const PetscScalar d = p->a[k];
 
     p->a[k] = 0;
-    status  = BAIEngineCreate(backend, &p->M, &q, &engine);
-    PetscCall(Expect((PetscBool)(status.code == BAI_ERR_DIAGONAL && status.row == bad && !engine), "zero on the diagonal", &q, p, (PetscReal)status.row));
+    status  = BAIEngineCreate(backend, &p->M, m->partition, &m->q, &engine);
+    PetscCall(Expect((PetscBool)(status.code == BAI_ERR_DIAGONAL && status.row == bad && !engine), "zero on the diagonal", m, p, (PetscReal)status.row));
     p->a[k] = d;
   }
   PetscCall(PetscFree4(zero, expected, x, again));
@@ -266,7 +330,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, BAIParameters q)
 }
 
 /* Modes sync and color give the same bits for any number of threads, and, to rounding, the same on both backends */
-static PetscErrorCode Agree(BAIBackend backend, Problem *p, BAIParameters q, BAIDirection direction)
+static PetscErrorCode Agree(BAIBackend backend, Problem *p, const Method *m, BAIDirection direction)
 {
   const PetscInt n = (PetscInt)p->M.n;
   PetscScalar   *x[4];
@@ -275,16 +339,17 @@ static PetscErrorCode Agree(BAIBackend backend, Problem *p, BAIParameters q, BAI
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc4(n, &x[0], n, &x[1], n, &x[2], n, &x[3]));
   for (int k = 0; k < 4; k++) {
-    BAIEngine engine;
-    BAIStatus status;
+    BAIEngine     engine;
+    BAIStatus     status;
+    BAIParameters q = m->q;
 
     q.threads = k < 3 ? 1 << k : 2;
-    status    = BAIEngineCreate(k < 3 ? BAI_BACKEND_HOST : backend, &p->M, &q, &engine);
+    status    = BAIEngineCreate(k < 3 ? BAI_BACKEND_HOST : backend, &p->M, m->partition, &q, &engine);
     PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
-    PetscCall(Run(engine, p, 7, PETSC_FALSE, direction, x[k], &norm2));
+    PetscCall(Run(engine, p, m, 7, PETSC_FALSE, direction, x[k], &norm2));
     BAIEngineDestroy(&engine);
-    if (k < 3) PetscCall(Expect(SameBits(n, x[0], x[k]), "threads", &q, p, Distance(n, x[0], x[k])));
-    else PetscCall(Expect((PetscBool)(Distance(n, x[0], x[k]) <= 1000 * PETSC_MACHINE_EPSILON), "backends", &q, p, Distance(n, x[0], x[k])));
+    if (k < 3) PetscCall(Expect(SameBits(n, x[0], x[k]), "threads", m, p, Distance(n, x[0], x[k])));
+    else PetscCall(Expect((PetscBool)(Distance(n, x[0], x[k]) <= 1000 * PETSC_MACHINE_EPSILON), "backends", m, p, Distance(n, x[0], x[k])));
   }
   PetscCall(PetscFree4(x[0], x[1], x[2], x[3]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -322,6 +387,115 @@ static PetscErrorCode CheckColors(int n, int reach, int wanted)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows in any order, in blocks of up to most rows */
+static PetscErrorCode PartitionCreate(PetscInt n, PetscInt most, PetscRandom random, BAIPartition *partition)
+{
+  BAIInt   *first, *row;
+  PetscReal value;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc2(n + 1, &first, n + 1, &row));
+  for (PetscInt k = 0; k < n; k++) row[k] = k;
+  for (PetscInt k = n - 1; k > 0; k--) {
+    PetscInt with;
+
+    PetscCall(PetscRandomGetValueReal(random, &value));
+    with      = PetscMin(k, (PetscInt)(value * (k + 1)));
+    first[0]  = row[k];
+    row[k]    = row[with];
+    row[with] = first[0];
+  }
+  partition->blocks = 0;
+  for (PetscInt at = 0; at < n;) {
+    first[partition->blocks++] = at;
+    PetscCall(PetscRandomGetValueReal(random, &value));
+    at += PetscMax(1, (PetscInt)(value * PetscMin(most, n)));
+  }
+  first[partition->blocks] = n;
+  partition->first         = first;
+  partition->row           = row;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every row once, in blocks that are not too large, and of a box or a path as few links cut as can be */
+static PetscErrorCode CheckPartition(BAIInt n, BAIInt most, BAIStatus status, BAIInt blocks, const BAIInt *first, const BAIInt *row, const char what[])
+{
+  PetscBool *seen;
+
+  PetscFunctionBeginUser;
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s: %s", what, BAICodeString(status.code));
+  PetscCall(PetscCalloc1(n + 1, &seen));
+  if (first[0] || first[blocks] != n) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: not all of %d rows\n", what, (int)n));
+  for (BAIInt b = 0; b < blocks; b++) {
+    if (first[b + 1] <= first[b] || first[b + 1] - first[b] > most) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: block %d of %d has %d rows, allowed are %d\n", what, (int)b, (int)blocks, (int)(first[b + 1] - first[b]), (int)most));
+  }
+  for (BAIInt place = 0; place < n; place++) {
+    if (row[place] < 0 || row[place] >= n || seen[row[place]]) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: row %d a second time\n", what, (int)row[place]));
+    else seen[row[place]] = PETSC_TRUE;
+  }
+  PetscCall(PetscFree(seen));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckPartitions(void)
+{
+  const BAIInt grids[][5] = { /* points in three directions, rows a point, rows of a block */
+    {40, 1,  1,  1, 7  },
+    {13, 11, 1,  1, 16 },
+    {13, 11, 1,  3, 20 },
+    {9,  10, 11, 1, 128},
+    {9,  10, 11, 2, 1  },
+    {64, 64, 64, 1, 512}
+  };
+
+  PetscFunctionBeginUser;
+  for (size_t g = 0; g < PETSC_STATIC_ARRAY_LENGTH(grids); g++) {
+    const BAIInt *m = grids[g], dof = m[3], n = m[0] * m[1] * m[2] * dof;
+    BAIInt        blocks, *first, *row;
+    BAIStatus     status;
+
+    PetscCall(PetscMalloc2(n + 1, &first, n + 1, &row));
+    status = BAIPartitionBoxes(m, dof, m[4], &blocks, first, row);
+    PetscCall(CheckPartition(n, PetscMax(m[4], dof), status, blocks, first, row, "boxes"));
+    if (m[0] == 64 && blocks != 512) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%d boxes of 64 x 64 x 64 points, not 512 cubes\n", (int)blocks));
+    PetscCall(PetscFree2(first, row));
+  }
+  for (BAIInt n = 1; n < 200; n += 66) { /* a path whose rows are numbered by threes: 0, 3, 6, ..., 1, 4, ... */
+    PetscScalar *a;
+    BAIInt      *i, *j, *at, blocks, *first, *row, links = 0, nnz = 0;
+    BAICSR       csr;
+    BAIStatus    status;
+
+    PetscCall(PetscMalloc6(n + 1, &i, 3 * n, &j, 3 * n, &a, n + 1, &first, n + 1, &row, n + 1, &at));
+    for (BAIInt k = 0, p = 0; k < 3; k++)
+      for (BAIInt r = k; r < n; r += 3) at[p++] = r;
+    for (BAIInt p = 0; p < n; p++) row[at[p]] = p; /* place on the path of each row, for the moment */
+    for (BAIInt r = 0; r < n; r++) {
+      i[r] = nnz;
+      for (BAIInt p = PetscMax(row[r] - 1, 0); p <= PetscMin(row[r] + 1, n - 1); p++) {
+        j[nnz]   = at[p];
+        a[nnz++] = at[p] == r ? 2 : -1;
+      }
+    }
+    i[n]  = nnz;
+    csr.i = i;
+    csr.j = j;
+    csr.a = (const BAIScalar *)a;
+    status = BAIPartitionGraph(n, &csr, 16, &blocks, first, row);
+    PetscCall(CheckPartition(n, 16, status, blocks, first, row, "graph"));
+    for (BAIInt b = 0; b < blocks; b++)
+      for (BAIInt p = first[b]; p < first[b + 1]; p++) at[row[p]] = b;
+    for (BAIInt r = 0; r < n; r++)
+      for (BAIInt k = i[r]; k < i[r + 1]; k++) links += at[j[k]] != at[r];
+    if (links > 6 * blocks) PetscCall(PetscPrintf(PETSC_COMM_SELF, "graph: %d couplings between %d blocks of a path\n", (int)links, (int)blocks));
+    for (BAIInt r = 0; r < n; r++) row[r] = n - 1 - r;
+    status = BAIPartitionOrder(n, &csr, 16, &blocks, first, row);
+    PetscCall(CheckPartition(n, 16, status, blocks, first, row, "order"));
+    PetscCall(PetscFree6(i, j, a, first, row, at));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char *const backends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
@@ -329,11 +503,13 @@ int main(int argc, char **argv)
   BAIBackend        backend = BAI_BACKEND_HOST;
   PetscRandom       random;
   PetscBool         large = PETSC_FALSE;
+  PetscInt          seed  = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-backend", backends, (PetscEnum *)&backend, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-large", &large, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &seed, NULL)); /* which features meet which sizes */
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetFromOptions(random));
   PetscCall(CheckColors(0, 1, 0));
@@ -342,25 +518,35 @@ int main(int argc, char **argv)
   PetscCall(CheckColors(20000, 1, 2));
   PetscCall(CheckColors(20, 19, 20));
   PetscCall(CheckColors(10000, 3, 4));
+  PetscCall(CheckPartitions());
   for (size_t s = 0; s < (large ? 1 : PETSC_STATIC_ARRAY_LENGTH(sizes)); s++) {
     for (size_t c = 0; c < (large ? 2 : PETSC_STATIC_ARRAY_LENGTH(block_sizes)); c++) {
       for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+        const int      feature = (int)(s + c + (size_t)mode + (size_t)seed) % 4; /* plain, partition, l1 and momentum, theta with partition and momentum */
         const PetscInt n = large ? 70000 : sizes[s]; /* more than 16-bit columns can count, more than shared memory holds */
-        BAIParameters  q;
+        BAIPartition   partition;
+        Method         m;
         Problem        p;
 
-        PetscCall(PetscMemzero(&q, sizeof(q)));
-        q.mode        = (BAIMode)mode;
-        q.block_size  = (BAIInt)(large ? (c ? 66000 : 3000) : block_sizes[c]);
-        q.local_iters = (BAIInt)local_iters[(s + c + mode) % PETSC_STATIC_ARRAY_LENGTH(local_iters)];
-        q.omega       = c % 2 ? 1 : 0.875;
-        q.local_omega = s % 2 ? 1 : 0.9;
-        q.threads     = 2;
-        q.device      = -1;
+        PetscCall(PetscMemzero(&m, sizeof(m)));
+        m.q.mode        = (BAIMode)mode;
+        m.q.block_size  = (BAIInt)(large ? (c ? 66000 : 3000) : block_sizes[c]);
+        m.q.local_iters = (BAIInt)local_iters[(s + c + mode) % PETSC_STATIC_ARRAY_LENGTH(local_iters)];
+        m.q.local_omega = s % 2 ? 1 : 0.9;
+        m.q.threads     = 2;
+        m.q.device      = -1;
+        m.q.l1          = feature == 2;
+        m.q.theta       = feature == 3;
+        m.q.momentum    = feature >= 2;
+        m.omega         = c % 2 ? 1 : 0.875;
+        m.momentum      = feature >= 2 ? 0.1 : 0;
+        PetscCall(PartitionCreate(n, (PetscInt)m.q.block_size, random, &partition));
+        if (feature % 2) m.partition = &partition;
         PetscCall(ProblemCreate(n, n % 2 || n > 999 ? 5 : 0, random, &p));
-        PetscCall(Check(backend, &p, q));
-        if (mode == BAI_MODE_SYNC) PetscCall(Agree(backend, &p, q, BAI_FORWARD));
-        for (int direction = BAI_FORWARD; direction <= BAI_ALTERNATE && mode == BAI_MODE_COLOR; direction++) PetscCall(Agree(backend, &p, q, (BAIDirection)direction));
+        PetscCall(Check(backend, &p, &m));
+        if (mode == BAI_MODE_SYNC) PetscCall(Agree(backend, &p, &m, BAI_FORWARD));
+        for (int direction = BAI_FORWARD; direction <= BAI_ALTERNATE && mode == BAI_MODE_COLOR; direction++) PetscCall(Agree(backend, &p, &m, (BAIDirection)direction));
+        PetscCall(PetscFree2(partition.first, partition.row));
         PetscCall(ProblemDestroy(&p));
       }
     }
@@ -376,10 +562,10 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: host
-         args: -backend host -large {{0 1}}
+         args: -backend host -large {{0 1}} -seed {{0 1 2 3}}
       test:
          suffix: cuda
          requires: baicuda
-         args: -backend cuda -large {{0 1}}
+         args: -backend cuda -large {{0 1}} -seed {{0 1 2 3}}
 
 TEST*/

@@ -5,7 +5,7 @@
 
      s_i = b_i - sum_{j not in J} a_ij x_j                                    the others' x, read once
      y_i = y_i + local_omega ((s_i - sum_{j in J, j != i} a_ij y_j)/a_ii - y_i)   local_iters times, from y = x_J
-     x_J = x_J + omega (y - x_J)                                              the others may read it at once
+     x_J = x_J + omega (y - x_J) + momentum (x_J - x_J before that)           the others may read it at once
 
    and BAIMode says how far blocks wait for each other (Anzt, Tomov, Dongarra, Heuveline, "A block-asynchronous
    relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013). In mode color, blocks of few rows
@@ -22,6 +22,11 @@
 #if defined(__cplusplus)
 extern "C" {
 #endif
+
+/* Rows of a block where none are asked for. On an H200 more rows mean fewer iterations but longer ones; from 64 to 256 rows solves differ by a fifth */
+enum {
+  BAI_BLOCK_SIZE = 128
+};
 
 typedef enum {
   BAI_OK,
@@ -41,12 +46,21 @@ typedef struct {
   const char *why;  /* the run time's own words */
 } BAIStatus;
 
-/* In which order the colours of mode color take their turns in one call of BAIEngineSweep() */
+/* In which order the colours of mode color take their turns in one call */
 typedef enum {
   BAI_FORWARD,
   BAI_BACKWARD,
   BAI_ALTERNATE /* forward in the first, third, ... global iteration; so an even number of them from zero is a symmetric operator if A is */
 } BAIDirection;
+
+/* How the global iterations of one call go */
+typedef struct {
+  BAIMode      mode; /* one that the engine is ready for */
+  BAIDirection direction;
+  BAIReal      omega, momentum;
+  int          fresh;      /* x is not what the engine left last: its first update has no momentum */
+  int          accelerate; /* BAIEngineSolve(): omega and momentum are found as adapt.h says; not in modes async and launch */
+} BAIStep;
 
 typedef enum {
   BAI_MEMORY_HOST,
@@ -66,6 +80,12 @@ typedef struct {
   BAIMemory memory; /* where the arrays lie */
 } BAIMatrix;
 
+/* Which rows are in which block: first[k] <= p < first[k + 1] are the places of block k, row[p] the row at place p, each row once; on the host */
+typedef struct {
+  BAIInt        blocks;
+  const BAIInt *first, *row;
+} BAIPartition;
+
 typedef struct {
   const BAIScalar *b;     /* n */
   const BAIScalar *ghost; /* nghost */
@@ -74,11 +94,13 @@ typedef struct {
 } BAIVectors;
 
 typedef struct {
-  BAIMode mode;
+  BAIMode mode;        /* the one to be ready for; BAIEnginePrepare() adds others */
   BAIInt  block_size;  /* >= 1, or 0: chosen */
   BAIInt  local_iters; /* >= 1 */
-  BAIReal omega;
   BAIReal local_omega; /* > 0, or 0: BAILocalOmega() */
+  int     momentum;    /* sweeps may ask for momentum */
+  int     l1;          /* a_ii + sign(a_ii) sum_{j not in J} |a_ij| stands for a_ii in the local sweeps */
+  int     theta;       /* the local sweeps of a block depend on how much of its rows lies inside it: theta.h */
   int     threads;     /* host: OpenMP threads */
   int     device;  /* cuda: take device number this % devices; -1: the current one */
   void   *stream;  /* cuda: the cudaStream_t to work on */
@@ -87,11 +109,12 @@ typedef struct {
 typedef struct {
   BAIInt  block_size, blocks;
   BAIReal local_omega;        /* in use */
+  int64_t local_sweeps;       /* of all blocks in one global iteration */
   int     workers;            /* host: threads; cuda: thread blocks at work at a time */
   int64_t nnz_local, nnz_off; /* entries off the diagonal inside the blocks; outside them, ghosts included */
   int     colors;             /* mode color, and where an asynchronous queue of blocks goes by colours; else 0 */
   int64_t bytes;              /* memory that the engine holds */
-  int     solves;             /* BAIEngineSolve() can be called */
+  int     solves;             /* the modes in which BAIEngineSolve() can be called, as bits 1 << mode */
   double  flops_iteration;    /* of one global iteration */
   double  flops_residual;
 } BAIInfo;
@@ -104,8 +127,9 @@ typedef struct {
 } BAITolerances;
 
 typedef struct {
-  BAIReal bnorm2, rnorm2; /* rnorm2 is ||b - A x||^2 of the x reached */
-  BAIInt  its;            /* the most global iterations that any block did */
+  BAIReal bnorm2, rnorm2;  /* rnorm2 is ||b - A x||^2 of the x reached */
+  BAIReal omega, momentum; /* in use at the end */
+  BAIInt  its;             /* the most global iterations that any block did */
 } BAISolution;
 
 typedef struct BAIState_ *BAIState; /* a backend's own */
@@ -113,11 +137,12 @@ typedef struct BAIState_ *BAIState; /* a backend's own */
 /* What a backend implements */
 typedef struct {
   const char *name;
-  BAIStatus (*create)(const BAIMatrix *, const BAIParameters *, BAIState *);
+  BAIStatus (*create)(const BAIMatrix *, const BAIPartition *, const BAIParameters *, BAIState *);
   BAIStatus (*update)(BAIState, const BAIMatrix *);
   BAIStatus (*bind)(BAIState, const BAIVectors *, int guess_zero);
-  BAIStatus (*sweep)(BAIState, BAIInt count, BAIDirection);
-  BAIStatus (*solve)(BAIState, const BAITolerances *, BAISolution *); /* only if info says so */
+  BAIStatus (*prepare)(BAIState, BAIMode);
+  BAIStatus (*sweep)(BAIState, BAIInt count, const BAIStep *);
+  BAIStatus (*solve)(BAIState, const BAITolerances *, const BAIStep *, BAISolution *); /* only if info says so */
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
   BAIStatus (*unbind)(BAIState);
   void (*info)(BAIState, BAIInfo *);
@@ -128,16 +153,21 @@ extern const BAIBackendOps BAIBackendHost, BAIBackendCUDA;
 
 typedef struct BAIEngine_ *BAIEngine;
 
-/* Cuts the matrix into blocks on the side where the backend works; mode and sizes are fixed from here on */
-BAIStatus BAIEngineCreate(BAIBackend, const BAIMatrix *, const BAIParameters *, BAIEngine *);
+/*
+   Cuts the matrix into blocks on the side where the backend works, as the partition says, which is copied, or, if it is NULL, into blocks of
+   block_size consecutive rows; sizes are fixed from here on
+*/
+BAIStatus BAIEngineCreate(BAIBackend, const BAIMatrix *, const BAIPartition *, const BAIParameters *, BAIEngine *);
 /* New values in the old pattern: no symbolic work. After BAI_ERR_PATTERN the engine can only be destroyed */
 BAIStatus BAIEngineUpdateValues(BAIEngine, const BAIMatrix *);
 /* The vectors to work with; x is read unless guess_zero. May allocate the first time that vectors come from the host to a device */
 BAIStatus BAIEngineBind(BAIEngine, const BAIVectors *, int guess_zero);
+/* Makes ready for one more mode; allocates, the first time */
+BAIStatus BAIEnginePrepare(BAIEngine, BAIMode);
 /* count global iterations on the bound vectors */
-BAIStatus BAIEngineSweep(BAIEngine, BAIInt count, BAIDirection);
+BAIStatus BAIEngineSweep(BAIEngine, BAIInt count, const BAIStep *);
 /* Iterates on the bound vectors until a tolerance is met, without the host; only if BAIInfo says that it can, and without ghosts */
-BAIStatus BAIEngineSolve(BAIEngine, const BAITolerances *, BAISolution *);
+BAIStatus BAIEngineSolve(BAIEngine, const BAITolerances *, const BAIStep *, BAISolution *);
 /* This rank's share of ||b - A x||^2 for the x reached; waits for the sweeps */
 BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */

@@ -24,18 +24,19 @@ static void Destroy(BAIState state)
   free(state);
 }
 
-static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix)
+static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartition *partition)
 {
   int devices = 0;
 
   CUDATry(cudaGetDeviceCount(&devices));
   if (state->p.device >= 0 && devices) CUDATry(cudaSetDevice(state->p.device % devices));
-  BAITry(BAISlicedCreate(state, matrix));
+  BAITry(BAISlicedCreate(state, matrix, partition));
   BAITry(BAIResidualSetUp(state));
-  return BAISweepSetUp(state);
+  if (state->p.momentum) BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * sizeof(BAIScalar), &state->before));
+  return BAISweepPrepare(state, state->p.mode);
 }
 
-static BAIStatus Create(const BAIMatrix *matrix, const BAIParameters *p, BAIState *newstate)
+static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p, BAIState *newstate)
 {
   BAIState  state = (BAIState)calloc(1, sizeof(*state));
   BAIStatus status;
@@ -44,7 +45,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIParameters *p, BAIStat
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
   state->p      = *p;
   state->stream = (cudaStream_t)p->stream;
-  status        = SetUp(state, matrix);
+  status        = SetUp(state, matrix, partition);
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;
@@ -89,15 +90,19 @@ static BAIStatus Unbind(BAIState state)
 
 static void Info(BAIState state, BAIInfo *info)
 {
-  info->block_size = state->A.block_size;
-  info->blocks     = state->A.n / state->A.block_size + (state->A.n % state->A.block_size ? 1 : 0);
-  info->workers    = state->grid;
-  info->nnz_local  = state->nnz_local;
-  info->nnz_off    = state->nnz_off;
-  info->bytes      = state->bytes;
-  info->local_omega = state->local_omega;
-  info->colors      = state->colors;
-  info->solves     = state->resident && state->p.mode == BAI_MODE_ASYNC;
+  const BAIPlan *plan = &state->plan[state->p.mode];
+
+  info->block_size   = state->A.block_size;
+  info->blocks       = state->blocks;
+  info->workers      = plan->grid;
+  info->nnz_local    = state->nnz_local;
+  info->nnz_off      = state->nnz_off;
+  info->bytes        = state->bytes;
+  info->local_omega  = state->local_omega;
+  info->local_sweeps = state->local_sweeps;
+  info->colors       = state->colors;
+  info->solves       = 0;
+  for (int mode = 0; mode < 4; mode++) info->solves |= state->plan[mode].resident << mode;
 }
 
-extern "C" const BAIBackendOps BAIBackendCUDA = {"cuda", Create, BAISlicedUpdateValues, Bind, BAISweepRun, BAISweepSolve, BAIResidualRun, Unbind, Info, Destroy};
+extern "C" const BAIBackendOps BAIBackendCUDA = {"cuda", Create, BAISlicedUpdateValues, Bind, BAISweepPrepare, BAISweepRun, BAISweepSolve, BAIResidualRun, Unbind, Info, Destroy};

@@ -4,9 +4,10 @@
 #include "../engine.h"
 #include <stddef.h>
 
-static BAIStatus Create(const BAIMatrix *matrix, const BAIParameters *parameters, BAIState *state)
+static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *parameters, BAIState *state)
 {
   (void)matrix;
+  (void)partition;
   (void)parameters;
   *state = NULL;
   return BAIStatusOf(BAI_ERR_NOT_BUILT);

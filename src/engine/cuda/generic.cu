@@ -10,18 +10,18 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
   BAIScalar *work  = p.scratch ? p.scratch + 3 * (size_t)A.tile_rows * blockIdx.x : reinterpret_cast<BAIScalar *>(shared);
   const LI  *loc_j = static_cast<const LI *>(A.loc_j);
 
-  BAIGoThroughTiles<order>(A, p, [&](int tile, int from, int to, auto wait) {
+  BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto wait) {
     const int        lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
-    const int        first = tile * A.tile_rows, rows = min(A.tile_rows, A.n - first), slice0 = tile * A.tile_slices;
+    const int        first = tile * A.tile_rows, slice0 = tile * A.tile_slices, most = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
     const BAIScalar *x = BAIIterateOf(p, from);
     BAIScalar       *next = BAIIterateOf(p, to), *s = work, *y = s + A.tile_rows, *ynext = y + A.tile_rows;
 
     wait();
     for (int slice = warp; slice < A.tile_slices; slice += warps) {
-      const int i = slice * BAI_LANES + lane;
+      const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
 
-      if (i >= rows) continue;
-      BAIScalar       sum = p.b[first + i];
+      if (row < 0) continue;
+      BAIScalar       sum = p.b[row];
       const long long end = A.off_first[slice0 + slice + 1];
 
       for (long long k = A.off_first[slice0 + slice] + lane; k < end; k += BAI_LANES) {
@@ -30,20 +30,20 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
         sum -= A.off_a[k] * (j < A.n ? BAILoad(x + j) : p.ghost[j - A.n]);
       }
       s[i] = sum;
-      y[i] = BAILoad(x + first + i);
+      y[i] = BAILoad(x + row);
     }
     __syncthreads();
 
-    for (BAIInt sweep = 0; sweep < p.local_iters; sweep++) {
+    for (int sweep = 1; sweep <= most; sweep++) {
       for (int slice = warp; slice < A.tile_slices; slice += warps) {
         const int i = slice * BAI_LANES + lane;
 
-        if (i >= rows) continue;
+        if (BAIRowAt(A, tile, i) < 0) continue;
         BAIScalar       sum = s[i];
         const long long end = A.loc_first[slice0 + slice + 1];
 
         for (long long k = A.loc_first[slice0 + slice] + lane; k < end; k += BAI_LANES) sum -= A.loc_a[k] * y[loc_j[k]];
-        ynext[i] = y[i] + p.local_omega * (sum * A.dinv[first + i] - y[i]);
+        ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAILocalOmegaAt(A, p, first + i) * (sum * A.dinv[first + i] - y[i]);
       }
       __syncthreads();
       BAIScalar *swap = y;
@@ -51,10 +51,18 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
       ynext           = swap;
     }
 
-    for (int i = threadIdx.x; i < rows; i += blockDim.x) {
-      const BAIScalar xi = BAILoad(x + first + i);
+    for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
+      const int row = BAIRowAt(A, tile, i);
 
-      BAIStore(next + first + i, xi + p.omega * (y[i] - xi));
+      if (row < 0) continue;
+      const BAIScalar xi      = BAILoad(x + row);
+      BAIScalar       xi_next = xi + p.omega * (y[i] - xi);
+
+      if (p.before) {
+        xi_next             = BAIMomentum(p, iteration, xi_next, xi, p.before[first + i]);
+        p.before[first + i] = xi;
+      }
+      BAIStore(next + row, xi_next);
     }
     __syncthreads();
   });

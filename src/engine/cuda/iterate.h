@@ -4,8 +4,16 @@
 */
 #pragma once
 
-#include "../types.h"
+#include "state.h"
 #include <cuda/atomic>
+
+/* The row at place i of a tile, or -1 */
+static __device__ inline int BAIRowAt(const BAISliced &A, int tile, int i)
+{
+  const int place = tile * A.tile_rows + i;
+
+  return i >= A.tile_rows ? -1 : A.row ? A.row[place] : place < A.n ? place : -1;
+}
 
 static __device__ inline BAIReal BAILoad(const BAIReal *x)
 {

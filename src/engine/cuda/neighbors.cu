@@ -44,7 +44,7 @@ static __global__ void Readers(BAISliced A, const int *start, int *count, Pair *
       for (int w = threadIdx.x; w < words; w += blockDim.x) map[w] = 0;
       __syncthreads();
       for (long long k = first + threadIdx.x; k < last; k += blockDim.x) {
-        const int other = A.off_j[k] < A.n ? A.off_j[k] / A.tile_rows - window : -1;
+        const int col = A.off_j[k], other = col < A.n ? (A.row ? A.place[col] : col) / A.tile_rows - window : -1;
 
         if (0 <= other && other < words * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1)) atomicOr(map + other / 32, 1u << other % 32);
       }
@@ -84,15 +84,20 @@ static __global__ void MarkBefore(int tiles, BAINeighbors neighbors, const int *
 }
 
 /* The graph of tiles is a hundredth of the matrix, and is coloured on the host */
-static BAIStatus Color(BAIState state, size_t nneighbors)
+static BAIStatus Color(BAIState state, bool needed)
 {
   const int        tiles = state->A.tiles;
-  std::vector<int> neighbor(nneighbors), first(tiles + 1), order(tiles), rank(tiles), turn_first(tiles + 1);
-  const BAIGraph   graph = {tiles, first.data(), neighbor.data()};
+  std::vector<int> first(tiles + 1), order(tiles), rank(tiles), turn_first(tiles + 1);
   int              turns;
 
-  CUDATry(cudaMemcpyAsync(neighbor.data(), state->neighbors.tile, nneighbors * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaMemcpyAsync(first.data(), state->neighbors.first, first.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  if (!needed && first[tiles] / tiles > MANY) return BAIStatusOf(BAI_OK);
+
+  std::vector<int> neighbor(first[tiles]);
+  const BAIGraph   graph = {tiles, first.data(), neighbor.data()};
+
+  CUDATry(cudaMemcpyAsync(neighbor.data(), state->neighbors.tile, neighbor.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   for (int &n : neighbor) n >>= 1;
   BAITry(BAIColor(&graph, order.data(), rank.data(), turn_first.data(), &turns, &state->colors));
@@ -111,39 +116,52 @@ struct FirstPair {
   __host__ __device__ Pair operator()(int tile) const { return MakePair(tile, 0); }
 };
 
-BAIStatus BAINeighborsCreate(BAIState state)
+static BAIStatus Graph(BAIState state, bool)
 {
-  const BAISliced A    = state->A;
-  const int       grid = A.tiles < 65535 ? A.tiles : 65535;
+  const BAISliced            A    = state->A;
+  const int                  grid = A.tiles < 65535 ? A.tiles : 65535;
+  auto                       on   = thrust::cuda::par.on(state->stream);
+  thrust::device_vector<int> start(A.tiles + 1, 0);
+  int                       *at = thrust::raw_pointer_cast(start.data());
 
-  if (!A.tiles) return BAIStatusOf(BAI_OK);
+  Readers<<<grid, THREADS, 0, state->stream>>>(A, nullptr, at, nullptr);
+  CUDATry(cudaGetLastError());
+  thrust::exclusive_scan(on, start.begin(), start.end(), start.begin());
+
+  thrust::device_vector<Pair> pairs(2 * (size_t)start.back());
+
+  Readers<<<grid, THREADS, 0, state->stream>>>(A, at, nullptr, thrust::raw_pointer_cast(pairs.data()));
+  CUDATry(cudaGetLastError());
+  thrust::sort(on, pairs.begin(), pairs.end());
+  pairs.erase(thrust::unique(on, pairs.begin(), pairs.end()), pairs.end());
+
+  BAITry(BAICUDAAllocate(state, pairs.size() * sizeof(int), &state->neighbors.tile));
+  BAITry(BAICUDAAllocate(state, (A.tiles + 1) * sizeof(int), &state->neighbors.first));
+  thrust::transform(on, pairs.begin(), pairs.end(), thrust::device_pointer_cast(state->neighbors.tile), Waited());
+  auto tile = thrust::make_transform_iterator(thrust::make_counting_iterator(0), FirstPair());
+  thrust::lower_bound(on, pairs.begin(), pairs.end(), tile, tile + A.tiles + 1, thrust::device_pointer_cast(state->neighbors.first));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* What thrust throws, as a status */
+static BAIStatus Caught(BAIStatus (*work)(BAIState, bool), BAIState state, bool needed)
+{
   try {
-    auto                       on = thrust::cuda::par.on(state->stream);
-    thrust::device_vector<int> start(A.tiles + 1, 0);
-    int                       *at = thrust::raw_pointer_cast(start.data());
-
-    Readers<<<grid, THREADS, 0, state->stream>>>(A, nullptr, at, nullptr);
-    CUDATry(cudaGetLastError());
-    thrust::exclusive_scan(on, start.begin(), start.end(), start.begin());
-
-    thrust::device_vector<Pair> pairs(2 * (size_t)start.back());
-
-    Readers<<<grid, THREADS, 0, state->stream>>>(A, at, nullptr, thrust::raw_pointer_cast(pairs.data()));
-    CUDATry(cudaGetLastError());
-    thrust::sort(on, pairs.begin(), pairs.end());
-    pairs.erase(thrust::unique(on, pairs.begin(), pairs.end()), pairs.end());
-
-    BAITry(BAICUDAAllocate(state, pairs.size() * sizeof(int), &state->neighbors.tile));
-    BAITry(BAICUDAAllocate(state, (A.tiles + 1) * sizeof(int), &state->neighbors.first));
-    thrust::transform(on, pairs.begin(), pairs.end(), thrust::device_pointer_cast(state->neighbors.tile), Waited());
-    auto tile = thrust::make_transform_iterator(thrust::make_counting_iterator(0), FirstPair());
-    thrust::lower_bound(on, pairs.begin(), pairs.end(), tile, tile + A.tiles + 1, thrust::device_pointer_cast(state->neighbors.first));
-    CUDATry(cudaStreamSynchronize(state->stream));
-    if (state->p.mode == BAI_MODE_COLOR || (state->p.mode == BAI_MODE_ASYNC && pairs.size() / A.tiles <= MANY)) BAITry(Color(state, pairs.size()));
+    return work(state, needed);
   } catch (const std::bad_alloc &) {
     return BAIStatusOf(BAI_ERR_MEMORY);
   } catch (const thrust::system_error &error) {
     return BAICUDAStatus((cudaError_t)error.code().value(), "thrust");
   }
-  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAINeighborsCreate(BAIState state)
+{
+  return state->A.tiles && !state->neighbors.first ? Caught(Graph, state, true) : BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAITurnsCreate(BAIState state, bool needed)
+{
+  return state->A.tiles && !state->order ? Caught(Color, state, needed) : BAIStatusOf(BAI_OK);
 }

@@ -2,10 +2,11 @@
    The kernel for matrices that fit the registers of the chip: each thread block keeps one tile, a thread a row. The matrix is
    read once per launch; what moves in a global iteration is x, through the L2 cache.
 
-   With BAIStop the launch is a whole solve. Every other global iteration a tile publishes its share of ||r||^2, a by-product of
-   the first local sweep. One more thread block, the watcher, sums the shares, which are of different times, and when the sum is
+   With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a tile publishes its share of
+   ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums the shares, which are of different times, and when the sum is
    small enough asks all to stop. They meet, compute ||b - A x||^2 of the x that is there, and the last to arrive decides: done, or
-   go on, with the watcher asking for less from then on.
+   go on, with the watcher asking for less from then on. Where tiles wait for each other there is no watcher: they meet after the
+   iterations that adapt.h says, and the last to arrive decides how they go on as well.
 */
 #include "sweep.h"
 
@@ -20,12 +21,13 @@ struct Row {
   unsigned  loc_j[LOC / 2];
   int       off_j[OFF];
 
-  __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, bool mine, int elsewhere)
+  __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int elsewhere)
   {
     const long long loc = A.loc_first[slice] + lane, loc_end = A.loc_first[slice + 1], off = A.off_first[slice] + lane, off_end = A.off_first[slice + 1];
     const uint16_t *j = static_cast<const uint16_t *>(A.loc_j);
 
-    const BAIScalar dinv = mine ? A.dinv[row] : BAIScalar(0);
+    const bool      mine = row >= 0;
+    const BAIScalar dinv = mine ? A.dinv[place] : BAIScalar(0);
 
 #pragma unroll
     for (int w = 0; w < LOC; w++) {
@@ -43,7 +45,7 @@ struct Row {
       off_j[w] = at < off_end ? A.off_j[at] : elsewhere;
     }
     b  = mine ? rhs[row] * dinv : BAIScalar(0);
-    d2 = mine ? BAIAbs2(A.d[row]) : 0;
+    d2 = mine ? BAIAbs2(A.d[place]) : 0;
   }
 
   /* b minus what lies outside the block; eight values at a time are on their way */
@@ -156,28 +158,88 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
   }
 }
 
+/* How a tile goes on after a meeting */
+typedef struct {
+  int            over, until, plain; /* the next meeting, and the iteration from which omega is not raised before it */
+  BAIReal        omega, momentum;
+  BAIAdaptAdvice advice;
+} Decision;
+
+/* log of the factor by which the residual norm is to fall */
+static __device__ double Fall(const BAIControl &c, BAIReal rnorm2)
+{
+  return c.tol2 > 0 && rnorm2 > c.tol2 ? 0.5 * log((double)rnorm2 / (double)c.tol2) : 0;
+}
+
+/* Called by one thread, when all tiles have published their share of ||b - A x||^2, and of ||b||^2 if bnorm2 is negative: done, or how to go on */
+static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl &c, int its, BAIReal b2, BAIReal rnorm2)
+{
+  enum {
+    EARLY = 8 /* the first look after the start */
+  };
+
+  c.rnorm2 = rnorm2;
+  c.its    = its;
+  c.advice = BAI_ADAPT_ON;
+  if (!c.ready) {
+    c.ready  = 1;
+    c.bnorm2 = stop.bnorm2 < 0 ? b2 : stop.bnorm2;
+    c.tol2   = max(stop.rtol * stop.rtol * c.bnorm2, stop.abstol * stop.abstol);
+    c.most2  = stop.dtol * stop.dtol * c.bnorm2;
+    BAIAdaptStart(&c.adapt, stop.mode, stop.accelerate, its, (double)rnorm2);
+    c.adapt.until = EARLY;
+  } else c.advice = BAIAdaptLook(&c.adapt, its, (double)rnorm2, Fall(c, rnorm2), 1);
+  c.finished = c.advice != BAI_ADAPT_BACK && (!(rnorm2 > c.tol2 && rnorm2 < c.most2) || its >= p.count);
+  if (c.advice == BAI_ADAPT_BACK) rnorm2 = (BAIReal)c.adapt.best2;
+  if (its >= c.adapt.until) BAIAdaptPlan(&c.adapt, its, Fall(c, rnorm2));
+  if (c.finished) {
+    stop.result->rnorm2   = c.rnorm2;
+    stop.result->bnorm2   = c.bnorm2;
+    stop.result->its      = its;
+    stop.result->omega    = p.omega * BAIReal(1 + c.adapt.beta);
+    stop.result->momentum = c.adapt.accelerated ? BAIAdaptMomentum(&c.adapt) : p.momentum;
+  }
+}
+
+static __device__ Decision DecisionOf(const BAISweep &p, const BAIStop &stop, const BAIControl &c)
+{
+  const Decision d = {c.finished, min((int)c.adapt.until, (int)p.count), (int)(c.adapt.until - BAIAdaptPlain(&c.adapt)), p.omega * BAIReal(1 + c.adapt.beta), c.adapt.accelerated ? BAIAdaptMomentum(&c.adapt) : p.momentum, c.advice};
+
+  return d;
+}
+
 template <int LOC, int OFF, BAIOrder order>
 static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
   using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ BAIReal sums[BAI_LANES + 1];
-  __shared__ int     last, over, stopping[2];
+  __shared__ BAIReal  sums[BAI_LANES + 1];
+  __shared__ int      last, over, stopping[2];
+  __shared__ Decision decision;
   BAIScalar         *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
-  const int          tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, row = tile * A.tile_rows + i;
-  const bool         mine = i < A.tile_rows && row < A.n;
+  const int          tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i;
   const bool         solving = stop.control != nullptr;
   BAIControl        &c       = *stop.control;
-  Row<LOC, OFF>      r;
-  BAIScalar          xi;
 
-  if (tile == A.tiles) {
+  if (order == BAI_OWN && tile == A.tiles) {
     Watch(A, p, stop, sums);
     return;
   }
 
-  r.Load(A, p.b, slice, lane, row, mine, tile * A.tile_rows);
-  xi = mine ? BAILoad(BAIIterateOf(p, p.current) + row) : BAIScalar(0);
+  const int     row = BAIRowAt(A, tile, i), iters = A.iters && row >= 0 ? A.iters[place] : p.local_iters, most = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
+  const bool    mine        = row >= 0;
+  const BAIReal local_omega = mine ? BAILocalOmegaAt(A, p, place) : 0;
+  BAIReal       momentum    = p.momentum;
+  int           until = solving && order != BAI_OWN ? 0 : p.count, plain = until; /* solving begins with a meeting */
+  BAIReal       omega = p.omega;
+  Row<LOC, OFF> r;
+  BAIScalar     xi, before, kept = 0;
+  int           met = 0; /* times that all had to meet once more */
+  const BAINeighborsOf<order> neighbors(p, tile);
+
+  r.Load(A, p.b, slice, lane, row, place, BAIRowAt(A, tile, 0));
+  xi     = mine ? BAILoad(BAIIterateOf(p, p.current) + row) : BAIScalar(0);
+  before = !p.fresh && p.before && mine ? p.before[place] : xi;
   if (solving && stop.bnorm2 < 0) {
     const BAIReal b2 = BlockSum(BAIAbs2(r.b) * r.d2, sums);
 
@@ -185,11 +247,11 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   }
 
   for (int epoch = 0, iteration = 0;; epoch++) {
-    for (; iteration < p.count; iteration++) {
+    for (; iteration < until; iteration++) {
       const int  from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : 0;
-      const bool publish = solving && iteration & 1; /* of the sums of the iteration before */
+      const bool publish = order == BAI_OWN && solving && iteration & 1; /* of the sums of the iteration before */
 
-      if (order != BAI_OWN) BAIWaitForNeighbors<order>(p, tile, iteration);
+      if (order != BAI_OWN) neighbors.Wait(p, iteration, order == BAI_TURNS);
       else if (solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
       const BAIScalar s = r.Outside(BAIIterateOf(p, from));
       BAIScalar       y = xi;
@@ -204,71 +266,98 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
         for (int w = 1; w < (int)(blockDim.x / BAI_LANES); w++) r2 += sums[w];
         BAIStore(stop.r2 + tile, r2);
       }
-      for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
+      for (int sweep = 1; sweep <= most; sweep++) {
         const BAIScalar step = r.Inside(s - y, now);
         BAIScalar      *swap = now;
 
-        if (solving && sweep == 1 && !publish) {
+        if (order == BAI_OWN && solving && sweep == 1 && !publish) {
           BAIReal r2 = BAIAbs2(step) * r.d2;
 
           for (int k = BAI_LANES / 2; k; k /= 2) r2 += __shfl_down_sync(~0u, r2, k);
           if (!lane) sums[i / BAI_LANES] = r2;
         }
-        y += p.local_omega * step;
+        if (sweep <= iters) y += local_omega * step;
         now  = next;
         next = swap;
-        if (sweep < p.local_iters) {
+        if (sweep < most) {
           now[i] = y;
           __syncthreads();
         }
       }
-      xi += p.omega * (y - xi);
+      y      = xi + (order != BAI_OWN && iteration >= plain ? p.omega : omega) * (y - xi) + momentum * (xi - before);
+      before = xi;
+      xi     = y;
       if (mine) BAIStore(BAIIterateOf(p, to) + row, xi);
       if (order != BAI_OWN) {
         __syncthreads();
         if (!i) BAITileIsDone(p, tile, iteration + 1);
       }
     }
-    if (!solving) return;
+    if (!solving) break;
 
-    /* All meet; from here on x stands still */
+    /* All meet; from here on x stands still, for the tiles that this one reads at least */
     __syncthreads();
-    if (!i) {
-      Flag(c.its).fetch_max(iteration, cuda::memory_order_relaxed);
-      Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel);
-      BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= (2 * epoch + 1) * A.tiles; });
-    }
+    if (order == BAI_OWN) {
+      if (!i) {
+        Flag(c.its).fetch_max(iteration, cuda::memory_order_relaxed);
+        Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel);
+        BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= (2 * epoch + 1) * A.tiles; });
+      }
+    } else neighbors.Wait(p, iteration, false);
     now[i] = xi;
     __syncthreads();
-    const BAIReal r2 = BlockSum(BAIAbs2(r.Inside(r.Outside(p.x[0]) - xi, now)) * r.d2, sums);
+    const BAIReal r2 = BlockSum(BAIAbs2(r.Inside(r.Outside(BAIIterateOf(p, order == BAI_FLAGS ? (p.current + iteration) & 1 : 0)) - xi, now)) * r.d2, sums);
 
     if (!i) {
       BAIStore(stop.r2 + tile, r2);
-      last = Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel) + 1 == (2 * epoch + 2) * A.tiles;
+      last = Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel) + 1 == (order == BAI_OWN ? 2 * epoch + 2 : epoch + 1) * A.tiles;
     }
     __syncthreads();
     if (last) {
-      const BAIReal rnorm2 = SumOfTiles(stop.r2, A.tiles, sums);
+      const BAIReal b2 = order != BAI_OWN && stop.bnorm2 < 0 && !epoch ? SumOfTiles(stop.b2, A.tiles, sums) : 0, rnorm2 = SumOfTiles(stop.r2, A.tiles, sums);
 
-      if (!i) {
+      if (!i && order != BAI_OWN) Decide(p, stop, c, iteration, b2, rnorm2);
+      if (!i && order == BAI_OWN) {
         BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.ready).load(cuda::memory_order_acquire) != 0; });
         c.rnorm2   = rnorm2;
         c.finished = !(rnorm2 > c.tol2 && rnorm2 < c.most2) || c.its >= p.count;
         if (c.finished) {
-          stop.result->rnorm2 = rnorm2;
-          stop.result->bnorm2 = c.bnorm2;
-          stop.result->its    = c.its;
+          stop.result->rnorm2   = rnorm2;
+          stop.result->bnorm2   = c.bnorm2;
+          stop.result->its      = c.its;
+          stop.result->omega    = p.omega;
+          stop.result->momentum = p.momentum;
         }
-        Flag(c.decided).store(epoch + 1, cuda::memory_order_release);
       }
+      if (!i) Flag(c.decided).store(epoch + 1, cuda::memory_order_release);
     }
     if (!i) {
       BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
+      if (order != BAI_OWN) decision = DecisionOf(p, stop, c);
       over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
     }
     __syncthreads();
-    if (over) return;
+    if (over) break;
+    if (order != BAI_OWN) {
+      until    = decision.until;
+      plain    = decision.plain;
+      omega    = decision.omega;
+      momentum = decision.momentum;
+      if (decision.advice == BAI_ADAPT_KEEP) kept = xi;
+      if (decision.advice == BAI_ADAPT_BACK) {
+        before = xi = kept;
+        if (mine) BAIStore(BAIIterateOf(p, order == BAI_FLAGS ? (p.current + iteration) & 1 : 0) + row, xi);
+        met++;
+        __syncthreads();
+        if (!i) {
+          Flag(c.met).fetch_add(1, cuda::memory_order_acq_rel);
+          BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.met).load(cuda::memory_order_acquire) >= met * A.tiles; });
+        }
+        __syncthreads();
+      }
+    }
   }
+  if (p.before && mine) p.before[place] = before;
 }
 
 template <int LOC, int OFF>

@@ -18,14 +18,14 @@ static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScal
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
 
   if (slice >= A.tiles * A.tile_slices) return;
-  const int first = slice / A.tile_slices * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane;
+  const int tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
   const LI *loc_j = static_cast<const LI *>(A.loc_j);
   BAIReal   norm2 = 0;
 
-  if (i < min(A.tile_rows, A.n - first)) {
-    BAIScalar r = b[first + i] - A.d[first + i] * x[first + i];
+  if (row >= 0) {
+    BAIScalar r = b[row] - A.d[first + i] * x[row];
 
-    for (long long k = A.loc_first[slice] + lane; k < A.loc_first[slice + 1]; k += BAI_LANES) r -= A.loc_a[k] * x[first + loc_j[k]];
+    for (long long k = A.loc_first[slice] + lane; k < A.loc_first[slice + 1]; k += BAI_LANES) r -= A.loc_a[k] * x[BAIRowAt(A, tile, loc_j[k])];
     for (long long k = A.off_first[slice] + lane; k < A.off_first[slice + 1]; k += BAI_LANES) r -= A.off_a[k] * (A.off_j[k] < A.n ? x[A.off_j[k]] : ghost[A.off_j[k] - A.n]);
     norm2 = BAIAbs2(r);
   }

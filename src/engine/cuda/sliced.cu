@@ -2,11 +2,14 @@
    Cuts a CSR matrix into sliced Block-CRS on the device
 */
 #include "../coloring.h"
+#include "../theta.h"
 #include "iterate.h"
 #include "state.h"
 #include <cub/device/device_scan.cuh>
+#include <algorithm>
 #include <limits.h>
 #include <string.h>
+#include <vector>
 
 enum {
   THREADS = 256
@@ -15,17 +18,18 @@ enum {
 /* The row that a lane of a slice stands for, or -1 */
 static __device__ inline int RowOfLane(const BAISliced &A, int slice, int lane)
 {
-  const int in_tile = (slice % A.tile_slices) * BAI_LANES + lane;
-  const int row     = slice / A.tile_slices * A.tile_rows + in_tile;
-
-  return in_tile < A.tile_rows && row < A.n ? row : -1;
+  return BAIRowAt(A, slice / A.tile_slices, (slice % A.tile_slices) * BAI_LANES + lane);
 }
 
-static __device__ inline bool InsideBlock(const BAISliced &A, int row, BAIInt col)
+static __device__ inline int BlockOf(const BAISliced &A, int row)
 {
-  const int first = row / A.block_size * A.block_size;
+  return A.row ? A.block[row] : row / A.block_size;
+}
 
-  return first <= col && col < first + (long long)A.block_size && col < A.n;
+/* Whether a column of the square part of the matrix lies in a block */
+static __device__ inline bool InsideBlock(const BAISliced &A, int block, BAIInt col)
+{
+  return BlockOf(A, (int)col) == block;
 }
 
 /* A warp a slice: the longest row inside and outside the blocks, 32 entries a column */
@@ -37,9 +41,11 @@ static __global__ void Count(BAISliced A, BAIMatrix M, unsigned long long *nnz, 
   if (slice >= A.tiles * A.tile_slices) return;
   row = RowOfLane(A, slice, lane);
   if (row >= 0) {
+    const int block = BlockOf(A, row);
+
     for (BAIInt k = M.A.i[row]; k < M.A.i[row + 1]; k++) {
       if (M.A.j[k] == row) continue;
-      if (InsideBlock(A, row, M.A.j[k])) loc++;
+      if (InsideBlock(A, block, M.A.j[k])) loc++;
       else off++;
     }
     if (M.nghost) off += (int)(M.B.i[row + 1] - M.B.i[row]);
@@ -71,20 +77,21 @@ static __device__ inline void Put(LI *j, BAIScalar *a, long long at, int col, BA
 
 /* A warp a slice, a lane a row; rows are padded with zeros in their own column */
 template <typename LI, bool same_pattern>
-static __global__ void Fill(BAISliced A, BAIMatrix M, Findings *findings)
+static __global__ void Fill(BAISliced A, BAIMatrix M, BAIReal *sums, Findings *findings)
 {
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
 
   if (slice >= A.tiles * A.tile_slices) return;
-  const int       row = RowOfLane(A, slice, lane), tile_first = slice / A.tile_slices * A.tile_rows;
-  const int       own = row >= 0 ? row : tile_first; /* a lane without a row points to a value that is there */
+  const int       tile = slice / A.tile_slices, tile_first = tile * A.tile_rows, row = RowOfLane(A, slice, lane);
+  const int       place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0), own = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
   const long long loc_end = A.loc_first[slice + 1], off_end = A.off_first[slice + 1];
   long long       loc = A.loc_first[slice] + lane, off = A.off_first[slice] + lane;
   LI             *loc_j = (LI *)A.loc_j;
 
   if (row >= 0) {
-    BAIScalar d   = 0;
-    BAIReal   sum = 0;
+    const int block = BlockOf(A, row);
+    BAIScalar d     = 0;
+    BAIReal   sum = 0, outside = 0;
 
     for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
       const BAICSR C = part ? M.B : M.A;
@@ -94,12 +101,13 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, Findings *findings)
         const BAIScalar value = C.a[k];
 
         if (col == row) d = value;
-        else if (InsideBlock(A, row, col)) {
+        else if (!part && InsideBlock(A, block, col)) {
           sum += BAIAbs(value);
           if (same_pattern && loc >= loc_end) findings->different = 1;
-          else Put<LI, same_pattern>(loc_j, A.loc_a, loc, (int)col - tile_first, value, findings);
+          else Put<LI, same_pattern>(loc_j, A.loc_a, loc, (A.row ? A.place[col] : (int)col) - tile_first, value, findings);
           loc += BAI_LANES;
         } else {
+          outside += BAIAbs(value);
           if (same_pattern && off >= off_end) findings->different = 1;
           else Put<int, same_pattern>(A.off_j, A.off_a, off, (int)col, value, findings);
           off += BAI_LANES;
@@ -108,10 +116,15 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, Findings *findings)
     }
     if (d == BAIScalar(0)) atomicMin(&findings->bad, row);
     else atomicMax(&findings->row_sum, __float_as_int((float)(1 + sum / BAIAbs(d)))); /* positive numbers are ordered as their bits are */
-    A.d[row]    = d;
-    A.dinv[row] = BAIScalar(1) / d;
+    A.d[place]    = d;
+    A.dinv[place] = BAIScalar(1) / d;
+    if (A.share) A.share[place] = BAIAbs(d) / (BAIAbs(d) + outside);
+    if (sums) {
+      sums[place]                                    = sum;
+      sums[(size_t)A.tiles * A.tile_rows + place] = outside;
+    }
   }
-  for (; loc < loc_end; loc += BAI_LANES) Put<LI, same_pattern>(loc_j, A.loc_a, loc, own - tile_first, 0, findings);
+  for (; loc < loc_end; loc += BAI_LANES) Put<LI, same_pattern>(loc_j, A.loc_a, loc, place - tile_first, 0, findings);
   for (; off < off_end; off += BAI_LANES) Put<int, same_pattern>(A.off_j, A.off_a, off, own, 0, findings);
 }
 
@@ -147,13 +160,47 @@ static unsigned SliceGrid(const BAISliced &A)
   return (unsigned)(((long long)A.tiles * A.tile_slices * BAI_LANES + THREADS - 1) / THREADS);
 }
 
+/* Local sweeps of each place, if they depend on the block; found on the host, whose sums do not differ from time to time */
+static BAIStatus CountLocalSweeps(BAIState state)
+{
+  const BAISliced        A      = state->A;
+  const size_t           places = BAIPlaces(&A), blocks = (size_t)state->blocks;
+  std::vector<BAIReal>   sums(state->sums ? 2 * places : 0), inside(blocks, 0), outside(blocks, 0);
+  std::vector<BAIInt>    iters(blocks);
+  std::vector<int>       of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0);
+  const auto             block_of = [&](size_t p) { return A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1; };
+
+  state->local_sweeps = (long long)state->blocks * state->p.local_iters;
+  if (!state->sums) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(sums.data(), state->sums, 2 * places * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
+  if (A.row) CUDATry(cudaMemcpyAsync(block.data(), A.block, block.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  if (A.row) CUDATry(cudaMemcpyAsync(row.data(), A.row, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  for (size_t p = 0; p < places; p++) {
+    if (block_of(p) < 0) continue;
+    inside[block_of(p)] += sums[p];
+    outside[block_of(p)] += sums[places + p];
+  }
+  state->local_sweeps = BAITheta(state->blocks, inside.data(), outside.data(), state->p.local_iters, iters.data());
+  for (size_t p = 0; p < places; p++) {
+    if (block_of(p) < 0) continue;
+    of_place[p]              = (int)iters[block_of(p)];
+    of_tile[p / A.tile_rows] = std::max(of_place[p], of_tile[p / A.tile_rows]);
+  }
+  CUDATry(cudaMemcpyAsync(A.iters, of_place.data(), places * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaMemcpyAsync(A.tile_iters, of_tile.data(), of_tile.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
 static BAIStatus FillSlices(BAIState state, const BAIMatrix &D, bool same_pattern)
 {
   const BAISliced A = state->A;
   Temporary       t;
   Findings        findings = {INT_MAX, 0, 0};
   BAIStatus       status = BAIStatusOf(BAI_OK);
-  void (*const fill[2][2])(BAISliced, BAIMatrix, Findings *) = {
+  float           row_sum;
+  void (*const fill[2][2])(BAISliced, BAIMatrix, BAIReal *, Findings *) = {
     {Fill<uint16_t, false>, Fill<uint16_t, true>},
     {Fill<int, false>,      Fill<int, true>     }
   };
@@ -161,11 +208,10 @@ static BAIStatus FillSlices(BAIState state, const BAIMatrix &D, bool same_patter
   if (!A.tiles) return status;
   CUDATry(cudaMalloc(&t.p, sizeof(findings)));
   CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
-  fill[state->wide][same_pattern]<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, D, (Findings *)t.p);
+  fill[state->wide][same_pattern]<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, D, state->sums, (Findings *)t.p);
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(&findings, t.p, sizeof(findings), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  float row_sum;
   memcpy(&row_sum, &findings.row_sum, sizeof(row_sum));
   state->local_omega = BAILocalOmega(&state->p, row_sum);
   if (findings.different) return BAIStatusOf(BAI_ERR_PATTERN);
@@ -173,10 +219,46 @@ static BAIStatus FillSlices(BAIState state, const BAIMatrix &D, bool same_patter
     status     = BAIStatusOf(BAI_ERR_DIAGONAL);
     status.row = findings.bad;
   }
-  return status;
+  return status.code ? status : CountLocalSweeps(state);
 }
 
-BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M)
+/* Puts the rows of each block, or of several small ones side by side, into a tile */
+static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
+{
+  BAISliced *A    = &state->A;
+  BAIInt     most = 1, together;
+
+  state->blocks = partition->blocks;
+  for (BAIInt b = 0; b < partition->blocks; b++) most = std::max(most, partition->first[b + 1] - partition->first[b]);
+  together     = BAIGroup(most);
+  A->tile_rows = (int)(together * most);
+  A->tiles     = (int)((partition->blocks + together - 1) / together);
+
+  std::vector<int> row(BAIPlaces(A), -1), place(A->n), block(A->n);
+
+  for (BAIInt b = 0; b < partition->blocks; b++) {
+    const size_t tile_first = (size_t)(b / together) * (size_t)A->tile_rows;
+    const BAIInt first      = partition->first[b / together * together]; /* of the tile */
+
+    for (BAIInt p = partition->first[b]; p < partition->first[b + 1]; p++) {
+      const size_t at = tile_first + (size_t)(p - first);
+
+      row[at]                     = (int)partition->row[p];
+      place[partition->row[p]]    = (int)at;
+      block[partition->row[p]]    = (int)b;
+    }
+  }
+  BAITry(BAICUDAAllocate(state, row.size() * sizeof(int), &A->row));
+  BAITry(BAICUDAAllocate(state, place.size() * sizeof(int), &A->place));
+  BAITry(BAICUDAAllocate(state, block.size() * sizeof(int), &A->block));
+  CUDATry(cudaMemcpyAsync(A->row, row.data(), row.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaMemcpyAsync(A->place, place.data(), place.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaMemcpyAsync(A->block, block.data(), block.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition *partition)
 {
   BAISliced         *A = &state->A;
   BAIMatrix          D;
@@ -190,14 +272,22 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M)
   A->block_size  = (int)(state->p.block_size < M->n ? state->p.block_size : (M->n ? M->n : 1));
   A->tile_rows   = (int)BAIGroup(A->block_size) * A->block_size;
   A->tiles       = (int)(((long long)A->n + A->tile_rows - 1) / A->tile_rows);
+  state->blocks  = M->n / A->block_size + (M->n % A->block_size ? 1 : 0);
+  if (partition) BAITry(TakePartition(state, partition));
   A->tile_slices = (A->tile_rows + BAI_LANES - 1) / BAI_LANES;
   state->nghost  = (int)M->nghost;
   state->wide    = A->tile_rows > UINT16_MAX + 1;
 
   const int slices = BAISlices(A);
 
-  BAITry(BAICUDAAllocate(state, A->n * sizeof(BAIScalar), &A->d));
-  BAITry(BAICUDAAllocate(state, A->n * sizeof(BAIScalar), &A->dinv));
+  BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIScalar), &A->d));
+  BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIScalar), &A->dinv));
+  if (state->p.l1) BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIReal), &A->share));
+  if (state->p.theta) {
+    BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(int), &A->iters));
+    BAITry(BAICUDAAllocate(state, A->tiles * sizeof(int), &A->tile_iters));
+    BAITry(BAICUDAAllocate(state, 2 * BAIPlaces(A) * sizeof(BAIReal), &state->sums));
+  }
   BAITry(BAICUDAAllocate(state, (slices + 1) * sizeof(long long), &A->loc_first));
   BAITry(BAICUDAAllocate(state, (slices + 1) * sizeof(long long), &A->off_first));
   if (!slices) return BAIStatusOf(BAI_OK);

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../engine.h"
+#include "../adapt.h"
 #include <cuda_runtime.h>
 
 #define CUDATry(...) \
@@ -27,15 +27,19 @@ enum {
 
 /*
    Sliced Block-CRS. A tile is what a thread block works on: one block, or several small ones side by side, in slices of
-   32 rows. The entries of a slice lie column by column, each column 32 entries wide, rows padded with zeros to the longest
-   of their slice; so a warp reads them coalesced. Entries inside the blocks take columns counted from the first row of the
+   32 rows. Each tile has tile_rows places for rows, the last of which may be empty. The entries of a slice lie column by column, each column 32 entries wide, rows padded with zeros to the longest
+   of their slice; so a warp reads them coalesced. Entries inside the blocks take columns counted from the first place of the
    tile, 16 bits each where that is enough.
 */
 typedef struct {
-  int            n;         /* rows */
+  int            n;                    /* rows */
   int            loc_width, off_width; /* longest row inside and outside the blocks */
   int            block_size, tile_rows, tiles, tile_slices;
-  BAIScalar     *d, *dinv;  /* n: a_ii, 1/a_ii */
+  int           *row;           /* places, or NULL: place p has row p, if there is one; else the row of each place, or -1 */
+  int           *place, *block; /* n, if there is row: the place and the block of each row */
+  BAIScalar     *d, *dinv;      /* places: a_ii, 1/a_ii */
+  BAIReal       *share;         /* places, or NULL: |a_ii| / (|a_ii| + sum of the |a_ij| outside the block) */
+  int           *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
   long long     *loc_first; /* slices+1: where the entries of a slice begin */
   void          *loc_j;     /* uint16_t, or int if the tiles are long */
   BAIScalar     *loc_a;
@@ -49,9 +53,27 @@ typedef struct {
    whether the neighbour's turn is before that of the tile, the others are its number
 */
 typedef struct {
-  int *first; /* tiles+1 */
+  int *first; /* tiles+1; NULL: not asked for yet */
   int *tile;
 } BAINeighbors;
+
+/* How thread blocks go through tiles and global iterations */
+typedef enum {
+  BAI_OWN,   /* each keeps its own tiles; with no more tiles than thread blocks, that is as fast as can be */
+  BAI_QUEUE, /* each draws the next tile from a queue, so that no tile falls behind the others however fast the multiprocessors are */
+  BAI_FLAGS, /* each keeps its own tiles, and waits for their neighbours: mode sync */
+  BAI_TURNS  /* the same, but tiles whose turn is later wait for the same iteration of those before them: mode color */
+} BAIOrder;
+
+/* The kernel of a mode, and its launch */
+typedef struct {
+  const void *kernel; /* NULL: the mode is not ready */
+  BAIOrder    order;
+  int         resident; /* the kernel keeps the matrix in registers, and can do a whole solve */
+  int         grid, threads;
+  size_t      shared;
+  int         uses_done; /* and counts the iterations of the tiles */
+} BAIPlan;
 
 typedef struct {
   BAIReal norm2;
@@ -60,8 +82,11 @@ typedef struct {
 
 /* Shared by the thread blocks of a whole solve in one launch: see resident.cu */
 typedef struct {
-  int     ready, stop, arrived, decided, finished, its;
+  int     ready, stop, arrived, met, decided, finished, its;
   BAIReal bnorm2, rnorm2, tol2, most2;
+
+  BAIAdapt       adapt; /* where tiles wait for each other: when they look at the residual, and how they go on then */
+  BAIAdaptAdvice advice;
 } BAIControl;
 
 typedef struct {
@@ -70,6 +95,8 @@ typedef struct {
   BAIReal     *r2, *b2; /* the tiles' shares of ||r||^2 and ||b||^2 */
   BAIControl  *control; /* NULL if the launch is not to stop by itself */
   BAISolution *result;  /* on the host */
+  int          accelerate;
+  BAIMode      mode;
 } BAIStop;
 
 struct BAIState_ {
@@ -77,7 +104,9 @@ struct BAIState_ {
   cudaStream_t  stream;
   BAISliced     A;
   int           nghost, wide; /* wide: loc_j is int */
-  long long     nnz_local, nnz_off;
+  BAIInt        blocks;
+  long long     nnz_local, nnz_off, local_sweeps;
+  BAIReal      *sums; /* if local sweeps depend on them: at each place the sum of |a_ij|, i != j, inside the block; behind them those outside */
   BAIReal       local_omega; /* in use */
   BAINeighbors  neighbors;
   int          *order; /* of the tiles, colour by colour; NULL: as they come */
@@ -91,12 +120,11 @@ struct BAIState_ {
   int        current;   /* which of the two is the iterate */
   BAIScalar *staged[3]; /* stand in for those of b, ghost and x that lie on the host */
 
-  int         resident; /* the kernel keeps the matrix in registers, and can do a whole solve */
-  BAIStop     stop;
-  const void *kernel; /* of the sweep, and its launch */
-  int         grid, threads, queue; /* queue: thread blocks draw tiles from a queue */
-  size_t      shared;
-  BAIScalar  *scratch; /* stands in for shared memory if the tiles are too long for it */
+  BAIPlan    plan[4]; /* by mode */
+  BAIStop    stop;
+  BAIScalar *scratch; /* stands in for shared memory if the tiles are too long for it */
+  int        scratch_grid;
+  BAIScalar *before;  /* places, if there is momentum: the iterate before the last one */
 
   BAIReal   *partial; /* of the residual: per slice */
   void      *reduce;  /* CUB's working space */
@@ -113,14 +141,21 @@ static inline int BAISlices(const BAISliced *A)
   return A->tiles * A->tile_slices;
 }
 
+static inline size_t BAIPlaces(const BAISliced *A)
+{
+  return (size_t)A->tiles * (size_t)A->tile_rows;
+}
+
 /* Device memory that lives as long as the state; at least one byte, so that nothing is NULL */
 BAIStatus BAICUDAAllocate(BAIState, size_t bytes, void *pointer);
 
-BAIStatus BAISlicedCreate(BAIState, const BAIMatrix *);
+BAIStatus BAISlicedCreate(BAIState, const BAIMatrix *, const BAIPartition *);
 BAIStatus BAISlicedUpdateValues(BAIState, const BAIMatrix *);
+/* If they are not there yet: the graph of the tiles, and the order of their turns; the latter, if it is not needed, only where it is worth while */
 BAIStatus BAINeighborsCreate(BAIState);
-BAIStatus BAISweepSetUp(BAIState);
-BAIStatus BAISweepRun(BAIState, BAIInt count, BAIDirection);
-BAIStatus BAISweepSolve(BAIState, const BAITolerances *, BAISolution *);
+BAIStatus BAITurnsCreate(BAIState, bool needed);
+BAIStatus BAISweepPrepare(BAIState, BAIMode);
+BAIStatus BAISweepRun(BAIState, BAIInt count, const BAIStep *);
+BAIStatus BAISweepSolve(BAIState, const BAITolerances *, const BAIStep *, BAISolution *);
 BAIStatus BAIResidualSetUp(BAIState);
 BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);

@@ -19,13 +19,15 @@ static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_
   BAIScalar      *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
   const uint16_t *loc_j = static_cast<const uint16_t *>(A.loc_j);
 
-  BAIGoThroughTiles<order>(A, p, [&](int tile, int from, int to, auto wait) {
-    const int        i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, row = tile * A.tile_rows + i;
-    const bool       mine = i < A.tile_rows && row < A.n;
+  BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto wait) {
+    const int        i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, row = BAIRowAt(A, tile, i), place = tile * A.tile_rows + i;
+    const bool       mine = row >= 0;
+    const int        iters = A.iters && mine ? A.iters[place] : p.local_iters, most = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
     const BAIScalar *x    = BAIIterateOf(p, from);
     const long long  loc = A.loc_first[slice] + lane, loc_end = A.loc_first[slice + 1]; /* lanes without a row find zeros there */
     const long long  off = A.off_first[slice] + lane, off_end = A.off_first[slice + 1];
-    BAIScalar        a[LOC], s = mine ? BAIStreamed(p.b + row) : BAIScalar(0), dinv = mine ? BAIStreamed(A.dinv + row) : BAIScalar(0), xi, y;
+    BAIScalar        a[LOC], s = mine ? BAIStreamed(p.b + row) : BAIScalar(0), dinv = mine ? BAIStreamed(A.dinv + place) : BAIScalar(0), xi, y;
+    const BAIReal    local_omega = mine ? BAILocalOmegaAt(A, p, place) : 0;
     int              j[LOC];
 
 #pragma unroll
@@ -60,13 +62,13 @@ static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_
     y0[i] = y;
     __syncthreads();
     BAIScalar *now = y0, *next = y1;
-    for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
+    for (int sweep = 1; sweep <= most; sweep++) {
       BAIScalar sum = s;
 
 #pragma unroll
       for (int w = 0; w < LOC; w++) sum -= a[w] * now[j[w]];
-      y += p.local_omega * (sum * dinv - y);
-      if (sweep < p.local_iters) {
+      if (sweep <= iters) y += local_omega * (sum * dinv - y);
+      if (sweep < most) {
         next[i] = y;
         __syncthreads();
         BAIScalar *swap = now;
@@ -74,7 +76,15 @@ static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_
         next            = swap;
       }
     }
-    if (mine) BAIStore(BAIIterateOf(p, to) + row, xi + p.omega * (y - xi));
+    if (mine) {
+      BAIScalar next = xi + p.omega * (y - xi);
+
+      if (p.before) {
+        next            = BAIMomentum(p, iteration, next, xi, p.before[place]);
+        p.before[place] = xi;
+      }
+      BAIStore(BAIIterateOf(p, to) + row, next);
+    }
     __syncthreads();
   });
 }

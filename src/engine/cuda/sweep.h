@@ -7,17 +7,11 @@
 #include "iterate.h"
 #include "state.h"
 
-/* How thread blocks go through tiles and global iterations */
-typedef enum {
-  BAI_OWN,   /* each keeps its own tiles; with no more tiles than thread blocks, that is as fast as can be */
-  BAI_QUEUE, /* each draws the next tile from a queue, so that no tile falls behind the others however fast the multiprocessors are */
-  BAI_FLAGS, /* each keeps its own tiles, and waits for their neighbours: mode sync */
-  BAI_TURNS  /* the same, but tiles whose turn is later wait for the same iteration of those before them: mode color */
-} BAIOrder;
-
 typedef struct {
   BAIInt           count, local_iters;
-  BAIReal          omega, local_omega;
+  BAIReal          omega, local_omega, momentum;
+  int              fresh; /* no momentum in the first iteration */
+  BAIScalar       *before;
   const BAIScalar *b, *ghost;
   BAIScalar       *x[2];
   int              current;
@@ -34,6 +28,18 @@ typedef struct {
 static __device__ inline BAIScalar *BAIIterateOf(const BAISweep &s, int which)
 {
   return which ? s.x[1] : s.x[0];
+}
+
+/* What a row's update has to do with momentum: the next x, of that before the last one */
+static __device__ inline BAIScalar BAIMomentum(const BAISweep &s, int iteration, BAIScalar next, BAIScalar xi, BAIScalar before)
+{
+  return s.fresh && !iteration ? next : next + s.momentum * (xi - before);
+}
+
+/* Damping of the local sweeps of the row at a place, and how many of them there are */
+static __device__ inline BAIReal BAILocalOmegaAt(const BAISliced &A, const BAISweep &s, int place)
+{
+  return A.share ? s.local_omega * A.share[place] : s.local_omega;
 }
 
 /* Spins until the condition holds, for some ten seconds at most; then, or if another thread gave up, stalled is set, on the host too */
@@ -73,22 +79,38 @@ static __device__ inline bool BAIGoesBackward(const BAISweep &s, int iteration)
   return s.direction == BAI_BACKWARD || (s.direction == BAI_ALTERNATE && iteration % 2);
 }
 
-/* Called by all threads; they have met when it returns */
+/* The tiles that a tile waits for. Each thread keeps the first of those that it looks after, as memory would be read anew in every iteration */
 template <BAIOrder order>
-static __device__ inline void BAIWaitForNeighbors(const BAISweep &s, int tile, int iteration)
-{
-  const int turned = BAIGoesBackward(s, iteration);
+struct BAINeighborsOf {
+  int next, last, first;
 
-  for (int k = s.neighbors.first[tile] + threadIdx.x; k < s.neighbors.first[tile + 1]; k += blockDim.x) {
-    const int neighbor = s.neighbors.tile[k];
-
-    BAIWaitForTile(s, neighbor >> 1, order == BAI_TURNS ? iteration + ((neighbor & 1) ^ turned) : iteration);
+  __device__ BAINeighborsOf(const BAISweep &s, int tile)
+  {
+    if constexpr (order == BAI_FLAGS || order == BAI_TURNS) {
+      next  = s.neighbors.first[tile] + threadIdx.x;
+      last  = s.neighbors.first[tile + 1];
+      first = next < last ? s.neighbors.tile[next] : -1;
+      next += blockDim.x;
+    }
   }
-  __syncthreads();
-}
+
+  /* Until all have iterations behind them, and one more in mode color if their turn is before; called by all threads, who have met when it returns */
+  __device__ void Wait(const BAISweep &s, int iteration, bool turns) const
+  {
+    const int turned = BAIGoesBackward(s, iteration);
+
+    if (first >= 0) BAIWaitForTile(s, first >> 1, turns ? iteration + ((first & 1) ^ turned) : iteration);
+    for (int k = next; k < last; k += blockDim.x) {
+      const int neighbor = s.neighbors.tile[k];
+
+      BAIWaitForTile(s, neighbor >> 1, turns ? iteration + ((neighbor & 1) ^ turned) : iteration);
+    }
+    __syncthreads();
+  }
+};
 
 /*
-   Goes through tiles and iterations in the order given; iterate(tile, from, to, wait) does one global iteration of a tile,
+   Goes through tiles and iterations in the order given; iterate(tile, iteration, from, to, wait) does one global iteration of a tile,
    reading iterate from and writing iterate to, and ends with all threads having met. All threads call wait() before the first of them
    reads x of other tiles; what is read before that, of the matrix, is on its way meanwhile
 */
@@ -114,7 +136,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
       iteration = drawn[1];
       if (iteration >= p.count) return;
       if (!threadIdx.x) next = draw(); /* ahead of its use, which hides the way to the queue */
-      iterate(tile, 0, 0, [] {});
+      iterate(tile, iteration, 0, 0, [] {});
       if (p.done && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
     }
   } else {
@@ -127,8 +149,8 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
         const int k    = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
         const int tile = order == BAI_TURNS ? p.order[k] : k;
 
-        iterate(tile, from, to, [&] {
-          if (order == BAI_FLAGS || order == BAI_TURNS) BAIWaitForNeighbors<order>(p, tile, iteration);
+        iterate(tile, iteration, from, to, [&] {
+          if (order == BAI_FLAGS || order == BAI_TURNS) BAINeighborsOf<order>(p, tile).Wait(p, iteration, order == BAI_TURNS);
         });
         if ((order == BAI_FLAGS || order == BAI_TURNS) && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
       }

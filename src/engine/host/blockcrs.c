@@ -6,25 +6,70 @@
 static void CountRows(BAIBlockCRS *A, const BAIMatrix *M)
 {
 #pragma omp parallel for num_threads(A->threads) schedule(static)
-  for (BAIInt row = 0; row < A->n; row++) {
-    const BAIInt first = BAIBlockFirst(A, row / A->block_size), last = BAIBlockLast(A, row / A->block_size);
+  for (BAIInt place = 0; place < A->n; place++) {
+    const BAIInt row = BAIRowAt(A, place), block = BAIBlockOfRow(A, row);
     BAIInt       loc = 0, off = M->nghost ? M->B.i[row + 1] - M->B.i[row] : 0;
 
     for (BAIInt k = M->A.i[row]; k < M->A.i[row + 1]; k++) {
       if (M->A.j[k] == row) continue;
-      if (first <= M->A.j[k] && M->A.j[k] < last) loc++;
+      if (BAIBlockOfRow(A, M->A.j[k]) == block) loc++;
       else off++;
     }
-    A->loc_i[row + 1] = loc;
-    A->off_i[row + 1] = off;
+    A->loc_i[place + 1] = loc;
+    A->off_i[place + 1] = off;
   }
-  for (BAIInt row = 0; row < A->n; row++) {
-    A->loc_i[row + 1] += A->loc_i[row];
-    A->off_i[row + 1] += A->off_i[row];
+  for (BAIInt place = 0; place < A->n; place++) {
+    A->loc_i[place + 1] += A->loc_i[place];
+    A->off_i[place + 1] += A->off_i[place];
   }
 }
 
-/* Copies the entries to where they belong; with same_pattern their columns must be there already */
+/* What a row adds up to */
+typedef struct {
+  BAIReal inside, outside;
+  int     different;
+} RowSums;
+
+/* Copies the entries of a row to where they belong; with same_pattern their columns must be there already */
+static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt place, int same_pattern)
+{
+  const BAIInt row = BAIRowAt(A, place), block = BAIBlockOfRow(A, row);
+  BAIInt       loc = A->loc_i[place], off = A->off_i[place];
+  RowSums      sums = {0, 0, 0};
+
+  A->d[place] = 0;
+  for (int part = 0; part < (M->nghost ? 2 : 1); part++) {
+    const BAICSR *C = part ? &M->B : &M->A;
+
+    for (BAIInt k = C->i[row]; k < C->i[row + 1]; k++) {
+      const int inside = !part && BAIBlockOfRow(A, C->j[k]) == block;
+      BAIInt    col, *j;
+
+      if (!part && C->j[k] == row) {
+        A->d[place] = C->a[k];
+        continue;
+      }
+      if (same_pattern && (inside ? loc == A->loc_i[place + 1] : off == A->off_i[place + 1])) {
+        sums.different = 1;
+        return sums;
+      }
+      j   = inside ? A->loc_j + loc : A->off_j + off;
+      col = inside ? BAIPlaceInBlock(A, C->j[k]) : part ? C->j[k] + A->n : C->j[k];
+      if (same_pattern) sums.different |= *j != col;
+      else *j = col;
+      if (inside) {
+        sums.inside += BAIAbs(C->a[k]);
+        A->loc_a[loc++] = C->a[k];
+      } else {
+        sums.outside += BAIAbs(C->a[k]);
+        A->off_a[off++] = C->a[k];
+      }
+    }
+  }
+  sums.different |= loc != A->loc_i[place + 1] || off != A->off_i[place + 1];
+  return sums;
+}
+
 static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, int same_pattern)
 {
   BAIStatus status    = BAIStatusOf(BAI_ERR_DIAGONAL);
@@ -33,44 +78,27 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, int same_pattern)
   float     row_sum   = 1;
 
 #pragma omp parallel for num_threads(A->threads) schedule(static) reduction(min : bad) reduction(| : different) reduction(max : row_sum)
-  for (BAIInt row = 0; row < A->n; row++) {
-    const BAIInt first = BAIBlockFirst(A, row / A->block_size), last = BAIBlockLast(A, row / A->block_size);
-    BAIInt       loc = A->loc_i[row], off = A->off_i[row];
-    BAIReal      sum = 0;
+  for (BAIInt block = 0; block < A->blocks; block++) {
+    BAIReal inside = 0, outside = 0;
 
-    A->d[row] = 0;
-    for (int part = 0; part < (M->nghost ? 2 : 1); part++) {
-      const BAICSR *C = part ? &M->B : &M->A;
+    for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockLast(A, block); place++) {
+      const RowSums sums = FillRow(A, M, place, same_pattern);
+      const BAIReal d    = BAIAbs(A->d[place]);
 
-      for (BAIInt k = C->i[row]; k < C->i[row + 1]; k++) {
-        const BAIInt col    = part ? C->j[k] + A->n : C->j[k];
-        const int    inside = first <= col && col < last;
-        BAIInt      *j;
+      inside += sums.inside;
+      outside += sums.outside;
+      different |= sums.different;
+      if (d > 0 || d < 0 || d != d) {
+        const float total = (float)(1 + sums.inside / d);
 
-        if (col == row) {
-          A->d[row] = C->a[k];
-          continue;
-        }
-        if (same_pattern && (inside ? loc == A->loc_i[row + 1] : off == A->off_i[row + 1])) {
-          different = 1;
-          break;
-        }
-        j = inside ? A->loc_j + loc : A->off_j + off;
-        if (same_pattern) different |= *j != (inside ? col - first : col);
-        else *j = inside ? col - first : col;
-        if (inside) sum += BAIAbs(C->a[k]);
-        if (inside) A->loc_a[loc++] = C->a[k];
-        else A->off_a[off++] = C->a[k];
-      }
+        A->dinv[place] = 1 / A->d[place];
+        if (A->share) A->share[place] = d / (d + sums.outside);
+        if (total > row_sum) row_sum = total;
+      } else if (BAIRowAt(A, place) < bad) bad = BAIRowAt(A, place);
     }
-    different |= loc != A->loc_i[row + 1] || off != A->off_i[row + 1];
-    if (A->d[row] == 0) {
-      if (row < bad) bad = row;
-    } else {
-      const float total = (float)(1 + sum / BAIAbs(A->d[row]));
-
-      A->dinv[row] = 1 / A->d[row];
-      if (total > row_sum) row_sum = total;
+    if (A->inside) {
+      A->inside[block]  = inside;
+      A->outside[block] = outside;
     }
   }
   A->row_sum = row_sum;
@@ -79,20 +107,52 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, int same_pattern)
   return bad < A->n ? status : BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, BAIInt block_size, int threads, BAIBlockCRS *A)
+static BAIStatus TakePartition(BAIBlockCRS *A, const BAIPartition *partition)
+{
+  A->blocks = partition->blocks;
+  A->first  = partition->first;
+  A->row    = partition->row;
+  A->place  = malloc(((size_t)A->n + 1) * sizeof(BAIInt));
+  A->block  = malloc(((size_t)A->n + 1) * sizeof(BAIInt));
+  if (!A->place || !A->block) return BAIStatusOf(BAI_ERR_MEMORY);
+  A->most_rows = 1;
+  for (BAIInt block = 0; block < A->blocks; block++) {
+    const BAIInt first = BAIBlockFirst(A, block), last = BAIBlockLast(A, block);
+
+    if (last - first > A->most_rows) A->most_rows = last - first;
+    for (BAIInt place = first; place < last; place++) {
+      A->place[A->row[place]] = place - first;
+      A->block[A->row[place]] = block;
+    }
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, const BAIParameters *p, BAIBlockCRS *A)
 {
   const size_t n = (size_t)M->n;
 
   A->n          = M->n;
   A->nghost     = M->nghost;
-  A->block_size = block_size;
-  A->blocks     = M->n / block_size + (M->n % block_size ? 1 : 0);
-  A->threads    = threads;
-  A->d          = malloc((n + 1) * sizeof(BAIScalar));
-  A->dinv       = malloc((n + 1) * sizeof(BAIScalar));
-  A->loc_i      = calloc(n + 1, sizeof(BAIInt));
-  A->off_i      = calloc(n + 1, sizeof(BAIInt));
+  A->block_size = p->block_size < M->n ? p->block_size : (M->n ? M->n : 1);
+  A->blocks     = M->n / A->block_size + (M->n % A->block_size ? 1 : 0);
+  A->most_rows  = A->block_size;
+  A->threads    = p->threads;
+  if (partition) BAITry(TakePartition(A, partition));
+  A->d     = malloc((n + 1) * sizeof(BAIScalar));
+  A->dinv  = malloc((n + 1) * sizeof(BAIScalar));
+  A->loc_i = calloc(n + 1, sizeof(BAIInt));
+  A->off_i = calloc(n + 1, sizeof(BAIInt));
   if (!A->d || !A->dinv || !A->loc_i || !A->off_i) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (p->l1) {
+    A->share = malloc((n + 1) * sizeof(BAIReal));
+    if (!A->share) return BAIStatusOf(BAI_ERR_MEMORY);
+  }
+  if (p->theta) {
+    A->inside  = malloc(((size_t)A->blocks + 1) * sizeof(BAIReal));
+    A->outside = malloc(((size_t)A->blocks + 1) * sizeof(BAIReal));
+    if (!A->inside || !A->outside) return BAIStatusOf(BAI_ERR_MEMORY);
+  }
   CountRows(A, M);
   A->loc_j = malloc(((size_t)A->loc_i[n] + 1) * sizeof(BAIInt));
   A->loc_a = malloc(((size_t)A->loc_i[n] + 1) * sizeof(BAIScalar));
@@ -110,8 +170,13 @@ BAIStatus BAIBlockCRSUpdateValues(BAIBlockCRS *A, const BAIMatrix *M)
 
 void BAIBlockCRSDestroy(BAIBlockCRS *A)
 {
+  free(A->place);
+  free(A->block);
   free(A->d);
   free(A->dinv);
+  free(A->share);
+  free(A->inside);
+  free(A->outside);
   free(A->loc_i);
   free(A->loc_j);
   free(A->loc_a);

@@ -1,37 +1,58 @@
 /*
    Block-CRS: a matrix cut into its diagonal, the rest of its diagonal blocks, and everything outside them
-   (H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.8; here the diagonal stands apart)
+   (H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.8; here the diagonal stands apart).
+   Rows are in the order of the blocks; columns outside the blocks are numbered as in the matrix
 */
 #pragma once
 
-#include "../engine.h"
+#include "../partition.h"
 
 typedef struct {
-  BAIInt     n, nghost, block_size, blocks;
-  int        threads;
-  float      row_sum;      /* largest sum of |a_ij| / |a_ii| over a row of a diagonal block, 1 for a_ii included */
-  BAIScalar *d, *dinv; /* n: a_ii, 1/a_ii */
-  BAIInt    *loc_i;    /* n+1: rows of the diagonal blocks, without a_ii */
-  BAIInt    *loc_j;    /* columns counted from the first of the block */
-  BAIScalar *loc_a;
-  BAIInt    *off_i; /* n+1: rows of all that is outside the blocks */
-  BAIInt    *off_j; /* columns; from n on, ghosts */
-  BAIScalar *off_a;
+  BAIInt        n, nghost, block_size, blocks;
+  BAIInt        most_rows; /* of a block */
+  int           threads;
+  const BAIInt *first, *row; /* of a partition; NULL: blocks of block_size consecutive rows */
+  BAIInt       *place, *block; /* of a partition: where row i stands in its block, and which block that is */
+  float         row_sum; /* largest sum of |a_ij| / |a_ii| over a row of a diagonal block, 1 for a_ii included */
+  BAIScalar    *d, *dinv; /* n: a_ii, 1/a_ii */
+  BAIReal      *share;    /* n, or NULL: |a_ii| / (|a_ii| + sum of the |a_ij| outside the block) */
+  BAIReal      *inside, *outside; /* blocks, or NULL: sums of |a_ij|, i != j, inside and outside the block */
+  BAIInt       *loc_i; /* n+1: rows of the diagonal blocks, without a_ii */
+  BAIInt       *loc_j; /* columns counted from the first of the block */
+  BAIScalar    *loc_a;
+  BAIInt       *off_i; /* n+1: rows of all that is outside the blocks */
+  BAIInt       *off_j; /* columns; from n on, ghosts */
+  BAIScalar    *off_a;
 } BAIBlockCRS;
 
-BAIStatus BAIBlockCRSCreate(const BAIMatrix *, BAIInt block_size, int threads, BAIBlockCRS *);
+BAIStatus BAIBlockCRSCreate(const BAIMatrix *, const BAIPartition *, const BAIParameters *, BAIBlockCRS *);
 BAIStatus BAIBlockCRSUpdateValues(BAIBlockCRS *, const BAIMatrix *);
 void      BAIBlockCRSDestroy(BAIBlockCRS *);
 
-/* Rows [first, last) of a block */
+/* A block has the places [first, last) */
 static inline BAIInt BAIBlockFirst(const BAIBlockCRS *A, BAIInt block)
 {
-  return block * A->block_size;
+  if (A->first) return A->first[block];
+  return block < A->blocks ? block * A->block_size : A->n;
 }
 
 static inline BAIInt BAIBlockLast(const BAIBlockCRS *A, BAIInt block)
 {
-  const BAIInt first = BAIBlockFirst(A, block);
+  return BAIBlockFirst(A, block + 1);
+}
 
-  return A->n - first > A->block_size ? first + A->block_size : A->n;
+static inline BAIInt BAIBlockOfRow(const BAIBlockCRS *A, BAIInt row)
+{
+  return A->block ? A->block[row] : row / A->block_size;
+}
+
+/* The row of the matrix at a place, and its place counted from the first of its block */
+static inline BAIInt BAIRowAt(const BAIBlockCRS *A, BAIInt place)
+{
+  return A->row ? A->row[place] : place;
+}
+
+static inline BAIInt BAIPlaceInBlock(const BAIBlockCRS *A, BAIInt row)
+{
+  return A->place ? A->place[row] : row % A->block_size;
 }

@@ -1,29 +1,29 @@
 /*
-   Mode color: the tasks of a matrix, which are groups of blocks, and the order in which they take turns
+   Mode color: groups of blocks, and the order in which they take turns
 */
 #include "host.h"
 #include <stdlib.h>
 
-/* Counts in end[task + 1], or, if neighbor is given, writes from end[task] on, who reads from whom, both ways round */
+/* Counts in end[group + 1], or, if neighbor is given, writes from end[group] on, who reads from whom, both ways round */
 static void Neighbors(const BAIState state, int *seen, int *end, int *neighbor)
 {
-  const BAIBlockCRS *A    = &state->A;
-  const BAIInt       rows = state->blocks_task * A->block_size;
+  const BAIBlockCRS *A      = &state->A;
+  const BAIInt       blocks = state->blocks_group;
 
-  for (BAIInt task = 0; task < state->tasks; task++) seen[task] = -1;
-  for (int task = 0; task < state->tasks; task++) {
-    const BAIInt first = task * rows, last = A->n - first > rows ? first + rows : A->n;
+  for (BAIInt group = 0; group < state->groups; group++) seen[group] = -1;
+  for (int group = 0; group < state->groups; group++) {
+    const BAIInt first = group * blocks, last = A->blocks - first > blocks ? first + blocks : A->blocks;
 
-    for (BAIInt k = A->off_i[first]; k < A->off_i[last]; k++) {
-      const int other = A->off_j[k] < A->n ? (int)(A->off_j[k] / rows) : task;
+    for (BAIInt k = A->off_i[BAIBlockFirst(A, first)]; k < A->off_i[BAIBlockFirst(A, last)]; k++) {
+      const int other = A->off_j[k] < A->n ? (int)(BAIBlockOfRow(A, A->off_j[k]) / blocks) : group;
 
-      if (other == task || seen[other] == task) continue;
-      seen[other] = task;
+      if (other == group || seen[other] == group) continue;
+      seen[other] = group;
       if (neighbor) {
-        neighbor[end[task]++]  = other;
-        neighbor[end[other]++] = task;
+        neighbor[end[group]++] = other;
+        neighbor[end[other]++] = group;
       } else {
-        end[task + 1]++;
+        end[group + 1]++;
         end[other + 1]++;
       }
     }
@@ -32,7 +32,7 @@ static void Neighbors(const BAIState state, int *seen, int *end, int *neighbor)
 
 BAIStatus BAIHostColor(BAIState state)
 {
-  const size_t n      = (size_t)state->tasks + 1;
+  const size_t n      = (size_t)state->groups + 1;
   int         *seen   = malloc(n * sizeof(int)), *first = calloc(n, sizeof(int)), *end = malloc(n * sizeof(int)), *rank = malloc(n * sizeof(int)), *neighbor = NULL;
   BAIStatus    status = BAIStatusOf(BAI_ERR_MEMORY);
 
@@ -40,11 +40,11 @@ BAIStatus BAIHostColor(BAIState state)
   state->turn_first  = malloc((n + 1) * sizeof(int));
   if (seen && first && end && rank && state->order && state->turn_first) {
     Neighbors(state, seen, first, NULL);
-    for (BAIInt task = 0; task < state->tasks; task++) first[task + 1] += first[task];
-    for (size_t task = 0; task < n; task++) end[task] = first[task];
-    neighbor = malloc(((size_t)first[state->tasks] + 1) * sizeof(int));
+    for (BAIInt group = 0; group < state->groups; group++) first[group + 1] += first[group];
+    for (size_t group = 0; group < n; group++) end[group] = first[group];
+    neighbor = malloc(((size_t)first[state->groups] + 1) * sizeof(int));
     if (neighbor) {
-      const BAIGraph graph = {(int)state->tasks, first, neighbor};
+      const BAIGraph graph = {(int)state->groups, first, neighbor};
 
       Neighbors(state, seen, end, neighbor);
       status = BAIColor(&graph, state->order, rank, state->turn_first, &state->turns, &state->colors);

@@ -1,6 +1,7 @@
 /*
    The host backend: OpenMP threads. Short enough to be read as the definition of the method: see sweep.c
 */
+#include "../theta.h"
 #include "host.h"
 #include <stdlib.h>
 
@@ -9,9 +10,11 @@ static void Destroy(BAIState state)
   BAIBlockCRSDestroy(&state->A);
   free(state->x);
   free(state->next);
+  free(state->before);
   free(state->work);
   free(state->done);
   free(state->norm2);
+  free(state->iters);
   free(state->order);
   free(state->turn_first);
   free(state);
@@ -19,35 +22,67 @@ static void Destroy(BAIState state)
 
 static BAIStatus Allocate(BAIState state)
 {
-  const size_t n      = (size_t)state->A.n + 1;
-  const int    beside = state->p.mode == BAI_MODE_SYNC || state->p.mode == BAI_MODE_COLOR;
+  const size_t n = (size_t)state->A.n + 1;
 
-  state->x     = malloc(n * BAI_PARTS * sizeof(*state->x));
-  state->next  = beside ? malloc(n * BAI_PARTS * sizeof(*state->x)) : NULL;
-  state->work  = malloc(3 * (size_t)state->A.block_size * (size_t)state->p.threads * sizeof(*state->work));
-  state->done  = malloc(((size_t)state->tasks + 1) * sizeof(*state->done));
-  state->norm2 = malloc(((size_t)state->A.blocks + 1) * sizeof(*state->norm2));
-  return state->x && state->work && state->done && state->norm2 && (state->next || !beside) ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
+  state->x      = malloc(n * BAI_PARTS * sizeof(*state->x));
+  state->before = state->p.momentum ? malloc(n * sizeof(*state->before)) : NULL;
+  state->work   = malloc(3 * ((size_t)state->A.most_rows + 1) * (size_t)state->p.threads * sizeof(*state->work));
+  state->done   = malloc(((size_t)state->tasks + 1) * sizeof(*state->done));
+  state->norm2  = malloc(((size_t)state->A.blocks + 1) * sizeof(*state->norm2));
+  return state->x && state->work && state->done && state->norm2 && (state->before || !state->p.momentum) ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
 }
 
-static BAIStatus Create(const BAIMatrix *matrix, const BAIParameters *p, BAIState *newstate)
+static BAIStatus Prepare(BAIState state, BAIMode mode)
+{
+  if (mode != BAI_MODE_SYNC && mode != BAI_MODE_COLOR) return BAIStatusOf(BAI_OK);
+  if (!state->next) state->next = malloc(((size_t)state->A.n + 1) * BAI_PARTS * sizeof(*state->x));
+  if (!state->next) return BAIStatusOf(BAI_ERR_MEMORY);
+  return mode == BAI_MODE_COLOR && !state->order ? BAIHostColor(state) : BAIStatusOf(BAI_OK);
+}
+
+/* What follows from the values of the matrix */
+static BAIStatus Weigh(BAIState state)
+{
+  const BAIBlockCRS *A = &state->A;
+
+  state->local_omega  = BAILocalOmega(&state->p, A->row_sum);
+  state->local_sweeps = (int64_t)A->blocks * state->p.local_iters;
+  if (!state->p.theta) return BAIStatusOf(BAI_OK);
+  if (!state->iters) state->iters = malloc(((size_t)A->blocks + 1) * sizeof(*state->iters));
+  if (!state->iters) return BAIStatusOf(BAI_ERR_MEMORY);
+  state->local_sweeps = BAITheta(A->blocks, A->inside, A->outside, state->p.local_iters, state->iters);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIInt Groups(BAIInt blocks, BAIInt blocks_group)
+{
+  return blocks / blocks_group + (blocks % blocks_group ? 1 : 0);
+}
+
+static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p, BAIState *newstate)
 {
   enum {
     TASK_ROWS = 256 /* rows that make a ticket worth drawing */
   };
-  const BAIInt block_size = p->block_size < matrix->n ? p->block_size : (matrix->n ? matrix->n : 1);
-  BAIState     state      = calloc(1, sizeof(*state));
+  BAIState     state = calloc(1, sizeof(*state));
+  BAIBlockCRS *A;
   BAIStatus    status;
 
   *newstate = NULL;
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
-  state->p           = *p;
-  state->blocks_task = p->mode == BAI_MODE_COLOR ? BAIGroup(block_size) : block_size < TASK_ROWS ? TASK_ROWS / block_size : 1;
-  state->tasks       = matrix->n / (block_size * state->blocks_task) + (matrix->n % (block_size * state->blocks_task) ? 1 : 0);
-  if (state->p.threads > state->tasks) state->p.threads = state->tasks ? (int)state->tasks : 1;
-  status = BAIBlockCRSCreate(matrix, block_size, state->p.threads, &state->A);
+  A        = &state->A;
+  state->p = *p;
+  status   = BAIBlockCRSCreate(matrix, partition, p, A);
+  if (!status.code) {
+    state->blocks_task  = A->most_rows < TASK_ROWS ? TASK_ROWS / A->most_rows : 1;
+    state->tasks        = Groups(A->blocks, state->blocks_task);
+    state->blocks_group = BAIGroup(A->most_rows);
+    state->groups       = Groups(A->blocks, state->blocks_group);
+    if (state->p.threads > state->tasks) state->p.threads = state->tasks ? (int)state->tasks : 1;
+    status = Weigh(state);
+  }
   if (!status.code) status = Allocate(state);
-  if (!status.code && p->mode == BAI_MODE_COLOR) status = BAIHostColor(state);
+  if (!status.code) status = Prepare(state, p->mode);
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;
@@ -55,7 +90,8 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIParameters *p, BAIStat
 
 static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
 {
-  return BAIBlockCRSUpdateValues(&state->A, matrix);
+  BAITry(BAIBlockCRSUpdateValues(&state->A, matrix));
+  return Weigh(state);
 }
 
 static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
@@ -73,9 +109,9 @@ static BAIStatus Unbind(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Sweep(BAIState state, BAIInt count, BAIDirection direction)
+static BAIStatus Sweep(BAIState state, BAIInt count, const BAIStep *step)
 {
-  BAIHostSweep(state, count, direction);
+  BAIHostSweep(state, count, step);
   return BAIStatusOf(BAI_OK);
 }
 
@@ -89,15 +125,16 @@ static void Info(BAIState state, BAIInfo *info)
 {
   const BAIBlockCRS *A = &state->A;
 
-  info->block_size = A->block_size;
-  info->blocks     = A->blocks;
-  info->workers    = state->p.threads;
+  info->block_size   = A->block_size;
+  info->local_sweeps = state->local_sweeps;
+  info->blocks      = A->blocks;
+  info->workers     = state->p.threads;
   info->solves      = 0;
-  info->local_omega = BAILocalOmega(&state->p, A->row_sum);
-  info->colors     = state->colors;
-  info->nnz_local  = A->loc_i[A->n];
-  info->nnz_off    = A->off_i[A->n];
-  info->bytes      = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar)) + A->n * (int64_t)(2 * sizeof(BAIInt) + (state->next ? 4 : 3) * sizeof(BAIScalar));
+  info->local_omega = state->local_omega;
+  info->colors      = state->colors;
+  info->nnz_local   = A->loc_i[A->n];
+  info->nnz_off     = A->off_i[A->n];
+  info->bytes       = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar)) + A->n * (int64_t)(2 * sizeof(BAIInt) + (3 + (state->next != NULL) + (state->before != NULL)) * sizeof(BAIScalar));
 }
 
-const BAIBackendOps BAIBackendHost = {"host", Create, Update, Bind, Sweep, NULL, Residual, Unbind, Info, Destroy};
+const BAIBackendOps BAIBackendHost = {"host", Create, Update, Bind, Prepare, Sweep, NULL, Residual, Unbind, Info, Destroy};

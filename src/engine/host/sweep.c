@@ -5,32 +5,45 @@
 #include <omp.h>
 #include <sched.h>
 
-/* One global iteration of one block: reads x, writes next, which is x itself where the mode allows it */
-static void IterateBlock(BAIState state, BAIInt block, BAIAtomic *x, BAIAtomic *next)
+/* How the blocks of one global iteration are updated */
+typedef struct {
+  BAIAtomic *x, *next; /* what is read and what is written; the same where the mode allows it */
+  BAIReal    omega, momentum;
+} Update;
+
+static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, BAIAtomic *next)
+{
+  const Update update = {state->x, next, step->omega, step->fresh && !iteration ? 0 : step->momentum};
+
+  return update;
+}
+
+static void IterateBlock(BAIState state, BAIInt block, Update u)
 {
   const BAIBlockCRS *A     = &state->A;
   const BAIScalar   *ghost = state->v.ghost;
-  const BAIReal      omega = state->p.omega, local_omega = BAILocalOmega(&state->p, A->row_sum);
-  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first;
-  BAIScalar         *s = state->work + 3 * (size_t)A->block_size * (size_t)omp_get_thread_num(), *y = s + A->block_size, *ynext = y + A->block_size;
+  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, local_iters = state->iters ? state->iters[block] : state->p.local_iters;
+  BAIScalar         *s = state->work + 3 * (size_t)A->most_rows * (size_t)omp_get_thread_num(), *y = s + A->most_rows, *ynext = y + A->most_rows;
 
   for (BAIInt i = 0; i < m; i++) {
-    BAIScalar sum = state->v.b[first + i];
+    const BAIInt row = BAIRowAt(A, first + i);
+    BAIScalar    sum = state->v.b[row];
 
     for (BAIInt k = A->off_i[first + i]; k < A->off_i[first + i + 1]; k++) {
       const BAIInt j = A->off_j[k];
 
-      sum -= A->off_a[k] * (j < A->n ? BAILoad(x, j) : ghost[j - A->n]);
+      sum -= A->off_a[k] * (j < A->n ? BAILoad(u.x, j) : ghost[j - A->n]);
     }
     s[i] = sum;
-    y[i] = BAILoad(x, first + i);
+    y[i] = BAILoad(u.x, row);
   }
 
-  for (BAIInt sweep = 0; sweep < state->p.local_iters; sweep++) {
+  for (BAIInt sweep = 0; sweep < local_iters; sweep++) {
     BAIScalar *swap = y;
 
     for (BAIInt i = 0; i < m; i++) {
-      BAIScalar sum = s[i];
+      const BAIReal local_omega = A->share ? state->local_omega * A->share[first + i] : state->local_omega;
+      BAIScalar     sum         = s[i];
 
       for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++) sum -= A->loc_a[k] * y[A->loc_j[k]];
       ynext[i] = y[i] + local_omega * (sum * A->dinv[first + i] - y[i]);
@@ -40,9 +53,13 @@ static void IterateBlock(BAIState state, BAIInt block, BAIAtomic *x, BAIAtomic *
   }
 
   for (BAIInt i = 0; i < m; i++) {
-    const BAIScalar xi = BAILoad(x, first + i);
+    const BAIInt    row = BAIRowAt(A, first + i);
+    const BAIScalar xi  = BAILoad(u.x, row);
+    BAIScalar       xi_next = xi + u.omega * (y[i] - xi);
 
-    BAIStore(next, first + i, xi + omega * (y[i] - xi));
+    if (u.momentum != 0) xi_next += u.momentum * (xi - state->before[row]);
+    if (state->before) state->before[row] = xi;
+    BAIStore(u.next, row, xi_next);
   }
 }
 
@@ -50,7 +67,7 @@ static void IterateBlock(BAIState state, BAIInt block, BAIAtomic *x, BAIAtomic *
    A task is a few neighbouring blocks, a ticket one global iteration of a task. Threads draw tickets in order and never
    wait for other blocks; only a task whose last ticket a slower thread still holds is waited for.
 */
-static void SweepAsync(BAIState state, BAIInt count)
+static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
 {
   const int64_t    tickets = (int64_t)count * state->tasks;
   _Atomic(int64_t) next    = 0;
@@ -61,69 +78,73 @@ static void SweepAsync(BAIState state, BAIInt count)
     const BAIInt task = (BAIInt)(ticket % state->tasks), iteration = (BAIInt)(ticket / state->tasks), first = task * state->blocks_task;
 
     while (atomic_load_explicit(state->done + task, memory_order_acquire) != iteration) sched_yield();
-    for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) IterateBlock(state, block, state->x, state->x);
+    for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
     atomic_store_explicit(state->done + task, iteration + 1, memory_order_release);
   }
 }
 
-static void SweepLaunch(BAIState state, BAIInt count)
+static void SweepLaunch(BAIState state, BAIInt count, const BAIStep *step)
 {
 #pragma omp parallel num_threads(state->p.threads)
   for (BAIInt iteration = 0; iteration < count; iteration++) {
 #pragma omp for schedule(dynamic, state->blocks_task)
-    for (BAIInt block = 0; block < state->A.blocks; block++) IterateBlock(state, block, state->x, state->x);
+    for (BAIInt block = 0; block < state->A.blocks; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
   }
 }
 
-static void SweepSync(BAIState state, BAIInt count)
+static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
 {
   for (BAIInt iteration = 0; iteration < count; iteration++) {
     BAIAtomic *swap = state->x;
 
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
-    for (BAIInt block = 0; block < state->A.blocks; block++) IterateBlock(state, block, state->x, state->next);
+    for (BAIInt block = 0; block < state->A.blocks; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
     state->x    = state->next;
     state->next = swap;
   }
 }
 
-/* Tasks of one turn read nothing of each other; the blocks of a task read it as it was before any of them has written */
-static void SweepColor(BAIState state, BAIInt count, BAIDirection direction)
+/* Groups of one turn read nothing of each other; the blocks of a group read it as it was before any of them has written */
+static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
 {
-  const BAIInt rows = state->blocks_task * state->A.block_size;
+  const BAIInt blocks = state->blocks_group;
 
 #pragma omp parallel num_threads(state->p.threads)
   for (BAIInt iteration = 0; iteration < count; iteration++) {
-    const int backward = direction == BAI_BACKWARD || (direction == BAI_ALTERNATE && iteration % 2);
+    const int backward = step->direction == BAI_BACKWARD || (step->direction == BAI_ALTERNATE && iteration % 2);
 
     for (int t = 0; t < state->turns; t++) {
       const int turn = backward ? state->turns - 1 - t : t;
 
 #pragma omp for schedule(static)
       for (int k = state->turn_first[turn]; k < state->turn_first[turn + 1]; k++) {
-        const BAIInt task = state->order[k], first = task * state->blocks_task;
+        const BAIInt first = state->order[k] * blocks, last = state->A.blocks - first > blocks ? first + blocks : state->A.blocks;
 
-        for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) IterateBlock(state, block, state->x, state->next);
-        for (BAIInt row = task * rows; row < (task + 1) * rows && row < state->A.n; row++) BAIStore(state->x, row, BAILoad(state->next, row));
+        for (BAIInt block = first; block < last; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
+        for (BAIInt place = BAIBlockFirst(&state->A, first); place < BAIBlockFirst(&state->A, last); place++) {
+          const BAIInt row = BAIRowAt(&state->A, place);
+
+          BAIStore(state->x, row, BAILoad(state->next, row));
+        }
       }
     }
   }
 }
 
-void BAIHostSweep(BAIState state, BAIInt count, BAIDirection direction)
+void BAIHostSweep(BAIState state, BAIInt count, const BAIStep *step)
 {
-  switch (state->p.mode) {
+  switch (step->mode) {
   case BAI_MODE_ASYNC:
-    SweepAsync(state, count);
+    SweepAsync(state, count, step);
     break;
   case BAI_MODE_LAUNCH:
-    SweepLaunch(state, count);
+    SweepLaunch(state, count, step);
     break;
   case BAI_MODE_SYNC:
-    SweepSync(state, count);
+    SweepSync(state, count, step);
     break;
   case BAI_MODE_COLOR:
-    SweepColor(state, count, direction);
+    SweepColor(state, count, step);
     break;
   }
 }
@@ -139,11 +160,12 @@ void BAIHostResidual(BAIState state, BAIReal *norm2)
     const BAIInt first = BAIBlockFirst(A, block), last = BAIBlockLast(A, block);
     BAIReal      sum   = 0;
 
-    for (BAIInt row = first; row < last; row++) {
-      BAIScalar r = state->v.b[row] - A->d[row] * BAILoad(state->x, row);
+    for (BAIInt place = first; place < last; place++) {
+      const BAIInt row = BAIRowAt(A, place);
+      BAIScalar    r   = state->v.b[row] - A->d[place] * BAILoad(state->x, row);
 
-      for (BAIInt k = A->loc_i[row]; k < A->loc_i[row + 1]; k++) r -= A->loc_a[k] * BAILoad(state->x, first + A->loc_j[k]);
-      for (BAIInt k = A->off_i[row]; k < A->off_i[row + 1]; k++) r -= A->off_a[k] * (A->off_j[k] < A->n ? BAILoad(state->x, A->off_j[k]) : ghost[A->off_j[k] - A->n]);
+      for (BAIInt k = A->loc_i[place]; k < A->loc_i[place + 1]; k++) r -= A->loc_a[k] * BAILoad(state->x, BAIRowAt(A, first + A->loc_j[k]));
+      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) r -= A->off_a[k] * (A->off_j[k] < A->n ? BAILoad(state->x, A->off_j[k]) : ghost[A->off_j[k] - A->n]);
       sum += BAIAbs2(r);
     }
     state->norm2[block] = sum;

@@ -27,25 +27,53 @@ static PetscBool IsWatched(KSP ksp)
   return (PetscBool)(ksp->numbermonitors || ksp->res_hist || (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
 }
 
-/*
-   How many global iterations to do before the residual norm is worth looking at again: what the contraction seen since
-   its_before promises to be enough, at most as many as have been done so far, so that a solve is looked at a logarithmic
-   number of times, is never more than twice too long, and a divergence is seen in time. its_before is about half of the
-   iterations ago: over a few, the contraction is lost in what the order of the blocks does to the norm.
-*/
-static PetscInt NextLook(KSP ksp, PetscReal rnorm, PetscInt its_before, PetscReal rnorm_before)
+/* How many global iterations to do before the residual norm is worth looking at again */
+static PetscInt NextLook(KSP ksp)
 {
-  const BAI *bai  = (BAI *)ksp->data;
-  PetscInt   most = ksp->max_it - ksp->its;
-  PetscReal  enough;
+  const BAI     *bai  = (BAI *)ksp->data;
+  const PetscInt most = ksp->max_it - ksp->its;
 
   if (bai->options.check_interval) return PetscMin(most, bai->options.check_interval);
   if (ksp->converged == KSPConvergedSkip && !IsWatched(ksp)) return most;
   if (IsWatched(ksp)) return 1;
-  most = PetscMin(most, ksp->its + 1);
-  if (ksp->its == its_before || rnorm >= rnorm_before || rnorm <= ksp->ttol || ksp->ttol <= 0.0) return most;
-  enough = (ksp->its - its_before) * PetscLogReal(ksp->ttol / rnorm) / PetscLogReal(rnorm / rnorm_before);
-  return enough < most ? (PetscInt)PetscCeilReal(enough) : most;
+  return PetscMin(most, (PetscInt)bai->adapt.until - ksp->its);
+}
+
+/* log of the factor by which the residual norm is to fall; 0 if there is no tolerance */
+static double Fall(KSP ksp, PetscReal rnorm)
+{
+  return ksp->ttol > 0.0 && rnorm > ksp->ttol ? (double)PetscLogReal(rnorm / ksp->ttol) : 0.0;
+}
+
+/*
+   Follows the advice of adapt.h on how to go on after ksp->its iterations. Blocks that do not wait for each other gain little by momentum; so once
+   accelerated they read exactly the previous iterate.
+*/
+static PetscErrorCode Look(KSP ksp, Vec x, PetscReal *rnorm, BAIStep *step)
+{
+  BAI           *bai  = (BAI *)ksp->data;
+  BAIAdapt      *a    = &bai->adapt;
+  const double   beta = a->beta;
+  const PetscBool was = (PetscBool)a->accelerated;
+  BAIAdaptAdvice advice;
+
+  PetscFunctionBegin;
+  advice = BAIAdaptLook(a, (BAIInt)ksp->its, (double)*rnorm * (double)*rnorm, Fall(ksp, *rnorm), step->mode == bai->accelerated);
+  if (a->accelerated && !was) {
+    PetscCall(BAIPrepare(bai, bai->accelerated));
+    if (!bai->kept) PetscCall(VecDuplicate(x, &bai->kept));
+    step->mode = bai->accelerated;
+  }
+  if (a->accelerated && (!was || a->beta != beta || advice == BAI_ADAPT_BACK)) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: mode %s, omega %g from now on\n", ksp->its, (double)*rnorm, advice == BAI_ADAPT_BACK ? ", back to the best one" : "", BAIModes[step->mode], (double)bai->options.omega * (1 + a->beta)));
+  if (advice == BAI_ADAPT_KEEP) PetscCall(VecCopy(x, bai->kept));
+  if (advice == BAI_ADAPT_BACK) {
+    PetscCall(VecCopy(bai->kept, x));
+    *rnorm      = (PetscReal)sqrt(a->best2);
+    step->fresh = 1;
+  }
+  if (ksp->its >= a->until) BAIAdaptPlan(a, (BAIInt)ksp->its, Fall(ksp, *rnorm));
+  if (a->accelerated) step->momentum = BAIAdaptMomentum(a);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The engine can go all the way alone: nobody wants to see or decide anything meanwhile */
@@ -53,7 +81,31 @@ static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
 {
   const BAI *bai = (BAI *)ksp->data;
 
-  return (PetscBool)(bai->info.solves && !bai->scatter && !bai->options.check_interval && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
+  return (PetscBool)((bai->info.solves >> bai->options.mode & 1) && !bai->scatter && !bai->options.check_interval && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
+}
+
+/*
+   After the first iterations of a solve at once in a mode that does not accelerate: goes on with it, or, if that would take long, accelerated. rnorm and ksp->its
+   are those so far
+*/
+static PetscErrorCode GoOnAtOnce(KSP ksp, Vec b, Vec x, PetscReal bnorm, PetscReal *rnorm, BAIStep *step)
+{
+  enum {
+    SLOWEST = 100 /* iterations that are too many, as in adapt.h */
+  };
+  BAI     *bai = (BAI *)ksp->data;
+  PetscInt its;
+
+  PetscFunctionBegin;
+  if (*rnorm >= bnorm || Fall(ksp, *rnorm) > SLOWEST * (double)PetscLogReal(bnorm / *rnorm) / (double)ksp->its) {
+    step->mode       = BAI_MODE_SYNC;
+    step->accelerate = 1;
+    PetscCall(BAIPrepare(bai, step->mode));
+    if (!(bai->info.solves >> step->mode & 1)) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - ksp->its, &bnorm, rnorm, &its, step));
+  ksp->its += its;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -62,15 +114,22 @@ static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
 */
 static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
-  BAI      *bai   = (BAI *)ksp->data;
-  PetscReal bnorm = -1.0;
-  PetscInt  its   = 0;
+  enum {
+    FIRST = 160 /* iterations without acceleration that cost little even if they are slow */
+  };
+  BAI            *bai    = (BAI *)ksp->data;
+  const PetscBool decide = (PetscBool)(bai->options.momentum == PETSC_DECIDE), ordered = (PetscBool)(bai->options.mode == BAI_MODE_SYNC || bai->options.mode == BAI_MODE_COLOR);
+  const PetscInt  most   = decide && !ordered ? PetscMin(FIRST, ksp->max_it) : ksp->max_it;
+  BAIStep         step   = BAIStepOf(bai, BAI_FORWARD);
+  PetscReal       bnorm  = -1.0;
+  PetscInt        its    = 0;
 
   PetscFunctionBegin;
+  step.accelerate = decide && ordered;
   if (!ksp->guess_zero) { /* what the tolerances are relative to is the convergence test's business */
-    PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, BAI_FORWARD, rnorm));
+    PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, &step, rnorm));
     bnorm = *rnorm;
-  } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, ksp->rtol, ksp->abstol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its));
+  } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, ksp->rtol, ksp->abstol, ksp->divtol, most, &bnorm, rnorm, &its, &step));
   KSPCheckNorm(ksp, bnorm);
   ksp->rnorm = bnorm;
   PetscCall((*ksp->converged)(ksp, 0, bnorm, &ksp->reason, ksp->cnvP));
@@ -78,8 +137,32 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
     if (ksp->guess_zero) PetscCall(VecZeroEntries(x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its));
+  if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, most, &bnorm, rnorm, &its, &step));
   ksp->its = its;
+  if (its >= most && most < ksp->max_it && *rnorm > ksp->ttol && *rnorm < ksp->divtol * bnorm) PetscCall(GoOnAtOnce(ksp, b, x, bnorm, rnorm, &step));
+  bai->used = step;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* its global iterations, those of an acceleration each as it wants them */
+static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, PetscReal *rnorm)
+{
+  BAI     *bai = (BAI *)ksp->data;
+  PetscInt done = 0, plain;
+
+  PetscFunctionBegin;
+  if (bai->adapt.accelerated) {
+    plain = PetscMin(its, PetscMax(0, (PetscInt)bai->adapt.until - BAIAdaptPlain(&bai->adapt) - ksp->its));
+    if (plain < its && plain > 0) {
+      step->omega = bai->options.omega * BAIAdaptOmega(&bai->adapt, ksp->its);
+      PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), plain, step, NULL));
+      step->fresh = 0;
+      done        = plain;
+    }
+    step->omega = bai->options.omega * BAIAdaptOmega(&bai->adapt, ksp->its + done);
+  }
+  PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its && !done), its - done, step, rnorm));
+  step->fresh = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,18 +172,21 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   Vec          x = ksp->vec_sol, b = ksp->vec_rhs;
   Mat          A;
   MatNullSpace nullspace;
-  PetscReal    rnorm = 0.0, rnorm_before = 0.0;
-  PetscInt     its_before = 0;
+  BAIStep      step  = BAIStepOf(bai, BAI_FORWARD);
+  PetscReal    rnorm = 0.0;
+  PetscBool    looked = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "KSPSolveTranspose() with KSPBAI");
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(BAISetUp(bai, A)); /* the values may have changed without KSPSetOperators() */
   PetscCall(MatGetNullSpace(A, &nullspace));
-  ksp->its = 0;
+  ksp->its               = 0;
+  bai->adapt.accelerated = 0;
+  bai->accelerated       = step.mode == BAI_MODE_COLOR ? BAI_MODE_COLOR : BAI_MODE_SYNC;
 
   if (ksp->normtype == KSP_NORM_NONE) {
-    PetscCall(BAIRun(bai, b, x, ksp->guess_zero, ksp->max_it, BAI_FORWARD, NULL));
+    PetscCall(BAIRun(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its    = ksp->max_it;
     ksp->reason = KSP_CONVERGED_ITS;
@@ -111,7 +197,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     PetscCall(SolveAtOnce(ksp, b, x, &rnorm));
     if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
   } else if (ksp->guess_zero) PetscCall(VecNorm(b, NORM_2, &rnorm));
-  else PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, BAI_FORWARD, &rnorm));
+  else PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, &step, &rnorm));
   while (PETSC_TRUE) {
     PetscInt its;
 
@@ -125,14 +211,15 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       ksp->reason = ksp->converged == KSPConvergedSkip ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
       break;
     }
-    its = NextLook(ksp, rnorm, its_before, rnorm_before);
-    if (ksp->its >= 2 * its_before) {
-      its_before   = ksp->its;
-      rnorm_before = rnorm;
-    }
-    PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), its, BAI_FORWARD, &rnorm));
+    if (!looked) BAIAdaptStart(&bai->adapt, bai->accelerated, bai->options.momentum == PETSC_DECIDE, (BAIInt)ksp->its, (double)rnorm * (double)rnorm);
+    if (!looked) BAIAdaptPlan(&bai->adapt, (BAIInt)ksp->its, Fall(ksp, rnorm));
+    looked = PETSC_TRUE;
+    its    = NextLook(ksp);
+    PetscCall(Run(ksp, b, x, its, &step, &rnorm));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += its;
+    PetscCall(Look(ksp, x, &rnorm, &step));
+    bai->used = step;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -146,6 +233,7 @@ static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
   PetscCall(BAIView((BAI *)ksp->data, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (ascii) {
+    if (bai->options.momentum == PETSC_DECIDE && bai->used.omega > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum auto; the last solve ended in mode %s with omega %g, momentum %g\n", BAIModes[bai->used.mode], (double)bai->used.omega, (double)bai->used.momentum));
     if (bai->options.check_interval) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n", bai->options.check_interval));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm when it promises to be small enough\n"));
   }

@@ -169,8 +169,10 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIParameters *p)
   p->mode        = bai->options.mode;
   p->block_size  = bai->options.block_size;
   p->local_iters = bai->options.local_iters;
-  p->omega       = bai->options.omega;
   p->local_omega = bai->options.local_omega;
+  p->momentum    = bai->options.momentum != 0.0;
+  p->l1          = bai->options.weight == BAI_WEIGHT_L1;
+  p->theta       = (int)bai->options.theta;
   if (bai->backend == BAI_BACKEND_CUDA) PetscCall(BAIGetDevice(bai->node_rank, &p->device, &p->stream));
   else PetscCall(GetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -206,7 +208,9 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   BAIMatrix        M;
   BAIParameters    p;
   BAIBackend       backend = bai->options.backend;
-  BAIStatus        status  = BAIStatusOf(BAI_ERR_PATTERN);
+  BAIPartitionType type;
+  BAIPartition     partition;
+  BAIStatus        status = BAIStatusOf(BAI_ERR_PATTERN);
   PetscBool        device, same;
   PetscObjectId    id;
   PetscObjectState state;
@@ -220,8 +224,10 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
     PetscCall(MatSeqAIJGetCSRAndMemType(Ad, NULL, NULL, NULL, &memtype));
     backend = PetscMemTypeCUDA(memtype) ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
   }
-  same         = (PetscBool)(bai->engine && bai->backend == backend);
-  bai->backend = backend;
+  PetscCall(BAIChoosePartition(bai, Ad, &type));
+  same           = (PetscBool)(bai->engine && bai->backend == backend && bai->partition == type);
+  bai->backend   = backend;
+  bai->partition = type;
   PetscCall(GetNode(bai, PetscObjectComm((PetscObject)A)));
   PetscCall(GetParameters(bai, &p));
   if (same) PetscCall(PetscMemcmp(&p, &bai->p, sizeof(p), &same));
@@ -243,7 +249,9 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   if (any) {
     BAIEngineDestroy(&bai->engine);
     PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
-    status = BAIEngineCreate(backend, &M, &p, &bai->engine);
+    PetscCall(BAICreatePartition(bai, Ad, type, &partition));
+    status = BAIEngineCreate(backend, &M, type == BAI_PARTITION_NATURAL ? NULL : &partition, &p, &bai->engine);
+    PetscCall(BAIDestroyPartition(&partition));
     bai->setups++;
   } else bai->updates++;
   bai->p  = p;
@@ -325,12 +333,12 @@ static PetscErrorCode LogFlops(const BAI *bai, PetscLogDouble flops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, BAIDirection direction)
+static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *step)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
   if (bai->backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(BAICheckStatus(bai, BAIEngineSweep(bai->engine, count, direction)));
+  PetscCall(BAICheckStatus(bai, BAIEngineSweep(bai->engine, count, step)));
   if (bai->backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeEnd());
   PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->info.flops_iteration));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
@@ -354,19 +362,41 @@ static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes the engine ready for one more mode than that of the options */
+PetscErrorCode BAIPrepare(BAI *bai, BAIMode mode)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
+  PetscCall(BAICheckStatus(bai, BAIEnginePrepare(bai->engine, mode)));
+  BAIEngineInfo(bai->engine, &bai->info);
+  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations as the options say, from an x of the caller's */
+BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
+{
+  const BAIStep step = {bai->options.mode, direction, bai->options.omega, bai->options.momentum > 0 ? bai->options.momentum : 0, 1, 0};
+
+  return step;
+}
+
 /*
    count global iterations from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
    NULL. On several ranks the values of x are exchanged after each global iteration. The direction matters in mode color.
 */
-PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, BAIDirection direction, PetscReal *rnorm)
+PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
 {
   const PetscInt at_once = bai->scatter ? 1 : count;
+  BAIStep        step    = *how;
   BAIVectors     v;
 
   PetscFunctionBegin;
   PetscCall(Bind(bai, b, x, guess_zero, &v));
   for (PetscInt done = 0; done < count; done += at_once) {
-    PetscCall(Sweep(bai, b, x, at_once, direction == BAI_ALTERNATE && at_once == 1 && done % 2 ? BAI_BACKWARD : direction));
+    if (how->direction == BAI_ALTERNATE && at_once == 1) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
+    PetscCall(Sweep(bai, b, x, at_once, &step));
+    step.fresh = 0;
     if (bai->scatter && (rnorm || done + 1 < count)) {
       PetscCall(Unbind(bai, b, x, guess_zero, &v));
       guess_zero = PETSC_FALSE;
@@ -381,18 +411,19 @@ PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt cou
 /*
    A whole solve by the engine, if bai->info.solves: until ||b - A x|| is at most max(rtol*bnorm, abstol), or at least dtol*bnorm, or
    max_it global iterations are done. A negative bnorm stands for ||b||, and is set to it. its may be 0 only if nothing was done.
+   step is set to what was in use at the end.
 */
-PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt max_it, PetscReal *bnorm, PetscReal *rnorm, PetscInt *its)
+PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt max_it, PetscReal *bnorm, PetscReal *rnorm, PetscInt *its, BAIStep *step)
 {
   BAIVectors    v;
   BAITolerances tolerances = {rtol, abstol, dtol, *bnorm < 0 ? -1 : *bnorm * *bnorm, max_it};
-  BAISolution   solution   = {0, 0, 0};
+  BAISolution   solution   = {0, 0, 0, 0, 0};
 
   PetscFunctionBegin;
   PetscCall(Bind(bai, b, x, guess_zero, &v));
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(BAICheckStatus(bai, BAIEngineSolve(bai->engine, &tolerances, &solution)));
+  PetscCall(BAICheckStatus(bai, BAIEngineSolve(bai->engine, &tolerances, step, &solution)));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(LogFlops(bai, (PetscLogDouble)solution.its * bai->info.flops_iteration + bai->info.flops_residual));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
@@ -400,6 +431,9 @@ PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal 
   *bnorm = PetscSqrtReal(solution.bnorm2);
   *rnorm = PetscSqrtReal(solution.rnorm2);
   *its   = solution.its;
+
+  step->omega    = solution.omega;
+  step->momentum = solution.momentum;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -411,14 +445,14 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT ", omega %g, local_omega %g\n", BAIModes[o->mode], o->local_iters, (double)o->omega, (double)(o->local_omega || !bai->engine ? o->local_omega : (PetscReal)bai->info.local_omega)));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT "%s, omega %g, local_omega %g\n", BAIModes[o->mode], o->local_iters, o->theta ? " on average at most" : "", (double)o->omega, (double)(o->local_omega || !bai->engine ? o->local_omega : (PetscReal)bai->info.local_omega)));
   if (!bai->engine) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (bai->info.colors) PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors on rank 0\n", o->mode == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->info.block_size, o->block_size ? "" : " (chosen)", (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local, (PetscInt64)bai->info.nnz_off));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT ", value updates %" PetscInt_FMT "\n", BAIEngineName(bai->engine), o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers, bai->backend == BAI_BACKEND_HOST ? "threads" : (bai->info.solves ? "thread blocks that keep the matrix in registers for a whole solve" : "thread blocks"), 1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT ", value updates %" PetscInt_FMT "\n", BAIEngineName(bai->engine), o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers, bai->backend == BAI_BACKEND_HOST ? "threads" : ((bai->info.solves >> o->mode & 1) ? "thread blocks that keep the matrix in registers for a whole solve" : "thread blocks"), 1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -428,6 +462,7 @@ PetscErrorCode BAIReset(BAI *bai)
   BAIEngineDestroy(&bai->engine);
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(VecDestroy(&bai->kept));
   PetscCall(ISDestroy(&bai->ghosts));
   bai->id = 0;
   PetscFunctionReturn(PETSC_SUCCESS);

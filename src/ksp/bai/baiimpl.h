@@ -5,7 +5,7 @@
 
 #include "baicompat.h"
 #include <petscbai.h>
-#include "../../engine/engine.h"
+#include "../../engine/adapt.h"
 
 typedef struct {
   PetscInt   local_iters;    /* Jacobi sweeps in a block per global iteration */
@@ -13,9 +13,13 @@ typedef struct {
   PetscInt   check_interval; /* KSPBAI: global iterations between two residual norms; 0: chosen while iterating */
   PetscInt   its;            /* PCBAI: global iterations per application */
   PetscBool  symmetric;      /* PCBAI, mode color: smooth backward where the guess is not zero */
+  PetscBool  theta;          /* local sweeps depend on the block */
   BAIMode    mode;
   BAIBackend backend;
+  BAIWeight  weight;
+  BAIPartitionType partition;
   PetscReal  omega, local_omega; /* damping of a block's update, and of each local sweep */
+  PetscReal  momentum;           /* PETSC_DECIDE: found while iterating */
 } BAIOptions;
 
 /* The data of a KSPBAI and of a PCBAI */
@@ -25,6 +29,7 @@ typedef struct {
   BAIEngine     engine;
   BAIBackend    backend; /* the one in use, never BAI_BACKEND_AUTO */
   BAIParameters p;       /* what the engine was created with */
+  BAIPartitionType partition; /* that it was cut by, never BAI_PARTITION_AUTO */
   BAIInfo       info;
 
   PetscObjectId    id; /* of the matrix that the engine holds, and its state then */
@@ -32,6 +37,11 @@ typedef struct {
   PetscMPIInt      node_rank, node_size;
   char             needs_fixed[64]; /* PCBAI: the KSP met outside, if it expects a fixed preconditioner and this is none */
   PetscInt         setups, updates; /* times that the engine was created, and that it was given new values */
+
+  BAIAdapt adapt;       /* KSPBAI: when to look, and acceleration, */
+  BAIMode  accelerated; /* the mode in which it goes on then */
+  Vec      kept;        /* the best x so far; */
+  BAIStep  used;        /* how the last solve ended; omega is 0 if there was none */
 
   VecScatter scatter; /* NULL on one rank */
   Vec        ghost;   /* values of x that other ranks own */
@@ -68,8 +78,13 @@ PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, 
   } while (0)
 
 PETSC_INTERN PetscErrorCode BAISetUp(BAI *, Mat);
-PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, BAIDirection, PetscReal *);
-PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, PetscReal *, PetscReal *, PetscInt *);
+PETSC_INTERN PetscErrorCode BAIPrepare(BAI *, BAIMode);
+PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);
+PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
+PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, PetscReal *, PetscReal *, PetscInt *, BAIStep *);
+PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
+PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, BAIPartitionType, BAIPartition *);
+PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 

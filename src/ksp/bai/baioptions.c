@@ -7,6 +7,9 @@
 
 const char *const BAIModes[]    = {"async", "launch", "sync", "color", "BAIMode", "BAI_MODE_", NULL};
 const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
+const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "BAIWeight", "BAI_WEIGHT_", NULL};
+
+const char *const BAIPartitionTypes[] = {"auto", "natural", "dm", "rcm", "graph", "BAIPartitionType", "BAI_PARTITION_", NULL};
 
 static const char *FaceName(PetscObject obj)
 {
@@ -30,6 +33,10 @@ PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
   o->symmetric      = PETSC_FALSE;
   o->mode           = ksp ? BAI_MODE_ASYNC : BAI_MODE_COLOR;
   o->backend        = BAI_BACKEND_AUTO;
+  o->partition      = BAI_PARTITION_AUTO;
+  o->weight         = BAI_WEIGHT_NONE;
+  o->theta          = PETSC_FALSE;
+  o->momentum       = 0.0;
   o->omega          = 1.0;
   o->local_omega    = ksp ? 1.0 : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -58,6 +65,7 @@ PetscErrorCode BAIOptionsInUse(PetscObject obj, BAIOptions *options)
   if (bai->engine) {
     options->block_size = (PetscInt)bai->info.block_size;
     options->backend    = bai->backend;
+    options->partition  = bai->partition;
     if (!bai->options.local_omega) options->local_omega = (PetscReal)bai->info.local_omega;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -111,6 +119,18 @@ static PetscErrorCode CheckEnum(PetscObject obj, const char option[], const char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Only a KSP sees residuals, from which momentum is found */
+static PetscErrorCode CheckMomentum(PetscObject obj, PetscReal momentum)
+{
+  char name[PETSC_MAX_OPTION_NAME];
+
+  PetscFunctionBegin;
+  PetscCall(OptionName(obj, "momentum", name, sizeof(name)));
+  if (momentum == PETSC_DECIDE && obj->classid == KSP_CLASSID) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(momentum >= 0 && momentum < 1, PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %g: must be at least 0 and less than 1%s", name, (double)momentum, obj->classid == KSP_CLASSID ? ", or auto" : "");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All values are in their ranges, or an error names the option, the value and what is allowed */
 PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
 {
@@ -121,7 +141,10 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
   PetscCall(CheckAtLeast(obj, "its", o->its, 1, ""));
   PetscCall(CheckPositive(obj, "omega", o->omega, ""));
   if (o->local_omega != 0.0) PetscCall(CheckPositive(obj, "local_omega", o->local_omega, ", or 0 (chosen at set-up)"));
+  PetscCall(CheckMomentum(obj, o->momentum));
   PetscCall(CheckEnum(obj, "mode", NULL, (PetscInt)o->mode, BAIModes));
+  PetscCall(CheckEnum(obj, "weight", NULL, (PetscInt)o->weight, BAIWeights));
+  PetscCall(CheckEnum(obj, "partition", NULL, (PetscInt)o->partition, BAIPartitionTypes));
   PetscCall(CheckEnum(obj, "backend", NULL, (PetscInt)o->backend, BAIBackends));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -147,6 +170,23 @@ static PetscErrorCode OptionsEnum(PetscObject obj, const char option[], const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A number or, for a KSP, auto */
+static PetscErrorCode OptionsMomentum(PetscObject obj, PetscReal *momentum, BAIOptionItems PetscOptionsObject)
+{
+  const PetscBool ksp = (PetscBool)(obj->classid == KSP_CLASSID);
+  char            now[32], word[32];
+  PetscBool       set, is_auto = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(now, sizeof(now), "%g", (double)*momentum));
+  PetscCall(PetscOptionsString(ksp ? "-ksp_bai_momentum" : "-pc_bai_momentum", ksp ? "Part of the last step in the next, at least 0 and less than 1, or auto" : "Part of the last step in the next, at least 0 and less than 1", ksp ? "KSPBAISetMomentum" : "PCBAISetMomentum", *momentum == PETSC_DECIDE ? "auto" : now, word, sizeof(word), &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ksp) PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
+  if (is_auto) *momentum = PETSC_DECIDE;
+  else PetscCall(PetscOptionsStringToReal(word, momentum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Reads the options into a copy, so that a wrong one changes nothing */
 PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BAIOptionItems PetscOptionsObject)
 {
@@ -162,6 +202,14 @@ PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BA
   o.mode = (BAIMode)e;
   PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_omega" : "-pc_bai_omega", "Damping of a block's update", ksp ? "KSPBAISetOmega" : "PCBAISetOmega", o.omega, &o.omega, NULL));
   PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_local_omega" : "-pc_bai_local_omega", "Damping of each local sweep, 0 to have it chosen", ksp ? "KSPBAISetLocalOmega" : "PCBAISetLocalOmega", o.local_omega, &o.local_omega, NULL));
+  PetscCall(OptionsMomentum(obj, &o.momentum, PetscOptionsObject));
+  e = (PetscInt)o.weight;
+  PetscCall(OptionsEnum(obj, "weight", "What makes it converge where Jacobi does not", ksp ? "KSPBAISetWeight" : "PCBAISetWeight", BAIWeights, &e, PetscOptionsObject));
+  o.weight = (BAIWeight)e;
+  PetscCall(PetscOptionsBool(ksp ? "-ksp_bai_theta" : "-pc_bai_theta", "Local sweeps depend on the block", ksp ? "KSPBAISetTheta" : "PCBAISetTheta", o.theta, &o.theta, NULL));
+  e = (PetscInt)o.partition;
+  PetscCall(OptionsEnum(obj, "partition", "How rows become blocks", ksp ? "KSPBAISetPartition" : "PCBAISetPartition", BAIPartitionTypes, &e, PetscOptionsObject));
+  o.partition = (BAIPartitionType)e;
   if (ksp) PetscCall(PetscOptionsInt("-ksp_bai_check_interval", "Global iterations between residual norms, 0 to have it chosen", "KSPBAISetCheckInterval", o.check_interval, &o.check_interval, NULL));
   else {
     PetscCall(PetscOptionsInt("-pc_bai_its", "Global iterations per application", "PCBAISetIterations", o.its, &o.its, NULL));

@@ -324,6 +324,243 @@ PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
 }
 
 /*@
+   KSPBAISetMomentum - Sets the part of the last step that each update repeats
+
+   Logically Collective
+
+   Input Parameters:
++  ksp      - the solver
+-  momentum - at least 0 and less than 1, or `PETSC_DECIDE` to have it found (default 0)
+
+   Options Database Key:
+.  -ksp_bai_momentum <0> - sets it; auto has it found
+
+   Level: intermediate
+
+   Note:
+   With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that), y being the result of its local
+   sweeps: second-order Richardson iteration. It helps where the iteration is slow, and then by an order of magnitude; the staler the values that blocks read, the less of it
+   they bear, so it does most in mode `BAI_MODE_SYNC`.
+
+   With `PETSC_DECIDE` an iteration that shows to be slow is accelerated: from the rate at which the residual norm falls, the best omega and beta are estimated, raised,
+   watched, and taken back, with the solution, to the best ones so far if the residual grows. In the modes async and launch blocks read exactly
+   the previous iterate from then on, as in mode sync, also on several MPI ranks. In mode color omega alone is raised, as in successive over-relaxation; an even number of
+   local sweeps bears most. Omega of `KSPBAISetOmega()` multiplies what is found. -info and -ksp_view tell.
+
+   References:
+   L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
+   G. H. Golub, R. S. Varga, "Chebyshev semi-iterative methods, successive overrelaxation iterative methods, and second order Richardson iterative methods",
+   Numerische Mathematik 3 (1961). E. Chow, A. Frommer, D. B. Szyld, "Asynchronous Richardson iterations: theory and practice", Numerical Algorithms 87 (2021).
+
+.seealso: `KSPBAI`, `KSPBAIGetMomentum()`
+@*/
+PetscErrorCode KSPBAISetMomentum(KSP ksp, PetscReal momentum)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(ksp, momentum, 2);
+  BAISetOption(ksp, momentum, momentum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetMomentum - Gets the part of the last step that each update repeats
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  momentum - see `KSPBAISetMomentum()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetMomentum()`
+@*/
+PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(momentum, 2);
+  BAIGetOption(ksp, momentum, momentum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetWeight - Sets what makes the iteration converge where plain Jacobi sweeps do not
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
+
+   Options Database Key:
+.  -ksp_bai_weight (none|l1|tau|auto) - sets it
+
+   Level: intermediate
+
+   Note:
+   The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then needs no weight. Where it does not,
+   `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1 weight of other smoothers adds all |a_ij|; here
+   couplings inside the block stay as they are, and so do the local sweeps' possible troubles with them.
+   `BAI_WEIGHT_TAU` damps the local sweeps by tau = 2/(lambda_1 + lambda_n) for the extreme eigenvalues of D^{-1}A, found by a few steps of `KSPGMRES` at set-up. Both combine with omega.
+
+   References:
+   H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems", Euro-Par 2012 Workshops.
+
+.seealso: `KSPBAI`, `KSPBAIGetWeight()`
+@*/
+PetscErrorCode KSPBAISetWeight(KSP ksp, BAIWeight weight)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, weight, 2);
+  BAISetOption(ksp, weight, weight);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetWeight - Gets what makes the iteration converge where plain Jacobi sweeps do not
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  weight - see `KSPBAISetWeight()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetWeight()`
+@*/
+PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(weight, 2);
+  BAIGetOption(ksp, weight, weight);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetTheta - Sets whether blocks do more or fewer local sweeps, depending on how much of their rows lies inside them
+
+   Logically Collective
+
+   Input Parameters:
++  ksp   - the solver
+-  theta - `PETSC_TRUE` if they do (default `PETSC_FALSE`)
+
+   Options Database Key:
+.  -ksp_bai_theta <false> - sets it
+
+   Level: intermediate
+
+   Note:
+   A block whose quotient of the sums of |a_ij| inside and outside it, the diagonal aside, is above the average of all blocks does more than `local_iters` sweeps, at most four times
+   as many, one below the average fewer, at least one; together they do not do more.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient High Performance Computing",
+   PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.10.4.
+
+.seealso: `KSPBAI`, `KSPBAIGetTheta()`
+@*/
+PetscErrorCode KSPBAISetTheta(KSP ksp, PetscBool theta)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(ksp, theta, 2);
+  BAISetOption(ksp, theta, theta);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetTheta - Gets whether blocks do more or fewer local sweeps, depending on how much of their rows lies inside them
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  theta - see `KSPBAISetTheta()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetTheta()`
+@*/
+PetscErrorCode KSPBAIGetTheta(KSP ksp, PetscBool *theta)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(theta, 2);
+  BAIGetOption(ksp, theta, theta);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetPartition - Sets how rows become blocks
+
+   Logically Collective
+
+   Input Parameters:
++  ksp  - the solver
+-  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or `BAI_PARTITION_GRAPH`
+
+   Options Database Key:
+.  -ksp_bai_partition (auto|natural|dm|rcm|graph) - sets it
+
+   Level: intermediate
+
+   Note:
+   Local sweeps pay where much of each row lies inside its block; -ksp_view shows how much. Each MPI rank makes blocks of its own rows. Boxes of a grid need a `DMDA` with
+   as many rows as the matrix, by `KSPSetDM()`; `SNES`, `TS` and `PCMG` pass theirs on. Their blocks have at most `block_size` rows, those of the others
+   exactly as many, but for the last one. The blocks of graph and rcm are found on the host, from the matrix as it is when they are needed first; new
+   values in an old pattern keep them.
+
+.seealso: `KSPBAI`, `KSPBAIGetPartition()`
+@*/
+PetscErrorCode KSPBAISetPartition(KSP ksp, BAIPartitionType type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, type, 2);
+  BAISetOption(ksp, partition, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetPartition - Gets how rows become blocks
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  type - see `KSPBAISetPartition()`
+
+   Level: intermediate
+
+   Note:
+   After `KSPSetUp()` it is the one in use, never `BAI_PARTITION_AUTO`.
+
+.seealso: `KSPBAI`, `KSPBAISetPartition()`
+@*/
+PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  BAIGetOption(ksp, partition, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    KSPBAISetBackend - Sets where the iteration runs
 
    Logically Collective

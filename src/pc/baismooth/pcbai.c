@@ -13,20 +13,22 @@ static PetscErrorCode PCSetUp_BAI(PC pc)
 
 static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
 {
-  BAI *bai = (BAI *)pc->data;
+  BAI    *bai  = (BAI *)pc->data;
+  BAIStep step = BAIStepOf(bai, BAI_ALTERNATE);
 
   PetscFunctionBegin;
-  PetscCall(BAIRun(bai, b, x, PETSC_TRUE, bai->options.its, BAI_ALTERNATE, NULL));
+  PetscCall(BAIRun(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All sweeps of a smoothing step at once: no residual, no vectors but b and x */
 static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Vec work, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its, PetscBool guess_zero, PetscInt *its_done, PCRichardsonConvergedReason *reason)
 {
-  BAI *bai = (BAI *)pc->data;
+  BAI    *bai  = (BAI *)pc->data;
+  BAIStep step = BAIStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD);
 
   PetscFunctionBegin;
-  PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD, NULL));
+  PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
   *its_done = its;
   *reason   = PCRICHARDSON_CONVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -43,13 +45,15 @@ static PetscErrorCode PCPreSolve_BAI(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_U
 {
   BAI      *bai = (BAI *)pc->data;
   KSPType   type;
-  PetscBool flexible;
+  PetscBool flexible, said = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (IsFixed(bai) || bai->needs_fixed[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (IsFixed(bai)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &flexible, KSPRICHARDSON, KSPPREONLY, KSPFGMRES, KSPGCR, KSPFCG, KSPPIPEFCG, KSPPIPEFGMRES, KSPPIPEGCR, KSPFBCGS, KSPFBCGSR, ""));
-  if (flexible) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPGetType(ksp, &type));
+  if (!flexible) PetscCall(PetscStrcmp(type, bai->needs_fixed, &said));
+  if (flexible) bai->needs_fixed[0] = 0;
+  if (flexible || said) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrncpy(bai->needs_fixed, type, sizeof(bai->needs_fixed)));
   PetscCall(PetscInfo(pc, "Mode %s changes a little from one application to the next, and KSP type %s expects a fixed preconditioner: use a flexible method, as fcg or fgmres, or -pc_bai_mode color\n", BAIModes[bai->options.mode], bai->needs_fixed));
   PetscFunctionReturn(PETSC_SUCCESS);

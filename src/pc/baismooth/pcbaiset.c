@@ -378,6 +378,232 @@ PetscErrorCode PCBAIGetSymmetric(PC pc, PetscBool *symmetric)
 }
 
 /*@
+   PCBAISetMomentum - Sets the part of the last step that each update repeats
+
+   Logically Collective
+
+   Input Parameters:
++  pc       - the preconditioner
+-  momentum - at least 0 and less than 1 (default 0)
+
+   Options Database Key:
+.  -pc_bai_momentum <0> - sets it
+
+   Level: intermediate
+
+   Note:
+   With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that), y being the result of its local sweeps. Each
+   application begins without it. `KSPBAI` can find it by itself, as it sees residuals.
+
+.seealso: `PCBAI`, `PCBAIGetMomentum()`
+@*/
+PetscErrorCode PCBAISetMomentum(PC pc, PetscReal momentum)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, momentum, 2);
+  BAISetOption(pc, momentum, momentum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetMomentum - Gets the part of the last step that each update repeats
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  momentum - see `PCBAISetMomentum()`
+
+   Level: intermediate
+
+.seealso: `PCBAI`, `PCBAISetMomentum()`
+@*/
+PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(momentum, 2);
+  BAIGetOption(pc, momentum, momentum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetWeight - Sets what makes the iteration converge where plain Jacobi sweeps do not
+
+   Logically Collective
+
+   Input Parameters:
++  pc     - the preconditioner
+-  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
+
+   Options Database Key:
+.  -pc_bai_weight (none|l1|tau|auto) - sets it
+
+   Level: intermediate
+
+   Note:
+   The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then needs no weight. Where it does not,
+   `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1 weight of other smoothers adds all |a_ij|; here
+   couplings inside the block stay as they are, and so do the local sweeps' possible troubles with them.
+   `BAI_WEIGHT_TAU` damps the local sweeps by tau = 2/(lambda_1 + lambda_n) for the extreme eigenvalues of D^{-1}A, found by a few steps of `KSPGMRES` at set-up. Both combine with omega.
+
+   References:
+   H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems", Euro-Par 2012 Workshops.
+
+.seealso: `PCBAI`, `PCBAIGetWeight()`
+@*/
+PetscErrorCode PCBAISetWeight(PC pc, BAIWeight weight)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, weight, 2);
+  BAISetOption(pc, weight, weight);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetWeight - Gets what makes the iteration converge where plain Jacobi sweeps do not
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  weight - see `PCBAISetWeight()`
+
+   Level: intermediate
+
+.seealso: `PCBAI`, `PCBAISetWeight()`
+@*/
+PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(weight, 2);
+  BAIGetOption(pc, weight, weight);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetTheta - Sets whether blocks do more or fewer local sweeps, depending on how much of their rows lies inside them
+
+   Logically Collective
+
+   Input Parameters:
++  pc    - the preconditioner
+-  theta - `PETSC_TRUE` if they do (default `PETSC_FALSE`)
+
+   Options Database Key:
+.  -pc_bai_theta <false> - sets it
+
+   Level: intermediate
+
+   Note:
+   A block whose quotient of the sums of |a_ij| inside and outside it, the diagonal aside, is above the average of all blocks does more than `local_iters` sweeps, at most four times
+   as many, one below the average fewer, at least one; together they do not do more.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient High Performance Computing",
+   PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.10.4.
+
+.seealso: `PCBAI`, `PCBAIGetTheta()`
+@*/
+PetscErrorCode PCBAISetTheta(PC pc, PetscBool theta)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(pc, theta, 2);
+  BAISetOption(pc, theta, theta);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetTheta - Gets whether blocks do more or fewer local sweeps, depending on how much of their rows lies inside them
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  theta - see `PCBAISetTheta()`
+
+   Level: intermediate
+
+.seealso: `PCBAI`, `PCBAISetTheta()`
+@*/
+PetscErrorCode PCBAIGetTheta(PC pc, PetscBool *theta)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(theta, 2);
+  BAIGetOption(pc, theta, theta);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetPartition - Sets how rows become blocks
+
+   Logically Collective
+
+   Input Parameters:
++  pc   - the preconditioner
+-  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or `BAI_PARTITION_GRAPH`
+
+   Options Database Key:
+.  -pc_bai_partition (auto|natural|dm|rcm|graph) - sets it
+
+   Level: intermediate
+
+   Note:
+   Local sweeps pay where much of each row lies inside its block; -ksp_view shows how much. Each MPI rank makes blocks of its own rows. Boxes of a grid need a `DMDA` with
+   as many rows as the matrix, by `PCSetDM()`; `SNES`, `TS` and `PCMG` pass theirs on. Their blocks have at most `block_size` rows, those of the others
+   exactly as many, but for the last one. The blocks of graph and rcm are found on the host, from the matrix as it is when they are needed first; new
+   values in an old pattern keep them.
+
+.seealso: `PCBAI`, `PCBAIGetPartition()`
+@*/
+PetscErrorCode PCBAISetPartition(PC pc, BAIPartitionType type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, type, 2);
+  BAISetOption(pc, partition, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetPartition - Gets how rows become blocks
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  type - see `PCBAISetPartition()`
+
+   Level: intermediate
+
+   Note:
+   After `PCSetUp()` it is the one in use, never `BAI_PARTITION_AUTO`.
+
+.seealso: `PCBAI`, `PCBAISetPartition()`
+@*/
+PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  BAIGetOption(pc, partition, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    PCBAISetBackend - Sets where the iteration runs
 
    Logically Collective

@@ -1,0 +1,227 @@
+#include "partition.h"
+#include <math.h>
+#include <stdlib.h>
+
+#if defined(PETSC_USE_COMPLEX)
+  #include <complex.h>
+  #define Abs(a) cabs(a)
+#else
+  #define Abs(a) fabs((double)(a))
+#endif
+
+static BAIInt CeilOf(BAIInt a, BAIInt b)
+{
+  return a / b + (a % b ? 1 : 0);
+}
+
+/* Into how many pieces to cut each direction: those with the fewest links between points cut */
+static void ChoosePieces(const BAIInt m[3], BAIInt points, BAIInt pieces[3])
+{
+  double fewest = -1;
+
+  for (BAIInt bz = 1; bz <= points && bz <= m[2]; bz++) {
+    for (BAIInt by = 1; by <= points / bz && by <= m[1]; by++) {
+      const BAIInt bx = points / (by * bz) < m[0] ? points / (by * bz) : m[0], c[3] = {CeilOf(m[0], bx), CeilOf(m[1], by), CeilOf(m[2], bz)};
+      const double cut = (double)(c[0] - 1) * (double)m[1] * (double)m[2] + (double)(c[1] - 1) * (double)m[0] * (double)m[2] + (double)(c[2] - 1) * (double)m[0] * (double)m[1];
+
+      if (fewest >= 0 && cut >= fewest) continue;
+      fewest = cut;
+      for (int d = 0; d < 3; d++) pieces[d] = c[d];
+    }
+  }
+}
+
+/* Where piece k of m points cut into c nearly equal ones begins */
+static BAIInt PieceFirst(BAIInt m, BAIInt c, BAIInt k)
+{
+  return k * (m / c) + (k < m % c ? k : m % c);
+}
+
+/* Faces of its box, other than those of the whole grid, that a point lies on */
+static int Faces(const BAIInt m[3], const BAIInt from[3], const BAIInt to[3], const BAIInt at[3])
+{
+  int faces = 0;
+
+  for (int d = 0; d < 3; d++) faces += (at[d] == from[d] && from[d] > 0) + (at[d] == to[d] - 1 && to[d] < m[d]);
+  return faces;
+}
+
+static BAIInt TakeBox(const BAIInt m[3], BAIInt dof, const BAIInt from[3], const BAIInt to[3], BAIInt place, BAIInt *row)
+{
+  for (int faces = 0; faces <= 6; faces++) {
+    for (BAIInt z = from[2]; z < to[2]; z++) {
+      for (BAIInt y = from[1]; y < to[1]; y++) {
+        for (BAIInt x = from[0]; x < to[0]; x++) {
+          const BAIInt at[3] = {x, y, z};
+
+          if (Faces(m, from, to, at) != faces) continue;
+          for (BAIInt c = 0; c < dof; c++) row[place++] = ((z * m[1] + y) * m[0] + x) * dof + c;
+        }
+      }
+    }
+  }
+  return place;
+}
+
+BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
+{
+  BAIInt pieces[3] = {1, 1, 1}, place = 0;
+
+  ChoosePieces(m, block_size > dof ? block_size / dof : 1, pieces);
+  *blocks = 0;
+  for (BAIInt k = 0; k < pieces[2]; k++) {
+    for (BAIInt j = 0; j < pieces[1]; j++) {
+      for (BAIInt i = 0; i < pieces[0]; i++) {
+        const BAIInt box[3] = {i, j, k};
+        BAIInt       from[3], to[3];
+
+        for (int d = 0; d < 3; d++) {
+          from[d] = PieceFirst(m[d], pieces[d], box[d]);
+          to[d]   = PieceFirst(m[d], pieces[d], box[d] + 1);
+        }
+        first[(*blocks)++] = place;
+        place              = TakeBox(m, dof, from, to, place, row);
+      }
+    }
+  }
+  first[*blocks] = place;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Inside each block, rows with fewer entries outside it first, otherwise in the order in which they are */
+static BAIStatus SortByOutside(BAIInt n, const BAICSR *A, BAIInt blocks, const BAIInt *first, BAIInt *row)
+{
+  BAIInt *block = malloc(((size_t)n + 1) * sizeof(*block)), *outside = malloc(((size_t)n + 1) * sizeof(*outside));
+  BAIInt *sorted = malloc(((size_t)n + 1) * sizeof(*sorted)), *count = malloc(((size_t)n + 2) * sizeof(*count));
+  BAIStatus status = block && outside && sorted && count ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
+
+  if (!status.code) {
+    for (BAIInt b = 0; b < blocks; b++) {
+      for (BAIInt p = first[b]; p < first[b + 1]; p++) block[row[p]] = b;
+    }
+    for (BAIInt b = 0; b < blocks; b++) {
+      BAIInt most = 0;
+
+      for (BAIInt p = first[b]; p < first[b + 1]; p++) {
+        outside[p] = 0;
+        for (BAIInt k = A->i[row[p]]; k < A->i[row[p] + 1]; k++) outside[p] += block[A->j[k]] != b;
+        if (outside[p] > most) most = outside[p];
+      }
+      for (BAIInt c = 0; c <= most; c++) count[c] = 0;
+      for (BAIInt p = first[b]; p < first[b + 1]; p++) count[outside[p]]++;
+      for (BAIInt c = 0, at = first[b]; c <= most; c++) {
+        const BAIInt many = count[c];
+
+        count[c] = at;
+        at += many;
+      }
+      for (BAIInt p = first[b]; p < first[b + 1]; p++) sorted[count[outside[p]]++] = row[p];
+    }
+    for (BAIInt p = 0; p < n; p++) row[p] = sorted[p];
+  }
+  free(block);
+  free(outside);
+  free(sorted);
+  free(count);
+  return status;
+}
+
+BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
+{
+  *blocks = CeilOf(n, block_size);
+  for (BAIInt b = 0; b <= *blocks; b++) first[b] = b < *blocks ? b * block_size : n;
+  return SortByOutside(n, A, *blocks, first, row);
+}
+
+/* A row that couples to the block that grows, by how much; the strongest is on top of a binary heap, where a row may stand several times */
+typedef struct {
+  double strength;
+  BAIInt row;
+} Candidate;
+
+typedef struct {
+  Candidate *c;
+  size_t     n, room;
+} Heap;
+
+static int Stronger(Candidate a, Candidate b)
+{
+  return a.strength > b.strength || (a.strength == b.strength && a.row < b.row);
+}
+
+static int Push(Heap *heap, Candidate c)
+{
+  size_t at = heap->n++;
+
+  if (heap->n > heap->room) {
+    const size_t room = 2 * heap->n + 1024;
+    Candidate   *more = realloc(heap->c, room * sizeof(*more));
+
+    if (!more) return 0;
+    heap->c    = more;
+    heap->room = room;
+  }
+  for (; at && Stronger(c, heap->c[(at - 1) / 2]); at = (at - 1) / 2) heap->c[at] = heap->c[(at - 1) / 2];
+  heap->c[at] = c;
+  return 1;
+}
+
+static Candidate Pop(Heap *heap)
+{
+  const Candidate top = heap->c[0], last = heap->c[--heap->n];
+  size_t          at = 0;
+
+  for (size_t child; (child = 2 * at + 1) < heap->n; at = child) {
+    if (child + 1 < heap->n && Stronger(heap->c[child + 1], heap->c[child])) child++;
+    if (!Stronger(heap->c[child], last)) break;
+    heap->c[at] = heap->c[child];
+  }
+  heap->c[at] = last;
+  return top;
+}
+
+BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
+{
+  double   *strength = calloc((size_t)n + 1, sizeof(*strength)); /* to the block that grows; negative: the row has a block */
+  Heap      heap     = {NULL, 0, 0};
+  BAIStatus status   = BAIStatusOf(strength ? BAI_OK : BAI_ERR_MEMORY);
+  BAIInt    left     = 0; /* no row before it is left */
+
+  *blocks = 0;
+  for (BAIInt place = 0; place < n && !status.code; place++) {
+    BAIInt next = -1;
+
+    if (place % block_size == 0) {
+      for (size_t k = 0; k < heap.n; k++) {
+        if (strength[heap.c[k].row] > 0) strength[heap.c[k].row] = 0;
+      }
+      heap.n             = 0;
+      first[(*blocks)++] = place;
+    }
+    while (heap.n && next < 0) {
+      const Candidate c = Pop(&heap);
+
+      if (strength[c.row] == c.strength) next = c.row; /* else it has a block, or stands further up with more */
+    }
+    for (; next < 0; left++) {
+      if (strength[left] >= 0) next = left;
+    }
+    row[place]     = next;
+    strength[next] = -1;
+    for (BAIInt k = A->i[next]; k < A->i[next + 1]; k++) {
+      const BAIInt    j = A->j[k];
+      const Candidate c = {strength[j] + Abs(A->a[k]), j};
+
+      if (strength[j] < 0 || c.strength <= strength[j]) continue;
+      strength[j] = c.strength;
+      if (!Push(&heap, c)) {
+        status = BAIStatusOf(BAI_ERR_MEMORY);
+        break;
+      }
+    }
+  }
+  first[*blocks] = n;
+  free(strength);
+  free(heap.c);
+  return status.code ? status : SortByOutside(n, A, *blocks, first, row);
+}

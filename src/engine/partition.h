@@ -1,0 +1,25 @@
+/*
+   How rows become blocks, where they are not simply taken as they are numbered. All arrays are on the host; first has room for n + 1 numbers and
+   row for n, n being the rows. Inside a block, rows with few entries outside it come first: rows of like length lie side by side
+*/
+#pragma once
+
+#include "engine.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/*
+   Boxes of a grid of m[0] x m[1] x m[2] points, x fastest, with dof rows each: of nearly equal size, of at most block_size rows, and so shaped that
+   they cut the fewest links between points
+*/
+BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
+/* Blocks of block_size rows, each grown from the first row that is left along the strongest couplings |a_ij| */
+BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
+/* Blocks of block_size consecutive ones of the rows in the order in which row has them already */
+BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
+
+#if defined(__cplusplus)
+}
+#endif

@@ -1,0 +1,35 @@
+#include "theta.h"
+
+/* A block that nothing couples to is solved best by many sweeps */
+static double ThetaOf(BAIReal inside, BAIReal outside)
+{
+  const double most = 1e3;
+
+  return (double)inside < most * (double)outside ? (double)inside / (double)outside : (inside > 0 ? most : 0);
+}
+
+static int64_t Sweeps(BAIInt blocks, const BAIReal *inside, const BAIReal *outside, double mean, double scale, BAIInt local_iters, BAIInt *iters)
+{
+  int64_t sum = 0;
+
+  for (BAIInt k = 0; k < blocks; k++) {
+    const double wanted = scale * (double)local_iters * ThetaOf(inside[k], outside[k]) / mean;
+
+    iters[k] = wanted < 4 * (double)local_iters ? (BAIInt)wanted : 4 * local_iters;
+    if (iters[k] < 1) iters[k] = 1;
+    sum += iters[k];
+  }
+  return sum;
+}
+
+int64_t BAITheta(BAIInt blocks, const BAIReal *inside, const BAIReal *outside, BAIInt local_iters, BAIInt *iters)
+{
+  const int64_t most = (int64_t)blocks * local_iters;
+  double        mean = 0;
+  int64_t       sum;
+
+  for (BAIInt k = 0; k < blocks; k++) mean += ThetaOf(inside[k], outside[k]) / (double)blocks;
+  if (mean <= 0) mean = 1;
+  for (double scale = 1; (sum = Sweeps(blocks, inside, outside, mean, scale, local_iters, iters)) > most; scale *= 0.95) { }
+  return sum;
+}

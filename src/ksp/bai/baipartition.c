@@ -1,0 +1,113 @@
+/*
+   Which rows go into which block
+*/
+#include "baiimpl.h"
+#include "../../engine/partition.h"
+#include <petscdmda.h>
+#include <petsc/private/kspimpl.h>
+#include <petsc/private/pcimpl.h>
+
+/* The box of the grid that this rank owns, if there is a DMDA with as many rows as the matrix; else dof is 0 */
+static PetscErrorCode GetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *dof)
+{
+  const DM  dm = bai->face->classid == KSP_CLASSID ? ((KSP)bai->face)->dm : ((PC)bai->face)->dm;
+  PetscBool da = PETSC_FALSE;
+  PetscInt  n;
+
+  PetscFunctionBegin;
+  *dof = 0;
+  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &da));
+  if (!da) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMDAGetCorners(dm, NULL, NULL, NULL, &m[0], &m[1], &m[2]));
+  PetscCall(DMDAGetInfo(dm, NULL, NULL, NULL, NULL, NULL, NULL, NULL, dof, NULL, NULL, NULL, NULL, NULL));
+  for (int d = 1; d < 3; d++) m[d] = PetscMax(m[d], 1);
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  if (m[0] * m[1] * m[2] * *dof != n) *dof = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What BAI_PARTITION_AUTO stands for; Ad are the local rows and columns of the matrix */
+PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type)
+{
+  PetscInt m[3], dof;
+
+  PetscFunctionBegin;
+  *type = bai->options.partition;
+  if (*type == BAI_PARTITION_AUTO || *type == BAI_PARTITION_DM) {
+    PetscCall(GetGrid(bai, Ad, m, &dof));
+    PetscCheck(dof || *type == BAI_PARTITION_AUTO, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "-%s_bai_partition dm: there is no DMDA with the rows of this matrix; see %sSetDM()", bai->face->classid == KSP_CLASSID ? "ksp" : "pc", bai->face->classid == KSP_CLASSID ? "KSP" : "PC");
+    if (*type == BAI_PARTITION_AUTO) *type = BAI_PARTITION_NATURAL;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows in reverse Cuthill-McKee order */
+static PetscErrorCode OrderRows(Mat Ad, PetscInt n, PetscInt *row)
+{
+  IS              rows, cols;
+  const PetscInt *order;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOrdering(Ad, MATORDERINGRCM, &rows, &cols));
+  PetscCall(ISGetIndices(rows, &order));
+  PetscCall(PetscArraycpy(row, order, n));
+  PetscCall(ISRestoreIndices(rows, &order));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ISDestroy(&cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType type, PetscInt n, BAIInt *blocks, BAIInt *first, BAIInt *row)
+{
+  const BAIInt       block_size = bai->options.block_size ? (BAIInt)bai->options.block_size : BAI_BLOCK_SIZE;
+  BAICSR             csr;
+  const PetscInt    *i, *j;
+  const PetscScalar *a;
+  PetscInt           rows;
+  PetscBool          done;
+  BAIStatus          status;
+
+  PetscFunctionBegin;
+  if (type == BAI_PARTITION_RCM) PetscCall(OrderRows(Ad, n, (PetscInt *)row));
+  PetscCall(MatGetRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, &i, &j, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot get the rows of the matrix on the host");
+  PetscCall(MatSeqAIJGetArrayRead(Ad, &a));
+  csr.i = (const BAIInt *)i;
+  csr.j = (const BAIInt *)j;
+  csr.a = (const BAIScalar *)a;
+  if (type == BAI_PARTITION_RCM) status = BAIPartitionOrder(n, &csr, block_size, blocks, first, row);
+  else status = BAIPartitionGraph(n, &csr, block_size, blocks, first, row);
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the partition of %" PetscInt_FMT " rows", n);
+  PetscCall(MatSeqAIJRestoreArrayRead(Ad, &a));
+  PetscCall(MatRestoreRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, &i, &j, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On this rank; nothing for BAI_PARTITION_NATURAL */
+PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartitionType type, BAIPartition *partition)
+{
+  PetscInt n, m[3], dof, *first, *row;
+
+  PetscFunctionBegin;
+  partition->first = NULL;
+  partition->row   = NULL;
+  if (type == BAI_PARTITION_NATURAL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  PetscCall(PetscMalloc1(n + 1, &first));
+  PetscCall(PetscMalloc1(n + 1, &row));
+  if (type == BAI_PARTITION_DM) {
+    PetscCall(GetGrid(bai, Ad, m, &dof));
+    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, bai->options.block_size ? (BAIInt)bai->options.block_size : BAI_BLOCK_SIZE, &partition->blocks, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
+  } else PetscCall(PartitionByMatrix(bai, Ad, type, n, &partition->blocks, (BAIInt *)first, (BAIInt *)row));
+  partition->first = (const BAIInt *)first;
+  partition->row   = (const BAIInt *)row;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIDestroyPartition(BAIPartition *partition)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(partition->first));
+  PetscCall(PetscFree(partition->row));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
