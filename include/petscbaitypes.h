@@ -85,8 +85,9 @@ typedef enum {
 +  `BAI_WEIGHT_NONE` - (default) nothing
 .  `BAI_WEIGHT_L1`   - to each a_ii adds sign(a_ii) times the sum of |a_ij| over the columns outside the block of row i. The full l1 weight of
                        other smoothers sums over all j; here the blocks keep their own couplings as they are
-.  `BAI_WEIGHT_TAU`  - damps the local sweeps by tau = 2/(lambda_1 + lambda_n), for the extreme eigenvalues of D^{-1}A, which are estimated at set-up
--  `BAI_WEIGHT_AUTO` - nothing if every order of updates is shown to converge, else l1 or tau as needed, chosen while solving
+.  `BAI_WEIGHT_TAU`  - multiplies omega by tau = 2/(lambda_1 + lambda_n), for the extreme eigenvalues of M^{-1}A, which are estimated at set-up; x + M^{-1} (b - A x)
+                       is a global iteration, with M = D if there is one local sweep
+-  `BAI_WEIGHT_AUTO` - none if every order of updates is shown to converge, else tau
 
    Options Database Key:
 .  -ksp_bai_weight (none|l1|tau|auto) - choose the weight

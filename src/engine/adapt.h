@@ -21,12 +21,6 @@
 #include "engine.h"
 #include <math.h>
 
-#if defined(__CUDACC__)
-  #define BAI_INLINE static __host__ __device__ inline
-#else
-  #define BAI_INLINE static inline
-#endif
-
 typedef struct {
   int    accelerate;  /* it may be; and it is, */
   int    accelerated; /* that is, the following is more than when to look */
@@ -134,7 +128,7 @@ BAI_INLINE void BAIAdaptRestart(BAIAdapt *a, BAIInt its, double rnorm2, double b
 /* beta was too much */
 BAI_INLINE void BAIAdaptLower(BAIAdapt *a, BAIInt its, double rnorm2, double cap, double beta)
 {
-  if (a->color && a->hold > 8) cap = beta = 0; /* an inexact solve inside the blocks may not bear over-relaxation at all */
+  if (a->hold > (a->color ? 8 : 32)) cap = beta = 0; /* some bear none at all: eigenvalues far from real, inexact solves inside blocks that are over-relaxed */
   a->cap        = cap;
   a->beta_below = -1;
   a->held       = 0;
@@ -174,7 +168,7 @@ BAI_INLINE BAIAdaptAdvice BAIAdaptLook(BAIAdapt *a, BAIInt its, double rnorm2, d
   if (better) a->best2 = rnorm2;
   if (its - a->from < BAIAdaptInterval(a)) return better ? BAI_ADAPT_KEEP : BAI_ADAPT_ON;
   slope     = 0.5 * log(a->from2 / rnorm2) / (double)(its - a->from);
-  a->slower = a->beta_below >= 0 && slope < 0.9 * a->slope_below ? a->slower + 1 : 0;
+  a->slower = a->beta_below >= 0 && slope < (a->color ? 0.9 : 0.5) * a->slope_below ? a->slower + 1 : 0; /* too much momentum alone costs little */
   if (a->slower > 1) BAIAdaptLower(a, its, rnorm2, a->beta_below + 0.5 * (a->beta - a->beta_below), a->beta_below);
   else if (slope <= 0 && a->beta > 0 && !a->slower) BAIAdaptLower(a, its, rnorm2, 0.95 * a->beta, 0.95 * a->beta);
   else {
@@ -190,6 +184,7 @@ BAI_INLINE BAIAdaptAdvice BAIAdaptLook(BAIAdapt *a, BAIInt its, double rnorm2, d
       BAIAdaptRestart(a, its, rnorm2, beta);
     } else {
       a->slope = slope;
+      if (slope > 0 && a->beta > 0 && a->hold > 2) a->hold--;
       BAIAdaptRestart(a, its, rnorm2, a->beta);
     }
   }

@@ -103,12 +103,6 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
   info->flops_residual  = 2.0 * (double)(info->nnz_off + info->nnz_local) + 4 * n;
 }
 
-BAIReal BAILocalOmega(const BAIParameters *p, float row_sum)
-{
-  if (p->local_omega > 0) return p->local_omega;
-  return (BAIReal)(row_sum > 2 ? 1.8 / (double)row_sum : 0.9);
-}
-
 const char *BAIEngineName(BAIEngine engine)
 {
   return engine->ops->name;

@@ -97,8 +97,8 @@ typedef struct {
   BAIMode mode;        /* the one to be ready for; BAIEnginePrepare() adds others */
   BAIInt  block_size;  /* >= 1, or 0: chosen */
   BAIInt  local_iters; /* >= 1 */
-  BAIReal local_omega; /* > 0, or 0: BAILocalOmega() */
-  int     momentum;    /* sweeps may ask for momentum */
+  BAIReal local_omega; /* > 0, or 0: chosen for each row, see BAILocalOmega() */
+  int     momentum;    /* sweeps may ask for momentum: 1 in every mode, 2 in mode sync only */
   int     l1;          /* a_ii + sign(a_ii) sum_{j not in J} |a_ij| stands for a_ii in the local sweeps */
   int     theta;       /* the local sweeps of a block depend on how much of its rows lies inside it: theta.h */
   int     threads;     /* host: OpenMP threads */
@@ -108,7 +108,7 @@ typedef struct {
 
 typedef struct {
   BAIInt  block_size, blocks;
-  BAIReal local_omega;        /* in use */
+  BAIReal local_omega;        /* in use, in the row where it is smallest if it was chosen */
   int64_t local_sweeps;       /* of all blocks in one global iteration */
   int     workers;            /* host: threads; cuda: thread blocks at work at a time */
   int64_t nnz_local, nnz_off; /* entries off the diagonal inside the blocks; outside them, ghosts included */
@@ -174,11 +174,35 @@ BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
 BAIStatus BAIEngineUnbind(BAIEngine);
 void      BAIEngineInfo(BAIEngine, BAIInfo *);
 void      BAIEngineDestroy(BAIEngine *);
-/* Damping with which the local sweeps converge in every block if A is Hermitian positive definite: row_sum is the largest sum_{j in J} |a_ij| / |a_ii|, which bounds
-   the eigenvalues of the blocks of D^{-1}A; 0.9 where it is 2 or less, as for M-matrices with a dominant diagonal */
-BAIReal     BAILocalOmega(const BAIParameters *, float row_sum);
 const char *BAIEngineName(BAIEngine);
 const char *BAICodeString(BAICode);
+
+/*
+   Damping of the local sweeps: that of a row is BAILocalOmega() times its share. If it is to be chosen, the sweeps then converge in every block of a Hermitian positive definite
+   matrix, for diag_i(sum_{j in J} |a_ij|) - A_JJ is positive semidefinite; and they are damped by 0.9 only in rows whose off-diagonal entries inside the block do not outweigh the diagonal
+*/
+static inline BAIReal BAILocalOmega(const BAIParameters *p)
+{
+  return p->local_omega > 0 ? p->local_omega : (BAIReal)0.9;
+}
+
+#if defined(__CUDACC__)
+  #define BAI_INLINE static __host__ __device__ inline
+#else
+  #define BAI_INLINE static inline
+#endif
+
+/* inside is the sum of the |a_ij|, i != j, of a row inside its block */
+BAI_INLINE BAIReal BAIShareOfDominance(BAIReal d, BAIReal inside)
+{
+  return inside > d ? 2 * d / (d + inside) : 1;
+}
+
+/* Of the l1 weight, outside being the sum outside the block */
+BAI_INLINE BAIReal BAIShareOfL1(BAIReal d, BAIReal outside)
+{
+  return d / (d + outside);
+}
 
 static inline BAIStatus BAIStatusOf(BAICode code)
 {

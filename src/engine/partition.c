@@ -136,6 +136,7 @@ BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
 /* A row that couples to the block that grows, by how much; the strongest is on top of a binary heap, where a row may stand several times */
 typedef struct {
   double strength;
+  size_t found; /* as the how manieth */
   BAIInt row;
 } Candidate;
 
@@ -146,7 +147,7 @@ typedef struct {
 
 static int Stronger(Candidate a, Candidate b)
 {
-  return a.strength > b.strength || (a.strength == b.strength && a.row < b.row);
+  return a.strength > b.strength || (a.strength == b.strength && a.found < b.found);
 }
 
 static int Push(Heap *heap, Candidate c)
@@ -186,6 +187,7 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
   Heap      heap     = {NULL, 0, 0};
   BAIStatus status   = BAIStatusOf(strength ? BAI_OK : BAI_ERR_MEMORY);
   BAIInt    left     = 0; /* no row before it is left */
+  size_t    found    = 0;
 
   *blocks = 0;
   for (BAIInt place = 0; place < n && !status.code; place++) {
@@ -210,7 +212,7 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
     strength[next] = -1;
     for (BAIInt k = A->i[next]; k < A->i[next + 1]; k++) {
       const BAIInt    j = A->j[k];
-      const Candidate c = {strength[j] + Abs(A->a[k]), j};
+      const Candidate c = {strength[j] + Abs(A->a[k]), found++, j};
 
       if (strength[j] < 0 || c.strength <= strength[j]) continue;
       strength[j] = c.strength;

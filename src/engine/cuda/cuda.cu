@@ -98,7 +98,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->nnz_local    = state->nnz_local;
   info->nnz_off      = state->nnz_off;
   info->bytes        = state->bytes;
-  info->local_omega  = state->local_omega;
+  info->local_omega  = state->local_omega * state->least_share;
   info->local_sweeps = state->local_sweeps;
   info->colors       = state->colors;
   info->solves       = 0;

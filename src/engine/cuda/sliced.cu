@@ -62,9 +62,9 @@ static __global__ void Count(BAISliced A, BAIMatrix M, unsigned long long *nnz, 
   atomicMax(width + 1, off_max);
 }
 
-/* Found on the way through the matrix: the first row without a diagonal entry, whether a column is not the old one, and the bits of the largest row sum for BAILocalOmega() */
+/* Found on the way through the matrix: the first row without a diagonal entry, whether a column is not the old one, and the bits of the least share */
 typedef struct {
-  int bad, different, row_sum;
+  int bad, different, least_share;
 } Findings;
 
 template <typename LI, bool same_pattern>
@@ -77,7 +77,7 @@ static __device__ inline void Put(LI *j, BAIScalar *a, long long at, int col, BA
 
 /* A warp a slice, a lane a row; rows are padded with zeros in their own column */
 template <typename LI, bool same_pattern>
-static __global__ void Fill(BAISliced A, BAIMatrix M, BAIReal *sums, Findings *findings)
+static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAIReal *sums, Findings *findings)
 {
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
 
@@ -115,10 +115,12 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, BAIReal *sums, Findings *f
       }
     }
     if (d == BAIScalar(0)) atomicMin(&findings->bad, row);
-    else atomicMax(&findings->row_sum, __float_as_int((float)(1 + sum / BAIAbs(d)))); /* positive numbers are ordered as their bits are */
+    const BAIReal share = dominance ? BAIShareOfDominance(BAIAbs(d), sum) : 1;
+
+    if (share < 1) atomicMin(&findings->least_share, __float_as_int((float)share)); /* positive numbers are ordered as their bits are */
     A.d[place]    = d;
     A.dinv[place] = BAIScalar(1) / d;
-    if (A.share) A.share[place] = BAIAbs(d) / (BAIAbs(d) + outside);
+    if (A.share) A.share[place] = share * (l1 ? BAIShareOfL1(BAIAbs(d), outside) : 1);
     if (sums) {
       sums[place]                                    = sum;
       sums[(size_t)A.tiles * A.tile_rows + place] = outside;
@@ -199,26 +201,29 @@ static BAIStatus FillSlices(BAIState state, const BAIMatrix &D, bool same_patter
   Temporary       t;
   Findings        findings = {INT_MAX, 0, 0};
   BAIStatus       status = BAIStatusOf(BAI_OK);
-  float           row_sum;
-  void (*const fill[2][2])(BAISliced, BAIMatrix, BAIReal *, Findings *) = {
+  float           least  = 1;
+  void (*const fill[2][2])(BAISliced, BAIMatrix, int, int, BAIReal *, Findings *) = {
     {Fill<uint16_t, false>, Fill<uint16_t, true>},
     {Fill<int, false>,      Fill<int, true>     }
   };
 
   if (!A.tiles) return status;
+  memcpy(&findings.least_share, &least, sizeof(least));
   CUDATry(cudaMalloc(&t.p, sizeof(findings)));
   CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
-  fill[state->wide][same_pattern]<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, D, state->sums, (Findings *)t.p);
+  fill[state->wide][same_pattern]<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, D, state->p.l1, !(state->p.local_omega > 0), state->sums, (Findings *)t.p);
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(&findings, t.p, sizeof(findings), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  memcpy(&row_sum, &findings.row_sum, sizeof(row_sum));
-  state->local_omega = BAILocalOmega(&state->p, row_sum);
+  memcpy(&least, &findings.least_share, sizeof(least));
+  state->local_omega = BAILocalOmega(&state->p);
+  state->least_share = (BAIReal)least;
   if (findings.different) return BAIStatusOf(BAI_ERR_PATTERN);
   if (findings.bad < A.n) {
     status     = BAIStatusOf(BAI_ERR_DIAGONAL);
     status.row = findings.bad;
   }
+  if (!status.code && !A.share && least < 1) status = BAIStatusOf(same_pattern ? BAI_ERR_PATTERN : BAI_OK); /* the kernel in use knows of no shares: to be created anew */
   return status.code ? status : CountLocalSweeps(state);
 }
 
@@ -282,7 +287,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
 
   BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIScalar), &A->d));
   BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIScalar), &A->dinv));
-  if (state->p.l1) BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIReal), &A->share));
+  if (state->p.l1 || !(state->p.local_omega > 0)) BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIReal), &A->share));
   if (state->p.theta) {
     BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(int), &A->iters));
     BAITry(BAICUDAAllocate(state, A->tiles * sizeof(int), &A->tile_iters));
@@ -316,7 +321,9 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
   BAITry(BAICUDAAllocate(state, entries[0] * sizeof(BAIScalar), &A->loc_a));
   BAITry(BAICUDAAllocate(state, entries[1] * sizeof(int), &A->off_j));
   BAITry(BAICUDAAllocate(state, entries[1] * sizeof(BAIScalar), &A->off_a));
-  return FillSlices(state, D, false);
+  BAITry(FillSlices(state, D, false));
+  if (!state->p.l1 && state->least_share == 1) A->share = NULL; /* all are 1 */
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAISlicedUpdateValues(BAIState state, const BAIMatrix *M)

@@ -38,7 +38,7 @@ typedef struct {
   int           *row;           /* places, or NULL: place p has row p, if there is one; else the row of each place, or -1 */
   int           *place, *block; /* n, if there is row: the place and the block of each row */
   BAIScalar     *d, *dinv;      /* places: a_ii, 1/a_ii */
-  BAIReal       *share;         /* places, or NULL: |a_ii| / (|a_ii| + sum of the |a_ij| outside the block) */
+  BAIReal       *share;         /* places, or NULL: what multiplies the damping of a row */
   int           *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
   long long     *loc_first; /* slices+1: where the entries of a slice begin */
   void          *loc_j;     /* uint16_t, or int if the tiles are long */
@@ -72,7 +72,8 @@ typedef struct {
   int         resident; /* the kernel keeps the matrix in registers, and can do a whole solve */
   int         grid, threads;
   size_t      shared;
-  int         uses_done; /* and counts the iterations of the tiles */
+  int         uses_done; /* it counts the iterations of the tiles */
+  int         momentum;  /* it can do with momentum */
 } BAIPlan;
 
 typedef struct {
@@ -107,7 +108,7 @@ struct BAIState_ {
   BAIInt        blocks;
   long long     nnz_local, nnz_off, local_sweeps;
   BAIReal      *sums; /* if local sweeps depend on them: at each place the sum of |a_ij|, i != j, inside the block; behind them those outside */
-  BAIReal       local_omega; /* in use */
+  BAIReal       local_omega, least_share; /* in use; for lack of dominance, among the rows */
   BAINeighbors  neighbors;
   int          *order; /* of the tiles, colour by colour; NULL: as they come */
   int           colors;

@@ -11,23 +11,26 @@ enum {
   OFF = 4 /* entries outside the blocks that a thread has on their way at a time */
 };
 
-/* The launch bounds stand for at most 48, 64 or 128 registers */
-template <int LOC, BAIOrder order>
-static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_ROW_THREADS, LOC <= 8 ? 2 : 1) Stream(BAISliced A, BAISweep p)
+/*
+   The launch bounds stand for at most 48, 64 or 128 registers. Without MORE, tiles take consecutive rows, all do the same number of sweeps, and there is neither
+   momentum nor l1 weight
+*/
+template <int LOC, BAIOrder order, bool MORE>
+static __global__ void __launch_bounds__(LOC <= 4 && !MORE ? BAI_ROW_THREADS + 128 : BAI_ROW_THREADS, LOC <= 8 ? 2 : 1) Stream(BAISliced A, BAISweep p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   BAIScalar      *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
   const uint16_t *loc_j = static_cast<const uint16_t *>(A.loc_j);
 
   BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto wait) {
-    const int        i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, row = BAIRowAt(A, tile, i), place = tile * A.tile_rows + i;
-    const bool       mine = row >= 0;
-    const int        iters = A.iters && mine ? A.iters[place] : p.local_iters, most = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
+    const int        i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, row = MORE ? BAIRowAt(A, tile, i) : place;
+    const bool       mine = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
+    const int        iters = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
     const BAIScalar *x    = BAIIterateOf(p, from);
     const long long  loc = A.loc_first[slice] + lane, loc_end = A.loc_first[slice + 1]; /* lanes without a row find zeros there */
     const long long  off = A.off_first[slice] + lane, off_end = A.off_first[slice + 1];
     BAIScalar        a[LOC], s = mine ? BAIStreamed(p.b + row) : BAIScalar(0), dinv = mine ? BAIStreamed(A.dinv + place) : BAIScalar(0), xi, y;
-    const BAIReal    local_omega = mine ? BAILocalOmegaAt(A, p, place) : 0;
+    const BAIReal    local_omega = MORE && mine ? BAILocalOmegaAt(A, p, place) : 0;
     int              j[LOC];
 
 #pragma unroll
@@ -62,13 +65,13 @@ static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_
     y0[i] = y;
     __syncthreads();
     BAIScalar *now = y0, *next = y1;
-    for (int sweep = 1; sweep <= most; sweep++) {
+    for (int sweep = 1; sweep <= (MORE ? most : p.local_iters); sweep++) {
       BAIScalar sum = s;
 
 #pragma unroll
       for (int w = 0; w < LOC; w++) sum -= a[w] * now[j[w]];
-      if (sweep <= iters) y += local_omega * (sum * dinv - y);
-      if (sweep < most) {
+      if (!MORE || sweep <= iters) y += (MORE ? local_omega : p.local_omega) * (sum * dinv - y);
+      if (sweep < (MORE ? most : p.local_iters)) {
         next[i] = y;
         __syncthreads();
         BAIScalar *swap = now;
@@ -79,7 +82,7 @@ static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_
     if (mine) {
       BAIScalar next = xi + p.omega * (y - xi);
 
-      if (p.before) {
+      if (MORE && p.before) {
         next            = BAIMomentum(p, iteration, next, xi, p.before[place]);
         p.before[place] = xi;
       }
@@ -90,20 +93,25 @@ static __global__ void __launch_bounds__(LOC <= 4 ? BAI_ROW_THREADS + 128 : BAI_
 }
 
 template <int LOC>
-static const void *Kernel(BAIOrder order)
+static const void *Kernel(BAIOrder order, bool more)
 {
-  static const void *const kernels[] = {(const void *)Stream<LOC, BAI_OWN>, (const void *)Stream<LOC, BAI_QUEUE>, (const void *)Stream<LOC, BAI_FLAGS>, (const void *)Stream<LOC, BAI_TURNS>};
+  static const void *const kernels[2][4] = {
+    {(const void *)Stream<LOC, BAI_OWN, false>, (const void *)Stream<LOC, BAI_QUEUE, false>, (const void *)Stream<LOC, BAI_FLAGS, false>, (const void *)Stream<LOC, BAI_TURNS, false>},
+    {(const void *)Stream<LOC, BAI_OWN, true>,  (const void *)Stream<LOC, BAI_QUEUE, true>,  (const void *)Stream<LOC, BAI_FLAGS, true>,  (const void *)Stream<LOC, BAI_TURNS, true> }
+  };
 
-  return kernels[order];
+  return kernels[more][order];
 }
 
-const void *BAIStreamKernel(const BAISliced *A, BAIOrder order)
+const void *BAIStreamKernel(const BAISliced *A, BAIOrder order, bool momentum)
 {
+  const bool more = momentum || A->row || A->share || A->iters;
+
   if (A->tile_rows > BAI_ROW_THREADS) return NULL;
-  if (A->loc_width <= 2) return Kernel<2>(order);
-  if (A->loc_width <= 4) return Kernel<4>(order);
-  if (A->loc_width <= 8) return Kernel<8>(order);
-  if (A->loc_width <= 16) return Kernel<16>(order);
-  if (A->loc_width <= 32) return Kernel<32>(order);
+  if (A->loc_width <= 2) return Kernel<2>(order, more);
+  if (A->loc_width <= 4) return Kernel<4>(order, more);
+  if (A->loc_width <= 8) return Kernel<8>(order, more);
+  if (A->loc_width <= 16) return Kernel<16>(order, more);
+  if (A->loc_width <= 32) return Kernel<32>(order, more);
   return NULL;
 }

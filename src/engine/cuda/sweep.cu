@@ -43,14 +43,15 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, BAIPlan *plan)
   const size_t     two = 2 * (size_t)lanes * sizeof(BAIScalar), three = 3 * (size_t)A->tile_rows * sizeof(BAIScalar);
   int              room;
 
-  plan->order = mode == BAI_MODE_SYNC ? BAI_FLAGS : mode == BAI_MODE_COLOR ? BAI_TURNS : BAI_OWN;
+  plan->momentum = state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC);
+  plan->order    = mode == BAI_MODE_SYNC ? BAI_FLAGS : mode == BAI_MODE_COLOR ? BAI_TURNS : BAI_OWN;
   if (mode != BAI_MODE_LAUNCH && !state->nghost) {
     BAITry(TryKernel(state, BAIResidentKernel(A, plan->order), lanes, two, plan, &room));
     plan->resident = room >= A->tiles + (plan->order == BAI_OWN); /* one more for the watcher */
     if (plan->resident) return BAIStatusOf(BAI_OK);
   }
   for (int again = 0; again < 2; again++) {
-    BAITry(TryKernel(state, BAIStreamKernel(A, plan->order), lanes, two, plan, &room));
+    BAITry(TryKernel(state, BAIStreamKernel(A, plan->order, plan->momentum), lanes, two, plan, &room));
     if (!room) BAITry(TryKernel(state, BAIGenericKernel(A, state->wide, plan->order), threads, three, plan, &room));
     if (!room) {
       BAITry(TryKernel(state, BAIGenericKernel(A, state->wide, plan->order), threads, 0, plan, &room));
@@ -108,7 +109,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.local_omega    = state->local_omega;
   p.fresh          = step->fresh;
   p.direction      = step->direction;
-  p.before         = state->before;
+  p.before         = plan->momentum ? state->before : NULL;
   p.b              = state->b;
   p.ghost          = state->ghost;
   p.x[0]           = state->x[0];

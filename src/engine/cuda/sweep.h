@@ -160,6 +160,6 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 
 /* Kernels that take (BAISliced, BAISweep), or NULL if none of their kind fits */
 const void *BAIGenericKernel(const BAISliced *, int wide, BAIOrder);
-const void *BAIStreamKernel(const BAISliced *, BAIOrder);
+const void *BAIStreamKernel(const BAISliced *, BAIOrder, bool momentum);
 /* Takes (BAISliced, BAISweep, BAIStop) */
 const void *BAIResidentKernel(const BAISliced *, BAIOrder);

@@ -70,14 +70,14 @@ static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt place, int sam
   return sums;
 }
 
-static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, int same_pattern)
+static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameters *p, int same_pattern)
 {
   BAIStatus status    = BAIStatusOf(BAI_ERR_DIAGONAL);
   BAIInt    bad       = A->n;
   int       different = 0;
-  float     row_sum   = 1;
+  float     least     = 1;
 
-#pragma omp parallel for num_threads(A->threads) schedule(static) reduction(min : bad) reduction(| : different) reduction(max : row_sum)
+#pragma omp parallel for num_threads(A->threads) schedule(static) reduction(min : bad) reduction(| : different) reduction(min : least)
   for (BAIInt block = 0; block < A->blocks; block++) {
     BAIReal inside = 0, outside = 0;
 
@@ -89,11 +89,11 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, int same_pattern)
       outside += sums.outside;
       different |= sums.different;
       if (d > 0 || d < 0 || d != d) {
-        const float total = (float)(1 + sums.inside / d);
+        const BAIReal dominance = p->local_omega > 0 ? 1 : BAIShareOfDominance(d, sums.inside);
 
         A->dinv[place] = 1 / A->d[place];
-        if (A->share) A->share[place] = d / (d + sums.outside);
-        if (total > row_sum) row_sum = total;
+        if (A->share) A->share[place] = dominance * (p->l1 ? BAIShareOfL1(d, sums.outside) : 1);
+        if ((float)dominance < least) least = (float)dominance;
       } else if (BAIRowAt(A, place) < bad) bad = BAIRowAt(A, place);
     }
     if (A->inside) {
@@ -101,7 +101,7 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, int same_pattern)
       A->outside[block] = outside;
     }
   }
-  A->row_sum = row_sum;
+  A->least_share = least;
   if (different) return BAIStatusOf(BAI_ERR_PATTERN);
   status.row = bad;
   return bad < A->n ? status : BAIStatusOf(BAI_OK);
@@ -144,7 +144,7 @@ BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, c
   A->loc_i = calloc(n + 1, sizeof(BAIInt));
   A->off_i = calloc(n + 1, sizeof(BAIInt));
   if (!A->d || !A->dinv || !A->loc_i || !A->off_i) return BAIStatusOf(BAI_ERR_MEMORY);
-  if (p->l1) {
+  if (p->l1 || !(p->local_omega > 0)) {
     A->share = malloc((n + 1) * sizeof(BAIReal));
     if (!A->share) return BAIStatusOf(BAI_ERR_MEMORY);
   }
@@ -159,13 +159,13 @@ BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, c
   A->off_j = malloc(((size_t)A->off_i[n] + 1) * sizeof(BAIInt));
   A->off_a = malloc(((size_t)A->off_i[n] + 1) * sizeof(BAIScalar));
   if (!A->loc_j || !A->loc_a || !A->off_j || !A->off_a) return BAIStatusOf(BAI_ERR_MEMORY);
-  return FillRows(A, M, 0);
+  return FillRows(A, M, p, 0);
 }
 
-BAIStatus BAIBlockCRSUpdateValues(BAIBlockCRS *A, const BAIMatrix *M)
+BAIStatus BAIBlockCRSUpdateValues(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameters *p)
 {
   if (M->n != A->n || M->nghost != A->nghost) return BAIStatusOf(BAI_ERR_PATTERN);
-  return FillRows(A, M, 1);
+  return FillRows(A, M, p, 1);
 }
 
 void BAIBlockCRSDestroy(BAIBlockCRS *A)

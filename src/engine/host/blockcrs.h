@@ -13,9 +13,9 @@ typedef struct {
   int           threads;
   const BAIInt *first, *row; /* of a partition; NULL: blocks of block_size consecutive rows */
   BAIInt       *place, *block; /* of a partition: where row i stands in its block, and which block that is */
-  float         row_sum; /* largest sum of |a_ij| / |a_ii| over a row of a diagonal block, 1 for a_ii included */
+  float         least_share; /* for lack of dominance, among the rows */
   BAIScalar    *d, *dinv; /* n: a_ii, 1/a_ii */
-  BAIReal      *share;    /* n, or NULL: |a_ii| / (|a_ii| + sum of the |a_ij| outside the block) */
+  BAIReal      *share;    /* n, or NULL: what multiplies the damping of a row */
   BAIReal      *inside, *outside; /* blocks, or NULL: sums of |a_ij|, i != j, inside and outside the block */
   BAIInt       *loc_i; /* n+1: rows of the diagonal blocks, without a_ii */
   BAIInt       *loc_j; /* columns counted from the first of the block */
@@ -26,7 +26,7 @@ typedef struct {
 } BAIBlockCRS;
 
 BAIStatus BAIBlockCRSCreate(const BAIMatrix *, const BAIPartition *, const BAIParameters *, BAIBlockCRS *);
-BAIStatus BAIBlockCRSUpdateValues(BAIBlockCRS *, const BAIMatrix *);
+BAIStatus BAIBlockCRSUpdateValues(BAIBlockCRS *, const BAIMatrix *, const BAIParameters *);
 void      BAIBlockCRSDestroy(BAIBlockCRS *);
 
 /* A block has the places [first, last) */

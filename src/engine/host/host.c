@@ -45,7 +45,7 @@ static BAIStatus Weigh(BAIState state)
 {
   const BAIBlockCRS *A = &state->A;
 
-  state->local_omega  = BAILocalOmega(&state->p, A->row_sum);
+  state->local_omega  = BAILocalOmega(&state->p);
   state->local_sweeps = (int64_t)A->blocks * state->p.local_iters;
   if (!state->p.theta) return BAIStatusOf(BAI_OK);
   if (!state->iters) state->iters = malloc(((size_t)A->blocks + 1) * sizeof(*state->iters));
@@ -90,7 +90,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
 
 static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
 {
-  BAITry(BAIBlockCRSUpdateValues(&state->A, matrix));
+  BAITry(BAIBlockCRSUpdateValues(&state->A, matrix, &state->p));
   return Weigh(state);
 }
 
@@ -130,7 +130,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->blocks      = A->blocks;
   info->workers     = state->p.threads;
   info->solves      = 0;
-  info->local_omega = state->local_omega;
+  info->local_omega = state->local_omega * A->least_share;
   info->colors      = state->colors;
   info->nnz_local   = A->loc_i[A->n];
   info->nnz_off     = A->off_i[A->n];

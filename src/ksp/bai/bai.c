@@ -64,7 +64,7 @@ static PetscErrorCode Look(KSP ksp, Vec x, PetscReal *rnorm, BAIStep *step)
     if (!bai->kept) PetscCall(VecDuplicate(x, &bai->kept));
     step->mode = bai->accelerated;
   }
-  if (a->accelerated && (!was || a->beta != beta || advice == BAI_ADAPT_BACK)) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: mode %s, omega %g from now on\n", ksp->its, (double)*rnorm, advice == BAI_ADAPT_BACK ? ", back to the best one" : "", BAIModes[step->mode], (double)bai->options.omega * (1 + a->beta)));
+  if (a->accelerated && (!was || a->beta != beta || advice == BAI_ADAPT_BACK)) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: mode %s, omega %g from now on\n", ksp->its, (double)*rnorm, advice == BAI_ADAPT_BACK ? ", back to the best one" : "", BAIModes[step->mode], (double)(bai->options.omega * bai->tau) * (1 + a->beta)));
   if (advice == BAI_ADAPT_KEEP) PetscCall(VecCopy(x, bai->kept));
   if (advice == BAI_ADAPT_BACK) {
     PetscCall(VecCopy(bai->kept, x));
@@ -154,12 +154,12 @@ static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, Pe
   if (bai->adapt.accelerated) {
     plain = PetscMin(its, PetscMax(0, (PetscInt)bai->adapt.until - BAIAdaptPlain(&bai->adapt) - ksp->its));
     if (plain < its && plain > 0) {
-      step->omega = bai->options.omega * BAIAdaptOmega(&bai->adapt, ksp->its);
+      step->omega = bai->options.omega * bai->tau * BAIAdaptOmega(&bai->adapt, ksp->its);
       PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), plain, step, NULL));
       step->fresh = 0;
       done        = plain;
     }
-    step->omega = bai->options.omega * BAIAdaptOmega(&bai->adapt, ksp->its + done);
+    step->omega = bai->options.omega * bai->tau * BAIAdaptOmega(&bai->adapt, ksp->its + done);
   }
   PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its && !done), its - done, step, rnorm));
   step->fresh = 0;

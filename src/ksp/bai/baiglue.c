@@ -169,12 +169,30 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIParameters *p)
   p->mode        = bai->options.mode;
   p->block_size  = bai->options.block_size;
   p->local_iters = bai->options.local_iters;
-  p->local_omega = bai->options.local_omega;
-  p->momentum    = bai->options.momentum != 0.0;
-  p->l1          = bai->options.weight == BAI_WEIGHT_L1;
+  if (bai->options.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) p->local_iters += p->local_iters % 2; /* an odd number overshoots, and is not to be over-relaxed */
+  p->local_omega = bai->weight == BAI_WEIGHT_TAU ? 0 : bai->options.local_omega; /* 0: so that the local sweeps converge, which is what tau builds on */
+  p->momentum    = bai->options.momentum == 0.0 ? 0 : bai->options.momentum == PETSC_DECIDE ? 2 : 1;
+  p->l1          = bai->weight == BAI_WEIGHT_L1;
   p->theta       = (int)bai->options.theta;
   if (bai->backend == BAI_BACKEND_CUDA) PetscCall(BAIGetDevice(bai->node_rank, &p->device, &p->stream));
   else PetscCall(GetThreads(bai->node_size, &p->threads));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What BAI_WEIGHT_AUTO stands for, found again for new values only */
+static PetscErrorCode ChooseWeight(BAI *bai, Mat A, PetscBool known)
+{
+  PetscObjectId    id;
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (bai->options.weight != BAI_WEIGHT_AUTO) bai->weight = bai->options.weight;
+  else if (!known || id != bai->id || state != bai->state || bai->radius[1] == 0.0) {
+    PetscCall(BAIFindRadius(A, &bai->radius[0], &bai->radius[1]));
+    bai->weight = bai->radius[1] < 1.0 ? BAI_WEIGHT_NONE : BAI_WEIGHT_TAU;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -229,6 +247,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   bai->backend   = backend;
   bai->partition = type;
   PetscCall(GetNode(bai, PetscObjectComm((PetscObject)A)));
+  PetscCall(ChooseWeight(bai, A, same));
   PetscCall(GetParameters(bai, &p));
   if (same) PetscCall(PetscMemcmp(&p, &bai->p, sizeof(p), &same));
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
@@ -264,6 +283,8 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   BAIEngineInfo(bai->engine, &bai->info);
   PetscCall(RestoreCSR(bai, Ad, &M.A));
   if (Ao) PetscCall(RestoreCSR(bai, Ao, &M.B));
+  bai->tau = 1.0;
+  if (bai->weight == BAI_WEIGHT_TAU) PetscCall(BAIFindTau(bai, A, &bai->tau));
   PetscCall(PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0));
   PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n", any ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks, BAIEngineName(bai->engine)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -376,7 +397,7 @@ PetscErrorCode BAIPrepare(BAI *bai, BAIMode mode)
 /* Iterations as the options say, from an x of the caller's */
 BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 {
-  const BAIStep step = {bai->options.mode, direction, bai->options.omega, bai->options.momentum > 0 ? bai->options.momentum : 0, 1, 0};
+  const BAIStep step = {bai->options.mode, direction, bai->options.omega * bai->tau, bai->options.momentum > 0 ? bai->options.momentum : 0, 1, 0};
 
   return step;
 }
@@ -445,13 +466,17 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT "%s, omega %g, local_omega %g\n", BAIModes[o->mode], o->local_iters, o->theta ? " on average at most" : "", (double)o->omega, (double)(o->local_omega || !bai->engine ? o->local_omega : (PetscReal)bai->info.local_omega)));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT "%s, omega %g, local_omega %g%s\n", BAIModes[o->mode], bai->engine ? (PetscInt)bai->p.local_iters : o->local_iters, o->theta ? " on average at most" : "", (double)o->omega, (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega), bai->engine && bai->info.local_omega < BAILocalOmega(&bai->p) ? " where it is least" : ""));
   if (!bai->engine) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (o->weight == BAI_WEIGHT_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight auto: the spectral radius of |I - D^{-1}A| is between %g and %g%s\n", (double)bai->radius[0], (double)bai->radius[1], bai->radius[1] < 1.0 ? ", so that every order of updates converges" : ""));
+  if (bai->weight != BAI_WEIGHT_NONE) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight %s", BAIWeights[bai->weight]));
+  if (bai->weight == BAI_WEIGHT_TAU) PetscCall(PetscViewerASCIIPrintf(viewer, ": omega times %g", (double)bai->tau));
+  if (bai->weight != BAI_WEIGHT_NONE) PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   if (bai->info.colors) PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors on rank 0\n", o->mode == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->info.block_size, o->block_size ? "" : " (chosen)", (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local, (PetscInt64)bai->info.nnz_off));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s%s%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->info.block_size, o->block_size ? "" : " (chosen)", bai->partition == BAI_PARTITION_NATURAL ? "" : " at most, partition ", bai->partition == BAI_PARTITION_NATURAL ? "" : BAIPartitionTypes[bai->partition], (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local, (PetscInt64)bai->info.nnz_off));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT ", value updates %" PetscInt_FMT "\n", BAIEngineName(bai->engine), o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers, bai->backend == BAI_BACKEND_HOST ? "threads" : ((bai->info.solves >> o->mode & 1) ? "thread blocks that keep the matrix in registers for a whole solve" : "thread blocks"), 1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

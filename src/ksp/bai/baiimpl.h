@@ -31,6 +31,8 @@ typedef struct {
   BAIParameters p;       /* what the engine was created with */
   BAIPartitionType partition; /* that it was cut by, never BAI_PARTITION_AUTO */
   BAIInfo       info;
+  BAIWeight     weight;   /* in use, never BAI_WEIGHT_AUTO */
+  PetscReal     radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
 
   PetscObjectId    id; /* of the matrix that the engine holds, and its state then */
   PetscObjectState state;
@@ -82,6 +84,8 @@ PETSC_INTERN PetscErrorCode BAIPrepare(BAI *, BAIMode);
 PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);
 PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, PetscReal *, PetscReal *, PetscInt *, BAIStep *);
+PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
 PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, BAIPartitionType, BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);

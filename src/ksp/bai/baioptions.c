@@ -25,6 +25,7 @@ PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
   PetscFunctionBegin;
   PetscCall(PetscNew(bai));
   (*bai)->face      = obj;
+  (*bai)->tau       = 1.0;
   o                 = &(*bai)->options;
   o->local_iters    = 5;
   o->block_size     = 0;

@@ -232,7 +232,7 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
    Level: intermediate
 
    Note:
-   Values around 0.9 damp what oscillates fastest in a block, as a smoother should.
+   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. What 0 chooses is said at `PCBAISetLocalOmega()`.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalOmega()`
 @*/
@@ -344,8 +344,8 @@ PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
 
    With `PETSC_DECIDE` an iteration that shows to be slow is accelerated: from the rate at which the residual norm falls, the best omega and beta are estimated, raised,
    watched, and taken back, with the solution, to the best ones so far if the residual grows. In the modes async and launch blocks read exactly
-   the previous iterate from then on, as in mode sync, also on several MPI ranks. In mode color omega alone is raised, as in successive over-relaxation; an even number of
-   local sweeps bears most. Omega of `KSPBAISetOmega()` multiplies what is found. -info and -ksp_view tell.
+   the previous iterate from then on, as in mode sync, also on several MPI ranks. In mode color omega alone is raised, as in successive over-relaxation, and an odd number of
+   local sweeps is made even, as an odd one overshoots. Omega of `KSPBAISetOmega()` multiplies what is found. -info and -ksp_view tell.
 
    References:
    L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
@@ -405,7 +405,10 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
    The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then needs no weight. Where it does not,
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1 weight of other smoothers adds all |a_ij|; here
    couplings inside the block stay as they are, and so do the local sweeps' possible troubles with them.
-   `BAI_WEIGHT_TAU` damps the local sweeps by tau = 2/(lambda_1 + lambda_n) for the extreme eigenvalues of D^{-1}A, found by a few steps of `KSPGMRES` at set-up. Both combine with omega.
+   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + lambda_n) for the extreme eigenvalues of M^{-1}A, found by a few steps of `KSPGMRES` at each set-up, where x + M^{-1} (b - A x) is
+   a global iteration in which blocks read the previous iterate; with one local sweep M is D. The local sweeps are damped so that they converge in
+   every block of a Hermitian positive definite matrix. `BAI_WEIGHT_AUTO` bounds the spectral radius of |I - D^{-1}A| from both sides, by Collatz-Wielandt quotients of a few products, and
+   takes tau unless it is shown to be below one; the view gives the bounds. In mode `BAI_MODE_COLOR` on one rank Hermitian positive definite matrices need no tau.
 
    References:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems", Euro-Par 2012 Workshops.

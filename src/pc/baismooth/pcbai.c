@@ -103,7 +103,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    Options Database Keys:
 +  -pc_bai_its <2>                         - global iterations per application, `PCBAISetIterations()`
 .  -pc_bai_local_iters <5>                 - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
-.  -pc_bai_local_omega <0>                 - damping of each local sweep, 0 to have it chosen, mostly 0.9, `PCBAISetLocalOmega()`
+.  -pc_bai_local_omega <0>                 - damping of each local sweep, 0 to have it chosen for each row, mostly 0.9, `PCBAISetLocalOmega()`
 .  -pc_bai_block_size <0>                  - rows of a block, 0 to have it chosen, `PCBAISetBlockSize()`
 .  -pc_bai_mode <color,async,launch,sync>  - how blocks wait for each other, `PCBAISetMode()`
 .  -pc_bai_symmetric <false>               - smooth backward where the guess is not zero, `PCBAISetSymmetric()`

@@ -233,9 +233,9 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
    Level: intermediate
 
    Note:
-   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0, it is 0.9 where in every row of a block the sum of |a_ij| is
-   at most twice |a_ii|, and otherwise 1.8 over the largest quotient of the two, so that damped Jacobi converges in the blocks of
-   every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that. `PCBAIGetLocalOmega()` gives what was chosen after `PCSetUp()`.
+   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0, it is 0.9 in rows whose off-diagonal entries inside the block have a sum of
+   |a_ij| of at most |a_ii|, and less, by 2 |a_ii| over the sum with |a_ii|, in the others, so that the local sweeps converge in the blocks of
+   every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that. `PCBAIGetLocalOmega()` gives the least of them after `PCSetUp()`.
 
 .seealso: `PCBAI`, `PCBAIGetLocalOmega()`
 @*/
@@ -448,7 +448,10 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
    The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then needs no weight. Where it does not,
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1 weight of other smoothers adds all |a_ij|; here
    couplings inside the block stay as they are, and so do the local sweeps' possible troubles with them.
-   `BAI_WEIGHT_TAU` damps the local sweeps by tau = 2/(lambda_1 + lambda_n) for the extreme eigenvalues of D^{-1}A, found by a few steps of `KSPGMRES` at set-up. Both combine with omega.
+   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + lambda_n) for the extreme eigenvalues of M^{-1}A, found by a few steps of `KSPGMRES` at each set-up, where x + M^{-1} (b - A x) is
+   a global iteration in which blocks read the previous iterate; with one local sweep M is D. The local sweeps are damped so that they converge in
+   every block of a Hermitian positive definite matrix. `BAI_WEIGHT_AUTO` bounds the spectral radius of |I - D^{-1}A| from both sides, by Collatz-Wielandt quotients of a few products, and
+   takes tau unless it is shown to be below one; the view gives the bounds. In mode `BAI_MODE_COLOR` on one rank Hermitian positive definite matrices need no tau.
 
    References:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems", Euro-Par 2012 Workshops.

@@ -1,0 +1,134 @@
+/*
+   Weights: whether the iteration converges for any order of updates, and what damps it if it may not
+*/
+#include "baiimpl.h"
+#include <petsc/private/petscimpl.h>
+
+/* A with the absolute values of its entries */
+static PetscErrorCode CreateAbs(Mat A, Mat *absA)
+{
+  Mat       parts[2];
+  PetscBool mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, absA));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  parts[0] = *absA;
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(*absA, &parts[0], &parts[1], NULL));
+  for (int p = 0; p < (mpi ? 2 : 1); p++) {
+    PetscScalar *a;
+    MatInfo      info;
+
+    PetscCall(MatGetInfo(parts[p], MAT_LOCAL, &info));
+    PetscCall(MatSeqAIJGetArray(parts[p], &a));
+    for (PetscInt k = 0; k < (PetscInt)info.nz_used; k++) a[k] = PetscAbsScalar(a[k]);
+    PetscCall(MatSeqAIJRestoreArray(parts[p], &a));
+  }
+  PetscCall(PetscObjectStateIncrease((PetscObject)*absA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Bounds of the spectral radius of |I - D^{-1}A| from both sides: for every positive w it lies between the smallest and the largest quotient of the entries of
+   |I - D^{-1}A| w and w (Collatz, Wielandt). w is made to fit by a power iteration; it stops as soon as it is known on which side of one the radius lies
+*/
+PetscErrorCode BAIFindRadius(Mat A, PetscReal *lower, PetscReal *upper)
+{
+  enum {
+    PRODUCTS = 50
+  };
+  Mat absA;
+  Vec d, w, next, quotient;
+
+  PetscFunctionBegin;
+  PetscCall(CreateAbs(A, &absA));
+  PetscCall(MatCreateVecs(A, &w, &d));
+  PetscCall(VecDuplicate(w, &next));
+  PetscCall(VecDuplicate(w, &quotient));
+  PetscCall(MatGetDiagonal(absA, d));
+  PetscCall(VecReciprocal(d));
+  PetscCall(VecSet(w, 1.0));
+  *lower = 0.0;
+  *upper = PETSC_MAX_REAL;
+  for (int k = 0; k < PRODUCTS && *lower < 1.0 && *upper >= 1.0; k++) {
+    PetscReal least, most;
+
+    PetscCall(MatMult(absA, w, next));
+    PetscCall(VecPointwiseMult(next, next, d));
+    PetscCall(VecAXPY(next, -1.0, w));
+    PetscCall(VecPointwiseDivide(quotient, next, w));
+    PetscCall(VecMin(quotient, NULL, &least));
+    PetscCall(VecMax(quotient, NULL, &most));
+    *lower = PetscMax(*lower, least);
+    *upper = PetscMin(*upper, most);
+    PetscCall(VecAXPBY(w, 0.5, 0.5, next)); /* stays positive, and has the same eigenvectors */
+    PetscCall(VecNormalize(w, NULL));
+  }
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&w));
+  PetscCall(VecDestroy(&next));
+  PetscCall(VecDestroy(&quotient));
+  PetscCall(MatDestroy(&absA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One global iteration from zero, in which all blocks read zero: x = M^{-1} b */
+static PetscErrorCode ApplyIteration(PC pc, Vec b, Vec x)
+{
+  BAI    *bai;
+  BAIStep step;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &bai));
+  step = (BAIStep){BAI_MODE_SYNC, BAI_FORWARD, 1, 0, 1, 0};
+  PetscCall(BAIRun(bai, b, x, PETSC_TRUE, 1, &step, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   tau = 2/(lambda_1 + lambda_n) for the extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x) and M is D if there is one local sweep; from a few steps
+   of GMRES. Complex eigenvalues, of a nonsymmetric matrix, get the damping that makes each of them converge
+*/
+PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
+{
+  enum {
+    STEPS = 20
+  };
+  KSP         ksp;
+  PC          pc;
+  Vec         x, b;
+  PetscRandom random;
+  PetscReal   re[STEPS + 1], im[STEPS + 1], least = PETSC_MAX_REAL, most = 0.0;
+  PetscInt    n;
+
+  PetscFunctionBegin;
+  PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)A), &random));
+  PetscCall(VecSetRandom(b, random));
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPGMRESSetRestart(ksp, STEPS));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCSHELL));
+  PetscCall(PCShellSetContext(pc, bai));
+  PetscCall(PCShellSetApply(pc, ApplyIteration));
+  PetscCall(KSPSetComputeEigenvalues(ksp, PETSC_TRUE));
+  PetscCall(KSPSetTolerances(ksp, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, STEPS));
+  PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_FALSE));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPComputeEigenvalues(ksp, STEPS + 1, re, im, &n));
+  *tau = 1.0;
+  for (PetscInt k = 0; k < n; k++) {
+    if (re[k] <= 0.0) continue;
+    least = PetscMin(least, re[k]);
+    most  = PetscMax(most, (re[k] * re[k] + im[k] * im[k]) / re[k]);
+  }
+  if (most > 0.0) *tau = 2.0 / (least + 1.1 * most); /* the largest eigenvalue is a little larger than the largest found */
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,242 @@
+static char help[] = "Momentum, weights, partitions and theta: what they promise, in every mode and on every backend.\n\n";
+
+#include <petscbai.h>
+#include <petscdmda.h>
+#include "gallery.h"
+
+static PetscErrorCode Expect(PetscBool right, const char what[], const char with[], BAIMode mode, double found)
+{
+  PetscFunctionBeginUser;
+  if (!right) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: %s, %s, mode %s: %g\n", what, with, BAIModes[mode], found));
+  PetscFunctionReturn(0);
+}
+
+/* Solves A x = 1 from zero; its is negative if it did not converge. The residual norm is checked against a MatMult() */
+static PetscErrorCode Solve(KSP ksp, Mat A, const char what[], PetscReal rtol, PetscInt *its)
+{
+  Vec                b, x, r;
+  BAIMode            mode;
+  KSPConvergedReason reason;
+  PetscReal          rnorm, bnorm;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPReset(ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, 30000));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPBAIGetMode(ksp, &mode));
+  if (reason > 0) {
+    PetscCall(MatMult(A, x, r));
+    PetscCall(VecAYPX(r, -1, b));
+    PetscCall(VecNorm(r, NORM_2, &rnorm));
+    PetscCall(VecNorm(b, NORM_2, &bnorm));
+    PetscCall(Expect((PetscBool)(rnorm <= (1 + 1e-6) * rtol * bnorm), "residual norm of a converged solve", what, mode, (double)rnorm));
+  } else *its = -1;
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Create(BAIMode mode, KSP *ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetType(*ksp, KSPBAI));
+  PetscCall(KSPBAISetBlockSize(*ksp, mode == BAI_MODE_COLOR ? 128 : 64)); /* smaller ones take turns together, and cannot be over-relaxed */
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscCall(KSPBAISetMode(*ksp, mode));
+  PetscFunctionReturn(0);
+}
+
+/* Tridiagonal and nonsymmetric, with eigenvalues of Jacobi's iteration on the imaginary axis, so that momentum diverges; or pentadiagonal, where Jacobi diverges */
+static PetscErrorCode CreateBanded(PetscInt n, PetscBool penta, Mat *A)
+{
+  PetscInt first, last;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 5, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 5, NULL, 4, NULL));
+  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  for (PetscInt row = first; row < last; row++) {
+    const PetscScalar five[] = {1, -4, 6.1, -4, 1}, skew[] = {0, 0.499, 1, -0.499, 0};
+
+    for (PetscInt k = penta ? 0 : 1; k < (penta ? 5 : 4); k++) {
+      if (row + k - 2 >= 0 && row + k - 2 < n) PetscCall(MatSetValue(*A, row, row + k - 2, penta ? five[k] : skew[k], INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(0);
+}
+
+/* auto takes a fraction of the iterations where they are many, not many more where they are few, and converges where none does */
+static PetscErrorCode Momentum(void)
+{
+  const struct {
+    const char *matrix;
+    PetscInt    n;
+    PetscReal   fewer; /* by at least this factor */
+  } cases[] = {
+    {"laplace2d", 60,  4  },
+    {"laplace3d", 20,  2  },
+    {"fv3",       40,  3  },
+    {"fv1",       40,  0.7},
+    {"trefethen", 500, 0.7}
+  };
+  const PetscReal rtol = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-9;
+
+  PetscFunctionBeginUser;
+  for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+    KSP      ksp;
+    Mat      A;
+    PetscInt without, with;
+
+    PetscCall(Create((BAIMode)mode, &ksp));
+    for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(cases); c++) {
+      PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, cases[c].matrix, cases[c].n, &A));
+      PetscCall(KSPBAISetMomentum(ksp, 0));
+      PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &without));
+      PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
+      PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &with));
+      PetscCall(Expect((PetscBool)(with > 0 && with * cases[c].fewer <= without), "iterations with momentum auto, against without", cases[c].matrix, (BAIMode)mode, (double)with));
+      PetscCall(KSPBAISetMomentum(ksp, 0.2));
+      PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &with));
+      PetscCall(Expect((PetscBool)(with > 0 && (c > 2 || 1.1 * with < without)), "fewer iterations with a fixed momentum", cases[c].matrix, (BAIMode)mode, (double)with));
+      PetscCall(MatDestroy(&A));
+    }
+    PetscCall(KSPBAISetLocalIters(ksp, 1));
+    PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
+    PetscCall(CreateBanded(300, PETSC_FALSE, &A));
+    PetscCall(Solve(ksp, A, "nonsymmetric", rtol, &with));
+    PetscCall(Expect((PetscBool)(with > 0), "convergence of auto where there is convergence without", "nonsymmetric", (BAIMode)mode, (double)with));
+    PetscCall(MatDestroy(&A));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* A positive definite matrix on which Jacobi diverges */
+static PetscErrorCode Weights(void)
+{
+  PetscFunctionBeginUser;
+  for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+    for (int weight = BAI_WEIGHT_NONE; weight <= BAI_WEIGHT_AUTO; weight++) {
+      for (PetscInt sweeps = 1; sweeps <= 3; sweeps += 2) {
+        const PetscBool can = (PetscBool)(weight != BAI_WEIGHT_NONE && (weight != BAI_WEIGHT_L1 || sweeps == 1));
+        KSP             ksp;
+        Mat             A;
+        PetscInt        its;
+
+        PetscCall(CreateBanded(400, PETSC_TRUE, &A));
+        PetscCall(Create((BAIMode)mode, &ksp));
+        PetscCall(KSPBAISetLocalIters(ksp, sweeps));
+        PetscCall(KSPBAISetWeight(ksp, (BAIWeight)weight));
+        if (weight == BAI_WEIGHT_L1) PetscCall(KSPBAISetBlockSize(ksp, 1)); /* so that the weight is the full one, which always converges */
+        PetscCall(Solve(ksp, A, BAIWeights[weight], 1e-4, &its));
+        if (can) PetscCall(Expect((PetscBool)(its > 0), "convergence", BAIWeights[weight], (BAIMode)mode, (double)sweeps));
+        if (weight == BAI_WEIGHT_NONE && mode != BAI_MODE_COLOR) PetscCall(Expect((PetscBool)(its < 0), "divergence", BAIWeights[weight], (BAIMode)mode, (double)sweeps));
+        PetscCall(KSPDestroy(&ksp));
+        PetscCall(MatDestroy(&A));
+      }
+    }
+  }
+  PetscFunctionReturn(0);
+}
+
+/* The solution does not depend on the partition; compact blocks take fewer iterations. theta does not do more local sweeps */
+static PetscErrorCode Partitions(void)
+{
+  DM       dm;
+  Mat      A;
+  PetscInt natural[4] = {0, 0, 0, 0};
+
+  PetscFunctionBeginUser;
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 35, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
+  PetscCall(DMSetFromOptions(dm));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMCreateMatrix(dm, &A));
+  {
+    DMDALocalInfo info;
+
+    PetscCall(DMDAGetLocalInfo(dm, &info));
+    for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
+      for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
+        const MatStencil  row = {.i = i, .j = j}, cols[5] = {{.i = i, .j = j}, {.i = i - 1, .j = j}, {.i = i + 1, .j = j}, {.i = i, .j = j - 1}, {.i = i, .j = j + 1}};
+        const PetscScalar values[5] = {4.02, -1, -1, -1, -1};
+
+        for (int k = 0; k < 5; k++) {
+          if (cols[k].i >= 0 && cols[k].i < info.mx && cols[k].j >= 0 && cols[k].j < info.my) PetscCall(MatSetValuesStencil(A, 1, &row, 1, &cols[k], &values[k], INSERT_VALUES));
+        }
+      }
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  }
+  for (int type = BAI_PARTITION_NATURAL; type <= BAI_PARTITION_GRAPH; type++) {
+    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+      for (int theta = 0; theta < 2; theta++) {
+        BAIPartitionType used;
+        KSP              ksp;
+        PetscInt         its;
+
+        PetscCall(Create((BAIMode)mode, &ksp));
+        PetscCall(KSPSetDM(ksp, dm));
+        PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
+        PetscCall(KSPBAISetPartition(ksp, (BAIPartitionType)type));
+        PetscCall(KSPBAISetTheta(ksp, (PetscBool)theta));
+        PetscCall(KSPBAISetLocalIters(ksp, 10));
+        PetscCall(KSPBAISetBlockSize(ksp, 36));
+        PetscCall(Solve(ksp, A, BAIPartitionTypes[type], PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, &its));
+        PetscCall(Expect((PetscBool)(its > 0), "convergence", BAIPartitionTypes[type], (BAIMode)mode, theta));
+        PetscCall(KSPBAIGetPartition(ksp, &used));
+        PetscCall(Expect((PetscBool)((int)used == type), "partition in use", BAIPartitionTypes[type], (BAIMode)mode, used));
+        if (type == BAI_PARTITION_NATURAL && !theta) natural[mode] = its;
+        if (mode == BAI_MODE_SYNC && !theta && (type == BAI_PARTITION_DM || type == BAI_PARTITION_GRAPH)) PetscCall(Expect((PetscBool)(its < 0.9 * natural[mode]), "fewer iterations than with consecutive rows", BAIPartitionTypes[type], (BAIMode)mode, (double)its));
+        PetscCall(KSPDestroy(&ksp));
+      }
+    }
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(0);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(BAIInitializePackage());
+  PetscCall(Momentum());
+  PetscCall(Weights());
+  PetscCall(Partitions());
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/empty.out
+      requires: double
+      nsize: {{1 2}}
+      test:
+         suffix: host
+      test:
+         suffix: cuda
+         requires: baicuda
+         args: -ksp_bai_backend cuda
+      test:
+         suffix: aijcusparse
+         requires: baicuda cuda
+         args: -mat_type aijcusparse -dm_mat_type aijcusparse
+
+TEST*/
