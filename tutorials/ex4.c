@@ -372,7 +372,7 @@ int main(int argc, char **argv)
     requires: !single
     output_file: output/ex4_steps.out
     filter: cut -d , -f 1
-    args: -da_grid_x 30 -da_grid_y 20
+    args: -da_grid_x 30 -da_grid_y 20 -snes_stol 1e-6
 
     test:
       suffix: steps
