@@ -390,7 +390,7 @@ int main(int argc, char **argv)
       args: -ksp_bai_mode {{async sync color}} -dm_mat_type aijcusparse
 
   testset:
-    filter: Error:grep -E "ERROR: -[a-z]" | cut -d " " -f 3- | head -n 1
+    filter: Error:grep -o -e "-compare has .*" -e "-solvers: .*" | head -n 1
 
     test:
       suffix: unknown

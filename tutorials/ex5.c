@@ -285,7 +285,7 @@ int main(int argc, char **argv)
       suffix: mg_steps
 
   testset:
-    filter: Error:grep -E "ERROR: -[a-z]" | cut -d " " -f 3- | head -n 1
+    filter: Error:grep -o -e "-lambda .* must .*" -e "-dim .* must .*" | head -n 1
     diff_args: -j
 
     test:
