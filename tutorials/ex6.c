@@ -329,7 +329,7 @@ static PetscErrorCode Simulate(DM dm, Model *m, PetscBool progress, const char p
   Vec            U;
   Display        display = {0, 0};
   Counts         counts;
-  PetscReal      time;
+  PetscReal      time, least, most;
   PetscLogDouble start, end;
 
   PetscFunctionBeginUser;
@@ -345,7 +345,10 @@ static PetscErrorCode Simulate(DM dm, Model *m, PetscBool progress, const char p
   PetscCall(Now(&end));
   PetscCall(GetCounts(ts, &counts));
   PetscCall(TSGetTime(ts, &time));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%st = %g after %" PetscInt_FMT " steps, %" PetscInt_FMT " Newton steps, %" PetscInt_FMT " linear iterations and %.3g s, %.3g ms a step\n", progress ? "\n" : "", (double)time, counts.steps, counts.newton, counts.linear, end - start, 1e3 * (end - start) / PetscMax(counts.steps, 1)));
+  PetscCall(VecStrideMin(U, 0, NULL, &least));
+  PetscCall(VecStrideMax(U, 0, NULL, &most));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%st = %g, u from %.4f to %.4f\n", progress ? "\n" : "", (double)time, (double)least, (double)most));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " steps, %" PetscInt_FMT " Newton steps, %" PetscInt_FMT " linear iterations, %.3g s, %.3g ms a step\n", counts.steps, counts.newton, counts.linear, end - start, 1e3 * (end - start) / PetscMax(counts.steps, 1)));
   PetscCall(VecDestroy(&U));
   PetscCall(TSDestroy(&ts));
   PetscFunctionReturn(0);
@@ -536,3 +539,57 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+  testset:
+    requires: !single
+    output_file: output/empty.out
+    args: -check -da_grid_x 20 -da_grid_y 18 -ts_max_time 0.006 -snes_max_it 3
+
+    test:
+      suffix: host
+      nsize: {{1 2}}
+      args: -ksp_bai_mode {{async launch sync color}}
+
+    test:
+      suffix: adaptive
+      nsize: {{1 2}}
+      args: -ts_type {{bdf beuler theta}} -ts_adapt_type basic -ts_adapt_dt_max 1e-3
+
+    test:
+      suffix: aijcusparse
+      requires: baicuda cuda
+      args: -dm_mat_type aijcusparse -dm_vec_type cuda -ksp_bai_mode {{async sync}}
+
+  testset:
+    requires: !single
+    args: -da_grid_x 20 -da_grid_y 18 -ts_max_steps 10 -ksp_view
+    filter: grep -o "set-ups [0-9]*" | sort -u
+    output_file: output/ex6_setups.out
+
+    test:
+      suffix: setups
+      nsize: {{1 2}}
+      args: -ksp_bai_mode {{async sync}}
+
+    test:
+      suffix: setups_aijcusparse
+      requires: baicuda cuda
+      args: -dm_mat_type aijcusparse -dm_vec_type cuda
+
+  test:
+    suffix: pictures
+    nsize: {{1 2}}
+    requires: !single !complex
+    args: -da_grid_x 14 -da_grid_y 15 -ts_max_time 0.125 -pictures spots
+    filter: cat - spots-0.025.vts spots-0.125.vts | grep -a -o -e "^t = .*" -e "WholeExtent=[^>]*" -e "concentration.u" | uniq
+    diff_args: -j
+
+  test:
+    suffix: compare
+    requires: !single
+    args: -compare -da_grid_x 20 -da_grid_y 18 -ts_max_steps 5
+    filter: tr -s " " | cut -d " " -f 1-3
+
+TEST*/
