@@ -269,7 +269,7 @@ static PetscErrorCode WritePicture(const char prefix[], PetscReal time, Vec U)
   char        name[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBeginUser;
-  PetscCall(PetscSNPrintf(name, sizeof(name), "%s-%g.vts", prefix, (double)time));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%s-%.3f.vts", prefix, (double)time));
   PetscCall(PetscViewerVTKOpen(PETSC_COMM_WORLD, name, FILE_MODE_WRITE, &viewer));
   PetscCall(PetscObjectSetName((PetscObject)U, "concentration"));
   PetscCall(VecView(U, viewer));

@@ -2,7 +2,7 @@
 """Makes PNG pictures of the .vts files that ex6 writes.
 
   ./ex6 -pictures spots && ./plot.py spots-*.vts        one picture for each file
-  ./plot.py -o spots.png spots-0.025.vts spots-0.2.vts  all in one
+  ./plot.py -o spots.png spots-0.025.vts spots-0.200.vts  all in one
   ./plot.py -field v spots-*.vts                        the other concentration
 
 It needs python3-numpy and python3-matplotlib."""
@@ -55,7 +55,7 @@ def draw(paths, field, target):
     for axis in axes.flat:
         axis.set_axis_off()
     for axis, path in zip(axes.flat, paths):
-        image = axis.imshow(read(path, field), origin="lower", extent=(0, 1, 0, 1), interpolation="bilinear")
+        image = axis.imshow(read(path, field), origin="lower", extent=(0, 1, 0, 1), interpolation="nearest")
         axis.set_title(f"{field}, t = {path.stem.split('-')[-1]}", fontsize=9)
         figure.colorbar(image, ax=axis, shrink=0.85).ax.tick_params(labelsize=7)
     figure.savefig(target, dpi=100)
