@@ -127,15 +127,14 @@ run-tests: $(foreach t,$(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)
 # The commands of the manual, with PETSc's own tutorials that it names
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
 unchanged := $(patsubst %,$(TESTDIR)/petsc/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 snes/tutorials/ex5)
-conf       = $(shell grep -q 'define PETSC_$(1) 1' $(PETSCCONF_H) && echo $(2))
-fortran   := $(if $(FC),$(or $(call conf,USE_FORTRAN_BINDINGS,fortran),$(call conf,HAVE_FORTRAN,fortran)))
+fortran   := $(if $(wildcard $(PETSC_PREFIX)/include/petscksp.mod),fortran)
 example    = $(patsubst %,$(TESTDIR)/%,$(basename $(wildcard tutorials/ex*.c $(if $(fortran),tutorials/*.F90))))
 $(TESTDIR)/petsc/%: $(petsc_src)/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -w $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
 run-manual: $(LIB) $(unchanged) $(example)
 	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
-	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='$(fortran) $(if $(filter-out 0,$(GPU)),baicuda $(call conf,HAVE_CUDA,cuda))' \
+	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='$(fortran) $(if $(filter-out 0,$(GPU)),baicuda $(shell grep -q HAVE_CUDA\ 1 $(PETSCCONF_H) && echo cuda))' \
 	  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(or $(call pc,--variable=mpiexec),mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
 	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual)
 
