@@ -34,8 +34,8 @@ sys.exit(os.path.realpath(os.path.join(config["PETSC_DIR"], config["PETSC_ARCH"]
 done
 
 export PATH="$dir/bin:$PATH" HOME="$dir/home" OMP_NUM_THREADS=2
-export PKG_CONFIG_PATH="$PREFIX/lib/pkgconfig:$PETSC_PREFIX/lib/pkgconfig:$PKG_CONFIG_PATH"
-export LD_LIBRARY_PATH="$PREFIX/lib:$PETSC_PREFIX/lib:$LD_LIBRARY_PATH"
+export PKG_CONFIG_PATH="$PREFIX/lib/pkgconfig:$PETSC_PREFIX/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+export LD_LIBRARY_PATH="$PREFIX/lib:$PETSC_PREFIX/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 printf -- '-ksp_converged_reason\n-options_left\n' >"$dir/home/.petscrc"
 
 # One folder for each block: SECTION_N/commands, requires, expected, program.c
@@ -46,7 +46,7 @@ awk -v run="$dir/run" '
   /^```sh/ {
     n++
     system("mkdir -p " folder(n))
-    names = folder(n) "/names"; print section "_" n >(run "/tests")
+    print section "_" n >(run "/tests")
     requires = $0; if (!sub(/.*requires:/, "", requires)) requires = ""
     print requires >(folder(n) "/requires")
     file = folder(n) "/commands"
@@ -85,3 +85,4 @@ while read -r name; do
     sed 's/^/#	/' commands output
   fi
 done <"$dir/run/tests" | tee "$dir/tap"
+[ -s "$dir/tap" ]
