@@ -1,6 +1,7 @@
 # petsc-bai: make demo, make check; make help lists the rest
 #
 # PETSC_DIR [PETSC_ARCH] choose a PETSc, else pkg-config does. NVCC= builds without CUDA, SANITIZE=1 with gcc's sanitizers
+# PYTHON is one that has this PETSc's petsc4py, for the tests
 
 ifneq ($(PETSC_DIR),)
   petsc.pc := $(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/petsc.pc $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/PETSc.pc))
@@ -27,6 +28,7 @@ PETSC_ROOT   := $(shell awk -F'"' '/define PETSC_DIR /{print $$2}' $(PETSCCONF_H
 VERSION      := $(shell awk '/define PETSCBAI_VERSION_/{v = v s $$3; s = "."} END{print v}' include/petscbai.h)
 
 CC         := $(call pc,--variable=ccompiler)
+FC         := $(call pc,--variable=fcompiler)
 CFLAGS     ?= $(call pc,--variable=cflags_extra) -O3 -Wall -Wextra
 OPENMP     ?= -fopenmp
 CPPFLAGS   := -Iinclude $(call pc,--cflags) $(call pc,--variable=cudainclude)
@@ -85,6 +87,11 @@ $(B)/tests/%: %.c $(LIB) $(B)/libgallery.a $(B)/libengine.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/ksp/bai $(LDFLAGS) $< -o $@ $(B)/libgallery.a $(LINK) $(B)/libengine.a $(PETSC_LIB) $(CUDA_LIB)
 
+# Those in Fortran load the library by -dll_append
+$(B)/tests/%: %.F90 $(LIB)
+	@mkdir -p $(@D)
+	$(FC) $(call pc,--variable=fflags_extra) $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
+
 # The main job: BAI next to PETSc's Jacobi-Richardson and CG
 demo: $(B)/tests/tutorials/ex1 ; $< -matrix fv1 -compare $(ARGS)
 
@@ -108,19 +115,35 @@ endif
 $(B)/include/baiconf.h: FORCE
 	@mkdir -p $(@D)
 	@echo '$(if $(filter-out 0,$(GPU)),#define BAI_HAVE_BAICUDA 1)' | cmp -s - $@ || echo '$(if $(filter-out 0,$(GPU)),#define BAI_HAVE_BAICUDA 1)' > $@
-$(TESTDIR)/testfiles: $(B)/include/baiconf.h $(wildcard tests/*.c tutorials/*.c)
+$(TESTDIR)/testfiles: $(B)/include/baiconf.h $(wildcard tests/*.c tutorials/*.c tutorials/*.F90)
 	@mkdir -p $(TESTDIR)
 	@PYTHONDONTWRITEBYTECODE=1 python3 $(gentest) --petsc-dir=$(PETSC_ROOT) --petsc-arch=$(PETSC_ARCH) --testdir=$(TESTDIR) --srcdir=$(CURDIR) --pkg-name=bai --pkg-dir=$(CURDIR)/build --pkg-arch=$(ARCH) --pkg-pkgs=tests,tutorials
 ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
   include $(TESTDIR)/testfiles
 endif
 $(TESTDIR)/counts/%.counts: ; @-$<
-run-tests: $(foreach t,$(test-tests.c) $(test-tutorials.c),$(TESTDIR)/counts/$(t).counts)
+run-tests: $(foreach t,$(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90),$(TESTDIR)/counts/$(t).counts)
+
+# The commands of the manual, with PETSc's own tutorials that it names
+petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
+unchanged := $(patsubst %,$(TESTDIR)/petsc/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 snes/tutorials/ex5)
+fortran   := $(if $(wildcard $(PETSC_PREFIX)/include/petscksp.mod),fortran)
+example    = $(patsubst %,$(TESTDIR)/%,$(basename $(wildcard tutorials/ex*.c $(if $(fortran),tutorials/*.F90))))
+$(TESTDIR)/petsc/%: $(petsc_src)/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -w $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
+run-manual: $(LIB) $(unchanged) $(example)
+	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
+	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='$(fortran) $(if $(filter-out 0,$(GPU)),baicuda $(shell grep -q HAVE_CUDA\ 1 $(PETSCCONF_H) && echo cuda))' \
+	  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(or $(call pc,--variable=mpiexec),mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
+	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual)
 
 test: $(LIB) $(TESTDIR)/testfiles
 	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log
 	@mkdir -p $(TESTDIR)/counts
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive} $(MAKE) --no-print-directory run-tests
+	@$(MAKE) --no-print-directory run-manual
+	@cat $(TESTDIR)/manual/tap >>$$(ls $(TESTDIR)/test_*_tap.log)
 	@sh tests/summary.sh $(TESTDIR) $(CURDIR)
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
@@ -147,7 +170,7 @@ install: $(LIB)
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check test run-tests bundle install
+.PHONY: all demo bench check test run-tests run-manual bundle install
 
 endif
 

@@ -19,6 +19,7 @@ for d in tests tutorials; do
   mkdir -p "$to/src/$d" "$to/tests/$d"
   cp -r "$src/$d/output" "$src/$d"/*.c "$to/src/$d"
   cp "$build/tests/$d"/run*.sh "$to/tests/$d"
+  rm -f "$to/tests/$d"/runex[0-9]f_*.sh "$to/tests/$d"/runex[0-9][0-9]f_*.sh # Fortran's library is not carried
   find "$build/tests/$d" -maxdepth 1 -type f -perm -u+x ! -name '*.sh' -exec cp {} "$to/tests/$d" \;
   [ ! -d "$src/$d/data" ] || { cp -r "$src/$d/data" "$to/src/$d"; cp -r "$src/$d/data" "$to/tests/$d"; }
 done

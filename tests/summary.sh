@@ -5,9 +5,10 @@ log=$(ls "$1"/test_*_tap.log) || exit 1
 grep '^ *not ok' "$log"
 sed -n '/Command failed/d; s/^ *ok \([^ ]*\) # SKIP \(.*\)/skipped: \1 (\2)/p' "$log" >"$1/skipped"
 # newer harnesses say nothing of a test that this configuration cannot run
-for source in "$2"/tests/*.c "$2"/tutorials/*.c; do
-  dir=$(basename "$(dirname "$source")") ex=$(basename "$source" .c)
-  for suffix in $(sed -n 's/^ *suffix: *//p' "$source"); do
+for source in "$2"/tests/*.c "$2"/tutorials/*.c "$2"/tutorials/*.F90; do
+  [ -f "$source" ] || continue
+  dir=$(basename "$(dirname "$source")") ex=$(basename "${source%.*}")
+  for suffix in $(sed -n 's/^!* *suffix: *//p' "$source"); do
     find "$1/$dir" -maxdepth 1 -name "run${ex}_$suffix.sh" -o -maxdepth 1 -name "run${ex}_${suffix}_*.sh" | grep -q . || grep -q " $dir-${ex}_$suffix " "$1/skipped" || echo "skipped: $dir-${ex}_$suffix" >>"$1/skipped"
   done
 done
