@@ -56,7 +56,7 @@ SYM  := PetscDLLibraryRegister_petscbai
 # The engine's backends: the one place that knows whether there is CUDA
 engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(wildcard src/engine/cuda/*.cu),src/engine/cuda/cuda_none.c)
 faces   := $(wildcard src/ksp/bai/*.c src/pc/baismooth/*.c)
-gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c
+gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(wildcard bench/parts/*.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
 
 all: $(LIB)
@@ -75,6 +75,8 @@ $(LIB): $(call obj,$(engine) $(faces))
 	@mkdir -p $(@D)
 	$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete $(LDFLAGS) $(OPENMP) $^ -o $@ $(PETSC_LIB) $(CUDA_LIB)
 	@nm -D --defined-only $@ | grep -q ' T $(SYM)$$' || { echo "$@ does not export $(SYM)"; rm -f $@; exit 1; }
+
+$(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials
 
 $(B)/libengine.a: $(call obj,$(engine)) ; $(AR) rcs $@ $^
 $(B)/libgallery.a: $(call obj,$(gallery)) ; $(AR) rcs $@ $^
