@@ -14,7 +14,7 @@ static char help[] = "Times block-asynchronous iteration beside PETSc's own solv
   -copy_mb <512>     memory of the copy whose bandwidth the others are compared with\n\
   -without <name,name>  solvers to leave out, by their names in the table\n\
   -csv <file>        writes all figures to a file\n\
-  -history <file>    solves also to 1e-1, 1e-2, ..., and writes time and residual of all solves to a file, for plot.py\n\
+  -over_time <file>  solves also to 1e-1, 1e-2, ..., and writes time and residual of all solves to a file, for plot.py\n\
   -cg_ksp_norm_type preconditioned     an option of a solver, by its name in the table\n\
   -bai_ksp_bai_block_size 256          an option of all of KSPBAI's\n\n";
 
@@ -110,7 +110,7 @@ static PetscErrorCode SetFromOptions(Bench *bench)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-copy_mb", &bench->copy_mb, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-seconds", &bench->seconds, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-history", history, sizeof(history), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-over_time", history, sizeof(history), NULL));
   PetscCheck(bench->samples > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-samples %" PetscInt_FMT " must be at least 1", bench->samples);
   PetscCheck(bench->max_it > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-max_it %" PetscInt_FMT " must be at least 1", bench->max_it);
   PetscCheck(bench->copy_mb > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-copy_mb %" PetscInt_FMT " must be at least 1", bench->copy_mb);

@@ -236,7 +236,8 @@ static PetscErrorCode BenchTolerance(const Bench *bench, Test *t, PetscReal rtol
   PetscCall(KSPGetConvergedReason(t->s.ksp, &o->reason));
   PetscCall(KSPGetIterationNumber(t->s.ksp, &o->its));
   o->its *= t->solver->steps;
-  PetscCall(TrueResidual(&t->s, &o->residual));
+  if (o->reason == KSP_DIVERGED_NANORINF) o->residual = NAN; /* x need not be the last iterate */
+  else PetscCall(TrueResidual(&t->s, &o->residual));
   PetscFunctionReturn(0);
 }
 
