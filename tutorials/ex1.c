@@ -187,7 +187,11 @@ int main(int argc, char **argv)
 
     test:
       suffix: gallery
-      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d laplace3d27 helmholtz chem97ztz-like powerlaw}separate output} -ksp_type cg -pc_type jacobi -repeat 2
+      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d laplace3d27 helmholtz powerlaw}separate output} -ksp_type cg -pc_type jacobi -repeat 2
+
+    test:
+      suffix: gallery_chem97
+      args: -matrix chem97ztz-like -ksp_type cg -pc_type jacobi
 
     test:
       suffix: notconverged
@@ -206,11 +210,27 @@ int main(int argc, char **argv)
 
     test:
       suffix: rows
-      args: -matrix {{fv1 laplace3d}separate output} -n 3
+      args: -matrix {{fv1 laplace3d laplace3d27}separate output} -n 3
 
     test:
       suffix: rows_trefethen
       args: -matrix trefethen -n 10
+
+    test:
+      suffix: rows_chem97
+      args: -matrix chem97ztz-like -n 40
+
+    test:
+      suffix: rows_powerlaw
+      args: -matrix powerlaw -n 12 -seed {{0 1}separate output}
+
+  test:
+    suffix: chem97
+    nsize: {{1 3}}
+    requires: !single
+    filter: grep singular
+    diff_args: -j
+    args: -matrix chem97ztz-like -ksp_type cg -pc_type jacobi -ksp_view_singularvalues
 
   testset:
     nsize: {{1 3}}
