@@ -6,12 +6,12 @@ typedef struct _Pattern Pattern;
 struct _Pattern {
   const char *name;
   PetscErrorCode (*row)(const Pattern *, PetscInt, PetscInt *, PetscInt[], PetscScalar[]);
-  PetscInt   dim, n;    /* n^dim rows */
-  PetscReal  weight[4]; /* of a stencil: the point itself, neighbours that differ from it in one, two, three coordinates */
-  PetscInt   seed;      /* of what is random */
-  PetscInt   longest;   /* entries that a row can have */
-  PetscInt   rstart, rend; /* rows of this process */
-  PetscReal *primes;       /* one for each of them */
+  PetscInt   dim, n;            /* n^dim rows */
+  PetscReal  weight[4];         /* of a stencil: the point itself, neighbours that differ from it in one, two, three coordinates */
+  PetscInt   seed;              /* of what is random */
+  PetscInt   longest;           /* entries that a row can have */
+  PetscInt   rstart, rend;      /* rows of this process */
+  PetscReal *primes;            /* one for each of them */
   PetscInt  *first, *neighbors; /* those of its row k in the graph: neighbors[first[k]] to before neighbors[first[k + 1]] */
 };
 
@@ -210,7 +210,7 @@ static PetscErrorCode GraphCreate(Pattern *p)
       p->first[row + 1] += p->first[row];
       next[row] = p->first[row];
     }
-    PetscCall(PetscMalloc1(p->first[rows], &p->neighbors));
+    PetscCall(PetscMalloc1(p->first[rows] + 1, &p->neighbors));
   }
   for (PetscInt row = 0; row < rows; row++) { /* edges that are there more than once */
     PetscInt degree = p->first[row + 1] - start;
@@ -284,11 +284,11 @@ static PetscErrorCode Fill(Mat A, const Pattern *p, PetscInt cols[], PetscScalar
 */
 PetscErrorCode GalleryCreateMat(MPI_Comm comm, const char name[], PetscInt n, Mat *A)
 {
-  Pattern     p     = {0};
-  PetscBool   found = PETSC_FALSE;
-  PetscInt    rows  = 1, *cols;
+  Pattern      p     = {0};
+  PetscBool    found = PETSC_FALSE;
+  PetscInt     rows  = 1, *cols;
   PetscScalar *vals;
-  PetscLayout layout;
+  PetscLayout  layout;
 
   PetscFunctionBeginUser;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(patterns) && !found; k++) {
@@ -297,7 +297,9 @@ PetscErrorCode GalleryCreateMat(MPI_Comm comm, const char name[], PetscInt n, Ma
   }
   PetscCheck(found, comm, PETSC_ERR_USER_INPUT, "-matrix %s is unknown, it must be one of %s", name, GALLERY_NAMES);
   if (n > 0) p.n = n;
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &p.seed, NULL));
+  PetscOptionsBegin(comm, NULL, "The generated matrix", NULL);
+  PetscCall(PetscOptionsInt("-seed", "Of what is random in powerlaw and chem97ztz-like", "gallery.c", p.seed, &p.seed, NULL));
+  PetscOptionsEnd();
   PetscCheck(PetscPowRealInt((PetscReal)p.n, p.dim) < PetscPowRealInt(2, 8 * (int)sizeof(PetscInt) - 1), comm, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " is too large for -matrix %s, the number of rows n^%" PetscInt_FMT " must fit in a PetscInt", p.n, name, p.dim);
   for (PetscInt d = 0; d < p.dim; d++) rows *= p.n;
 
