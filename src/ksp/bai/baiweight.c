@@ -96,6 +96,7 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   };
   KSP         ksp;
   PC          pc;
+  const char *prefix;
   Vec         x, b;
   PetscRandom random;
   PetscReal   re[STEPS + 1], im[STEPS + 1], least = PETSC_MAX_REAL, most = 0.0;
@@ -107,6 +108,9 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)A), &random));
   PetscCall(VecSetRandom(b, random));
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
+  PetscCall(PetscObjectGetOptionsPrefix(bai->face, &prefix));
+  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
+  PetscCall(KSPAppendOptionsPrefix(ksp, "bai_tau_")); /* so that it does not take what is meant for others */
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPGMRESSetRestart(ksp, STEPS));
   PetscCall(KSPSetOperators(ksp, A, A));
