@@ -15,12 +15,6 @@ static __device__ inline int BAIRowAt(const BAISliced &A, int tile, int i)
   return i >= A.tile_rows ? -1 : A.row ? A.row[place] : place < A.n ? place : -1;
 }
 
-/* The tile of a row */
-static __device__ inline int BAITileOf(const BAISliced &A, int row)
-{
-  return (A.row ? A.place[row] : row) / A.tile_rows;
-}
-
 static __device__ inline BAIReal BAILoad(const BAIReal *x)
 {
   return cuda::atomic_ref<BAIReal, cuda::thread_scope_device>(*const_cast<BAIReal *>(x)).load(cuda::memory_order_relaxed);

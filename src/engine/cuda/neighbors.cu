@@ -4,7 +4,7 @@
    those at work at the same time have no business with each other
 */
 #include "../coloring.h"
-#include "iterate.h"
+#include "state.h"
 #include <new>
 #include <vector>
 #include <thrust/binary_search.h>
@@ -44,7 +44,7 @@ static __global__ void Readers(BAISliced A, const int *start, int *count, Pair *
       for (int w = threadIdx.x; w < words; w += blockDim.x) map[w] = 0;
       __syncthreads();
       for (long long k = first + threadIdx.x; k < last; k += blockDim.x) {
-        const int col = A.off_j[k], other = col < A.n ? BAITileOf(A, col) - window : -1;
+        const int col = A.off_j[k], other = col < A.n ? (A.row ? A.place[col] : col) / A.tile_rows - window : -1;
 
         if (0 <= other && other < words * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1)) atomicOr(map + other / 32, 1u << other % 32);
       }
@@ -102,10 +102,11 @@ static BAIStatus Color(BAIState state, bool needed)
   for (int &n : neighbor) n >>= 1;
   BAITry(BAIColor(&graph, order.data(), rank.data(), turn_first.data(), &turns, &state->colors));
   BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->order));
-  BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->rank));
   CUDATry(cudaMemcpyAsync(state->order, order.data(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-  CUDATry(cudaMemcpyAsync(state->rank, rank.data(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-  MarkBefore<<<(unsigned)(((long long)tiles * BAI_LANES + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(tiles, state->neighbors, state->rank);
+
+  const thrust::device_vector<int> rank_device(rank);
+
+  MarkBefore<<<(unsigned)(((long long)tiles * BAI_LANES + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(tiles, state->neighbors, thrust::raw_pointer_cast(rank_device.data()));
   CUDATry(cudaGetLastError());
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
@@ -133,7 +134,6 @@ static BAIStatus Graph(BAIState state, bool)
   CUDATry(cudaGetLastError());
   thrust::sort(on, pairs.begin(), pairs.end());
   pairs.erase(thrust::unique(on, pairs.begin(), pairs.end()), pairs.end());
-  state->mutual = pairs.size() == (size_t)start.back();
 
   BAITry(BAICUDAAllocate(state, pairs.size() * sizeof(int), &state->neighbors.tile));
   BAITry(BAICUDAAllocate(state, (A.tiles + 1) * sizeof(int), &state->neighbors.first));

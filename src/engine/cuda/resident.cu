@@ -1,6 +1,6 @@
 /*
    The kernel for matrices that fit the registers of the chip: each thread block keeps one tile, a thread a row. The matrix is
-   read once per launch; what moves in a global iteration is x, through the L2 cache. Tiles that wait for each other exchange tagged entries.
+   read once per launch; what moves in a global iteration is x, through the L2 cache.
 
    With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a tile publishes its share of
    ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums the shares, which are of different times, and when the sum is
@@ -9,7 +9,6 @@
    iterations that adapt.h says, and the last to arrive decides how they go on as well.
 */
 #include "sweep.h"
-#include "tagged.h"
 
 /*
    What a thread keeps of its row: all of it divided by a_ii, so that a local sweep is a sum. Columns inside the block are 16
@@ -21,7 +20,6 @@ struct Row {
   BAIReal   d2; /* |a_ii|^2 */
   unsigned  loc_j[LOC / 2];
   int       off_j[OFF];
-  unsigned  before; /* mode color: which entries outside are of tiles whose turn is before */
 
   __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int elsewhere)
   {
@@ -50,13 +48,6 @@ struct Row {
     d2 = mine ? BAIAbs2(A.d[place]) : 0;
   }
 
-  __device__ void LoadTurns(const BAISliced &A, const int *rank, int tile)
-  {
-    before = 0;
-#pragma unroll
-    for (int w = 0; w < OFF; w++) before |= (unsigned)(rank[BAITileOf(A, off_j[w])] < rank[tile]) << w;
-  }
-
   /* b minus what lies outside the block; eight values at a time are on their way */
   __device__ BAIScalar Outside(const BAIScalar *x) const
   {
@@ -72,38 +63,6 @@ struct Row {
       for (int v = 0; v < 8 && w + v < OFF; v += 2) {
         sum -= off_a[w + v] * value[v];
         half -= off_a[w + v + 1] * value[v + 1];
-      }
-    }
-    return sum + half;
-  }
-
-  /* The same with tagged x, waiting for each entry until it has its tag, or the next one if its bit in ahead is set */
-  __device__ BAIScalar Outside(const BAISweep &p, const BAITagged *x, unsigned tag, unsigned ahead) const
-  {
-    BAIScalar sum = b, half = 0;
-
-#pragma unroll
-    for (int w = 0; w < OFF; w += 8) {
-      BAITagged t[8];
-
-#pragma unroll
-      for (int v = 0; v < 8 && w + v < OFF; v++) t[v] = BAILoadTagged(x + off_j[w + v]);
-#pragma unroll
-      for (int v = 0; v < 8 && w + v < OFF; v++) {
-        const unsigned   wanted = tag + (ahead >> (w + v) & 1);
-        const BAITagged *from   = x + off_j[w + v];
-
-        if (!t[v].Has(wanted)) {
-          BAITagged now = t[v];
-
-          BAISpin(p.stalled, p.stalled_host, [&] { return (now = BAILoadTagged(from)).Has(wanted); });
-          t[v] = now;
-        }
-      }
-#pragma unroll
-      for (int v = 0; v < 8 && w + v < OFF; v += 2) {
-        sum -= off_a[w + v] * t[v].Value();
-        half -= off_a[w + v + 1] * t[v + 1].Value();
       }
     }
     return sum + half;
@@ -249,13 +208,6 @@ static __device__ Decision DecisionOf(const BAISweep &p, const BAIStop &stop, co
   return d;
 }
 
-/* Where the x of an iteration is exchanged: in mode sync the one before is still read meanwhile */
-template <BAIOrder order>
-static __device__ inline BAITagged *TaggedOf(const BAISliced &A, const BAISweep &p, int iteration)
-{
-  return p.tagged + (order == BAI_FLAGS && iteration & 1 ? A.n : 0);
-}
-
 template <int LOC, int OFF, BAIOrder order>
 static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
@@ -283,12 +235,11 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   Row<LOC, OFF> r;
   BAIScalar     xi, before, kept = 0;
   int           met = 0; /* times that all had to meet once more */
+  const BAINeighborsOf<order> neighbors(p, tile);
 
   r.Load(A, p.b, slice, lane, row, place, BAIRowAt(A, tile, 0));
   xi     = mine ? BAILoad(BAIIterateOf(p, p.current) + row) : BAIScalar(0);
   before = !p.fresh && p.before && mine ? p.before[place] : xi;
-  if (order == BAI_TURNS) r.LoadTurns(A, p.rank, tile);
-  if (order != BAI_OWN && mine) BAIStoreTagged(p.tagged + row, p.tag, xi);
   if (solving && stop.bnorm2 < 0) {
     const BAIReal b2 = BlockSum(BAIAbs2(r.b) * r.d2, sums);
 
@@ -297,10 +248,12 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
 
   for (int epoch = 0, iteration = 0;; epoch++) {
     for (; iteration < until; iteration++) {
+      const int  from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : 0;
       const bool publish = order == BAI_OWN && solving && iteration & 1; /* of the sums of the iteration before */
 
-      if (order == BAI_OWN && solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
-      const BAIScalar s = order == BAI_OWN ? r.Outside(p.x[0]) : r.Outside(p, TaggedOf<order>(A, p, iteration), p.tag + iteration, order == BAI_TURNS ? (BAIGoesBackward(p, iteration) ? ~r.before : r.before) : 0);
+      if (order != BAI_OWN) neighbors.Wait(p, iteration, order == BAI_TURNS);
+      else if (solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
+      const BAIScalar s = r.Outside(BAIIterateOf(p, from));
       BAIScalar       y = xi;
 
       /* now is not what the last sweep of the iteration before read: its threads need not have met */
@@ -334,8 +287,11 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
       y      = xi + (order != BAI_OWN && iteration >= plain ? p.omega : omega) * (y - xi) + momentum * (xi - before);
       before = xi;
       xi     = y;
-      if (order == BAI_OWN && mine) BAIStore(p.x[0] + row, xi);
-      if (order != BAI_OWN && mine) BAIStoreTagged(TaggedOf<order>(A, p, iteration + 1) + row, p.tag + iteration + 1, xi);
+      if (mine) BAIStore(BAIIterateOf(p, to) + row, xi);
+      if (order != BAI_OWN) {
+        __syncthreads();
+        if (!i) BAITileIsDone(p, tile, iteration + 1);
+      }
     }
     if (!solving) break;
 
@@ -347,11 +303,10 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
         Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel);
         BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= (2 * epoch + 1) * A.tiles; });
       }
-    }
+    } else neighbors.Wait(p, iteration, false);
     now[i] = xi;
     __syncthreads();
-    const BAIScalar s  = order == BAI_OWN ? r.Outside(p.x[0]) : r.Outside(p, TaggedOf<order>(A, p, iteration), p.tag + iteration, 0);
-    const BAIReal   r2 = BlockSum(BAIAbs2(r.Inside(s - xi, now)) * r.d2, sums);
+    const BAIReal r2 = BlockSum(BAIAbs2(r.Inside(r.Outside(BAIIterateOf(p, order == BAI_FLAGS ? (p.current + iteration) & 1 : 0)) - xi, now)) * r.d2, sums);
 
     if (!i) {
       BAIStore(stop.r2 + tile, r2);
@@ -391,7 +346,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
       if (decision.advice == BAI_ADAPT_KEEP) kept = xi;
       if (decision.advice == BAI_ADAPT_BACK) {
         before = xi = kept;
-        if (mine) BAIStoreTagged(TaggedOf<order>(A, p, iteration) + row, p.tag + iteration, xi);
+        if (mine) BAIStore(BAIIterateOf(p, order == BAI_FLAGS ? (p.current + iteration) & 1 : 0) + row, xi);
         met++;
         __syncthreads();
         if (!i) {
@@ -403,7 +358,6 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
     }
   }
   if (p.before && mine) p.before[place] = before;
-  if (order != BAI_OWN && mine) BAIStore(BAIIterateOf(p, p.current) + row, xi);
 }
 
 template <int LOC, int OFF>

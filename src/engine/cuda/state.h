@@ -110,8 +110,7 @@ struct BAIState_ {
   BAIReal      *sums; /* if local sweeps depend on them: at each place the sum of |a_ij|, i != j, inside the block; behind them those outside */
   BAIReal       local_omega, least_share; /* in use; for lack of dominance, among the rows */
   BAINeighbors  neighbors;
-  int           mutual; /* tiles read from those that read from them */
-  int          *order, *rank; /* of the tiles, colour by colour, and their places in it; NULL: as they come */
+  int          *order; /* of the tiles, colour by colour; NULL: as they come */
   int           colors;
   int          *done, done_before;       /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
   long long    *tickets, tickets_before; /* drawn from the queue of tiles; and before this call */
@@ -126,8 +125,6 @@ struct BAIState_ {
   BAIStop    stop;
   BAIScalar *scratch; /* stands in for shared memory if the tiles are too long for it */
   int        scratch_grid;
-  struct BAITagged *tagged; /* x as it is exchanged by kernels that keep the matrix, and the tag to begin with */
-  unsigned          tag;
   BAIScalar *before;  /* places, if there is momentum: the iterate before the last one */
 
   BAIReal   *partial; /* of the residual: per slice */

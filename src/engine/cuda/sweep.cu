@@ -2,7 +2,6 @@
    Chooses the kernel, and launches it
 */
 #include "sweep.h"
-#include "tagged.h"
 #include <limits.h>
 
 enum {
@@ -49,10 +48,6 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, BAIPlan *plan)
   if (mode != BAI_MODE_LAUNCH && !state->nghost) {
     BAITry(TryKernel(state, BAIResidentKernel(A, plan->order), lanes, two, plan, &room));
     plan->resident = room >= A->tiles + (plan->order == BAI_OWN); /* one more for the watcher */
-    if (plan->resident && plan->order != BAI_OWN) {
-      BAITry(BAINeighborsCreate(state));
-      plan->resident = state->mutual;
-    }
     if (plan->resident) return BAIStatusOf(BAI_OK);
   }
   for (int again = 0; again < 2; again++) {
@@ -74,13 +69,6 @@ static bool Waits(const BAIPlan *plan)
   return plan->order == BAI_FLAGS || plan->order == BAI_TURNS;
 }
 
-static BAIStatus RestartTags(BAIState state)
-{
-  state->tag = 1;
-  CUDATry(cudaMemsetAsync(state->tagged, 0, 2 * (size_t)state->A.n * sizeof(BAITagged), state->stream));
-  return BAIStatusOf(BAI_OK);
-}
-
 BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
 {
   const int tiles = state->A.tiles;
@@ -88,15 +76,11 @@ BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
 
   if (!tiles || plan->kernel) return BAIStatusOf(BAI_OK);
   BAITry(ChooseKernel(state, mode, plan));
-  if (mode == BAI_MODE_SYNC && !plan->resident) BAITry(BAICUDAAllocate(state, state->A.n * sizeof(BAIScalar), &state->x[1]));
-  if (plan->resident && Waits(plan) && !state->tagged) {
-    BAITry(BAICUDAAllocate(state, 2 * (size_t)state->A.n * sizeof(BAITagged), &state->tagged));
-    BAITry(RestartTags(state));
-  }
+  if (mode == BAI_MODE_SYNC) BAITry(BAICUDAAllocate(state, state->A.n * sizeof(BAIScalar), &state->x[1]));
   if (plan->order != BAI_OWN) BAITry(BAINeighborsCreate(state));
   if (plan->order == BAI_QUEUE || plan->order == BAI_TURNS) BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS));
   /* With many tiles a thread block is through with one long before it is drawn again; and were it not, x would only be older */
-  plan->uses_done = (Waits(plan) && !plan->resident) || (plan->order == BAI_QUEUE && tiles / 8 < plan->grid);
+  plan->uses_done = Waits(plan) || (plan->order == BAI_QUEUE && tiles / 8 < plan->grid);
   if (plan->uses_done && !state->done) {
     BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->done));
     CUDATry(cudaMemsetAsync(state->done, 0, tiles * sizeof(int), state->stream));
@@ -119,7 +103,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   BAISweep p = {};
 
   p.count          = count;
-  p.local_iters    = state->p.local_iters;
+  p.local_iters    = step->local_iters ? step->local_iters : state->p.local_iters;
   p.omega          = step->omega;
   p.momentum       = step->momentum;
   p.local_omega    = state->local_omega;
@@ -132,9 +116,6 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.x[1]           = state->x[1];
   p.current        = state->current;
   p.scratch        = state->scratch;
-  p.tagged         = state->tagged;
-  p.tag            = state->tag;
-  p.rank           = state->rank;
   p.neighbors      = state->neighbors;
   p.order          = state->order;
   p.done           = plan->uses_done ? state->done : NULL;
@@ -146,13 +127,9 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   return p;
 }
 
-/* count global iterations have been launched: done and tags go on from there */
+/* count global iterations have been launched: done goes on from there */
 static BAIStatus CountDone(BAIState state, const BAIPlan *plan, BAIInt count)
 {
-  if (plan->resident && Waits(plan)) {
-    state->tag += (unsigned)count + 1;
-    return state->tag > INT_MAX - 2 * MOST ? RestartTags(state) : BAIStatusOf(BAI_OK);
-  }
   if (!plan->uses_done) return BAIStatusOf(BAI_OK);
   state->done_before += (int)count;
   if (state->done_before > INT_MAX - 2 * MOST) {
@@ -172,7 +149,7 @@ static BAIStatus Launch(BAIState state, BAIInt count, const BAIStep *step)
   if (Waits(plan)) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(plan->grid), dim3(plan->threads), arguments, plan->shared, state->stream));
   else CUDATry(cudaLaunchKernel(plan->kernel, dim3(plan->grid), dim3(plan->threads), arguments, plan->shared, state->stream));
   if (plan->order == BAI_QUEUE) state->tickets_before += (long long)count * state->A.tiles + plan->grid; /* each thread block ends with one ticket too many */
-  if (plan->order == BAI_FLAGS && !plan->resident) state->current = (int)((state->current + count) & 1);
+  if (plan->order == BAI_FLAGS) state->current = (int)((state->current + count) & 1);
   return CountDone(state, plan, count);
 }
 
@@ -223,5 +200,6 @@ BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *s
   CUDATry(cudaStreamSynchronize(state->stream));
   *solution = *stop.result;
   if (solution->its < 0) return BAIStatusOf(BAI_ERR_STALLED);
+  if (plan->order == BAI_FLAGS) state->current = (int)((state->current + solution->its) & 1);
   return CountDone(state, plan, solution->its);
 }

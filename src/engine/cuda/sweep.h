@@ -12,9 +12,6 @@ typedef struct {
   BAIReal          omega, local_omega, momentum;
   int              fresh; /* no momentum in the first iteration */
   BAIScalar       *before;
-  struct BAITagged *tagged;
-  unsigned         tag;
-  const int       *rank;
   const BAIScalar *b, *ghost;
   BAIScalar       *x[2];
   int              current;

@@ -80,7 +80,7 @@ static PetscErrorCode ApplyIteration(PC pc, Vec b, Vec x)
 
   PetscFunctionBegin;
   PetscCall(PCShellGetContext(pc, &bai));
-  step = (BAIStep){BAI_MODE_SYNC, BAI_FORWARD, 1, 0, 1, 0};
+  step = (BAIStep){BAI_MODE_SYNC, BAI_FORWARD, 0, 1, 0, 1, 0};
   PetscCall(BAIRun(bai, b, x, PETSC_TRUE, 1, &step, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
