@@ -1,30 +1,35 @@
 #include "bench.h"
 
-/* A KSP, a PC, and for KSPBAI the mode and local_iters. name_ is the prefix of the options, or bai_ */
+/* A KSP, a PC, and for KSPBAI mode, local_iters and momentum. name_ is the prefix of the options, or bai_ */
 typedef struct {
   const char *name;
   KSPType     ksp;
   PCType      pc;
   BAIMode     mode;
   PetscInt    local_iters;
+  PetscReal   momentum;
   PetscInt    degree; /* of the polynomials of an inner KSPCHEBYSHEV if pc is ksp, else 0 */
   const char *option, *value;
 } Solver;
 
 /* PETSc has the optimised polynomials of the fourth kind to degree 16: such ones, one after the other */
 static const Solver solvers[] = {
-  {"cg",                KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  0, 0,  NULL,                                 NULL        },
-  {"pipecg",            KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  0, 0,  NULL,                                 NULL        },
-  {"chebyshev",         KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  0, 0,  NULL,                                 NULL        },
-  {"chebyshev4",        KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  0, 16, "-chebyshev4_ksp_ksp_chebyshev_kind", "opt_fourth"},
-  {"richardson-jacobi", KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  0, 0,  NULL,                                 NULL        },
-  {"richardson-sor",    KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  0, 0,  NULL,                                 NULL        },
-  {"bai-async-5",       KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, 0,  NULL,                                 NULL        },
-  {"bai-async-2",       KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  2, 0,  NULL,                                 NULL        },
-  {"bai-launch-5",      KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, 5, 0,  NULL,                                 NULL        },
-  {"bai-sync-5",        KSPBAI,        PCNONE,   BAI_MODE_SYNC,   5, 0,  NULL,                                 NULL        },
-  {"bai-color-5",       KSPBAI,        PCNONE,   BAI_MODE_COLOR,  5, 0,  NULL,                                 NULL        },
-  {"bai-sync-1",        KSPBAI,        PCNONE,   BAI_MODE_SYNC,   1, 0,  NULL,                                 NULL        }
+  {"cg",                KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
+  {"pipecg",            KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
+  {"chebyshev",         KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
+  {"chebyshev4",        KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  0, 0,            16, "-chebyshev4_ksp_ksp_chebyshev_kind", "opt_fourth"},
+  {"richardson-jacobi", KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
+  {"richardson-sor",    KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
+  {"bai-async-5",       KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, 0,            0,  NULL,                                 NULL        },
+  {"bai-async-2",       KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  2, 0,            0,  NULL,                                 NULL        },
+  {"bai-launch-5",      KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, 5, 0,            0,  NULL,                                 NULL        },
+  {"bai-sync-5",        KSPBAI,        PCNONE,   BAI_MODE_SYNC,   5, 0,            0,  NULL,                                 NULL        },
+  {"bai-color-5",       KSPBAI,        PCNONE,   BAI_MODE_COLOR,  5, 0,            0,  NULL,                                 NULL        },
+  {"bai-sync-1",        KSPBAI,        PCNONE,   BAI_MODE_SYNC,   1, 0,            0,  NULL,                                 NULL        },
+  {"bai-async-5-auto",  KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, PETSC_DECIDE, 0,  NULL,                                 NULL        },
+  {"bai-sync-5-auto",   KSPBAI,        PCNONE,   BAI_MODE_SYNC,   5, PETSC_DECIDE, 0,  NULL,                                 NULL        },
+  {"bai-sync-2-auto",   KSPBAI,        PCNONE,   BAI_MODE_SYNC,   2, PETSC_DECIDE, 0,  NULL,                                 NULL        },
+  {"bai-color-6-auto",  KSPBAI,        PCNONE,   BAI_MODE_COLOR,  6, PETSC_DECIDE, 0,  NULL,                                 NULL        }
 };
 enum {
   NSOLVERS = PETSC_STATIC_ARRAY_LENGTH(solvers)
@@ -141,6 +146,7 @@ static PetscErrorCode CreateSolver(Test *t)
   if (isbai) {
     PetscCall(KSPBAISetMode(ksp, solver->mode));
     PetscCall(KSPBAISetLocalIters(ksp, solver->local_iters));
+    PetscCall(KSPBAISetMomentum(ksp, solver->momentum));
   }
   if (issor) PetscCall(KSPMonitorSet(ksp, Watch, NULL, NULL));
   t->s.ksp = ksp;
