@@ -52,7 +52,6 @@ BAIStatus BAIEngineCreate(BAIBackend backend, const BAIMatrix *matrix, const BAI
   (*engine)->ops = backends[backend];
   (*engine)->p   = *parameters;
   (*engine)->n   = matrix->n;
-  if (!parameters->block_size) (*engine)->p.block_size = BAI_BLOCK_SIZE;
   if (partition) status = CopyPartition(*engine, partition);
   if (!status.code) status = (*engine)->ops->create(matrix, partition ? &(*engine)->partition : NULL, &(*engine)->p, &(*engine)->state);
   if (status.code) BAIEngineDestroy(engine);

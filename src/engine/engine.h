@@ -23,11 +23,6 @@
 extern "C" {
 #endif
 
-/* Rows of a block where none are asked for. On an H200 more rows mean fewer iterations but longer ones; from 64 to 256 rows solves differ by a fifth */
-enum {
-  BAI_BLOCK_SIZE = 128
-};
-
 typedef enum {
   BAI_OK,
   BAI_ERR_MEMORY,   /* out of memory, on the host or the device */
@@ -96,7 +91,7 @@ typedef struct {
 
 typedef struct {
   BAIMode mode;        /* the one to be ready for; BAIEnginePrepare() adds others */
-  BAIInt  block_size;  /* >= 1, or 0: chosen */
+  BAIInt  block_size;  /* >= 1 */
   BAIInt  local_iters; /* >= 1 */
   BAIReal local_omega; /* > 0, or 0: chosen for each row, see BAILocalOmega() */
   int     momentum;    /* sweeps may ask for momentum: 1 in every mode, 2 in mode sync only */

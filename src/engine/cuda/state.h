@@ -122,10 +122,12 @@ struct BAIState_ {
   BAIScalar *staged[3]; /* stand in for those of b, ghost and x that lie on the host */
 
   BAIPlan    plan[4]; /* by mode */
+  BAIPlan    plain;   /* mode sync without momentum, if its plan can do with it, and takes longer */
   BAIStop    stop;
   BAIScalar *scratch; /* stands in for shared memory if the tiles are too long for it */
   int        scratch_grid;
-  BAIScalar *before;  /* places, if there is momentum: the iterate before the last one */
+  BAIScalar *before;  /* places, if there is momentum: the iterate before the last one, */
+  int        has_before; /* which the last kernel left there */
 
   BAIReal   *partial; /* of the residual: per slice */
   void      *reduce;  /* CUB's working space */

@@ -36,14 +36,14 @@ static BAIStatus NeedScratch(BAIState state, int grid, size_t bytes)
   return BAICUDAAllocate(state, bytes * (size_t)grid, &state->scratch);
 }
 
-static BAIStatus ChooseKernel(BAIState state, BAIMode mode, BAIPlan *plan)
+static BAIStatus ChooseKernel(BAIState state, BAIMode mode, int momentum, BAIPlan *plan)
 {
   const BAISliced *A     = &state->A;
   const int        lanes = A->tile_slices * BAI_LANES, threads = lanes < 1024 ? lanes : 1024;
   const size_t     two = 2 * (size_t)lanes * sizeof(BAIScalar), three = 3 * (size_t)A->tile_rows * sizeof(BAIScalar);
   int              room;
 
-  plan->momentum = state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC);
+  plan->momentum = momentum;
   plan->order    = mode == BAI_MODE_SYNC ? BAI_FLAGS : mode == BAI_MODE_COLOR ? BAI_TURNS : BAI_OWN;
   if (mode != BAI_MODE_LAUNCH && !state->nghost) {
     BAITry(TryKernel(state, BAIResidentKernel(A, plan->order), lanes, two, plan, &room));
@@ -75,12 +75,14 @@ BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
   BAIPlan  *plan  = &state->plan[mode];
 
   if (!tiles || plan->kernel) return BAIStatusOf(BAI_OK);
-  BAITry(ChooseKernel(state, mode, plan));
+  BAITry(ChooseKernel(state, mode, state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC), plan));
+  if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident) BAITry(ChooseKernel(state, mode, 0, &state->plain));
   if (mode == BAI_MODE_SYNC) BAITry(BAICUDAAllocate(state, state->A.n * sizeof(BAIScalar), &state->x[1]));
   if (plan->order != BAI_OWN) BAITry(BAINeighborsCreate(state));
   if (plan->order == BAI_QUEUE || plan->order == BAI_TURNS) BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS));
   /* With many tiles a thread block is through with one long before it is drawn again; and were it not, x would only be older */
   plan->uses_done = Waits(plan) || (plan->order == BAI_QUEUE && tiles / 8 < plan->grid);
+  state->plain.uses_done = plan->uses_done;
   if (plan->uses_done && !state->done) {
     BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->done));
     CUDATry(cudaMemsetAsync(state->done, 0, tiles * sizeof(int), state->stream));
@@ -141,11 +143,13 @@ static BAIStatus CountDone(BAIState state, const BAIPlan *plan, BAIInt count)
 
 static BAIStatus Launch(BAIState state, BAIInt count, const BAIStep *step)
 {
-  const BAIPlan *plan        = &state->plan[step->mode];
+  const BAIPlan *plan        = step->mode == BAI_MODE_SYNC && step->momentum == 0 && state->plain.kernel ? &state->plain : &state->plan[step->mode];
   BAISweep       p           = Arguments(state, plan, count, step);
   BAIStop        stop        = {};
   void          *arguments[] = {&state->A, &p, &stop};
 
+  p.fresh |= !state->has_before;
+  state->has_before = plan->momentum;
   if (Waits(plan)) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(plan->grid), dim3(plan->threads), arguments, plan->shared, state->stream));
   else CUDATry(cudaLaunchKernel(plan->kernel, dim3(plan->grid), dim3(plan->threads), arguments, plan->shared, state->stream));
   if (plan->order == BAI_QUEUE) state->tickets_before += (long long)count * state->A.tiles + plan->grid; /* each thread block ends with one ticket too many */
@@ -186,6 +190,8 @@ BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *s
   void          *arguments[] = {&state->A, &p, &stop};
 
   BAITry(OneBuffer(state, step->mode));
+  p.fresh |= !state->has_before;
+  state->has_before = plan->momentum;
   p.current        = state->current;
   stop.rtol        = t->rtol;
   stop.abstol      = t->abstol;

@@ -57,7 +57,7 @@ static PetscErrorCode ChangeMode(KSP ksp, BAIMode mode, PetscReal rnorm, BAIStep
   step->momentum    = 0.0;
   step->fresh       = 1;
   step->local_iters = 0;
-  if (mode == BAI_MODE_COLOR && bai->adapt.accelerated) step->local_iters = (BAIInt)(bai->options.local_iters + bai->options.local_iters % 2); /* an odd number overshoots, and is not to be over-relaxed */
+  if (mode == BAI_MODE_COLOR && bai->adapt.accelerated) step->local_iters = (BAIInt)(bai->options.local_iters + bai->options.local_iters % 2); /* see BAIStepOf() */
   PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)rnorm, BAIModes[mode]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -207,7 +207,6 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   ksp->its               = 0;
   bai->adapt.accelerated = 0;
   bai->accelerated       = step.mode == BAI_MODE_SYNC || step.mode == BAI_MODE_COLOR ? step.mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered;
-  if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = (BAIInt)(bai->options.local_iters + bai->options.local_iters % 2);
 
   if (ksp->normtype == KSP_NORM_NONE) {
     PetscCall(BAIRun(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));

@@ -167,7 +167,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIParameters *p)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: parameters are compared as a whole */
   p->mode        = bai->options.mode;
-  p->block_size  = bai->options.block_size;
+  p->block_size  = BAIBlockSize(bai);
   p->local_iters = bai->options.local_iters;
   p->local_omega = bai->weight == BAI_WEIGHT_TAU ? 0 : bai->options.local_omega; /* 0: so that the local sweeps converge, which is what tau builds on */
   p->momentum    = bai->options.momentum == 0.0 ? 0 : bai->options.momentum == PETSC_DECIDE ? 2 : 1;
@@ -410,7 +410,9 @@ PetscErrorCode BAIPrepare(BAI *bai, BAIMode mode)
 /* Iterations as the options say, from an x of the caller's */
 BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 {
-  const BAIStep step = {bai->options.mode, direction, 0, bai->options.omega * bai->tau, bai->options.momentum > 0 ? bai->options.momentum : 0, 1, 0};
+  /* An odd number of local sweeps overshoots, and is not to be over-relaxed */
+  const BAIInt  even = bai->options.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE ? (BAIInt)(bai->options.local_iters + bai->options.local_iters % 2) : 0;
+  const BAIStep step = {bai->options.mode, direction, even, bai->options.omega * bai->tau, bai->options.momentum > 0 ? bai->options.momentum : 0, 1, 0};
 
   return step;
 }

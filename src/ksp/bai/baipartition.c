@@ -67,7 +67,7 @@ static PetscErrorCode OrderRows(Mat Ad, PetscInt n, PetscInt *row)
 
 static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType type, PetscInt n, BAIInt *blocks, BAIInt *first, BAIInt *row)
 {
-  const BAIInt       block_size = bai->options.block_size ? (BAIInt)bai->options.block_size : BAI_BLOCK_SIZE;
+  const BAIInt       block_size = BAIBlockSize(bai);
   BAICSR             csr;
   const PetscInt    *i, *j;
   const PetscScalar *a;
@@ -105,7 +105,7 @@ PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartitionType type,
   PetscCall(PetscMalloc1(n + 1, &row));
   if (type == BAI_PARTITION_DM) {
     PetscCall(GetGrid(bai, Ad, m, &dof));
-    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, bai->options.block_size ? (BAIInt)bai->options.block_size : BAI_BLOCK_SIZE, &partition->blocks, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
+    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, BAIBlockSize(bai), &partition->blocks, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
   } else PetscCall(PartitionByMatrix(bai, Ad, type, n, &partition->blocks, (BAIInt *)first, (BAIInt *)row));
   partition->first = (const BAIInt *)first;
   partition->row   = (const BAIInt *)row;
