@@ -58,7 +58,7 @@ SYM  := PetscDLLibraryRegister_petscbai
 # The engine's backends: the one place that knows whether there is CUDA
 engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(wildcard src/engine/cuda/*.cu),src/engine/cuda/cuda_none.c)
 faces   := $(wildcard src/ksp/bai/*.c src/pc/baismooth/*.c)
-gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c
+gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(wildcard bench/parts/*.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
 
 all: $(LIB)
@@ -78,6 +78,8 @@ $(LIB): $(call obj,$(engine) $(faces))
 	$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete $(LDFLAGS) $(OPENMP) $^ -o $@ $(PETSC_LIB) $(CUDA_LIB)
 	@nm -D --defined-only $@ | grep -q ' T $(SYM)$$' || { echo "$@ does not export $(SYM)"; rm -f $@; exit 1; }
 
+$(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials
+
 $(B)/libengine.a: $(call obj,$(engine)) ; $(AR) rcs $@ $^
 $(B)/libgallery.a: $(call obj,$(gallery)) ; $(AR) rcs $@ $^
 
@@ -95,9 +97,13 @@ $(B)/tests/%: %.F90 $(LIB)
 # The main job: BAI next to PETSc's Jacobi-Richardson and CG
 demo: $(B)/tests/tutorials/ex1 ; $< -matrix fv1 -compare $(ARGS)
 
-# Times next to PETSc's solvers; GPU=1 on the GPU; ARGS= passes options
-BENCH = -matrix fv1,trefethen,trefethen,laplace3d -n 0,2000,20000,48
-bench: $(B)/tests/bench/bench ; $< $(if $(filter-out 0,$(GPU)),-mat_type aijcusparse) $(or $(ARGS),$(BENCH)) -csv $(B)/bench.csv
+# Times next to PETSc's solvers, and a picture of them if there is matplotlib; GPU=1 on the GPU; ARGS= passes options
+on_gpu := $(filter-out 0,$(GPU))
+BENCH   = -matrix fv1,fv3,trefethen,trefethen,laplace3d,laplace3d27,chem97ztz-like,powerlaw -n 0,0,2000,20000,$(if $(on_gpu),200,32),$(if $(on_gpu),100,24) -seconds $(if $(on_gpu),5,0.5)
+bench: $(B)/tests/bench/bench
+	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(BENCH)) -csv $(B)/bench.csv -over_time $(B)/over_time.csv
+	@if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/plot.py $(B)/over_time.csv $(B)/over_time.png; else echo 'no picture: python3 has no matplotlib'; fi
+	@ls $(B)/bench.csv $(B)/over_time.*
 
 # PETSc's test harness, from wherever this PETSc keeps it
 TESTDIR := $(B)/tests
@@ -106,6 +112,7 @@ export BAI_LIB := $(abspath $(LIB))
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 export OMPI_MCA_rmaps_base_oversubscribe = 1
+export OMPI_MCA_hwloc_base_binding_policy = none
 ifneq ($(SANITIZE),)
   export ASAN_OPTIONS = detect_leaks=0:protect_shadow_gap=0
   export UBSAN_OPTIONS = print_stacktrace=1

@@ -140,6 +140,14 @@ int main(int argc, char **argv)
       args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_mode {{async launch sync}} -mg_levels_pc_bai_local_iters 3 -most 14
 
     test:
+      suffix: partition
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition {{dm rcm graph}} -mg_levels_pc_bai_block_size 64 -most 9
+
+    test:
+      suffix: weight
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_weight {{l1 tau auto}} -mg_levels_pc_bai_momentum 0.1 -mg_levels_pc_bai_theta -most 14
+
+    test:
       suffix: ksp
       args: -ksp_type fgmres -mg_levels_ksp_type bai -mg_levels_ksp_max_it 2 -mg_levels_ksp_bai_local_omega 0.9 -mg_levels_ksp_bai_mode color -mg_levels_pc_type none -most 8
 
@@ -165,6 +173,19 @@ int main(int argc, char **argv)
       args: -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai -most 13
 
   testset:
+    args: -da_refine 1 -pc_type bai -ksp_view -ksp_rtol 1e-2
+    filter: sed -n "/not a fixed/p"
+
+    test:
+      suffix: remark
+      args: -ksp_type cg -pc_bai_mode {{async launch}}
+
+    test:
+      suffix: no_remark
+      output_file: output/empty.out
+      args: -ksp_type {{fcg fgmres}} -pc_bai_mode async
+
+  testset:
     nsize: {{1 2}}
     requires: baicuda
     output_file: output/empty.out
@@ -177,6 +198,10 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_symmetric
       args: -ksp_type cg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_symmetric -most 9
+
+    test:
+      suffix: cuda_partition
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition {{dm graph}} -mg_levels_pc_bai_block_size 64 -most 9
 
     test:
       suffix: cuda_chebyshev

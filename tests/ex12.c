@@ -2,6 +2,7 @@ static char help[] = "Momentum, weights, partitions and theta: what they promise
 
 #include <petscbai.h>
 #include <petscdmda.h>
+#include "baicompat.h"
 #include "gallery.h"
 
 static PetscErrorCode Expect(PetscBool right, const char what[], const char with[], BAIMode mode, double found)
@@ -84,7 +85,7 @@ static PetscErrorCode Momentum(void)
   const struct {
     const char *matrix;
     PetscInt    n;
-    PetscReal   fewer; /* by at least this factor */
+    PetscReal   fewer; /* by at least this factor; on several ranks mode color finds out first that it cannot over-relax */
   } cases[] = {
     {"laplace2d", 60,  4  },
     {"laplace3d", 20,  2  },
@@ -93,8 +94,10 @@ static PetscErrorCode Momentum(void)
     {"trefethen", 500, 0.7}
   };
   const PetscReal rtol = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-9;
+  PetscMPIInt     size;
 
   PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
     KSP      ksp;
     Mat      A;
@@ -107,7 +110,7 @@ static PetscErrorCode Momentum(void)
       PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &without));
       PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
       PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &with));
-      PetscCall(Expect((PetscBool)(with > 0 && with * cases[c].fewer <= without), "iterations with momentum auto, against without", cases[c].matrix, (BAIMode)mode, (double)with));
+      PetscCall(Expect((PetscBool)(with > 0 && with * (size > 1 && mode == BAI_MODE_COLOR ? PetscMin(2, cases[c].fewer) : cases[c].fewer) <= without), "iterations with momentum auto, against without", cases[c].matrix, (BAIMode)mode, (double)with));
       PetscCall(KSPBAISetMomentum(ksp, 0.2));
       PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &with));
       PetscCall(Expect((PetscBool)(with > 0 && (c > 2 || 1.1 * with < without)), "fewer iterations with a fixed momentum", cases[c].matrix, (BAIMode)mode, (double)with));
@@ -190,7 +193,7 @@ static PetscErrorCode Partitions(void)
 
         PetscCall(Create((BAIMode)mode, &ksp));
         PetscCall(KSPSetDM(ksp, dm));
-        PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
+        PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
         PetscCall(KSPBAISetPartition(ksp, (BAIPartitionType)type));
         PetscCall(KSPBAISetTheta(ksp, (PetscBool)theta));
         PetscCall(KSPBAISetLocalIters(ksp, 10));

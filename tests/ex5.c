@@ -104,6 +104,10 @@ static PetscErrorCode Setters(Mat A)
   PrintError(KSPBAISetOmega(ksp, NAN));
   PrintError(KSPBAISetOmega(ksp, INFINITY));
   PrintError(KSPBAISetLocalOmega(ksp, -1.0));
+  PrintError(KSPBAISetMomentum(ksp, -0.1));
+  PrintError(KSPBAISetMomentum(ksp, 1.0));
+  PrintError(KSPBAISetWeight(ksp, (BAIWeight)4));
+  PrintError(KSPBAISetPartition(ksp, (BAIPartitionType)-1));
   PrintError(KSPBAISetMode(ksp, (BAIMode)4));
   PrintError(KSPBAISetBackend(ksp, (BAIBackend)9));
 
@@ -129,6 +133,11 @@ static PetscErrorCode Options(Mat A)
     {"-foo_ksp_bai_check_interval", "-2"       },
     {"-foo_ksp_bai_omega",          "0"        },
     {"-foo_ksp_bai_local_omega",    "-0.5"     },
+    {"-foo_ksp_bai_momentum",       "1"        },
+    {"-foo_ksp_bai_momentum",       "much"     },
+    {"-foo_ksp_bai_weight",         "l2"       },
+    {"-foo_ksp_bai_partition",      "metis"    },
+    {"-foo_ksp_bai_theta",          "7up"      },
     {"-foo_ksp_bai_mode",           "sometimes"},
     {"-foo_ksp_bai_backend",        "abacus"   },
     {"-foo_pc_type",                "jacobi"   }
@@ -146,7 +155,7 @@ static PetscErrorCode Options(Mat A)
     PetscCall(PetscOptionsClearValue(NULL, "-foo_ksp_bai_local_iters"));
     PetscCall(PetscOptionsClearValue(NULL, options[k][0]));
     PetscCall(KSPBAIGetLocalIters(ksp, &sweeps));
-    if (k < 7) PetscCall(Expect((PetscBool)(sweeps == 5), "wrong options change nothing"));
+    if (k < PETSC_STATIC_ARRAY_LENGTH(options) - 1) PetscCall(Expect((PetscBool)(sweeps == 5), "wrong options change nothing"));
     PetscCall(KSPDestroy(&ksp));
 
     PetscCall(Solver(A, "foo_", &ksp));
@@ -165,6 +174,10 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_its",         "0"        },
     {"-foo_pc_bai_omega",       "0"        },
     {"-foo_pc_bai_local_omega", "-0.5"     },
+    {"-foo_pc_bai_momentum",    "auto"     },
+    {"-foo_pc_bai_momentum",    "-1"       },
+    {"-foo_pc_bai_weight",      "l2"       },
+    {"-foo_pc_bai_partition",   "metis"    },
     {"-foo_pc_bai_mode",        "sometimes"},
     {"-foo_pc_bai_backend",     "abacus"   }
   };

@@ -205,7 +205,7 @@ static PetscErrorCode Expect(PetscBool right, const char what[], const Method *m
 
 static PetscErrorCode Run(BAIEngine engine, const Problem *p, const Method *m, PetscInt count, PetscBool guess_zero, BAIDirection direction, PetscScalar *x, PetscReal *norm2)
 {
-  BAIStep    step = {m->q.mode, direction, m->omega, m->momentum, 1, 0};
+  BAIStep    step = {m->q.mode, direction, 0, m->omega, m->momentum, 1, 0};
   BAIVectors v;
   BAIStatus  status;
   BAIReal    norm2_engine;
@@ -239,7 +239,7 @@ static PetscErrorCode CheckSolve(BAIEngine engine, const Problem *p, const Metho
     const int     most       = k % 2;
     BAITolerances tolerances = {most ? 0 : rtol, 0, 1e5, -1, most ? 7 : 1000};
     BAISolution   solution   = {0, 0, 0, 0, 0};
-    BAIStep       step       = {m->q.mode, BAI_FORWARD, m->omega, m->momentum, 1, k > 1 && m->q.mode != BAI_MODE_ASYNC};
+    BAIStep       step       = {m->q.mode, BAI_FORWARD, 0, m->omega, m->momentum, 1, k > 1 && m->q.mode != BAI_MODE_ASYNC};
     BAIVectors    v          = {(const BAIScalar *)p->b, (const BAIScalar *)p->ghost, (BAIScalar *)x, BAI_MEMORY_HOST, BAI_MEMORY_HOST, BAI_MEMORY_HOST};
     BAIStatus     status     = BAIEngineBind(engine, &v, 1);
     PetscReal     norm2;

@@ -69,7 +69,7 @@ static PetscErrorCode CreateSystem(Mat *A, Vec *b, char name[], size_t len)
   PetscCall(PetscStrncpy(name, "fv1", len));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "The linear system", NULL);
   PetscCall(PetscOptionsString("-matrix", GALLERY_NAMES, "ex1.c", name, name, len, &hasname));
-  PetscCall(PetscOptionsInt("-n", "Points in each direction, rows of trefethen", "ex1.c", n, &n, &hasn));
+  PetscCall(PetscOptionsInt("-n", "Points in each direction, or rows where there is no grid", "ex1.c", n, &n, &hasn));
   PetscCall(PetscOptionsString("-f", "Matrix Market file instead", "ex1.c", filename, filename, sizeof(filename), &hasfile));
   PetscCall(PetscOptionsEList("-rhs", "Right-hand side: ones, or the row sums of the matrix", "ex1.c", sides, 2, sides[rhs], &rhs, NULL));
   PetscOptionsEnd();
@@ -187,7 +187,11 @@ int main(int argc, char **argv)
 
     test:
       suffix: gallery
-      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d helmholtz}separate output} -ksp_type cg -pc_type jacobi -repeat 2
+      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d laplace3d27 helmholtz powerlaw}separate output} -ksp_type cg -pc_type jacobi -repeat 2
+
+    test:
+      suffix: gallery_chem97
+      args: -matrix chem97ztz-like -ksp_type cg -pc_type jacobi
 
     test:
       suffix: notconverged
@@ -206,11 +210,27 @@ int main(int argc, char **argv)
 
     test:
       suffix: rows
-      args: -matrix {{fv1 laplace3d}separate output} -n 3
+      args: -matrix {{fv1 laplace3d laplace3d27}separate output} -n 3
 
     test:
       suffix: rows_trefethen
       args: -matrix trefethen -n 10
+
+    test:
+      suffix: rows_chem97
+      args: -matrix chem97ztz-like -n 40
+
+    test:
+      suffix: rows_powerlaw
+      args: -matrix powerlaw -n 12 -seed {{0 1}separate output}
+
+  test:
+    suffix: chem97
+    nsize: {{1 3}}
+    requires: !single
+    filter: grep singular
+    diff_args: -j
+    args: -matrix chem97ztz-like -ksp_type cg -pc_type jacobi -ksp_view_singularvalues
 
   testset:
     nsize: {{1 3}}

@@ -1,19 +1,21 @@
 #include "gallery.h"
+#include <stdint.h>
 
 /* What a matrix looks like, and what the rows of this process need */
 typedef struct _Pattern Pattern;
 struct _Pattern {
   const char *name;
   PetscErrorCode (*row)(const Pattern *, PetscInt, PetscInt *, PetscInt[], PetscScalar[]);
-  PetscInt   dim, n;    /* n^dim rows */
-  PetscReal  weight[3]; /* of a stencil: the point itself, edge neighbours, corner neighbours */
-  PetscInt   rstart;    /* first row of this process */
-  PetscReal *primes;    /* one for each of its rows */
+  PetscInt   dim, n;            /* n^dim rows */
+  PetscReal  weight[4];         /* of a stencil: the point itself, neighbours that differ from it in one, two, three coordinates */
+  PetscInt   seed;              /* of what is random */
+  PetscInt   longest;           /* entries that a row can have */
+  PetscInt   rstart, rend;      /* rows of this process */
+  PetscReal *primes;            /* one for each of them */
+  PetscInt  *first, *neighbors; /* those of its row k in the graph: neighbors[first[k]] to before neighbors[first[k + 1]] */
 };
 
-#define MAX_ROW_LENGTH 127 /* of trefethen with 2^63 rows */
-
-/* A point of the grid and the neighbours that differ from it in one or two coordinates, in ascending order */
+/* A point of the grid and its neighbours, in ascending order */
 static PetscErrorCode StencilRow(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[], PetscScalar vals[])
 {
   const PetscInt n = p->n, depth = p->dim == 3 ? n : 1;
@@ -26,7 +28,7 @@ static PetscErrorCode StencilRow(const Pattern *p, PetscInt row, PetscInt *ncols
       for (PetscInt i = PetscMax(x - 1, 0); i <= PetscMin(x + 1, n - 1); i++) {
         const PetscInt distance = (i != x) + (j != y) + (k != z);
 
-        if (distance > 2 || p->weight[distance] == 0) continue;
+        if (p->weight[distance] == 0) continue;
         cols[*ncols]     = (k * n + j) * n + i;
         vals[(*ncols)++] = p->weight[distance];
       }
@@ -50,14 +52,97 @@ static PetscErrorCode TrefethenRow(const Pattern *p, PetscInt row, PetscInt *nco
   PetscFunctionReturn(0);
 }
 
+/* In [0, 1), and the same for the same seed and k on any number of processes */
+static double Random(PetscInt seed, PetscInt64 k)
+{
+  uint64_t h = ((uint64_t)seed << 40) + (uint64_t)k;
+
+  for (int round = 0; round < 3; round++) h = ((h ^ (h >> 32)) + 1) * 0xd6e8feb86659fd93u;
+  return (double)(h >> 11) / 9007199254740992.; /* 2^53 */
+}
+
+/*
+  Schools and the authorities that they belong to, as in the normal equations of a mixed model: each authority has a few or many
+  schools, which come first and in their order, and a school has 1 to 25 pupils. No two schools, and no two authorities, are coupled.
+*/
+static PetscInt Authorities(const Pattern *p)
+{
+  return PetscMax(1, (PetscInt)((PetscReal)p->n * 131 / 2541));
+}
+
+static PetscInt FirstSchool(const Pattern *p, PetscInt authority)
+{
+  const PetscInt authorities = Authorities(p);
+
+  return (PetscInt)((PetscReal)(p->n - authorities) * PetscPowReal((PetscReal)authority / authorities, 1.5));
+}
+
+static PetscInt Pupils(const Pattern *p, PetscInt school)
+{
+  return 1 + (PetscInt)(25 * Random(p->seed, school));
+}
+
+static PetscErrorCode Chem97Row(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[], PetscScalar vals[])
+{
+  const PetscInt authorities = Authorities(p), schools = p->n - authorities;
+
+  PetscFunctionBeginUser;
+  *ncols = 0;
+  if (row < schools) {
+    PetscInt authority = 0;
+
+    for (PetscInt end = authorities; end - authority > 1;) {
+      const PetscInt middle = authority + (end - authority) / 2;
+
+      if (FirstSchool(p, middle) <= row) authority = middle;
+      else end = middle;
+    }
+    cols[0] = row;
+    vals[0] = Pupils(p, row) + 4.42;
+    cols[1] = schools + authority;
+    vals[1] = Pupils(p, row);
+    *ncols  = 2;
+  } else {
+    PetscInt sum = 0;
+
+    for (PetscInt school = FirstSchool(p, row - schools); school < FirstSchool(p, row - schools + 1); school++) {
+      cols[*ncols]     = school;
+      vals[(*ncols)++] = Pupils(p, school);
+      sum += Pupils(p, school);
+    }
+    cols[*ncols]     = row;
+    vals[(*ncols)++] = sum + 105;
+  }
+  PetscFunctionReturn(0);
+}
+
+/* The Laplacian of a graph, plus a little on the diagonal */
+static PetscErrorCode GraphRow(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[], PetscScalar vals[])
+{
+  const PetscInt first = p->first[row - p->rstart], degree = p->first[row - p->rstart + 1] - first;
+
+  PetscFunctionBeginUser;
+  for (PetscInt k = 0; k < degree; k++) {
+    cols[k] = p->neighbors[first + k];
+    vals[k] = -1;
+  }
+  cols[degree] = row;
+  vals[degree] = degree + 0.1;
+  *ncols       = degree + 1;
+  PetscFunctionReturn(0);
+}
+
 static const Pattern patterns[] = {
-  {"fv1",       StencilRow,   2, 98,   {3.510152, -0.5, -0.25}, 0, NULL},
-  {"fv2",       StencilRow,   2, 99,   {3.51005, -0.5, -0.25},  0, NULL},
-  {"fv3",       StencilRow,   2, 99,   {3, -0.5, -0.25},        0, NULL},
-  {"trefethen", TrefethenRow, 1, 2000, {0, 0, 0},               0, NULL},
-  {"laplace2d", StencilRow,   2, 100,  {4, -1, 0},              0, NULL},
-  {"laplace3d", StencilRow,   3, 32,   {6, -1, 0},              0, NULL},
-  {"helmholtz", StencilRow,   2, 100,  {4.01, -1, 0},           0, NULL},
+  {.name = "fv1", .row = StencilRow, .dim = 2, .n = 98, .weight = {3.510152, -0.5, -0.25}},
+  {.name = "fv2", .row = StencilRow, .dim = 2, .n = 99, .weight = {3.51005, -0.5, -0.25}},
+  {.name = "fv3", .row = StencilRow, .dim = 2, .n = 99, .weight = {3, -0.5, -0.25}},
+  {.name = "trefethen", .row = TrefethenRow, .dim = 1, .n = 2000},
+  {.name = "laplace2d", .row = StencilRow, .dim = 2, .n = 100, .weight = {4, -1}},
+  {.name = "laplace3d", .row = StencilRow, .dim = 3, .n = 32, .weight = {6, -1}},
+  {.name = "laplace3d27", .row = StencilRow, .dim = 3, .n = 32, .weight = {26, -1, -1, -1}},
+  {.name = "helmholtz", .row = StencilRow, .dim = 2, .n = 100, .weight = {4.01, -1}},
+  {.name = "chem97ztz-like", .row = Chem97Row, .dim = 1, .n = 2541},
+  {.name = "powerlaw", .row = GraphRow, .dim = 1, .n = 20000}
 };
 
 /* Sieves for the prime numbers from number start (counted from 0) to before number end */
@@ -81,17 +166,75 @@ static PetscErrorCode PrimesCreate(PetscInt start, PetscInt end, PetscReal **pri
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode Preallocate(Mat A, const Pattern *p, PetscInt rend)
+/* The other end of one of the three edges that each vertex starts: the i-th of n, in a scattered order, with a probability that falls as i^-0.85 */
+static PetscInt Partner(const Pattern *p, PetscInt stride, PetscInt64 edge)
 {
-  PetscInt   *dnnz, *onnz, ncols, cols[MAX_ROW_LENGTH];
-  PetscScalar vals[MAX_ROW_LENGTH];
+  const double     most = pow((double)p->n + 1, 0.15);
+  const PetscInt64 i = (PetscInt64)pow(1 + Random(p->seed, edge) * (most - 1), 1 / 0.15) - 1;
+
+  return (PetscInt)(PetscMin(i, p->n - 1) * stride % p->n);
+}
+
+/* All processes run through all edges, and keep those of their rows */
+static PetscErrorCode GraphCreate(Pattern *p)
+{
+  const PetscInt rows   = p->rend - p->rstart;
+  PetscInt       stride = (PetscInt)(0.618 * (PetscReal)p->n), a, b, kept = 0, start = 0, *next;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscCalloc2(rend - p->rstart, &dnnz, rend - p->rstart, &onnz));
-  for (PetscInt row = p->rstart; row < rend; row++) {
+  do { /* until stride and n have no common divisor */
+    a = p->n;
+    for (b = ++stride; b;) {
+      const PetscInt rest = a % b;
+
+      a = b;
+      b = rest;
+    }
+  } while (a > 1);
+  PetscCall(PetscCalloc1(rows + 1, &p->first));
+  PetscCall(PetscMalloc1(rows, &next));
+  for (int pass = 0; pass < 2; pass++) { /* count, then fill */
+    for (PetscInt64 edge = 0; edge < 3 * (PetscInt64)p->n; edge++) {
+      const PetscInt end[2] = {(PetscInt)(edge / 3), Partner(p, stride, edge)};
+
+      for (int k = 0; k < 2; k++) {
+        const PetscInt row = end[k] - p->rstart;
+
+        if (row < 0 || row >= rows || end[0] == end[1]) continue;
+        if (pass == 0) p->first[row + 1]++;
+        else p->neighbors[next[row]++] = end[1 - k];
+      }
+    }
+    if (pass == 1) break;
+    for (PetscInt row = 0; row < rows; row++) {
+      p->first[row + 1] += p->first[row];
+      next[row] = p->first[row];
+    }
+    PetscCall(PetscMalloc1(p->first[rows] + 1, &p->neighbors));
+  }
+  for (PetscInt row = 0; row < rows; row++) { /* edges that are there more than once */
+    PetscInt degree = p->first[row + 1] - start;
+
+    PetscCall(PetscSortRemoveDupsInt(&degree, p->neighbors + start));
+    PetscCall(PetscArraymove(p->neighbors + kept, p->neighbors + start, degree));
+    start             = p->first[row + 1];
+    p->first[row + 1] = kept += degree;
+    p->longest        = PetscMax(p->longest, degree + 1);
+  }
+  PetscCall(PetscFree(next));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Preallocate(Mat A, const Pattern *p, PetscInt cols[], PetscScalar vals[])
+{
+  PetscInt *dnnz, *onnz, ncols;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc2(p->rend - p->rstart, &dnnz, p->rend - p->rstart, &onnz));
+  for (PetscInt row = p->rstart; row < p->rend; row++) {
     PetscCall(p->row(p, row, &ncols, cols, vals));
     for (PetscInt k = 0; k < ncols; k++) {
-      if (cols[k] >= p->rstart && cols[k] < rend) dnnz[row - p->rstart]++;
+      if (cols[k] >= p->rstart && cols[k] < p->rend) dnnz[row - p->rstart]++;
       else onnz[row - p->rstart]++;
     }
   }
@@ -100,14 +243,13 @@ static PetscErrorCode Preallocate(Mat A, const Pattern *p, PetscInt rend)
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode Fill(Mat A, const Pattern *p, PetscInt rend)
+static PetscErrorCode Fill(Mat A, const Pattern *p, PetscInt cols[], PetscScalar vals[])
 {
-  PetscInt    ncols, cols[MAX_ROW_LENGTH];
-  PetscScalar vals[MAX_ROW_LENGTH];
+  PetscInt ncols;
 
   PetscFunctionBeginUser;
   PetscCall(MatSetOption(A, MAT_NO_OFF_PROC_ENTRIES, PETSC_TRUE));
-  for (PetscInt row = p->rstart; row < rend; row++) {
+  for (PetscInt row = p->rstart; row < p->rend; row++) {
     PetscCall(p->row(p, row, &ncols, cols, vals));
     PetscCall(MatSetValues(A, 1, &row, ncols, cols, vals, INSERT_VALUES));
   }
@@ -124,20 +266,29 @@ static PetscErrorCode Fill(Mat A, const Pattern *p, PetscInt rend)
   Input Parameters:
 + comm - the processes to spread the rows over
 . name - one of `GALLERY_NAMES`
-- n    - points in each direction of the grid (trefethen: rows), 0 for the usual size
+- n    - points in each direction of the grid (where there is none: rows), 0 for the usual size
 
   Output Parameter:
 . A - the matrix, of type `MATAIJ` unless `-mat_type` says otherwise
 
-  Note:
+  Options Database Key:
+. -seed <0> - of powerlaw, and of the values of chem97ztz-like
+
+  Notes:
   The grids have Dirichlet boundaries, which are left out, and are numbered line by line.
+
+  powerlaw is the Laplacian of a random graph plus 0.1 on the diagonal: most rows have a few entries, few have thousands.
+
+  chem97ztz-like is no matrix of any collection: its structure, number of entries and spectral radius of I - D^{-1}A are those of Chem97ZtZ,
+  its values are generated. Blocks of rows are diagonal, so that local sweeps in them cannot help.
 */
 PetscErrorCode GalleryCreateMat(MPI_Comm comm, const char name[], PetscInt n, Mat *A)
 {
-  Pattern     p     = {0};
-  PetscBool   found = PETSC_FALSE;
-  PetscInt    rows  = 1, rend;
-  PetscLayout layout;
+  Pattern      p     = {0};
+  PetscBool    found = PETSC_FALSE;
+  PetscInt     rows  = 1, *cols;
+  PetscScalar *vals;
+  PetscLayout  layout;
 
   PetscFunctionBeginUser;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(patterns) && !found; k++) {
@@ -146,6 +297,9 @@ PetscErrorCode GalleryCreateMat(MPI_Comm comm, const char name[], PetscInt n, Ma
   }
   PetscCheck(found, comm, PETSC_ERR_USER_INPUT, "-matrix %s is unknown, it must be one of %s", name, GALLERY_NAMES);
   if (n > 0) p.n = n;
+  PetscOptionsBegin(comm, NULL, "The generated matrix", NULL);
+  PetscCall(PetscOptionsInt("-seed", "Of what is random in powerlaw and chem97ztz-like", "gallery.c", p.seed, &p.seed, NULL));
+  PetscOptionsEnd();
   PetscCheck(PetscPowRealInt((PetscReal)p.n, p.dim) < PetscPowRealInt(2, 8 * (int)sizeof(PetscInt) - 1), comm, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " is too large for -matrix %s, the number of rows n^%" PetscInt_FMT " must fit in a PetscInt", p.n, name, p.dim);
   for (PetscInt d = 0; d < p.dim; d++) rows *= p.n;
 
@@ -155,10 +309,17 @@ PetscErrorCode GalleryCreateMat(MPI_Comm comm, const char name[], PetscInt n, Ma
   PetscCall(MatSetFromOptions(*A));
   PetscCall(MatGetLayouts(*A, &layout, NULL));
   PetscCall(PetscLayoutSetUp(layout));
-  PetscCall(PetscLayoutGetRange(layout, &p.rstart, &rend));
-  if (p.row == TrefethenRow) PetscCall(PrimesCreate(p.rstart, rend, &p.primes));
-  PetscCall(Preallocate(*A, &p, rend));
-  PetscCall(Fill(*A, &p, rend));
+  PetscCall(PetscLayoutGetRange(layout, &p.rstart, &p.rend));
+  p.longest = 127; /* of trefethen with 2^63 rows */
+  if (p.row == TrefethenRow) PetscCall(PrimesCreate(p.rstart, p.rend, &p.primes));
+  if (p.row == GraphRow) PetscCall(GraphCreate(&p));
+  if (p.row == Chem97Row) p.longest = p.n - FirstSchool(&p, Authorities(&p) - 1);
+  PetscCall(PetscMalloc2(p.longest, &cols, p.longest, &vals));
+  PetscCall(Preallocate(*A, &p, cols, vals));
+  PetscCall(Fill(*A, &p, cols, vals));
+  PetscCall(PetscFree2(cols, vals));
+  PetscCall(PetscFree(p.first));
+  PetscCall(PetscFree(p.neighbors));
   PetscCall(PetscFree(p.primes));
   PetscFunctionReturn(0);
 }

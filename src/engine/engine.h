@@ -57,6 +57,7 @@ typedef enum {
 typedef struct {
   BAIMode      mode; /* one that the engine is ready for */
   BAIDirection direction;
+  BAIInt       local_iters; /* 0: that of the parameters; not looked at if they depend on the block */
   BAIReal      omega, momentum;
   int          fresh;      /* x is not what the engine left last: its first update has no momentum */
   int          accelerate; /* BAIEngineSolve(): omega and momentum are found as adapt.h says; not in modes async and launch */
@@ -114,6 +115,7 @@ typedef struct {
   int64_t nnz_local, nnz_off; /* entries off the diagonal inside the blocks; outside them, ghosts included */
   int     colors;             /* mode color, and where an asynchronous queue of blocks goes by colours; else 0 */
   int64_t bytes;              /* memory that the engine holds */
+  BAIMode ordered;            /* mode sync or color, in which to accelerate the others */
   int     solves;             /* the modes in which BAIEngineSolve() can be called, as bits 1 << mode */
   double  flops_iteration;    /* of one global iteration */
   double  flops_residual;

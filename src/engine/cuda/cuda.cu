@@ -101,6 +101,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->local_omega  = state->local_omega * state->least_share;
   info->local_sweeps = state->local_sweeps;
   info->colors       = state->colors;
+  info->ordered      = plan->resident || state->nghost ? BAI_MODE_SYNC : BAI_MODE_COLOR; /* from memory, over-relaxation takes half the iterations; on the chip, taking turns takes longer */
   info->solves       = 0;
   for (int mode = 0; mode < 4; mode++) info->solves |= state->plan[mode].resident << mode;
 }

@@ -103,7 +103,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   BAISweep p = {};
 
   p.count          = count;
-  p.local_iters    = state->p.local_iters;
+  p.local_iters    = step->local_iters ? step->local_iters : state->p.local_iters;
   p.omega          = step->omega;
   p.momentum       = step->momentum;
   p.local_omega    = state->local_omega;

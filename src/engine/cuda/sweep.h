@@ -49,7 +49,10 @@ static __device__ inline void BAISpin(int *stalled_flag, int *stalled_host, Cond
   const long long cycles = 20000000000;
 
   if (condition()) return;
-  for (const long long start = clock64(); !condition();) {
+  const long long start = clock64();
+
+  for (unsigned spins = 1; !condition(); spins++) {
+    if (spins % 64) continue;
     cuda::atomic_ref<int, cuda::thread_scope_device> stalled(*stalled_flag);
 
     if (clock64() - start > cycles) {

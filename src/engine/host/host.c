@@ -129,6 +129,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->local_sweeps = state->local_sweeps;
   info->blocks      = A->blocks;
   info->workers     = state->p.threads;
+  info->ordered     = BAI_MODE_SYNC;
   info->solves      = 0;
   info->local_omega = state->local_omega * A->least_share;
   info->colors      = state->colors;

@@ -8,12 +8,13 @@
 /* How the blocks of one global iteration are updated */
 typedef struct {
   BAIAtomic *x, *next; /* what is read and what is written; the same where the mode allows it */
+  BAIInt     local_iters;
   BAIReal    omega, momentum;
 } Update;
 
 static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, BAIAtomic *next)
 {
-  const Update update = {state->x, next, step->omega, step->fresh && !iteration ? 0 : step->momentum};
+  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, step->omega, step->fresh && !iteration ? 0 : step->momentum};
 
   return update;
 }
@@ -22,7 +23,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
 {
   const BAIBlockCRS *A     = &state->A;
   const BAIScalar   *ghost = state->v.ghost;
-  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, local_iters = state->iters ? state->iters[block] : state->p.local_iters;
+  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, local_iters = state->iters ? state->iters[block] : u.local_iters;
   BAIScalar         *s = state->work + 3 * (size_t)A->most_rows * (size_t)omp_get_thread_num(), *y = s + A->most_rows, *ynext = y + A->most_rows;
 
   for (BAIInt i = 0; i < m; i++) {

@@ -45,31 +45,53 @@ static double Fall(KSP ksp, PetscReal rnorm)
   return ksp->ttol > 0.0 && rnorm > ksp->ttol ? (double)PetscLogReal(rnorm / ksp->ttol) : 0.0;
 }
 
+/* Iterates in another mode from now on, as the acceleration wants it, or, if it has come to nothing, in that of the options */
+static PetscErrorCode ChangeMode(KSP ksp, BAIMode mode, PetscReal rnorm, BAIStep *step)
+{
+  BAI *bai = (BAI *)ksp->data;
+
+  PetscFunctionBegin;
+  PetscCall(BAIPrepare(bai, mode));
+  step->mode        = mode;
+  step->omega       = bai->options.omega * bai->tau;
+  step->momentum    = 0.0;
+  step->local_iters = 0;
+  if (mode == BAI_MODE_COLOR && bai->adapt.accelerated) step->local_iters = (BAIInt)(bai->options.local_iters + bai->options.local_iters % 2); /* an odd number overshoots, and is not to be over-relaxed */
+  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)rnorm, BAIModes[mode]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Follows the advice of adapt.h on how to go on after ksp->its iterations. Blocks that do not wait for each other gain little by momentum; so once
-   accelerated they read exactly the previous iterate.
+   accelerated they take turns, and if the matrix does not bear over-relaxation, read exactly the previous iterate
 */
 static PetscErrorCode Look(KSP ksp, Vec x, PetscReal *rnorm, BAIStep *step)
 {
-  BAI           *bai  = (BAI *)ksp->data;
-  BAIAdapt      *a    = &bai->adapt;
-  const double   beta = a->beta;
-  const PetscBool was = (PetscBool)a->accelerated;
+  BAI           *bai   = (BAI *)ksp->data;
+  BAIAdapt      *a     = &bai->adapt;
+  const double   norm2 = (double)*rnorm * (double)*rnorm, beta = a->beta;
+  const int      was   = a->accelerated;
   BAIAdaptAdvice advice;
 
   PetscFunctionBegin;
-  advice = BAIAdaptLook(a, (BAIInt)ksp->its, (double)*rnorm * (double)*rnorm, Fall(ksp, *rnorm), step->mode == bai->accelerated);
+  advice = BAIAdaptLook(a, (BAIInt)ksp->its, norm2, Fall(ksp, *rnorm), step->mode == bai->accelerated);
   if (a->accelerated && !was) {
-    PetscCall(BAIPrepare(bai, bai->accelerated));
     if (!bai->kept) PetscCall(VecDuplicate(x, &bai->kept));
-    step->mode = bai->accelerated;
+    PetscCall(ChangeMode(ksp, bai->accelerated, *rnorm, step));
   }
-  if (a->accelerated && (!was || a->beta != beta || advice == BAI_ADAPT_BACK)) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: mode %s, omega %g from now on\n", ksp->its, (double)*rnorm, advice == BAI_ADAPT_BACK ? ", back to the best one" : "", BAIModes[step->mode], (double)(bai->options.omega * bai->tau) * (1 + a->beta)));
+  if (a->beta != beta) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its, (double)*rnorm, advice == BAI_ADAPT_BACK ? ", back to the best one" : "", (double)(bai->options.omega * bai->tau) * (1 + a->beta)));
   if (advice == BAI_ADAPT_KEEP) PetscCall(VecCopy(x, bai->kept));
   if (advice == BAI_ADAPT_BACK) {
     PetscCall(VecCopy(bai->kept, x));
     *rnorm      = (PetscReal)sqrt(a->best2);
     step->fresh = 1;
+  }
+  if (a->accelerated && a->cap == 0.0 && (step->mode == BAI_MODE_COLOR || step->mode != bai->options.mode)) { /* in vain */
+    const PetscBool again = (PetscBool)(step->mode == BAI_MODE_COLOR);
+
+    bai->accelerated = BAI_MODE_SYNC;
+    BAIAdaptStart(a, bai->accelerated, again, (BAIInt)ksp->its, (double)*rnorm * (double)*rnorm);
+    PetscCall(ChangeMode(ksp, again ? bai->accelerated : bai->options.mode, *rnorm, step));
   }
   if (ksp->its >= a->until) BAIAdaptPlan(a, (BAIInt)ksp->its, Fall(ksp, *rnorm));
   if (a->accelerated) step->momentum = BAIAdaptMomentum(a);
@@ -183,7 +205,8 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscCall(MatGetNullSpace(A, &nullspace));
   ksp->its               = 0;
   bai->adapt.accelerated = 0;
-  bai->accelerated       = step.mode == BAI_MODE_COLOR ? BAI_MODE_COLOR : BAI_MODE_SYNC;
+  bai->accelerated       = step.mode == BAI_MODE_SYNC || step.mode == BAI_MODE_COLOR ? step.mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered;
+  if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = (BAIInt)(bai->options.local_iters + bai->options.local_iters % 2);
 
   if (ksp->normtype == KSP_NORM_NONE) {
     PetscCall(BAIRun(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));

@@ -20,6 +20,11 @@ typedef PetscOptionItems *BAIOptionItems;
 typedef PetscOptionItems BAIOptionItems;
 #endif
 
+#if PETSC_VERSION_LT(3, 25, 0)
+  #define KSP_DMACTIVE_ALL                      0
+  #define KSPSetDMActive(ksp, what, active) KSPSetDMActive(ksp, active)
+#endif
+
 /* The run-time PETSc must be of the series that the private headers were of */
 static inline PetscErrorCode BAICheckPETScVersion(void)
 {

@@ -169,7 +169,6 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIParameters *p)
   p->mode        = bai->options.mode;
   p->block_size  = bai->options.block_size;
   p->local_iters = bai->options.local_iters;
-  if (bai->options.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) p->local_iters += p->local_iters % 2; /* an odd number overshoots, and is not to be over-relaxed */
   p->local_omega = bai->weight == BAI_WEIGHT_TAU ? 0 : bai->options.local_omega; /* 0: so that the local sweeps converge, which is what tau builds on */
   p->momentum    = bai->options.momentum == 0.0 ? 0 : bai->options.momentum == PETSC_DECIDE ? 2 : 1;
   p->l1          = bai->weight == BAI_WEIGHT_L1;
@@ -397,7 +396,7 @@ PetscErrorCode BAIPrepare(BAI *bai, BAIMode mode)
 /* Iterations as the options say, from an x of the caller's */
 BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 {
-  const BAIStep step = {bai->options.mode, direction, bai->options.omega * bai->tau, bai->options.momentum > 0 ? bai->options.momentum : 0, 1, 0};
+  const BAIStep step = {bai->options.mode, direction, 0, bai->options.omega * bai->tau, bai->options.momentum > 0 ? bai->options.momentum : 0, 1, 0};
 
   return step;
 }
@@ -466,7 +465,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT "%s, omega %g, local_omega %g%s\n", BAIModes[o->mode], bai->engine ? (PetscInt)bai->p.local_iters : o->local_iters, o->theta ? " on average at most" : "", (double)o->omega, (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega), bai->engine && bai->info.local_omega < BAILocalOmega(&bai->p) ? " where it is least" : ""));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT "%s, omega %g, local_omega %g%s\n", BAIModes[o->mode], o->local_iters, o->theta ? " on average at most" : "", (double)o->omega, (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega), bai->engine && bai->info.local_omega < BAILocalOmega(&bai->p) ? " where it is least" : ""));
   if (!bai->engine) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));
     PetscFunctionReturn(PETSC_SUCCESS);

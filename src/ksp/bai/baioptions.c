@@ -175,7 +175,7 @@ static PetscErrorCode OptionsEnum(PetscObject obj, const char option[], const ch
 static PetscErrorCode OptionsMomentum(PetscObject obj, PetscReal *momentum, BAIOptionItems PetscOptionsObject)
 {
   const PetscBool ksp = (PetscBool)(obj->classid == KSP_CLASSID);
-  char            now[32], word[32];
+  char            name[PETSC_MAX_OPTION_NAME], now[32], word[32], *end;
   PetscBool       set, is_auto = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -183,9 +183,10 @@ static PetscErrorCode OptionsMomentum(PetscObject obj, PetscReal *momentum, BAIO
   PetscCall(PetscOptionsString(ksp ? "-ksp_bai_momentum" : "-pc_bai_momentum", ksp ? "Part of the last step in the next, at least 0 and less than 1, or auto" : "Part of the last step in the next, at least 0 and less than 1", ksp ? "KSPBAISetMomentum" : "PCBAISetMomentum", *momentum == PETSC_DECIDE ? "auto" : now, word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
   if (ksp) PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
-  if (is_auto) *momentum = PETSC_DECIDE;
-  else PetscCall(PetscOptionsStringToReal(word, momentum));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  *momentum = is_auto ? PETSC_DECIDE : (PetscReal)strtod(word, &end);
+  if (is_auto || (end != word && !*end)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(OptionName(obj, "momentum", name, sizeof(name)));
+  SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_WRONG, "%s %s: must be at least 0 and less than 1%s", name, word, ksp ? ", or auto" : "");
 }
 
 /* Reads the options into a copy, so that a wrong one changes nothing */

@@ -80,7 +80,7 @@ static PetscErrorCode ApplyIteration(PC pc, Vec b, Vec x)
 
   PetscFunctionBegin;
   PetscCall(PCShellGetContext(pc, &bai));
-  step = (BAIStep){BAI_MODE_SYNC, BAI_FORWARD, 1, 0, 1, 0};
+  step = (BAIStep){BAI_MODE_SYNC, BAI_FORWARD, 0, 1, 0, 1, 0};
   PetscCall(BAIRun(bai, b, x, PETSC_TRUE, 1, &step, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -96,6 +96,7 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   };
   KSP         ksp;
   PC          pc;
+  const char *prefix;
   Vec         x, b;
   PetscRandom random;
   PetscReal   re[STEPS + 1], im[STEPS + 1], least = PETSC_MAX_REAL, most = 0.0;
@@ -107,6 +108,9 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)A), &random));
   PetscCall(VecSetRandom(b, random));
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
+  PetscCall(PetscObjectGetOptionsPrefix(bai->face, &prefix));
+  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
+  PetscCall(KSPAppendOptionsPrefix(ksp, "bai_tau_")); /* so that it does not take what is meant for others */
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPGMRESSetRestart(ksp, STEPS));
   PetscCall(KSPSetOperators(ksp, A, A));
