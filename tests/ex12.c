@@ -155,6 +155,36 @@ static PetscErrorCode Weights(void)
   PetscFunctionReturn(0);
 }
 
+/* auto takes blocks along the couplings if consecutive rows have none, keeps them for new values, and gains by it */
+static PetscErrorCode Auto(void)
+{
+  const char *const matrices[] = {"chem97ztz-like", "laplace2d"};
+
+  PetscFunctionBeginUser;
+  for (int m = 0; m < 2; m++) {
+    for (int type = BAI_PARTITION_AUTO; type <= BAI_PARTITION_NATURAL; type++) {
+      static PetscInt  natural, its;
+      BAIPartitionType used;
+      KSP              ksp;
+      Mat              A;
+
+      PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrices[m], m ? 50 : 2541, &A));
+      PetscCall(Create(BAI_MODE_SYNC, &ksp));
+      PetscCall(KSPBAISetMomentum(ksp, 0));
+      PetscCall(KSPBAISetPartition(ksp, (BAIPartitionType)type));
+      PetscCall(Solve(ksp, A, matrices[m], 1e-6, type == BAI_PARTITION_NATURAL ? &natural : &its));
+      PetscCall(MatScale(A, 2));
+      PetscCall(KSPSetUp(ksp));
+      PetscCall(KSPBAIGetPartition(ksp, &used));
+      PetscCall(Expect((PetscBool)(used == (m || type == BAI_PARTITION_NATURAL ? BAI_PARTITION_NATURAL : BAI_PARTITION_GRAPH)), "partition in use", matrices[m], BAI_MODE_SYNC, used));
+      if (!m && type == BAI_PARTITION_NATURAL) PetscCall(Expect((PetscBool)(0 < its && its < 0.95 * natural), "fewer iterations than with consecutive rows", matrices[m], BAI_MODE_SYNC, (double)its));
+      PetscCall(KSPDestroy(&ksp));
+      PetscCall(MatDestroy(&A));
+    }
+  }
+  PetscFunctionReturn(0);
+}
+
 /* The solution does not depend on the partition; compact blocks take fewer iterations. theta does not do more local sweeps */
 static PetscErrorCode Partitions(void)
 {
@@ -210,6 +240,7 @@ static PetscErrorCode Partitions(void)
   }
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
+  PetscCall(Auto());
   PetscFunctionReturn(0);
 }
 

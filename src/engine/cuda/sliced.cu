@@ -165,15 +165,16 @@ static unsigned SliceGrid(const BAISliced &A)
 /* Local sweeps of each place, if they depend on the block; found on the host, whose sums do not differ from time to time */
 static BAIStatus CountLocalSweeps(BAIState state)
 {
+  state->local_sweeps = (long long)state->blocks * state->p.local_iters;
+  if (!state->sums) return BAIStatusOf(BAI_OK);
+
   const BAISliced        A      = state->A;
   const size_t           places = BAIPlaces(&A), blocks = (size_t)state->blocks;
-  std::vector<BAIReal>   sums(state->sums ? 2 * places : 0), inside(blocks, 0), outside(blocks, 0);
+  std::vector<BAIReal>   sums(2 * places), inside(blocks, 0), outside(blocks, 0);
   std::vector<BAIInt>    iters(blocks);
   std::vector<int>       of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0);
   const auto             block_of = [&](size_t p) { return A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1; };
 
-  state->local_sweeps = (long long)state->blocks * state->p.local_iters;
-  if (!state->sums) return BAIStatusOf(BAI_OK);
   CUDATry(cudaMemcpyAsync(sums.data(), state->sums, 2 * places * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
   if (A.row) CUDATry(cudaMemcpyAsync(block.data(), A.block, block.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   if (A.row) CUDATry(cudaMemcpyAsync(row.data(), A.row, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));

@@ -82,7 +82,21 @@ static __device__ inline bool BAIGoesBackward(const BAISweep &s, int iteration)
   return s.direction == BAI_BACKWARD || (s.direction == BAI_ALTERNATE && iteration % 2);
 }
 
-/* The tiles that a tile waits for. Each thread keeps the first of those that it looks after, as memory would be read anew in every iteration */
+/* Called by all threads; they have met when it returns */
+template <BAIOrder order>
+static __device__ inline void BAIWaitForNeighbors(const BAISweep &s, int tile, int iteration)
+{
+  const int turned = BAIGoesBackward(s, iteration);
+
+  for (int k = s.neighbors.first[tile] + threadIdx.x; k < s.neighbors.first[tile + 1]; k += blockDim.x) {
+    const int neighbor = s.neighbors.tile[k];
+
+    BAIWaitForTile(s, neighbor >> 1, order == BAI_TURNS ? iteration + ((neighbor & 1) ^ turned) : iteration);
+  }
+  __syncthreads();
+}
+
+/* The same for a thread block that has one tile only: each thread keeps the first of the neighbours that it looks after, as memory would be read anew in every iteration */
 template <BAIOrder order>
 struct BAINeighborsOf {
   int next, last, first;
@@ -153,7 +167,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
         const int tile = order == BAI_TURNS ? p.order[k] : k;
 
         iterate(tile, iteration, from, to, [&] {
-          if (order == BAI_FLAGS || order == BAI_TURNS) BAINeighborsOf<order>(p, tile).Wait(p, iteration, order == BAI_TURNS);
+          if (order == BAI_FLAGS || order == BAI_TURNS) BAIWaitForNeighbors<order>(p, tile, iteration);
         });
         if ((order == BAI_FLAGS || order == BAI_TURNS) && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
       }

@@ -301,30 +301,37 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
      without waiting for each other
 
    Options Database Keys:
-+  -ksp_bai_local_iters <5>                - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
-.  -ksp_bai_block_size <0>                 - rows of a block, 0 to have it chosen, `KSPBAISetBlockSize()`
-.  -ksp_bai_mode <async,launch,sync,color> - how blocks wait for each other, `KSPBAISetMode()`
-.  -ksp_bai_omega <1>                      - damping of a block's update, `KSPBAISetOmega()`
-.  -ksp_bai_local_omega <1>                - damping of each local sweep, `KSPBAISetLocalOmega()`
-.  -ksp_bai_check_interval <0>             - global iterations between residual norms, 0 to have it chosen, `KSPBAISetCheckInterval()`
--  -ksp_bai_backend <auto,host,cuda>       - where the iteration runs, `KSPBAISetBackend()`
++  -ksp_bai_local_iters <5>                           - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
+.  -ksp_bai_theta <false>                             - more of them in blocks that hold more of their rows, `KSPBAISetTheta()`
+.  -ksp_bai_block_size <0>                            - rows of a block, 0 to have it chosen, `KSPBAISetBlockSize()`
+.  -ksp_bai_partition <auto,natural,dm,rcm,graph>     - how rows become blocks, `KSPBAISetPartition()`
+.  -ksp_bai_mode <async,launch,sync,color>            - how blocks wait for each other, `KSPBAISetMode()`
+.  -ksp_bai_momentum <auto>                           - part of the last step in the next, `KSPBAISetMomentum()`
+.  -ksp_bai_weight <none,l1,tau,auto>                 - what makes it converge where Jacobi does not, `KSPBAISetWeight()`
+.  -ksp_bai_omega <1>                                 - damping of a block's update, `KSPBAISetOmega()`
+.  -ksp_bai_local_omega <1>                           - damping of each local sweep, `KSPBAISetLocalOmega()`
+.  -ksp_bai_check_interval <0>                        - global iterations between residual norms, 0 to have it chosen, `KSPBAISetCheckInterval()`
+-  -ksp_bai_backend <auto,host,cuda>                  - where the iteration runs, `KSPBAISetBackend()`
 
    Level: intermediate
 
    Notes:
-   The rows of each MPI rank are cut into blocks of consecutive rows. In one global iteration every block reads the others'
+   The rows of each MPI rank are cut into blocks, of consecutive rows unless a partition is asked for. In one global iteration every block reads the others'
    current values once, does `local_iters` Jacobi sweeps on its own rows, and writes its values back. Iterations that `KSP`
    counts are global iterations.
 
    It converges for every order in which blocks may update if the spectral radius of |I - D^{-1}A| is below one, D being the
-   diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix. Elsewhere it may diverge.
-   A missing or zero diagonal entry is an error.
+   diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix. Elsewhere it may diverge; a weight then helps for positive
+   definite matrices. A missing or zero diagonal entry is an error.
+
+   An iteration that shows to be slow is accelerated, see `KSPBAISetMomentum()`: from then on blocks wait for each other, as no good acceleration is known for those
+   that do not. -ksp_bai_momentum 0 prevents that. A fixed number of iterations, `KSP_NORM_NONE`, is never accelerated.
 
    Residual norms are those of b - A x for a solution that no block changes meanwhile, and a reason is given only on such a
    norm. While nobody watches (no monitor, no residual history, no convergence test of one's own) they are computed
    only when the contraction seen so far promises that they are small enough, so a solve may do a few iterations more than
    needed; use -ksp_bai_check_interval 1, or a monitor, to see every one of them. On a GPU whose registers hold the whole
-   matrix, an asynchronous solve on one rank that nobody watches is one kernel launch.
+   matrix, a solve on one rank that nobody watches is one kernel launch, or two if it is accelerated.
 
    Except with `BAI_MODE_SYNC` and `BAI_MODE_COLOR`, results differ from run to run within the tolerance.
 
@@ -340,7 +347,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Journal of Parallel and Distributed Computing 73 (2013).
 
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`, `KSPBAISetMode()`,
-          `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`
+          `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`, `KSPBAISetTheta()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`,
+          `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)

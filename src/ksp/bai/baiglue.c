@@ -212,6 +212,19 @@ static PetscErrorCode CheckDiagonal(PetscObject obj, Mat A, BAIStatus status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The engine, for the partition in use */
+static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, const BAIParameters *p, BAIStatus *status)
+{
+  BAIPartition partition;
+
+  PetscFunctionBegin;
+  BAIEngineDestroy(&bai->engine);
+  PetscCall(BAICreatePartition(bai, Ad, bai->partition, &partition));
+  *status = BAIEngineCreate(bai->backend, M, bai->partition == BAI_PARTITION_NATURAL ? NULL : &partition, p, &bai->engine);
+  PetscCall(BAIDestroyPartition(&partition));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Gives the engine the matrix as it is now. Nothing is done if it is the same matrix in the same state; new values in an
    old pattern are put in place; only another pattern, or other options, are cut anew.
@@ -226,7 +239,6 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   BAIParameters    p;
   BAIBackend       backend = bai->options.backend;
   BAIPartitionType type;
-  BAIPartition     partition;
   BAIStatus        status = BAIStatusOf(BAI_ERR_PATTERN);
   PetscBool        device, same;
   PetscObjectId    id;
@@ -265,11 +277,13 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   rebuild = status.code == BAI_ERR_PATTERN;
   PetscCallMPI(MPI_Allreduce(&rebuild, &any, 1, MPI_INT, MPI_LOR, PetscObjectComm((PetscObject)A)));
   if (any) {
-    BAIEngineDestroy(&bai->engine);
     PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
-    PetscCall(BAICreatePartition(bai, Ad, type, &partition));
-    status = BAIEngineCreate(backend, &M, type == BAI_PARTITION_NATURAL ? NULL : &partition, &p, &bai->engine);
-    PetscCall(BAIDestroyPartition(&partition));
+    PetscCall(Create(bai, Ad, &M, &p, &status));
+    if (!status.code) BAIEngineInfo(bai->engine, &bai->info);
+    if (!status.code && BAIWantsGraph(bai, (PetscInt)M.n)) {
+      bai->partition = BAI_PARTITION_GRAPH;
+      PetscCall(Create(bai, Ad, &M, &p, &status));
+    }
     bai->setups++;
   } else bai->updates++;
   bai->p  = p;

@@ -87,6 +87,7 @@ PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, Pets
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
+PETSC_INTERN PetscBool      BAIWantsGraph(const BAI *, PetscInt);
 PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, BAIPartitionType, BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);

@@ -37,7 +37,7 @@ PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
   o->partition      = BAI_PARTITION_AUTO;
   o->weight         = BAI_WEIGHT_NONE;
   o->theta          = PETSC_FALSE;
-  o->momentum       = 0.0;
+  o->momentum       = ksp ? PETSC_DECIDE : 0.0;
   o->omega          = 1.0;
   o->local_omega    = ksp ? 1.0 : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -26,19 +26,27 @@ static PetscErrorCode GetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What BAI_PARTITION_AUTO stands for; Ad are the local rows and columns of the matrix */
+/* What BAI_PARTITION_AUTO stands for to begin with, or was found to stand for; Ad are the local rows and columns of the matrix */
 PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type)
 {
   PetscInt m[3], dof;
 
   PetscFunctionBegin;
   *type = bai->options.partition;
-  if (*type == BAI_PARTITION_AUTO || *type == BAI_PARTITION_DM) {
+  if (*type == BAI_PARTITION_AUTO) *type = bai->engine && bai->partition == BAI_PARTITION_GRAPH ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
+  if (*type == BAI_PARTITION_DM) {
     PetscCall(GetGrid(bai, Ad, m, &dof));
-    PetscCheck(dof || *type == BAI_PARTITION_AUTO, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "-%s_bai_partition dm: there is no DMDA with the rows of this matrix; see %sSetDM()", bai->face->classid == KSP_CLASSID ? "ksp" : "pc", bai->face->classid == KSP_CLASSID ? "KSP" : "PC");
-    if (*type == BAI_PARTITION_AUTO) *type = BAI_PARTITION_NATURAL;
+    PetscCheck(dof, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "-%s_bai_partition dm: there is no DMDA with the rows of this matrix; see %sSetDM()", bai->face->classid == KSP_CLASSID ? "ksp" : "pc", bai->face->classid == KSP_CLASSID ? "KSP" : "PC");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Consecutive rows hardly couple, so that their local sweeps are in vain, and there are not so many rows that better blocks would be dear */
+PetscBool BAIWantsGraph(const BAI *bai, PetscInt n)
+{
+  const PetscInt most = 1000000;
+
+  return (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && bai->partition == BAI_PARTITION_NATURAL && n <= most && bai->info.block_size > 1 && bai->info.blocks > 1 && bai->info.nnz_local < 0.05 * (double)(bai->info.nnz_local + bai->info.nnz_off));
 }
 
 /* The rows in reverse Cuthill-McKee order */

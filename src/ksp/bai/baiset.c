@@ -330,10 +330,10 @@ PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
 
    Input Parameters:
 +  ksp      - the solver
--  momentum - at least 0 and less than 1, or `PETSC_DECIDE` to have it found (default 0)
+-  momentum - at least 0 and less than 1, or `PETSC_DECIDE` to have it found (default `PETSC_DECIDE`)
 
    Options Database Key:
-.  -ksp_bai_momentum <0> - sets it; auto has it found
+.  -ksp_bai_momentum <auto> - sets it; auto has it found
 
    Level: intermediate
 

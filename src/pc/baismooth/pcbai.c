@@ -101,14 +101,18 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
      PCBAI - Block-asynchronous iteration as a smoother for multigrid, and as a preconditioner
 
    Options Database Keys:
-+  -pc_bai_its <2>                         - global iterations per application, `PCBAISetIterations()`
-.  -pc_bai_local_iters <5>                 - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
-.  -pc_bai_local_omega <0>                 - damping of each local sweep, 0 to have it chosen for each row, mostly 0.9, `PCBAISetLocalOmega()`
-.  -pc_bai_block_size <0>                  - rows of a block, 0 to have it chosen, `PCBAISetBlockSize()`
-.  -pc_bai_mode <color,async,launch,sync>  - how blocks wait for each other, `PCBAISetMode()`
-.  -pc_bai_symmetric <false>               - smooth backward where the guess is not zero, `PCBAISetSymmetric()`
-.  -pc_bai_omega <1>                       - damping of a block's update, `PCBAISetOmega()`
--  -pc_bai_backend <auto,host,cuda>        - where the iteration runs, `PCBAISetBackend()`
++  -pc_bai_its <2>                               - global iterations per application, `PCBAISetIterations()`
+.  -pc_bai_local_iters <5>                       - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
+.  -pc_bai_theta <false>                         - more of them in blocks that hold more of their rows, `PCBAISetTheta()`
+.  -pc_bai_local_omega <0>                       - damping of each local sweep, 0 to have it chosen for each row, mostly 0.9, `PCBAISetLocalOmega()`
+.  -pc_bai_block_size <0>                        - rows of a block, 0 to have it chosen, `PCBAISetBlockSize()`
+.  -pc_bai_partition <auto,natural,dm,rcm,graph> - how rows become blocks, `PCBAISetPartition()`
+.  -pc_bai_mode <color,async,launch,sync>        - how blocks wait for each other, `PCBAISetMode()`
+.  -pc_bai_symmetric <false>                     - smooth backward where the guess is not zero, `PCBAISetSymmetric()`
+.  -pc_bai_omega <1>                             - damping of a block's update, `PCBAISetOmega()`
+.  -pc_bai_momentum <0>                          - part of the last step in the next, `PCBAISetMomentum()`
+.  -pc_bai_weight <none,l1,tau,auto>             - what makes it converge where Jacobi does not, `PCBAISetWeight()`
+-  -pc_bai_backend <auto,host,cuda>              - where the iteration runs, `PCBAISetBackend()`
 
    Level: intermediate
 
@@ -147,7 +151,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    Procedia Computer Science 9 (2012).
 
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`, `PCBAISetIterations()`, `PCBAISetLocalIters()`,
-          `PCBAISetLocalOmega()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetSymmetric()`, `PCBAISetOmega()`, `PCBAISetBackend()`
+          `PCBAISetLocalOmega()`, `PCBAISetBlockSize()`, `PCBAISetPartition()`, `PCBAISetMode()`, `PCBAISetSymmetric()`, `PCBAISetOmega()`, `PCBAISetMomentum()`,
+          `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetBackend()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)
