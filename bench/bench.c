@@ -37,7 +37,7 @@ static PetscErrorCode BenchMatrix(Bench *bench, const char name[], Mat A)
   if (bench->bandwidth == 0) PetscCall(MeasureCopy(bench, type));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(SetThreads(bench->threads[bench->nthreads - 1]));
-  PetscCall(Print("%s: n %" PetscInt_FMT ", nnz %.0f; %d process%s, on the host with %" PetscInt_FMT " thread%s of KSPBAI\n", bench->matrix, bench->n, (double)bench->nnz, size, size == 1 ? "" : "es", bench->threads[bench->nthreads - 1], bench->threads[bench->nthreads - 1] == 1 ? "" : "s"));
+  PetscCall(Print("%s: n %" PetscInt_FMT ", nnz %.0f; %d process%s, and on the host %" PetscInt_FMT " thread%s of KSPBAI each\n", bench->matrix, bench->n, (double)bench->nnz, size, size == 1 ? "" : "es", bench->threads[bench->nthreads - 1], bench->threads[bench->nthreads - 1] == 1 ? "" : "s"));
   PetscCall(BenchIterations(bench, &s));
   PetscCall(SetThreads(bench->threads[bench->nthreads - 1]));
   PetscCall(BenchSolves(bench, &s));

@@ -316,8 +316,9 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/ex5.out
-    filter: sed -e "s/seqdense/dense/" -e "s/mpidense/dense/" -e "/ bytes /d"
+    filter: sed -e "s/seqdense/dense/" -e "s/mpidense/dense/"
     diff_args: -j
+    args: -malloc_dump 0
 
     test:
       suffix: host

@@ -251,7 +251,7 @@ int main(int argc, char **argv)
     test:
       suffix: modes_aijcusparse
       requires: baicuda cuda
-      args: -dim {{2 3}} -da_grid_x 17 -da_grid_y 17 -da_grid_z 9 -lambda 6.5 -ksp_bai_mode {{async launch sync color}} -dm_mat_type aijcusparse -dm_vec_type cuda
+      args: -dim {{2 3}} -da_grid_x 17 -da_grid_y 17 -da_grid_z 9 -lambda 6.5 -ksp_bai_mode {{async launch sync color}} -dm_mat_type aijcusparse -dm_vec_type cuda -options_left no
 
     test:
       suffix: mg_aijcusparse

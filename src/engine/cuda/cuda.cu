@@ -1,6 +1,7 @@
 /*
    The CUDA backend: what the engine calls. The matrix is cut in sliced.cu, the method is in sweep.cu
 */
+#include "../coloring.h"
 #include "state.h"
 #include <stdlib.h>
 
@@ -101,7 +102,8 @@ static void Info(BAIState state, BAIInfo *info)
   info->local_omega  = state->local_omega * state->least_share;
   info->local_sweeps = state->local_sweeps;
   info->colors       = state->colors;
-  info->ordered      = plan->resident || state->nghost ? BAI_MODE_SYNC : BAI_MODE_COLOR; /* from memory, over-relaxation takes half the iterations; on the chip, taking turns takes longer */
+  /* From memory, over-relaxation takes half the iterations; on the chip, taking turns takes longer; and small blocks that take turns together do not bear it */
+  info->ordered      = plan->resident || state->nghost || BAIGroup(state->A.block_size) > 1 ? BAI_MODE_SYNC : BAI_MODE_COLOR;
   info->solves       = 0;
   for (int mode = 0; mode < 4; mode++) info->solves |= state->plan[mode].resident << mode;
 }

@@ -55,6 +55,7 @@ static PetscErrorCode ChangeMode(KSP ksp, BAIMode mode, PetscReal rnorm, BAIStep
   step->mode        = mode;
   step->omega       = bai->options.omega * bai->tau;
   step->momentum    = 0.0;
+  step->fresh       = 1;
   step->local_iters = 0;
   if (mode == BAI_MODE_COLOR && bai->adapt.accelerated) step->local_iters = (BAIInt)(bai->options.local_iters + bai->options.local_iters % 2); /* an odd number overshoots, and is not to be over-relaxed */
   PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)rnorm, BAIModes[mode]));
