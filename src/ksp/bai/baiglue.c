@@ -487,11 +487,11 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (o->weight == BAI_WEIGHT_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight auto: the spectral radius of |I - D^{-1}A| is between %g and %g%s\n", (double)bai->radius[0], (double)bai->radius[1], bai->radius[1] < 1.0 ? ", so that every order of updates converges" : ""));
-  if (bai->weight != BAI_WEIGHT_NONE) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight %s", BAIWeights[bai->weight]));
-  if (bai->weight == BAI_WEIGHT_TAU) PetscCall(PetscViewerASCIIPrintf(viewer, ": omega times %g", (double)bai->tau));
-  if (bai->weight != BAI_WEIGHT_NONE) PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  if (bai->weight == BAI_WEIGHT_L1) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight l1\n"));
+  if (bai->weight == BAI_WEIGHT_TAU) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->tau));
   if (bai->info.colors) PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors on rank 0\n", o->mode == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s%s%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->info.block_size, o->block_size ? "" : " (chosen)", bai->partition == BAI_PARTITION_NATURAL ? "" : " at most, partition ", bai->partition == BAI_PARTITION_NATURAL ? "" : BAIPartitionTypes[bai->partition], (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local, (PetscInt64)bai->info.nnz_off));
+  if (o->theta) PetscCall(PetscViewerASCIIPrintf(viewer, "  local sweeps in a global iteration %" PetscInt64_FMT " on rank 0, without theta %" PetscInt64_FMT "\n", (PetscInt64)bai->info.local_sweeps, (PetscInt64)bai->info.blocks * (PetscInt64)bai->p.local_iters));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT ", value updates %" PetscInt_FMT "\n", BAIEngineName(bai->engine), o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers, bai->backend == BAI_BACKEND_HOST ? "threads" : ((bai->info.solves >> o->mode & 1) ? "thread blocks that keep the matrix in registers for a whole solve" : "thread blocks"), 1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
