@@ -80,12 +80,6 @@ PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, 
   } while (0)
 
 PETSC_INTERN PetscErrorCode BAISetUp(BAI *, Mat);
-/* Rows of a block, asked for or chosen. On an H200 solves with blocks of 64 to 256 rows differ by a fifth; 256 smooth best for their time */
-static inline BAIInt BAIBlockSize(const BAI *bai)
-{
-  return bai->options.block_size ? (BAIInt)bai->options.block_size : bai->face->classid == KSP_CLASSID ? 128 : 256;
-}
-
 PETSC_INTERN PetscErrorCode BAIPrepare(BAI *, BAIMode);
 PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);
 PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
@@ -93,6 +87,7 @@ PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, Pets
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
+PETSC_INTERN BAIInt         BAIBlockSize(const BAI *);
 PETSC_INTERN PetscBool      BAIWantsGraph(const BAI *, PetscInt);
 PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, BAIPartitionType, BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
