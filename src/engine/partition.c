@@ -212,7 +212,7 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
     strength[next] = -1;
     for (BAIInt k = A->i[next]; k < A->i[next + 1]; k++) {
       const BAIInt    j = A->j[k];
-      const Candidate c = {strength[j] + Abs(A->a[k]), found++, j};
+      const Candidate c = {strength[j] + (A->a ? Abs(A->a[k]) : 1), found++, j};
 
       if (strength[j] < 0 || c.strength <= strength[j]) continue;
       strength[j] = c.strength;

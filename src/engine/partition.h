@@ -15,7 +15,7 @@ extern "C" {
    they cut the fewest links between points
 */
 BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
-/* Blocks of block_size rows, each grown from the first row that is left along the strongest couplings |a_ij| */
+/* Blocks of block_size rows, each grown from the first row that is left along the strongest couplings |a_ij|, or, without a, as if all were 1 */
 BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
 /* Blocks of block_size consecutive ones of the rows in the order in which row has them already */
 BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);

@@ -278,6 +278,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCallMPI(MPI_Allreduce(&rebuild, &any, 1, MPI_INT, MPI_LOR, PetscObjectComm((PetscObject)A)));
   if (any) {
     PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
+    if (bai->options.partition == BAI_PARTITION_AUTO) bai->partition = BAI_PARTITION_NATURAL;
     PetscCall(Create(bai, Ad, &M, &p, &status));
     if (!status.code) BAIEngineInfo(bai->engine, &bai->info);
     if (!status.code && BAIWantsGraph(bai, (PetscInt)M.n)) {

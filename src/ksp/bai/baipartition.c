@@ -88,7 +88,7 @@ static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType
   PetscCall(MatSeqAIJGetArrayRead(Ad, &a));
   csr.i = (const BAIInt *)i;
   csr.j = (const BAIInt *)j;
-  csr.a = (const BAIScalar *)a;
+  csr.a = bai->options.partition == BAI_PARTITION_AUTO ? NULL : (const BAIScalar *)a; /* a choice of ours depends on the pattern only, and so not on which values came first */
   if (type == BAI_PARTITION_RCM) status = BAIPartitionOrder(n, &csr, block_size, blocks, first, row);
   else status = BAIPartitionGraph(n, &csr, block_size, blocks, first, row);
   PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the partition of %" PetscInt_FMT " rows", n);
