@@ -284,6 +284,6 @@ int main(int argc, char **argv)
          suffix: aijcusparse_mpi
          nsize: 2
          requires: baicuda cuda
-         args: -mat_type aijcusparse -dm_mat_type aijcusparse -few
+         args: -mat_type aijcusparse -few
 
 TEST*/
