@@ -141,7 +141,7 @@ $(TESTDIR)/petsc/%: $(petsc_src)/%.c
 	$(CC) $(CFLAGS) -w $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
 run-manual: $(LIB) $(unchanged) $(example)
 	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
-	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='$(fortran) $(if $(filter-out 0,$(GPU)),baicuda $(shell grep -q HAVE_CUDA\ 1 $(PETSCCONF_H) && echo cuda))' \
+	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='$(fortran) $(shell grep -qE 'USE_COMPLEX 1|USE_64BIT_INDICES 1|USE_REAL_SINGLE 1' $(PETSCCONF_H) || echo plain) $(if $(filter-out 0,$(GPU)),baicuda $(shell grep -q HAVE_CUDA\ 1 $(PETSCCONF_H) && echo cuda))' \
 	  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(or $(call pc,--variable=mpiexec),mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
 	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual)
 

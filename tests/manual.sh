@@ -2,7 +2,8 @@
 # Runs the commands of a manual; for each block of them a line in the form of PETSc's test harness goes to stdout and DIR/tap
 #   tests/manual.sh MANUAL.md DIR
 #
-# A block ```sh is a test, run in a folder of its own below DIR. What it requires stands after sh, as in ```sh requires: cuda.
+# A block ```sh is a test, run in a folder of its own below DIR. What it requires stands after sh, as in ```sh requires: cuda; plain: real
+# scalars in double precision and 32-bit indices.
 # The block ```c before it is its program.c. The test fails if a command does, if a solver did not converge, if an option
 # was not used, or if the output lacks a line of the block ```text after it.
 #
