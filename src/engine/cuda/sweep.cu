@@ -82,7 +82,7 @@ BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
   if (plan->order == BAI_QUEUE || plan->order == BAI_TURNS) BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS));
   /* With many tiles a thread block is through with one long before it is drawn again; and were it not, x would only be older */
   plan->uses_done = Waits(plan) || (plan->order == BAI_QUEUE && tiles / 8 < plan->grid);
-  if (mode == BAI_MODE_SYNC) state->plain.uses_done = plan->uses_done;
+  state->plain.uses_done = plan->uses_done;
   if (plan->uses_done && !state->done) {
     BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->done));
     CUDATry(cudaMemsetAsync(state->done, 0, tiles * sizeof(int), state->stream));
