@@ -162,6 +162,41 @@ static PetscErrorCode Weights(void)
   PetscFunctionReturn(0);
 }
 
+/* A weight that is changed after set-up does what it does in a new solver; the local sweeps are damped alike in all, so that nothing else is set up anew */
+static PetscErrorCode ChangeWeight(void)
+{
+  const BAIWeight weights[] = {BAI_WEIGHT_NONE, BAI_WEIGHT_TAU, BAI_WEIGHT_NONE, BAI_WEIGHT_AUTO};
+  Mat             A;
+  Vec             b, x;
+  KSP             ksp[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBanded(400, PETSC_TRUE, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(Create(BAI_MODE_SYNC, &ksp[0]));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(weights); k++) {
+    PetscReal rnorm[2];
+
+    PetscCall(Create(BAI_MODE_SYNC, &ksp[1]));
+    for (int s = 0; s < 2; s++) {
+      PetscCall(KSPSetOperators(ksp[s], A, A));
+      PetscCall(KSPSetTolerances(ksp[s], 1e-12, PETSC_DEFAULT, 1e30, 10));
+      PetscCall(KSPBAISetLocalOmega(ksp[s], 0));
+      PetscCall(KSPBAISetWeight(ksp[s], weights[k]));
+      PetscCall(KSPSolve(ksp[s], b, x));
+      PetscCall(KSPGetResidualNorm(ksp[s], &rnorm[s]));
+    }
+    PetscCall(Expect((PetscBool)(rnorm[0] == rnorm[1]), "residual norm after a change of weight, as of a new solver", BAIWeights[weights[k]], BAI_MODE_SYNC, (double)(rnorm[0] - rnorm[1])));
+    PetscCall(KSPDestroy(&ksp[1]));
+  }
+  PetscCall(KSPDestroy(&ksp[0]));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(0);
+}
+
 /* auto takes blocks along the couplings if consecutive rows have none, keeps them for new values, and gains by it */
 static PetscErrorCode Auto(void)
 {
@@ -259,6 +294,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-few", &few, NULL));
   PetscCall(Momentum());
   if (!few) PetscCall(Weights());
+  if (!few) PetscCall(ChangeWeight());
   if (!few) PetscCall(Partitions());
   PetscCall(PetscFinalize());
   return 0;

@@ -239,6 +239,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   BAIParameters    p;
   BAIBackend       backend = bai->options.backend;
   BAIPartitionType type;
+  BAIWeight        weight;
   BAIStatus        status = BAIStatusOf(BAI_ERR_PATTERN);
   PetscBool        device, same;
   PetscObjectId    id;
@@ -258,12 +259,13 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   bai->backend   = backend;
   bai->partition = type;
   PetscCall(GetNode(bai, PetscObjectComm((PetscObject)A)));
+  weight = bai->weight;
   PetscCall(ChooseWeight(bai, A, same));
   PetscCall(GetParameters(bai, &p));
   if (same) PetscCall(PetscMemcmp(&p, &bai->p, sizeof(p), &same));
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  if (same && id == bai->id && state == bai->state) PetscFunctionReturn(PETSC_SUCCESS);
+  if (same && id == bai->id && state == bai->state && weight == bai->weight) PetscFunctionReturn(PETSC_SUCCESS);
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, obj, A, 0, 0));
   PetscCall(CheckMatrix(obj, A));
@@ -482,6 +484,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  if (o->momentum > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum %g\n", (double)o->momentum));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT "%s, omega %g, local_omega %g%s\n", BAIModes[o->mode], o->local_iters, o->theta ? " on average at most" : "", (double)o->omega, (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega), bai->engine && bai->info.local_omega < BAILocalOmega(&bai->p) ? " where it is least" : ""));
   if (!bai->engine) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));

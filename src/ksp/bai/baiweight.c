@@ -120,7 +120,6 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscCall(PCShellSetApply(pc, ApplyIteration));
   PetscCall(KSPSetComputeEigenvalues(ksp, PETSC_TRUE));
   PetscCall(KSPSetTolerances(ksp, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, STEPS));
-  PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_FALSE));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPComputeEigenvalues(ksp, STEPS + 1, re, im, &n));
   *tau = 1.0;
