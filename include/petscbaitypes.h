@@ -103,3 +103,22 @@ typedef enum {
   BAI_WEIGHT_TAU,
   BAI_WEIGHT_AUTO
 } BAIWeight;
+
+/*E
+   BAIPrecision - In which precision the sweeps of a block-asynchronous iteration read the matrix
+
+   Values:
++  `BAI_PRECISION_NATIVE` - (default) in that of `PetscReal`
+-  `BAI_PRECISION_SINGLE` - in single precision, but for its diagonal; residuals and solutions are of full precision
+
+   Options Database Key:
+.  -ksp_bai_precision (native|single) - choose the precision
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `PCBAI`, `KSPBAISetPrecision()`, `PCBAISetPrecision()`
+E*/
+typedef enum {
+  BAI_PRECISION_NATIVE,
+  BAI_PRECISION_SINGLE
+} BAIPrecision;

@@ -1,4 +1,4 @@
-static char help[] = "Momentum, weights, partitions and theta: what they promise, in every mode and on every backend.\n\n\
+static char help[] = "Momentum, weights, partitions, theta, precision and staleness: what they promise, in every mode and on every backend.\n\n\
   -few   a part of it only, for ranks that exchange slowly\n\n";
 
 #include <petscbai.h>
@@ -286,6 +286,42 @@ static PetscErrorCode Partitions(void)
   PetscFunctionReturn(0);
 }
 
+/* A rounded matrix is solved with, but not solved: the residual falls far below what rounding it would leave. And with a bound on their staleness blocks converge as well */
+static PetscErrorCode Precision(void)
+{
+  const PetscReal rtol = 1e-12;
+
+  PetscFunctionBeginUser;
+  for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+    for (int automatic = 0; automatic < 2; automatic++) {
+      KSP      ksp;
+      Mat      A;
+      PetscInt its, native;
+
+      PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 24, &A));
+      PetscCall(MatScale(A, 1. / 3)); /* not exact in single precision */
+      PetscCall(Create((BAIMode)mode, &ksp));
+      if (!automatic) PetscCall(KSPBAISetMomentum(ksp, 0));
+      PetscCall(Solve(ksp, A, "native precision", rtol, &native));
+      PetscCall(Expect((PetscBool)(native > 0), "convergence", "native precision", (BAIMode)mode, native));
+      PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_SINGLE));
+      PetscCall(Solve(ksp, A, "single precision", rtol, &its));
+      PetscCall(Expect((PetscBool)(its > 0 && its < 2 * native), "convergence", "single precision", (BAIMode)mode, its));
+      PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_NATIVE));
+      if (mode == BAI_MODE_ASYNC) {
+        for (PetscInt staleness = 0; staleness < 3; staleness += 2) {
+          PetscCall(KSPBAISetStaleness(ksp, staleness));
+          PetscCall(Solve(ksp, A, "bounded staleness", rtol, &its));
+          PetscCall(Expect((PetscBool)(its > 0 && its < 2 * native), "convergence", "bounded staleness", (BAIMode)mode, its));
+        }
+      }
+      PetscCall(KSPDestroy(&ksp));
+      PetscCall(MatDestroy(&A));
+    }
+  }
+  PetscFunctionReturn(0);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -296,6 +332,7 @@ int main(int argc, char **argv)
   if (!few) PetscCall(Weights());
   if (!few) PetscCall(ChangeWeight());
   if (!few) PetscCall(Partitions());
+  if (!few) PetscCall(Precision());
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -108,6 +108,8 @@ static PetscErrorCode Setters(Mat A)
   PrintError(KSPBAISetMomentum(ksp, 1.0));
   PrintError(KSPBAISetWeight(ksp, (BAIWeight)4));
   PrintError(KSPBAISetPartition(ksp, (BAIPartitionType)-1));
+  PrintError(KSPBAISetStaleness(ksp, -2));
+  PrintError(KSPBAISetPrecision(ksp, (BAIPrecision)2));
   PrintError(KSPBAISetMode(ksp, (BAIMode)4));
   PrintError(KSPBAISetBackend(ksp, (BAIBackend)9));
 
@@ -138,6 +140,8 @@ static PetscErrorCode Options(Mat A)
     {"-foo_ksp_bai_weight",         "l2"       },
     {"-foo_ksp_bai_partition",      "metis"    },
     {"-foo_ksp_bai_theta",          "7up"      },
+    {"-foo_ksp_bai_staleness",      "-2"       },
+    {"-foo_ksp_bai_precision",      "half"     },
     {"-foo_ksp_bai_mode",           "sometimes"},
     {"-foo_ksp_bai_backend",        "abacus"   },
     {"-foo_pc_type",                "jacobi"   }
@@ -178,6 +182,8 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_momentum",    "-1"       },
     {"-foo_pc_bai_weight",      "l2"       },
     {"-foo_pc_bai_partition",   "metis"    },
+    {"-foo_pc_bai_staleness",   "-2"       },
+    {"-foo_pc_bai_precision",   "half"     },
     {"-foo_pc_bai_mode",        "sometimes"},
     {"-foo_pc_bai_backend",     "abacus"   }
   };

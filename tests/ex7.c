@@ -5,9 +5,10 @@ static char help[] = "The engine's functions, one by one, on each backend, again
 #include "../src/engine/partition.h"
 #include "../src/engine/theta.h"
 
-/* A matrix with irregular rows, strictly diagonally dominant, with couplings to ghosts; and vectors */
+/* A matrix, strictly diagonally dominant, with couplings to ghosts; and vectors */
 typedef struct {
   BAIMatrix    M;
+  PetscBool    diagonals;
   PetscInt    *i, *j, *gi, *gj;
   PetscScalar *a, *ga, *b, *ghost, *x;
 } Problem;
@@ -19,37 +20,53 @@ typedef struct {
   BAIPartition *partition; /* or NULL */
 } Method;
 
-static PetscErrorCode ProblemCreate(PetscInt n, PetscInt nghost, PetscRandom random, Problem *p)
+/* The column of a row's entry c, or none: on diagonals, sorted, some of whose entries are missing; or near and far, in no order, some rows having none and few having hundreds */
+static PetscInt Column(const Problem *p, PetscInt n, PetscInt most, PetscInt row, PetscInt c)
 {
-  const PetscInt most = PetscMin(n, 9), gmost = PetscMin(nghost, 2);
+  const PetscInt diagonals[] = {-97, -40, -39, -2, -1, 1, 2, 39, 41};
+  PetscInt       col         = row;
+
+  if (p->diagonals) {
+    if (c < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(diagonals) && (row + c) % 7) col = row + diagonals[c];
+  } else if (row == n / 3 || row == n / 3 + 1) col = (row + 1 + 3 * c) % n;
+  else if (c < row % (most + 1)) col = c % 2 ? (row + 1 + c) % n : (row * 7 + c * c * 13 + 3) % n;
+  return col >= 0 && col < n && col != row ? col : -1;
+}
+
+static PetscErrorCode ProblemCreate(PetscInt n, PetscInt nghost, PetscBool diagonals, PetscRandom random, Problem *p)
+{
+  const PetscInt most = PetscMin(n, 9), hundreds = PetscMin(n / 3, 300), gmost = PetscMin(nghost, 2);
   PetscReal      value;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc6(n + 1, &p->i, n * (most + 1), &p->j, n * (most + 1), &p->a, n + 1, &p->gi, n * gmost, &p->gj, n * gmost, &p->ga));
+  p->diagonals = diagonals;
+  PetscCall(PetscMalloc6(n + 1, &p->i, n * (most + 1) + 2 * hundreds, &p->j, n * (most + 1) + 2 * hundreds, &p->a, n + 1, &p->gi, n * gmost, &p->gj, n * gmost, &p->ga));
   PetscCall(PetscMalloc3(n, &p->b, n, &p->x, nghost, &p->ghost));
   p->i[0] = p->gi[0] = 0;
   for (PetscInt row = 0; row < n; row++) {
     PetscInt  k = p->i[row], g = p->gi[row];
     PetscReal sum = 0;
 
-    for (PetscInt c = 0; c < row % (most + 1); c++) { /* neighbours near and far; some rows have none */
-      PetscInt col = c % 2 ? (row + 1 + c) % n : (row * 7 + c * c * 13 + 3) % n;
+    for (PetscInt c = 0; c < PetscMax(most, hundreds); c++) {
+      PetscInt col = Column(p, n, most, row, c);
 
       for (PetscInt before = p->i[row]; before < k; before++)
-        if (p->j[before] == col) col = row;
-      if (col == row) continue;
+        if (p->j[before] == col) col = -1;
+      if (col < 0) continue;
       PetscCall(PetscRandomGetValueReal(random, &value));
+      value     = PetscFloorReal(1e6 * value) / 1048576; /* exact in single precision, 1.5 times as well */
       p->j[k]   = col;
       p->a[k++] = value - 0.5;
       sum += PetscAbsReal(value - 0.5);
     }
     for (PetscInt c = 0; c < row % (gmost + 1); c++) {
       PetscCall(PetscRandomGetValueReal(random, &value));
+      value      = PetscFloorReal(1e6 * value) / 1048576;
       p->gj[g]   = (row + c) % nghost;
       p->ga[g++] = value - 0.5;
       sum += PetscAbsReal(value - 0.5);
     }
-    p->j[k]   = row; /* the diagonal entry last, after columns in no order */
+    p->j[k]   = row; /* the diagonal entry last */
     p->a[k++] = (row % 3 ? 1 : -1) * (1.25 * sum + 0.5);
     PetscCall(PetscRandomGetValueReal(random, &value));
     p->b[row] = value;
@@ -199,7 +216,7 @@ static PetscBool SameBits(PetscInt n, const PetscScalar *x, const PetscScalar *y
 static PetscErrorCode Expect(PetscBool right, const char what[], const Method *m, const Problem *p, PetscReal found)
 {
   PetscFunctionBeginUser;
-  if (!right) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: n %d, ghosts %d, block_size %d%s, mode %d, local_iters %d, l1 %d, theta %d, momentum %g: %g\n", what, (int)p->M.n, (int)p->M.nghost, (int)m->q.block_size, m->partition ? " and less" : "", (int)m->q.mode, (int)m->q.local_iters, m->q.l1, m->q.theta, (double)m->momentum, (double)found));
+  if (!right) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: n %d, ghosts %d, block_size %d%s, mode %d, local_iters %d, l1 %d, theta %d, single %d, staleness %d, momentum %g: %g\n", what, (int)p->M.n, (int)p->M.nghost, (int)m->q.block_size, m->partition ? " and less" : "", (int)m->q.mode, (int)m->q.local_iters, m->q.l1, m->q.theta, m->q.single, (int)m->q.staleness, (double)m->momentum, (double)found));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -297,7 +314,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
     PetscCall(Expect((PetscBool)(ResidualNorm2(p, x) <= n * PetscSqr(tiny)), "fixed point", m, p, ResidualNorm2(p, x)));
   }
   if (info.solves >> m->q.mode & 1) PetscCall(CheckSolve(engine, p, m, x));
-  if (n > 4 && p->i[n] > p->i[n - 1] + 1) { /* a column elsewhere, and the old one again */
+  if (n > 4 && p->i[n] > p->i[n - 1] + 1 && !p->diagonals) { /* a column elsewhere, and the old one again; on a diagonal of others it may be welcome */
     const PetscInt k = p->i[n - 1], col = p->j[k];
     PetscInt       other = 0;
 
@@ -352,6 +369,48 @@ static PetscErrorCode Agree(BAIBackend backend, Problem *p, const Method *m, BAI
     else PetscCall(Expect((PetscBool)(Distance(n, x[0], x[k]) <= 1000 * PETSC_MACHINE_EPSILON), "backends", m, p, Distance(n, x[0], x[k])));
   }
   PetscCall(PetscFree4(x[0], x[1], x[2], x[3]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Undamped single sweeps contract the error in the maximum norm; with values at most s iterations older than those of mode sync, at least once in s + 1 iterations */
+static PetscErrorCode CheckStaleness(BAIBackend backend, Problem *p, const Method *m)
+{
+  const PetscInt n = (PetscInt)p->M.n;
+  Method         plain = *m;
+  PetscScalar   *x, *exact;
+  PetscReal      norm2, contraction = 0, e0, e;
+  BAIEngine      engine;
+  BAIStatus      status;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc2(n, &x, n, &exact));
+  plain.q.local_iters = 1;
+  plain.q.local_omega = 1;
+  plain.q.l1 = plain.q.theta = plain.q.momentum = 0;
+  plain.omega                                   = 1;
+  plain.momentum                                = 0;
+  for (PetscInt row = 0; row < n; row++) {
+    PetscReal sum = 0, d = 1;
+
+    for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) {
+      if (p->j[k] == row) d = PetscAbsScalar(p->a[k]);
+      else sum += PetscAbsScalar(p->a[k]);
+    }
+    contraction = PetscMax(contraction, sum / d);
+  }
+  status = BAIEngineCreate(backend, &p->M, m->partition, &plain.q, &engine);
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
+  PetscCall(Run(engine, p, &plain, 600, PETSC_FALSE, BAI_FORWARD, exact, &norm2));
+  e0 = Distance(n, p->x, exact);
+  for (PetscInt its = 0; its < 40; its += 5) {
+    const PetscInt pairs = its / 2 / (1 + (PetscInt)m->q.staleness) + (its - its / 2) / (1 + (PetscInt)m->q.staleness); /* Run() goes twice */
+
+    PetscCall(Run(engine, p, &plain, its, PETSC_FALSE, BAI_FORWARD, x, &norm2));
+    e = Distance(n, x, exact);
+    PetscCall(Expect((PetscBool)(e <= PetscPowRealInt(contraction, pairs) * e0 + 100 * PETSC_MACHINE_EPSILON), "contraction with bounded staleness", m, p, e));
+  }
+  BAIEngineDestroy(&engine);
+  PetscCall(PetscFree2(x, exact));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -538,12 +597,15 @@ int main(int argc, char **argv)
         m.q.l1          = feature == 2;
         m.q.theta       = feature == 3;
         m.q.momentum    = feature >= 2;
+        m.q.single      = (s + c) % 3 == 1;
+        m.q.staleness   = mode == BAI_MODE_ASYNC ? (BAIInt)((s + c + (size_t)seed) % 4) - 1 : -1;
         m.omega         = c % 2 ? 1 : 0.875;
         m.momentum      = feature >= 2 ? 0.1 : 0;
         PetscCall(PartitionCreate(n, (PetscInt)m.q.block_size, random, &partition));
         if (feature % 2) m.partition = &partition;
-        PetscCall(ProblemCreate(n, n % 2 || n > 999 ? 5 : 0, random, &p));
+        PetscCall(ProblemCreate(n, n % 2 || n > 999 ? 5 : 0, (PetscBool)((s + (size_t)seed) % 2), random, &p));
         PetscCall(Check(backend, &p, &m));
+        if (m.q.staleness >= 0) PetscCall(CheckStaleness(backend, &p, &m));
         if (mode == BAI_MODE_SYNC) PetscCall(Agree(backend, &p, &m, BAI_FORWARD));
         for (int direction = BAI_FORWARD; direction <= BAI_ALTERNATE && mode == BAI_MODE_COLOR; direction++) PetscCall(Agree(backend, &p, &m, (BAIDirection)direction));
         PetscCall(PetscFree2(partition.first, partition.row));

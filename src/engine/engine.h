@@ -55,7 +55,7 @@ typedef struct {
   BAIInt       local_iters; /* 0: that of the parameters; not looked at if they depend on the block */
   BAIReal      omega, momentum;
   int          fresh;      /* x is not what the engine left last: its first update has no momentum */
-  int          accelerate; /* BAIEngineSolve(): omega and momentum are found as adapt.h says; not in modes async and launch */
+  int          accelerate; /* BAIEngineSolve(): omega and momentum are found as adapt.h says; mode async ends instead, as soon as another would be accelerated */
 } BAIStep;
 
 typedef enum {
@@ -93,9 +93,11 @@ typedef struct {
   BAIMode mode;        /* the one to be ready for; BAIEnginePrepare() adds others */
   BAIInt  block_size;  /* >= 1 */
   BAIInt  local_iters; /* >= 1 */
+  BAIInt  staleness;   /* mode async: no block is more than so many global iterations ahead of one that it reads from; negative: unbounded */
   BAIReal local_omega; /* > 0, or 0: chosen for each row, see BAILocalOmega() */
   int     momentum;    /* sweeps may ask for momentum: 1 in every mode, 2 in mode sync only */
   int     l1;          /* a_ii + sign(a_ii) sum_{j not in J} |a_ij| stands for a_ii in the local sweeps */
+  int     single;      /* entries of the matrix outside its diagonal are kept in single precision, which is then the matrix that is solved with */
   int     theta;       /* the local sweeps of a block depend on how much of its rows lies inside it: theta.h */
   int     threads;     /* host: OpenMP threads */
   int     device;  /* cuda: take device number this % devices; -1: the current one */

@@ -7,19 +7,31 @@
 
 BAIStatus BAICUDAAllocate(BAIState state, size_t bytes, void *pointer)
 {
-  void *p;
+  void **owned = (void **)realloc(state->owned, (size_t)(state->nowned + 1) * sizeof(*owned)), *p;
 
-  if (state->nowned == (int)(sizeof(state->owned) / sizeof(*state->owned))) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (!owned) return BAIStatusOf(BAI_ERR_MEMORY);
+  state->owned = owned;
   CUDATry(cudaMalloc(&p, bytes ? bytes : 1));
-  state->owned[state->nowned++] = p;
+  owned[state->nowned++] = p;
   state->bytes += (long long)bytes;
   *(void **)pointer = p;
   return BAIStatusOf(BAI_OK);
 }
 
+void BAICUDAFree(BAIState state, size_t bytes, void *pointer)
+{
+  for (int i = 0; i < state->nowned; i++) {
+    if (state->owned[i] != pointer) continue;
+    (void)cudaFree(pointer);
+    state->owned[i] = state->owned[--state->nowned];
+    state->bytes -= (long long)bytes;
+  }
+}
+
 static void Destroy(BAIState state)
 {
   for (int i = 0; i < state->nowned; i++) (void)cudaFree(state->owned[i]);
+  free(state->owned);
   (void)cudaFreeHost(state->result_host);
   (void)cudaFreeHost(state->stop.result);
   free(state);
@@ -33,7 +45,6 @@ static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartiti
   if (state->p.device >= 0 && devices) CUDATry(cudaSetDevice(state->p.device % devices));
   BAITry(BAISlicedCreate(state, matrix, partition));
   BAITry(BAIResidualSetUp(state));
-  if (state->p.momentum) BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * sizeof(BAIScalar), &state->before));
   return BAISweepPrepare(state, state->p.mode);
 }
 

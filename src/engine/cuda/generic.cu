@@ -3,35 +3,35 @@
 */
 #include "sweep.h"
 
-template <typename LI, BAIOrder order>
+template <typename LI, typename V, BAIOrder order>
 static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   BAIScalar *work  = p.scratch ? p.scratch + 3 * (size_t)A.tile_rows * blockIdx.x : reinterpret_cast<BAIScalar *>(shared);
   const LI  *loc_j = static_cast<const LI *>(A.loc_j);
+  const V   *loc_a = static_cast<const V *>(A.loc_a), *off_a = static_cast<const V *>(A.off_a);
 
-  BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto wait) {
+  BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int        lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
     const int        first = tile * A.tile_rows, slice0 = tile * A.tile_slices, most = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
     const BAIScalar *x = BAIIterateOf(p, from);
     BAIScalar       *next = BAIIterateOf(p, to), *s = work, *y = s + A.tile_rows, *ynext = y + A.tile_rows;
 
-    wait();
+    turn.Begin();
+    if (A.piece_first) BAISumPieces<V>(A, p, tile, x);
     for (int slice = warp; slice < A.tile_slices; slice += warps) {
       const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
 
       if (row < 0) continue;
-      BAIScalar       sum = p.b[row];
-      const long long end = A.off_first[slice0 + slice + 1];
+      const BAISlice S   = A.slice[slice0 + slice];
+      BAIScalar      sum = p.b[row];
 
-      for (long long k = A.off_first[slice0 + slice] + lane; k < end; k += BAI_LANES) {
-        const int j = A.off_j[k];
-
-        sum -= A.off_a[k] * (j < A.n ? BAILoad(x + j) : p.ghost[j - A.n]);
-      }
+      for (int w = 0; w < (int)S.off_width; w++) sum -= BAIScalar(off_a[S.off + (long long)w * BAI_LANES + lane]) * BAILoadColumn(A, x, p.ghost, BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)));
+      if (A.piece_first) sum -= BAISumOfPieces(A, slice0 + slice, lane);
       s[i] = sum;
       y[i] = BAILoad(x + row);
     }
+    turn.Ahead();
     __syncthreads();
 
     for (int sweep = 1; sweep <= most; sweep++) {
@@ -39,10 +39,10 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
         const int i = slice * BAI_LANES + lane;
 
         if (BAIRowAt(A, tile, i) < 0) continue;
+        const long long loc = A.slice[slice0 + slice].loc + lane;
         BAIScalar       sum = s[i];
-        const long long end = A.loc_first[slice0 + slice + 1];
 
-        for (long long k = A.loc_first[slice0 + slice] + lane; k < end; k += BAI_LANES) sum -= A.loc_a[k] * y[loc_j[k]];
+        for (long long k = loc; k < loc + (long long)A.slice[slice0 + slice].loc_width * BAI_LANES; k += BAI_LANES) sum -= BAIScalar(loc_a[k]) * y[loc_j[k]];
         ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAILocalOmegaAt(A, p, first + i) * (sum * A.dinv[first + i] - y[i]);
       }
       __syncthreads();
@@ -64,16 +64,19 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
       }
       BAIStore(next + row, xi_next);
     }
-    __syncthreads();
   });
 }
 
-const void *BAIGenericKernel(const BAISliced *, int wide, BAIOrder order)
+template <typename LI, typename V>
+static const void *Kernel(BAIOrder order)
 {
-  static const void *const kernels[2][4] = {
-    {(const void *)Generic<uint16_t, BAI_OWN>, (const void *)Generic<uint16_t, BAI_QUEUE>, (const void *)Generic<uint16_t, BAI_FLAGS>, (const void *)Generic<uint16_t, BAI_TURNS>},
-    {(const void *)Generic<int, BAI_OWN>,      (const void *)Generic<int, BAI_QUEUE>,      (const void *)Generic<int, BAI_FLAGS>,      (const void *)Generic<int, BAI_TURNS>     }
-  };
+  static const void *const kernels[4] = {(const void *)Generic<LI, V, BAI_OWN>, (const void *)Generic<LI, V, BAI_QUEUE>, (const void *)Generic<LI, V, BAI_FLAGS>, (const void *)Generic<LI, V, BAI_TURNS>};
 
-  return kernels[wide][order];
+  return kernels[order];
+}
+
+const void *BAIGenericKernel(const BAISliced *A, int wide, BAIOrder order)
+{
+  if (A->single) return wide ? Kernel<int, BAISingle>(order) : Kernel<uint16_t, BAISingle>(order);
+  return wide ? Kernel<int, BAIScalar>(order) : Kernel<uint16_t, BAIScalar>(order);
 }

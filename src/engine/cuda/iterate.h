@@ -6,6 +6,7 @@
 
 #include "state.h"
 #include <cuda/atomic>
+#include <cub/warp/warp_reduce.cuh>
 
 /* The row at place i of a tile, or -1 */
 static __device__ inline int BAIRowAt(const BAISliced &A, int tile, int i)
@@ -26,17 +27,19 @@ static __device__ inline void BAIStore(BAIReal *x, BAIReal value)
 }
 
 /* Read once and not soon again */
-static __device__ inline BAIReal BAIStreamed(const BAIReal *a)
+template <typename V>
+static __device__ inline V BAIStreamed(const V *a)
 {
   return __ldcs(a);
 }
 
 #if defined(PETSC_USE_COMPLEX)
-static __device__ inline BAIScalar BAIStreamed(const BAIScalar *a)
+template <typename R>
+static __device__ inline cuda::std::complex<R> BAIStreamed(const cuda::std::complex<R> *a)
 {
-  const BAIReal *part = reinterpret_cast<const BAIReal *>(a);
+  const R *part = reinterpret_cast<const R *>(a);
 
-  return BAIScalar(__ldcs(part), __ldcs(part + 1));
+  return cuda::std::complex<R>(__ldcs(part), __ldcs(part + 1));
 }
 
 static __device__ inline BAIScalar BAILoad(const BAIScalar *x)
@@ -74,3 +77,37 @@ static __device__ inline BAIReal BAIAbs2(BAIReal value)
   return value * value;
 }
 #endif
+
+/* x of a column outside the blocks */
+static __device__ inline BAIScalar BAILoadColumn(const BAISliced &A, const BAIScalar *x, const BAIScalar *ghost, int col)
+{
+  return col < A.n ? BAILoad(x + col) : ghost[col - A.n];
+}
+
+/* Where off_j has the column of a row's entry w in a slice, and the column */
+static __device__ inline const int *BAIColumnAt(const BAISliced &A, const BAISlice &slice, int w, int lane)
+{
+  return A.off_j + slice.off_j + (slice.by_delta ? w : (long long)w * BAI_LANES + lane);
+}
+
+static __device__ inline int BAIColumn(const BAISliced &A, bool by_delta, int row, int j)
+{
+  return by_delta ? min(max(row + j, 0), A.cols - 1) : j; /* a row without an entry there has a zero */
+}
+
+static __device__ inline BAIScalar BAIValue(const BAISliced &A, const void *a, long long at)
+{
+  return A.single ? BAIScalar(static_cast<const BAISingle *>(a)[at]) : static_cast<const BAIScalar *>(a)[at];
+}
+
+/* The piece's sum of products, in lane 0 of the warp that calls it */
+template <typename V>
+static __device__ inline BAIScalar BAISumPiece(const BAISliced &A, const BAIPiece &piece, const BAIScalar *x, const BAIScalar *ghost)
+{
+  typename cub::WarpReduce<BAIScalar>::TempStorage storage;
+  BAIScalar sum = 0;
+
+#pragma unroll 4
+  for (long long k = piece.first + threadIdx.x % BAI_LANES; k < piece.last; k += BAI_LANES) sum += BAIScalar(static_cast<const V *>(A.rest_a)[k]) * BAILoadColumn(A, x, ghost, A.rest_j[k]);
+  return cub::WarpReduce<BAIScalar>(storage).Sum(sum);
+}

@@ -4,7 +4,7 @@
    those at work at the same time have no business with each other
 */
 #include "../coloring.h"
-#include "state.h"
+#include "iterate.h"
 #include <new>
 #include <vector>
 #include <thrust/binary_search.h>
@@ -37,16 +37,26 @@ static __global__ void Readers(BAISliced A, const int *start, int *count, Pair *
   const int           words = min(WORDS, (A.tiles + 31) / 32);
 
   for (int tile = blockIdx.x; tile < A.tiles; tile += gridDim.x) {
-    const long long first = A.off_first[(long long)tile * A.tile_slices], last = A.off_first[(long long)(tile + 1) * A.tile_slices];
+    const int slice0 = tile * A.tile_slices, first = A.piece_first ? A.piece_first[slice0] : 0, last = A.piece_first ? A.piece_first[slice0 + A.tile_slices] : 0;
 
     if (!threadIdx.x) found = 0;
     for (int window = 0; window < A.tiles; window += words * 32) {
       for (int w = threadIdx.x; w < words; w += blockDim.x) map[w] = 0;
       __syncthreads();
-      for (long long k = first + threadIdx.x; k < last; k += blockDim.x) {
-        const int col = A.off_j[k], other = col < A.n ? (A.row ? A.place[col] : col) / A.tile_rows - window : -1;
+      const auto mark = [&](int col) {
+        const int other = col < A.n ? (A.row ? A.place[col] : col) / A.tile_rows - window : -1;
 
         if (0 <= other && other < words * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1)) atomicOr(map + other / 32, 1u << other % 32);
+      };
+
+      for (int at = threadIdx.x; at < A.tile_slices * BAI_LANES; at += blockDim.x) {
+        const BAISlice s   = A.slice[slice0 + at / BAI_LANES];
+        const int      row = BAIRowAt(A, tile, at);
+
+        for (int w = 0; row >= 0 && w < (int)s.off_width; w++) mark(BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, at % BAI_LANES)));
+      }
+      for (int k = first; k < last; k++) {
+        for (long long at = A.piece[k].first + threadIdx.x; at < A.piece[k].last; at += blockDim.x) mark(A.rest_j[at]);
       }
       __syncthreads();
       for (int w = threadIdx.x; w < words && window + w * 32 < A.tiles; w += blockDim.x) {

@@ -5,7 +5,7 @@
    With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a tile publishes its share of
    ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums the shares, which are of different times, and when the sum is
    small enough asks all to stop. They meet, compute ||b - A x||^2 of the x that is there, and the last to arrive decides: done, or
-   go on, with the watcher asking for less from then on. Where tiles wait for each other there is no watcher: they meet after the
+   go on, with the watcher asking for less from then on; or to end if adapt.h says by these sums that it should be accelerated, which takes tiles that wait. Where tiles wait for each other there is no watcher: they meet after the
    iterations that adapt.h says, and the last to arrive decides how they go on as well.
 */
 #include "sweep.h"
@@ -23,26 +23,25 @@ struct Row {
 
   __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int elsewhere)
   {
-    const long long loc = A.loc_first[slice] + lane, loc_end = A.loc_first[slice + 1], off = A.off_first[slice] + lane, off_end = A.off_first[slice + 1];
-    const uint16_t *j = static_cast<const uint16_t *>(A.loc_j);
+    const BAISlice  S = A.slice[slice];
+    const uint16_t *j = static_cast<const uint16_t *>(A.loc_j) + S.loc + lane;
 
     const bool      mine = row >= 0;
     const BAIScalar dinv = mine ? A.dinv[place] : BAIScalar(0);
 
 #pragma unroll
     for (int w = 0; w < LOC; w++) {
-      const long long at  = loc + w * BAI_LANES;
-      const unsigned  col = at < loc_end ? j[at] : 0;
+      const unsigned col = w < S.loc_width ? j[w * BAI_LANES] : 0;
 
-      loc_a[w]     = at < loc_end ? A.loc_a[at] * dinv : BAIScalar(0);
+      loc_a[w]     = w < S.loc_width ? BAIValue(A, A.loc_a, S.loc + lane + w * BAI_LANES) * dinv : BAIScalar(0);
       loc_j[w / 2] = w % 2 ? loc_j[w / 2] | col << 16 : col;
     }
 #pragma unroll
     for (int w = 0; w < OFF; w++) {
-      const long long at = off + w * BAI_LANES;
+      const bool there = w < (int)S.off_width;
 
-      off_a[w] = at < off_end ? A.off_a[at] * dinv : BAIScalar(0);
-      off_j[w] = at < off_end ? A.off_j[at] : elsewhere;
+      off_a[w] = there ? BAIValue(A, A.off_a, S.off + lane + w * BAI_LANES) * dinv : BAIScalar(0);
+      off_j[w] = there ? BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)) : elsewhere;
     }
     b  = mine ? rhs[row] * dinv : BAIScalar(0);
     d2 = mine ? BAIAbs2(A.d[place]) : 0;
@@ -117,12 +116,28 @@ static __device__ BAIReal SumOfTiles(const BAIReal *share, int tiles, BAIReal *s
   return ready ? sum : -1;
 }
 
+/* log of the factor by which the residual norm is to fall */
+static __device__ double Fall(const BAIControl &c, BAIReal rnorm2)
+{
+  return c.tol2 > 0 && rnorm2 > c.tol2 ? 0.5 * log((double)rnorm2 / (double)c.tol2) : 0;
+}
+
+/* What the sums of the shares of ||r||^2 say about how fast it is */
+static __device__ bool IsSlow(BAIAdapt *adapt, const BAIControl &c, int its, BAIReal r2)
+{
+  if (its < adapt->until) return false;
+  (void)BAIAdaptLook(adapt, its, (double)r2, Fall(c, r2), 0);
+  BAIAdaptPlan(adapt, its, Fall(c, r2));
+  return adapt->accelerated;
+}
+
 static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAIStop &stop, BAIReal *sums)
 {
   using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
-  __shared__ int decided, over;
-  BAIControl    &c    = *stop.control;
-  BAIReal        easy = 1, b2 = stop.bnorm2, tol2, most2;
+  __shared__ int      decided, over, slow;
+  __shared__ BAIAdapt adapt;
+  BAIControl         &c    = *stop.control;
+  BAIReal             easy = 1, b2 = stop.bnorm2, tol2, most2;
 
   while (b2 < 0) {
     b2 = SumOfTiles(stop.b2, A.tiles, sums);
@@ -136,6 +151,9 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
     c.tol2   = tol2;
     c.most2  = most2;
     c.bnorm2 = b2;
+    BAIAdaptStart(&adapt, stop.mode, stop.accelerate, 0, (double)b2);
+    adapt.until = 1;
+    slow        = 0;
     Flag(c.ready).store(1, cuda::memory_order_release);
   }
   for (int epoch = 0;; epoch++) {
@@ -143,11 +161,15 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
 
     do {
       r2 = SumOfTiles(stop.r2, A.tiles, sums);
-      if (!threadIdx.x) decided = Flag(c.decided).load(cuda::memory_order_acquire) > epoch || Flag(*p.stalled).load(cuda::memory_order_relaxed);
+      if (!threadIdx.x) {
+        decided = Flag(c.decided).load(cuda::memory_order_acquire) > epoch || Flag(*p.stalled).load(cuda::memory_order_relaxed);
+        if (stop.accelerate && r2 >= 0 && !slow) slow = IsSlow(&adapt, c, Flag(c.progress).load(cuda::memory_order_relaxed), r2);
+      }
       __syncthreads();
-    } while (!decided && (r2 < 0 || (r2 > easy * tol2 && r2 < most2)));
+    } while (!decided && !slow && (r2 < 0 || (r2 > easy * tol2 && r2 < most2)));
     if (!threadIdx.x) {
-      Flag(c.stop).store(epoch + 1, cuda::memory_order_relaxed);
+      c.slow = slow;
+      Flag(c.stop).store(epoch + 1, cuda::memory_order_release);
       BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
       over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
     }
@@ -164,12 +186,6 @@ typedef struct {
   BAIReal        omega, momentum;
   BAIAdaptAdvice advice;
 } Decision;
-
-/* log of the factor by which the residual norm is to fall */
-static __device__ double Fall(const BAIControl &c, BAIReal rnorm2)
-{
-  return c.tol2 > 0 && rnorm2 > c.tol2 ? 0.5 * log((double)rnorm2 / (double)c.tol2) : 0;
-}
 
 /* Called by one thread, when all tiles have published their share of ||b - A x||^2, and of ||b||^2 if bnorm2 is negative: done, or how to go on */
 static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl &c, int its, BAIReal b2, BAIReal rnorm2)
@@ -189,7 +205,8 @@ static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl
     BAIAdaptStart(&c.adapt, stop.mode, stop.accelerate, its, (double)rnorm2);
     c.adapt.until = EARLY;
   } else c.advice = BAIAdaptLook(&c.adapt, its, (double)rnorm2, Fall(c, rnorm2), 1);
-  c.finished = c.advice != BAI_ADAPT_BACK && (!(rnorm2 > c.tol2 && rnorm2 < c.most2) || its >= p.count);
+  c.slow     = stop.mode == BAI_MODE_ASYNC && c.adapt.accelerated; /* whose kernel has no momentum */
+  c.finished = c.slow || (c.advice != BAI_ADAPT_BACK && (!(rnorm2 > c.tol2 && rnorm2 < c.most2) || its >= p.count));
   if (c.advice == BAI_ADAPT_BACK) rnorm2 = (BAIReal)c.adapt.best2;
   if (its >= c.adapt.until) BAIAdaptPlan(&c.adapt, its, Fall(c, rnorm2));
   if (c.finished) {
@@ -218,7 +235,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   __shared__ Decision decision;
   BAIScalar         *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
   const int          tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i;
-  const bool         solving = stop.control != nullptr;
+  const bool         solving = stop.control != nullptr, flip = order == BAI_FLAGS && p.staleness < 0;
   BAIControl        &c       = *stop.control;
 
   if (order == BAI_OWN && tile == A.tiles) {
@@ -248,10 +265,10 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
 
   for (int epoch = 0, iteration = 0;; epoch++) {
     for (; iteration < until; iteration++) {
-      const int  from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : 0;
+      const int  from = flip ? (p.current + iteration) & 1 : 0, to = flip ? from ^ 1 : 0;
       const bool publish = order == BAI_OWN && solving && iteration & 1; /* of the sums of the iteration before */
 
-      if (order != BAI_OWN) neighbors.Wait(p, iteration, order == BAI_TURNS);
+      if (order != BAI_OWN) neighbors.Wait(p, iteration);
       else if (solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
       const BAIScalar s = r.Outside(BAIIterateOf(p, from));
       BAIScalar       y = xi;
@@ -265,6 +282,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
 
         for (int w = 1; w < (int)(blockDim.x / BAI_LANES); w++) r2 += sums[w];
         BAIStore(stop.r2 + tile, r2);
+        if (!tile) Flag(c.progress).store(iteration, cuda::memory_order_relaxed);
       }
       for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
         const BAIScalar step = r.Inside(s - y, now);
@@ -302,14 +320,15 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
     __syncthreads();
     if (order == BAI_OWN) {
       if (!i) {
+        cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device); /* of what was written before the stop was asked for */
         Flag(c.its).fetch_max(iteration, cuda::memory_order_relaxed);
         Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel);
         BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= (2 * epoch + 1) * A.tiles; });
       }
-    } else neighbors.Wait(p, iteration, false);
+    } else neighbors.Meet(p, iteration);
     now[i] = xi;
     __syncthreads();
-    const BAIReal r2 = BlockSum(BAIAbs2(r.Inside(r.Outside(BAIIterateOf(p, order == BAI_FLAGS ? (p.current + iteration) & 1 : 0)) - xi, now)) * r.d2, sums);
+    const BAIReal r2 = BlockSum(BAIAbs2(r.Inside(r.Outside(BAIIterateOf(p, flip ? (p.current + iteration) & 1 : 0)) - xi, now)) * r.d2, sums);
 
     if (!i) {
       BAIStore(stop.r2 + tile, r2);
@@ -323,7 +342,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
       if (!i && order == BAI_OWN) {
         BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.ready).load(cuda::memory_order_acquire) != 0; });
         c.rnorm2   = rnorm2;
-        c.finished = !(rnorm2 > c.tol2 && rnorm2 < c.most2) || c.its >= p.count;
+        c.finished = !(rnorm2 > c.tol2 && rnorm2 < c.most2) || c.its >= p.count || c.slow;
         if (c.finished) {
           stop.result->rnorm2   = rnorm2;
           stop.result->bnorm2   = c.bnorm2;
@@ -349,7 +368,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
       if (decision.advice == BAI_ADAPT_KEEP) kept = xi;
       if (decision.advice == BAI_ADAPT_BACK) {
         before = xi = kept;
-        if (mine) BAIStore(BAIIterateOf(p, order == BAI_FLAGS ? (p.current + iteration) & 1 : 0) + row, xi);
+        if (mine) BAIStore(BAIIterateOf(p, flip ? (p.current + iteration) & 1 : 0) + row, xi);
         met++;
         __syncthreads();
         if (!i) {
@@ -380,7 +399,7 @@ static const void *KernelOff(const BAISliced *A, BAIOrder order)
 
 const void *BAIResidentKernel(const BAISliced *A, BAIOrder order)
 {
-  if (A->iters) return NULL; /* loops whose length is known to be that of all threads take a third less time */
+  if (A->iters || A->piece_first) return NULL; /* loops whose length is known to be that of all threads take a third less time */
   if (A->loc_width <= 2 && A->off_width <= 16) return KernelOff<2>(A, order);
   if (A->loc_width <= 4 && A->off_width <= 16) return KernelOff<4>(A, order);
   if (A->loc_width <= 6 && A->off_width <= 16) return KernelOff<6>(A, order);

@@ -11,7 +11,7 @@ enum {
 };
 
 /* A warp a slice */
-template <typename LI>
+template <typename LI, typename V>
 static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
 {
   __shared__ typename cub::WarpReduce<BAIReal>::TempStorage storage[THREADS / BAI_LANES];
@@ -19,16 +19,24 @@ static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScal
 
   if (slice >= A.tiles * A.tile_slices) return;
   const int tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
-  const LI *loc_j = static_cast<const LI *>(A.loc_j);
-  BAIReal   norm2 = 0;
+  const BAISlice s = A.slice[slice];
+  const LI  *loc_j = static_cast<const LI *>(A.loc_j) + s.loc + lane;
+  const V   *loc_a = static_cast<const V *>(A.loc_a) + s.loc + lane, *off_a = static_cast<const V *>(A.off_a) + s.off + lane;
+  BAIScalar  r     = row >= 0 ? b[row] - A.d[first + i] * x[row] : BAIScalar(0);
+  BAIReal    norm2 = 0;
 
-  if (row >= 0) {
-    BAIScalar r = b[row] - A.d[first + i] * x[row];
+  for (int w = 0; row >= 0 && w < s.loc_width; w++) r -= BAIScalar(loc_a[(long long)w * BAI_LANES]) * x[BAIRowAt(A, tile, loc_j[(long long)w * BAI_LANES])];
+  for (int w = 0; row >= 0 && w < (int)s.off_width; w++) {
+    const int col = BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, lane));
 
-    for (long long k = A.loc_first[slice] + lane; k < A.loc_first[slice + 1]; k += BAI_LANES) r -= A.loc_a[k] * x[BAIRowAt(A, tile, loc_j[k])];
-    for (long long k = A.off_first[slice] + lane; k < A.off_first[slice + 1]; k += BAI_LANES) r -= A.off_a[k] * (A.off_j[k] < A.n ? x[A.off_j[k]] : ghost[A.off_j[k] - A.n]);
-    norm2 = BAIAbs2(r);
+    r -= BAIScalar(off_a[(long long)w * BAI_LANES]) * (col < A.n ? x[col] : ghost[col - A.n]);
   }
+  for (int k = A.piece_first ? A.piece_first[slice] : 0; A.piece_first && k < A.piece_first[slice + 1]; k++) {
+    const BAIScalar sum = cub::ShuffleIndex<BAI_LANES>(BAISumPiece<V>(A, A.piece[k], x, ghost), 0, ~0u);
+
+    if (lane == A.piece[k].lane) r -= sum;
+  }
+  if (row >= 0) norm2 = BAIAbs2(r);
   norm2 = cub::WarpReduce<BAIReal>(storage[threadIdx.x / BAI_LANES]).Sum(norm2);
   if (!lane) partial[slice] = norm2;
 }
@@ -52,11 +60,14 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   const int        slices = BAISlices(&A);
   const unsigned   grid   = (unsigned)(((long long)slices * BAI_LANES + THREADS - 1) / THREADS);
   const BAIScalar *x      = state->x[state->current];
+  void (*const norms[2][2])(BAISliced, const BAIScalar *, const BAIScalar *, const BAIScalar *, BAIReal *) = {
+    {SliceNorms<uint16_t, BAIScalar>, SliceNorms<uint16_t, BAISingle>},
+    {SliceNorms<int, BAIScalar>,      SliceNorms<int, BAISingle>     }
+  };
 
   *norm2 = 0;
   if (!slices) return BAIStatusOf(BAI_OK);
-  if (state->wide) SliceNorms<int><<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
-  else SliceNorms<uint16_t><<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
+  norms[state->wide][A.single]<<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
   CUDATry(cudaGetLastError());
   CUDATry(cub::DeviceReduce::Sum(state->reduce, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
   CUDATry(cudaMemcpyAsync(state->result_host, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));

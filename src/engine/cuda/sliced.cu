@@ -12,7 +12,8 @@
 #include <vector>
 
 enum {
-  THREADS = 256
+  THREADS = 256,
+  LONG    = 32 /* entries outside the blocks that a row has in its slice, or four times the mean of all rows */
 };
 
 /* The row that a lane of a slice stands for, or -1 */
@@ -32,34 +33,159 @@ static __device__ inline bool InsideBlock(const BAISliced &A, int block, BAIInt 
   return BlockOf(A, (int)col) == block;
 }
 
-/* A warp a slice: the longest row inside and outside the blocks, 32 entries a column */
-static __global__ void Count(BAISliced A, BAIMatrix M, unsigned long long *nnz, int *width)
+/* Goes through the columns of a row outside its block, in the order of the matrix, at most so many; INT_MAX: no more */
+struct Outside {
+  const BAISliced &A;
+  const BAIMatrix &M;
+  int              row, block, part, left;
+  BAIInt           k;
+
+  __device__ Outside(const BAISliced &A, const BAIMatrix &M, int row, int most) : A(A), M(M), row(row), block(row < 0 ? -1 : BlockOf(A, row)), part(row < 0 ? 2 : 0), left(most), k(row < 0 ? 0 : M.A.i[row]) { }
+
+  __device__ int Next()
+  {
+    for (; part < 2 && left; part++, k = M.nghost && part < 2 ? M.B.i[row] : 0) {
+      if (part && !M.nghost) break;
+      const BAICSR &C = part ? M.B : M.A;
+
+      while (k < C.i[row + 1]) {
+        const BAIInt col = C.j[k++];
+
+        if (!part && (col == row || InsideBlock(A, block, col))) continue;
+        left--;
+        return (int)(part ? col + A.n : col);
+      }
+    }
+    return INT_MAX;
+  }
+};
+
+/* Calls f(k, diagonal) for each diagonal of the matrix, by its column minus row, in which a row of the slice has one of its first entries outside the block; false: columns are not sorted, or there are too many */
+template <typename F>
+static __device__ bool ForDiagonals(const BAISliced &A, const BAIMatrix &M, int row, int most, F f)
+{
+  Outside   outside(A, M, row, A.most_off);
+  const auto next   = [&] { const int col = outside.Next(); return col == INT_MAX ? INT_MAX : col - row; };
+  int       mine   = next(), k = 0;
+  bool      sorted = true;
+
+  for (int least; (least = __reduce_min_sync(~0u, mine)) < INT_MAX; k++) {
+    if (k == most) return false;
+    f(k, least);
+    if (mine == least) {
+      mine   = next();
+      sorted = sorted && mine > least;
+    }
+    if (!__all_sync(~0u, sorted)) return false;
+  }
+  return true;
+}
+
+/* What slices need, and with what begins what each of them has, as it is summed up */
+typedef struct {
+  long long loc, off, off_j, pieces, rest;
+} Extent;
+
+struct SumOfExtents {
+  __device__ Extent operator()(const Extent &a, const Extent &b) const { return {a.loc + b.loc, a.off + b.off, a.off_j + b.off_j, a.pieces + b.pieces, a.rest + b.rest}; }
+};
+
+/* Of all slices */
+typedef struct {
+  unsigned long long nnz_local, nnz_off;
+  int                loc_width, off_width;
+} Totals;
+
+static __device__ inline int Pieces(int rest)
+{
+  return (rest + BAI_PIECE - 1) / BAI_PIECE;
+}
+
+/* A warp a slice: the longest row inside and outside the blocks, and how many diagonals it takes instead */
+static __global__ void Count(BAISliced A, BAIMatrix M, Extent *extent, Totals *totals)
 {
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
-  int       loc = 0, off = 0, row;
+  int       loc = 0, off = 0, row, diagonals = 0;
 
   if (slice >= A.tiles * A.tile_slices) return;
   row = RowOfLane(A, slice, lane);
+  for (Outside outside(A, M, row, INT_MAX); outside.Next() < INT_MAX;) off++;
   if (row >= 0) {
     const int block = BlockOf(A, row);
 
-    for (BAIInt k = M.A.i[row]; k < M.A.i[row + 1]; k++) {
-      if (M.A.j[k] == row) continue;
-      if (InsideBlock(A, block, M.A.j[k])) loc++;
-      else off++;
-    }
-    if (M.nghost) off += (int)(M.B.i[row + 1] - M.B.i[row]);
+    for (BAIInt k = M.A.i[row]; k < M.A.i[row + 1]; k++) loc += M.A.j[k] != row && InsideBlock(A, block, M.A.j[k]);
   }
-  const int loc_sum = __reduce_add_sync(~0u, loc), off_sum = __reduce_add_sync(~0u, off);
-  const int loc_max = __reduce_max_sync(~0u, loc), off_max = __reduce_max_sync(~0u, off);
+  const int rest = max(off - A.most_off, 0), short_off = off - rest;
+  const int loc_max = __reduce_max_sync(~0u, loc), off_max = __reduce_max_sync(~0u, short_off);
+  const int loc_sum = __reduce_add_sync(~0u, loc), off_sum = __reduce_add_sync(~0u, off), rest_sum = __reduce_add_sync(~0u, rest), pieces = __reduce_add_sync(~0u, Pieces(rest));
+  const bool by_delta = ForDiagonals(A, M, row, 3 * off_max / 2, [&](int, int) { diagonals++; }); /* that many take as many bytes */
 
   if (lane) return;
-  A.loc_first[slice] = (long long)loc_max * BAI_LANES;
-  A.off_first[slice] = (long long)off_max * BAI_LANES;
-  atomicAdd(nnz, (unsigned long long)loc_sum);
-  atomicAdd(nnz + 1, (unsigned long long)off_sum);
-  atomicMax(width, loc_max);
-  atomicMax(width + 1, off_max);
+  A.slice[slice].loc_width = loc_max;
+  A.slice[slice].off_width = (unsigned)off_max;
+  extent[slice].off_j      = by_delta ? diagonals : INT_MAX;
+  extent[slice].pieces     = pieces;
+  extent[slice].rest       = rest_sum;
+  atomicAdd(&totals->nnz_local, (unsigned long long)loc_sum);
+  atomicAdd(&totals->nnz_off, (unsigned long long)off_sum);
+  atomicMax(&totals->loc_width, loc_max);
+  atomicMax(&totals->off_width, off_max);
+}
+
+/* A thread a slice: chooses, but no slice is to become wider than the widest */
+static __global__ void Choose(BAISliced A, Extent *extent, const Totals *totals)
+{
+  enum {
+    ALIGN = 8 /* numbers that are fetched from memory at a time */
+  };
+  const long long slice = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (slice >= A.tiles * A.tile_slices) return;
+  BAISlice &s = A.slice[slice];
+  Extent   &e = extent[slice];
+
+  s.by_delta = s.off_width > 0 && !e.pieces && e.off_j <= totals->off_width;
+  if (s.by_delta) s.off_width = (unsigned)e.off_j;
+  e.loc   = (long long)s.loc_width * BAI_LANES;
+  e.off   = (long long)s.off_width * BAI_LANES;
+  e.off_j = s.by_delta ? (s.off_width + ALIGN - 1) / ALIGN * ALIGN : e.off;
+}
+
+/* A warp a slice: where its entries begin, by now known, its diagonals, and its pieces of long rows */
+static __global__ void Place(BAISliced A, BAIMatrix M, const Extent *extent)
+{
+  const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), slices = A.tiles * A.tile_slices;
+
+  if (slice >= slices) return;
+  const int    row = RowOfLane(A, slice, lane);
+  const Extent e   = extent[slice];
+
+  if (!lane) {
+    A.slice[slice].loc   = e.loc;
+    A.slice[slice].off   = e.off;
+    A.slice[slice].off_j = e.off_j;
+  }
+  __syncwarp();
+  if (A.slice[slice].by_delta) {
+    ForDiagonals(A, M, row, INT_MAX, [&](int k, int delta) {
+      if (!lane) A.off_j[e.off_j + k] = delta;
+    });
+  }
+  if (!A.piece_first) return;
+  if (!lane) A.piece_first[slice] = (int)e.pieces;
+  if (!lane && slice == slices - 1) A.piece_first[slices] = (int)extent[slices].pieces;
+  if (extent[slice + 1].pieces == e.pieces) return;
+  long long first = e.rest;
+  int       piece = (int)e.pieces, off = 0;
+
+  for (Outside outside(A, M, row, INT_MAX); outside.Next() < INT_MAX;) off++;
+  for (int other = 0; other < BAI_LANES; other++) {
+    const long long last = first + max(__shfl_sync(~0u, off, other) - A.most_off, 0);
+
+    for (; first < last; first = min(first + BAI_PIECE, last), piece++) {
+      if (lane == other) A.piece[piece] = {first, min(first + BAI_PIECE, last), lane};
+    }
+  }
 }
 
 /* Found on the way through the matrix: the first row without a diagonal entry, whether a column is not the old one, and the bits of the least share */
@@ -67,16 +193,60 @@ typedef struct {
   int bad, different, least_share;
 } Findings;
 
-template <typename LI, bool same_pattern>
-static __device__ inline void Put(LI *j, BAIScalar *a, long long at, int col, BAIScalar value, Findings *findings)
+template <typename LI, typename V, bool same_pattern>
+static __device__ inline void PutEntry(LI *j, V *a, long long at, int col, BAIScalar value, Findings *findings)
 {
   if (!same_pattern) j[at] = (LI)col;
   else if ((int)j[at] != col) findings->different = 1;
-  a[at] = value;
+  a[at] = V(value);
 }
 
-/* A warp a slice, a lane a row; rows are padded with zeros in their own column */
-template <typename LI, bool same_pattern>
+/* Where the entries of a row outside its block go, one after the other; padded with zeros, in the row's own column if it is not a diagonal's */
+template <typename V, bool same_pattern>
+struct OutsidePut {
+  const BAISliced &A;
+  const BAISlice   s;
+  const int        lane, row;
+  Findings        *findings;
+  unsigned         w;
+  long long        rest, rest_end;
+
+  __device__ OutsidePut(const BAISliced &A, int slice, int lane, int row, Findings *findings) : A(A), s(A.slice[slice]), lane(lane), row(row), findings(findings), w(0), rest(0), rest_end(0)
+  {
+    for (int k = A.piece_first ? A.piece_first[slice + 1] : 0; A.piece_first && k-- > A.piece_first[slice];) {
+      if (A.piece[k].lane != lane) continue;
+      if (!rest_end) rest_end = A.piece[k].last;
+      rest = A.piece[k].first;
+    }
+  }
+
+  __device__ void Put(int col, BAIScalar value)
+  {
+    const long long at = (long long)w++ * BAI_LANES + lane;
+
+    if (!s.by_delta && !same_pattern) A.off_j[s.off_j + at] = col;
+    if (!s.by_delta && same_pattern && A.off_j[s.off_j + at] != col) findings->different = 1;
+    static_cast<V *>(A.off_a)[s.off + at] = V(value);
+  }
+
+  __device__ void Entry(int col, BAIScalar value)
+  {
+    while (s.by_delta && w < s.off_width && row + A.off_j[s.off_j + w] < col) Put(row, 0);
+    if (s.by_delta && w < s.off_width && row + A.off_j[s.off_j + w] != col) findings->different = 1;
+    if (w < s.off_width) Put(col, value);
+    else if (rest < rest_end) PutEntry<int, V, same_pattern>(A.rest_j, static_cast<V *>(A.rest_a), rest++, col, value, findings);
+    else findings->different = 1;
+  }
+
+  __device__ void End(int own)
+  {
+    while (w < s.off_width) Put(own, 0);
+    if (rest < rest_end) findings->different = 1;
+  }
+};
+
+/* A warp a slice, a lane a row */
+template <typename LI, typename V, bool same_pattern>
 static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAIReal *sums, Findings *findings)
 {
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
@@ -84,9 +254,11 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
   if (slice >= A.tiles * A.tile_slices) return;
   const int       tile = slice / A.tile_slices, tile_first = tile * A.tile_rows, row = RowOfLane(A, slice, lane);
   const int       place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0), own = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
-  const long long loc_end = A.loc_first[slice + 1], off_end = A.off_first[slice + 1];
-  long long       loc = A.loc_first[slice] + lane, off = A.off_first[slice] + lane;
-  LI             *loc_j = (LI *)A.loc_j;
+  const long long loc_end = A.slice[slice].loc + (long long)A.slice[slice].loc_width * BAI_LANES;
+  long long       loc     = A.slice[slice].loc + lane;
+  LI             *loc_j   = static_cast<LI *>(A.loc_j);
+  V              *loc_a   = static_cast<V *>(A.loc_a);
+  OutsidePut<V, same_pattern> off(A, slice, lane, row, findings);
 
   if (row >= 0) {
     const int block = BlockOf(A, row);
@@ -104,13 +276,11 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
         else if (!part && InsideBlock(A, block, col)) {
           sum += BAIAbs(value);
           if (same_pattern && loc >= loc_end) findings->different = 1;
-          else Put<LI, same_pattern>(loc_j, A.loc_a, loc, (A.row ? A.place[col] : (int)col) - tile_first, value, findings);
+          else PutEntry<LI, V, same_pattern>(loc_j, loc_a, loc, (A.row ? A.place[col] : (int)col) - tile_first, value, findings);
           loc += BAI_LANES;
         } else {
           outside += BAIAbs(value);
-          if (same_pattern && off >= off_end) findings->different = 1;
-          else Put<int, same_pattern>(A.off_j, A.off_a, off, (int)col, value, findings);
-          off += BAI_LANES;
+          off.Entry((int)col, value);
         }
       }
     }
@@ -126,8 +296,8 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
       sums[(size_t)A.tiles * A.tile_rows + place] = outside;
     }
   }
-  for (; loc < loc_end; loc += BAI_LANES) Put<LI, same_pattern>(loc_j, A.loc_a, loc, place - tile_first, 0, findings);
-  for (; off < off_end; off += BAI_LANES) Put<int, same_pattern>(A.off_j, A.off_a, off, own, 0, findings);
+  for (; loc < loc_end; loc += BAI_LANES) PutEntry<LI, V, same_pattern>(loc_j, loc_a, loc, place - tile_first, 0, findings);
+  off.End(own);
 }
 
 /* Device memory that goes when the function returns */
@@ -203,16 +373,16 @@ static BAIStatus FillSlices(BAIState state, const BAIMatrix &D, bool same_patter
   Findings        findings = {INT_MAX, 0, 0};
   BAIStatus       status = BAIStatusOf(BAI_OK);
   float           least  = 1;
-  void (*const fill[2][2])(BAISliced, BAIMatrix, int, int, BAIReal *, Findings *) = {
-    {Fill<uint16_t, false>, Fill<uint16_t, true>},
-    {Fill<int, false>,      Fill<int, true>     }
+  void (*const fill[2][2][2])(BAISliced, BAIMatrix, int, int, BAIReal *, Findings *) = {
+    {{Fill<uint16_t, BAIScalar, false>, Fill<uint16_t, BAIScalar, true>}, {Fill<uint16_t, BAISingle, false>, Fill<uint16_t, BAISingle, true>}},
+    {{Fill<int, BAIScalar, false>, Fill<int, BAIScalar, true>},           {Fill<int, BAISingle, false>, Fill<int, BAISingle, true>}          }
   };
 
   if (!A.tiles) return status;
   memcpy(&findings.least_share, &least, sizeof(least));
   CUDATry(cudaMalloc(&t.p, sizeof(findings)));
   CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
-  fill[state->wide][same_pattern]<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, D, state->p.l1, !(state->p.local_omega > 0), state->sums, (Findings *)t.p);
+  fill[state->wide][A.single][same_pattern]<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, D, state->p.l1, !(state->p.local_omega > 0), state->sums, (Findings *)t.p);
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(&findings, t.p, sizeof(findings), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
@@ -266,12 +436,13 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
 
 BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition *partition)
 {
-  BAISliced         *A = &state->A;
-  BAIMatrix          D;
-  Temporary          copy[6], nnz_device, scan;
-  unsigned long long nnz[3]; /* the third is the two widths */
-  long long          entries[2];
-  size_t             scan_bytes = 0;
+  BAISliced *A = &state->A;
+  BAIMatrix  D;
+  Temporary  copy[6], totals_device, extents, scan;
+  Totals     totals;
+  Extent     end;
+  BAIInt     nnz[2] = {0, 0};
+  size_t     scan_bytes = 0;
 
   if ((long long)M->n + M->nghost > INT_MAX / 2) return BAIStatusOf(BAI_ERR_SIZE);
   A->n           = (int)M->n;
@@ -282,6 +453,8 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
   if (partition) BAITry(TakePartition(state, partition));
   A->tile_slices = (A->tile_rows + BAI_LANES - 1) / BAI_LANES;
   state->nghost  = (int)M->nghost;
+  A->cols        = A->n + (int)M->nghost;
+  A->single      = state->p.single;
   state->wide    = A->tile_rows > UINT16_MAX + 1;
 
   const int slices = BAISlices(A);
@@ -294,36 +467,56 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
     BAITry(BAICUDAAllocate(state, A->tiles * sizeof(int), &A->tile_iters));
     BAITry(BAICUDAAllocate(state, 2 * BAIPlaces(A) * sizeof(BAIReal), &state->sums));
   }
-  BAITry(BAICUDAAllocate(state, (slices + 1) * sizeof(long long), &A->loc_first));
-  BAITry(BAICUDAAllocate(state, (slices + 1) * sizeof(long long), &A->off_first));
+  BAITry(BAICUDAAllocate(state, slices * sizeof(BAISlice), &A->slice));
   if (!slices) return BAIStatusOf(BAI_OK);
 
   BAITry(OnDevice(state, M, &D, copy));
-  CUDATry(cudaMalloc(&nnz_device.p, sizeof(nnz)));
-  CUDATry(cudaMemsetAsync(nnz_device.p, 0, sizeof(nnz), state->stream));
-  CUDATry(cudaMemsetAsync(A->loc_first + slices, 0, sizeof(long long), state->stream));
-  CUDATry(cudaMemsetAsync(A->off_first + slices, 0, sizeof(long long), state->stream));
-  Count<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, (unsigned long long *)nnz_device.p, (int *)((unsigned long long *)nnz_device.p + 2));
-  CUDATry(cudaGetLastError());
-  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, scan_bytes, A->loc_first, A->loc_first, slices + 1, state->stream));
-  CUDATry(cudaMalloc(&scan.p, scan_bytes));
-  CUDATry(cub::DeviceScan::ExclusiveSum(scan.p, scan_bytes, A->loc_first, A->loc_first, slices + 1, state->stream));
-  CUDATry(cub::DeviceScan::ExclusiveSum(scan.p, scan_bytes, A->off_first, A->off_first, slices + 1, state->stream));
-  CUDATry(cudaMemcpyAsync(nnz, nnz_device.p, sizeof(nnz), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaMemcpyAsync(entries, A->loc_first + slices, sizeof(long long), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaMemcpyAsync(entries + 1, A->off_first + slices, sizeof(long long), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaMemcpyAsync(nnz, D.A.i + D.n, sizeof(BAIInt), cudaMemcpyDeviceToHost, state->stream));
+  if (D.nghost) CUDATry(cudaMemcpyAsync(nnz + 1, D.B.i + D.n, sizeof(BAIInt), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaMalloc(&totals_device.p, sizeof(totals)));
+  CUDATry(cudaMemsetAsync(totals_device.p, 0, sizeof(totals), state->stream));
+  CUDATry(cudaMalloc(&extents.p, (slices + 1) * sizeof(Extent)));
+  CUDATry(cudaMemsetAsync(extents.p, 0, (slices + 1) * sizeof(Extent), state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  state->nnz_local = (long long)nnz[0];
-  state->nnz_off   = (long long)nnz[1];
-  A->loc_width     = ((int *)(nnz + 2))[0];
-  A->off_width     = ((int *)(nnz + 2))[1];
+  Extent *extent = (Extent *)extents.p;
 
-  BAITry(BAICUDAAllocate(state, entries[0] * (state->wide ? sizeof(int) : sizeof(uint16_t)), &A->loc_j));
-  BAITry(BAICUDAAllocate(state, entries[0] * sizeof(BAIScalar), &A->loc_a));
-  BAITry(BAICUDAAllocate(state, entries[1] * sizeof(int), &A->off_j));
-  BAITry(BAICUDAAllocate(state, entries[1] * sizeof(BAIScalar), &A->off_a));
+  A->most_off = std::max((int)LONG, (int)(4 * ((long long)nnz[0] + nnz[1]) / A->n));
+  Count<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, extent, (Totals *)totals_device.p);
+  CUDATry(cudaGetLastError());
+  Choose<<<(slices + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, extent, (const Totals *)totals_device.p);
+  CUDATry(cudaGetLastError());
+  CUDATry(cub::DeviceScan::ExclusiveScan(nullptr, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1, state->stream));
+  CUDATry(cudaMalloc(&scan.p, scan_bytes));
+  CUDATry(cub::DeviceScan::ExclusiveScan(scan.p, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1, state->stream));
+  CUDATry(cudaMemcpyAsync(&totals, totals_device.p, sizeof(totals), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaMemcpyAsync(&end, extent + slices, sizeof(end), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  state->nnz_local = (long long)totals.nnz_local;
+  state->nnz_off   = (long long)totals.nnz_off;
+  A->loc_width     = totals.loc_width;
+  A->off_width     = totals.off_width;
+  if (end.pieces > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+
+  const size_t value = A->single ? sizeof(BAISingle) : sizeof(BAIScalar);
+
+  BAITry(BAICUDAAllocate(state, end.loc * (state->wide ? sizeof(int) : sizeof(uint16_t)), &A->loc_j));
+  BAITry(BAICUDAAllocate(state, end.loc * value, &A->loc_a));
+  BAITry(BAICUDAAllocate(state, end.off_j * sizeof(int), &A->off_j));
+  BAITry(BAICUDAAllocate(state, end.off * value, &A->off_a));
+  if (end.pieces) {
+    BAITry(BAICUDAAllocate(state, (slices + 1) * sizeof(int), &A->piece_first));
+    BAITry(BAICUDAAllocate(state, end.pieces * sizeof(BAIPiece), &A->piece));
+    BAITry(BAICUDAAllocate(state, end.pieces * sizeof(BAIScalar), &A->piece_sum));
+    BAITry(BAICUDAAllocate(state, end.rest * sizeof(int), &A->rest_j));
+    BAITry(BAICUDAAllocate(state, end.rest * value, &A->rest_a));
+  }
+  Place<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, extent);
+  CUDATry(cudaGetLastError());
   BAITry(FillSlices(state, D, false));
-  if (!state->p.l1 && state->least_share == 1) A->share = NULL; /* all are 1 */
+  if (!state->p.l1 && state->least_share == 1) { /* all are */
+    BAICUDAFree(state, BAIPlaces(A) * sizeof(BAIReal), A->share);
+    A->share = NULL;
+  }
   return BAIStatusOf(BAI_OK);
 }
 

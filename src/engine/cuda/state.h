@@ -12,6 +12,13 @@
     if (cuda_try_ != cudaSuccess) return BAICUDAStatus(cuda_try_, #__VA_ARGS__); \
   } while (0)
 
+/* What stands for a BAIScalar in the matrix if its sweeps are to be of single precision */
+#if defined(PETSC_USE_COMPLEX)
+typedef cuda::std::complex<float> BAISingle;
+#else
+typedef float BAISingle;
+#endif
+
 static inline BAIStatus BAICUDAStatus(cudaError_t error, const char *what)
 {
   const BAIStatus status = {error == cudaErrorMemoryAllocation ? BAI_ERR_MEMORY : BAI_ERR_DEVICE, -1, what, cudaGetErrorString(error)};
@@ -22,30 +29,52 @@ static inline BAIStatus BAICUDAStatus(cudaError_t error, const char *what)
 
 enum {
   BAI_LANES       = 32, /* rows of a slice, threads of a warp */
+  BAI_PIECE       = 256,
   BAI_ROW_THREADS = 512 /* rows of a tile, at most, where a thread keeps a row in registers */
 };
 
 /*
+   Where a slice has its entries: column by column, each column 32 entries wide. If by_delta is set, all rows of the slice have their entries outside
+   the blocks in the same diagonals of the matrix, a column each, and off_j has one number a column: column minus row. Else it has the column of each entry
+*/
+typedef struct __align__(16) {
+  long long loc, off, off_j; /* first entries in loc_j and loc_a, in off_a, and in off_j */
+  int       loc_width;
+  unsigned  off_width : 31, by_delta : 1;
+} BAISlice;
+
+/* What a long row has outside the block beyond A.most_off entries is cut into pieces of at most BAI_PIECE, each a warp's */
+typedef struct {
+  long long first, last; /* in rest_j, rest_a */
+  int       lane;        /* of its row in the slice */
+} BAIPiece;
+
+/*
    Sliced Block-CRS. A tile is what a thread block works on: one block, or several small ones side by side, in slices of
-   32 rows. Each tile has tile_rows places for rows, the last of which may be empty. The entries of a slice lie column by column, each column 32 entries wide, rows padded with zeros to the longest
+   32 rows. Each tile has tile_rows places for rows, the last of which may be empty. Rows are padded with zeros to the longest
    of their slice; so a warp reads them coalesced. Entries inside the blocks take columns counted from the first place of the
    tile, 16 bits each where that is enough.
 */
 typedef struct {
-  int            n;                    /* rows */
-  int            loc_width, off_width; /* longest row inside and outside the blocks */
+  int            n, cols;              /* rows; and columns, ghosts included */
+  int            loc_width, off_width; /* widest slice inside and outside the blocks */
+  int            most_off;             /* entries outside the blocks that a row has in its slice, at most */
   int            block_size, tile_rows, tiles, tile_slices;
   int           *row;           /* places, or NULL: place p has row p, if there is one; else the row of each place, or -1 */
   int           *place, *block; /* n, if there is row: the place and the block of each row */
   BAIScalar     *d, *dinv;      /* places: a_ii, 1/a_ii */
   BAIReal       *share;         /* places, or NULL: what multiplies the damping of a row */
   int           *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
-  long long     *loc_first; /* slices+1: where the entries of a slice begin */
-  void          *loc_j;     /* uint16_t, or int if the tiles are long */
-  BAIScalar     *loc_a;
-  long long     *off_first; /* the same for the entries outside the blocks; columns from n on are ghosts */
-  int           *off_j;
-  BAIScalar     *off_a;
+  BAISlice      *slice;
+  void          *loc_j; /* uint16_t, or int if the tiles are long */
+  int           *off_j; /* columns from n on are ghosts */
+  int            single;        /* what follows is BAISingle, else BAIScalar */
+  void          *loc_a, *off_a;
+  int           *piece_first; /* slices+1, or NULL if no row is that long */
+  BAIPiece      *piece;
+  BAIScalar     *piece_sum; /* room for what they are in a global iteration */
+  int           *rest_j;
+  void          *rest_a;
 } BAISliced;
 
 /*
@@ -84,6 +113,7 @@ typedef struct {
 /* Shared by the thread blocks of a whole solve in one launch: see resident.cu */
 typedef struct {
   int     ready, stop, arrived, met, decided, finished, its;
+  int     progress, slow; /* where tiles do not wait for each other: global iterations of the first; they are better accelerated */
   BAIReal bnorm2, rnorm2, tol2, most2;
 
   BAIAdapt       adapt; /* where tiles wait for each other: when they look at the residual, and how they go on then */
@@ -134,7 +164,7 @@ struct BAIState_ {
   size_t     reduce_bytes;
   BAIResult *result, *result_host; /* on the device; where the host reads it */
 
-  void     *owned[32]; /* every allocation on the device */
+  void    **owned; /* every allocation on the device */
   int       nowned;
   long long bytes;
 };
@@ -151,6 +181,7 @@ static inline size_t BAIPlaces(const BAISliced *A)
 
 /* Device memory that lives as long as the state; at least one byte, so that nothing is NULL */
 BAIStatus BAICUDAAllocate(BAIState, size_t bytes, void *pointer);
+void      BAICUDAFree(BAIState, size_t bytes, void *pointer);
 
 BAIStatus BAISlicedCreate(BAIState, const BAIMatrix *, const BAIPartition *);
 BAIStatus BAISlicedUpdateValues(BAIState, const BAIMatrix *);

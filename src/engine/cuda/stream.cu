@@ -12,55 +12,67 @@ enum {
 };
 
 /*
-   The launch bounds stand for at most 48, 64 or 128 registers. Without MORE, tiles take consecutive rows, all do the same number of sweeps, and there is neither
-   momentum nor l1 weight
+   The launch bounds stand for at most 48, 64 or 128 registers. Without MORE, tiles take consecutive rows, none of them long, all do the same number of sweeps, and there is neither
+   momentum nor l1 weight. V is BAIScalar, or BAISingle
 */
-template <int LOC, BAIOrder order, bool MORE>
+template <int LOC, typename V, BAIOrder order, bool MORE>
 static __global__ void __launch_bounds__(LOC <= 4 && !MORE ? BAI_ROW_THREADS + 128 : BAI_ROW_THREADS, LOC <= 8 ? 2 : 1) Stream(BAISliced A, BAISweep p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   BAIScalar      *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
   const uint16_t *loc_j = static_cast<const uint16_t *>(A.loc_j);
+  const V        *loc_a = static_cast<const V *>(A.loc_a);
 
-  BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto wait) {
+  BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int        i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, row = MORE ? BAIRowAt(A, tile, i) : place;
     const bool       mine = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
     const int        iters = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
     const BAIScalar *x    = BAIIterateOf(p, from);
-    const long long  loc = A.loc_first[slice] + lane, loc_end = A.loc_first[slice + 1]; /* lanes without a row find zeros there */
-    const long long  off = A.off_first[slice] + lane, off_end = A.off_first[slice + 1];
-    BAIScalar        a[LOC], s = mine ? BAIStreamed(p.b + row) : BAIScalar(0), dinv = mine ? BAIStreamed(A.dinv + place) : BAIScalar(0), xi, y;
+    const BAISlice   S    = A.slice[slice]; /* lanes without a row find zeros there */
+    const bool       by_delta  = S.by_delta;
+    const int        off_width = (int)S.off_width;
+    const int       *off_j     = BAIColumnAt(A, S, 0, lane);
+    const V         *off_a     = static_cast<const V *>(A.off_a) + S.off + lane;
     const BAIReal    local_omega = MORE && mine ? BAILocalOmegaAt(A, p, place) : 0;
+    BAIScalar        s = mine ? BAIStreamed(p.b + row) : BAIScalar(0), dinv = mine ? BAIStreamed(A.dinv + place) : BAIScalar(0), xi, y;
+    V                a[LOC];
     int              j[LOC];
 
 #pragma unroll
     for (int w = 0; w < LOC; w++) {
-      const bool there = loc + w * BAI_LANES < loc_end;
+      const bool      there = w < S.loc_width;
+      const long long at    = S.loc + lane + w * BAI_LANES;
 
-      a[w] = there ? BAIStreamed(A.loc_a + loc + w * BAI_LANES) : BAIScalar(0);
-      j[w] = there ? (int)__ldcs(loc_j + loc + w * BAI_LANES) : i;
+      a[w] = there ? BAIStreamed(loc_a + at) : V(0);
+      j[w] = there ? (int)__ldcs(loc_j + at) : i;
     }
-    long long k = off;
+    int k = 0;
     do {
-      BAIScalar value[OFF], other[OFF];
+      V         value[OFF];
+      BAIScalar other[OFF];
       int       col[OFF];
 
 #pragma unroll
       for (int w = 0; w < OFF; w++) {
-        const bool there = k + w * BAI_LANES < off_end;
+        const bool there = k + w < off_width;
 
-        col[w]   = there ? __ldcs(A.off_j + k + w * BAI_LANES) : -1;
-        value[w] = there ? BAIStreamed(A.off_a + k + w * BAI_LANES) : BAIScalar(0);
+        col[w]   = there ? __ldcs(off_j + (by_delta ? k + w : (k + w) * BAI_LANES)) : 0;
+        value[w] = there ? BAIStreamed(off_a + (k + w) * BAI_LANES) : V(0);
       }
-      if (k == off) {
-        wait();
+      if (!k) {
+        turn.Begin();
         xi = mine ? BAILoad(x + row) : BAIScalar(0);
       }
 #pragma unroll
-      for (int w = 0; w < OFF; w++) other[w] = col[w] < 0 ? BAIScalar(0) : col[w] < A.n ? BAILoad(x + col[w]) : p.ghost[col[w] - A.n];
+      for (int w = 0; w < OFF; w++) other[w] = k + w < off_width ? BAILoadColumn(A, x, p.ghost, BAIColumn(A, by_delta, row, col[w])) : BAIScalar(0);
 #pragma unroll
-      for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
-    } while ((k += OFF * BAI_LANES) < off_end);
+      for (int w = 0; w < OFF; w++) s -= BAIScalar(value[w]) * other[w];
+    } while ((k += OFF) < off_width);
+    if (MORE && A.piece_first) {
+      BAISumPieces<V>(A, p, tile, x);
+      s -= BAISumOfPieces(A, slice, lane);
+    }
+    turn.Ahead();
     y     = xi;
     y0[i] = y;
     __syncthreads();
@@ -69,7 +81,7 @@ static __global__ void __launch_bounds__(LOC <= 4 && !MORE ? BAI_ROW_THREADS + 1
       BAIScalar sum = s;
 
 #pragma unroll
-      for (int w = 0; w < LOC; w++) sum -= a[w] * now[j[w]];
+      for (int w = 0; w < LOC; w++) sum -= BAIScalar(a[w]) * now[j[w]];
       if (!MORE || sweep <= iters) y += (MORE ? local_omega : p.local_omega) * (sum * dinv - y);
       if (sweep < (MORE ? most : p.local_iters)) {
         next[i] = y;
@@ -88,30 +100,33 @@ static __global__ void __launch_bounds__(LOC <= 4 && !MORE ? BAI_ROW_THREADS + 1
       }
       BAIStore(BAIIterateOf(p, to) + row, next);
     }
-    __syncthreads();
   });
 }
 
-template <int LOC>
-static const void *Kernel(BAIOrder order, bool more)
+template <int LOC, typename V, bool MORE>
+static const void *Kernel(BAIOrder order)
 {
-  static const void *const kernels[2][4] = {
-    {(const void *)Stream<LOC, BAI_OWN, false>, (const void *)Stream<LOC, BAI_QUEUE, false>, (const void *)Stream<LOC, BAI_FLAGS, false>, (const void *)Stream<LOC, BAI_TURNS, false>},
-    {(const void *)Stream<LOC, BAI_OWN, true>,  (const void *)Stream<LOC, BAI_QUEUE, true>,  (const void *)Stream<LOC, BAI_FLAGS, true>,  (const void *)Stream<LOC, BAI_TURNS, true> }
-  };
+  static const void *const kernels[4] = {(const void *)Stream<LOC, V, BAI_OWN, MORE>, (const void *)Stream<LOC, V, BAI_QUEUE, MORE>, (const void *)Stream<LOC, V, BAI_FLAGS, MORE>, (const void *)Stream<LOC, V, BAI_TURNS, MORE>};
 
-  return kernels[more][order];
+  return kernels[order];
+}
+
+template <int LOC>
+static const void *KernelOf(const BAISliced *A, BAIOrder order, bool more)
+{
+  if (A->single) return more ? Kernel<LOC, BAISingle, true>(order) : Kernel<LOC, BAISingle, false>(order);
+  return more ? Kernel<LOC, BAIScalar, true>(order) : Kernel<LOC, BAIScalar, false>(order);
 }
 
 const void *BAIStreamKernel(const BAISliced *A, BAIOrder order, bool momentum)
 {
-  const bool more = momentum || A->row || A->share || A->iters;
+  const bool more = momentum || A->row || A->share || A->iters || A->piece_first;
 
   if (A->tile_rows > BAI_ROW_THREADS) return NULL;
-  if (A->loc_width <= 2) return Kernel<2>(order, more);
-  if (A->loc_width <= 4) return Kernel<4>(order, more);
-  if (A->loc_width <= 8) return Kernel<8>(order, more);
-  if (A->loc_width <= 16) return Kernel<16>(order, more);
-  if (A->loc_width <= 32) return Kernel<32>(order, more);
+  if (A->loc_width <= 2) return KernelOf<2>(A, order, more);
+  if (A->loc_width <= 4) return KernelOf<4>(A, order, more);
+  if (A->loc_width <= 8) return KernelOf<8>(A, order, more);
+  if (A->loc_width <= 16) return KernelOf<16>(A, order, more);
+  if (A->loc_width <= 32) return KernelOf<32>(A, order, more);
   return NULL;
 }

@@ -44,7 +44,7 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, int momentum, BAIPla
   int              room;
 
   plan->momentum = momentum;
-  plan->order    = mode == BAI_MODE_SYNC ? BAI_FLAGS : mode == BAI_MODE_COLOR ? BAI_TURNS : BAI_OWN;
+  plan->order    = mode == BAI_MODE_SYNC || (mode == BAI_MODE_ASYNC && state->p.staleness >= 0) ? BAI_FLAGS : mode == BAI_MODE_COLOR ? BAI_TURNS : BAI_OWN;
   if (mode != BAI_MODE_LAUNCH && !state->nghost) {
     BAITry(TryKernel(state, BAIResidentKernel(A, plan->order), lanes, two, plan, &room));
     plan->resident = room >= A->tiles + (plan->order == BAI_OWN); /* one more for the watcher */
@@ -77,12 +77,13 @@ BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
   if (!tiles || plan->kernel) return BAIStatusOf(BAI_OK);
   BAITry(ChooseKernel(state, mode, state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC), plan));
   if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident) BAITry(ChooseKernel(state, mode, 0, &state->plain));
+  if (plan->momentum && !state->before) BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * sizeof(BAIScalar), &state->before));
   if (mode == BAI_MODE_SYNC) BAITry(BAICUDAAllocate(state, state->A.n * sizeof(BAIScalar), &state->x[1]));
   if (plan->order != BAI_OWN) BAITry(BAINeighborsCreate(state));
   if (plan->order == BAI_QUEUE || plan->order == BAI_TURNS) BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS));
   /* With many tiles a thread block is through with one long before it is drawn again; and were it not, x would only be older */
   plan->uses_done = Waits(plan) || (plan->order == BAI_QUEUE && tiles / 8 < plan->grid);
-  state->plain.uses_done = plan->uses_done;
+  if (mode == BAI_MODE_SYNC) state->plain.uses_done = plan->uses_done;
   if (plan->uses_done && !state->done) {
     BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->done));
     CUDATry(cudaMemsetAsync(state->done, 0, tiles * sizeof(int), state->stream));
@@ -122,6 +123,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.order          = state->order;
   p.done           = plan->uses_done ? state->done : NULL;
   p.done_before    = state->done_before;
+  p.staleness      = step->mode == BAI_MODE_SYNC ? -1 : (int)state->p.staleness;
   p.stalled        = &state->result->stalled;
   p.stalled_host   = &state->result_host->stalled;
   p.tickets        = state->tickets;
@@ -153,7 +155,7 @@ static BAIStatus Launch(BAIState state, BAIInt count, const BAIStep *step)
   if (Waits(plan)) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(plan->grid), dim3(plan->threads), arguments, plan->shared, state->stream));
   else CUDATry(cudaLaunchKernel(plan->kernel, dim3(plan->grid), dim3(plan->threads), arguments, plan->shared, state->stream));
   if (plan->order == BAI_QUEUE) state->tickets_before += (long long)count * state->A.tiles + plan->grid; /* each thread block ends with one ticket too many */
-  if (plan->order == BAI_FLAGS) state->current = (int)((state->current + count) & 1);
+  if (step->mode == BAI_MODE_SYNC) state->current = (int)((state->current + count) & 1);
   return CountDone(state, plan, count);
 }
 
@@ -206,6 +208,6 @@ BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *s
   CUDATry(cudaStreamSynchronize(state->stream));
   *solution = *stop.result;
   if (solution->its < 0) return BAIStatusOf(BAI_ERR_STALLED);
-  if (plan->order == BAI_FLAGS) state->current = (int)((state->current + solution->its) & 1);
+  if (step->mode == BAI_MODE_SYNC) state->current = (int)((state->current + solution->its) & 1);
   return CountDone(state, plan, solution->its);
 }

@@ -20,6 +20,7 @@ typedef struct {
   BAIDirection     direction;
   const int       *order;
   int             *done, done_before; /* done is NULL where nothing is waited for */
+  int              staleness;         /* BAI_FLAGS: iterations that a tile may be ahead of those it reads from, all in one x; negative: mode sync */
   int             *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
   long long       *tickets, tickets_before;
 } BAISweep;
@@ -36,7 +37,7 @@ static __device__ inline BAIScalar BAIMomentum(const BAISweep &s, int iteration,
   return s.fresh && !iteration ? next : next + s.momentum * (xi - before);
 }
 
-/* Damping of the local sweeps of the row at a place, and how many of them there are */
+/* Damping of the local sweeps of the row at a place */
 static __device__ inline BAIReal BAILocalOmegaAt(const BAISliced &A, const BAISweep &s, int place)
 {
   return A.share ? s.local_omega * A.share[place] : s.local_omega;
@@ -71,6 +72,11 @@ static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int it
   BAISpin(s.stalled, s.stalled_host, [=] { return done.load(cuda::memory_order_acquire) >= enough; });
 }
 
+static __device__ inline bool BAIIsDone(const BAISweep &s, int tile, int iterations)
+{
+  return cuda::atomic_ref<int, cuda::thread_scope_device>(s.done[tile]).load(cuda::memory_order_acquire) >= s.done_before + iterations;
+}
+
 /* Called by one thread, after all of the thread block have written their x and met */
 static __device__ inline void BAITileIsDone(const BAISweep &s, int tile, int iterations)
 {
@@ -80,6 +86,14 @@ static __device__ inline void BAITileIsDone(const BAISweep &s, int tile, int ite
 static __device__ inline bool BAIGoesBackward(const BAISweep &s, int iteration)
 {
   return s.direction == BAI_BACKWARD || (s.direction == BAI_ALTERNATE && iteration % 2);
+}
+
+/* Global iterations that a neighbour must have behind it before a tile may begin this one */
+template <BAIOrder order>
+static __device__ inline int BAIEnough(const BAISweep &s, int neighbor, int iteration)
+{
+  if constexpr (order == BAI_TURNS) return iteration + ((neighbor & 1) ^ (int)BAIGoesBackward(s, iteration));
+  return iteration - max(s.staleness, 0);
 }
 
 /* The tiles that a tile waits for. Each thread keeps the first of those that it looks after, as memory would be read anew in every iteration */
@@ -97,39 +111,109 @@ struct BAINeighborsOf {
     }
   }
 
-  /* Until all have iterations behind them, and one more in mode color if their turn is before; called by all threads, who have met when it returns */
-  __device__ void Wait(const BAISweep &s, int iteration, bool turns) const
+  /* Until this one may begin an iteration; called by all threads, who have met when it returns */
+  __device__ void Wait(const BAISweep &s, int iteration) const
   {
-    const int turned = BAIGoesBackward(s, iteration);
-
-    if (first >= 0) BAIWaitForTile(s, first >> 1, turns ? iteration + ((first & 1) ^ turned) : iteration);
+    if (first >= 0) BAIWaitForTile(s, first >> 1, BAIEnough<order>(s, first, iteration));
     for (int k = next; k < last; k += blockDim.x) {
       const int neighbor = s.neighbors.tile[k];
 
-      BAIWaitForTile(s, neighbor >> 1, turns ? iteration + ((neighbor & 1) ^ turned) : iteration);
+      BAIWaitForTile(s, neighbor >> 1, BAIEnough<order>(s, neighbor, iteration));
     }
+    __syncthreads();
+  }
+
+  /* The same until all have these iterations behind them */
+  __device__ void Meet(const BAISweep &s, int iterations) const
+  {
+    if (first >= 0) BAIWaitForTile(s, first >> 1, iterations);
+    for (int k = next; k < last; k += blockDim.x) BAIWaitForTile(s, s.neighbors.tile[k] >> 1, iterations);
     __syncthreads();
   }
 };
 
 /*
-   Goes through tiles and iterations in the order given; iterate(tile, iteration, from, to, wait) does one global iteration of a tile,
-   reading iterate from and writing iterate to, and ends with all threads having met. All threads call wait() before the first of them
-   reads x of other tiles; what is read before that, of the matrix, is on its way meanwhile
+   The way of a thread block through its tiles, as far as they wait for each other. Meanwhile a tile is at its local sweeps it is seen whether the next may
+   begin at once, and that a tile is done is said when the matrix of the next is on its way from memory: so neither takes time
+*/
+template <BAIOrder order>
+class BAITurn {
+  const BAISweep &s;
+  int             tile, iteration, next_tile, next_iteration, done_tile, done_iteration, first, last, neighbor;
+  bool            ready;
+
+public:
+  __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), next_tile(0), next_iteration(0), done_tile(-1), done_iteration(0), first(0), last(0), neighbor(-1), ready(false) { }
+
+  __device__ void Start(int at_tile, int at_iteration, int then_tile, int then_iteration)
+  {
+    tile           = at_tile;
+    iteration      = at_iteration;
+    next_tile      = then_tile;
+    next_iteration = then_iteration;
+    if constexpr (order == BAI_FLAGS || order == BAI_TURNS) {
+      first = s.neighbors.first[next_tile] + threadIdx.x;
+      last  = s.neighbors.first[next_tile + 1];
+    }
+  }
+
+  /* Called by all threads before one of them reads x of other tiles; what they read before that, of the matrix, is on its way meanwhile */
+  __device__ void Begin()
+  {
+    if constexpr (order == BAI_FLAGS || order == BAI_TURNS) {
+      Publish();
+      if (!ready) BAINeighborsOf<order>(s, tile).Wait(s, iteration);
+      neighbor = first < last ? s.neighbors.tile[first] : -1;
+    }
+  }
+
+  /* Called by all threads after that */
+  __device__ void Ahead()
+  {
+    if constexpr (order == BAI_FLAGS || order == BAI_TURNS) {
+      ready = first + (int)blockDim.x >= last;
+      if (neighbor >= 0 && ready) ready = BAIIsDone(s, neighbor >> 1, BAIEnough<order>(s, neighbor, next_iteration));
+    }
+  }
+
+  /* Called by all threads, who have written their x */
+  __device__ void End()
+  {
+    if constexpr (order == BAI_FLAGS || order == BAI_TURNS) {
+      ready          = __syncthreads_and(ready);
+      done_tile      = tile;
+      done_iteration = iteration;
+    } else __syncthreads();
+  }
+
+  __device__ int Tile() const { return tile; }
+
+  __device__ void Publish()
+  {
+    if (!threadIdx.x && done_tile >= 0) BAITileIsDone(s, done_tile, done_iteration + 1);
+  }
+};
+
+/*
+   Goes through tiles and iterations in the order given; iterate(tile, iteration, from, to, turn) does one global iteration of a tile,
+   reading iterate from and writing iterate to, and calls turn's Begin() and Ahead() on the way
 */
 template <BAIOrder order, typename Iterate>
 static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISweep &p, Iterate iterate)
 {
+  BAITurn<order> turn(p);
+
   if constexpr (order == BAI_QUEUE) {
     __shared__ int  drawn[2]; /* tile and iteration */
     const auto      draw      = [&] { return cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets).fetch_add(1, cuda::memory_order_relaxed) - p.tickets_before; };
-    long long       next      = threadIdx.x ? 0 : draw(), first = 0; /* first ticket of the iteration */
+    long long       next      = threadIdx.x ? 0 : draw();
     int             iteration = 0;
 
     while (true) {
       if (!threadIdx.x) {
-        for (; next - first >= A.tiles; first += A.tiles) iteration++;
-        drawn[0] = p.order ? p.order[next - first] : (int)(next - first);
+        while (next - (long long)iteration * A.tiles >= A.tiles) iteration++;
+        drawn[0] = (int)(next - (long long)iteration * A.tiles);
+        if (p.order) drawn[0] = p.order[drawn[0]];
         drawn[1] = iteration;
         if (p.done && iteration < p.count) BAIWaitForTile(p, drawn[0], iteration); /* another thread block may still be at it */
       }
@@ -139,26 +223,62 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
       iteration = drawn[1];
       if (iteration >= p.count) return;
       if (!threadIdx.x) next = draw(); /* ahead of its use, which hides the way to the queue */
-      iterate(tile, iteration, 0, 0, [] {});
+      iterate(tile, iteration, 0, 0, turn);
+      turn.End();
       if (p.done && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
     }
   } else {
-    const int own = (A.tiles - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
+    const int  own    = (A.tiles - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
+    const bool flip   = order == BAI_FLAGS && p.staleness < 0;
+    const auto TileOf = [&](int iteration, int m) { /* a tile is the same thread block's in both directions, and so waits for itself */
+      const int k = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
+
+      return order == BAI_TURNS ? p.order[k] : k;
+    };
+    int tile = TileOf(0, 0), next = own > 1 ? TileOf(0, 1) : TileOf(1, 0), m2 = own > 1 ? 1 : 0, iteration2 = own > 1 ? 0 : 1; /* those of next */
 
     for (int iteration = 0; iteration < p.count; iteration++) {
-      const int from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : 0;
+      const int from = flip ? (p.current + iteration) & 1 : 0, to = flip ? from ^ 1 : 0;
 
-      for (int m = 0; m < own; m++) { /* a tile is the same thread block's in both directions, and so waits for itself */
-        const int k    = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
-        const int tile = order == BAI_TURNS ? p.order[k] : k;
-
-        iterate(tile, iteration, from, to, [&] {
-          if (order == BAI_FLAGS || order == BAI_TURNS) BAINeighborsOf<order>(p, tile).Wait(p, iteration, order == BAI_TURNS);
-        });
-        if ((order == BAI_FLAGS || order == BAI_TURNS) && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
+      for (int m = 0; m < own; m++) {
+        turn.Start(tile, iteration, next, iteration2);
+        tile = next;
+        if (++m2 == own) {
+          m2 = 0;
+          iteration2++;
+        }
+        next = TileOf(iteration2, m2); /* well ahead of its use */
+        iterate(turn.Tile(), iteration, from, to, turn);
+        turn.End();
       }
     }
+    turn.Publish();
   }
+}
+
+/* What long rows have outside the block beyond their slice: each warp finds the sums of some pieces */
+template <typename V>
+static __device__ inline void BAISumPieces(const BAISliced &A, const BAISweep &p, int tile, const BAIScalar *x)
+{
+  const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, last = A.piece_first[(tile + 1) * A.tile_slices];
+
+  for (int k = A.piece_first[tile * A.tile_slices] + warp; k < last; k += blockDim.x / BAI_LANES) {
+    const BAIScalar sum = BAISumPiece<V>(A, A.piece[k], x, p.ghost);
+
+    if (!lane) A.piece_sum[k] = sum;
+  }
+  __syncthreads();
+}
+
+/* The sum of those of one row */
+static __device__ inline BAIScalar BAISumOfPieces(const BAISliced &A, int slice, int lane)
+{
+  BAIScalar sum = 0;
+
+  for (int k = A.piece_first[slice]; k < A.piece_first[slice + 1]; k++) {
+    if (A.piece[k].lane == lane) sum += A.piece_sum[k];
+  }
+  return sum;
 }
 
 /* Kernels that take (BAISliced, BAISweep), or NULL if none of their kind fits */

@@ -24,6 +24,12 @@ static void CountRows(BAIBlockCRS *A, const BAIMatrix *M)
   }
 }
 
+static void SetValue(const BAIBlockCRS *A, void *a, BAIInt k, BAIScalar value)
+{
+  if (A->single) ((BAISingle *)a)[k] = (BAISingle)value;
+  else ((BAIScalar *)a)[k] = value;
+}
+
 /* What a row adds up to */
 typedef struct {
   BAIReal inside, outside;
@@ -59,10 +65,10 @@ static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt place, int sam
       else *j = col;
       if (inside) {
         sums.inside += BAIAbs(C->a[k]);
-        A->loc_a[loc++] = C->a[k];
+        SetValue(A, A->loc_a, loc++, C->a[k]);
       } else {
         sums.outside += BAIAbs(C->a[k]);
-        A->off_a[off++] = C->a[k];
+        SetValue(A, A->off_a, off++, C->a[k]);
       }
     }
   }
@@ -138,6 +144,7 @@ BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, c
   A->blocks     = M->n / A->block_size + (M->n % A->block_size ? 1 : 0);
   A->most_rows  = A->block_size;
   A->threads    = p->threads;
+  A->single     = p->single;
   if (partition) BAITry(TakePartition(A, partition));
   A->d     = malloc((n + 1) * sizeof(BAIScalar));
   A->dinv  = malloc((n + 1) * sizeof(BAIScalar));
@@ -155,9 +162,9 @@ BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, c
   }
   CountRows(A, M);
   A->loc_j = malloc(((size_t)A->loc_i[n] + 1) * sizeof(BAIInt));
-  A->loc_a = malloc(((size_t)A->loc_i[n] + 1) * sizeof(BAIScalar));
+  A->loc_a = malloc(((size_t)A->loc_i[n] + 1) * (A->single ? sizeof(BAISingle) : sizeof(BAIScalar)));
   A->off_j = malloc(((size_t)A->off_i[n] + 1) * sizeof(BAIInt));
-  A->off_a = malloc(((size_t)A->off_i[n] + 1) * sizeof(BAIScalar));
+  A->off_a = malloc(((size_t)A->off_i[n] + 1) * (A->single ? sizeof(BAISingle) : sizeof(BAIScalar)));
   if (!A->loc_j || !A->loc_a || !A->off_j || !A->off_a) return BAIStatusOf(BAI_ERR_MEMORY);
   return FillRows(A, M, p, 0);
 }

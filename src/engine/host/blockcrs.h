@@ -6,6 +6,7 @@
 #pragma once
 
 #include "../partition.h"
+#include "iterate.h"
 
 typedef struct {
   BAIInt        n, nghost, block_size, blocks;
@@ -19,15 +20,21 @@ typedef struct {
   BAIReal      *inside, *outside; /* blocks, or NULL: sums of |a_ij|, i != j, inside and outside the block */
   BAIInt       *loc_i; /* n+1: rows of the diagonal blocks, without a_ii */
   BAIInt       *loc_j; /* columns counted from the first of the block */
-  BAIScalar    *loc_a;
+  void         *loc_a; /* BAISingle if single, else BAIScalar */
   BAIInt       *off_i; /* n+1: rows of all that is outside the blocks */
   BAIInt       *off_j; /* columns; from n on, ghosts */
-  BAIScalar    *off_a;
+  void         *off_a;
+  int           single;
 } BAIBlockCRS;
 
 BAIStatus BAIBlockCRSCreate(const BAIMatrix *, const BAIPartition *, const BAIParameters *, BAIBlockCRS *);
 BAIStatus BAIBlockCRSUpdateValues(BAIBlockCRS *, const BAIMatrix *, const BAIParameters *);
 void      BAIBlockCRSDestroy(BAIBlockCRS *);
+
+static inline BAIScalar BAIValue(const BAIBlockCRS *A, const void *a, BAIInt k)
+{
+  return A->single ? ((const BAISingle *)a)[k] : ((const BAIScalar *)a)[k];
+}
 
 /* A block has the places [first, last) */
 static inline BAIInt BAIBlockFirst(const BAIBlockCRS *A, BAIInt block)

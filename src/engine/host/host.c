@@ -135,7 +135,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->colors      = state->colors;
   info->nnz_local   = A->loc_i[A->n];
   info->nnz_off     = A->off_i[A->n];
-  info->bytes       = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar)) + A->n * (int64_t)(2 * sizeof(BAIInt) + (3 + (state->next != NULL) + (state->before != NULL)) * sizeof(BAIScalar));
+  info->bytes       = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->n * (int64_t)(2 * sizeof(BAIInt) + (3 + (state->next != NULL) + (state->before != NULL)) * sizeof(BAIScalar));
 }
 
 const BAIBackendOps BAIBackendHost = {"host", Create, Update, Bind, Prepare, Sweep, NULL, Residual, Unbind, Info, Destroy};

@@ -11,6 +11,13 @@
 
 typedef _Atomic(BAIReal) BAIAtomic;
 
+/* What stands for a BAIScalar in the matrix if its sweeps are to be of single precision */
+#if defined(PETSC_USE_COMPLEX)
+typedef float _Complex BAISingle;
+#else
+typedef float BAISingle;
+#endif
+
 #if defined(PETSC_USE_COMPLEX)
 enum {
   BAI_PARTS = 2

@@ -33,7 +33,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     for (BAIInt k = A->off_i[first + i]; k < A->off_i[first + i + 1]; k++) {
       const BAIInt j = A->off_j[k];
 
-      sum -= A->off_a[k] * (j < A->n ? BAILoad(u.x, j) : ghost[j - A->n]);
+      sum -= BAIValue(A, A->off_a, k) * (j < A->n ? BAILoad(u.x, j) : ghost[j - A->n]);
     }
     s[i] = sum;
     y[i] = BAILoad(u.x, row);
@@ -46,7 +46,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
       const BAIReal local_omega = A->share ? state->local_omega * A->share[first + i] : state->local_omega;
       BAIScalar     sum         = s[i];
 
-      for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++) sum -= A->loc_a[k] * y[A->loc_j[k]];
+      for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++) sum -= BAIValue(A, A->loc_a, k) * y[A->loc_j[k]];
       ynext[i] = y[i] + local_omega * (sum * A->dinv[first + i] - y[i]);
     }
     y     = ynext;
@@ -64,9 +64,20 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
   }
 }
 
+/* Until all that a block reads from have as many global iterations behind them as staleness demands; tickets are drawn in order, so somebody is at work on them */
+static void WaitForOthers(BAIState state, BAIInt block, BAIInt iteration)
+{
+  const BAIBlockCRS *A = &state->A;
+
+  for (BAIInt k = A->off_i[BAIBlockFirst(A, block)]; k < A->off_i[BAIBlockLast(A, block)]; k++) {
+    if (A->off_j[k] >= A->n) continue;
+    while (atomic_load_explicit(state->done + BAIBlockOfRow(A, A->off_j[k]) / state->blocks_task, memory_order_acquire) < iteration - state->p.staleness) sched_yield();
+  }
+}
+
 /*
-   A task is a few neighbouring blocks, a ticket one global iteration of a task. Threads draw tickets in order and never
-   wait for other blocks; only a task whose last ticket a slower thread still holds is waited for.
+   A task is a few neighbouring blocks, a ticket one global iteration of a task. Threads draw tickets in order and do not
+   wait for other blocks, unless staleness is bounded; only a task whose last ticket a slower thread still holds is waited for.
 */
 static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
 {
@@ -79,7 +90,10 @@ static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
     const BAIInt task = (BAIInt)(ticket % state->tasks), iteration = (BAIInt)(ticket / state->tasks), first = task * state->blocks_task;
 
     while (atomic_load_explicit(state->done + task, memory_order_acquire) != iteration) sched_yield();
-    for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
+    for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) {
+      if (state->p.staleness >= 0) WaitForOthers(state, block, iteration);
+      IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
+    }
     atomic_store_explicit(state->done + task, iteration + 1, memory_order_release);
   }
 }
@@ -165,8 +179,8 @@ void BAIHostResidual(BAIState state, BAIReal *norm2)
       const BAIInt row = BAIRowAt(A, place);
       BAIScalar    r   = state->v.b[row] - A->d[place] * BAILoad(state->x, row);
 
-      for (BAIInt k = A->loc_i[place]; k < A->loc_i[place + 1]; k++) r -= A->loc_a[k] * BAILoad(state->x, BAIRowAt(A, first + A->loc_j[k]));
-      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) r -= A->off_a[k] * (A->off_j[k] < A->n ? BAILoad(state->x, A->off_j[k]) : ghost[A->off_j[k] - A->n]);
+      for (BAIInt k = A->loc_i[place]; k < A->loc_i[place + 1]; k++) r -= BAIValue(A, A->loc_a, k) * BAILoad(state->x, BAIRowAt(A, first + A->loc_j[k]));
+      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) r -= BAIValue(A, A->off_a, k) * (A->off_j[k] < A->n ? BAILoad(state->x, A->off_j[k]) : ghost[A->off_j[k] - A->n]);
       sum += BAIAbs2(r);
     }
     state->norm2[block] = sum;

@@ -104,31 +104,7 @@ static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
 {
   const BAI *bai = (BAI *)ksp->data;
 
-  return (PetscBool)((bai->info.solves >> bai->options.mode & 1) && !bai->scatter && !bai->options.check_interval && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
-}
-
-/*
-   After the first iterations of a solve at once in a mode that does not accelerate: goes on with it, or, if that would take long, accelerated. rnorm and ksp->its
-   are those so far
-*/
-static PetscErrorCode GoOnAtOnce(KSP ksp, Vec b, Vec x, PetscReal bnorm, PetscReal *rnorm, BAIStep *step)
-{
-  enum {
-    SLOWEST = 100 /* iterations that are too many, as in adapt.h */
-  };
-  BAI     *bai = (BAI *)ksp->data;
-  PetscInt its;
-
-  PetscFunctionBegin;
-  if (*rnorm >= bnorm || Fall(ksp, *rnorm) > SLOWEST * (double)PetscLogReal(bnorm / *rnorm) / (double)ksp->its) {
-    step->mode       = BAI_MODE_SYNC;
-    step->accelerate = 1;
-    PetscCall(BAIPrepare(bai, step->mode));
-    if (!(bai->info.solves >> step->mode & 1)) PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - ksp->its, &bnorm, rnorm, &its, step));
-  ksp->its += its;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return (PetscBool)((bai->info.solves >> bai->options.mode & 1) && !bai->p.single && !bai->scatter && !bai->options.check_interval && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
 }
 
 /*
@@ -137,22 +113,17 @@ static PetscErrorCode GoOnAtOnce(KSP ksp, Vec b, Vec x, PetscReal bnorm, PetscRe
 */
 static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
-  enum {
-    FIRST = 160 /* iterations without acceleration that cost little even if they are slow */
-  };
-  BAI            *bai    = (BAI *)ksp->data;
-  const PetscBool decide = (PetscBool)(bai->options.momentum == PETSC_DECIDE), ordered = (PetscBool)(bai->options.mode == BAI_MODE_SYNC || bai->options.mode == BAI_MODE_COLOR);
-  const PetscInt  most   = decide && !ordered ? PetscMin(FIRST, ksp->max_it) : ksp->max_it;
-  BAIStep         step   = BAIStepOf(bai, BAI_FORWARD);
-  PetscReal       bnorm  = -1.0;
-  PetscInt        its    = 0;
+  BAI      *bai   = (BAI *)ksp->data;
+  BAIStep   step  = BAIStepOf(bai, BAI_FORWARD);
+  PetscReal bnorm = -1.0;
+  PetscInt  its   = 0;
 
   PetscFunctionBegin;
-  step.accelerate = decide && ordered;
+  step.accelerate = bai->options.momentum == PETSC_DECIDE;
   if (!ksp->guess_zero) { /* what the tolerances are relative to is the convergence test's business */
     PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, &step, rnorm));
     bnorm = *rnorm;
-  } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, ksp->rtol, ksp->abstol, ksp->divtol, most, &bnorm, rnorm, &its, &step));
+  } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, ksp->rtol, ksp->abstol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its, &step));
   KSPCheckNorm(ksp, bnorm);
   ksp->rnorm = bnorm;
   PetscCall((*ksp->converged)(ksp, 0, bnorm, &ksp->reason, ksp->cnvP));
@@ -160,9 +131,18 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
     if (ksp->guess_zero) PetscCall(VecZeroEntries(x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, most, &bnorm, rnorm, &its, &step));
+  if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its, &step));
   ksp->its = its;
-  if (its >= most && most < ksp->max_it && *rnorm > ksp->ttol && *rnorm < ksp->divtol * bnorm) PetscCall(GoOnAtOnce(ksp, b, x, bnorm, rnorm, &step));
+  if (step.accelerate && step.mode == BAI_MODE_ASYNC && its < ksp->max_it && *rnorm > ksp->ttol && *rnorm < ksp->divtol * bnorm) { /* it is slow */
+    PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
+    if (bai->info.solves >> BAI_MODE_SYNC & 1) {
+      step.mode     = BAI_MODE_SYNC;
+      step.omega    = bai->options.omega * bai->tau;
+      step.momentum = 0;
+      PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - its, &bnorm, rnorm, &its, &step));
+      ksp->its += its;
+    }
+  }
   bai->used = step;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -308,6 +288,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_mode <async,launch,sync,color>            - how blocks wait for each other, `KSPBAISetMode()`
 .  -ksp_bai_momentum <auto>                           - part of the last step in the next, `KSPBAISetMomentum()`
 .  -ksp_bai_weight <none,l1,tau,auto>                 - what makes it converge where Jacobi does not, `KSPBAISetWeight()`
+.  -ksp_bai_staleness <-1>                            - in mode async, global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
+.  -ksp_bai_precision <native,single>                 - in which precision sweeps read the matrix, `KSPBAISetPrecision()`
 .  -ksp_bai_omega <1>                                 - damping of a block's update, `KSPBAISetOmega()`
 .  -ksp_bai_local_omega <1>                           - damping of each local sweep, `KSPBAISetLocalOmega()`
 .  -ksp_bai_check_interval <0>                        - global iterations between residual norms, 0 to have it chosen, `KSPBAISetCheckInterval()`
@@ -348,7 +330,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Journal of Parallel and Distributed Computing 73 (2013).
 
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`, `KSPBAISetMode()`,
-          `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`, `KSPBAISetTheta()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`,
+          `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`, `KSPBAISetTheta()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`,
           `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`
 M*/
 

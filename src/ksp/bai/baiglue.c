@@ -165,6 +165,7 @@ static PetscErrorCode GetNode(BAI *bai, MPI_Comm comm)
 static PetscErrorCode GetParameters(const BAI *bai, BAIParameters *p)
 {
   PetscFunctionBegin;
+  PetscCheck(bai->options.staleness < 0 || bai->options.mode == BAI_MODE_ASYNC, PetscObjectComm(bai->face), PETSC_ERR_ARG_INCOMP, "-%s_bai_staleness %" PetscInt_FMT " with -%s_bai_mode %s: must be -1 but for mode async", bai->face->classid == KSP_CLASSID ? "ksp" : "pc", bai->options.staleness, bai->face->classid == KSP_CLASSID ? "ksp" : "pc", BAIModes[bai->options.mode]);
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: parameters are compared as a whole */
   p->mode        = bai->options.mode;
   p->block_size  = BAIBlockSize(bai);
@@ -173,6 +174,8 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIParameters *p)
   p->momentum    = bai->options.momentum == 0.0 ? 0 : bai->options.momentum == PETSC_DECIDE ? 2 : 1;
   p->l1          = bai->weight == BAI_WEIGHT_L1;
   p->theta       = (int)bai->options.theta;
+  p->staleness   = (BAIInt)bai->options.staleness;
+  p->single      = bai->options.precision == BAI_PRECISION_SINGLE;
   if (bai->backend == BAI_BACKEND_CUDA) PetscCall(BAIGetDevice(bai->node_rank, &p->device, &p->stream));
   else PetscCall(GetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -258,6 +261,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   same           = (PetscBool)(bai->engine && bai->backend == backend && bai->partition == type);
   bai->backend   = backend;
   bai->partition = type;
+  bai->A         = A;
   PetscCall(GetNode(bai, PetscObjectComm((PetscObject)A)));
   weight = bai->weight;
   PetscCall(ChooseWeight(bai, A, same));
@@ -420,11 +424,8 @@ BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
   return step;
 }
 
-/*
-   count global iterations from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
-   NULL. On several ranks the values of x are exchanged after each global iteration. The direction matters in mode color.
-*/
-PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+/* On several ranks the values of x are exchanged after each global iteration */
+static PetscErrorCode RunPlain(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
 {
   const PetscInt at_once = bai->scatter ? 1 : count;
   BAIStep        step    = *how;
@@ -444,6 +445,42 @@ PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt cou
   }
   if (rnorm) PetscCall(Residual(bai, b, x, rnorm));
   PetscCall(Unbind(bai, b, x, guess_zero, &v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From the x given, if the engine holds the matrix in lower precision: what it iterates for is a correction, to a residual of full precision */
+static PetscErrorCode RunRefined(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+{
+  BAIStep step = *how;
+
+  PetscFunctionBegin;
+  if (!bai->r) PetscCall(VecDuplicate(b, &bai->r));
+  if (count) {
+    if (!bai->c) PetscCall(VecDuplicate(x, &bai->c));
+    PetscCall(MatResidual(bai->A, b, x, bai->r));
+    step.fresh = 1;
+    PetscCall(RunPlain(bai, bai->r, bai->c, PETSC_TRUE, count, &step, NULL));
+    PetscCall(VecAXPY(x, 1.0, bai->c));
+  }
+  if (rnorm) {
+    PetscCall(MatResidual(bai->A, b, x, bai->r));
+    PetscCall(VecNorm(bai->r, NORM_2, rnorm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   count global iterations from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
+   NULL. The direction matters in mode color.
+*/
+PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+{
+  PetscFunctionBegin;
+  if (!bai->p.single) PetscCall(RunPlain(bai, b, x, guess_zero, count, how, rnorm));
+  else {
+    if (guess_zero) PetscCall(RunPlain(bai, b, x, guess_zero, count, how, NULL)); /* b is the residual, x the correction */
+    PetscCall(RunRefined(bai, b, x, guess_zero ? 0 : count, how, rnorm));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -485,6 +522,8 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   if (o->momentum > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum %g\n", (double)o->momentum));
+  if (o->staleness >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  staleness %" PetscInt_FMT "\n", o->staleness));
+  if (o->precision != BAI_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "  precision %s\n", BAIPrecisions[o->precision]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT "%s, omega %g, local_omega %g%s\n", BAIModes[o->mode], o->local_iters, o->theta ? " on average at most" : "", (double)o->omega, (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega), bai->engine && bai->info.local_omega < BAILocalOmega(&bai->p) ? " where it is least" : ""));
   if (!bai->engine) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));
@@ -507,6 +546,8 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
   PetscCall(VecDestroy(&bai->kept));
+  PetscCall(VecDestroy(&bai->r));
+  PetscCall(VecDestroy(&bai->c));
   PetscCall(ISDestroy(&bai->ghosts));
   bai->id = 0;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -17,6 +17,8 @@ typedef struct {
   BAIMode    mode;
   BAIBackend backend;
   BAIWeight  weight;
+  PetscInt   staleness;      /* negative: unbounded */
+  BAIPrecision     precision;
   BAIPartitionType partition;
   PetscReal  omega, local_omega; /* damping of a block's update, and of each local sweep */
   PetscReal  momentum;           /* PETSC_DECIDE: found while iterating */
@@ -34,7 +36,8 @@ typedef struct {
   BAIWeight     weight;   /* in use, never BAI_WEIGHT_AUTO */
   PetscReal     radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
 
-  PetscObjectId    id; /* of the matrix that the engine holds, and its state then */
+  Mat              A;  /* that the engine holds, not referenced; */
+  PetscObjectId    id; /* and its id and state then */
   PetscObjectState state;
   PetscMPIInt      node_rank, node_size;
   char             needs_fixed[64]; /* PCBAI: the KSP met outside, if it expects a fixed preconditioner and this is none */
@@ -44,6 +47,8 @@ typedef struct {
   BAIMode  accelerated; /* the mode in which it goes on then */
   Vec      kept;        /* the best x so far; */
   BAIStep  used;        /* how the last solve ended; omega is 0 if there was none */
+
+  Vec r, c; /* precision single: residual, and correction of x */
 
   VecScatter scatter; /* NULL on one rank */
   Vec        ghost;   /* values of x that other ranks own */

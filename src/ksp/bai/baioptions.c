@@ -9,6 +9,7 @@ const char *const BAIModes[]    = {"async", "launch", "sync", "color", "BAIMode"
 const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
 const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "BAIWeight", "BAI_WEIGHT_", NULL};
 
+const char *const BAIPrecisions[]     = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
 const char *const BAIPartitionTypes[] = {"auto", "natural", "dm", "rcm", "graph", "BAIPartitionType", "BAI_PARTITION_", NULL};
 
 static const char *FaceName(PetscObject obj)
@@ -37,6 +38,8 @@ PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
   o->partition      = BAI_PARTITION_AUTO;
   o->weight         = BAI_WEIGHT_NONE;
   o->theta          = PETSC_FALSE;
+  o->staleness      = -1;
+  o->precision      = BAI_PRECISION_NATIVE;
   o->momentum       = ksp ? PETSC_DECIDE : 0.0;
   o->omega          = 1.0;
   o->local_omega    = ksp ? 1.0 : 0.0;
@@ -140,12 +143,14 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
   PetscCall(CheckAtLeast(obj, "block_size", o->block_size, 0, " (0: chosen at set-up)"));
   PetscCall(CheckAtLeast(obj, "check_interval", o->check_interval, 0, " (0: chosen while iterating)"));
   PetscCall(CheckAtLeast(obj, "its", o->its, 1, ""));
+  PetscCall(CheckAtLeast(obj, "staleness", o->staleness, -1, " (-1: unbounded)"));
   PetscCall(CheckPositive(obj, "omega", o->omega, ""));
   if (o->local_omega != 0.0) PetscCall(CheckPositive(obj, "local_omega", o->local_omega, ", or 0 (chosen at set-up)"));
   PetscCall(CheckMomentum(obj, o->momentum));
   PetscCall(CheckEnum(obj, "mode", NULL, (PetscInt)o->mode, BAIModes));
   PetscCall(CheckEnum(obj, "weight", NULL, (PetscInt)o->weight, BAIWeights));
   PetscCall(CheckEnum(obj, "partition", NULL, (PetscInt)o->partition, BAIPartitionTypes));
+  PetscCall(CheckEnum(obj, "precision", NULL, (PetscInt)o->precision, BAIPrecisions));
   PetscCall(CheckEnum(obj, "backend", NULL, (PetscInt)o->backend, BAIBackends));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -209,6 +214,10 @@ PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BA
   PetscCall(OptionsEnum(obj, "weight", "What makes it converge where Jacobi does not", ksp ? "KSPBAISetWeight" : "PCBAISetWeight", BAIWeights, &e, PetscOptionsObject));
   o.weight = (BAIWeight)e;
   PetscCall(PetscOptionsBool(ksp ? "-ksp_bai_theta" : "-pc_bai_theta", "Local sweeps depend on the block", ksp ? "KSPBAISetTheta" : "PCBAISetTheta", o.theta, &o.theta, NULL));
+  PetscCall(PetscOptionsInt(ksp ? "-ksp_bai_staleness" : "-pc_bai_staleness", "Global iterations that a block may be ahead of those it reads from, -1 for any number", ksp ? "KSPBAISetStaleness" : "PCBAISetStaleness", o.staleness, &o.staleness, NULL));
+  e = (PetscInt)o.precision;
+  PetscCall(OptionsEnum(obj, "precision", "In which precision sweeps read the matrix", ksp ? "KSPBAISetPrecision" : "PCBAISetPrecision", BAIPrecisions, &e, PetscOptionsObject));
+  o.precision = (BAIPrecision)e;
   e = (PetscInt)o.partition;
   PetscCall(OptionsEnum(obj, "partition", "How rows become blocks", ksp ? "KSPBAISetPartition" : "PCBAISetPartition", BAIPartitionTypes, &e, PetscOptionsObject));
   o.partition = (BAIPartitionType)e;

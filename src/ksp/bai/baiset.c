@@ -506,6 +506,120 @@ PetscErrorCode KSPBAIGetTheta(KSP ksp, PetscBool *theta)
 }
 
 /*@
+   KSPBAISetStaleness - Sets how many global iterations a block may be ahead of the blocks that it reads from
+
+   Logically Collective
+
+   Input Parameters:
++  ksp       - the solver
+-  staleness - at least 0, or -1 for any number (default)
+
+   Options Database Key:
+.  -ksp_bai_staleness <-1> - sets it
+
+   Level: intermediate
+
+   Notes:
+   For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists; without the option it is left to how the blocks happen to be executed. A block that
+   would be too far ahead waits. With 0 it reads values from the iteration before or newer ones, never older ones. On several MPI ranks values of other ranks are those of
+   the last global iteration in any case.
+
+   Reference:
+   D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
+
+.seealso: `KSPBAI`, `KSPBAIGetStaleness()`, `KSPBAISetMode()`
+@*/
+PetscErrorCode KSPBAISetStaleness(KSP ksp, PetscInt staleness)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, staleness, 2);
+  BAISetOption(ksp, staleness, staleness);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetStaleness - Gets how many global iterations a block may be ahead of the blocks that it reads from
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  staleness - see `KSPBAISetStaleness()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetStaleness()`
+@*/
+PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(staleness, 2);
+  BAIGetOption(ksp, staleness, staleness);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetPrecision - Sets in which precision the sweeps read the matrix
+
+   Logically Collective
+
+   Input Parameters:
++  ksp       - the solver
+-  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
+
+   Options Database Key:
+.  -ksp_bai_precision (native|single) - sets it
+
+   Level: intermediate
+
+   Notes:
+   With `BAI_PRECISION_SINGLE` the entries off the diagonal are rounded to single precision, so that fewer bytes are moved; the iterate and all sums keep the precision of `PetscReal`.
+   Between two looks at the residual b - A x, which is computed with the matrix as it is, the iteration solves for a correction of x: iterative refinement. So the solution is as good as
+   without, if the condition number of the matrix is well below 1e7, and momentum begins anew after each look. A solve is then never a single kernel launch.
+
+   Reference:
+   M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics Communications 180 (2009).
+
+.seealso: `KSPBAI`, `KSPBAIGetPrecision()`
+@*/
+PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, precision, 2);
+  BAISetOption(ksp, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetPrecision - Gets in which precision the sweeps read the matrix
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  precision - see `KSPBAISetPrecision()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetPrecision()`
+@*/
+PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(precision, 2);
+  BAIGetOption(ksp, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    KSPBAISetPartition - Sets how rows become blocks
 
    Logically Collective

@@ -109,6 +109,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_partition <auto,natural,dm,rcm,graph> - how rows become blocks, `PCBAISetPartition()`
 .  -pc_bai_mode <color,async,launch,sync>        - how blocks wait for each other, `PCBAISetMode()`
 .  -pc_bai_symmetric <false>                     - smooth backward where the guess is not zero, `PCBAISetSymmetric()`
+.  -pc_bai_staleness <-1>                        - in mode async, global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
+.  -pc_bai_precision <native,single>             - in which precision sweeps read the matrix, `PCBAISetPrecision()`
 .  -pc_bai_omega <1>                             - damping of a block's update, `PCBAISetOmega()`
 .  -pc_bai_momentum <0>                          - part of the last step in the next, `PCBAISetMomentum()`
 .  -pc_bai_weight <none,l1,tau,auto>             - what makes it converge where Jacobi does not, `PCBAISetWeight()`
@@ -152,7 +154,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`, `PCBAISetIterations()`, `PCBAISetLocalIters()`,
           `PCBAISetLocalOmega()`, `PCBAISetBlockSize()`, `PCBAISetPartition()`, `PCBAISetMode()`, `PCBAISetSymmetric()`, `PCBAISetOmega()`, `PCBAISetMomentum()`,
-          `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetBackend()`
+          `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetStaleness()`, `PCBAISetPrecision()`, `PCBAISetBackend()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)

@@ -549,6 +549,120 @@ PetscErrorCode PCBAIGetTheta(PC pc, PetscBool *theta)
 }
 
 /*@
+   PCBAISetStaleness - Sets how many global iterations a block may be ahead of the blocks that it reads from
+
+   Logically Collective
+
+   Input Parameters:
++  pc        - the preconditioner
+-  staleness - at least 0, or -1 for any number (default)
+
+   Options Database Key:
+.  -pc_bai_staleness <-1> - sets it
+
+   Level: intermediate
+
+   Notes:
+   For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists; without the option it is left to how the blocks happen to be executed. A block that
+   would be too far ahead waits. With 0 it reads values from the iteration before or newer ones, never older ones. On several MPI ranks values of other ranks are those of
+   the last global iteration in any case.
+
+   Reference:
+   D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
+
+.seealso: `PCBAI`, `PCBAIGetStaleness()`, `PCBAISetMode()`
+@*/
+PetscErrorCode PCBAISetStaleness(PC pc, PetscInt staleness)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, staleness, 2);
+  BAISetOption(pc, staleness, staleness);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetStaleness - Gets how many global iterations a block may be ahead of the blocks that it reads from
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  staleness - see `PCBAISetStaleness()`
+
+   Level: intermediate
+
+.seealso: `PCBAI`, `PCBAISetStaleness()`
+@*/
+PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(staleness, 2);
+  BAIGetOption(pc, staleness, staleness);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetPrecision - Sets in which precision the sweeps read the matrix
+
+   Logically Collective
+
+   Input Parameters:
++  pc        - the preconditioner
+-  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
+
+   Options Database Key:
+.  -pc_bai_precision (native|single) - sets it
+
+   Level: intermediate
+
+   Notes:
+   With `BAI_PRECISION_SINGLE` the entries off the diagonal are rounded to single precision, so that fewer bytes are moved; the iterate and all sums keep the precision of `PetscReal`.
+   From a zero guess the preconditioner is that of the rounded matrix. From another one, as below `KSPRICHARDSON` after the coarse correction, the
+   residual b - A x is computed with the matrix as it is, and what is iterated is the correction of x, so that multigrid converges to full precision; this takes one product with the matrix more.
+
+   Reference:
+   M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics Communications 180 (2009).
+
+.seealso: `PCBAI`, `PCBAIGetPrecision()`
+@*/
+PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, precision, 2);
+  BAISetOption(pc, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetPrecision - Gets in which precision the sweeps read the matrix
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  precision - see `PCBAISetPrecision()`
+
+   Level: intermediate
+
+.seealso: `PCBAI`, `PCBAISetPrecision()`
+@*/
+PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(precision, 2);
+  BAIGetOption(pc, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    PCBAISetPartition - Sets how rows become blocks
 
    Logically Collective
