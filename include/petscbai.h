@@ -43,6 +43,8 @@ PETSC_EXTERN PetscErrorCode KSPBAISetTheta(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPBAIGetTheta(KSP, PetscBool *);
 PETSC_EXTERN PetscErrorCode KSPBAISetPartition(KSP, BAIPartitionType);
 PETSC_EXTERN PetscErrorCode KSPBAIGetPartition(KSP, BAIPartitionType *);
+PETSC_EXTERN PetscErrorCode KSPBAISetOverlap(KSP, PetscInt);
+PETSC_EXTERN PetscErrorCode KSPBAIGetOverlap(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetBackend(KSP, BAIBackend);
 PETSC_EXTERN PetscErrorCode KSPBAIGetBackend(KSP, BAIBackend *);
 
@@ -68,5 +70,7 @@ PETSC_EXTERN PetscErrorCode PCBAISetTheta(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCBAIGetTheta(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCBAISetPartition(PC, BAIPartitionType);
 PETSC_EXTERN PetscErrorCode PCBAIGetPartition(PC, BAIPartitionType *);
+PETSC_EXTERN PetscErrorCode PCBAISetOverlap(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCBAIGetOverlap(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCBAISetBackend(PC, BAIBackend);
 PETSC_EXTERN PetscErrorCode PCBAIGetBackend(PC, BAIBackend *);
