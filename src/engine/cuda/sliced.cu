@@ -26,10 +26,27 @@ static __device__ inline int BlockOf(const BAISliced &A, int row)
   return A.row ? A.block[row] : row / A.block_size;
 }
 
-/* Whether a column of the square part of the matrix lies in a block */
-static __device__ inline bool InsideBlock(const BAISliced &A, int block, BAIInt col)
+/* The block of a place that has a row */
+static __device__ inline int BlockAt(const BAISliced &A, int place, int row)
 {
-  return BlockOf(A, (int)col) == block;
+  return A.home ? A.home[place] : BlockOf(A, row);
+}
+
+/* The place of a column of the square part of the matrix in a block, or -1 */
+static __device__ inline int PlaceInBlock(const BAISliced &A, int block, int col)
+{
+  if (BlockOf(A, col) == block) return A.row ? A.place[col] : col;
+  if (!A.overlap) return -1;
+  const int last = A.overlap[2 * block + 1];
+  int       low = A.overlap[2 * block], high = last;
+
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+
+    if (BAIRowOf(A.row[middle]) < col) low = middle + 1;
+    else high = middle;
+  }
+  return low < last && BAIRowOf(A.row[low]) == col ? low : -1;
 }
 
 /* A warp a slice: the longest row inside and outside the blocks, 32 entries a column */
@@ -41,11 +58,11 @@ static __global__ void Count(BAISliced A, BAIMatrix M, unsigned long long *nnz, 
   if (slice >= A.tiles * A.tile_slices) return;
   row = RowOfLane(A, slice, lane);
   if (row >= 0) {
-    const int block = BlockOf(A, row);
+    const int block = BlockAt(A, slice / A.tile_slices * A.tile_rows + slice % A.tile_slices * BAI_LANES + lane, row);
 
     for (BAIInt k = M.A.i[row]; k < M.A.i[row + 1]; k++) {
       if (M.A.j[k] == row) continue;
-      if (InsideBlock(A, block, M.A.j[k])) loc++;
+      if (PlaceInBlock(A, block, (int)M.A.j[k]) >= 0) loc++;
       else off++;
     }
     if (M.nghost) off += (int)(M.B.i[row + 1] - M.B.i[row]);
@@ -89,7 +106,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
   LI             *loc_j = (LI *)A.loc_j;
 
   if (row >= 0) {
-    const int block = BlockOf(A, row);
+    const int block = BlockAt(A, place, row);
     BAIScalar d     = 0;
     BAIReal   sum = 0, outside = 0;
 
@@ -99,12 +116,13 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
       for (BAIInt k = C.i[row]; k < C.i[row + 1]; k++) {
         const BAIInt    col   = part ? C.j[k] + A.n : C.j[k];
         const BAIScalar value = C.a[k];
+        const int       at    = part ? -1 : PlaceInBlock(A, block, (int)col);
 
         if (col == row) d = value;
-        else if (!part && InsideBlock(A, block, col)) {
+        else if (at >= 0) {
           sum += BAIAbs(value);
           if (same_pattern && loc >= loc_end) findings->different = 1;
-          else Put<LI, same_pattern>(loc_j, A.loc_a, loc, (A.row ? A.place[col] : (int)col) - tile_first, value, findings);
+          else Put<LI, same_pattern>(loc_j, A.loc_a, loc, at - tile_first, value, findings);
           loc += BAI_LANES;
         } else {
           outside += BAIAbs(value);
@@ -172,11 +190,12 @@ static BAIStatus CountLocalSweeps(BAIState state)
   const size_t           places = BAIPlaces(&A), blocks = (size_t)state->blocks;
   std::vector<BAIReal>   sums(2 * places), inside(blocks, 0), outside(blocks, 0);
   std::vector<BAIInt>    iters(blocks);
-  std::vector<int>       of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0);
-  const auto             block_of = [&](size_t p) { return A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1; };
+  std::vector<int>       of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0), home(A.home ? places : 0);
+  const auto             block_of = [&](size_t p) { return A.home ? home[p] : A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1; };
 
   CUDATry(cudaMemcpyAsync(sums.data(), state->sums, 2 * places * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
   if (A.row) CUDATry(cudaMemcpyAsync(block.data(), A.block, block.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  if (A.home) CUDATry(cudaMemcpyAsync(home.data(), A.home, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   if (A.row) CUDATry(cudaMemcpyAsync(row.data(), A.row, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   for (size_t p = 0; p < places; p++) {
@@ -239,8 +258,9 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
   together     = BAIGroup(most);
   A->tile_rows = (int)(together * most);
   A->tiles     = (int)((partition->blocks + together - 1) / together);
+  if (BAIPlaces(A) > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
 
-  std::vector<int> row(BAIPlaces(A), -1), place(A->n), block(A->n);
+  std::vector<int> row(BAIPlaces(A), -1), place(A->n), block(A->n), home(partition->own ? row.size() : 0, -1), overlap(partition->own ? 2 * (size_t)partition->blocks : 0);
 
   for (BAIInt b = 0; b < partition->blocks; b++) {
     const size_t tile_first = (size_t)(b / together) * (size_t)A->tile_rows;
@@ -249,10 +269,17 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
     for (BAIInt p = partition->first[b]; p < partition->first[b + 1]; p++) {
       const size_t at = tile_first + (size_t)(p - first);
 
+      if (partition->own) home[at] = (int)b;
+      if (partition->own && p >= partition->own[b]) {
+        row[at] = -2 - (int)partition->row[p];
+        continue;
+      }
       row[at]                     = (int)partition->row[p];
       place[partition->row[p]]    = (int)at;
       block[partition->row[p]]    = (int)b;
     }
+    if (partition->own) overlap[2 * b] = (int)(tile_first + (size_t)(partition->own[b] - first));
+    if (partition->own) overlap[2 * b + 1] = (int)(tile_first + (size_t)(partition->first[b + 1] - first));
   }
   BAITry(BAICUDAAllocate(state, row.size() * sizeof(int), &A->row));
   BAITry(BAICUDAAllocate(state, place.size() * sizeof(int), &A->place));
@@ -260,6 +287,12 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
   CUDATry(cudaMemcpyAsync(A->row, row.data(), row.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   CUDATry(cudaMemcpyAsync(A->place, place.data(), place.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   CUDATry(cudaMemcpyAsync(A->block, block.data(), block.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  if (partition->own) {
+    BAITry(BAICUDAAllocate(state, home.size() * sizeof(int), &A->home));
+    BAITry(BAICUDAAllocate(state, overlap.size() * sizeof(int), &A->overlap));
+    CUDATry(cudaMemcpyAsync(A->home, home.data(), home.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+    CUDATry(cudaMemcpyAsync(A->overlap, overlap.data(), overlap.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  }
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
 }
