@@ -89,7 +89,7 @@ static PetscErrorCode Distance(Vec x, Vec y, PetscReal *distance)
 */
 static PetscErrorCode Define(Mat A, Vec b, PetscInt block_size, PetscInt local_iters, PetscInt overlap, Vec x)
 {
-  Mat                Ad, *AJ;
+  Mat                Ad, host, *AJ;
   Vec                r, local;
   IS                *own, *J;
   PetscInt           n, start, blocks;
@@ -101,6 +101,7 @@ static PetscErrorCode Define(Mat A, Vec b, PetscInt block_size, PetscInt local_i
   PetscCall(MatMult(A, x, r));
   PetscCall(VecAYPX(r, -1, b));
   PetscCall(MatGetDiagonalBlock(A, &Ad));
+  PetscCall(MatConvert(Ad, MATSEQAIJ, MAT_INITIAL_MATRIX, &host));
   PetscCall(MatGetLocalSize(A, &n, NULL));
   blocks = (n + block_size - 1) / block_size;
   PetscCall(PetscMalloc2(blocks, &own, blocks, &J));
@@ -108,9 +109,9 @@ static PetscErrorCode Define(Mat A, Vec b, PetscInt block_size, PetscInt local_i
     PetscCall(ISCreateStride(PETSC_COMM_SELF, PetscMin(block_size, n - k * block_size), k * block_size, 1, &own[k]));
     PetscCall(ISDuplicate(own[k], &J[k]));
   }
-  PetscCall(MatIncreaseOverlap(Ad, blocks, J, overlap));
+  PetscCall(MatIncreaseOverlap(host, blocks, J, overlap));
   for (PetscInt k = 0; k < blocks; k++) PetscCall(ISSort(J[k]));
-  PetscCall(MatCreateSubMatrices(Ad, blocks, J, J, MAT_INITIAL_MATRIX, &AJ));
+  PetscCall(MatCreateSubMatrices(host, blocks, J, J, MAT_INITIAL_MATRIX, &AJ));
   PetscCall(VecCreateSeq(PETSC_COMM_SELF, n, &local));
   PetscCall(VecGetArrayRead(r, &r_array));
   PetscCall(VecGetArray(local, &x_array));
@@ -152,6 +153,7 @@ static PetscErrorCode Define(Mat A, Vec b, PetscInt block_size, PetscInt local_i
   }
   PetscCall(VecRestoreArray(x, &x_array));
   PetscCall(MatDestroySubMatrices(blocks, &AJ));
+  PetscCall(MatDestroy(&host));
   PetscCall(PetscFree2(own, J));
   PetscCall(VecDestroy(&local));
   PetscCall(VecDestroy(&r));
