@@ -48,6 +48,8 @@ PETSC_EXTERN PetscErrorCode KSPBAISetPrecision(KSP, BAIPrecision);
 PETSC_EXTERN PetscErrorCode KSPBAIGetPrecision(KSP, BAIPrecision *);
 PETSC_EXTERN PetscErrorCode KSPBAISetPartition(KSP, BAIPartitionType);
 PETSC_EXTERN PetscErrorCode KSPBAIGetPartition(KSP, BAIPartitionType *);
+PETSC_EXTERN PetscErrorCode KSPBAISetOverlap(KSP, PetscInt);
+PETSC_EXTERN PetscErrorCode KSPBAIGetOverlap(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetBackend(KSP, BAIBackend);
 PETSC_EXTERN PetscErrorCode KSPBAIGetBackend(KSP, BAIBackend *);
 
@@ -77,5 +79,7 @@ PETSC_EXTERN PetscErrorCode PCBAISetPrecision(PC, BAIPrecision);
 PETSC_EXTERN PetscErrorCode PCBAIGetPrecision(PC, BAIPrecision *);
 PETSC_EXTERN PetscErrorCode PCBAISetPartition(PC, BAIPartitionType);
 PETSC_EXTERN PetscErrorCode PCBAIGetPartition(PC, BAIPartitionType *);
+PETSC_EXTERN PetscErrorCode PCBAISetOverlap(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCBAIGetOverlap(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCBAISetBackend(PC, BAIBackend);
 PETSC_EXTERN PetscErrorCode PCBAIGetBackend(PC, BAIBackend *);

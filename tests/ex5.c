@@ -87,7 +87,7 @@ static PetscErrorCode Converges(KSP ksp)
 static PetscErrorCode Setters(Mat A)
 {
   KSP        ksp;
-  PetscInt   sweeps, size, interval;
+  PetscInt   sweeps, size, overlap, interval;
   PetscReal  omega, local_omega;
   BAIMode    mode, mode_before;
   BAIBackend backend, backend_before;
@@ -98,6 +98,7 @@ static PetscErrorCode Setters(Mat A)
   PetscCall(KSPBAIGetBackend(ksp, &backend_before));
   PrintError(KSPBAISetLocalIters(ksp, 0));
   PrintError(KSPBAISetBlockSize(ksp, -1));
+  PrintError(KSPBAISetOverlap(ksp, -1));
   PrintError(KSPBAISetCheckInterval(ksp, -1));
   PrintError(KSPBAISetOmega(ksp, 0.0));
   PrintError(KSPBAISetOmega(ksp, -1.0));
@@ -115,12 +116,13 @@ static PetscErrorCode Setters(Mat A)
 
   PetscCall(KSPBAIGetLocalIters(ksp, &sweeps));
   PetscCall(KSPBAIGetBlockSize(ksp, &size));
+  PetscCall(KSPBAIGetOverlap(ksp, &overlap));
   PetscCall(KSPBAIGetCheckInterval(ksp, &interval));
   PetscCall(KSPBAIGetOmega(ksp, &omega));
   PetscCall(KSPBAIGetLocalOmega(ksp, &local_omega));
   PetscCall(KSPBAIGetMode(ksp, &mode));
   PetscCall(KSPBAIGetBackend(ksp, &backend));
-  PetscCall(Expect((PetscBool)(sweeps == 5 && size == 0 && interval == 0 && omega == 1 && local_omega == 1 && mode == mode_before && backend == backend_before), "a wrong value changes nothing"));
+  PetscCall(Expect((PetscBool)(sweeps == 5 && size == 0 && overlap == 0 && interval == 0 && omega == 1 && local_omega == 1 && mode == mode_before && backend == backend_before), "a wrong value changes nothing"));
   PetscCall(Converges(ksp));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -132,6 +134,7 @@ static PetscErrorCode Options(Mat A)
   const char *const options[][2] = {
     {"-foo_ksp_bai_local_iters",    "0"        },
     {"-foo_ksp_bai_block_size",     "-1"       },
+    {"-foo_ksp_bai_overlap",        "-1"       },
     {"-foo_ksp_bai_check_interval", "-2"       },
     {"-foo_ksp_bai_omega",          "0"        },
     {"-foo_ksp_bai_local_omega",    "-0.5"     },
@@ -175,6 +178,7 @@ static PetscErrorCode PCOptions(Mat A)
   const char *const options[][2] = {
     {"-foo_pc_bai_local_iters", "0"        },
     {"-foo_pc_bai_block_size",  "-1"       },
+    {"-foo_pc_bai_overlap",     "-1"       },
     {"-foo_pc_bai_its",         "0"        },
     {"-foo_pc_bai_omega",       "0"        },
     {"-foo_pc_bai_local_omega", "-0.5"     },

@@ -17,7 +17,8 @@ typedef struct {
 typedef struct {
   BAIParameters q;
   BAIReal       omega, momentum;
-  BAIPartition *partition; /* or NULL */
+  BAIPartition  blocks;
+  PetscBool     natural; /* of block_size consecutive rows: the engine is told nothing */
 } Method;
 
 /* The column of a row's entry c, or none: on diagonals, sorted, some of whose entries are missing; or near and far, in no order, some rows having none and few having hundreds */
@@ -96,88 +97,91 @@ static PetscErrorCode ProblemDestroy(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt Blocks(const Problem *p, const Method *m)
+/* Local sweeps of each block */
+static PetscErrorCode FindSweeps(const Problem *p, const Method *m, BAIInt *iters)
 {
-  return (PetscInt)(m->partition ? m->partition->blocks : (p->M.n + m->q.block_size - 1) / m->q.block_size);
-}
-
-static PetscErrorCode FindBlocks(const Problem *p, const Method *m, PetscInt *block)
-{
-  PetscFunctionBeginUser;
-  for (PetscInt row = 0; row < (PetscInt)p->M.n && !m->partition; row++) block[row] = row / (PetscInt)m->q.block_size;
-  for (PetscInt b = 0; m->partition && b < (PetscInt)m->partition->blocks; b++)
-    for (BAIInt place = m->partition->first[b]; place < m->partition->first[b + 1]; place++) block[m->partition->row[place]] = b;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Local sweeps of each block, and sums of |a_ij| outside the block of each row */
-static PetscErrorCode FindSweeps(const Problem *p, const Method *m, const PetscInt *block, BAIInt *iters, PetscReal *l1)
-{
-  const PetscInt n = (PetscInt)p->M.n, blocks = Blocks(p, m);
-  BAIReal       *inside, *outside;
+  const BAIPartition *q = &m->blocks;
+  BAIReal            *inside, *outside;
+  BAIInt             *mark;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscCalloc2(blocks + 1, &inside, blocks + 1, &outside));
-  for (PetscInt row = 0; row < n; row++) {
-    l1[row] = 0;
-    for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) {
-      if (p->j[k] == row) continue;
-      if (block[p->j[k]] == block[row]) inside[block[row]] += PetscAbsScalar(p->a[k]);
-      else l1[row] += PetscAbsScalar(p->a[k]);
+  PetscCall(PetscCalloc3(q->blocks + 1, &inside, q->blocks + 1, &outside, p->M.n + 1, &mark));
+  for (BAIInt b = 0; b < q->blocks; b++) {
+    for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) mark[q->row[place]] = b + 1;
+    for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) {
+      const BAIInt row = q->row[place];
+
+      for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) {
+        if (p->j[k] != row) *(mark[p->j[k]] == b + 1 ? inside + b : outside + b) += PetscAbsScalar(p->a[k]);
+      }
+      for (PetscInt k = p->gi[row]; p->M.nghost && k < p->gi[row + 1]; k++) outside[b] += PetscAbsScalar(p->ga[k]);
     }
-    if (p->M.nghost)
-      for (PetscInt k = p->gi[row]; k < p->gi[row + 1]; k++) l1[row] += PetscAbsScalar(p->ga[k]);
-    outside[block[row]] += l1[row];
-    if (!m->q.l1) l1[row] = 0;
+    iters[b] = m->q.local_iters;
   }
-  for (PetscInt b = 0; b < blocks; b++) iters[b] = m->q.local_iters;
-  if (m->q.theta) BAITheta((BAIInt)blocks, inside, outside, m->q.local_iters, iters);
-  PetscCall(PetscFree2(inside, outside));
+  if (m->q.theta) BAITheta(q->blocks, inside, outside, m->q.local_iters, iters);
+  PetscCall(PetscFree3(inside, outside, mark));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One global iteration of a block that finds x: its rows, those of its overlap included, are swept over, in y; x outside it stands still. block says which rows these are */
+static void DefineBlock(const Problem *p, const Method *m, BAIInt b, BAIInt iters, const PetscScalar *x, BAIInt *block, PetscScalar *y, PetscScalar *ynext)
+{
+  const BAIPartition *q = &m->blocks;
+
+  for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) {
+    block[q->row[place]] = b;
+    y[q->row[place]]     = x[q->row[place]];
+  }
+  for (BAIInt sweep = 0; sweep < iters; sweep++) {
+    for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) {
+      const BAIInt row = q->row[place];
+      PetscScalar  sum = p->b[row], d = 0;
+      PetscReal    l1  = 0;
+
+      for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) {
+        const PetscInt col = p->j[k];
+
+        if (col == row) d = p->a[k];
+        else sum -= p->a[k] * (block[col] == b ? y[col] : x[col]);
+        if (block[col] != b) l1 += PetscAbsScalar(p->a[k]);
+      }
+      for (PetscInt k = p->gi[row]; p->M.nghost && k < p->gi[row + 1]; k++) {
+        sum -= p->ga[k] * p->ghost[p->gj[k]];
+        l1 += PetscAbsScalar(p->ga[k]);
+      }
+      ynext[row] = y[row] + m->q.local_omega * (sum - d * y[row]) / (d + (m->q.l1 ? d / PetscAbsScalar(d) * l1 : 0));
+    }
+    for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) y[q->row[place]] = ynext[q->row[place]];
+  }
 }
 
 /* The definition: count synchronous global iterations, entry by entry, straight from the CSR matrix */
 static PetscErrorCode Define(const Problem *p, const Method *m, PetscInt count, const PetscScalar *x0, PetscScalar *x)
 {
-  const PetscInt n = (PetscInt)p->M.n;
-  PetscScalar   *y, *ynext, *before;
-  PetscReal     *l1;
-  PetscInt      *block;
-  BAIInt        *iters, most = 0;
+  const BAIPartition *q = &m->blocks;
+  const PetscInt      n = (PetscInt)p->M.n;
+  PetscScalar        *y, *ynext, *before, *next;
+  BAIInt             *iters, *block;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc6(n, &y, n, &ynext, n, &before, n, &l1, n, &block, Blocks(p, m) + 1, &iters));
-  PetscCall(FindBlocks(p, m, block));
-  PetscCall(FindSweeps(p, m, block, iters, l1));
-  for (PetscInt b = 0; b < Blocks(p, m); b++) most = PetscMax(most, iters[b]);
+  PetscCall(PetscMalloc6(n, &y, n, &ynext, n, &before, n, &next, n + 1, &block, q->blocks + 1, &iters));
+  PetscCall(FindSweeps(p, m, iters));
+  for (PetscInt row = 0; row < n; row++) block[row] = -1;
   PetscCall(PetscArraycpy(x, x0, n));
   PetscCall(PetscArraycpy(before, x0, n));
   for (PetscInt iteration = 0; iteration < count; iteration++) {
-    PetscCall(PetscArraycpy(y, x, n));
-    for (BAIInt sweep = 0; sweep < most; sweep++) {
-      for (PetscInt row = 0; row < n; row++) {
-        PetscScalar sum = p->b[row], d = 0;
+    for (BAIInt b = 0; b < q->blocks; b++) {
+      DefineBlock(p, m, b, iters[b], x, block, y, ynext);
+      for (BAIInt place = q->first[b]; place < (q->own ? q->own[b] : q->first[b + 1]); place++) {
+        const BAIInt row = q->row[place];
 
-        for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) {
-          const PetscInt col = p->j[k];
-
-          if (col == row) d = p->a[k];
-          else sum -= p->a[k] * (block[col] == block[row] ? y[col] : x[col]);
-        }
-        if (p->M.nghost)
-          for (PetscInt k = p->gi[row]; k < p->gi[row + 1]; k++) sum -= p->ga[k] * p->ghost[p->gj[k]];
-        ynext[row] = sweep < iters[block[row]] ? y[row] + m->q.local_omega * (sum - d * y[row]) / (d + d / PetscAbsScalar(d) * l1[row]) : y[row];
+        next[row] = x[row] + m->omega * (y[row] - x[row]) + m->momentum * (x[row] - before[row]);
       }
-      PetscCall(PetscArraycpy(y, ynext, n));
     }
-    for (PetscInt row = 0; row < n; row++) {
-      const PetscScalar xi = x[row];
-
-      x[row] += m->omega * (y[row] - xi) + m->momentum * (xi - before[row]);
-      before[row] = xi;
-    }
+    PetscCall(PetscArraycpy(before, x, n));
+    PetscCall(PetscArraycpy(x, next, n));
   }
-  PetscCall(PetscFree6(y, ynext, before, l1, block, iters));
+  PetscCall(PetscFree6(y, ynext, before, next, block, iters));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,7 +220,7 @@ static PetscBool SameBits(PetscInt n, const PetscScalar *x, const PetscScalar *y
 static PetscErrorCode Expect(PetscBool right, const char what[], const Method *m, const Problem *p, PetscReal found)
 {
   PetscFunctionBeginUser;
-  if (!right) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: n %d, ghosts %d, block_size %d%s, mode %d, local_iters %d, l1 %d, theta %d, single %d, staleness %d, momentum %g: %g\n", what, (int)p->M.n, (int)p->M.nghost, (int)m->q.block_size, m->partition ? " and less" : "", (int)m->q.mode, (int)m->q.local_iters, m->q.l1, m->q.theta, m->q.single, (int)m->q.staleness, (double)m->momentum, (double)found));
+  if (!right) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: n %d, ghosts %d, block_size %d%s%s, mode %d, local_iters %d, l1 %d, theta %d, single %d, staleness %d, momentum %g: %g\n", what, (int)p->M.n, (int)p->M.nghost, (int)m->q.block_size, m->natural ? "" : " and less", m->blocks.own ? ", overlap" : "", (int)m->q.mode, (int)m->q.local_iters, m->q.l1, m->q.theta, m->q.single, (int)m->q.staleness, (double)m->momentum, (double)found));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -273,11 +277,54 @@ static PetscErrorCode CheckSolve(BAIEngine engine, const Problem *p, const Metho
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The colours of mode color: what reads from each other, entries and rows of overlaps, does not take its turn together */
+static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInfo *info)
+{
+  const BAIPartition *q = &m->blocks;
+  BAIInt              most = 1, *group;
+  int                *first, *neighbor, *order, *rank, *turn_first, groups, turns, colors;
+  PetscBool          *reads;
+  BAIGraph            graph;
+
+  PetscFunctionBeginUser;
+  for (BAIInt b = 0; b < q->blocks; b++) most = PetscMax(most, q->first[b + 1] - q->first[b]);
+  if (m->natural) most = PetscMin(m->q.block_size, PetscMax(p->M.n, 1));
+  groups = (int)((q->blocks + BAIGroup(most) - 1) / BAIGroup(most));
+  PetscCall(PetscMalloc1(p->M.n + 1, &group));
+  PetscCall(PetscCalloc6(groups * groups + 1, &reads, groups + 1, &first, groups * groups + 1, &neighbor, groups + 1, &order, groups + 1, &rank, groups + 1, &turn_first));
+  for (BAIInt b = 0; b < q->blocks; b++) {
+    for (BAIInt place = q->first[b]; place < (q->own ? q->own[b] : q->first[b + 1]); place++) group[q->row[place]] = b / BAIGroup(most);
+  }
+  for (BAIInt b = 0; b < q->blocks; b++) {
+    for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) {
+      const BAIInt row = q->row[place], g = b / BAIGroup(most);
+
+      for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) reads[g * groups + group[p->j[k]]] = reads[group[p->j[k]] * groups + g] = PETSC_TRUE;
+    }
+  }
+  for (int g = 0; g < groups; g++) {
+    first[g + 1] = first[g];
+    for (int other = 0; other < groups; other++) {
+      if (other != g && reads[g * groups + other]) neighbor[first[g + 1]++] = other;
+    }
+  }
+  graph.n        = groups;
+  graph.first    = first;
+  graph.neighbor = neighbor;
+  PetscCheck(!BAIColor(&graph, order, rank, turn_first, &turns, &colors).code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory");
+  PetscCall(Expect((PetscBool)(colors == info->colors), "colors", m, p, info->colors));
+  PetscCall(PetscFree6(reads, first, neighbor, order, rank, turn_first));
+  PetscCall(PetscFree(group));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One matrix, one set of parameters: sweeps, residual, new values, fixed point */
 static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
 {
   const PetscInt  n    = (PetscInt)p->M.n;
   const PetscReal tiny = 1000 * PETSC_MACHINE_EPSILON;
+  const BAIInt    rows = m->blocks.first[m->blocks.blocks];
+  PetscInt        nnz  = 0;
   PetscScalar    *zero, *expected, *x, *again;
   PetscReal       norm2, norm2_again;
   BAIEngine       engine;
@@ -286,11 +333,18 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
 
   PetscFunctionBeginUser;
   PetscCall(PetscCalloc4(n, &zero, n, &expected, n, &x, n, &again));
-  status = BAIEngineCreate(backend, &p->M, m->partition, &m->q, &engine);
+  status = BAIEngineCreate(backend, &p->M, m->natural ? NULL : &m->blocks, &m->q, &engine);
   PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
   BAIEngineInfo(engine, &info);
-  PetscCall(Expect((PetscBool)(info.blocks == Blocks(p, m)), "blocks", m, p, (PetscReal)info.blocks));
-  PetscCall(Expect((PetscBool)(info.nnz_local + info.nnz_off + n == p->i[n] + (p->M.nghost ? p->gi[n] : 0)), "entries", m, p, (PetscReal)(info.nnz_local + info.nnz_off)));
+  PetscCall(Expect((PetscBool)(info.blocks == m->blocks.blocks), "blocks", m, p, (PetscReal)info.blocks));
+  if (m->q.mode == BAI_MODE_COLOR) PetscCall(CheckTurns(p, m, &info));
+  PetscCall(Expect((PetscBool)(info.rows == rows), "rows of all blocks", m, p, (PetscReal)info.rows));
+  for (BAIInt place = 0; place < rows; place++) {
+    const BAIInt row = m->blocks.row[place];
+
+    nnz += p->i[row + 1] - p->i[row] + (p->M.nghost ? p->gi[row + 1] - p->gi[row] : 0);
+  }
+  PetscCall(Expect((PetscBool)(info.nnz_local + info.nnz_off + rows == nnz), "entries", m, p, (PetscReal)(info.nnz_local + info.nnz_off)));
   for (PetscInt value = 0; value < 2; value++) {
     if (value) { /* other values in the same pattern */
       for (PetscInt k = 0; k < p->i[n]; k++) p->a[k] *= 1.5;
@@ -303,7 +357,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
       PetscCall(Run(engine, p, m, count, guess_zero, BAI_FORWARD, x, &norm2));
       PetscCall(Expect((PetscBool)(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= tiny * (1 + norm2)), "residual", m, p, norm2));
       if (m->q.mode != BAI_MODE_SYNC && m->q.mode != BAI_MODE_COLOR && count > 0) continue;
-      if (m->q.mode != BAI_MODE_COLOR || Blocks(p, m) <= 1) {
+      if (m->q.mode != BAI_MODE_COLOR || m->blocks.blocks <= 1) {
         PetscCall(Define(p, m, count, guess_zero ? zero : p->x, expected));
         PetscCall(Expect((PetscBool)(Distance(n, x, expected) <= tiny), "sweeps against the definition", m, p, Distance(n, x, expected)));
       }
@@ -338,7 +392,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
     const PetscScalar d = p->a[k];
 
     p->a[k] = 0;
-    status  = BAIEngineCreate(backend, &p->M, m->partition, &m->q, &engine);
+    status  = BAIEngineCreate(backend, &p->M, m->natural ? NULL : &m->blocks, &m->q, &engine);
     PetscCall(Expect((PetscBool)(status.code == BAI_ERR_DIAGONAL && status.row == bad && !engine), "zero on the diagonal", m, p, (PetscReal)status.row));
     p->a[k] = d;
   }
@@ -361,7 +415,7 @@ static PetscErrorCode Agree(BAIBackend backend, Problem *p, const Method *m, BAI
     BAIParameters q = m->q;
 
     q.threads = k < 3 ? 1 << k : 2;
-    status    = BAIEngineCreate(k < 3 ? BAI_BACKEND_HOST : backend, &p->M, m->partition, &q, &engine);
+    status    = BAIEngineCreate(k < 3 ? BAI_BACKEND_HOST : backend, &p->M, m->natural ? NULL : &m->blocks, &q, &engine);
     PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
     PetscCall(Run(engine, p, m, 7, PETSC_FALSE, direction, x[k], &norm2));
     BAIEngineDestroy(&engine);
@@ -398,7 +452,7 @@ static PetscErrorCode CheckStaleness(BAIBackend backend, Problem *p, const Metho
     }
     contraction = PetscMax(contraction, sum / d);
   }
-  status = BAIEngineCreate(backend, &p->M, m->partition, &plain.q, &engine);
+  status = BAIEngineCreate(backend, &p->M, m->natural ? NULL : &m->blocks, &plain.q, &engine);
   PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
   PetscCall(Run(engine, p, &plain, 600, PETSC_FALSE, BAI_FORWARD, exact, &norm2));
   e0 = Distance(n, p->x, exact);
@@ -446,16 +500,17 @@ static PetscErrorCode CheckColors(int n, int reach, int wanted)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows in any order, in blocks of up to most rows */
-static PetscErrorCode PartitionCreate(PetscInt n, PetscInt most, PetscRandom random, BAIPartition *partition)
+/* Consecutive rows in blocks of most, or rows in any order, in blocks of up to most */
+static PetscErrorCode PartitionCreate(PetscInt n, PetscInt most, PetscBool natural, PetscRandom random, BAIPartition *partition)
 {
   BAIInt   *first, *row;
-  PetscReal value;
+  PetscReal value = 1;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc2(n + 1, &first, n + 1, &row));
+  PetscCall(PetscMalloc1(n + 1, &first));
+  PetscCall(PetscMalloc1(n + 1, &row));
   for (PetscInt k = 0; k < n; k++) row[k] = k;
-  for (PetscInt k = n - 1; k > 0; k--) {
+  for (PetscInt k = n - 1; k > 0 && !natural; k--) {
     PetscInt with;
 
     PetscCall(PetscRandomGetValueReal(random, &value));
@@ -467,12 +522,63 @@ static PetscErrorCode PartitionCreate(PetscInt n, PetscInt most, PetscRandom ran
   partition->blocks = 0;
   for (PetscInt at = 0; at < n;) {
     first[partition->blocks++] = at;
-    PetscCall(PetscRandomGetValueReal(random, &value));
+    if (!natural) PetscCall(PetscRandomGetValueReal(random, &value));
     at += PetscMax(1, (PetscInt)(value * PetscMin(most, n)));
   }
   first[partition->blocks] = n;
   partition->first         = first;
+  partition->own           = NULL;
   partition->row           = row;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PartitionDestroy(BAIPartition *partition)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscFree(partition->first));
+  PetscCall(PetscFree(partition->own));
+  PetscCall(PetscFree(partition->row));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Extends the blocks by so much overlap, and looks whether these are the rows within that many couplings of the blocks */
+static PetscErrorCode PartitionExtend(const Problem *p, BAIInt overlap, BAIPartition *partition)
+{
+  const BAIInt n = p->M.n, blocks = partition->blocks;
+  BAIInt      *first, *own, *row, *far;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(blocks + 1, &first));
+  PetscCall(PetscMalloc1(blocks + 1, &own));
+  PetscCall(PetscMalloc1(n + 1, &far));
+  PetscCheck(!BAIPartitionOverlap(n, &p->M.A, overlap, partition, first, own, NULL).code, PETSC_COMM_SELF, PETSC_ERR_LIB, "Overlap");
+  PetscCall(PetscMalloc1(first[blocks] + 1, &row));
+  PetscCheck(!BAIPartitionOverlap(n, &p->M.A, overlap, partition, first, own, row).code, PETSC_COMM_SELF, PETSC_ERR_LIB, "Overlap");
+  for (BAIInt b = 0; b < blocks; b++) {
+    const BAIInt mine = partition->first[b + 1] - partition->first[b];
+    BAIInt       more = 0;
+    PetscBool    same;
+
+    PetscCall(PetscArraycmp(row + first[b], partition->row + partition->first[b], mine, &same));
+    if (!same || own[b] != first[b] + mine) PetscCall(PetscPrintf(PETSC_COMM_SELF, "overlap: block %d has not kept its rows\n", (int)b));
+    for (BAIInt i = 0; i < n; i++) far[i] = n;
+    for (BAIInt k = first[b]; k < own[b]; k++) far[row[k]] = 0;
+    for (BAIInt step = 0; step < overlap; step++) {
+      for (BAIInt i = 0; i < n; i++) {
+        for (BAIInt k = p->M.A.i[i]; far[i] == step && k < p->M.A.i[i + 1]; k++) far[p->M.A.j[k]] = PetscMin(far[p->M.A.j[k]], step + 1);
+      }
+    }
+    for (BAIInt i = 0; i < n; i++) more += far[i] > 0 && far[i] < n;
+    if (more != first[b + 1] - own[b]) PetscCall(PetscPrintf(PETSC_COMM_SELF, "overlap: %d rows more in block %d, not %d\n", (int)(first[b + 1] - own[b]), (int)b, (int)more));
+    for (BAIInt k = own[b]; k < first[b + 1]; k++) {
+      if (far[row[k]] < 1 || far[row[k]] == n || (k > own[b] && row[k] <= row[k - 1])) PetscCall(PetscPrintf(PETSC_COMM_SELF, "overlap: row %d in block %d\n", (int)row[k], (int)b));
+    }
+  }
+  PetscCall(PetscFree(far));
+  PetscCall(PartitionDestroy(partition));
+  partition->first = first;
+  partition->own   = own;
+  partition->row   = row;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -581,9 +687,8 @@ int main(int argc, char **argv)
   for (size_t s = 0; s < (large ? 1 : PETSC_STATIC_ARRAY_LENGTH(sizes)); s++) {
     for (size_t c = 0; c < (large ? 2 : PETSC_STATIC_ARRAY_LENGTH(block_sizes)); c++) {
       for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
-        const int      feature = (int)(s + c + (size_t)mode + (size_t)seed) % 4; /* plain, partition, l1 and momentum, theta with partition and momentum */
+        const int      feature = (int)(s + c + (size_t)mode + (size_t)seed) % 6; /* plain, partition, l1 and momentum, theta with partition and momentum, overlap, overlap with all of these */
         const PetscInt n = large ? 70000 : sizes[s]; /* more than 16-bit columns can count, more than shared memory holds */
-        BAIPartition   partition;
         Method         m;
         Problem        p;
 
@@ -594,21 +699,22 @@ int main(int argc, char **argv)
         m.q.local_omega = s % 2 ? 1 : 0.9;
         m.q.threads     = 2;
         m.q.device      = -1;
-        m.q.l1          = feature == 2;
-        m.q.theta       = feature == 3;
-        m.q.momentum    = feature >= 2;
+        m.q.l1          = feature == 2 || feature == 5;
+        m.q.theta       = feature == 3 || feature == 5;
+        m.q.momentum    = feature == 2 || feature == 3 || feature == 5;
         m.q.single      = (s + c) % 3 == 1;
         m.q.staleness   = mode == BAI_MODE_ASYNC ? (BAIInt)((s + c + (size_t)seed) % 4) - 1 : -1;
         m.omega         = c % 2 ? 1 : 0.875;
-        m.momentum      = feature >= 2 ? 0.1 : 0;
-        PetscCall(PartitionCreate(n, (PetscInt)m.q.block_size, random, &partition));
-        if (feature % 2) m.partition = &partition;
+        m.momentum      = m.q.momentum ? 0.1 : 0;
+        m.natural       = (PetscBool)(feature == 0 || feature == 2);
+        PetscCall(PartitionCreate(n, (PetscInt)m.q.block_size, m.natural, random, &m.blocks));
         PetscCall(ProblemCreate(n, n % 2 || n > 999 ? 5 : 0, (PetscBool)((s + (size_t)seed) % 2), random, &p));
+        if (feature > 3 && (c || !large)) PetscCall(PartitionExtend(&p, (BAIInt)(1 + s % 2), &m.blocks));
         PetscCall(Check(backend, &p, &m));
         if (m.q.staleness >= 0) PetscCall(CheckStaleness(backend, &p, &m));
         if (mode == BAI_MODE_SYNC) PetscCall(Agree(backend, &p, &m, BAI_FORWARD));
         for (int direction = BAI_FORWARD; direction <= BAI_ALTERNATE && mode == BAI_MODE_COLOR; direction++) PetscCall(Agree(backend, &p, &m, (BAIDirection)direction));
-        PetscCall(PetscFree2(partition.first, partition.row));
+        PetscCall(PartitionDestroy(&m.blocks));
         PetscCall(ProblemDestroy(&p));
       }
     }
@@ -624,10 +730,10 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: host
-         args: -backend host -large {{0 1}} -seed {{0 1 2 3}}
+         args: -backend host -large {{0 1}} -seed {{0 1 2 3 4 5}}
       test:
          suffix: cuda
          requires: baicuda
-         args: -backend cuda -large {{0 1}} -seed {{0 1 2 3}}
+         args: -backend cuda -large {{0 1}} -seed {{0 1 2 3 4 5}}
 
 TEST*/

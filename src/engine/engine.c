@@ -8,7 +8,7 @@ struct BAIEngine_ {
   BAIParameters        p;
   BAIInt               n;
   BAIPartition         partition;
-  BAIInt              *places; /* of the partition: first, row */
+  BAIInt              *places; /* of the partition: first, row, own */
 };
 
 /* The one table of backends; the build file decides which file defines BAIBackendCUDA */
@@ -31,15 +31,17 @@ const char *BAICodeString(BAICode code)
 
 static BAIStatus CopyPartition(BAIEngine engine, const BAIPartition *partition)
 {
-  const size_t nfirst = (size_t)partition->blocks + 1, nrow = (size_t)engine->n;
+  const size_t nfirst = (size_t)partition->blocks + 1, nrow = (size_t)partition->first[partition->blocks], nown = partition->own ? (size_t)partition->blocks : 0;
 
-  engine->places = malloc((nfirst + nrow) * sizeof(BAIInt));
+  engine->places = malloc((nfirst + nrow + nown) * sizeof(BAIInt));
   if (!engine->places) return BAIStatusOf(BAI_ERR_MEMORY);
   memcpy(engine->places, partition->first, nfirst * sizeof(BAIInt));
   memcpy(engine->places + nfirst, partition->row, nrow * sizeof(BAIInt));
+  if (nown) memcpy(engine->places + nfirst + nrow, partition->own, nown * sizeof(BAIInt));
   engine->partition.blocks = partition->blocks;
   engine->partition.first  = engine->places;
   engine->partition.row    = engine->places + nfirst;
+  engine->partition.own    = nown ? engine->places + nfirst + nrow : NULL;
   return BAIStatusOf(BAI_OK);
 }
 
@@ -98,8 +100,9 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
   const double n = (double)engine->n;
 
   engine->ops->info(engine->state, info);
-  info->flops_iteration = 2.0 * (double)info->nnz_off + (double)info->local_sweeps / (double)(info->blocks ? info->blocks : 1) * (2.0 * (double)info->nnz_local + 4 * n) + 3 * n;
-  info->flops_residual  = 2.0 * (double)(info->nnz_off + info->nnz_local) + 4 * n;
+  info->rows            = engine->partition.own ? engine->partition.first[engine->partition.blocks] : engine->n;
+  info->flops_iteration = 2.0 * (double)info->nnz_off + (double)info->local_sweeps / (double)(info->blocks ? info->blocks : 1) * (2.0 * (double)info->nnz_local + 4 * (double)info->rows) + 3 * n;
+  info->flops_residual  = 2.0 * (double)(info->nnz_off + info->nnz_local) * (info->rows ? n / (double)info->rows : 1) + 4 * n; /* own rows have as many entries as others, on average */
 }
 
 const char *BAIEngineName(BAIEngine engine)

@@ -9,7 +9,8 @@
 
    and BAIMode says how far blocks wait for each other (Anzt, Tomov, Dongarra, Heuveline, "A block-asynchronous
    relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013). In mode color, blocks of few rows
-   take their turn several at a time: see coloring.h.
+   take their turn several at a time: see coloring.h. Blocks may overlap: J then holds rows of other blocks as well, which it sweeps over like its own; it
+   writes only its own ones back (restricted additive Schwarz; Cai, Sarkis, SIAM J. Sci. Comput. 21, 1999).
 
    No function allocates after set-up but where it says so, none prints, and all errors come back as a BAIStatus.
    Pointers given to the engine stay the caller's; between BAIEngineBind() and BAIEngineUnbind() it uses those of the vectors.
@@ -76,10 +77,13 @@ typedef struct {
   BAIMemory memory; /* where the arrays lie */
 } BAIMatrix;
 
-/* Which rows are in which block: first[k] <= p < first[k + 1] are the places of block k, row[p] the row at place p, each row once; on the host */
+/*
+   Which rows are in which block: first[k] <= p < first[k + 1] are the places of block k, row[p] the row at place p; on the host. From own[k] on they are those of the block's
+   overlap, in the order of their numbers; those before it are the block's own, and each row is one block's own. own is NULL if there is no overlap
+*/
 typedef struct {
   BAIInt        blocks;
-  const BAIInt *first, *row;
+  const BAIInt *first, *own, *row;
 } BAIPartition;
 
 typedef struct {
@@ -106,10 +110,11 @@ typedef struct {
 
 typedef struct {
   BAIInt  block_size, blocks;
+  int64_t rows;               /* that the blocks sweep over, those of overlaps included */
   BAIReal local_omega;        /* in use, in the row where it is smallest if it was chosen */
   int64_t local_sweeps;       /* of all blocks in one global iteration */
   int     workers;            /* host: threads; cuda: thread blocks at work at a time */
-  int64_t nnz_local, nnz_off; /* entries off the diagonal inside the blocks; outside them, ghosts included */
+  int64_t nnz_local, nnz_off; /* entries off the diagonal, in the rows of overlaps too: inside the blocks; outside them, ghosts included */
   int     colors;             /* mode color, and where an asynchronous queue of blocks goes by colours; else 0 */
   int64_t bytes;              /* memory that the engine holds */
   BAIMode ordered;            /* mode sync or color, in which to accelerate the others */

@@ -1,6 +1,7 @@
 #include "partition.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #if defined(PETSC_USE_COMPLEX)
   #include <complex.h>
@@ -226,4 +227,55 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
   free(strength);
   free(heap.c);
   return status.code ? status : SortByOutside(n, A, *blocks, first, row);
+}
+
+static int ByNumber(const void *a, const void *b)
+{
+  const BAIInt i = *(const BAIInt *)a, j = *(const BAIInt *)b;
+
+  return (i > j) - (i < j);
+}
+
+BAIStatus BAIPartitionOverlap(BAIInt n, const BAICSR *A, BAIInt overlap, const BAIPartition *partition, BAIInt *first, BAIInt *own, BAIInt *extended)
+{
+  BAIInt   *in = malloc(((size_t)n + 1) * sizeof(*in)), *rows = malloc(((size_t)n + 1) * sizeof(*rows)); /* the last block that has a row; those of a block */
+  BAIInt    place = 0;
+  BAIStatus status = in && rows ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
+
+  for (BAIInt i = 0; i < n && !status.code; i++) in[i] = -1;
+  for (BAIInt b = 0; b < partition->blocks && !status.code; b++) {
+    const BAIInt mine = partition->first[b + 1] - partition->first[b];
+    BAIInt       m    = 0;
+
+    for (BAIInt p = partition->first[b]; p < partition->first[b + 1]; p++) {
+      rows[m++]             = partition->row[p];
+      in[partition->row[p]] = b;
+    }
+    for (BAIInt step = 0, from = 0; step < overlap && from < m; step++) {
+      const BAIInt to = m;
+
+      for (; from < to; from++) {
+        for (BAIInt k = A->i[rows[from]]; k < A->i[rows[from] + 1]; k++) {
+          if (in[A->j[k]] == b) continue;
+          in[A->j[k]] = b;
+          rows[m++]   = A->j[k];
+        }
+      }
+    }
+    if (place > BAI_INT_MAX - m) {
+      status = BAIStatusOf(BAI_ERR_SIZE);
+      break;
+    }
+    if (extended) {
+      qsort(rows + mine, (size_t)(m - mine), sizeof(*rows), ByNumber);
+      memcpy(extended + place, rows, (size_t)m * sizeof(*rows));
+    }
+    first[b] = place;
+    own[b]   = place + mine;
+    place += m;
+  }
+  first[partition->blocks] = place;
+  free(in);
+  free(rows);
+  return status;
 }

@@ -19,6 +19,11 @@ BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BA
 BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
 /* Blocks of block_size consecutive ones of the rows in the order in which row has them already */
 BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
+/*
+   Extends each block of a partition without overlap by the rows that it couples to over at most overlap steps: first and own of the extended blocks, and, unless it is NULL, in extended their
+   rows. A first call without it says in first how much room it needs
+*/
+BAIStatus BAIPartitionOverlap(BAIInt n, const BAICSR *, BAIInt overlap, const BAIPartition *, BAIInt *first, BAIInt *own, BAIInt *extended);
 
 #if defined(__cplusplus)
 }

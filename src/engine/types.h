@@ -8,8 +8,10 @@
 
 #if defined(PETSC_USE_64BIT_INDICES)
 typedef int64_t BAIInt;
+  #define BAI_INT_MAX INT64_MAX
 #else
 typedef int BAIInt;
+  #define BAI_INT_MAX INT32_MAX
 #endif
 
 #if defined(PETSC_USE_REAL_DOUBLE)

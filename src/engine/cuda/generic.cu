@@ -52,7 +52,7 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
     }
 
     for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
-      const int row = BAIRowAt(A, tile, i);
+      const int row = BAIOwnRowAt(A, tile, i);
 
       if (row < 0) continue;
       const BAIScalar xi      = BAILoad(x + row);

@@ -8,12 +8,23 @@
 #include <cuda/atomic>
 #include <cub/warp/warp_reduce.cuh>
 
-/* The row at place i of a tile, or -1 */
-static __device__ inline int BAIRowAt(const BAISliced &A, int tile, int i)
+/* The row at place i of a tile if it is a block's own, -1 if there is none, or, if it belongs to an overlap, -2 minus the row */
+static __device__ inline int BAIOwnRowAt(const BAISliced &A, int tile, int i)
 {
   const int place = tile * A.tile_rows + i;
 
   return i >= A.tile_rows ? -1 : A.row ? A.row[place] : place < A.n ? place : -1;
+}
+
+static __device__ inline int BAIRowOf(int own)
+{
+  return own < -1 ? -2 - own : own;
+}
+
+/* The row at place i of a tile, or -1 */
+static __device__ inline int BAIRowAt(const BAISliced &A, int tile, int i)
+{
+  return BAIRowOf(BAIOwnRowAt(A, tile, i));
 }
 
 static __device__ inline BAIReal BAILoad(const BAIReal *x)

@@ -29,7 +29,7 @@ static __host__ __device__ inline Pair MakePair(int a, int b)
   return (Pair)a << 32 | (unsigned)b;
 }
 
-/* The tiles that a tile reads from, each once: counted, or written both ways round from 2*start[tile] on */
+/* The tiles that a tile reads from, entries and rows of overlaps, each once: counted, or written both ways round from 2*start[tile] on */
 static __global__ void Readers(BAISliced A, const int *start, int *count, Pair *pairs)
 {
   __shared__ unsigned map[WORDS];
@@ -57,6 +57,11 @@ static __global__ void Readers(BAISliced A, const int *start, int *count, Pair *
       }
       for (int k = first; k < last; k++) {
         for (long long at = A.piece[k].first + threadIdx.x; at < A.piece[k].last; at += blockDim.x) mark(A.rest_j[at]);
+      }
+      for (int i = threadIdx.x; A.overlap && i < A.tile_rows; i += blockDim.x) {
+        const int own = BAIOwnRowAt(A, tile, i), other = own < -1 ? A.place[BAIRowOf(own)] / A.tile_rows - window : -1;
+
+        if (0 <= other && other < words * 32 && other + window != tile) atomicOr(map + other / 32, 1u << other % 32);
       }
       __syncthreads();
       for (int w = threadIdx.x; w < words && window + w * 32 < A.tiles; w += blockDim.x) {

@@ -243,8 +243,8 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
     return;
   }
 
-  const int     row = BAIRowAt(A, tile, i);
-  const bool    mine        = row >= 0;
+  const int     own  = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor counted in sums, and read anew in each iteration */
+  const bool    mine = own != -1;
   const BAIReal local_omega = mine ? BAILocalOmegaAt(A, p, place) : 0;
   BAIReal       momentum    = p.momentum;
   int           until = solving && order != BAI_OWN ? 0 : p.count, plain = until; /* solving begins with a meeting */
@@ -254,8 +254,9 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   int           met = 0; /* times that all had to meet once more */
   const BAINeighborsOf<order> neighbors(p, tile);
 
-  r.Load(A, p.b, slice, lane, row, place, BAIRowAt(A, tile, 0));
-  xi     = mine ? BAILoad(BAIIterateOf(p, p.current) + row) : BAIScalar(0);
+  r.Load(A, p.b, slice, lane, BAIRowOf(own), place, BAIRowAt(A, tile, 0));
+  if (own < 0) r.d2 = 0;
+  xi     = mine ? BAILoad(BAIIterateOf(p, p.current) + BAIRowOf(own)) : BAIScalar(0);
   before = !p.fresh && p.before && mine ? p.before[place] : xi;
   if (solving && stop.bnorm2 < 0) {
     const BAIReal b2 = BlockSum(BAIAbs2(r.b) * r.d2, sums);
@@ -270,6 +271,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
 
       if (order != BAI_OWN) neighbors.Wait(p, iteration);
       else if (solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
+      if (own < -1) xi = BAILoad(BAIIterateOf(p, from) + BAIRowOf(own));
       const BAIScalar s = r.Outside(BAIIterateOf(p, from));
       BAIScalar       y = xi;
 
@@ -308,7 +310,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
         before = xi;
       }
       xi = y;
-      if (mine) BAIStore(BAIIterateOf(p, to) + row, xi);
+      if (own >= 0) BAIStore(BAIIterateOf(p, to) + own, xi);
       if (order != BAI_OWN) {
         __syncthreads();
         if (!i) BAITileIsDone(p, tile, iteration + 1);
@@ -326,9 +328,15 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
         BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= (2 * epoch + 1) * A.tiles; });
       }
     } else neighbors.Meet(p, iteration);
+    const BAIScalar *x = BAIIterateOf(p, flip ? (p.current + iteration) & 1 : 0);
+
+    if (A.overlap) { /* not before all have met */
+      __syncthreads();
+      if (own < -1) xi = BAILoad(x + BAIRowOf(own));
+    }
     now[i] = xi;
     __syncthreads();
-    const BAIReal r2 = BlockSum(BAIAbs2(r.Inside(r.Outside(BAIIterateOf(p, flip ? (p.current + iteration) & 1 : 0)) - xi, now)) * r.d2, sums);
+    const BAIReal r2 = BlockSum(BAIAbs2(r.Inside(r.Outside(x) - xi, now)) * r.d2, sums);
 
     if (!i) {
       BAIStore(stop.r2 + tile, r2);
@@ -368,7 +376,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
       if (decision.advice == BAI_ADAPT_KEEP) kept = xi;
       if (decision.advice == BAI_ADAPT_BACK) {
         before = xi = kept;
-        if (mine) BAIStore(BAIIterateOf(p, flip ? (p.current + iteration) & 1 : 0) + row, xi);
+        if (own >= 0) BAIStore(BAIIterateOf(p, flip ? (p.current + iteration) & 1 : 0) + own, xi);
         met++;
         __syncthreads();
         if (!i) {

@@ -18,7 +18,7 @@ static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScal
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
 
   if (slice >= A.tiles * A.tile_slices) return;
-  const int tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
+  const int tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane, row = BAIOwnRowAt(A, tile, i);
   const BAISlice s = A.slice[slice];
   const LI  *loc_j = static_cast<const LI *>(A.loc_j) + s.loc + lane;
   const V   *loc_a = static_cast<const V *>(A.loc_a) + s.loc + lane, *off_a = static_cast<const V *>(A.off_a) + s.off + lane;

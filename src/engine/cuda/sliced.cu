@@ -27,54 +27,83 @@ static __device__ inline int BlockOf(const BAISliced &A, int row)
   return A.row ? A.block[row] : row / A.block_size;
 }
 
-/* Whether a column of the square part of the matrix lies in a block */
-static __device__ inline bool InsideBlock(const BAISliced &A, int block, BAIInt col)
+/* The block of a place that has a row */
+static __device__ inline int BlockAt(const BAISliced &A, int place, int row)
 {
-  return BlockOf(A, (int)col) == block;
+  return A.home ? A.home[place] : BlockOf(A, row);
 }
 
-/* Goes through the columns of a row outside its block, in the order of the matrix, at most so many; INT_MAX: no more */
+static __device__ inline int BlockOfLane(const BAISliced &A, int slice, int lane, int row)
+{
+  return row < 0 ? -1 : BlockAt(A, slice / A.tile_slices * A.tile_rows + slice % A.tile_slices * BAI_LANES + lane, row);
+}
+
+/* The place of a column of the square part of the matrix in a block, or -1 */
+static __device__ inline int PlaceInBlock(const BAISliced &A, int block, int col)
+{
+  if (BlockOf(A, col) == block) return A.row ? A.place[col] : col;
+  if (!A.overlap) return -1;
+  const int last = A.overlap[2 * block + 1];
+  int       low = A.overlap[2 * block], high = last;
+
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+
+    if (BAIRowOf(A.row[middle]) < col) low = middle + 1;
+    else high = middle;
+  }
+  return low < last && BAIRowOf(A.row[low]) == col ? low : -1;
+}
+
+/* Goes through the columns of a row outside its block, in the order of the matrix, at most so many, and counts those inside meanwhile */
 struct Outside {
-  const BAISliced &A;
-  const BAIMatrix &M;
-  int              row, block, part, left;
+  const BAISliced *A;
+  const BAIMatrix *M;
+  int              row, block, part, left, inside;
   BAIInt           k;
 
-  __device__ Outside(const BAISliced &A, const BAIMatrix &M, int row, int most) : A(A), M(M), row(row), block(row < 0 ? -1 : BlockOf(A, row)), part(row < 0 ? 2 : 0), left(most), k(row < 0 ? 0 : M.A.i[row]) { }
+  __device__ Outside(const BAISliced &A, const BAIMatrix &M, int row, int block, int most) : A(&A), M(&M), row(row), block(block), part(row < 0 ? 2 : 0), left(most), inside(0), k(row < 0 ? 0 : M.A.i[row]) { }
 
+  /* INT_MAX: no more */
   __device__ int Next()
   {
-    for (; part < 2 && left; part++, k = M.nghost && part < 2 ? M.B.i[row] : 0) {
-      if (part && !M.nghost) break;
-      const BAICSR &C = part ? M.B : M.A;
+    for (; part < (M->nghost ? 2 : 1) && left; part++, k = part == 1 && M->nghost ? M->B.i[row] : 0) {
+      const BAICSR &C = part ? M->B : M->A;
 
       while (k < C.i[row + 1]) {
         const BAIInt col = C.j[k++];
 
-        if (!part && (col == row || InsideBlock(A, block, col))) continue;
+        if (!part && col == row) continue;
+        if (!part && PlaceInBlock(*A, block, (int)col) >= 0) {
+          inside++;
+          continue;
+        }
         left--;
-        return (int)(part ? col + A.n : col);
+        return (int)(part ? col + A->n : col);
       }
     }
     return INT_MAX;
   }
 };
 
-/* Calls f(k, diagonal) for each diagonal of the matrix, by its column minus row, in which a row of the slice has one of its first entries outside the block; false: columns are not sorted, or there are too many */
+/* For the rows of a warp, calls f(k, diagonal) for each diagonal of the matrix, by its column minus row, in which one of them has an entry; false: columns are not sorted, or there are too many */
 template <typename F>
-static __device__ bool ForDiagonals(const BAISliced &A, const BAIMatrix &M, int row, int most, F f)
+static __device__ bool ForDiagonals(Outside &outside, int most, F f)
 {
-  Outside   outside(A, M, row, A.most_off);
-  const auto next   = [&] { const int col = outside.Next(); return col == INT_MAX ? INT_MAX : col - row; };
-  int       mine   = next(), k = 0;
-  bool      sorted = true;
+  const auto next   = [&] {
+    const int col = outside.Next();
+
+    return col == INT_MAX ? INT_MAX : col - outside.row;
+  };
+  int        mine   = next(), k = 0;
+  bool       sorted = true;
 
   for (int least; (least = __reduce_min_sync(~0u, mine)) < INT_MAX; k++) {
     if (k == most) return false;
     f(k, least);
     if (mine == least) {
       mine   = next();
-      sorted = sorted && mine > least;
+      sorted = mine > least;
     }
     if (!__all_sync(~0u, sorted)) return false;
   }
@@ -102,28 +131,32 @@ static __device__ inline int Pieces(int rest)
 }
 
 /* A warp a slice: the longest row inside and outside the blocks, and how many diagonals it takes instead */
-static __global__ void Count(BAISliced A, BAIMatrix M, Extent *extent, Totals *totals)
+static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, Extent *extent, Totals *totals)
 {
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
-  int       loc = 0, off = 0, row, diagonals = 0;
+  int       off = 0, row, diagonals = 0;
 
   if (slice >= A.tiles * A.tile_slices) return;
   row = RowOfLane(A, slice, lane);
-  for (Outside outside(A, M, row, INT_MAX); outside.Next() < INT_MAX;) off++;
-  if (row >= 0) {
-    const int block = BlockOf(A, row);
+  const int block = BlockOfLane(A, slice, lane, row);
 
-    for (BAIInt k = M.A.i[row]; k < M.A.i[row + 1]; k++) loc += M.A.j[k] != row && InsideBlock(A, block, M.A.j[k]);
+  Outside outside(A, M, row, block, A.most_off + 1);
+  bool    by_delta = ForDiagonals(outside, 3 * LONG / 2, [&](int, int) { diagonals++; });
+
+  off = A.most_off + 1 - outside.left;
+  if (!__all_sync(~0u, by_delta && off <= A.most_off)) {
+    by_delta = false;
+    outside  = Outside(A, M, row, block, INT_MAX);
+    for (off = 0; outside.Next() < INT_MAX;) off++;
   }
   const int rest = max(off - A.most_off, 0), short_off = off - rest;
-  const int loc_max = __reduce_max_sync(~0u, loc), off_max = __reduce_max_sync(~0u, short_off);
+  const int loc = outside.inside, loc_max = __reduce_max_sync(~0u, loc), off_max = __reduce_max_sync(~0u, short_off);
   const int loc_sum = __reduce_add_sync(~0u, loc), off_sum = __reduce_add_sync(~0u, off), rest_sum = __reduce_add_sync(~0u, rest), pieces = __reduce_add_sync(~0u, Pieces(rest));
-  const bool by_delta = ForDiagonals(A, M, row, 3 * off_max / 2, [&](int, int) { diagonals++; }); /* that many take as many bytes */
 
   if (lane) return;
   A.slice[slice].loc_width = loc_max;
   A.slice[slice].off_width = (unsigned)off_max;
-  extent[slice].off_j      = by_delta ? diagonals : INT_MAX;
+  extent[slice].off_j      = by_delta && 2 * diagonals <= 3 * off_max ? diagonals : INT_MAX; /* more take as many bytes */
   extent[slice].pieces     = pieces;
   extent[slice].rest       = rest_sum;
   atomicAdd(&totals->nnz_local, (unsigned long long)loc_sum);
@@ -152,12 +185,12 @@ static __global__ void Choose(BAISliced A, Extent *extent, const Totals *totals)
 }
 
 /* A warp a slice: where its entries begin, by now known, its diagonals, and its pieces of long rows */
-static __global__ void Place(BAISliced A, BAIMatrix M, const Extent *extent)
+static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, const Extent *extent)
 {
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), slices = A.tiles * A.tile_slices;
 
   if (slice >= slices) return;
-  const int    row = RowOfLane(A, slice, lane);
+  const int    row = RowOfLane(A, slice, lane), block = BlockOfLane(A, slice, lane, row);
   const Extent e   = extent[slice];
 
   if (!lane) {
@@ -167,8 +200,10 @@ static __global__ void Place(BAISliced A, BAIMatrix M, const Extent *extent)
   }
   __syncwarp();
   if (A.slice[slice].by_delta) {
-    ForDiagonals(A, M, row, INT_MAX, [&](int k, int delta) {
-      if (!lane) A.off_j[e.off_j + k] = delta;
+    Outside outside(A, M, row, block, A.most_off);
+
+    ForDiagonals(outside, INT_MAX, [&](int k, int diagonal) {
+      if (!lane) A.off_j[e.off_j + k] = diagonal;
     });
   }
   if (!A.piece_first) return;
@@ -178,7 +213,7 @@ static __global__ void Place(BAISliced A, BAIMatrix M, const Extent *extent)
   long long first = e.rest;
   int       piece = (int)e.pieces, off = 0;
 
-  for (Outside outside(A, M, row, INT_MAX); outside.Next() < INT_MAX;) off++;
+  for (Outside outside(A, M, row, block, INT_MAX); outside.Next() < INT_MAX;) off++;
   for (int other = 0; other < BAI_LANES; other++) {
     const long long last = first + max(__shfl_sync(~0u, off, other) - A.most_off, 0);
 
@@ -261,7 +296,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
   OutsidePut<V, same_pattern> off(A, slice, lane, row, findings);
 
   if (row >= 0) {
-    const int block = BlockOf(A, row);
+    const int block = BlockAt(A, place, row);
     BAIScalar d     = 0;
     BAIReal   sum = 0, outside = 0;
 
@@ -271,12 +306,13 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
       for (BAIInt k = C.i[row]; k < C.i[row + 1]; k++) {
         const BAIInt    col   = part ? C.j[k] + A.n : C.j[k];
         const BAIScalar value = C.a[k];
+        const int       at    = part ? -1 : PlaceInBlock(A, block, (int)col);
 
         if (col == row) d = value;
-        else if (!part && InsideBlock(A, block, col)) {
+        else if (at >= 0) {
           sum += BAIAbs(value);
           if (same_pattern && loc >= loc_end) findings->different = 1;
-          else PutEntry<LI, V, same_pattern>(loc_j, loc_a, loc, (A.row ? A.place[col] : (int)col) - tile_first, value, findings);
+          else PutEntry<LI, V, same_pattern>(loc_j, loc_a, loc, at - tile_first, value, findings);
           loc += BAI_LANES;
         } else {
           outside += BAIAbs(value);
@@ -342,11 +378,12 @@ static BAIStatus CountLocalSweeps(BAIState state)
   const size_t           places = BAIPlaces(&A), blocks = (size_t)state->blocks;
   std::vector<BAIReal>   sums(2 * places), inside(blocks, 0), outside(blocks, 0);
   std::vector<BAIInt>    iters(blocks);
-  std::vector<int>       of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0);
-  const auto             block_of = [&](size_t p) { return A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1; };
+  std::vector<int>       of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0), home(A.home ? places : 0);
+  const auto             block_of = [&](size_t p) { return A.home ? home[p] : A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1; };
 
   CUDATry(cudaMemcpyAsync(sums.data(), state->sums, 2 * places * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
   if (A.row) CUDATry(cudaMemcpyAsync(block.data(), A.block, block.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  if (A.home) CUDATry(cudaMemcpyAsync(home.data(), A.home, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   if (A.row) CUDATry(cudaMemcpyAsync(row.data(), A.row, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   for (size_t p = 0; p < places; p++) {
@@ -409,8 +446,9 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
   together     = BAIGroup(most);
   A->tile_rows = (int)(together * most);
   A->tiles     = (int)((partition->blocks + together - 1) / together);
+  if (BAIPlaces(A) > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
 
-  std::vector<int> row(BAIPlaces(A), -1), place(A->n), block(A->n);
+  std::vector<int> row(BAIPlaces(A), -1), place(A->n), block(A->n), home(partition->own ? row.size() : 0, -1), overlap(partition->own ? 2 * (size_t)partition->blocks : 0);
 
   for (BAIInt b = 0; b < partition->blocks; b++) {
     const size_t tile_first = (size_t)(b / together) * (size_t)A->tile_rows;
@@ -419,10 +457,17 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
     for (BAIInt p = partition->first[b]; p < partition->first[b + 1]; p++) {
       const size_t at = tile_first + (size_t)(p - first);
 
+      if (partition->own) home[at] = (int)b;
+      if (partition->own && p >= partition->own[b]) {
+        row[at] = -2 - (int)partition->row[p];
+        continue;
+      }
       row[at]                     = (int)partition->row[p];
       place[partition->row[p]]    = (int)at;
       block[partition->row[p]]    = (int)b;
     }
+    if (partition->own) overlap[2 * b] = (int)(tile_first + (size_t)(partition->own[b] - first));
+    if (partition->own) overlap[2 * b + 1] = (int)(tile_first + (size_t)(partition->first[b + 1] - first));
   }
   BAITry(BAICUDAAllocate(state, row.size() * sizeof(int), &A->row));
   BAITry(BAICUDAAllocate(state, place.size() * sizeof(int), &A->place));
@@ -430,6 +475,12 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
   CUDATry(cudaMemcpyAsync(A->row, row.data(), row.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   CUDATry(cudaMemcpyAsync(A->place, place.data(), place.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   CUDATry(cudaMemcpyAsync(A->block, block.data(), block.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  if (partition->own) {
+    BAITry(BAICUDAAllocate(state, home.size() * sizeof(int), &A->home));
+    BAITry(BAICUDAAllocate(state, overlap.size() * sizeof(int), &A->overlap));
+    CUDATry(cudaMemcpyAsync(A->home, home.data(), home.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+    CUDATry(cudaMemcpyAsync(A->overlap, overlap.data(), overlap.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  }
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
 }

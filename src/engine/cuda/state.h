@@ -60,8 +60,9 @@ typedef struct {
   int            loc_width, off_width; /* widest slice inside and outside the blocks */
   int            most_off;             /* entries outside the blocks that a row has in its slice, at most */
   int            block_size, tile_rows, tiles, tile_slices;
-  int           *row;           /* places, or NULL: place p has row p, if there is one; else the row of each place, or -1 */
+  int           *row;           /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap of a block, -2 minus the row */
   int           *place, *block; /* n, if there is row: the place and the block of each row */
+  int           *home, *overlap; /* if blocks overlap: the block of each place, or -1; the first and last place of each block's overlap, whose rows are in the order of their numbers */
   BAIScalar     *d, *dinv;      /* places: a_ii, 1/a_ii */
   BAIReal       *share;         /* places, or NULL: what multiplies the damping of a row */
   int           *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */

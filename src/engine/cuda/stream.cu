@@ -24,7 +24,7 @@ static __global__ void __launch_bounds__(LOC <= 4 && !MORE ? BAI_ROW_THREADS + 1
   const V        *loc_a = static_cast<const V *>(A.loc_a);
 
   BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
-    const int        i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, row = MORE ? BAIRowAt(A, tile, i) : place;
+    const int        i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, own = MORE ? BAIOwnRowAt(A, tile, i) : place, row = MORE ? BAIRowOf(own) : place;
     const bool       mine = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
     const int        iters = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
     const BAIScalar *x    = BAIIterateOf(p, from);
@@ -91,7 +91,7 @@ static __global__ void __launch_bounds__(LOC <= 4 && !MORE ? BAI_ROW_THREADS + 1
         next            = swap;
       }
     }
-    if (mine) {
+    if (mine && (!MORE || own >= 0)) {
       BAIScalar next = xi + p.omega * (y - xi);
 
       if (MORE && p.before) {

@@ -3,25 +3,29 @@
 #include <stdlib.h>
 
 /* Entries of each row inside and outside its block, summed up to row offsets */
-static void CountRows(BAIBlockCRS *A, const BAIMatrix *M)
+static BAIStatus CountRows(BAIBlockCRS *A, const BAIMatrix *M)
 {
 #pragma omp parallel for num_threads(A->threads) schedule(static)
-  for (BAIInt place = 0; place < A->n; place++) {
-    const BAIInt row = BAIRowAt(A, place), block = BAIBlockOfRow(A, row);
-    BAIInt       loc = 0, off = M->nghost ? M->B.i[row + 1] - M->B.i[row] : 0;
+  for (BAIInt block = 0; block < A->blocks; block++) {
+    for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockLast(A, block); place++) {
+      const BAIInt row = BAIRowAt(A, place);
+      BAIInt       loc = 0, off = M->nghost ? M->B.i[row + 1] - M->B.i[row] : 0;
 
-    for (BAIInt k = M->A.i[row]; k < M->A.i[row + 1]; k++) {
-      if (M->A.j[k] == row) continue;
-      if (BAIBlockOfRow(A, M->A.j[k]) == block) loc++;
-      else off++;
+      for (BAIInt k = M->A.i[row]; k < M->A.i[row + 1]; k++) {
+        if (M->A.j[k] == row) continue;
+        if (BAIPlaceInBlock(A, block, M->A.j[k]) >= 0) loc++;
+        else off++;
+      }
+      A->loc_i[place + 1] = loc;
+      A->off_i[place + 1] = off;
     }
-    A->loc_i[place + 1] = loc;
-    A->off_i[place + 1] = off;
   }
-  for (BAIInt place = 0; place < A->n; place++) {
+  for (BAIInt place = 0; place < A->places; place++) {
+    if (A->loc_i[place] > BAI_INT_MAX - A->loc_i[place + 1] || A->off_i[place] > BAI_INT_MAX - A->off_i[place + 1]) return BAIStatusOf(BAI_ERR_SIZE);
     A->loc_i[place + 1] += A->loc_i[place];
     A->off_i[place + 1] += A->off_i[place];
   }
+  return BAIStatusOf(BAI_OK);
 }
 
 static void SetValue(const BAIBlockCRS *A, void *a, BAIInt k, BAIScalar value)
@@ -37,9 +41,9 @@ typedef struct {
 } RowSums;
 
 /* Copies the entries of a row to where they belong; with same_pattern their columns must be there already */
-static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt place, int same_pattern)
+static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt block, BAIInt place, int same_pattern)
 {
-  const BAIInt row = BAIRowAt(A, place), block = BAIBlockOfRow(A, row);
+  const BAIInt row = BAIRowAt(A, place);
   BAIInt       loc = A->loc_i[place], off = A->off_i[place];
   RowSums      sums = {0, 0, 0};
 
@@ -48,8 +52,9 @@ static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt place, int sam
     const BAICSR *C = part ? &M->B : &M->A;
 
     for (BAIInt k = C->i[row]; k < C->i[row + 1]; k++) {
-      const int inside = !part && BAIBlockOfRow(A, C->j[k]) == block;
-      BAIInt    col, *j;
+      const BAIInt at     = part ? -1 : BAIPlaceInBlock(A, block, C->j[k]);
+      const int    inside = at >= 0;
+      BAIInt       col, *j;
 
       if (!part && C->j[k] == row) {
         A->d[place] = C->a[k];
@@ -60,7 +65,7 @@ static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt place, int sam
         return sums;
       }
       j   = inside ? A->loc_j + loc : A->off_j + off;
-      col = inside ? BAIPlaceInBlock(A, C->j[k]) : part ? C->j[k] + A->n : C->j[k];
+      col = inside ? at : part ? C->j[k] + A->n : C->j[k];
       if (same_pattern) sums.different |= *j != col;
       else *j = col;
       if (inside) {
@@ -88,7 +93,7 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameter
     BAIReal inside = 0, outside = 0;
 
     for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockLast(A, block); place++) {
-      const RowSums sums = FillRow(A, M, place, same_pattern);
+      const RowSums sums = FillRow(A, M, block, place, same_pattern);
       const BAIReal d    = BAIAbs(A->d[place]);
 
       inside += sums.inside;
@@ -118,6 +123,8 @@ static BAIStatus TakePartition(BAIBlockCRS *A, const BAIPartition *partition)
   A->blocks = partition->blocks;
   A->first  = partition->first;
   A->row    = partition->row;
+  A->own    = partition->own;
+  A->places = partition->first[partition->blocks];
   A->place  = malloc(((size_t)A->n + 1) * sizeof(BAIInt));
   A->block  = malloc(((size_t)A->n + 1) * sizeof(BAIInt));
   if (!A->place || !A->block) return BAIStatusOf(BAI_ERR_MEMORY);
@@ -126,7 +133,7 @@ static BAIStatus TakePartition(BAIBlockCRS *A, const BAIPartition *partition)
     const BAIInt first = BAIBlockFirst(A, block), last = BAIBlockLast(A, block);
 
     if (last - first > A->most_rows) A->most_rows = last - first;
-    for (BAIInt place = first; place < last; place++) {
+    for (BAIInt place = first; place < BAIBlockOwn(A, block); place++) {
       A->place[A->row[place]] = place - first;
       A->block[A->row[place]] = block;
     }
@@ -136,23 +143,25 @@ static BAIStatus TakePartition(BAIBlockCRS *A, const BAIPartition *partition)
 
 BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, const BAIParameters *p, BAIBlockCRS *A)
 {
-  const size_t n = (size_t)M->n;
+  size_t places;
 
   A->n          = M->n;
   A->nghost     = M->nghost;
   A->block_size = p->block_size < M->n ? p->block_size : (M->n ? M->n : 1);
   A->blocks     = M->n / A->block_size + (M->n % A->block_size ? 1 : 0);
+  A->places     = M->n;
   A->most_rows  = A->block_size;
   A->threads    = p->threads;
   A->single     = p->single;
   if (partition) BAITry(TakePartition(A, partition));
-  A->d     = malloc((n + 1) * sizeof(BAIScalar));
-  A->dinv  = malloc((n + 1) * sizeof(BAIScalar));
-  A->loc_i = calloc(n + 1, sizeof(BAIInt));
-  A->off_i = calloc(n + 1, sizeof(BAIInt));
+  places   = (size_t)A->places;
+  A->d     = malloc((places + 1) * sizeof(BAIScalar));
+  A->dinv  = malloc((places + 1) * sizeof(BAIScalar));
+  A->loc_i = calloc(places + 1, sizeof(BAIInt));
+  A->off_i = calloc(places + 1, sizeof(BAIInt));
   if (!A->d || !A->dinv || !A->loc_i || !A->off_i) return BAIStatusOf(BAI_ERR_MEMORY);
   if (p->l1 || !(p->local_omega > 0)) {
-    A->share = malloc((n + 1) * sizeof(BAIReal));
+    A->share = malloc((places + 1) * sizeof(BAIReal));
     if (!A->share) return BAIStatusOf(BAI_ERR_MEMORY);
   }
   if (p->theta) {
@@ -160,11 +169,11 @@ BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, c
     A->outside = malloc(((size_t)A->blocks + 1) * sizeof(BAIReal));
     if (!A->inside || !A->outside) return BAIStatusOf(BAI_ERR_MEMORY);
   }
-  CountRows(A, M);
-  A->loc_j = malloc(((size_t)A->loc_i[n] + 1) * sizeof(BAIInt));
-  A->loc_a = malloc(((size_t)A->loc_i[n] + 1) * (A->single ? sizeof(BAISingle) : sizeof(BAIScalar)));
-  A->off_j = malloc(((size_t)A->off_i[n] + 1) * sizeof(BAIInt));
-  A->off_a = malloc(((size_t)A->off_i[n] + 1) * (A->single ? sizeof(BAISingle) : sizeof(BAIScalar)));
+  BAITry(CountRows(A, M));
+  A->loc_j = malloc(((size_t)A->loc_i[places] + 1) * sizeof(BAIInt));
+  A->loc_a = malloc(((size_t)A->loc_i[places] + 1) * (A->single ? sizeof(BAISingle) : sizeof(BAIScalar)));
+  A->off_j = malloc(((size_t)A->off_i[places] + 1) * sizeof(BAIInt));
+  A->off_a = malloc(((size_t)A->off_i[places] + 1) * (A->single ? sizeof(BAISingle) : sizeof(BAIScalar)));
   if (!A->loc_j || !A->loc_a || !A->off_j || !A->off_a) return BAIStatusOf(BAI_ERR_MEMORY);
   return FillRows(A, M, p, 0);
 }

@@ -1,7 +1,7 @@
 /*
    Block-CRS: a matrix cut into its diagonal, the rest of its diagonal blocks, and everything outside them
    (H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.8; here the diagonal stands apart).
-   Rows are in the order of the blocks; columns outside the blocks are numbered as in the matrix
+   Rows are in the order of the blocks, so that one in the overlap of others is there several times; columns outside the blocks are numbered as in the matrix
 */
 #pragma once
 
@@ -10,18 +10,20 @@
 
 typedef struct {
   BAIInt        n, nghost, block_size, blocks;
+  BAIInt        places;    /* rows of all blocks */
   BAIInt        most_rows; /* of a block */
   int           threads;
   const BAIInt *first, *row; /* of a partition; NULL: blocks of block_size consecutive rows */
-  BAIInt       *place, *block; /* of a partition: where row i stands in its block, and which block that is */
+  const BAIInt *own;         /* where the overlap of a block begins; NULL: there is none */
+  BAIInt       *place, *block; /* of a partition: where row i stands in the block whose own it is, and which block that is */
   float         least_share; /* for lack of dominance, among the rows */
-  BAIScalar    *d, *dinv; /* n: a_ii, 1/a_ii */
-  BAIReal      *share;    /* n, or NULL: what multiplies the damping of a row */
+  BAIScalar    *d, *dinv; /* places: a_ii, 1/a_ii */
+  BAIReal      *share;    /* places, or NULL: what multiplies the damping of a row */
   BAIReal      *inside, *outside; /* blocks, or NULL: sums of |a_ij|, i != j, inside and outside the block */
-  BAIInt       *loc_i; /* n+1: rows of the diagonal blocks, without a_ii */
+  BAIInt       *loc_i; /* places+1: rows of the diagonal blocks, without a_ii */
   BAIInt       *loc_j; /* columns counted from the first of the block */
   void         *loc_a; /* BAISingle if single, else BAIScalar */
-  BAIInt       *off_i; /* n+1: rows of all that is outside the blocks */
+  BAIInt       *off_i; /* places+1: rows of all that is outside the blocks */
   BAIInt       *off_j; /* columns; from n on, ghosts */
   void         *off_a;
   int           single;
@@ -48,6 +50,12 @@ static inline BAIInt BAIBlockLast(const BAIBlockCRS *A, BAIInt block)
   return BAIBlockFirst(A, block + 1);
 }
 
+/* and its own rows the places [first, own) */
+static inline BAIInt BAIBlockOwn(const BAIBlockCRS *A, BAIInt block)
+{
+  return A->own ? A->own[block] : BAIBlockLast(A, block);
+}
+
 static inline BAIInt BAIBlockOfRow(const BAIBlockCRS *A, BAIInt row)
 {
   return A->block ? A->block[row] : row / A->block_size;
@@ -59,7 +67,20 @@ static inline BAIInt BAIRowAt(const BAIBlockCRS *A, BAIInt place)
   return A->row ? A->row[place] : place;
 }
 
-static inline BAIInt BAIPlaceInBlock(const BAIBlockCRS *A, BAIInt row)
+/* Where a row stands in a block, counted from the first of the block; -1: not in it */
+static inline BAIInt BAIPlaceInBlock(const BAIBlockCRS *A, BAIInt block, BAIInt row)
 {
-  return A->place ? A->place[row] : row % A->block_size;
+  BAIInt low, high;
+
+  if (BAIBlockOfRow(A, row) == block) return A->place ? A->place[row] : row % A->block_size;
+  if (!A->own) return -1;
+  low  = A->own[block];
+  high = BAIBlockLast(A, block);
+  while (low < high) {
+    const BAIInt middle = low + (high - low) / 2;
+
+    if (A->row[middle] < row) low = middle + 1;
+    else high = middle;
+  }
+  return low < BAIBlockLast(A, block) && A->row[low] == row ? low - BAIBlockFirst(A, block) : -1;
 }

@@ -4,7 +4,21 @@
 #include "host.h"
 #include <stdlib.h>
 
-/* Counts in end[group + 1], or, if neighbor is given, writes from end[group] on, who reads from whom, both ways round */
+/* Counts in end[group + 1], or, if neighbor is given, writes from end[group] on, that a group reads from another, both ways round, once */
+static void Meet(int group, int other, int *seen, int *end, int *neighbor)
+{
+  if (other == group || seen[other] == group) return;
+  seen[other] = group;
+  if (neighbor) {
+    neighbor[end[group]++] = other;
+    neighbor[end[other]++] = group;
+  } else {
+    end[group + 1]++;
+    end[other + 1]++;
+  }
+}
+
+/* Who reads from whom: what couples to the rows of the blocks, and the rows of their overlaps */
 static void Neighbors(const BAIState state, int *seen, int *end, int *neighbor)
 {
   const BAIBlockCRS *A      = &state->A;
@@ -15,17 +29,10 @@ static void Neighbors(const BAIState state, int *seen, int *end, int *neighbor)
     const BAIInt first = group * blocks, last = A->blocks - first > blocks ? first + blocks : A->blocks;
 
     for (BAIInt k = A->off_i[BAIBlockFirst(A, first)]; k < A->off_i[BAIBlockFirst(A, last)]; k++) {
-      const int other = A->off_j[k] < A->n ? (int)(BAIBlockOfRow(A, A->off_j[k]) / blocks) : group;
-
-      if (other == group || seen[other] == group) continue;
-      seen[other] = group;
-      if (neighbor) {
-        neighbor[end[group]++] = other;
-        neighbor[end[other]++] = group;
-      } else {
-        end[group + 1]++;
-        end[other + 1]++;
-      }
+      if (A->off_j[k] < A->n) Meet(group, (int)(BAIBlockOfRow(A, A->off_j[k]) / blocks), seen, end, neighbor);
+    }
+    for (BAIInt block = first; block < last; block++) {
+      for (BAIInt place = BAIBlockOwn(A, block); place < BAIBlockLast(A, block); place++) Meet(group, (int)(BAIBlockOfRow(A, BAIRowAt(A, place)) / blocks), seen, end, neighbor);
     }
   }
 }

@@ -133,9 +133,9 @@ static void Info(BAIState state, BAIInfo *info)
   info->solves      = 0;
   info->local_omega = state->local_omega * A->least_share;
   info->colors      = state->colors;
-  info->nnz_local   = A->loc_i[A->n];
-  info->nnz_off     = A->off_i[A->n];
-  info->bytes       = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->n * (int64_t)(2 * sizeof(BAIInt) + (3 + (state->next != NULL) + (state->before != NULL)) * sizeof(BAIScalar));
+  info->nnz_local   = A->loc_i[A->places];
+  info->nnz_off     = A->off_i[A->places];
+  info->bytes       = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * (sizeof(BAIInt) + sizeof(BAIScalar))) + A->n * (int64_t)((1 + (state->next != NULL) + (state->before != NULL)) * sizeof(BAIScalar));
 }
 
 const BAIBackendOps BAIBackendHost = {"host", Create, Update, Bind, Prepare, Sweep, NULL, Residual, Unbind, Info, Destroy};

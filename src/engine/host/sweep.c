@@ -23,7 +23,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
 {
   const BAIBlockCRS *A     = &state->A;
   const BAIScalar   *ghost = state->v.ghost;
-  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, local_iters = state->iters ? state->iters[block] : u.local_iters;
+  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first, local_iters = state->iters ? state->iters[block] : u.local_iters;
   BAIScalar         *s = state->work + 3 * (size_t)A->most_rows * (size_t)omp_get_thread_num(), *y = s + A->most_rows, *ynext = y + A->most_rows;
 
   for (BAIInt i = 0; i < m; i++) {
@@ -53,7 +53,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     ynext = swap;
   }
 
-  for (BAIInt i = 0; i < m; i++) {
+  for (BAIInt i = 0; i < own; i++) {
     const BAIInt    row = BAIRowAt(A, first + i);
     const BAIScalar xi  = BAILoad(u.x, row);
     BAIScalar       xi_next = xi + u.omega * (y[i] - xi);
@@ -136,10 +136,12 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
         const BAIInt first = state->order[k] * blocks, last = state->A.blocks - first > blocks ? first + blocks : state->A.blocks;
 
         for (BAIInt block = first; block < last; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
-        for (BAIInt place = BAIBlockFirst(&state->A, first); place < BAIBlockFirst(&state->A, last); place++) {
-          const BAIInt row = BAIRowAt(&state->A, place);
+        for (BAIInt block = first; block < last; block++) {
+          for (BAIInt place = BAIBlockFirst(&state->A, block); place < BAIBlockOwn(&state->A, block); place++) {
+            const BAIInt row = BAIRowAt(&state->A, place);
 
-          BAIStore(state->x, row, BAILoad(state->next, row));
+            BAIStore(state->x, row, BAILoad(state->next, row));
+          }
         }
       }
     }
@@ -172,7 +174,7 @@ void BAIHostResidual(BAIState state, BAIReal *norm2)
 
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt block = 0; block < A->blocks; block++) {
-    const BAIInt first = BAIBlockFirst(A, block), last = BAIBlockLast(A, block);
+    const BAIInt first = BAIBlockFirst(A, block), last = BAIBlockOwn(A, block);
     BAIReal      sum   = 0;
 
     for (BAIInt place = first; place < last; place++) {

@@ -285,6 +285,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_theta <false>                             - more of them in blocks that hold more of their rows, `KSPBAISetTheta()`
 .  -ksp_bai_block_size <0>                            - rows of a block, 0 to have it chosen, `KSPBAISetBlockSize()`
 .  -ksp_bai_partition <auto,natural,dm,rcm,graph>     - how rows become blocks, `KSPBAISetPartition()`
+.  -ksp_bai_overlap <0>                               - by how many steps of the graph blocks are extended, `KSPBAISetOverlap()`
 .  -ksp_bai_mode <async,launch,sync,color>            - how blocks wait for each other, `KSPBAISetMode()`
 .  -ksp_bai_momentum <auto>                           - part of the last step in the next, `KSPBAISetMomentum()`
 .  -ksp_bai_weight <none,l1,tau,auto>                 - what makes it converge where Jacobi does not, `KSPBAISetWeight()`
@@ -318,7 +319,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Except with `BAI_MODE_SYNC` and `BAI_MODE_COLOR`, results differ from run to run within the tolerance.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`. The latter and its vectors stay on the GPU all the time, but for what MPI carries between ranks, and at set-up
-   for the weight auto and the partitions rcm and graph, which are found on the host. With the
+   for the weight auto, the partitions rcm and graph, and overlap, which are found on the host. With the
    backend cuda a matrix and vectors that live on the host are copied to the GPU, also if PETSc was built without CUDA. Several
    MPI ranks exchange values after every global iteration.
 
@@ -330,7 +331,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Journal of Parallel and Distributed Computing 73 (2013).
 
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`, `KSPBAISetMode()`,
-          `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`, `KSPBAISetTheta()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`,
+          `KSPBAISetPartition()`, `KSPBAISetOverlap()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`, `KSPBAISetTheta()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`,
           `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`
 M*/
 

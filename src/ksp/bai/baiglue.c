@@ -215,15 +215,15 @@ static PetscErrorCode CheckDiagonal(PetscObject obj, Mat A, BAIStatus status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The engine, for the partition in use */
-static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, const BAIParameters *p, BAIStatus *status)
+/* The engine, for the partition in use and so much overlap */
+static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, const BAIParameters *p, PetscInt overlap, BAIStatus *status)
 {
   BAIPartition partition;
 
   PetscFunctionBegin;
   BAIEngineDestroy(&bai->engine);
-  PetscCall(BAICreatePartition(bai, Ad, bai->partition, &partition));
-  *status = BAIEngineCreate(bai->backend, M, bai->partition == BAI_PARTITION_NATURAL ? NULL : &partition, p, &bai->engine);
+  PetscCall(BAICreatePartition(bai, Ad, bai->partition, overlap, &partition));
+  *status = BAIEngineCreate(bai->backend, M, partition.first ? &partition : NULL, p, &bai->engine);
   PetscCall(BAIDestroyPartition(&partition));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -258,7 +258,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
     backend = PetscMemTypeCUDA(memtype) ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
   }
   PetscCall(BAIChoosePartition(bai, Ad, &type));
-  same           = (PetscBool)(bai->engine && bai->backend == backend && bai->partition == type);
+  same           = (PetscBool)(bai->engine && bai->backend == backend && bai->partition == type && bai->overlap == bai->options.overlap);
   bai->backend   = backend;
   bai->partition = type;
   bai->A         = A;
@@ -284,13 +284,12 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCallMPI(MPI_Allreduce(&rebuild, &any, 1, MPI_INT, MPI_LOR, PetscObjectComm((PetscObject)A)));
   if (any) {
     PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
+    bai->overlap = bai->options.overlap;
     if (bai->options.partition == BAI_PARTITION_AUTO) bai->partition = BAI_PARTITION_NATURAL;
-    PetscCall(Create(bai, Ad, &M, &p, &status));
+    PetscCall(Create(bai, Ad, &M, &p, bai->options.partition == BAI_PARTITION_AUTO ? 0 : bai->overlap, &status));
     if (!status.code) BAIEngineInfo(bai->engine, &bai->info);
-    if (!status.code && BAIWantsGraph(bai, (PetscInt)M.n)) {
-      bai->partition = BAI_PARTITION_GRAPH;
-      PetscCall(Create(bai, Ad, &M, &p, &status));
-    }
+    if (!status.code && BAIWantsGraph(bai, (PetscInt)M.n)) bai->partition = BAI_PARTITION_GRAPH;
+    if (!status.code && bai->options.partition == BAI_PARTITION_AUTO && (bai->overlap || bai->partition == BAI_PARTITION_GRAPH)) PetscCall(Create(bai, Ad, &M, &p, bai->overlap, &status));
     bai->setups++;
   } else bai->updates++;
   bai->p  = p;
@@ -534,6 +533,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   if (bai->weight == BAI_WEIGHT_TAU) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->tau));
   if (bai->info.colors) PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors on rank 0\n", o->mode == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s%s%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->info.block_size, o->block_size ? "" : " (chosen)", bai->partition == BAI_PARTITION_NATURAL ? "" : " at most, partition ", bai->partition == BAI_PARTITION_NATURAL ? "" : BAIPartitionTypes[bai->partition], (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local, (PetscInt64)bai->info.nnz_off));
+  if (bai->overlap) PetscCall(PetscViewerASCIIPrintf(viewer, "  overlap %" PetscInt_FMT ": all blocks on rank 0 together sweep over %" PetscInt64_FMT " rows\n", bai->overlap, (PetscInt64)bai->info.rows));
   if (o->theta) PetscCall(PetscViewerASCIIPrintf(viewer, "  local sweeps in a global iteration %" PetscInt64_FMT " on rank 0, without theta %" PetscInt64_FMT "\n", (PetscInt64)bai->info.local_sweeps, (PetscInt64)bai->info.blocks * (PetscInt64)bai->p.local_iters));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT ", value updates %" PetscInt_FMT "\n", BAIEngineName(bai->engine), o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers, bai->backend == BAI_BACKEND_HOST ? "threads" : ((bai->info.solves >> o->mode & 1) ? "thread blocks that keep the matrix in registers for a whole solve" : "thread blocks"), 1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
   PetscFunctionReturn(PETSC_SUCCESS);

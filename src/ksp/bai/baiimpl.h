@@ -10,6 +10,7 @@
 typedef struct {
   PetscInt   local_iters;    /* Jacobi sweeps in a block per global iteration */
   PetscInt   block_size;     /* rows of a block; 0: chosen at set-up */
+  PetscInt   overlap;        /* steps of the matrix graph by which blocks are extended */
   PetscInt   check_interval; /* KSPBAI: global iterations between two residual norms; 0: chosen while iterating */
   PetscInt   its;            /* PCBAI: global iterations per application */
   PetscBool  symmetric;      /* PCBAI, mode color: smooth backward where the guess is not zero */
@@ -32,6 +33,7 @@ typedef struct {
   BAIBackend    backend; /* the one in use, never BAI_BACKEND_AUTO */
   BAIParameters p;       /* what the engine was created with */
   BAIPartitionType partition; /* that it was cut by, never BAI_PARTITION_AUTO */
+  PetscInt         overlap;   /* of its blocks */
   BAIInfo       info;
   BAIWeight     weight;   /* in use, never BAI_WEIGHT_AUTO */
   PetscReal     radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
@@ -94,7 +96,7 @@ PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
 PETSC_INTERN BAIInt         BAIBlockSize(const BAI *);
 PETSC_INTERN PetscBool      BAIWantsGraph(const BAI *, PetscInt);
-PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, BAIPartitionType, BAIPartition *);
+PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, BAIPartitionType, PetscInt, BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);

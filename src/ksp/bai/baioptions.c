@@ -30,6 +30,7 @@ PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
   o                 = &(*bai)->options;
   o->local_iters    = 5;
   o->block_size     = 0;
+  o->overlap        = 0;
   o->check_interval = 0;
   o->its            = 2;
   o->symmetric      = PETSC_FALSE;
@@ -141,6 +142,7 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
   PetscFunctionBegin;
   PetscCall(CheckAtLeast(obj, "local_iters", o->local_iters, 1, ""));
   PetscCall(CheckAtLeast(obj, "block_size", o->block_size, 0, " (0: chosen at set-up)"));
+  PetscCall(CheckAtLeast(obj, "overlap", o->overlap, 0, ""));
   PetscCall(CheckAtLeast(obj, "check_interval", o->check_interval, 0, " (0: chosen while iterating)"));
   PetscCall(CheckAtLeast(obj, "its", o->its, 1, ""));
   PetscCall(CheckAtLeast(obj, "staleness", o->staleness, -1, " (-1: unbounded)"));
@@ -221,6 +223,7 @@ PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BA
   e = (PetscInt)o.partition;
   PetscCall(OptionsEnum(obj, "partition", "How rows become blocks", ksp ? "KSPBAISetPartition" : "PCBAISetPartition", BAIPartitionTypes, &e, PetscOptionsObject));
   o.partition = (BAIPartitionType)e;
+  PetscCall(PetscOptionsInt(ksp ? "-ksp_bai_overlap" : "-pc_bai_overlap", "Steps of the matrix graph by which blocks are extended", ksp ? "KSPBAISetOverlap" : "PCBAISetOverlap", o.overlap, &o.overlap, NULL));
   if (ksp) PetscCall(PetscOptionsInt("-ksp_bai_check_interval", "Global iterations between residual norms, 0 to have it chosen", "KSPBAISetCheckInterval", o.check_interval, &o.check_interval, NULL));
   else {
     PetscCall(PetscOptionsInt("-pc_bai_its", "Global iterations per application", "PCBAISetIterations", o.its, &o.its, NULL));

@@ -71,50 +71,109 @@ static PetscErrorCode OrderRows(Mat Ad, PetscInt n, PetscInt *row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Which rows couple to which, on the host */
+static PetscErrorCode GetPattern(Mat Ad, BAICSR *pattern)
+{
+  PetscInt  rows;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&pattern->i, (const PetscInt **)&pattern->j, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot get the rows of the matrix on the host");
+  pattern->a = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestorePattern(Mat Ad, BAICSR *pattern)
+{
+  PetscInt  rows;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatRestoreRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&pattern->i, (const PetscInt **)&pattern->j, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
+{
+  PetscFunctionBegin;
+  PetscCheck(status.code != BAI_ERR_SIZE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Blocks of %" PetscInt_FMT " rows have more rows with their overlap than an index can count", n);
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the partition of %" PetscInt_FMT " rows", n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType type, PetscInt n, BAIInt *blocks, BAIInt *first, BAIInt *row)
 {
   const BAIInt       block_size = BAIBlockSize(bai);
   BAICSR             csr;
-  const PetscInt    *i, *j;
   const PetscScalar *a;
-  PetscInt           rows;
-  PetscBool          done;
   BAIStatus          status;
 
   PetscFunctionBegin;
   if (type == BAI_PARTITION_RCM) PetscCall(OrderRows(Ad, n, (PetscInt *)row));
-  PetscCall(MatGetRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, &i, &j, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot get the rows of the matrix on the host");
+  PetscCall(GetPattern(Ad, &csr));
   PetscCall(MatSeqAIJGetArrayRead(Ad, &a));
-  csr.i = (const BAIInt *)i;
-  csr.j = (const BAIInt *)j;
-  csr.a = bai->options.partition == BAI_PARTITION_AUTO ? NULL : (const BAIScalar *)a; /* a choice of ours depends on the pattern only, and so not on which values came first */
+  if (bai->options.partition != BAI_PARTITION_AUTO) csr.a = (const BAIScalar *)a; /* a choice of ours depends on the pattern only, and so not on which values came first */
   if (type == BAI_PARTITION_RCM) status = BAIPartitionOrder(n, &csr, block_size, blocks, first, row);
   else status = BAIPartitionGraph(n, &csr, block_size, blocks, first, row);
-  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the partition of %" PetscInt_FMT " rows", n);
+  PetscCall(CheckStatus(status, n));
   PetscCall(MatSeqAIJRestoreArrayRead(Ad, &a));
-  PetscCall(MatRestoreRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, &i, &j, &done));
+  PetscCall(RestorePattern(Ad, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On this rank; nothing for BAI_PARTITION_NATURAL */
-PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartitionType type, BAIPartition *partition)
+static void PartitionInOrder(PetscInt n, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
+{
+  *blocks = 0;
+  for (BAIInt p = 0; p < n; p++) {
+    if (p % block_size == 0) first[(*blocks)++] = p;
+    row[p] = p;
+  }
+  first[*blocks] = n;
+}
+
+/* Extends the blocks by the rows that they couple to over so many steps */
+static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIPartition *partition)
+{
+  BAICSR    csr;
+  PetscInt *first, *own, *row;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(partition->blocks + 1, &first));
+  PetscCall(PetscMalloc1(partition->blocks + 1, &own));
+  PetscCall(GetPattern(Ad, &csr));
+  PetscCall(CheckStatus(BAIPartitionOverlap(n, &csr, overlap, partition, (BAIInt *)first, (BAIInt *)own, NULL), n));
+  PetscCall(PetscMalloc1(first[partition->blocks] + 1, &row));
+  PetscCall(CheckStatus(BAIPartitionOverlap(n, &csr, overlap, partition, (BAIInt *)first, (BAIInt *)own, (BAIInt *)row), n));
+  PetscCall(RestorePattern(Ad, &csr));
+  PetscCall(BAIDestroyPartition(partition));
+  partition->first = (const BAIInt *)first;
+  partition->own   = (const BAIInt *)own;
+  partition->row   = (const BAIInt *)row;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On this rank; nothing for BAI_PARTITION_NATURAL without overlap */
+PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartitionType type, PetscInt overlap, BAIPartition *partition)
 {
   PetscInt n, m[3], dof, *first, *row;
 
   PetscFunctionBegin;
   partition->first = NULL;
+  partition->own   = NULL;
   partition->row   = NULL;
-  if (type == BAI_PARTITION_NATURAL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (type == BAI_PARTITION_NATURAL && !overlap) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   PetscCall(PetscMalloc1(n + 1, &first));
   PetscCall(PetscMalloc1(n + 1, &row));
-  if (type == BAI_PARTITION_DM) {
+  if (type == BAI_PARTITION_NATURAL) PartitionInOrder(n, BAIBlockSize(bai), &partition->blocks, (BAIInt *)first, (BAIInt *)row);
+  else if (type == BAI_PARTITION_DM) {
     PetscCall(GetGrid(bai, Ad, m, &dof));
     PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, BAIBlockSize(bai), &partition->blocks, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
   } else PetscCall(PartitionByMatrix(bai, Ad, type, n, &partition->blocks, (BAIInt *)first, (BAIInt *)row));
   partition->first = (const BAIInt *)first;
   partition->row   = (const BAIInt *)row;
+  if (overlap) PetscCall(ExtendPartition(Ad, n, overlap, partition));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,6 +181,7 @@ PetscErrorCode BAIDestroyPartition(BAIPartition *partition)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(partition->first));
+  PetscCall(PetscFree(partition->own));
   PetscCall(PetscFree(partition->row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

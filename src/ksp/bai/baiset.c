@@ -678,6 +678,64 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
 }
 
 /*@
+   KSPBAISetOverlap - Sets by how much blocks are extended by rows of others
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  overlap - steps in the graph of the matrix, at least 0 (default 0)
+
+   Options Database Key:
+.  -ksp_bai_overlap <0> - sets it
+
+   Level: advanced
+
+   Note:
+   A block is extended by the rows of this MPI rank that its own rows couple to, over that many steps. It sweeps over these as over its own, from the values that they have when the
+   global iteration of the block begins, and writes only its own values back, as in the restricted additive Schwarz method. That pays where many local sweeps solve a
+   block well, so that what it has to wait for is news from outside; each sweep is dearer by the rows of the overlap, which -ksp_view counts. The overlap is found on the host, from the
+   pattern of the matrix. Where blocks are thin, as of consecutive rows of a grid, it does not go together with momentum, `KSPBAISetMomentum()`.
+
+   Reference:
+   X.-C. Cai, M. Sarkis, "A restricted additive Schwarz preconditioner for general sparse linear systems", SIAM Journal on Scientific Computing 21 (1999).
+
+.seealso: `KSPBAI`, `KSPBAIGetOverlap()`, `KSPBAISetPartition()`, `KSPBAISetLocalIters()`, `PCASM`
+@*/
+PetscErrorCode KSPBAISetOverlap(KSP ksp, PetscInt overlap)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, overlap, 2);
+  BAISetOption(ksp, overlap, overlap);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetOverlap - Gets by how much blocks are extended by rows of others
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  overlap - see `KSPBAISetOverlap()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetOverlap()`
+@*/
+PetscErrorCode KSPBAIGetOverlap(KSP ksp, PetscInt *overlap)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(overlap, 2);
+  BAIGetOption(ksp, overlap, overlap);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    KSPBAISetBackend - Sets where the iteration runs
 
    Logically Collective

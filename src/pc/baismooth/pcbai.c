@@ -107,6 +107,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_local_omega <0>                       - damping of each local sweep, 0 to have it chosen for each row, mostly 0.9, `PCBAISetLocalOmega()`
 .  -pc_bai_block_size <0>                        - rows of a block, 0 to have it chosen, `PCBAISetBlockSize()`
 .  -pc_bai_partition <auto,natural,dm,rcm,graph> - how rows become blocks, `PCBAISetPartition()`
+.  -pc_bai_overlap <0>                           - by how many steps of the graph blocks are extended, `PCBAISetOverlap()`
 .  -pc_bai_mode <color,async,launch,sync>        - how blocks wait for each other, `PCBAISetMode()`
 .  -pc_bai_symmetric <false>                     - smooth backward where the guess is not zero, `PCBAISetSymmetric()`
 .  -pc_bai_staleness <-1>                        - in mode async, global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
@@ -141,7 +142,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    in the modes color and sync the preconditioner is a fixed linear operator. Applied by itself, as by `KSPCHEBYSHEV` or `KSPCG`, it starts from zero, and with an even
    number of iterations it is symmetric if the matrix is, as the colours then take turns forward and backward. As a smoother below
    `KSPRICHARDSON` it always goes forward, which smooths best; below `KSPCG`, set -mg_levels_pc_bai_symmetric to smooth backward after the
-   coarse correction and so have a symmetric V-cycle, or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`. In the modes async and launch
+   coarse correction and so have a symmetric V-cycle, or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`. With overlap nothing is symmetric. In the modes async and launch
    the operator changes a little from one application to the next, and only these flexible methods are safe.
 
    The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`; with the latter nothing is copied to the host but, once per pattern,
@@ -153,7 +154,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    Procedia Computer Science 9 (2012).
 
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`, `PCBAISetIterations()`, `PCBAISetLocalIters()`,
-          `PCBAISetLocalOmega()`, `PCBAISetBlockSize()`, `PCBAISetPartition()`, `PCBAISetMode()`, `PCBAISetSymmetric()`, `PCBAISetOmega()`, `PCBAISetMomentum()`,
+          `PCBAISetLocalOmega()`, `PCBAISetBlockSize()`, `PCBAISetPartition()`, `PCBAISetOverlap()`, `PCBAISetMode()`, `PCBAISetSymmetric()`, `PCBAISetOmega()`, `PCBAISetMomentum()`,
           `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetStaleness()`, `PCBAISetPrecision()`, `PCBAISetBackend()`
 M*/
 
