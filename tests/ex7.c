@@ -368,7 +368,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
     PetscCall(Expect((PetscBool)(ResidualNorm2(p, x) <= n * PetscSqr(tiny)), "fixed point", m, p, ResidualNorm2(p, x)));
   }
   if (info.solves >> m->q.mode & 1) PetscCall(CheckSolve(engine, p, m, x));
-  if (n > 4 && p->i[n] > p->i[n - 1] + 1 && !p->diagonals) { /* a column elsewhere, and the old one again; on a diagonal of others it may be welcome */
+  if (n > 4 && p->i[n] > p->i[n - 1] + 1) { /* a column elsewhere, and the old one again */
     const PetscInt k = p->i[n - 1], col = p->j[k];
     PetscInt       other = 0;
 

@@ -3,6 +3,10 @@
 */
 #include "sweep.h"
 
+enum {
+  OFF = 8 /* entries outside the blocks whose x a thread has on its way at a time */
+};
+
 template <typename LI, typename V, BAIOrder order>
 static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
 {
@@ -26,7 +30,16 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
       const BAISlice S   = A.slice[slice0 + slice];
       BAIScalar      sum = p.b[row];
 
-      for (int w = 0; w < (int)S.off_width; w++) sum -= BAIScalar(off_a[S.off + (long long)w * BAI_LANES + lane]) * BAILoadColumn(A, x, p.ghost, BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)));
+      for (int w = 0; w < (int)S.off_width; w += OFF) {
+        BAIScalar other[OFF];
+
+#pragma unroll
+        for (int v = 0; v < OFF; v++) other[v] = w + v < (int)S.off_width ? BAILoadColumn(A, x, p.ghost, BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w + v, lane))) : BAIScalar(0);
+#pragma unroll
+        for (int v = 0; v < OFF; v++) {
+          if (w + v < (int)S.off_width) sum -= BAIScalar(off_a[S.off + (long long)(w + v) * BAI_LANES + lane]) * other[v];
+        }
+      }
       if (A.piece_first) sum -= BAISumOfPieces(A, slice0 + slice, lane);
       s[i] = sum;
       y[i] = BAILoad(x + row);
@@ -42,6 +55,7 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
         const long long loc = A.slice[slice0 + slice].loc + lane;
         BAIScalar       sum = s[i];
 
+#pragma unroll 4
         for (long long k = loc; k < loc + (long long)A.slice[slice0 + slice].loc_width * BAI_LANES; k += BAI_LANES) sum -= BAIScalar(loc_a[k]) * y[loc_j[k]];
         ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAILocalOmegaAt(A, p, first + i) * (sum * A.dinv[first + i] - y[i]);
       }

@@ -95,6 +95,29 @@ static __device__ inline BAIScalar BAILoadColumn(const BAISliced &A, const BAISc
   return col < A.n ? BAILoad(x + col) : ghost[col - A.n];
 }
 
+/* What fills a row where it has no entry: a zero, told by its sign from those that are entries */
+template <typename V>
+static __device__ inline V BAINoEntry()
+{
+  return V(-0.f);
+}
+
+static __device__ inline bool BAIIsNoEntry(float a)
+{
+  return a == 0 && signbit(a);
+}
+
+static __device__ inline bool BAIIsNoEntry(double a)
+{
+  return a == 0 && signbit(a);
+}
+
+template <typename R>
+static __device__ inline bool BAIIsNoEntry(const cuda::std::complex<R> &a)
+{
+  return a.imag() == 0 && BAIIsNoEntry(a.real());
+}
+
 /* Where off_j has the column of a row's entry w in a slice, and the column */
 static __device__ inline const int *BAIColumnAt(const BAISliced &A, const BAISlice &slice, int w, int lane)
 {

@@ -53,7 +53,11 @@ static __global__ void Readers(BAISliced A, const int *start, int *count, Pair *
         const BAISlice s   = A.slice[slice0 + at / BAI_LANES];
         const int      row = BAIRowAt(A, tile, at);
 
-        for (int w = 0; row >= 0 && w < (int)s.off_width; w++) mark(BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, at % BAI_LANES)));
+        for (int w = 0; row >= 0 && w < (int)s.off_width; w++) {
+          const long long a = s.off + (long long)w * BAI_LANES + at % BAI_LANES;
+
+          if (!(A.single ? BAIIsNoEntry(static_cast<const BAISingle *>(A.off_a)[a]) : BAIIsNoEntry(static_cast<const BAIScalar *>(A.off_a)[a]))) mark(BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, at % BAI_LANES)));
+        }
       }
       for (int k = first; k < last; k++) {
         for (long long at = A.piece[k].first + threadIdx.x; at < A.piece[k].last; at += blockDim.x) mark(A.rest_j[at]);

@@ -122,7 +122,7 @@ struct SumOfExtents {
 /* Of all slices */
 typedef struct {
   unsigned long long nnz_local, nnz_off;
-  int                loc_width, off_width;
+  int                loc_width, off_width, tile_loc, tile_off, tile_off_j;
 } Totals;
 
 static __device__ inline int Pieces(int rest)
@@ -184,6 +184,19 @@ static __global__ void Choose(BAISliced A, Extent *extent, const Totals *totals)
   e.off_j = s.by_delta ? (s.off_width + ALIGN - 1) / ALIGN * ALIGN : e.off;
 }
 
+/* A thread a tile: the largest */
+static __global__ void Largest(BAISliced A, const Extent *extent, Totals *totals)
+{
+  const long long tile = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (tile >= A.tiles) return;
+  const Extent a = extent[tile * A.tile_slices], b = extent[(tile + 1) * A.tile_slices];
+
+  atomicMax(&totals->tile_loc, (int)min(b.loc - a.loc, (long long)INT_MAX));
+  atomicMax(&totals->tile_off, (int)min(b.off - a.off, (long long)INT_MAX));
+  atomicMax(&totals->tile_off_j, (int)min(b.off_j - a.off_j, (long long)INT_MAX));
+}
+
 /* A warp a slice: where its entries begin, by now known, its diagonals, and its pieces of long rows */
 static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, const Extent *extent)
 {
@@ -197,6 +210,7 @@ static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_c
     A.slice[slice].loc   = e.loc;
     A.slice[slice].off   = e.off;
     A.slice[slice].off_j = e.off_j;
+    if (slice == slices - 1) A.slice[slices] = {extent[slices].loc, extent[slices].off, extent[slices].off_j, 0, 0, 0};
   }
   __syncwarp();
   if (A.slice[slice].by_delta) {
@@ -236,7 +250,7 @@ static __device__ inline void PutEntry(LI *j, V *a, long long at, int col, BAISc
   a[at] = V(value);
 }
 
-/* Where the entries of a row outside its block go, one after the other; padded with zeros, in the row's own column if it is not a diagonal's */
+/* Where the entries of a row outside its block go, one after the other; padded by what is no entry, in the row's own column if it is not a diagonal's */
 template <typename V, bool same_pattern>
 struct OutsidePut {
   const BAISliced &A;
@@ -255,27 +269,28 @@ struct OutsidePut {
     }
   }
 
-  __device__ void Put(int col, BAIScalar value)
+  __device__ void Put(int col, V value)
   {
     const long long at = (long long)w++ * BAI_LANES + lane;
+    V              *a  = static_cast<V *>(A.off_a) + s.off + at;
 
     if (!s.by_delta && !same_pattern) A.off_j[s.off_j + at] = col;
-    if (!s.by_delta && same_pattern && A.off_j[s.off_j + at] != col) findings->different = 1;
-    static_cast<V *>(A.off_a)[s.off + at] = V(value);
+    if (same_pattern && (s.by_delta ? BAIIsNoEntry(*a) != BAIIsNoEntry(value) : A.off_j[s.off_j + at] != col)) findings->different = 1;
+    *a = value;
   }
 
   __device__ void Entry(int col, BAIScalar value)
   {
-    while (s.by_delta && w < s.off_width && row + A.off_j[s.off_j + w] < col) Put(row, 0);
+    while (s.by_delta && w < s.off_width && row + A.off_j[s.off_j + w] < col) Put(row, BAINoEntry<V>());
     if (s.by_delta && w < s.off_width && row + A.off_j[s.off_j + w] != col) findings->different = 1;
-    if (w < s.off_width) Put(col, value);
+    if (w < s.off_width) Put(col, V(value) + V(0)); /* never a negative zero */
     else if (rest < rest_end) PutEntry<int, V, same_pattern>(A.rest_j, static_cast<V *>(A.rest_a), rest++, col, value, findings);
     else findings->different = 1;
   }
 
   __device__ void End(int own)
   {
-    while (w < s.off_width) Put(own, 0);
+    while (w < s.off_width) Put(own, BAINoEntry<V>());
     if (rest < rest_end) findings->different = 1;
   }
 };
@@ -518,7 +533,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
     BAITry(BAICUDAAllocate(state, A->tiles * sizeof(int), &A->tile_iters));
     BAITry(BAICUDAAllocate(state, 2 * BAIPlaces(A) * sizeof(BAIReal), &state->sums));
   }
-  BAITry(BAICUDAAllocate(state, slices * sizeof(BAISlice), &A->slice));
+  BAITry(BAICUDAAllocate(state, (slices + 1) * sizeof(BAISlice), &A->slice));
   if (!slices) return BAIStatusOf(BAI_OK);
 
   BAITry(OnDevice(state, M, &D, copy));
@@ -539,6 +554,8 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
   CUDATry(cub::DeviceScan::ExclusiveScan(nullptr, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1, state->stream));
   CUDATry(cudaMalloc(&scan.p, scan_bytes));
   CUDATry(cub::DeviceScan::ExclusiveScan(scan.p, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1, state->stream));
+  Largest<<<(A->tiles + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, extent, (Totals *)totals_device.p);
+  CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(&totals, totals_device.p, sizeof(totals), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaMemcpyAsync(&end, extent + slices, sizeof(end), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
@@ -546,6 +563,9 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
   state->nnz_off   = (long long)totals.nnz_off;
   A->loc_width     = totals.loc_width;
   A->off_width     = totals.off_width;
+  A->tile_loc      = totals.tile_loc;
+  A->tile_off      = totals.tile_off;
+  A->tile_off_j    = totals.tile_off_j;
   if (end.pieces > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
 
   const size_t value = A->single ? sizeof(BAISingle) : sizeof(BAIScalar);

@@ -58,6 +58,7 @@ typedef struct {
 typedef struct {
   int            n, cols;              /* rows; and columns, ghosts included */
   int            loc_width, off_width; /* widest slice inside and outside the blocks */
+  int            tile_loc, tile_off, tile_off_j; /* places in loc_a, off_a and off_j that a tile takes, at most */
   int            most_off;             /* entries outside the blocks that a row has in its slice, at most */
   int            block_size, tile_rows, tiles, tile_slices;
   int           *row;           /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap of a block, -2 minus the row */
@@ -66,7 +67,7 @@ typedef struct {
   BAIScalar     *d, *dinv;      /* places: a_ii, 1/a_ii */
   BAIReal       *share;         /* places, or NULL: what multiplies the damping of a row */
   int           *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
-  BAISlice      *slice;
+  BAISlice      *slice; /* slices+1 */
   void          *loc_j; /* uint16_t, or int if the tiles are long */
   int           *off_j; /* columns from n on are ghosts */
   int            single;        /* what follows is BAISingle, else BAIScalar */

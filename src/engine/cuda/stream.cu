@@ -26,15 +26,13 @@ static __global__ void __launch_bounds__(LOC <= 4 && !MORE ? BAI_ROW_THREADS + 1
   BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int        i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, own = MORE ? BAIOwnRowAt(A, tile, i) : place, row = MORE ? BAIRowOf(own) : place;
     const bool       mine = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
-    const int        iters = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
     const BAIScalar *x    = BAIIterateOf(p, from);
     const BAISlice   S    = A.slice[slice]; /* lanes without a row find zeros there */
     const bool       by_delta  = S.by_delta;
     const int        off_width = (int)S.off_width;
     const int       *off_j     = BAIColumnAt(A, S, 0, lane);
     const V         *off_a     = static_cast<const V *>(A.off_a) + S.off + lane;
-    const BAIReal    local_omega = MORE && mine ? BAILocalOmegaAt(A, p, place) : 0;
-    BAIScalar        s = mine ? BAIStreamed(p.b + row) : BAIScalar(0), dinv = mine ? BAIStreamed(A.dinv + place) : BAIScalar(0), xi, y;
+    BAIScalar        s = mine ? BAIStreamed(p.b + row) : BAIScalar(0), dinv = mine ? BAIStreamed(A.dinv + place) : BAIScalar(0), xi;
     V                a[LOC];
     int              j[LOC];
 
@@ -73,33 +71,7 @@ static __global__ void __launch_bounds__(LOC <= 4 && !MORE ? BAI_ROW_THREADS + 1
       s -= BAISumOfPieces(A, slice, lane);
     }
     turn.Ahead();
-    y     = xi;
-    y0[i] = y;
-    __syncthreads();
-    BAIScalar *now = y0, *next = y1;
-    for (int sweep = 1; sweep <= (MORE ? most : p.local_iters); sweep++) {
-      BAIScalar sum = s;
-
-#pragma unroll
-      for (int w = 0; w < LOC; w++) sum -= BAIScalar(a[w]) * now[j[w]];
-      if (!MORE || sweep <= iters) y += (MORE ? local_omega : p.local_omega) * (sum * dinv - y);
-      if (sweep < (MORE ? most : p.local_iters)) {
-        next[i] = y;
-        __syncthreads();
-        BAIScalar *swap = now;
-        now             = next;
-        next            = swap;
-      }
-    }
-    if (mine && (!MORE || own >= 0)) {
-      BAIScalar next = xi + p.omega * (y - xi);
-
-      if (MORE && p.before) {
-        next            = BAIMomentum(p, iteration, next, xi, p.before[place]);
-        p.before[place] = xi;
-      }
-      BAIStore(BAIIterateOf(p, to) + row, next);
-    }
+    BAISweepRows<LOC, MORE>(A, p, tile, iteration, to, a, j, s, dinv, xi, mine ? own : -1, y0, y1);
   });
 }
 

@@ -11,7 +11,8 @@ enum {
 /* Takes a kernel if there is one and the device has room for it; room is then the thread blocks that can be there at once */
 static BAIStatus TryKernel(BAIState state, const void *kernel, int threads, size_t shared, BAIPlan *plan, int *room)
 {
-  int device, multiprocessors, shared_max, resident;
+  cudaFuncAttributes attributes;
+  int                device, multiprocessors, shared_max, resident;
 
   *room = 0;
   if (!kernel) return BAIStatusOf(BAI_OK);
@@ -19,7 +20,8 @@ static BAIStatus TryKernel(BAIState state, const void *kernel, int threads, size
   CUDATry(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   CUDATry(cudaDeviceGetAttribute(&shared_max, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   if (shared + 512 > (size_t)shared_max) return BAIStatusOf(BAI_OK); /* kernels have a few bytes of their own there */
-  CUDATry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+  CUDATry(cudaFuncGetAttributes(&attributes, kernel));
+  CUDATry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_max - (int)attributes.sharedSizeBytes)); /* for whatever matrix it is */
   CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, shared));
   *room         = resident * multiprocessors;
   plan->kernel  = kernel;
@@ -27,6 +29,27 @@ static BAIStatus TryKernel(BAIState state, const void *kernel, int threads, size
   plan->shared  = shared;
   plan->grid    = state->A.tiles < *room ? state->A.tiles : *room;
   return BAIStatusOf(BAI_OK);
+}
+
+/* The same, if the device can do that, and has room for enough stages */
+static BAIStatus TryStaged(BAIState state, int threads, size_t shared, BAIPlan *plan, int *room)
+{
+  enum {
+    ENOUGH = 4 /* thread blocks of a multiprocessor, so that some are at work while others wait */
+  };
+  size_t             stages = 0;
+  const void        *kernel = BAIStagedKernel(&state->A, plan->order, plan->momentum, &stages);
+  cudaFuncAttributes attributes;
+  int                device, multiprocessors, shared_max;
+
+  *room = 0;
+  if (!kernel) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaFuncGetAttributes(&attributes, kernel));
+  CUDATry(cudaGetDevice(&device));
+  CUDATry(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  CUDATry(cudaDeviceGetAttribute(&shared_max, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+  if (attributes.binaryVersion < 90 || ENOUGH * (shared + stages + 1024) > (size_t)shared_max) return BAIStatusOf(BAI_OK);
+  return TryKernel(state, kernel, threads, shared + stages, plan, room);
 }
 
 static BAIStatus NeedScratch(BAIState state, int grid, size_t bytes)
@@ -51,7 +74,8 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, int momentum, BAIPla
     if (plan->resident) return BAIStatusOf(BAI_OK);
   }
   for (int again = 0; again < 2; again++) {
-    BAITry(TryKernel(state, BAIStreamKernel(A, plan->order, plan->momentum), lanes, two, plan, &room));
+    BAITry(TryStaged(state, lanes, two, plan, &room));
+    if (!room) BAITry(TryKernel(state, BAIStreamKernel(A, plan->order, plan->momentum), lanes, two, plan, &room));
     if (!room) BAITry(TryKernel(state, BAIGenericKernel(A, state->wide, plan->order), threads, three, plan, &room));
     if (!room) {
       BAITry(TryKernel(state, BAIGenericKernel(A, state->wide, plan->order), threads, 0, plan, &room));
@@ -154,7 +178,7 @@ static BAIStatus Launch(BAIState state, BAIInt count, const BAIStep *step)
   state->has_before = plan->momentum;
   if (Waits(plan)) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(plan->grid), dim3(plan->threads), arguments, plan->shared, state->stream));
   else CUDATry(cudaLaunchKernel(plan->kernel, dim3(plan->grid), dim3(plan->threads), arguments, plan->shared, state->stream));
-  if (plan->order == BAI_QUEUE) state->tickets_before += (long long)count * state->A.tiles + plan->grid; /* each thread block ends with one ticket too many */
+  if (plan->order == BAI_QUEUE) state->tickets_before += (long long)count * state->A.tiles + 2 * plan->grid; /* each thread block ends with two tickets too many */
   if (step->mode == BAI_MODE_SYNC) state->current = (int)((state->current + count) & 1);
   return CountDone(state, plan, count);
 }

@@ -1,5 +1,5 @@
 /*
-   What the kernels share: generic.cu takes any matrix, stream.cu those whose rows inside the blocks fit registers,
+   What the kernels share: generic.cu takes any matrix, stream.cu those whose rows inside the blocks fit registers, staged.cu the more regular of these,
    resident.cu those that fit registers as a whole. sweep.cu chooses
 */
 #pragma once
@@ -133,34 +133,36 @@ struct BAINeighborsOf {
 };
 
 /*
-   The way of a thread block through its tiles, as far as they wait for each other. Meanwhile a tile is at its local sweeps it is seen whether the next may
+   The way of a thread block through its tiles. Where they wait for each other, it is seen while a tile is at its local sweeps whether the next may
    begin at once, and that a tile is done is said when the matrix of the next is on its way from memory: so neither takes time
 */
 template <BAIOrder order>
 class BAITurn {
-  const BAISweep &s;
-  int             tile, iteration, next_tile, next_iteration, done_tile, done_iteration, first, last, neighbor;
-  bool            ready;
+  static constexpr bool waits = order == BAI_FLAGS || order == BAI_TURNS;
+  const BAISweep       &s;
+  int                   tile, iteration, next_tile, next_iteration, done_tile, done_iteration, first, last, neighbor;
+  bool                  ready;
 
 public:
   __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), next_tile(0), next_iteration(0), done_tile(-1), done_iteration(0), first(0), last(0), neighbor(-1), ready(false) { }
 
+  /* The next tile is -1 if there is none; in an order BAI_QUEUE only the first thread knows it */
   __device__ void Start(int at_tile, int at_iteration, int then_tile, int then_iteration)
   {
     tile           = at_tile;
     iteration      = at_iteration;
     next_tile      = then_tile;
     next_iteration = then_iteration;
-    if constexpr (order == BAI_FLAGS || order == BAI_TURNS) {
-      first = s.neighbors.first[next_tile] + threadIdx.x;
-      last  = s.neighbors.first[next_tile + 1];
+    if constexpr (waits) {
+      first = s.neighbors.first[max(next_tile, 0)] + threadIdx.x;
+      last  = s.neighbors.first[max(next_tile, 0) + 1];
     }
   }
 
   /* Called by all threads before one of them reads x of other tiles; what they read before that, of the matrix, is on its way meanwhile */
   __device__ void Begin()
   {
-    if constexpr (order == BAI_FLAGS || order == BAI_TURNS) {
+    if constexpr (waits) {
       Publish();
       if (!ready) BAINeighborsOf<order>(s, tile).Wait(s, iteration);
       neighbor = first < last ? s.neighbors.tile[first] : -1;
@@ -170,7 +172,7 @@ public:
   /* Called by all threads after that */
   __device__ void Ahead()
   {
-    if constexpr (order == BAI_FLAGS || order == BAI_TURNS) {
+    if constexpr (waits) {
       ready = first + (int)blockDim.x >= last;
       if (neighbor >= 0 && ready) ready = BAIIsDone(s, neighbor >> 1, BAIEnough<order>(s, neighbor, next_iteration));
     }
@@ -179,19 +181,20 @@ public:
   /* Called by all threads, who have written their x */
   __device__ void End()
   {
-    if constexpr (order == BAI_FLAGS || order == BAI_TURNS) {
+    if constexpr (waits) {
       ready          = __syncthreads_and(ready);
       done_tile      = tile;
       done_iteration = iteration;
     } else __syncthreads();
   }
 
-  __device__ int Tile() const { return tile; }
-
   __device__ void Publish()
   {
     if (!threadIdx.x && done_tile >= 0) BAITileIsDone(s, done_tile, done_iteration + 1);
   }
+
+  /* The next tile, called by all of the first warp */
+  __device__ int Next() const { return order == BAI_QUEUE ? __shfl_sync(~0u, next_tile, 0) : next_tile; }
 };
 
 /*
@@ -203,29 +206,44 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 {
   BAITurn<order> turn(p);
 
-  if constexpr (order == BAI_QUEUE) {
-    __shared__ int  drawn[2]; /* tile and iteration */
-    const auto      draw      = [&] { return cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets).fetch_add(1, cuda::memory_order_relaxed) - p.tickets_before; };
-    long long       next      = threadIdx.x ? 0 : draw();
-    int             iteration = 0;
+  if constexpr (order == BAI_QUEUE) { /* the ticket after the next is on its way while a tile is at work */
+    __shared__ int drawn[2][2]; /* tile and iteration, of this one and the next */
+    const auto     draw   = [&] { return cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets).fetch_add(1, cuda::memory_order_relaxed) - p.tickets_before; };
+    long long      ticket = 0;
+    int            next = 0, next_iteration = 0;
+    const auto     look = [&] {
+      while (ticket - (long long)next_iteration * A.tiles >= A.tiles) next_iteration++;
+      next = (int)(ticket - (long long)next_iteration * A.tiles);
+      if (p.order) next = p.order[next];
+      ticket = draw();
+    };
 
-    while (true) {
-      if (!threadIdx.x) {
-        while (next - (long long)iteration * A.tiles >= A.tiles) iteration++;
-        drawn[0] = (int)(next - (long long)iteration * A.tiles);
-        if (p.order) drawn[0] = p.order[drawn[0]];
-        drawn[1] = iteration;
-        if (p.done && iteration < p.count) BAIWaitForTile(p, drawn[0], iteration); /* another thread block may still be at it */
-      }
+    if (!threadIdx.x) {
+      ticket = draw();
+      look();
+      drawn[0][0] = next;
+      drawn[0][1] = next_iteration;
+    }
+    for (int step = 0;; step ^= 1) {
       __syncthreads();
-      const int tile = drawn[0];
+      const int tile = drawn[step][0], iteration = drawn[step][1];
 
-      iteration = drawn[1];
       if (iteration >= p.count) return;
-      if (!threadIdx.x) next = draw(); /* ahead of its use, which hides the way to the queue */
+      if (!threadIdx.x) look();
+      if (p.done) { /* another thread block may still be at it */
+        if (!threadIdx.x) BAIWaitForTile(p, tile, iteration);
+        __syncthreads();
+      }
+      turn.Start(tile, iteration, next_iteration < p.count ? next : -1, next_iteration);
       iterate(tile, iteration, 0, 0, turn);
-      turn.End();
-      if (p.done && !threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
+      if (!threadIdx.x) {
+        drawn[step ^ 1][0] = next;
+        drawn[step ^ 1][1] = next_iteration;
+      }
+      if (p.done) {
+        __syncthreads();
+        if (!threadIdx.x) BAITileIsDone(p, tile, iteration + 1);
+      }
     }
   } else {
     const int  own    = (A.tiles - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
@@ -235,25 +253,66 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 
       return order == BAI_TURNS ? p.order[k] : k;
     };
-    int tile = TileOf(0, 0), next = own > 1 ? TileOf(0, 1) : TileOf(1, 0), m2 = own > 1 ? 1 : 0, iteration2 = own > 1 ? 0 : 1; /* those of next */
+    int tile = TileOf(0, 0), m2 = own > 1 ? 1 : 0, iteration2 = own > 1 ? 0 : 1, next = TileOf(iteration2, m2); /* those of next */
 
     for (int iteration = 0; iteration < p.count; iteration++) {
       const int from = flip ? (p.current + iteration) & 1 : 0, to = flip ? from ^ 1 : 0;
 
       for (int m = 0; m < own; m++) {
-        turn.Start(tile, iteration, next, iteration2);
+        const int now = tile;
+
+        turn.Start(now, iteration, iteration2 < p.count ? next : -1, iteration2);
         tile = next;
         if (++m2 == own) {
           m2 = 0;
           iteration2++;
         }
         next = TileOf(iteration2, m2); /* well ahead of its use */
-        iterate(turn.Tile(), iteration, from, to, turn);
+        iterate(now, iteration, from, to, turn);
         turn.End();
       }
     }
     turn.Publish();
   }
+}
+
+/*
+   The local sweeps of a tile, a thread a row, and the update: a and j are the row's entries inside the block, s is b minus what lies outside it
+*/
+template <int LOC, bool MORE, typename V>
+static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to, const V (&a)[LOC], const int (&j)[LOC], BAIScalar s, BAIScalar dinv, BAIScalar xi, int own, BAIScalar *now, BAIScalar *next)
+{
+  const int     i = threadIdx.x, place = tile * A.tile_rows + i;
+  const bool    mine        = own != -1;
+  const int     iters       = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
+  const BAIReal local_omega = MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega;
+  BAIScalar     y           = xi;
+
+  now[i] = y;
+  __syncthreads();
+  for (int sweep = 1; sweep <= most; sweep++) {
+    BAIScalar sum = s;
+
+#pragma unroll
+    for (int w = 0; w < LOC; w++) sum -= BAIScalar(a[w]) * now[j[w]];
+    if (!MORE || sweep <= iters) y += local_omega * (sum * dinv - y);
+    if (sweep < most) {
+      BAIScalar *swap = now;
+
+      next[i] = y;
+      __syncthreads();
+      now  = next;
+      next = swap;
+    }
+  }
+  if (own < 0) return;
+  BAIScalar xi_next = xi + p.omega * (y - xi);
+
+  if (MORE && p.before) {
+    xi_next         = BAIMomentum(p, iteration, xi_next, xi, p.before[place]);
+    p.before[place] = xi;
+  }
+  BAIStore(BAIIterateOf(p, to) + own, xi_next);
 }
 
 /* What long rows have outside the block beyond their slice: each warp finds the sums of some pieces */
@@ -284,5 +343,6 @@ static __device__ inline BAIScalar BAISumOfPieces(const BAISliced &A, int slice,
 /* Kernels that take (BAISliced, BAISweep), or NULL if none of their kind fits */
 const void *BAIGenericKernel(const BAISliced *, int wide, BAIOrder);
 const void *BAIStreamKernel(const BAISliced *, BAIOrder, bool momentum);
+const void *BAIStagedKernel(const BAISliced *, BAIOrder, bool momentum, size_t *stages); /* shared memory that it needs more than BAIStreamKernel() */
 /* Takes (BAISliced, BAISweep, BAIStop) */
 const void *BAIResidentKernel(const BAISliced *, BAIOrder);
