@@ -34,10 +34,10 @@ typedef struct {
   PetscReal kappa, gamma, a, b;
   Mat       linear;
   Vec       supply;
-  Mat       times_u;  /* with U as its entries times U: (u v, u^2) */
+  Mat       bilinear; /* its entries are those of U; times U it is (u v, u^2) */
   Vec       products; /* that */
   Vec       reaction; /* (u^2 v, u^2 v), the products times U */
-  Mat       gain;     /* of U by the reaction */
+  Mat       gain;     /* of the reaction: -gamma in the rows of u, gamma in those of v */
   Mat       slopes;   /* from the products to what they contribute to the values of the Jacobian */
   Vec       identity, linear_values, fixed_values, values; /* in the order of CreateJacobian(); fixed: linear + shift identity */
   PetscReal shift;
@@ -89,8 +89,8 @@ static PetscErrorCode SetValues(Mat A, Vec values)
 static PetscErrorCode ComputeProducts(const Model *m, Vec U)
 {
   PetscFunctionBeginUser;
-  PetscCall(SetValues(m->times_u, U));
-  PetscCall(MatMult(m->times_u, U, m->products));
+  PetscCall(SetValues(m->bilinear, U));
+  PetscCall(MatMult(m->bilinear, U, m->products));
   PetscFunctionReturn(0);
 }
 
@@ -239,7 +239,7 @@ static PetscErrorCode ModelSetUp(DM dm, Model *m)
     rows[k] = k % 2 ? k - 1 : k + 1;
     cols[k] = k - k % 2;
   }
-  PetscCall(CreateMatrix(dm, n, n, start, n, rows, cols, NULL, &m->times_u));
+  PetscCall(CreateMatrix(dm, n, n, start, n, rows, cols, NULL, &m->bilinear));
 
   for (PetscInt k = 0; k < n; k++) {
     rows[k] = cols[k] = k;
@@ -272,7 +272,7 @@ static PetscErrorCode ModelDestroy(Model *m)
   PetscFunctionBeginUser;
   PetscCall(MatDestroy(&m->linear));
   PetscCall(VecDestroy(&m->supply));
-  PetscCall(MatDestroy(&m->times_u));
+  PetscCall(MatDestroy(&m->bilinear));
   PetscCall(VecDestroy(&m->products));
   PetscCall(VecDestroy(&m->reaction));
   PetscCall(MatDestroy(&m->gain));
