@@ -133,15 +133,16 @@ run-tests: $(foreach t,$(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)
 
 # The commands of the manual, with PETSc's own tutorials that it names
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
-unchanged := $(patsubst %,$(TESTDIR)/petsc/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 snes/tutorials/ex5)
+unchanged := $(patsubst %,$(TESTDIR)/petsc/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 snes/tutorials/ex5 snes/tutorials/ex19)
 fortran   := $(if $(wildcard $(PETSC_PREFIX)/include/petscksp.mod),fortran)
 example    = $(patsubst %,$(TESTDIR)/%,$(basename $(wildcard tutorials/ex*.c $(if $(fortran),tutorials/*.F90))))
+have       = $(shell grep -qE 'USE_COMPLEX 1|USE_64BIT_INDICES 1|USE_REAL_SINGLE 1' $(PETSCCONF_H) || echo plain) $(if $(filter-out 0,$(GPU)),baicuda $(shell grep -q HAVE_CUDA\ 1 $(PETSCCONF_H) && echo cuda))
 $(TESTDIR)/petsc/%: $(petsc_src)/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -w $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
 run-manual: $(LIB) $(unchanged) $(example)
 	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
-	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='$(fortran) $(shell grep -qE 'USE_COMPLEX 1|USE_64BIT_INDICES 1|USE_REAL_SINGLE 1' $(PETSCCONF_H) || echo plain) $(if $(filter-out 0,$(GPU)),baicuda $(shell grep -q HAVE_CUDA\ 1 $(PETSCCONF_H) && echo cuda))' \
+	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='mpicc $(fortran) $(have)' \
 	  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(or $(call pc,--variable=mpiexec),mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
 	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual)
 
@@ -155,9 +156,9 @@ test: $(LIB) $(TESTDIR)/testfiles
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
 programs := $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/ex*.c bench/*.c))
-bundle:
-	@$(MAKE) --no-print-directory GPU=1 $(programs) $(TESTDIR)/testfiles
-	@sh tests/carry.sh $(B) $(PETSC_PREFIX) $(B)/carried.tar.gz
+bundle: ; @$(MAKE) --no-print-directory GPU=1 carry
+carry: $(programs) $(unchanged) $(TESTDIR)/testfiles
+	@HAVE='$(have)' sh tests/carry.sh $(B) $(PETSC_PREFIX) $(B)/carried.tar.gz
 
 # The whole of the tests, harness included if it is not there yet
 check:
@@ -177,7 +178,7 @@ install: $(LIB)
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check test run-tests run-manual bundle install
+.PHONY: all demo bench check test run-tests run-manual bundle carry install
 
 endif
 

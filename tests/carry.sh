@@ -1,6 +1,7 @@
 #!/bin/sh
 # Packs the built tests so that they run where there is no PETSc: tests/carry.sh BUILD_DIR PETSC_PREFIX OUT.tar.gz
-# There: tar -xzf OUT.tar.gz && sh carried/run.sh [memcheck] [name pattern]
+# There: tar -xzf OUT.tar.gz && bash carried/run.sh [memcheck] [name pattern], and bash carried/run.sh manual
+# Environment: HAVE: what there is of what the manual's blocks require
 set -eu
 build=$(realpath "$1") prefix=$(realpath "$2") out=$3 src=$PWD
 dir=$(mktemp -d)
@@ -23,12 +24,15 @@ for d in tests tutorials; do
   find "$build/tests/$d" -maxdepth 1 -type f -perm -u+x ! -name '*.sh' -exec cp {} "$to/tests/$d" \;
   [ ! -d "$src/$d/data" ] || { cp -r "$src/$d/data" "$to/src/$d"; cp -r "$src/$d/data" "$to/tests/$d"; }
 done
+cp "$src"/tutorials/*.py "$to/tests/tutorials"
 cp "$build/tests/bench/bench" "$to"
-cp "$src/tests/summary.sh" "$src/tests/memcheck.sh" "$to"
+cp "$src/tests/summary.sh" "$src/tests/memcheck.sh" "$src/tests/manual.sh" "$src/docs/manual.md" "$to"
+find "$build/tests/petsc" -type f -exec cp {} "$to/petsc" \;
+echo "$HAVE" >"$to/have"
 printf '%s\n' "$build/tests" "$harness" "$petsc_bin" "$src" >"$to/paths"
 cat >"$to/run.sh" <<'RUN'
 #!/bin/bash
-# Runs the tests packed here: run.sh [memcheck] [name pattern]; memcheck runs them below compute-sanitizer
+# Runs the tests packed here: run.sh [memcheck] [name pattern]; memcheck runs them below compute-sanitizer. run.sh manual: the manual's commands
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH=$here/lib:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-} BAI_LIB=$here/lib/libpetscbai.so
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
@@ -37,6 +41,13 @@ if [ -f "$here/paths" ]; then
   { read -r tests; read -r harness; read -r bin; read -r src; } <"$here/paths"
   sed -i -e "s|$tests|$here/tests|g" -e "s|$harness|$here/petsc/share/petsc/examples/config|g" -e "s|$bin|$here/petsc/lib/petsc/bin|g" -e "s|$src|$here/src|g" -e 's|/usr/bin/mpiexec|mpiexec|' "$here"/tests/*/run*.sh
   mv "$here/paths" "$here/paths.old"
+fi
+if [ "${1:-}" = manual ]; then
+  export PROGRAMS=$(echo "$here"/petsc/ex*) TUTORIALS=$(echo "$here"/tests/tutorials/{ex?,*.py}) HAVE=$(cat "$here/have")
+  export PETSC_PREFIX=$here CC=false MPIEXEC=mpiexec PYTHON=${PYTHON:-false} PREFIX=$here
+  sh "$here/manual.sh" "$here/manual.md" "$here/manual"
+  ! grep -q '^not ok' "$here/manual/tap"
+  exit
 fi
 if [ "${1:-}" = memcheck ]; then
   shift

@@ -22,6 +22,7 @@ wrapper()
 }
 wrapper mpicc $CC
 wrapper mpiexec $MPIEXEC
+export PATH="$dir/bin:$PATH" HOME="$dir/home" OMP_NUM_THREADS=2
 export PYTHONPATH="$PETSC_PREFIX/lib${PYTHONPATH:+:$PYTHONPATH}"
 for python in ${PYTHON:-python3 /usr/bin/python3}; do
   "$python" -c '
@@ -34,7 +35,6 @@ sys.exit(os.path.realpath(os.path.join(config["PETSC_DIR"], config["PETSC_ARCH"]
   break
 done
 
-export PATH="$dir/bin:$PATH" HOME="$dir/home" OMP_NUM_THREADS=2
 export PKG_CONFIG_PATH="$PREFIX/lib/pkgconfig:$PETSC_PREFIX/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
 export LD_LIBRARY_PATH="$PREFIX/lib:$PETSC_PREFIX/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 printf -- '-ksp_converged_reason\n-options_left\n' >"$dir/home/.petscrc"

@@ -11,22 +11,36 @@ by implicit Euler steps of 0.1 h^2, Newton's method, and block-asynchronous iter
   ./ex6 -progress                                            100x100 points, to the time 0.225\n\
   ./ex6 -progress -pictures spots                            writes spots-0.025.vts and so on, for ParaView or plot.py\n\
   ./ex6 -da_grid_x 400 -da_grid_y 400 -ts_max_steps 100      another grid, a few steps only\n\
-  ./ex6 -ts_type bdf -ts_adapt_type basic -ts_max_time 5 -ts_max_snes_failures -1\n\
+  ./ex6 -ts_type bdf -ts_adapt_type basic -ts_max_time 5 -ts_max_snes_failures -1 -snes_linesearch_type bt\n\
                                                              steps as long as the error, and the solver, allow\n\
   ./ex6 -ksp_bai_mode sync -ksp_bai_local_iters 3            with options of the solver\n\
   ./ex6 -ts_max_steps 10 -ksp_view | grep set-ups            the solver is set up once, then it is given new values only\n\
   ./ex6 -compare                                             beside other solvers, of which the reference is a direct one\n\
   ./ex6 -compare -reference_ksp_type gmres -reference_pc_type sor -reference_ksp_rtol 1e-10\n\
                                                              with another reference, for large grids\n\
+  ./ex6 -compare -snes_max_it 2 -snes_convergence_test skip -snes_linesearch_norms 0\n\
+                                                             two Newton steps, as all of them take anyway, and no norms\n\
   ./ex6 -compare -dm_mat_type aijcusparse -dm_vec_type cuda  on a GPU\n\n";
 
 typedef struct {
   PetscScalar u, v;
 } Field;
 
+/*
+   F(U) = U_t + linear U + gamma (-u^2 v, u^2 v) - supply, where linear is -Laplace, times kappa for v, and gamma u. All of it is done by
+   operations of Vec and Mat, so where these live. (x, y) is a vector with x and y at each point, as U = (u, v)
+*/
 typedef struct {
-  PetscReal    kappa, gamma, a, b;
-  PetscScalar *jacobian; /* its values, in the order of CreateJacobian() */
+  PetscReal kappa, gamma, a, b;
+  Mat       linear;
+  Vec       supply;
+  Mat       bilinear; /* its entries are those of U; times U it is (u v, u^2) */
+  Vec       products; /* that */
+  Vec       reaction; /* (u^2 v, u^2 v), the products times U */
+  Mat       gain;     /* of the reaction: -gamma in the rows of u, gamma in those of v */
+  Mat       slopes;   /* from the products to what they contribute to the values of the Jacobian */
+  Vec       identity, linear_values, fixed_values, values; /* in the order of CreateJacobian(); fixed: linear + shift identity */
+  PetscReal shift;
 } Model;
 
 /* The prefix is that of its options, ksptype and pctype are what they start from */
@@ -59,82 +73,57 @@ typedef struct {
   PetscLogDouble next;
 } Display;
 
-static PetscErrorCode IFunction(TS ts, PetscReal t, Vec U, Vec Udot, Vec F, void *ctx)
+/* The values go into the matrix where both live */
+static PetscErrorCode SetValues(Mat A, Vec values)
 {
-  const Model  *m = (const Model *)ctx;
-  DM            dm;
-  DMDALocalInfo info;
-  PetscReal     sx, sy;
-  Vec           local;
-  const Field **x, **xdot;
-  Field       **f;
+  const PetscScalar *v;
+  PetscMemType       memtype;
 
   PetscFunctionBeginUser;
-  (void)t;
-  PetscCall(TSGetDM(ts, &dm));
-  PetscCall(DMDAGetLocalInfo(dm, &info));
-  sx = PetscSqr((PetscReal)(info.mx - 1));
-  sy = PetscSqr((PetscReal)(info.my - 1));
-  PetscCall(DMGetLocalVector(dm, &local));
-  PetscCall(DMGlobalToLocal(dm, U, INSERT_VALUES, local));
-  PetscCall(DMDAVecGetArrayRead(dm, local, &x));
-  PetscCall(DMDAVecGetArrayRead(dm, Udot, &xdot));
-  PetscCall(DMDAVecGetArrayWrite(dm, F, &f));
-  for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
-    for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
-      const PetscScalar u = x[j][i].u, v = x[j][i].v;
-      const PetscScalar laplace_u = sx * (x[j][i - 1].u - 2 * u + x[j][i + 1].u) + sy * (x[j - 1][i].u - 2 * u + x[j + 1][i].u);
-      const PetscScalar laplace_v = sx * (x[j][i - 1].v - 2 * v + x[j][i + 1].v) + sy * (x[j - 1][i].v - 2 * v + x[j + 1][i].v);
-
-      f[j][i].u = xdot[j][i].u - m->gamma * (m->a - u + u * u * v) - laplace_u;
-      f[j][i].v = xdot[j][i].v - m->gamma * (m->b - u * u * v) - m->kappa * laplace_v;
-    }
-  }
-  PetscCall(DMDAVecRestoreArrayWrite(dm, F, &f));
-  PetscCall(DMDAVecRestoreArrayRead(dm, Udot, &xdot));
-  PetscCall(DMDAVecRestoreArrayRead(dm, local, &x));
-  PetscCall(DMRestoreLocalVector(dm, &local));
+  PetscCall(VecGetArrayReadAndMemType(values, &v, &memtype));
+  PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
+  PetscCall(VecRestoreArrayReadAndMemType(values, &v));
   PetscFunctionReturn(0);
 }
 
-/* The four neighbours in x and y, then u and v of the point itself */
-static PetscErrorCode IJacobian(TS ts, PetscReal t, Vec U, Vec Udot, PetscReal shift, Mat J, Mat P, void *ctx)
+static PetscErrorCode ComputeProducts(const Model *m, Vec U)
 {
-  const Model  *m = (const Model *)ctx;
-  PetscScalar  *value = m->jacobian;
-  DM            dm;
-  DMDALocalInfo info;
-  PetscReal     sx, sy;
-  const Field **x;
+  PetscFunctionBeginUser;
+  PetscCall(SetValues(m->bilinear, U));
+  PetscCall(MatMult(m->bilinear, U, m->products));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode IFunction(TS ts, PetscReal t, Vec U, Vec Udot, Vec F, void *ctx)
+{
+  const Model      *m        = (const Model *)ctx;
+  const PetscScalar alpha[]  = {1, -1};
+  Vec               others[] = {Udot, m->supply};
 
   PetscFunctionBeginUser;
+  (void)ts;
+  (void)t;
+  PetscCall(ComputeProducts(m, U));
+  PetscCall(VecPointwiseMult(m->reaction, m->products, U));
+  PetscCall(MatMult(m->linear, U, F));
+  PetscCall(MatMultAdd(m->gain, m->reaction, F, F));
+  PetscCall(VecMAXPY(F, 2, alpha, others));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode IJacobian(TS ts, PetscReal t, Vec U, Vec Udot, PetscReal shift, Mat J, Mat P, void *ctx)
+{
+  Model *m = (Model *)ctx;
+
+  PetscFunctionBeginUser;
+  (void)ts;
   (void)t;
   (void)Udot;
-  PetscCall(TSGetDM(ts, &dm));
-  PetscCall(DMDAGetLocalInfo(dm, &info));
-  sx = PetscSqr((PetscReal)(info.mx - 1));
-  sy = PetscSqr((PetscReal)(info.my - 1));
-  PetscCall(DMDAVecGetArrayRead(dm, U, &x));
-  for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
-    for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
-      const PetscScalar u = x[j][i].u, v = x[j][i].v;
-
-      *value++ = -sx;
-      *value++ = -sx;
-      *value++ = -sy;
-      *value++ = -sy;
-      *value++ = shift + m->gamma * (1 - 2 * u * v) + 2 * (sx + sy);
-      *value++ = -m->gamma * u * u;
-      *value++ = -m->kappa * sx;
-      *value++ = -m->kappa * sx;
-      *value++ = -m->kappa * sy;
-      *value++ = -m->kappa * sy;
-      *value++ = 2 * m->gamma * u * v;
-      *value++ = shift + m->gamma * u * u + 2 * m->kappa * (sx + sy);
-    }
-  }
-  PetscCall(DMDAVecRestoreArrayRead(dm, U, &x));
-  PetscCall(MatSetValuesCOO(P, m->jacobian, INSERT_VALUES));
+  if (m->shift != shift) PetscCall(VecWAXPY(m->fixed_values, shift, m->identity, m->linear_values));
+  m->shift = shift;
+  PetscCall(ComputeProducts(m, U));
+  PetscCall(MatMultAdd(m->slopes, m->products, m->fixed_values, m->values));
+  PetscCall(SetValues(P, m->values));
   if (J != P) {
     PetscCall(MatAssemblyBegin(J, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(J, MAT_FINAL_ASSEMBLY));
@@ -142,7 +131,10 @@ static PetscErrorCode IJacobian(TS ts, PetscReal t, Vec U, Vec Udot, PetscReal s
   PetscFunctionReturn(0);
 }
 
-/* Beyond the boundary the neighbour is the mirror image, whose entry is added to that of the point on the other side */
+/*
+   The four neighbours in x and y, then u and v of the point itself. Beyond the boundary the neighbour is the mirror image, whose entry is
+   added to that of the point on the other side
+*/
 static PetscErrorCode CreateJacobian(DM dm, Mat *J)
 {
   DMDALocalInfo info;
@@ -175,6 +167,123 @@ static PetscErrorCode CreateJacobian(DM dm, Mat *J)
   PetscFunctionReturn(0);
 }
 
+/* The k-th value is for row rows[k] and column cols[k] of this rank's part */
+static PetscErrorCode CreateMatrix(DM dm, PetscInt m, PetscInt n, PetscInt start, PetscInt nvalues, PetscInt rows[], PetscInt cols[], const PetscScalar values[], Mat *A)
+{
+  MatType  type;
+  PetscInt first = m / n * start;
+
+  PetscFunctionBeginUser;
+  for (PetscInt k = 0; k < nvalues; k++) {
+    rows[k] += first;
+    cols[k] += start;
+  }
+  PetscCall(DMGetMatType(dm, &type));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetPreallocationCOO(*A, nvalues, rows, cols));
+  if (values) PetscCall(MatSetValuesCOO(*A, values, INSERT_VALUES));
+  PetscFunctionReturn(0);
+}
+
+/* The values of the Jacobian that do not depend on U */
+static PetscErrorCode SetLinear(DM dm, Model *m)
+{
+  DMDALocalInfo info;
+  PetscReal     sx, sy;
+  PetscScalar  *linear, *identity;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMDAGetLocalInfo(dm, &info));
+  sx = PetscSqr((PetscReal)(info.mx - 1));
+  sy = PetscSqr((PetscReal)(info.my - 1));
+  PetscCall(VecGetArrayWrite(m->linear_values, &linear));
+  PetscCall(VecGetArrayWrite(m->identity, &identity));
+  for (PetscInt k = 0; k < 2 * info.xm * info.ym; k++) {
+    const PetscInt  c         = k % 2;
+    const PetscReal diffusion = c ? m->kappa : 1, entries[] = {-sx, -sx, -sy, -sy, 0, 0};
+
+    for (PetscInt e = 0; e < 6; e++) {
+      const PetscBool diagonal = (PetscBool)(e == 4 + c);
+
+      linear[6 * k + e]   = diffusion * (diagonal ? 2 * (sx + sy) : entries[e]) + (diagonal && !c ? m->gamma : 0);
+      identity[6 * k + e] = diagonal ? 1 : 0;
+    }
+  }
+  PetscCall(VecRestoreArrayWrite(m->linear_values, &linear));
+  PetscCall(VecRestoreArrayWrite(m->identity, &identity));
+  PetscCall(VecCopy(m->linear_values, m->fixed_values));
+  PetscCall(CreateJacobian(dm, &m->linear));
+  PetscCall(SetValues(m->linear, m->linear_values));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode ModelSetUp(DM dm, Model *m)
+{
+  PetscInt    *rows, *cols, n, start;
+  PetscScalar *values;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMCreateGlobalVector(dm, &m->supply));
+  PetscCall(VecStrideSet(m->supply, 0, m->gamma * m->a));
+  PetscCall(VecStrideSet(m->supply, 1, m->gamma * m->b));
+  PetscCall(VecDuplicate(m->supply, &m->products));
+  PetscCall(VecDuplicate(m->supply, &m->reaction));
+  PetscCall(VecGetLocalSize(m->supply, &n));
+  PetscCall(VecGetOwnershipRange(m->supply, &start, NULL));
+  PetscCall(PetscMalloc3(6 * n, &rows, 6 * n, &cols, 6 * n, &values));
+
+  /* u in the row of v, v in that of u, and both in the column of u */
+  for (PetscInt k = 0; k < n; k++) {
+    rows[k] = k % 2 ? k - 1 : k + 1;
+    cols[k] = k - k % 2;
+  }
+  PetscCall(CreateMatrix(dm, n, n, start, n, rows, cols, NULL, &m->bilinear));
+
+  for (PetscInt k = 0; k < n; k++) {
+    rows[k] = cols[k] = k;
+    values[k]         = k % 2 ? m->gamma : -m->gamma;
+  }
+  PetscCall(CreateMatrix(dm, n, n, start, n, rows, cols, values, &m->gain));
+
+  /* -2 u v and -u^2 in the row of u, 2 u v and u^2 in that of v, and zeros for the neighbours: a GPU likes empty rows less */
+  for (PetscInt k = 0; k < 6 * n; k++) {
+    const PetscInt e = k % 6, row = k / 6;
+
+    rows[k]   = k;
+    cols[k]   = row - row % 2 + (e == 5 ? 1 : 0);
+    values[k] = e < 4 ? 0 : (row % 2 ? m->gamma : -m->gamma) * (e == 4 ? 2 : 1);
+  }
+  PetscCall(CreateMatrix(dm, 6 * n, n, start, 6 * n, rows, cols, values, &m->slopes));
+  PetscCall(PetscFree3(rows, cols, values));
+
+  PetscCall(MatCreateVecs(m->slopes, NULL, &m->values));
+  PetscCall(VecDuplicate(m->values, &m->identity));
+  PetscCall(VecDuplicate(m->values, &m->linear_values));
+  PetscCall(VecDuplicate(m->values, &m->fixed_values));
+  m->shift = 0;
+  PetscCall(SetLinear(dm, m));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode ModelDestroy(Model *m)
+{
+  PetscFunctionBeginUser;
+  PetscCall(MatDestroy(&m->linear));
+  PetscCall(VecDestroy(&m->supply));
+  PetscCall(MatDestroy(&m->bilinear));
+  PetscCall(VecDestroy(&m->products));
+  PetscCall(VecDestroy(&m->reaction));
+  PetscCall(MatDestroy(&m->gain));
+  PetscCall(MatDestroy(&m->slopes));
+  PetscCall(VecDestroy(&m->identity));
+  PetscCall(VecDestroy(&m->linear_values));
+  PetscCall(VecDestroy(&m->fixed_values));
+  PetscCall(VecDestroy(&m->values));
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode SetInitialValues(DM dm, Vec U)
 {
   DMDALocalInfo info;
@@ -200,12 +309,13 @@ static PetscErrorCode SetInitialValues(DM dm, Vec U)
 /* max_steps is what there is without the option */
 static PetscErrorCode CreateTS(DM dm, Model *m, const Solver *solver, PetscInt max_steps, TS *ts)
 {
-  SNES          snes;
-  KSP           ksp;
-  PC            pc;
-  Mat           J;
-  DMDALocalInfo info;
-  PetscReal     h;
+  SNES           snes;
+  SNESLineSearch linesearch;
+  KSP            ksp;
+  PC             pc;
+  Mat            J;
+  DMDALocalInfo  info;
+  PetscReal      h;
 
   PetscFunctionBeginUser;
   PetscCall(DMDAGetLocalInfo(dm, &info));
@@ -221,6 +331,8 @@ static PetscErrorCode CreateTS(DM dm, Model *m, const Solver *solver, PetscInt m
   PetscCall(TSSetMaxSteps(*ts, max_steps));
   PetscCall(TSSetExactFinalTime(*ts, TS_EXACTFINALTIME_MATCHSTEP));
   PetscCall(TSGetSNES(*ts, &snes));
+  PetscCall(SNESGetLineSearch(snes, &linesearch));
+  PetscCall(SNESLineSearchSetType(linesearch, "basic")); /* whole steps; PETSc 3.26 also calls it none */
   PetscCall(SNESGetKSP(snes, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, solver->prefix));
   PetscCall(KSPSetType(ksp, solver->ksptype));
@@ -516,13 +628,12 @@ static PetscErrorCode CreateGrid(DM *dm)
 
 int main(int argc, char **argv)
 {
-  DM            dm;
-  DMDALocalInfo info;
-  Model         m;
-  Solver        reference;
-  PetscMPIInt   size;
-  char          pictures[PETSC_MAX_PATH_LEN - 16] = "";
-  PetscBool     progress = PETSC_FALSE, check = PETSC_FALSE, compare = PETSC_FALSE, hasksp, haspc;
+  DM          dm;
+  Model       m;
+  Solver      reference;
+  PetscMPIInt size;
+  char        pictures[PETSC_MAX_PATH_LEN - 16] = "";
+  PetscBool   progress = PETSC_FALSE, check = PETSC_FALSE, compare = PETSC_FALSE, hasksp, haspc;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -539,14 +650,13 @@ int main(int argc, char **argv)
   PetscCheck(!compare || !(hasksp || haspc), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-compare has its own list of solvers, -ksp_type and -pc_type do not go with it");
 
   PetscCall(CreateGrid(&dm));
-  PetscCall(DMDAGetLocalInfo(dm, &info));
-  PetscCall(PetscMalloc1(12 * info.xm * info.ym, &m.jacobian));
+  PetscCall(ModelSetUp(dm, &m));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   reference = Reference(size);
   if (check) PetscCall(Check(dm, &m, &reference));
   else if (compare) PetscCall(Compare(dm, &m, &reference));
   else PetscCall(Simulate(dm, &m, progress, pictures));
-  PetscCall(PetscFree(m.jacobian));
+  PetscCall(ModelDestroy(&m));
   PetscCall(DMDestroy(&dm));
   PetscCall(PetscFinalize());
   return 0;
@@ -570,7 +680,12 @@ int main(int argc, char **argv)
       args: -ts_type {{bdf beuler theta}} -ts_adapt_type basic -ts_adapt_dt_max 1e-3
 
     test:
+      suffix: two_steps
+      args: -snes_max_it 2 -snes_convergence_test skip -snes_linesearch_norms 0
+
+    test:
       suffix: aijcusparse
+      nsize: {{1 2}}
       requires: baicuda cuda
       args: -dm_mat_type aijcusparse -dm_vec_type cuda -ksp_bai_mode {{async sync}}
 
@@ -590,13 +705,21 @@ int main(int argc, char **argv)
       requires: baicuda cuda
       args: -dm_mat_type aijcusparse -dm_vec_type cuda
 
-  test:
-    suffix: pictures
+  testset:
     nsize: {{1 2}}
     requires: !single !complex
+    output_file: output/ex6_pictures.out
     args: -da_grid_x 14 -da_grid_y 15 -ts_max_time 0.125 -pictures spots
     filter: cat - spots-0.025.vts spots-0.125.vts | grep -a -o -e "^t = .*" -e "WholeExtent=[^>]*" -e "concentration.u" | uniq
     diff_args: -j
+
+    test:
+      suffix: pictures
+
+    test:
+      suffix: pictures_aijcusparse
+      requires: baicuda cuda
+      args: -dm_mat_type aijcusparse -dm_vec_type cuda
 
   test:
     suffix: compare
