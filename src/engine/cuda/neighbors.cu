@@ -43,10 +43,10 @@ static __global__ void Readers(BAISliced A, const int *start, int *count, Pair *
     for (int window = 0; window < A.tiles; window += words * 32) {
       for (int w = threadIdx.x; w < words; w += blockDim.x) map[w] = 0;
       __syncthreads();
-      const auto mark = [&](int col) {
+      const auto mark = [&](int col, auto is_entry) {
         const int other = col < A.n ? (A.row ? A.place[col] : col) / A.tile_rows - window : -1;
 
-        if (0 <= other && other < words * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1)) atomicOr(map + other / 32, 1u << other % 32);
+        if (0 <= other && other < words * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1) && is_entry()) atomicOr(map + other / 32, 1u << other % 32);
       };
 
       for (int at = threadIdx.x; at < A.tile_slices * BAI_LANES; at += blockDim.x) {
@@ -56,11 +56,11 @@ static __global__ void Readers(BAISliced A, const int *start, int *count, Pair *
         for (int w = 0; row >= 0 && w < (int)s.off_width; w++) {
           const long long a = s.off + (long long)w * BAI_LANES + at % BAI_LANES;
 
-          if (!(A.single ? BAIIsNoEntry(static_cast<const BAISingle *>(A.off_a)[a]) : BAIIsNoEntry(static_cast<const BAIScalar *>(A.off_a)[a]))) mark(BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, at % BAI_LANES)));
+          mark(BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, at % BAI_LANES)), [&] { return !(A.single ? BAIIsNoEntry(static_cast<const BAISingle *>(A.off_a)[a]) : BAIIsNoEntry(static_cast<const BAIScalar *>(A.off_a)[a])); });
         }
       }
       for (int k = first; k < last; k++) {
-        for (long long at = A.piece[k].first + threadIdx.x; at < A.piece[k].last; at += blockDim.x) mark(A.rest_j[at]);
+        for (long long at = A.piece[k].first + threadIdx.x; at < A.piece[k].last; at += blockDim.x) mark(A.rest_j[at], [] { return true; });
       }
       for (int i = threadIdx.x; A.overlap && i < A.tile_rows; i += blockDim.x) {
         const int own = BAIOwnRowAt(A, tile, i), other = own < -1 ? A.place[BAIRowOf(own)] / A.tile_rows - window : -1;

@@ -21,7 +21,7 @@ static BAIStatus TryKernel(BAIState state, const void *kernel, int threads, size
   CUDATry(cudaDeviceGetAttribute(&shared_max, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   if (shared + 512 > (size_t)shared_max) return BAIStatusOf(BAI_OK); /* kernels have a few bytes of their own there */
   CUDATry(cudaFuncGetAttributes(&attributes, kernel));
-  CUDATry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_max - (int)attributes.sharedSizeBytes)); /* for whatever matrix it is */
+  if ((int)shared > attributes.maxDynamicSharedSizeBytes) CUDATry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)); /* of all matrices the largest; no more, as it is taken from the cache */
   CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, shared));
   *room         = resident * multiprocessors;
   plan->kernel  = kernel;

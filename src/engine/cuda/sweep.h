@@ -99,16 +99,28 @@ static __device__ inline int BAIEnough(const BAISweep &s, int neighbor, int iter
 /* The tiles that a tile waits for. Each thread keeps the first of those that it looks after, as memory would be read anew in every iteration */
 template <BAIOrder order>
 struct BAINeighborsOf {
-  int next, last, first;
+  static constexpr bool any = order == BAI_FLAGS || order == BAI_TURNS;
+  int                   next, last, first;
 
+  __device__ BAINeighborsOf() { }
   __device__ BAINeighborsOf(const BAISweep &s, int tile)
   {
-    if constexpr (order == BAI_FLAGS || order == BAI_TURNS) {
-      next  = s.neighbors.first[tile] + threadIdx.x;
-      last  = s.neighbors.first[tile + 1];
-      first = next < last ? s.neighbors.tile[next] : -1;
-      next += blockDim.x;
+    if constexpr (any) {
+      Find(s, tile);
+      Get(s);
     }
+  }
+
+  /* In two steps, each of which is on its way to memory for a while */
+  __device__ void Find(const BAISweep &s, int tile)
+  {
+    next = s.neighbors.first[tile] + threadIdx.x;
+    last = s.neighbors.first[tile + 1];
+  }
+  __device__ void Get(const BAISweep &s)
+  {
+    first = next < last ? s.neighbors.tile[next] : -1;
+    next += blockDim.x;
   }
 
   /* Until this one may begin an iteration; called by all threads, who have met when it returns */
@@ -130,32 +142,40 @@ struct BAINeighborsOf {
     for (int k = next; k < last; k += blockDim.x) BAIWaitForTile(s, s.neighbors.tile[k] >> 1, iterations);
     __syncthreads();
   }
+
+  /* Whether it may begin at once, as far as this thread knows */
+  __device__ bool Ready(const BAISweep &s, int iteration) const { return next >= last && (first < 0 || BAIIsDone(s, first >> 1, BAIEnough<order>(s, first, iteration))); }
 };
 
 /*
    The way of a thread block through its tiles. Where they wait for each other, it is seen while a tile is at its local sweeps whether the next may
-   begin at once, and that a tile is done is said when the matrix of the next is on its way from memory: so neither takes time
+   begin at once, and that a tile is done is said when the matrix of the next is on its way from memory: so neither takes time. With a single tile others are
+   hardly ever done so early, and all wait for what is said: there it is said at once
 */
 template <BAIOrder order>
 class BAITurn {
-  static constexpr bool waits = order == BAI_FLAGS || order == BAI_TURNS;
+  static constexpr bool waits = BAINeighborsOf<order>::any;
   const BAISweep       &s;
-  int                   tile, iteration, next_tile, next_iteration, done_tile, done_iteration, first, last, neighbor;
+  const bool            many; /* tiles of this thread block */
+  int                   tile, iteration, next_tile, next_iteration, done_tile, done_iteration;
+  BAINeighborsOf<order> neighbors; /* of the next tile */
   bool                  ready;
 
 public:
-  __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), next_tile(0), next_iteration(0), done_tile(-1), done_iteration(0), first(0), last(0), neighbor(-1), ready(false) { }
+  __device__ BAITurn(const BAISweep &s, bool many) : s(s), many(many), tile(-1), iteration(0), next_tile(0), next_iteration(0), done_tile(-1), done_iteration(0), ready(false) { }
 
   /* The next tile is -1 if there is none; in an order BAI_QUEUE only the first thread knows it */
   __device__ void Start(int at_tile, int at_iteration, int then_tile, int then_iteration)
   {
+    const bool first = tile < 0;
+
     tile           = at_tile;
     iteration      = at_iteration;
     next_tile      = then_tile;
     next_iteration = then_iteration;
     if constexpr (waits) {
-      first = s.neighbors.first[max(next_tile, 0)] + threadIdx.x;
-      last  = s.neighbors.first[max(next_tile, 0) + 1];
+      if (many) neighbors.Find(s, max(next_tile, 0));
+      else if (first) neighbors = BAINeighborsOf<order>(s, tile);
     }
   }
 
@@ -163,9 +183,11 @@ public:
   __device__ void Begin()
   {
     if constexpr (waits) {
-      Publish();
-      if (!ready) BAINeighborsOf<order>(s, tile).Wait(s, iteration);
-      neighbor = first < last ? s.neighbors.tile[first] : -1;
+      if (many) {
+        Publish();
+        if (!ready) BAINeighborsOf<order>(s, tile).Wait(s, iteration);
+        neighbors.Get(s);
+      } else neighbors.Wait(s, iteration);
     }
   }
 
@@ -173,8 +195,7 @@ public:
   __device__ void Ahead()
   {
     if constexpr (waits) {
-      ready = first + (int)blockDim.x >= last;
-      if (neighbor >= 0 && ready) ready = BAIIsDone(s, neighbor >> 1, BAIEnough<order>(s, neighbor, next_iteration));
+      if (many) ready = neighbors.Ready(s, next_iteration);
     }
   }
 
@@ -185,6 +206,7 @@ public:
       ready          = __syncthreads_and(ready);
       done_tile      = tile;
       done_iteration = iteration;
+      if (!many) Publish();
     } else __syncthreads();
   }
 
@@ -204,7 +226,7 @@ public:
 template <BAIOrder order, typename Iterate>
 static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISweep &p, Iterate iterate)
 {
-  BAITurn<order> turn(p);
+  BAITurn<order> turn(p, A.tiles > (int)gridDim.x);
 
   if constexpr (order == BAI_QUEUE) { /* the ticket after the next is on its way while a tile is at work */
     __shared__ int drawn[2][2]; /* tile and iteration, of this one and the next */
