@@ -201,7 +201,7 @@ int main(int argc, char **argv)
   Mat       A;
   Problem   p = {POISSON};
   PetscInt  n = 0, cycles[NSMOOTHERS];
-  PetscBool gamg = PETSC_FALSE, check = PETSC_FALSE, generated, read;
+  PetscBool gamg = PETSC_FALSE, check = PETSC_FALSE, generated, sized, read;
   char      name[64] = "mesh", file[PETSC_MAX_PATH_LEN] = "";
 
   PetscFunctionBeginUser;
@@ -209,13 +209,14 @@ int main(int argc, char **argv)
   PetscCall(BAIInitializePackage());
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "What to solve, and how", NULL);
   PetscCall(PetscOptionsString("-matrix", "Instead of a problem: " GALLERY_NAMES, "ex3.c", name, name, sizeof(name), &generated));
-  PetscCall(PetscOptionsInt("-n", "Points of that in each direction, or rows where there is no grid", "ex3.c", n, &n, NULL));
+  PetscCall(PetscOptionsInt("-n", "Points of that in each direction, or rows where there is no grid", "ex3.c", n, &n, &sized));
   PetscCall(PetscOptionsString("-f", "Instead of a problem: Matrix Market file", "ex3.c", file, file, sizeof(file), &read));
   PetscCall(PetscOptionsBool("-gamg", "Algebraic multigrid", "ex3.c", gamg, &gamg, NULL));
   PetscCall(PetscOptionsBool("-check", "Print only what should not be so", "ex3.c", check, &check, NULL));
   PetscOptionsEnd();
 
   PetscCheck(!generated || !read, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-f %s reads a matrix, -matrix %s generates one: give one or the other", file, name);
+  PetscCheck(!sized || (generated && n > 0), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " must be at least 1, and needs -matrix; the size of a problem's grid is -da_grid_x, -da_grid_y, -da_grid_z", n);
   if (read) PetscCall(MatrixMarketLoad(PETSC_COMM_WORLD, file, &A));
   else if (generated) PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, name, n, &A));
   else PetscCall(CreateProblem(&p, &dm, &A));

@@ -195,6 +195,7 @@ static PetscErrorCode CreateSolver(const System *s, KSPType outer, PetscReal nor
   PetscFunctionBeginUser;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetPC(*ksp, s->pc));
+  if (norms) PetscCall(KSPSetOptionsPrefix(*ksp, "factor_"));
   PetscCall(KSPSetType(*ksp, outer));
   PetscCall(PetscStrcmp(outer, KSPGMRES, &isgmres));
   if (isgmres) PetscCall(KSPSetPCSide(*ksp, PC_RIGHT));
@@ -239,7 +240,8 @@ static PetscErrorCode AsymptoticFactor(const System *s, PetscReal *factor)
 
   PetscFunctionBeginUser;
   PetscCall(CreateSolver(s, KSPRICHARDSON, norms, &ksp));
-  PetscCall(KSPSetTolerances(ksp, 1e-300, 1e-300, 1e300, NCYCLES));
+  PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, NCYCLES));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
   PetscCall(VecDuplicate(s->b, &zero));
   PetscCall(VecSet(zero, 0));
