@@ -216,7 +216,7 @@ int main(int argc, char **argv)
   PetscOptionsEnd();
 
   PetscCheck(!generated || !read, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-f %s reads a matrix, -matrix %s generates one: give one or the other", file, name);
-  PetscCheck(!sized || (generated && n > 0), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " must be at least 1, and needs -matrix; the size of a problem's grid is -da_grid_x, -da_grid_y, -da_grid_z", n);
+  PetscCheck(!sized || (generated && n > 0), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " is for -matrix, and must be at least 1; the size of a problem's grid is -da_grid_x, -da_grid_y, -da_grid_z", n);
   if (read) PetscCall(MatrixMarketLoad(PETSC_COMM_WORLD, file, &A));
   else if (generated) PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, name, n, &A));
   else PetscCall(CreateProblem(&p, &dm, &A));
