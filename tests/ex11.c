@@ -179,6 +179,10 @@ int main(int argc, char **argv)
       suffix: gamg
       args: -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai -most 13
 
+    test:
+      suffix: gamg_chebyshev
+      args: -ksp_type {{gmres cg}} -pc_type gamg -mg_levels_pc_type bai -like_sor
+
   testset:
     args: -da_refine 1 -pc_type bai -ksp_view -ksp_rtol 1e-2
     filter: sed -n "/not a fixed/p"

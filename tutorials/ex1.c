@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: gallery
-      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d laplace3d27 helmholtz powerlaw}separate output} -ksp_type cg -pc_type jacobi -repeat 2
+      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d laplace3d27 helmholtz mesh powerlaw}separate output} -ksp_type cg -pc_type jacobi -repeat 2
 
     test:
       suffix: gallery_chem97
@@ -211,6 +211,10 @@ int main(int argc, char **argv)
     test:
       suffix: rows
       args: -matrix {{fv1 laplace3d laplace3d27}separate output} -n 3
+
+    test:
+      suffix: rows_mesh
+      args: -matrix mesh -n 3
 
     test:
       suffix: rows_trefethen

@@ -1,5 +1,6 @@
 #include <petscbai.h>
 #include <petscdmda.h>
+#include "gallery.h"
 #include "smoothers.h"
 
 static char help[] = "Compares block-asynchronous iteration with other smoothers in multigrid for -div(k grad u) + v.grad u in the unit cube.\n\n\
@@ -10,9 +11,12 @@ static char help[] = "Compares block-asynchronous iteration with other smoothers
   ./ex3 -da_refine 2                                   129^3 points instead of 33^3, on 5 levels instead of 3\n\
   ./ex3 -da_grid_x 65 -da_grid_y 65 -da_grid_z 17      another finest grid\n\
   ./ex3 -gamg                                          algebraic multigrid\n\
+  ./ex3 -matrix mesh -n 500                            the same with a generated matrix\n\
+  ./ex3 -f matrix.mtx                                  or with that of a Matrix Market file\n\
   ./ex3 -problem convection -peclet 10 -pc_mg_levels 2 fewer levels, as coarse operators are not upwind\n\
   ./ex3 -outer all                                     with multigrid as preconditioner of richardson, cg, fcg, gmres and fgmres\n\
   ./ex3 -mg_levels_pc_bai_symmetric -outer cg          with options of the smoother\n\
+  ./ex3 -bai_with 'local_iters 3,its 1 block_size 512' more lines, with other options of bai\n\
   ./ex3 -dm_mat_type aijcusparse -dm_vec_type cuda     on a GPU\n\
   ./ex3 -view_smoothers                                the options that make up each smoother\n\n";
 
@@ -178,30 +182,44 @@ static PetscErrorCode Check(const Problem *p, const PetscInt cycles[])
   PetscFunctionReturn(0);
 }
 
+/* On a grid in the cube: 9^3 points refined twice */
+static PetscErrorCode CreateProblem(Problem *p, DM *dm, Mat *A)
+{
+  PetscFunctionBeginUser;
+  PetscCall(ProblemSetFromOptions(p));
+  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, p->stencil == 27 ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 33, 33, 33, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, dm));
+  PetscCall(DMSetRefineLevel(*dm, 2));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMSetUp(*dm));
+  PetscCall(CreateMatrix(*dm, p, A));
+  PetscFunctionReturn(0);
+}
+
 int main(int argc, char **argv)
 {
-  DM        dm;
+  DM        dm = NULL;
   Mat       A;
-  Problem   p;
-  PetscInt  cycles[NSMOOTHERS];
-  PetscBool gamg = PETSC_FALSE, check = PETSC_FALSE;
+  Problem   p = {POISSON};
+  PetscInt  n = 0, cycles[NSMOOTHERS];
+  PetscBool gamg = PETSC_FALSE, check = PETSC_FALSE, generated, sized, read;
+  char      name[64] = "mesh", file[PETSC_MAX_PATH_LEN] = "";
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(BAIInitializePackage());
-  PetscCall(ProblemSetFromOptions(&p));
-  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Its solution", NULL);
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "What to solve, and how", NULL);
+  PetscCall(PetscOptionsString("-matrix", "Instead of a problem: " GALLERY_NAMES, "ex3.c", name, name, sizeof(name), &generated));
+  PetscCall(PetscOptionsInt("-n", "Points of that in each direction, or rows where there is no grid", "ex3.c", n, &n, &sized));
+  PetscCall(PetscOptionsString("-f", "Instead of a problem: Matrix Market file", "ex3.c", file, file, sizeof(file), &read));
   PetscCall(PetscOptionsBool("-gamg", "Algebraic multigrid", "ex3.c", gamg, &gamg, NULL));
   PetscCall(PetscOptionsBool("-check", "Print only what should not be so", "ex3.c", check, &check, NULL));
   PetscOptionsEnd();
 
-  /* 9^3 points refined twice */
-  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, p.stencil == 27 ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 33, 33, 33, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &dm));
-  PetscCall(DMSetRefineLevel(dm, 2));
-  PetscCall(DMSetFromOptions(dm));
-  PetscCall(DMSetUp(dm));
-
-  PetscCall(CreateMatrix(dm, &p, &A));
+  PetscCheck(!generated || !read, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-f %s reads a matrix, -matrix %s generates one: give one or the other", file, name);
+  PetscCheck(!sized || (generated && n > 0), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " is for -matrix, and must be at least 1; the size of a problem's grid is -da_grid_x, -da_grid_y, -da_grid_z", n);
+  if (read) PetscCall(MatrixMarketLoad(PETSC_COMM_WORLD, file, &A));
+  else if (generated) PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, name, n, &A));
+  else PetscCall(CreateProblem(&p, &dm, &A));
   PetscCall(SmoothersCompare(gamg ? NULL : dm, A, smoothers, NSMOOTHERS, check ? cycles : NULL));
   if (check) PetscCall(Check(&p, cycles));
   PetscCall(MatDestroy(&A));
@@ -226,6 +244,11 @@ int main(int argc, char **argv)
       suffix: gamg
       nsize: {{1 2}}
       args: -problem {{poisson variable anisotropic}}shared output -gamg
+
+    test:
+      suffix: mesh
+      nsize: {{1 2}}
+      args: -matrix mesh -n 60
 
     test:
       suffix: stencil
@@ -256,6 +279,6 @@ int main(int argc, char **argv)
 
   test:
     suffix: view
-    args: -view_smoothers -smoothers bai,bai-async,chebyshev+bai,sor,jacobi,chebyshev-4
+    args: -view_smoothers -smoothers bai,bai-async,chebyshev+bai,sor,jacobi,chebyshev-4 -bai_with "local_iters 3,its 1 block_size 512"
 
 TEST*/

@@ -132,6 +132,60 @@ static PetscErrorCode GraphRow(const Pattern *p, PetscInt row, PetscInt *ncols, 
   PetscFunctionReturn(0);
 }
 
+/* A point of a distorted grid: inside, up to a quarter off in both directions, so that cells stay convex */
+static void MeshPoint(const Pattern *p, PetscInt i, PetscInt j, PetscReal x[])
+{
+  const PetscBool  inside = (PetscBool)(i >= 0 && i < p->n && j >= 0 && j < p->n);
+  const PetscInt64 k      = 2 * ((PetscInt64)j * p->n + i);
+
+  x[0] = i + (inside ? 0.5 * Random(p->seed, k) - 0.25 : 0);
+  x[1] = j + (inside ? 0.5 * Random(p->seed, k + 1) - 0.25 : 0);
+}
+
+/* Of the angle at c in the triangle a, b, c */
+static PetscReal Cotangent(const PetscReal a[], const PetscReal b[], const PetscReal c[])
+{
+  const PetscReal u[] = {a[0] - c[0], a[1] - c[1]}, v[] = {b[0] - c[0], b[1] - c[1]};
+
+  return (u[0] * v[0] + u[1] * v[1]) / PetscAbsReal(u[0] * v[1] - u[1] * v[0]);
+}
+
+/* Linear finite elements: each cell of the distorted grid is cut in two triangles, along the diagonal that Delaunay would take */
+static PetscErrorCode MeshRow(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[], PetscScalar vals[])
+{
+  const PetscInt x = row % p->n, y = row / p->n;
+  PetscReal      value[9] = {0}; /* of the point and those around it, line by line */
+  PetscBool      edge[9]  = {PETSC_FALSE};
+
+  PetscFunctionBeginUser;
+  for (int cell = 0; cell < 4; cell++) {
+    /* The point, a neighbour, the one across, the other neighbour */
+    const int dx = cell % 2 ? 1 : -1, dy = cell / 2 ? 1 : -1, place[4] = {4, 4 + dx, 4 + dx + 3 * dy, 4 + 3 * dy};
+    PetscReal corner[4][2];
+    PetscBool across;
+
+    for (int c = 0; c < 4; c++) MeshPoint(p, x + place[c] % 3 - 1, y + place[c] / 3 - 1, corner[c]);
+    across = (PetscBool)(Cotangent(corner[0], corner[2], corner[1]) + Cotangent(corner[0], corner[2], corner[3]) >= Cotangent(corner[1], corner[3], corner[0]) + Cotangent(corner[1], corner[3], corner[2]));
+    for (int side = 1; side < 4; side += 2) {
+      edge[place[side]] = PETSC_TRUE;
+      value[place[side]] -= Cotangent(corner[0], corner[side], across ? corner[2] : corner[4 - side]) / 2;
+      if (across) value[place[2]] -= Cotangent(corner[0], corner[2], corner[side]) / 2;
+    }
+    if (across) edge[place[2]] = PETSC_TRUE;
+  }
+  edge[4] = PETSC_TRUE;
+  for (int k = 0; k < 9; k++) value[4] -= k == 4 ? 0 : value[k];
+  *ncols = 0;
+  for (int k = 0; k < 9; k++) {
+    const PetscInt i = x + k % 3 - 1, j = y + k / 3 - 1;
+
+    if (!edge[k] || i < 0 || j < 0 || i >= p->n || j >= p->n) continue;
+    cols[*ncols]     = j * p->n + i;
+    vals[(*ncols)++] = value[k];
+  }
+  PetscFunctionReturn(0);
+}
+
 static const Pattern patterns[] = {
   {.name = "fv1", .row = StencilRow, .dim = 2, .n = 98, .weight = {3.510152, -0.5, -0.25}},
   {.name = "fv2", .row = StencilRow, .dim = 2, .n = 99, .weight = {3.51005, -0.5, -0.25}},
@@ -141,6 +195,7 @@ static const Pattern patterns[] = {
   {.name = "laplace3d", .row = StencilRow, .dim = 3, .n = 32, .weight = {6, -1}},
   {.name = "laplace3d27", .row = StencilRow, .dim = 3, .n = 32, .weight = {26, -1, -1, -1}},
   {.name = "helmholtz", .row = StencilRow, .dim = 2, .n = 100, .weight = {4.01, -1}},
+  {.name = "mesh", .row = MeshRow, .dim = 2, .n = 100},
   {.name = "chem97ztz-like", .row = Chem97Row, .dim = 1, .n = 2541},
   {.name = "powerlaw", .row = GraphRow, .dim = 1, .n = 20000}
 };
@@ -272,10 +327,12 @@ static PetscErrorCode Fill(Mat A, const Pattern *p, PetscInt cols[], PetscScalar
 . A - the matrix, of type `MATAIJ` unless `-mat_type` says otherwise
 
   Options Database Key:
-. -seed <0> - of powerlaw, and of the values of chem97ztz-like
+. -seed <0> - of powerlaw, of the points of mesh, and of the values of chem97ztz-like
 
   Notes:
   The grids have Dirichlet boundaries, which are left out, and are numbered line by line.
+
+  mesh is the Laplacian in linear finite elements on triangles of all shapes, whose points have four to eight neighbours.
 
   powerlaw is the Laplacian of a random graph plus 0.1 on the diagonal: most rows have a few entries, few have thousands.
 
@@ -298,7 +355,7 @@ PetscErrorCode GalleryCreateMat(MPI_Comm comm, const char name[], PetscInt n, Ma
   PetscCheck(found, comm, PETSC_ERR_USER_INPUT, "-matrix %s is unknown, it must be one of %s", name, GALLERY_NAMES);
   if (n > 0) p.n = n;
   PetscOptionsBegin(comm, NULL, "The generated matrix", NULL);
-  PetscCall(PetscOptionsInt("-seed", "Of what is random in powerlaw and chem97ztz-like", "gallery.c", p.seed, &p.seed, NULL));
+  PetscCall(PetscOptionsInt("-seed", "Of what is random in mesh, powerlaw and chem97ztz-like", "gallery.c", p.seed, &p.seed, NULL));
   PetscOptionsEnd();
   PetscCheck(PetscPowRealInt((PetscReal)p.n, p.dim) < PetscPowRealInt(2, 8 * (int)sizeof(PetscInt) - 1), comm, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " is too large for -matrix %s, the number of rows n^%" PetscInt_FMT " must fit in a PetscInt", p.n, name, p.dim);
   for (PetscInt d = 0; d < p.dim; d++) rows *= p.n;

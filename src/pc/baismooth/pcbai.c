@@ -133,7 +133,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    In mode `BAI_MODE_COLOR`, the default here, the blocks are coloured so that those of one colour do not read from each other, and take turns: the
    method is then multicolour block Gauss-Seidel with blocks solved by a few Jacobi sweeps, it smooths best, and gives the same bits every
    time. On the GPU there is no barrier between colours; a block waits only for the neighbours that are before it. The other
-   modes smooth less well the more blocks are at work at the same time, as each then reads its neighbours' old values.
+   modes smooth less well the more blocks are at work at the same time, as each then reads its neighbours' old values. Where nearly all blocks are
+   neighbours, as on coarse levels of `PCGAMG`, most of a GPU waits: smooth the finest level only there, by -mg_fine_pc_type bai, or set -mg_levels_pc_bai_mode sync for the others.
 
    Local sweeps must be damped to smooth: without `local_omega` below one a Jacobi sweep leaves the fastest oscillation in
    a block as it is.
