@@ -149,33 +149,31 @@ struct BAINeighborsOf {
 
 /*
    The way of a thread block through its tiles. Where they wait for each other, it is seen while a tile is at its local sweeps whether the next may
-   begin at once, and that a tile is done is said when the matrix of the next is on its way from memory: so neither takes time. With a single tile others are
-   hardly ever done so early, and all wait for what is said: there it is said at once
+   begin at once, and that a tile is done is said when the matrix of the next is on its way from memory: so neither takes time. With few tiles others are
+   hardly ever done so early, and wait for what is said: there it is said at once
 */
 template <BAIOrder order>
 class BAITurn {
   static constexpr bool waits = BAINeighborsOf<order>::any;
   const BAISweep       &s;
-  const bool            many; /* tiles of this thread block */
+  const bool            many; /* tiles a thread block */
   int                   tile, iteration, next_tile, next_iteration, done_tile, done_iteration;
-  BAINeighborsOf<order> neighbors; /* of the next tile */
-  bool                  ready;
+  BAINeighborsOf<order> neighbors; /* of the next tile, if there are many, else of this */
+  bool                  known, ready;
 
 public:
-  __device__ BAITurn(const BAISweep &s, bool many) : s(s), many(many), tile(-1), iteration(0), next_tile(0), next_iteration(0), done_tile(-1), done_iteration(0), ready(false) { }
+  __device__ BAITurn(const BAISweep &s, bool many) : s(s), many(many), tile(-1), iteration(0), next_tile(0), next_iteration(0), done_tile(-1), done_iteration(0), known(false), ready(false) { }
 
   /* The next tile is -1 if there is none; in an order BAI_QUEUE only the first thread knows it */
   __device__ void Start(int at_tile, int at_iteration, int then_tile, int then_iteration)
   {
-    const bool first = tile < 0;
-
+    known          = tile == at_tile;
     tile           = at_tile;
     iteration      = at_iteration;
     next_tile      = then_tile;
     next_iteration = then_iteration;
     if constexpr (waits) {
       if (many) neighbors.Find(s, max(next_tile, 0));
-      else if (first) neighbors = BAINeighborsOf<order>(s, tile);
     }
   }
 
@@ -187,7 +185,10 @@ public:
         Publish();
         if (!ready) BAINeighborsOf<order>(s, tile).Wait(s, iteration);
         neighbors.Get(s);
-      } else neighbors.Wait(s, iteration);
+      } else {
+        if (!known) neighbors = BAINeighborsOf<order>(s, tile);
+        neighbors.Wait(s, iteration);
+      }
     }
   }
 
@@ -226,7 +227,10 @@ public:
 template <BAIOrder order, typename Iterate>
 static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISweep &p, Iterate iterate)
 {
-  BAITurn<order> turn(p, A.tiles > (int)gridDim.x);
+  enum {
+    MANY = 4 /* tiles a thread block, so that what others do meanwhile is done when it is needed */
+  };
+  BAITurn<order> turn(p, A.tiles / (int)gridDim.x >= MANY);
 
   if constexpr (order == BAI_QUEUE) { /* the ticket after the next is on its way while a tile is at work */
     __shared__ int drawn[2][2]; /* tile and iteration, of this one and the next */
