@@ -230,6 +230,13 @@ int main(int argc, char **argv)
 
 /*TEST
 
+  test:
+    suffix: mesh
+    output_file: output/empty.out
+    requires: !single
+    nsize: {{1 2}}
+    args: -check -matrix mesh -n 60
+
   testset:
     output_file: output/empty.out
     requires: !single
@@ -244,11 +251,6 @@ int main(int argc, char **argv)
       suffix: gamg
       nsize: {{1 2}}
       args: -problem {{poisson variable anisotropic}}shared output -gamg
-
-    test:
-      suffix: mesh
-      nsize: {{1 2}}
-      args: -matrix mesh -n 60
 
     test:
       suffix: stencil

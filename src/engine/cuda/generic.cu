@@ -44,7 +44,6 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
       s[i] = sum;
       y[i] = BAILoad(x + row);
     }
-    turn.Ahead();
     __syncthreads();
 
     for (int sweep = 1; sweep <= most; sweep++) {

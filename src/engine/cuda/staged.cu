@@ -167,7 +167,6 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, 2) Staged(BAISliced A,
         if (k + w < off_width) s -= BAIScalar(off_a[(k + w) * BAI_LANES]) * other[w];
       }
     } while ((k += OFF) < off_width);
-    turn.Ahead();
     BAISweepRows<LOC, MORE>(A, p, tile, iteration, to, a, j, s, dinv, xi, mine ? row : -1, y0, y1);
     step++;
   });

@@ -70,7 +70,6 @@ static __global__ void __launch_bounds__(LOC <= 4 && !MORE ? BAI_ROW_THREADS + 1
       BAISumPieces<V>(A, p, tile, x);
       s -= BAISumOfPieces(A, slice, lane);
     }
-    turn.Ahead();
     BAISweepRows<LOC, MORE>(A, p, tile, iteration, to, a, j, s, dinv, xi, mine ? own : -1, y0, y1);
   });
 }

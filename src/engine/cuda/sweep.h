@@ -72,11 +72,6 @@ static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int it
   BAISpin(s.stalled, s.stalled_host, [=] { return done.load(cuda::memory_order_acquire) >= enough; });
 }
 
-static __device__ inline bool BAIIsDone(const BAISweep &s, int tile, int iterations)
-{
-  return cuda::atomic_ref<int, cuda::thread_scope_device>(s.done[tile]).load(cuda::memory_order_acquire) >= s.done_before + iterations;
-}
-
 /* Called by one thread, after all of the thread block have written their x and met */
 static __device__ inline void BAITileIsDone(const BAISweep &s, int tile, int iterations)
 {
@@ -106,21 +101,11 @@ struct BAINeighborsOf {
   __device__ BAINeighborsOf(const BAISweep &s, int tile)
   {
     if constexpr (any) {
-      Find(s, tile);
-      Get(s);
+      next  = s.neighbors.first[tile] + threadIdx.x;
+      last  = s.neighbors.first[tile + 1];
+      first = next < last ? s.neighbors.tile[next] : -1;
+      next += blockDim.x;
     }
-  }
-
-  /* In two steps, each of which is on its way to memory for a while */
-  __device__ void Find(const BAISweep &s, int tile)
-  {
-    next = s.neighbors.first[tile] + threadIdx.x;
-    last = s.neighbors.first[tile + 1];
-  }
-  __device__ void Get(const BAISweep &s)
-  {
-    first = next < last ? s.neighbors.tile[next] : -1;
-    next += blockDim.x;
   }
 
   /* Until this one may begin an iteration; called by all threads, who have met when it returns */
@@ -142,95 +127,57 @@ struct BAINeighborsOf {
     for (int k = next; k < last; k += blockDim.x) BAIWaitForTile(s, s.neighbors.tile[k] >> 1, iterations);
     __syncthreads();
   }
-
-  /* Whether it may begin at once, as far as this thread knows */
-  __device__ bool Ready(const BAISweep &s, int iteration) const { return next >= last && (first < 0 || BAIIsDone(s, first >> 1, BAIEnough<order>(s, first, iteration))); }
 };
 
-/*
-   The way of a thread block through its tiles. Where they wait for each other, it is seen while a tile is at its local sweeps whether the next may
-   begin at once, and that a tile is done is said when the matrix of the next is on its way from memory: so neither takes time. With few tiles others are
-   hardly ever done so early, and wait for what is said: there it is said at once
-*/
+/* A tile's global iteration, as far as other tiles have to do with it */
 template <BAIOrder order>
 class BAITurn {
   static constexpr bool waits = BAINeighborsOf<order>::any;
   const BAISweep       &s;
-  const bool            many; /* tiles a thread block */
-  int                   tile, iteration, next_tile, next_iteration, done_tile, done_iteration;
-  BAINeighborsOf<order> neighbors; /* of the next tile, if there are many, else of this */
-  bool                  known, ready;
+  int                   tile, iteration, next_tile;
+  BAINeighborsOf<order> neighbors;
+  bool                  known; /* they are those of the tile */
 
 public:
-  __device__ BAITurn(const BAISweep &s, bool many) : s(s), many(many), tile(-1), iteration(0), next_tile(0), next_iteration(0), done_tile(-1), done_iteration(0), known(false), ready(false) { }
+  __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), next_tile(-1), known(false) { }
 
-  /* The next tile is -1 if there is none; in an order BAI_QUEUE only the first thread knows it */
-  __device__ void Start(int at_tile, int at_iteration, int then_tile, int then_iteration)
+  /* The next tile is -1 if there is none; in an order BAI_QUEUE only the first thread knows it, in others it is not asked for */
+  __device__ void Start(int at_tile, int at_iteration, int then_tile)
   {
-    known          = tile == at_tile;
-    tile           = at_tile;
-    iteration      = at_iteration;
-    next_tile      = then_tile;
-    next_iteration = then_iteration;
-    if constexpr (waits) {
-      if (many) neighbors.Find(s, max(next_tile, 0));
-    }
+    known     = tile == at_tile;
+    tile      = at_tile;
+    iteration = at_iteration;
+    next_tile = then_tile;
   }
 
   /* Called by all threads before one of them reads x of other tiles; what they read before that, of the matrix, is on its way meanwhile */
   __device__ void Begin()
   {
     if constexpr (waits) {
-      if (many) {
-        Publish();
-        if (!ready) BAINeighborsOf<order>(s, tile).Wait(s, iteration);
-        neighbors.Get(s);
-      } else {
-        if (!known) neighbors = BAINeighborsOf<order>(s, tile);
-        neighbors.Wait(s, iteration);
-      }
-    }
-  }
-
-  /* Called by all threads after that */
-  __device__ void Ahead()
-  {
-    if constexpr (waits) {
-      if (many) ready = neighbors.Ready(s, next_iteration);
+      if (!known) neighbors = BAINeighborsOf<order>(s, tile);
+      neighbors.Wait(s, iteration);
     }
   }
 
   /* Called by all threads, who have written their x */
   __device__ void End()
   {
-    if constexpr (waits) {
-      ready          = __syncthreads_and(ready);
-      done_tile      = tile;
-      done_iteration = iteration;
-      if (!many) Publish();
-    } else __syncthreads();
-  }
-
-  __device__ void Publish()
-  {
-    if (!threadIdx.x && done_tile >= 0) BAITileIsDone(s, done_tile, done_iteration + 1);
+    __syncthreads();
+    if (waits && !threadIdx.x) BAITileIsDone(s, tile, iteration + 1);
   }
 
   /* The next tile, called by all of the first warp */
-  __device__ int Next() const { return order == BAI_QUEUE ? __shfl_sync(~0u, next_tile, 0) : next_tile; }
+  __device__ int Next() const { return __shfl_sync(~0u, next_tile, 0); }
 };
 
 /*
    Goes through tiles and iterations in the order given; iterate(tile, iteration, from, to, turn) does one global iteration of a tile,
-   reading iterate from and writing iterate to, and calls turn's Begin() and Ahead() on the way
+   reading iterate from and writing iterate to, and calls turn's Begin() on the way
 */
 template <BAIOrder order, typename Iterate>
 static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISweep &p, Iterate iterate)
 {
-  enum {
-    MANY = 4 /* tiles a thread block, so that what others do meanwhile is done when it is needed */
-  };
-  BAITurn<order> turn(p, A.tiles / (int)gridDim.x >= MANY);
+  BAITurn<order> turn(p);
 
   if constexpr (order == BAI_QUEUE) { /* the ticket after the next is on its way while a tile is at work */
     __shared__ int drawn[2][2]; /* tile and iteration, of this one and the next */
@@ -260,7 +207,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
         if (!threadIdx.x) BAIWaitForTile(p, tile, iteration);
         __syncthreads();
       }
-      turn.Start(tile, iteration, next_iteration < p.count ? next : -1, next_iteration);
+      turn.Start(tile, iteration, next_iteration < p.count ? next : -1);
       iterate(tile, iteration, 0, 0, turn);
       if (!threadIdx.x) {
         drawn[step ^ 1][0] = next;
@@ -274,31 +221,19 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
   } else {
     const int  own    = (A.tiles - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
     const bool flip   = order == BAI_FLAGS && p.staleness < 0;
-    const auto TileOf = [&](int iteration, int m) { /* a tile is the same thread block's in both directions, and so waits for itself */
-      const int k = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
-
-      return order == BAI_TURNS ? p.order[k] : k;
-    };
-    int tile = TileOf(0, 0), m2 = own > 1 ? 1 : 0, iteration2 = own > 1 ? 0 : 1, next = TileOf(iteration2, m2); /* those of next */
 
     for (int iteration = 0; iteration < p.count; iteration++) {
-      const int from = flip ? (p.current + iteration) & 1 : 0, to = flip ? from ^ 1 : 0;
+      const int from = flip ? (p.current + iteration) & 1 : 0, to = flip ? from ^ 1 : from;
 
-      for (int m = 0; m < own; m++) {
-        const int now = tile;
+      for (int m = 0; m < own; m++) { /* a tile is the same thread block's in both directions, and so waits for itself */
+        const int k    = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
+        const int tile = order == BAI_TURNS ? p.order[k] : k;
 
-        turn.Start(now, iteration, iteration2 < p.count ? next : -1, iteration2);
-        tile = next;
-        if (++m2 == own) {
-          m2 = 0;
-          iteration2++;
-        }
-        next = TileOf(iteration2, m2); /* well ahead of its use */
-        iterate(now, iteration, from, to, turn);
+        turn.Start(tile, iteration, -1);
+        iterate(tile, iteration, from, to, turn);
         turn.End();
       }
     }
-    turn.Publish();
   }
 }
 
