@@ -181,8 +181,12 @@ static const void *Kernel(const BAISliced *A, bool more)
 
 const void *BAIStagedKernel(const BAISliced *A, BAIOrder order, bool momentum, size_t *stages)
 {
+  enum {
+    MOST = 1 << 15 /* entries of a tile: more than shared memory holds */
+  };
   const bool more = momentum || A->share || A->iters;
 
+  if (A->tile_off > MOST || A->tile_off_j > MOST || A->tile_loc > MOST) return NULL;
   if (order != BAI_QUEUE || A->row || A->piece_first || A->tile_rows > BAI_ROW_THREADS || A->tile_rows * sizeof(BAIScalar) % 16) return NULL;
   *stages = 2 * (size_t)(A->single ? Begins<BAISingle>(*A, PARTS) : Begins<BAIScalar>(*A, PARTS));
   if (A->loc_width <= 2) return Kernel<2>(A, more);

@@ -1,0 +1,64 @@
+/*
+   What cutting a CSR matrix into slices takes: slices.cu finds how large they are, sliced.cu fills them
+*/
+#pragma once
+
+#include "iterate.h"
+
+enum {
+  THREADS = 256
+};
+
+/* Device memory that goes when the function returns */
+struct Temporary {
+  void *p = nullptr;
+  ~Temporary() { (void)cudaFree(p); }
+};
+
+/* The row that a lane of a slice stands for, or -1 */
+static __device__ inline int RowOfLane(const BAISliced &A, int slice, int lane)
+{
+  return BAIRowAt(A, slice / A.tile_slices, (slice % A.tile_slices) * BAI_LANES + lane);
+}
+
+static __device__ inline int BlockOf(const BAISliced &A, int row)
+{
+  return A.row ? A.block[row] : row / A.block_size;
+}
+
+/* The block of a place that has a row */
+static __device__ inline int BlockAt(const BAISliced &A, int place, int row)
+{
+  return A.home ? A.home[place] : BlockOf(A, row);
+}
+
+static __device__ inline int BlockOfLane(const BAISliced &A, int slice, int lane, int row)
+{
+  return row < 0 ? -1 : BlockAt(A, slice / A.tile_slices * A.tile_rows + slice % A.tile_slices * BAI_LANES + lane, row);
+}
+
+/* The place of a column of the square part of the matrix in a block, or -1 */
+static __device__ inline int PlaceInBlock(const BAISliced &A, int block, int col)
+{
+  if (BlockOf(A, col) == block) return A.row ? A.place[col] : col;
+  if (!A.overlap) return -1;
+  const int last = A.overlap[2 * block + 1];
+  int       low = A.overlap[2 * block], high = last;
+
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+
+    if (BAIRowOf(A.row[middle]) < col) low = middle + 1;
+    else high = middle;
+  }
+  return low < last && BAIRowOf(A.row[low]) == col ? low : -1;
+}
+
+/* A warp a slice */
+static inline unsigned SliceGrid(const BAISliced &A)
+{
+  return (unsigned)(((long long)A.tiles * A.tile_slices * BAI_LANES + THREADS - 1) / THREADS);
+}
+
+/* From a matrix on the device: where the entries of each slice are to be, and memory for them */
+BAIStatus BAISlicesCreate(BAIState, const BAIMatrix *);
