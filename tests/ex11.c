@@ -124,6 +124,10 @@ int main(int argc, char **argv)
       args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -most 7
 
     test:
+      suffix: precision
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -most 10
+
+    test:
       suffix: symmetric
       args: -ksp_type cg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_symmetric -most 9
 
@@ -205,6 +209,10 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_smoother
       args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -most 7
+
+    test:
+      suffix: cuda_precision
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -most 10
 
     test:
       suffix: cuda_symmetric

@@ -667,13 +667,18 @@ int main(int argc, char **argv)
   const PetscInt    sizes[] = {0, 1, 31, 32, 33, 1000}, block_sizes[] = {1, 7, 32, 100, 500, 5000}, local_iters[] = {1, 2, 5};
   BAIBackend        backend = BAI_BACKEND_HOST;
   PetscRandom       random;
-  PetscBool         large = PETSC_FALSE;
-  PetscInt          seed  = 0;
+  const char *const problems[] = {"small", "large", "many", "Problems", "", NULL}; /* many: more blocks than a GPU takes at once, which then queue */
+  enum {
+    SMALL,
+    LARGE,
+    MANY
+  } problem     = SMALL;
+  PetscInt seed = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-backend", backends, (PetscEnum *)&backend, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-large", &large, NULL));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-problems", problems, (PetscEnum *)&problem, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &seed, NULL)); /* which features meet which sizes */
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetFromOptions(random));
@@ -684,17 +689,17 @@ int main(int argc, char **argv)
   PetscCall(CheckColors(20, 19, 20));
   PetscCall(CheckColors(10000, 3, 4));
   PetscCall(CheckPartitions());
-  for (size_t s = 0; s < (large ? 1 : PETSC_STATIC_ARRAY_LENGTH(sizes)); s++) {
-    for (size_t c = 0; c < (large ? 2 : PETSC_STATIC_ARRAY_LENGTH(block_sizes)); c++) {
-      for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+  for (size_t s = 0; s < (problem != SMALL ? 1 : PETSC_STATIC_ARRAY_LENGTH(sizes)); s++) {
+    for (size_t c = 0; c < (problem == LARGE ? 2 : problem == MANY ? 1 : PETSC_STATIC_ARRAY_LENGTH(block_sizes)); c++) {
+      for (int mode = BAI_MODE_ASYNC; mode <= (problem == MANY ? BAI_MODE_ASYNC : BAI_MODE_COLOR); mode++) {
         const int      feature = (int)(s + c + (size_t)mode + (size_t)seed) % 6; /* plain, partition, l1 and momentum, theta with partition and momentum, overlap, overlap with all of these */
-        const PetscInt n = large ? 70000 : sizes[s]; /* more than 16-bit columns can count, more than shared memory holds */
+        const PetscInt n = problem == MANY ? 200000 : problem == LARGE ? 70000 : sizes[s]; /* large: more than 16-bit columns can count, more than shared memory holds */
         Method         m;
         Problem        p;
 
         PetscCall(PetscMemzero(&m, sizeof(m)));
         m.q.mode        = (BAIMode)mode;
-        m.q.block_size  = (BAIInt)(large ? (c ? 66000 : 3000) : block_sizes[c]);
+        m.q.block_size  = (BAIInt)(problem == MANY ? 64 : problem == LARGE ? (c ? 66000 : 3000) : block_sizes[c]);
         m.q.local_iters = (BAIInt)local_iters[(s + c + mode) % PETSC_STATIC_ARRAY_LENGTH(local_iters)];
         m.q.local_omega = s % 2 ? 1 : 0.9;
         m.q.threads     = 2;
@@ -702,14 +707,14 @@ int main(int argc, char **argv)
         m.q.l1          = feature == 2 || feature == 5;
         m.q.theta       = feature == 3 || feature == 5;
         m.q.momentum    = feature == 2 || feature == 3 || feature == 5;
-        m.q.single      = (s + c) % 3 == 1;
-        m.q.staleness   = mode == BAI_MODE_ASYNC ? (BAIInt)((s + c + (size_t)seed) % 4) - 1 : -1;
+        m.q.single      = (s + c + (size_t)(problem == MANY ? seed : 0)) % 3 == 1;
+        m.q.staleness   = mode == BAI_MODE_ASYNC && problem != MANY ? (BAIInt)((s + c + (size_t)seed) % 4) - 1 : -1;
         m.omega         = c % 2 ? 1 : 0.875;
         m.momentum      = m.q.momentum ? 0.1 : 0;
         m.natural       = (PetscBool)(feature == 0 || feature == 2);
         PetscCall(PartitionCreate(n, (PetscInt)m.q.block_size, m.natural, random, &m.blocks));
-        PetscCall(ProblemCreate(n, n % 2 || n > 999 ? 5 : 0, (PetscBool)((s + (size_t)seed) % 2), random, &p));
-        if (feature > 3 && (c || !large)) PetscCall(PartitionExtend(&p, (BAIInt)(1 + s % 2), &m.blocks));
+        PetscCall(ProblemCreate(n, n % 2 || n > 999 ? 5 : 0, (PetscBool)(problem == MANY ? m.natural : (s + (size_t)seed) % 2), random, &p));
+        if (feature > 3 && (c || problem == SMALL)) PetscCall(PartitionExtend(&p, (BAIInt)(1 + s % 2), &m.blocks));
         PetscCall(Check(backend, &p, &m));
         if (m.q.staleness >= 0) PetscCall(CheckStaleness(backend, &p, &m));
         if (mode == BAI_MODE_SYNC) PetscCall(Agree(backend, &p, &m, BAI_FORWARD));
@@ -730,10 +735,13 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: host
-         args: -backend host -large {{0 1}} -seed {{0 1 2 3 4 5}}
+         args: -backend host -problems {{small large}} -seed {{0 1 2 3 4 5}}
+      test:
+         suffix: host_many
+         args: -backend host -problems many -seed {{0 1}}
       test:
          suffix: cuda
          requires: baicuda
-         args: -backend cuda -large {{0 1}} -seed {{0 1 2 3 4 5}}
+         args: -backend cuda -problems {{small large many}} -seed {{0 1 2 3 4 5}}
 
 TEST*/
