@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: precision
-      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -most 10
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -most 12
 
     test:
       suffix: symmetric
@@ -212,7 +212,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda_precision
-      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -most 10
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -most 12
 
     test:
       suffix: cuda_symmetric
