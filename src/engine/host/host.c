@@ -62,7 +62,9 @@ static BAIInt Groups(BAIInt blocks, BAIInt blocks_group)
 static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p, BAIState *newstate)
 {
   enum {
-    TASK_ROWS = 256 /* rows that make a ticket worth drawing */
+    LEAST = 256,  /* rows that make a ticket worth drawing, */
+    MOST  = 4096, /* that are as good as a stream from memory, */
+    MANY  = 64    /* and tickets a thread that leave none with nothing to do */
   };
   BAIState     state = calloc(1, sizeof(*state));
   BAIBlockCRS *A;
@@ -74,7 +76,9 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
   state->p = *p;
   status   = BAIBlockCRSCreate(matrix, partition, p, A);
   if (!status.code) {
-    state->blocks_task  = A->most_rows < TASK_ROWS ? TASK_ROWS / A->most_rows : 1;
+    const BAIInt rows = A->n / (MANY * (BAIInt)p->threads), task_rows = rows < LEAST ? LEAST : rows > MOST ? MOST : rows;
+
+    state->blocks_task  = A->most_rows < task_rows ? task_rows / A->most_rows : 1;
     state->tasks        = Groups(A->blocks, state->blocks_task);
     state->blocks_group = BAIGroup(A->most_rows);
     state->groups       = Groups(A->blocks, state->blocks_group);
