@@ -114,6 +114,12 @@ static PetscErrorCode Setters(Mat A)
   PrintError(KSPBAISetMode(ksp, (BAIMode)4));
   PrintError(KSPBAISetBackend(ksp, (BAIBackend)9));
 
+  PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC)); /* where staleness has no meaning, found out when both are known */
+  PetscCall(KSPBAISetStaleness(ksp, 2));
+  PrintError(KSPSetUp(ksp));
+  PetscCall(KSPBAISetMode(ksp, mode_before));
+  PetscCall(KSPBAISetStaleness(ksp, -1));
+
   PetscCall(KSPBAIGetLocalIters(ksp, &sweeps));
   PetscCall(KSPBAIGetBlockSize(ksp, &size));
   PetscCall(KSPBAIGetOverlap(ksp, &overlap));

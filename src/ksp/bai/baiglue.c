@@ -165,7 +165,7 @@ static PetscErrorCode GetNode(BAI *bai, MPI_Comm comm)
 static PetscErrorCode GetParameters(const BAI *bai, BAIParameters *p)
 {
   PetscFunctionBegin;
-  PetscCheck(bai->options.staleness < 0 || bai->options.mode == BAI_MODE_ASYNC, PetscObjectComm(bai->face), PETSC_ERR_ARG_INCOMP, "-%s_bai_staleness %" PetscInt_FMT " with -%s_bai_mode %s: must be -1 but for mode async", bai->face->classid == KSP_CLASSID ? "ksp" : "pc", bai->options.staleness, bai->face->classid == KSP_CLASSID ? "ksp" : "pc", BAIModes[bai->options.mode]);
+  PetscCall(BAIOptionsCheckTogether(bai->face, &bai->options));
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: parameters are compared as a whole */
   p->mode        = bai->options.mode;
   p->block_size  = BAIBlockSize(bai);
@@ -302,6 +302,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   BAIEngineInfo(bai->engine, &bai->info);
   PetscCall(RestoreCSR(bai, Ad, &M.A));
   if (Ao) PetscCall(RestoreCSR(bai, Ao, &M.B));
+  if (p.single && !bai->r) PetscCall(MatCreateVecs(A, &bai->c, &bai->r));
   bai->tau = 1.0;
   if (bai->weight == BAI_WEIGHT_TAU) PetscCall(BAIFindTau(bai, A, &bai->tau));
   PetscCall(PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0));
@@ -453,17 +454,17 @@ static PetscErrorCode RunRefined(BAI *bai, Vec b, Vec x, PetscInt count, const B
   BAIStep step = *how;
 
   PetscFunctionBegin;
-  if (!bai->r) PetscCall(VecDuplicate(b, &bai->r));
   if (count) {
-    if (!bai->c) PetscCall(VecDuplicate(x, &bai->c));
-    PetscCall(MatResidual(bai->A, b, x, bai->r));
+    if (how->fresh || !bai->has_r) PetscCall(MatResidual(bai->A, b, x, bai->r));
     step.fresh = 1;
     PetscCall(RunPlain(bai, bai->r, bai->c, PETSC_TRUE, count, &step, NULL));
     PetscCall(VecAXPY(x, 1.0, bai->c));
+    bai->has_r = PETSC_FALSE;
   }
   if (rnorm) {
     PetscCall(MatResidual(bai->A, b, x, bai->r));
     PetscCall(VecNorm(bai->r, NORM_2, rnorm));
+    bai->has_r = PETSC_TRUE; /* for the next iterations from this x */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -50,7 +50,8 @@ typedef struct {
   Vec      kept;        /* the best x so far; */
   BAIStep  used;        /* how the last solve ended; omega is 0 if there was none */
 
-  Vec r, c; /* precision single: residual, and correction of x */
+  Vec       r, c;  /* precision single: residual, and correction of x; */
+  PetscBool has_r; /* r is that of the x iterated last */
 
   VecScatter scatter; /* NULL on one rank */
   Vec        ghost;   /* values of x that other ranks own */
@@ -61,6 +62,7 @@ PETSC_INTERN PetscErrorCode BAICreate(PetscObject, BAI **);
 PETSC_INTERN PetscErrorCode BAIGet(PetscObject, BAI **);
 PETSC_INTERN PetscErrorCode BAIOptionsInUse(PetscObject, BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheck(PetscObject, const BAIOptions *);
+PETSC_INTERN PetscErrorCode BAIOptionsCheckTogether(PetscObject, const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, BAIOptionItems);
 
 /* What setters and getters do, all but checking their arguments: options.field = value, and *value = options.field */

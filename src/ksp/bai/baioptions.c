@@ -157,6 +157,18 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* At set-up, when all of them are known: they go together */
+PetscErrorCode BAIOptionsCheckTogether(PetscObject obj, const BAIOptions *o)
+{
+  char staleness[PETSC_MAX_OPTION_NAME], mode[PETSC_MAX_OPTION_NAME];
+
+  PetscFunctionBegin;
+  PetscCall(OptionName(obj, "staleness", staleness, sizeof(staleness)));
+  PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));
+  PetscCheck(o->staleness < 0 || o->mode == BAI_MODE_ASYNC, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %s: must be -1 but for mode async", staleness, o->staleness, mode, BAIModes[o->mode]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* As PetscOptionsEnum(), but an unknown word is met with the list of the known ones */
 static PetscErrorCode OptionsEnum(PetscObject obj, const char option[], const char text[], const char man[], const char *const names[], PetscInt *value, BAIOptionItems PetscOptionsObject)
 {
