@@ -54,8 +54,8 @@ typedef enum {
    BAIPartitionType - How rows become blocks of a block-asynchronous iteration
 
    Values:
-+  `BAI_PARTITION_AUTO`    - (default) natural, or graph where less than a twentieth of the off-diagonal entries lie inside blocks of consecutive rows, and there are
-                               at most a million of these on the rank
++  `BAI_PARTITION_AUTO`    - (default) natural, or graph where less than a twentieth of the off-diagonal entries lie inside blocks of consecutive rows, no row has
+                               more entries than a block has rows, and there are at most a million rows on the rank
 .  `BAI_PARTITION_NATURAL` - consecutive rows, as they are numbered
 .  `BAI_PARTITION_DM`      - boxes of the grid of the `DMDA` that is attached
 .  `BAI_PARTITION_RCM`     - consecutive rows in the reverse Cuthill-McKee order

@@ -39,7 +39,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 export PETSC_OPTIONS="${PETSC_OPTIONS:-} -use_gpu_aware_mpi 0"
 if [ -f "$here/paths" ]; then
   { read -r tests; read -r harness; read -r bin; read -r src; } <"$here/paths"
-  sed -i -e "s|$tests|$here/tests|g" -e "s|$harness|$here/petsc/share/petsc/examples/config|g" -e "s|$bin|$here/petsc/lib/petsc/bin|g" -e "s|$src|$here/src|g" -e 's|/usr/bin/mpiexec|mpiexec|' "$here"/tests/*/run*.sh
+  sed -i -e "s|$tests|@here@/tests|g" -e "s|$harness|@here@/petsc/share/petsc/examples/config|g" -e "s|$bin|@here@/petsc/lib/petsc/bin|g" -e "s|$src|@here@/src|g" -e "s|@here@|$here|g" -e 's|/usr/bin/mpiexec|mpiexec|' "$here"/tests/*/run*.sh
   mv "$here/paths" "$here/paths.old"
 fi
 if [ "${1:-}" = manual ]; then

@@ -113,8 +113,11 @@ static void Info(BAIState state, BAIInfo *info)
   info->local_omega  = state->local_omega * state->least_share;
   info->local_sweeps = state->local_sweeps;
   info->colors       = state->colors;
-  /* From memory, over-relaxation takes half the iterations; on the chip, taking turns takes longer; and small blocks that take turns together do not bear it */
-  info->ordered      = plan->resident || state->nghost || BAIGroup(state->A.block_size) > 1 ? BAI_MODE_SYNC : BAI_MODE_COLOR;
+  /*
+     From memory, over-relaxation takes half the iterations. On the chip, taking turns takes longer; where rows are long, nearly all blocks are neighbours; and small
+     blocks that take turns together do not bear it
+  */
+  info->ordered      = plan->resident || state->nghost || state->A.piece_first || BAIGroup(state->A.block_size) > 1 ? BAI_MODE_SYNC : BAI_MODE_COLOR;
   info->solves       = 0;
   for (int mode = 0; mode < 4; mode++) info->solves |= state->plan[mode].resident << mode;
 }

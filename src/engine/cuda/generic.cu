@@ -4,7 +4,7 @@
 #include "sweep.h"
 
 enum {
-  OFF = 8 /* entries outside the blocks whose x a thread has on its way at a time */
+  AT_A_TIME = 8 /* entries that a thread has on their way */
 };
 
 template <typename LI, typename V, BAIOrder order>
@@ -22,7 +22,7 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
     BAIScalar       *next = BAIIterateOf(p, to), *s = work, *y = s + A.tile_rows, *ynext = y + A.tile_rows;
 
     turn.Begin();
-    if (A.piece_first) BAISumPieces<V>(A, p, tile, x);
+    if (A.piece_first) BAISumPieces<order, V>(A, p, tile, x);
     for (int slice = warp; slice < A.tile_slices; slice += warps) {
       const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
 
@@ -30,13 +30,13 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
       const BAISlice S   = A.slice[slice0 + slice];
       BAIScalar      sum = p.b[row];
 
-      for (int w = 0; w < (int)S.off_width; w += OFF) {
-        BAIScalar other[OFF];
+      for (int w = 0; w < (int)S.off_width; w += AT_A_TIME) {
+        BAIScalar other[AT_A_TIME];
 
 #pragma unroll
-        for (int v = 0; v < OFF; v++) other[v] = w + v < (int)S.off_width ? BAILoadColumn(A, x, p.ghost, BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w + v, lane))) : BAIScalar(0);
+        for (int v = 0; v < AT_A_TIME; v++) other[v] = w + v < (int)S.off_width ? BAILoadColumn<order>(A, x, p.ghost, BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w + v, lane))) : BAIScalar(0);
 #pragma unroll
-        for (int v = 0; v < OFF; v++) {
+        for (int v = 0; v < AT_A_TIME; v++) {
           if (w + v < (int)S.off_width) sum -= BAIScalar(off_a[S.off + (long long)(w + v) * BAI_LANES + lane]) * other[v];
         }
       }
@@ -52,10 +52,17 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
 
         if (BAIRowAt(A, tile, i) < 0) continue;
         const long long loc = A.slice[slice0 + slice].loc + lane;
+        const int       width = A.slice[slice0 + slice].loc_width;
         BAIScalar       sum = s[i];
 
-#pragma unroll 4
-        for (long long k = loc; k < loc + (long long)A.slice[slice0 + slice].loc_width * BAI_LANES; k += BAI_LANES) sum -= BAIScalar(loc_a[k]) * y[loc_j[k]];
+        for (int w = 0; w < width; w += AT_A_TIME) {
+          BAIScalar value[AT_A_TIME];
+
+#pragma unroll
+          for (int v = 0; v < AT_A_TIME; v++) value[v] = w + v < width ? BAIScalar(loc_a[loc + (long long)(w + v) * BAI_LANES]) * y[loc_j[loc + (long long)(w + v) * BAI_LANES]] : BAIScalar(0);
+#pragma unroll
+          for (int v = 0; v < AT_A_TIME; v++) sum -= value[v];
+        }
         ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAILocalOmegaAt(A, p, first + i) * (sum * A.dinv[first + i] - y[i]);
       }
       __syncthreads();
@@ -83,7 +90,7 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
 template <typename LI, typename V>
 static const void *Kernel(BAIOrder order)
 {
-  static const void *const kernels[4] = {(const void *)Generic<LI, V, BAI_OWN>, (const void *)Generic<LI, V, BAI_QUEUE>, (const void *)Generic<LI, V, BAI_FLAGS>, (const void *)Generic<LI, V, BAI_TURNS>};
+  static const void *const kernels[] = {(const void *)Generic<LI, V, BAI_OWN>, (const void *)Generic<LI, V, BAI_QUEUE>, (const void *)Generic<LI, V, BAI_FLAGS>, (const void *)Generic<LI, V, BAI_LAG>, (const void *)Generic<LI, V, BAI_TURNS>};
 
   return kernels[order];
 }

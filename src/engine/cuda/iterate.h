@@ -89,10 +89,22 @@ static __device__ inline BAIReal BAIAbs2(BAIReal value)
 }
 #endif
 
+/*
+   x of other tiles. Where nobody writes it before this tile has said that it is done, the L1 cache may serve the load: to see the flags of those that wrote it has
+   rid that of what is older
+*/
+template <BAIOrder order>
+static __device__ inline BAIScalar BAILoadOther(const BAIScalar *x)
+{
+  if constexpr (order == BAI_FLAGS || order == BAI_TURNS) return *x;
+  else return BAILoad(x);
+}
+
 /* x of a column outside the blocks */
+template <BAIOrder order>
 static __device__ inline BAIScalar BAILoadColumn(const BAISliced &A, const BAIScalar *x, const BAIScalar *ghost, int col)
 {
-  return col < A.n ? BAILoad(x + col) : ghost[col - A.n];
+  return col < A.n ? BAILoadOther<order>(x + col) : ghost[col - A.n];
 }
 
 /* What fills a row where it has no entry: a zero, told by its sign from those that are entries */
@@ -102,12 +114,8 @@ static __device__ inline V BAINoEntry()
   return V(-0.f);
 }
 
-static __device__ inline bool BAIIsNoEntry(float a)
-{
-  return a == 0 && signbit(a);
-}
-
-static __device__ inline bool BAIIsNoEntry(double a)
+template <typename R>
+static __device__ inline bool BAIIsNoEntry(R a)
 {
   return a == 0 && signbit(a);
 }
@@ -135,13 +143,13 @@ static __device__ inline BAIScalar BAIValue(const BAISliced &A, const void *a, l
 }
 
 /* The piece's sum of products, in lane 0 of the warp that calls it */
-template <typename V>
+template <BAIOrder order, typename V>
 static __device__ inline BAIScalar BAISumPiece(const BAISliced &A, const BAIPiece &piece, const BAIScalar *x, const BAIScalar *ghost)
 {
   typename cub::WarpReduce<BAIScalar>::TempStorage storage;
   BAIScalar sum = 0;
 
-#pragma unroll 4
-  for (long long k = piece.first + threadIdx.x % BAI_LANES; k < piece.last; k += BAI_LANES) sum += BAIScalar(static_cast<const V *>(A.rest_a)[k]) * BAILoadColumn(A, x, ghost, A.rest_j[k]);
+#pragma unroll 8
+  for (long long k = piece.first + threadIdx.x % BAI_LANES; k < piece.last; k += BAI_LANES) sum += BAIScalar(static_cast<const V *>(A.rest_a)[k]) * BAILoadColumn<order>(A, x, ghost, A.rest_j[k]);
   return cub::WarpReduce<BAIScalar>(storage).Sum(sum);
 }

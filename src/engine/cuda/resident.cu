@@ -1,6 +1,6 @@
 /*
-   The kernel for matrices that fit the registers of the chip: each thread block keeps one tile, a thread a row. The matrix is
-   read once per launch; what moves in a global iteration is x, through the L2 cache.
+   The kernel for matrices that fit the chip: each thread block keeps one tile, a thread a row, in registers, and of long rows what lies outside the block in
+   shared memory. The matrix is read once per launch; what moves in a global iteration is x, through the L2 cache.
 
    With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a tile publishes its share of
    ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums the shares, which are of different times, and when the sum is
@@ -10,61 +10,33 @@
 */
 #include "sweep.h"
 
+enum {
+  AT_A_TIME = 16 /* entries of a long row whose x is on its way */
+};
+
 /*
    What a thread keeps of its row: all of it divided by a_ii, so that a local sweep is a sum. Columns inside the block are 16
    bits each, in pairs. Sums are made of two halves, as one long chain of additions takes longer than all else in a sweep
 */
-template <int LOC, int OFF>
-struct Row {
-  BAIScalar loc_a[LOC], off_a[OFF], b;
+template <int LOC>
+struct RowInside {
+  BAIScalar a[LOC], b;
   BAIReal   d2; /* |a_ii|^2 */
-  unsigned  loc_j[LOC / 2];
-  int       off_j[OFF];
+  unsigned  j[LOC / 2];
 
-  __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int elsewhere)
+  __device__ void Load(const BAISliced &A, const BAISlice &S, const BAIScalar *rhs, int lane, int row, int place, BAIScalar dinv)
   {
-    const BAISlice  S = A.slice[slice];
-    const uint16_t *j = static_cast<const uint16_t *>(A.loc_j) + S.loc + lane;
-
-    const bool      mine = row >= 0;
-    const BAIScalar dinv = mine ? A.dinv[place] : BAIScalar(0);
+    const uint16_t *col = static_cast<const uint16_t *>(A.loc_j) + S.loc + lane;
 
 #pragma unroll
     for (int w = 0; w < LOC; w++) {
-      const unsigned col = w < S.loc_width ? j[w * BAI_LANES] : 0;
+      const unsigned c = w < S.loc_width ? col[w * BAI_LANES] : 0;
 
-      loc_a[w]     = w < S.loc_width ? BAIValue(A, A.loc_a, S.loc + lane + w * BAI_LANES) * dinv : BAIScalar(0);
-      loc_j[w / 2] = w % 2 ? loc_j[w / 2] | col << 16 : col;
+      a[w]     = w < S.loc_width ? BAIValue(A, A.loc_a, S.loc + lane + w * BAI_LANES) * dinv : BAIScalar(0);
+      j[w / 2] = w % 2 ? j[w / 2] | c << 16 : c;
     }
-#pragma unroll
-    for (int w = 0; w < OFF; w++) {
-      const bool there = w < (int)S.off_width;
-
-      off_a[w] = there ? BAIValue(A, A.off_a, S.off + lane + w * BAI_LANES) * dinv : BAIScalar(0);
-      off_j[w] = there ? BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)) : elsewhere;
-    }
-    b  = mine ? rhs[row] * dinv : BAIScalar(0);
-    d2 = mine ? BAIAbs2(A.d[place]) : 0;
-  }
-
-  /* b minus what lies outside the block; eight values at a time are on their way */
-  __device__ BAIScalar Outside(const BAIScalar *x) const
-  {
-    BAIScalar sum = b, half = 0;
-
-#pragma unroll
-    for (int w = 0; w < OFF; w += 8) {
-      BAIScalar value[8];
-
-#pragma unroll
-      for (int v = 0; v < 8 && w + v < OFF; v++) value[v] = BAILoad(x + off_j[w + v]);
-#pragma unroll
-      for (int v = 0; v < 8 && w + v < OFF; v += 2) {
-        sum -= off_a[w + v] * value[v];
-        half -= off_a[w + v + 1] * value[v + 1];
-      }
-    }
-    return sum + half;
+    b  = row >= 0 ? rhs[row] * dinv : BAIScalar(0);
+    d2 = row >= 0 ? BAIAbs2(A.d[place]) : 0;
   }
 
   /* sum minus what lies inside the block, but for the diagonal */
@@ -74,8 +46,97 @@ struct Row {
 
 #pragma unroll
     for (int w = 0; w < LOC; w += 2) {
-      sum -= loc_a[w] * y[loc_j[w / 2] & 0xffff];
-      half -= loc_a[w + 1] * y[loc_j[w / 2] >> 16];
+      sum -= a[w] * y[j[w / 2] & 0xffff];
+      half -= a[w + 1] * y[j[w / 2] >> 16];
+    }
+    return sum + half;
+  }
+};
+
+/* All in registers */
+template <int LOC, int OFF, BAIOrder order>
+struct Row : RowInside<LOC> {
+  BAIScalar off_a[OFF];
+  int       off_j[OFF];
+
+  __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int elsewhere, unsigned char *)
+  {
+    const BAISlice  S    = A.slice[slice];
+    const BAIScalar dinv = row >= 0 ? A.dinv[place] : BAIScalar(0);
+
+    RowInside<LOC>::Load(A, S, rhs, lane, row, place, dinv);
+#pragma unroll
+    for (int w = 0; w < OFF; w++) {
+      const bool there = w < (int)S.off_width;
+
+      off_a[w] = there ? BAIValue(A, A.off_a, S.off + lane + w * BAI_LANES) * dinv : BAIScalar(0);
+      off_j[w] = there ? BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)) : elsewhere;
+    }
+  }
+
+  /* b minus what lies outside the block; eight values at a time are on their way */
+  __device__ BAIScalar Outside(const BAIScalar *x) const
+  {
+    BAIScalar sum = this->b, half = 0;
+
+#pragma unroll
+    for (int w = 0; w < OFF; w += 8) {
+      BAIScalar value[8];
+
+#pragma unroll
+      for (int v = 0; v < 8 && w + v < OFF; v++) value[v] = BAILoadOther<order>(x + off_j[w + v]);
+#pragma unroll
+      for (int v = 0; v < 8 && w + v < OFF; v += 2) {
+        sum -= off_a[w + v] * value[v];
+        half -= off_a[w + v + 1] * value[v + 1];
+      }
+    }
+    return sum + half;
+  }
+};
+
+/* Long rows: what lies outside the block is in shared memory, of each row in a column of its own */
+template <int LOC, BAIOrder order>
+struct Row<LOC, 0, order> : RowInside<LOC> {
+  const BAIScalar *off_a;
+  const int       *off_j;
+  int              width;
+
+  /* Of a thread block */
+  static size_t Bytes(const BAISliced *A) { return (size_t)A->off_width * (size_t)(A->tile_slices * BAI_LANES) * (sizeof(BAIScalar) + sizeof(int)); }
+
+  __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int, unsigned char *shared)
+  {
+    const BAISlice  S    = A.slice[slice];
+    const BAIScalar dinv = row >= 0 ? A.dinv[place] : BAIScalar(0);
+    BAIScalar      *all_a = reinterpret_cast<BAIScalar *>(shared) + threadIdx.x;
+    int            *all_j = reinterpret_cast<int *>(shared + (size_t)A.off_width * blockDim.x * sizeof(BAIScalar)) + threadIdx.x;
+
+    RowInside<LOC>::Load(A, S, rhs, lane, row, place, dinv);
+    off_a = all_a;
+    off_j = all_j;
+    width = (int)S.off_width;
+#pragma unroll 8
+    for (int w = 0; w < width; w++) {
+      all_a[w * blockDim.x] = BAIValue(A, A.off_a, S.off + lane + w * BAI_LANES) * dinv;
+      all_j[w * blockDim.x] = BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane));
+    }
+  }
+
+  __device__ BAIScalar Outside(const BAIScalar *x) const
+  {
+    BAIScalar sum = this->b, half = 0;
+
+    for (int w = 0; w < width; w += AT_A_TIME) {
+      BAIScalar value[AT_A_TIME];
+
+#pragma unroll
+      for (int v = 0; v < AT_A_TIME; v++) value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : BAIScalar(0);
+#pragma unroll
+      for (int v = 0; v < AT_A_TIME; v += 2) {
+        if (w + v < width) sum -= off_a[(w + v) * blockDim.x] * value[v];
+        if (w + v + 1 < width) half -= off_a[(w + v + 1) * blockDim.x] * value[v + 1];
+      }
     }
     return sum + half;
   }
@@ -235,7 +296,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   __shared__ Decision decision;
   BAIScalar         *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
   const int          tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i;
-  const bool         solving = stop.control != nullptr, flip = order == BAI_FLAGS && p.staleness < 0;
+  const bool         solving = stop.control != nullptr, flip = order == BAI_FLAGS;
   BAIControl        &c       = *stop.control;
 
   if (order == BAI_OWN && tile == A.tiles) {
@@ -249,12 +310,12 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   BAIReal       momentum    = p.momentum;
   int           until = solving && order != BAI_OWN ? 0 : p.count, plain = until; /* solving begins with a meeting */
   BAIReal       omega = p.omega;
-  Row<LOC, OFF> r;
+  Row<LOC, OFF, order> r;
   BAIScalar     xi, before, kept = 0;
   int           met = 0; /* times that all had to meet once more */
   const BAINeighborsOf<order> neighbors(p, tile);
 
-  r.Load(A, p.b, slice, lane, BAIRowOf(own), place, BAIRowAt(A, tile, 0));
+  r.Load(A, p.b, slice, lane, BAIRowOf(own), place, BAIRowAt(A, tile, 0), reinterpret_cast<unsigned char *>(next + blockDim.x));
   if (own < 0) r.d2 = 0;
   xi     = mine ? BAILoad(BAIIterateOf(p, p.current) + BAIRowOf(own)) : BAIScalar(0);
   before = !p.fresh && p.before && mine ? p.before[place] : xi;
@@ -394,7 +455,9 @@ template <int LOC, int OFF>
 static const void *Kernel(const BAISliced *A, BAIOrder order)
 {
   if (A->tile_rows > (LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS)) return NULL;
-  return order == BAI_FLAGS ? (const void *)Resident<LOC, OFF, BAI_FLAGS> : order == BAI_TURNS ? (const void *)Resident<LOC, OFF, BAI_TURNS> : (const void *)Resident<LOC, OFF, BAI_OWN>;
+  static const void *const kernels[] = {(const void *)Resident<LOC, OFF, BAI_OWN>, NULL, (const void *)Resident<LOC, OFF, BAI_FLAGS>, (const void *)Resident<LOC, OFF, BAI_LAG>, (const void *)Resident<LOC, OFF, BAI_TURNS>};
+
+  return kernels[order];
 }
 
 template <int LOC>
@@ -405,9 +468,18 @@ static const void *KernelOff(const BAISliced *A, BAIOrder order)
   return Kernel<LOC, 16>(A, order);
 }
 
-const void *BAIResidentKernel(const BAISliced *A, BAIOrder order)
+const void *BAIResidentKernel(const BAISliced *A, BAIOrder order, int long_rows, size_t *shared)
 {
+  *shared = 0;
   if (A->iters || A->piece_first) return NULL; /* loops whose length is known to be that of all threads take a third less time */
+  if (long_rows) {
+    *shared = Row<2, 0, BAI_OWN>::Bytes(A);
+    if (A->loc_width <= 2) return Kernel<2, 0>(A, order);
+    if (A->loc_width <= 4) return Kernel<4, 0>(A, order);
+    if (A->loc_width <= 8) return Kernel<8, 0>(A, order);
+    if (A->loc_width <= 16) return Kernel<16, 0>(A, order);
+    return NULL;
+  }
   if (A->loc_width <= 2 && A->off_width <= 16) return KernelOff<2>(A, order);
   if (A->loc_width <= 4 && A->off_width <= 16) return KernelOff<4>(A, order);
   if (A->loc_width <= 6 && A->off_width <= 16) return KernelOff<6>(A, order);

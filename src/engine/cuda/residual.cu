@@ -32,7 +32,7 @@ static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScal
     r -= BAIScalar(off_a[(long long)w * BAI_LANES]) * (col < A.n ? x[col] : ghost[col - A.n]);
   }
   for (int k = A.piece_first ? A.piece_first[slice] : 0; A.piece_first && k < A.piece_first[slice + 1]; k++) {
-    const BAIScalar sum = cub::ShuffleIndex<BAI_LANES>(BAISumPiece<V>(A, A.piece[k], x, ghost), 0, ~0u);
+    const BAIScalar sum = cub::ShuffleIndex<BAI_LANES>(BAISumPiece<BAI_FLAGS, V>(A, A.piece[k], x, ghost), 0, ~0u);
 
     if (lane == A.piece[k].lane) r -= sum;
   }

@@ -156,7 +156,7 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, 2) Staged(BAISliced A,
       BAIScalar other[OFF];
 
 #pragma unroll
-      for (int w = 0; w < OFF; w++) other[w] = k + w < off_width ? BAILoadColumn(A, x, p.ghost, BAIColumn(A, by_delta, row, off_j[(k + w) * (by_delta ? 1 : BAI_LANES)])) : BAIScalar(0);
+      for (int w = 0; w < OFF; w++) other[w] = k + w < off_width ? BAILoadColumn<BAI_QUEUE>(A, x, p.ghost, BAIColumn(A, by_delta, row, off_j[(k + w) * (by_delta ? 1 : BAI_LANES)])) : BAIScalar(0);
       if (!k && i < BAI_LANES) { /* while x is on its way */
         const int next = turn.Next();
 

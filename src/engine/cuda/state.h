@@ -93,6 +93,7 @@ typedef enum {
   BAI_OWN,   /* each keeps its own tiles; with no more tiles than thread blocks, that is as fast as can be */
   BAI_QUEUE, /* each draws the next tile from a queue, so that no tile falls behind the others however fast the multiprocessors are */
   BAI_FLAGS, /* each keeps its own tiles, and waits for their neighbours: mode sync */
+  BAI_LAG,   /* the same in one x, where a tile may be ahead of those it reads from: mode async with staleness */
   BAI_TURNS  /* the same, but tiles whose turn is later wait for the same iteration of those before them: mode color */
 } BAIOrder;
 
@@ -103,6 +104,7 @@ typedef struct {
   int         resident; /* the kernel keeps the matrix in registers, and can do a whole solve */
   int         grid, threads;
   size_t      shared;
+  int         once;      /* a launch is one global iteration, so nothing is to be waited for */
   int         uses_done; /* it counts the iterations of the tiles */
   int         momentum;  /* it can do with momentum */
 } BAIPlan;

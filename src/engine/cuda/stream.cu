@@ -2,21 +2,23 @@
    The kernel for matrices that do not fit the chip: a thread a row, which reads the row once per global iteration and keeps
    its entries inside the block in registers for all local sweeps.
 
-   Moved per row and global iteration: 10 bytes an entry inside the blocks, 12 one outside (with padding, and their x from the L2
-   cache), 8 each for b and 1/a_ii, 16 for x; in double precision.
+   Moved per row and global iteration: 10 bytes an entry inside the blocks, 8 or, without common diagonals, 12 one outside (with padding, and their x from the
+   caches), 8 each for b and 1/a_ii, 16 for x; in double precision.
 */
 #include "sweep.h"
 
-enum {
-  OFF = 4 /* entries outside the blocks that a thread has on their way at a time */
-};
+/* Threads of the launch bounds, which stand for at most 48, 56, 64 or, where one thread block is enough, 128 registers */
+static constexpr int Threads(int loc, int off, bool more)
+{
+  return BAI_ROW_THREADS + (loc > 4 || more ? 0 : off > 4 ? 64 : 128);
+}
 
 /*
-   The launch bounds stand for at most 48, 64 or 128 registers. Without MORE, tiles take consecutive rows, none of them long, all do the same number of sweeps, and there is neither
-   momentum nor l1 weight. V is BAIScalar, or BAISingle
+   A thread has OFF entries outside the blocks on their way at a time; it looks at each before it asks for its x, as many are none. Without MORE, tiles take
+   consecutive rows, none of them long, all do the same number of sweeps, and there is neither momentum nor l1 weight. V is BAIScalar, or BAISingle
 */
-template <int LOC, typename V, BAIOrder order, bool MORE>
-static __global__ void __launch_bounds__(LOC <= 4 && !MORE ? BAI_ROW_THREADS + 128 : BAI_ROW_THREADS, LOC <= 8 ? 2 : 1) Stream(BAISliced A, BAISweep p)
+template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
+static __global__ void __launch_bounds__(Threads(LOC, OFF, MORE), LOC <= 8 && OFF <= 8 ? 2 : 1) Stream(BAISliced A, BAISweep p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   BAIScalar      *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
@@ -55,38 +57,38 @@ static __global__ void __launch_bounds__(LOC <= 4 && !MORE ? BAI_ROW_THREADS + 1
         const bool there = k + w < off_width;
 
         col[w]   = there ? __ldcs(off_j + (by_delta ? k + w : (k + w) * BAI_LANES)) : 0;
-        value[w] = there ? BAIStreamed(off_a + (k + w) * BAI_LANES) : V(0);
+        value[w] = there ? BAIStreamed(off_a + (k + w) * BAI_LANES) : BAINoEntry<V>();
       }
       if (!k) {
         turn.Begin();
         xi = mine ? BAILoad(x + row) : BAIScalar(0);
       }
 #pragma unroll
-      for (int w = 0; w < OFF; w++) other[w] = k + w < off_width ? BAILoadColumn(A, x, p.ghost, BAIColumn(A, by_delta, row, col[w])) : BAIScalar(0);
+      for (int w = 0; w < OFF; w++) other[w] = BAIIsNoEntry(value[w]) ? BAIScalar(0) : BAILoadColumn<order>(A, x, p.ghost, by_delta ? row + col[w] : col[w]);
 #pragma unroll
       for (int w = 0; w < OFF; w++) s -= BAIScalar(value[w]) * other[w];
     } while ((k += OFF) < off_width);
     if (MORE && A.piece_first) {
-      BAISumPieces<V>(A, p, tile, x);
+      BAISumPieces<order, V>(A, p, tile, x);
       s -= BAISumOfPieces(A, slice, lane);
     }
     BAISweepRows<LOC, MORE>(A, p, tile, iteration, to, a, j, s, dinv, xi, mine ? own : -1, y0, y1);
   });
 }
 
-template <int LOC, typename V, bool MORE>
+template <int LOC, int OFF, typename V, bool MORE>
 static const void *Kernel(BAIOrder order)
 {
-  static const void *const kernels[4] = {(const void *)Stream<LOC, V, BAI_OWN, MORE>, (const void *)Stream<LOC, V, BAI_QUEUE, MORE>, (const void *)Stream<LOC, V, BAI_FLAGS, MORE>, (const void *)Stream<LOC, V, BAI_TURNS, MORE>};
+  static const void *const kernels[] = {(const void *)Stream<LOC, OFF, V, BAI_OWN, MORE>, (const void *)Stream<LOC, OFF, V, BAI_QUEUE, MORE>, (const void *)Stream<LOC, OFF, V, BAI_FLAGS, MORE>, (const void *)Stream<LOC, OFF, V, BAI_LAG, MORE>, (const void *)Stream<LOC, OFF, V, BAI_TURNS, MORE>};
 
   return kernels[order];
 }
 
-template <int LOC>
+template <int LOC, int OFF>
 static const void *KernelOf(const BAISliced *A, BAIOrder order, bool more)
 {
-  if (A->single) return more ? Kernel<LOC, BAISingle, true>(order) : Kernel<LOC, BAISingle, false>(order);
-  return more ? Kernel<LOC, BAIScalar, true>(order) : Kernel<LOC, BAIScalar, false>(order);
+  if (A->single) return more ? Kernel<LOC, OFF, BAISingle, true>(order) : Kernel<LOC, OFF, BAISingle, false>(order);
+  return more ? Kernel<LOC, OFF, BAIScalar, true>(order) : Kernel<LOC, OFF, BAIScalar, false>(order);
 }
 
 const void *BAIStreamKernel(const BAISliced *A, BAIOrder order, bool momentum)
@@ -94,10 +96,13 @@ const void *BAIStreamKernel(const BAISliced *A, BAIOrder order, bool momentum)
   const bool more = momentum || A->row || A->share || A->iters || A->piece_first;
 
   if (A->tile_rows > BAI_ROW_THREADS) return NULL;
-  if (A->loc_width <= 2) return KernelOf<2>(A, order, more);
-  if (A->loc_width <= 4) return KernelOf<4>(A, order, more);
-  if (A->loc_width <= 8) return KernelOf<8>(A, order, more);
-  if (A->loc_width <= 16) return KernelOf<16>(A, order, more);
-  if (A->loc_width <= 32) return KernelOf<32>(A, order, more);
+  if (A->off_width <= 8) {
+    if (A->loc_width <= 2) return KernelOf<2, 5>(A, order, more); /* of a grid's line and its four neighbours, with one more at its end */
+    if (A->loc_width <= 4) return KernelOf<4, 4>(A, order, more);
+    if (A->loc_width <= 8) return KernelOf<8, 4>(A, order, more);
+  }
+  if (A->loc_width <= 8) return KernelOf<8, 16>(A, order, more);
+  if (A->loc_width <= 16) return KernelOf<16, 16>(A, order, more);
+  if (A->loc_width <= 32) return KernelOf<32, 4>(A, order, more);
   return NULL;
 }

@@ -8,8 +8,8 @@ enum {
   MOST = 1 << 24 /* global iterations of one launch; even */
 };
 
-/* Takes a kernel if there is one and the device has room for it; room is then the thread blocks that can be there at once */
-static BAIStatus TryKernel(BAIState state, const void *kernel, int threads, size_t shared, BAIPlan *plan, int *room)
+/* Takes a kernel if there is one and a multiprocessor has room for enough thread blocks; room is then those that can be there at once */
+static BAIStatus TryKernel(BAIState state, const void *kernel, int threads, size_t shared, int enough, BAIPlan *plan, int *room)
 {
   cudaFuncAttributes attributes;
   int                device, multiprocessors, shared_max, resident;
@@ -23,6 +23,7 @@ static BAIStatus TryKernel(BAIState state, const void *kernel, int threads, size
   CUDATry(cudaFuncGetAttributes(&attributes, kernel));
   if ((int)shared > attributes.maxDynamicSharedSizeBytes) CUDATry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)); /* of all matrices the largest; no more, as it is taken from the cache */
   CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads, shared));
+  if (resident < enough) return BAIStatusOf(BAI_OK);
   *room         = resident * multiprocessors;
   plan->kernel  = kernel;
   plan->threads = threads;
@@ -31,25 +32,21 @@ static BAIStatus TryKernel(BAIState state, const void *kernel, int threads, size
   return BAIStatusOf(BAI_OK);
 }
 
-/* The same, if the device can do that, and has room for enough stages */
+/* The same, if the device can do that, and if there is room for thread blocks that are at work while others wait */
 static BAIStatus TryStaged(BAIState state, int threads, size_t shared, BAIPlan *plan, int *room)
 {
   enum {
-    ENOUGH = 4 /* thread blocks of a multiprocessor, so that some are at work while others wait */
+    ENOUGH = 4
   };
   size_t             stages = 0;
   const void        *kernel = BAIStagedKernel(&state->A, plan->order, plan->momentum, &stages);
   cudaFuncAttributes attributes;
-  int                device, multiprocessors, shared_max;
 
   *room = 0;
   if (!kernel) return BAIStatusOf(BAI_OK);
   CUDATry(cudaFuncGetAttributes(&attributes, kernel));
-  CUDATry(cudaGetDevice(&device));
-  CUDATry(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  CUDATry(cudaDeviceGetAttribute(&shared_max, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  if (attributes.binaryVersion < 90 || ENOUGH * (shared + stages + 1024) > (size_t)shared_max) return BAIStatusOf(BAI_OK);
-  return TryKernel(state, kernel, threads, shared + stages, plan, room);
+  if (attributes.binaryVersion < 90) return BAIStatusOf(BAI_OK);
+  return TryKernel(state, kernel, threads, shared + stages, ENOUGH, plan, room);
 }
 
 static BAIStatus NeedScratch(BAIState state, int grid, size_t bytes)
@@ -62,26 +59,30 @@ static BAIStatus NeedScratch(BAIState state, int grid, size_t bytes)
 static BAIStatus ChooseKernel(BAIState state, BAIMode mode, int momentum, BAIPlan *plan)
 {
   const BAISliced *A     = &state->A;
-  const int        lanes = A->tile_slices * BAI_LANES, threads = lanes < 1024 ? lanes : 1024;
+  const int        lanes = A->tile_slices * BAI_LANES, threads = min(max(lanes, A->piece_first ? 512 : 0), 1024); /* of long rows, a warp has a piece */
   const size_t     two = 2 * (size_t)lanes * sizeof(BAIScalar), three = 3 * (size_t)A->tile_rows * sizeof(BAIScalar);
   int              room;
 
   plan->momentum = momentum;
-  plan->order    = mode == BAI_MODE_SYNC || (mode == BAI_MODE_ASYNC && state->p.staleness >= 0) ? BAI_FLAGS : mode == BAI_MODE_COLOR ? BAI_TURNS : BAI_OWN;
-  if (mode != BAI_MODE_LAUNCH && !state->nghost) {
-    BAITry(TryKernel(state, BAIResidentKernel(A, plan->order), lanes, two, plan, &room));
+  plan->order    = mode == BAI_MODE_SYNC ? BAI_FLAGS : mode == BAI_MODE_COLOR ? BAI_TURNS : mode == BAI_MODE_ASYNC && state->p.staleness >= 0 ? BAI_LAG : BAI_OWN;
+  plan->once     = mode == BAI_MODE_LAUNCH;
+  for (int long_rows = 0; long_rows < 2 && mode != BAI_MODE_LAUNCH && !state->nghost; long_rows++) {
+    size_t      rows   = 0;
+    const void *kernel = BAIResidentKernel(A, plan->order, long_rows, &rows);
+
+    BAITry(TryKernel(state, kernel, lanes, two + rows, 1, plan, &room));
     plan->resident = room >= A->tiles + (plan->order == BAI_OWN); /* one more for the watcher */
     if (plan->resident) return BAIStatusOf(BAI_OK);
   }
   for (int again = 0; again < 2; again++) {
     BAITry(TryStaged(state, lanes, two, plan, &room));
-    if (!room) BAITry(TryKernel(state, BAIStreamKernel(A, plan->order, plan->momentum), lanes, two, plan, &room));
-    if (!room) BAITry(TryKernel(state, BAIGenericKernel(A, state->wide, plan->order), threads, three, plan, &room));
+    if (!room) BAITry(TryKernel(state, BAIStreamKernel(A, plan->order, plan->momentum), lanes, two, 1, plan, &room));
+    if (!room) BAITry(TryKernel(state, BAIGenericKernel(A, state->wide, plan->order), threads, three, 1, plan, &room));
     if (!room) {
-      BAITry(TryKernel(state, BAIGenericKernel(A, state->wide, plan->order), threads, 0, plan, &room));
+      BAITry(TryKernel(state, BAIGenericKernel(A, state->wide, plan->order), threads, 0, 1, plan, &room));
       if (again || plan->order != BAI_OWN || A->tiles <= room || mode == BAI_MODE_LAUNCH) BAITry(NeedScratch(state, plan->grid, three));
     }
-    if (mode != BAI_MODE_ASYNC || A->tiles <= room) break;
+    if (mode != BAI_MODE_ASYNC || plan->order == BAI_LAG || A->tiles <= room) break;
     plan->order = BAI_QUEUE;
   }
   return BAIStatusOf(BAI_OK);
@@ -90,7 +91,26 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, int momentum, BAIPla
 /* Tiles are waited for, so all thread blocks must be there at once */
 static bool Waits(const BAIPlan *plan)
 {
-  return plan->order == BAI_FLAGS || plan->order == BAI_TURNS;
+  return !plan->once && (plan->order == BAI_FLAGS || plan->order == BAI_LAG || plan->order == BAI_TURNS);
+}
+
+/* Chooses what waits for what, and makes what that takes */
+static BAIStatus Plan(BAIState state, BAIMode mode, int momentum, BAIPlan *plan)
+{
+  enum { /* tiles a thread block */
+    ONCE = 8, /* with which a launch an iteration costs less than flags */
+    MANY = 4  /* with which one is through with a tile long before it is drawn again; and were it not, x would only be older */
+  };
+
+  BAITry(ChooseKernel(state, mode, momentum, plan));
+  if (mode == BAI_MODE_SYNC) plan->once = state->A.tiles / ONCE >= plan->grid;
+  plan->uses_done = Waits(plan) || (plan->order == BAI_QUEUE && state->A.tiles / MANY < plan->grid);
+  if (Waits(plan) || plan->order == BAI_QUEUE) BAITry(BAINeighborsCreate(state));
+  if (plan->order == BAI_TURNS || plan->order == BAI_QUEUE) BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue colour by colour converges as mode color does */
+  if (!plan->uses_done || state->done) return BAIStatusOf(BAI_OK);
+  BAITry(BAICUDAAllocate(state, state->A.tiles * sizeof(int), &state->done));
+  CUDATry(cudaMemsetAsync(state->done, 0, state->A.tiles * sizeof(int), state->stream));
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
@@ -99,19 +119,10 @@ BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
   BAIPlan  *plan  = &state->plan[mode];
 
   if (!tiles || plan->kernel) return BAIStatusOf(BAI_OK);
-  BAITry(ChooseKernel(state, mode, state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC), plan));
-  if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident) BAITry(ChooseKernel(state, mode, 0, &state->plain));
+  BAITry(Plan(state, mode, state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC), plan));
+  if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident) BAITry(Plan(state, mode, 0, &state->plain));
   if (plan->momentum && !state->before) BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * sizeof(BAIScalar), &state->before));
   if (mode == BAI_MODE_SYNC) BAITry(BAICUDAAllocate(state, state->A.n * sizeof(BAIScalar), &state->x[1]));
-  if (plan->order != BAI_OWN) BAITry(BAINeighborsCreate(state));
-  if (plan->order == BAI_QUEUE || plan->order == BAI_TURNS) BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS));
-  /* With many tiles a thread block is through with one long before it is drawn again; and were it not, x would only be older */
-  plan->uses_done = Waits(plan) || (plan->order == BAI_QUEUE && tiles / 8 < plan->grid);
-  if (mode == BAI_MODE_SYNC) state->plain.uses_done = plan->uses_done;
-  if (plan->uses_done && !state->done) {
-    BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->done));
-    CUDATry(cudaMemsetAsync(state->done, 0, tiles * sizeof(int), state->stream));
-  }
   if (plan->order == BAI_QUEUE) {
     BAITry(BAICUDAAllocate(state, sizeof(long long), &state->tickets));
     CUDATry(cudaMemsetAsync(state->tickets, 0, sizeof(long long), state->stream));
@@ -142,12 +153,12 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.x[0]           = state->x[0];
   p.x[1]           = state->x[1];
   p.current        = state->current;
-  p.scratch        = state->scratch;
+  p.scratch        = plan->shared ? NULL : state->scratch;
   p.neighbors      = state->neighbors;
   p.order          = state->order;
   p.done           = plan->uses_done ? state->done : NULL;
   p.done_before    = state->done_before;
-  p.staleness      = step->mode == BAI_MODE_SYNC ? -1 : (int)state->p.staleness;
+  p.staleness      = (int)state->p.staleness;
   p.stalled        = &state->result->stalled;
   p.stalled_host   = &state->result_host->stalled;
   p.tickets        = state->tickets;
@@ -167,18 +178,18 @@ static BAIStatus CountDone(BAIState state, const BAIPlan *plan, BAIInt count)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Launch(BAIState state, BAIInt count, const BAIStep *step)
+static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step)
 {
-  const BAIPlan *plan        = step->mode == BAI_MODE_SYNC && step->momentum == 0 && state->plain.kernel ? &state->plain : &state->plan[step->mode];
+  const int      grid        = plan->once && plan->shared ? state->A.tiles : plan->grid; /* the device hands tiles out as fast as can be */
   BAISweep       p           = Arguments(state, plan, count, step);
   BAIStop        stop        = {};
   void          *arguments[] = {&state->A, &p, &stop};
 
   p.fresh |= !state->has_before;
   state->has_before = plan->momentum;
-  if (Waits(plan)) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(plan->grid), dim3(plan->threads), arguments, plan->shared, state->stream));
-  else CUDATry(cudaLaunchKernel(plan->kernel, dim3(plan->grid), dim3(plan->threads), arguments, plan->shared, state->stream));
-  if (plan->order == BAI_QUEUE) state->tickets_before += (long long)count * state->A.tiles + 2 * plan->grid; /* each thread block ends with two tickets too many */
+  if (Waits(plan)) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(grid), dim3(plan->threads), arguments, plan->shared, state->stream));
+  else CUDATry(cudaLaunchKernel(plan->kernel, dim3(grid), dim3(plan->threads), arguments, plan->shared, state->stream));
+  if (plan->order == BAI_QUEUE) state->tickets_before += (long long)count * state->A.tiles + 3 * plan->grid; /* each thread block ends with three tickets too many */
   if (step->mode == BAI_MODE_SYNC) state->current = (int)((state->current + count) & 1);
   return CountDone(state, plan, count);
 }
@@ -194,14 +205,15 @@ static BAIStatus OneBuffer(BAIState state, BAIMode mode)
 
 BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
 {
-  const BAIInt most = how->mode == BAI_MODE_LAUNCH ? 1 : MOST;
-  BAIStep      step = *how;
+  const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && state->plain.kernel ? &state->plain : &state->plan[how->mode];
+  const BAIInt   most = plan->once ? 1 : MOST;
+  BAIStep        step = *how;
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
   if (*(volatile int *)&state->result_host->stalled) return BAIStatusOf(BAI_ERR_STALLED); /* an earlier launch, which nobody has waited for */
   BAITry(OneBuffer(state, step.mode));
   for (BAIInt done = 0; done < count; done += most) {
-    BAITry(Launch(state, count - done < most ? count - done : most, &step));
+    BAITry(Launch(state, plan, count - done < most ? count - done : most, &step));
     step.fresh = 0;
   }
   return BAIStatusOf(BAI_OK);

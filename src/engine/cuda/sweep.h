@@ -1,6 +1,6 @@
 /*
    What the kernels share: generic.cu takes any matrix, stream.cu those whose rows inside the blocks fit registers, staged.cu the more regular of these,
-   resident.cu those that fit registers as a whole. sweep.cu chooses
+   resident.cu those that fit the chip as a whole. sweep.cu chooses
 */
 #pragma once
 
@@ -19,8 +19,8 @@ typedef struct {
   BAINeighbors     neighbors;
   BAIDirection     direction;
   const int       *order;
-  int             *done, done_before; /* done is NULL where nothing is waited for */
-  int              staleness;         /* BAI_FLAGS: iterations that a tile may be ahead of those it reads from, all in one x; negative: mode sync */
+  int             *done, done_before; /* done is NULL where no tile is waited for */
+  int              staleness;         /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
   int             *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
   long long       *tickets, tickets_before;
 } BAISweep;
@@ -88,13 +88,13 @@ template <BAIOrder order>
 static __device__ inline int BAIEnough(const BAISweep &s, int neighbor, int iteration)
 {
   if constexpr (order == BAI_TURNS) return iteration + ((neighbor & 1) ^ (int)BAIGoesBackward(s, iteration));
-  return iteration - max(s.staleness, 0);
+  return order == BAI_LAG ? iteration - s.staleness : iteration;
 }
 
 /* The tiles that a tile waits for. Each thread keeps the first of those that it looks after, as memory would be read anew in every iteration */
 template <BAIOrder order>
 struct BAINeighborsOf {
-  static constexpr bool any = order == BAI_FLAGS || order == BAI_TURNS;
+  static constexpr bool any = order == BAI_FLAGS || order == BAI_LAG || order == BAI_TURNS;
   int                   next, last, first;
 
   __device__ BAINeighborsOf() { }
@@ -141,7 +141,7 @@ class BAITurn {
 public:
   __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), next_tile(-1), known(false) { }
 
-  /* The next tile is -1 if there is none; in an order BAI_QUEUE only the first thread knows it, in others it is not asked for */
+  /* The next tile is -1 if there is none; in the order BAI_QUEUE only the first thread knows it, in others it is not asked for */
   __device__ void Start(int at_tile, int at_iteration, int then_tile)
   {
     known     = tile == at_tile;
@@ -153,7 +153,7 @@ public:
   /* Called by all threads before one of them reads x of other tiles; what they read before that, of the matrix, is on its way meanwhile */
   __device__ void Begin()
   {
-    if constexpr (waits) {
+    if (waits && s.done) {
       if (!known) neighbors = BAINeighborsOf<order>(s, tile);
       neighbors.Wait(s, iteration);
     }
@@ -163,7 +163,7 @@ public:
   __device__ void End()
   {
     __syncthreads();
-    if (waits && !threadIdx.x) BAITileIsDone(s, tile, iteration + 1);
+    if (waits && s.done && !threadIdx.x) BAITileIsDone(s, tile, iteration + 1);
   }
 
   /* The next tile, called by all of the first warp */
@@ -179,20 +179,23 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 {
   BAITurn<order> turn(p);
 
-  if constexpr (order == BAI_QUEUE) { /* the ticket after the next is on its way while a tile is at work */
+  if constexpr (order == BAI_QUEUE) { /* while a tile is at work, the one after the next is on its way, and a ticket for one more */
     __shared__ int drawn[2][2]; /* tile and iteration, of this one and the next */
     const auto     draw   = [&] { return cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets).fetch_add(1, cuda::memory_order_relaxed) - p.tickets_before; };
     long long      ticket = 0;
-    int            next = 0, next_iteration = 0;
+    int            next = 0, next_iteration = 0, later = 0, later_iteration = 0;
     const auto     look = [&] {
-      while (ticket - (long long)next_iteration * A.tiles >= A.tiles) next_iteration++;
-      next = (int)(ticket - (long long)next_iteration * A.tiles);
-      if (p.order) next = p.order[next];
+      next           = later;
+      next_iteration = later_iteration;
+      while (ticket - (long long)later_iteration * A.tiles >= A.tiles) later_iteration++;
+      later = (int)(ticket - (long long)later_iteration * A.tiles);
+      if (p.order) later = p.order[later];
       ticket = draw();
     };
 
     if (!threadIdx.x) {
       ticket = draw();
+      look();
       look();
       drawn[0][0] = next;
       drawn[0][1] = next_iteration;
@@ -219,11 +222,10 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
       }
     }
   } else {
-    const int  own    = (A.tiles - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
-    const bool flip   = order == BAI_FLAGS && p.staleness < 0;
+    const int own = (A.tiles - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
 
     for (int iteration = 0; iteration < p.count; iteration++) {
-      const int from = flip ? (p.current + iteration) & 1 : 0, to = flip ? from ^ 1 : from;
+      const int from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : from;
 
       for (int m = 0; m < own; m++) { /* a tile is the same thread block's in both directions, and so waits for itself */
         const int k    = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
@@ -277,13 +279,13 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
 }
 
 /* What long rows have outside the block beyond their slice: each warp finds the sums of some pieces */
-template <typename V>
+template <BAIOrder order, typename V>
 static __device__ inline void BAISumPieces(const BAISliced &A, const BAISweep &p, int tile, const BAIScalar *x)
 {
   const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, last = A.piece_first[(tile + 1) * A.tile_slices];
 
   for (int k = A.piece_first[tile * A.tile_slices] + warp; k < last; k += blockDim.x / BAI_LANES) {
-    const BAIScalar sum = BAISumPiece<V>(A, A.piece[k], x, p.ghost);
+    const BAIScalar sum = BAISumPiece<order, V>(A, A.piece[k], x, p.ghost);
 
     if (!lane) A.piece_sum[k] = sum;
   }
@@ -306,4 +308,4 @@ const void *BAIGenericKernel(const BAISliced *, int wide, BAIOrder);
 const void *BAIStreamKernel(const BAISliced *, BAIOrder, bool momentum);
 const void *BAIStagedKernel(const BAISliced *, BAIOrder, bool momentum, size_t *stages); /* shared memory that it needs more than BAIStreamKernel() */
 /* Takes (BAISliced, BAISweep, BAIStop) */
-const void *BAIResidentKernel(const BAISliced *, BAIOrder);
+const void *BAIResidentKernel(const BAISliced *, BAIOrder, int long_rows, size_t *shared); /* shared memory that rows need if they are to be in it */

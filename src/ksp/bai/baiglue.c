@@ -244,7 +244,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   BAIPartitionType type;
   BAIWeight        weight;
   BAIStatus        status = BAIStatusOf(BAI_ERR_PATTERN);
-  PetscBool        device, same;
+  PetscBool        device, same, wants_graph = PETSC_FALSE;
   PetscObjectId    id;
   PetscObjectState state;
   int              rebuild, any;
@@ -288,7 +288,8 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
     if (bai->options.partition == BAI_PARTITION_AUTO) bai->partition = BAI_PARTITION_NATURAL;
     PetscCall(Create(bai, Ad, &M, &p, bai->options.partition == BAI_PARTITION_AUTO ? 0 : bai->overlap, &status));
     if (!status.code) BAIEngineInfo(bai->engine, &bai->info);
-    if (!status.code && BAIWantsGraph(bai, (PetscInt)M.n)) bai->partition = BAI_PARTITION_GRAPH;
+    if (!status.code) PetscCall(BAIWantsGraph(bai, Ad, (PetscInt)M.n, &wants_graph));
+    if (wants_graph) bai->partition = BAI_PARTITION_GRAPH;
     if (!status.code && bai->options.partition == BAI_PARTITION_AUTO && (bai->overlap || bai->partition == BAI_PARTITION_GRAPH)) PetscCall(Create(bai, Ad, &M, &p, bai->overlap, &status));
     bai->setups++;
   } else bai->updates++;

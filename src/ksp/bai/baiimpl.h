@@ -97,7 +97,7 @@ PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
 PETSC_INTERN BAIInt         BAIBlockSize(const BAI *);
-PETSC_INTERN PetscBool      BAIWantsGraph(const BAI *, PetscInt);
+PETSC_INTERN PetscErrorCode BAIWantsGraph(const BAI *, Mat, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, BAIPartitionType, PetscInt, BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);

@@ -47,14 +47,6 @@ PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Consecutive rows hardly couple, so that their local sweeps are in vain, and there are not so many rows that better blocks would be dear */
-PetscBool BAIWantsGraph(const BAI *bai, PetscInt n)
-{
-  const PetscInt most = 1000000;
-
-  return (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && bai->partition == BAI_PARTITION_NATURAL && n <= most && bai->info.block_size > 1 && bai->info.blocks > 1 && bai->info.nnz_local < 0.05 * (double)(bai->info.nnz_local + bai->info.nnz_off));
-}
-
 /* The rows in reverse Cuthill-McKee order */
 static PetscErrorCode OrderRows(Mat Ad, PetscInt n, PetscInt *row)
 {
@@ -91,6 +83,24 @@ static PetscErrorCode RestorePattern(Mat Ad, BAICSR *pattern)
 
   PetscFunctionBegin;
   PetscCall(MatRestoreRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&pattern->i, (const PetscInt **)&pattern->j, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Consecutive rows hardly couple, so that their local sweeps are in vain, there are not so many rows that better blocks would be dear, and no row couples to so many
+   that a block cannot hold them: blocks around such rows hold little of them, and take long
+*/
+PetscErrorCode BAIWantsGraph(const BAI *bai, Mat Ad, PetscInt n, PetscBool *wants)
+{
+  const PetscInt most = 1000000;
+  BAICSR         csr;
+
+  PetscFunctionBegin;
+  *wants = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && bai->partition == BAI_PARTITION_NATURAL && n <= most && bai->info.block_size > 1 && bai->info.blocks > 1 && bai->info.nnz_local < 0.05 * (double)(bai->info.nnz_local + bai->info.nnz_off));
+  if (!*wants) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetPattern(Ad, &csr));
+  for (PetscInt row = 0; row < n; row++) *wants = (PetscBool)(*wants && csr.i[row + 1] - csr.i[row] <= bai->info.block_size);
+  PetscCall(RestorePattern(Ad, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
