@@ -31,22 +31,24 @@ typedef struct {
   PCType      pctype;
   PetscInt    its;       /* iterations in each Newton step, 0 for as many as the tolerance takes */
   PetscBool   eisenstat; /* the tolerance is Eisenstat and Walker's, not 1e-10 */
+  PetscBool   single;    /* iterates with the matrix in single precision, for corrections: refinement of mixed precision */
 } Solver;
 
 /* Jacobi and SOR do as many sweeps as bai-500 */
 static const Solver solvers[] = {
-  {"bai-200",     KSPBAI,        NULL,     200,  PETSC_FALSE},
-  {"bai-250",     KSPBAI,        NULL,     250,  PETSC_FALSE},
-  {"bai-300",     KSPBAI,        NULL,     300,  PETSC_FALSE},
-  {"bai-350",     KSPBAI,        NULL,     350,  PETSC_FALSE},
-  {"bai-500",     KSPBAI,        NULL,     500,  PETSC_FALSE},
-  {"bai-1000",    KSPBAI,        NULL,     1000, PETSC_FALSE},
-  {"bai",         KSPBAI,        NULL,     0,    PETSC_FALSE},
-  {"bai-ew",      KSPBAI,        NULL,     0,    PETSC_TRUE },
-  {"jacobi-2500", KSPRICHARDSON, PCJACOBI, 2500, PETSC_FALSE},
-  {"sor-2500",    KSPRICHARDSON, PCSOR,    2500, PETSC_FALSE},
-  {"cg",          KSPCG,         PCJACOBI, 0,    PETSC_FALSE},
-  {"gmres",       KSPGMRES,      PCJACOBI, 0,    PETSC_FALSE}
+  {"bai-200",     KSPBAI,        NULL,     200,  PETSC_FALSE, PETSC_FALSE},
+  {"bai-250",     KSPBAI,        NULL,     250,  PETSC_FALSE, PETSC_FALSE},
+  {"bai-300",     KSPBAI,        NULL,     300,  PETSC_FALSE, PETSC_FALSE},
+  {"bai-350",     KSPBAI,        NULL,     350,  PETSC_FALSE, PETSC_FALSE},
+  {"bai-500",     KSPBAI,        NULL,     500,  PETSC_FALSE, PETSC_FALSE},
+  {"bai-1000",    KSPBAI,        NULL,     1000, PETSC_FALSE, PETSC_FALSE},
+  {"bai",         KSPBAI,        NULL,     0,    PETSC_FALSE, PETSC_FALSE},
+  {"bai-single",  KSPBAI,        NULL,     0,    PETSC_FALSE, PETSC_TRUE },
+  {"bai-ew",      KSPBAI,        NULL,     0,    PETSC_TRUE,  PETSC_FALSE},
+  {"jacobi-2500", KSPRICHARDSON, PCJACOBI, 2500, PETSC_FALSE, PETSC_FALSE},
+  {"sor-2500",    KSPRICHARDSON, PCSOR,    2500, PETSC_FALSE, PETSC_FALSE},
+  {"cg",          KSPCG,         PCJACOBI, 0,    PETSC_FALSE, PETSC_FALSE},
+  {"gmres",       KSPGMRES,      PCJACOBI, 0,    PETSC_FALSE, PETSC_FALSE}
 };
 enum {
   BAI_200,
@@ -56,6 +58,7 @@ enum {
   BAI_500,
   BAI_1000,
   BAI,
+  BAI_SINGLE,
   BAI_EW,
   JACOBI,
   SOR,
@@ -184,6 +187,7 @@ static PetscErrorCode CreateNewton(Problem *p, Mat J, const Solver *s, const cha
   PetscCall(SNESSetTolerances(*snes, 0, 0, PETSC_DEFAULT, 100, PETSC_DEFAULT));
   PetscCall(SNESGetKSP(*snes, &ksp));
   PetscCall(KSPSetType(ksp, s->ksptype));
+  if (s->single) PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_SINGLE));
   if (s->pctype) {
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSetType(pc, s->pctype));
