@@ -313,8 +313,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Residual norms are those of b - A x for a solution that no block changes meanwhile, and a reason is given only on such a
    norm. While nobody watches (no monitor, no residual history, no convergence test of one's own) they are computed
    only when the contraction seen so far promises that they are small enough, so a solve may do a few iterations more than
-   needed; use -ksp_bai_check_interval 1, or a monitor, to see every one of them. On a GPU whose registers hold the whole
-   matrix, a solve on one rank that nobody watches is one kernel launch, or two if it is accelerated.
+   needed; use -ksp_bai_check_interval 1, or a monitor, to see every one of them. On a GPU whose registers and shared memory hold
+   the whole matrix, a solve on one rank that nobody watches is one kernel launch, or two if it is accelerated.
 
    Except with `BAI_MODE_SYNC` and `BAI_MODE_COLOR`, results differ from run to run within the tolerance.
 

@@ -345,7 +345,8 @@ PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
    With `PETSC_DECIDE` an iteration that shows to be slow is accelerated: from the rate at which the residual norm falls, the best omega and beta are estimated, raised,
    watched, and taken back, with the solution, to the best ones so far if the residual grows. In mode color omega alone is raised, as in successive over-relaxation, and an odd number of
    local sweeps is made even, as an odd one overshoots. In the modes async and launch blocks wait for each other from then on: they read exactly
-   the previous iterate, as in mode sync, or, on one MPI rank of a GPU whose registers do not hold the matrix, take turns as in mode color. What that needs is set up in the first solve that comes to it. Omega of `KSPBAISetOmega()` multiplies what is found. -info and -ksp_view tell.
+   the previous iterate, as in mode sync, or, on one MPI rank of a GPU whose registers and shared memory do not hold the matrix, and if no row is much longer than the others, take turns as in
+   mode color. What that needs is set up in the first solve that comes to it. Omega of `KSPBAISetOmega()` multiplies what is found. -info and -ksp_view tell.
 
    References:
    L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
