@@ -197,20 +197,21 @@ static PetscErrorCode ChangeWeight(void)
   PetscFunctionReturn(0);
 }
 
-/* auto takes blocks along the couplings if consecutive rows have none, keeps them for new values, and gains by it */
+/* auto takes blocks along the couplings if consecutive rows have none, but not around rows that no block can hold; it keeps them for new values, and gains by them */
 static PetscErrorCode Auto(void)
 {
-  const char *const matrices[] = {"chem97ztz-like", "laplace2d"};
+  const char *const matrices[] = {"chem97ztz-like", "laplace2d", "powerlaw"};
+  const PetscInt    n[]        = {2541, 50, 20000};
 
   PetscFunctionBeginUser;
-  for (int m = 0; m < 2; m++) {
+  for (int m = 0; m < 3; m++) {
     for (int type = BAI_PARTITION_AUTO; type <= BAI_PARTITION_NATURAL; type++) {
       static PetscInt  natural, its;
       BAIPartitionType used;
       KSP              ksp;
       Mat              A;
 
-      PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrices[m], m ? 50 : 2541, &A));
+      PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrices[m], n[m], &A));
       PetscCall(Create(BAI_MODE_SYNC, &ksp));
       PetscCall(KSPBAISetMomentum(ksp, 0));
       PetscCall(KSPBAISetPartition(ksp, (BAIPartitionType)type));

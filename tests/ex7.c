@@ -675,11 +675,13 @@ int main(int argc, char **argv)
   const PetscInt    sizes[] = {0, 1, 31, 32, 33, 1000}, block_sizes[] = {1, 7, 32, 100, 500, 5000}, local_iters[] = {1, 2, 5};
   BAIBackend        backend = BAI_BACKEND_HOST;
   PetscRandom       random;
-  const char *const problems[] = {"small", "large", "many", "Problems", "", NULL}; /* many: more blocks than a GPU takes at once, which then queue */
+  /* many: more blocks than a GPU takes at once, which then queue; most: so many that nothing counts their iterations, and mode sync takes a launch for each */
+  const char *const problems[] = {"small", "large", "many", "most", "Problems", "", NULL};
   enum {
     SMALL,
     LARGE,
-    MANY
+    MANY,
+    MOST
   } problem     = SMALL;
   PetscInt seed = 0;
 
@@ -698,17 +700,17 @@ int main(int argc, char **argv)
   PetscCall(CheckColors(10000, 3, 4));
   PetscCall(CheckPartitions());
   for (size_t s = 0; s < (problem != SMALL ? 1 : PETSC_STATIC_ARRAY_LENGTH(sizes)); s++) {
-    for (size_t c = 0; c < (problem == LARGE ? 2 : problem == MANY ? 1 : PETSC_STATIC_ARRAY_LENGTH(block_sizes)); c++) {
-      for (int mode = BAI_MODE_ASYNC; mode <= (problem == MANY ? BAI_MODE_ASYNC : BAI_MODE_COLOR); mode++) {
-        const int      feature = (int)(s + c + (size_t)mode + (size_t)seed) % 6; /* plain, partition, l1 and momentum, theta with partition and momentum, overlap, overlap with all of these */
-        const PetscInt n = problem == MANY ? 200000 : problem == LARGE ? 70000 : sizes[s]; /* large: more than 16-bit columns can count, more than shared memory holds */
+    for (size_t c = 0; c < (problem == LARGE ? 2 : problem != SMALL ? 1 : PETSC_STATIC_ARRAY_LENGTH(block_sizes)); c++) {
+      for (int mode = BAI_MODE_ASYNC; mode <= (problem == MANY ? BAI_MODE_ASYNC : problem == MOST ? BAI_MODE_SYNC : BAI_MODE_COLOR); mode++) {
+        const int      feature = (int)(s + c + (size_t)(problem == MOST ? 0 : mode) + (size_t)seed) % 6; /* plain, partition, l1 and momentum, theta with partition and momentum, overlap, overlap with all of these */
+        const PetscInt n = problem == MOST ? 1200000 : problem == MANY ? 200000 : problem == LARGE ? 70000 : sizes[s]; /* large: more than 16-bit columns can count, more than shared memory holds */
         Method         m;
         Problem        p;
         Pattern        pattern;
 
         PetscCall(PetscMemzero(&m, sizeof(m)));
         m.q.mode        = (BAIMode)mode;
-        m.q.block_size  = (BAIInt)(problem == MANY ? 64 : problem == LARGE ? (c ? 66000 : 3000) : block_sizes[c]);
+        m.q.block_size  = (BAIInt)(problem == MOST ? 128 : problem == MANY ? 64 : problem == LARGE ? (c ? 66000 : 3000) : block_sizes[c]);
         m.q.local_iters = (BAIInt)local_iters[(s + c + mode) % PETSC_STATIC_ARRAY_LENGTH(local_iters)];
         m.q.local_omega = s % 2 ? 1 : 0.9;
         m.q.threads     = 2;
@@ -717,11 +719,11 @@ int main(int argc, char **argv)
         m.q.theta       = feature == 3 || feature == 5;
         m.q.momentum    = feature == 2 || feature == 3 || feature == 5;
         m.q.single      = (s + c + (size_t)(problem == MANY ? seed : 0)) % 3 == 1;
-        m.q.staleness   = mode == BAI_MODE_ASYNC && (problem != MANY || seed > 5) ? (BAIInt)((s + c + (size_t)seed) % 4) - 1 : -1;
+        m.q.staleness   = mode == BAI_MODE_ASYNC && (problem == SMALL || problem == LARGE || seed > 5) ? (BAIInt)((s + c + (size_t)seed) % 4) - 1 : -1;
         m.omega         = c % 2 ? 1 : 0.875;
         m.momentum      = m.q.momentum ? 0.1 : 0;
         m.natural       = (PetscBool)(feature == 0 || feature == 2);
-        pattern         = problem == MANY ? (m.natural ? DIAGONALS : NEAR_AND_FAR) : (Pattern)((s + (size_t)seed) % (feature > 3 ? 2 : 3)); /* in wide rows, overlap would make every block the whole matrix */
+        pattern         = problem == MANY || problem == MOST ? (m.natural ? DIAGONALS : NEAR_AND_FAR) : (Pattern)((s + (size_t)seed) % (feature > 3 ? 2 : 3)); /* in wide rows, overlap would make every block the whole matrix */
         PetscCall(PartitionCreate(n, (PetscInt)m.q.block_size, m.natural, random, &m.blocks));
         PetscCall(ProblemCreate(n, n % 2 || n > 999 ? 5 : 0, pattern, random, &p));
         if (feature > 3 && (c || problem == SMALL)) PetscCall(PartitionExtend(&p, (BAIInt)(1 + s % 2), &m.blocks));
@@ -753,5 +755,10 @@ int main(int argc, char **argv)
          suffix: cuda
          requires: baicuda
          args: -backend cuda -problems {{small large many}} -seed {{0 1 2 3 4 5 6}}
+      test:
+         suffix: cuda_most
+         requires: baicuda
+         timeoutfactor: 3
+         args: -backend cuda -problems most -seed {{0 2}}
 
 TEST*/

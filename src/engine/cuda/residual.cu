@@ -29,7 +29,7 @@ static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScal
   for (int w = 0; row >= 0 && w < (int)s.off_width; w++) {
     const int col = BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, lane));
 
-    r -= BAIScalar(off_a[(long long)w * BAI_LANES]) * (col < A.n ? x[col] : ghost[col - A.n]);
+    r -= BAIScalar(off_a[(long long)w * BAI_LANES]) * BAILoadColumn<BAI_FLAGS>(A, x, ghost, col);
   }
   for (int k = A.piece_first ? A.piece_first[slice] : 0; A.piece_first && k < A.piece_first[slice + 1]; k++) {
     const BAIScalar sum = cub::ShuffleIndex<BAI_LANES>(BAISumPiece<BAI_FLAGS, V>(A, A.piece[k], x, ghost), 0, ~0u);

@@ -101,7 +101,7 @@ typedef enum {
 typedef struct {
   const void *kernel; /* NULL: the mode is not ready */
   BAIOrder    order;
-  int         resident; /* the kernel keeps the matrix in registers, and can do a whole solve */
+  int         resident; /* the kernel keeps the matrix on the chip, and can do a whole solve */
   int         grid, threads;
   size_t      shared;
   int         once;      /* a launch is one global iteration, so nothing is to be waited for */

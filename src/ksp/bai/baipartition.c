@@ -99,7 +99,7 @@ PetscErrorCode BAIWantsGraph(const BAI *bai, Mat Ad, PetscInt n, PetscBool *want
   *wants = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && bai->partition == BAI_PARTITION_NATURAL && n <= most && bai->info.block_size > 1 && bai->info.blocks > 1 && bai->info.nnz_local < 0.05 * (double)(bai->info.nnz_local + bai->info.nnz_off));
   if (!*wants) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetPattern(Ad, &csr));
-  for (PetscInt row = 0; row < n; row++) *wants = (PetscBool)(*wants && csr.i[row + 1] - csr.i[row] <= bai->info.block_size);
+  for (PetscInt row = 0; row < n && *wants; row++) *wants = (PetscBool)(csr.i[row + 1] - csr.i[row] <= bai->info.block_size);
   PetscCall(RestorePattern(Ad, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
