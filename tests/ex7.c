@@ -290,7 +290,7 @@ static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInf
 {
   const BAIPartition *q = &m->blocks;
   BAIInt              most = 1, *group;
-  int                *first, *neighbor, *order, *rank, *turn_first, groups, turns, colors;
+  int                *first, *lower, *order, *rank, *turn_first, groups, turns, colors;
   PetscBool          *reads;
   BAIGraph            graph;
 
@@ -299,7 +299,7 @@ static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInf
   if (m->natural) most = PetscMin(m->q.block_size, PetscMax(p->M.n, 1));
   groups = (int)((q->blocks + BAIGroup(most) - 1) / BAIGroup(most));
   PetscCall(PetscMalloc1(p->M.n + 1, &group));
-  PetscCall(PetscCalloc6(groups * groups + 1, &reads, groups + 1, &first, groups * groups + 1, &neighbor, groups + 1, &order, groups + 1, &rank, groups + 1, &turn_first));
+  PetscCall(PetscCalloc6(groups * groups + 1, &reads, groups + 1, &first, groups * groups + 1, &lower, groups + 1, &order, groups + 1, &rank, groups + 1, &turn_first));
   for (BAIInt b = 0; b < q->blocks; b++) {
     for (BAIInt place = q->first[b]; place < (q->own ? q->own[b] : q->first[b + 1]); place++) group[q->row[place]] = b / BAIGroup(most);
   }
@@ -312,16 +312,16 @@ static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInf
   }
   for (int g = 0; g < groups; g++) {
     first[g + 1] = first[g];
-    for (int other = 0; other < groups; other++) {
-      if (other != g && reads[g * groups + other]) neighbor[first[g + 1]++] = other;
+    for (int other = 0; other < g; other++) {
+      if (reads[g * groups + other]) lower[first[g + 1]++] = other;
     }
   }
-  graph.n        = groups;
-  graph.first    = first;
-  graph.neighbor = neighbor;
+  graph.n     = groups;
+  graph.first = first;
+  graph.lower = lower;
   PetscCheck(!BAIColor(&graph, order, rank, turn_first, &turns, &colors).code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory");
   PetscCall(Expect((PetscBool)(colors == info->colors), "colors", m, p, info->colors));
-  PetscCall(PetscFree6(reads, first, neighbor, order, rank, turn_first));
+  PetscCall(PetscFree6(reads, first, lower, order, rank, turn_first));
   PetscCall(PetscFree(group));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -479,20 +479,18 @@ static PetscErrorCode CheckStaleness(BAIBackend backend, Problem *p, const Metho
 /* No two neighbours in one turn, every group in one turn, and no more colours than a graph needs: here 1 or 2, or all, or the 2 of a path */
 static PetscErrorCode CheckColors(int n, int reach, int wanted)
 {
-  int     *first, *neighbor, *order, *rank, *turn_first, turns, colors, many = 0;
+  int     *first, *lower, *order, *rank, *turn_first, turns, colors, many = 0;
   BAIGraph graph;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscCalloc5(n + 1, &first, 2 * (size_t)n * (size_t)reach + 1, &neighbor, n + 1, &order, n + 1, &rank, n + 1, &turn_first));
+  PetscCall(PetscCalloc5(n + 1, &first, (size_t)n * (size_t)reach + 1, &lower, n + 1, &order, n + 1, &rank, n + 1, &turn_first));
   for (int g = 0; g < n; g++) {
-    for (int other = PetscMax(0, g - reach); other <= PetscMin(n - 1, g + reach); other++) {
-      if (other != g) neighbor[many++] = other;
-    }
+    for (int other = PetscMax(0, g - reach); other < g; other++) lower[many++] = other;
     first[g + 1] = many;
   }
-  graph.n        = n;
-  graph.first    = first;
-  graph.neighbor = neighbor;
+  graph.n     = n;
+  graph.first = first;
+  graph.lower = lower;
   PetscCheck(!BAIColor(&graph, order, rank, turn_first, &turns, &colors).code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory");
   if (colors != wanted) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%d groups that reach %d: %d colors, not %d\n", n, reach, colors, wanted));
   if (turns < colors || (turns ? turn_first[0] : 0) || turn_first[turns] != n) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%d groups that reach %d: turns are not all of them\n", n, reach));
@@ -500,11 +498,11 @@ static PetscErrorCode CheckColors(int n, int reach, int wanted)
     for (int k = turn_first[t]; k < turn_first[t + 1]; k++) {
       if (rank[order[k]] != k) PetscCall(PetscPrintf(PETSC_COMM_SELF, "rank is not the inverse of order\n"));
       for (int e = first[order[k]]; e < first[order[k] + 1]; e++) {
-        if (turn_first[t] <= rank[neighbor[e]] && rank[neighbor[e]] < turn_first[t + 1]) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%d groups that reach %d: neighbours in one turn\n", n, reach));
+        if (turn_first[t] <= rank[lower[e]] && rank[lower[e]] < turn_first[t + 1]) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%d groups that reach %d: neighbours in one turn\n", n, reach));
       }
     }
   }
-  PetscCall(PetscFree5(first, neighbor, order, rank, turn_first));
+  PetscCall(PetscFree5(first, lower, order, rank, turn_first));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -51,8 +51,8 @@ PetscErrorCode Progress(const Bench *, const char what[]);
 PetscErrorCode ProgressEnd(void);
 PetscErrorCode Print(const char format[], ...);
 PetscErrorCode Report(const Bench *, const char what[], const Figure *, const char over[], PetscReal reference, PetscReal bytes);
-PetscErrorCode ReportRow(const Bench *, const char what[], PetscReal rtol, const Figure *, const char over[], PetscReal reference, PetscReal bytes, PetscInt its, PetscReal residual, const char reason[]);
-PetscErrorCode ReportHistory(const Bench *, const char solver[], PetscReal rtol, const Figure *, const Figure *setup, PetscInt its, PetscReal residual);
+PetscErrorCode ReportRow(const Bench *, const char what[], PetscReal rtol, const Figure *, const char over[], PetscReal reference, PetscReal bytes, PetscReal its, PetscReal residual, const char reason[]);
+PetscErrorCode ReportHistory(const Bench *, const char solver[], PetscReal rtol, const Figure *, const Figure *setup, PetscReal its, PetscReal residual);
 PetscErrorCode ReportOpen(Bench *, const char csv[], const char history[]);
 PetscErrorCode ReportClose(Bench *);
 

@@ -52,7 +52,7 @@ PetscErrorCode Print(const char format[], ...)
 }
 
 /* A row of the CSV file; what is 0, and what comes after negative its, is left empty */
-PetscErrorCode ReportRow(const Bench *bench, const char what[], PetscReal rtol, const Figure *figure, const char over[], PetscReal reference, PetscReal bytes, PetscInt its, PetscReal residual, const char reason[])
+PetscErrorCode ReportRow(const Bench *bench, const char what[], PetscReal rtol, const Figure *figure, const char over[], PetscReal reference, PetscReal bytes, PetscReal its, PetscReal residual, const char reason[])
 {
   PetscFunctionBeginUser;
   if (!bench->csv) PetscFunctionReturn(0);
@@ -62,7 +62,7 @@ PetscErrorCode ReportRow(const Bench *bench, const char what[], PetscReal rtol, 
   if (reference > 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "%.5g", (double)(figure->median / reference)));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%s,", over));
   if (bytes > 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "%.4g", 1e-9 * (double)(bytes / figure->median)));
-  if (its >= 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%" PetscInt_FMT ",%.3e,%s\n", its, (double)residual, reason));
+  if (its >= 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%.6g,%.3e,%s\n", (double)its, (double)residual, reason));
   else PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",,,\n"));
   PetscFunctionReturn(0);
 }
@@ -80,11 +80,11 @@ PetscErrorCode Report(const Bench *bench, const char what[], const Figure *figur
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode ReportHistory(const Bench *bench, const char solver[], PetscReal rtol, const Figure *figure, const Figure *setup, PetscInt its, PetscReal residual)
+PetscErrorCode ReportHistory(const Bench *bench, const char solver[], PetscReal rtol, const Figure *figure, const Figure *setup, PetscReal its, PetscReal residual)
 {
   PetscFunctionBeginUser;
   if (!bench->history) PetscFunctionReturn(0);
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->history, "%s,%" PetscInt_FMT ",%s,%g,%" PetscInt_FMT ",%.6g,%.6g,%.4e\n", bench->matrix, bench->n, solver, (double)rtol, its, (double)setup->median, (double)figure->median, (double)residual));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->history, "%s,%" PetscInt_FMT ",%s,%g,%.6g,%.6g,%.6g,%.4e\n", bench->matrix, bench->n, solver, (double)rtol, (double)its, (double)setup->median, (double)figure->median, (double)residual));
   PetscFunctionReturn(0);
 }
 

@@ -35,10 +35,11 @@ enum {
   NSOLVERS = PETSC_STATIC_ARRAY_LENGTH(solvers)
 };
 
-/* A solver under test */
+/* A solver under test; its solves since it was last asked, and the iterations of all of them */
 typedef struct {
   System        s;
   const Solver *solver;
+  PetscInt64    solves, its;
 } Test;
 
 /* Not every PETSc has Chebyshev polynomials of the fourth kind */
@@ -165,12 +166,35 @@ static PetscErrorCode CreateAnew(void *ctx, PetscInt count)
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode Solve(void *ctx, PetscInt count)
+/* Those of the inner KSP, if there is one */
+static PetscErrorCode GetIterations(const Test *t, PetscInt *its)
 {
-  System *s = &((Test *)ctx)->s;
+  PetscInt inner_its;
+  PC       pc;
+  KSP      inner;
 
   PetscFunctionBeginUser;
-  for (PetscInt k = 0; k < count; k++) PetscCall(KSPSolve(s->ksp, s->b, s->x));
+  PetscCall(KSPGetIterationNumber(t->s.ksp, its));
+  if (!t->solver->degree) PetscFunctionReturn(0);
+  PetscCall(KSPGetPC(t->s.ksp, &pc));
+  PetscCall(PCKSPGetKSP(pc, &inner));
+  PetscCall(KSPGetIterationNumber(inner, &inner_its));
+  *its *= inner_its;
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode Solve(void *ctx, PetscInt count)
+{
+  Test    *t = (Test *)ctx;
+  PetscInt its;
+
+  PetscFunctionBeginUser;
+  for (PetscInt k = 0; k < count; k++) {
+    PetscCall(KSPSolve(t->s.ksp, t->s.b, t->s.x));
+    PetscCall(GetIterations(t, &its));
+    t->its += its;
+    t->solves++;
+  }
   PetscFunctionReturn(0);
 }
 
@@ -214,30 +238,13 @@ static PetscErrorCode Failure(const Bench *bench, KSPConvergedReason reason, Pet
   PetscFunctionReturn(0);
 }
 
-/* How the solves to one tolerance went, that is, the last of them */
+/* How the solves to one tolerance went: the last of them, but for their times and the mean of their iterations */
 typedef struct {
   Figure             time;
   KSPConvergedReason reason;
-  PetscInt           its;
+  PetscReal          its;
   PetscReal          residual;
 } Outcome;
-
-/* Those of the inner KSP, if there is one */
-static PetscErrorCode GetIterations(const Test *t, PetscInt *its)
-{
-  PetscInt inner_its;
-  PC       pc;
-  KSP      inner;
-
-  PetscFunctionBeginUser;
-  PetscCall(KSPGetIterationNumber(t->s.ksp, its));
-  if (!t->solver->degree) PetscFunctionReturn(0);
-  PetscCall(KSPGetPC(t->s.ksp, &pc));
-  PetscCall(PCKSPGetKSP(pc, &inner));
-  PetscCall(KSPGetIterationNumber(inner, &inner_its));
-  *its *= inner_its;
-  PetscFunctionReturn(0);
-}
 
 /* Repeated only if the first one succeeds. max_it is raised to what there is time for */
 static PetscErrorCode BenchTolerance(const Bench *bench, Test *t, PetscReal rtol, PetscInt *max_it, Outcome *o)
@@ -247,6 +254,7 @@ static PetscErrorCode BenchTolerance(const Bench *bench, Test *t, PetscReal rtol
   PetscFunctionBeginUser;
   for (PetscInt limit = *max_it; limit; *max_it = PetscMax(limit, *max_it)) {
     PetscCall(KSPSetTolerances(t->s.ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, limit));
+    t->its = t->solves = 0;
     PetscCall(TimeOnce(NULL, Solve, t, 1, &first));
     PetscCall(KSPGetConvergedReason(t->s.ksp, &o->reason));
     if (o->reason != KSP_DIVERGED_ITS || limit == bench->max_it || first > bench->seconds / 2) break;
@@ -257,7 +265,7 @@ static PetscErrorCode BenchTolerance(const Bench *bench, Test *t, PetscReal rtol
   o->time.samples = 1;
   if (o->reason > 0) PetscCall(Repeat(bench, NULL, Solve, t, 1, first, &o->time));
   PetscCall(KSPGetConvergedReason(t->s.ksp, &o->reason));
-  PetscCall(GetIterations(t, &o->its));
+  o->its = (PetscReal)t->its / (PetscReal)t->solves;
   if (o->reason == KSP_DIVERGED_NANORINF) o->residual = NAN; /* x need not be the last iterate */
   else PetscCall(TrueResidual(&t->s, &o->residual));
   PetscFunctionReturn(0);
@@ -308,7 +316,7 @@ static PetscErrorCode BenchSolver(const Bench *bench, Test *t, PetscReal cg[])
     PetscCall(PetscStrlcat(row, text, sizeof(row)));
     PetscCall(PetscStrncpy(cell, "-", sizeof(cell)));
   }
-  PetscCall(Print("%s  %8" PetscInt_FMT "  %8.1e\n", row, o.its, (double)o.residual));
+  PetscCall(Print("%s  %8.5g  %8.1e\n", row, (double)o.its, (double)o.residual));
   PetscFunctionReturn(0);
 }
 
@@ -326,7 +334,7 @@ PetscErrorCode BenchSolves(const Bench *bench, System *s)
   }
   PetscCall(Print("  %-18s %9s%s  %8s  %8s\n", "solver", "set-up us", row, "its", "residual"));
   for (int k = 0; k < NSOLVERS; k++) {
-    Test      t = {*s, &solvers[k]};
+    Test      t = {*s, &solvers[k], 0, 0};
     PetscBool wanted = PETSC_FALSE;
 
     PetscCall(IsWanted(bench, &solvers[k], &wanted));

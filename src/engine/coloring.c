@@ -13,9 +13,7 @@ static int Greedy(const BAIGraph *graph, int *color, int *taken)
   for (int g = 0; g < graph->n; g++) taken[g] = -1; /* the last group that found this colour with a neighbour */
   for (int g = 0; g < graph->n; g++) {
     color[g] = 0;
-    for (int k = graph->first[g]; k < graph->first[g + 1]; k++) {
-      if (graph->neighbor[k] < g) taken[color[graph->neighbor[k]]] = g;
-    }
+    for (int k = graph->first[g]; k < graph->first[g + 1]; k++) taken[color[graph->lower[k]]] = g;
     while (taken[color[g]] == g) color[g]++;
     if (color[g] == colors) colors++;
   }

@@ -10,10 +10,10 @@
 extern "C" {
 #endif
 
-/* A graph of groups: neighbor[first[g]] ... are those that read from group g or are read by it, without g itself */
+/* A graph of groups: lower[first[g]] ... are those with a number lower than g that read from group g or are read by it, once or more often */
 typedef struct {
   int        n;
-  const int *first, *neighbor;
+  const int *first, *lower;
 } BAIGraph;
 
 /* Blocks that take their turn together: neighbouring ones with at least this many rows, so that a turn is worth waiting for */

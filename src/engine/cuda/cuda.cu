@@ -5,35 +5,11 @@
 #include "state.h"
 #include <stdlib.h>
 
-BAIStatus BAICUDAAllocate(BAIState state, size_t bytes, void *pointer)
-{
-  void **owned = (void **)realloc(state->owned, (size_t)(state->nowned + 1) * sizeof(*owned)), *p;
-
-  if (!owned) return BAIStatusOf(BAI_ERR_MEMORY);
-  state->owned = owned;
-  CUDATry(cudaMalloc(&p, bytes ? bytes : 1));
-  owned[state->nowned++] = p;
-  state->bytes += (long long)bytes;
-  *(void **)pointer = p;
-  return BAIStatusOf(BAI_OK);
-}
-
-void BAICUDAFree(BAIState state, size_t bytes, void *pointer)
-{
-  for (int i = 0; i < state->nowned; i++) {
-    if (state->owned[i] != pointer) continue;
-    (void)cudaFree(pointer);
-    state->owned[i] = state->owned[--state->nowned];
-    state->bytes -= (long long)bytes;
-  }
-}
-
 static void Destroy(BAIState state)
 {
-  for (int i = 0; i < state->nowned; i++) (void)cudaFree(state->owned[i]);
-  free(state->owned);
-  (void)cudaFreeHost(state->result_host);
-  (void)cudaFreeHost(state->stop.result);
+  (void)cudaStreamSynchronize(state->stream); /* kernels may still write to what is pinned */
+  BAIPinnedRestore(state->pinned);
+  BAICUDAFreeAll(state);
   free(state);
 }
 

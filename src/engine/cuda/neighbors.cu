@@ -5,89 +5,105 @@
 */
 #include "../coloring.h"
 #include "iterate.h"
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#include <algorithm>
+#include <limits.h>
+#include <memory>
 #include <new>
-#include <vector>
-#include <thrust/binary_search.h>
-#include <thrust/device_vector.h>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/scan.h>
-#include <thrust/sort.h>
-#include <thrust/system_error.h>
-#include <thrust/transform.h>
-#include <thrust/unique.h>
 
 enum {
   THREADS = 256,
-  MANY    = 64,  /* neighbours of a tile, on average, with which a queue gains nothing from an order */
-  WORDS   = 8192 /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
+  MANY    = 64,   /* neighbours of a tile, on average, with which a queue gains nothing from an order */
+  WORDS   = 8192, /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
+  GRID    = 4096
 };
 
-typedef unsigned long long Pair; /* tile, tile to wait for */
+typedef unsigned long long Pair; /* tile, tile to wait for: the latter in the lower bits */
 
-static __host__ __device__ inline Pair MakePair(int a, int b)
+/* The tiles that a tile reads from, entries and rows of overlaps, each once, and both ways round; *pairs_found of them, of which those that there is room for are written */
+template <typename V>
+static __global__ void Readers(BAISliced A, int bits, unsigned long long room, unsigned long long *pairs_found, Pair *pairs)
 {
-  return (Pair)a << 32 | (unsigned)b;
-}
+  enum {
+    AHEAD = 8 /* entries of a row on their way */
+  };
+  extern __shared__ unsigned    map[];
+  __shared__ unsigned           found;
+  __shared__ unsigned long long begin;
+  const int                     words = min(WORDS, (A.tiles + 31) / 32);
+  const V                      *off_a = static_cast<const V *>(A.off_a);
 
-/* The tiles that a tile reads from, entries and rows of overlaps, each once: counted, or written both ways round from 2*start[tile] on */
-static __global__ void Readers(BAISliced A, const int *start, int *count, Pair *pairs)
-{
-  __shared__ unsigned map[WORDS];
-  __shared__ int      found;
-  const int           words = min(WORDS, (A.tiles + 31) / 32);
-
+  for (int w = threadIdx.x; w < words; w += blockDim.x) map[w] = 0;
   for (int tile = blockIdx.x; tile < A.tiles; tile += gridDim.x) {
     const int slice0 = tile * A.tile_slices, first = A.piece_first ? A.piece_first[slice0] : 0, last = A.piece_first ? A.piece_first[slice0 + A.tile_slices] : 0;
 
-    if (!threadIdx.x) found = 0;
     for (int window = 0; window < A.tiles; window += words * 32) {
-      for (int w = threadIdx.x; w < words; w += blockDim.x) map[w] = 0;
-      __syncthreads();
-      const auto mark = [&](int col, auto is_entry) {
-        const int other = col < A.n ? (A.row ? A.place[col] : col) / A.tile_rows - window : -1;
+      const auto mark = [&](int row) { /* or a column */
+        const int other = (unsigned)row < (unsigned)A.n ? (A.row ? A.place[row] : row) / A.tile_rows - window : -1;
 
-        if (0 <= other && other < words * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1) && is_entry()) atomicOr(map + other / 32, 1u << other % 32);
+        if (0 <= other && other < words * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1)) atomicOr(map + other / 32, 1u << other % 32);
       };
 
+      if (!threadIdx.x) found = 0;
+      __syncthreads();
       for (int at = threadIdx.x; at < A.tile_slices * BAI_LANES; at += blockDim.x) {
         const BAISlice s   = A.slice[slice0 + at / BAI_LANES];
-        const int      row = BAIRowAt(A, tile, at);
+        const int      row = BAIRowAt(A, tile, at), lane = at % BAI_LANES, width = row < 0 ? 0 : (int)s.off_width;
 
-        for (int w = 0; row >= 0 && w < (int)s.off_width; w++) {
-          const long long a = s.off + (long long)w * BAI_LANES + at % BAI_LANES;
+        for (int k = 0; k < width; k += AHEAD) {
+          int col[AHEAD];
 
-          mark(BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, at % BAI_LANES)), [&] { return !(A.single ? BAIIsNoEntry(static_cast<const BAISingle *>(A.off_a)[a]) : BAIIsNoEntry(static_cast<const BAIScalar *>(A.off_a)[a])); });
+#pragma unroll
+          for (int w = 0; w < AHEAD; w++) col[w] = k + w < width && !BAIIsNoEntry(off_a[s.off + (long long)(k + w) * BAI_LANES + lane]) ? BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, k + w, lane)) : -1;
+#pragma unroll
+          for (int w = 0; w < AHEAD; w++) mark(col[w]);
         }
       }
       for (int k = first; k < last; k++) {
-        for (long long at = A.piece[k].first + threadIdx.x; at < A.piece[k].last; at += blockDim.x) mark(A.rest_j[at], [] { return true; });
+        for (long long at = A.piece[k].first + threadIdx.x; at < A.piece[k].last; at += blockDim.x) mark(A.rest_j[at]);
       }
       for (int i = threadIdx.x; A.overlap && i < A.tile_rows; i += blockDim.x) {
-        const int own = BAIOwnRowAt(A, tile, i), other = own < -1 ? A.place[BAIRowOf(own)] / A.tile_rows - window : -1;
+        const int own = BAIOwnRowAt(A, tile, i);
 
-        if (0 <= other && other < words * 32 && other + window != tile) atomicOr(map + other / 32, 1u << other % 32);
+        if (own < -1) mark(BAIRowOf(own));
       }
       __syncthreads();
-      for (int w = threadIdx.x; w < words && window + w * 32 < A.tiles; w += blockDim.x) {
-        for (unsigned bits = map[w]; bits; bits &= bits - 1) {
-          const int at = atomicAdd(&found, 1), other = (int)(window + w * 32 + __ffs(bits) - 1);
+      int mine = 0;
 
-          if (pairs) {
-            pairs[2 * ((long long)start[tile] + at)]     = MakePair(tile, other);
-            pairs[2 * ((long long)start[tile] + at) + 1] = MakePair(other, tile);
-          }
+      for (int w = threadIdx.x; w < words; w += blockDim.x) mine += __popc(map[w]);
+      unsigned at = mine ? atomicAdd(&found, (unsigned)mine) : 0;
+
+      __syncthreads();
+      if (!threadIdx.x && found) begin = atomicAdd(pairs_found, 2ull * found);
+      __syncthreads();
+      for (int w = threadIdx.x; mine && w < words; w += blockDim.x) {
+        for (unsigned bits_left = map[w]; bits_left; bits_left &= bits_left - 1, at++) {
+          const Pair               other = (Pair)(window + w * 32 + __ffs(bits_left) - 1);
+          const unsigned long long k     = begin + 2 * at;
+
+          if (k + 2 > room) continue;
+          pairs[k]     = (Pair)tile << bits | other;
+          pairs[k + 1] = other << bits | (Pair)tile;
         }
+        map[w] = 0;
       }
-      __syncthreads();
     }
-    if (!threadIdx.x && count) count[tile] = found;
-    __syncthreads();
   }
 }
 
-struct Waited {
-  __host__ __device__ int operator()(Pair p) const { return (int)(p & 0xffffffffu) << 1; }
-};
+/* Sorted pairs as lists */
+static __global__ void Split(int tiles, int bits, long long n, const Pair *pairs, BAINeighbors neighbors)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k > n) return;
+  const int tile = k < n ? (int)(pairs[k] >> bits) : tiles, before = k ? (int)(pairs[k - 1] >> bits) : -1;
+
+  for (int t = before + 1; t <= tile; t++) neighbors.first[t] = (int)k;
+  if (k < n) neighbors.tile[k] = (int)(pairs[k] & (((Pair)1 << bits) - 1)) << 1;
+}
 
 /* A warp a tile: sets the lowest bit of the neighbours whose turn is before the tile's */
 static __global__ void MarkBefore(int tiles, BAINeighbors neighbors, const int *rank)
@@ -102,85 +118,122 @@ static __global__ void MarkBefore(int tiles, BAINeighbors neighbors, const int *
   }
 }
 
+/* A thread a tile: how many of its neighbours have a lower number; or, if they are given, writes these from first[tile] on */
+static __global__ void Lower(int tiles, BAINeighbors neighbors, int *first, int *lower)
+{
+  const int tile = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (tile >= tiles) return;
+  int k = neighbors.first[tile], n = 0;
+
+  for (; k < neighbors.first[tile + 1] && neighbors.tile[k] >> 1 < tile; k++, n++) {
+    if (lower) lower[first[tile] + n] = neighbors.tile[k] >> 1;
+  }
+  if (!lower) first[tile] = n;
+}
+
 /* The graph of tiles is a hundredth of the matrix, and is coloured on the host */
 static BAIStatus Color(BAIState state, bool needed)
 {
-  const int        tiles = state->A.tiles;
-  std::vector<int> first(tiles + 1), order(tiles), rank(tiles), turn_first(tiles + 1);
-  int              turns;
+  const int                    tiles = state->A.tiles;
+  const unsigned               grid  = ((unsigned)tiles + THREADS - 1) / THREADS;
+  const std::unique_ptr<int[]> first(new (std::nothrow) int[tiles + 1]), order(new (std::nothrow) int[tiles]), rank(new (std::nothrow) int[tiles]), turn_first(new (std::nothrow) int[tiles + 1]);
+  BAITemporary                 first_device, lower_device, rank_device, scan;
+  size_t                       bytes = 0;
+  int                          turns;
 
-  CUDATry(cudaMemcpyAsync(first.data(), state->neighbors.first, first.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  if (!first || !order || !rank || !turn_first) return BAIStatusOf(BAI_ERR_MEMORY);
+  BAITry(first_device.Allocate(state, (tiles + 1) * sizeof(int)));
+  int *at = (int *)first_device.p;
+
+  CUDATry(cudaMemsetAsync(at + tiles, 0, sizeof(int), state->stream));
+  Lower<<<grid, THREADS, 0, state->stream>>>(tiles, state->neighbors, at, nullptr);
+  CUDATry(cudaGetLastError());
+  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, at, at, tiles + 1, state->stream));
+  BAITry(scan.Allocate(state, bytes));
+  CUDATry(cub::DeviceScan::ExclusiveSum(scan.p, bytes, at, at, tiles + 1, state->stream));
+  CUDATry(cudaMemcpyAsync(first.get(), at, (tiles + 1) * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  if (!needed && first[tiles] / tiles > MANY) return BAIStatusOf(BAI_OK);
+  if (!needed && first[tiles] / tiles > MANY / 2) return BAIStatusOf(BAI_OK);
 
-  std::vector<int> neighbor(first[tiles]);
-  const BAIGraph   graph = {tiles, first.data(), neighbor.data()};
+  const size_t                 lower_bytes = (size_t)first[tiles] * sizeof(int);
+  const std::unique_ptr<int[]> lower(new (std::nothrow) int[first[tiles] + 1]);
+  const BAIGraph               graph = {tiles, first.get(), lower.get()};
 
-  CUDATry(cudaMemcpyAsync(neighbor.data(), state->neighbors.tile, neighbor.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  if (!lower) return BAIStatusOf(BAI_ERR_MEMORY);
+  BAITry(lower_device.Allocate(state, lower_bytes));
+  Lower<<<grid, THREADS, 0, state->stream>>>(tiles, state->neighbors, at, (int *)lower_device.p);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(lower.get(), lower_device.p, lower_bytes, cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  for (int &n : neighbor) n >>= 1;
-  BAITry(BAIColor(&graph, order.data(), rank.data(), turn_first.data(), &turns, &state->colors));
+  BAITry(BAIColor(&graph, order.get(), rank.get(), turn_first.get(), &turns, &state->colors));
   BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->order));
-  CUDATry(cudaMemcpyAsync(state->order, order.data(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-
-  const thrust::device_vector<int> rank_device(rank);
-
-  MarkBefore<<<(unsigned)(((long long)tiles * BAI_LANES + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(tiles, state->neighbors, thrust::raw_pointer_cast(rank_device.data()));
+  BAITry(rank_device.Allocate(state, tiles * sizeof(int)));
+  CUDATry(cudaMemcpyAsync(state->order, order.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaMemcpyAsync(rank_device.p, rank.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  MarkBefore<<<(unsigned)(((long long)tiles * BAI_LANES + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(tiles, state->neighbors, (const int *)rank_device.p);
   CUDATry(cudaGetLastError());
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
 }
 
-struct FirstPair {
-  __host__ __device__ Pair operator()(int tile) const { return MakePair(tile, 0); }
-};
-
-static BAIStatus Graph(BAIState state, bool)
+/* Finds the pairs of Readers(), sorts them, and leaves each once; a tile's number has so many bits */
+static BAIStatus Pairs(BAIState state, int bits, BAITemporary *unique, unsigned long long *n)
 {
-  const BAISliced            A    = state->A;
-  const int                  grid = A.tiles < 65535 ? A.tiles : 65535;
-  auto                       on   = thrust::cuda::par.on(state->stream);
-  thrust::device_vector<int> start(A.tiles + 1, 0);
-  int                       *at = thrust::raw_pointer_cast(start.data());
+  const BAISliced    A       = state->A;
+  const int          threads = std::min(A.tile_slices * BAI_LANES, (int)THREADS), grid = std::min(A.tiles, (int)GRID);
+  const size_t       shared  = std::min((A.tiles + 31) / 32, (int)WORDS) * sizeof(unsigned);
+  const auto         readers = A.single ? Readers<BAISingle> : Readers<BAIScalar>;
+  BAITemporary       pairs[2], counter, work;
+  unsigned long long room  = 0;
+  size_t             bytes = 0, bytes_unique = 0;
 
-  Readers<<<grid, THREADS, 0, state->stream>>>(A, nullptr, at, nullptr);
-  CUDATry(cudaGetLastError());
-  thrust::exclusive_scan(on, start.begin(), start.end(), start.begin());
+  BAITry(counter.Allocate(state, sizeof(*n)));
+  unsigned long long *found = (unsigned long long *)counter.p;
 
-  thrust::device_vector<Pair> pairs(2 * (size_t)start.back());
-
-  Readers<<<grid, THREADS, 0, state->stream>>>(A, at, nullptr, thrust::raw_pointer_cast(pairs.data()));
-  CUDATry(cudaGetLastError());
-  thrust::sort(on, pairs.begin(), pairs.end());
-  pairs.erase(thrust::unique(on, pairs.begin(), pairs.end()), pairs.end());
-
-  BAITry(BAICUDAAllocate(state, pairs.size() * sizeof(int), &state->neighbors.tile));
-  BAITry(BAICUDAAllocate(state, (A.tiles + 1) * sizeof(int), &state->neighbors.first));
-  thrust::transform(on, pairs.begin(), pairs.end(), thrust::device_pointer_cast(state->neighbors.tile), Waited());
-  auto tile = thrust::make_transform_iterator(thrust::make_counting_iterator(0), FirstPair());
-  thrust::lower_bound(on, pairs.begin(), pairs.end(), tile, tile + A.tiles + 1, thrust::device_pointer_cast(state->neighbors.first));
-  CUDATry(cudaStreamSynchronize(state->stream));
-  return BAIStatusOf(BAI_OK);
-}
-
-/* What thrust throws, as a status */
-static BAIStatus Caught(BAIStatus (*work)(BAIState, bool), BAIState state, bool needed)
-{
-  try {
-    return work(state, needed);
-  } catch (const std::bad_alloc &) {
-    return BAIStatusOf(BAI_ERR_MEMORY);
-  } catch (const thrust::system_error &error) {
-    return BAICUDAStatus((cudaError_t)error.code().value(), "thrust");
+  for (*n = 32 * (unsigned long long)A.tiles; *n > room;) { /* more than most matrices need, else as many as were found */
+    room = *n;
+    BAITry(pairs[0].Allocate(state, room * sizeof(Pair)));
+    CUDATry(cudaMemsetAsync(found, 0, sizeof(*n), state->stream));
+    readers<<<grid, threads, shared, state->stream>>>(A, bits, room, found, (Pair *)pairs[0].p);
+    CUDATry(cudaGetLastError());
+    CUDATry(cudaMemcpyAsync(n, found, sizeof(*n), cudaMemcpyDeviceToHost, state->stream));
+    CUDATry(cudaStreamSynchronize(state->stream));
   }
+  BAITry(pairs[1].Allocate(state, *n * sizeof(Pair)));
+  BAITry(unique->Allocate(state, *n * sizeof(Pair)));
+
+  cub::DoubleBuffer<Pair> keys((Pair *)pairs[0].p, (Pair *)pairs[1].p);
+
+  CUDATry(cub::DeviceRadixSort::SortKeys(nullptr, bytes, keys, (long long)*n, 0, 2 * bits, state->stream));
+  CUDATry(cub::DeviceSelect::Unique(nullptr, bytes_unique, keys.Current(), (Pair *)unique->p, found, (long long)*n, state->stream));
+  BAITry(work.Allocate(state, std::max(bytes, bytes_unique)));
+  CUDATry(cub::DeviceRadixSort::SortKeys(work.p, bytes, keys, (long long)*n, 0, 2 * bits, state->stream));
+  CUDATry(cub::DeviceSelect::Unique(work.p, bytes_unique, keys.Current(), (Pair *)unique->p, found, (long long)*n, state->stream));
+  CUDATry(cudaMemcpyAsync(n, found, sizeof(*n), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAINeighborsCreate(BAIState state)
 {
-  return state->A.tiles && !state->neighbors.first ? Caught(Graph, state, true) : BAIStatusOf(BAI_OK);
+  const int          tiles = state->A.tiles;
+  int                bits  = 1;
+  BAITemporary       pairs;
+  unsigned long long n;
+
+  if (!tiles || state->neighbors.first) return BAIStatusOf(BAI_OK);
+  while (tiles >> bits) bits++;
+  BAITry(Pairs(state, bits, &pairs, &n));
+  if (n > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  BAITry(BAICUDAAllocate(state, n * sizeof(int), &state->neighbors.tile));
+  BAITry(BAICUDAAllocate(state, (tiles + 1) * sizeof(int), &state->neighbors.first));
+  Split<<<(unsigned)(n / THREADS + 1), THREADS, 0, state->stream>>>(tiles, bits, (long long)n, (const Pair *)pairs.p, state->neighbors);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAITurnsCreate(BAIState state, bool needed)
 {
-  return state->A.tiles && !state->order ? Caught(Color, state, needed) : BAIStatusOf(BAI_OK);
+  return state->A.tiles && !state->order ? Color(state, needed) : BAIStatusOf(BAI_OK);
 }

@@ -286,7 +286,8 @@ static __device__ Decision DecisionOf(const BAISweep &p, const BAIStop &stop, co
   return d;
 }
 
-template <int LOC, int OFF, BAIOrder order>
+/* Without MORE there is neither momentum nor overlap nor l1 weight */
+template <int LOC, int OFF, BAIOrder order, bool MORE>
 static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
   using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
@@ -306,7 +307,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
 
   const int     own  = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor counted in sums, and read anew in each iteration */
   const bool    mine = own != -1;
-  const BAIReal local_omega = mine ? BAILocalOmegaAt(A, p, place) : 0;
+  const BAIReal local_omega = MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega;
   BAIReal       momentum    = p.momentum;
   int           until = solving && order != BAI_OWN ? 0 : p.count, plain = until; /* solving begins with a meeting */
   BAIReal       omega = p.omega;
@@ -318,7 +319,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   r.Load(A, p.b, slice, lane, BAIRowOf(own), place, BAIRowAt(A, tile, 0), reinterpret_cast<unsigned char *>(next + blockDim.x));
   if (own < 0) r.d2 = 0;
   xi     = mine ? BAILoad(BAIIterateOf(p, p.current) + BAIRowOf(own)) : BAIScalar(0);
-  before = !p.fresh && p.before && mine ? p.before[place] : xi;
+  before = MORE && !p.fresh && p.before && mine ? p.before[place] : xi;
   if (solving && stop.bnorm2 < 0) {
     const BAIReal b2 = BlockSum(BAIAbs2(r.b) * r.d2, sums);
 
@@ -332,7 +333,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
 
       if (order != BAI_OWN) neighbors.Wait(p, iteration);
       else if (solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
-      if (own < -1) xi = BAILoad(BAIIterateOf(p, from) + BAIRowOf(own));
+      if (MORE && own < -1) xi = BAILoad(BAIIterateOf(p, from) + BAIRowOf(own));
       const BAIScalar s = r.Outside(BAIIterateOf(p, from));
       BAIScalar       y = xi;
 
@@ -366,7 +367,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
         }
       }
       y = xi + (order != BAI_OWN && iteration >= plain ? p.omega : omega) * (y - xi);
-      if (p.before) {
+      if (MORE && p.before) {
         y += momentum * (xi - before);
         before = xi;
       }
@@ -391,7 +392,7 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
     } else neighbors.Meet(p, iteration);
     const BAIScalar *x = BAIIterateOf(p, flip ? (p.current + iteration) & 1 : 0);
 
-    if (A.overlap) { /* not before all have met */
+    if (MORE && A.overlap) { /* not before all have met */
       __syncthreads();
       if (own < -1) xi = BAILoad(x + BAIRowOf(own));
     }
@@ -448,43 +449,43 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
       }
     }
   }
-  if (p.before && mine) p.before[place] = before;
+  if (MORE && p.before && mine) p.before[place] = before;
 }
 
 template <int LOC, int OFF>
-static const void *Kernel(const BAISliced *A, BAIOrder order)
+static const void *Kernel(const BAISliced *A, BAIOrder order, bool momentum)
 {
   if (A->tile_rows > (LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS)) return NULL;
-  static const void *const kernels[] = {(const void *)Resident<LOC, OFF, BAI_OWN>, NULL, (const void *)Resident<LOC, OFF, BAI_FLAGS>, (const void *)Resident<LOC, OFF, BAI_LAG>, (const void *)Resident<LOC, OFF, BAI_TURNS>};
+  static const void *const kernels[] = {(const void *)Resident<LOC, OFF, BAI_OWN, true>, NULL, (const void *)Resident<LOC, OFF, BAI_FLAGS, true>, (const void *)Resident<LOC, OFF, BAI_LAG, true>, (const void *)Resident<LOC, OFF, BAI_TURNS, true>};
 
-  return kernels[order];
+  return order == BAI_OWN && !momentum && !A->overlap && !A->share ? (const void *)Resident<LOC, OFF, BAI_OWN, false> : kernels[order];
 }
 
 template <int LOC>
-static const void *KernelOff(const BAISliced *A, BAIOrder order)
+static const void *KernelOff(const BAISliced *A, BAIOrder order, bool momentum)
 {
-  if (A->off_width <= 4) return Kernel<LOC, 4>(A, order);
-  if (A->off_width <= 8) return Kernel<LOC, 8>(A, order);
-  return Kernel<LOC, 16>(A, order);
+  if (A->off_width <= 4) return Kernel<LOC, 4>(A, order, momentum);
+  if (A->off_width <= 8) return Kernel<LOC, 8>(A, order, momentum);
+  return Kernel<LOC, 16>(A, order, momentum);
 }
 
-const void *BAIResidentKernel(const BAISliced *A, BAIOrder order, int long_rows, size_t *shared)
+const void *BAIResidentKernel(const BAISliced *A, BAIOrder order, bool momentum, int long_rows, size_t *shared)
 {
   *shared = 0;
   if (A->iters || A->piece_first) return NULL; /* loops whose length is known to be that of all threads take a third less time */
   if (long_rows) {
     *shared = Row<2, 0, BAI_OWN>::Bytes(A);
-    if (A->loc_width <= 2) return Kernel<2, 0>(A, order);
-    if (A->loc_width <= 4) return Kernel<4, 0>(A, order);
-    if (A->loc_width <= 8) return Kernel<8, 0>(A, order);
-    if (A->loc_width <= 16) return Kernel<16, 0>(A, order);
+    if (A->loc_width <= 2) return Kernel<2, 0>(A, order, momentum);
+    if (A->loc_width <= 4) return Kernel<4, 0>(A, order, momentum);
+    if (A->loc_width <= 8) return Kernel<8, 0>(A, order, momentum);
+    if (A->loc_width <= 16) return Kernel<16, 0>(A, order, momentum);
     return NULL;
   }
-  if (A->loc_width <= 2 && A->off_width <= 16) return KernelOff<2>(A, order);
-  if (A->loc_width <= 4 && A->off_width <= 16) return KernelOff<4>(A, order);
-  if (A->loc_width <= 6 && A->off_width <= 16) return KernelOff<6>(A, order);
-  if (A->loc_width <= 8 && A->off_width <= 16) return KernelOff<8>(A, order);
-  if (A->loc_width <= 16 && A->off_width <= 16) return KernelOff<16>(A, order);
-  if (A->loc_width <= 16 && A->off_width <= 32) return Kernel<16, 32>(A, order);
+  if (A->loc_width <= 2 && A->off_width <= 16) return KernelOff<2>(A, order, momentum);
+  if (A->loc_width <= 4 && A->off_width <= 16) return KernelOff<4>(A, order, momentum);
+  if (A->loc_width <= 6 && A->off_width <= 16) return KernelOff<6>(A, order, momentum);
+  if (A->loc_width <= 8 && A->off_width <= 16) return KernelOff<8>(A, order, momentum);
+  if (A->loc_width <= 16 && A->off_width <= 16) return KernelOff<16>(A, order, momentum);
+  if (A->loc_width <= 16 && A->off_width <= 32) return Kernel<16, 32>(A, order, momentum);
   return NULL;
 }

@@ -47,8 +47,7 @@ BAIStatus BAIResidualSetUp(BAIState state)
 
   BAITry(BAICUDAAllocate(state, sizeof(BAIResult), &state->result));
   CUDATry(cudaMemsetAsync(state->result, 0, sizeof(BAIResult), state->stream));
-  CUDATry(cudaMallocHost((void **)&state->result_host, sizeof(BAIResult)));
-  *state->result_host = BAIResult{};
+  BAITry(BAIPinnedGet(&state->pinned));
   BAITry(BAICUDAAllocate(state, slices * sizeof(BAIReal), &state->partial));
   CUDATry(cub::DeviceReduce::Sum(nullptr, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
   return BAICUDAAllocate(state, state->reduce_bytes, &state->reduce);
@@ -70,8 +69,8 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   norms[state->wide][A.single]<<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
   CUDATry(cudaGetLastError());
   CUDATry(cub::DeviceReduce::Sum(state->reduce, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
-  CUDATry(cudaMemcpyAsync(state->result_host, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaMemcpyAsync(&state->pinned->result, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  *norm2 = state->result_host->norm2;
-  return BAIStatusOf(state->result_host->stalled ? BAI_ERR_STALLED : BAI_OK);
+  *norm2 = state->pinned->result.norm2;
+  return BAIStatusOf(state->pinned->result.stalled ? BAI_ERR_STALLED : BAI_OK);
 }

@@ -124,7 +124,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
 }
 
 /* The matrix where kernels can read it: as it is, or copied to the device */
-static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAIMatrix *D, Temporary copy[6])
+static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAIMatrix *D, BAITemporary copy[6])
 {
   int k = 0;
 
@@ -135,7 +135,7 @@ static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAIMatrix *D, Temp
     const size_t nnz = (size_t)C->i[M->n];
 
     for (auto part : {std::pair((const void **)&C->i, (M->n + 1) * sizeof(BAIInt)), std::pair((const void **)&C->j, nnz * sizeof(BAIInt)), std::pair((const void **)&C->a, nnz * sizeof(BAIScalar))}) {
-      CUDATry(cudaMalloc(&copy[k].p, part.second + 1));
+      BAITry(copy[k].Allocate(state, part.second));
       CUDATry(cudaMemcpyAsync(copy[k].p, *part.first, part.second, cudaMemcpyHostToDevice, state->stream));
       *part.first = copy[k++].p;
     }
@@ -182,7 +182,7 @@ static BAIStatus CountLocalSweeps(BAIState state)
 static BAIStatus FillSlices(BAIState state, const BAIMatrix &D, bool same_pattern)
 {
   const BAISliced A = state->A;
-  Temporary       t;
+  BAITemporary    t;
   Findings        findings = {INT_MAX, 0, 0};
   BAIStatus       status = BAIStatusOf(BAI_OK);
   float           least  = 1;
@@ -193,7 +193,7 @@ static BAIStatus FillSlices(BAIState state, const BAIMatrix &D, bool same_patter
 
   if (!A.tiles) return status;
   memcpy(&findings.least_share, &least, sizeof(least));
-  CUDATry(cudaMalloc(&t.p, sizeof(findings)));
+  BAITry(t.Allocate(state, sizeof(findings)));
   CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
   fill[state->wide][A.single][same_pattern]<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, D, state->p.l1, !(state->p.local_omega > 0), state->sums, (Findings *)t.p);
   CUDATry(cudaGetLastError());
@@ -265,7 +265,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
 {
   BAISliced *A = &state->A;
   BAIMatrix  D;
-  Temporary  copy[6];
+  BAITemporary copy[6];
 
   if ((long long)M->n + M->nghost > INT_MAX / 2) return BAIStatusOf(BAI_ERR_SIZE);
   A->n           = (int)M->n;
@@ -304,7 +304,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
 BAIStatus BAISlicedUpdateValues(BAIState state, const BAIMatrix *M)
 {
   BAIMatrix D;
-  Temporary copy[6];
+  BAITemporary copy[6];
 
   if (M->n != state->A.n || M->nghost != state->nghost) return BAIStatusOf(BAI_ERR_PATTERN);
   BAITry(OnDevice(state, M, &D, copy));

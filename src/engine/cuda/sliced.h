@@ -9,12 +9,6 @@ enum {
   THREADS = 256
 };
 
-/* Device memory that goes when the function returns */
-struct Temporary {
-  void *p = nullptr;
-  ~Temporary() { (void)cudaFree(p); }
-};
-
 /* The row that a lane of a slice stands for, or -1 */
 static __device__ inline int RowOfLane(const BAISliced &A, int slice, int lane)
 {

@@ -67,18 +67,23 @@ static __device__ bool ForDiagonals(Outside &outside, int most, F f)
 
 /* What slices need, and with what begins what each of them has, as it is summed up */
 typedef struct {
-  long long loc, off, off_j, pieces, rest;
+  long long loc, off, off_j, pieces, rest, nnz_local, nnz_off;
 } Extent;
 
 struct SumOfExtents {
-  __device__ Extent operator()(const Extent &a, const Extent &b) const { return {a.loc + b.loc, a.off + b.off, a.off_j + b.off_j, a.pieces + b.pieces, a.rest + b.rest}; }
+  __device__ Extent operator()(const Extent &a, const Extent &b) const { return {a.loc + b.loc, a.off + b.off, a.off_j + b.off_j, a.pieces + b.pieces, a.rest + b.rest, a.nnz_local + b.nnz_local, a.nnz_off + b.nnz_off}; }
 };
 
 /* Of all slices */
 typedef struct {
-  unsigned long long nnz_local, nnz_off;
-  int                loc_width, off_width, tile_loc, tile_off, tile_off_j;
-} Totals;
+  int loc_width, off_width, tile_loc, tile_off, tile_off_j;
+} Widest;
+
+/* Most do not get as far as the atomic, which takes one at a time */
+static __device__ inline void RaiseTo(int *most, int value)
+{
+  if (*(volatile int *)most < value) atomicMax(most, value);
+}
 
 static __device__ inline int Pieces(int rest)
 {
@@ -86,7 +91,7 @@ static __device__ inline int Pieces(int rest)
 }
 
 /* A warp a slice: the longest row inside and outside the blocks, and how many diagonals it takes instead */
-static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, Extent *extent, Totals *totals)
+static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, Extent *extent, Widest *widest)
 {
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
   int       off = 0, row, diagonals = 0;
@@ -114,14 +119,14 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
   extent[slice].off_j      = by_delta && 2 * diagonals <= 3 * off_max ? diagonals : INT_MAX; /* more take as many bytes */
   extent[slice].pieces     = pieces;
   extent[slice].rest       = rest_sum;
-  atomicAdd(&totals->nnz_local, (unsigned long long)loc_sum);
-  atomicAdd(&totals->nnz_off, (unsigned long long)off_sum);
-  atomicMax(&totals->loc_width, loc_max);
-  atomicMax(&totals->off_width, off_max);
+  extent[slice].nnz_local  = loc_sum;
+  extent[slice].nnz_off    = off_sum;
+  RaiseTo(&widest->loc_width, loc_max);
+  RaiseTo(&widest->off_width, off_max);
 }
 
 /* A thread a slice: chooses, but no slice is to become wider than the widest */
-static __global__ void Choose(BAISliced A, Extent *extent, const Totals *totals)
+static __global__ void Choose(BAISliced A, Extent *extent, const Widest *widest)
 {
   enum {
     ALIGN = 8 /* numbers that are fetched from memory at a time */
@@ -132,7 +137,7 @@ static __global__ void Choose(BAISliced A, Extent *extent, const Totals *totals)
   BAISlice &s = A.slice[slice];
   Extent   &e = extent[slice];
 
-  s.by_delta = s.off_width > 0 && !e.pieces && e.off_j <= totals->off_width;
+  s.by_delta = s.off_width > 0 && !e.pieces && e.off_j <= widest->off_width;
   if (s.by_delta) s.off_width = (unsigned)e.off_j;
   e.loc   = (long long)s.loc_width * BAI_LANES;
   e.off   = (long long)s.off_width * BAI_LANES;
@@ -140,16 +145,16 @@ static __global__ void Choose(BAISliced A, Extent *extent, const Totals *totals)
 }
 
 /* A thread a tile: the largest */
-static __global__ void Largest(BAISliced A, const Extent *extent, Totals *totals)
+static __global__ void Largest(BAISliced A, const Extent *extent, Widest *widest)
 {
   const long long tile = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
   if (tile >= A.tiles) return;
   const Extent a = extent[tile * A.tile_slices], b = extent[(tile + 1) * A.tile_slices];
 
-  atomicMax(&totals->tile_loc, (int)min(b.loc - a.loc, (long long)INT_MAX));
-  atomicMax(&totals->tile_off, (int)min(b.off - a.off, (long long)INT_MAX));
-  atomicMax(&totals->tile_off_j, (int)min(b.off_j - a.off_j, (long long)INT_MAX));
+  RaiseTo(&widest->tile_loc, (int)min(b.loc - a.loc, (long long)INT_MAX));
+  RaiseTo(&widest->tile_off, (int)min(b.off - a.off, (long long)INT_MAX));
+  RaiseTo(&widest->tile_off_j, (int)min(b.off_j - a.off_j, (long long)INT_MAX));
 }
 
 /* A warp a slice: where its entries begin, by now known, its diagonals, and its pieces of long rows */
@@ -197,41 +202,41 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   BAISliced      *A      = &state->A;
   const BAIMatrix D      = *M;
   const int       slices = BAISlices(A);
-  Temporary       totals_device, extents, scan;
-  Totals          totals;
+  BAITemporary    widest_device, extents, scan;
+  Widest          widest;
   Extent          end;
   BAIInt          nnz[2] = {0, 0};
   size_t          scan_bytes = 0;
 
   CUDATry(cudaMemcpyAsync(nnz, D.A.i + D.n, sizeof(BAIInt), cudaMemcpyDeviceToHost, state->stream));
   if (D.nghost) CUDATry(cudaMemcpyAsync(nnz + 1, D.B.i + D.n, sizeof(BAIInt), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaMalloc(&totals_device.p, sizeof(totals)));
-  CUDATry(cudaMemsetAsync(totals_device.p, 0, sizeof(totals), state->stream));
-  CUDATry(cudaMalloc(&extents.p, (slices + 1) * sizeof(Extent)));
+  BAITry(widest_device.Allocate(state, sizeof(widest)));
+  CUDATry(cudaMemsetAsync(widest_device.p, 0, sizeof(widest), state->stream));
+  BAITry(extents.Allocate(state, (slices + 1) * sizeof(Extent)));
   CUDATry(cudaMemsetAsync(extents.p, 0, (slices + 1) * sizeof(Extent), state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   Extent *extent = (Extent *)extents.p;
 
   A->most_off = std::max((int)LONG, (int)(4 * ((long long)nnz[0] + nnz[1]) / A->n));
-  Count<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, extent, (Totals *)totals_device.p);
+  Count<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, extent, (Widest *)widest_device.p);
   CUDATry(cudaGetLastError());
-  Choose<<<(slices + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, extent, (const Totals *)totals_device.p);
+  Choose<<<(slices + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, extent, (const Widest *)widest_device.p);
   CUDATry(cudaGetLastError());
   CUDATry(cub::DeviceScan::ExclusiveScan(nullptr, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1, state->stream));
-  CUDATry(cudaMalloc(&scan.p, scan_bytes));
+  BAITry(scan.Allocate(state, scan_bytes));
   CUDATry(cub::DeviceScan::ExclusiveScan(scan.p, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1, state->stream));
-  Largest<<<(A->tiles + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, extent, (Totals *)totals_device.p);
+  Largest<<<(A->tiles + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, extent, (Widest *)widest_device.p);
   CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(&totals, totals_device.p, sizeof(totals), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaMemcpyAsync(&widest, widest_device.p, sizeof(widest), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaMemcpyAsync(&end, extent + slices, sizeof(end), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  state->nnz_local = (long long)totals.nnz_local;
-  state->nnz_off   = (long long)totals.nnz_off;
-  A->loc_width     = totals.loc_width;
-  A->off_width     = totals.off_width;
-  A->tile_loc      = totals.tile_loc;
-  A->tile_off      = totals.tile_off;
-  A->tile_off_j    = totals.tile_off_j;
+  state->nnz_local = end.nnz_local;
+  state->nnz_off   = end.nnz_off;
+  A->loc_width     = widest.loc_width;
+  A->off_width     = widest.off_width;
+  A->tile_loc      = widest.tile_loc;
+  A->tile_off      = widest.tile_off;
+  A->tile_off_j    = widest.tile_off_j;
   if (end.pieces > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
 
   const size_t value = A->single ? sizeof(BAISingle) : sizeof(BAIScalar);

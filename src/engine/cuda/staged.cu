@@ -9,8 +9,14 @@
 #include <cuda/ptx>
 #include <nv/target>
 
-enum {
-  OFF = 8 /* entries outside the blocks whose x a thread has on its way at a time */
+/*
+   Entries outside the blocks whose x a thread has on its way at a time, and threads of the launch bounds, which stand for at most 64, 48 or 40 registers: more thread blocks
+   at work gain more than more x of each
+*/
+template <int LOC, typename V>
+struct Bounds {
+  static constexpr bool narrow = sizeof(V) < 8 && LOC == 2;
+  static constexpr int  off = narrow ? 4 : 6, threads = BAI_ROW_THREADS + (narrow ? 256 : LOC <= 4 ? 128 : 0);
 };
 
 /* What a stage holds of a tile, in this order; each part a multiple of 16 bytes, as copies must be */
@@ -112,8 +118,9 @@ static __device__ inline void Wait(uint64_t *full, int phase)
 }
 
 template <int LOC, typename V, bool MORE>
-static __global__ void __launch_bounds__(BAI_ROW_THREADS, 2) Staged(BAISliced A, BAISweep p)
+static __global__ void __launch_bounds__(Bounds<LOC, V>::threads, 2) Staged(BAISliced A, BAISweep p)
 {
+  constexpr int OFF = Bounds<LOC, V>::off;
   extern __shared__ __align__(128) unsigned char shared[];
   __shared__ uint64_t full[2];
   BAIScalar          *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;

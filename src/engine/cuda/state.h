@@ -114,6 +114,13 @@ typedef struct {
   int     stalled;
 } BAIResult;
 
+/* Memory of the host that kernels write */
+typedef struct BAIPinned_ {
+  BAIResult          result;
+  BAISolution        solution;
+  struct BAIPinned_ *next; /* of those that nobody has */
+} BAIPinned;
+
 /* Shared by the thread blocks of a whole solve in one launch: see resident.cu */
 typedef struct {
   int     ready, stop, arrived, met, decided, finished, its;
@@ -166,7 +173,8 @@ struct BAIState_ {
   BAIReal   *partial; /* of the residual: per slice */
   void      *reduce;  /* CUB's working space */
   size_t     reduce_bytes;
-  BAIResult *result, *result_host; /* on the device; where the host reads it */
+  BAIResult *result; /* on the device */
+  BAIPinned *pinned;
 
   void    **owned; /* every allocation on the device */
   int       nowned;
@@ -186,6 +194,19 @@ static inline size_t BAIPlaces(const BAISliced *A)
 /* Device memory that lives as long as the state; at least one byte, so that nothing is NULL */
 BAIStatus BAICUDAAllocate(BAIState, size_t bytes, void *pointer);
 void      BAICUDAFree(BAIState, size_t bytes, void *pointer);
+void      BAICUDAFreeAll(BAIState);
+
+/* Device memory that goes when the function returns */
+struct BAITemporary {
+  void        *p = nullptr;
+  cudaStream_t stream;
+
+  BAIStatus Allocate(BAIState, size_t bytes); /* what there was goes */
+  ~BAITemporary();
+};
+
+BAIStatus BAIPinnedGet(BAIPinned **);
+void      BAIPinnedRestore(BAIPinned *);
 
 BAIStatus BAISlicedCreate(BAIState, const BAIMatrix *, const BAIPartition *);
 BAIStatus BAISlicedUpdateValues(BAIState, const BAIMatrix *);

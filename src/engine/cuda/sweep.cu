@@ -68,7 +68,7 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, int momentum, BAIPla
   plan->once     = mode == BAI_MODE_LAUNCH;
   for (int long_rows = 0; long_rows < 2 && mode != BAI_MODE_LAUNCH && !state->nghost; long_rows++) {
     size_t      rows   = 0;
-    const void *kernel = BAIResidentKernel(A, plan->order, long_rows, &rows);
+    const void *kernel = BAIResidentKernel(A, plan->order, plan->momentum, long_rows, &rows);
 
     BAITry(TryKernel(state, kernel, lanes, two + rows, 1, plan, &room));
     plan->resident = room >= A->tiles + (plan->order == BAI_OWN); /* one more for the watcher */
@@ -130,8 +130,8 @@ BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
   if (plan->resident && !state->stop.control) {
     BAITry(BAICUDAAllocate(state, 2 * tiles * sizeof(BAIReal), &state->stop.r2));
     BAITry(BAICUDAAllocate(state, sizeof(BAIControl), &state->stop.control));
-    state->stop.b2 = state->stop.r2 + tiles;
-    CUDATry(cudaMallocHost((void **)&state->stop.result, sizeof(BAISolution)));
+    state->stop.b2     = state->stop.r2 + tiles;
+    state->stop.result = &state->pinned->solution;
   }
   return BAIStatusOf(BAI_OK);
 }
@@ -160,7 +160,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.done_before    = state->done_before;
   p.staleness      = (int)state->p.staleness;
   p.stalled        = &state->result->stalled;
-  p.stalled_host   = &state->result_host->stalled;
+  p.stalled_host   = &state->pinned->result.stalled;
   p.tickets        = state->tickets;
   p.tickets_before = state->tickets_before;
   return p;
@@ -210,7 +210,7 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   BAIStep        step = *how;
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
-  if (*(volatile int *)&state->result_host->stalled) return BAIStatusOf(BAI_ERR_STALLED); /* an earlier launch, which nobody has waited for */
+  if (*(volatile int *)&state->pinned->result.stalled) return BAIStatusOf(BAI_ERR_STALLED); /* an earlier launch, which nobody has waited for */
   BAITry(OneBuffer(state, step.mode));
   for (BAIInt done = 0; done < count; done += most) {
     BAITry(Launch(state, plan, count - done < most ? count - done : most, &step));

@@ -181,24 +181,29 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 
   if constexpr (order == BAI_QUEUE) { /* while a tile is at work, the one after the next is on its way, and a ticket for one more */
     __shared__ int drawn[2][2]; /* tile and iteration, of this one and the next */
+    __shared__ int next[2], later_iteration; /* the first thread's, which has no register to spare */
     const auto     draw   = [&] { return cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets).fetch_add(1, cuda::memory_order_relaxed) - p.tickets_before; };
     long long      ticket = 0;
-    int            next = 0, next_iteration = 0, later = 0, later_iteration = 0;
+    int            later = 0;
     const auto     look = [&] {
-      next           = later;
-      next_iteration = later_iteration;
-      while (ticket - (long long)later_iteration * A.tiles >= A.tiles) later_iteration++;
-      later = (int)(ticket - (long long)later_iteration * A.tiles);
+      int at = later_iteration;
+
+      next[0] = later;
+      next[1] = at;
+      while (ticket - (long long)at * A.tiles >= A.tiles) at++;
+      later           = (int)(ticket - (long long)at * A.tiles);
+      later_iteration = at;
       if (p.order) later = p.order[later];
       ticket = draw();
     };
 
     if (!threadIdx.x) {
-      ticket = draw();
+      later_iteration = 0;
+      ticket          = draw();
       look();
       look();
-      drawn[0][0] = next;
-      drawn[0][1] = next_iteration;
+      drawn[0][0] = next[0];
+      drawn[0][1] = next[1];
     }
     for (int step = 0;; step ^= 1) {
       __syncthreads();
@@ -210,11 +215,11 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
         if (!threadIdx.x) BAIWaitForTile(p, tile, iteration);
         __syncthreads();
       }
-      turn.Start(tile, iteration, next_iteration < p.count ? next : -1);
+      turn.Start(tile, iteration, !threadIdx.x && next[1] < p.count ? next[0] : -1);
       iterate(tile, iteration, 0, 0, turn);
       if (!threadIdx.x) {
-        drawn[step ^ 1][0] = next;
-        drawn[step ^ 1][1] = next_iteration;
+        drawn[step ^ 1][0] = next[0];
+        drawn[step ^ 1][1] = next[1];
       }
       if (p.done) {
         __syncthreads();
@@ -308,4 +313,4 @@ const void *BAIGenericKernel(const BAISliced *, int wide, BAIOrder);
 const void *BAIStreamKernel(const BAISliced *, BAIOrder, bool momentum);
 const void *BAIStagedKernel(const BAISliced *, BAIOrder, bool momentum, size_t *stages); /* shared memory that it needs more than BAIStreamKernel() */
 /* Takes (BAISliced, BAISweep, BAIStop) */
-const void *BAIResidentKernel(const BAISliced *, BAIOrder, int long_rows, size_t *shared); /* shared memory that rows need if they are to be in it */
+const void *BAIResidentKernel(const BAISliced *, BAIOrder, bool momentum, int long_rows, size_t *shared); /* shared memory that rows need if they are to be in it */

@@ -4,22 +4,19 @@
 #include "host.h"
 #include <stdlib.h>
 
-/* Counts in end[group + 1], or, if neighbor is given, writes from end[group] on, that a group reads from another, both ways round, once */
-static void Meet(int group, int other, int *seen, int *end, int *neighbor)
+/* A group reads from another: counts that in end[higher + 1], or, if lower is given, writes it from end[higher] on, once */
+static void Meet(int group, int other, int *seen, int *end, int *lower)
 {
+  const int low = other < group ? other : group, high = other < group ? group : other;
+
   if (other == group || seen[other] == group) return;
   seen[other] = group;
-  if (neighbor) {
-    neighbor[end[group]++] = other;
-    neighbor[end[other]++] = group;
-  } else {
-    end[group + 1]++;
-    end[other + 1]++;
-  }
+  if (lower) lower[end[high]++] = low;
+  else end[high + 1]++;
 }
 
 /* Who reads from whom: what couples to the rows of the blocks, and the rows of their overlaps */
-static void Neighbors(const BAIState state, int *seen, int *end, int *neighbor)
+static void Neighbors(const BAIState state, int *seen, int *end, int *lower)
 {
   const BAIBlockCRS *A      = &state->A;
   const BAIInt       blocks = state->blocks_group;
@@ -29,10 +26,10 @@ static void Neighbors(const BAIState state, int *seen, int *end, int *neighbor)
     const BAIInt first = group * blocks, last = A->blocks - first > blocks ? first + blocks : A->blocks;
 
     for (BAIInt k = A->off_i[BAIBlockFirst(A, first)]; k < A->off_i[BAIBlockFirst(A, last)]; k++) {
-      if (A->off_j[k] < A->n) Meet(group, (int)(BAIBlockOfRow(A, A->off_j[k]) / blocks), seen, end, neighbor);
+      if (A->off_j[k] < A->n) Meet(group, (int)(BAIBlockOfRow(A, A->off_j[k]) / blocks), seen, end, lower);
     }
     for (BAIInt block = first; block < last; block++) {
-      for (BAIInt place = BAIBlockOwn(A, block); place < BAIBlockLast(A, block); place++) Meet(group, (int)(BAIBlockOfRow(A, BAIRowAt(A, place)) / blocks), seen, end, neighbor);
+      for (BAIInt place = BAIBlockOwn(A, block); place < BAIBlockLast(A, block); place++) Meet(group, (int)(BAIBlockOfRow(A, BAIRowAt(A, place)) / blocks), seen, end, lower);
     }
   }
 }
@@ -40,7 +37,7 @@ static void Neighbors(const BAIState state, int *seen, int *end, int *neighbor)
 BAIStatus BAIHostColor(BAIState state)
 {
   const size_t n      = (size_t)state->groups + 1;
-  int         *seen   = malloc(n * sizeof(int)), *first = calloc(n, sizeof(int)), *end = malloc(n * sizeof(int)), *rank = malloc(n * sizeof(int)), *neighbor = NULL;
+  int         *seen   = malloc(n * sizeof(int)), *first = calloc(n, sizeof(int)), *end = malloc(n * sizeof(int)), *rank = malloc(n * sizeof(int)), *lower = NULL;
   BAIStatus    status = BAIStatusOf(BAI_ERR_MEMORY);
 
   state->order       = malloc(n * sizeof(int));
@@ -49,11 +46,11 @@ BAIStatus BAIHostColor(BAIState state)
     Neighbors(state, seen, first, NULL);
     for (BAIInt group = 0; group < state->groups; group++) first[group + 1] += first[group];
     for (size_t group = 0; group < n; group++) end[group] = first[group];
-    neighbor = malloc(((size_t)first[state->groups] + 1) * sizeof(int));
-    if (neighbor) {
-      const BAIGraph graph = {(int)state->groups, first, neighbor};
+    lower = malloc(((size_t)first[state->groups] + 1) * sizeof(int));
+    if (lower) {
+      const BAIGraph graph = {(int)state->groups, first, lower};
 
-      Neighbors(state, seen, end, neighbor);
+      Neighbors(state, seen, end, lower);
       status = BAIColor(&graph, state->order, rank, state->turn_first, &state->turns, &state->colors);
     }
   }
@@ -61,6 +58,6 @@ BAIStatus BAIHostColor(BAIState state)
   free(first);
   free(end);
   free(rank);
-  free(neighbor);
+  free(lower);
   return status;
 }
