@@ -292,6 +292,45 @@ static PetscErrorCode TestOptions(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The block size chosen for a diagonal matrix */
+static PetscErrorCode ChosenFor(PetscInt n, PetscInt *size)
+{
+  PetscInt    *i, *j;
+  PetscScalar *a;
+  Mat          A;
+  PC           pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc3(n + 1, &i, n, &j, n, &a));
+  for (PetscInt k = 0; k < n; k++) {
+    i[k] = j[k] = k;
+    a[k]        = 1;
+  }
+  i[n] = n;
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, i, j, a, &A));
+  PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCBAI));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCBAIGetBlockSize(pc, size));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFree3(i, j, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestChoice(void)
+{
+  PetscInt few, many;
+
+  PetscFunctionBeginUser;
+  PetscCall(ChosenFor((1 << 23) - 1, &few));
+  PetscCall(ChosenFor(1 << 23, &many));
+  PetscCall(Expect((PetscBool)(few == 256), "blocks of 256 rows"));
+  PetscCall(Expect((PetscBool)(many == 384), "blocks of 384 rows where there are many"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Mat         A;
@@ -299,12 +338,14 @@ int main(int argc, char **argv)
   PetscRandom random;
   char        name[64] = "laplace3d";
   PetscInt    n        = 12;
-  PetscBool   symmetric;
+  PetscBool   symmetric, choice = PETSC_FALSE;
   PetscMPIInt size;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(BAIInitializePackage());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-choice", &choice, NULL)); /* of the block size, for large matrices */
+  if (choice) PetscCall(TestChoice());
   PetscCall(PetscOptionsGetString(NULL, NULL, "-matrix", name, sizeof(name), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, name, n, &A));
@@ -329,6 +370,11 @@ int main(int argc, char **argv)
 }
 
 /*TEST
+
+  test:
+    suffix: choice
+    output_file: output/empty.out
+    args: -choice -n 4
 
   testset:
     nsize: {{1 2 3}}

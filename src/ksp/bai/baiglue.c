@@ -168,7 +168,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIParameters *p)
   PetscCall(BAIOptionsCheckTogether(bai->face, &bai->options));
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: parameters are compared as a whole */
   p->mode        = bai->options.mode;
-  p->block_size  = BAIBlockSize(bai);
+  p->block_size  = (BAIInt)bai->block_size;
   p->local_iters = bai->options.local_iters;
   p->local_omega = bai->weight == BAI_WEIGHT_TAU ? 0 : bai->options.local_omega; /* 0: so that the local sweeps converge, which is what tau builds on */
   p->momentum    = bai->options.momentum == 0.0 ? 0 : bai->options.momentum == PETSC_DECIDE ? 2 : 1;
@@ -257,6 +257,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
     PetscCall(MatSeqAIJGetCSRAndMemType(Ad, NULL, NULL, NULL, &memtype));
     backend = PetscMemTypeCUDA(memtype) ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
   }
+  PetscCall(BAIChooseBlockSize(bai, Ad));
   PetscCall(BAIChoosePartition(bai, Ad, &type));
   same           = (PetscBool)(bai->engine && bai->backend == backend && bai->partition == type && bai->overlap == bai->options.overlap);
   bai->backend   = backend;

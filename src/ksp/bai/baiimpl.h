@@ -34,6 +34,7 @@ typedef struct {
   BAIParameters p;       /* what the engine was created with */
   BAIPartitionType partition; /* that it was cut by, never BAI_PARTITION_AUTO */
   PetscInt         overlap;   /* of its blocks */
+  PetscInt         block_size; /* asked for or chosen */
   BAIInfo       info;
   BAIWeight     weight;   /* in use, never BAI_WEIGHT_AUTO */
   PetscReal     radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
@@ -96,7 +97,7 @@ PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, Pets
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
-PETSC_INTERN BAIInt         BAIBlockSize(const BAI *);
+PETSC_INTERN PetscErrorCode BAIChooseBlockSize(BAI *, Mat Ad);
 PETSC_INTERN PetscErrorCode BAIWantsGraph(const BAI *, Mat, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, BAIPartitionType, PetscInt, BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);

@@ -7,10 +7,26 @@
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
 
-/* Rows of a block, asked for or chosen. On an H200 solves with blocks of 64 to 256 rows differ by a fifth; 256 smooth best for their time */
-BAIInt BAIBlockSize(const BAI *bai)
+/*
+   Rows of a block, asked for or chosen; Ad are the local rows and columns of the matrix. On an H200 solves with blocks of 64 to 256 rows differ by a fifth, and 256 smooth best for
+   their time; but 384 on a grid of 257^3 points, whose lines are longer
+*/
+PetscErrorCode BAIChooseBlockSize(BAI *bai, Mat Ad)
 {
-  return bai->options.block_size ? (BAIInt)bai->options.block_size : bai->face->classid == KSP_CLASSID ? 128 : 256;
+  enum {
+    MANY = 1 << 23, /* rows */
+    FEW  = 8        /* entries of a row; with more, a GPU has no room for several blocks as large as that */
+  };
+  PetscInt n;
+  MatInfo  info;
+
+  PetscFunctionBegin;
+  bai->block_size = bai->options.block_size ? bai->options.block_size : bai->face->classid == KSP_CLASSID ? 128 : 256;
+  if (bai->options.block_size || bai->face->classid == KSP_CLASSID) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
+  if (n >= MANY && info.nz_used <= FEW * (PetscLogDouble)n) bai->block_size = 384;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The box of the grid that this rank owns, if there is a DMDA with as many rows as the matrix; else dof is 0 */
@@ -114,7 +130,7 @@ static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
 
 static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType type, PetscInt n, BAIInt *blocks, BAIInt *first, BAIInt *row)
 {
-  const BAIInt       block_size = BAIBlockSize(bai);
+  const BAIInt       block_size = (BAIInt)bai->block_size;
   BAICSR             csr;
   const PetscScalar *a;
   BAIStatus          status;
@@ -176,10 +192,10 @@ PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartitionType type,
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   PetscCall(PetscMalloc1(n + 1, &first));
   PetscCall(PetscMalloc1(n + 1, &row));
-  if (type == BAI_PARTITION_NATURAL) PartitionInOrder(n, BAIBlockSize(bai), &partition->blocks, (BAIInt *)first, (BAIInt *)row);
+  if (type == BAI_PARTITION_NATURAL) PartitionInOrder(n, (BAIInt)bai->block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row);
   else if (type == BAI_PARTITION_DM) {
     PetscCall(GetGrid(bai, Ad, m, &dof));
-    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, BAIBlockSize(bai), &partition->blocks, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
+    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)bai->block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
   } else PetscCall(PartitionByMatrix(bai, Ad, type, n, &partition->blocks, (BAIInt *)first, (BAIInt *)row));
   partition->first = (const BAIInt *)first;
   partition->row   = (const BAIInt *)row;

@@ -73,7 +73,8 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
 
    Note:
    A block takes consecutive rows of one MPI rank; the last one of a rank may be shorter. With one block for all rows the method
-   is Jacobi's. On a grid with natural ordering, multiples of the grid's width do best. What 0 chooses is 256.
+   is Jacobi's. On a grid with natural ordering, multiples of the grid's width do best. What 0 chooses is 256; 384 from 8 million local rows on
+   with at most 8 entries each, on average.
    In mode `BAI_MODE_COLOR` blocks of fewer rows take their turn together, about 128 rows at a time, and read each other's previous values.
 
 .seealso: `PCBAI`, `PCBAIGetBlockSize()`
