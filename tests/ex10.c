@@ -115,7 +115,7 @@ static PetscErrorCode TestFixed(Mat A, Vec x, Vec y, PetscBool symmetric, BAIMod
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The solution stays where it is; from elsewhere each smoothing step comes closer, from zero it is one application */
+/* The solution stays where it is; from elsewhere each smoothing step comes closer, or, if blocks do not wait for each other, five of them; from zero it is one application */
 static PetscErrorCode TestSmoothing(Mat A, Vec x, BAIMode mode)
 {
   PC        pc;
@@ -140,8 +140,10 @@ static PetscErrorCode TestSmoothing(Mat A, Vec x, BAIMode mode)
   for (int step = 0; step < 5; step++) {
     PetscCall(VecWAXPY(w, -1.0, x, z));
     PetscCall(VecNorm(w, NORM_INFINITY, &now));
-    PetscCall(Expect((PetscBool)(now < before), "a smoothing step comes closer to the solution"));
-    before = now;
+    if (step == 4 || mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) {
+      PetscCall(Expect((PetscBool)(now < before), "smoothing comes closer to the solution"));
+      before = now;
+    }
     PetscCall(Smooth(pc, b, z, 1, PETSC_FALSE));
   }
   PetscCall(VecDestroy(&b));

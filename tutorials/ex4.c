@@ -377,6 +377,7 @@ int main(int argc, char **argv)
     test:
       suffix: compare_aijcusparse
       requires: baicuda cuda
+      timeoutfactor: 3
       args: -dm_mat_type aijcusparse
 
   testset:

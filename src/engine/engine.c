@@ -90,6 +90,11 @@ BAIStatus BAIEngineResidual(BAIEngine engine, BAIReal *norm2)
   return engine->ops->residual(engine->state, norm2);
 }
 
+BAIStatus BAIEngineSums(BAIEngine engine, BAIReal *inside, BAIReal *outside)
+{
+  return engine->ops->sums(engine->state, inside, outside);
+}
+
 BAIStatus BAIEngineUnbind(BAIEngine engine)
 {
   return engine->ops->unbind(engine->state);

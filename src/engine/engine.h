@@ -117,6 +117,7 @@ typedef struct {
   int64_t nnz_local, nnz_off; /* entries off the diagonal, in the rows of overlaps too: inside the blocks; outside them, ghosts included */
   int     colors;             /* mode color, and where an asynchronous queue of blocks goes by colours; else 0 */
   int64_t bytes;              /* memory that the engine holds */
+  int64_t bytes_iteration;    /* that a global iteration moves at least: the matrix, b, and x both ways; if the matrix stays on the chip, x only */
   BAIMode ordered;            /* mode sync or color, in which to accelerate the others */
   int     solves;             /* the modes in which BAIEngineSolve() can be called, as bits 1 << mode */
   double  flops_iteration;    /* of one global iteration */
@@ -148,6 +149,7 @@ typedef struct {
   BAIStatus (*sweep)(BAIState, BAIInt count, const BAIStep *);
   BAIStatus (*solve)(BAIState, const BAITolerances *, const BAIStep *, BAISolution *); /* only if info says so */
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
+  BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
   BAIStatus (*unbind)(BAIState);
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
@@ -174,6 +176,8 @@ BAIStatus BAIEngineSweep(BAIEngine, BAIInt count, const BAIStep *);
 BAIStatus BAIEngineSolve(BAIEngine, const BAITolerances *, const BAIStep *, BAISolution *);
 /* This rank's share of ||b - A x||^2 for the x reached; waits for the sweeps */
 BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
+/* Sums of |a_ij|, i != j, inside and outside this rank's blocks, in the rows of overlaps too */
+BAIStatus BAIEngineSums(BAIEngine, BAIReal *inside, BAIReal *outside);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */
 BAIStatus BAIEngineUnbind(BAIEngine);
 void      BAIEngineInfo(BAIEngine, BAIInfo *);

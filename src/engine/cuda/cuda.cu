@@ -76,26 +76,37 @@ static BAIStatus Unbind(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
+/* What a global iteration reads and writes, each byte counted once; on the chip x only */
+static int64_t BytesOfIteration(BAIState state, const BAIPlan *plan)
+{
+  const BAISliced *A     = &state->A;
+  const int64_t    value = A->single ? sizeof(BAISingle) : sizeof(BAIScalar), vector = A->n * (int64_t)sizeof(BAIScalar);
+
+  if (plan->resident) return 2 * vector;
+  return state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) + state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value + BAISlices(A) * (int64_t)sizeof(BAISlice) + (4 + 2 * (plan->momentum != 0)) * vector;
+}
+
 static void Info(BAIState state, BAIInfo *info)
 {
   const BAIPlan *plan = &state->plan[state->p.mode];
 
-  info->block_size   = state->A.block_size;
-  info->blocks       = state->blocks;
-  info->workers      = plan->grid;
-  info->nnz_local    = state->nnz_local;
-  info->nnz_off      = state->nnz_off;
-  info->bytes        = state->bytes;
-  info->local_omega  = state->local_omega * state->least_share;
-  info->local_sweeps = state->local_sweeps;
-  info->colors       = state->colors;
+  info->block_size      = state->A.block_size;
+  info->blocks          = state->blocks;
+  info->workers         = plan->grid;
+  info->nnz_local       = state->nnz_local;
+  info->nnz_off         = state->nnz_off;
+  info->bytes           = state->bytes;
+  info->bytes_iteration = BytesOfIteration(state, plan);
+  info->local_omega     = state->local_omega * state->least_share;
+  info->local_sweeps    = state->local_sweeps;
+  info->colors          = state->colors;
   /*
      From memory, over-relaxation takes half the iterations. On the chip, taking turns takes longer; where rows are long, nearly all blocks are neighbours; and small
      blocks that take turns together do not bear it
   */
-  info->ordered      = plan->resident || state->nghost || state->A.piece_first || BAIGroup(state->A.block_size) > 1 ? BAI_MODE_SYNC : BAI_MODE_COLOR;
-  info->solves       = 0;
+  info->ordered         = plan->resident || state->nghost || state->A.piece_first || BAIGroup(state->A.block_size) > 1 ? BAI_MODE_SYNC : BAI_MODE_COLOR;
+  info->solves          = 0;
   for (int mode = 0; mode < 4; mode++) info->solves |= state->plan[mode].resident << mode;
 }
 
-extern "C" const BAIBackendOps BAIBackendCUDA = {"cuda", Create, BAISlicedUpdateValues, Bind, BAISweepPrepare, BAISweepRun, BAISweepSolve, BAIResidualRun, Unbind, Info, Destroy};
+extern "C" const BAIBackendOps BAIBackendCUDA = {"cuda", Create, BAISlicedUpdateValues, Bind, BAISweepPrepare, BAISweepRun, BAISweepSolve, BAIResidualRun, BAISumsRun, Unbind, Info, Destroy};

@@ -230,8 +230,12 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   CUDATry(cudaMemcpyAsync(&widest, widest_device.p, sizeof(widest), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaMemcpyAsync(&end, extent + slices, sizeof(end), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  state->nnz_local = end.nnz_local;
-  state->nnz_off   = end.nnz_off;
+  state->nnz_local    = end.nnz_local;
+  state->nnz_off      = end.nnz_off;
+  state->places_loc   = end.loc;
+  state->places_off   = end.off;
+  state->places_off_j = end.off_j;
+  state->places_rest  = end.rest;
   A->loc_width     = widest.loc_width;
   A->off_width     = widest.off_width;
   A->tile_loc      = widest.tile_loc;

@@ -148,6 +148,7 @@ struct BAIState_ {
   int           nghost, wide; /* wide: loc_j is int */
   BAIInt        blocks;
   long long     nnz_local, nnz_off, local_sweeps;
+  long long     places_loc, places_off, places_off_j, places_rest; /* in loc_a, off_a, off_j and rest_a, padding included */
   BAIReal      *sums; /* if local sweeps depend on them: at each place the sum of |a_ij|, i != j, inside the block; behind them those outside */
   BAIReal       local_omega, least_share; /* in use; for lack of dominance, among the rows */
   BAINeighbors  neighbors;
@@ -218,3 +219,4 @@ BAIStatus BAISweepRun(BAIState, BAIInt count, const BAIStep *);
 BAIStatus BAISweepSolve(BAIState, const BAITolerances *, const BAIStep *, BAISolution *);
 BAIStatus BAIResidualSetUp(BAIState);
 BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
+BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);

@@ -125,21 +125,41 @@ static BAIStatus Residual(BAIState state, BAIReal *norm2)
   return BAIStatusOf(BAI_OK);
 }
 
-static void Info(BAIState state, BAIInfo *info)
+static BAIReal SumOfMagnitudes(const BAIBlockCRS *A, const void *a, BAIInt n)
+{
+  BAIReal sum = 0;
+
+#pragma omp parallel for num_threads(A->threads) schedule(static) reduction(+ : sum)
+  for (BAIInt k = 0; k < n; k++) sum += BAIAbs(BAIValue(A, a, k));
+  return sum;
+}
+
+static BAIStatus Sums(BAIState state, BAIReal *inside, BAIReal *outside)
 {
   const BAIBlockCRS *A = &state->A;
 
-  info->block_size   = A->block_size;
-  info->local_sweeps = state->local_sweeps;
-  info->blocks      = A->blocks;
-  info->workers     = state->p.threads;
-  info->ordered     = BAI_MODE_SYNC;
-  info->solves      = 0;
-  info->local_omega = state->local_omega * A->least_share;
-  info->colors      = state->colors;
-  info->nnz_local   = A->loc_i[A->places];
-  info->nnz_off     = A->off_i[A->places];
-  info->bytes       = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * (sizeof(BAIInt) + sizeof(BAIScalar))) + A->n * (int64_t)((1 + (state->next != NULL) + (state->before != NULL)) * sizeof(BAIScalar));
+  *inside  = SumOfMagnitudes(A, A->loc_a, A->loc_i[A->places]);
+  *outside = SumOfMagnitudes(A, A->off_a, A->off_i[A->places]);
+  return BAIStatusOf(BAI_OK);
 }
 
-const BAIBackendOps BAIBackendHost = {"host", Create, Update, Bind, Prepare, Sweep, NULL, Residual, Unbind, Info, Destroy};
+static void Info(BAIState state, BAIInfo *info)
+{
+  const BAIBlockCRS *A      = &state->A;
+  const int64_t      vector = A->n * (int64_t)sizeof(BAIScalar);
+
+  info->block_size      = A->block_size;
+  info->local_sweeps    = state->local_sweeps;
+  info->blocks          = A->blocks;
+  info->workers         = state->p.threads;
+  info->ordered         = BAI_MODE_SYNC;
+  info->solves          = 0;
+  info->local_omega     = state->local_omega * A->least_share;
+  info->colors          = state->colors;
+  info->nnz_local       = A->loc_i[A->places];
+  info->nnz_off         = A->off_i[A->places];
+  info->bytes           = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * (sizeof(BAIInt) + sizeof(BAIScalar))) + (1 + (state->next != NULL) + (state->before != NULL)) * vector;
+  info->bytes_iteration = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + (3 + 2 * (state->before != NULL)) * vector;
+}
+
+const BAIBackendOps BAIBackendHost = {"host", Create, Update, Bind, Prepare, Sweep, NULL, Residual, Sums, Unbind, Info, Destroy};

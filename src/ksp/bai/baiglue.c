@@ -518,6 +518,7 @@ PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal 
 PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o = &bai->options;
+  BAIReal           inside, outside;
   PetscBool         ascii;
 
   PetscFunctionBegin;
@@ -536,6 +537,8 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   if (bai->weight == BAI_WEIGHT_TAU) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->tau));
   if (bai->info.colors) PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors on rank 0\n", o->mode == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s%s%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->info.block_size, o->block_size ? "" : " (chosen)", bai->partition == BAI_PARTITION_NATURAL ? "" : " at most, partition ", bai->partition == BAI_PARTITION_NATURAL ? "" : BAIPartitionTypes[bai->partition], (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local, (PetscInt64)bai->info.nnz_off));
+  PetscCall(BAICheckStatus(bai, BAIEngineSums(bai->engine, &inside, &outside)));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  of the sum of their magnitudes %.3g inside blocks; a global iteration moves %.3g MB\n", (double)(inside > 0 ? inside / (inside + outside) : 0), 1e-6 * (double)bai->info.bytes_iteration));
   if (bai->overlap) PetscCall(PetscViewerASCIIPrintf(viewer, "  overlap %" PetscInt_FMT ": all blocks on rank 0 together sweep over %" PetscInt64_FMT " rows\n", bai->overlap, (PetscInt64)bai->info.rows));
   if (o->theta) PetscCall(PetscViewerASCIIPrintf(viewer, "  local sweeps in a global iteration %" PetscInt64_FMT " on rank 0, without theta %" PetscInt64_FMT "\n", (PetscInt64)bai->info.local_sweeps, (PetscInt64)bai->info.blocks * (PetscInt64)bai->p.local_iters));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT ", value updates %" PetscInt_FMT "\n", BAIEngineName(bai->engine), o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers, bai->backend == BAI_BACKEND_HOST ? "threads" : ((bai->info.solves >> o->mode & 1) ? "thread blocks that keep the matrix on the chip for a whole solve" : "thread blocks"), 1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
