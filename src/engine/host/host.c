@@ -159,7 +159,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->nnz_local       = A->loc_i[A->places];
   info->nnz_off         = A->off_i[A->places];
   info->bytes           = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * (sizeof(BAIInt) + sizeof(BAIScalar))) + (1 + (state->next != NULL) + (state->before != NULL)) * vector;
-  info->bytes_iteration = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + (3 + 2 * (state->before != NULL)) * vector;
+  info->bytes_iteration = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + (3 + 2 * (state->p.momentum == 1)) * vector;
 }
 
 const BAIBackendOps BAIBackendHost = {"host", Create, Update, Bind, Prepare, Sweep, NULL, Residual, Sums, Unbind, Info, Destroy};

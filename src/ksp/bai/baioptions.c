@@ -163,10 +163,11 @@ PetscErrorCode BAIOptionsCheckTogether(PetscObject obj, const BAIOptions *o)
   char staleness[PETSC_MAX_OPTION_NAME], mode[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
-  if (o->staleness < 0 || o->mode == BAI_MODE_ASYNC) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(OptionName(obj, "staleness", staleness, sizeof(staleness)));
-  PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));
-  SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %s: must be -1 but for mode async", staleness, o->staleness, mode, BAIModes[o->mode]);
+  if (o->staleness >= 0 && o->mode != BAI_MODE_ASYNC) {
+    PetscCall(OptionName(obj, "staleness", staleness, sizeof(staleness)));
+    PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));
+    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %s: must be -1 but for mode async", staleness, o->staleness, mode, BAIModes[o->mode]);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -17,15 +17,16 @@ PetscErrorCode BAIChooseBlockSize(BAI *bai, Mat Ad)
     MANY = 1 << 23, /* rows */
     FEW  = 8        /* entries of a row; with more, a GPU has no room for several blocks as large as that */
   };
-  PetscInt n;
-  MatInfo  info;
+  const PetscBool solver = (PetscBool)(bai->face->classid == KSP_CLASSID);
+  PetscInt        n;
+  MatInfo         info;
 
   PetscFunctionBegin;
-  bai->block_size = bai->options.block_size ? bai->options.block_size : bai->face->classid == KSP_CLASSID ? 128 : 256;
-  if (bai->options.block_size || bai->face->classid == KSP_CLASSID) PetscFunctionReturn(PETSC_SUCCESS);
+  bai->block_size = bai->options.block_size ? bai->options.block_size : solver ? 128 : 256;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  if (bai->options.block_size || solver || n < MANY) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
-  if (n >= MANY && info.nz_used <= FEW * (PetscLogDouble)n) bai->block_size = 384;
+  if (info.nz_used <= FEW * (PetscLogDouble)n) bai->block_size = 384;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
