@@ -85,7 +85,7 @@ $(B)/libgallery.a: $(call obj,$(gallery)) ; $(AR) rcs $@ $^
 
 # Programs: each tests/*.c and tutorials/*.c with a main, linked with the library, the gallery, and for the tests the engine itself
 LINK = -L$(abspath $(B)/lib) -Wl,-rpath,$(abspath $(B)/lib) -lpetscbai
-$(B)/tests/%: %.c $(LIB) $(B)/libgallery.a $(B)/libengine.a
+$(B)/tests/%: %.c $(LIB) $(B)/libgallery.a $(B)/libengine.a $(wildcard tests/*.h tutorials/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/ksp/bai $(LDFLAGS) $< -o $@ $(B)/libgallery.a $(LINK) $(B)/libengine.a $(PETSC_LIB) $(CUDA_LIB)
 
