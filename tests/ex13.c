@@ -422,6 +422,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
+         timeoutfactor: 4
          nsize: {{1 2}}
       test:
          suffix: cuda

@@ -775,9 +775,11 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       test:
          suffix: host
+         timeoutfactor: 4
          args: -backend host -problems {{small large}} -seed {{0 1 2 3 4 5}}
       test:
          suffix: host_many
+         timeoutfactor: 4
          args: -backend host -problems many -seed {{0 1 6}}
       test:
          suffix: cuda
