@@ -22,7 +22,8 @@ static PetscErrorCode Solve(KSP ksp, Mat A, const char what[], PetscReal rtol, P
   Vec                b, x;
   BAIMode            mode;
   KSPConvergedReason reason;
-  PetscReal          rnorm, bnorm, rounding;
+  PetscReal          rnorm;
+  PetscBool          right;
 
   PetscFunctionBeginUser;
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -35,9 +36,8 @@ static PetscErrorCode Solve(KSP ksp, Mat A, const char what[], PetscReal rtol, P
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPBAIGetMode(ksp, &mode));
   if (reason > 0) {
-    PetscCall(ResidualNorm(A, b, x, &rnorm, &rounding));
-    PetscCall(VecNorm(b, NORM_2, &bnorm));
-    PetscCall(Expect((PetscBool)(rnorm <= rtol * bnorm + rounding), "residual norm of a converged solve", what, mode, (double)rnorm));
+    PetscCall(IsConverged(ksp, &rnorm, &right));
+    PetscCall(Expect(right, "residual norm of a converged solve", what, mode, (double)rnorm));
   } else *its = -1;
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

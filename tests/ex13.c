@@ -47,22 +47,19 @@ static PetscErrorCode Solve(KSP ksp, const char what[], PetscInt *its)
   Mat                A;
   Vec                b, x;
   BAIMode            mode;
-  PetscReal          rtol, rnorm, bnorm, rounding;
-  KSPConvergedReason reason;
+  PetscReal          rnorm;
+  PetscBool          right;
 
   PetscFunctionBeginUser;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(KSPGetTolerances(ksp, &rtol, NULL, NULL, NULL));
   PetscCall(KSPBAIGetMode(ksp, &mode));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(ResidualNorm(A, b, x, &rnorm, &rounding));
-  PetscCall(VecNorm(b, NORM_2, &bnorm));
-  if (reason < 0) *its = -1;
-  PetscCall(Expect((PetscBool)(reason > 0 && rnorm <= rtol * bnorm + rounding), "convergence", what, mode, (double)rnorm));
+  PetscCall(IsConverged(ksp, &rnorm, &right));
+  if (!right) *its = -1;
+  PetscCall(Expect(right, "convergence", what, mode, (double)rnorm));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscFunctionReturn(0);
