@@ -83,7 +83,7 @@ static int64_t BytesOfIteration(BAIState state, const BAIPlan *plan)
   const int64_t    value = A->single ? sizeof(BAISingle) : sizeof(BAIScalar), vector = A->n * (int64_t)sizeof(BAIScalar);
 
   if (plan->resident) return 2 * vector;
-  return state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) + state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value + BAISlices(A) * (int64_t)sizeof(BAISlice) + (4 + 2 * (plan->momentum != 0)) * vector;
+  return state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) + state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value + BAISlices(A) * (int64_t)sizeof(BAISlice) + (4 + 2 * (plan->momentum && (state->p.momentum == 1 || state->has_before))) * vector;
 }
 
 static void Info(BAIState state, BAIInfo *info)

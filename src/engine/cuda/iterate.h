@@ -142,14 +142,32 @@ static __device__ inline BAIScalar BAIValue(const BAISliced &A, const void *a, l
   return A.single ? BAIScalar(static_cast<const BAISingle *>(a)[at]) : static_cast<const BAIScalar *>(a)[at];
 }
 
-/* The piece's sum of products, in lane 0 of the warp that calls it */
+/* The piece's sum of products, in lane 0 of the warp that calls it; loads that do not depend on each other are on their way at once */
 template <BAIOrder order, typename V>
 static __device__ inline BAIScalar BAISumPiece(const BAISliced &A, const BAIPiece &piece, const BAIScalar *x, const BAIScalar *ghost)
 {
+  enum {
+    AT_A_TIME = 4
+  };
   typename cub::WarpReduce<BAIScalar>::TempStorage storage;
   BAIScalar sum = 0;
 
-#pragma unroll 8
-  for (long long k = piece.first + threadIdx.x % BAI_LANES; k < piece.last; k += BAI_LANES) sum += BAIScalar(static_cast<const V *>(A.rest_a)[k]) * BAILoadColumn<order>(A, x, ghost, A.rest_j[k]);
+  for (long long first = piece.first + threadIdx.x % BAI_LANES; first < piece.last; first += AT_A_TIME * BAI_LANES) {
+    BAIScalar other[AT_A_TIME];
+    V         value[AT_A_TIME];
+    int       col[AT_A_TIME];
+
+#pragma unroll
+    for (int k = 0; k < AT_A_TIME; k++) {
+      const bool there = first + k * BAI_LANES < piece.last;
+
+      col[k]   = there ? A.rest_j[first + k * BAI_LANES] : -1;
+      value[k] = there ? static_cast<const V *>(A.rest_a)[first + k * BAI_LANES] : V(0);
+    }
+#pragma unroll
+    for (int k = 0; k < AT_A_TIME; k++) other[k] = col[k] < 0 ? BAIScalar(0) : BAILoadColumn<order>(A, x, ghost, col[k]);
+#pragma unroll
+    for (int k = 0; k < AT_A_TIME; k++) sum += BAIScalar(value[k]) * other[k];
+  }
   return cub::WarpReduce<BAIScalar>(storage).Sum(sum);
 }

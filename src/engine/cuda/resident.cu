@@ -286,7 +286,7 @@ static __device__ Decision DecisionOf(const BAISweep &p, const BAIStop &stop, co
   return d;
 }
 
-/* Without MORE there is neither momentum nor overlap nor l1 weight */
+/* Without MORE there is neither momentum nor overlap nor what else multiplies the damping of a row */
 template <int LOC, int OFF, BAIOrder order, bool MORE>
 static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
@@ -479,6 +479,7 @@ const void *BAIResidentKernel(const BAISliced *A, BAIOrder order, bool momentum,
     if (A->loc_width <= 4) return Kernel<4, 0>(A, order, momentum);
     if (A->loc_width <= 8) return Kernel<8, 0>(A, order, momentum);
     if (A->loc_width <= 16) return Kernel<16, 0>(A, order, momentum);
+    if (A->loc_width <= 32) return Kernel<32, 0>(A, order, momentum);
     return NULL;
   }
   if (A->loc_width <= 2 && A->off_width <= 16) return KernelOff<2>(A, order, momentum);

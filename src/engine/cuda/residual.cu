@@ -10,6 +10,8 @@ enum {
   THREADS = 256
 };
 
+static const BAIOrder AT_REST = BAI_FLAGS; /* nobody writes x meanwhile, so it is read as where flags see to that */
+
 /* A warp a slice */
 template <typename LI, typename V>
 static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
@@ -29,10 +31,10 @@ static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScal
   for (int w = 0; row >= 0 && w < (int)s.off_width; w++) {
     const int col = BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, lane));
 
-    r -= BAIScalar(off_a[(long long)w * BAI_LANES]) * BAILoadColumn<BAI_FLAGS>(A, x, ghost, col);
+    r -= BAIScalar(off_a[(long long)w * BAI_LANES]) * BAILoadColumn<AT_REST>(A, x, ghost, col);
   }
   for (int k = A.piece_first ? A.piece_first[slice] : 0; A.piece_first && k < A.piece_first[slice + 1]; k++) {
-    const BAIScalar sum = cub::ShuffleIndex<BAI_LANES>(BAISumPiece<BAI_FLAGS, V>(A, A.piece[k], x, ghost), 0, ~0u);
+    const BAIScalar sum = cub::ShuffleIndex<BAI_LANES>(BAISumPiece<AT_REST, V>(A, A.piece[k], x, ghost), 0, ~0u);
 
     if (lane == A.piece[k].lane) r -= sum;
   }

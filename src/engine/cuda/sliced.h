@@ -1,5 +1,5 @@
 /*
-   What cutting a CSR matrix into slices takes: slices.cu finds how large they are, sliced.cu fills them
+   What cutting a CSR matrix into slices takes: slices.cu finds how large they are, fill.cu fills them
 */
 #pragma once
 
@@ -34,7 +34,8 @@ static __device__ inline int BlockOfLane(const BAISliced &A, int slice, int lane
 /* The place of a column of the square part of the matrix in a block, or -1 */
 static __device__ inline int PlaceInBlock(const BAISliced &A, int block, int col)
 {
-  if (BlockOf(A, col) == block) return A.row ? A.place[col] : col;
+  if (!A.row) return (unsigned)(col - block * A.block_size) < (unsigned)A.block_size ? col : -1;
+  if (A.block[col] == block) return A.place[col];
   if (!A.overlap) return -1;
   const int last = A.overlap[2 * block + 1];
   int       low = A.overlap[2 * block], high = last;
@@ -56,3 +57,6 @@ static inline unsigned SliceGrid(const BAISliced &A)
 
 /* From a matrix on the device: where the entries of each slice are to be, and memory for them */
 BAIStatus BAISlicesCreate(BAIState, const BAIMatrix *);
+
+/* The entries of a matrix on the device, with columns or into the old pattern: BAI_ERR_PATTERN if it has another one */
+BAIStatus BAISlicesFill(BAIState, const BAIMatrix *, bool same_pattern);

@@ -41,6 +41,34 @@ struct Outside {
   }
 };
 
+/* Entries of each lane's row outside its block, and those inside */
+static __device__ int CountOutside(const BAISliced &A, const BAIMatrix &M, int row, int block, int *inside)
+{
+  const bool is_long = row >= 0 && M.A.i[row + 1] - M.A.i[row] > 4 * BAI_LANES; /* the lanes go along such a row side by side */
+  Outside    mine(A, M, is_long ? -1 : row, block, INT_MAX);
+  int        outside = 0;
+
+  while (mine.Next() < INT_MAX) outside++;
+  *inside = mine.inside;
+  for (unsigned left = __ballot_sync(~0u, is_long); left; left &= left - 1) {
+    const int of = __ffs(left) - 1, of_row = __shfl_sync(~0u, row, of), of_block = __shfl_sync(~0u, block, of);
+    int       in = 0, all = 0;
+
+#pragma unroll 8
+    for (BAIInt k = M.A.i[of_row] + threadIdx.x % BAI_LANES; k < M.A.i[of_row + 1]; k += BAI_LANES) {
+      if (M.A.j[k] == of_row) continue;
+      in += PlaceInBlock(A, of_block, (int)M.A.j[k]) >= 0;
+      all++;
+    }
+    in  = __reduce_add_sync(~0u, in);
+    all = __reduce_add_sync(~0u, all) + (M.nghost ? (int)(M.B.i[of_row + 1] - M.B.i[of_row]) : 0);
+    if (threadIdx.x % BAI_LANES != of) continue;
+    *inside = in;
+    outside = all - in;
+  }
+  return outside;
+}
+
 /* For the rows of a warp, calls f(k, diagonal) for each diagonal of the matrix, by its column minus row, in which one of them has an entry; false: columns are not sorted, or there are too many */
 template <typename F>
 static __device__ bool ForDiagonals(Outside &outside, int most, F f)
@@ -94,7 +122,7 @@ static __device__ inline int Pieces(int rest)
 static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, Extent *extent, Widest *widest)
 {
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
-  int       off = 0, row, diagonals = 0;
+  int       off, loc, row, diagonals = 0;
 
   if (slice >= A.tiles * A.tile_slices) return;
   row = RowOfLane(A, slice, lane);
@@ -103,14 +131,14 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
   Outside outside(A, M, row, block, A.most_off + 1);
   bool    by_delta = ForDiagonals(outside, 3 * LONG / 2, [&](int, int) { diagonals++; });
 
+  loc = outside.inside;
   off = A.most_off + 1 - outside.left;
   if (!__all_sync(~0u, by_delta && off <= A.most_off)) {
     by_delta = false;
-    outside  = Outside(A, M, row, block, INT_MAX);
-    for (off = 0; outside.Next() < INT_MAX;) off++;
+    off      = CountOutside(A, M, row, block, &loc);
   }
   const int rest = max(off - A.most_off, 0), short_off = off - rest;
-  const int loc = outside.inside, loc_max = __reduce_max_sync(~0u, loc), off_max = __reduce_max_sync(~0u, short_off);
+  const int loc_max = __reduce_max_sync(~0u, loc), off_max = __reduce_max_sync(~0u, short_off);
   const int loc_sum = __reduce_add_sync(~0u, loc), off_sum = __reduce_add_sync(~0u, off), rest_sum = __reduce_add_sync(~0u, rest), pieces = __reduce_add_sync(~0u, Pieces(rest));
 
   if (lane) return;
@@ -185,9 +213,9 @@ static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_c
   if (!lane && slice == slices - 1) A.piece_first[slices] = (int)extent[slices].pieces;
   if (extent[slice + 1].pieces == e.pieces) return;
   long long first = e.rest;
-  int       piece = (int)e.pieces, off = 0;
+  int       piece = (int)e.pieces, inside;
+  const int off   = CountOutside(A, M, row, block, &inside);
 
-  for (Outside outside(A, M, row, block, INT_MAX); outside.Next() < INT_MAX;) off++;
   for (int other = 0; other < BAI_LANES; other++) {
     const long long last = first + max(__shfl_sync(~0u, off, other) - A.most_off, 0);
 
@@ -236,11 +264,11 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   state->places_off   = end.off;
   state->places_off_j = end.off_j;
   state->places_rest  = end.rest;
-  A->loc_width     = widest.loc_width;
-  A->off_width     = widest.off_width;
-  A->tile_loc      = widest.tile_loc;
-  A->tile_off      = widest.tile_off;
-  A->tile_off_j    = widest.tile_off_j;
+  A->loc_width        = widest.loc_width;
+  A->off_width        = widest.off_width;
+  A->tile_loc         = widest.tile_loc;
+  A->tile_off         = widest.tile_off;
+  A->tile_off_j       = widest.tile_off_j;
   if (end.pieces > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
 
   const size_t value = A->single ? sizeof(BAISingle) : sizeof(BAIScalar);

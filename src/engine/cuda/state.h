@@ -151,6 +151,7 @@ struct BAIState_ {
   long long     places_loc, places_off, places_off_j, places_rest; /* in loc_a, off_a, off_j and rest_a, padding included */
   BAIReal      *sums; /* if local sweeps depend on them: at each place the sum of |a_ij|, i != j, inside the block; behind them those outside */
   BAIReal       local_omega, least_share; /* in use; for lack of dominance, among the rows */
+  unsigned long long pattern; /* a hash of the nonzero pattern */
   BAINeighbors  neighbors;
   int          *order; /* of the tiles, colour by colour; NULL: as they come */
   int           colors;

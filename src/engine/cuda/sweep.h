@@ -302,8 +302,11 @@ static __device__ inline BAIScalar BAISumOfPieces(const BAISliced &A, int slice,
 {
   BAIScalar sum = 0;
 
+#pragma unroll 8
   for (int k = A.piece_first[slice]; k < A.piece_first[slice + 1]; k++) {
-    if (A.piece[k].lane == lane) sum += A.piece_sum[k];
+    const BAIScalar piece = A.piece_sum[k]; /* of any row, so that one load need not wait for another */
+
+    if (A.piece[k].lane == lane) sum += piece;
   }
   return sum;
 }

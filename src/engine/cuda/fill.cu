@@ -1,0 +1,342 @@
+/*
+   Puts the entries of a CSR matrix where its slices have places for them
+*/
+#include "../theta.h"
+#include "sliced.h"
+#include <algorithm>
+#include <cub/block/block_reduce.cuh>
+#include <cub/warp/warp_reduce.cuh>
+#include <limits.h>
+#include <string.h>
+#include <vector>
+
+enum {
+  AT_A_TIME      = 4, /* entries of its row that a lane has on their way: it reads memory in pieces of no less, 32 bytes */
+  LONG_AT_A_TIME = 8  /* of a row that all lanes go along */
+};
+
+/* Found on the way through the matrix: the first row without a diagonal entry, whether an entry has no place, the bits of the least share, and a hash of the pattern */
+typedef struct {
+  int                bad, different, least_share;
+  unsigned long long pattern;
+} Findings;
+
+/* Of a set of entries the sum of these depends on every one of them: SplitMix64 (Steele, Lea and Flood, 2014) */
+static __device__ inline unsigned long long HashOfEntry(int row, int col, BAIInt k)
+{
+  unsigned long long z = ((unsigned long long)row << 32 | (unsigned)col) + (unsigned long long)k * 0x9e3779b97f4a7c15ull;
+
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
+}
+
+/* Where the entries of a row go, counted from 0 inside its block, and outside it: there may be more of these than the slice is wide */
+template <typename LI, typename V, bool same_pattern>
+struct RowPut {
+  const BAISliced &A;
+  const BAISlice   s;
+  int              lane;
+  long long        rest, rest_end;
+  bool             different; /* there was no place for an entry */
+
+  __device__ RowPut(const BAISliced &A, int slice, int lane) : A(A), s(A.slice[slice]), lane(lane), rest(0), rest_end(0), different(false)
+  {
+#pragma unroll 4
+    for (int k = A.piece_first ? A.piece_first[slice] : 0; A.piece_first && k < A.piece_first[slice + 1]; k++) {
+      const BAIPiece piece = A.piece[k];
+
+      if (piece.lane != lane) continue;
+      if (!rest_end) rest = piece.first;
+      rest_end = piece.last;
+    }
+  }
+
+  /* at: of the tile */
+  __device__ void Inside(int w, int at, BAIScalar value)
+  {
+    const long long to = s.loc + (long long)w * BAI_LANES + lane;
+
+    if (w >= s.loc_width) {
+      different = true;
+      return;
+    }
+    if (!same_pattern) static_cast<LI *>(A.loc_j)[to] = (LI)at;
+    static_cast<V *>(A.loc_a)[to] = V(value);
+  }
+
+  __device__ void Outside(int w, int col, V value)
+  {
+    const long long at = (long long)w * BAI_LANES + lane, to = rest + w - (int)s.off_width;
+
+    if (w < (int)s.off_width) {
+      if (!s.by_delta && !same_pattern) A.off_j[s.off_j + at] = col;
+      static_cast<V *>(A.off_a)[s.off + at] = value;
+    } else if (to < rest_end) {
+      if (!same_pattern) A.rest_j[to] = col;
+      static_cast<V *>(A.rest_a)[to] = value;
+    } else different = true;
+  }
+
+  /* What fills a row up; in the old pattern it is there */
+  __device__ void NoneInside(int w, int at)
+  {
+    if (!same_pattern) Inside(w, at, 0);
+  }
+
+  __device__ void NoneOutside(int w, int own)
+  {
+    if (!same_pattern) Outside(w, own, BAINoEntry<V>());
+  }
+};
+
+/* What a lane finds in a row, or how far all of them are */
+typedef struct {
+  BAIScalar          d;
+  BAIReal            sum, sum_outside;
+  int                inside, outside; /* entries */
+  unsigned long long pattern;
+} RowSums;
+
+/* Each lane a row */
+template <typename LI, typename V, bool same_pattern>
+static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first, RowPut<LI, V, same_pattern> &put, RowSums &r)
+{
+  for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
+    const BAICSR C   = part ? M.B : M.A;
+    const BAIInt end = C.i[row + 1];
+
+    for (BAIInt left = end - C.i[row]; left > 0; left -= AT_A_TIME) {
+      BAIInt    cols[AT_A_TIME];
+      BAIScalar values[AT_A_TIME];
+
+#pragma unroll
+      for (int k = 0; k < AT_A_TIME; k++) {
+        cols[k]   = k < left ? C.j[end - left + k] : 0;
+        values[k] = k < left ? C.a[end - left + k] : BAIScalar(0);
+      }
+#pragma unroll
+      for (int k = 0; k < AT_A_TIME; k++) {
+        if (k >= left) break;
+        const int col = (int)cols[k] + (part ? A.n : 0), at = part ? -1 : PlaceInBlock(A, block, col);
+
+        r.pattern += HashOfEntry(row, col, end - left + k);
+        if (col == row) r.d = values[k];
+        else if (at >= 0) {
+          r.sum += BAIAbs(values[k]);
+          put.Inside(r.inside++, at - tile_first, values[k]);
+        } else {
+          r.sum_outside += BAIAbs(values[k]);
+          for (; put.s.by_delta && r.outside < (int)put.s.off_width && row + A.off_j[put.s.off_j + r.outside] < col; r.outside++) put.NoneOutside(r.outside, row);
+          put.Outside(r.outside++, col, V(values[k]) + V(0)); /* never a negative zero */
+        }
+      }
+    }
+  }
+}
+
+/* All lanes of a warp a row, side by side, its entries in their order */
+template <typename LI, typename V, bool same_pattern>
+static __device__ inline void FillLongRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first, RowPut<LI, V, same_pattern> &put, RowSums &r)
+{
+  const int      lane   = threadIdx.x % BAI_LANES;
+  const unsigned before = (1u << lane) - 1;
+
+  for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
+    const BAICSR C   = part ? M.B : M.A;
+    const BAIInt end = C.i[row + 1];
+
+    for (BAIInt left = end - C.i[row] - lane; __any_sync(~0u, left > 0); left -= LONG_AT_A_TIME * BAI_LANES) {
+      int       cols[LONG_AT_A_TIME], at[LONG_AT_A_TIME];
+      BAIScalar values[LONG_AT_A_TIME];
+
+#pragma unroll
+      for (int k = 0; k < LONG_AT_A_TIME; k++) {
+        cols[k]   = k * BAI_LANES < left ? (int)C.j[end - left + k * BAI_LANES] + (part ? A.n : 0) : row;
+        values[k] = k * BAI_LANES < left ? C.a[end - left + k * BAI_LANES] : BAIScalar(0);
+      }
+#pragma unroll
+      for (int k = 0; k < LONG_AT_A_TIME; k++) at[k] = part || cols[k] == row ? -1 : PlaceInBlock(A, block, cols[k]);
+#pragma unroll
+      for (int k = 0; k < LONG_AT_A_TIME; k++) {
+        const unsigned in = __ballot_sync(~0u, at[k] >= 0), out = __ballot_sync(~0u, at[k] < 0 && cols[k] != row);
+
+        if (k * BAI_LANES < left) r.pattern += HashOfEntry(row, cols[k], end - left + k * BAI_LANES);
+        if (cols[k] == row) r.d += values[k];
+        else if (at[k] >= 0) {
+          r.sum += BAIAbs(values[k]);
+          put.Inside(r.inside + __popc(in & before), at[k] - tile_first, values[k]);
+        } else {
+          r.sum_outside += BAIAbs(values[k]);
+          put.Outside(r.outside + __popc(out & before), cols[k], V(values[k]) + V(0));
+        }
+        r.inside += __popc(in);
+        r.outside += __popc(out);
+      }
+    }
+  }
+}
+
+template <typename T>
+static __device__ inline T SumOfLanes(T value)
+{
+  __shared__ typename cub::WarpReduce<T>::TempStorage storage[THREADS / BAI_LANES];
+
+  return cub::ShuffleIndex<BAI_LANES>(cub::WarpReduce<T>(storage[threadIdx.x / BAI_LANES]).Sum(value), 0, ~0u);
+}
+
+/* With what a row is kept, once its entries are */
+static __device__ inline void FinishRow(const BAISliced &A, int place, int row, const RowSums &r, int l1, int dominance, BAIReal *sums, Findings *findings)
+{
+  const BAIReal share = dominance ? BAIShareOfDominance(BAIAbs(r.d), r.sum) : 1;
+
+  if (r.d == BAIScalar(0)) atomicMin(&findings->bad, row);
+  if (share < 1) atomicMin(&findings->least_share, __float_as_int((float)share)); /* positive numbers are ordered as their bits are */
+  A.d[place]    = r.d;
+  A.dinv[place] = BAIScalar(1) / r.d;
+  if (A.share) A.share[place] = share * (l1 ? BAIShareOfL1(BAIAbs(r.d), r.sum_outside) : 1);
+  if (sums) {
+    sums[place]                                 = r.sum;
+    sums[(size_t)A.tiles * A.tile_rows + place] = r.sum_outside;
+  }
+}
+
+/* All threads of a block */
+static __device__ inline void AddPattern(unsigned long long pattern, Findings *findings)
+{
+  __shared__ typename cub::BlockReduce<unsigned long long, THREADS>::TempStorage storage;
+
+  pattern = cub::BlockReduce<unsigned long long, THREADS>(storage).Sum(pattern);
+  if (!threadIdx.x) atomicAdd(&findings->pattern, pattern);
+}
+
+/* A warp a slice: the rows that are not in pieces. With same_pattern the places of entries are known, and those of none are as they should be */
+template <typename LI, typename V, bool same_pattern>
+static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAIReal *sums, Findings *findings)
+{
+  const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), tile = slice / A.tile_slices, tile_first = tile * A.tile_rows;
+  RowSums   r = {};
+
+  if (slice < A.tiles * A.tile_slices) {
+    const int row = RowOfLane(A, slice, lane), place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0), own = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
+    RowPut<LI, V, same_pattern> put(A, slice, lane);
+
+    if (!put.rest_end) {
+      if (row >= 0) {
+        FillRow(A, M, row, BlockAt(A, place, row), tile_first, put, r);
+        FinishRow(A, place, row, r, l1, dominance, sums, findings);
+      }
+      for (int w = r.inside; w < put.s.loc_width; w++) put.NoneInside(w, place - tile_first);
+      for (int w = r.outside; w < (int)put.s.off_width; w++) put.NoneOutside(w, own);
+      if (put.different) findings->different = 1;
+    }
+  }
+  AddPattern(r.pattern, findings);
+}
+
+/* A warp a slice: the rows that are in pieces */
+template <typename LI, typename V, bool same_pattern>
+static __global__ void FillLong(BAISliced A, BAIMatrix M, int l1, int dominance, BAIReal *sums, Findings *findings)
+{
+  const int          lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), tile_first = slice / A.tile_slices * A.tile_rows;
+  unsigned long long pattern = 0;
+
+  if (slice < A.tiles * A.tile_slices) {
+    const RowPut<LI, V, same_pattern> mine(A, slice, lane);
+
+    for (unsigned left = __ballot_sync(~0u, mine.rest_end > 0); left; left &= left - 1) {
+      const int of = __ffs(left) - 1, row = RowOfLane(A, slice, of), place = tile_first + slice % A.tile_slices * BAI_LANES + of;
+      auto      put = mine;
+      RowSums   r   = {};
+
+      put.lane     = of;
+      put.rest     = __shfl_sync(~0u, mine.rest, of);
+      put.rest_end = __shfl_sync(~0u, mine.rest_end, of);
+      FillLongRow(A, M, row, BlockAt(A, place, row), tile_first, put, r);
+      for (int w = r.inside + lane; w < put.s.loc_width; w += BAI_LANES) put.NoneInside(w, place - tile_first);
+      r.d           = SumOfLanes(r.d);
+      r.sum         = SumOfLanes(r.sum);
+      r.sum_outside = SumOfLanes(r.sum_outside);
+      if (!lane) FinishRow(A, place, row, r, l1, dominance, sums, findings);
+      if (put.different || put.rest + r.outside - (int)put.s.off_width != put.rest_end) findings->different = 1;
+      pattern += r.pattern;
+    }
+  }
+  AddPattern(pattern, findings);
+}
+
+/* Local sweeps of each place, if they depend on the block; found on the host, whose sums do not differ from time to time */
+static BAIStatus CountLocalSweeps(BAIState state)
+{
+  state->local_sweeps = (long long)state->blocks * state->p.local_iters;
+  if (!state->sums) return BAIStatusOf(BAI_OK);
+
+  const BAISliced        A      = state->A;
+  const size_t           places = BAIPlaces(&A), blocks = (size_t)state->blocks;
+  std::vector<BAIReal>   sums(2 * places), inside(blocks, 0), outside(blocks, 0);
+  std::vector<BAIInt>    iters(blocks);
+  std::vector<int>       of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0), home(A.home ? places : 0);
+  const auto             block_of = [&](size_t p) { return A.home ? home[p] : A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1; };
+
+  CUDATry(cudaMemcpyAsync(sums.data(), state->sums, 2 * places * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
+  if (A.row) CUDATry(cudaMemcpyAsync(block.data(), A.block, block.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  if (A.home) CUDATry(cudaMemcpyAsync(home.data(), A.home, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  if (A.row) CUDATry(cudaMemcpyAsync(row.data(), A.row, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  for (size_t p = 0; p < places; p++) {
+    if (block_of(p) < 0) continue;
+    inside[block_of(p)] += sums[p];
+    outside[block_of(p)] += sums[places + p];
+  }
+  state->local_sweeps = BAITheta(state->blocks, inside.data(), outside.data(), state->p.local_iters, iters.data());
+  for (size_t p = 0; p < places; p++) {
+    if (block_of(p) < 0) continue;
+    of_place[p]              = (int)iters[block_of(p)];
+    of_tile[p / A.tile_rows] = std::max(of_place[p], of_tile[p / A.tile_rows]);
+  }
+  CUDATry(cudaMemcpyAsync(A.iters, of_place.data(), places * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaMemcpyAsync(A.tile_iters, of_tile.data(), of_tile.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
+{
+  const BAISliced A = state->A;
+  BAITemporary    t;
+  Findings        findings = {INT_MAX, 0, 0, 0};
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+  float           least  = 1;
+  typedef void (*FillKernel)(BAISliced, BAIMatrix, int, int, BAIReal *, Findings *);
+  const FillKernel fill[2][2][2] = {
+    {{Fill<uint16_t, BAIScalar, false>, Fill<uint16_t, BAIScalar, true>}, {Fill<uint16_t, BAISingle, false>, Fill<uint16_t, BAISingle, true>}},
+    {{Fill<int, BAIScalar, false>, Fill<int, BAIScalar, true>},           {Fill<int, BAISingle, false>, Fill<int, BAISingle, true>}          }
+  };
+  const FillKernel fill_long[2][2][2] = {
+    {{FillLong<uint16_t, BAIScalar, false>, FillLong<uint16_t, BAIScalar, true>}, {FillLong<uint16_t, BAISingle, false>, FillLong<uint16_t, BAISingle, true>}},
+    {{FillLong<int, BAIScalar, false>, FillLong<int, BAIScalar, true>},           {FillLong<int, BAISingle, false>, FillLong<int, BAISingle, true>}          }
+  };
+
+  if (!A.tiles) return status;
+  memcpy(&findings.least_share, &least, sizeof(least));
+  BAITry(t.Allocate(state, sizeof(findings)));
+  CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
+  for (FillKernel kernel : {fill[state->wide][A.single][same_pattern], fill_long[state->wide][A.single][same_pattern]}) {
+    kernel<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, state->p.l1, !(state->p.local_omega > 0), state->sums, (Findings *)t.p);
+    CUDATry(cudaGetLastError());
+    if (!A.piece_first) break;
+  }
+  CUDATry(cudaMemcpyAsync(&findings, t.p, sizeof(findings), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  memcpy(&least, &findings.least_share, sizeof(least));
+  state->local_omega = BAILocalOmega(&state->p);
+  state->least_share = (BAIReal)least;
+  if (!same_pattern) state->pattern = findings.pattern;
+  if (findings.different || findings.pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
+  if (findings.bad < A.n) {
+    status     = BAIStatusOf(BAI_ERR_DIAGONAL);
+    status.row = findings.bad;
+  }
+  if (!status.code && !A.share && least < 1) status = BAIStatusOf(same_pattern ? BAI_ERR_PATTERN : BAI_OK); /* the kernel in use knows of no shares: to be created anew */
+  return status.code ? status : CountLocalSweeps(state);
+}
