@@ -57,7 +57,7 @@ SYM  := PetscDLLibraryRegister_petscbai
 
 # The engine's backends: the one place that knows whether there is CUDA
 engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(wildcard src/engine/cuda/*.cu),src/engine/cuda/cuda_none.c)
-faces   := $(wildcard src/ksp/bai/*.c src/pc/baismooth/*.c)
+faces   := $(wildcard src/bai/*.c src/ksp/bai/*.c src/pc/baismooth/*.c)
 gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(wildcard bench/parts/*.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
 
@@ -87,7 +87,7 @@ $(B)/libgallery.a: $(call obj,$(gallery)) ; $(AR) rcs $@ $^
 LINK = -L$(abspath $(B)/lib) -Wl,-rpath,$(abspath $(B)/lib) -lpetscbai
 $(B)/tests/%: %.c $(LIB) $(B)/libgallery.a $(B)/libengine.a $(wildcard tests/*.h tutorials/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/ksp/bai $(LDFLAGS) $< -o $@ $(B)/libgallery.a $(LINK) $(B)/libengine.a $(PETSC_LIB) $(CUDA_LIB)
+	$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/bai $(LDFLAGS) $< -o $@ $(B)/libgallery.a $(LINK) $(B)/libengine.a $(PETSC_LIB) $(CUDA_LIB)
 
 # Those in Fortran load the library by -dll_append
 $(B)/tests/%: %.F90 $(LIB)

@@ -1,7 +1,7 @@
 /*
    KSPBAI: block-asynchronous iteration as a solver
 */
-#include "baiimpl.h"
+#include "../../bai/baiimpl.h"
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
 
 static PetscErrorCode KSPSetUp_BAI(KSP ksp)

@@ -1,7 +1,7 @@
 /*
    Setters and getters of KSPBAI
 */
-#include "baiimpl.h"
+#include "../../bai/baiimpl.h"
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
 
 /*@

@@ -1,7 +1,7 @@
 /*
    Registration, whether the library is loaded by -dll_append or linked
 */
-#include "baiimpl.h"
+#include "../../bai/baiimpl.h"
 
 static PetscBool BAIPackageInitialized = PETSC_FALSE;
 

@@ -1,7 +1,7 @@
 /*
    PCBAI: block-asynchronous iteration as a smoother and preconditioner
 */
-#include "../../ksp/bai/baiimpl.h"
+#include "../../bai/baiimpl.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 static PetscErrorCode PCSetUp_BAI(PC pc)

@@ -1,7 +1,7 @@
 /*
    Setters and getters of PCBAI
 */
-#include "../../ksp/bai/baiimpl.h"
+#include "../../bai/baiimpl.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 /*@

@@ -5,7 +5,7 @@
 
 #include "baicompat.h"
 #include <petscbai.h>
-#include "../../engine/adapt.h"
+#include "../engine/adapt.h"
 
 typedef struct {
   PetscInt   local_iters;    /* Jacobi sweeps in a block per global iteration */

@@ -2,7 +2,7 @@
    Which rows go into which block
 */
 #include "baiimpl.h"
-#include "../../engine/partition.h"
+#include "../engine/partition.h"
 #include <petscdmda.h>
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
