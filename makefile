@@ -146,12 +146,17 @@ run-manual: $(LIB) $(unchanged) $(example)
 	  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(or $(call pc,--variable=mpiexec),mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
 	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual)
 
+# Libraries built for other variants of this PETSc release
+run-variants: $(LIB) $(unchanged)
+	@HAVE='$(have)' sh tests/variants.sh $(abspath $(TESTDIR)/variants) $(BAI_LIB) $(abspath $(firstword $(unchanged))) $(CC) -shared -fPIC $(CPPFLAGS)
+
 test: $(LIB) $(TESTDIR)/testfiles
 	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log
 	@mkdir -p $(TESTDIR)/counts
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive} $(MAKE) --no-print-directory run-tests
 	@$(MAKE) --no-print-directory run-manual
-	@cat $(TESTDIR)/manual/tap >>$$(ls $(TESTDIR)/test_*_tap.log)
+	@$(MAKE) --no-print-directory run-variants
+	@cat $(TESTDIR)/manual/tap $(TESTDIR)/variants/tap >>$$(ls $(TESTDIR)/test_*_tap.log)
 	@sh tests/summary.sh $(TESTDIR) $(CURDIR)
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
@@ -178,7 +183,7 @@ install: $(LIB)
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check test run-tests run-manual bundle carry install
+.PHONY: all demo bench check test run-tests run-manual run-variants bundle carry install
 
 endif
 
