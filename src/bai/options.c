@@ -69,8 +69,8 @@ PetscErrorCode BAIOptionsInUse(PetscObject obj, BAIOptions *options)
   *options = bai->options;
   if (bai->engine) {
     options->block_size = (PetscInt)bai->info.block_size;
-    options->backend    = bai->backend;
-    options->partition  = bai->partition;
+    options->backend    = bai->use.backend;
+    options->partition  = bai->use.partition;
     if (!bai->options.local_omega) options->local_omega = (PetscReal)bai->info.local_omega;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

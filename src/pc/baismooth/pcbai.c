@@ -13,10 +13,12 @@ static PetscErrorCode PCSetUp_BAI(PC pc)
 
 static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
 {
-  BAI    *bai  = (BAI *)pc->data;
-  BAIStep step = BAIStepOf(bai, BAI_ALTERNATE);
+  BAI    *bai = (BAI *)pc->data;
+  BAIStep step;
 
   PetscFunctionBegin;
+  PetscCall(BAISetUpIfAsked(bai, pc->pmat));
+  step = BAIStepOf(bai, BAI_ALTERNATE);
   PetscCall(BAIRun(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -24,10 +26,14 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
 /* All sweeps of a smoothing step at once: no residual, no vectors but b and x */
 static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Vec work, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its, PetscBool guess_zero, PetscInt *its_done, PCRichardsonConvergedReason *reason)
 {
-  BAI    *bai  = (BAI *)pc->data;
-  BAIStep step = BAIStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD);
+  BAI           *bai  = (BAI *)pc->data;
+  const PetscInt most = PETSC_MAX_INT / bai->options.its;
+  BAIStep        step;
 
   PetscFunctionBegin;
+  PetscCheck(its <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT, bai->options.its, its, most);
+  PetscCall(BAISetUpIfAsked(bai, pc->pmat));
+  step = BAIStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD);
   PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
   *its_done = its;
   *reason   = PCRICHARDSON_CONVERGED_ITS;
