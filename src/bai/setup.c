@@ -199,7 +199,7 @@ static PetscErrorCode Compare(const BAI *bai, Mat A, const BAIChoice *c, PetscIn
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  *work = id == bai->id && state == bai->state ? WORK_NONE : WORK_VALUES;
+  *work = id == bai->id && state == bai->state && (bai->options.weight != BAI_WEIGHT_AUTO || bai->set.weight == BAI_WEIGHT_AUTO) ? WORK_NONE : WORK_VALUES; /* what auto stands for is found from the values */
   if (*work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SameGhosts(bai, nghost, garray, &same));
   if (!same) *work = WORK_ENGINE;

@@ -127,8 +127,8 @@ typedef struct {
   int     progress, slow; /* where tiles do not wait for each other: global iterations of the first; they are better accelerated */
   BAIReal bnorm2, rnorm2, tol2, most2;
 
-  BAIAdapt       adapt; /* where tiles wait for each other: when they look at the residual, and how they go on then */
-  BAIAdaptAdvice advice;
+  BAIAdapt    adapt; /* where tiles wait for each other: when they look at the residual, */
+  BAIDecision decision; /* and how they go on then */
 } BAIControl;
 
 typedef struct {
@@ -138,7 +138,7 @@ typedef struct {
   BAIControl  *control; /* NULL if the launch is not to stop by itself */
   BAISolution *result;  /* on the host */
   int          accelerate;
-  BAIMode      mode;
+  BAIMode      mode, asked, accelerated; /* the present one; the others as in BAIStep */
 } BAIStop;
 
 struct BAIState_ {
