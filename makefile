@@ -113,6 +113,7 @@ export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 export OMPI_MCA_rmaps_base_oversubscribe = 1
 export OMPI_MCA_hwloc_base_binding_policy = none
+export OMPI_MCA_mpi_yield_when_idle = 1
 ifneq ($(SANITIZE),)
   export ASAN_OPTIONS = detect_leaks=0:protect_shadow_gap=0
   export UBSAN_OPTIONS = print_stacktrace=1
@@ -128,8 +129,11 @@ $(TESTDIR)/testfiles: $(B)/include/baiconf.h $(wildcard tests/*.c tutorials/*.c 
 ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
   include $(TESTDIR)/testfiles
 endif
-$(TESTDIR)/counts/%.counts: ; @-$<
-run-tests: $(foreach t,$(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90),$(TESTDIR)/counts/$(t).counts)
+# T=PATTERN: only the tests whose names it matches, as the harness prints them; CASE=NAME: only this case of their programs
+named = $(firstword $(subst +, ,$(patsubst diff-%,%,$(T))))
+$(TESTDIR)/counts/%.counts: ; @-$(if $(CASE),case='$(CASE)') $< $(if $(CASE),-e '-case $(CASE)')
+harness_tests := $(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)
+run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(T),$(shell printf '%s\n' $(harness_tests) | grep -e '$(named)'),$(harness_tests)))
 
 # The commands of the manual, with PETSc's own tutorials that it names
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
@@ -144,15 +148,17 @@ run-manual: $(LIB) $(unchanged) $(example)
 	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
 	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='mpicc $(fortran) $(have)' \
 	  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(or $(call pc,--variable=mpiexec),mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
-	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual)
+	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual) '$(named)'
 
-test: $(LIB) $(TESTDIR)/testfiles
-	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log
+# As many at a time as there are cores, unless -j says otherwise; the manual's commands too, with T only if it begins so
+jobs  = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+goals = $(if $(filter-out manual%,$(T)),,run-manual) $(if $(filter manual%,$(T)),,run-tests)
+test: $(TESTDIR)/testfiles
+	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log $(TESTDIR)/manual/tap
 	@mkdir -p $(TESTDIR)/counts
-	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive} $(MAKE) --no-print-directory run-tests
-	@$(MAKE) --no-print-directory run-manual
-	@cat $(TESTDIR)/manual/tap >>$$(ls $(TESTDIR)/test_*_tap.log)
-	@sh tests/summary.sh $(TESTDIR) $(CURDIR)
+	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive} $(MAKE) --no-print-directory $(jobs) $(goals)
+	@$(if $(filter-out manual%,$(T)),true,log=$$(ls $(TESTDIR)/test_*_tap.log 2>/dev/null); cat $(TESTDIR)/manual/tap >>$${log:-$(TESTDIR)/test__tap.log})
+	@sh tests/summary.sh $(TESTDIR) $(CURDIR) '$(named)'
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
 programs := $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/ex*.c bench/*.c))
@@ -186,7 +192,7 @@ help:
 	@echo 'all      the library'
 	@echo 'demo     BAI next to PETSc'"'"'s Jacobi-Richardson and CG; ARGS= passes options, as ARGS="-matrix trefethen"'
 	@echo 'check    all tests; gets PETSc first if there is none'
-	@echo 'test     all tests'
+	@echo 'test     all tests; T=PATTERN: those whose names it matches, CASE=NAME: one case of them'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
