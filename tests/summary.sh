@@ -3,7 +3,7 @@
 #   tests/summary.sh TESTDIR SRCDIR [PATTERN of the names of the tests that were to run]
 pattern=${3:-.}
 log=$(ls "$1"/test_*_tap.log 2>/dev/null | head -n 1)
-[ -s "$log" ] || { echo "no test is named like $pattern" >&2; exit 1; }
+log=${log:-/dev/null}
 grep '^ *not ok' "$log"
 sed -n '/Command failed/d; s/^ *ok \([^ ]*\) # SKIP \(.*\)/skipped: \1 (\2)/p' "$log" >"$1/skipped"
 # newer harnesses say nothing of a test that this configuration cannot run
@@ -21,4 +21,6 @@ skipped=$(wc -l <"$1/skipped")
 failed=$(grep -c '^ *not ok' "$log")
 passed=$(grep '^ *ok' "$log" | grep -vc '# SKIP')
 echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ] && { [ "$passed" -gt 0 ] || [ "$pattern" != . ]; }
+[ "$((passed + failed + skipped))" -gt 0 ] || echo "no test is named like $pattern" >&2
+[ "$failed" = 0 ] || exit 1
+[ "$passed" -gt 0 ] || { [ "$pattern" != . ] && [ "$skipped" -gt 0 ]; } # a pattern may name what cannot run here
