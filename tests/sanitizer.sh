@@ -4,9 +4,11 @@
 [ "$1" = -n ] || { echo "sanitizer.sh: expects -n N program" >&2; exit 2; }
 n=$2
 shift 2
-# of cuSPARSE and other libraries racecheck and initcheck report what is none of ours: those look at our own kernels only
+# In cuSPARSE's kernels racecheck and initcheck find what is none of ours. The mangled names of ours have BAI of their arguments' types. initcheck
+# must see all kernels, as ours read what others wrote: its reports are told apart by who reads them
 case $TOOL in
-  racecheck | initcheck) ours='--kernel-regex kernel_substring=bai' ;;
-  *) ours= ;;
+  racecheck) options='--kernel-regex kns=BAI --error-exitcode 9' ;;
+  initcheck) options='--print-limit 0' ;;
+  *) options='--error-exitcode 9' ;;
 esac
-exec mpiexec -n "$n" compute-sanitizer --tool "$TOOL" $ours --error-exitcode 9 --target-processes all --log-file "$SANITIZER_LOGS/%p.log" "$@"
+exec mpiexec -n "$n" compute-sanitizer --tool "$TOOL" $options --target-processes all --log-file "$SANITIZER_LOGS/%p.log" "$@"
