@@ -1,4 +1,13 @@
-static char help[] = "The engine's functions, one by one, on each backend, against the definition of the method.\n\n";
+static char help[] = "The engine's functions, one by one, on each backend, against the definition of the method.\n\
+  -backend <host>   host or cuda\n\n";
+
+/*
+   In every mode and with every feature: synchronous global iterations are those of the definition, entry by entry; modes sync and color
+   give the same bits for any number of threads and at every run, and up to rounding those of the other backend; iterations tend to the
+   solution, those with a bound on their staleness at the rate that it allows; the residual norm is the true one; sums, counts and colours
+   are those of the matrix; new values are taken over, another pattern and a zero on the diagonal are noticed; a whole solve keeps its
+   tolerance and its number of iterations
+*/
 
 #include "check.h"
 #include "../src/engine/coloring.h"
@@ -6,7 +15,7 @@ static char help[] = "The engine's functions, one by one, on each backend, again
 #include "../src/engine/theta.h"
 
 typedef enum {
-  NEAR_AND_FAR, /* in no order, some rows having none and few having hundreds */
+  NEAR_AND_FAR, /* in no order, some rows having none and two having hundreds */
   DIAGONALS,    /* sorted, some of whose entries are missing */
   WIDE          /* anywhere, 17 to 40 in a row */
 } Pattern;
@@ -28,36 +37,36 @@ typedef struct {
 } Method;
 
 /* The column of a row's entry c, or none */
-static PetscInt Column(const Problem *p, PetscInt n, PetscInt most, PetscInt row, PetscInt c)
+static PetscInt Column(const Problem *p, PetscInt n, PetscInt max_entries, PetscInt row, PetscInt c)
 {
   const PetscInt diagonals[] = {-97, -40, -39, -2, -1, 1, 2, 39, 41};
   PetscInt       col         = row;
 
   if (p->pattern == WIDE) {
-    if (c < 17 + row % (most - 16)) col = (row * 7 + c * c * 13 + 3) % n;
+    if (c < 17 + row % (max_entries - 16)) col = (row * 7 + c * c * 13 + 3) % n;
   } else if (p->pattern == DIAGONALS) {
     if (c < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(diagonals) && (row + c) % 7) col = row + diagonals[c];
   } else if (row == n / 3 || row == n / 3 + 1) col = (row + 1 + 3 * c) % n;
-  else if (c < row % (most + 1)) col = c % 2 ? (row + 1 + c) % n : (row * 7 + c * c * 13 + 3) % n;
+  else if (c < row % (max_entries + 1)) col = c % 2 ? (row + 1 + c) % n : (row * 7 + c * c * 13 + 3) % n;
   return col >= 0 && col < n && col != row ? col : -1;
 }
 
 static PetscErrorCode ProblemCreate(PetscInt n, PetscInt nghost, Pattern pattern, PetscRandom random, Problem *p)
 {
-  const PetscInt most = pattern == WIDE ? 40 : PetscMin(n, 9), hundreds = PetscMin(n / 3, 300), gmost = PetscMin(nghost, 2);
+  const PetscInt max_entries = pattern == WIDE ? 40 : PetscMin(n, 9), long_row = PetscMin(n / 3, 300), max_ghosts = PetscMin(nghost, 2);
   PetscReal      value;
 
   PetscFunctionBeginUser;
   p->pattern = pattern;
-  PetscCall(PetscMalloc6(n + 1, &p->i, n * (most + 1) + 2 * hundreds, &p->j, n * (most + 1) + 2 * hundreds, &p->a, n + 1, &p->gi, n * gmost, &p->gj, n * gmost, &p->ga));
+  PetscCall(PetscMalloc6(n + 1, &p->i, n * (max_entries + 1) + 2 * long_row, &p->j, n * (max_entries + 1) + 2 * long_row, &p->a, n + 1, &p->gi, n * max_ghosts, &p->gj, n * max_ghosts, &p->ga));
   PetscCall(PetscMalloc3(n, &p->b, n, &p->x, nghost, &p->ghost));
   p->i[0] = p->gi[0] = 0;
   for (PetscInt row = 0; row < n; row++) {
     PetscInt  k = p->i[row], g = p->gi[row];
     PetscReal sum = 0;
 
-    for (PetscInt c = 0; c < PetscMax(most, hundreds); c++) {
-      PetscInt col = Column(p, n, most, row, c);
+    for (PetscInt c = 0; c < PetscMax(max_entries, long_row); c++) {
+      PetscInt col = Column(p, n, max_entries, row, c);
 
       for (PetscInt before = p->i[row]; before < k; before++)
         if (p->j[before] == col) col = -1;
@@ -68,7 +77,7 @@ static PetscErrorCode ProblemCreate(PetscInt n, PetscInt nghost, Pattern pattern
       p->a[k++] = value - 0.5;
       sum += PetscAbsReal(value - 0.5);
     }
-    for (PetscInt c = 0; c < row % (gmost + 1); c++) {
+    for (PetscInt c = 0; c < row % (max_ghosts + 1); c++) {
       PetscCall(PetscRandomGetValueReal(random, &value));
       value      = PetscFloorReal(1e6 * value) / 1048576;
       p->gj[g]   = (row + c) % nghost;
@@ -210,12 +219,12 @@ static PetscReal ResidualNorm2(const Problem *p, const PetscScalar *x)
 
 static PetscReal Distance(PetscInt n, const PetscScalar *x, const PetscScalar *y)
 {
-  PetscReal most = 0;
+  PetscReal distance = 0;
 
-  for (PetscInt i = 0; i < n; i++) most = PetscMax(most, PetscAbsScalar(x[i] - y[i])); /* NaN is told apart below */
+  for (PetscInt i = 0; i < n; i++) distance = PetscMax(distance, PetscAbsScalar(x[i] - y[i])); /* NaN is told apart below */
   for (PetscInt i = 0; i < n; i++)
-    if (PetscIsInfOrNanScalar(x[i]) || PetscIsInfOrNanScalar(y[i])) most = PETSC_MAX_REAL;
-  return most;
+    if (PetscIsInfOrNanScalar(x[i]) || PetscIsInfOrNanScalar(y[i])) distance = PETSC_MAX_REAL;
+  return distance;
 }
 
 static PetscBool SameBits(PetscInt n, const PetscScalar *x, const PetscScalar *y)
@@ -234,16 +243,12 @@ static PetscErrorCode ExpectMethod(PetscBool right, const char what[], const Met
 
 static PetscErrorCode Run(BAIEngine engine, const Problem *p, const Method *m, PetscInt count, PetscBool guess_zero, BAIDirection direction, PetscScalar *x, PetscReal *norm2)
 {
-  BAIStep    step = {m->q.mode, direction, 0, m->omega, m->momentum, 1, 0};
-  BAIVectors v;
+  BAIStep    step = {.mode = m->q.mode, .direction = direction, .omega = m->omega, .momentum = m->momentum, .fresh = 1};
+  BAIVectors v    = {.b = (const BAIScalar *)p->b, .ghost = (const BAIScalar *)p->ghost, .x = (BAIScalar *)x, .b_memory = BAI_MEMORY_HOST, .ghost_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
   BAIStatus  status;
   BAIReal    norm2_engine;
 
   PetscFunctionBeginUser;
-  v.b = (const BAIScalar *)p->b;
-  v.ghost = (const BAIScalar *)p->ghost;
-  v.x = (BAIScalar *)x;
-  v.b_memory = v.ghost_memory = v.x_memory = BAI_MEMORY_HOST;
   PetscCall(PetscArraycpy(x, p->x, (size_t)p->M.n));
   status = BAIEngineBind(engine, &v, guess_zero);
   if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count / 2), &step); /* in two goes, which must make no difference */
@@ -265,13 +270,13 @@ static PetscErrorCode CheckSolve(BAIEngine engine, const Problem *p, const Metho
   PetscFunctionBeginUser;
   for (PetscInt row = 0; row < (PetscInt)p->M.n; row++) bnorm2 += PetscRealPart(p->b[row] * PetscConj(p->b[row]));
   for (int k = 0; k < 4; k++) { /* accelerated in the last two, where that can be */
-    const int     most       = k % 2;
-    BAITolerances tolerances = {most ? 0 : rtol, 0, 1e5, -1, most ? 7 : 1000};
-    BAISolution   solution   = {0, 0, 0, 0, 0};
-    BAIStep       step       = {m->q.mode, BAI_FORWARD, 0, m->omega, m->momentum, 1, k > 1 && m->q.mode != BAI_MODE_ASYNC};
-    BAIVectors    v          = {(const BAIScalar *)p->b, (const BAIScalar *)p->ghost, (BAIScalar *)x, BAI_MEMORY_HOST, BAI_MEMORY_HOST, BAI_MEMORY_HOST};
-    BAIStatus     status     = BAIEngineBind(engine, &v, 1);
-    PetscReal     norm2;
+    const PetscBool its7       = (PetscBool)(k % 2); /* seven iterations, instead of to a tolerance */
+    BAITolerances   tolerances = {.rtol = its7 ? 0 : rtol, .dtol = 1e5, .bnorm2 = -1, .max_it = its7 ? 7 : 1000};
+    BAISolution     solution   = {.its = 0};
+    BAIStep         step       = {.mode = m->q.mode, .direction = BAI_FORWARD, .omega = m->omega, .momentum = m->momentum, .fresh = 1, .accelerate = k > 1 && m->q.mode != BAI_MODE_ASYNC};
+    BAIVectors      v          = {.b = (const BAIScalar *)p->b, .ghost = (const BAIScalar *)p->ghost, .x = (BAIScalar *)x, .b_memory = BAI_MEMORY_HOST, .ghost_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
+    BAIStatus       status     = BAIEngineBind(engine, &v, 1);
+    PetscReal       norm2;
 
     if (!status.code) status = BAIEngineSolve(engine, &tolerances, &step, &solution);
     if (!status.code) status = BAIEngineUnbind(engine);
@@ -279,7 +284,7 @@ static PetscErrorCode CheckSolve(BAIEngine engine, const Problem *p, const Metho
     norm2 = ResidualNorm2(p, x);
     PetscCall(ExpectMethod(PetscAbsReal(solution.bnorm2 - bnorm2) <= 1000 * PETSC_MACHINE_EPSILON * bnorm2, "norm of b", m, p, solution.bnorm2));
     PetscCall(ExpectMethod(PetscAbsReal(PetscSqrtReal(solution.rnorm2) - PetscSqrtReal(norm2)) <= 1000 * PETSC_MACHINE_EPSILON * PetscSqrtReal(bnorm2), "residual of a solve", m, p, solution.rnorm2));
-    if (most) PetscCall(ExpectMethod(solution.its == 7, "iterations of a solve", m, p, solution.its));
+    if (its7) PetscCall(ExpectMethod(solution.its == 7, "iterations of a solve", m, p, solution.its));
     else PetscCall(ExpectMethod(solution.rnorm2 <= rtol * rtol * bnorm2 * (1 + 1e-10) && solution.its > 0 && solution.its < 1000, "tolerance of a solve", m, p, solution.rnorm2));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -289,23 +294,23 @@ static PetscErrorCode CheckSolve(BAIEngine engine, const Problem *p, const Metho
 static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInfo *info)
 {
   const BAIPartition *q = &m->blocks;
-  BAIInt              most = 1, *group;
+  BAIInt              max_rows = 1, *group;
   int                *first, *lower, *order, *rank, *turn_first, groups, turns, colors;
   PetscBool          *reads;
   BAIGraph            graph;
 
   PetscFunctionBeginUser;
-  for (BAIInt b = 0; b < q->blocks; b++) most = PetscMax(most, q->first[b + 1] - q->first[b]);
-  if (m->natural) most = PetscMin(m->q.block_size, PetscMax(p->M.n, 1));
-  groups = (int)((q->blocks + BAIGroup(most) - 1) / BAIGroup(most));
+  for (BAIInt b = 0; b < q->blocks; b++) max_rows = PetscMax(max_rows, q->first[b + 1] - q->first[b]);
+  if (m->natural) max_rows = PetscMin(m->q.block_size, PetscMax(p->M.n, 1));
+  groups = (int)((q->blocks + BAIGroup(max_rows) - 1) / BAIGroup(max_rows));
   PetscCall(PetscMalloc1(p->M.n + 1, &group));
   PetscCall(PetscCalloc6(groups * groups + 1, &reads, groups + 1, &first, groups * groups + 1, &lower, groups + 1, &order, groups + 1, &rank, groups + 1, &turn_first));
   for (BAIInt b = 0; b < q->blocks; b++) {
-    for (BAIInt place = q->first[b]; place < (q->own ? q->own[b] : q->first[b + 1]); place++) group[q->row[place]] = b / BAIGroup(most);
+    for (BAIInt place = q->first[b]; place < (q->own ? q->own[b] : q->first[b + 1]); place++) group[q->row[place]] = b / BAIGroup(max_rows);
   }
   for (BAIInt b = 0; b < q->blocks; b++) {
     for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) {
-      const BAIInt row = q->row[place], g = b / BAIGroup(most);
+      const BAIInt row = q->row[place], g = b / BAIGroup(max_rows);
 
       for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) reads[g * groups + group[p->j[k]]] = reads[group[p->j[k]] * groups + g] = PETSC_TRUE;
     }
@@ -506,8 +511,8 @@ static PetscErrorCode CheckStaleness(BAIBackend backend, Problem *p, const Metho
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Consecutive rows in blocks of most, or rows in any order, in blocks of up to most */
-static PetscErrorCode PartitionCreate(PetscInt n, PetscInt most, PetscBool natural, PetscRandom random, BAIPartition *partition)
+/* Consecutive rows in blocks of max_rows, or rows in any order, in blocks of up to max_rows */
+static PetscErrorCode PartitionCreate(PetscInt n, PetscInt max_rows, PetscBool natural, PetscRandom random, BAIPartition *partition)
 {
   BAIInt   *first, *row;
   PetscReal value = 1;
@@ -529,7 +534,7 @@ static PetscErrorCode PartitionCreate(PetscInt n, PetscInt most, PetscBool natur
   for (PetscInt at = 0; at < n;) {
     first[partition->blocks++] = at;
     if (!natural) PetscCall(PetscRandomGetValueReal(random, &value));
-    at += PetscMax(1, (PetscInt)(value * PetscMin(most, n)));
+    at += PetscMax(1, (PetscInt)(value * PetscMin(max_rows, n)));
   }
   first[partition->blocks] = n;
   partition->first         = first;

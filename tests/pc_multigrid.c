@@ -24,22 +24,22 @@ static PetscErrorCode Operator(KSP ksp, Mat J, Mat A, void *ctx)
         const PetscReal h = 1.0 / (PetscReal)(info.mx - 1), scale = info.dim == 2 ? 1 : h;
         MatStencil      row = {k, j, i, 0}, col[7];
         PetscScalar     value[7];
-        PetscInt        many = 0, boundary = 0;
+        PetscInt        entries = 0, boundary = 0;
 
         for (int d = 0; d < info.dim; d++) boundary |= at[d] == 0 || at[d] == last[d];
         for (int d = 0; d < info.dim && !boundary; d++) {
           for (int side = -1; side <= 1; side += 2) {
             if (at[d] + side == 0 || at[d] + side == last[d]) continue;
-            col[many] = row;
-            if (d == 0) col[many].i += side;
-            else if (d == 1) col[many].j += side;
-            else col[many].k += side;
-            value[many++] = -scale;
+            col[entries] = row;
+            if (d == 0) col[entries].i += side;
+            else if (d == 1) col[entries].j += side;
+            else col[entries].k += side;
+            value[entries++] = -scale;
           }
         }
-        col[many]     = row;
-        value[many++] = 2 * info.dim * scale;
-        PetscCall(MatSetValuesStencil(A, 1, &row, many, col, value, INSERT_VALUES));
+        col[entries]     = row;
+        value[entries++] = 2 * info.dim * scale;
+        PetscCall(MatSetValuesStencil(A, 1, &row, entries, col, value, INSERT_VALUES));
       }
     }
   }
