@@ -113,6 +113,7 @@ export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 export OMPI_MCA_rmaps_base_oversubscribe = 1
 export OMPI_MCA_hwloc_base_binding_policy = none
+export OMPI_MCA_mpi_yield_when_idle = 1
 ifneq ($(SANITIZE),)
   export ASAN_OPTIONS = detect_leaks=0:protect_shadow_gap=0
   export UBSAN_OPTIONS = print_stacktrace=1
@@ -124,12 +125,16 @@ $(B)/include/baiconf.h: FORCE
 	@echo '$(if $(filter-out 0,$(GPU)),#define BAI_HAVE_BAICUDA 1)' | cmp -s - $@ || echo '$(if $(filter-out 0,$(GPU)),#define BAI_HAVE_BAICUDA 1)' > $@
 $(TESTDIR)/testfiles: $(B)/include/baiconf.h $(wildcard tests/*.c tutorials/*.c tutorials/*.F90)
 	@mkdir -p $(TESTDIR)
+	@rm -f $(TESTDIR)/*/run*.sh
 	@PYTHONDONTWRITEBYTECODE=1 python3 $(gentest) --petsc-dir=$(PETSC_ROOT) --petsc-arch=$(PETSC_ARCH) --testdir=$(TESTDIR) --srcdir=$(CURDIR) --pkg-name=bai --pkg-dir=$(CURDIR)/build --pkg-arch=$(ARCH) --pkg-pkgs=tests,tutorials
 ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
   include $(TESTDIR)/testfiles
 endif
-$(TESTDIR)/counts/%.counts: ; @-$<
-run-tests: $(foreach t,$(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90),$(TESTDIR)/counts/$(t).counts)
+# T=PATTERN: only the tests whose names it matches, as the harness prints them; CASE=NAME: only this case of their programs
+named = $(firstword $(subst +, ,$(patsubst diff-%,%,$(T))))
+$(TESTDIR)/counts/%.counts: ; @-$(if $(CASE),case='$(CASE)') $< $(if $(CASE),-e '-case $(CASE)')
+harness_tests := $(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)
+run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(T),$(shell printf '%s\n' $(harness_tests) | grep -e '$(named)'),$(harness_tests)))
 
 # The commands of the manual, with PETSc's own tutorials that it names
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
@@ -144,20 +149,23 @@ run-manual: $(LIB) $(unchanged) $(example)
 	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
 	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='mpicc $(fortran) $(have)' \
 	  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(or $(call pc,--variable=mpiexec),mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
-	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual)
+	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual) '$(named)'
 
 # Libraries built for other variants of this PETSc release
 run-variants: $(LIB) $(unchanged)
 	@HAVE='$(have)' sh tests/variants.sh $(abspath $(TESTDIR)/variants) $(BAI_LIB) $(abspath $(firstword $(unchanged))) $(CC) -shared -fPIC $(CPPFLAGS)
 
-test: $(LIB) $(TESTDIR)/testfiles
-	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log
+# As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T begins so
+extra  = manual variants
+jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+wanted = $(foreach e,$(extra),$(if $(T),$(if $(filter $(e)%,$(T)),$(e)),$(e)))
+goals  = $(wanted:%=run-%) $(if $(filter $(addsuffix %,$(extra)),$(T)),,run-tests)
+test: $(TESTDIR)/testfiles
+	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log $(extra:%=$(TESTDIR)/%/tap)
 	@mkdir -p $(TESTDIR)/counts
-	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive} $(MAKE) --no-print-directory run-tests
-	@$(MAKE) --no-print-directory run-manual
-	@$(MAKE) --no-print-directory run-variants
-	@cat $(TESTDIR)/manual/tap $(TESTDIR)/variants/tap >>$$(ls $(TESTDIR)/test_*_tap.log)
-	@sh tests/summary.sh $(TESTDIR) $(CURDIR)
+	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive} $(MAKE) --no-print-directory $(jobs) $(goals)
+	@log=$$(ls $(TESTDIR)/test_*_tap.log 2>/dev/null); cat /dev/null $(wanted:%=$(TESTDIR)/%/tap) >>$${log:-$(TESTDIR)/test__tap.log}
+	@sh tests/summary.sh $(TESTDIR) $(CURDIR) '$(named)'
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
 programs := $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/ex*.c bench/*.c))
@@ -191,7 +199,7 @@ help:
 	@echo 'all      the library'
 	@echo 'demo     BAI next to PETSc'"'"'s Jacobi-Richardson and CG; ARGS= passes options, as ARGS="-matrix trefethen"'
 	@echo 'check    all tests; gets PETSc first if there is none'
-	@echo 'test     all tests'
+	@echo 'test     all tests; T=PATTERN: those whose names it matches, CASE=NAME: one case of them'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
