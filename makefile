@@ -109,14 +109,6 @@ bench: $(B)/tests/bench/bench
 	@if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/plot.py $(B)/over_time.csv $(B)/over_time.png; else echo 'no picture: python3 has no matplotlib'; fi
 	@ls $(B)/bench.csv $(B)/over_time.*
 
-# The tables of docs/performance.md, from what CSV= names (a bench.csv) or from the file of the last time
-performance: ; python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
-
-# Links between documents, length of sentences and cells, and whether docs/performance.md is what its data say
-checkdocs:
-	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs
-	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
-
 # PETSc's test harness, from wherever this PETSc keeps it
 TESTDIR := $(B)/tests
 gentest := $(firstword $(wildcard $(PETSC_ROOT)/config/gmakegentest.py $(PETSC_PREFIX)/share/petsc/examples/config/gmakegentest.py))
@@ -190,7 +182,7 @@ install: $(LIB)
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench performance checkdocs check test run-tests run-manual bundle carry install
+.PHONY: all demo bench check test run-tests run-manual bundle carry install
 
 endif
 
@@ -206,5 +198,14 @@ help:
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
 	@echo 'clean    removes build/'
 clean: ; rm -rf build
+
+# The tables of docs/performance.md, from what CSV= names (a bench.csv) or from the file of the last time
+performance: ; python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
+
+# Links between documents, length of sentences and cells, and whether docs/performance.md is what its data say
+checkdocs:
+	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs
+	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
+
 FORCE:
-.PHONY: help clean FORCE
+.PHONY: help clean performance checkdocs FORCE

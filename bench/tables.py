@@ -91,7 +91,7 @@ def solves(matrices):
     rtol = min((t for solvers in matrices.values() for by in solvers.values() for t in by if t), default=None)
     if rtol is None:
         return []
-    heading, times, counts = ["matrix"] + [h for _, h in SOLVERS] + ["best BAI over CG"], [], []
+    heading, times, counts, gains = ["matrix"] + [h for _, h in SOLVERS] + ["best BAI over CG"], [], [], []
     for key, solvers in matrices.items():
         found = [solvers.get(s, {}) for s, _ in SOLVERS]
         if not any(found):
@@ -102,12 +102,20 @@ def solves(matrices):
         ours = [t for (s, _), t in zip(SOLVERS, seconds) if s.startswith("bai") and t == t]
         cg = seconds[0]
         times[-1].append(digits(min(ours) / cg, 2) if ours and cg == cg else "")
+        if ours and cg == cg:
+            gains.append((cg / min(ours), name(key)))
         counts[-1].append("")
     out = [f"### Whole solves to {rtol:g}", "",
            f"KSPSolve() from zero until ‖b − Ax‖ ≤ {rtol:g} ‖b‖, set-up done, in µs. PETSc's solvers are with Jacobi. BAI does five local sweeps",
            "(color, auto: six; sync-(1): one, which is a fused Jacobi iteration) in blocks of 128 rows. *auto* is `-ksp_bai_momentum auto`, the default;",
            "*plain* is without momentum. A dash was given up. An empty cell was not measured. A star marks a true residual above twice the tolerance.", ""]
     out += table(heading, times)
+    gains.sort(reverse=True)
+    for title, least, most in (("Faster than CG", 1.1, math.inf), ("About as fast", 1 / 1.1, 1.1), ("Slower than CG", 0, 1 / 1.1)):
+        group = [f"`{matrix}` ({gain:.{0 if gain >= 9.95 else 1}f})" for gain, matrix in gains if least <= gain < most]
+        if group:
+            out += [f"* {title}, so many times: " + ", ".join(group) + "."]
+    out += [""] if gains else []
     body = table(heading, counts)
     return out + (["The iterations of these solves, for BAI global ones; in mode async the mean of all samples:", ""] + body if body else [])
 
