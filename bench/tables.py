@@ -8,6 +8,7 @@
 The files are those of bench -csv; rows of several runs may be in one file. An empty field was not measured."""
 import csv
 import math
+import os
 import shutil
 import sys
 
@@ -114,7 +115,7 @@ def solves(matrices):
     for title, least, most in (("Faster than CG", 1.1, math.inf), ("About as fast", 1 / 1.1, 1.1), ("Slower than CG", 0, 1 / 1.1)):
         group = [f"`{matrix}` ({gain:.{0 if gain >= 9.95 else 1}f})" for gain, matrix in gains if least <= gain < most]
         if group:
-            out += [f"* {title}, so many times: " + ", ".join(group) + "."]
+            out += [f"* {title} (in brackets its time over that of BAI): " + ", ".join(group) + "."]
     out += [""] if gains else []
     body = table(heading, counts)
     return out + (["The iterations of these solves, for BAI global ones; in mode async the mean of all samples:", ""] + body if body else [])
@@ -166,7 +167,7 @@ def main(args):
     if len(args) not in (2, 3) or (check and len(args) != 2):
         sys.exit(__doc__)
     page, data = args[:2]
-    if len(args) == 3:
+    if len(args) == 3 and os.path.realpath(args[2]) != os.path.realpath(data):
         shutil.copyfile(args[2], data)
     with open(page, encoding="utf-8") as file:
         old = file.read()
