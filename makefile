@@ -202,10 +202,11 @@ clean: ; rm -rf build
 # The tables of docs/performance.md, from what CSV= names (a bench.csv) or from the file of the last time
 performance: ; python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
 
-# Links between documents, length of sentences and cells, and whether docs/performance.md is what its data say
+# Links between documents, length of sentences and cells, and whether what is made is up to date
 checkdocs:
 	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs
 	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
+	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
 
 FORCE:
 .PHONY: help clean performance checkdocs FORCE
