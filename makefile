@@ -99,9 +99,13 @@ demo: $(B)/tests/tutorials/ex1 ; $< -matrix fv1 -compare $(ARGS)
 
 # Times next to PETSc's solvers, and a picture of them if there is matplotlib; GPU=1 on the GPU; ARGS= passes options
 on_gpu := $(filter-out 0,$(GPU))
-BENCH   = -matrix fv1,fv3,trefethen,trefethen,laplace3d,laplace3d27,chem97ztz-like,powerlaw -n 0,0,2000,20000,$(if $(on_gpu),200,32),$(if $(on_gpu),100,24) -seconds $(if $(on_gpu),5,0.5)
+BENCH_HOST = -matrix fv1,fv3,trefethen,trefethen,laplace3d,laplace3d27,chem97ztz-like,powerlaw -n 0,0,2000,20000,32,24 -seconds 0.5
+BENCH_GPU  = -matrix fv1,fv3,trefethen,trefethen,helmholtz,chem97ztz-like,powerlaw,laplace3d,laplace3d,laplace3d27,laplace3d,laplace2d -n 0,0,2000,20000,100,0,0,48,100,100,200,1000 -seconds 0.4
+BENCH_ARGS = $(or $(ARGS),$(if $(on_gpu),$(BENCH_GPU),$(BENCH_HOST)))
+COMMIT ?= $(or $(shell git describe --always --dirty --exclude='*' 2>/dev/null),unknown)
+DEVICE ?= $(shell $(if $(on_gpu),nvidia-smi -L | sed -n 's/^GPU 0: *//; s/ .UUID.*//p',sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo) | head -n 1)
 bench: $(B)/tests/bench/bench
-	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(BENCH)) -csv $(B)/bench.csv -over_time $(B)/over_time.csv
+	$< $(if $(on_gpu),-mat_type aijcusparse) $(BENCH_ARGS) -csv $(B)/bench.csv -over_time $(B)/over_time.csv -device '$(DEVICE)' -commit $(COMMIT)
 	@if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/plot.py $(B)/over_time.csv $(B)/over_time.png; else echo 'no picture: python3 has no matplotlib'; fi
 	@ls $(B)/bench.csv $(B)/over_time.*
 
@@ -202,8 +206,20 @@ help:
 	@echo 'test     all tests; T=PATTERN: those whose names it matches, CASE=NAME: one case of them'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
+	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
+	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
 	@echo 'clean    removes build/'
 clean: ; rm -rf build
+
+# The tables of docs/performance.md, from what CSV= names (a bench.csv) or from the file of the last time
+performance: ; python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
+
+# Links between documents, length of sentences and cells, and whether what is made is up to date
+checkdocs:
+	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs
+	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
+	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
+
 FORCE:
-.PHONY: help clean FORCE
+.PHONY: help clean performance checkdocs FORCE
