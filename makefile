@@ -152,6 +152,8 @@ test: $(LIB) $(TESTDIR)/testfiles
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive} $(MAKE) --no-print-directory run-tests
 	@$(MAKE) --no-print-directory run-manual
 	@cat $(TESTDIR)/manual/tap >>$$(ls $(TESTDIR)/test_*_tap.log)
+	@python3 config/options.py --check >$(TESTDIR)/options.tap || grep '^not ok' $(TESTDIR)/options.tap
+	@cat $(TESTDIR)/options.tap >>$$(ls $(TESTDIR)/test_*_tap.log)
 	@sh tests/summary.sh $(TESTDIR) $(CURDIR)
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
@@ -182,6 +184,9 @@ install: $(LIB)
 
 endif
 
+# Setters, getters, their pages and the tables of options, all from src/bai/options.def
+options: ; @python3 config/options.py
+
 help:
 	@echo 'all      the library'
 	@echo 'demo     BAI next to PETSc'"'"'s Jacobi-Richardson and CG; ARGS= passes options, as ARGS="-matrix trefethen"'
@@ -190,7 +195,8 @@ help:
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
+	@echo 'options  writes what follows from src/bai/options.def'
 	@echo 'clean    removes build/'
 clean: ; rm -rf build
 FORCE:
-.PHONY: help clean FORCE
+.PHONY: help options clean FORCE
