@@ -837,3 +837,58 @@ PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
   BAIGetOption(ksp, backend, backend);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*@
+   KSPBAISetKernel - Sets which family of kernels does the global iterations on a GPU
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  kernel - `BAI_KERNEL_AUTO` (default), `BAI_KERNEL_RESIDENT`, `BAI_KERNEL_STAGED`, `BAI_KERNEL_STREAM` or `BAI_KERNEL_GENERIC`
+
+   Options Database Key:
+.  -ksp_bai_kernel (auto|resident|staged|stream|generic) - sets it
+
+   Level: advanced
+
+   Note:
+   For the backend cuda. If the family asked for cannot serve, an error says why.
+
+.seealso: `KSPBAI`, `KSPBAIGetKernel()`, `KSPBAISetBackend()`
+@*/
+PetscErrorCode KSPBAISetKernel(KSP ksp, BAIKernel kernel)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, kernel, 2);
+  BAISetOption(ksp, kernel, kernel);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetKernel - Gets which family of kernels does the global iterations on a GPU
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  kernel - see `KSPBAISetKernel()`
+
+   Level: advanced
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetKernel()`
+@*/
+PetscErrorCode KSPBAIGetKernel(KSP ksp, BAIKernel *kernel)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(kernel, 2);
+  BAIGetOption(ksp, kernel, kernel);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

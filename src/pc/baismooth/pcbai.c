@@ -101,21 +101,22 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
      PCBAI - Block-asynchronous iteration as a smoother for multigrid, and as a preconditioner
 
    Options Database Keys:
-+  -pc_bai_local_iters <5>                       - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
-.  -pc_bai_block_size <0>                        - rows of a block, `PCBAISetBlockSize()`
-.  -pc_bai_mode (color|async|launch|sync)        - how blocks wait for each other, `PCBAISetMode()`
-.  -pc_bai_partition (auto|natural|dm|rcm|graph) - how rows become blocks, `PCBAISetPartition()`
-.  -pc_bai_momentum <0>                          - part of the last step that each update repeats, `PCBAISetMomentum()`
-.  -pc_bai_weight (none|l1|tau|auto)             - what makes it converge where Jacobi does not, `PCBAISetWeight()`
-.  -pc_bai_theta <false>                         - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
-.  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
-.  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
-.  -pc_bai_precision (native|single)             - in which precision sweeps read the matrix, `PCBAISetPrecision()`
-.  -pc_bai_omega <1>                             - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
-.  -pc_bai_local_omega <0>                       - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
-.  -pc_bai_its <2>                               - global iterations per application, `PCBAISetIterations()`
-.  -pc_bai_symmetric <false>                     - whether smoothing goes backward where the guess is not zero, `PCBAISetSymmetric()`
--  -pc_bai_backend (auto|host|cuda)              - where the iteration runs, `PCBAISetBackend()`
++  -pc_bai_local_iters <5>                              - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
+.  -pc_bai_block_size <0>                               - rows of a block, `PCBAISetBlockSize()`
+.  -pc_bai_mode (color|async|launch|sync)               - how blocks wait for each other, `PCBAISetMode()`
+.  -pc_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `PCBAISetPartition()`
+.  -pc_bai_momentum <0>                                 - part of the last step that each update repeats, `PCBAISetMomentum()`
+.  -pc_bai_weight (none|l1|tau|auto)                    - what makes it converge where Jacobi does not, `PCBAISetWeight()`
+.  -pc_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
+.  -pc_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
+.  -pc_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
+.  -pc_bai_precision (native|single)                    - in which precision sweeps read the matrix, `PCBAISetPrecision()`
+.  -pc_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
+.  -pc_bai_local_omega <0>                              - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
+.  -pc_bai_its <2>                                      - global iterations per application, `PCBAISetIterations()`
+.  -pc_bai_symmetric <false>                            - whether smoothing goes backward where the guess is not zero, `PCBAISetSymmetric()`
+.  -pc_bai_backend (auto|host|cuda)                     - where the iteration runs, `PCBAISetBackend()`
+-  -pc_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `PCBAISetKernel()`
 
    Level: intermediate
 
@@ -157,7 +158,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
           `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetOverlap()`, `PCBAISetStaleness()`, `PCBAISetPrecision()`,
-          `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`
+          `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`,
+          `PCBAISetKernel()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)

@@ -883,3 +883,58 @@ PetscErrorCode PCBAIGetBackend(PC pc, BAIBackend *backend)
   BAIGetOption(pc, backend, backend);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*@
+   PCBAISetKernel - Sets which family of kernels does the global iterations on a GPU
+
+   Logically Collective
+
+   Input Parameters:
++  pc     - the preconditioner
+-  kernel - `BAI_KERNEL_AUTO` (default), `BAI_KERNEL_RESIDENT`, `BAI_KERNEL_STAGED`, `BAI_KERNEL_STREAM` or `BAI_KERNEL_GENERIC`
+
+   Options Database Key:
+.  -pc_bai_kernel (auto|resident|staged|stream|generic) - sets it
+
+   Level: advanced
+
+   Note:
+   For the backend cuda. If the family asked for cannot serve, an error says why.
+
+.seealso: `PCBAI`, `PCBAIGetKernel()`, `PCBAISetBackend()`
+@*/
+PetscErrorCode PCBAISetKernel(PC pc, BAIKernel kernel)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, kernel, 2);
+  BAISetOption(pc, kernel, kernel);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetKernel - Gets which family of kernels does the global iterations on a GPU
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  kernel - see `PCBAISetKernel()`
+
+   Level: advanced
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetKernel()`
+@*/
+PetscErrorCode PCBAIGetKernel(PC pc, BAIKernel *kernel)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(kernel, 2);
+  BAIGetOption(pc, kernel, kernel);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
