@@ -6,6 +6,7 @@ static char help[] = "Momentum, weights, partitions, theta, precision and stalen
 #include "baicompat.h"
 #include "gallery.h"
 #include "residual.h"
+#include "view.h"
 
 static PetscBool few = PETSC_FALSE;
 
@@ -203,10 +204,11 @@ static PetscErrorCode Auto(void)
   PetscFunctionBeginUser;
   for (int m = 0; m < 3; m++) {
     for (int type = BAI_PARTITION_AUTO; type <= BAI_PARTITION_NATURAL; type++) {
-      static PetscInt  natural, its;
-      BAIPartitionType used;
-      KSP              ksp;
-      Mat              A;
+      const PetscBool graph = (PetscBool)(!m && type == BAI_PARTITION_AUTO);
+      static PetscInt natural, its;
+      PetscBool       has;
+      KSP             ksp;
+      Mat             A;
 
       PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrices[m], n[m], &A));
       PetscCall(Create(BAI_MODE_SYNC, &ksp));
@@ -215,8 +217,8 @@ static PetscErrorCode Auto(void)
       PetscCall(Solve(ksp, A, matrices[m], 1e-6, type == BAI_PARTITION_NATURAL ? &natural : &its));
       PetscCall(MatScale(A, 2));
       PetscCall(KSPSetUp(ksp));
-      PetscCall(KSPBAIGetPartition(ksp, &used));
-      PetscCall(Expect((PetscBool)(used == (m || type == BAI_PARTITION_NATURAL ? BAI_PARTITION_NATURAL : BAI_PARTITION_GRAPH)), "partition in use", matrices[m], BAI_MODE_SYNC, used));
+      PetscCall(ViewHas((PetscObject)ksp, graph ? ", partition graph," : ", partition ", &has));
+      PetscCall(Expect((PetscBool)(has == graph), "partition in use", matrices[m], BAI_MODE_SYNC, type));
       if (!m && type == BAI_PARTITION_NATURAL) PetscCall(Expect((PetscBool)(0 < its && its < 0.95 * natural), "fewer iterations than with consecutive rows", matrices[m], BAI_MODE_SYNC, (double)its));
       PetscCall(KSPDestroy(&ksp));
       PetscCall(MatDestroy(&A));

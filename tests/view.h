@@ -1,16 +1,17 @@
 /*
-   What the view of a KSP or PC says
+   What the view of a KSP or PC says, on all of its ranks
 */
 #pragma once
 
 #include <petscksp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* The number after these words, on all ranks; and the text after it up to the end of the line, if rest is not NULL */
-static inline PetscErrorCode ViewedNumber(PetscObject obj, const char words[], PetscReal *number, char rest[], size_t len)
+static inline PetscErrorCode GetView(PetscObject obj, char text[], int len)
 {
   PetscMPIInt rank;
   PetscViewer viewer;
-  char        text[10000] = "", *found, *end;
   FILE       *file = NULL;
 
   PetscFunctionBeginUser;
@@ -21,13 +22,33 @@ static inline PetscErrorCode ViewedNumber(PetscObject obj, const char words[], P
   PetscCall(PetscViewerDestroy(&viewer));
   if (rank == 0) {
     rewind(file);
-    text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+    text[fread(text, 1, (size_t)len - 1, file)] = 0;
     fclose(file);
   }
-  PetscCallMPI(MPI_Bcast(text, (PetscMPIInt)sizeof(text), MPI_CHAR, 0, PetscObjectComm(obj)));
+  PetscCallMPI(MPI_Bcast(text, len, MPI_CHAR, 0, PetscObjectComm(obj)));
+  PetscFunctionReturn(0);
+}
+
+static inline PetscErrorCode ViewHas(PetscObject obj, const char words[], PetscBool *has)
+{
+  char text[10000], *found;
+
+  PetscFunctionBeginUser;
+  PetscCall(GetView(obj, text, (int)sizeof(text)));
+  PetscCall(PetscStrstr(text, words, &found));
+  *has = (PetscBool)(found != NULL);
+  PetscFunctionReturn(0);
+}
+
+/* The number that follows these words */
+static inline PetscErrorCode ViewedNumber(PetscObject obj, const char words[], PetscReal *number)
+{
+  char text[10000], *found;
+
+  PetscFunctionBeginUser;
+  PetscCall(GetView(obj, text, (int)sizeof(text)));
   PetscCall(PetscStrstr(text, words, &found));
   PetscCheck(found, PetscObjectComm(obj), PETSC_ERR_ARG_WRONG, "The view does not have: %s", words);
-  *number = (PetscReal)strtod(found + strlen(words), &end);
-  if (rest) PetscCall(PetscStrncpy(rest, end, PetscMin(len, strcspn(end, "\n") + 1)));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  *number = (PetscReal)strtod(found + strlen(words), NULL);
+  PetscFunctionReturn(0);
 }
