@@ -276,7 +276,9 @@ def in_words(text, rows):
 
 def manual(rows):
     parts = ['<!-- %s -->\n# Options' % MADE,
-             'Each option has a key for `-ksp_type bai`, one for `-pc_type bai`, a setter and a getter in C. A prefix of the solver goes in front, as in `-mg_levels_pc_bai_mode`.',
+             fill('Each option has a key for `-ksp_type bai`, one for `-pc_type bai`, and setters and getters in C. The prefix of a solver goes in front, as in `-mg_levels_pc_bai_mode`.', ''),
+             fill('A value that is not allowed is an error, which names the option, the value and what is allowed, and changes nothing. Getters give what was set; what was chosen for 0 or auto '
+                  'is in the view. A `KSP` or `PC` of another type ignores the setters; the getters are errors.', ''),
              ' · '.join('[%s](#%s)' % (o.field, o.field) for o in rows)]
     for o in rows:
         parts.append('## ' + o.field)
