@@ -159,8 +159,13 @@ run-manual: $(LIB) $(unchanged) $(example)
 run-variants: $(LIB) $(unchanged)
 	@HAVE='$(have)' sh tests/variants.sh $(abspath $(TESTDIR)/variants) $(BAI_LIB) $(abspath $(firstword $(unchanged))) $(CC) -shared -fPIC $(CPPFLAGS)
 
+# What is made of src/bai/options.def is up to date
+run-options:
+	@mkdir -p $(TESTDIR)/options
+	@python3 config/options.py --check >$(TESTDIR)/options/tap || grep '^not ok' $(TESTDIR)/options/tap
+
 # As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T begins so
-extra  = manual variants
+extra  = manual variants options
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 wanted = $(foreach e,$(extra),$(if $(T),$(if $(filter $(e)%,$(T)),$(e)),$(e)))
 goals  = $(wanted:%=run-%) $(if $(filter $(addsuffix %,$(extra)),$(T)),,run-tests)
@@ -195,9 +200,12 @@ install: $(LIB)
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check test run-tests run-manual run-variants bundle carry install
+.PHONY: all demo bench check test run-tests run-manual run-variants run-options bundle carry install
 
 endif
+
+# Setters, getters, their pages and the tables of options, all from src/bai/options.def
+options: ; @python3 config/options.py
 
 help:
 	@echo 'all      the library'
@@ -209,6 +217,7 @@ help:
 	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
 	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
+	@echo 'options  writes what follows from src/bai/options.def'
 	@echo 'clean    removes build/'
 clean: ; rm -rf build
 
@@ -222,4 +231,4 @@ checkdocs:
 	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
 
 FORCE:
-.PHONY: help clean performance checkdocs FORCE
+.PHONY: help options clean performance checkdocs FORCE

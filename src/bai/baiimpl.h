@@ -7,22 +7,10 @@
 #include <petscbai.h>
 #include "../engine/adapt.h"
 
+/* What users set, and nothing that was chosen for them */
 typedef struct {
-  PetscInt   local_iters;    /* Jacobi sweeps in a block per global iteration */
-  PetscInt   block_size;     /* rows of a block; 0: chosen at set-up */
-  PetscInt   overlap;        /* steps of the matrix graph by which blocks are extended */
-  PetscInt   check_interval; /* KSPBAI: global iterations between two residual norms; 0: chosen while iterating */
-  PetscInt   its;            /* PCBAI: global iterations per application */
-  PetscBool  symmetric;      /* PCBAI, mode color: smooth backward where the guess is not zero */
-  PetscBool  theta;          /* local sweeps depend on the block */
-  BAIMode    mode;
-  BAIBackend backend;
-  BAIWeight  weight;
-  PetscInt   staleness;      /* negative: unbounded */
-  BAIPrecision     precision;
-  BAIPartitionType partition;
-  PetscReal  omega, local_omega; /* damping of a block's update, and of each local sweep */
-  PetscReal  momentum;           /* PETSC_DECIDE: found while iterating */
+#define OPTION(field, Function, type, standard, range, text) type field;
+#include "options.def"
 } BAIOptions;
 
 /* What set-up chose: by the options, the matrix, and where this rank runs */
@@ -69,7 +57,7 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode BAICreate(PetscObject, BAI **);
 PETSC_INTERN PetscErrorCode BAIGet(PetscObject, BAI **);
-PETSC_INTERN PetscErrorCode BAIOptionsInUse(PetscObject, BAIOptions *);
+PETSC_INTERN PetscErrorCode BAIOptionsGet(PetscObject, BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheck(PetscObject, const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheckTogether(PetscObject, const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, BAIOptionItems);
@@ -93,7 +81,7 @@ PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, 
   do { \
     BAIOptions options_; \
 \
-    PetscCall(BAIOptionsInUse((PetscObject)(face), &options_)); \
+    PetscCall(BAIOptionsGet((PetscObject)(face), &options_)); \
     *(value) = options_.field; \
   } while (0)
 

@@ -309,20 +309,21 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
      without waiting for each other
 
    Options Database Keys:
-+  -ksp_bai_local_iters <5>                           - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
-.  -ksp_bai_theta <false>                             - more of them in blocks that hold more of their rows, `KSPBAISetTheta()`
-.  -ksp_bai_block_size <0>                            - rows of a block, 0 to have it chosen, `KSPBAISetBlockSize()`
-.  -ksp_bai_partition <auto,natural,dm,rcm,graph>     - how rows become blocks, `KSPBAISetPartition()`
-.  -ksp_bai_overlap <0>                               - by how many steps of the graph blocks are extended, `KSPBAISetOverlap()`
-.  -ksp_bai_mode <async,launch,sync,color>            - how blocks wait for each other, `KSPBAISetMode()`
-.  -ksp_bai_momentum <auto>                           - part of the last step in the next, `KSPBAISetMomentum()`
-.  -ksp_bai_weight <none,l1,tau,auto>                 - what makes it converge where Jacobi does not, `KSPBAISetWeight()`
-.  -ksp_bai_staleness <-1>                            - in mode async, global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
-.  -ksp_bai_precision <native,single>                 - in which precision sweeps read the matrix, `KSPBAISetPrecision()`
-.  -ksp_bai_omega <1>                                 - damping of a block's update, `KSPBAISetOmega()`
-.  -ksp_bai_local_omega <1>                           - damping of each local sweep, `KSPBAISetLocalOmega()`
-.  -ksp_bai_check_interval <0>                        - global iterations between residual norms, 0 to have it chosen, `KSPBAISetCheckInterval()`
--  -ksp_bai_backend <auto,host,cuda>                  - where the iteration runs, `KSPBAISetBackend()`
++  -ksp_bai_local_iters <5>                              - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
+.  -ksp_bai_block_size <0>                               - rows of a block, `KSPBAISetBlockSize()`
+.  -ksp_bai_mode (async|launch|sync|color)               - how blocks wait for each other, `KSPBAISetMode()`
+.  -ksp_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `KSPBAISetPartition()`
+.  -ksp_bai_momentum <auto>                              - part of the last step that each update repeats, `KSPBAISetMomentum()`
+.  -ksp_bai_weight (none|l1|tau|auto)                    - what makes it converge where Jacobi does not, `KSPBAISetWeight()`
+.  -ksp_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `KSPBAISetTheta()`
+.  -ksp_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `KSPBAISetOverlap()`
+.  -ksp_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
+.  -ksp_bai_precision (native|single)                    - in which precision sweeps read the matrix, `KSPBAISetPrecision()`
+.  -ksp_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `KSPBAISetOmega()`
+.  -ksp_bai_local_omega <1>                              - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`
+.  -ksp_bai_check_interval <0>                           - global iterations between residual norms, `KSPBAISetCheckInterval()`
+.  -ksp_bai_backend (auto|host|cuda)                     - where the iteration runs, `KSPBAISetBackend()`
+-  -ksp_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `KSPBAISetKernel()`
 
    Level: intermediate
 
@@ -358,9 +359,10 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
    Journal of Parallel and Distributed Computing 73 (2013).
 
-.seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`, `KSPBAISetMode()`,
-          `KSPBAISetPartition()`, `KSPBAISetOverlap()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`, `KSPBAISetTheta()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`,
-          `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`
+.seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`,
+          `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`, `KSPBAISetTheta()`,
+          `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`,
+          `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`, `KSPBAISetKernel()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)
