@@ -3,6 +3,7 @@
 */
 #include "baiimpl.h"
 #include <float.h>
+#include <petsc/private/petscimpl.h>
 
 #if defined(PETSC_USE_REAL_SINGLE)
   #define LEAST_NORMAL FLT_MIN
@@ -34,6 +35,7 @@ PetscErrorCode BAIVecNorm(Vec v, PetscReal *norm)
   PetscCall(VecCopy(v, w));
   PetscCall(VecScale(w, (PetscReal)ldexp(1.0, -exponent / 2))); /* in two steps, as one power of two may be out of range */
   PetscCall(VecScale(w, (PetscReal)ldexp(1.0, -(exponent - exponent / 2))));
+  PetscCall(PetscObjectStateIncrease((PetscObject)w)); /* as vectors keep their norms, and scale them */
   PetscCall(VecNorm(w, NORM_2, norm));
   *norm = (PetscReal)ldexp((double)*norm, exponent);
   PetscCall(VecDestroy(&w));
