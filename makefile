@@ -1,14 +1,37 @@
 # petsc-bai: make demo, make check; make help lists the rest
 #
-# PETSC_DIR [PETSC_ARCH] choose a PETSc, else pkg-config does. NVCC= builds without CUDA, SANITIZE=1 with gcc's sanitizers
-# PYTHON is one that has this PETSc's petsc4py, for the tests
+# PETSC_DIR [PETSC_ARCH] choose a PETSc, else pkg-config does. NVCC= builds without CUDA, OPENMP= without threads on the host,
+# SANITIZE=1 with gcc's sanitizers. PYTHON is one that has this PETSc's petsc4py, for the tests. V=1 shows the commands
+
+# On all cores, unless -j says how many
+ifeq ($(MAKELEVEL),0)
+  MAKEFLAGS += -j$(shell env -u OMP_NUM_THREADS nproc)
+endif
+# Goals that run a make of their own in the same build/ do not run beside others
+ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter check test bundle matrix clean,$(MAKECMDGOALS))),)
+.NOTPARALLEL:
+endif
+
+ifneq ($(word 2,$(CURDIR)),)
+  ifneq ($(filter check test run-% bundle carry matrix,$(MAKECMDGOALS)),)
+    $(error PETSc's test harness cannot run where a path has a space in it, here $(CURDIR): make demo and make install can)
+  endif
+endif
+
+ifneq ($(filter-out help clean format checkformat spell matrix,$(or $(MAKECMDGOALS),all)),)
 
 ifneq ($(PETSC_DIR),)
   petsc.pc := $(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/petsc.pc $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/PETSc.pc))
   ifeq ($(petsc.pc),)
-    $(error no petsc.pc or PETSc.pc in $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig: PETSC_DIR and PETSC_ARCH must name a built PETSc)
+    $(error no PETSc in PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH): there is no lib/pkgconfig/petsc.pc or PETSc.pc. They must name a PETSc that is built; without them the one that pkg-config knows is used)
+  endif
+  ifeq ($(shell command -v pkg-config),)
+    $(error pkg-config is needed to use PETSC_DIR=$(PETSC_DIR), and is not installed)
   endif
 else
+  ifneq ($(PETSC_ARCH),)
+    $(error PETSC_ARCH=$(PETSC_ARCH) without a PETSC_DIR names no PETSc: set both or none)
+  endif
   petsc.pc := $(firstword $(foreach p,petsc PETSc,$(shell pkg-config --exists $(p) 2>/dev/null && echo $(p))))
 endif
 
@@ -16,7 +39,8 @@ ifeq ($(petsc.pc),)
 
 # No PETSc yet: get Debian's, then do what was asked for
 .DEFAULT_GOAL := all
-all demo check test install: ; config/petsc.sh debian >/dev/null && $(MAKE) $@
+all demo check test install: ; @config/petsc.sh debian 'PETSC_DIR is not set, and pkg-config knows no PETSc' >/dev/null && $(MAKE) --no-print-directory $@
+.DEFAULT: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
 .PHONY: all demo check test install
 
 else
@@ -31,11 +55,12 @@ CC         := $(call pc,--variable=ccompiler)
 FC         := $(call pc,--variable=fcompiler)
 CFLAGS     ?= $(call pc,--variable=cflags_extra) -O3 -Wall -Wextra
 OPENMP     ?= -fopenmp
-CPPFLAGS   := -Iinclude $(call pc,--cflags) $(call pc,--variable=cudainclude)
+CPPFLAGS   := $(if $(OPENMP),,-Isrc/engine/host/serial -Wno-unknown-pragmas) -Iinclude $(call pc,--cflags) $(call pc,--variable=cudainclude)
 PETSC_LIB  := $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir) -lm
 
 # nvcc: PETSc's, else the one in PATH, else the usual place
 NVCC       ?= $(firstword $(call pc,--variable=cudacompiler) $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+NVCC       := $(NVCC)
 CUDA_HOME  ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 CUDA_ARCH  ?= 80 90
 NVCCFLAGS  ?= $(or $(call pc,--variable=cudaflags_extra),-O3 $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=[compute_$(a),sm_$(a)]))
@@ -44,7 +69,7 @@ ifneq ($(NVCC),)
 endif
 GPU        ?= $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c ^GPU))
 
-ARCH := $(notdir $(patsubst %/,%,$(dir $(PETSC_PREFIX))))-$(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(SANITIZE),-sanitize)
+ARCH := $(notdir $(patsubst %/,%,$(dir $(PETSC_PREFIX))))-$(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(OPENMP),,-noopenmp)$(if $(SANITIZE),-sanitize)
 ifneq ($(SANITIZE),)
   CFLAGS  += -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
   LDFLAGS += -fsanitize=address,undefined
@@ -60,39 +85,40 @@ engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(wildcar
 faces   := $(wildcard src/bai/*.c src/ksp/bai/*.c src/pc/baismooth/*.c)
 gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(wildcard bench/parts/*.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
+quiet    = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2) && )
 
 all: $(LIB)
 	@echo 'petsc-bai $(VERSION) for PETSc $(call pc,--modversion) in $(PETSC_PREFIX), $(if $(NVCC),CUDA by $(NVCC),no nvcc so without CUDA): $(LIB)'
-	@echo 'use it in any PETSc program: -dll_append $(abspath $(LIB)) -ksp_type bai'
+	@echo 'use it in any PETSc program: -dll_append $(CURDIR)/$(LIB) -ksp_type bai'
 
 $(B)/obj/%.c.o: %.c
 	@mkdir -p $(@D)
-	$(CC) -c -fPIC -fvisibility=hidden -MMD -MP $(CFLAGS) $(OPENMP) $(CPPFLAGS) $< -o $@
+	$(call quiet,CC,$<)$(CC) -c -fPIC -fvisibility=hidden -MMD -MP $(CFLAGS) $(OPENMP) $(CPPFLAGS) $< -o $@
 $(B)/obj/%.cu.o: %.cu
 	@mkdir -p $(@D)
-	$(NVCC) -c -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP $(NVCCFLAGS) -Iinclude $(call pc,--cflags-only-I) $< -o $@
+	$(call quiet,NVCC,$<)$(NVCC) -c -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP $(NVCCFLAGS) -Iinclude $(call pc,--cflags-only-I) $< -o $@
 
 # nodelete: OpenMP's threads may outlive a dlclose()
 $(LIB): $(call obj,$(engine) $(faces))
 	@mkdir -p $(@D)
-	$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete $(LDFLAGS) $(OPENMP) $^ -o $@ $(PETSC_LIB) $(CUDA_LIB)
+	$(call quiet,LD,$@)$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete $(LDFLAGS) $(OPENMP) $^ -o $@ $(PETSC_LIB) $(CUDA_LIB)
 	@nm -D --defined-only $@ | grep -q ' T $(SYM)$$' || { echo "$@ does not export $(SYM)"; rm -f $@; exit 1; }
 
 $(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials
 
-$(B)/libengine.a: $(call obj,$(engine)) ; $(AR) rcs $@ $^
-$(B)/libgallery.a: $(call obj,$(gallery)) ; $(AR) rcs $@ $^
+$(B)/libengine.a: $(call obj,$(engine)) ; $(call quiet,AR,$@)$(AR) rcs $@ $^
+$(B)/libgallery.a: $(call obj,$(gallery)) ; $(call quiet,AR,$@)$(AR) rcs $@ $^
 
 # Programs: each tests/*.c and tutorials/*.c with a main, linked with the library, the gallery, and for the tests the engine itself
-LINK = -L$(abspath $(B)/lib) -Wl,-rpath,$(abspath $(B)/lib) -lpetscbai
+LINK = -L$(B)/lib -Wl,-rpath,'$(CURDIR)/$(B)/lib' -lpetscbai
 $(B)/tests/%: %.c $(LIB) $(B)/libgallery.a $(B)/libengine.a $(wildcard tests/*.h tutorials/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/bai $(LDFLAGS) $< -o $@ $(B)/libgallery.a $(LINK) $(B)/libengine.a $(PETSC_LIB) $(CUDA_LIB)
+	$(call quiet,CC,$<)$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/bai $(LDFLAGS) $< -o $@ $(B)/libgallery.a $(LINK) $(B)/libengine.a $(PETSC_LIB) $(CUDA_LIB)
 
 # Those in Fortran load the library by -dll_append
 $(B)/tests/%: %.F90 $(LIB)
 	@mkdir -p $(@D)
-	$(FC) $(call pc,--variable=fflags_extra) $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
+	$(call quiet,FC,$<)$(FC) $(call pc,--variable=fflags_extra) $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
 
 # The main job: BAI next to PETSc's Jacobi-Richardson and CG
 demo: $(B)/tests/tutorials/ex1 ; $< -matrix fv1 -compare $(ARGS)
@@ -108,7 +134,7 @@ bench: $(B)/tests/bench/bench
 # PETSc's test harness, from wherever this PETSc keeps it
 TESTDIR := $(B)/tests
 gentest := $(firstword $(wildcard $(PETSC_ROOT)/config/gmakegentest.py $(PETSC_PREFIX)/share/petsc/examples/config/gmakegentest.py))
-export BAI_LIB := $(abspath $(LIB))
+export BAI_LIB := $(CURDIR)/$(LIB)
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 export OMPI_MCA_rmaps_base_oversubscribe = 1
@@ -139,7 +165,7 @@ example    = $(patsubst %,$(TESTDIR)/%,$(basename $(wildcard tutorials/ex*.c $(i
 have       = $(shell grep -qE 'USE_COMPLEX 1|USE_64BIT_INDICES 1|USE_REAL_SINGLE 1' $(PETSCCONF_H) || echo plain) $(if $(filter-out 0,$(GPU)),baicuda $(shell grep -q HAVE_CUDA\ 1 $(PETSCCONF_H) && echo cuda))
 $(TESTDIR)/petsc/%: $(petsc_src)/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -w $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
+	$(call quiet,CC,$<)$(CC) $(CFLAGS) -w $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
 run-manual: $(LIB) $(unchanged) $(example)
 	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
 	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='mpicc $(fortran) $(have)' \
@@ -163,22 +189,26 @@ carry: $(programs) $(unchanged) $(TESTDIR)/testfiles
 # The whole of the tests, harness included if it is not there yet
 check:
 ifeq ($(gentest),)
-	config/petsc.sh debian >/dev/null
+ifneq ($(PETSC_DIR),)
+	$(error PETSC_DIR=$(PETSC_DIR) has no test harness: there is no config/gmakegentest.py in $(PETSC_ROOT), and none in share/petsc/examples)
+endif
+	@config/petsc.sh debian 'the tests need the test harness of the PETSc in $(PETSC_PREFIX)' >/dev/null
 endif
 	@$(MAKE) --no-print-directory test
 
+# PREFIX may be relative, and either may have spaces in it
 PREFIX   ?= /usr/local
+export PREFIX DESTDIR
 series   := $(shell echo $(call pc,--modversion) | awk -F. '{print $$1"."$$2" "$$1"."$$2 + 1}')
 requires  = $(notdir $(basename $(petsc.pc))) >= $(word 1,$(series)), $(notdir $(basename $(petsc.pc))) < $(word 2,$(series))
 install: $(LIB)
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
-	install -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib
-	install -m 644 include/petscbai.h include/petscbaitypes.h $(DESTDIR)$(PREFIX)/include
-	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' -e 's|@requires@|$(requires)|' config/petscbai.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/petscbai.pc
+	@config/install.sh $(LIB) '$(VERSION)' '$(requires)'
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
 .PHONY: all demo bench check test run-tests run-manual bundle carry install
+
+endif
 
 endif
 
