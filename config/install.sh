@@ -10,8 +10,7 @@ to=${DESTDIR:-}$prefix
 
 install -d -- "$to/lib/pkgconfig" "$to/include"
 install -m 755 -- "$library" "$to/lib"
-install -m 644 -- include/petscbai.h include/petscbaitypes.h "$to/include"
-# In the file a space stands behind a backslash, and that and what sed would read behind another for sed
-escaped=$(printf '%s\n' "$prefix" | sed -e 's/[ "'"'"'\\$#()]/\\&/g' -e 's/[\\|&]/\\&/g')
+install -m 644 -- include/*.h "$to/include"
+escaped=$(printf '%s\n' "$prefix" | sed 's/[\\|&]/\\&/g')
 sed -e "s|@prefix@|$escaped|" -e "s|@version@|$version|" -e "s|@requires@|$requires|" config/petscbai.pc.in >"$to/lib/pkgconfig/petscbai.pc"
 echo "installed in $to: lib/$(basename "$library"), lib/pkgconfig/petscbai.pc, include/petscbai.h"
