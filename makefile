@@ -39,9 +39,12 @@ ifeq ($(petsc.pc),)
 
 # No PETSc yet: get Debian's, then do what was asked for
 .DEFAULT_GOAL := all
-all demo check test install: ; @config/petsc.sh debian 'PETSC_DIR is not set, and pkg-config knows no PETSc' >/dev/null && $(MAKE) --no-print-directory $@
-.DEFAULT: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
-.PHONY: all demo check test install
+all demo check test install:
+	@if [ -n "$(GOT_PETSC)" ]; then echo 'Debian has PETSc installed, but pkg-config does not find it: PKG_CONFIG_PATH and PKG_CONFIG_LIBDIR must be as usual'; exit 1; fi
+	@config/petsc.sh debian 'PETSC_DIR is not set, and pkg-config knows no PETSc' >/dev/null
+	@$(MAKE) --no-print-directory GOT_PETSC=1 $@
+.DEFAULT bench bundle tidy: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
+.PHONY: all demo check test install bench bundle tidy
 
 else
 
@@ -68,6 +71,7 @@ ifneq ($(NVCC),)
   CUDA_LIB := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcudart -lstdc++
 endif
 GPU        ?= $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c ^GPU))
+on_gpu     := $(filter-out 0,$(GPU))
 
 ARCH := $(notdir $(patsubst %/,%,$(dir $(PETSC_PREFIX))))-$(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(OPENMP),,-noopenmp)$(if $(SANITIZE),-sanitize)
 ifneq ($(SANITIZE),)
@@ -120,11 +124,15 @@ $(B)/tests/%: %.F90 $(LIB)
 	@mkdir -p $(@D)
 	$(call quiet,FC,$<)$(FC) $(call pc,--variable=fflags_extra) $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
 
-# The main job: BAI next to PETSc's Jacobi-Richardson and CG
-demo: $(B)/tests/tutorials/ex1 ; $< -matrix fv1 -compare $(ARGS)
+# The main job: BAI next to PETSc's Jacobi-Richardson and CG, and as a smoother next to PETSc's; where there is a GPU on it as well
+cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
+demo: $(B)/tests/tutorials/ex1
+	$< -matrix fv1 -compare -multigrid $(ARGS)
+ifneq ($(on_gpu),)
+	$< -matrix fv1 $(if $(cuda_petsc),-mat_type aijcusparse -compare -multigrid -da_refine 2,-ksp_bai_backend cuda) $(ARGS)
+endif
 
 # Times next to PETSc's solvers, and a picture of them if there is matplotlib; GPU=1 on the GPU; ARGS= passes options
-on_gpu := $(filter-out 0,$(GPU))
 BENCH   = -matrix fv1,fv3,trefethen,trefethen,laplace3d,laplace3d27,chem97ztz-like,powerlaw -n 0,0,2000,20000,$(if $(on_gpu),200,32),$(if $(on_gpu),100,24) -seconds $(if $(on_gpu),5,0.5)
 bench: $(B)/tests/bench/bench
 	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(BENCH)) -csv $(B)/bench.csv -over_time $(B)/over_time.csv
@@ -155,7 +163,8 @@ ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
   include $(TESTDIR)/testfiles
 endif
 $(TESTDIR)/counts/%.counts: ; @-$<
-run-tests: $(foreach t,$(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90),$(TESTDIR)/counts/$(t).counts)
+TESTS ?= %
+run-tests: $(foreach t,$(filter $(TESTS),$(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)),$(TESTDIR)/counts/$(t).counts)
 
 # The commands of the manual, with PETSc's own tutorials that it names
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
@@ -204,23 +213,52 @@ requires  = $(notdir $(basename $(petsc.pc))) >= $(word 1,$(series)), $(notdir $
 install: $(LIB)
 	@config/install.sh $(LIB) '$(VERSION)' '$(requires)'
 
+# What clang-tidy finds in the sources for the host, with the checks of .clang-tidy
+tidy_flags = $(filter -I% -D% -isystem%,$(shell $(CC) -show 2>/dev/null) $(CPPFLAGS)) -Isrc/engine/host/serial -Itutorials -Isrc/bai -Wno-unknown-pragmas
+tidy:
+	@command -v clang-tidy-14 >/dev/null || config/packages.sh 'make tidy needs clang-tidy 14' clang-tidy-14
+	@printf '%s\n' $(filter %.c,$(engine) $(faces) $(gallery)) $(wildcard tests/*.c tutorials/ex*.c bench/*.c) | xargs -P $$(nproc) -I{} clang-tidy-14 --quiet {} -- -std=gnu11 $(tidy_flags) 2>&1 | \
+	  grep -v 'warnings generated\|^Suppressed\|^Use -header-filter' | tee $(B)/tidy.log; ! grep -q 'warning:\|error:' $(B)/tidy.log
+
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check test run-tests run-manual bundle carry install
+.PHONY: all demo bench check test run-tests run-manual bundle carry install tidy
 
 endif
 
 endif
+
+# PETSc's style, by the clang-format of Debian 12, as others differ; and the spelling of everything
+sources = $(wildcard $(foreach d,include src/* src/*/* tests tutorials bench bench/*,$(d)/*.c $(d)/*.h $(d)/*.cu))
+format checkformat: clang-format
+	@if [ $@ = format ]; then clang-format-14 -i $(sources); exit; fi; \
+	  for f in $(sources); do clang-format-14 $$f | cmp -s - $$f || echo "$$f: $$(clang-format-14 $$f | diff $$f - | grep -c '^<') lines not in PETSc's style, as .clang-format has it"; done >build/checkformat; \
+	  cat build/checkformat; [ ! -s build/checkformat ] || { echo 'make format mends them'; exit 1; }
+clang-format:
+	@mkdir -p build
+	@command -v clang-format-14 >/dev/null || config/packages.sh 'make format and make checkformat need clang-format 14' clang-format-14
+spell:
+	@command -v codespell >/dev/null || config/packages.sh 'make spell needs codespell' codespell
+	@codespell && echo 'no misspelt words'
+
+# Host tests with other PETSc, compilers and checks; MATRIX= takes some of them, TESTS= some tests
+MATRIX ?= real complex int64 sanitize clang
+export MATRIX TESTS
+matrix: ; @config/matrix.sh
 
 help:
 	@echo 'all      the library'
-	@echo 'demo     BAI next to PETSc'"'"'s Jacobi-Richardson and CG; ARGS= passes options, as ARGS="-matrix trefethen"'
+	@echo 'demo     BAI next to PETSc'"'"'s solvers and smoothers, first getting PETSc if there is none; ARGS="-matrix trefethen" passes options'
 	@echo 'check    all tests; gets PETSc first if there is none'
 	@echo 'test     all tests'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
+	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang: MATRIX="complex clang" takes some'
+	@echo 'format   puts the sources into PETSc'"'"'s style; checkformat only says which are not'
+	@echo 'tidy     what clang-tidy finds'
+	@echo 'spell    what codespell finds'
 	@echo 'clean    removes build/'
 clean: ; rm -rf build
 FORCE:
-.PHONY: help clean FORCE
+.PHONY: help format checkformat clang-format spell matrix clean FORCE
