@@ -29,7 +29,7 @@ extern "C" {
 typedef enum {
   BAI_OK,
   BAI_ERR_MEMORY,   /* out of memory, on the host or the device */
-  BAI_ERR_DIAGONAL, /* a_ii is missing or zero; row says which is the first */
+  BAI_ERR_DIAGONAL, /* a_ii is missing, zero, or so small that 1/a_ii is not finite; row says which is the first */
   BAI_ERR_PATTERN,  /* BAIEngineUpdateValues(): not the pattern of the matrix the engine was created with */
   BAI_ERR_SIZE,     /* more rows than the backend can index */
   BAI_ERR_DEVICE,   /* a call of the device's run time failed; what and why say which */
@@ -58,8 +58,10 @@ typedef struct {
   BAIDirection direction;
   BAIInt       local_iters; /* 0: that of the parameters; not looked at if they depend on the block */
   BAIReal      omega, momentum;
-  int          fresh;      /* x is not what the engine left last: its first update has no momentum */
-  int          accelerate; /* BAIEngineSolve(): omega and momentum are found as adapt.h says; mode async ends instead, as soon as another would be accelerated */
+  int          fresh;       /* x is not what the engine left last: its first update has no momentum */
+  int          accelerate;  /* BAIEngineSolve(): omega and momentum are found as adapt.h says */
+  BAIMode      asked;       /* and this is the mode of the options, */
+  BAIMode      accelerated; /* and sync or color, that in which it is accelerated; if another mode than the present one is to go on, the solve ends */
 } BAIStep;
 
 typedef enum {
@@ -139,6 +141,8 @@ typedef struct {
   BAIReal bnorm2, rnorm2;  /* rnorm2 is ||b - A x||^2 of the x reached */
   BAIReal omega, momentum; /* in use at the end */
   BAIInt  its;             /* the most global iterations that any block did */
+  BAIMode mode;            /* in which to go on if the tolerance is not met, */
+  int     accelerate;      /* and whether it may be accelerated then */
 } BAISolution;
 
 typedef struct BAIState_ *BAIState; /* a backend's own */

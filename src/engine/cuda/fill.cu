@@ -191,7 +191,7 @@ static __device__ inline void FinishRow(const BAISliced &A, int place, int row, 
 {
   const BAIReal share = dominance ? BAIShareOfDominance(BAIAbs(r.d), r.sum) : 1;
 
-  if (r.d == BAIScalar(0)) atomicMin(&findings->bad, row);
+  if (isinf(BAIReal(1) / BAIAbs(r.d))) atomicMin(&findings->bad, row); /* zero, or as good as that */
   if (share < 1) atomicMin(&findings->least_share, __float_as_int((float)share)); /* positive numbers are ordered as their bits are */
   A.d[place]    = r.d;
   A.dinv[place] = BAIScalar(1) / r.d;

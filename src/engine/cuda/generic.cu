@@ -8,13 +8,41 @@ enum {
   LOADS_IN_FLIGHT = 8 /* of a thread */
 };
 
-template <typename Columns, typename V, BAIOrder order>
+/* Entries: of native precision, */
+struct Native {
+  const BAIScalar *a;
+
+  __device__ Native(const BAISliced &, const void *a) : a(static_cast<const BAIScalar *>(a)) { }
+  __device__ BAIScalar operator[](long long k) const { return a[k]; }
+  template <BAIOrder order>
+  static __device__ void SumPieces(const BAISliced &A, const BAISweep &p, int tile, const BAIScalar *x)
+  {
+    BAISumPieces<order, BAIScalar>(A, p, tile, x);
+  }
+};
+
+/* or of either */
+struct NativeOrSingle {
+  const void *a;
+  bool        single;
+
+  __device__ NativeOrSingle(const BAISliced &A, const void *a) : a(a), single(A.single) { }
+  __device__ BAIScalar operator[](long long k) const { return single ? BAIScalar(static_cast<const BAISingle *>(a)[k]) : static_cast<const BAIScalar *>(a)[k]; }
+  template <BAIOrder order>
+  static __device__ void SumPieces(const BAISliced &A, const BAISweep &p, int tile, const BAIScalar *x)
+  {
+    if (A.single) BAISumPieces<order, BAISingle>(A, p, tile, x);
+    else BAISumPieces<order, BAIScalar>(A, p, tile, x);
+  }
+};
+
+template <typename Columns, typename Values, BAIOrder order>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   BAIScalar    *work  = p.scratch ? p.scratch + 3 * (size_t)A.tile_rows * blockIdx.x : reinterpret_cast<BAIScalar *>(shared);
   const Columns loc_j(A);
-  const V      *loc_a = static_cast<const V *>(A.loc_a), *off_a = static_cast<const V *>(A.off_a);
+  const Values  loc_a(A, A.loc_a), off_a(A, A.off_a);
 
   BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int        lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
@@ -23,7 +51,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
     BAIScalar       *next = BAIIterateOf(p, to), *s = work, *y = s + A.tile_rows, *ynext = y + A.tile_rows;
 
     turn.Begin();
-    if (A.piece_first) BAISumPieces<order, V>(A, p, tile, x);
+    if (A.piece_first) Values::template SumPieces<order>(A, p, tile, x);
     for (int slice = warp; slice < A.tile_slices; slice += warps) {
       const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
 
@@ -38,7 +66,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
         for (int v = 0; v < LOADS_IN_FLIGHT; v++) other[v] = w + v < (int)S.off_width ? BAILoadColumn<order>(A, x, p.ghost, BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w + v, lane))) : BAIScalar(0);
 #pragma unroll
         for (int v = 0; v < LOADS_IN_FLIGHT; v++) {
-          if (w + v < (int)S.off_width) sum -= BAIScalar(off_a[S.off + (long long)(w + v) * BAI_LANES + lane]) * other[v];
+          if (w + v < (int)S.off_width) sum -= off_a[S.off + (long long)(w + v) * BAI_LANES + lane] * other[v];
         }
       }
       if (A.piece_first) sum -= BAISumOfPieces(A, slice0 + slice, lane);
@@ -60,7 +88,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
           BAIScalar value[LOADS_IN_FLIGHT];
 
 #pragma unroll
-          for (int v = 0; v < LOADS_IN_FLIGHT; v++) value[v] = w + v < width ? BAIScalar(loc_a[loc + (long long)(w + v) * BAI_LANES]) * y[loc_j[loc + (long long)(w + v) * BAI_LANES]] : BAIScalar(0);
+          for (int v = 0; v < LOADS_IN_FLIGHT; v++) value[v] = w + v < width ? loc_a[loc + (long long)(w + v) * BAI_LANES] * y[loc_j[loc + (long long)(w + v) * BAI_LANES]] : BAIScalar(0);
 #pragma unroll
           for (int v = 0; v < LOADS_IN_FLIGHT; v++) sum -= value[v];
         }
@@ -92,24 +120,17 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 template <BAIOrder order>
 static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
 {
-  GoThroughTiles<BAINarrow, BAIScalar, order>(A, p);
-}
-
-template <typename V>
-static __device__ inline void InAnyOrder(const BAISliced &A, const BAISweep &p)
-{
-  if (p.how == BAI_OWN) GoThroughTiles<BAINarrowOrWide, V, BAI_OWN>(A, p);
-  else if (p.how == BAI_QUEUE) GoThroughTiles<BAINarrowOrWide, V, BAI_QUEUE>(A, p);
-  else if (p.how == BAI_FLAGS) GoThroughTiles<BAINarrowOrWide, V, BAI_FLAGS>(A, p);
-  else if (p.how == BAI_LAG) GoThroughTiles<BAINarrowOrWide, V, BAI_LAG>(A, p);
-  else GoThroughTiles<BAINarrowOrWide, V, BAI_TURNS>(A, p);
+  GoThroughTiles<BAINarrow, Native, order>(A, p);
 }
 
 /* Everything else */
 static __global__ void __launch_bounds__(1024) GenericAny(BAISliced A, BAISweep p)
 {
-  if (A.single) InAnyOrder<BAISingle>(A, p);
-  else InAnyOrder<BAIScalar>(A, p);
+  if (p.how == BAI_OWN) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_OWN>(A, p);
+  else if (p.how == BAI_QUEUE) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_QUEUE>(A, p);
+  else if (p.how == BAI_FLAGS) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_FLAGS>(A, p);
+  else if (p.how == BAI_LAG) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_LAG>(A, p);
+  else GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_TURNS>(A, p);
 }
 
 const void *BAIGenericKernel(const BAISliced *A, BAIOrder order)

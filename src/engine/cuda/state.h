@@ -130,7 +130,7 @@ typedef struct {
   BAIControl  *control; /* NULL if the launch is not to stop by itself */
   BAISolution *result;  /* on the host */
   int          accelerate;
-  BAIMode      mode;
+  BAIMode      mode, asked, accelerated; /* the present one; the others as in BAIStep */
 } BAIStop;
 
 struct BAIState_ {

@@ -109,8 +109,8 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
   if (*(volatile int *)&state->pinned->result.stalled) return BAIStatusOf(BAI_ERR_STALLED); /* an earlier launch, which nobody has waited for */
   BAITry(OneBuffer(state, step.mode));
-  for (BAIInt done = 0; done < count; done += most) {
-    BAITry(Launch(state, plan, count - done < most ? count - done : most, &step));
+  for (BAIInt left = count; left > 0; left -= most < left ? most : left) {
+    BAITry(Launch(state, plan, left < most ? left : most, &step));
     step.fresh = 0;
   }
   return BAIStatusOf(BAI_OK);
@@ -120,7 +120,7 @@ BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *s
 {
   const BAIPlan *plan        = &state->plan[step->mode];
   const int      tiles       = state->A.tiles;
-  BAISweep       p           = Arguments(state, plan, t->max_it, step);
+  BAISweep       p           = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
   BAIStop        stop        = state->stop;
   void          *arguments[] = {&state->A, &p, &stop};
 
@@ -134,6 +134,8 @@ BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *s
   stop.bnorm2      = t->bnorm2;
   stop.accelerate  = step->accelerate;
   stop.mode        = step->mode;
+  stop.asked       = step->asked;
+  stop.accelerated = step->accelerated;
   stop.result->its = -1;
   CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
   CUDATry(cudaMemsetAsync(stop.r2, 0xbf, 2 * tiles * sizeof(BAIReal), state->stream)); /* negative: not there yet */

@@ -1,11 +1,10 @@
 static char help[] = "PCBAI where users meet it: a Poisson problem on a DMDA, with multigrid and all else from options.\n\n\
   -dim <3>   2 or 3 dimensions\n\
-  -most <n>  complains if the solve takes more iterations\n\
+  -max_its <n>  complains if the solve takes more iterations\n\
   -like_sor  complains if it takes two more than with PCSOR on the levels\n\n";
 
+#include "check.h"
 #include <petscdmda.h>
-#include <petscbai.h>
-#include "baicompat.h"
 
 /* Rows of the boundary are those of the identity, scaled; others the 5- or 7-point stencil without what the boundary knows */
 static PetscErrorCode Operator(KSP ksp, Mat J, Mat A, void *ctx)
@@ -25,22 +24,22 @@ static PetscErrorCode Operator(KSP ksp, Mat J, Mat A, void *ctx)
         const PetscReal h = 1.0 / (PetscReal)(info.mx - 1), scale = info.dim == 2 ? 1 : h;
         MatStencil      row = {k, j, i, 0}, col[7];
         PetscScalar     value[7];
-        PetscInt        many = 0, boundary = 0;
+        PetscInt        entries = 0, boundary = 0;
 
         for (int d = 0; d < info.dim; d++) boundary |= at[d] == 0 || at[d] == last[d];
         for (int d = 0; d < info.dim && !boundary; d++) {
           for (int side = -1; side <= 1; side += 2) {
             if (at[d] + side == 0 || at[d] + side == last[d]) continue;
-            col[many] = row;
-            if (d == 0) col[many].i += side;
-            else if (d == 1) col[many].j += side;
-            else col[many].k += side;
-            value[many++] = -scale;
+            col[entries] = row;
+            if (d == 0) col[entries].i += side;
+            else if (d == 1) col[entries].j += side;
+            else col[entries].k += side;
+            value[entries++] = -scale;
           }
         }
-        col[many]     = row;
-        value[many++] = 2 * info.dim * scale;
-        PetscCall(MatSetValuesStencil(A, 1, &row, many, col, value, INSERT_VALUES));
+        col[entries]     = row;
+        value[entries++] = 2 * info.dim * scale;
+        PetscCall(MatSetValuesStencil(A, 1, &row, entries, col, value, INSERT_VALUES));
       }
     }
   }
@@ -70,14 +69,14 @@ static PetscErrorCode Solve(DM dm, PetscInt *its)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  if (reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: converges, but %s after %" PetscInt_FMT "\n", KSPConvergedReasons[reason], *its));
+  PetscCall(Expect(reason > 0, "converges, but %s after %" PetscInt_FMT " iterations", KSPConvergedReasons[reason], *its));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(VecScale(b, -1.0));
   PetscCall(MatMultAdd(A, x, b, b));
   PetscCall(VecNorm(b, NORM_2, &norm));
   PetscCall(KSPGetTolerances(ksp, &rtol, NULL, NULL, NULL));
-  if (!(norm <= 100 * rtol * bnorm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: the residual is small, but %g\n", (double)(norm / bnorm)));
+  PetscCall(Expect(norm <= 100 * rtol * bnorm, "the residual is small, but %g", (double)(norm / bnorm)));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(KSPDestroy(&ksp));
@@ -87,28 +86,28 @@ static PetscErrorCode Solve(DM dm, PetscInt *its)
 int main(int argc, char **argv)
 {
   DM        dm;
-  PetscInt  dim = 3, most = 500, its, sor;
+  PetscInt  dim = 3, max_its = 500, its, sor;
   PetscBool like_sor = PETSC_FALSE;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(BAIInitializePackage());
+  PetscCall(CheckInitialize(&argc, &argv, help));
+  (void)Case("options"); /* the one case, which the options make up */
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-most", &most, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_its", &max_its, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-like_sor", &like_sor, NULL));
   if (dim == 2) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
   else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, 9, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &dm));
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
   PetscCall(Solve(dm, &its));
-  if (its > most) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: at most %" PetscInt_FMT " iterations, but %" PetscInt_FMT "\n", most, its));
+  PetscCall(Expect(its <= max_its, "at most %" PetscInt_FMT " iterations, but %" PetscInt_FMT, max_its, its));
   if (like_sor) {
     PetscCall(PetscOptionsSetValue(NULL, "-mg_levels_pc_type", "sor"));
     PetscCall(Solve(dm, &sor));
-    if (its > sor + 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: %" PetscInt_FMT " iterations, with SOR %" PetscInt_FMT "\n", its, sor));
+    PetscCall(Expect(its <= sor + 1, "%" PetscInt_FMT " iterations, with SOR %" PetscInt_FMT, its, sor));
   }
   PetscCall(DMDestroy(&dm));
-  PetscCall(PetscFinalize());
+  PetscCall(CheckFinalize());
   return 0;
 }
 
@@ -121,15 +120,15 @@ int main(int argc, char **argv)
 
     test:
       suffix: smoother
-      args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -most 7
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -max_its 7
 
     test:
       suffix: precision
-      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -most 12
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -max_its 12
 
     test:
       suffix: symmetric
-      args: -ksp_type cg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_symmetric -most 9
+      args: -ksp_type cg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_symmetric -max_its 9
 
     test:
       suffix: chebyshev
@@ -141,19 +140,19 @@ int main(int argc, char **argv)
 
     test:
       suffix: modes
-      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_mode {{async launch sync}} -mg_levels_pc_bai_local_iters 3 -most 14
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_mode {{async launch sync}} -mg_levels_pc_bai_local_iters 3 -max_its 14
 
     test:
       suffix: partition
-      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition {{dm rcm graph}} -mg_levels_pc_bai_block_size 64 -most 9
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition {{dm rcm graph}} -mg_levels_pc_bai_block_size 64 -max_its 9
 
     test:
       suffix: weight
-      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_weight {{l1 tau auto}} -mg_levels_pc_bai_momentum 0.1 -mg_levels_pc_bai_theta -most 14
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_weight {{l1 tau auto}} -mg_levels_pc_bai_momentum 0.1 -mg_levels_pc_bai_theta -max_its 14
 
     test:
       suffix: ksp
-      args: -ksp_type fgmres -mg_levels_ksp_type bai -mg_levels_ksp_max_it 2 -mg_levels_ksp_bai_local_omega 0.9 -mg_levels_ksp_bai_mode color -mg_levels_pc_type none -most 8
+      args: -ksp_type fgmres -mg_levels_ksp_type bai -mg_levels_ksp_max_it 2 -mg_levels_ksp_bai_local_omega 0.9 -mg_levels_ksp_bai_mode color -mg_levels_pc_type none -max_its 8
 
   testset:
     nsize: {{1 3}}
@@ -162,26 +161,26 @@ int main(int argc, char **argv)
 
     test:
       suffix: krylov
-      args: -ksp_type {{fgmres gcr bcgs gmres cg}} -pc_type bai -most 25
+      args: -ksp_type {{fgmres gcr bcgs gmres cg}} -pc_type bai -max_its 25
 
     # 18 to 26 iterations in 150 runs with 2 and 8 threads
     test:
       suffix: flexible
-      args: -ksp_type {{fgmres gcr}} -pc_type bai -pc_bai_mode async -most 35
+      args: -ksp_type {{fgmres gcr}} -pc_type bai -pc_bai_mode async -max_its 35
 
     # with complex scalars PETSc's FCG is not that flexible: with Jacobi it differs from CG already
     test:
       suffix: flexible_cg
       requires: !complex
-      args: -ksp_type fcg -pc_type bai -pc_bai_mode async -most 35
+      args: -ksp_type fcg -pc_type bai -pc_bai_mode async -max_its 35
 
     test:
       suffix: asm
-      args: -ksp_type gmres -pc_type asm -sub_pc_type bai -most 25
+      args: -ksp_type gmres -pc_type asm -sub_pc_type bai -max_its 25
 
     test:
       suffix: gamg
-      args: -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai -most 13
+      args: -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai -max_its 13
 
     test:
       suffix: gamg_chebyshev
@@ -216,19 +215,19 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda_smoother
-      args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -most 7
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -max_its 7
 
     test:
       suffix: cuda_precision
-      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -most 12
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -max_its 12
 
     test:
       suffix: cuda_symmetric
-      args: -ksp_type cg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_symmetric -most 9
+      args: -ksp_type cg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_symmetric -max_its 9
 
     test:
       suffix: cuda_partition
-      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition {{dm graph}} -mg_levels_pc_bai_block_size 64 -most 9
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition {{dm graph}} -mg_levels_pc_bai_block_size 64 -max_its 9
 
     test:
       suffix: cuda_chebyshev
@@ -238,6 +237,6 @@ int main(int argc, char **argv)
     suffix: cuda_gamg
     requires: baicuda
     output_file: output/empty.out
-    args: -da_refine 1 -dm_mat_type aijcusparse -dm_vec_type cuda -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai -most 13
+    args: -da_refine 1 -dm_mat_type aijcusparse -dm_vec_type cuda -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai -max_its 13
 
 TEST*/

@@ -1,39 +1,18 @@
 static char help[] = "When the matrix or the options change between solves: the solution is that of the new system, found with no more work than needed.\n\n";
 
-#include <petscbai.h>
-#include "baicompat.h"
+#include "check.h"
 #include "gallery.h"
-#include "residual.h"
-
-static PetscErrorCode Expect(PetscBool right, const char what[], const char when[])
-{
-  PetscFunctionBeginUser;
-  if (!right) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: %s %s\n", what, when));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* What KSPView() says of the work done so far */
 static PetscErrorCode Counts(KSP ksp, PetscInt counts[2])
 {
-  PetscMPIInt rank;
-  PetscViewer viewer;
-  char        text[10000], *at;
-  FILE       *file     = NULL;
-  int         found[2] = {-1, -1};
+  char text[10000], *at;
+  int  found[2] = {-1, -1};
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  if (rank == 0) file = tmpfile();
-  PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_WORLD, file, &viewer));
-  PetscCall(KSPView(ksp, viewer));
-  PetscCall(PetscViewerDestroy(&viewer));
-  if (rank == 0) {
-    rewind(file);
-    text[fread(text, 1, sizeof(text) - 1, file)] = 0;
-    PetscCall(PetscStrstr(text, "set-ups", &at));
-    if (at) (void)sscanf(at, "set-ups %d, value updates %d", &found[0], &found[1]);
-    fclose(file);
-  }
+  PetscCall(ViewText(ksp, sizeof(text), text));
+  PetscCall(PetscStrstr(text, "set-ups", &at));
+  if (at) (void)sscanf(at, "set-ups %d, value updates %d", &found[0], &found[1]);
   PetscCallMPI(MPI_Bcast(found, 2, MPI_INT, 0, PETSC_COMM_WORLD));
   for (int k = 0; k < 2; k++) counts[k] = found[k];
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -45,6 +24,8 @@ typedef enum {
   SETUP
 } Work;
 
+static PetscInt before[2]; /* set-ups and value updates of this case's solver so far */
+
 /* Solves, and again by a new solver with the same options */
 static PetscErrorCode Check(KSP ksp, Mat A, Work work, const char when[])
 {
@@ -52,7 +33,6 @@ static PetscErrorCode Check(KSP ksp, Mat A, Work work, const char when[])
   Vec                b, x, y;
   BAIMode            mode;
   PetscInt           sweeps, size, counts[2];
-  static PetscInt    before[2] = {0, 0};
   PetscReal          rnorm;
   PetscBool          right, equal;
 
@@ -63,9 +43,9 @@ static PetscErrorCode Check(KSP ksp, Mat A, Work work, const char when[])
 
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(IsConverged(ksp, &rnorm, &right));
-  PetscCall(Expect(right, "it solves", when));
+  PetscCall(Expect(right, "it solves %s", when));
   PetscCall(Counts(ksp, counts));
-  PetscCall(Expect((PetscBool)(counts[0] == before[0] + (work == SETUP) && counts[1] == before[1] + (work == UPDATE)), "it does what is needed and no more", when));
+  PetscCall(Expect(counts[0] == before[0] + (work == SETUP) && counts[1] == before[1] + (work == UPDATE), "it does what is needed and no more %s", when));
   PetscCall(PetscArraycpy(before, counts, 2));
 
   PetscCall(KSPBAIGetMode(ksp, &mode));
@@ -81,7 +61,7 @@ static PetscErrorCode Check(KSP ksp, Mat A, Work work, const char when[])
   PetscCall(KSPBAISetBlockSize(fresh, size));
   PetscCall(KSPSolve(fresh, b, y));
   PetscCall(VecEqual(x, y, &equal));
-  PetscCall(Expect((PetscBool)(equal || mode != BAI_MODE_SYNC), "in mode sync it gives the bits of a new solver", when));
+  PetscCall(Expect(equal || mode != BAI_MODE_SYNC, "in mode sync it gives the bits of a new solver %s", when));
   PetscCall(KSPDestroy(&fresh));
 
   PetscCall(VecDestroy(&b));
@@ -113,31 +93,39 @@ static PetscErrorCode OneEntry(PetscInt n, PetscInt shift, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+/* A solver that has solved with A once */
+static PetscErrorCode Create(Mat A, KSP *ksp)
 {
-  KSP         ksp;
-  Mat         A, A2, B, C;
-  BAIMode     mode;
+  PetscFunctionBeginUser;
+  PetscCall(PetscArrayzero(before, 2));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetType(*ksp, KSPBAI));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetTolerances(*ksp, 1e-8, 1e-50, PETSC_DEFAULT, 10000));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscCall(Check(*ksp, A, SETUP, "the first time"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Nothing(KSP ksp, Mat A)
+{
+  PetscFunctionBeginUser;
+  PetscCall(Check(ksp, A, NOTHING, "when nothing is new"));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(Check(ksp, A, NOTHING, "when it is given the same matrix again"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values in the old pattern */
+static PetscErrorCode Values(KSP ksp, Mat A)
+{
+  Mat         A2;
   PetscInt    n, row;
   PetscMPIInt rank, size;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(BAIInitializePackage());
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 15, &A));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetType(ksp, KSPBAI));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, 1e-50, PETSC_DEFAULT, 10000));
-  PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(Check(ksp, A, SETUP, "the first time"));
-  PetscCall(Check(ksp, A, NOTHING, "when nothing is new"));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(Check(ksp, A, NOTHING, "when it is given the same matrix again"));
-
-  /* New values in the old pattern */
   PetscCall(MatScale(A, 2.0));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(Check(ksp, A, UPDATE, "when all values are scaled"));
@@ -160,8 +148,18 @@ int main(int argc, char **argv)
   PetscCall(Check(ksp, A2, UPDATE, "for another matrix of the same pattern"));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(Check(ksp, A, UPDATE, "for the one before"));
+  PetscCall(MatDestroy(&A2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* Another pattern */
+/* Another pattern, and the first one again */
+static PetscErrorCode Pattern(KSP ksp, Mat A)
+{
+  Mat      B, C;
+  PetscInt n;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(A, &n, NULL));
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 15, &B));
   PetscCall(KSPSetOperators(ksp, B, B));
   PetscCall(Check(ksp, B, SETUP, "for another pattern"));
@@ -172,11 +170,18 @@ int main(int argc, char **argv)
   PetscCall(OneEntry(n, 2, &C));
   PetscCall(KSPSetOperators(ksp, C, C));
   PetscCall(Check(ksp, C, SETUP, "for a pattern with the entry in the next column"));
-  PetscCall(MatDestroy(&C));
-
-  /* Other options */
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(Check(ksp, A, SETUP, "for the first matrix again"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Options(KSP ksp, Mat A)
+{
+  BAIMode mode;
+
+  PetscFunctionBeginUser;
   PetscCall(KSPBAISetBlockSize(ksp, 9));
   PetscCall(Check(ksp, A, SETUP, "for another block size"));
   PetscCall(KSPBAISetLocalIters(ksp, 2));
@@ -184,8 +189,15 @@ int main(int argc, char **argv)
   PetscCall(KSPBAIGetMode(ksp, &mode));
   PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC));
   PetscCall(Check(ksp, A, mode == BAI_MODE_SYNC ? NOTHING : SETUP, "for mode sync"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* Another size */
+static PetscErrorCode Size(KSP ksp, Mat A)
+{
+  Mat C;
+
+  PetscFunctionBeginUser;
+  (void)A;
   PetscCall(KSPReset(ksp));
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 9, &C));
   PetscCall(KSPSetOperators(ksp, C, C));
@@ -193,13 +205,41 @@ int main(int argc, char **argv)
   PetscCall(KSPReset(ksp));
   PetscCall(KSPSetOperators(ksp, C, C));
   PetscCall(Check(ksp, C, SETUP, "after KSPReset()"));
-
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&A2));
-  PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));
-  PetscCall(PetscFinalize());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const struct {
+    const char *name;
+    PetscErrorCode (*run)(KSP, Mat);
+  } cases[] = {
+    {"nothing_new", Nothing},
+    {"new_values",  Values },
+    {"new_pattern", Pattern},
+    {"new_options", Options},
+    {"new_size",    Size   },
+    {"in_a_row",    NULL   }  /* all of these with one solver */
+  };
+
+  PetscFunctionBeginUser;
+  PetscCall(CheckInitialize(&argc, &argv, help));
+  for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(cases); c++) {
+    KSP ksp;
+    Mat A;
+
+    if (!Case("%s", cases[c].name)) continue;
+    PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 15, &A));
+    PetscCall(Create(A, &ksp));
+    for (size_t k = 0; k < c; k++) {
+      if (!cases[c].run) PetscCall(cases[k].run(ksp, A));
+    }
+    if (cases[c].run) PetscCall(cases[c].run(ksp, A));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(CheckFinalize());
   return 0;
 }
 

@@ -1,20 +1,9 @@
-static char help[] = "Momentum, weights, partitions, theta, precision and staleness: what they promise, in every mode and on every backend.\n\n\
-  -few   a part of it only, for ranks that exchange slowly\n\n";
+static char help[] = "Momentum, weights, partitions, theta, precision and staleness: what they promise, in every mode and on every backend.\n\n";
 
-#include <petscbai.h>
-#include <petscdmda.h>
-#include "baicompat.h"
+#include "check.h"
 #include "gallery.h"
-#include "residual.h"
-
-static PetscBool few = PETSC_FALSE;
-
-static PetscErrorCode Expect(PetscBool right, const char what[], const char with[], BAIMode mode, double found)
-{
-  PetscFunctionBeginUser;
-  if (!right) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: %s, %s, mode %s: %g\n", what, with, BAIModes[mode], found));
-  PetscFunctionReturn(0);
-}
+#include "view.h"
+#include <petscdmda.h>
 
 /* Solves A x = 1 from zero; its is negative if it did not converge. The residual norm is checked against a MatMult() */
 static PetscErrorCode Solve(KSP ksp, Mat A, const char what[], PetscReal rtol, PetscInt *its)
@@ -37,11 +26,11 @@ static PetscErrorCode Solve(KSP ksp, Mat A, const char what[], PetscReal rtol, P
   PetscCall(KSPBAIGetMode(ksp, &mode));
   if (reason > 0) {
     PetscCall(IsConverged(ksp, &rnorm, &right));
-    PetscCall(Expect(right, "residual norm of a converged solve", what, mode, (double)rnorm));
+    PetscCall(ExpectMode(right, "residual norm of a converged solve", what, mode, (double)rnorm));
   } else *its = -1;
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
-  PetscFunctionReturn(0);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Create(BAIMode mode, KSP *ksp)
@@ -52,7 +41,7 @@ static PetscErrorCode Create(BAIMode mode, KSP *ksp)
   PetscCall(KSPBAISetBlockSize(*ksp, mode == BAI_MODE_COLOR ? 128 : 64)); /* smaller ones take turns together, and cannot be over-relaxed */
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPBAISetMode(*ksp, mode));
-  PetscFunctionReturn(0);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Tridiagonal and nonsymmetric, with eigenvalues of Jacobi's iteration on the imaginary axis, so that momentum diverges; or pentadiagonal, where Jacobi diverges */
@@ -76,7 +65,7 @@ static PetscErrorCode CreateBanded(PetscInt n, PetscBool penta, Mat *A)
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(0);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* auto takes a fraction of the iterations where they are many, not many more where they are few, and converges where none does */
@@ -104,31 +93,30 @@ static PetscErrorCode Momentum(void)
     PetscInt without, with;
 
     PetscCall(Create((BAIMode)mode, &ksp));
-    for (size_t c = few ? 1 : 0; c < (few ? 2 : PETSC_STATIC_ARRAY_LENGTH(cases)); c++) {
+    for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(cases); c++) {
+      if (!Case("momentum_%s_%s", cases[c].matrix, BAIModes[mode])) continue;
       PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, cases[c].matrix, cases[c].n, &A));
       PetscCall(KSPBAISetMomentum(ksp, 0));
       PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &without));
       PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
       PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &with));
-      PetscCall(Expect((PetscBool)(with > 0 && with * (size > 1 && mode == BAI_MODE_COLOR ? PetscMin(2, cases[c].fewer) : cases[c].fewer) <= without), "iterations with momentum auto, against without", cases[c].matrix, (BAIMode)mode, (double)with));
+      PetscCall(ExpectMode(with > 0 && with * (size > 1 && mode == BAI_MODE_COLOR ? PetscMin(2, cases[c].fewer) : cases[c].fewer) <= without, "iterations with momentum auto, against without", cases[c].matrix, (BAIMode)mode, (double)with));
       PetscCall(KSPBAISetMomentum(ksp, 0.2));
       PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &with));
-      PetscCall(Expect((PetscBool)(with > 0 && (c > 2 || 1.1 * with < without)), "fewer iterations with a fixed momentum", cases[c].matrix, (BAIMode)mode, (double)with));
+      PetscCall(ExpectMode(with > 0 && (c > 2 || 1.1 * with < without), "fewer iterations with a fixed momentum", cases[c].matrix, (BAIMode)mode, (double)with));
       PetscCall(MatDestroy(&A));
     }
-    if (few) {
-      PetscCall(KSPDestroy(&ksp));
-      continue;
+    if (Case("momentum_nonsymmetric_%s", BAIModes[mode])) {
+      PetscCall(KSPBAISetLocalIters(ksp, 1));
+      PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
+      PetscCall(CreateBanded(300, PETSC_FALSE, &A));
+      PetscCall(Solve(ksp, A, "nonsymmetric", rtol, &with));
+      PetscCall(ExpectMode(with > 0, "convergence of auto where there is convergence without", "nonsymmetric", (BAIMode)mode, (double)with));
+      PetscCall(MatDestroy(&A));
     }
-    PetscCall(KSPBAISetLocalIters(ksp, 1));
-    PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
-    PetscCall(CreateBanded(300, PETSC_FALSE, &A));
-    PetscCall(Solve(ksp, A, "nonsymmetric", rtol, &with));
-    PetscCall(Expect((PetscBool)(with > 0), "convergence of auto where there is convergence without", "nonsymmetric", (BAIMode)mode, (double)with));
-    PetscCall(MatDestroy(&A));
     PetscCall(KSPDestroy(&ksp));
   }
-  PetscFunctionReturn(0);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A positive definite matrix on which Jacobi diverges */
@@ -143,20 +131,21 @@ static PetscErrorCode Weights(void)
         Mat             A;
         PetscInt        its;
 
+        if (!Case("weight_%s_%s_local_iters%" PetscInt_FMT, BAIModes[mode], BAIWeights[weight], sweeps)) continue;
         PetscCall(CreateBanded(400, PETSC_TRUE, &A));
         PetscCall(Create((BAIMode)mode, &ksp));
         PetscCall(KSPBAISetLocalIters(ksp, sweeps));
         PetscCall(KSPBAISetWeight(ksp, (BAIWeight)weight));
         if (weight == BAI_WEIGHT_L1) PetscCall(KSPBAISetBlockSize(ksp, 1)); /* so that the weight is the full one, which always converges */
         PetscCall(Solve(ksp, A, BAIWeights[weight], 1e-4, &its));
-        if (can) PetscCall(Expect((PetscBool)(its > 0), "convergence", BAIWeights[weight], (BAIMode)mode, (double)sweeps));
-        if (weight == BAI_WEIGHT_NONE && mode != BAI_MODE_COLOR) PetscCall(Expect((PetscBool)(its < 0), "divergence", BAIWeights[weight], (BAIMode)mode, (double)sweeps));
+        if (can) PetscCall(ExpectMode(its > 0, "convergence", BAIWeights[weight], (BAIMode)mode, (double)sweeps));
+        if (weight == BAI_WEIGHT_NONE && mode != BAI_MODE_COLOR) PetscCall(ExpectMode(its < 0, "divergence", BAIWeights[weight], (BAIMode)mode, (double)sweeps));
         PetscCall(KSPDestroy(&ksp));
         PetscCall(MatDestroy(&A));
       }
     }
   }
-  PetscFunctionReturn(0);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A weight that is changed after set-up does what it does in a new solver; the local sweeps are damped alike in all, so that nothing else is set up anew */
@@ -184,29 +173,31 @@ static PetscErrorCode ChangeWeight(void)
       PetscCall(KSPSolve(ksp[s], b, x));
       PetscCall(KSPGetResidualNorm(ksp[s], &rnorm[s]));
     }
-    PetscCall(Expect((PetscBool)(rnorm[0] == rnorm[1]), "residual norm after a change of weight, as of a new solver", BAIWeights[weights[k]], BAI_MODE_SYNC, (double)(rnorm[0] - rnorm[1])));
+    PetscCall(ExpectMode(rnorm[0] == rnorm[1], "residual norm after a change of weight, as of a new solver", BAIWeights[weights[k]], BAI_MODE_SYNC, (double)(rnorm[0] - rnorm[1])));
     PetscCall(KSPDestroy(&ksp[1]));
   }
   PetscCall(KSPDestroy(&ksp[0]));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(MatDestroy(&A));
-  PetscFunctionReturn(0);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* auto takes blocks along the couplings if consecutive rows have none, but not around rows that no block can hold; it keeps them for new values, and gains by them */
-static PetscErrorCode Auto(void)
+static PetscErrorCode Automatic(void)
 {
   const char *const matrices[] = {"chem97ztz-like", "laplace2d", "powerlaw"};
   const PetscInt    n[]        = {2541, 50, 20000};
 
   PetscFunctionBeginUser;
   for (int m = 0; m < 3; m++) {
+    if (!Case("partition_auto_%s", matrices[m])) continue;
     for (int type = BAI_PARTITION_AUTO; type <= BAI_PARTITION_NATURAL; type++) {
-      static PetscInt  natural, its;
-      BAIPartitionType used;
-      KSP              ksp;
-      Mat              A;
+      const PetscBool graph = (PetscBool)(!m && type == BAI_PARTITION_AUTO);
+      static PetscInt natural, its;
+      PetscBool       has;
+      KSP             ksp;
+      Mat             A;
 
       PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrices[m], n[m], &A));
       PetscCall(Create(BAI_MODE_SYNC, &ksp));
@@ -215,22 +206,21 @@ static PetscErrorCode Auto(void)
       PetscCall(Solve(ksp, A, matrices[m], 1e-6, type == BAI_PARTITION_NATURAL ? &natural : &its));
       PetscCall(MatScale(A, 2));
       PetscCall(KSPSetUp(ksp));
-      PetscCall(KSPBAIGetPartition(ksp, &used));
-      PetscCall(Expect((PetscBool)(used == (m || type == BAI_PARTITION_NATURAL ? BAI_PARTITION_NATURAL : BAI_PARTITION_GRAPH)), "partition in use", matrices[m], BAI_MODE_SYNC, used));
-      if (!m && type == BAI_PARTITION_NATURAL) PetscCall(Expect((PetscBool)(0 < its && its < 0.95 * natural), "fewer iterations than with consecutive rows", matrices[m], BAI_MODE_SYNC, (double)its));
+      PetscCall(ViewHas((PetscObject)ksp, graph ? ", partition graph," : ", partition ", &has));
+      PetscCall(ExpectMode(has == graph, "partition in use", matrices[m], BAI_MODE_SYNC, type));
+      if (!m && type == BAI_PARTITION_NATURAL) PetscCall(ExpectMode(0 < its && its < 0.95 * natural, "fewer iterations than with consecutive rows", matrices[m], BAI_MODE_SYNC, (double)its));
       PetscCall(KSPDestroy(&ksp));
       PetscCall(MatDestroy(&A));
     }
   }
-  PetscFunctionReturn(0);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The solution does not depend on the partition; compact blocks take fewer iterations. theta does not do more local sweeps */
 static PetscErrorCode Partitions(void)
 {
-  DM       dm;
-  Mat      A;
-  PetscInt natural[4] = {0, 0, 0, 0};
+  DM  dm;
+  Mat A;
 
   PetscFunctionBeginUser;
   PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 35, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
@@ -254,8 +244,11 @@ static PetscErrorCode Partitions(void)
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   }
-  for (int type = BAI_PARTITION_NATURAL; type <= BAI_PARTITION_GRAPH; type++) {
-    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+  for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+    PetscInt natural = 0;
+
+    if (!Case("partition_%s", BAIModes[mode])) continue;
+    for (int type = BAI_PARTITION_NATURAL; type <= BAI_PARTITION_GRAPH; type++) {
       for (int theta = 0; theta < 2; theta++) {
         BAIPartitionType used;
         KSP              ksp;
@@ -269,19 +262,18 @@ static PetscErrorCode Partitions(void)
         PetscCall(KSPBAISetLocalIters(ksp, 10));
         PetscCall(KSPBAISetBlockSize(ksp, 36));
         PetscCall(Solve(ksp, A, BAIPartitionTypes[type], PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, &its));
-        PetscCall(Expect((PetscBool)(its > 0), "convergence", BAIPartitionTypes[type], (BAIMode)mode, theta));
+        PetscCall(ExpectMode(its > 0, "convergence", BAIPartitionTypes[type], (BAIMode)mode, theta));
         PetscCall(KSPBAIGetPartition(ksp, &used));
-        PetscCall(Expect((PetscBool)((int)used == type), "partition in use", BAIPartitionTypes[type], (BAIMode)mode, used));
-        if (type == BAI_PARTITION_NATURAL && !theta) natural[mode] = its;
-        if (mode == BAI_MODE_SYNC && !theta && (type == BAI_PARTITION_DM || type == BAI_PARTITION_GRAPH)) PetscCall(Expect((PetscBool)(its < 0.9 * natural[mode]), "fewer iterations than with consecutive rows", BAIPartitionTypes[type], (BAIMode)mode, (double)its));
+        PetscCall(ExpectMode((int)used == type, "partition in use", BAIPartitionTypes[type], (BAIMode)mode, used));
+        if (type == BAI_PARTITION_NATURAL && !theta) natural = its;
+        if (mode == BAI_MODE_SYNC && !theta && (type == BAI_PARTITION_DM || type == BAI_PARTITION_GRAPH)) PetscCall(ExpectMode(its < 0.9 * natural, "fewer iterations than with consecutive rows", BAIPartitionTypes[type], (BAIMode)mode, (double)its));
         PetscCall(KSPDestroy(&ksp));
       }
     }
   }
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
-  PetscCall(Auto());
-  PetscFunctionReturn(0);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A rounded matrix is solved with, but not solved: the residual falls far below what rounding it would leave. And with a bound on their staleness blocks converge as well */
@@ -296,42 +288,42 @@ static PetscErrorCode Precision(void)
       Mat      A;
       PetscInt its, native;
 
+      if (!Case("precision_%s_momentum_%s", BAIModes[mode], automatic ? "auto" : "0")) continue;
       PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 24, &A));
       PetscCall(MatScale(A, 1. / 3)); /* not exact in single precision */
       PetscCall(Create((BAIMode)mode, &ksp));
       if (!automatic) PetscCall(KSPBAISetMomentum(ksp, 0));
       PetscCall(Solve(ksp, A, "native precision", rtol, &native));
-      PetscCall(Expect((PetscBool)(native > 0), "convergence", "native precision", (BAIMode)mode, native));
+      PetscCall(ExpectMode(native > 0, "convergence", "native precision", (BAIMode)mode, native));
       PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_SINGLE));
       PetscCall(Solve(ksp, A, "single precision", rtol, &its));
-      PetscCall(Expect((PetscBool)(its > 0 && its < 2 * native), "convergence", "single precision", (BAIMode)mode, its));
+      PetscCall(ExpectMode(its > 0 && its < 2 * native, "convergence", "single precision", (BAIMode)mode, its));
       PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_NATIVE));
       if (mode == BAI_MODE_ASYNC) {
         for (PetscInt staleness = 0; staleness < 3; staleness += 2) {
           PetscCall(KSPBAISetStaleness(ksp, staleness));
           PetscCall(Solve(ksp, A, "bounded staleness", rtol, &its));
-          PetscCall(Expect((PetscBool)(its > 0 && its < 2 * native), "convergence", "bounded staleness", (BAIMode)mode, its));
+          PetscCall(ExpectMode(its > 0 && its < 2 * native, "convergence", "bounded staleness", (BAIMode)mode, its));
         }
       }
       PetscCall(KSPDestroy(&ksp));
       PetscCall(MatDestroy(&A));
     }
   }
-  PetscFunctionReturn(0);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(BAIInitializePackage());
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-few", &few, NULL));
+  PetscCall(CheckInitialize(&argc, &argv, help));
   PetscCall(Momentum());
-  if (!few) PetscCall(Weights());
-  if (!few) PetscCall(ChangeWeight());
-  if (!few) PetscCall(Partitions());
-  if (!few) PetscCall(Precision());
-  PetscCall(PetscFinalize());
+  PetscCall(Weights());
+  if (Case("weight_change")) PetscCall(ChangeWeight());
+  PetscCall(Partitions());
+  PetscCall(Automatic());
+  PetscCall(Precision());
+  PetscCall(CheckFinalize());
   return 0;
 }
 
@@ -340,10 +332,24 @@ int main(int argc, char **argv)
    testset:
       output_file: output/empty.out
       requires: double
+      timeoutfactor: 4
+      nsize: {{1 2}}
       test:
-         suffix: host
-         timeoutfactor: 4
-         nsize: {{1 2}}
+         suffix: host_momentum
+         args: -case momentum
+      test:
+         suffix: host_weight
+         args: -case weight
+      test:
+         suffix: host_partition
+         args: -case partition
+      test:
+         suffix: host_precision
+         args: -case precision
+
+   testset:
+      output_file: output/empty.out
+      requires: double
       test:
          suffix: cuda
          requires: baicuda
@@ -352,10 +358,11 @@ int main(int argc, char **argv)
          suffix: aijcusparse
          requires: baicuda cuda
          args: -mat_type aijcusparse -dm_mat_type aijcusparse
+      # ranks that share a GPU exchange slowly: a part of it only
       test:
          suffix: aijcusparse_mpi
          nsize: 2
          requires: baicuda cuda
-         args: -mat_type aijcusparse -few
+         args: -mat_type aijcusparse -case momentum_laplace3d
 
 TEST*/

@@ -1,14 +1,6 @@
 static char help[] = "PCBAI inside PCFIELDSPLIT and PCASM: what these compose is what they should, to the bit.\n\n";
 
-#include <petscbai.h>
-#include "baicompat.h"
-
-static PetscErrorCode Expect(PetscBool right, const char what[])
-{
-  PetscFunctionBeginUser;
-  if (!right) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Not so: %s\n", what));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "check.h"
 
 /* Two interlaced fields on a line of n points: each diffuses, and each is a source of the other, but not equally */
 static PetscErrorCode CreateMatrix(PetscInt n, Mat *A)
@@ -96,7 +88,6 @@ static PetscErrorCode FieldSplit(Mat A, PCCompositeType type, Vec b, Vec x, Vec 
   IS        is;
   PetscInt  n;
   PetscBool equal;
-  char      what[64];
 
   PetscFunctionBeginUser;
   PetscCall(Create(A, PCFIELDSPLIT, &pc));
@@ -105,7 +96,7 @@ static PetscErrorCode FieldSplit(Mat A, PCCompositeType type, Vec b, Vec x, Vec 
   PetscCall(PCFieldSplitSetType(pc, type));
   PetscCall(PCSetUp(pc));
   PetscCall(PCFieldSplitGetSubKSP(pc, &n, &subs));
-  PetscCall(Expect((PetscBool)(n == 2), "there are two fields"));
+  PetscCall(Expect(n == 2, "there are two fields"));
   PetscCall(SubSetType(n, subs));
   PetscCall(PCApply(pc, b, x));
 
@@ -120,8 +111,7 @@ static PetscErrorCode FieldSplit(Mat A, PCCompositeType type, Vec b, Vec x, Vec 
     PetscCall(VecAYPX(r, -1, b));
   }
   PetscCall(VecEqual(x, y, &equal));
-  PetscCall(PetscSNPrintf(what, sizeof(what), "PCFIELDSPLIT with PCBAI is what it says, %s", PCCompositeTypes[type]));
-  PetscCall(Expect(equal, what));
+  PetscCall(Expect(equal, "PCFIELDSPLIT with PCBAI is what it says, %s", PCCompositeTypes[type]));
   PetscCall(PetscFree(subs));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -146,7 +136,7 @@ static PetscErrorCode ASM(Mat A, PetscInt parts, Vec b, Vec x, Vec y)
   PetscCall(PCASMSetType(pc, PC_ASM_BASIC));
   PetscCall(PCSetUp(pc));
   PetscCall(PCASMGetSubKSP(pc, &n, NULL, &subs));
-  PetscCall(Expect((PetscBool)(n == parts), "each rank has so many parts"));
+  PetscCall(Expect(n == parts, "each rank has so many parts"));
   PetscCall(SubSetType(n, subs));
   PetscCall(PCApply(pc, b, x));
 
@@ -157,7 +147,7 @@ static PetscErrorCode ASM(Mat A, PetscInt parts, Vec b, Vec x, Vec y)
   PetscCall(VecNorm(y, NORM_2, &norm));
   PetscCall(VecAXPY(y, -1, x));
   PetscCall(VecNorm(y, NORM_2, &error));
-  PetscCall(Expect((PetscBool)(norm > 0 && error <= 10 * PETSC_MACHINE_EPSILON * norm), "PCASM with PCBAI adds what it says"));
+  PetscCall(Expect(norm > 0 && error <= 10 * PETSC_MACHINE_EPSILON * norm, "PCASM with PCBAI adds what it says"));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -185,7 +175,7 @@ static PetscErrorCode Solves(Mat A, Vec x, Vec y, Vec r)
   PetscCall(VecNorm(y, NORM_2, &norm));
   PetscCall(VecAXPY(x, -1, y));
   PetscCall(VecNorm(x, NORM_2, &error));
-  PetscCall(Expect((PetscBool)(reason > 0 && error <= 1e-7 * norm), "GMRES with fields solves"));
+  PetscCall(Expect(reason > 0 && error <= 1e-7 * norm, "GMRES with fields solves"));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -196,24 +186,23 @@ int main(int argc, char **argv)
   Vec b, x, y, r;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(BAIInitializePackage());
+  PetscCall(CheckInitialize(&argc, &argv, help));
   PetscCall(CreateMatrix(300, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(b, &y));
   PetscCall(VecDuplicate(b, &r));
   PetscCall(VecSetRandom(b, NULL));
-  PetscCall(FieldSplit(A, PC_COMPOSITE_ADDITIVE, b, x, y, r));
-  PetscCall(FieldSplit(A, PC_COMPOSITE_MULTIPLICATIVE, b, x, y, r));
-  PetscCall(ASM(A, 1, b, x, y));
-  PetscCall(ASM(A, 3, b, x, y));
-  PetscCall(Solves(A, x, y, r));
+  if (Case("fieldsplit_additive")) PetscCall(FieldSplit(A, PC_COMPOSITE_ADDITIVE, b, x, y, r));
+  if (Case("fieldsplit_multiplicative")) PetscCall(FieldSplit(A, PC_COMPOSITE_MULTIPLICATIVE, b, x, y, r));
+  if (Case("asm_one_part_a_rank")) PetscCall(ASM(A, 1, b, x, y));
+  if (Case("asm_three_parts_a_rank")) PetscCall(ASM(A, 3, b, x, y));
+  if (Case("gmres")) PetscCall(Solves(A, x, y, r));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&r));
   PetscCall(MatDestroy(&A));
-  PetscCall(PetscFinalize());
+  PetscCall(CheckFinalize());
   return 0;
 }
 
