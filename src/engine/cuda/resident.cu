@@ -10,10 +10,12 @@
 */
 #define BAI_ADAPT_FUNCTION static __device__ inline
 #include "../adapt_rules.h"
+#include "control.h"
+#include "shapes.h"
 #include "sweep.h"
 
 enum {
-  AT_A_TIME = 16 /* entries of a long row whose x is on its way */
+  LOADS_IN_FLIGHT = 16 /* of x, for the entries of a long row */
 };
 
 /*
@@ -97,15 +99,12 @@ struct Row : RowInside<LOC> {
   }
 };
 
-/* Long rows: what lies outside the block is in shared memory, of each row in a column of its own */
+/* Long rows: what lies outside the block is in shared memory, of each row in a column of its own; plan.h says how much that is */
 template <int LOC, BAIOrder order>
 struct Row<LOC, 0, order> : RowInside<LOC> {
   const BAIScalar *off_a;
   const int       *off_j;
   int              width;
-
-  /* Of a thread block */
-  static size_t Bytes(const BAISliced *A) { return (size_t)A->off_width * (size_t)(A->tile_slices * BAI_LANES) * (sizeof(BAIScalar) + sizeof(int)); }
 
   __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int, unsigned char *shared)
   {
@@ -129,13 +128,13 @@ struct Row<LOC, 0, order> : RowInside<LOC> {
   {
     BAIScalar sum = this->b, half = 0;
 
-    for (int w = 0; w < width; w += AT_A_TIME) {
-      BAIScalar value[AT_A_TIME];
+    for (int w = 0; w < width; w += LOADS_IN_FLIGHT) {
+      BAIScalar value[LOADS_IN_FLIGHT];
 
 #pragma unroll
-      for (int v = 0; v < AT_A_TIME; v++) value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : BAIScalar(0);
+      for (int v = 0; v < LOADS_IN_FLIGHT; v++) value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : BAIScalar(0);
 #pragma unroll
-      for (int v = 0; v < AT_A_TIME; v += 2) {
+      for (int v = 0; v < LOADS_IN_FLIGHT; v += 2) {
         if (w + v < width) sum -= off_a[(w + v) * blockDim.x] * value[v];
         if (w + v + 1 < width) half -= off_a[(w + v + 1) * blockDim.x] * value[v + 1];
       }
@@ -289,7 +288,7 @@ static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl
 
 /* Without MORE there is neither momentum nor overlap nor what else multiplies the damping of a row */
 template <int LOC, int OFF, BAIOrder order, bool MORE>
-static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS) Resident(BAISliced A, BAISweep p, BAIStop stop)
+static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
   using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -455,41 +454,21 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   if (MORE && p.before && mine) p.before[place] = before;
 }
 
-template <int LOC, int OFF>
-static const void *Kernel(const BAISliced *A, BAIOrder order, bool momentum)
+template <int LOC, int OFF, bool MORE_OWN>
+const void *BAIResidentKernel(BAIOrder order, bool more)
 {
-  if (A->tile_rows > (LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS)) return NULL;
-  static const void *const kernels[] = {(const void *)Resident<LOC, OFF, BAI_OWN, true>, NULL, (const void *)Resident<LOC, OFF, BAI_FLAGS, true>, (const void *)Resident<LOC, OFF, BAI_LAG, true>, (const void *)Resident<LOC, OFF, BAI_TURNS, true>};
-
-  return order == BAI_OWN && !momentum && !A->overlap && !A->share ? (const void *)Resident<LOC, OFF, BAI_OWN, false> : kernels[order];
-}
-
-template <int LOC>
-static const void *KernelOff(const BAISliced *A, BAIOrder order, bool momentum)
-{
-  if (A->off_width <= 4) return Kernel<LOC, 4>(A, order, momentum);
-  if (A->off_width <= 8) return Kernel<LOC, 8>(A, order, momentum);
-  return Kernel<LOC, 16>(A, order, momentum);
-}
-
-const void *BAIResidentKernel(const BAISliced *A, BAIOrder order, bool momentum, int long_rows, size_t *shared)
-{
-  *shared = 0;
-  if (A->iters || A->piece_first) return NULL; /* loops whose length is known to be that of all threads take a third less time */
-  if (long_rows) {
-    *shared = Row<2, 0, BAI_OWN>::Bytes(A);
-    if (A->loc_width <= 2) return Kernel<2, 0>(A, order, momentum);
-    if (A->loc_width <= 4) return Kernel<4, 0>(A, order, momentum);
-    if (A->loc_width <= 8) return Kernel<8, 0>(A, order, momentum);
-    if (A->loc_width <= 16) return Kernel<16, 0>(A, order, momentum);
-    if (A->loc_width <= 32) return Kernel<32, 0>(A, order, momentum);
+  switch (order) {
+  case BAI_OWN:
+    if constexpr (MORE_OWN) return more ? (const void *)Resident<LOC, OFF, BAI_OWN, true> : (const void *)Resident<LOC, OFF, BAI_OWN, false>;
+    else return more ? NULL : (const void *)Resident<LOC, OFF, BAI_OWN, false>;
+  case BAI_FLAGS:
+    return (const void *)Resident<LOC, OFF, BAI_FLAGS, true>;
+  case BAI_TURNS:
+    return (const void *)Resident<LOC, OFF, BAI_TURNS, true>;
+  default:
     return NULL;
   }
-  if (A->loc_width <= 2 && A->off_width <= 16) return KernelOff<2>(A, order, momentum);
-  if (A->loc_width <= 4 && A->off_width <= 16) return KernelOff<4>(A, order, momentum);
-  if (A->loc_width <= 6 && A->off_width <= 16) return KernelOff<6>(A, order, momentum);
-  if (A->loc_width <= 8 && A->off_width <= 16) return KernelOff<8>(A, order, momentum);
-  if (A->loc_width <= 16 && A->off_width <= 16) return KernelOff<16>(A, order, momentum);
-  if (A->loc_width <= 16 && A->off_width <= 32) return Kernel<16, 32>(A, order, momentum);
-  return NULL;
 }
+
+#define INSTANTIATE(LOC, OFF, MORE_OWN) template const void *BAIResidentKernel<LOC, OFF, MORE_OWN>(BAIOrder, bool);
+BAI_PART_OF(BAI_RESIDENT_SHAPES, BAI_PART, INSTANTIATE)
