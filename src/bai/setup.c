@@ -26,6 +26,7 @@ PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
   if (status.code == BAI_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(status.code != BAI_ERR_NOT_BUILT, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend %s (-%s_bai_backend) is not in this libpetscbai, which was built without nvcc; there is: host", backend, face);
   PetscCheck(status.code != BAI_ERR_MEMORY, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory on the side of the backend %s %s", backend, status.what);
+  PetscCheck(status.code != BAI_ERR_KERNEL, PETSC_COMM_SELF, PETSC_ERR_SUP, "-%s_bai_kernel %s: %s", face, status.what, status.why);
   PetscCheck(status.code != BAI_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "Backend %s (-%s_bai_backend): %s: %s", backend, face, status.what, status.why);
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "Backend %s: %s", backend, BAICodeString(status.code));
 }
@@ -166,6 +167,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->theta       = (int)o->theta;
   p->staleness   = (BAIInt)o->staleness;
   p->single      = o->precision == BAI_PRECISION_SINGLE;
+  p->kernel      = o->kernel;
   if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(GetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -276,6 +278,17 @@ static PetscErrorCode Build(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStatus *sta
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With -info: which kernels do the global iterations of a mode, and why others do not */
+static PetscErrorCode Explain(const BAI *bai, BAIMode mode)
+{
+  char text[512] = "";
+
+  PetscFunctionBegin;
+  PetscCall(BAICheckStatus(bai, BAIEngineExplain(bai->engine, mode, text, sizeof(text))));
+  if (text[0]) PetscCall(PetscInfo(bai->face, "Kernels of mode %s: %s\n", BAIModes[mode], text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Gives the engine the matrix as it is now, and what the options ask for. Nothing is done if it is the same matrix in the same state, and the same options; new values in an
    old pattern are put in place; only another pattern, or other options, are cut anew
@@ -336,6 +349,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
   BAIEngineInfo(bai->engine, &bai->info);
+  if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
   bai->has_r = PETSC_FALSE;
   if (bai->use.p.single) PetscCall(BAINeedWork(bai));
   PetscCall(PetscMemcpy(&bai->set, &bai->options, sizeof(bai->set)));
@@ -364,6 +378,7 @@ PetscErrorCode BAIPrepare(BAI *bai, BAIMode mode)
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEnginePrepare(bai->engine, mode))));
   BAIEngineInfo(bai->engine, &bai->info);
+  PetscCall(Explain(bai, mode));
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
