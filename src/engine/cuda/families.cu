@@ -4,7 +4,6 @@
 */
 #include "plan.h"
 #include "shapes.h"
-#include <limits.h>
 #include <stdio.h>
 
 static const struct {

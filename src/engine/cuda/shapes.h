@@ -7,6 +7,7 @@
 #pragma once
 
 #include "state.h"
+#include <limits.h>
 
 enum { /* sets of BAIOrder */
   BAI_IN_OWN   = 1 << BAI_OWN,
@@ -60,6 +61,7 @@ const void *BAIResidentKernel(BAIOrder, bool more);
   SHAPE(8, 16, INT_MAX, false, true, BAI_IN_ALL, false)
 
 #define BAI_STREAM_SHAPES_2(SHAPE)                       \
+  SHAPE(16, 16, INT_MAX, false, true, BAI_IN_FLAGS | BAI_IN_TURNS, false) \
   SHAPE(16, 16, INT_MAX, false, true, BAI_IN_ALL, true)  \
   SHAPE(32, 4, INT_MAX, false, true, BAI_IN_ALL, false)  \
   SHAPE(2, 5, 8, true, false, BAI_IN_ALL, false)         \
