@@ -89,7 +89,7 @@ LIB  := $(B)/lib/libpetscbai.so
 SYM  := PetscDLLibraryRegister_petscbai
 
 # Units of CUDA; those of many kernels are compiled in parts, side by side: see src/engine/cuda/shapes.h
-parted  := resident stream
+parted  := resident
 units   := $(filter-out $(parted:%=src/engine/cuda/%.cu),$(wildcard src/engine/cuda/*.cu)) $(foreach u,$(parted),src/engine/cuda/$(u).1.cu src/engine/cuda/$(u).2.cu)
 
 # The engine's backends: the one place that knows whether there is CUDA

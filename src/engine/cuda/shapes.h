@@ -1,6 +1,6 @@
 /*
    The kernels that there are of the families resident and stream, whose loops over the entries of a row have lengths known to the compiler. A matrix gets the first
-   that it fits. Parts of a list are compiled side by side: the makefile says how many parts there are
+   that it fits. Parts of a list are compiled side by side, as the makefile says
 
    Which kernels are worth having is a question of time to compile. Those that are not exact fits of a matrix cost some registers and additions of zeros, and give the same bits.
 */
@@ -25,7 +25,6 @@ enum { /* sets of BAIOrder */
 #define BAI_RESIDENT_SHAPES_1(SHAPE) \
   SHAPE(4, 4, false)                 \
   SHAPE(6, 8, false)                 \
-  SHAPE(8, 8, false)                 \
   SHAPE(8, 16, true)                 \
   SHAPE(8, 0, true)
 
@@ -49,29 +48,26 @@ const void *BAIResidentKernel(BAIOrder, bool more);
 
 /*
    Stream: entries inside the block; those outside it that a thread has on their way at a time; most of them that a row may have; single precision; more than
-   consecutive short rows without momentum, weights and theta; the orders; and whether one kernel does them all, where seldom used
+   consecutive short rows without momentum, weights and theta; the orders; and whether one kernel does them all, where seldom used. The first is for a grid's line
+   and its four neighbours, with one more at its end
 */
-#define BAI_STREAM_SHAPES_1(SHAPE)                                                                          \
-  SHAPE(2, 5, 8, false, false, BAI_IN_ALL, false) /* a grid's line and its four neighbours, with one more at its end */ \
-  SHAPE(2, 5, 8, false, true, BAI_IN_FLAGS, false)                                                          \
-  SHAPE(4, 4, 8, false, false, BAI_IN_ALL, false)                                                           \
-  SHAPE(4, 4, 8, false, true, BAI_IN_FLAGS, false)                                                          \
-  SHAPE(8, 4, 8, false, true, BAI_IN_ALL, false)                                                            \
-  SHAPE(8, 16, INT_MAX, false, false, BAI_IN_ALL, false)                                                    \
-  SHAPE(8, 16, INT_MAX, false, true, BAI_IN_ALL, false)
-
-#define BAI_STREAM_SHAPES_2(SHAPE)                       \
-  SHAPE(16, 16, INT_MAX, false, true, BAI_IN_FLAGS | BAI_IN_TURNS, false) \
-  SHAPE(16, 16, INT_MAX, false, true, BAI_IN_ALL, true)  \
-  SHAPE(32, 4, INT_MAX, false, true, BAI_IN_ALL, false)  \
-  SHAPE(2, 5, 8, true, false, BAI_IN_ALL, false)         \
-  SHAPE(2, 5, 8, true, true, BAI_IN_FLAGS, false)        \
-  SHAPE(4, 4, 8, true, false, BAI_IN_FLAGS | BAI_IN_TURNS, false) \
-  SHAPE(8, 4, 8, true, true, BAI_IN_ALL, true)           \
-  SHAPE(8, 16, INT_MAX, true, true, BAI_IN_ALL, true)    \
+#define BAI_STREAM_SHAPES(SHAPE)                                            \
+  SHAPE(2, 5, 8, false, false, BAI_IN_ALL, false)                           \
+  SHAPE(2, 5, 8, false, true, BAI_IN_FLAGS, false)                          \
+  SHAPE(4, 4, 8, false, false, BAI_IN_ALL, false)                           \
+  SHAPE(4, 4, 8, false, true, BAI_IN_FLAGS, false)                          \
+  SHAPE(8, 4, 8, false, true, BAI_IN_ALL, false)                            \
+  SHAPE(8, 16, INT_MAX, false, false, BAI_IN_ALL, false)                    \
+  SHAPE(8, 16, INT_MAX, false, true, BAI_IN_ALL, false)                     \
+  SHAPE(16, 16, INT_MAX, false, true, BAI_IN_FLAGS | BAI_IN_TURNS, false)   \
+  SHAPE(16, 16, INT_MAX, false, true, BAI_IN_ALL, true)                     \
+  SHAPE(32, 4, INT_MAX, false, true, BAI_IN_ALL, false)                     \
+  SHAPE(2, 5, 8, true, false, BAI_IN_ALL, false)                            \
+  SHAPE(2, 5, 8, true, true, BAI_IN_FLAGS, false)                           \
+  SHAPE(4, 4, 8, true, false, BAI_IN_FLAGS | BAI_IN_TURNS, false)           \
+  SHAPE(8, 4, 8, true, true, BAI_IN_ALL, true)                              \
+  SHAPE(8, 16, INT_MAX, true, true, BAI_IN_ALL, true)                       \
   SHAPE(32, 4, INT_MAX, true, true, BAI_IN_ALL, true)
-
-#define BAI_STREAM_SHAPES(SHAPE) BAI_STREAM_SHAPES_1(SHAPE) BAI_STREAM_SHAPES_2(SHAPE)
 
 /* NULL: not in this order */
 template <int LOC, int OFF, bool SINGLE, bool MORE, unsigned ORDERS, bool ANY>

@@ -1,12 +1,94 @@
 /*
-   Sums of |a_ij|, i != j, inside and outside the blocks: what the entries of all slices add up to, as padding is zero
+   What is summed over all rows, in the same order every time: ||b - A x||^2; and |a_ij|, i != j, inside and outside the blocks, which is what the entries of all slices
+   add up to, as padding is zero
 */
-#include "iterate.h"
-#include "state.h"
+#include "pieces.h"
 #include <cub/device/device_reduce.cuh>
+#include <cub/warp/warp_reduce.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
-/* By the number of the entry, so that one kernel does for both precisions */
+enum {
+  THREADS = 256
+};
+
+static const BAIOrder AT_REST = BAI_FLAGS; /* nobody writes x meanwhile, so it is read as where flags see to that */
+
+/* A warp a slice */
+template <typename Columns, typename V>
+static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
+{
+  __shared__ typename cub::WarpReduce<BAIReal>::TempStorage storage[THREADS / BAI_LANES];
+  const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+
+  if (slice >= A.tiles * A.tile_slices) return;
+  const int tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane, row = BAIOwnRowAt(A, tile, i);
+  const BAISlice s = A.slice[slice];
+  const Columns  loc_j(A);
+  const V   *loc_a = static_cast<const V *>(A.loc_a) + s.loc + lane, *off_a = static_cast<const V *>(A.off_a) + s.off + lane;
+  BAIScalar  r     = row >= 0 ? b[row] - A.d[first + i] * x[row] : BAIScalar(0);
+  BAIReal    norm2 = 0;
+
+  for (int w = 0; row >= 0 && w < s.loc_width; w++) r -= BAIScalar(loc_a[(long long)w * BAI_LANES]) * x[BAIRowAt(A, tile, loc_j[s.loc + lane + (long long)w * BAI_LANES])];
+  for (int w = 0; row >= 0 && w < (int)s.off_width; w++) {
+    const int col = BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, lane));
+
+    r -= BAIScalar(off_a[(long long)w * BAI_LANES]) * BAILoadColumn<AT_REST>(A, x, ghost, col);
+  }
+  for (int k = A.piece_first ? A.piece_first[slice] : 0; A.piece_first && k < A.piece_first[slice + 1]; k++) {
+    const BAIScalar sum = cub::ShuffleIndex<BAI_LANES>(BAISumPiece<AT_REST, V>(A, A.piece[k], x, ghost), 0, ~0u);
+
+    if (lane == A.piece[k].lane) r -= sum;
+  }
+  if (row >= 0) norm2 = BAIAbs2(r);
+  norm2 = cub::WarpReduce<BAIReal>(storage[threadIdx.x / BAI_LANES]).Sum(norm2);
+  if (!lane) partial[slice] = norm2;
+}
+
+/* What is used most: native precision, tiles that 16 bits can count */
+static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
+{
+  NormOfSlice<BAINarrow, BAIScalar>(A, b, x, ghost, partial);
+}
+
+/* Everything else */
+static __global__ void SliceNormsAny(BAISliced A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
+{
+  if (A.single) NormOfSlice<BAINarrowOrWide, BAISingle>(A, b, x, ghost, partial);
+  else NormOfSlice<BAINarrowOrWide, BAIScalar>(A, b, x, ghost, partial);
+}
+
+BAIStatus BAIResidualSetUp(BAIState state)
+{
+  const int slices = BAISlices(&state->A);
+
+  BAITry(BAICUDAAllocate(state, sizeof(BAIResult), &state->result));
+  CUDATry(cudaMemsetAsync(state->result, 0, sizeof(BAIResult), state->stream));
+  BAITry(BAIPinnedGet(&state->pinned));
+  BAITry(BAICUDAAllocate(state, slices * sizeof(BAIReal), &state->partial));
+  CUDATry(cub::DeviceReduce::Sum(nullptr, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
+  return BAICUDAAllocate(state, state->reduce_bytes, &state->reduce);
+}
+
+BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
+{
+  const BAISliced  A      = state->A;
+  const int        slices = BAISlices(&A);
+  const unsigned   grid   = (unsigned)(((long long)slices * BAI_LANES + THREADS - 1) / THREADS);
+  const BAIScalar *x      = state->x[state->current];
+  const auto       norms  = A.single || BAIWide(&A) ? SliceNormsAny : SliceNorms;
+
+  *norm2 = 0;
+  if (!slices) return BAIStatusOf(BAI_OK);
+  norms<<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
+  CUDATry(cudaGetLastError());
+  CUDATry(cub::DeviceReduce::Sum(state->reduce, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
+  CUDATry(cudaMemcpyAsync(&state->pinned->result, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  *norm2 = state->pinned->result.norm2;
+  return BAIStatusOf(state->pinned->result.stalled ? BAI_ERR_STALLED : BAI_OK);
+}
+
+/* Of an entry by its number, so that one kernel does for both precisions */
 struct Magnitude {
   const void *a;
   int         single;
