@@ -41,8 +41,8 @@ static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const 
   CUDATry(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   CUDATry(cudaDeviceGetAttribute(&shared_max, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   CUDATry(cudaFuncGetAttributes(&attributes, variant->kernel));
-  if (attributes.binaryVersion < family->capability) {
-    snprintf(why, BAI_REASON, "code for compute capability %d.%d, %d.%d at least", attributes.binaryVersion / 10, attributes.binaryVersion % 10, family->capability / 10, family->capability % 10);
+  if (attributes.ptxVersion < family->capability) { /* what the code was written for, not the device that the driver may have compiled it for */
+    snprintf(why, BAI_REASON, "code for compute capability %d.%d, %d.%d at least", attributes.ptxVersion / 10, attributes.ptxVersion % 10, family->capability / 10, family->capability % 10);
     return BAIStatusOf(BAI_OK);
   }
   if (variant->shared + OWN_SHARED > (size_t)shared_max) {
