@@ -120,8 +120,8 @@ static PetscErrorCode CreateMatrix(DM dm, const Problem *p, Mat *A)
       for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
         const PetscInt point[] = {i, j, k};
         MatStencil     row = {0}, cols[27] = {{0}};
-        PetscScalar    flux[7], values[27];
-        PetscInt       n = 0;
+        PetscScalar    flux[7] = {0}, values[27];
+        PetscInt       n       = 0;
 
         row.i = i;
         row.j = j;
