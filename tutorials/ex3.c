@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 {
   DM             dm = NULL;
   Mat            A;
-  Problem        p = {POISSON};
+  Problem        p = {.type = POISSON};
   PetscInt       n = 0;
   SmootherResult results[NSMOOTHERS];
   PetscBool      gamg = PETSC_FALSE, check = PETSC_FALSE, generated, sized, read;
