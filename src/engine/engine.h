@@ -147,6 +147,9 @@ typedef struct {
 
 typedef struct BAIState_ *BAIState; /* a backend's own */
 
+struct BAIGoal_; /* of adapt.h */
+struct BAIDecision_;
+
 /* What a backend implements */
 typedef struct {
   const char *name;
@@ -162,6 +165,7 @@ typedef struct {
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
+  BAIStatus (*replay)(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 } BAIBackendOps;
 
 extern const BAIBackendOps BAIBackendHost, BAIBackendCUDA;
@@ -197,6 +201,8 @@ BAIStatus BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
 void      BAIEngineInfo(BAIEngine, BAIInfo *);
 void      BAIEngineDestroy(BAIEngine *);
 const char *BAIEngineName(BAIEngine);
+/* For tests: what the rules of adapt.h decide where this backend decides, n times: from iteration 0 on at ||r||^2 = rnorm2[0], and then whenever the decision before asks for a look */
+BAIStatus BAIBackendReplay(BAIBackend, const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 const char *BAICodeString(BAICode);
 const char *BAIKernelString(BAIKernel);
 
