@@ -131,10 +131,10 @@ ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
   include $(TESTDIR)/testfiles
 endif
 # T=PATTERN: only the tests whose names it matches, as the harness prints them; CASE=NAME: only this case of their programs
-named = $(firstword $(subst +, ,$(patsubst diff-%,%,$(T))))
+named = $(firstword $(subst +, ,$(patsubst diff-%,%,$(value T))))
 $(TESTDIR)/counts/%.counts: ; @-$(if $(CASE),case='$(CASE)') $< $(if $(CASE),-e '-case $(CASE)')
 harness_tests := $(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)
-run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(T),$(shell printf '%s\n' $(harness_tests) | grep -e '$(named)'),$(harness_tests)))
+run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(value T),$(shell printf '%s\n' $(harness_tests) | grep -e '$(named)'),$(harness_tests)))
 
 # The commands of the manual, with PETSc's own tutorials that it names
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
@@ -153,12 +153,12 @@ run-manual: $(LIB) $(unchanged) $(example)
 
 # As many at a time as there are cores, unless -j says otherwise; the manual's commands too, with T only if it begins so
 jobs  = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-goals = $(if $(filter-out manual%,$(T)),,run-manual) $(if $(filter manual%,$(T)),,run-tests)
+goals = $(if $(filter-out manual%,$(value T)),,run-manual) $(if $(filter manual%,$(value T)),,run-tests)
 test: $(TESTDIR)/testfiles
 	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log $(TESTDIR)/manual/tap
 	@mkdir -p $(TESTDIR)/counts
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive} $(MAKE) --no-print-directory $(jobs) $(goals)
-	@$(if $(filter-out manual%,$(T)),true,log=$$(ls $(TESTDIR)/test_*_tap.log 2>/dev/null); cat $(TESTDIR)/manual/tap >>$${log:-$(TESTDIR)/test__tap.log})
+	@$(if $(filter-out manual%,$(value T)),true,log=$$(ls $(TESTDIR)/test_*_tap.log 2>/dev/null); cat $(TESTDIR)/manual/tap >>$${log:-$(TESTDIR)/test__tap.log})
 	@sh tests/summary.sh $(TESTDIR) $(CURDIR) '$(named)'
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
