@@ -1,14 +1,37 @@
 # petsc-bai: make demo, make check; make help lists the rest
 #
-# PETSC_DIR [PETSC_ARCH] choose a PETSc, else pkg-config does. NVCC= builds without CUDA, SANITIZE=1 with gcc's sanitizers
-# PYTHON is one that has this PETSc's petsc4py, for the tests
+# PETSC_DIR [PETSC_ARCH] choose a PETSc, else pkg-config does. NVCC= builds without CUDA, OPENMP= without threads on the host,
+# SANITIZE=1 with gcc's sanitizers. PYTHON is one that has this PETSc's petsc4py, for the tests. V=1 shows the commands
+
+# On all cores, unless -j says how many
+ifeq ($(MAKELEVEL),0)
+  MAKEFLAGS += -j$(shell env -u OMP_NUM_THREADS nproc)
+endif
+# Goals that run a make of their own in the same build/ do not run beside others
+ifneq ($(and $(word 2,$(MAKECMDGOALS)),$(filter check test bundle matrix clean,$(MAKECMDGOALS))),)
+.NOTPARALLEL:
+endif
+
+ifneq ($(word 2,$(CURDIR)),)
+  ifneq ($(filter check test run-% bundle carry matrix,$(MAKECMDGOALS)),)
+    $(error PETSc's test harness cannot run where a path has a space in it, here $(CURDIR): make demo and make install can)
+  endif
+endif
+
+ifneq ($(filter-out help clean options format checkformat spell matrix performance checkdocs,$(or $(MAKECMDGOALS),all)),)
 
 ifneq ($(PETSC_DIR),)
   petsc.pc := $(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/petsc.pc $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/PETSc.pc))
   ifeq ($(petsc.pc),)
-    $(error no petsc.pc or PETSc.pc in $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig: PETSC_DIR and PETSC_ARCH must name a built PETSc)
+    $(error no PETSc in PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH): there is no lib/pkgconfig/petsc.pc or PETSc.pc. They must name a PETSc that is built; without them the one that pkg-config knows is used)
+  endif
+  ifeq ($(shell command -v pkg-config),)
+    $(error pkg-config is needed to use PETSC_DIR=$(PETSC_DIR), and is not installed)
   endif
 else
+  ifneq ($(PETSC_ARCH),)
+    $(error PETSC_ARCH=$(PETSC_ARCH) without a PETSC_DIR names no PETSc: set both or none)
+  endif
   petsc.pc := $(firstword $(foreach p,petsc PETSc,$(shell pkg-config --exists $(p) 2>/dev/null && echo $(p))))
 endif
 
@@ -16,8 +39,12 @@ ifeq ($(petsc.pc),)
 
 # No PETSc yet: get Debian's, then do what was asked for
 .DEFAULT_GOAL := all
-all demo check test install: ; config/petsc.sh debian >/dev/null && $(MAKE) $@
-.PHONY: all demo check test install
+all demo check test install:
+	@if [ -n "$(GOT_PETSC)" ]; then echo 'Debian has PETSc installed, but pkg-config does not find it: PKG_CONFIG_PATH and PKG_CONFIG_LIBDIR must be as usual'; exit 1; fi
+	@config/petsc.sh debian 'PETSC_DIR is not set, and pkg-config knows no PETSc' >/dev/null
+	@$(MAKE) --no-print-directory GOT_PETSC=1 $@
+.DEFAULT bench bundle tidy: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
+.PHONY: all demo check test install bench bundle tidy
 
 else
 
@@ -31,11 +58,12 @@ CC         := $(call pc,--variable=ccompiler)
 FC         := $(call pc,--variable=fcompiler)
 CFLAGS     ?= $(call pc,--variable=cflags_extra) -O3 -Wall -Wextra
 OPENMP     ?= -fopenmp
-CPPFLAGS   := -Iinclude $(call pc,--cflags) $(call pc,--variable=cudainclude)
+CPPFLAGS   := $(if $(OPENMP),,-Isrc/engine/host/serial -Wno-unknown-pragmas) -Iinclude $(call pc,--cflags) $(call pc,--variable=cudainclude)
 PETSC_LIB  := $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir) -lm
 
 # nvcc: PETSc's, else the one in PATH, else the usual place
 NVCC       ?= $(firstword $(call pc,--variable=cudacompiler) $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+NVCC       := $(NVCC)
 CUDA_HOME  ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 CUDA_ARCH  ?= 80 90
 NVCCFLAGS  ?= $(or $(call pc,--variable=cudaflags_extra),-O3 $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=[compute_$(a),sm_$(a)]))
@@ -43,8 +71,9 @@ ifneq ($(NVCC),)
   CUDA_LIB := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcudart -lstdc++
 endif
 GPU        ?= $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c ^GPU))
+on_gpu     := $(filter-out 0,$(GPU))
 
-ARCH := $(notdir $(patsubst %/,%,$(dir $(PETSC_PREFIX))))-$(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(SANITIZE),-sanitize)
+ARCH := $(notdir $(patsubst %/,%,$(dir $(PETSC_PREFIX))))-$(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(OPENMP),,-noopenmp)$(if $(SANITIZE),-sanitize)
 ifneq ($(SANITIZE),)
   CFLAGS  += -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
   LDFLAGS += -fsanitize=address,undefined
@@ -60,55 +89,64 @@ engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(wildcar
 faces   := $(wildcard src/bai/*.c src/ksp/bai/*.c src/pc/baismooth/*.c)
 gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(wildcard bench/parts/*.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
+quiet    = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2) && )
 
 all: $(LIB)
 	@echo 'petsc-bai $(VERSION) for PETSc $(call pc,--modversion) in $(PETSC_PREFIX), $(if $(NVCC),CUDA by $(NVCC),no nvcc so without CUDA): $(LIB)'
-	@echo 'use it in any PETSc program: -dll_append $(abspath $(LIB)) -ksp_type bai'
+	@echo 'use it in any PETSc program: -dll_append $(CURDIR)/$(LIB) -ksp_type bai'
 
 $(B)/obj/%.c.o: %.c
 	@mkdir -p $(@D)
-	$(CC) -c -fPIC -fvisibility=hidden -MMD -MP $(CFLAGS) $(OPENMP) $(CPPFLAGS) $< -o $@
+	$(call quiet,CC,$<)$(CC) -c -fPIC -fvisibility=hidden -MMD -MP $(CFLAGS) $(OPENMP) $(CPPFLAGS) $< -o $@
 $(B)/obj/%.cu.o: %.cu
 	@mkdir -p $(@D)
-	$(NVCC) -c -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP $(NVCCFLAGS) -Iinclude $(call pc,--cflags-only-I) $< -o $@
+	$(call quiet,NVCC,$<)$(NVCC) -c -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP $(NVCCFLAGS) -Iinclude $(call pc,--cflags-only-I) $< -o $@
 
 # nodelete: OpenMP's threads may outlive a dlclose()
 $(LIB): $(call obj,$(engine) $(faces))
 	@mkdir -p $(@D)
-	$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete $(LDFLAGS) $(OPENMP) $^ -o $@ $(PETSC_LIB) $(CUDA_LIB)
+	$(call quiet,LD,$@)$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete $(LDFLAGS) $(OPENMP) $^ -o $@ $(PETSC_LIB) $(CUDA_LIB)
 	@nm -D --defined-only $@ | grep -q ' T $(SYM)$$' || { echo "$@ does not export $(SYM)"; rm -f $@; exit 1; }
 
 $(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials
 
-$(B)/libengine.a: $(call obj,$(engine)) ; $(AR) rcs $@ $^
-$(B)/libgallery.a: $(call obj,$(gallery)) ; $(AR) rcs $@ $^
+$(B)/libengine.a: $(call obj,$(engine)) ; $(call quiet,AR,$@)$(AR) rcs $@ $^
+$(B)/libgallery.a: $(call obj,$(gallery)) ; $(call quiet,AR,$@)$(AR) rcs $@ $^
 
 # Programs: each tests/*.c and tutorials/*.c with a main, linked with the library, the gallery, and for the tests the engine itself
-LINK = -L$(abspath $(B)/lib) -Wl,-rpath,$(abspath $(B)/lib) -lpetscbai
+LINK = -L$(B)/lib -Wl,-rpath,'$(CURDIR)/$(B)/lib' -lpetscbai
 $(B)/tests/%: %.c $(LIB) $(B)/libgallery.a $(B)/libengine.a $(wildcard tests/*.h tutorials/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/bai $(LDFLAGS) $< -o $@ $(B)/libgallery.a $(LINK) $(B)/libengine.a $(PETSC_LIB) $(CUDA_LIB)
+	$(call quiet,CC,$<)$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/bai $(LDFLAGS) $< -o $@ $(B)/libgallery.a $(LINK) $(B)/libengine.a $(PETSC_LIB) $(CUDA_LIB)
 
 # Those in Fortran load the library by -dll_append
 $(B)/tests/%: %.F90 $(LIB)
 	@mkdir -p $(@D)
-	$(FC) $(call pc,--variable=fflags_extra) $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
+	$(call quiet,FC,$<)$(FC) $(call pc,--variable=fflags_extra) $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
 
-# The main job: BAI next to PETSc's Jacobi-Richardson and CG
-demo: $(B)/tests/tutorials/ex1 ; $< -matrix fv1 -compare $(ARGS)
+# The main job: BAI next to PETSc's Jacobi-Richardson and CG, and as a smoother next to PETSc's; where there is a GPU on it as well
+cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
+demo: $(B)/tests/tutorials/ex1
+	$< -matrix fv1 -compare -multigrid $(ARGS)
+ifneq ($(on_gpu),)
+	$< -matrix fv1 $(if $(cuda_petsc),-mat_type aijcusparse -compare -multigrid -da_refine 2,-ksp_bai_backend cuda) $(ARGS)
+endif
 
 # Times next to PETSc's solvers, and a picture of them if there is matplotlib; GPU=1 on the GPU; ARGS= passes options
-on_gpu := $(filter-out 0,$(GPU))
-BENCH   = -matrix fv1,fv3,trefethen,trefethen,laplace3d,laplace3d27,chem97ztz-like,powerlaw -n 0,0,2000,20000,$(if $(on_gpu),200,32),$(if $(on_gpu),100,24) -seconds $(if $(on_gpu),5,0.5)
+BENCH_HOST = -matrix fv1,fv3,trefethen,trefethen,laplace3d,laplace3d27,chem97ztz-like,powerlaw -n 0,0,2000,20000,32,24 -seconds 0.5
+BENCH_GPU  = -matrix fv1,fv3,trefethen,trefethen,helmholtz,chem97ztz-like,powerlaw,laplace3d,laplace3d,laplace3d27,laplace3d,laplace2d -n 0,0,2000,20000,100,0,0,48,100,100,200,1000 -seconds 0.4
+BENCH_ARGS = $(or $(ARGS),$(if $(on_gpu),$(BENCH_GPU),$(BENCH_HOST)))
+COMMIT ?= $(or $(shell git describe --always --dirty --exclude='*' 2>/dev/null),unknown)
+DEVICE ?= $(shell $(if $(on_gpu),nvidia-smi -L | sed -n 's/^GPU 0: *//; s/ .UUID.*//p',sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo) | head -n 1)
 bench: $(B)/tests/bench/bench
-	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(BENCH)) -csv $(B)/bench.csv -over_time $(B)/over_time.csv
+	$< $(if $(on_gpu),-mat_type aijcusparse) $(BENCH_ARGS) -csv $(B)/bench.csv -over_time $(B)/over_time.csv -device '$(DEVICE)' -commit $(COMMIT)
 	@if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/plot.py $(B)/over_time.csv $(B)/over_time.png; else echo 'no picture: python3 has no matplotlib'; fi
 	@ls $(B)/bench.csv $(B)/over_time.*
 
 # PETSc's test harness, from wherever this PETSc keeps it
 TESTDIR := $(B)/tests
 gentest := $(firstword $(wildcard $(PETSC_ROOT)/config/gmakegentest.py $(PETSC_PREFIX)/share/petsc/examples/config/gmakegentest.py))
-export BAI_LIB := $(abspath $(LIB))
+export BAI_LIB := $(CURDIR)/$(LIB)
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 export OMPI_MCA_rmaps_base_oversubscribe = 1
@@ -144,21 +182,32 @@ example    = $(patsubst %,$(TESTDIR)/%,$(basename $(wildcard tutorials/ex*.c $(i
 have       = $(shell grep -qE 'USE_COMPLEX 1|USE_64BIT_INDICES 1|USE_REAL_SINGLE 1' $(PETSCCONF_H) || echo plain) $(if $(filter-out 0,$(GPU)),baicuda $(shell grep -q HAVE_CUDA\ 1 $(PETSCCONF_H) && echo cuda))
 $(TESTDIR)/petsc/%: $(petsc_src)/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -w $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
+	$(call quiet,CC,$<)$(CC) $(CFLAGS) -w $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
 run-manual: $(LIB) $(unchanged) $(example)
 	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
 	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='mpicc $(fortran) $(have)' \
 	  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(or $(call pc,--variable=mpiexec),mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
 	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual) '$(named)'
 
-# As many at a time as there are cores, unless -j says otherwise; the manual's commands too, with T only if it begins so
-jobs  = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-goals = $(if $(filter-out manual%,$(value T)),,run-manual) $(if $(filter manual%,$(value T)),,run-tests)
+# Libraries built for other variants of this PETSc release
+run-variants: $(LIB) $(unchanged)
+	@HAVE='$(have)' sh tests/variants.sh $(abspath $(TESTDIR)/variants) $(BAI_LIB) $(abspath $(firstword $(unchanged))) $(CC) -shared -fPIC $(CPPFLAGS)
+
+# What is made of src/bai/options.def is up to date
+run-options:
+	@mkdir -p $(TESTDIR)/options
+	@python3 config/options.py --check >$(TESTDIR)/options/tap || grep '^not ok' $(TESTDIR)/options/tap
+
+# As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T is NAME or NAME-...
+extra  = manual variants options
+jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
+goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
 test: $(TESTDIR)/testfiles
-	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log $(TESTDIR)/manual/tap
+	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log $(extra:%=$(TESTDIR)/%/tap)
 	@mkdir -p $(TESTDIR)/counts
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive} $(MAKE) --no-print-directory $(jobs) $(goals)
-	@$(if $(filter-out manual%,$(value T)),true,log=$$(ls $(TESTDIR)/test_*_tap.log 2>/dev/null); cat $(TESTDIR)/manual/tap >>$${log:-$(TESTDIR)/test__tap.log})
+	@log=$$(ls $(TESTDIR)/test_*_tap.log 2>/dev/null); cat /dev/null $(wanted:%=$(TESTDIR)/%/tap) >>$${log:-$(TESTDIR)/test__tap.log}
 	@sh tests/summary.sh $(TESTDIR) $(CURDIR) '$(named)'
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
@@ -170,34 +219,83 @@ carry: $(programs) $(unchanged) $(TESTDIR)/testfiles
 # The whole of the tests, harness included if it is not there yet
 check:
 ifeq ($(gentest),)
-	config/petsc.sh debian >/dev/null
+ifneq ($(PETSC_DIR),)
+	$(error PETSC_DIR=$(PETSC_DIR) has no test harness: there is no config/gmakegentest.py in $(PETSC_ROOT), and none in share/petsc/examples)
+endif
+	@config/petsc.sh debian 'the tests need the test harness of the PETSc in $(PETSC_PREFIX)' >/dev/null
 endif
 	@$(MAKE) --no-print-directory test
 
+# PREFIX may be relative, and either may have spaces in it
 PREFIX   ?= /usr/local
+export PREFIX DESTDIR
 series   := $(shell echo $(call pc,--modversion) | awk -F. '{print $$1"."$$2" "$$1"."$$2 + 1}')
 requires  = $(notdir $(basename $(petsc.pc))) >= $(word 1,$(series)), $(notdir $(basename $(petsc.pc))) < $(word 2,$(series))
 install: $(LIB)
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
-	install -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib
-	install -m 644 include/petscbai.h include/petscbaitypes.h $(DESTDIR)$(PREFIX)/include
-	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' -e 's|@requires@|$(requires)|' config/petscbai.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/petscbai.pc
+	@config/install.sh $(LIB) '$(VERSION)' '$(requires)'
+
+# What clang-tidy finds in the sources for the host, with the checks of .clang-tidy
+tidy_flags = $(filter -I% -D% -isystem%,$(shell $(CC) -show 2>/dev/null) $(CPPFLAGS)) -Isrc/engine/host/serial -Itutorials -Isrc/bai -Wno-unknown-pragmas
+tidy:
+	@command -v clang-tidy-14 >/dev/null || config/packages.sh 'make tidy needs clang-tidy 14' clang-tidy-14
+	@printf '%s\n' $(filter %.c,$(engine) $(faces) $(gallery)) $(wildcard tests/*.c tutorials/ex*.c bench/*.c) | xargs -P $$(nproc) -I{} clang-tidy-14 --quiet {} -- -std=gnu11 $(tidy_flags) 2>&1 | \
+	  grep -v 'warnings generated\|^Suppressed\|^Use -header-filter' | tee $(B)/tidy.log; ! grep -q 'warning:\|error:' $(B)/tidy.log
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check test run-tests run-manual bundle carry install
+.PHONY: all demo bench check test run-tests run-manual run-variants run-options bundle carry install tidy
 
 endif
 
+endif
+
+# Setters, getters, their pages and the tables of options, all from src/bai/options.def
+options: ; @python3 config/options.py
+
+# PETSc's style, by the clang-format of Debian 12, as others differ; and the spelling of everything
+sources = $(wildcard $(foreach d,include src/* src/*/* tests tutorials bench bench/*,$(d)/*.c $(d)/*.h $(d)/*.cu))
+format checkformat: clang-format
+	@if [ $@ = format ]; then clang-format-14 -i $(sources); exit; fi; \
+	  for f in $(sources); do clang-format-14 $$f | cmp -s - $$f || echo "$$f: $$(clang-format-14 $$f | diff $$f - | grep -c '^<') lines not in PETSc's style, as .clang-format has it"; done >build/checkformat; \
+	  cat build/checkformat; [ ! -s build/checkformat ] || { echo 'make format mends them'; exit 1; }
+clang-format:
+	@mkdir -p build
+	@command -v clang-format-14 >/dev/null || config/packages.sh 'make format and make checkformat need clang-format 14' clang-format-14
+spell:
+	@command -v codespell >/dev/null || config/packages.sh 'make spell needs codespell' codespell
+	@codespell && echo 'no misspelt words'
+
+# Host tests with other PETSc, compilers and checks; MATRIX= takes some of them, T= some tests
+MATRIX ?= real complex int64 sanitize clang
+export MATRIX T
+matrix: ; @config/matrix.sh
+
 help:
 	@echo 'all      the library'
-	@echo 'demo     BAI next to PETSc'"'"'s Jacobi-Richardson and CG; ARGS= passes options, as ARGS="-matrix trefethen"'
+	@echo 'demo     BAI next to PETSc'"'"'s solvers and smoothers, first getting PETSc if there is none; ARGS="-matrix trefethen" passes options'
 	@echo 'check    all tests; gets PETSc first if there is none'
 	@echo 'test     all tests; T=PATTERN: those whose names it matches, CASE=NAME: one case of them'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
+	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
+	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
+	@echo 'options  writes what follows from src/bai/options.def'
+	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang: MATRIX="complex clang" takes some'
+	@echo 'format   puts the sources into PETSc'"'"'s style; checkformat only says which are not'
+	@echo 'tidy     what clang-tidy finds'
+	@echo 'spell    what codespell finds'
 	@echo 'clean    removes build/'
 clean: ; rm -rf build
+
+# The tables of docs/performance.md, from what CSV= names (a bench.csv) or from the file of the last time
+performance: ; python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
+
+# Links between documents, length of sentences and cells, and whether what is made is up to date
+checkdocs:
+	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs
+	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
+	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
+
 FORCE:
-.PHONY: help clean FORCE
+.PHONY: help options format checkformat clang-format spell matrix clean performance checkdocs FORCE

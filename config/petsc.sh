@@ -1,9 +1,11 @@
 #!/bin/sh
 # Gets a PETSc to build petsc-bai with, and prints its PETSC_DIR as the last line on stdout
 #
-#   config/petsc.sh debian   Debian's packages: PETSc, its test harness, Open MPI, compilers (seconds)
-#   config/petsc.sh cuda     PETSc with CUDA, built from PyPI's source package (minutes, once)
+#   config/petsc.sh debian [WHY]   Debian's packages: PETSc, its test harness, Open MPI, compilers (seconds)
+#   config/petsc.sh cuda [WHY]     PETSc with CUDA, built from PyPI's source package (minutes, once)
+#   config/petsc.sh complex, int64 [WHY]  Debian's PETSc with complex scalars, or with 64-bit indices (seconds)
 #
+# Each says first what it installs, and why.
 # The CUDA build is kept in ${XDG_CACHE_HOME:-~/.cache}/petsc-bai, one folder per version and options.
 #   PETSC_VERSION  version to build (3.26.1)
 #   CUDA_HOME      CUDA toolkit (the one nvcc in PATH belongs to, else /usr/local/cuda)
@@ -14,16 +16,8 @@ set -eu
 say() { echo "petsc.sh: $*" >&2; }
 die() { say "$*"; exit 1; }
 
-install_packages()
-{
-  missing=
-  for p; do dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"; done
-  [ -n "$missing" ] || return 0
-  command -v apt-get >/dev/null || die "needs$missing, and there is no apt-get to install them with"
-  sudo=; [ "$(id -u)" = 0 ] || sudo=sudo
-  say "installing$missing"
-  { $sudo apt-get update -qq && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $missing; } >&2 || die "apt-get could not install$missing"
-}
+here=$(cd "$(dirname "$0")" && pwd)
+install_packages() { "$here/packages.sh" "$why" "$@"; }
 
 # Runs a command with its output in a log, and a progress line: the lines written so far, of how many are expected
 logged()
@@ -46,6 +40,21 @@ debian()
   echo /usr/lib/petsc
 }
 
+# Beside debian's, which pkg-config goes on finding
+complex()
+{
+  debian >/dev/null
+  install_packages libpetsc-complex3.18-dev
+  echo /usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-complex
+}
+
+int64()
+{
+  debian >/dev/null
+  install_packages libpetsc64-real3.18-dev
+  echo /usr/lib/petscdir/petsc64-3.18/x86_64-linux-gnu-real
+}
+
 cuda()
 {
   version=${PETSC_VERSION:-3.26.1}
@@ -60,6 +69,8 @@ cuda()
   if [ ! -f "$prefix/complete" ]; then
     install_packages make gcc g++ python3 python3-pip pkg-config libopenmpi-dev openmpi-bin libopenblas-dev liblapack-dev
     src=$cache/build-$version-$key
+    say "$why"
+    say "so PETSc $version is downloaded from PyPI (by pip) and built with $CUDA_HOME, into $prefix: about 15 minutes on two cores"
     rm -rf "$src" "$prefix"
     mkdir -p "$src"
     logged "petsc $version: download" "$cache/download.log" 8 pip download --no-deps --no-binary petsc -d "$src" "petsc==$version"
@@ -77,7 +88,8 @@ cuda()
   echo "$prefix"
 }
 
+why=${2:-"config/petsc.sh ${1:-} was asked for"}
 case ${1:-} in
-debian | cuda) "$1" ;;
+debian | cuda | complex | int64) "$1" ;;
 *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

@@ -78,7 +78,7 @@ static PetscErrorCode Setters(Mat A)
   PetscCall(Solver(A, "foo_", &ksp));
   PetscCall(KSPBAIGetMode(ksp, &mode_before));
   PetscCall(KSPBAIGetBackend(ksp, &backend_before));
-  ExpectError("-foo_ksp_bai_local_iters 0: must be at least 1", "KSPBAISetLocalIters()", KSPBAISetLocalIters(ksp, 0));
+  ExpectError("-foo_ksp_bai_local_iters 0: must be at least 1 and at most 1000000", "KSPBAISetLocalIters()", KSPBAISetLocalIters(ksp, 0));
   ExpectError("-foo_ksp_bai_block_size -1: must be at least 0 (0: chosen at set-up)", "KSPBAISetBlockSize()", KSPBAISetBlockSize(ksp, -1));
   ExpectError("-foo_ksp_bai_overlap -1: must be at least 0", "KSPBAISetOverlap()", KSPBAISetOverlap(ksp, -1));
   ExpectError("-foo_ksp_bai_check_interval -1: must be at least 0 (0: chosen while iterating)", "KSPBAISetCheckInterval()", KSPBAISetCheckInterval(ksp, -1));
@@ -120,7 +120,7 @@ static PetscErrorCode Setters(Mat A)
 static PetscErrorCode Options(Mat A)
 {
   const char *const options[][3] = {
-    {"-foo_ksp_bai_local_iters", "0", "-foo_ksp_bai_local_iters 0: must be at least 1"},
+    {"-foo_ksp_bai_local_iters", "0", "-foo_ksp_bai_local_iters 0: must be at least 1 and at most 1000000"},
     {"-foo_ksp_bai_block_size", "-1", "-foo_ksp_bai_block_size -1: must be at least 0 (0: chosen at set-up)"},
     {"-foo_ksp_bai_overlap", "-1", "-foo_ksp_bai_overlap -1: must be at least 0"},
     {"-foo_ksp_bai_check_interval", "-2", "-foo_ksp_bai_check_interval -2: must be at least 0 (0: chosen while iterating)"},
@@ -164,7 +164,7 @@ static PetscErrorCode Options(Mat A)
 static PetscErrorCode PCOptions(Mat A)
 {
   const char *const options[][3] = {
-    {"-foo_pc_bai_local_iters", "0", "-foo_pc_bai_local_iters 0: must be at least 1"},
+    {"-foo_pc_bai_local_iters", "0", "-foo_pc_bai_local_iters 0: must be at least 1 and at most 1000000"},
     {"-foo_pc_bai_block_size", "-1", "-foo_pc_bai_block_size -1: must be at least 0 (0: chosen at set-up)"},
     {"-foo_pc_bai_overlap", "-1", "-foo_pc_bai_overlap -1: must be at least 0"},
     {"-foo_pc_bai_its", "0", "-foo_pc_bai_its 0: must be at least 1"},
@@ -281,6 +281,70 @@ static PetscErrorCode Diagonal(PetscInt missing, PetscInt zero, PetscInt named)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A diagonal entry that is there, but whose reciprocal is not finite */
+static PetscErrorCode TinyDiagonal(void)
+{
+  const PetscInt  n    = 20, bad = 13;
+  const PetscReal tiny = (PetscReal)0.125 / PETSC_MAX_REAL;
+  KSP             ksp;
+  Mat             A;
+  PetscInt        rstart, rend;
+  char            expected[256];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(expected, sizeof(expected), "Row %" PetscInt_FMT " of the matrix has a diagonal entry of magnitude %g, by which one cannot divide: block-asynchronous iteration needs 1/a_ii to be finite", bad, (double)tiny));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(A, MATAIJ));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
+  for (PetscInt row = rstart; row < rend; row++) PetscCall(MatSetValue(A, row, row, row == bad ? -tiny : 4.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Solver(A, NULL, &ksp));
+  ExpectError(expected, "KSPSetUp()", KSPSetUp(ksp));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* More global iterations than an index counts are not done, and no success is claimed */
+static PetscErrorCode Counts(Mat A)
+{
+  KSP      ksp;
+  PC       pc;
+  Vec      b, x;
+  PetscInt most = PETSC_MAX_INT;
+  char     expected[256];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(expected, sizeof(expected), "-ksp_bai_local_iters %" PetscInt_FMT ": must be at least 1 and at most 1000000", most));
+  PetscCall(Solver(A, NULL, &ksp));
+  ExpectError(expected, "KSPBAISetLocalIters()", KSPBAISetLocalIters(ksp, most));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  for (int which = 0; which < 2; which++) {
+    const PetscInt its = which ? 2 : most / 2 + 1, max_it = which ? most : 3;
+
+    PetscCall(PetscSNPrintf(expected, sizeof(expected), "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT, its, max_it, most / its));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCBAI));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(PCBAISetIterations(pc, its));
+    PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, max_it));
+    ExpectError(expected, "KSPSolve()", KSPSolve(ksp, b, x));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Transpose(Mat A)
 {
   KSP ksp;
@@ -323,6 +387,8 @@ int main(int argc, char **argv)
   for (size_t d = 0; d < PETSC_STATIC_ARRAY_LENGTH(diagonals); d++) {
     if (Case("diagonal_%s", diagonals[d].name)) PetscCall(Diagonal(diagonals[d].missing, diagonals[d].zero, diagonals[d].named));
   }
+  if (Case("diagonal_tiny")) PetscCall(TinyDiagonal());
+  if (Case("counts")) PetscCall(Counts(A));
   if (Case("transpose")) PetscCall(Transpose(A));
   PetscCall(MatDestroy(&A));
   PetscCall(CheckFinalize());

@@ -1,13 +1,31 @@
 #include <petscbai.h>
+#include <petscdmda.h>
 #include "gallery.h"
 #include "now.h"
+#include "smoothers.h"
 
 static char help[] = "Solves a linear system by block-asynchronous iteration, or by any other KSP.\n\n\
   ./ex1 -matrix trefethen -n 20000                     a generated matrix\n\
   ./ex1 -f matrix.mtx -ksp_bai_local_iters 3           a Matrix Market file\n\
   ./ex1 -mat_type aijcusparse -ksp_monitor -ksp_view   on a GPU, with the options of any KSP\n\
   ./ex1 -ksp_type cg -pc_type jacobi                   another solver\n\
-  ./ex1 -compare                                       beside Jacobi-Richardson and CG\n\n";
+  ./ex1 -compare                                       beside Jacobi-Richardson and CG\n\
+  ./ex1 -multigrid -da_refine 2                        as a smoother beside others, in multigrid on 129^3 points instead of 33^3\n\n";
+
+/* A smoothing step of each; Jacobi is damped as smooths best in three dimensions */
+static const Smoother smoothers[] = {
+  {"bai",       KSPRICHARDSON, PCBAI,    1, NULL,                   NULL  },
+  {"jacobi",    KSPRICHARDSON, PCJACOBI, 2, "ksp_richardson_scale", "0.8" },
+  {"sor",       KSPRICHARDSON, PCSOR,    2, "pc_sor_local_forward", "true"},
+  {"chebyshev", KSPCHEBYSHEV,  PCJACOBI, 2, NULL,                   NULL  }
+};
+enum {
+  BAI,
+  JACOBI,
+  SOR,
+  CHEBYSHEV,
+  NSMOOTHERS
+};
 
 /* bai, or another solver with its preconditioner, and where it computes */
 static PetscErrorCode DescribeSolver(KSP ksp, char solver[], size_t len, const char **backend)
@@ -28,15 +46,13 @@ static PetscErrorCode DescribeSolver(KSP ksp, char solver[], size_t len, const c
   PetscCall(PCGetType(pc, &pctype));
   PetscCall(MatGetType(A, &mattype));
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPBAI, &isbai));
+  PetscCall(PetscStrstr(mattype, "cusparse", &cusparse));
+  *backend = cusparse ? "cuda" : "host";
   if (isbai) {
     PetscCall(KSPBAIGetBackend(ksp, &baibackend));
     PetscCall(PetscStrncpy(solver, ksptype, len));
-    *backend = BAIBackends[baibackend];
-  } else {
-    PetscCall(PetscSNPrintf(solver, len, "%s+%s", ksptype, pctype));
-    PetscCall(PetscStrstr(mattype, "cusparse", &cusparse));
-    *backend = cusparse ? "cuda" : "host";
-  }
+    if (baibackend != BAI_BACKEND_AUTO) *backend = BAIBackends[baibackend]; /* auto is where the matrix lives */
+  } else PetscCall(PetscSNPrintf(solver, len, "%s+%s", ksptype, pctype));
   PetscFunctionReturn(0);
 }
 
@@ -143,6 +159,96 @@ static PetscErrorCode Solve(const char matrix[], Mat A, Vec b, KSPType ksptype, 
   PetscFunctionReturn(0);
 }
 
+/* -Laplace(u) in the cube by differences, on the grid points inside of it, where the vectors of the first system are */
+static PetscErrorCode CreateLaplacian(Mat like, Vec v, DM *dm, Mat *A)
+{
+  DMDALocalInfo info;
+  MatType       mattype;
+  VecType       vectype;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetType(like, &mattype));
+  PetscCall(VecGetType(v, &vectype));
+  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 33, 33, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, dm));
+  PetscCall(DMSetMatType(*dm, mattype));
+  PetscCall(DMSetVecType(*dm, vectype));
+  PetscCall(DMSetRefineLevel(*dm, 2)); /* of 9^3 points */
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMSetUp(*dm));
+  PetscCall(DMDAGetLocalInfo(*dm, &info));
+  PetscCall(DMCreateMatrix(*dm, A));
+  for (PetscInt k = info.zs; k < info.zs + info.zm; k++) {
+    for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
+      for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
+        const MatStencil around[] = {
+          {.k = k - 1, .j = j,     .i = i    },
+          {.k = k,     .j = j - 1, .i = i    },
+          {.k = k,     .j = j,     .i = i - 1},
+          {.k = k,     .j = j,     .i = i + 1},
+          {.k = k,     .j = j + 1, .i = i    },
+          {.k = k + 1, .j = j,     .i = i    }
+        };
+        MatStencil cols[7] = {
+          {.k = k, .j = j, .i = i}
+        };
+        PetscScalar vals[7] = {6, -1, -1, -1, -1, -1, -1};
+        PetscInt    n       = 1;
+
+        for (int c = 0; c < 6; c++) {
+          if (around[c].i >= 0 && around[c].i < info.mx && around[c].j >= 0 && around[c].j < info.my && around[c].k >= 0 && around[c].k < info.mz) cols[n++] = around[c];
+        }
+        PetscCall(MatSetValuesStencil(*A, 1, cols, n, cols, vals, INSERT_VALUES));
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(0);
+}
+
+/* Prints a line for each smoother, with its time as a multiple of bai's; or, to check, what should not be so */
+static PetscErrorCode PrintSmoothers(const SmootherResult results[], PetscBool check)
+{
+  PetscFunctionBeginUser;
+  for (int k = 0; k < NSMOOTHERS; k++) {
+    const SmootherResult *r         = &results[k];
+    char                  ratio[16] = "";
+
+    if (r->reason > 0 && results[BAI].reason > 0) PetscCall(PetscSNPrintf(ratio, sizeof(ratio), "%.2f", r->solve / results[BAI].solve));
+    if (check && r->reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", smoothers[k].name, KSPConvergedReasons[r->reason]));
+    else if (check && results[BAI].cycles > r->cycles) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai takes %" PetscInt_FMT " cycles, %s %" PetscInt_FMT "\n", results[BAI].cycles, smoothers[k].name, r->cycles));
+    else if (!check && r->reason) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %6" PetscInt_FMT "  %-22s %9.2e %9.2e %9s\n", smoothers[k].name, r->cycles, KSPConvergedReasons[r->reason], r->setup, r->solve, ratio));
+  }
+  PetscFunctionReturn(0);
+}
+
+/* The other face: as a smoother, beside those of PETSc */
+static PetscErrorCode SolveByMultigrid(Mat like, Vec v, PetscBool check)
+{
+  DM             dm;
+  Mat            A;
+  SmootherResult results[NSMOOTHERS];
+  MatType        mattype;
+  char          *cusparse;
+  PetscInt       points[3], levels;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateLaplacian(like, v, &dm, &A));
+  PetscCall(DMDAGetInfo(dm, NULL, &points[0], &points[1], &points[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMGetRefineLevel(dm, &levels));
+  PetscCall(MatGetType(A, &mattype));
+  PetscCall(PetscStrstr(mattype, "cusparse", &cusparse));
+  if (!check) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\nMultigrid (%" PetscInt_FMT " levels, %s) for the Laplacian on %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " points, smoothed by\n", levels + 1, cusparse ? "cuda" : "host", points[0], points[1], points[2]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %6s  %-22s %9s %9s %9s\n", "smoother", "cycles", "reason", "set-up/s", "solve/s", "time/bai"));
+  }
+  PetscCall(SmoothersCompare(dm, A, smoothers, NSMOOTHERS, results));
+  PetscCall(PrintSmoothers(results, check));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(0);
+}
+
 int main(int argc, char **argv)
 {
   static const char *const solvers[][2] = {
@@ -153,8 +259,8 @@ int main(int argc, char **argv)
   Mat       A;
   Vec       b;
   char      name[PETSC_MAX_PATH_LEN];
-  PetscInt  repeat = 1;
-  PetscBool compare = PETSC_FALSE, hasksp, haspc;
+  PetscInt  repeat  = 1;
+  PetscBool compare = PETSC_FALSE, multigrid = PETSC_FALSE, check = PETSC_FALSE, hasksp, haspc;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -164,14 +270,19 @@ int main(int argc, char **argv)
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Its solution", NULL);
   PetscCall(PetscOptionsInt("-repeat", "Solves, of which the fastest is shown", "ex1.c", repeat, &repeat, NULL));
   PetscCall(PetscOptionsBool("-compare", "Solve by bai, richardson+jacobi and cg+jacobi", "ex1.c", compare, &compare, NULL));
+  PetscCall(PetscOptionsBool("-multigrid", "Then compare bai with other smoothers", "ex1.c", multigrid, &multigrid, NULL));
+  PetscCall(PetscOptionsBool("-check", "Print only what should not be so of the smoothers", "ex1.c", check, &check, NULL));
   PetscOptionsEnd();
   PetscCall(PetscOptionsHasName(NULL, NULL, "-ksp_type", &hasksp));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_type", &haspc));
   PetscCheck(repeat > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-repeat %" PetscInt_FMT " must be at least 1", repeat);
   PetscCheck(!compare || !(hasksp || haspc), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-compare has its own list of solvers, -ksp_type and -pc_type do not go with it");
 
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %9s %10s  %-18s %-7s %6s  %-22s %9s %9s %9s\n", "matrix", "n", "nnz", "solver", "backend", "its", "reason", "residual", "set-up/s", "solve/s"));
-  for (PetscInt k = 0; k < (compare ? 3 : 1); k++) PetscCall(Solve(name, A, b, solvers[k][0], solvers[k][1], repeat));
+  PetscCheck(!check || multigrid, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-check is for the smoothers of -multigrid");
+
+  if (!check) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %9s %10s  %-18s %-7s %6s  %-22s %9s %9s %9s\n", "matrix", "n", "nnz", "solver", "backend", "its", "reason", "residual", "set-up/s", "solve/s"));
+  for (PetscInt k = 0; k < (check ? 0 : (compare ? 3 : 1)); k++) PetscCall(Solve(name, A, b, solvers[k][0], solvers[k][1], repeat));
+  if (multigrid) PetscCall(SolveByMultigrid(A, b, check));
 
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
@@ -200,6 +311,26 @@ int main(int argc, char **argv)
     test:
       suffix: compare
       args: -compare
+
+  test:
+    suffix: multigrid
+    nsize: {{1 3}}
+    filter: tail -n 5 | tr -s " " | cut -d " " -f 1,3
+    args: -compare -multigrid
+
+  testset:
+    output_file: output/empty.out
+    requires: !single
+    args: -multigrid -check
+
+    test:
+      suffix: smoothers
+      nsize: {{1 3}}
+
+    test:
+      suffix: smoothers_cuda
+      requires: baicuda cuda
+      args: -mat_type aijcusparse
 
   testset:
     nsize: {{1 3}}

@@ -186,6 +186,7 @@ static PetscErrorCode MeshRow(const Pattern *p, PetscInt row, PetscInt *ncols, P
   PetscFunctionReturn(0);
 }
 
+/* clang-format off */
 static const Pattern patterns[] = {
   {.name = "fv1", .row = StencilRow, .dim = 2, .n = 98, .weight = {3.510152, -0.5, -0.25}},
   {.name = "fv2", .row = StencilRow, .dim = 2, .n = 99, .weight = {3.51005, -0.5, -0.25}},
@@ -199,6 +200,7 @@ static const Pattern patterns[] = {
   {.name = "chem97ztz-like", .row = Chem97Row, .dim = 1, .n = 2541},
   {.name = "powerlaw", .row = GraphRow, .dim = 1, .n = 20000}
 };
+/* clang-format on */
 
 /* Sieves for the prime numbers from number start (counted from 0) to before number end */
 static PetscErrorCode PrimesCreate(PetscInt start, PetscInt end, PetscReal **primes)
@@ -225,7 +227,7 @@ static PetscErrorCode PrimesCreate(PetscInt start, PetscInt end, PetscReal **pri
 static PetscInt Partner(const Pattern *p, PetscInt stride, PetscInt64 edge)
 {
   const double     most = pow((double)p->n + 1, 0.15);
-  const PetscInt64 i = (PetscInt64)pow(1 + Random(p->seed, edge) * (most - 1), 1 / 0.15) - 1;
+  const PetscInt64 i    = (PetscInt64)pow(1 + Random(p->seed, edge) * (most - 1), 1 / 0.15) - 1;
 
   return (PetscInt)(PetscMin(i, p->n - 1) * stride % p->n);
 }

@@ -15,15 +15,6 @@ typedef struct {
   int   n;
 } Options;
 
-/* How a solve went */
-typedef struct {
-  KSPType            outer;
-  KSPConvergedReason reason;
-  PetscInt           cycles;
-  PetscReal          factor; /* of a cycle by itself */
-  PetscLogDouble     setup, solve, step;
-} Result;
-
 /* What all solves have in common */
 typedef struct {
   DM             dm; /* NULL: algebraic multigrid */
@@ -108,14 +99,14 @@ static PetscErrorCode OptionsPop(Options *o)
 /* Not every PETSc has polynomials of the fourth kind */
 static PetscErrorCode IsAvailable(const Smoother *s, PetscBool *available)
 {
-  KSP   ksp;
+  KSP ksp;
   void (*setkind)(void) = NULL;
 
   PetscFunctionBeginUser;
   *available = PETSC_TRUE;
   if (!s->option) PetscFunctionReturn(0);
   PetscCall(PetscStrcmp(s->option, "ksp_chebyshev_kind", available));
-  *available = (PetscBool)!*available;
+  *available = (PetscBool) !*available;
   if (*available) PetscFunctionReturn(0);
   PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
   PetscCall(KSPSetType(ksp, KSPCHEBYSHEV));
@@ -208,7 +199,7 @@ static PetscErrorCode CreateSolver(const System *s, KSPType outer, PetscReal nor
 }
 
 /* The first solve has what is done once; the fastest of those after it counts */
-static PetscErrorCode Solve(const System *s, KSPType outer, Result *result)
+static PetscErrorCode Solve(const System *s, KSPType outer, SmootherResult *result)
 {
   KSP            ksp;
   PetscLogDouble start, end;
@@ -277,7 +268,7 @@ static PetscErrorCode Smooth(const System *s, PetscLogDouble *step)
 }
 
 /* The time of smoothing is that of both steps of a cycle on the finest level, in products with the matrix */
-static PetscErrorCode PrintResult(const System *s, const char name[], const Result *r)
+static PetscErrorCode PrintResult(const System *s, const char name[], const SmootherResult *r)
 {
   char cycles[32];
 
@@ -328,24 +319,25 @@ static PetscErrorCode SystemCreate(DM dm, Mat A, System *s)
   PetscFunctionReturn(0);
 }
 
-/* One smoother, with one outer KSP or all of them. Cycles, if wanted, are those of the first that converges */
-static PetscErrorCode Compare(System *s, const char name[], Options *options, PetscInt outer, PetscInt *cycles)
+/* One smoother, with one outer KSP or all of them. The result, if wanted instead of lines, is that of the first that converges */
+static PetscErrorCode Compare(System *s, const char name[], Options *options, PetscInt outer, SmootherResult *wanted)
 {
-  const PetscInt all  = PETSC_STATIC_ARRAY_LENGTH(outers) - 1;
-  PetscBool      warm = (PetscBool)(s->pc != NULL);
-  Result         result;
+  const PetscInt all    = PETSC_STATIC_ARRAY_LENGTH(outers) - 1;
+  PetscBool      warm   = (PetscBool)(s->pc != NULL);
+  SmootherResult result = {0};
 
   PetscFunctionBeginUser;
   PetscCall(OptionsPush(options));
   PetscCall(SetUp(s, &result.setup));
   if (!warm) PetscCall(SetUp(s, &result.setup)); /* what is done once in a process is not counted as the first smoother's */
   PetscCall(Smooth(s, &result.step));
-  if (!cycles) PetscCall(AsymptoticFactor(s, &result.factor));
+  if (!wanted) PetscCall(AsymptoticFactor(s, &result.factor));
   for (PetscInt j = outer == all ? 0 : outer; j < (outer == all ? all : outer + 1); j++) {
     PetscCall(Solve(s, outers[j], &result));
-    if (!cycles) PetscCall(PrintResult(s, name, &result));
-    else if (result.reason > 0 && *cycles == SMOOTHER_NOT_CONVERGED) *cycles = result.cycles;
+    if (!wanted) PetscCall(PrintResult(s, name, &result));
+    else if (wanted->reason <= 0) *wanted = result;
   }
+  if (wanted && wanted->reason <= 0) wanted->cycles = SMOOTHER_NOT_CONVERGED;
   PetscCall(OptionsPop(options));
   PetscFunctionReturn(0);
 }
@@ -361,9 +353,10 @@ static PetscErrorCode ViewOptions(const char name[], const Options *options)
 
 /*
    Solves with matrix A by multigrid, on the levels of the DM or algebraic if that is NULL, with each of n smoothers, and prints a table.
-   If cycles is not NULL, runs all of them, prints nothing, and returns there the cycles that each takes with the first outer KSP that converges.
+   If results is not NULL, prints nothing, and returns there how each went with the first outer KSP that converges, its factor aside:
+   none that is left out because -smoothers does or this PETSc does not have it, SMOOTHER_NOT_CONVERGED cycles if no solve converged.
 */
-PetscErrorCode SmoothersCompare(DM dm, Mat A, const Smoother smoothers[], PetscInt n, PetscInt cycles[])
+PetscErrorCode SmoothersCompare(DM dm, Mat A, const Smoother smoothers[], PetscInt n, SmootherResult results[])
 {
   const PetscInt nouters = PETSC_STATIC_ARRAY_LENGTH(outers);
   PetscInt       outer = 0, nnames = SMOOTHERS_MAX, nvariants = SMOOTHERS_MAX;
@@ -383,21 +376,21 @@ PetscErrorCode SmoothersCompare(DM dm, Mat A, const Smoother smoothers[], PetscI
   if (!hasnames) nnames = 0;
   if (!hasvariants) nvariants = 0;
   PetscCheck(s.steps > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-steps %" PetscInt_FMT " must be at least 1", s.steps);
-  PetscCall(Choose(smoothers, n, names, cycles ? 0 : nnames, chosen));
+  PetscCall(Choose(smoothers, n, names, nnames, chosen));
 
   PetscCall(SystemCreate(dm, A, &s));
-  if (!view && !cycles) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-26s %-10s %13s %7s %10s %10s %10s %10s %8s\n", "smoother", "outer", "cycles", "factor", "set-up/ms", "solve/ms", "step/ms", "/MatMult", "per one"));
+  if (!view && !results) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-26s %-10s %13s %7s %10s %10s %10s %10s %8s\n", "smoother", "outer", "cycles", "factor", "set-up/ms", "solve/ms", "step/ms", "/MatMult", "per one"));
   for (PetscInt k = 0; k < n; k++) {
-    if (cycles) cycles[k] = SMOOTHER_NOT_CONVERGED;
+    if (results) results[k] = (SmootherResult){.cycles = SMOOTHER_NOT_CONVERGED};
     if (!chosen[k]) continue;
     PetscCall(OptionsOfSmoother(&smoothers[k], s.steps, &options));
     if (view) PetscCall(ViewOptions(smoothers[k].name, &options));
-    else PetscCall(Compare(&s, smoothers[k].name, &options, outer, cycles ? &cycles[k] : NULL));
+    else PetscCall(Compare(&s, smoothers[k].name, &options, outer, results ? &results[k] : NULL));
   }
   for (PetscInt k = 0; k < nvariants; k++) {
     PetscCall(OptionsOfVariant(variants[k], s.steps, &options));
     if (view) PetscCall(ViewOptions(variants[k], &options));
-    else if (!cycles) PetscCall(Compare(&s, variants[k], &options, outer, NULL));
+    else if (!results) PetscCall(Compare(&s, variants[k], &options, outer, NULL));
     PetscCall(PetscFree(variants[k]));
   }
   for (PetscInt k = 0; k < nnames; k++) PetscCall(PetscFree(names[k]));

@@ -25,8 +25,21 @@ const char *BAICodeString(BAICode code)
     [BAI_ERR_DEVICE]    = "device error",
     [BAI_ERR_STALLED]   = "a block waited too long for another",
     [BAI_ERR_NOT_BUILT] = "not in this build of the library",
+    [BAI_ERR_KERNEL]    = "this family of kernels cannot be used",
   };
   return text[code];
+}
+
+const char *BAIKernelString(BAIKernel kernel)
+{
+  static const char *const text[] = {
+    [BAI_KERNEL_AUTO]     = "auto",
+    [BAI_KERNEL_RESIDENT] = "resident",
+    [BAI_KERNEL_STAGED]   = "staged",
+    [BAI_KERNEL_STREAM]   = "stream",
+    [BAI_KERNEL_GENERIC]  = "generic",
+  };
+  return text[kernel];
 }
 
 static BAIStatus CopyPartition(BAIEngine engine, const BAIPartition *partition)
@@ -98,6 +111,12 @@ BAIStatus BAIEngineSums(BAIEngine engine, BAIReal *inside, BAIReal *outside)
 BAIStatus BAIEngineUnbind(BAIEngine engine)
 {
   return engine->ops->unbind(engine->state);
+}
+
+BAIStatus BAIEngineExplain(BAIEngine engine, BAIMode mode, char *text, size_t size)
+{
+  if (size) *text = 0;
+  return engine->ops->explain ? engine->ops->explain(engine->state, mode, text, size) : BAIStatusOf(BAI_OK);
 }
 
 void BAIEngineInfo(BAIEngine engine, BAIInfo *info)

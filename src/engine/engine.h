@@ -19,6 +19,8 @@
 
 #include "types.h"
 #include <petscbaitypes.h>
+#include <stddef.h>
+#include <string.h>
 
 #if defined(__cplusplus)
 extern "C" {
@@ -27,19 +29,20 @@ extern "C" {
 typedef enum {
   BAI_OK,
   BAI_ERR_MEMORY,   /* out of memory, on the host or the device */
-  BAI_ERR_DIAGONAL, /* a_ii is missing or zero; row says which is the first */
+  BAI_ERR_DIAGONAL, /* a_ii is missing, zero, or so small that 1/a_ii is not finite; row says which is the first */
   BAI_ERR_PATTERN,  /* BAIEngineUpdateValues(): not the pattern of the matrix the engine was created with */
   BAI_ERR_SIZE,     /* more rows than the backend can index */
   BAI_ERR_DEVICE,   /* a call of the device's run time failed; what and why say which */
   BAI_ERR_STALLED,  /* a block waited too long for another; the device is not ours alone, or hangs */
-  BAI_ERR_NOT_BUILT /* the library was built without this backend */
+  BAI_ERR_NOT_BUILT, /* the library was built without this backend */
+  BAI_ERR_KERNEL     /* the family of kernels that was asked for cannot be used; what is its name, and why says why */
 } BAICode;
 
 typedef struct {
   BAICode     code;
-  BAIInt      row;  /* BAI_ERR_DIAGONAL: the first row at fault */
-  const char *what; /* the failing call */
-  const char *why;  /* the run time's own words */
+  BAIInt      row;     /* BAI_ERR_DIAGONAL: the first row at fault */
+  const char *what;    /* the failing call */
+  char        why[96]; /* the run time's own words */
 } BAIStatus;
 
 /* In which order the colours of mode color take their turns in one call */
@@ -55,8 +58,10 @@ typedef struct {
   BAIDirection direction;
   BAIInt       local_iters; /* 0: that of the parameters; not looked at if they depend on the block */
   BAIReal      omega, momentum;
-  int          fresh;      /* x is not what the engine left last: its first update has no momentum */
-  int          accelerate; /* BAIEngineSolve(): omega and momentum are found as adapt.h says; mode async ends instead, as soon as another would be accelerated */
+  int          fresh;       /* x is not what the engine left last: its first update has no momentum */
+  int          accelerate;  /* BAIEngineSolve(): omega and momentum are found as adapt.h says */
+  BAIMode      asked;       /* and this is the mode of the options, */
+  BAIMode      accelerated; /* and sync or color, that in which it is accelerated; if another mode than the present one is to go on, the solve ends */
 } BAIStep;
 
 typedef enum {
@@ -106,6 +111,7 @@ typedef struct {
   int     threads;     /* host: OpenMP threads */
   int     device;  /* cuda: take device number this % devices; -1: the current one */
   void   *stream;  /* cuda: the cudaStream_t to work on */
+  BAIKernel kernel; /* cuda: the family for this mode, and for others where it can; host: none but BAI_KERNEL_AUTO */
 } BAIParameters;
 
 typedef struct {
@@ -135,6 +141,8 @@ typedef struct {
   BAIReal bnorm2, rnorm2;  /* rnorm2 is ||b - A x||^2 of the x reached */
   BAIReal omega, momentum; /* in use at the end */
   BAIInt  its;             /* the most global iterations that any block did */
+  BAIMode mode;            /* in which to go on if the tolerance is not met, */
+  int     accelerate;      /* and whether it may be accelerated then */
 } BAISolution;
 
 typedef struct BAIState_ *BAIState; /* a backend's own */
@@ -151,6 +159,7 @@ typedef struct {
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
   BAIStatus (*unbind)(BAIState);
+  BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
 } BAIBackendOps;
@@ -180,10 +189,16 @@ BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
 BAIStatus BAIEngineSums(BAIEngine, BAIReal *inside, BAIReal *outside);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */
 BAIStatus BAIEngineUnbind(BAIEngine);
+/*
+   Which family of kernels does a mode that the engine is ready for, and why each one before it does not, in one line: "resident: 20 entries inside a block,
+   16 at most; stream taken". Empty where there is nothing to choose, as on the host
+*/
+BAIStatus BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
 void      BAIEngineInfo(BAIEngine, BAIInfo *);
 void      BAIEngineDestroy(BAIEngine *);
 const char *BAIEngineName(BAIEngine);
 const char *BAICodeString(BAICode);
+const char *BAIKernelString(BAIKernel);
 
 /*
    Damping of the local sweeps: that of a row is BAILocalOmega() times its share. If it is to be chosen, the sweeps then converge in every block of a Hermitian positive definite
@@ -215,6 +230,14 @@ BAI_INLINE BAIReal BAIShareOfL1(BAIReal d, BAIReal outside)
 static inline BAIStatus BAIStatusOf(BAICode code)
 {
   BAIStatus status = {code, -1, "", ""};
+  return status;
+}
+
+static inline BAIStatus BAIStatusBecause(BAICode code, const char *what, const char *why)
+{
+  BAIStatus status = {code, -1, what, ""};
+
+  strncpy(status.why, why, sizeof(status.why) - 1);
   return status;
 }
 

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Builds and tests without CUDA, in build folders of their own, and prints a line for each: make matrix
+#
+#   MATRIX  which of real, complex, int64 (Debian's PETSc with those), sanitize (gcc's), clang (all)
+#   T       which tests, a pattern of grep (all)
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here/.."
+unset MAKEFLAGS MFLAGS MAKELEVEL PETSC_DIR PETSC_ARCH
+mkdir -p build/matrix
+
+run()
+{
+  name=$1 petsc=$2; shift 2
+  start=$(date +%s) log=build/matrix/$name.log
+  if dir=$("$here/petsc.sh" "$petsc" "make matrix tests $name"); then
+    make NVCC= PETSC_DIR="$dir" ARCH="matrix-$name" "$@" test >"$log" 2>&1
+    status=$?
+  else
+    status=1
+  fi
+  summary=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+  echo "$name: ${summary:-did not build} ($(($(date +%s) - start)) s, $log)"
+  grep '^ *not ok' "$log" | sort -u | head -n 20
+  [ "$status" = 0 ] || failed=1
+}
+
+failed=0
+for name in $MATRIX; do
+  case $name in
+  real | complex | int64) petsc=$name; [ "$name" != real ] || petsc=debian; run "$name" "$petsc" ;;
+  sanitize) run sanitize debian SANITIZE=1 ;;
+  clang)
+    "$here/packages.sh" 'make matrix tests clang' clang libomp-dev || exit 1
+    OMPI_CC=clang run clang debian
+    ;;
+  *) echo "MATRIX has no $name: real, complex, int64, sanitize, clang"; exit 2 ;;
+  esac
+done
+exit $failed

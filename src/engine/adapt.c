@@ -1,0 +1,2 @@
+#define BAI_ADAPT_FUNCTION
+#include "adapt_rules.h"
