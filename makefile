@@ -169,10 +169,10 @@ ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
   include $(TESTDIR)/testfiles
 endif
 # T=PATTERN: only the tests whose names it matches, as the harness prints them; CASE=NAME: only this case of their programs
-named = $(firstword $(subst +, ,$(patsubst diff-%,%,$(T))))
+named = $(firstword $(subst +, ,$(patsubst diff-%,%,$(value T))))
 $(TESTDIR)/counts/%.counts: ; @-$(if $(CASE),case='$(CASE)') $< $(if $(CASE),-e '-case $(CASE)')
 harness_tests := $(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)
-run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(T),$(shell printf '%s\n' $(harness_tests) | grep -e '$(named)'),$(harness_tests)))
+run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(value T),$(shell printf '%s\n' $(harness_tests) | grep -e '$(named)'),$(harness_tests)))
 
 # The commands of the manual, with PETSc's own tutorials that it names
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
@@ -198,11 +198,11 @@ run-options:
 	@mkdir -p $(TESTDIR)/options
 	@python3 config/options.py --check >$(TESTDIR)/options/tap || grep '^not ok' $(TESTDIR)/options/tap
 
-# As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T begins so
+# As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T is NAME or NAME-...
 extra  = manual variants options
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-wanted = $(foreach e,$(extra),$(if $(T),$(if $(filter $(e)%,$(T)),$(e)),$(e)))
-goals  = $(wanted:%=run-%) $(if $(filter $(addsuffix %,$(extra)),$(T)),,run-tests)
+wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
+goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
 test: $(TESTDIR)/testfiles
 	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log $(extra:%=$(TESTDIR)/%/tap)
 	@mkdir -p $(TESTDIR)/counts

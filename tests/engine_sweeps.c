@@ -797,11 +797,12 @@ int main(int argc, char **argv)
       test:
          suffix: cuda_large
          requires: baicuda
+         timeoutfactor: 3
          args: -backend cuda -case {{large_plain large_partition large_l1 large_theta large_l1-theta large_overlap large_all}}
       test:
          suffix: cuda_many
          requires: baicuda
-         args: -backend cuda -case many-blocks
+         args: -backend cuda -case {{many-blocks_plain many-blocks_staleness many-blocks_partition many-blocks_l1 many-blocks_theta many-blocks_l1-theta}}
       test:
          suffix: cuda_uncounted
          requires: baicuda
