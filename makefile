@@ -18,7 +18,7 @@ ifneq ($(word 2,$(CURDIR)),)
   endif
 endif
 
-ifneq ($(filter-out help clean format checkformat spell matrix,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean options format checkformat spell matrix performance checkdocs,$(or $(MAKECMDGOALS),all)),)
 
 ifneq ($(PETSC_DIR),)
   petsc.pc := $(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/petsc.pc $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/PETSc.pc))
@@ -133,9 +133,13 @@ ifneq ($(on_gpu),)
 endif
 
 # Times next to PETSc's solvers, and a picture of them if there is matplotlib; GPU=1 on the GPU; ARGS= passes options
-BENCH   = -matrix fv1,fv3,trefethen,trefethen,laplace3d,laplace3d27,chem97ztz-like,powerlaw -n 0,0,2000,20000,$(if $(on_gpu),200,32),$(if $(on_gpu),100,24) -seconds $(if $(on_gpu),5,0.5)
+BENCH_HOST = -matrix fv1,fv3,trefethen,trefethen,laplace3d,laplace3d27,chem97ztz-like,powerlaw -n 0,0,2000,20000,32,24 -seconds 0.5
+BENCH_GPU  = -matrix fv1,fv3,trefethen,trefethen,helmholtz,chem97ztz-like,powerlaw,laplace3d,laplace3d,laplace3d27,laplace3d,laplace2d -n 0,0,2000,20000,100,0,0,48,100,100,200,1000 -seconds 0.4
+BENCH_ARGS = $(or $(ARGS),$(if $(on_gpu),$(BENCH_GPU),$(BENCH_HOST)))
+COMMIT ?= $(or $(shell git describe --always --dirty --exclude='*' 2>/dev/null),unknown)
+DEVICE ?= $(shell $(if $(on_gpu),nvidia-smi -L | sed -n 's/^GPU 0: *//; s/ .UUID.*//p',sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo) | head -n 1)
 bench: $(B)/tests/bench/bench
-	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(BENCH)) -csv $(B)/bench.csv -over_time $(B)/over_time.csv
+	$< $(if $(on_gpu),-mat_type aijcusparse) $(BENCH_ARGS) -csv $(B)/bench.csv -over_time $(B)/over_time.csv -device '$(DEVICE)' -commit $(COMMIT)
 	@if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/plot.py $(B)/over_time.csv $(B)/over_time.png; else echo 'no picture: python3 has no matplotlib'; fi
 	@ls $(B)/bench.csv $(B)/over_time.*
 
@@ -147,6 +151,7 @@ export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 export OMPI_MCA_rmaps_base_oversubscribe = 1
 export OMPI_MCA_hwloc_base_binding_policy = none
+export OMPI_MCA_mpi_yield_when_idle = 1
 ifneq ($(SANITIZE),)
   export ASAN_OPTIONS = detect_leaks=0:protect_shadow_gap=0
   export UBSAN_OPTIONS = print_stacktrace=1
@@ -158,13 +163,16 @@ $(B)/include/baiconf.h: FORCE
 	@echo '$(if $(filter-out 0,$(GPU)),#define BAI_HAVE_BAICUDA 1)' | cmp -s - $@ || echo '$(if $(filter-out 0,$(GPU)),#define BAI_HAVE_BAICUDA 1)' > $@
 $(TESTDIR)/testfiles: $(B)/include/baiconf.h $(wildcard tests/*.c tutorials/*.c tutorials/*.F90)
 	@mkdir -p $(TESTDIR)
+	@rm -f $(TESTDIR)/*/run*.sh
 	@PYTHONDONTWRITEBYTECODE=1 python3 $(gentest) --petsc-dir=$(PETSC_ROOT) --petsc-arch=$(PETSC_ARCH) --testdir=$(TESTDIR) --srcdir=$(CURDIR) --pkg-name=bai --pkg-dir=$(CURDIR)/build --pkg-arch=$(ARCH) --pkg-pkgs=tests,tutorials
 ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
   include $(TESTDIR)/testfiles
 endif
-$(TESTDIR)/counts/%.counts: ; @-$<
-TESTS ?= %
-run-tests: $(foreach t,$(filter $(TESTS),$(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)),$(TESTDIR)/counts/$(t).counts)
+# T=PATTERN: only the tests whose names it matches, as the harness prints them; CASE=NAME: only this case of their programs
+named = $(firstword $(subst +, ,$(patsubst diff-%,%,$(value T))))
+$(TESTDIR)/counts/%.counts: ; @-$(if $(CASE),case='$(CASE)') $< $(if $(CASE),-e '-case $(CASE)')
+harness_tests := $(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)
+run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(value T),$(shell printf '%s\n' $(harness_tests) | grep -e '$(named)'),$(harness_tests)))
 
 # The commands of the manual, with PETSc's own tutorials that it names
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
@@ -179,15 +187,28 @@ run-manual: $(LIB) $(unchanged) $(example)
 	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
 	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='mpicc $(fortran) $(have)' \
 	  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(or $(call pc,--variable=mpiexec),mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
-	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual)
+	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual) '$(named)'
 
-test: $(LIB) $(TESTDIR)/testfiles
-	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log
+# Libraries built for other variants of this PETSc release
+run-variants: $(LIB) $(unchanged)
+	@HAVE='$(have)' sh tests/variants.sh $(abspath $(TESTDIR)/variants) $(BAI_LIB) $(abspath $(firstword $(unchanged))) $(CC) -shared -fPIC $(CPPFLAGS)
+
+# What is made of src/bai/options.def is up to date
+run-options:
+	@mkdir -p $(TESTDIR)/options
+	@python3 config/options.py --check >$(TESTDIR)/options/tap || grep '^not ok' $(TESTDIR)/options/tap
+
+# As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T is NAME or NAME-...
+extra  = manual variants options
+jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
+goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
+test: $(TESTDIR)/testfiles
+	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log $(extra:%=$(TESTDIR)/%/tap)
 	@mkdir -p $(TESTDIR)/counts
-	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive} $(MAKE) --no-print-directory run-tests
-	@$(MAKE) --no-print-directory run-manual
-	@cat $(TESTDIR)/manual/tap >>$$(ls $(TESTDIR)/test_*_tap.log)
-	@sh tests/summary.sh $(TESTDIR) $(CURDIR)
+	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=$${OMP_WAIT_POLICY:-passive} $(MAKE) --no-print-directory $(jobs) $(goals)
+	@log=$$(ls $(TESTDIR)/test_*_tap.log 2>/dev/null); cat /dev/null $(wanted:%=$(TESTDIR)/%/tap) >>$${log:-$(TESTDIR)/test__tap.log}
+	@sh tests/summary.sh $(TESTDIR) $(CURDIR) '$(named)'
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
 programs := $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/ex*.c bench/*.c))
@@ -222,11 +243,14 @@ tidy:
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check test run-tests run-manual bundle carry install tidy
+.PHONY: all demo bench check test run-tests run-manual run-variants run-options bundle carry install tidy
 
 endif
 
 endif
+
+# Setters, getters, their pages and the tables of options, all from src/bai/options.def
+options: ; @python3 config/options.py
 
 # PETSc's style, by the clang-format of Debian 12, as others differ; and the spelling of everything
 sources = $(wildcard $(foreach d,include src/* src/*/* tests tutorials bench bench/*,$(d)/*.c $(d)/*.h $(d)/*.cu))
@@ -241,24 +265,37 @@ spell:
 	@command -v codespell >/dev/null || config/packages.sh 'make spell needs codespell' codespell
 	@codespell && echo 'no misspelt words'
 
-# Host tests with other PETSc, compilers and checks; MATRIX= takes some of them, TESTS= some tests
+# Host tests with other PETSc, compilers and checks; MATRIX= takes some of them, T= some tests
 MATRIX ?= real complex int64 sanitize clang
-export MATRIX TESTS
+export MATRIX T
 matrix: ; @config/matrix.sh
 
 help:
 	@echo 'all      the library'
 	@echo 'demo     BAI next to PETSc'"'"'s solvers and smoothers, first getting PETSc if there is none; ARGS="-matrix trefethen" passes options'
 	@echo 'check    all tests; gets PETSc first if there is none'
-	@echo 'test     all tests'
+	@echo 'test     all tests; T=PATTERN: those whose names it matches, CASE=NAME: one case of them'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
+	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
+	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
+	@echo 'options  writes what follows from src/bai/options.def'
 	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang: MATRIX="complex clang" takes some'
 	@echo 'format   puts the sources into PETSc'"'"'s style; checkformat only says which are not'
 	@echo 'tidy     what clang-tidy finds'
 	@echo 'spell    what codespell finds'
 	@echo 'clean    removes build/'
 clean: ; rm -rf build
+
+# The tables of docs/performance.md, from what CSV= names (a bench.csv) or from the file of the last time
+performance: ; python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
+
+# Links between documents, length of sentences and cells, and whether what is made is up to date
+checkdocs:
+	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs
+	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
+	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
+
 FORCE:
-.PHONY: help format checkformat clang-format spell matrix clean FORCE
+.PHONY: help options format checkformat clang-format spell matrix clean performance checkdocs FORCE

@@ -1,6 +1,8 @@
 #include "parts/bench.h"
 #include "gallery.h"
 #include <omp.h>
+#include <string.h>
+#include <time.h>
 
 static char help[] = "Times block-asynchronous iteration beside PETSc's own solvers, in one process, as ratios.\n\n\
   ./bench -matrix fv1,trefethen,laplace3d -n 0,0,100   generated matrices, 0 for their default sizes\n\
@@ -14,6 +16,7 @@ static char help[] = "Times block-asynchronous iteration beside PETSc's own solv
   -copy_mb <512>     memory of the copy whose bandwidth the others are compared with\n\
   -without <name,name>  solvers to leave out, by their names in the table\n\
   -csv <file>        writes all figures to a file\n\
+  -device <name>, -commit <name>  what it runs on, and which state of the sources, for that file; make bench fills them in\n\
   -over_time <file>  solves also to 1e-1, 1e-2, ..., and writes time and residual of all solves to a file, for plot.py\n\
   -cg_ksp_norm_type preconditioned     an option of a solver, by its name in the table\n\
   -bai_ksp_bai_block_size 256          an option of all of KSPBAI's\n\n";
@@ -101,14 +104,19 @@ static PetscErrorCode SetThreadCounts(Bench *bench)
 
 static PetscErrorCode SetFromOptions(Bench *bench)
 {
-  char      csv[PETSC_MAX_PATH_LEN] = "", history[PETSC_MAX_PATH_LEN] = "";
-  PetscBool set;
+  const time_t now                     = time(NULL);
+  char         csv[PETSC_MAX_PATH_LEN] = "", history[PETSC_MAX_PATH_LEN] = "";
+  PetscBool    set;
 
   PetscFunctionBeginUser;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-samples", &bench->samples, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_it", &bench->max_it, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-copy_mb", &bench->copy_mb, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-seconds", &bench->seconds, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-device", bench->device, sizeof(bench->device), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", bench->commit, sizeof(bench->commit), NULL));
+  PetscCheck(!strpbrk(bench->device, "\"\n") && !strpbrk(bench->commit, ",\"\n"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-device %s, -commit %s: no quotes, no new lines, and no comma in the commit", bench->device, bench->commit);
+  PetscCheck(strftime(bench->date, sizeof(bench->date), "%Y-%m-%d", gmtime(&now)), PETSC_COMM_SELF, PETSC_ERR_SYS, "strftime() failed");
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-over_time", history, sizeof(history), NULL));
   PetscCheck(bench->samples > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-samples %" PetscInt_FMT " must be at least 1", bench->samples);
@@ -130,7 +138,7 @@ int main(int argc, char **argv)
   enum {
     MAX = 32
   };
-  Bench     bench = {.samples = 7, .max_it = 20000, .copy_mb = 512, .seconds = 5};
+  Bench     bench = {.samples = 7, .max_it = 20000, .copy_mb = 512, .seconds = 5, .device = "unknown", .commit = "unknown"};
   Mat       A;
   char     *names[MAX], file[PETSC_MAX_PATH_LEN];
   PetscInt  n[MAX] = {0}, many = MAX, sizes = MAX;

@@ -2,7 +2,7 @@
 # Builds and tests without CUDA, in build folders of their own, and prints a line for each: make matrix
 #
 #   MATRIX  which of real, complex, int64 (Debian's PETSc with those), sanitize (gcc's), clang (all)
-#   TESTS   which tests, as patterns with % (all)
+#   T       which tests, a pattern of grep (all)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/.."

@@ -15,14 +15,16 @@
 #define KSPBAI "bai"
 #define PCBAI  "bai"
 
+PETSC_EXTERN PetscErrorCode BAIInitializePackage(void);
+PETSC_EXTERN PetscErrorCode BAIFinalizePackage(void);
+
+/* made from src/bai/options.def by "make options" */
 PETSC_EXTERN const char *const BAIModes[];
-PETSC_EXTERN const char *const BAIBackends[];
 PETSC_EXTERN const char *const BAIPartitionTypes[];
 PETSC_EXTERN const char *const BAIWeights[];
 PETSC_EXTERN const char *const BAIPrecisions[];
-
-PETSC_EXTERN PetscErrorCode BAIInitializePackage(void);
-PETSC_EXTERN PetscErrorCode BAIFinalizePackage(void);
+PETSC_EXTERN const char *const BAIBackends[];
+PETSC_EXTERN const char *const BAIKernels[];
 
 PETSC_EXTERN PetscErrorCode KSPBAISetLocalIters(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetLocalIters(KSP, PetscInt *);
@@ -30,28 +32,30 @@ PETSC_EXTERN PetscErrorCode KSPBAISetBlockSize(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetBlockSize(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetMode(KSP, BAIMode);
 PETSC_EXTERN PetscErrorCode KSPBAIGetMode(KSP, BAIMode *);
-PETSC_EXTERN PetscErrorCode KSPBAISetOmega(KSP, PetscReal);
-PETSC_EXTERN PetscErrorCode KSPBAIGetOmega(KSP, PetscReal *);
-PETSC_EXTERN PetscErrorCode KSPBAISetLocalOmega(KSP, PetscReal);
-PETSC_EXTERN PetscErrorCode KSPBAIGetLocalOmega(KSP, PetscReal *);
-PETSC_EXTERN PetscErrorCode KSPBAISetCheckInterval(KSP, PetscInt);
-PETSC_EXTERN PetscErrorCode KSPBAIGetCheckInterval(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPBAISetPartition(KSP, BAIPartitionType);
+PETSC_EXTERN PetscErrorCode KSPBAIGetPartition(KSP, BAIPartitionType *);
 PETSC_EXTERN PetscErrorCode KSPBAISetMomentum(KSP, PetscReal);
 PETSC_EXTERN PetscErrorCode KSPBAIGetMomentum(KSP, PetscReal *);
 PETSC_EXTERN PetscErrorCode KSPBAISetWeight(KSP, BAIWeight);
 PETSC_EXTERN PetscErrorCode KSPBAIGetWeight(KSP, BAIWeight *);
 PETSC_EXTERN PetscErrorCode KSPBAISetTheta(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPBAIGetTheta(KSP, PetscBool *);
+PETSC_EXTERN PetscErrorCode KSPBAISetOverlap(KSP, PetscInt);
+PETSC_EXTERN PetscErrorCode KSPBAIGetOverlap(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetStaleness(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetStaleness(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetPrecision(KSP, BAIPrecision);
 PETSC_EXTERN PetscErrorCode KSPBAIGetPrecision(KSP, BAIPrecision *);
-PETSC_EXTERN PetscErrorCode KSPBAISetPartition(KSP, BAIPartitionType);
-PETSC_EXTERN PetscErrorCode KSPBAIGetPartition(KSP, BAIPartitionType *);
-PETSC_EXTERN PetscErrorCode KSPBAISetOverlap(KSP, PetscInt);
-PETSC_EXTERN PetscErrorCode KSPBAIGetOverlap(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPBAISetOmega(KSP, PetscReal);
+PETSC_EXTERN PetscErrorCode KSPBAIGetOmega(KSP, PetscReal *);
+PETSC_EXTERN PetscErrorCode KSPBAISetLocalOmega(KSP, PetscReal);
+PETSC_EXTERN PetscErrorCode KSPBAIGetLocalOmega(KSP, PetscReal *);
+PETSC_EXTERN PetscErrorCode KSPBAISetCheckInterval(KSP, PetscInt);
+PETSC_EXTERN PetscErrorCode KSPBAIGetCheckInterval(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetBackend(KSP, BAIBackend);
 PETSC_EXTERN PetscErrorCode KSPBAIGetBackend(KSP, BAIBackend *);
+PETSC_EXTERN PetscErrorCode KSPBAISetKernel(KSP, BAIKernel);
+PETSC_EXTERN PetscErrorCode KSPBAIGetKernel(KSP, BAIKernel *);
 
 PETSC_EXTERN PetscErrorCode PCBAISetLocalIters(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBAIGetLocalIters(PC, PetscInt *);
@@ -59,6 +63,20 @@ PETSC_EXTERN PetscErrorCode PCBAISetBlockSize(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBAIGetBlockSize(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCBAISetMode(PC, BAIMode);
 PETSC_EXTERN PetscErrorCode PCBAIGetMode(PC, BAIMode *);
+PETSC_EXTERN PetscErrorCode PCBAISetPartition(PC, BAIPartitionType);
+PETSC_EXTERN PetscErrorCode PCBAIGetPartition(PC, BAIPartitionType *);
+PETSC_EXTERN PetscErrorCode PCBAISetMomentum(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCBAIGetMomentum(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCBAISetWeight(PC, BAIWeight);
+PETSC_EXTERN PetscErrorCode PCBAIGetWeight(PC, BAIWeight *);
+PETSC_EXTERN PetscErrorCode PCBAISetTheta(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCBAIGetTheta(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCBAISetOverlap(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCBAIGetOverlap(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCBAISetStaleness(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCBAIGetStaleness(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCBAISetPrecision(PC, BAIPrecision);
+PETSC_EXTERN PetscErrorCode PCBAIGetPrecision(PC, BAIPrecision *);
 PETSC_EXTERN PetscErrorCode PCBAISetOmega(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCBAIGetOmega(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCBAISetLocalOmega(PC, PetscReal);
@@ -67,19 +85,8 @@ PETSC_EXTERN PetscErrorCode PCBAISetIterations(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBAIGetIterations(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCBAISetSymmetric(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCBAIGetSymmetric(PC, PetscBool *);
-PETSC_EXTERN PetscErrorCode PCBAISetMomentum(PC, PetscReal);
-PETSC_EXTERN PetscErrorCode PCBAIGetMomentum(PC, PetscReal *);
-PETSC_EXTERN PetscErrorCode PCBAISetWeight(PC, BAIWeight);
-PETSC_EXTERN PetscErrorCode PCBAIGetWeight(PC, BAIWeight *);
-PETSC_EXTERN PetscErrorCode PCBAISetTheta(PC, PetscBool);
-PETSC_EXTERN PetscErrorCode PCBAIGetTheta(PC, PetscBool *);
-PETSC_EXTERN PetscErrorCode PCBAISetStaleness(PC, PetscInt);
-PETSC_EXTERN PetscErrorCode PCBAIGetStaleness(PC, PetscInt *);
-PETSC_EXTERN PetscErrorCode PCBAISetPrecision(PC, BAIPrecision);
-PETSC_EXTERN PetscErrorCode PCBAIGetPrecision(PC, BAIPrecision *);
-PETSC_EXTERN PetscErrorCode PCBAISetPartition(PC, BAIPartitionType);
-PETSC_EXTERN PetscErrorCode PCBAIGetPartition(PC, BAIPartitionType *);
-PETSC_EXTERN PetscErrorCode PCBAISetOverlap(PC, PetscInt);
-PETSC_EXTERN PetscErrorCode PCBAIGetOverlap(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCBAISetBackend(PC, BAIBackend);
 PETSC_EXTERN PetscErrorCode PCBAIGetBackend(PC, BAIBackend *);
+PETSC_EXTERN PetscErrorCode PCBAISetKernel(PC, BAIKernel);
+PETSC_EXTERN PetscErrorCode PCBAIGetKernel(PC, BAIKernel *);
+/* end of what is made */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Packs the built tests so that they run where there is no PETSc: tests/carry.sh BUILD_DIR PETSC_PREFIX OUT.tar.gz
-# There: tar -xzf OUT.tar.gz && bash carried/run.sh [memcheck] [name pattern], and bash carried/run.sh manual
+# There: tar -xzf OUT.tar.gz && bash carried/run.sh, which says below what else it can do
 # Environment: HAVE: what there is of what the manual's blocks require
 set -eu
 build=$(realpath "$1") prefix=$(realpath "$2") out=$3 src=$PWD
@@ -20,22 +20,26 @@ for d in tests tutorials; do
   mkdir -p "$to/src/$d" "$to/tests/$d"
   cp -r "$src/$d/output" "$src/$d"/*.c "$to/src/$d"
   cp "$build/tests/$d"/run*.sh "$to/tests/$d"
-  rm -f "$to/tests/$d"/runex[0-9]f_*.sh "$to/tests/$d"/runex[0-9][0-9]f_*.sh # Fortran's library is not carried
-  find "$build/tests/$d" -maxdepth 1 -type f -perm -u+x ! -name '*.sh' -exec cp {} "$to/tests/$d" \;
+  for f in "$src/$d"/*.F90; do rm -f "$to/tests/$d/run$(basename "$f" .F90)"_*.sh; done # Fortran's library is not carried
+  for f in "$src/$d"/*.c; do [ ! -x "$build/tests/$d/$(basename "$f" .c)" ] || cp "$build/tests/$d/$(basename "$f" .c)" "$to/tests/$d"; done
   [ ! -d "$src/$d/data" ] || { cp -r "$src/$d/data" "$to/src/$d"; cp -r "$src/$d/data" "$to/tests/$d"; }
 done
 cp "$src"/tutorials/*.py "$to/tests/tutorials"
 cp "$build/tests/bench/bench" "$to"
-cp "$src/tests/summary.sh" "$src/tests/memcheck.sh" "$src/tests/manual.sh" "$src/docs/manual.md" "$to"
+cp "$src/tests/summary.sh" "$src/tests/sanitizer.sh" "$src/tests/sanitizer.txt" "$src/tests/manual.sh" "$src/docs/manual.md" "$to"
 find "$build/tests/petsc" -type f -exec cp {} "$to/petsc" \;
 echo "$HAVE" >"$to/have"
 printf '%s\n' "$build/tests" "$harness" "$petsc_bin" "$src" >"$to/paths"
 cat >"$to/run.sh" <<'RUN'
 #!/bin/bash
-# Runs the tests packed here: run.sh [memcheck] [name pattern]; memcheck runs them below compute-sanitizer. run.sh manual: the manual's commands
+# Runs the tests packed here:
+#   run.sh [PATTERN]          all, or those whose names match
+#   run.sh TOOL [PATTERN]     the same below that tool of compute-sanitizer: memcheck, initcheck, racecheck or synccheck; the last three are
+#                             slow, and without a PATTERN run what sanitizer.txt lists
+#   run.sh manual [PATTERN]   the manual's commands
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH=$here/lib:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-} BAI_LIB=$here/lib/libpetscbai.so
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
 export PETSC_OPTIONS="${PETSC_OPTIONS:-} -use_gpu_aware_mpi 0"
 if [ -f "$here/paths" ]; then
   { read -r tests; read -r harness; read -r bin; read -r src; } <"$here/paths"
@@ -45,22 +49,41 @@ fi
 if [ "${1:-}" = manual ]; then
   export PROGRAMS=$(echo "$here"/petsc/ex*) TUTORIALS=$(echo "$here"/tests/tutorials/{ex?,*.py}) HAVE=$(cat "$here/have")
   export PETSC_PREFIX=$here CC=false MPIEXEC=mpiexec PYTHON=${PYTHON:-false} PREFIX=$here
-  sh "$here/manual.sh" "$here/manual.md" "$here/manual"
+  sh "$here/manual.sh" "$here/manual.md" "$here/manual" "${2:-.}"
   ! grep -q '^not ok' "$here/manual/tap"
   exit
 fi
-if [ "${1:-}" = memcheck ]; then
-  shift
-  export PETSCMPIEXEC="sh $here/memcheck.sh" MEMCHECK_LOGS=$here/memcheck
-  rm -rf "$MEMCHECK_LOGS"
-  mkdir -p "$MEMCHECK_LOGS"
-fi
+tool=
+case "${1:-}" in
+  memcheck | initcheck | racecheck | synccheck)
+    tool=$1
+    shift
+    export TOOL=$tool PETSCMPIEXEC="sh $here/sanitizer.sh" SANITIZER_LOGS=$here/$tool
+    rm -rf "$SANITIZER_LOGS"
+    mkdir -p "$SANITIZER_LOGS"
+    ;;
+esac
 rm -rf "$here"/tests/counts "$here"/tests/test_*.log
-ls "$here"/tests/*/run*.sh | grep -e "${1:-.}" | xargs -P "${JOBS:-$(nproc)}" -I{} bash {} ${MEMCHECK_LOGS:+-t 600} >"$here/log" 2>&1
-sh "$here/summary.sh" "$here/tests" "$here/src" | grep -v '^skipped' ; status=${PIPESTATUS[0]}
-if [ -n "${MEMCHECK_LOGS:-}" ]; then
-  echo "compute-sanitizer memcheck: $(cat "$MEMCHECK_LOGS"/* | grep -c 'ERROR SUMMARY: 0 errors') clean runs, $(cat "$MEMCHECK_LOGS"/* | grep 'ERROR SUMMARY' | grep -vc ': 0 errors') with errors"
-  cat "$MEMCHECK_LOGS"/* | grep 'ERROR SUMMARY' | grep -q -v ': 0 errors' && status=1
+if [ -n "$tool" ] && [ "$tool" != memcheck ] && [ -z "${1:-}" ]; then
+  while read -r test cases loops; do
+    env "$cases" $loops bash "$here/tests/tests/run$test.sh" -t 600 -e "-${cases/=/ }" &
+  done < <(grep -v '^#' "$here/sanitizer.txt") >"$here/log" 2>&1
+  wait
+else
+  for script in "$here"/tests/*/run*.sh; do
+    name=${script#"$here/tests/"} name=${name/\/run/-}
+    if [[ ${name%.sh} =~ ${1:-.} ]]; then echo "$script"; fi
+  done | xargs -P "${JOBS:-$(nproc)}" -I{} bash {} ${tool:+-t 600} >"$here/log" 2>&1
+fi
+sh "$here/summary.sh" "$here/tests" "$here/src" "${1:-.}" | grep -v '^skipped' ; status=${PIPESTATUS[0]}
+if [ -n "$tool" ]; then
+  runs=$(cat "$SANITIZER_LOGS"/* | grep -cE '(ERROR|RACECHECK) SUMMARY:')
+  case $tool in
+    initcheck) wrong=$(grep -lE '^=+ +at .*BAI' "$SANITIZER_LOGS"/* | wc -l) ;; # see sanitizer.sh
+    *) wrong=$(cat "$SANITIZER_LOGS"/* | grep -E '(ERROR|RACECHECK) SUMMARY:' | grep -vcE 'SUMMARY: 0 (errors|hazards)') ;;
+  esac
+  echo "compute-sanitizer $tool: $((runs - wrong)) clean runs, $wrong with errors"
+  [ "$runs" -gt 0 ] && [ "$wrong" = 0 ] || status=1
 fi
 exit $status
 RUN

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the commands of a manual; for each block of them a line in the form of PETSc's test harness goes to stdout and DIR/tap
-#   tests/manual.sh MANUAL.md DIR
+#   tests/manual.sh MANUAL.md DIR [PATTERN of the blocks' names]
 #
 # A block ```sh is a test, run in a folder of its own below DIR. What it requires stands after sh, as in ```sh requires: cuda; plain: real
 # scalars in double precision and 32-bit indices.
@@ -9,7 +9,7 @@
 #
 # Environment: PROGRAMS, TUTORIALS: files to find in the folder and in its folder tutorials; HAVE: what there is of what blocks
 # require; PETSC_PREFIX, CC, MPIEXEC, and PYTHON, if petsc4py is not in the usual one; PREFIX: where the library is installed
-dir=$2
+dir=$2 pattern=${3:-.}
 rm -rf "$dir"/run
 mkdir -p "$dir/run" "$dir/home" "$dir/bin"
 
@@ -59,6 +59,7 @@ awk -v run="$dir/run" '
 
 while read -r name; do
   cd "$dir/run/$name" || exit 1
+  echo "manual-$name" | grep -q -e "$pattern" || continue
   missing=
   for what in $(cat requires); do
     case " $HAVE " in *" $what "*) ;; *) missing="$missing $what" ;; esac
@@ -86,4 +87,4 @@ while read -r name; do
     sed 's/^/#	/' commands output
   fi
 done <"$dir/run/tests" | tee "$dir/tap"
-[ -s "$dir/tap" ]
+[ -s "$dir/tap" ] || { echo "$1: no block is named like $pattern" >&2; exit 1; }

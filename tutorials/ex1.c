@@ -46,15 +46,13 @@ static PetscErrorCode DescribeSolver(KSP ksp, char solver[], size_t len, const c
   PetscCall(PCGetType(pc, &pctype));
   PetscCall(MatGetType(A, &mattype));
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPBAI, &isbai));
+  PetscCall(PetscStrstr(mattype, "cusparse", &cusparse));
+  *backend = cusparse ? "cuda" : "host";
   if (isbai) {
     PetscCall(KSPBAIGetBackend(ksp, &baibackend));
     PetscCall(PetscStrncpy(solver, ksptype, len));
-    *backend = BAIBackends[baibackend];
-  } else {
-    PetscCall(PetscSNPrintf(solver, len, "%s+%s", ksptype, pctype));
-    PetscCall(PetscStrstr(mattype, "cusparse", &cusparse));
-    *backend = cusparse ? "cuda" : "host";
-  }
+    if (baibackend != BAI_BACKEND_AUTO) *backend = BAIBackends[baibackend]; /* auto is where the matrix lives */
+  } else PetscCall(PetscSNPrintf(solver, len, "%s+%s", ksptype, pctype));
   PetscFunctionReturn(0);
 }
 

@@ -19,6 +19,7 @@ typedef struct {
   PetscInt    nwithout;
   char       *without[MAX_WITHOUT];
   FILE       *csv, *history;   /* NULL if not asked for */
+  char        device[128], commit[64], date[16]; /* of the run: what it is on, of which state of the sources, and when */
   PetscReal   bandwidth;       /* of a copy, bytes per second */
   const char *matrix;          /* the present one */
   PetscInt    n;
@@ -51,6 +52,7 @@ PetscErrorCode Progress(const Bench *, const char what[]);
 PetscErrorCode ProgressEnd(void);
 PetscErrorCode Print(const char format[], ...);
 PetscErrorCode Report(const Bench *, const char what[], const Figure *, const char over[], PetscReal reference, PetscReal bytes);
+PetscErrorCode ReportCopy(const Bench *, PetscInt n, const Figure *);
 PetscErrorCode ReportRow(const Bench *, const char what[], PetscReal rtol, const Figure *, const char over[], PetscReal reference, PetscReal bytes, PetscReal its, PetscReal residual, const char reason[]);
 PetscErrorCode ReportHistory(const Bench *, const char solver[], PetscReal rtol, const Figure *, const Figure *setup, PetscReal its, PetscReal residual);
 PetscErrorCode ReportOpen(Bench *, const char csv[], const char history[]);

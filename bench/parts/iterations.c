@@ -155,13 +155,14 @@ static PetscErrorCode BenchThreads(const Bench *bench, System *s)
   Figure     figure;
   PetscReal  relax;
   BAIBackend backend;
+  PetscBool  device;
 
   PetscFunctionBeginUser;
   PetscCall(CreateSolver(s, BAI_MODE_ASYNC, 5));
-  PetscCall(KSPSetUp(s->ksp));
   PetscCall(KSPBAIGetBackend(s->ksp, &backend));
   PetscCall(KSPDestroy(&s->ksp));
-  if (backend != BAI_BACKEND_HOST) PetscFunctionReturn(0);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)s->A, &device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  if (backend == BAI_BACKEND_CUDA || (backend == BAI_BACKEND_AUTO && device)) PetscFunctionReturn(0);
 
   PetscCall(Print("  over MatSOR(), whose five sweeps read the matrix five times:\n"));
   PetscCall(Progress(bench, "MatSOR"));

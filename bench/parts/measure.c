@@ -74,6 +74,7 @@ PetscErrorCode MeasureCopy(Bench *bench, VecType type)
   PetscCall(Measure(bench, NULL, Copy, v, 5, &copy));
   bench->bandwidth = 2 * sizeof(PetscScalar) * (PetscReal)n / copy.median;
   PetscCall(Print("VecCopy() of %" PetscInt_FMT " MB: %.1f GB/s\n", bench->copy_mb, 1e-9 * (double)bench->bandwidth));
+  PetscCall(ReportCopy(bench, n, &copy));
   for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&v[k]));
   PetscFunctionReturn(0);
 }

@@ -51,6 +51,29 @@ PetscErrorCode Print(const char format[], ...)
   PetscFunctionReturn(0);
 }
 
+/* The columns that all rows of a run have alike, so that files of several runs can be put together */
+static PetscErrorCode ReportRun(const Bench *bench)
+{
+  PetscInt    major, minor, subminor, release;
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, &release));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",\"%s\",%s,%s,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",%d,%" PetscInt_FMT "\n", bench->device, bench->commit, bench->date, major, minor, subminor, size, bench->threads[bench->nthreads - 1]));
+  PetscFunctionReturn(0);
+}
+
+/* The copy whose bandwidth the others are compared with, of vectors of n entries */
+PetscErrorCode ReportCopy(const Bench *bench, PetscInt n, const Figure *figure)
+{
+  PetscFunctionBeginUser;
+  if (!bench->csv) PetscFunctionReturn(0);
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%" PetscInt_FMT ",,VecCopy,,%.6g,%.3g,%" PetscInt_FMT ",,,%.5g,,,", n, (double)figure->median, (double)figure->spread, figure->samples, 1e-9 * (double)bench->bandwidth));
+  PetscCall(ReportRun(bench));
+  PetscFunctionReturn(0);
+}
+
 /* A row of the CSV file; what is 0, and what comes after negative its, is left empty */
 PetscErrorCode ReportRow(const Bench *bench, const char what[], PetscReal rtol, const Figure *figure, const char over[], PetscReal reference, PetscReal bytes, PetscReal its, PetscReal residual, const char reason[])
 {
@@ -62,8 +85,9 @@ PetscErrorCode ReportRow(const Bench *bench, const char what[], PetscReal rtol, 
   if (reference > 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "%.5g", (double)(figure->median / reference)));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%s,", over));
   if (bytes > 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "%.4g", 1e-9 * (double)(bytes / figure->median)));
-  if (its >= 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%.6g,%.3e,%s\n", (double)its, (double)residual, reason));
-  else PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",,,\n"));
+  if (its >= 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%.6g,%.3e,%s", (double)its, (double)residual, reason));
+  else PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",,,"));
+  PetscCall(ReportRun(bench));
   PetscFunctionReturn(0);
 }
 
@@ -93,7 +117,7 @@ PetscErrorCode ReportOpen(Bench *bench, const char csv[], const char history[])
   PetscFunctionBeginUser;
   if (csv[0]) {
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, csv, "w", &bench->csv));
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "matrix,n,nnz,what,rtol,seconds,spread,samples,ratio,over,GB/s,iterations,residual,reason\n"));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "matrix,n,nnz,what,rtol,seconds,spread,samples,ratio,over,GB/s,iterations,residual,reason,device,commit,date,petsc,processes,threads\n"));
   }
   if (history[0]) {
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, history, "w", &bench->history));

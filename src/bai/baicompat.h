@@ -25,14 +25,41 @@ typedef PetscOptionItems BAIOptionItems;
   #define KSPSetDMActive(ksp, what, active) KSPSetDMActive(ksp, active)
 #endif
 
-/* The run-time PETSc must be of the series that the private headers were of */
-static inline PetscErrorCode BAICheckPETScVersion(void)
+/* A PETSc as far as libraries built for different ones cannot be mixed */
+typedef struct {
+  int           major, minor;
+  PetscDataType scalar, real;
+  size_t        index; /* bytes of a PetscInt */
+} BAIVariant;
+
+/* Words for a variant, as "PETSc 3.18 (complex scalars of double precision, 32-bit indices)" */
+static inline PetscErrorCode BAIVariantName(const BAIVariant *v, char name[], size_t len)
 {
-  PetscInt major, minor;
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, len, "PETSc %d.%d (%s scalars of %s precision, %d-bit indices)", v->major, v->minor, v->scalar == PETSC_COMPLEX ? "complex" : "real", v->real == PETSC_FLOAT ? "single" : v->real == PETSC_DOUBLE ? "double" : "another", 8 * (int)v->index));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The PETSc at run time must be of the minor release, scalars and indices that this library was built for. Asked are only functions whose arguments are the same in all of them, the
+   release first, as the numbers of data types are those of a release
+*/
+static inline PetscErrorCode BAICheckVariant(void)
+{
+  const BAIVariant built = {PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_SCALAR, PETSC_REAL, sizeof(PetscInt)};
+  BAIVariant       found = built;
+  char             version[256], built_name[128], found_name[128];
+  PetscBool        known;
 
   PetscFunctionBegin;
-  PetscCall(PetscGetVersionNumber(&major, &minor, NULL, NULL));
-  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscbai was built for PETSc %d.%d and cannot be used with PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": build petsc-bai with this PETSc", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
+  PetscCall(PetscGetVersion(version, sizeof(version)));
+  if (sscanf(version, "%*[^0-9]%d.%d", &found.major, &found.minor) == 2) PetscCheck(found.major == built.major && found.minor == built.minor, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscbai was built for PETSc %d.%d and cannot be used with PETSc %d.%d: build petsc-bai with this PETSc", built.major, built.minor, found.major, found.minor);
+  PetscCall(PetscDataTypeFromString("Scalar", &found.scalar, &known));
+  PetscCall(PetscDataTypeFromString("Real", &found.real, &known));
+  PetscCall(PetscDataTypeGetSize(PETSC_INT, &found.index));
+  PetscCall(BAIVariantName(&built, built_name, sizeof(built_name)));
+  PetscCall(BAIVariantName(&found, found_name, sizeof(found_name)));
+  PetscCheck(found.scalar == built.scalar && found.real == built.real && found.index == built.index, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscbai was built for %s and cannot be used with %s: build petsc-bai with this PETSc", built_name, found_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,61 +7,57 @@
 #include <petscbai.h>
 #include "../engine/adapt.h"
 
+/* What users set, and nothing that was chosen for them */
 typedef struct {
-  PetscInt   local_iters;    /* Jacobi sweeps in a block per global iteration */
-  PetscInt   block_size;     /* rows of a block; 0: chosen at set-up */
-  PetscInt   overlap;        /* steps of the matrix graph by which blocks are extended */
-  PetscInt   check_interval; /* KSPBAI: global iterations between two residual norms; 0: chosen while iterating */
-  PetscInt   its;            /* PCBAI: global iterations per application */
-  PetscBool  symmetric;      /* PCBAI, mode color: smooth backward where the guess is not zero */
-  PetscBool  theta;          /* local sweeps depend on the block */
-  BAIMode    mode;
-  BAIBackend backend;
-  BAIWeight  weight;
-  PetscInt   staleness;      /* negative: unbounded */
-  BAIPrecision     precision;
-  BAIPartitionType partition;
-  PetscReal  omega, local_omega; /* damping of a block's update, and of each local sweep */
-  PetscReal  momentum;           /* PETSC_DECIDE: found while iterating */
+#define OPTION(field, Function, type, standard, range, text) type field;
+#include "options.def"
 } BAIOptions;
+
+/* What set-up chose: by the options, the matrix, and where this rank runs */
+typedef struct {
+  BAIBackend       backend;   /* none of these is auto */
+  BAIPartitionType partition;
+  BAIWeight        weight;
+  PetscInt         block_size, overlap;
+  BAIParameters    p; /* of the engine */
+} BAIChoice;
 
 /* The data of a KSPBAI and of a PCBAI */
 typedef struct {
-  PetscObject   face; /* the KSP or PC */
-  BAIOptions    options;
-  BAIEngine     engine;
-  BAIBackend    backend; /* the one in use, never BAI_BACKEND_AUTO */
-  BAIParameters p;       /* what the engine was created with */
-  BAIPartitionType partition; /* that it was cut by, never BAI_PARTITION_AUTO */
-  PetscInt         overlap;   /* of its blocks */
-  PetscInt         block_size; /* asked for or chosen */
-  BAIInfo       info;
-  BAIWeight     weight;   /* in use, never BAI_WEIGHT_AUTO */
-  PetscReal     radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
+  PetscObject face;    /* the KSP or PC */
+  BAIOptions  options; /* as they are set, */
+  BAIOptions  set;     /* and as they were at the last set-up */
+
+  BAIEngine   engine;
+  BAIChoice   use;
+  BAIInfo     info;
+  PetscReal   radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
+  PetscMPIInt node_rank, node_size;
+  PetscInt    setups, updates; /* times that the engine was created, and that it was given new values */
 
   Mat              A;  /* that the engine holds, not referenced; */
   PetscObjectId    id; /* and its id and state then */
   PetscObjectState state;
-  PetscMPIInt      node_rank, node_size;
-  char             needs_fixed[64]; /* PCBAI: the KSP met outside, if it expects a fixed preconditioner and this is none */
-  PetscInt         setups, updates; /* times that the engine was created, and that it was given new values */
-
-  BAIAdapt adapt;       /* KSPBAI: when to look, and acceleration, */
-  BAIMode  accelerated; /* the mode in which it goes on then */
-  Vec      kept;        /* the best x so far; */
-  BAIStep  used;        /* how the last solve ended; omega is 0 if there was none */
-
-  Vec       r, c;  /* precision single: residual, and correction of x; */
-  PetscBool has_r; /* r is that of the x iterated last */
 
   VecScatter scatter; /* NULL on one rank */
   Vec        ghost;   /* values of x that other ranks own */
   IS         ghosts;  /* their global numbers */
+  BAIStatus  failed;  /* the first thing that failed on this rank while iterating */
+  Vec        r, c;    /* BAINeedWork(): residual, and correction of x; */
+  PetscBool  has_r;   /* r is that of the x iterated last */
+
+  BAIAdapt    adapt;    /* KSPBAI: when to look, and acceleration; */
+  BAIDecision decision; /* how it goes on; */
+  PetscReal   scale;    /* what residual norms are divided by before they are squared; */
+  Vec         kept;     /* the best x so far; */
+  BAIStep     used;     /* how the last solve ended; omega is 0 if there was none */
+
+  char needs_fixed[64]; /* PCBAI: the KSP met outside, if it expects a fixed preconditioner and this is none */
 } BAI;
 
 PETSC_INTERN PetscErrorCode BAICreate(PetscObject, BAI **);
 PETSC_INTERN PetscErrorCode BAIGet(PetscObject, BAI **);
-PETSC_INTERN PetscErrorCode BAIOptionsInUse(PetscObject, BAIOptions *);
+PETSC_INTERN PetscErrorCode BAIOptionsGet(PetscObject, BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheck(PetscObject, const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheckTogether(PetscObject, const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, BAIOptionItems);
@@ -85,24 +81,49 @@ PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, 
   do { \
     BAIOptions options_; \
 \
-    PetscCall(BAIOptionsInUse((PetscObject)(face), &options_)); \
+    PetscCall(BAIOptionsGet((PetscObject)(face), &options_)); \
     *(value) = options_.field; \
   } while (0)
 
-PETSC_INTERN PetscErrorCode BAISetUp(BAI *, Mat);
-PETSC_INTERN PetscErrorCode BAIPrepare(BAI *, BAIMode);
-PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);
-PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
-PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, PetscReal *, PetscReal *, PetscInt *, BAIStep *);
+/* csr.c */
+PETSC_INTERN PetscErrorCode BAIGetParts(PetscObject, Mat, Mat *, Mat *, PetscInt *, const PetscInt **);
+PETSC_INTERN PetscErrorCode BAIGetRows(BAIBackend, Mat, BAICSR *, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIRestoreRows(BAIBackend, Mat, BAICSR *);
+PETSC_INTERN PetscErrorCode BAIBackendOf(Mat, BAIBackend *);
+PETSC_INTERN PetscErrorCode BAIDeviceOf(PetscMPIInt, int *, void **);
+
+/* partition.c */
+PETSC_INTERN PetscErrorCode BAIChooseBlockSize(const BAI *, Mat, PetscInt *);
+PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
+PETSC_INTERN PetscErrorCode BAIWantsGraph(const BAI *, Mat, PetscInt, PetscBool *);
+PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, PetscInt, BAIPartition *);
+PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
+
+/* weight.c */
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
-PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
-PETSC_INTERN PetscErrorCode BAIChooseBlockSize(BAI *, Mat Ad);
-PETSC_INTERN PetscErrorCode BAIWantsGraph(const BAI *, Mat, PetscInt, PetscBool *);
-PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, BAIPartitionType, PetscInt, BAIPartition *);
-PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
-PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
+
+/* setup.c */
+PETSC_INTERN PetscErrorCode BAISetUp(BAI *, Mat);
+PETSC_INTERN PetscErrorCode BAISetUpIfAsked(BAI *, Mat);
+PETSC_INTERN PetscErrorCode BAIPrepare(BAI *, BAIMode);
+PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
+PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode);
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);
+
+/* norm.c */
+PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);
+PETSC_INTERN PetscErrorCode BAIVecNorm(Vec, PetscReal *);
+
+/* run.c */
+PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);
+PETSC_INTERN PetscErrorCode BAINeedWork(BAI *);
+PETSC_INTERN PetscErrorCode BAIIterate(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
+PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, PetscReal *, PetscReal *, PetscInt *, BAIStep *);
+
+/* view.c */
+PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
 
 PETSC_INTERN PetscErrorCode KSPCreate_BAI(KSP);
 PETSC_INTERN PetscErrorCode PCCreate_BAI(PC);

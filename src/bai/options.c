@@ -10,40 +10,83 @@ const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BA
 const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "BAIWeight", "BAI_WEIGHT_", NULL};
 
 const char *const BAIPrecisions[]     = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
+const char *const BAIKernels[]        = {"auto", "resident", "staged", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
 const char *const BAIPartitionTypes[] = {"auto", "natural", "dm", "rcm", "graph", "BAIPartitionType", "BAI_PARTITION_", NULL};
+
+/* What options.def says of each option; the faces are in the order KSP, PC */
+typedef enum {
+  IS_INT,
+  IS_POSITIVE,
+  IS_FRACTION,
+  IS_FLAG,
+  IS_NAME
+} Kind;
+
+typedef struct {
+  const char        *name;     /* in -ksp_bai_<name> */
+  const char        *function; /* in KSPBAISet<function>() */
+  const char        *text;
+  size_t             offset; /* in BAIOptions */
+  PetscBool          has[2];
+  double             standard[2];
+  Kind               kind;
+  PetscInt           least, most; /* IS_INT; most is 0 if there is none */
+  const char        *meaning; /* of the least value; IS_POSITIVE: of 0, NULL if that is not allowed */
+  PetscBool          or_auto[2];
+  const char *const *names;
+} Option;
+
+#define BOTH(value)            KSP_PC(value, value)
+#define KSP_PC(ksp, pc)        .has = {PETSC_TRUE, PETSC_TRUE}, .standard = {ksp, pc}
+#define KSP_ONLY(value)        .has = {PETSC_TRUE, PETSC_FALSE}, .standard = {value}
+#define PC_ONLY(value)         .has = {PETSC_FALSE, PETSC_TRUE}, .standard = {0, value}
+#define AT_LEAST(n, what)      .kind = IS_INT, .least = n, .meaning = what
+#define BETWEEN(n, m)          .kind = IS_INT, .least = n, .most = m, .meaning = ""
+#define POSITIVE               .kind = IS_POSITIVE
+#define POSITIVE_OR_0(what)    .kind = IS_POSITIVE, .meaning = what
+#define FRACTION(ksp, pc)      .kind = IS_FRACTION, .or_auto = {ksp, pc}
+#define AUTO                   PETSC_TRUE
+#define NO_AUTO                PETSC_FALSE
+#define FLAG                   .kind = IS_FLAG
+#define NAMES(array)           .kind = IS_NAME, .names = array
+#define OPTION(field, Function, type, standard, range, says) {.name = #field, .function = #Function, .text = says, .offset = offsetof(BAIOptions, field), standard, range},
+static const Option all[] = {
+#include "options.def"
+};
+
+static int FaceOf(PetscObject obj)
+{
+  return obj->classid == KSP_CLASSID ? 0 : 1;
+}
 
 static const char *FaceName(PetscObject obj)
 {
-  return obj->classid == KSP_CLASSID ? "ksp" : "pc";
+  return FaceOf(obj) ? "pc" : "ksp";
+}
+
+static void *FieldOf(const Option *option, BAIOptions *options)
+{
+  return (char *)options + option->offset;
 }
 
 /* Data of a KSPBAI or PCBAI with the default options: undamped local sweeps solve, damped ones smooth, and best if blocks take turns */
 PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
 {
-  const PetscBool ksp = (PetscBool)(obj->classid == KSP_CLASSID);
-  BAIOptions     *o;
+  const int face = FaceOf(obj);
 
   PetscFunctionBegin;
   PetscCall(PetscNew(bai));
-  (*bai)->face      = obj;
-  (*bai)->tau       = 1.0;
-  o                 = &(*bai)->options;
-  o->local_iters    = 5;
-  o->block_size     = 0;
-  o->overlap        = 0;
-  o->check_interval = 0;
-  o->its            = 2;
-  o->symmetric      = PETSC_FALSE;
-  o->mode           = ksp ? BAI_MODE_ASYNC : BAI_MODE_COLOR;
-  o->backend        = BAI_BACKEND_AUTO;
-  o->partition      = BAI_PARTITION_AUTO;
-  o->weight         = BAI_WEIGHT_NONE;
-  o->theta          = PETSC_FALSE;
-  o->staleness      = -1;
-  o->precision      = BAI_PRECISION_NATIVE;
-  o->momentum       = ksp ? PETSC_DECIDE : 0.0;
-  o->omega          = 1.0;
-  o->local_omega    = ksp ? 1.0 : 0.0;
+  (*bai)->face = obj;
+  (*bai)->tau  = 1.0;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
+    const double standard = all[k].standard[face];
+    void        *field    = FieldOf(&all[k], &(*bai)->options);
+
+    if (all[k].kind == IS_INT) *(PetscInt *)field = (PetscInt)standard;
+    else if (all[k].kind == IS_FLAG) *(PetscBool *)field = (PetscBool)(standard != 0);
+    else if (all[k].kind == IS_NAME) *(PetscEnum *)field = (PetscEnum)standard;
+    else *(PetscReal *)field = (PetscReal)standard;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,13 +96,13 @@ PetscErrorCode BAIGet(PetscObject obj, BAI **bai)
   PetscBool is_bai;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare(obj, obj->classid == KSP_CLASSID ? KSPBAI : PCBAI, &is_bai));
-  *bai = is_bai ? (BAI *)(obj->classid == KSP_CLASSID ? ((KSP)obj)->data : ((PC)obj)->data) : NULL;
+  PetscCall(PetscObjectTypeCompare(obj, FaceOf(obj) ? PCBAI : KSPBAI, &is_bai));
+  *bai = is_bai ? (BAI *)(FaceOf(obj) ? ((PC)obj)->data : ((KSP)obj)->data) : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The options, and after set-up what was chosen where they leave a choice */
-PetscErrorCode BAIOptionsInUse(PetscObject obj, BAIOptions *options)
+/* The options as they were set */
+PetscErrorCode BAIOptionsGet(PetscObject obj, BAIOptions *options)
 {
   BAI *bai = NULL;
 
@@ -67,12 +110,6 @@ PetscErrorCode BAIOptionsInUse(PetscObject obj, BAIOptions *options)
   PetscCall(BAIGet(obj, &bai));
   PetscCheck(bai, PetscObjectComm(obj), PETSC_ERR_ARG_WRONG, "The %s is of type %s, which has no such option: must be bai", FaceName(obj), obj->type_name ? obj->type_name : "(not set)");
   *options = bai->options;
-  if (bai->engine) {
-    options->block_size = (PetscInt)bai->info.block_size;
-    options->backend    = bai->backend;
-    options->partition  = bai->partition;
-    if (!bai->options.local_omega) options->local_omega = (PetscReal)bai->info.local_omega;
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -87,73 +124,113 @@ static PetscErrorCode OptionName(PetscObject obj, const char option[], char name
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckAtLeast(PetscObject obj, const char option[], PetscInt value, PetscInt least, const char meaning[])
+/* What its values must be, in words */
+static PetscErrorCode Allowed(const Option *option, int face, char text[], size_t len)
 {
-  char name[PETSC_MAX_OPTION_NAME];
-
   PetscFunctionBegin;
-  PetscCall(OptionName(obj, option, name, sizeof(name)));
-  PetscCheck(value >= least, PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %" PetscInt_FMT ": must be at least %" PetscInt_FMT "%s", name, value, least, meaning);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckPositive(PetscObject obj, const char option[], PetscReal value, const char meaning[])
-{
-  char name[PETSC_MAX_OPTION_NAME];
-
-  PetscFunctionBegin;
-  PetscCall(OptionName(obj, option, name, sizeof(name)));
-  PetscCheck(value > 0 && !PetscIsInfOrNanReal(value), PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %g: must be a positive number%s", name, (double)value, meaning);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* word is what the user typed, or NULL if it came as a number */
-static PetscErrorCode CheckEnum(PetscObject obj, const char option[], const char word[], PetscInt value, const char *const names[])
-{
-  char     name[PETSC_MAX_OPTION_NAME], number[16], allowed[128] = "";
-  PetscInt n;
-
-  PetscFunctionBegin;
-  for (n = 0; names[n + 2]; n++) {
-    if (n) PetscCall(PetscStrlcat(allowed, ", ", sizeof(allowed)));
-    PetscCall(PetscStrlcat(allowed, names[n], sizeof(allowed)));
+  switch (option->kind) {
+  case IS_INT:
+    PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT, option->least));
+    if (option->most) PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT " and at most %" PetscInt_FMT, option->least, option->most));
+    if (option->meaning[0]) PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT " (%" PetscInt_FMT ": %s)", option->least, option->least, option->meaning));
+    break;
+  case IS_POSITIVE:
+    PetscCall(PetscSNPrintf(text, len, "a positive number%s%s%s", option->meaning ? ", or 0 (" : "", option->meaning ? option->meaning : "", option->meaning ? ")" : ""));
+    break;
+  case IS_FRACTION:
+    PetscCall(PetscSNPrintf(text, len, "at least 0 and less than 1%s", option->or_auto[face] ? ", or auto" : ""));
+    break;
+  case IS_FLAG:
+    PetscCall(PetscSNPrintf(text, len, "true or false"));
+    break;
+  case IS_NAME:
+    PetscCall(PetscSNPrintf(text, len, "one of %s", option->names[0]));
+    for (int n = 1; option->names[n + 2]; n++) {
+      PetscCall(PetscStrlcat(text, ", ", len));
+      PetscCall(PetscStrlcat(text, option->names[n], len));
+    }
+    break;
   }
-  PetscCall(OptionName(obj, option, name, sizeof(name)));
-  PetscCall(PetscSNPrintf(number, sizeof(number), "%" PetscInt_FMT, value));
-  PetscCheck(value >= 0 && value < n, PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %s: must be one of %s", name, word ? word : number, allowed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Only a KSP sees residuals, from which momentum is found */
-static PetscErrorCode CheckMomentum(PetscObject obj, PetscReal momentum)
+/* The error that a wrong value is */
+static PetscErrorCode WrongValue(PetscObject obj, const Option *option, const char value[])
 {
-  char name[PETSC_MAX_OPTION_NAME];
+  char name[PETSC_MAX_OPTION_NAME], allowed[128];
 
   PetscFunctionBegin;
-  PetscCall(OptionName(obj, "momentum", name, sizeof(name)));
-  if (momentum == PETSC_DECIDE && obj->classid == KSP_CLASSID) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(momentum >= 0 && momentum < 1, PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %g: must be at least 0 and less than 1%s", name, (double)momentum, obj->classid == KSP_CLASSID ? ", or auto" : "");
+  PetscCall(OptionName(obj, option->name, name, sizeof(name)));
+  PetscCall(Allowed(option, FaceOf(obj), allowed, sizeof(allowed)));
+  SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %s: must be %s", name, value, allowed);
+}
+
+static PetscErrorCode CheckReal(PetscObject obj, const Option *option, PetscReal value, PetscBool right)
+{
+  char text[32];
+
+  PetscFunctionBegin;
+  if (right) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%g", (double)value));
+  PetscCall(WrongValue(obj, option, text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool IsFraction(PetscReal value)
+{
+  return (PetscBool)(value >= 0 && value < 1);
+}
+
+static PetscErrorCode CheckInt(PetscObject obj, const Option *option, PetscInt value, PetscBool right)
+{
+  char text[32];
+
+  PetscFunctionBegin;
+  if (right) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%" PetscInt_FMT, value));
+  PetscCall(WrongValue(obj, option, text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* word is NULL if the value came as a number */
+static PetscErrorCode CheckName(PetscObject obj, const Option *option, const char word[], int value)
+{
+  int       count = 0;
+  PetscBool known = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (; option->names[count + 2] && !known; count++) {
+    if (word) PetscCall(PetscStrcasecmp(word, option->names[count], &known));
+  }
+  if (word && !known) PetscCall(WrongValue(obj, option, word));
+  if (!word) PetscCall(CheckInt(obj, option, value, (PetscBool)(value >= 0 && value < count)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All values are in their ranges, or an error names the option, the value and what is allowed */
 PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
 {
+  const int face = FaceOf(obj);
+
   PetscFunctionBegin;
-  PetscCall(CheckAtLeast(obj, "local_iters", o->local_iters, 1, ""));
-  PetscCall(CheckAtLeast(obj, "block_size", o->block_size, 0, " (0: chosen at set-up)"));
-  PetscCall(CheckAtLeast(obj, "overlap", o->overlap, 0, ""));
-  PetscCall(CheckAtLeast(obj, "check_interval", o->check_interval, 0, " (0: chosen while iterating)"));
-  PetscCall(CheckAtLeast(obj, "its", o->its, 1, ""));
-  PetscCall(CheckAtLeast(obj, "staleness", o->staleness, -1, " (-1: unbounded)"));
-  PetscCall(CheckPositive(obj, "omega", o->omega, ""));
-  if (o->local_omega != 0.0) PetscCall(CheckPositive(obj, "local_omega", o->local_omega, ", or 0 (chosen at set-up)"));
-  PetscCall(CheckMomentum(obj, o->momentum));
-  PetscCall(CheckEnum(obj, "mode", NULL, (PetscInt)o->mode, BAIModes));
-  PetscCall(CheckEnum(obj, "weight", NULL, (PetscInt)o->weight, BAIWeights));
-  PetscCall(CheckEnum(obj, "partition", NULL, (PetscInt)o->partition, BAIPartitionTypes));
-  PetscCall(CheckEnum(obj, "precision", NULL, (PetscInt)o->precision, BAIPrecisions));
-  PetscCall(CheckEnum(obj, "backend", NULL, (PetscInt)o->backend, BAIBackends));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
+    const Option *option = &all[k];
+    const void   *field  = (const char *)o + option->offset;
+
+    if (!option->has[face] || option->kind == IS_FLAG) continue;
+    if (option->kind == IS_NAME) PetscCall(CheckName(obj, option, NULL, (int)*(const PetscEnum *)field));
+    else if (option->kind == IS_INT) {
+      const PetscInt value = *(const PetscInt *)field;
+
+      PetscCall(CheckInt(obj, option, value, (PetscBool)(value >= option->least && (!option->most || value <= option->most))));
+    } else {
+      const PetscReal value    = *(const PetscReal *)field;
+      const PetscBool fraction = (PetscBool)(IsFraction(value) || (option->or_auto[face] && value == PETSC_DECIDE));
+      const PetscBool positive = (PetscBool)((value > 0 && !PetscIsInfOrNanReal(value)) || (option->meaning && value == 0));
+
+      PetscCall(CheckReal(obj, option, value, option->kind == IS_FRACTION ? fraction : positive));
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,80 +249,60 @@ PetscErrorCode BAIOptionsCheckTogether(PetscObject obj, const BAIOptions *o)
 }
 
 /* As PetscOptionsEnum(), but an unknown word is met with the list of the known ones */
-static PetscErrorCode OptionsEnum(PetscObject obj, const char option[], const char text[], const char man[], const char *const names[], PetscInt *value, BAIOptionItems PetscOptionsObject)
+static PetscErrorCode OptionsName(PetscObject obj, const Option *option, const char key[], const char text[], const char man[], PetscEnum *value, BAIOptionItems PetscOptionsObject)
 {
   char      name[PETSC_MAX_OPTION_NAME], word[64];
-  PetscInt  n = 0;
-  PetscBool set, known = PETSC_TRUE;
-  PetscEnum e = (PetscEnum)*value;
+  PetscBool set;
 
   PetscFunctionBegin;
-  PetscCall(OptionName(obj, option, name, sizeof(name)));
+  PetscCall(OptionName(obj, option->name, name, sizeof(name)));
   PetscCall(PetscOptionsGetString(obj->options, NULL, name, word, sizeof(word), &set));
-  if (set) {
-    for (known = PETSC_FALSE; names[n + 2] && !known; n++) PetscCall(PetscStrcasecmp(word, names[n], &known));
-    if (!known) PetscCall(CheckEnum(obj, option, word, -1, names));
-  }
-  PetscCall(PetscSNPrintf(name, sizeof(name), "-%s_bai_%s", FaceName(obj), option));
-  PetscCall(PetscOptionsEnum(name, text, man, names, e, &e, NULL));
-  *value = (PetscInt)e;
+  if (set) PetscCall(CheckName(obj, option, word, 0));
+  PetscCall(PetscOptionsEnum(key, text, man, option->names, *value, value, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A number or, for a KSP, auto */
-static PetscErrorCode OptionsMomentum(PetscObject obj, PetscReal *momentum, BAIOptionItems PetscOptionsObject)
+/* A number in [0,1), or auto where there is that. PETSC_DECIDE, which is -1, is no number that users may type */
+static PetscErrorCode OptionsFraction(PetscObject obj, const Option *option, const char key[], const char text[], const char man[], PetscReal *value, BAIOptionItems PetscOptionsObject)
 {
-  const PetscBool ksp = (PetscBool)(obj->classid == KSP_CLASSID);
-  char            name[PETSC_MAX_OPTION_NAME], now[32], word[32], *end;
-  PetscBool       set, is_auto = PETSC_FALSE;
+  char      now[32], word[32], *end = NULL;
+  PetscBool set, is_auto = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(now, sizeof(now), "%g", (double)*momentum));
-  PetscCall(PetscOptionsString(ksp ? "-ksp_bai_momentum" : "-pc_bai_momentum", ksp ? "Part of the last step in the next, at least 0 and less than 1, or auto" : "Part of the last step in the next, at least 0 and less than 1", ksp ? "KSPBAISetMomentum" : "PCBAISetMomentum", *momentum == PETSC_DECIDE ? "auto" : now, word, sizeof(word), &set));
+  PetscCall(PetscSNPrintf(now, sizeof(now), "%g", (double)*value));
+  PetscCall(PetscOptionsString(key, text, man, *value == PETSC_DECIDE ? "auto" : now, word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  if (ksp) PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
-  *momentum = is_auto ? PETSC_DECIDE : (PetscReal)strtod(word, &end);
-  if (is_auto || (end != word && !*end)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(OptionName(obj, "momentum", name, sizeof(name)));
-  SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_WRONG, "%s %s: must be at least 0 and less than 1%s", name, word, ksp ? ", or auto" : "");
+  if (option->or_auto[FaceOf(obj)]) PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
+  *value = is_auto ? PETSC_DECIDE : (PetscReal)strtod(word, &end);
+  if (is_auto) PetscFunctionReturn(PETSC_SUCCESS);
+  if (end == word || *end) PetscCall(WrongValue(obj, option, word));
+  PetscCall(CheckReal(obj, option, *value, IsFraction(*value)));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Reads the options into a copy, so that a wrong one changes nothing */
 PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BAIOptionItems PetscOptionsObject)
 {
-  BAIOptions o   = *options;
-  PetscBool  ksp = (PetscBool)(obj->classid == KSP_CLASSID);
-  PetscInt   e;
+  const int  face = FaceOf(obj);
+  BAIOptions o    = *options;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsInt(ksp ? "-ksp_bai_local_iters" : "-pc_bai_local_iters", "Jacobi sweeps in a block per global iteration", ksp ? "KSPBAISetLocalIters" : "PCBAISetLocalIters", o.local_iters, &o.local_iters, NULL));
-  PetscCall(PetscOptionsInt(ksp ? "-ksp_bai_block_size" : "-pc_bai_block_size", "Rows of a block, 0 to have it chosen", ksp ? "KSPBAISetBlockSize" : "PCBAISetBlockSize", o.block_size, &o.block_size, NULL));
-  e = (PetscInt)o.mode;
-  PetscCall(OptionsEnum(obj, "mode", "How blocks wait for each other", ksp ? "KSPBAISetMode" : "PCBAISetMode", BAIModes, &e, PetscOptionsObject));
-  o.mode = (BAIMode)e;
-  PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_omega" : "-pc_bai_omega", "Damping of a block's update", ksp ? "KSPBAISetOmega" : "PCBAISetOmega", o.omega, &o.omega, NULL));
-  PetscCall(PetscOptionsReal(ksp ? "-ksp_bai_local_omega" : "-pc_bai_local_omega", "Damping of each local sweep, 0 to have it chosen", ksp ? "KSPBAISetLocalOmega" : "PCBAISetLocalOmega", o.local_omega, &o.local_omega, NULL));
-  PetscCall(OptionsMomentum(obj, &o.momentum, PetscOptionsObject));
-  e = (PetscInt)o.weight;
-  PetscCall(OptionsEnum(obj, "weight", "What makes it converge where Jacobi does not", ksp ? "KSPBAISetWeight" : "PCBAISetWeight", BAIWeights, &e, PetscOptionsObject));
-  o.weight = (BAIWeight)e;
-  PetscCall(PetscOptionsBool(ksp ? "-ksp_bai_theta" : "-pc_bai_theta", "Local sweeps depend on the block", ksp ? "KSPBAISetTheta" : "PCBAISetTheta", o.theta, &o.theta, NULL));
-  PetscCall(PetscOptionsInt(ksp ? "-ksp_bai_staleness" : "-pc_bai_staleness", "Global iterations that a block may be ahead of those it reads from, -1 for any number", ksp ? "KSPBAISetStaleness" : "PCBAISetStaleness", o.staleness, &o.staleness, NULL));
-  e = (PetscInt)o.precision;
-  PetscCall(OptionsEnum(obj, "precision", "In which precision sweeps read the matrix", ksp ? "KSPBAISetPrecision" : "PCBAISetPrecision", BAIPrecisions, &e, PetscOptionsObject));
-  o.precision = (BAIPrecision)e;
-  e = (PetscInt)o.partition;
-  PetscCall(OptionsEnum(obj, "partition", "How rows become blocks", ksp ? "KSPBAISetPartition" : "PCBAISetPartition", BAIPartitionTypes, &e, PetscOptionsObject));
-  o.partition = (BAIPartitionType)e;
-  PetscCall(PetscOptionsInt(ksp ? "-ksp_bai_overlap" : "-pc_bai_overlap", "Steps of the matrix graph by which blocks are extended", ksp ? "KSPBAISetOverlap" : "PCBAISetOverlap", o.overlap, &o.overlap, NULL));
-  if (ksp) PetscCall(PetscOptionsInt("-ksp_bai_check_interval", "Global iterations between residual norms, 0 to have it chosen", "KSPBAISetCheckInterval", o.check_interval, &o.check_interval, NULL));
-  else {
-    PetscCall(PetscOptionsInt("-pc_bai_its", "Global iterations per application", "PCBAISetIterations", o.its, &o.its, NULL));
-    PetscCall(PetscOptionsBool("-pc_bai_symmetric", "Smooth backward where the guess is not zero", "PCBAISetSymmetric", o.symmetric, &o.symmetric, NULL));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
+    const Option *option = &all[k];
+    void         *field  = FieldOf(option, &o);
+    char          key[64], man[64], allowed[128], text[256];
+
+    if (!option->has[face]) continue;
+    PetscCall(PetscSNPrintf(key, sizeof(key), "-%s_bai_%s", FaceName(obj), option->name));
+    PetscCall(PetscSNPrintf(man, sizeof(man), "%sBAISet%s", face ? "PC" : "KSP", option->function));
+    PetscCall(Allowed(option, face, allowed, sizeof(allowed)));
+    PetscCall(PetscSNPrintf(text, sizeof(text), "%s: %s", option->text, allowed));
+    if (option->kind == IS_INT) PetscCall(PetscOptionsInt(key, text, man, *(PetscInt *)field, (PetscInt *)field, NULL));
+    else if (option->kind == IS_POSITIVE) PetscCall(PetscOptionsReal(key, text, man, *(PetscReal *)field, (PetscReal *)field, NULL));
+    else if (option->kind == IS_FRACTION) PetscCall(OptionsFraction(obj, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
+    else if (option->kind == IS_FLAG) PetscCall(PetscOptionsBool(key, option->text, man, *(PetscBool *)field, (PetscBool *)field, NULL));
+    else PetscCall(OptionsName(obj, option, key, option->text, man, (PetscEnum *)field, PetscOptionsObject));
   }
-  e = (PetscInt)o.backend;
-  PetscCall(OptionsEnum(obj, "backend", "Where the iteration runs", ksp ? "KSPBAISetBackend" : "PCBAISetBackend", BAIBackends, &e, PetscOptionsObject));
-  o.backend = (BAIBackend)e;
   PetscCall(BAIOptionsCheck(obj, &o));
   *options = o;
   PetscFunctionReturn(PETSC_SUCCESS);

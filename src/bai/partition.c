@@ -11,7 +11,7 @@
    Rows of a block, asked for or chosen; Ad are the local rows and columns of the matrix. On an H200 solves with blocks of 64 to 256 rows differ by a fifth, and 256 smooth best for
    their time; but 384 on a grid of 257^3 points, whose lines are longer
 */
-PetscErrorCode BAIChooseBlockSize(BAI *bai, Mat Ad)
+PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
 {
   enum {
     MANY = 1 << 23, /* rows */
@@ -22,11 +22,11 @@ PetscErrorCode BAIChooseBlockSize(BAI *bai, Mat Ad)
   MatInfo         info;
 
   PetscFunctionBegin;
-  bai->block_size = bai->options.block_size ? bai->options.block_size : solver ? 128 : 256;
+  *block_size = bai->options.block_size ? bai->options.block_size : solver ? 128 : 256;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   if (bai->options.block_size || solver || n < MANY) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
-  if (info.nz_used <= FEW * (PetscLogDouble)n) bai->block_size = 384;
+  if (info.nz_used <= FEW * (PetscLogDouble)n) *block_size = 384;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,7 +56,7 @@ PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type
 
   PetscFunctionBegin;
   *type = bai->options.partition;
-  if (*type == BAI_PARTITION_AUTO) *type = bai->engine && bai->partition == BAI_PARTITION_GRAPH ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
+  if (*type == BAI_PARTITION_AUTO) *type = bai->engine && bai->set.partition == BAI_PARTITION_AUTO && bai->use.partition == BAI_PARTITION_GRAPH ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
   if (*type == BAI_PARTITION_DM) {
     PetscCall(GetGrid(bai, Ad, m, &dof));
     PetscCheck(dof, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "-%s_bai_partition dm: there is no DMDA with the rows of this matrix; see %sSetDM()", bai->face->classid == KSP_CLASSID ? "ksp" : "pc", bai->face->classid == KSP_CLASSID ? "KSP" : "PC");
@@ -113,7 +113,7 @@ PetscErrorCode BAIWantsGraph(const BAI *bai, Mat Ad, PetscInt n, PetscBool *want
   BAICSR         csr;
 
   PetscFunctionBegin;
-  *wants = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && bai->partition == BAI_PARTITION_NATURAL && n <= most && bai->info.block_size > 1 && bai->info.blocks > 1 && bai->info.nnz_local < 0.05 * (double)(bai->info.nnz_local + bai->info.nnz_off));
+  *wants = (PetscBool)(n <= most && bai->info.block_size > 1 && bai->info.blocks > 1 && bai->info.nnz_local < 0.05 * (double)(bai->info.nnz_local + bai->info.nnz_off));
   if (!*wants) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetPattern(Ad, &csr));
   for (PetscInt row = 0; row < n && *wants; row++) *wants = (PetscBool)(csr.i[row + 1] - csr.i[row] <= bai->info.block_size);
@@ -131,7 +131,7 @@ static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
 
 static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType type, PetscInt n, BAIInt *blocks, BAIInt *first, BAIInt *row)
 {
-  const BAIInt       block_size = (BAIInt)bai->block_size;
+  const BAIInt       block_size = (BAIInt)bai->use.block_size;
   BAICSR             csr;
   const PetscScalar *a;
   BAIStatus          status;
@@ -181,8 +181,9 @@ static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIP
 }
 
 /* On this rank; nothing for BAI_PARTITION_NATURAL without overlap */
-PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartitionType type, PetscInt overlap, BAIPartition *partition)
+PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, PetscInt overlap, BAIPartition *partition)
 {
+  const BAIPartitionType type = bai->use.partition;
   PetscInt n, m[3], dof, *first, *row;
 
   PetscFunctionBegin;
@@ -193,10 +194,10 @@ PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, BAIPartitionType type,
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   PetscCall(PetscMalloc1(n + 1, &first));
   PetscCall(PetscMalloc1(n + 1, &row));
-  if (type == BAI_PARTITION_NATURAL) PartitionInOrder(n, (BAIInt)bai->block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row);
+  if (type == BAI_PARTITION_NATURAL) PartitionInOrder(n, (BAIInt)bai->use.block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row);
   else if (type == BAI_PARTITION_DM) {
     PetscCall(GetGrid(bai, Ad, m, &dof));
-    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)bai->block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
+    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)bai->use.block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
   } else PetscCall(PartitionByMatrix(bai, Ad, type, n, &partition->blocks, (BAIInt *)first, (BAIInt *)row));
   partition->first = (const BAIInt *)first;
   partition->row   = (const BAIInt *)row;

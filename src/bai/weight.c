@@ -72,21 +72,37 @@ PetscErrorCode BAIFindRadius(Mat A, PetscReal *lower, PetscReal *upper)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One global iteration from zero, in which all blocks read zero: x = M^{-1} b */
-static PetscErrorCode ApplyIteration(PC pc, Vec b, Vec x)
+/* What the eigenvalues are found of */
+typedef struct {
+  BAI *bai;
+  Vec  x, zero; /* a copy of the operand; a right-hand side */
+} Iteration;
+
+/* One global iteration in mode sync, in which all blocks read the x given, or zero, if guess_zero */
+static PetscErrorCode Iterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
-  BAI    *bai;
-  BAIStep step;
+  const BAIStep step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .omega = 1, .fresh = 1};
 
   PetscFunctionBegin;
-  PetscCall(PCShellGetContext(pc, &bai));
-  step = (BAIStep){BAI_MODE_SYNC, BAI_FORWARD, 0, 1, 0, 1, 0};
-  PetscCall(BAIRun(bai, b, x, PETSC_TRUE, 1, &step, NULL));
+  PetscCall(BAIIterate(bai, b, x, guess_zero, 1, &step, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = M^{-1}A x, which is x less what an iteration with a right-hand side of zero makes of it: to the bit the same every time, as products of PETSc on a GPU are not */
+static PetscErrorCode MatMult_Iteration(Mat shell, Vec x, Vec y)
+{
+  Iteration *iteration;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(shell, &iteration));
+  PetscCall(VecCopy(x, iteration->x));
+  PetscCall(Iterate(iteration->bai, iteration->zero, iteration->x, PETSC_FALSE));
+  PetscCall(VecWAXPY(y, -1.0, iteration->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   tau = 2/(lambda_1 + lambda_n) for the extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x) and M is D if there is one local sweep; from a few steps
+   tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x) and M is D if there is one local sweep; from a few steps
    of GMRES. Complex eigenvalues, of a nonsymmetric matrix, get the damping that makes each of them converge
 */
 PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
@@ -94,32 +110,42 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   enum {
     STEPS = 20
   };
-  KSP         ksp;
-  PC          pc;
-  const char *prefix;
-  Vec         x, b;
-  PetscRandom random;
-  PetscReal   re[STEPS + 1], im[STEPS + 1], least = PETSC_MAX_REAL, most = 0.0;
-  PetscInt    n;
+  const PetscReal more      = 1.1; /* the largest eigenvalue is a little larger than the largest found */
+  Iteration       iteration = {.bai = bai};
+  KSP             ksp;
+  PC              pc;
+  Mat             shell;
+  const char     *prefix;
+  Vec             x, b;
+  PetscRandom     random;
+  PetscReal       re[STEPS + 1], im[STEPS + 1], least = PETSC_MAX_REAL, most = 0.0;
+  PetscInt        n, m, N;
 
   PetscFunctionBegin;
   PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
   PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &iteration.x));
+  PetscCall(VecDuplicate(b, &iteration.zero));
+  PetscCall(VecZeroEntries(iteration.zero));
   PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)A), &random));
-  PetscCall(VecSetRandom(b, random));
+  PetscCall(VecSetRandom(x, random));
+  PetscCall(Iterate(bai, x, b, PETSC_TRUE));
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), m, m, N, N, &iteration, &shell));
+  PetscCall(MatShellSetOperation(shell, MATOP_MULT, (void (*)(void))MatMult_Iteration));
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
   PetscCall(PetscObjectGetOptionsPrefix(bai->face, &prefix));
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
   PetscCall(KSPAppendOptionsPrefix(ksp, "bai_tau_")); /* so that it does not take what is meant for others */
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPGMRESSetRestart(ksp, STEPS));
-  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetOperators(ksp, shell, shell));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCSHELL));
-  PetscCall(PCShellSetContext(pc, bai));
-  PetscCall(PCShellSetApply(pc, ApplyIteration));
+  PetscCall(PCSetType(pc, PCNONE));
   PetscCall(KSPSetComputeEigenvalues(ksp, PETSC_TRUE));
   PetscCall(KSPSetTolerances(ksp, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, STEPS));
+  PetscCall(VecZeroEntries(x));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPComputeEigenvalues(ksp, STEPS + 1, re, im, &n));
   *tau = 1.0;
@@ -128,10 +154,13 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
     least = PetscMin(least, re[k]);
     most  = PetscMax(most, (re[k] * re[k] + im[k] * im[k]) / re[k]);
   }
-  if (most > 0.0) *tau = 2.0 / (least + 1.1 * most); /* the largest eigenvalue is a little larger than the largest found */
+  if (most > 0.0) *tau = 2.0 / (least + more * most);
   PetscCall(PetscRandomDestroy(&random));
+  PetscCall(VecDestroy(&iteration.x));
+  PetscCall(VecDestroy(&iteration.zero));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&shell));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -25,8 +25,21 @@ const char *BAICodeString(BAICode code)
     [BAI_ERR_DEVICE]    = "device error",
     [BAI_ERR_STALLED]   = "a block waited too long for another",
     [BAI_ERR_NOT_BUILT] = "not in this build of the library",
+    [BAI_ERR_KERNEL]    = "this family of kernels cannot be used",
   };
   return text[code];
+}
+
+const char *BAIKernelString(BAIKernel kernel)
+{
+  static const char *const text[] = {
+    [BAI_KERNEL_AUTO]     = "auto",
+    [BAI_KERNEL_RESIDENT] = "resident",
+    [BAI_KERNEL_STAGED]   = "staged",
+    [BAI_KERNEL_STREAM]   = "stream",
+    [BAI_KERNEL_GENERIC]  = "generic",
+  };
+  return text[kernel];
 }
 
 static BAIStatus CopyPartition(BAIEngine engine, const BAIPartition *partition)
@@ -100,6 +113,12 @@ BAIStatus BAIEngineUnbind(BAIEngine engine)
   return engine->ops->unbind(engine->state);
 }
 
+BAIStatus BAIEngineExplain(BAIEngine engine, BAIMode mode, char *text, size_t size)
+{
+  if (size) *text = 0;
+  return engine->ops->explain ? engine->ops->explain(engine->state, mode, text, size) : BAIStatusOf(BAI_OK);
+}
+
 void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
 {
   const double n = (double)engine->n;
@@ -108,6 +127,11 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
   info->rows            = engine->partition.own ? engine->partition.first[engine->partition.blocks] : engine->n;
   info->flops_iteration = 2.0 * (double)info->nnz_off + (double)info->local_sweeps / (double)(info->blocks ? info->blocks : 1) * (2.0 * (double)info->nnz_local + 4 * (double)info->rows) + 3 * n;
   info->flops_residual  = 2.0 * (double)(info->nnz_off + info->nnz_local) * (info->rows ? n / (double)info->rows : 1) + 4 * n; /* own rows have as many entries as others, on average */
+}
+
+BAIStatus BAIBackendReplay(BAIBackend backend, const struct BAIGoal_ *goal, int n, const double *rnorm2, struct BAIDecision_ *decisions)
+{
+  return backends[backend]->replay ? backends[backend]->replay(goal, n, rnorm2, decisions) : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
 const char *BAIEngineName(BAIEngine engine)

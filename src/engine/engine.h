@@ -7,8 +7,9 @@
      y_i = y_i + local_omega ((s_i - sum_{j in J, j != i} a_ij y_j)/a_ii - y_i)   local_iters times, from y = x_J
      x_J = x_J + omega (y - x_J) + momentum (x_J - x_J before that)           the others may read it at once
 
-   and BAIMode says how far blocks wait for each other (Anzt, Tomov, Dongarra, Heuveline, "A block-asynchronous
-   relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013). In mode color, blocks of few rows
+   and BAIMode says how far blocks wait for each other. With local_omega = 1 and momentum = 0 this is the method of Anzt, Tomov, Dongarra, Heuveline, "A block-asynchronous
+   relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013, and of H. Anzt's thesis, whose damping is omega. Momentum is that of G. H. Golub, R. S. Varga,
+   Numer. Math. 3, 1961; local_omega is ours, for smoothing. In mode color, blocks of few rows
    take their turn several at a time: see coloring.h. Blocks may overlap: J then holds rows of other blocks as well, which it sweeps over like its own; it
    writes only its own ones back (restricted additive Schwarz; Cai, Sarkis, SIAM J. Sci. Comput. 21, 1999).
 
@@ -19,6 +20,8 @@
 
 #include "types.h"
 #include <petscbaitypes.h>
+#include <stddef.h>
+#include <string.h>
 
 #if defined(__cplusplus)
 extern "C" {
@@ -27,19 +30,20 @@ extern "C" {
 typedef enum {
   BAI_OK,
   BAI_ERR_MEMORY,   /* out of memory, on the host or the device */
-  BAI_ERR_DIAGONAL, /* a_ii is missing or zero; row says which is the first */
+  BAI_ERR_DIAGONAL, /* a_ii is missing, zero, or so small that 1/a_ii is not finite; row says which is the first */
   BAI_ERR_PATTERN,  /* BAIEngineUpdateValues(): not the pattern of the matrix the engine was created with */
   BAI_ERR_SIZE,     /* more rows than the backend can index */
   BAI_ERR_DEVICE,   /* a call of the device's run time failed; what and why say which */
   BAI_ERR_STALLED,  /* a block waited too long for another; the device is not ours alone, or hangs */
-  BAI_ERR_NOT_BUILT /* the library was built without this backend */
+  BAI_ERR_NOT_BUILT, /* the library was built without this backend */
+  BAI_ERR_KERNEL     /* the family of kernels that was asked for cannot be used; what is its name, and why says why */
 } BAICode;
 
 typedef struct {
   BAICode     code;
-  BAIInt      row;  /* BAI_ERR_DIAGONAL: the first row at fault */
-  const char *what; /* the failing call */
-  const char *why;  /* the run time's own words */
+  BAIInt      row;     /* BAI_ERR_DIAGONAL: the first row at fault */
+  const char *what;    /* the failing call */
+  char        why[96]; /* the run time's own words */
 } BAIStatus;
 
 /* In which order the colours of mode color take their turns in one call */
@@ -55,8 +59,10 @@ typedef struct {
   BAIDirection direction;
   BAIInt       local_iters; /* 0: that of the parameters; not looked at if they depend on the block */
   BAIReal      omega, momentum;
-  int          fresh;      /* x is not what the engine left last: its first update has no momentum */
-  int          accelerate; /* BAIEngineSolve(): omega and momentum are found as adapt.h says; mode async ends instead, as soon as another would be accelerated */
+  int          fresh;       /* x is not what the engine left last: its first update has no momentum */
+  int          accelerate;  /* BAIEngineSolve(): omega and momentum are found as adapt.h says */
+  BAIMode      asked;       /* and this is the mode of the options, */
+  BAIMode      accelerated; /* and sync or color, that in which it is accelerated; if another mode than the present one is to go on, the solve ends */
 } BAIStep;
 
 typedef enum {
@@ -106,6 +112,7 @@ typedef struct {
   int     threads;     /* host: OpenMP threads */
   int     device;  /* cuda: take device number this % devices; -1: the current one */
   void   *stream;  /* cuda: the cudaStream_t to work on */
+  BAIKernel kernel; /* cuda: the family for this mode, and for others where it can; host: none but BAI_KERNEL_AUTO */
 } BAIParameters;
 
 typedef struct {
@@ -135,9 +142,14 @@ typedef struct {
   BAIReal bnorm2, rnorm2;  /* rnorm2 is ||b - A x||^2 of the x reached */
   BAIReal omega, momentum; /* in use at the end */
   BAIInt  its;             /* the most global iterations that any block did */
+  BAIMode mode;            /* in which to go on if the tolerance is not met, */
+  int     accelerate;      /* and whether it may be accelerated then */
 } BAISolution;
 
 typedef struct BAIState_ *BAIState; /* a backend's own */
+
+struct BAIGoal_; /* of adapt.h */
+struct BAIDecision_;
 
 /* What a backend implements */
 typedef struct {
@@ -151,8 +163,10 @@ typedef struct {
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
   BAIStatus (*unbind)(BAIState);
+  BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
+  BAIStatus (*replay)(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 } BAIBackendOps;
 
 extern const BAIBackendOps BAIBackendHost, BAIBackendCUDA;
@@ -180,10 +194,18 @@ BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
 BAIStatus BAIEngineSums(BAIEngine, BAIReal *inside, BAIReal *outside);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */
 BAIStatus BAIEngineUnbind(BAIEngine);
+/*
+   Which family of kernels does a mode that the engine is ready for, and why each one before it does not, in one line: "resident: 20 entries inside a block,
+   16 at most; stream taken". Empty where there is nothing to choose, as on the host
+*/
+BAIStatus BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
 void      BAIEngineInfo(BAIEngine, BAIInfo *);
 void      BAIEngineDestroy(BAIEngine *);
 const char *BAIEngineName(BAIEngine);
+/* For tests: what the rules of adapt.h decide where this backend decides, n times: from iteration 0 on at ||r||^2 = rnorm2[0], and then whenever the decision before asks for a look */
+BAIStatus BAIBackendReplay(BAIBackend, const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 const char *BAICodeString(BAICode);
+const char *BAIKernelString(BAIKernel);
 
 /*
    Damping of the local sweeps: that of a row is BAILocalOmega() times its share. If it is to be chosen, the sweeps then converge in every block of a Hermitian positive definite
@@ -215,6 +237,14 @@ BAI_INLINE BAIReal BAIShareOfL1(BAIReal d, BAIReal outside)
 static inline BAIStatus BAIStatusOf(BAICode code)
 {
   BAIStatus status = {code, -1, "", ""};
+  return status;
+}
+
+static inline BAIStatus BAIStatusBecause(BAICode code, const char *what, const char *why)
+{
+  BAIStatus status = {code, -1, what, ""};
+
+  strncpy(status.why, why, sizeof(status.why) - 1);
   return status;
 }
 

@@ -1,5 +1,5 @@
 /*
-   The CUDA backend: what the engine calls. The matrix is cut in sliced.cu, the method is in sweep.cu
+   The CUDA backend: what the engine calls. The matrix is cut in sliced.cu, plan.cu chooses the kernels, sweep.cu launches them
 */
 #include "../coloring.h"
 #include "state.h"
@@ -109,4 +109,19 @@ static void Info(BAIState state, BAIInfo *info)
   for (int mode = 0; mode < 4; mode++) info->solves |= state->plan[mode].resident << mode;
 }
 
-extern "C" const BAIBackendOps BAIBackendCUDA = {"cuda", Create, BAISlicedUpdateValues, Bind, BAISweepPrepare, BAISweepRun, BAISweepSolve, BAIResidualRun, BAISumsRun, Unbind, Info, Destroy};
+extern "C" const BAIBackendOps BAIBackendCUDA = {
+  .name     = "cuda",
+  .create   = Create,
+  .update   = BAISlicedUpdateValues,
+  .bind     = Bind,
+  .prepare  = BAISweepPrepare,
+  .sweep    = BAISweepRun,
+  .solve    = BAISweepSolve,
+  .residual = BAIResidualRun,
+  .sums     = BAISumsRun,
+  .unbind   = Unbind,
+  .explain  = BAIPlanExplain,
+  .info     = Info,
+  .destroy  = Destroy,
+  .replay   = BAICUDAReplay,
+};

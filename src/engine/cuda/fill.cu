@@ -11,8 +11,8 @@
 #include <vector>
 
 enum {
-  AT_A_TIME      = 4, /* entries of its row that a lane has on their way: it reads memory in pieces of no less, 32 bytes */
-  LONG_AT_A_TIME = 8  /* of a row that all lanes go along */
+  LOADS_IN_FLIGHT      = 4, /* of a lane that goes along its row: it reads memory in pieces of no less, 32 bytes */
+  LONG_LOADS_IN_FLIGHT = 8  /* of each of the lanes that go along a row together */
 };
 
 /* Found on the way through the matrix: the first row without a diagonal entry, whether an entry has no place, the bits of the least share, and a hash of the pattern */
@@ -32,7 +32,7 @@ static __device__ inline unsigned long long HashOfEntry(int row, int col, BAIInt
 }
 
 /* Where the entries of a row go, counted from 0 inside its block, and outside it: there may be more of these than the slice is wide */
-template <typename LI, typename V, bool same_pattern>
+template <typename V, bool same_pattern>
 struct RowPut {
   const BAISliced &A;
   const BAISlice   s;
@@ -61,7 +61,8 @@ struct RowPut {
       different = true;
       return;
     }
-    if (!same_pattern) static_cast<LI *>(A.loc_j)[to] = (LI)at;
+    if (!same_pattern && BAIWide(&A)) static_cast<int *>(A.loc_j)[to] = at;
+    else if (!same_pattern) static_cast<uint16_t *>(A.loc_j)[to] = (uint16_t)at;
     static_cast<V *>(A.loc_a)[to] = V(value);
   }
 
@@ -99,24 +100,24 @@ typedef struct {
 } RowSums;
 
 /* Each lane a row */
-template <typename LI, typename V, bool same_pattern>
-static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first, RowPut<LI, V, same_pattern> &put, RowSums &r)
+template <typename V, bool same_pattern>
+static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first, RowPut<V, same_pattern> &put, RowSums &r)
 {
   for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
     const BAICSR C   = part ? M.B : M.A;
     const BAIInt end = C.i[row + 1];
 
-    for (BAIInt left = end - C.i[row]; left > 0; left -= AT_A_TIME) {
-      BAIInt    cols[AT_A_TIME];
-      BAIScalar values[AT_A_TIME];
+    for (BAIInt left = end - C.i[row]; left > 0; left -= LOADS_IN_FLIGHT) {
+      BAIInt    cols[LOADS_IN_FLIGHT];
+      BAIScalar values[LOADS_IN_FLIGHT];
 
 #pragma unroll
-      for (int k = 0; k < AT_A_TIME; k++) {
+      for (int k = 0; k < LOADS_IN_FLIGHT; k++) {
         cols[k]   = k < left ? C.j[end - left + k] : 0;
         values[k] = k < left ? C.a[end - left + k] : BAIScalar(0);
       }
 #pragma unroll
-      for (int k = 0; k < AT_A_TIME; k++) {
+      for (int k = 0; k < LOADS_IN_FLIGHT; k++) {
         if (k >= left) break;
         const int col = (int)cols[k] + (part ? A.n : 0), at = part ? -1 : PlaceInBlock(A, block, col);
 
@@ -136,8 +137,8 @@ static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, in
 }
 
 /* All lanes of a warp a row, side by side, its entries in their order */
-template <typename LI, typename V, bool same_pattern>
-static __device__ inline void FillLongRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first, RowPut<LI, V, same_pattern> &put, RowSums &r)
+template <typename V, bool same_pattern>
+static __device__ inline void FillLongRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first, RowPut<V, same_pattern> &put, RowSums &r)
 {
   const int      lane   = threadIdx.x % BAI_LANES;
   const unsigned before = (1u << lane) - 1;
@@ -146,19 +147,19 @@ static __device__ inline void FillLongRow(const BAISliced &A, const BAIMatrix &M
     const BAICSR C   = part ? M.B : M.A;
     const BAIInt end = C.i[row + 1];
 
-    for (BAIInt left = end - C.i[row] - lane; __any_sync(~0u, left > 0); left -= LONG_AT_A_TIME * BAI_LANES) {
-      int       cols[LONG_AT_A_TIME], at[LONG_AT_A_TIME];
-      BAIScalar values[LONG_AT_A_TIME];
+    for (BAIInt left = end - C.i[row] - lane; __any_sync(~0u, left > 0); left -= LONG_LOADS_IN_FLIGHT * BAI_LANES) {
+      int       cols[LONG_LOADS_IN_FLIGHT], at[LONG_LOADS_IN_FLIGHT];
+      BAIScalar values[LONG_LOADS_IN_FLIGHT];
 
 #pragma unroll
-      for (int k = 0; k < LONG_AT_A_TIME; k++) {
+      for (int k = 0; k < LONG_LOADS_IN_FLIGHT; k++) {
         cols[k]   = k * BAI_LANES < left ? (int)C.j[end - left + k * BAI_LANES] + (part ? A.n : 0) : row;
         values[k] = k * BAI_LANES < left ? C.a[end - left + k * BAI_LANES] : BAIScalar(0);
       }
 #pragma unroll
-      for (int k = 0; k < LONG_AT_A_TIME; k++) at[k] = part || cols[k] == row ? -1 : PlaceInBlock(A, block, cols[k]);
+      for (int k = 0; k < LONG_LOADS_IN_FLIGHT; k++) at[k] = part || cols[k] == row ? -1 : PlaceInBlock(A, block, cols[k]);
 #pragma unroll
-      for (int k = 0; k < LONG_AT_A_TIME; k++) {
+      for (int k = 0; k < LONG_LOADS_IN_FLIGHT; k++) {
         const unsigned in = __ballot_sync(~0u, at[k] >= 0), out = __ballot_sync(~0u, at[k] < 0 && cols[k] != row);
 
         if (k * BAI_LANES < left) r.pattern += HashOfEntry(row, cols[k], end - left + k * BAI_LANES);
@@ -190,7 +191,7 @@ static __device__ inline void FinishRow(const BAISliced &A, int place, int row, 
 {
   const BAIReal share = dominance ? BAIShareOfDominance(BAIAbs(r.d), r.sum) : 1;
 
-  if (r.d == BAIScalar(0)) atomicMin(&findings->bad, row);
+  if (isinf(BAIReal(1) / BAIAbs(r.d))) atomicMin(&findings->bad, row); /* zero, or as good as that */
   if (share < 1) atomicMin(&findings->least_share, __float_as_int((float)share)); /* positive numbers are ordered as their bits are */
   A.d[place]    = r.d;
   A.dinv[place] = BAIScalar(1) / r.d;
@@ -211,7 +212,7 @@ static __device__ inline void AddPattern(unsigned long long pattern, Findings *f
 }
 
 /* A warp a slice: the rows that are not in pieces. With same_pattern the places of entries are known, and those of none are as they should be */
-template <typename LI, typename V, bool same_pattern>
+template <typename V, bool same_pattern>
 static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAIReal *sums, Findings *findings)
 {
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), tile = slice / A.tile_slices, tile_first = tile * A.tile_rows;
@@ -219,7 +220,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
 
   if (slice < A.tiles * A.tile_slices) {
     const int row = RowOfLane(A, slice, lane), place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0), own = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
-    RowPut<LI, V, same_pattern> put(A, slice, lane);
+    RowPut<V, same_pattern> put(A, slice, lane);
 
     if (!put.rest_end) {
       if (row >= 0) {
@@ -235,14 +236,14 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
 }
 
 /* A warp a slice: the rows that are in pieces */
-template <typename LI, typename V, bool same_pattern>
+template <typename V, bool same_pattern>
 static __global__ void FillLong(BAISliced A, BAIMatrix M, int l1, int dominance, BAIReal *sums, Findings *findings)
 {
   const int          lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), tile_first = slice / A.tile_slices * A.tile_rows;
   unsigned long long pattern = 0;
 
   if (slice < A.tiles * A.tile_slices) {
-    const RowPut<LI, V, same_pattern> mine(A, slice, lane);
+    const RowPut<V, same_pattern> mine(A, slice, lane);
 
     for (unsigned left = __ballot_sync(~0u, mine.rest_end > 0); left; left &= left - 1) {
       const int of = __ffs(left) - 1, row = RowOfLane(A, slice, of), place = tile_first + slice % A.tile_slices * BAI_LANES + of;
@@ -308,20 +309,14 @@ BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
   BAIStatus       status = BAIStatusOf(BAI_OK);
   float           least  = 1;
   typedef void (*FillKernel)(BAISliced, BAIMatrix, int, int, BAIReal *, Findings *);
-  const FillKernel fill[2][2][2] = {
-    {{Fill<uint16_t, BAIScalar, false>, Fill<uint16_t, BAIScalar, true>}, {Fill<uint16_t, BAISingle, false>, Fill<uint16_t, BAISingle, true>}},
-    {{Fill<int, BAIScalar, false>, Fill<int, BAIScalar, true>},           {Fill<int, BAISingle, false>, Fill<int, BAISingle, true>}          }
-  };
-  const FillKernel fill_long[2][2][2] = {
-    {{FillLong<uint16_t, BAIScalar, false>, FillLong<uint16_t, BAIScalar, true>}, {FillLong<uint16_t, BAISingle, false>, FillLong<uint16_t, BAISingle, true>}},
-    {{FillLong<int, BAIScalar, false>, FillLong<int, BAIScalar, true>},           {FillLong<int, BAISingle, false>, FillLong<int, BAISingle, true>}          }
-  };
+  const FillKernel fill[2][2]      = {{Fill<BAIScalar, false>, Fill<BAIScalar, true>}, {Fill<BAISingle, false>, Fill<BAISingle, true>}};
+  const FillKernel fill_long[2][2] = {{FillLong<BAIScalar, false>, FillLong<BAIScalar, true>}, {FillLong<BAISingle, false>, FillLong<BAISingle, true>}};
 
   if (!A.tiles) return status;
   memcpy(&findings.least_share, &least, sizeof(least));
   BAITry(t.Allocate(state, sizeof(findings)));
   CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
-  for (FillKernel kernel : {fill[state->wide][A.single][same_pattern], fill_long[state->wide][A.single][same_pattern]}) {
+  for (FillKernel kernel : {fill[A.single][same_pattern], fill_long[A.single][same_pattern]}) {
     kernel<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, state->p.l1, !(state->p.local_omega > 0), state->sums, (Findings *)t.p);
     CUDATry(cudaGetLastError());
     if (!A.piece_first) break;

@@ -1,19 +1,48 @@
 /*
    The kernel for any matrix and any block size. The local sweeps read the entries inside the blocks from the caches
 */
-#include "sweep.h"
+#include "pieces.h"
+#include "plan.h"
 
 enum {
-  AT_A_TIME = 8 /* entries that a thread has on their way */
+  LOADS_IN_FLIGHT = 8 /* of a thread */
 };
 
-template <typename LI, typename V, BAIOrder order>
-static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
+/* Entries: of native precision, */
+struct Native {
+  const BAIScalar *a;
+
+  __device__ Native(const BAISliced &, const void *a) : a(static_cast<const BAIScalar *>(a)) { }
+  __device__ BAIScalar operator[](long long k) const { return a[k]; }
+  template <BAIOrder order>
+  static __device__ void SumPieces(const BAISliced &A, const BAISweep &p, int tile, const BAIScalar *x)
+  {
+    BAISumPieces<order, BAIScalar>(A, p, tile, x);
+  }
+};
+
+/* or of either */
+struct NativeOrSingle {
+  const void *a;
+  bool        single;
+
+  __device__ NativeOrSingle(const BAISliced &A, const void *a) : a(a), single(A.single) { }
+  __device__ BAIScalar operator[](long long k) const { return single ? BAIScalar(static_cast<const BAISingle *>(a)[k]) : static_cast<const BAIScalar *>(a)[k]; }
+  template <BAIOrder order>
+  static __device__ void SumPieces(const BAISliced &A, const BAISweep &p, int tile, const BAIScalar *x)
+  {
+    if (A.single) BAISumPieces<order, BAISingle>(A, p, tile, x);
+    else BAISumPieces<order, BAIScalar>(A, p, tile, x);
+  }
+};
+
+template <typename Columns, typename Values, BAIOrder order>
+static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  BAIScalar *work  = p.scratch ? p.scratch + 3 * (size_t)A.tile_rows * blockIdx.x : reinterpret_cast<BAIScalar *>(shared);
-  const LI  *loc_j = static_cast<const LI *>(A.loc_j);
-  const V   *loc_a = static_cast<const V *>(A.loc_a), *off_a = static_cast<const V *>(A.off_a);
+  BAIScalar    *work  = p.scratch ? p.scratch + 3 * (size_t)A.tile_rows * blockIdx.x : reinterpret_cast<BAIScalar *>(shared);
+  const Columns loc_j(A);
+  const Values  loc_a(A, A.loc_a), off_a(A, A.off_a);
 
   BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int        lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
@@ -22,7 +51,7 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
     BAIScalar       *next = BAIIterateOf(p, to), *s = work, *y = s + A.tile_rows, *ynext = y + A.tile_rows;
 
     turn.Begin();
-    if (A.piece_first) BAISumPieces<order, V>(A, p, tile, x);
+    if (A.piece_first) Values::template SumPieces<order>(A, p, tile, x);
     for (int slice = warp; slice < A.tile_slices; slice += warps) {
       const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
 
@@ -30,14 +59,14 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
       const BAISlice S   = A.slice[slice0 + slice];
       BAIScalar      sum = p.b[row];
 
-      for (int w = 0; w < (int)S.off_width; w += AT_A_TIME) {
-        BAIScalar other[AT_A_TIME];
+      for (int w = 0; w < (int)S.off_width; w += LOADS_IN_FLIGHT) {
+        BAIScalar other[LOADS_IN_FLIGHT];
 
 #pragma unroll
-        for (int v = 0; v < AT_A_TIME; v++) other[v] = w + v < (int)S.off_width ? BAILoadColumn<order>(A, x, p.ghost, BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w + v, lane))) : BAIScalar(0);
+        for (int v = 0; v < LOADS_IN_FLIGHT; v++) other[v] = w + v < (int)S.off_width ? BAILoadColumn<order>(A, x, p.ghost, BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w + v, lane))) : BAIScalar(0);
 #pragma unroll
-        for (int v = 0; v < AT_A_TIME; v++) {
-          if (w + v < (int)S.off_width) sum -= BAIScalar(off_a[S.off + (long long)(w + v) * BAI_LANES + lane]) * other[v];
+        for (int v = 0; v < LOADS_IN_FLIGHT; v++) {
+          if (w + v < (int)S.off_width) sum -= off_a[S.off + (long long)(w + v) * BAI_LANES + lane] * other[v];
         }
       }
       if (A.piece_first) sum -= BAISumOfPieces(A, slice0 + slice, lane);
@@ -55,13 +84,13 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
         const int       width = A.slice[slice0 + slice].loc_width;
         BAIScalar       sum = s[i];
 
-        for (int w = 0; w < width; w += AT_A_TIME) {
-          BAIScalar value[AT_A_TIME];
+        for (int w = 0; w < width; w += LOADS_IN_FLIGHT) {
+          BAIScalar value[LOADS_IN_FLIGHT];
 
 #pragma unroll
-          for (int v = 0; v < AT_A_TIME; v++) value[v] = w + v < width ? BAIScalar(loc_a[loc + (long long)(w + v) * BAI_LANES]) * y[loc_j[loc + (long long)(w + v) * BAI_LANES]] : BAIScalar(0);
+          for (int v = 0; v < LOADS_IN_FLIGHT; v++) value[v] = w + v < width ? loc_a[loc + (long long)(w + v) * BAI_LANES] * y[loc_j[loc + (long long)(w + v) * BAI_LANES]] : BAIScalar(0);
 #pragma unroll
-          for (int v = 0; v < AT_A_TIME; v++) sum -= value[v];
+          for (int v = 0; v < LOADS_IN_FLIGHT; v++) sum -= value[v];
         }
         ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAILocalOmegaAt(A, p, first + i) * (sum * A.dinv[first + i] - y[i]);
       }
@@ -87,16 +116,36 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
   });
 }
 
-template <typename LI, typename V>
-static const void *Kernel(BAIOrder order)
+/* What is used most: native precision, tiles that 16 bits can count */
+template <BAIOrder order>
+static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
 {
-  static const void *const kernels[] = {(const void *)Generic<LI, V, BAI_OWN>, (const void *)Generic<LI, V, BAI_QUEUE>, (const void *)Generic<LI, V, BAI_FLAGS>, (const void *)Generic<LI, V, BAI_LAG>, (const void *)Generic<LI, V, BAI_TURNS>};
-
-  return kernels[order];
+  GoThroughTiles<BAINarrow, Native, order>(A, p);
 }
 
-const void *BAIGenericKernel(const BAISliced *A, int wide, BAIOrder order)
+/* Everything else */
+static __global__ void __launch_bounds__(1024) GenericAny(BAISliced A, BAISweep p)
 {
-  if (A->single) return wide ? Kernel<int, BAISingle>(order) : Kernel<uint16_t, BAISingle>(order);
-  return wide ? Kernel<int, BAIScalar>(order) : Kernel<uint16_t, BAIScalar>(order);
+  if (p.how == BAI_OWN) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_OWN>(A, p);
+  else if (p.how == BAI_QUEUE) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_QUEUE>(A, p);
+  else if (p.how == BAI_FLAGS) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_FLAGS>(A, p);
+  else if (p.how == BAI_LAG) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_LAG>(A, p);
+  else GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_TURNS>(A, p);
+}
+
+const void *BAIGenericKernel(const BAISliced *A, BAIOrder order)
+{
+  if (A->single || BAIWide(A)) return (const void *)GenericAny;
+  switch (order) {
+  case BAI_OWN:
+    return (const void *)Generic<BAI_OWN>;
+  case BAI_QUEUE:
+    return (const void *)Generic<BAI_QUEUE>;
+  case BAI_FLAGS:
+    return (const void *)Generic<BAI_FLAGS>;
+  case BAI_TURNS:
+    return (const void *)Generic<BAI_TURNS>;
+  default:
+    return (const void *)GenericAny;
+  }
 }

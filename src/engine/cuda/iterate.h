@@ -6,7 +6,6 @@
 
 #include "state.h"
 #include <cuda/atomic>
-#include <cub/warp/warp_reduce.cuh>
 
 /* The row at place i of a tile if it is a block's own, -1 if there is none, or, if it belongs to an overlap, -2 minus the row */
 static __device__ inline int BAIOwnRowAt(const BAISliced &A, int tile, int i)
@@ -120,11 +119,13 @@ static __device__ inline bool BAIIsNoEntry(R a)
   return a == 0 && signbit(a);
 }
 
+#if defined(PETSC_USE_COMPLEX)
 template <typename R>
 static __device__ inline bool BAIIsNoEntry(const cuda::std::complex<R> &a)
 {
   return a.imag() == 0 && BAIIsNoEntry(a.real());
 }
+#endif
 
 /* Where off_j has the column of a row's entry w in a slice, and the column */
 static __device__ inline const int *BAIColumnAt(const BAISliced &A, const BAISlice &slice, int w, int lane)
@@ -142,32 +143,19 @@ static __device__ inline BAIScalar BAIValue(const BAISliced &A, const void *a, l
   return A.single ? BAIScalar(static_cast<const BAISingle *>(a)[at]) : static_cast<const BAIScalar *>(a)[at];
 }
 
-/* The piece's sum of products, in lane 0 of the warp that calls it; loads that do not depend on each other are on their way at once */
-template <BAIOrder order, typename V>
-static __device__ inline BAIScalar BAISumPiece(const BAISliced &A, const BAIPiece &piece, const BAIScalar *x, const BAIScalar *ghost)
-{
-  enum {
-    AT_A_TIME = 4
-  };
-  typename cub::WarpReduce<BAIScalar>::TempStorage storage;
-  BAIScalar sum = 0;
+/* Columns inside a tile: of 16 bits, */
+struct BAINarrow {
+  const uint16_t *j;
 
-  for (long long first = piece.first + threadIdx.x % BAI_LANES; first < piece.last; first += AT_A_TIME * BAI_LANES) {
-    BAIScalar other[AT_A_TIME];
-    V         value[AT_A_TIME];
-    int       col[AT_A_TIME];
+  __device__ BAINarrow(const BAISliced &A) : j(static_cast<const uint16_t *>(A.loc_j)) { }
+  __device__ int operator[](long long k) const { return j[k]; }
+};
 
-#pragma unroll
-    for (int k = 0; k < AT_A_TIME; k++) {
-      const bool there = first + k * BAI_LANES < piece.last;
+/* or of as many as it takes */
+struct BAINarrowOrWide {
+  const void *j;
+  bool        wide;
 
-      col[k]   = there ? A.rest_j[first + k * BAI_LANES] : -1;
-      value[k] = there ? static_cast<const V *>(A.rest_a)[first + k * BAI_LANES] : V(0);
-    }
-#pragma unroll
-    for (int k = 0; k < AT_A_TIME; k++) other[k] = col[k] < 0 ? BAIScalar(0) : BAILoadColumn<order>(A, x, ghost, col[k]);
-#pragma unroll
-    for (int k = 0; k < AT_A_TIME; k++) sum += BAIScalar(value[k]) * other[k];
-  }
-  return cub::WarpReduce<BAIScalar>(storage).Sum(sum);
-}
+  __device__ BAINarrowOrWide(const BAISliced &A) : j(A.loc_j), wide(BAIWide(&A)) { }
+  __device__ int operator[](long long k) const { return wide ? static_cast<const int *>(j)[k] : static_cast<const uint16_t *>(j)[k]; }
+};

@@ -15,7 +15,7 @@
 
 enum {
   THREADS = 256,
-  MANY    = 64,   /* neighbours of a tile, on average, with which a queue gains nothing from an order */
+  NEIGHBORS_PER_TILE = 64, /* on average, with more of which a queue gains nothing from an order */
   WORDS   = 8192, /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
   GRID    = 4096
 };
@@ -154,7 +154,7 @@ static BAIStatus Color(BAIState state, bool needed)
   CUDATry(cub::DeviceScan::ExclusiveSum(scan.p, bytes, at, at, tiles + 1, state->stream));
   CUDATry(cudaMemcpyAsync(first.get(), at, (tiles + 1) * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  if (!needed && first[tiles] / tiles > MANY / 2) return BAIStatusOf(BAI_OK);
+  if (!needed && first[tiles] / tiles > NEIGHBORS_PER_TILE / 2) return BAIStatusOf(BAI_OK);
 
   const size_t                 lower_bytes = (size_t)first[tiles] * sizeof(int);
   const std::unique_ptr<int[]> lower(new (std::nothrow) int[first[tiles] + 1]);

@@ -5,13 +5,16 @@
    With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a tile publishes its share of
    ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums the shares, which are of different times, and when the sum is
    small enough asks all to stop. They meet, compute ||b - A x||^2 of the x that is there, and the last to arrive decides: done, or
-   go on, with the watcher asking for less from then on; or to end if adapt.h says by these sums that it should be accelerated, which takes tiles that wait. Where tiles wait for each other there is no watcher: they meet after the
+   go on, with the watcher asking for less from then on; or to end if adapt.h says by these sums that another mode should go on. Where tiles wait for each other there is no watcher: they meet after the
    iterations that adapt.h says, and the last to arrive decides how they go on as well.
 */
+#include "../adapt_rules.h"
+#include "control.h"
+#include "shapes.h"
 #include "sweep.h"
 
 enum {
-  AT_A_TIME = 16 /* entries of a long row whose x is on its way */
+  LOADS_IN_FLIGHT = 16 /* of x, for the entries of a long row */
 };
 
 /*
@@ -95,15 +98,12 @@ struct Row : RowInside<LOC> {
   }
 };
 
-/* Long rows: what lies outside the block is in shared memory, of each row in a column of its own */
+/* Long rows: what lies outside the block is in shared memory, of each row in a column of its own; plan.h says how much that is */
 template <int LOC, BAIOrder order>
 struct Row<LOC, 0, order> : RowInside<LOC> {
   const BAIScalar *off_a;
   const int       *off_j;
   int              width;
-
-  /* Of a thread block */
-  static size_t Bytes(const BAISliced *A) { return (size_t)A->off_width * (size_t)(A->tile_slices * BAI_LANES) * (sizeof(BAIScalar) + sizeof(int)); }
 
   __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int, unsigned char *shared)
   {
@@ -127,13 +127,13 @@ struct Row<LOC, 0, order> : RowInside<LOC> {
   {
     BAIScalar sum = this->b, half = 0;
 
-    for (int w = 0; w < width; w += AT_A_TIME) {
-      BAIScalar value[AT_A_TIME];
+    for (int w = 0; w < width; w += LOADS_IN_FLIGHT) {
+      BAIScalar value[LOADS_IN_FLIGHT];
 
 #pragma unroll
-      for (int v = 0; v < AT_A_TIME; v++) value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : BAIScalar(0);
+      for (int v = 0; v < LOADS_IN_FLIGHT; v++) value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : BAIScalar(0);
 #pragma unroll
-      for (int v = 0; v < AT_A_TIME; v += 2) {
+      for (int v = 0; v < LOADS_IN_FLIGHT; v += 2) {
         if (w + v < width) sum -= off_a[(w + v) * blockDim.x] * value[v];
         if (w + v + 1 < width) half -= off_a[(w + v + 1) * blockDim.x] * value[v + 1];
       }
@@ -177,19 +177,20 @@ static __device__ BAIReal SumOfTiles(const BAIReal *share, int tiles, BAIReal *s
   return ready ? sum : -1;
 }
 
-/* log of the factor by which the residual norm is to fall */
-static __device__ double Fall(const BAIControl &c, BAIReal rnorm2)
+/* What is asked of adapt.h */
+static __device__ BAIGoal GoalOf(const BAISweep &p, const BAIStop &stop, const BAIControl &c, BAIInt first)
 {
-  return c.tol2 > 0 && rnorm2 > c.tol2 ? 0.5 * log((double)rnorm2 / (double)c.tol2) : 0;
-}
+  BAIGoal goal;
 
-/* What the sums of the shares of ||r||^2 say about how fast it is */
-static __device__ bool IsSlow(BAIAdapt *adapt, const BAIControl &c, int its, BAIReal r2)
-{
-  if (its < adapt->until) return false;
-  (void)BAIAdaptLook(adapt, its, (double)r2, Fall(c, r2), 0);
-  BAIAdaptPlan(adapt, its, Fall(c, r2));
-  return adapt->accelerated;
+  goal.mode        = stop.asked;
+  goal.accelerated = stop.accelerated;
+  goal.accelerate  = stop.accelerate;
+  goal.momentum    = p.momentum;
+  goal.tol2        = c.tol2;
+  goal.most2       = c.most2;
+  goal.max_it      = p.count;
+  goal.first       = first;
+  return goal;
 }
 
 static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAIStop &stop, BAIReal *sums)
@@ -212,9 +213,10 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
     c.tol2   = tol2;
     c.most2  = most2;
     c.bnorm2 = b2;
-    BAIAdaptStart(&adapt, stop.mode, stop.accelerate, 0, (double)b2);
-    adapt.until = 1;
-    slow        = 0;
+    const BAIGoal goal = GoalOf(p, stop, c, 1);
+
+    (void)BAIAdaptStart(&adapt, &goal, stop.mode, 0, (double)b2);
+    slow = 0;
     Flag(c.ready).store(1, cuda::memory_order_release);
   }
   for (int epoch = 0;; epoch++) {
@@ -224,7 +226,11 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
       r2 = SumOfTiles(stop.r2, A.tiles, sums);
       if (!threadIdx.x) {
         decided = Flag(c.decided).load(cuda::memory_order_acquire) > epoch || Flag(*p.stalled).load(cuda::memory_order_relaxed);
-        if (stop.accelerate && r2 >= 0 && !slow) slow = IsSlow(&adapt, c, Flag(c.progress).load(cuda::memory_order_relaxed), r2);
+        if (stop.accelerate && r2 >= 0 && !slow) { /* by sums of shares of different times */
+          const int its = Flag(c.progress).load(cuda::memory_order_relaxed);
+
+          if (its >= adapt.until) slow = BAIAdaptLook(&adapt, its, (double)r2).mode != stop.mode;
+        }
       }
       __syncthreads();
     } while (!decided && !slow && (r2 < 0 || (r2 > easy * tol2 && r2 < most2)));
@@ -241,60 +247,53 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
   }
 }
 
-/* How a tile goes on after a meeting */
-typedef struct {
-  int            over, until, plain; /* the next meeting, and the iteration from which omega is not raised before it */
-  BAIReal        omega, momentum;
-  BAIAdaptAdvice advice;
-} Decision;
-
-/* Called by one thread, when all tiles have published their share of ||b - A x||^2, and of ||b||^2 if bnorm2 is negative: done, or how to go on */
+/*
+   Called by one thread, when all tiles have published their share of ||b - A x||^2, and of ||b||^2 if bnorm2 is negative: done, or how to go on. If that is in another mode the
+   launch ends, but not before the tiles have gone back to a better x, if they are to
+*/
 static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl &c, int its, BAIReal b2, BAIReal rnorm2)
 {
   enum {
-    EARLY = 8 /* the first look after the start */
+    FIRST_LOOK = 8 /* iterations from the start */
   };
 
   c.rnorm2 = rnorm2;
   c.its    = its;
-  c.advice = BAI_ADAPT_ON;
   if (!c.ready) {
     c.ready  = 1;
     c.bnorm2 = stop.bnorm2 < 0 ? b2 : stop.bnorm2;
     c.tol2   = max(stop.rtol * stop.rtol * c.bnorm2, stop.abstol * stop.abstol);
     c.most2  = stop.dtol * stop.dtol * c.bnorm2;
-    BAIAdaptStart(&c.adapt, stop.mode, stop.accelerate, its, (double)rnorm2);
-    c.adapt.until = EARLY;
-  } else c.advice = BAIAdaptLook(&c.adapt, its, (double)rnorm2, Fall(c, rnorm2), 1);
-  c.slow     = stop.mode == BAI_MODE_ASYNC && c.adapt.accelerated; /* whose kernel has no momentum */
-  c.finished = c.slow || (c.advice != BAI_ADAPT_BACK && (!(rnorm2 > c.tol2 && rnorm2 < c.most2) || its >= p.count));
-  if (c.advice == BAI_ADAPT_BACK) rnorm2 = (BAIReal)c.adapt.best2;
-  if (its >= c.adapt.until) BAIAdaptPlan(&c.adapt, its, Fall(c, rnorm2));
+
+    const BAIGoal goal = GoalOf(p, stop, c, FIRST_LOOK);
+
+    c.decision = BAIAdaptStart(&c.adapt, &goal, stop.mode, its, (double)rnorm2);
+  } else if (c.decision.mode == stop.mode) c.decision = BAIAdaptLook(&c.adapt, its, (double)rnorm2);
+  else c.decision.x = BAI_X_ON; /* they have gone back */
+  const bool leaves = c.decision.mode != stop.mode;
+
+  if (leaves) c.decision.until = its;
+  c.finished = c.decision.stop || (leaves && c.decision.x != BAI_X_BACK);
   if (c.finished) {
-    stop.result->rnorm2   = c.rnorm2;
-    stop.result->bnorm2   = c.bnorm2;
-    stop.result->its      = its;
-    stop.result->omega    = p.omega * BAIReal(1 + c.adapt.beta);
-    stop.result->momentum = c.adapt.accelerated ? BAIAdaptMomentum(&c.adapt) : p.momentum;
+    stop.result->rnorm2     = c.rnorm2;
+    stop.result->bnorm2     = c.bnorm2;
+    stop.result->its        = its;
+    stop.result->omega      = p.omega * (BAIReal)c.decision.omega;
+    stop.result->momentum   = (BAIReal)c.decision.momentum;
+    stop.result->mode       = c.decision.mode;
+    stop.result->accelerate = c.adapt.accelerate;
   }
-}
-
-static __device__ Decision DecisionOf(const BAISweep &p, const BAIStop &stop, const BAIControl &c)
-{
-  const Decision d = {c.finished, min((int)c.adapt.until, (int)p.count), (int)(c.adapt.until - BAIAdaptPlain(&c.adapt)), p.omega * BAIReal(1 + c.adapt.beta), c.adapt.accelerated ? BAIAdaptMomentum(&c.adapt) : p.momentum, c.advice};
-
-  return d;
 }
 
 /* Without MORE there is neither momentum nor overlap nor what else multiplies the damping of a row */
 template <int LOC, int OFF, BAIOrder order, bool MORE>
-static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS) Resident(BAISliced A, BAISweep p, BAIStop stop)
+static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
   using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ BAIReal  sums[BAI_LANES + 1];
   __shared__ int      last, over, stopping[2];
-  __shared__ Decision decision;
+  __shared__ BAIDecision decision;
   BAIScalar         *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
   const int          tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i;
   const bool         solving = stop.control != nullptr, flip = order == BAI_FLAGS;
@@ -414,18 +413,20 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
         c.rnorm2   = rnorm2;
         c.finished = !(rnorm2 > c.tol2 && rnorm2 < c.most2) || c.its >= p.count || c.slow;
         if (c.finished) {
-          stop.result->rnorm2   = rnorm2;
-          stop.result->bnorm2   = c.bnorm2;
-          stop.result->its      = c.its;
-          stop.result->omega    = p.omega;
-          stop.result->momentum = p.momentum;
+          stop.result->rnorm2     = rnorm2;
+          stop.result->bnorm2     = c.bnorm2;
+          stop.result->its        = c.its;
+          stop.result->omega      = p.omega;
+          stop.result->momentum   = p.momentum;
+          stop.result->mode       = c.slow ? stop.accelerated : stop.mode;
+          stop.result->accelerate = stop.accelerate;
         }
       }
       if (!i) Flag(c.decided).store(epoch + 1, cuda::memory_order_release);
     }
     if (!i) {
       BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
-      if (order != BAI_OWN) decision = DecisionOf(p, stop, c);
+      if (order != BAI_OWN) decision = c.decision;
       over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
     }
     __syncthreads();
@@ -433,10 +434,10 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
     if (order != BAI_OWN) {
       until    = decision.until;
       plain    = decision.plain;
-      omega    = decision.omega;
-      momentum = decision.momentum;
-      if (decision.advice == BAI_ADAPT_KEEP) kept = xi;
-      if (decision.advice == BAI_ADAPT_BACK) {
+      omega    = p.omega * (BAIReal)decision.omega;
+      momentum = (BAIReal)decision.momentum;
+      if (decision.x == BAI_X_KEEP) kept = xi;
+      if (decision.x == BAI_X_BACK) {
         before = xi = kept;
         if (own >= 0) BAIStore(BAIIterateOf(p, flip ? (p.current + iteration) & 1 : 0) + own, xi);
         met++;
@@ -452,41 +453,21 @@ static __global__ void __launch_bounds__(LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : 
   if (MORE && p.before && mine) p.before[place] = before;
 }
 
-template <int LOC, int OFF>
-static const void *Kernel(const BAISliced *A, BAIOrder order, bool momentum)
+template <int LOC, int OFF, bool MORE_OWN>
+const void *BAIResidentKernel(BAIOrder order, bool more)
 {
-  if (A->tile_rows > (LOC + OFF > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS)) return NULL;
-  static const void *const kernels[] = {(const void *)Resident<LOC, OFF, BAI_OWN, true>, NULL, (const void *)Resident<LOC, OFF, BAI_FLAGS, true>, (const void *)Resident<LOC, OFF, BAI_LAG, true>, (const void *)Resident<LOC, OFF, BAI_TURNS, true>};
-
-  return order == BAI_OWN && !momentum && !A->overlap && !A->share ? (const void *)Resident<LOC, OFF, BAI_OWN, false> : kernels[order];
-}
-
-template <int LOC>
-static const void *KernelOff(const BAISliced *A, BAIOrder order, bool momentum)
-{
-  if (A->off_width <= 4) return Kernel<LOC, 4>(A, order, momentum);
-  if (A->off_width <= 8) return Kernel<LOC, 8>(A, order, momentum);
-  return Kernel<LOC, 16>(A, order, momentum);
-}
-
-const void *BAIResidentKernel(const BAISliced *A, BAIOrder order, bool momentum, int long_rows, size_t *shared)
-{
-  *shared = 0;
-  if (A->iters || A->piece_first) return NULL; /* loops whose length is known to be that of all threads take a third less time */
-  if (long_rows) {
-    *shared = Row<2, 0, BAI_OWN>::Bytes(A);
-    if (A->loc_width <= 2) return Kernel<2, 0>(A, order, momentum);
-    if (A->loc_width <= 4) return Kernel<4, 0>(A, order, momentum);
-    if (A->loc_width <= 8) return Kernel<8, 0>(A, order, momentum);
-    if (A->loc_width <= 16) return Kernel<16, 0>(A, order, momentum);
-    if (A->loc_width <= 32) return Kernel<32, 0>(A, order, momentum);
+  switch (order) {
+  case BAI_OWN:
+    if constexpr (MORE_OWN) return more ? (const void *)Resident<LOC, OFF, BAI_OWN, true> : (const void *)Resident<LOC, OFF, BAI_OWN, false>;
+    else return more ? NULL : (const void *)Resident<LOC, OFF, BAI_OWN, false>;
+  case BAI_FLAGS:
+    return (const void *)Resident<LOC, OFF, BAI_FLAGS, true>;
+  case BAI_TURNS:
+    return (const void *)Resident<LOC, OFF, BAI_TURNS, true>;
+  default:
     return NULL;
   }
-  if (A->loc_width <= 2 && A->off_width <= 16) return KernelOff<2>(A, order, momentum);
-  if (A->loc_width <= 4 && A->off_width <= 16) return KernelOff<4>(A, order, momentum);
-  if (A->loc_width <= 6 && A->off_width <= 16) return KernelOff<6>(A, order, momentum);
-  if (A->loc_width <= 8 && A->off_width <= 16) return KernelOff<8>(A, order, momentum);
-  if (A->loc_width <= 16 && A->off_width <= 16) return KernelOff<16>(A, order, momentum);
-  if (A->loc_width <= 16 && A->off_width <= 32) return Kernel<16, 32>(A, order, momentum);
-  return NULL;
 }
+
+#define INSTANTIATE(LOC, OFF, MORE_OWN) template const void *BAIResidentKernel<LOC, OFF, MORE_OWN>(BAIOrder, bool);
+BAI_PART_OF(BAI_RESIDENT_SHAPES, BAI_PART, INSTANTIATE)

@@ -1,8 +1,7 @@
 /*
    ||b - A x||^2, summed in the same order every time
 */
-#include "iterate.h"
-#include "state.h"
+#include "pieces.h"
 #include <cub/device/device_reduce.cuh>
 #include <cub/warp/warp_reduce.cuh>
 
@@ -13,8 +12,8 @@ enum {
 static const BAIOrder AT_REST = BAI_FLAGS; /* nobody writes x meanwhile, so it is read as where flags see to that */
 
 /* A warp a slice */
-template <typename LI, typename V>
-static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
+template <typename Columns, typename V>
+static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
 {
   __shared__ typename cub::WarpReduce<BAIReal>::TempStorage storage[THREADS / BAI_LANES];
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
@@ -22,12 +21,12 @@ static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScal
   if (slice >= A.tiles * A.tile_slices) return;
   const int tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane, row = BAIOwnRowAt(A, tile, i);
   const BAISlice s = A.slice[slice];
-  const LI  *loc_j = static_cast<const LI *>(A.loc_j) + s.loc + lane;
+  const Columns  loc_j(A);
   const V   *loc_a = static_cast<const V *>(A.loc_a) + s.loc + lane, *off_a = static_cast<const V *>(A.off_a) + s.off + lane;
   BAIScalar  r     = row >= 0 ? b[row] - A.d[first + i] * x[row] : BAIScalar(0);
   BAIReal    norm2 = 0;
 
-  for (int w = 0; row >= 0 && w < s.loc_width; w++) r -= BAIScalar(loc_a[(long long)w * BAI_LANES]) * x[BAIRowAt(A, tile, loc_j[(long long)w * BAI_LANES])];
+  for (int w = 0; row >= 0 && w < s.loc_width; w++) r -= BAIScalar(loc_a[(long long)w * BAI_LANES]) * x[BAIRowAt(A, tile, loc_j[s.loc + lane + (long long)w * BAI_LANES])];
   for (int w = 0; row >= 0 && w < (int)s.off_width; w++) {
     const int col = BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, lane));
 
@@ -41,6 +40,19 @@ static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScal
   if (row >= 0) norm2 = BAIAbs2(r);
   norm2 = cub::WarpReduce<BAIReal>(storage[threadIdx.x / BAI_LANES]).Sum(norm2);
   if (!lane) partial[slice] = norm2;
+}
+
+/* What is used most: native precision, tiles that 16 bits can count */
+static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
+{
+  NormOfSlice<BAINarrow, BAIScalar>(A, b, x, ghost, partial);
+}
+
+/* Everything else */
+static __global__ void SliceNormsAny(BAISliced A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
+{
+  if (A.single) NormOfSlice<BAINarrowOrWide, BAISingle>(A, b, x, ghost, partial);
+  else NormOfSlice<BAINarrowOrWide, BAIScalar>(A, b, x, ghost, partial);
 }
 
 BAIStatus BAIResidualSetUp(BAIState state)
@@ -61,14 +73,11 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   const int        slices = BAISlices(&A);
   const unsigned   grid   = (unsigned)(((long long)slices * BAI_LANES + THREADS - 1) / THREADS);
   const BAIScalar *x      = state->x[state->current];
-  void (*const norms[2][2])(BAISliced, const BAIScalar *, const BAIScalar *, const BAIScalar *, BAIReal *) = {
-    {SliceNorms<uint16_t, BAIScalar>, SliceNorms<uint16_t, BAISingle>},
-    {SliceNorms<int, BAIScalar>,      SliceNorms<int, BAISingle>     }
-  };
+  const auto       norms  = A.single || BAIWide(&A) ? SliceNormsAny : SliceNorms;
 
   *norm2 = 0;
   if (!slices) return BAIStatusOf(BAI_OK);
-  norms[state->wide][A.single]<<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
+  norms<<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
   CUDATry(cudaGetLastError());
   CUDATry(cub::DeviceReduce::Sum(state->reduce, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
   CUDATry(cudaMemcpyAsync(&state->pinned->result, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));

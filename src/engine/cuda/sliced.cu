@@ -95,7 +95,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
   state->nghost  = (int)M->nghost;
   A->cols        = A->n + (int)M->nghost;
   A->single      = state->p.single;
-  state->wide    = A->tile_rows > UINT16_MAX + 1;
+  state->wide    = BAIWide(A);
 
   BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIScalar), &A->d));
   BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIScalar), &A->dinv));

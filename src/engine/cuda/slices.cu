@@ -142,8 +142,7 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
   const int loc_sum = __reduce_add_sync(~0u, loc), off_sum = __reduce_add_sync(~0u, off), rest_sum = __reduce_add_sync(~0u, rest), pieces = __reduce_add_sync(~0u, Pieces(rest));
 
   if (lane) return;
-  A.slice[slice].loc_width = loc_max;
-  A.slice[slice].off_width = (unsigned)off_max;
+  A.slice[slice] = {0, 0, 0, loc_max, (unsigned)off_max, 0}; /* as a whole: bit fields are read to be written */
   extent[slice].off_j      = by_delta && 2 * diagonals <= 3 * off_max ? diagonals : INT_MAX; /* more take as many bytes */
   extent[slice].pieces     = pieces;
   extent[slice].rest       = rest_sum;

@@ -5,6 +5,7 @@
    For the queue of mode async, and blocks of consecutive rows, none of them long. Moved are the bytes that stream.cu moves; where tiles wait for each other that
    is the faster one.
 */
+#include "plan.h"
 #include "sweep.h"
 #include <cuda/ptx>
 #include <nv/target>
@@ -179,25 +180,17 @@ static __global__ void __launch_bounds__(Bounds<LOC, V>::threads, 2) Staged(BAIS
   });
 }
 
-template <int LOC>
-static const void *Kernel(const BAISliced *A, bool more)
+size_t BAIStagedBytes(const BAISliced *A)
 {
-  if (A->single) return more ? (const void *)Staged<LOC, BAISingle, true> : (const void *)Staged<LOC, BAISingle, false>;
-  return more ? (const void *)Staged<LOC, BAIScalar, true> : (const void *)Staged<LOC, BAIScalar, false>;
+  return 2 * (size_t)(A->single ? Begins<BAISingle>(*A, PARTS) : Begins<BAIScalar>(*A, PARTS));
 }
 
-const void *BAIStagedKernel(const BAISliced *A, BAIOrder order, bool momentum, size_t *stages)
+const void *BAIStagedKernel(const BAISliced *A, bool more)
 {
-  enum {
-    MOST = 1 << 15 /* entries of a tile: more than shared memory holds */
-  };
-  const bool more = momentum || A->share || A->iters;
-
-  if (A->tile_off > MOST || A->tile_off_j > MOST || A->tile_loc > MOST) return NULL;
-  if (order != BAI_QUEUE || A->row || A->piece_first || A->tile_rows > BAI_ROW_THREADS || A->tile_rows * sizeof(BAIScalar) % 16) return NULL;
-  *stages = 2 * (size_t)(A->single ? Begins<BAISingle>(*A, PARTS) : Begins<BAIScalar>(*A, PARTS));
-  if (A->loc_width <= 2) return Kernel<2>(A, more);
-  if (A->loc_width <= 4) return Kernel<4>(A, more);
-  if (A->loc_width <= 8) return Kernel<8>(A, more);
-  return NULL;
+  if (A->loc_width > 8 || (A->single && (more || A->loc_width > 2))) return NULL;
+  if (more) return (const void *)Staged<8, BAIScalar, true>;
+  if (A->single) return (const void *)Staged<2, BAISingle, false>;
+  if (A->loc_width <= 2) return (const void *)Staged<2, BAIScalar, false>;
+  if (A->loc_width <= 4) return (const void *)Staged<4, BAIScalar, false>;
+  return (const void *)Staged<8, BAIScalar, false>;
 }

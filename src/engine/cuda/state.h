@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../adapt.h"
+#include "../engine.h"
 #include <cuda_runtime.h>
 
 #define CUDATry(...) \
@@ -21,10 +21,8 @@ typedef float BAISingle;
 
 static inline BAIStatus BAICUDAStatus(cudaError_t error, const char *what)
 {
-  const BAIStatus status = {error == cudaErrorMemoryAllocation ? BAI_ERR_MEMORY : BAI_ERR_DEVICE, -1, what, cudaGetErrorString(error)};
-
   (void)cudaGetLastError();
-  return status;
+  return BAIStatusBecause(error == cudaErrorMemoryAllocation ? BAI_ERR_MEMORY : BAI_ERR_DEVICE, what, cudaGetErrorString(error));
 }
 
 enum {
@@ -97,14 +95,16 @@ typedef enum {
   BAI_TURNS  /* the same, but tiles whose turn is later wait for the same iteration of those before them: mode color */
 } BAIOrder;
 
-/* The kernel of a mode, and its launch */
+/* The kernel of a mode, and its launch: see plan.cu */
 typedef struct {
   const void *kernel; /* NULL: the mode is not ready */
+  BAIKernel   family;
   BAIOrder    order;
   int         resident; /* the kernel keeps the matrix on the chip, and can do a whole solve */
   int         grid, threads;
   size_t      shared;
   int         once;      /* a launch is one global iteration, so nothing is to be waited for */
+  int         waits;     /* tiles are waited for, so all thread blocks must be there at once */
   int         uses_done; /* it counts the iterations of the tiles */
   int         momentum;  /* it can do with momentum */
 } BAIPlan;
@@ -121,15 +121,7 @@ typedef struct BAIPinned_ {
   struct BAIPinned_ *next; /* of those that nobody has */
 } BAIPinned;
 
-/* Shared by the thread blocks of a whole solve in one launch: see resident.cu */
-typedef struct {
-  int     ready, stop, arrived, met, decided, finished, its;
-  int     progress, slow; /* where tiles do not wait for each other: global iterations of the first; they are better accelerated */
-  BAIReal bnorm2, rnorm2, tol2, most2;
-
-  BAIAdapt       adapt; /* where tiles wait for each other: when they look at the residual, and how they go on then */
-  BAIAdaptAdvice advice;
-} BAIControl;
+typedef struct BAIControl_ BAIControl; /* control.h */
 
 typedef struct {
   BAIReal      rtol, abstol, dtol;
@@ -138,7 +130,7 @@ typedef struct {
   BAIControl  *control; /* NULL if the launch is not to stop by itself */
   BAISolution *result;  /* on the host */
   int          accelerate;
-  BAIMode      mode;
+  BAIMode      mode, asked, accelerated; /* the present one; the others as in BAIStep */
 } BAIStop;
 
 struct BAIState_ {
@@ -188,6 +180,12 @@ static inline int BAISlices(const BAISliced *A)
   return A->tiles * A->tile_slices;
 }
 
+/* Columns counted from the first place of a tile take more than 16 bits */
+static __host__ __device__ inline bool BAIWide(const BAISliced *A)
+{
+  return A->tile_rows > UINT16_MAX + 1;
+}
+
 static inline size_t BAIPlaces(const BAISliced *A)
 {
   return (size_t)A->tiles * (size_t)A->tile_rows;
@@ -215,9 +213,13 @@ BAIStatus BAISlicedUpdateValues(BAIState, const BAIMatrix *);
 /* If they are not there yet: the graph of the tiles, and the order of their turns; the latter, if it is not needed, only where it is worth while */
 BAIStatus BAINeighborsCreate(BAIState);
 BAIStatus BAITurnsCreate(BAIState, bool needed);
+/* Chooses the kernel of a mode, with momentum or without, makes what it takes; and says in one line why it is that one */
+BAIStatus BAIPlanCreate(BAIState, BAIMode, bool momentum, BAIPlan *);
+BAIStatus BAIPlanExplain(BAIState, BAIMode, char *text, size_t size);
 BAIStatus BAISweepPrepare(BAIState, BAIMode);
 BAIStatus BAISweepRun(BAIState, BAIInt count, const BAIStep *);
 BAIStatus BAISweepSolve(BAIState, const BAITolerances *, const BAIStep *, BAISolution *);
 BAIStatus BAIResidualSetUp(BAIState);
 BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
+BAIStatus BAICUDAReplay(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);

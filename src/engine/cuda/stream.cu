@@ -5,7 +5,8 @@
    Moved per row and global iteration: 10 bytes an entry inside the blocks, 8 or, without common diagonals, 12 one outside (with padding, and their x from the
    caches), 8 each for b and 1/a_ii, 16 for x; in double precision.
 */
-#include "sweep.h"
+#include "pieces.h"
+#include "shapes.h"
 
 /* Threads of the launch bounds, which stand for at most 48, 56, 64 or, where one thread block is enough, 128 registers */
 static constexpr int Threads(int loc, int off, bool more)
@@ -13,12 +14,17 @@ static constexpr int Threads(int loc, int off, bool more)
   return BAI_ROW_THREADS + (loc > 4 || more ? 0 : off > 4 ? 64 : 128);
 }
 
+static constexpr int LeastBlocks(int loc, int off)
+{
+  return loc <= 8 && off <= 8 ? 2 : 1;
+}
+
 /*
    A thread has OFF entries outside the blocks on their way at a time; it looks at each before it asks for its x, as many are none. Without MORE, tiles take
    consecutive rows, none of them long, all do the same number of sweeps, and there is neither momentum nor l1 weight. V is BAIScalar, or BAISingle
 */
 template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
-static __global__ void __launch_bounds__(Threads(LOC, OFF, MORE), LOC <= 8 && OFF <= 8 ? 2 : 1) Stream(BAISliced A, BAISweep p)
+static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   BAIScalar      *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
@@ -76,33 +82,50 @@ static __global__ void __launch_bounds__(Threads(LOC, OFF, MORE), LOC <= 8 && OF
   });
 }
 
-template <int LOC, int OFF, typename V, bool MORE>
-static const void *Kernel(BAIOrder order)
+template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
+static __global__ void __launch_bounds__(Threads(LOC, OFF, MORE), LeastBlocks(LOC, OFF)) Stream(BAISliced A, BAISweep p)
 {
-  static const void *const kernels[] = {(const void *)Stream<LOC, OFF, V, BAI_OWN, MORE>, (const void *)Stream<LOC, OFF, V, BAI_QUEUE, MORE>, (const void *)Stream<LOC, OFF, V, BAI_FLAGS, MORE>, (const void *)Stream<LOC, OFF, V, BAI_LAG, MORE>, (const void *)Stream<LOC, OFF, V, BAI_TURNS, MORE>};
-
-  return kernels[order];
+  GoThroughTiles<LOC, OFF, V, order, MORE>(A, p);
 }
 
-template <int LOC, int OFF>
-static const void *KernelOf(const BAISliced *A, BAIOrder order, bool more)
+/* The same in the order that p says */
+template <int LOC, int OFF, typename V>
+static __global__ void __launch_bounds__(Threads(LOC, OFF, true), LeastBlocks(LOC, OFF)) StreamAny(BAISliced A, BAISweep p)
 {
-  if (A->single) return more ? Kernel<LOC, OFF, BAISingle, true>(order) : Kernel<LOC, OFF, BAISingle, false>(order);
-  return more ? Kernel<LOC, OFF, BAIScalar, true>(order) : Kernel<LOC, OFF, BAIScalar, false>(order);
+  if (p.how == BAI_OWN) GoThroughTiles<LOC, OFF, V, BAI_OWN, true>(A, p);
+  else if (p.how == BAI_QUEUE) GoThroughTiles<LOC, OFF, V, BAI_QUEUE, true>(A, p);
+  else if (p.how == BAI_FLAGS) GoThroughTiles<LOC, OFF, V, BAI_FLAGS, true>(A, p);
+  else GoThroughTiles<LOC, OFF, V, BAI_TURNS, true>(A, p);
 }
 
-const void *BAIStreamKernel(const BAISliced *A, BAIOrder order, bool momentum)
+template <int LOC, int OFF, bool SINGLE, bool MORE, unsigned ORDERS, BAIOrder order>
+static const void *InOrder()
 {
-  const bool more = momentum || A->row || A->share || A->iters || A->piece_first;
+  if constexpr (ORDERS >> order & 1) return (const void *)Stream<LOC, OFF, cuda::std::conditional_t<SINGLE, BAISingle, BAIScalar>, order, MORE>;
+  else return NULL;
+}
 
-  if (A->tile_rows > BAI_ROW_THREADS) return NULL;
-  if (A->off_width <= 8) {
-    if (A->loc_width <= 2) return KernelOf<2, 5>(A, order, more); /* of a grid's line and its four neighbours, with one more at its end */
-    if (A->loc_width <= 4) return KernelOf<4, 4>(A, order, more);
-    if (A->loc_width <= 8) return KernelOf<8, 4>(A, order, more);
+template <int LOC, int OFF, bool SINGLE, bool MORE, unsigned ORDERS, bool ANY>
+const void *BAIStreamKernel(BAIOrder order)
+{
+  static_assert(!ANY || (MORE && ORDERS == BAI_IN_ALL), "the one kernel for all orders does more as well");
+  if (!(ORDERS >> order & 1)) return NULL;
+  if constexpr (ANY) return (const void *)StreamAny<LOC, OFF, cuda::std::conditional_t<SINGLE, BAISingle, BAIScalar>>;
+  else {
+    switch (order) {
+    case BAI_OWN:
+      return InOrder<LOC, OFF, SINGLE, MORE, ORDERS, BAI_OWN>();
+    case BAI_QUEUE:
+      return InOrder<LOC, OFF, SINGLE, MORE, ORDERS, BAI_QUEUE>();
+    case BAI_FLAGS:
+      return InOrder<LOC, OFF, SINGLE, MORE, ORDERS, BAI_FLAGS>();
+    case BAI_TURNS:
+      return InOrder<LOC, OFF, SINGLE, MORE, ORDERS, BAI_TURNS>();
+    default:
+      return NULL;
+    }
   }
-  if (A->loc_width <= 8) return KernelOf<8, 16>(A, order, more);
-  if (A->loc_width <= 16) return KernelOf<16, 16>(A, order, more);
-  if (A->loc_width <= 32) return KernelOf<32, 4>(A, order, more);
-  return NULL;
 }
+
+#define INSTANTIATE(LOC, OFF, MOST_OFF, SINGLE, MORE, ORDERS, ANY) template const void *BAIStreamKernel<LOC, OFF, SINGLE, MORE, ORDERS, ANY>(BAIOrder);
+BAI_PART_OF(BAI_STREAM_SHAPES, BAI_PART, INSTANTIATE)

@@ -1,29 +1,10 @@
 /*
-   What the kernels share: generic.cu takes any matrix, stream.cu those whose rows inside the blocks fit registers, staged.cu the more regular of these,
-   resident.cu those that fit the chip as a whole. sweep.cu chooses
+   What the kernels share
 */
 #pragma once
 
 #include "iterate.h"
-#include "state.h"
-
-typedef struct {
-  BAIInt           count, local_iters;
-  BAIReal          omega, local_omega, momentum;
-  int              fresh; /* no momentum in the first iteration */
-  BAIScalar       *before;
-  const BAIScalar *b, *ghost;
-  BAIScalar       *x[2];
-  int              current;
-  BAIScalar       *scratch;
-  BAINeighbors     neighbors;
-  BAIDirection     direction;
-  const int       *order;
-  int             *done, done_before; /* done is NULL where no tile is waited for */
-  int              staleness;         /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
-  int             *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
-  long long       *tickets, tickets_before;
-} BAISweep;
+#include "launch.h"
 
 /* x[which], without the indexing that would move the arguments of a kernel to slow memory */
 static __device__ inline BAIScalar *BAIIterateOf(const BAISweep &s, int which)
@@ -282,38 +263,3 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
   }
   BAIStore(BAIIterateOf(p, to) + own, xi_next);
 }
-
-/* What long rows have outside the block beyond their slice: each warp finds the sums of some pieces */
-template <BAIOrder order, typename V>
-static __device__ inline void BAISumPieces(const BAISliced &A, const BAISweep &p, int tile, const BAIScalar *x)
-{
-  const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, last = A.piece_first[(tile + 1) * A.tile_slices];
-
-  for (int k = A.piece_first[tile * A.tile_slices] + warp; k < last; k += blockDim.x / BAI_LANES) {
-    const BAIScalar sum = BAISumPiece<order, V>(A, A.piece[k], x, p.ghost);
-
-    if (!lane) A.piece_sum[k] = sum;
-  }
-  __syncthreads();
-}
-
-/* The sum of those of one row */
-static __device__ inline BAIScalar BAISumOfPieces(const BAISliced &A, int slice, int lane)
-{
-  BAIScalar sum = 0;
-
-#pragma unroll 8
-  for (int k = A.piece_first[slice]; k < A.piece_first[slice + 1]; k++) {
-    const BAIScalar piece = A.piece_sum[k]; /* of any row, so that one load need not wait for another */
-
-    if (A.piece[k].lane == lane) sum += piece;
-  }
-  return sum;
-}
-
-/* Kernels that take (BAISliced, BAISweep), or NULL if none of their kind fits */
-const void *BAIGenericKernel(const BAISliced *, int wide, BAIOrder);
-const void *BAIStreamKernel(const BAISliced *, BAIOrder, bool momentum);
-const void *BAIStagedKernel(const BAISliced *, BAIOrder, bool momentum, size_t *stages); /* shared memory that it needs more than BAIStreamKernel() */
-/* Takes (BAISliced, BAISweep, BAIStop) */
-const void *BAIResidentKernel(const BAISliced *, BAIOrder, bool momentum, int long_rows, size_t *shared); /* shared memory that rows need if they are to be in it */

@@ -99,7 +99,7 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameter
       inside += sums.inside;
       outside += sums.outside;
       different |= sums.different;
-      if (d > 0 || d < 0 || d != d) {
+      if (d != d || (d > 0 && !isinf(1 / d))) {
         const BAIReal dominance = p->local_omega > 0 ? 1 : BAIShareOfDominance(d, sums.inside);
 
         A->dinv[place] = 1 / A->d[place];

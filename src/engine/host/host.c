@@ -1,6 +1,7 @@
 /*
    The host backend: OpenMP threads. Short enough to be read as the definition of the method: see sweep.c
 */
+#include "../adapt.h"
 #include "../theta.h"
 #include "host.h"
 #include <stdlib.h>
@@ -72,6 +73,10 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
 
   *newstate = NULL;
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (p->kernel != BAI_KERNEL_AUTO) {
+    free(state);
+    return BAIStatusBecause(BAI_ERR_KERNEL, BAIKernelString(p->kernel), "backend host has no kernel families");
+  }
   A        = &state->A;
   state->p = *p;
   status   = BAIBlockCRSCreate(matrix, partition, p, A);
@@ -162,4 +167,17 @@ static void Info(BAIState state, BAIInfo *info)
   info->bytes_iteration = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + (3 + 2 * (state->p.momentum == 1)) * vector;
 }
 
-const BAIBackendOps BAIBackendHost = {"host", Create, Update, Bind, Prepare, Sweep, NULL, Residual, Sums, Unbind, Info, Destroy};
+const BAIBackendOps BAIBackendHost = {
+  .name     = "host",
+  .create   = Create,
+  .update   = Update,
+  .bind     = Bind,
+  .prepare  = Prepare,
+  .sweep    = Sweep,
+  .residual = Residual,
+  .sums     = Sums,
+  .unbind   = Unbind,
+  .info     = Info,
+  .destroy  = Destroy,
+  .replay   = BAIAdaptReplay,
+};

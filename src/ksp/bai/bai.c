@@ -36,66 +36,78 @@ static PetscInt NextLook(KSP ksp)
   if (bai->options.check_interval) return PetscMin(most, bai->options.check_interval);
   if (ksp->converged == KSPConvergedSkip && !IsWatched(ksp)) return most;
   if (IsWatched(ksp)) return 1;
-  return PetscMin(most, (PetscInt)bai->adapt.until - ksp->its);
+  return PetscMin(most, (PetscInt)bai->decision.until - ksp->its);
 }
 
-/* log of the factor by which the residual norm is to fall; 0 if there is no tolerance */
-static double Fall(KSP ksp, PetscReal rnorm)
+/* The square of a residual norm, as adapt.h takes it */
+static double Square(const BAI *bai, PetscReal norm)
 {
-  return ksp->ttol > 0.0 && rnorm > ksp->ttol ? (double)PetscLogReal(rnorm / ksp->ttol) : 0.0;
+  const double scaled = (double)norm / (double)bai->scale;
+
+  return scaled * scaled;
 }
 
-/* Iterates in another mode from now on, as the acceleration wants it, or, if it has come to nothing, in that of the options */
-static PetscErrorCode ChangeMode(KSP ksp, BAIMode mode, PetscReal rnorm, BAIStep *step)
+/* What a solve that begins in the mode of the options is to reach. In which mode it is accelerated depends on the device, and on several ranks must not */
+static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
 {
-  BAI *bai = (BAI *)ksp->data;
+  BAI          *bai  = (BAI *)ksp->data;
+  const BAIMode mode = bai->options.mode;
+  const double  far  = 1e100; /* squares beyond that are too large, or too small */
+
+  bai->scale = rnorm > 0.0 && (sizeof(PetscReal) == 4 || (double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
+  return (BAIGoal){.mode        = mode,
+                   .accelerated = mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered,
+                   .accelerate  = bai->options.momentum == PETSC_DECIDE,
+                   .momentum    = bai->options.momentum > 0 ? (double)bai->options.momentum : 0,
+                   .tol2        = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0,
+                   .most2       = PETSC_MAX_REAL,
+                   .max_it      = (BAIInt)ksp->max_it,
+                   .first       = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1};
+}
+
+/* The next even number of local sweeps; see BAIDecision */
+static BAIInt EvenLocalIters(const BAI *bai)
+{
+  const BAIInt sweeps = (BAIInt)bai->options.local_iters;
+
+  return sweeps < BAI_INT_MAX ? sweeps + sweeps % 2 : sweeps - sweeps % 2;
+}
+
+/* Iterations from an x of the caller's, in the mode of the decision */
+static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
+{
+  BAIStep step = BAIStepOf(bai, BAI_FORWARD);
+
+  step.mode     = d->mode;
+  step.momentum = (BAIReal)d->momentum;
+  if (d->even) step.local_iters = EvenLocalIters(bai);
+  return step;
+}
+
+/* Goes on as the decision says */
+static PetscErrorCode Obey(KSP ksp, Vec x, const BAIDecision *d, PetscReal *rnorm, BAIStep *step)
+{
+  BAI         *bai    = (BAI *)ksp->data;
+  const double before = bai->decision.omega;
 
   PetscFunctionBegin;
-  PetscCall(BAIPrepare(bai, mode));
-  step->mode        = mode;
-  step->omega       = bai->options.omega * bai->tau;
-  step->momentum    = 0.0;
-  step->fresh       = 1;
-  step->local_iters = 0;
-  if (mode == BAI_MODE_COLOR && bai->adapt.accelerated) step->local_iters = (BAIInt)(bai->options.local_iters + bai->options.local_iters % 2); /* see BAIStepOf() */
-  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)rnorm, BAIModes[mode]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Follows the advice of adapt.h on how to go on after ksp->its iterations. Blocks that do not wait for each other gain little by momentum; so once
-   accelerated they take turns, and if the matrix does not bear over-relaxation, read exactly the previous iterate
-*/
-static PetscErrorCode Look(KSP ksp, Vec x, PetscReal *rnorm, BAIStep *step)
-{
-  BAI           *bai   = (BAI *)ksp->data;
-  BAIAdapt      *a     = &bai->adapt;
-  const double   norm2 = (double)*rnorm * (double)*rnorm, beta = a->beta;
-  const int      was   = a->accelerated;
-  BAIAdaptAdvice advice;
-
-  PetscFunctionBegin;
-  advice = BAIAdaptLook(a, (BAIInt)ksp->its, norm2, Fall(ksp, *rnorm), step->mode == bai->accelerated);
-  if (a->accelerated && !was) {
+  if (d->omega != before) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its, (double)*rnorm, d->x == BAI_X_BACK ? ", back to the best one" : "", (double)(bai->options.omega * bai->tau) * d->omega));
+  if (d->x == BAI_X_KEEP) {
     if (!bai->kept) PetscCall(VecDuplicate(x, &bai->kept));
-    PetscCall(ChangeMode(ksp, bai->accelerated, *rnorm, step));
+    PetscCall(VecCopy(x, bai->kept));
   }
-  if (a->beta != beta) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its, (double)*rnorm, advice == BAI_ADAPT_BACK ? ", back to the best one" : "", (double)(bai->options.omega * bai->tau) * (1 + a->beta)));
-  if (advice == BAI_ADAPT_KEEP) PetscCall(VecCopy(x, bai->kept));
-  if (advice == BAI_ADAPT_BACK) {
+  if (d->x == BAI_X_BACK) {
     PetscCall(VecCopy(bai->kept, x));
-    *rnorm      = (PetscReal)sqrt(a->best2);
+    *rnorm      = (PetscReal)sqrt(bai->adapt.best2) * bai->scale;
     step->fresh = 1;
   }
-  if (a->accelerated && a->cap == 0.0 && (step->mode == BAI_MODE_COLOR || step->mode != bai->options.mode)) { /* in vain */
-    const PetscBool again = (PetscBool)(step->mode == BAI_MODE_COLOR);
-
-    bai->accelerated = BAI_MODE_SYNC;
-    BAIAdaptStart(a, bai->accelerated, again, (BAIInt)ksp->its, (double)*rnorm * (double)*rnorm);
-    PetscCall(ChangeMode(ksp, again ? bai->accelerated : bai->options.mode, *rnorm, step));
+  if (d->begins) {
+    PetscCall(BAIPrepare(bai, d->mode));
+    *step = StepOf(bai, d);
+    PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)*rnorm, BAIModes[d->mode]));
   }
-  if (ksp->its >= a->until) BAIAdaptPlan(a, (BAIInt)ksp->its, Fall(ksp, *rnorm));
-  if (a->accelerated) step->momentum = BAIAdaptMomentum(a);
+  step->momentum = (BAIReal)d->momentum;
+  bai->decision  = *d;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,7 +116,7 @@ static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
 {
   const BAI *bai = (BAI *)ksp->data;
 
-  return (PetscBool)((bai->info.solves >> bai->options.mode & 1) && !bai->p.single && !bai->scatter && !bai->options.check_interval && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
+  return (PetscBool)((bai->info.solves >> bai->options.mode & 1) && !bai->use.p.single && !bai->scatter && !bai->options.check_interval && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
 }
 
 /*
@@ -113,13 +125,17 @@ static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
 */
 static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
-  BAI      *bai   = (BAI *)ksp->data;
-  BAIStep   step  = BAIStepOf(bai, BAI_FORWARD);
-  PetscReal bnorm = -1.0;
-  PetscInt  its   = 0;
+  BAI          *bai   = (BAI *)ksp->data;
+  const BAIGoal goal  = GoalOf(ksp, 0.0);
+  BAIStep       step  = BAIStepOf(bai, BAI_FORWARD);
+  PetscReal     bnorm = -1.0;
+  PetscInt      its   = 0;
+  BAIMode       mode;
 
   PetscFunctionBegin;
-  step.accelerate = bai->options.momentum == PETSC_DECIDE;
+  step.accelerate  = goal.accelerate;
+  step.accelerated = goal.accelerated;
+  if (step.mode == BAI_MODE_COLOR && step.accelerate) step.local_iters = EvenLocalIters(bai);
   if (!ksp->guess_zero) { /* what the tolerances are relative to is the convergence test's business */
     PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, &step, rnorm));
     bnorm = *rnorm;
@@ -131,41 +147,47 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
     if (ksp->guess_zero) PetscCall(VecZeroEntries(x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  mode = bai->options.mode;
   if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its, &step));
-  ksp->its = its;
-  if (step.accelerate && step.mode == BAI_MODE_ASYNC && its < ksp->max_it && *rnorm > ksp->ttol && *rnorm < ksp->divtol * bnorm) { /* it is slow */
-    PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
-    if (bai->info.solves >> BAI_MODE_SYNC & 1) {
-      step.mode     = BAI_MODE_SYNC;
-      step.omega    = bai->options.omega * bai->tau;
-      step.momentum = 0;
-      PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - its, &bnorm, rnorm, &its, &step));
-      ksp->its += its;
-    }
+  ksp->its       = its;
+  bai->used      = step;
+  bai->used.mode = mode;
+  while (step.mode != mode && ksp->its < ksp->max_it && *rnorm > ksp->ttol && *rnorm < ksp->divtol * bnorm) { /* it is slow so, or its acceleration came to nothing */
+    mode = step.mode;
+    PetscCall(BAIPrepare(bai, mode));
+    if (!(bai->info.solves >> mode & 1)) break;
+    PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)*rnorm, BAIModes[mode]));
+    step.omega       = bai->options.omega * bai->tau;
+    step.momentum    = 0;
+    step.local_iters = mode == BAI_MODE_COLOR && step.accelerate ? EvenLocalIters(bai) : 0;
+    step.accelerated = BAI_MODE_SYNC;
+    PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - ksp->its, &bnorm, rnorm, &its, &step));
+    ksp->its += its;
+    bai->used      = step;
+    bai->used.mode = mode;
   }
-  bai->used = step;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* its global iterations, those of an acceleration each as it wants them */
+/* its global iterations, of which those from decision.plain on are without over-relaxation */
 static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, PetscReal *rnorm)
 {
-  BAI     *bai = (BAI *)ksp->data;
-  PetscInt done = 0, plain;
+  BAI               *bai   = (BAI *)ksp->data;
+  const BAIDecision *d     = &bai->decision;
+  const BAIReal      omega = bai->options.omega * bai->tau;
+  const PetscInt     raised = d->omega == 1 ? 0 : PetscMin(its, PetscMax(0, (PetscInt)d->plain - ksp->its));
 
   PetscFunctionBegin;
-  if (bai->adapt.accelerated) {
-    plain = PetscMin(its, PetscMax(0, (PetscInt)bai->adapt.until - BAIAdaptPlain(&bai->adapt) - ksp->its));
-    if (plain < its && plain > 0) {
-      step->omega = bai->options.omega * bai->tau * BAIAdaptOmega(&bai->adapt, ksp->its);
-      PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), plain, step, NULL));
-      step->fresh = 0;
-      done        = plain;
-    }
-    step->omega = bai->options.omega * bai->tau * BAIAdaptOmega(&bai->adapt, ksp->its + done);
+  if (raised > 0) {
+    step->omega = omega * (BAIReal)d->omega;
+    PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), raised, step, raised < its ? NULL : rnorm));
+    step->fresh = 0;
   }
-  PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its && !done), its - done, step, rnorm));
-  step->fresh = 0;
+  if (raised < its) {
+    step->omega = omega;
+    PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its && !raised), its - raised, step, rnorm));
+    step->fresh = 0;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,8 +197,8 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   Vec          x = ksp->vec_sol, b = ksp->vec_rhs;
   Mat          A;
   MatNullSpace nullspace;
-  BAIStep      step  = BAIStepOf(bai, BAI_FORWARD);
-  PetscReal    rnorm = 0.0;
+  BAIStep      step   = {.omega = 0};
+  PetscReal    rnorm  = 0.0;
   PetscBool    looked = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -184,11 +206,11 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(BAISetUp(bai, A)); /* the values may have changed without KSPSetOperators() */
   PetscCall(MatGetNullSpace(A, &nullspace));
-  ksp->its               = 0;
-  bai->adapt.accelerated = 0;
-  bai->accelerated       = step.mode == BAI_MODE_SYNC || step.mode == BAI_MODE_COLOR ? step.mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered;
+  ksp->its = 0;
+  step     = BAIStepOf(bai, BAI_FORWARD);
 
   if (ksp->normtype == KSP_NORM_NONE) {
+    if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = EvenLocalIters(bai);
     PetscCall(BAIRun(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its    = ksp->max_it;
@@ -199,10 +221,11 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   if (CanSolveAtOnce(ksp, nullspace)) {
     PetscCall(SolveAtOnce(ksp, b, x, &rnorm));
     if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
-  } else if (ksp->guess_zero) PetscCall(VecNorm(b, NORM_2, &rnorm));
+  } else if (ksp->guess_zero) PetscCall(BAIVecNorm(b, &rnorm));
   else PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, &step, &rnorm));
   while (PETSC_TRUE) {
-    PetscInt its;
+    BAIDecision decision;
+    PetscInt    its;
 
     KSPCheckNorm(ksp, rnorm);
     ksp->rnorm = rnorm;
@@ -214,14 +237,19 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       ksp->reason = ksp->converged == KSPConvergedSkip ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
       break;
     }
-    if (!looked) BAIAdaptStart(&bai->adapt, bai->accelerated, bai->options.momentum == PETSC_DECIDE, (BAIInt)ksp->its, (double)rnorm * (double)rnorm);
-    if (!looked) BAIAdaptPlan(&bai->adapt, (BAIInt)ksp->its, Fall(ksp, rnorm));
-    looked = PETSC_TRUE;
-    its    = NextLook(ksp);
+    if (!looked) {
+      const BAIGoal goal = GoalOf(ksp, rnorm);
+
+      bai->decision = BAIAdaptStart(&bai->adapt, &goal, goal.mode, (BAIInt)ksp->its, Square(bai, rnorm));
+      step          = StepOf(bai, &bai->decision);
+      looked        = PETSC_TRUE;
+    }
+    its = NextLook(ksp);
     PetscCall(Run(ksp, b, x, its, &step, &rnorm));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += its;
-    PetscCall(Look(ksp, x, &rnorm, &step));
+    decision = BAIAdaptLook(&bai->adapt, (BAIInt)ksp->its, Square(bai, rnorm));
+    PetscCall(Obey(ksp, x, &decision, &rnorm, &step));
     bai->used = step;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -281,20 +309,21 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
      without waiting for each other
 
    Options Database Keys:
-+  -ksp_bai_local_iters <5>                           - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
-.  -ksp_bai_theta <false>                             - more of them in blocks that hold more of their rows, `KSPBAISetTheta()`
-.  -ksp_bai_block_size <0>                            - rows of a block, 0 to have it chosen, `KSPBAISetBlockSize()`
-.  -ksp_bai_partition <auto,natural,dm,rcm,graph>     - how rows become blocks, `KSPBAISetPartition()`
-.  -ksp_bai_overlap <0>                               - by how many steps of the graph blocks are extended, `KSPBAISetOverlap()`
-.  -ksp_bai_mode <async,launch,sync,color>            - how blocks wait for each other, `KSPBAISetMode()`
-.  -ksp_bai_momentum <auto>                           - part of the last step in the next, `KSPBAISetMomentum()`
-.  -ksp_bai_weight <none,l1,tau,auto>                 - what makes it converge where Jacobi does not, `KSPBAISetWeight()`
-.  -ksp_bai_staleness <-1>                            - in mode async, global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
-.  -ksp_bai_precision <native,single>                 - in which precision sweeps read the matrix, `KSPBAISetPrecision()`
-.  -ksp_bai_omega <1>                                 - damping of a block's update, `KSPBAISetOmega()`
-.  -ksp_bai_local_omega <1>                           - damping of each local sweep, `KSPBAISetLocalOmega()`
-.  -ksp_bai_check_interval <0>                        - global iterations between residual norms, 0 to have it chosen, `KSPBAISetCheckInterval()`
--  -ksp_bai_backend <auto,host,cuda>                  - where the iteration runs, `KSPBAISetBackend()`
++  -ksp_bai_local_iters <5>                              - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
+.  -ksp_bai_block_size <0>                               - rows of a block, `KSPBAISetBlockSize()`
+.  -ksp_bai_mode (async|launch|sync|color)               - how blocks wait for each other, `KSPBAISetMode()`
+.  -ksp_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `KSPBAISetPartition()`
+.  -ksp_bai_momentum <auto>                              - part of the last step that each update repeats, `KSPBAISetMomentum()`
+.  -ksp_bai_weight (none|l1|tau|auto)                    - what makes it converge where Jacobi does not, `KSPBAISetWeight()`
+.  -ksp_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `KSPBAISetTheta()`
+.  -ksp_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `KSPBAISetOverlap()`
+.  -ksp_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
+.  -ksp_bai_precision (native|single)                    - in which precision sweeps read the matrix, `KSPBAISetPrecision()`
+.  -ksp_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `KSPBAISetOmega()`
+.  -ksp_bai_local_omega <1>                              - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`
+.  -ksp_bai_check_interval <0>                           - global iterations between residual norms, `KSPBAISetCheckInterval()`
+.  -ksp_bai_backend (auto|host|cuda)                     - where the iteration runs, `KSPBAISetBackend()`
+-  -ksp_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `KSPBAISetKernel()`
 
    Level: intermediate
 
@@ -330,9 +359,10 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
    Journal of Parallel and Distributed Computing 73 (2013).
 
-.seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`, `KSPBAISetMode()`,
-          `KSPBAISetPartition()`, `KSPBAISetOverlap()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`, `KSPBAISetTheta()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`,
-          `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`
+.seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`,
+          `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`, `KSPBAISetTheta()`,
+          `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`,
+          `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`, `KSPBAISetKernel()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)

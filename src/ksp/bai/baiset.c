@@ -1,26 +1,26 @@
 /*
-   Setters and getters of KSPBAI
+   Setters and getters of KSPBAI, made from src/bai/options.def by "make options"
 */
 #include "../../bai/baiimpl.h"
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
 
 /*@
-   KSPBAISetLocalIters - Sets the Jacobi sweeps that a block does in each global iteration
+   KSPBAISetLocalIters - Sets the Jacobi sweeps in a block per global iteration
 
    Logically Collective
 
    Input Parameters:
-+  ksp - the solver
--  sweeps - at least 1 (default 5)
++  ksp    - the solver
+-  sweeps - at least 1 and at most 1000000 (default 5)
 
    Options Database Key:
 .  -ksp_bai_local_iters <5> - sets it
 
-   Level: intermediate
+   Level: beginner
 
    Note:
-   More local sweeps cost little where a block's part of the matrix stays in fast memory, and pay where much of each row lies
-   inside its block. All updates are counted: with 1 the method is asynchronous Jacobi.
+   More local sweeps cost little where a block's part of the matrix stays in fast memory. They pay where much of each
+   row lies inside its block. All updates are counted: with 1 the method is asynchronous Jacobi.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalIters()`
 @*/
@@ -34,7 +34,7 @@ PetscErrorCode KSPBAISetLocalIters(KSP ksp, PetscInt sweeps)
 }
 
 /*@
-   KSPBAIGetLocalIters - Gets the Jacobi sweeps that a block does in each global iteration
+   KSPBAIGetLocalIters - Gets the Jacobi sweeps in a block per global iteration
 
    Not Collective
 
@@ -44,7 +44,7 @@ PetscErrorCode KSPBAISetLocalIters(KSP ksp, PetscInt sweeps)
    Output Parameter:
 .  sweeps - see `KSPBAISetLocalIters()`
 
-   Level: intermediate
+   Level: beginner
 
 .seealso: `KSPBAI`, `KSPBAISetLocalIters()`
 @*/
@@ -63,17 +63,20 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
    Logically Collective
 
    Input Parameters:
-+  ksp - the solver
--  size - rows, at least 1, or 0 to have it chosen (default 0)
++  ksp  - the solver
+-  size - rows, at least 1, or 0: chosen at set-up (default 0)
 
    Options Database Key:
 .  -ksp_bai_block_size <0> - sets it
 
-   Level: intermediate
+   Level: beginner
 
-   Note:
-   A block takes consecutive rows of one MPI rank; the last one of a rank may be shorter. With one block for all rows the method
-   is Jacobi's. On a grid with natural ordering, multiples of the grid's width do best. What 0 chooses is 128.
+   Notes:
+   A block has rows of one MPI rank only, consecutive ones but for other partitions; the last one of a rank may be
+   shorter. With one block for all rows the method is Jacobi's. On a grid with natural ordering, multiples of the grid's
+   width do best.
+
+   What 0 chooses is 128.
 
 .seealso: `KSPBAI`, `KSPBAIGetBlockSize()`
 @*/
@@ -97,10 +100,10 @@ PetscErrorCode KSPBAISetBlockSize(KSP ksp, PetscInt size)
    Output Parameter:
 .  size - see `KSPBAISetBlockSize()`
 
-   Level: intermediate
+   Level: beginner
 
    Note:
-   After `KSPSetUp()` it is the size in use, also if it was chosen.
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
 
 .seealso: `KSPBAI`, `KSPBAISetBlockSize()`
 @*/
@@ -119,16 +122,17 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
    Logically Collective
 
    Input Parameters:
-+  ksp - the solver
++  ksp  - the solver
 -  mode - `BAI_MODE_ASYNC` (default), `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC` or `BAI_MODE_COLOR`
 
    Options Database Key:
 .  -ksp_bai_mode (async|launch|sync|color) - sets it
 
-   Level: intermediate
+   Level: beginner
 
    Note:
-   Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` where results must repeat bit by bit; with the latter each iteration reduces the error more.
+   Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` where results must repeat bit by bit. With the latter each iteration reduces
+   the error more, and it smooths much better.
 
 .seealso: `KSPBAI`, `KSPBAIGetMode()`
 @*/
@@ -152,7 +156,7 @@ PetscErrorCode KSPBAISetMode(KSP ksp, BAIMode mode)
    Output Parameter:
 .  mode - see `KSPBAISetMode()`
 
-   Level: intermediate
+   Level: beginner
 
 .seealso: `KSPBAI`, `KSPBAISetMode()`
 @*/
@@ -166,12 +170,461 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
 }
 
 /*@
+   KSPBAISetPartition - Sets how rows become blocks
+
+   Logically Collective
+
+   Input Parameters:
++  ksp  - the solver
+-  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or `BAI_PARTITION_GRAPH`
+
+   Options Database Key:
+.  -ksp_bai_partition (auto|natural|dm|rcm|graph) - sets it
+
+   Level: beginner
+
+   Notes:
+   Local sweeps pay where much of each row lies inside its block; -ksp_view shows how much. Each MPI rank makes blocks
+   of its own rows.
+
+   Boxes of a grid need a `DMDA` with as many rows as the matrix, by `KSPSetDM()`; `SNES`, `TS` and `PCMG` pass theirs
+   on. Their blocks have at most `block_size` rows, those of the others exactly as many, but for the last one. The
+   blocks of graph and rcm are found on the host, from the matrix as it is when they are needed first. New values in an
+   old pattern keep them.
+
+.seealso: `KSPBAI`, `KSPBAIGetPartition()`, `KSPBAISetBlockSize()`
+@*/
+PetscErrorCode KSPBAISetPartition(KSP ksp, BAIPartitionType type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, type, 2);
+  BAISetOption(ksp, partition, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetPartition - Gets how rows become blocks
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  type - see `KSPBAISetPartition()`
+
+   Level: beginner
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetPartition()`
+@*/
+PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  BAIGetOption(ksp, partition, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetMomentum - Sets the part of the last step that each update repeats
+
+   Logically Collective
+
+   Input Parameters:
++  ksp      - the solver
+-  momentum - at least 0 and less than 1, or `PETSC_DECIDE` to have it found (default `PETSC_DECIDE`)
+
+   Options Database Key:
+.  -ksp_bai_momentum <auto> - sets it
+
+   Level: beginner
+
+   Notes:
+   With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that). Here y is the
+   result of its local sweeps. It is second-order Richardson iteration, and helps where the iteration is slow, then by
+   an order of magnitude. The staler the values that blocks read, the less of it they bear; so it does most in mode
+   `BAI_MODE_SYNC`.
+
+   With auto an iteration that shows to be slow is accelerated. From the rate at which the residual norm falls, the best
+   omega and beta are estimated, raised and watched. If the residual grows, they and the solution are taken back to the
+   best so far. In mode color omega alone is raised, as in successive over-relaxation, and an odd number of local sweeps
+   is made even, as an odd one overshoots.
+
+   In the modes async and launch blocks wait for each other from then on. They read exactly the previous iterate, as in
+   mode sync. On one MPI rank of a GPU whose registers and shared memory do not hold the matrix they take turns, as in
+   mode color, if no row is much longer than the others. What that needs is set up in the first solve that comes to it.
+   Omega of `KSPBAISetOmega()` multiplies what is found. -info and -ksp_view tell.
+
+   References:
+   L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
+   G. H. Golub, R. S. Varga, "Chebyshev semi-iterative methods, successive overrelaxation iterative methods, and second
+   order Richardson iterative methods", Numerische Mathematik 3 (1961).
+   E. Chow, A. Frommer, D. B. Szyld, "Asynchronous Richardson iterations: theory and practice", Numerical Algorithms 87
+   (2021).
+
+.seealso: `KSPBAI`, `KSPBAIGetMomentum()`
+@*/
+PetscErrorCode KSPBAISetMomentum(KSP ksp, PetscReal momentum)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(ksp, momentum, 2);
+  BAISetOption(ksp, momentum, momentum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetMomentum - Gets the part of the last step that each update repeats
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  momentum - see `KSPBAISetMomentum()`
+
+   Level: beginner
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetMomentum()`
+@*/
+PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(momentum, 2);
+  BAIGetOption(ksp, momentum, momentum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetWeight - Sets what makes it converge where Jacobi does not
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
+
+   Options Database Key:
+.  -ksp_bai_weight (none|l1|tau|auto) - sets it
+
+   Level: beginner
+
+   Notes:
+   The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then
+   needs no weight.
+
+   `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
+   weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local
+   sweeps' possible troubles with them.
+
+   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A. They
+   are found by a few steps of `KSPGMRES` at each set-up, which come close to the largest one from below; hence the 1.1.
+   Here x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local sweep M is
+   D. The local sweeps are damped so that they converge in every block of a Hermitian positive definite matrix.
+
+   `BAI_WEIGHT_AUTO` bounds the spectral radius of |I - D^{-1}A| from both sides, by Collatz-Wielandt quotients of a few
+   products. It takes tau unless the radius is shown to be below one; the view gives the bounds. In mode
+   `BAI_MODE_COLOR` on one rank Hermitian positive definite matrices need no tau.
+
+   Reference:
+   H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems",
+   Euro-Par 2012 Workshops.
+
+.seealso: `KSPBAI`, `KSPBAIGetWeight()`
+@*/
+PetscErrorCode KSPBAISetWeight(KSP ksp, BAIWeight weight)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, weight, 2);
+  BAISetOption(ksp, weight, weight);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetWeight - Gets what makes it converge where Jacobi does not
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  weight - see `KSPBAISetWeight()`
+
+   Level: beginner
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetWeight()`
+@*/
+PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(weight, 2);
+  BAIGetOption(ksp, weight, weight);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetTheta - Sets whether blocks that hold more of their rows do more local sweeps
+
+   Logically Collective
+
+   Input Parameters:
++  ksp   - the solver
+-  theta - `PETSC_TRUE` or `PETSC_FALSE` (default)
+
+   Options Database Key:
+.  -ksp_bai_theta <false> - sets it
+
+   Level: intermediate
+
+   Note:
+   What counts is the quotient of the sums of |a_ij| inside and outside a block, the diagonal aside. A block above the
+   average of all blocks does more than `local_iters` sweeps, at most four times as many; one below does fewer, at least
+   one. Together they do not do more.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.10.4.
+
+.seealso: `KSPBAI`, `KSPBAIGetTheta()`, `KSPBAISetLocalIters()`
+@*/
+PetscErrorCode KSPBAISetTheta(KSP ksp, PetscBool theta)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(ksp, theta, 2);
+  BAISetOption(ksp, theta, theta);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetTheta - Gets whether blocks that hold more of their rows do more local sweeps
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  theta - see `KSPBAISetTheta()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetTheta()`
+@*/
+PetscErrorCode KSPBAIGetTheta(KSP ksp, PetscBool *theta)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(theta, 2);
+  BAIGetOption(ksp, theta, theta);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetOverlap - Sets the steps of the matrix graph by which blocks are extended
+
+   Logically Collective
+
+   Input Parameters:
++  ksp     - the solver
+-  overlap - steps in the graph of the matrix, at least 0 (default 0)
+
+   Options Database Key:
+.  -ksp_bai_overlap <0> - sets it
+
+   Level: advanced
+
+   Notes:
+   A block is extended by the rows of this MPI rank that its own rows couple to, over that many steps. It sweeps over
+   these as over its own, from the values that they have when its global iteration begins. It writes only its own values
+   back, as in the restricted additive Schwarz method.
+
+   That pays where many local sweeps solve a block well, so that what it has to wait for is news from outside. Each
+   sweep is dearer by the rows of the overlap, which -ksp_view counts. The overlap is found on the host, from the
+   pattern of the matrix. Where blocks are thin, as of consecutive rows of a grid, it does not go together with
+   momentum, `KSPBAISetMomentum()`.
+
+   Reference:
+   X.-C. Cai, M. Sarkis, "A restricted additive Schwarz preconditioner for general sparse linear systems", SIAM Journal
+   on Scientific Computing 21 (1999).
+
+.seealso: `KSPBAI`, `KSPBAIGetOverlap()`, `KSPBAISetPartition()`, `KSPBAISetLocalIters()`, `PCASM`
+@*/
+PetscErrorCode KSPBAISetOverlap(KSP ksp, PetscInt overlap)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, overlap, 2);
+  BAISetOption(ksp, overlap, overlap);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetOverlap - Gets the steps of the matrix graph by which blocks are extended
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  overlap - see `KSPBAISetOverlap()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetOverlap()`
+@*/
+PetscErrorCode KSPBAIGetOverlap(KSP ksp, PetscInt *overlap)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(overlap, 2);
+  BAIGetOption(ksp, overlap, overlap);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetStaleness - Sets the global iterations that a block may be ahead of those it reads from
+
+   Logically Collective
+
+   Input Parameters:
++  ksp       - the solver
+-  staleness - global iterations, at least 0, or -1: unbounded (default -1)
+
+   Options Database Key:
+.  -ksp_bai_staleness <-1> - sets it
+
+   Level: intermediate
+
+   Note:
+   For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option it is left to how the blocks
+   happen to be executed. A block that would be too far ahead waits. With 0 it reads values from the iteration before or
+   newer ones, never older ones. On several MPI ranks values of other ranks are those of the last global iteration in
+   any case.
+
+   Reference:
+   D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
+
+.seealso: `KSPBAI`, `KSPBAIGetStaleness()`, `KSPBAISetMode()`
+@*/
+PetscErrorCode KSPBAISetStaleness(KSP ksp, PetscInt staleness)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, staleness, 2);
+  BAISetOption(ksp, staleness, staleness);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetStaleness - Gets the global iterations that a block may be ahead of those it reads from
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  staleness - see `KSPBAISetStaleness()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetStaleness()`
+@*/
+PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(staleness, 2);
+  BAIGetOption(ksp, staleness, staleness);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetPrecision - Sets in which precision sweeps read the matrix
+
+   Logically Collective
+
+   Input Parameters:
++  ksp       - the solver
+-  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
+
+   Options Database Key:
+.  -ksp_bai_precision (native|single) - sets it
+
+   Level: intermediate
+
+   Notes:
+   With `BAI_PRECISION_SINGLE` the entries off the diagonal are rounded to single precision, so that fewer bytes are
+   moved. The iterate and all sums keep the precision of `PetscReal`.
+
+   Between two looks at the residual b - A x, which is computed with the matrix as it is, the iteration solves for a
+   correction of x: iterative refinement. So the solution is as good as without, if the condition number of the matrix
+   is well below 1e7. Momentum begins anew after each look, and a solve is never a single kernel launch.
+
+   Reference:
+   M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
+   Communications 180 (2009).
+
+.seealso: `KSPBAI`, `KSPBAIGetPrecision()`
+@*/
+PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, precision, 2);
+  BAISetOption(ksp, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetPrecision - Gets in which precision sweeps read the matrix
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  precision - see `KSPBAISetPrecision()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetPrecision()`
+@*/
+PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(precision, 2);
+  BAIGetOption(ksp, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    KSPBAISetOmega - Sets the damping of a block's update, after its local sweeps
 
    Logically Collective
 
    Input Parameters:
-+  ksp - the solver
++  ksp   - the solver
 -  omega - the factor, positive (default 1)
 
    Options Database Key:
@@ -180,7 +633,8 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
    Level: intermediate
 
    Note:
-   Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below one.
+   Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
+   one.
 
 .seealso: `KSPBAI`, `KSPBAIGetOmega()`
 @*/
@@ -223,8 +677,8 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
    Logically Collective
 
    Input Parameters:
-+  ksp - the solver
--  omega - the factor, positive, or 0 to have it chosen (default 1)
++  ksp   - the solver
+-  omega - the factor, positive, or 0: chosen at set-up (default 1)
 
    Options Database Key:
 .  -ksp_bai_local_omega <1> - sets it
@@ -232,7 +686,10 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
    Level: intermediate
 
    Note:
-   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. What 0 chooses is said at `PCBAISetLocalOmega()`.
+   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0 it is 0.9 in rows whose
+   off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|. In the others it is less, 2 |a_ii| over
+   the sum with |a_ii|, so that the local sweeps converge in the blocks of every Hermitian positive definite matrix. The
+   coarse matrices of `PCGAMG` need that. The view gives the least of them.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalOmega()`
 @*/
@@ -258,6 +715,9 @@ PetscErrorCode KSPBAISetLocalOmega(KSP ksp, PetscReal omega)
 
    Level: intermediate
 
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
 .seealso: `KSPBAI`, `KSPBAISetLocalOmega()`
 @*/
 PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
@@ -270,13 +730,13 @@ PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
 }
 
 /*@
-   KSPBAISetCheckInterval - Sets how many global iterations are done between two residual norms
+   KSPBAISetCheckInterval - Sets the global iterations between residual norms
 
    Logically Collective
 
    Input Parameters:
-+  ksp - the solver
--  interval - global iterations, at least 1, or 0 to have it chosen (default 0)
++  ksp      - the solver
+-  interval - global iterations, at least 1, or 0: chosen while iterating (default 0)
 
    Options Database Key:
 .  -ksp_bai_check_interval <0> - sets it
@@ -285,8 +745,8 @@ PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
 
    Note:
    With 0 every iteration is looked at if there is a monitor, a residual history or a convergence test other than
-   `KSPConvergedDefault()`; otherwise the contraction seen so far decides when to look again. Monitors and histories see the
-   norms that are computed, so with n > 1 every n-th.
+   `KSPConvergedDefault()`. Otherwise the contraction seen so far decides when to look again. Monitors and histories see
+   the norms that are computed, so with n > 1 every n-th.
 
 .seealso: `KSPBAI`, `KSPBAIGetCheckInterval()`
 @*/
@@ -300,7 +760,7 @@ PetscErrorCode KSPBAISetCheckInterval(KSP ksp, PetscInt interval)
 }
 
 /*@
-   KSPBAIGetCheckInterval - Gets how many global iterations are done between two residual norms
+   KSPBAIGetCheckInterval - Gets the global iterations between residual norms
 
    Not Collective
 
@@ -324,425 +784,12 @@ PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
 }
 
 /*@
-   KSPBAISetMomentum - Sets the part of the last step that each update repeats
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp      - the solver
--  momentum - at least 0 and less than 1, or `PETSC_DECIDE` to have it found (default `PETSC_DECIDE`)
-
-   Options Database Key:
-.  -ksp_bai_momentum <auto> - sets it; auto has it found
-
-   Level: intermediate
-
-   Note:
-   With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that), y being the result of its local
-   sweeps: second-order Richardson iteration. It helps where the iteration is slow, and then by an order of magnitude; the staler the values that blocks read, the less of it
-   they bear, so it does most in mode `BAI_MODE_SYNC`.
-
-   With `PETSC_DECIDE` an iteration that shows to be slow is accelerated: from the rate at which the residual norm falls, the best omega and beta are estimated, raised,
-   watched, and taken back, with the solution, to the best ones so far if the residual grows. In mode color omega alone is raised, as in successive over-relaxation, and an odd number of
-   local sweeps is made even, as an odd one overshoots. In the modes async and launch blocks wait for each other from then on: they read exactly
-   the previous iterate, as in mode sync, or, on one MPI rank of a GPU whose registers and shared memory do not hold the matrix, and if no row is much longer than the others, take turns as in
-   mode color. What that needs is set up in the first solve that comes to it. Omega of `KSPBAISetOmega()` multiplies what is found. -info and -ksp_view tell.
-
-   References:
-   L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
-   G. H. Golub, R. S. Varga, "Chebyshev semi-iterative methods, successive overrelaxation iterative methods, and second order Richardson iterative methods",
-   Numerische Mathematik 3 (1961). E. Chow, A. Frommer, D. B. Szyld, "Asynchronous Richardson iterations: theory and practice", Numerical Algorithms 87 (2021).
-
-.seealso: `KSPBAI`, `KSPBAIGetMomentum()`
-@*/
-PetscErrorCode KSPBAISetMomentum(KSP ksp, PetscReal momentum)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(ksp, momentum, 2);
-  BAISetOption(ksp, momentum, momentum);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetMomentum - Gets the part of the last step that each update repeats
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  momentum - see `KSPBAISetMomentum()`
-
-   Level: intermediate
-
-.seealso: `KSPBAI`, `KSPBAISetMomentum()`
-@*/
-PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(momentum, 2);
-  BAIGetOption(ksp, momentum, momentum);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetWeight - Sets what makes the iteration converge where plain Jacobi sweeps do not
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp    - the solver
--  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
-
-   Options Database Key:
-.  -ksp_bai_weight (none|l1|tau|auto) - sets it
-
-   Level: intermediate
-
-   Note:
-   The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then needs no weight. Where it does not,
-   `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1 weight of other smoothers adds all |a_ij|; here
-   couplings inside the block stay as they are, and so do the local sweeps' possible troubles with them.
-   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + lambda_n) for the extreme eigenvalues of M^{-1}A, found by a few steps of `KSPGMRES` at each set-up, where x + M^{-1} (b - A x) is
-   a global iteration in which blocks read the previous iterate; with one local sweep M is D. The local sweeps are damped so that they converge in
-   every block of a Hermitian positive definite matrix. `BAI_WEIGHT_AUTO` bounds the spectral radius of |I - D^{-1}A| from both sides, by Collatz-Wielandt quotients of a few products, and
-   takes tau unless it is shown to be below one; the view gives the bounds. In mode `BAI_MODE_COLOR` on one rank Hermitian positive definite matrices need no tau.
-
-   References:
-   H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems", Euro-Par 2012 Workshops.
-
-.seealso: `KSPBAI`, `KSPBAIGetWeight()`
-@*/
-PetscErrorCode KSPBAISetWeight(KSP ksp, BAIWeight weight)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, weight, 2);
-  BAISetOption(ksp, weight, weight);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetWeight - Gets what makes the iteration converge where plain Jacobi sweeps do not
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  weight - see `KSPBAISetWeight()`
-
-   Level: intermediate
-
-.seealso: `KSPBAI`, `KSPBAISetWeight()`
-@*/
-PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(weight, 2);
-  BAIGetOption(ksp, weight, weight);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetTheta - Sets whether blocks do more or fewer local sweeps, depending on how much of their rows lies inside them
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp   - the solver
--  theta - `PETSC_TRUE` if they do (default `PETSC_FALSE`)
-
-   Options Database Key:
-.  -ksp_bai_theta <false> - sets it
-
-   Level: intermediate
-
-   Note:
-   A block whose quotient of the sums of |a_ij| inside and outside it, the diagonal aside, is above the average of all blocks does more than `local_iters` sweeps, at most four times
-   as many, one below the average fewer, at least one; together they do not do more.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient High Performance Computing",
-   PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.10.4.
-
-.seealso: `KSPBAI`, `KSPBAIGetTheta()`
-@*/
-PetscErrorCode KSPBAISetTheta(KSP ksp, PetscBool theta)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(ksp, theta, 2);
-  BAISetOption(ksp, theta, theta);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetTheta - Gets whether blocks do more or fewer local sweeps, depending on how much of their rows lies inside them
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  theta - see `KSPBAISetTheta()`
-
-   Level: intermediate
-
-.seealso: `KSPBAI`, `KSPBAISetTheta()`
-@*/
-PetscErrorCode KSPBAIGetTheta(KSP ksp, PetscBool *theta)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(theta, 2);
-  BAIGetOption(ksp, theta, theta);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetStaleness - Sets how many global iterations a block may be ahead of the blocks that it reads from
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp       - the solver
--  staleness - at least 0, or -1 for any number (default)
-
-   Options Database Key:
-.  -ksp_bai_staleness <-1> - sets it
-
-   Level: intermediate
-
-   Notes:
-   For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists; without the option it is left to how the blocks happen to be executed. A block that
-   would be too far ahead waits. With 0 it reads values from the iteration before or newer ones, never older ones. On several MPI ranks values of other ranks are those of
-   the last global iteration in any case.
-
-   Reference:
-   D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
-
-.seealso: `KSPBAI`, `KSPBAIGetStaleness()`, `KSPBAISetMode()`
-@*/
-PetscErrorCode KSPBAISetStaleness(KSP ksp, PetscInt staleness)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, staleness, 2);
-  BAISetOption(ksp, staleness, staleness);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetStaleness - Gets how many global iterations a block may be ahead of the blocks that it reads from
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  staleness - see `KSPBAISetStaleness()`
-
-   Level: intermediate
-
-.seealso: `KSPBAI`, `KSPBAISetStaleness()`
-@*/
-PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(staleness, 2);
-  BAIGetOption(ksp, staleness, staleness);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetPrecision - Sets in which precision the sweeps read the matrix
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp       - the solver
--  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
-
-   Options Database Key:
-.  -ksp_bai_precision (native|single) - sets it
-
-   Level: intermediate
-
-   Notes:
-   With `BAI_PRECISION_SINGLE` the entries off the diagonal are rounded to single precision, so that fewer bytes are moved; the iterate and all sums keep the precision of `PetscReal`.
-   Between two looks at the residual b - A x, which is computed with the matrix as it is, the iteration solves for a correction of x: iterative refinement. So the solution is as good as
-   without, if the condition number of the matrix is well below 1e7, and momentum begins anew after each look. A solve is then never a single kernel launch.
-
-   Reference:
-   M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics Communications 180 (2009).
-
-.seealso: `KSPBAI`, `KSPBAIGetPrecision()`
-@*/
-PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, precision, 2);
-  BAISetOption(ksp, precision, precision);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetPrecision - Gets in which precision the sweeps read the matrix
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  precision - see `KSPBAISetPrecision()`
-
-   Level: intermediate
-
-.seealso: `KSPBAI`, `KSPBAISetPrecision()`
-@*/
-PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(precision, 2);
-  BAIGetOption(ksp, precision, precision);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetPartition - Sets how rows become blocks
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp  - the solver
--  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or `BAI_PARTITION_GRAPH`
-
-   Options Database Key:
-.  -ksp_bai_partition (auto|natural|dm|rcm|graph) - sets it
-
-   Level: intermediate
-
-   Note:
-   Local sweeps pay where much of each row lies inside its block; -ksp_view shows how much. Each MPI rank makes blocks of its own rows. Boxes of a grid need a `DMDA` with
-   as many rows as the matrix, by `KSPSetDM()`; `SNES`, `TS` and `PCMG` pass theirs on. Their blocks have at most `block_size` rows, those of the others
-   exactly as many, but for the last one. The blocks of graph and rcm are found on the host, from the matrix as it is when they are needed first; new
-   values in an old pattern keep them.
-
-.seealso: `KSPBAI`, `KSPBAIGetPartition()`
-@*/
-PetscErrorCode KSPBAISetPartition(KSP ksp, BAIPartitionType type)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, type, 2);
-  BAISetOption(ksp, partition, type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetPartition - Gets how rows become blocks
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  type - see `KSPBAISetPartition()`
-
-   Level: intermediate
-
-   Note:
-   After `KSPSetUp()` it is the one in use, never `BAI_PARTITION_AUTO`.
-
-.seealso: `KSPBAI`, `KSPBAISetPartition()`
-@*/
-PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(type, 2);
-  BAIGetOption(ksp, partition, type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetOverlap - Sets by how much blocks are extended by rows of others
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp    - the solver
--  overlap - steps in the graph of the matrix, at least 0 (default 0)
-
-   Options Database Key:
-.  -ksp_bai_overlap <0> - sets it
-
-   Level: advanced
-
-   Note:
-   A block is extended by the rows of this MPI rank that its own rows couple to, over that many steps. It sweeps over these as over its own, from the values that they have when the
-   global iteration of the block begins, and writes only its own values back, as in the restricted additive Schwarz method. That pays where many local sweeps solve a
-   block well, so that what it has to wait for is news from outside; each sweep is dearer by the rows of the overlap, which -ksp_view counts. The overlap is found on the host, from the
-   pattern of the matrix. Where blocks are thin, as of consecutive rows of a grid, it does not go together with momentum, `KSPBAISetMomentum()`.
-
-   Reference:
-   X.-C. Cai, M. Sarkis, "A restricted additive Schwarz preconditioner for general sparse linear systems", SIAM Journal on Scientific Computing 21 (1999).
-
-.seealso: `KSPBAI`, `KSPBAIGetOverlap()`, `KSPBAISetPartition()`, `KSPBAISetLocalIters()`, `PCASM`
-@*/
-PetscErrorCode KSPBAISetOverlap(KSP ksp, PetscInt overlap)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, overlap, 2);
-  BAISetOption(ksp, overlap, overlap);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetOverlap - Gets by how much blocks are extended by rows of others
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  overlap - see `KSPBAISetOverlap()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetOverlap()`
-@*/
-PetscErrorCode KSPBAIGetOverlap(KSP ksp, PetscInt *overlap)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(overlap, 2);
-  BAIGetOption(ksp, overlap, overlap);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
    KSPBAISetBackend - Sets where the iteration runs
 
    Logically Collective
 
    Input Parameters:
-+  ksp - the solver
++  ksp     - the solver
 -  backend - `BAI_BACKEND_AUTO` (default), `BAI_BACKEND_HOST` or `BAI_BACKEND_CUDA`
 
    Options Database Key:
@@ -778,7 +825,7 @@ PetscErrorCode KSPBAISetBackend(KSP ksp, BAIBackend backend)
    Level: intermediate
 
    Note:
-   After `KSPSetUp()` it is the one in use, never `BAI_BACKEND_AUTO`.
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
 
 .seealso: `KSPBAI`, `KSPBAISetBackend()`
 @*/
@@ -788,5 +835,60 @@ PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(backend, 2);
   BAIGetOption(ksp, backend, backend);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetKernel - Sets which family of kernels does the global iterations on a GPU
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  kernel - `BAI_KERNEL_AUTO` (default), `BAI_KERNEL_RESIDENT`, `BAI_KERNEL_STAGED`, `BAI_KERNEL_STREAM` or `BAI_KERNEL_GENERIC`
+
+   Options Database Key:
+.  -ksp_bai_kernel (auto|resident|staged|stream|generic) - sets it
+
+   Level: advanced
+
+   Note:
+   For the backend cuda. If the family asked for cannot serve, an error says why.
+
+.seealso: `KSPBAI`, `KSPBAIGetKernel()`, `KSPBAISetBackend()`
+@*/
+PetscErrorCode KSPBAISetKernel(KSP ksp, BAIKernel kernel)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, kernel, 2);
+  BAISetOption(ksp, kernel, kernel);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetKernel - Gets which family of kernels does the global iterations on a GPU
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  kernel - see `KSPBAISetKernel()`
+
+   Level: advanced
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetKernel()`
+@*/
+PetscErrorCode KSPBAIGetKernel(KSP ksp, BAIKernel *kernel)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(kernel, 2);
+  BAIGetOption(ksp, kernel, kernel);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

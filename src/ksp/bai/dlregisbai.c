@@ -41,7 +41,7 @@ PetscErrorCode BAIInitializePackage(void)
 {
   PetscFunctionBegin;
   if (BAIPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAICheckPETScVersion());
+  PetscCall(BAICheckVariant());
   BAIPackageInitialized = PETSC_TRUE;
   PetscCall(KSPRegister(KSPBAI, KSPCreate_BAI));
   PetscCall(PCRegister(PCBAI, PCCreate_BAI));

@@ -13,10 +13,12 @@ static PetscErrorCode PCSetUp_BAI(PC pc)
 
 static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
 {
-  BAI    *bai  = (BAI *)pc->data;
-  BAIStep step = BAIStepOf(bai, BAI_ALTERNATE);
+  BAI    *bai = (BAI *)pc->data;
+  BAIStep step;
 
   PetscFunctionBegin;
+  PetscCall(BAISetUpIfAsked(bai, pc->pmat));
+  step = BAIStepOf(bai, BAI_ALTERNATE);
   PetscCall(BAIRun(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -24,10 +26,14 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
 /* All sweeps of a smoothing step at once: no residual, no vectors but b and x */
 static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Vec work, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its, PetscBool guess_zero, PetscInt *its_done, PCRichardsonConvergedReason *reason)
 {
-  BAI    *bai  = (BAI *)pc->data;
-  BAIStep step = BAIStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD);
+  BAI           *bai  = (BAI *)pc->data;
+  const PetscInt most = PETSC_MAX_INT / bai->options.its;
+  BAIStep        step;
 
   PetscFunctionBegin;
+  PetscCheck(its <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT, bai->options.its, its, most);
+  PetscCall(BAISetUpIfAsked(bai, pc->pmat));
+  step = BAIStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD);
   PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
   *its_done = its;
   *reason   = PCRICHARDSON_CONVERGED_ITS;
@@ -101,21 +107,22 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
      PCBAI - Block-asynchronous iteration as a smoother for multigrid, and as a preconditioner
 
    Options Database Keys:
-+  -pc_bai_its <2>                               - global iterations per application, `PCBAISetIterations()`
-.  -pc_bai_local_iters <5>                       - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
-.  -pc_bai_theta <false>                         - more of them in blocks that hold more of their rows, `PCBAISetTheta()`
-.  -pc_bai_local_omega <0>                       - damping of each local sweep, 0 to have it chosen for each row, mostly 0.9, `PCBAISetLocalOmega()`
-.  -pc_bai_block_size <0>                        - rows of a block, 0 to have it chosen, `PCBAISetBlockSize()`
-.  -pc_bai_partition <auto,natural,dm,rcm,graph> - how rows become blocks, `PCBAISetPartition()`
-.  -pc_bai_overlap <0>                           - by how many steps of the graph blocks are extended, `PCBAISetOverlap()`
-.  -pc_bai_mode <color,async,launch,sync>        - how blocks wait for each other, `PCBAISetMode()`
-.  -pc_bai_symmetric <false>                     - smooth backward where the guess is not zero, `PCBAISetSymmetric()`
-.  -pc_bai_staleness <-1>                        - in mode async, global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
-.  -pc_bai_precision <native,single>             - in which precision sweeps read the matrix, `PCBAISetPrecision()`
-.  -pc_bai_omega <1>                             - damping of a block's update, `PCBAISetOmega()`
-.  -pc_bai_momentum <0>                          - part of the last step in the next, `PCBAISetMomentum()`
-.  -pc_bai_weight <none,l1,tau,auto>             - what makes it converge where Jacobi does not, `PCBAISetWeight()`
--  -pc_bai_backend <auto,host,cuda>              - where the iteration runs, `PCBAISetBackend()`
++  -pc_bai_local_iters <5>                              - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
+.  -pc_bai_block_size <0>                               - rows of a block, `PCBAISetBlockSize()`
+.  -pc_bai_mode (color|async|launch|sync)               - how blocks wait for each other, `PCBAISetMode()`
+.  -pc_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `PCBAISetPartition()`
+.  -pc_bai_momentum <0>                                 - part of the last step that each update repeats, `PCBAISetMomentum()`
+.  -pc_bai_weight (none|l1|tau|auto)                    - what makes it converge where Jacobi does not, `PCBAISetWeight()`
+.  -pc_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
+.  -pc_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
+.  -pc_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
+.  -pc_bai_precision (native|single)                    - in which precision sweeps read the matrix, `PCBAISetPrecision()`
+.  -pc_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
+.  -pc_bai_local_omega <0>                              - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
+.  -pc_bai_its <2>                                      - global iterations per application, `PCBAISetIterations()`
+.  -pc_bai_symmetric <false>                            - whether smoothing goes backward where the guess is not zero, `PCBAISetSymmetric()`
+.  -pc_bai_backend (auto|host|cuda)                     - where the iteration runs, `PCBAISetBackend()`
+-  -pc_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `PCBAISetKernel()`
 
    Level: intermediate
 
@@ -154,9 +161,11 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated Systems",
    Procedia Computer Science 9 (2012).
 
-.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`, `PCBAISetIterations()`, `PCBAISetLocalIters()`,
-          `PCBAISetLocalOmega()`, `PCBAISetBlockSize()`, `PCBAISetPartition()`, `PCBAISetOverlap()`, `PCBAISetMode()`, `PCBAISetSymmetric()`, `PCBAISetOmega()`, `PCBAISetMomentum()`,
-          `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetStaleness()`, `PCBAISetPrecision()`, `PCBAISetBackend()`
+.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
+          `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
+          `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetOverlap()`, `PCBAISetStaleness()`, `PCBAISetPrecision()`,
+          `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`,
+          `PCBAISetKernel()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)

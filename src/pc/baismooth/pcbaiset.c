@@ -1,26 +1,26 @@
 /*
-   Setters and getters of PCBAI
+   Setters and getters of PCBAI, made from src/bai/options.def by "make options"
 */
 #include "../../bai/baiimpl.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 /*@
-   PCBAISetLocalIters - Sets the Jacobi sweeps that a block does in each global iteration
+   PCBAISetLocalIters - Sets the Jacobi sweeps in a block per global iteration
 
    Logically Collective
 
    Input Parameters:
-+  pc  - the preconditioner
--  sweeps - at least 1 (default 5)
++  pc     - the preconditioner
+-  sweeps - at least 1 and at most 1000000 (default 5)
 
    Options Database Key:
 .  -pc_bai_local_iters <5> - sets it
 
-   Level: intermediate
+   Level: beginner
 
    Note:
-   More local sweeps cost little where a block's part of the matrix stays in fast memory, and pay where much of each row lies
-   inside its block. All updates are counted: with 1 the method is asynchronous Jacobi.
+   More local sweeps cost little where a block's part of the matrix stays in fast memory. They pay where much of each
+   row lies inside its block. All updates are counted: with 1 the method is asynchronous Jacobi.
 
 .seealso: `PCBAI`, `PCBAIGetLocalIters()`
 @*/
@@ -34,7 +34,7 @@ PetscErrorCode PCBAISetLocalIters(PC pc, PetscInt sweeps)
 }
 
 /*@
-   PCBAIGetLocalIters - Gets the Jacobi sweeps that a block does in each global iteration
+   PCBAIGetLocalIters - Gets the Jacobi sweeps in a block per global iteration
 
    Not Collective
 
@@ -44,7 +44,7 @@ PetscErrorCode PCBAISetLocalIters(PC pc, PetscInt sweeps)
    Output Parameter:
 .  sweeps - see `PCBAISetLocalIters()`
 
-   Level: intermediate
+   Level: beginner
 
 .seealso: `PCBAI`, `PCBAISetLocalIters()`
 @*/
@@ -63,19 +63,22 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    Logically Collective
 
    Input Parameters:
-+  pc  - the preconditioner
--  size - rows, at least 1, or 0 to have it chosen (default 0)
++  pc   - the preconditioner
+-  size - rows, at least 1, or 0: chosen at set-up (default 0)
 
    Options Database Key:
 .  -pc_bai_block_size <0> - sets it
 
-   Level: intermediate
+   Level: beginner
 
-   Note:
-   A block takes consecutive rows of one MPI rank; the last one of a rank may be shorter. With one block for all rows the method
-   is Jacobi's. On a grid with natural ordering, multiples of the grid's width do best. What 0 chooses is 256; 384 from 8 million local rows on
-   with at most 8 entries each, on average.
-   In mode `BAI_MODE_COLOR` blocks of fewer rows take their turn together, about 128 rows at a time, and read each other's previous values.
+   Notes:
+   A block has rows of one MPI rank only, consecutive ones but for other partitions; the last one of a rank may be
+   shorter. With one block for all rows the method is Jacobi's. On a grid with natural ordering, multiples of the grid's
+   width do best.
+
+   What 0 chooses is 256; 384 from 8 million local rows on with at most 8 entries each, on average. In mode
+   `BAI_MODE_COLOR` smaller blocks take their turn together, about 128 rows at a time, and read each other's previous
+   values.
 
 .seealso: `PCBAI`, `PCBAIGetBlockSize()`
 @*/
@@ -99,10 +102,10 @@ PetscErrorCode PCBAISetBlockSize(PC pc, PetscInt size)
    Output Parameter:
 .  size - see `PCBAISetBlockSize()`
 
-   Level: intermediate
+   Level: beginner
 
    Note:
-   After `PCSetUp()` it is the size in use, also if it was chosen.
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
 
 .seealso: `PCBAI`, `PCBAISetBlockSize()`
 @*/
@@ -121,16 +124,17 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
    Logically Collective
 
    Input Parameters:
-+  pc  - the preconditioner
++  pc   - the preconditioner
 -  mode - `BAI_MODE_COLOR` (default), `BAI_MODE_ASYNC`, `BAI_MODE_LAUNCH` or `BAI_MODE_SYNC`
 
    Options Database Key:
 .  -pc_bai_mode (color|async|launch|sync) - sets it
 
-   Level: intermediate
+   Level: beginner
 
    Note:
-   `BAI_MODE_COLOR` and `BAI_MODE_SYNC` repeat bit by bit; the former smooths much better.
+   Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` where results must repeat bit by bit. With the latter each iteration reduces
+   the error more, and it smooths much better.
 
 .seealso: `PCBAI`, `PCBAIGetMode()`
 @*/
@@ -154,7 +158,7 @@ PetscErrorCode PCBAISetMode(PC pc, BAIMode mode)
    Output Parameter:
 .  mode - see `PCBAISetMode()`
 
-   Level: intermediate
+   Level: beginner
 
 .seealso: `PCBAI`, `PCBAISetMode()`
 @*/
@@ -168,12 +172,453 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
 }
 
 /*@
+   PCBAISetPartition - Sets how rows become blocks
+
+   Logically Collective
+
+   Input Parameters:
++  pc   - the preconditioner
+-  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or `BAI_PARTITION_GRAPH`
+
+   Options Database Key:
+.  -pc_bai_partition (auto|natural|dm|rcm|graph) - sets it
+
+   Level: beginner
+
+   Notes:
+   Local sweeps pay where much of each row lies inside its block; -pc_view shows how much. Each MPI rank makes blocks of
+   its own rows.
+
+   Boxes of a grid need a `DMDA` with as many rows as the matrix, by `PCSetDM()`; `SNES`, `TS` and `PCMG` pass theirs
+   on. Their blocks have at most `block_size` rows, those of the others exactly as many, but for the last one. The
+   blocks of graph and rcm are found on the host, from the matrix as it is when they are needed first. New values in an
+   old pattern keep them.
+
+.seealso: `PCBAI`, `PCBAIGetPartition()`, `PCBAISetBlockSize()`
+@*/
+PetscErrorCode PCBAISetPartition(PC pc, BAIPartitionType type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, type, 2);
+  BAISetOption(pc, partition, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetPartition - Gets how rows become blocks
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  type - see `PCBAISetPartition()`
+
+   Level: beginner
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetPartition()`
+@*/
+PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  BAIGetOption(pc, partition, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetMomentum - Sets the part of the last step that each update repeats
+
+   Logically Collective
+
+   Input Parameters:
++  pc       - the preconditioner
+-  momentum - at least 0 and less than 1 (default 0)
+
+   Options Database Key:
+.  -pc_bai_momentum <0> - sets it
+
+   Level: beginner
+
+   Notes:
+   With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that). Here y is the
+   result of its local sweeps. It is second-order Richardson iteration, and helps where the iteration is slow, then by
+   an order of magnitude. The staler the values that blocks read, the less of it they bear; so it does most in mode
+   `BAI_MODE_SYNC`.
+
+   Each application begins without it. `KSPBAI` can find it by itself, as it sees residuals.
+
+   References:
+   L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
+   G. H. Golub, R. S. Varga, "Chebyshev semi-iterative methods, successive overrelaxation iterative methods, and second
+   order Richardson iterative methods", Numerische Mathematik 3 (1961).
+   E. Chow, A. Frommer, D. B. Szyld, "Asynchronous Richardson iterations: theory and practice", Numerical Algorithms 87
+   (2021).
+
+.seealso: `PCBAI`, `PCBAIGetMomentum()`
+@*/
+PetscErrorCode PCBAISetMomentum(PC pc, PetscReal momentum)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, momentum, 2);
+  BAISetOption(pc, momentum, momentum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetMomentum - Gets the part of the last step that each update repeats
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  momentum - see `PCBAISetMomentum()`
+
+   Level: beginner
+
+.seealso: `PCBAI`, `PCBAISetMomentum()`
+@*/
+PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(momentum, 2);
+  BAIGetOption(pc, momentum, momentum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetWeight - Sets what makes it converge where Jacobi does not
+
+   Logically Collective
+
+   Input Parameters:
++  pc     - the preconditioner
+-  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
+
+   Options Database Key:
+.  -pc_bai_weight (none|l1|tau|auto) - sets it
+
+   Level: beginner
+
+   Notes:
+   The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then
+   needs no weight.
+
+   `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
+   weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local
+   sweeps' possible troubles with them.
+
+   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A. They
+   are found by a few steps of `KSPGMRES` at each set-up, which come close to the largest one from below; hence the 1.1.
+   Here x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local sweep M is
+   D. The local sweeps are damped so that they converge in every block of a Hermitian positive definite matrix.
+
+   `BAI_WEIGHT_AUTO` bounds the spectral radius of |I - D^{-1}A| from both sides, by Collatz-Wielandt quotients of a few
+   products. It takes tau unless the radius is shown to be below one; the view gives the bounds. In mode
+   `BAI_MODE_COLOR` on one rank Hermitian positive definite matrices need no tau.
+
+   Reference:
+   H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems",
+   Euro-Par 2012 Workshops.
+
+.seealso: `PCBAI`, `PCBAIGetWeight()`
+@*/
+PetscErrorCode PCBAISetWeight(PC pc, BAIWeight weight)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, weight, 2);
+  BAISetOption(pc, weight, weight);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetWeight - Gets what makes it converge where Jacobi does not
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  weight - see `PCBAISetWeight()`
+
+   Level: beginner
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetWeight()`
+@*/
+PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(weight, 2);
+  BAIGetOption(pc, weight, weight);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetTheta - Sets whether blocks that hold more of their rows do more local sweeps
+
+   Logically Collective
+
+   Input Parameters:
++  pc    - the preconditioner
+-  theta - `PETSC_TRUE` or `PETSC_FALSE` (default)
+
+   Options Database Key:
+.  -pc_bai_theta <false> - sets it
+
+   Level: intermediate
+
+   Note:
+   What counts is the quotient of the sums of |a_ij| inside and outside a block, the diagonal aside. A block above the
+   average of all blocks does more than `local_iters` sweeps, at most four times as many; one below does fewer, at least
+   one. Together they do not do more.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.10.4.
+
+.seealso: `PCBAI`, `PCBAIGetTheta()`, `PCBAISetLocalIters()`
+@*/
+PetscErrorCode PCBAISetTheta(PC pc, PetscBool theta)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(pc, theta, 2);
+  BAISetOption(pc, theta, theta);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetTheta - Gets whether blocks that hold more of their rows do more local sweeps
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  theta - see `PCBAISetTheta()`
+
+   Level: intermediate
+
+.seealso: `PCBAI`, `PCBAISetTheta()`
+@*/
+PetscErrorCode PCBAIGetTheta(PC pc, PetscBool *theta)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(theta, 2);
+  BAIGetOption(pc, theta, theta);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetOverlap - Sets the steps of the matrix graph by which blocks are extended
+
+   Logically Collective
+
+   Input Parameters:
++  pc      - the preconditioner
+-  overlap - steps in the graph of the matrix, at least 0 (default 0)
+
+   Options Database Key:
+.  -pc_bai_overlap <0> - sets it
+
+   Level: advanced
+
+   Notes:
+   A block is extended by the rows of this MPI rank that its own rows couple to, over that many steps. It sweeps over
+   these as over its own, from the values that they have when its global iteration begins. It writes only its own values
+   back, as in the restricted additive Schwarz method.
+
+   That pays where many local sweeps solve a block well, so that what it has to wait for is news from outside. Each
+   sweep is dearer by the rows of the overlap, which -pc_view counts. The overlap is found on the host, from the pattern
+   of the matrix. Where blocks are thin, as of consecutive rows of a grid, it does not go together with momentum,
+   `PCBAISetMomentum()`.
+
+   With overlap the preconditioner is not symmetric, also where it would be without, as in mode `BAI_MODE_COLOR` with an
+   even number of iterations. Then use `KSPFCG`, `KSPGMRES`, or a flexible method outside, not `KSPCG`.
+
+   Reference:
+   X.-C. Cai, M. Sarkis, "A restricted additive Schwarz preconditioner for general sparse linear systems", SIAM Journal
+   on Scientific Computing 21 (1999).
+
+.seealso: `PCBAI`, `PCBAIGetOverlap()`, `PCBAISetPartition()`, `PCBAISetLocalIters()`, `PCASM`
+@*/
+PetscErrorCode PCBAISetOverlap(PC pc, PetscInt overlap)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, overlap, 2);
+  BAISetOption(pc, overlap, overlap);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetOverlap - Gets the steps of the matrix graph by which blocks are extended
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  overlap - see `PCBAISetOverlap()`
+
+   Level: advanced
+
+.seealso: `PCBAI`, `PCBAISetOverlap()`
+@*/
+PetscErrorCode PCBAIGetOverlap(PC pc, PetscInt *overlap)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(overlap, 2);
+  BAIGetOption(pc, overlap, overlap);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetStaleness - Sets the global iterations that a block may be ahead of those it reads from
+
+   Logically Collective
+
+   Input Parameters:
++  pc        - the preconditioner
+-  staleness - global iterations, at least 0, or -1: unbounded (default -1)
+
+   Options Database Key:
+.  -pc_bai_staleness <-1> - sets it
+
+   Level: intermediate
+
+   Note:
+   For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option it is left to how the blocks
+   happen to be executed. A block that would be too far ahead waits. With 0 it reads values from the iteration before or
+   newer ones, never older ones. On several MPI ranks values of other ranks are those of the last global iteration in
+   any case.
+
+   Reference:
+   D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
+
+.seealso: `PCBAI`, `PCBAIGetStaleness()`, `PCBAISetMode()`
+@*/
+PetscErrorCode PCBAISetStaleness(PC pc, PetscInt staleness)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, staleness, 2);
+  BAISetOption(pc, staleness, staleness);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetStaleness - Gets the global iterations that a block may be ahead of those it reads from
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  staleness - see `PCBAISetStaleness()`
+
+   Level: intermediate
+
+.seealso: `PCBAI`, `PCBAISetStaleness()`
+@*/
+PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(staleness, 2);
+  BAIGetOption(pc, staleness, staleness);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetPrecision - Sets in which precision sweeps read the matrix
+
+   Logically Collective
+
+   Input Parameters:
++  pc        - the preconditioner
+-  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
+
+   Options Database Key:
+.  -pc_bai_precision (native|single) - sets it
+
+   Level: intermediate
+
+   Notes:
+   With `BAI_PRECISION_SINGLE` the entries off the diagonal are rounded to single precision, so that fewer bytes are
+   moved. The iterate and all sums keep the precision of `PetscReal`.
+
+   From a zero guess the preconditioner is that of the rounded matrix. From another one, as below `KSPRICHARDSON` after
+   the coarse correction, the residual b - A x is computed with the matrix as it is, and what is iterated is the
+   correction of x. So multigrid converges to full precision; this takes one product with the matrix more.
+
+   Reference:
+   M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
+   Communications 180 (2009).
+
+.seealso: `PCBAI`, `PCBAIGetPrecision()`
+@*/
+PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, precision, 2);
+  BAISetOption(pc, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetPrecision - Gets in which precision sweeps read the matrix
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  precision - see `PCBAISetPrecision()`
+
+   Level: intermediate
+
+.seealso: `PCBAI`, `PCBAISetPrecision()`
+@*/
+PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(precision, 2);
+  BAIGetOption(pc, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    PCBAISetOmega - Sets the damping of a block's update, after its local sweeps
 
    Logically Collective
 
    Input Parameters:
-+  pc  - the preconditioner
++  pc    - the preconditioner
 -  omega - the factor, positive (default 1)
 
    Options Database Key:
@@ -182,7 +627,8 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
    Level: intermediate
 
    Note:
-   Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below one.
+   Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
+   one.
 
 .seealso: `PCBAI`, `PCBAIGetOmega()`
 @*/
@@ -225,8 +671,8 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
    Logically Collective
 
    Input Parameters:
-+  pc  - the preconditioner
--  omega - the factor, positive, or 0 to have it chosen (default 0)
++  pc    - the preconditioner
+-  omega - the factor, positive, or 0: chosen at set-up (default 0)
 
    Options Database Key:
 .  -pc_bai_local_omega <0> - sets it
@@ -234,9 +680,10 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
    Level: intermediate
 
    Note:
-   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0, it is 0.9 in rows whose off-diagonal entries inside the block have a sum of
-   |a_ij| of at most |a_ii|, and less, by 2 |a_ii| over the sum with |a_ii|, in the others, so that the local sweeps converge in the blocks of
-   every Hermitian positive definite matrix; the coarse matrices of `PCGAMG` need that. `PCBAIGetLocalOmega()` gives the least of them after `PCSetUp()`.
+   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0 it is 0.9 in rows whose
+   off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|. In the others it is less, 2 |a_ii| over
+   the sum with |a_ii|, so that the local sweeps converge in the blocks of every Hermitian positive definite matrix. The
+   coarse matrices of `PCGAMG` need that. The view gives the least of them.
 
 .seealso: `PCBAI`, `PCBAIGetLocalOmega()`
 @*/
@@ -262,6 +709,9 @@ PetscErrorCode PCBAISetLocalOmega(PC pc, PetscReal omega)
 
    Level: intermediate
 
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
 .seealso: `PCBAI`, `PCBAISetLocalOmega()`
 @*/
 PetscErrorCode PCBAIGetLocalOmega(PC pc, PetscReal *omega)
@@ -274,7 +724,7 @@ PetscErrorCode PCBAIGetLocalOmega(PC pc, PetscReal *omega)
 }
 
 /*@
-   PCBAISetIterations - Sets the global iterations of an application
+   PCBAISetIterations - Sets the global iterations per application
 
    Logically Collective
 
@@ -302,7 +752,7 @@ PetscErrorCode PCBAISetIterations(PC pc, PetscInt its)
 }
 
 /*@
-   PCBAIGetIterations - Gets the global iterations of an application
+   PCBAIGetIterations - Gets the global iterations per application
 
    Not Collective
 
@@ -332,7 +782,7 @@ PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
 
    Input Parameters:
 +  pc        - the preconditioner
--  symmetric - `PETSC_TRUE` to go backward then (default `PETSC_FALSE`)
+-  symmetric - `PETSC_TRUE` or `PETSC_FALSE` (default)
 
    Options Database Key:
 .  -pc_bai_symmetric <false> - sets it
@@ -340,8 +790,9 @@ PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
    Level: intermediate
 
    Note:
-   It matters in mode `BAI_MODE_COLOR` and below `KSPRICHARDSON`. A V-cycle whose smoothing starts from zero on the way down then goes through the colours forward
-   on the way down and backward on the way up, and is a symmetric operator, as `KSPCG` expects; it takes a few more cycles.
+   It matters in mode `BAI_MODE_COLOR` and below `KSPRICHARDSON`. A V-cycle whose smoothing starts from zero on the way
+   down then goes through the colours forward on the way down and backward on the way up. It is a symmetric operator, as
+   `KSPCG` expects; it takes a few more cycles.
 
 .seealso: `PCBAI`, `PCBAIGetSymmetric()`, `PCBAISetMode()`
 @*/
@@ -379,416 +830,12 @@ PetscErrorCode PCBAIGetSymmetric(PC pc, PetscBool *symmetric)
 }
 
 /*@
-   PCBAISetMomentum - Sets the part of the last step that each update repeats
-
-   Logically Collective
-
-   Input Parameters:
-+  pc       - the preconditioner
--  momentum - at least 0 and less than 1 (default 0)
-
-   Options Database Key:
-.  -pc_bai_momentum <0> - sets it
-
-   Level: intermediate
-
-   Note:
-   With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that), y being the result of its local sweeps. Each
-   application begins without it. `KSPBAI` can find it by itself, as it sees residuals.
-
-.seealso: `PCBAI`, `PCBAIGetMomentum()`
-@*/
-PetscErrorCode PCBAISetMomentum(PC pc, PetscReal momentum)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, momentum, 2);
-  BAISetOption(pc, momentum, momentum);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetMomentum - Gets the part of the last step that each update repeats
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  momentum - see `PCBAISetMomentum()`
-
-   Level: intermediate
-
-.seealso: `PCBAI`, `PCBAISetMomentum()`
-@*/
-PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(momentum, 2);
-  BAIGetOption(pc, momentum, momentum);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetWeight - Sets what makes the iteration converge where plain Jacobi sweeps do not
-
-   Logically Collective
-
-   Input Parameters:
-+  pc     - the preconditioner
--  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
-
-   Options Database Key:
-.  -pc_bai_weight (none|l1|tau|auto) - sets it
-
-   Level: intermediate
-
-   Note:
-   The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then needs no weight. Where it does not,
-   `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1 weight of other smoothers adds all |a_ij|; here
-   couplings inside the block stay as they are, and so do the local sweeps' possible troubles with them.
-   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + lambda_n) for the extreme eigenvalues of M^{-1}A, found by a few steps of `KSPGMRES` at each set-up, where x + M^{-1} (b - A x) is
-   a global iteration in which blocks read the previous iterate; with one local sweep M is D. The local sweeps are damped so that they converge in
-   every block of a Hermitian positive definite matrix. `BAI_WEIGHT_AUTO` bounds the spectral radius of |I - D^{-1}A| from both sides, by Collatz-Wielandt quotients of a few products, and
-   takes tau unless it is shown to be below one; the view gives the bounds. In mode `BAI_MODE_COLOR` on one rank Hermitian positive definite matrices need no tau.
-
-   References:
-   H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems", Euro-Par 2012 Workshops.
-
-.seealso: `PCBAI`, `PCBAIGetWeight()`
-@*/
-PetscErrorCode PCBAISetWeight(PC pc, BAIWeight weight)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, weight, 2);
-  BAISetOption(pc, weight, weight);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetWeight - Gets what makes the iteration converge where plain Jacobi sweeps do not
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  weight - see `PCBAISetWeight()`
-
-   Level: intermediate
-
-.seealso: `PCBAI`, `PCBAISetWeight()`
-@*/
-PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(weight, 2);
-  BAIGetOption(pc, weight, weight);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetTheta - Sets whether blocks do more or fewer local sweeps, depending on how much of their rows lies inside them
-
-   Logically Collective
-
-   Input Parameters:
-+  pc    - the preconditioner
--  theta - `PETSC_TRUE` if they do (default `PETSC_FALSE`)
-
-   Options Database Key:
-.  -pc_bai_theta <false> - sets it
-
-   Level: intermediate
-
-   Note:
-   A block whose quotient of the sums of |a_ij| inside and outside it, the diagonal aside, is above the average of all blocks does more than `local_iters` sweeps, at most four times
-   as many, one below the average fewer, at least one; together they do not do more.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient High Performance Computing",
-   PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.10.4.
-
-.seealso: `PCBAI`, `PCBAIGetTheta()`
-@*/
-PetscErrorCode PCBAISetTheta(PC pc, PetscBool theta)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, theta, 2);
-  BAISetOption(pc, theta, theta);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetTheta - Gets whether blocks do more or fewer local sweeps, depending on how much of their rows lies inside them
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  theta - see `PCBAISetTheta()`
-
-   Level: intermediate
-
-.seealso: `PCBAI`, `PCBAISetTheta()`
-@*/
-PetscErrorCode PCBAIGetTheta(PC pc, PetscBool *theta)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(theta, 2);
-  BAIGetOption(pc, theta, theta);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetStaleness - Sets how many global iterations a block may be ahead of the blocks that it reads from
-
-   Logically Collective
-
-   Input Parameters:
-+  pc        - the preconditioner
--  staleness - at least 0, or -1 for any number (default)
-
-   Options Database Key:
-.  -pc_bai_staleness <-1> - sets it
-
-   Level: intermediate
-
-   Notes:
-   For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists; without the option it is left to how the blocks happen to be executed. A block that
-   would be too far ahead waits. With 0 it reads values from the iteration before or newer ones, never older ones. On several MPI ranks values of other ranks are those of
-   the last global iteration in any case.
-
-   Reference:
-   D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
-
-.seealso: `PCBAI`, `PCBAIGetStaleness()`, `PCBAISetMode()`
-@*/
-PetscErrorCode PCBAISetStaleness(PC pc, PetscInt staleness)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, staleness, 2);
-  BAISetOption(pc, staleness, staleness);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetStaleness - Gets how many global iterations a block may be ahead of the blocks that it reads from
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  staleness - see `PCBAISetStaleness()`
-
-   Level: intermediate
-
-.seealso: `PCBAI`, `PCBAISetStaleness()`
-@*/
-PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(staleness, 2);
-  BAIGetOption(pc, staleness, staleness);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetPrecision - Sets in which precision the sweeps read the matrix
-
-   Logically Collective
-
-   Input Parameters:
-+  pc        - the preconditioner
--  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
-
-   Options Database Key:
-.  -pc_bai_precision (native|single) - sets it
-
-   Level: intermediate
-
-   Notes:
-   With `BAI_PRECISION_SINGLE` the entries off the diagonal are rounded to single precision, so that fewer bytes are moved; the iterate and all sums keep the precision of `PetscReal`.
-   From a zero guess the preconditioner is that of the rounded matrix. From another one, as below `KSPRICHARDSON` after the coarse correction, the
-   residual b - A x is computed with the matrix as it is, and what is iterated is the correction of x, so that multigrid converges to full precision; this takes one product with the matrix more.
-
-   Reference:
-   M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics Communications 180 (2009).
-
-.seealso: `PCBAI`, `PCBAIGetPrecision()`
-@*/
-PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, precision, 2);
-  BAISetOption(pc, precision, precision);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetPrecision - Gets in which precision the sweeps read the matrix
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  precision - see `PCBAISetPrecision()`
-
-   Level: intermediate
-
-.seealso: `PCBAI`, `PCBAISetPrecision()`
-@*/
-PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(precision, 2);
-  BAIGetOption(pc, precision, precision);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetPartition - Sets how rows become blocks
-
-   Logically Collective
-
-   Input Parameters:
-+  pc   - the preconditioner
--  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or `BAI_PARTITION_GRAPH`
-
-   Options Database Key:
-.  -pc_bai_partition (auto|natural|dm|rcm|graph) - sets it
-
-   Level: intermediate
-
-   Note:
-   Local sweeps pay where much of each row lies inside its block; -ksp_view shows how much. Each MPI rank makes blocks of its own rows. Boxes of a grid need a `DMDA` with
-   as many rows as the matrix, by `PCSetDM()`; `SNES`, `TS` and `PCMG` pass theirs on. Their blocks have at most `block_size` rows, those of the others
-   exactly as many, but for the last one. The blocks of graph and rcm are found on the host, from the matrix as it is when they are needed first; new
-   values in an old pattern keep them.
-
-.seealso: `PCBAI`, `PCBAIGetPartition()`
-@*/
-PetscErrorCode PCBAISetPartition(PC pc, BAIPartitionType type)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, type, 2);
-  BAISetOption(pc, partition, type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetPartition - Gets how rows become blocks
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  type - see `PCBAISetPartition()`
-
-   Level: intermediate
-
-   Note:
-   After `PCSetUp()` it is the one in use, never `BAI_PARTITION_AUTO`.
-
-.seealso: `PCBAI`, `PCBAISetPartition()`
-@*/
-PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(type, 2);
-  BAIGetOption(pc, partition, type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetOverlap - Sets by how much blocks are extended by rows of others
-
-   Logically Collective
-
-   Input Parameters:
-+  pc     - the preconditioner
--  overlap - steps in the graph of the matrix, at least 0 (default 0)
-
-   Options Database Key:
-.  -pc_bai_overlap <0> - sets it
-
-   Level: advanced
-
-   Note:
-   A block is extended by the rows of this MPI rank that its own rows couple to, over that many steps. It sweeps over these as over its own, from the values that they have when the
-   global iteration of the block begins, and writes only its own values back, as in the restricted additive Schwarz method. That pays where many local sweeps solve a
-   block well, so that what it has to wait for is news from outside; each sweep is dearer by the rows of the overlap, which -ksp_view counts. The overlap is found on the host, from the
-   pattern of the matrix. Where blocks are thin, as of consecutive rows of a grid, it does not go together with momentum, `PCBAISetMomentum()`.
-
-   With overlap the preconditioner is not symmetric, also where it would be without, as in mode `BAI_MODE_COLOR` with an even number of iterations: use `KSPFCG`, `KSPGMRES`, or a flexible method
-   outside, not `KSPCG`.
-
-   Reference:
-   X.-C. Cai, M. Sarkis, "A restricted additive Schwarz preconditioner for general sparse linear systems", SIAM Journal on Scientific Computing 21 (1999).
-
-.seealso: `PCBAI`, `PCBAIGetOverlap()`, `PCBAISetPartition()`, `PCBAISetLocalIters()`, `PCASM`
-@*/
-PetscErrorCode PCBAISetOverlap(PC pc, PetscInt overlap)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, overlap, 2);
-  BAISetOption(pc, overlap, overlap);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetOverlap - Gets by how much blocks are extended by rows of others
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  overlap - see `PCBAISetOverlap()`
-
-   Level: advanced
-
-.seealso: `PCBAI`, `PCBAISetOverlap()`
-@*/
-PetscErrorCode PCBAIGetOverlap(PC pc, PetscInt *overlap)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(overlap, 2);
-  BAIGetOption(pc, overlap, overlap);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
    PCBAISetBackend - Sets where the iteration runs
 
    Logically Collective
 
    Input Parameters:
-+  pc  - the preconditioner
++  pc      - the preconditioner
 -  backend - `BAI_BACKEND_AUTO` (default), `BAI_BACKEND_HOST` or `BAI_BACKEND_CUDA`
 
    Options Database Key:
@@ -824,7 +871,7 @@ PetscErrorCode PCBAISetBackend(PC pc, BAIBackend backend)
    Level: intermediate
 
    Note:
-   After `PCSetUp()` it is the one in use, never `BAI_BACKEND_AUTO`.
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
 
 .seealso: `PCBAI`, `PCBAISetBackend()`
 @*/
@@ -834,5 +881,60 @@ PetscErrorCode PCBAIGetBackend(PC pc, BAIBackend *backend)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(backend, 2);
   BAIGetOption(pc, backend, backend);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetKernel - Sets which family of kernels does the global iterations on a GPU
+
+   Logically Collective
+
+   Input Parameters:
++  pc     - the preconditioner
+-  kernel - `BAI_KERNEL_AUTO` (default), `BAI_KERNEL_RESIDENT`, `BAI_KERNEL_STAGED`, `BAI_KERNEL_STREAM` or `BAI_KERNEL_GENERIC`
+
+   Options Database Key:
+.  -pc_bai_kernel (auto|resident|staged|stream|generic) - sets it
+
+   Level: advanced
+
+   Note:
+   For the backend cuda. If the family asked for cannot serve, an error says why.
+
+.seealso: `PCBAI`, `PCBAIGetKernel()`, `PCBAISetBackend()`
+@*/
+PetscErrorCode PCBAISetKernel(PC pc, BAIKernel kernel)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, kernel, 2);
+  BAISetOption(pc, kernel, kernel);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetKernel - Gets which family of kernels does the global iterations on a GPU
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  kernel - see `PCBAISetKernel()`
+
+   Level: advanced
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetKernel()`
+@*/
+PetscErrorCode PCBAIGetKernel(PC pc, BAIKernel *kernel)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(kernel, 2);
+  BAIGetOption(pc, kernel, kernel);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Writes the tables of a performance page from the figures of a benchmark.
+
+  tables.py PAGE.md DATA.csv            from DATA.csv, between the lines <!-- tables --> and <!-- /tables --> of PAGE.md
+  tables.py PAGE.md DATA.csv NEW.csv    NEW.csv takes the place of DATA.csv first
+  tables.py --check PAGE.md DATA.csv    only says whether PAGE.md is what DATA.csv makes of it
+
+The files are those of bench -csv; rows of several runs may be in one file. An empty field was not measured."""
+import csv
+import math
+import os
+import shutil
+import sys
+
+BEGIN, END = "<!-- tables -->", "<!-- /tables -->"
+RUN = ("device", "commit", "date", "petsc", "processes", "threads")
+
+# Name in the file, heading
+SOLVERS = [("cg", "CG"), ("pipecg", "pipelined CG"), ("chebyshev", "Chebyshev"), ("chebyshev4", "Chebyshev, fourth kind"),
+           ("richardson-jacobi", "Jacobi"), ("bai-async-5", "async, plain"), ("bai-async-5-auto", "async, auto"), ("bai-sync-5", "sync, plain"),
+           ("bai-sync-5-auto", "sync, auto"), ("bai-color-6-auto", "color, auto"), ("bai-sync-1", "sync-(1), plain")]
+ITERATIONS = ["async-(1)", "async-(5)", "async-(9)", "launch-(5)", "sync-(1)", "sync-(5)", "color-(5)"]
+SETUPS = ["async set-up", "sync set-up", "color set-up", "async new values", "sync new values"]
+
+
+def number(text):
+    return float(text) if text not in ("", None) else math.nan
+
+
+def digits(value, n=3):
+    """n significant digits, without an exponent"""
+    if math.isnan(value):
+        return ""
+    if value == 0:
+        return "0"
+    places = max(0, n - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{places}f}"
+
+
+def read(filename):
+    """The rows, and {(matrix, n): {what: {rtol: row}}}; rtol is NaN where there is none, as key None"""
+    matrices = {}
+    with open(filename, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        rtol = number(row["rtol"])
+        matrices.setdefault((row["matrix"], row["n"]), {}).setdefault(row["what"], {})[None if math.isnan(rtol) else rtol] = row
+    return rows, matrices
+
+
+def name(key):
+    matrix, n = key
+    return f"{matrix.rsplit('/', 1)[-1]}, n = {n}"
+
+
+def table(heading, lines):
+    """Without the lines and columns in which there is no figure"""
+    isfigure = lambda cell: cell not in ("", "–")
+    lines = [line for line in lines if any(map(isfigure, line[1:]))]
+    used = [k for k in range(len(heading)) if k == 0 or any(isfigure(line[k]) for line in lines)]
+    if len(used) < 2:
+        return []
+    show = lambda line: "| " + " | ".join(line[k] for k in used) + " |"
+    return [show(heading), "|" + "---|" * len(used)] + [show(line) for line in lines] + [""]
+
+
+def runs(rows):
+    said = []
+    for run in dict.fromkeys(tuple(row.get(column) or "" for column in RUN) for row in rows):
+        device, commit, date, petsc, processes, threads = run
+        where = f"{processes} process" + ("" if processes == "1" else "es") + (f", {threads} OpenMP threads each on the host" if threads else "")
+        said.append(f"* {device or 'unknown device'}, commit `{commit or 'unknown'}`, {date or 'unknown date'}, PETSc {petsc or 'unknown'}, {where}.")
+    return ["Measured on:", ""] + said + [""]
+
+
+def converged(row):
+    return not row["reason"] or row["reason"].startswith("CONVERGED")
+
+
+def solve(solves, rtol, what):
+    """Time or iterations of a solve; – if it did not get there, * if b - A x is larger than asked for"""
+    if not all(map(converged, solves.values())):
+        return "–" # a solver that fails is not tried with smaller tolerances
+    if rtol not in solves:
+        return ""
+    value = number(solves[rtol]["seconds"]) * 1e6 if what == "seconds" else number(solves[rtol]["iterations"])
+    text = f"{value:.0f}" if value >= 100 or value == value // 1 else digits(value)
+    return text + ("*" if text and number(solves[rtol]["residual"]) > 2 * rtol else "")
+
+
+def solves(matrices):
+    rtol = min((t for solvers in matrices.values() for by in solvers.values() for t in by if t), default=None)
+    if rtol is None:
+        return []
+    heading, times, counts, gains = ["matrix"] + [h for _, h in SOLVERS] + ["best BAI over CG"], [], [], []
+    for key, solvers in matrices.items():
+        found = [solvers.get(s, {}) for s, _ in SOLVERS]
+        if not any(found):
+            continue
+        times.append([name(key)] + [solve(by, rtol, "seconds") for by in found])
+        counts.append([name(key)] + [solve(by, rtol, "iterations") for by in found])
+        seconds = [number(by[rtol]["seconds"]) if rtol in by and converged(by[rtol]) else math.nan for by in found]
+        ours = [t for (s, _), t in zip(SOLVERS, seconds) if s.startswith("bai") and t == t]
+        cg = seconds[0]
+        times[-1].append(digits(min(ours) / cg, 2) if ours and cg == cg else "")
+        if ours and cg == cg:
+            gains.append((cg / min(ours), name(key)))
+        counts[-1].append("")
+    out = [f"### Whole solves to {rtol:g}", "",
+           f"KSPSolve() from zero until ‖b − Ax‖ ≤ {rtol:g} ‖b‖, set-up done, in µs. PETSc's solvers are with Jacobi. BAI does five local sweeps",
+           "(color, auto: six; sync-(1): one, which is a fused Jacobi iteration) in blocks of 128 rows. *auto* is `-ksp_bai_momentum auto`, the default;",
+           "*plain* is without momentum. A dash was given up. An empty cell was not measured. A star marks a true residual above twice the tolerance.", ""]
+    out += table(heading, times)
+    gains.sort(reverse=True)
+    for title, least, most in (("Faster than CG", 1.1, math.inf), ("About as fast", 1 / 1.1, 1.1), ("Slower than CG", 0, 1 / 1.1)):
+        group = [f"`{matrix}` ({gain:.{0 if gain >= 9.95 else 1}f})" for gain, matrix in gains if least <= gain < most]
+        if group:
+            out += [f"* {title} (in brackets its time over that of BAI): " + ", ".join(group) + "."]
+    out += [""] if gains else []
+    body = table(heading, counts)
+    return out + (["The iterations of these solves, for BAI global ones; in mode async the mean of all samples:", ""] + body if body else [])
+
+
+def ratios(matrices, whats, title, words, first=None):
+    lines = []
+    for key, all_ in matrices.items():
+        rows = [all_.get(what, {}).get(None) for what in whats]
+        if not any(rows):
+            continue
+        product = all_.get("MatMult", {}).get(None)
+        lines.append([name(key)] + ([digits(1e6 * number(product["seconds"])) if product else ""] if first else []) + [digits(number(row["ratio"]), 2) if row else "" for row in rows])
+    body = table(["matrix"] + ([first] if first else []) + whats, lines)
+    return [f"### {title}", ""] + words + [""] + body if body else []
+
+
+def bandwidth(rows, matrices):
+    copy = [number(row["GB/s"]) for row in rows if row["what"] == "VecCopy"]
+    if not copy:
+        return []
+    whats = ["MatMult", "async-(5)", "launch-(5)", "sync-(5)", "color-(5)"]
+    lines = []
+    for key, all_ in matrices.items():
+        found = [all_.get(what, {}).get(None) for what in whats]
+        if key[0] and any(found):
+            lines.append([name(key)] + [digits(number(row["GB/s"]) / copy[-1], 2) if row else "" for row in found])
+    return ["### Bandwidth", "",
+            f"What has to be moved at least, over the time, as a part of what VecCopy() reached in the same run: {digits(copy[-1], 4)} GB/s.",
+            "A number above one is a matrix in a cache.", ""] + table(["matrix"] + whats, lines)
+
+
+def threads(matrices):
+    whats = list(dict.fromkeys(what for all_ in matrices.values() for what in all_ if what.endswith(("thread", "threads"))))
+    return ratios(matrices, whats, "Threads of the host", ["Five local sweeps, over MatSOR() with five local sweeps on one core."]) if whats else []
+
+
+def tables(filename):
+    rows, matrices = read(filename)
+    out = runs(rows) + solves(matrices)
+    out += ratios(matrices, ITERATIONS, "One global iteration", ["The time of a global iteration over that of a MatMult() of the same matrix, by mode and number of local sweeps."], "MatMult, µs")
+    out += ratios(matrices, SETUPS, "Set-up and new values", ["Over the time of a MatMult(): cutting a matrix into blocks, and taking over new values in the old pattern."])
+    return "\n".join(out + bandwidth(rows, matrices) + threads(matrices)).rstrip("\n")
+
+
+def main(args):
+    check = args[:1] == ["--check"]
+    args = args[check:]
+    if len(args) not in (2, 3) or (check and len(args) != 2):
+        sys.exit(__doc__)
+    page, data = args[:2]
+    if len(args) == 3 and os.path.realpath(args[2]) != os.path.realpath(data):
+        shutil.copyfile(args[2], data)
+    with open(page, encoding="utf-8") as file:
+        old = file.read()
+    if old.count(BEGIN) != 1 or old.count(END) != 1:
+        sys.exit(f"{page} must have one line {BEGIN} and one line {END}")
+    head, rest = old.split(BEGIN)
+    new = f"{head}{BEGIN}\n{tables(data)}\n{END}{rest.split(END)[1]}"
+    if check:
+        if new != old:
+            sys.exit(f"{page} is not what {data} makes of it: make performance")
+        return
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(new)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Writes what follows from the table of options, src/bai/options.def: setters, getters, their manual pages, prototypes, tables.
+
+config/options.py          writes it ("make options")
+config/options.py --check  says of each file, in TAP, whether it is up to date ("make test"); exit status 1 if one is not
+"""
+import os, re, sys, textwrap
+
+DEF, WORDS, TYPES = 'src/bai/options.def', 'src/bai/options.c', 'include/petscbaitypes.h'
+HEADER, MANUAL = 'include/petscbai.h', 'docs/options.md'
+PAGES = {'KSP': 'src/ksp/bai/bai.c', 'PC': 'src/pc/baismooth/pcbai.c'}
+SETTERS = {'KSP': 'src/ksp/bai/baiset.c', 'PC': 'src/pc/baismooth/pcbaiset.c'}
+WHAT = {'KSP': 'the solver', 'PC': 'the preconditioner'}
+FACES = ('KSP', 'PC')
+WIDTH = 120
+CHECK = '--check' in sys.argv[1:]
+MADE = 'made from ' + DEF + ' by "make options"'
+
+os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+
+
+def read(path):
+    with open(path, encoding='utf-8') as f:
+        return f.read()
+
+
+def split(text):
+    """The arguments of a macro: commas in brackets or strings do not separate them"""
+    parts = re.findall(r'(?:"(?:\\.|[^"\\])*"|\([^()]*\)|[^,()"])+', text)
+    return [part.strip() for part in parts]
+
+
+class Enum:
+    """An array of words for PETSc, {"first", ..., "Type", "PREFIX_", NULL}, and what its values mean by the page of its type"""
+
+    def __init__(self, array):
+        found = re.search(r'%s\[\]\s*=\s*\{(.*?), NULL\}' % array, read(WORDS))
+        if not found:
+            sys.exit('%s: no array %s' % (WORDS, array))
+        *self.words, self.type, prefix = [word.strip('"') for word in split(found.group(1))]
+        self.constants = [prefix + word.upper() for word in self.words]
+        types = read(TYPES)
+        declared = re.search(r'typedef enum \{([^}]*)\} %s;' % self.type, types)
+        if not declared or split(declared.group(1)) != self.constants:
+            sys.exit('%s and %s: the words of %s are not those of the enum' % (WORDS, TYPES, array))
+        page = re.search(r'/\*E\s+%s - .*?E\*/' % self.type, types, re.S).group(0)
+        values = re.split(r'^[+.-] +', page[page.index('Values:') : page.index('Options Database Key')], flags=re.M)[1:]
+        self.meanings = [' '.join(re.sub(r'^`\w+`\s*- ', '', re.sub(r'\(default[^)]*\)', '', value)).split()) for value in values]
+
+
+class Option:
+    def __init__(self, comment, row):
+        self.field, self.function, self.type, default, self.range, text = split(row)
+        self.text = text.strip('"')
+        values = split(default[default.index('(') + 1 : -1])
+        self.default = {'BOTH': dict(zip(FACES, 2 * values)), 'KSP_PC': dict(zip(FACES, values)), 'KSP_ONLY': {'KSP': values[0]}, 'PC_ONLY': {'PC': values[0]}}[default[: default.index('(')]]
+        self.faces = [face for face in FACES if face in self.default]
+        self.kind, _, arguments = self.range.rstrip(')').partition('(')
+        self.limits = [argument.strip('"') for argument in split(arguments)]
+        self.enum = Enum(self.limits[0]) if self.kind == 'NAMES' else None
+        head, *self.paragraphs = ['\n'.join(line.strip() for line in part.splitlines()) for part in comment.strip().split('\n\n')]
+        argument, *others = head.splitlines()
+        self.argument, _, self.unit = argument.partition(' - ')
+        facts = dict(line.split(': ', 1) for line in others)
+        self.level = facts.pop('Level', 'intermediate')
+        self.see = facts.pop('See', '')
+        if facts or len(self.text.split()) > 15:
+            sys.exit('%s: cannot make sense of option %s' % (DEF, self.field))
+
+    def key(self, face):
+        return '-%s_bai_%s' % (face.lower(), self.field)
+
+    def word(self, face):
+        """The default as users type it"""
+        value = self.default[face]
+        if self.enum:
+            return self.enum.words[self.enum.constants.index(value)]
+        return {'PETSC_DECIDE': 'auto', 'PETSC_TRUE': 'true', 'PETSC_FALSE': 'false'}.get(value, value)
+
+    def typed(self, face):
+        """Key and value, the default first"""
+        if not self.enum:
+            return '%s <%s>' % (self.key(face), self.word(face))
+        return '%s (%s)' % (self.key(face), '|'.join(sorted(self.enum.words, key=lambda word: word != self.word(face))))
+
+    def has_auto(self, face):
+        return self.kind == 'FRACTION' and self.limits[FACES.index(face)] == 'AUTO'
+
+    def is_chosen(self, face):
+        """Some value leaves the choice to the set-up"""
+        return self.has_auto(face) or 'auto' in (self.enum.words if self.enum else []) or 'chosen at set-up' in self.limits
+
+    def allowed(self, face):
+        """What the setter takes, and the default"""
+        default = self.default[face]
+        if self.kind == 'FLAG':
+            return ' or '.join('`%s`%s' % (value, ' (default)' if value == default else '') for value in ('PETSC_TRUE', 'PETSC_FALSE'))
+        if self.enum:
+            values = ['`%s`%s' % (value, ' (default)' if value == default else '') for value in sorted(self.enum.constants, key=lambda value: value != default)]
+            return ', '.join(values[:-1]) + ' or ' + values[-1]
+        if self.kind == 'BETWEEN':
+            text = 'at least %s and at most %s' % tuple(self.limits)
+        elif self.kind == 'AT_LEAST':
+            least, meaning = self.limits
+            text = 'at least %s' % least if not meaning else 'at least %d, or %s: %s' % (int(least) + 1, least, meaning)
+        elif self.kind == 'FRACTION':
+            text = 'at least 0 and less than 1' + (', or `PETSC_DECIDE` to have it found' if self.has_auto(face) else '')
+        else:
+            text = 'positive' + (', or 0: ' + self.limits[0] if self.kind == 'POSITIVE_OR_0' else '')
+        return '%s (default %s)' % (', '.join(filter(None, [self.unit, text])), '`%s`' % default if default.startswith('PETSC') else default)
+
+    def values(self):
+        """What users may type, for tables"""
+        if self.enum:
+            return ', '.join('`%s`' % word for word in self.enum.words)
+        if self.kind == 'FLAG':
+            return '`true`, `false`'
+        if self.kind == 'BETWEEN':
+            return '≥ %s, ≤ %s' % tuple(self.limits)
+        if self.kind == 'AT_LEAST':
+            least, meaning = self.limits
+            return '≥ %s' % least if not meaning else '≥ %d, or %s' % (int(least) + 1, least)
+        if self.kind == 'FRACTION':
+            return '≥ 0 and < 1, or `auto`'
+        return '> 0' + (', or 0' if self.kind == 'POSITIVE_OR_0' else '')
+
+    def defaults(self):
+        first, *others = ['`%s`' % self.word(face) for face in self.faces]
+        return first if not others or others[0] == first else '%s; PC: %s' % (first, others[0])
+
+    def says(self):
+        """After the word sets"""
+        return self.text if re.match(r'(in )?(how|what|where|whether|which)\b', self.text) else 'the ' + self.text
+
+    def notes(self, face):
+        """Paragraphs for one face, or for both, those for one then beginning with its name; and the list of references, its title first"""
+        paragraphs, references = [], []
+        for paragraph in self.paragraphs:
+            only = re.match(r'(KSP|PC): ', paragraph)
+            if only and face and only.group(1) != face:
+                continue
+            if re.match(r'References?:\n', paragraph):
+                references = paragraph.splitlines()
+            else:
+                paragraphs.append(re.sub(r'^(KSP|PC): ', '' if face else r'`\1BAI`: ', paragraph).replace('\n', ' '))
+        for_face = face or self.faces[0]
+        return [[text.replace('{FACE}', for_face).replace('{face}', for_face.lower()) for text in texts] for texts in (paragraphs, references)]
+
+
+def options():
+    text = read(DEF)
+    rows = re.findall(r'/\*\n((?:(?!\*/).)*?)\*/\nOPTION\(((?:(?!\)\n).)*)\)\n', text, re.S)
+    if len(rows) != len(re.findall(r'^OPTION\(', text, re.M)):
+        sys.exit(DEF + ': each row needs a comment before it')
+    return [Option(*row) for row in rows]
+
+
+def fill(text, indent='   ', more=None):
+    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=more or indent, break_long_words=False, break_on_hyphens=False)
+
+
+def bullets(lines):
+    """A list in the manual pages of PETSc: + first, . between, - last, a single one ."""
+    marks = '.' if len(lines) == 1 else '+' + '.' * (len(lines) - 2) + '-'
+    return '\n'.join('%s  %s' % pair for pair in zip(marks, lines))
+
+
+def align(pairs):
+    width = max(len(left) for left, _ in pairs)
+    return ['%s - %s' % (left.ljust(width), right) for left, right in pairs]
+
+
+def page(name, says, collective, inputs, outputs, key, level, notes, references, see):
+    parts = [fill('%s - %s' % (name, says)), '   %sCollective' % collective]
+    for title, lines in (('Input Parameter', inputs), ('Output Parameter', outputs), ('Options Database Key', key)):
+        if lines:
+            parts.append('   %s%s:\n%s' % (title, 's' if len(lines) > 1 else '', bullets(lines)))
+    parts.append('   Level: ' + level)
+    if notes:
+        parts.append('   Note%s:\n%s' % ('s' if len(notes) > 1 else '', '\n\n'.join(fill(note) for note in notes)))
+    if references:
+        parts.append('\n'.join(['   ' + references[0]] + [fill(text) for text in references[1:]]))
+    parts.append(fill(see, '.seealso: ', '          '))
+    return '/*@\n' + '\n\n'.join(parts) + '\n@*/\n'
+
+
+def function(name, face, argument, check, action):
+    ksp = face.lower()
+    return '''PetscErrorCode %s(%s %s, %s)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(%s, %s_CLASSID, 1);
+  %s;
+  %s;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+''' % (name, face, ksp, argument, ksp, face, check, action)
+
+
+def setter_and_getter(o, face):
+    ksp, a = face.lower(), o.argument
+    setter, getter = '%sBAISet%s' % (face, o.function), '%sBAIGet%s' % (face, o.function)
+    notes, references = o.notes(face)
+    see = o.see.replace('{FACE}', face)
+    text = page(setter, 'Sets ' + o.says(), 'Logically ', align([(ksp, WHAT[face]), (a, o.allowed(face))]), [], [o.typed(face) + ' - sets it'], o.level, notes, references,
+                ', '.join(filter(None, ['`%sBAI`, `%s()`' % (face, getter), see])))
+    short = o.type[5:] if o.type.startswith('Petsc') else 'Enum'
+    text += function(setter, face, '%s %s' % (o.type, a), 'PetscValidLogicalCollective%s(%s, %s, 2)' % (short, ksp, a), 'BAISetOption(%s, %s, %s)' % (ksp, o.field, a)) + '\n'
+    chosen = ['It is the value that was set. What `%sSetUp()` chose is shown by `%sView()`.' % (face, face)] if o.is_chosen(face) else []
+    text += page(getter, 'Gets ' + o.says(), 'Not ', ['%s - %s, of type `%sBAI`' % (ksp, WHAT[face], face)], ['%s - see `%s()`' % (a, setter)], [], o.level, chosen, [],
+                 '`%sBAI`, `%s()`' % (face, setter))
+    return text + function(getter, face, '%s *%s' % (o.type, a), 'PetscAssertPointer(%s, 2)' % a, 'BAIGetOption(%s, %s, %s)' % (ksp, o.field, a))
+
+
+def setters(face, rows):
+    top = '''/*
+   Setters and getters of %sBAI, %s
+*/
+#include "../../bai/baiimpl.h"
+#include <petsc/private/%simpl.h> /*I "petscbai.h" I*/
+''' % (face, MADE, face.lower())
+    return '\n'.join([top] + [setter_and_getter(o, face) for o in rows if face in o.faces])
+
+
+def between(path, begin, end, text):
+    """The file with what is between two lines replaced"""
+    old = read(path)
+    if old.count(begin) != 1 or old.count(end) != 1:
+        sys.exit('%s: must have the lines %s and %s once' % (path, begin.strip(), end.strip()))
+    return old[: old.index(begin) + len(begin)] + text + old[old.index(end) :]
+
+
+def prototypes(rows):
+    text = '\n'.join('PETSC_EXTERN const char *const %s[];' % o.limits[0] for o in rows if o.enum) + '\n'
+    for face in FACES:
+        text += '\n'
+        for o in rows:
+            if face in o.faces:
+                text += 'PETSC_EXTERN PetscErrorCode %sBAISet%s(%s, %s);\n' % (face, o.function, face, o.type)
+                text += 'PETSC_EXTERN PetscErrorCode %sBAIGet%s(%s, %s *);\n' % (face, o.function, face, o.type)
+    return between(HEADER, '/* %s */\n' % MADE, '/* end of what is made */\n', text)
+
+
+def main_page(face, rows):
+    """The page of the KSP or PC: its keys, and those of its functions that set them"""
+    rows = [o for o in rows if face in o.faces]
+    keys = bullets(align([(o.typed(face), '%s, `%sBAISet%s()`' % (o.text, face, o.function)) for o in rows]))
+    text = re.sub(r'(   Options Database Keys:\n).*?\n\n', lambda m: m.group(1) + keys + '\n\n', read(PAGES[face]), count=1, flags=re.S)
+    start = text.index('.seealso:')
+    end = text.index('M*/', start)
+    others = [name for name in re.findall(r'`[^`]*`', text[start:end]) if not re.match(r'`%sBAI[SG]et' % face, name)]
+    see = fill(', '.join(others + ['`%sBAISet%s()`' % (face, o.function) for o in rows]), '.seealso: ', '          ')
+    return text[:start] + see + '\n' + text[end:]
+
+
+def types(rows):
+    """The keys in the pages of the enums"""
+    text = read(TYPES)
+    for o in rows:
+        if o.enum:
+            text = re.sub(r'-ksp_bai_%s \([^)]*\)' % o.field, lambda m: o.typed('KSP'), text)
+    return text
+
+
+def table(rows):
+    text = '| option | values (default) | meaning |\n|---|---|---|\n'
+    for o in (o for o in rows if o.level == 'beginner'):
+        only = '' if len(o.faces) == 2 else o.faces[0] + ' only: '
+        text += '| [`%s`](docs/options.md#%s) | %s (%s) | %s%s |\n' % (o.key(o.faces[0]), o.field, o.values(), o.defaults(), only, o.text)
+    return between('README.md', '<!-- options -->\n', '<!-- /options -->\n', text)
+
+
+def in_words(text, rows):
+    """Values of enums as users type them"""
+    for o in rows:
+        for pair in zip(o.enum.constants, o.enum.words) if o.enum else ():
+            text = text.replace('`%s`' % pair[0], '`%s`' % pair[1])
+    return text
+
+
+def manual(rows):
+    parts = ['<!-- %s -->\n# Options' % MADE,
+             fill('Each option has a key for `-ksp_type bai`, one for `-pc_type bai`, and setters and getters in C. The prefix of a solver goes in front, as in `-mg_levels_pc_bai_mode`.', ''),
+             fill('A value that is not allowed is an error, which names the option, the value and what is allowed, and changes nothing. Getters give what was set; what was chosen for 0 or auto '
+                  'is in the view. A `KSP` or `PC` of another type ignores the setters; the getters are errors.', ''),
+             ' · '.join('[%s](#%s)' % (o.field, o.field) for o in rows)]
+    for o in rows:
+        parts.append('## ' + o.field)
+        parts.append(', '.join('`%s`' % o.key(face) for face in o.faces) + ': ' + o.text + '.')
+        facts = ['* values: ' + o.values() + (' (%s: %s)' % (o.limits[0], o.limits[1]) if o.kind == 'AT_LEAST' and o.limits[1] else ' (0: %s)' % o.limits[0] if o.kind == 'POSITIVE_OR_0' else '')]
+        if o.kind == 'FRACTION':
+            facts[0] = '* values: ≥ 0 and < 1' + ''.join(', or `auto` (%s)' % face for face in o.faces if o.has_auto(face))
+        if o.enum:
+            facts = []
+        facts.append('* default: ' + o.defaults())
+        facts.append('* in C: ' + ', '.join('`%sBAI%s%s()`' % (face, what, o.function) for face in o.faces for what in ('Set', 'Get')))
+        parts.append('\n'.join(facts))
+        if o.enum:
+            parts.append('Its values:')
+            parts.append('\n'.join(fill('`%s`: %s' % pair, '* ', '  ') for pair in zip(o.enum.words, o.enum.meanings)))
+        notes, references = o.notes(None)
+        parts += [fill(in_words(note, rows), '') for note in notes]
+        if references:
+            parts.append('\n'.join([references[0], ''] + [fill(text, '* ', '  ') for text in references[1:]]))
+    return '\n\n'.join(parts) + '\n'
+
+
+def main():
+    rows = options()
+    files = {HEADER: prototypes(rows), TYPES: types(rows), 'README.md': table(rows), MANUAL: manual(rows)}
+    for face in FACES:
+        files[SETTERS[face]] = setters(face, rows)
+        files[PAGES[face]] = main_page(face, rows)
+    stale = []
+    for path, text in sorted(files.items()):
+        same = os.path.exists(path) and read(path) == text
+        if not same:
+            stale.append(path)
+        if CHECK:
+            print('%sok options-%s%s' % ('' if same else 'not ', path, '' if same else ' # is not what %s says: make options' % DEF))
+        elif not same:
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(text)
+            print(path)
+    return int(CHECK and bool(stale))
+
+
+sys.exit(main())

@@ -1,0 +1,251 @@
+/*
+   Global iterations on a Vec: the way from Vec to the engine, exchange between ranks, residual norms, and refinement
+*/
+#include "baiimpl.h"
+
+static PetscErrorCode GetArrayRead(const BAI *bai, Vec v, const BAIScalar **array, BAIMemory *memory)
+{
+  PetscMemType memtype = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArrayRead(v, (const PetscScalar **)array));
+  else PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)array, &memtype));
+  *memory = PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestoreArrayRead(const BAI *bai, Vec v, const BAIScalar **array)
+{
+  PetscFunctionBegin;
+  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)array));
+  else PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Keeps the first failure of this rank, which goes on as others may be waiting for it */
+static void Note(BAI *bai, BAIStatus status)
+{
+  if (!bai->failed.code) bai->failed = status;
+}
+
+/* What this rank kept, as an error */
+static PetscErrorCode Raise(BAI *bai)
+{
+  const BAIStatus failed = bai->failed;
+
+  PetscFunctionBegin;
+  bai->failed = BAIStatusOf(BAI_OK);
+  PetscCall(BAICheckStatus(bai, failed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings the other ranks' x, and hands the arrays to the engine */
+static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
+{
+  PetscMemType memtype = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  v->ghost        = NULL;
+  v->ghost_memory = BAI_MEMORY_HOST;
+  if (bai->scatter) {
+    if (guess_zero) PetscCall(VecZeroEntries(bai->ghost));
+    else {
+      PetscCall(VecScatterBegin(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+      PetscCall(VecScatterEnd(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+    }
+    PetscCall(GetArrayRead(bai, bai->ghost, &v->ghost, &v->ghost_memory));
+  }
+  PetscCall(GetArrayRead(bai, b, &v->b, &v->b_memory));
+  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArray(x, (PetscScalar **)&v->x));
+  else if (guess_zero) PetscCall(VecGetArrayWriteAndMemType(x, (PetscScalar **)&v->x, &memtype));
+  else PetscCall(VecGetArrayAndMemType(x, (PetscScalar **)&v->x, &memtype));
+  v->x_memory = PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  Note(bai, BAIEngineBind(bai->engine, v, (int)guess_zero));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Unbind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
+{
+  PetscFunctionBegin;
+  if (!bai->failed.code) Note(bai, BAIEngineUnbind(bai->engine));
+  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArray(x, (PetscScalar **)&v->x));
+  else if (guess_zero) PetscCall(VecRestoreArrayWriteAndMemType(x, (PetscScalar **)&v->x));
+  else PetscCall(VecRestoreArrayAndMemType(x, (PetscScalar **)&v->x));
+  PetscCall(RestoreArrayRead(bai, b, &v->b));
+  if (bai->scatter) PetscCall(RestoreArrayRead(bai, bai->ghost, &v->ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LogFlops(const BAI *bai, PetscLogDouble flops)
+{
+  PetscFunctionBegin;
+  if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(PetscLogFlops(flops));
+  else PetscCall(BAILogDeviceFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *step)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeBegin());
+  if (!bai->failed.code) Note(bai, BAIEngineSweep(bai->engine, count, step));
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->info.flops_iteration));
+  PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||b - A x||^2 of all ranks, who learn as well on how many of them something has failed */
+static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *norm2, PetscInt *failed)
+{
+  BAIReal   mine = 0;
+  PetscReal local[2], sum[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(BAI_Residual, b, x, 0, 0));
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeBegin());
+  if (!bai->failed.code) Note(bai, BAIEngineResidual(bai->engine, &mine));
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(LogFlops(bai, bai->info.flops_residual));
+  local[0] = mine;
+  local[1] = bai->failed.code ? 1 : 0;
+  PetscCallMPI(MPI_Allreduce(local, sum, 2, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)x)));
+  *norm2  = sum[0];
+  *failed = (PetscInt)sum[1];
+  PetscCall(PetscLogEventEnd(BAI_Residual, b, x, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors for a residual and a correction */
+PetscErrorCode BAINeedWork(BAI *bai)
+{
+  PetscFunctionBegin;
+  if (!bai->r) PetscCall(MatCreateVecs(bai->A, &bai->c, &bai->r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ||b - A x||, of which the engine found the square, unless that is too small or large to be exact */
+static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal *rnorm)
+{
+  PetscFunctionBegin;
+  if (BAIIsExactSquare(norm2) || PetscIsNanReal(norm2)) {
+    *rnorm = PetscSqrtReal(norm2);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BAINeedWork(bai));
+  PetscCall(MatResidual(bai->A, b, x, bai->r));
+  PetscCall(BAIVecNorm(bai->r, rnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations as the options say, from an x of the caller's */
+BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
+{
+  const BAIOptions *o    = &bai->options;
+  const BAIStep     step = {.mode = o->mode, .asked = o->mode, .direction = direction, .omega = o->omega * bai->tau, .momentum = o->momentum > 0 ? o->momentum : 0, .fresh = 1};
+
+  return step;
+}
+
+/*
+   count global iterations of the matrix as the engine has it, from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
+   NULL. On several ranks the values of x are exchanged after each global iteration
+*/
+PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+{
+  const PetscInt at_once = bai->scatter ? 1 : count;
+  BAIStep        step    = *how;
+  BAIVectors     v;
+  PetscReal      norm2  = 0;
+  PetscInt       failed = 0;
+
+  PetscFunctionBegin;
+  PetscCall(Bind(bai, b, x, guess_zero, &v));
+  for (PetscInt done = 0; done < count; done += at_once) {
+    if (how->direction == BAI_ALTERNATE && at_once == 1) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
+    PetscCall(Sweep(bai, b, x, at_once, &step));
+    step.fresh = 0;
+    if (bai->scatter && (rnorm || done + 1 < count)) {
+      PetscCall(Unbind(bai, b, x, guess_zero, &v));
+      guess_zero = PETSC_FALSE;
+      PetscCall(Bind(bai, b, x, guess_zero, &v));
+    }
+  }
+  if (rnorm) PetscCall(Residual(bai, b, x, &norm2, &failed));
+  PetscCall(Unbind(bai, b, x, guess_zero, &v));
+  PetscCall(Raise(bai));
+  PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_LIB, "Block-asynchronous iteration failed on %" PetscInt_FMT " other ranks, whose error messages say why", failed);
+  if (rnorm) PetscCall(NormOf(bai, b, x, norm2, rnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From the x given, if the engine holds the matrix in lower precision: what it iterates for is a correction, to a residual of full precision */
+static PetscErrorCode RunRefined(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+{
+  BAIStep step = *how;
+
+  PetscFunctionBegin;
+  if (count) {
+    if (how->fresh || !bai->has_r) PetscCall(MatResidual(bai->A, b, x, bai->r));
+    step.fresh = 1;
+    PetscCall(BAIIterate(bai, bai->r, bai->c, PETSC_TRUE, count, &step, NULL));
+    PetscCall(VecAXPY(x, 1.0, bai->c));
+    bai->has_r = PETSC_FALSE;
+  }
+  if (rnorm) {
+    PetscCall(MatResidual(bai->A, b, x, bai->r));
+    PetscCall(BAIVecNorm(bai->r, rnorm));
+    bai->has_r = PETSC_TRUE; /* for the next iterations from this x */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   count global iterations from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
+   NULL. The direction matters in mode color.
+*/
+PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+{
+  PetscFunctionBegin;
+  if (!bai->use.p.single) PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, rnorm));
+  else {
+    if (guess_zero) PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, NULL)); /* b is the residual, x the correction */
+    PetscCall(RunRefined(bai, b, x, guess_zero ? 0 : count, how, rnorm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A whole solve by the engine, if bai->info.solves: until ||b - A x|| is at most max(rtol*bnorm, abstol), or at least dtol*bnorm, or
+   max_it global iterations are done, or another mode is to go on. A negative bnorm stands for ||b||, and is set to it. its may be 0 only if nothing was done.
+   step is set to how to go on
+*/
+PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt max_it, PetscReal *bnorm, PetscReal *rnorm, PetscInt *its, BAIStep *step)
+{
+  const PetscBool of_b       = (PetscBool)(*bnorm < 0);
+  BAIVectors      v;
+  BAITolerances   tolerances = {.rtol = rtol, .abstol = abstol, .dtol = dtol, .bnorm2 = of_b ? -1 : *bnorm * *bnorm, .max_it = max_it};
+  BAISolution     solution   = {.its = 0};
+
+  PetscFunctionBegin;
+  PetscCall(Bind(bai, b, x, guess_zero, &v));
+  PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
+  PetscCall(PetscLogGpuTimeBegin());
+  if (!bai->failed.code) Note(bai, BAIEngineSolve(bai->engine, &tolerances, step, &solution));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(LogFlops(bai, (PetscLogDouble)solution.its * bai->info.flops_iteration + bai->info.flops_residual));
+  PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
+  PetscCall(Unbind(bai, b, x, guess_zero, &v));
+  PetscCall(Raise(bai));
+  if (of_b) *bnorm = PetscSqrtReal(solution.bnorm2);
+  if (of_b && !BAIIsExactSquare(solution.bnorm2)) PetscCall(BAIVecNorm(b, bnorm));
+  PetscCall(NormOf(bai, b, x, solution.rnorm2, rnorm));
+  *its = solution.its;
+
+  step->mode       = solution.mode;
+  step->accelerate = solution.accelerate;
+  step->omega      = solution.omega;
+  step->momentum   = solution.momentum;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

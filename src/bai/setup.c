@@ -1,0 +1,398 @@
+/*
+   Set-up: choose what the options leave open, compare it with what is in use, and build the engine or give it new values
+*/
+#include "baiimpl.h"
+#if defined(_OPENMP)
+  #include <omp.h>
+#endif
+#include <petsc/private/petscimpl.h>
+
+PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual;
+
+/* What has to be done; all ranks do the most that one of them needs */
+typedef enum {
+  WORK_NONE,
+  WORK_VALUES, /* new values in the old pattern */
+  WORK_ENGINE, /* a new engine */
+  WORK_FAILED
+} Work;
+
+/* An engine's status as a PETSc error of this rank */
+PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
+{
+  const char *face = bai->face->classid == KSP_CLASSID ? "ksp" : "pc", *backend = BAIBackends[bai->use.backend];
+
+  PetscFunctionBegin;
+  if (status.code == BAI_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(status.code != BAI_ERR_NOT_BUILT, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend %s (-%s_bai_backend) is not in this libpetscbai, which was built without nvcc; there is: host", backend, face);
+  PetscCheck(status.code != BAI_ERR_MEMORY, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory on the side of the backend %s %s", backend, status.what);
+  PetscCheck(status.code != BAI_ERR_KERNEL, PETSC_COMM_SELF, PETSC_ERR_SUP, "-%s_bai_kernel %s: %s", face, status.what, status.why);
+  PetscCheck(status.code != BAI_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "Backend %s (-%s_bai_backend): %s: %s", backend, face, status.what, status.why);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "Backend %s: %s", backend, BAICodeString(status.code));
+}
+
+/* The most of what the ranks say; if one says that it failed, by mine or work, all do */
+static PetscErrorCode Agree(const BAI *bai, PetscErrorCode mine, Work *work)
+{
+  const MPI_Comm comm = PetscObjectComm(bai->face);
+  PetscMPIInt    rank, size;
+  struct {
+    int work, rank;
+  } in, most;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  in.work = mine ? WORK_FAILED : (int)*work;
+  in.rank = rank;
+  most    = in;
+  if (size > 1) PetscCallMPI(MPI_Allreduce(&in, &most, 1, MPI_2INT, MPI_MAXLOC, comm));
+  PetscCall(mine);
+  PetscCheck(most.work != WORK_FAILED, PETSC_COMM_SELF, PETSC_ERR_LIB, "Block-asynchronous iteration failed on rank %d of %d, whose error message says why", most.rank, size);
+  *work = (Work)most.work;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All ranks fail if this one does, or another */
+PetscErrorCode BAIAgree(const BAI *bai, PetscErrorCode mine)
+{
+  Work work = WORK_NONE;
+
+  PetscFunctionBegin;
+  PetscCall(Agree(bai, mine, &work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckMatrix(PetscObject obj, Mat A)
+{
+  PetscInt  M, N, m, n, unlike[2] = {0, 0}, most[2];
+  PetscBool assembled;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &M, &N));
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCheck(M == N, PetscObjectComm(obj), PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " rows and %" PetscInt_FMT " columns: must be square", M, N);
+  if (m != n) {
+    unlike[0] = m + 1;
+    unlike[1] = n + 1;
+  }
+  PetscCallMPI(MPI_Allreduce(unlike, most, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCheck(!most[0], PetscObjectComm(obj), PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " local rows and %" PetscInt_FMT " local columns on some rank: rows and columns must be spread over the ranks alike", most[0] - 1, most[1] - 1);
+  PetscCall(MatAssembled(A, &assembled));
+  PetscCheck(assembled, PetscObjectComm(obj), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every other rank's x that this one reads */
+static PetscErrorCode CreateScatter(BAI *bai, Mat A, Mat Ao, PetscInt nghost, const PetscInt garray[])
+{
+  Vec         x;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCall(VecScatterDestroy(&bai->scatter));
+  PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(ISDestroy(&bai->ghosts));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(A, &x, NULL));
+  PetscCall(MatCreateVecs(Ao, &bai->ghost, NULL));
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, nghost, garray, PETSC_COPY_VALUES, &bai->ghosts));
+  PetscCall(VecScatterCreate(x, bai->ghosts, bai->ghost, NULL, &bai->scatter));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The scatter brings these columns, in this order */
+static PetscErrorCode SameGhosts(const BAI *bai, PetscInt nghost, const PetscInt garray[], PetscBool *same)
+{
+  const PetscInt *old;
+  PetscInt        n;
+
+  PetscFunctionBegin;
+  *same = (PetscBool)!bai->ghosts;
+  if (!bai->ghosts) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ISGetLocalSize(bai->ghosts, &n));
+  PetscCall(ISGetIndices(bai->ghosts, &old));
+  if (n == nghost) PetscCall(PetscArraycmp(old, garray, n, same));
+  PetscCall(ISRestoreIndices(bai->ghosts, &old));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Threads for this rank: what the user says in OMP_NUM_THREADS, else its share of the cores that it may run on */
+static PetscErrorCode GetThreads(PETSC_UNUSED PetscMPIInt node_size, int *threads)
+{
+#if defined(_OPENMP)
+  char      text[16];
+  PetscBool set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, "OMP_NUM_THREADS", text, sizeof(text), &set));
+  *threads = set ? omp_get_max_threads() : omp_get_num_procs() / node_size;
+  *threads = PetscMax(1, *threads);
+#else
+  PetscFunctionBegin;
+  *threads = 1;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* This rank among those of its node; asked for once */
+static PetscErrorCode GetNode(BAI *bai, MPI_Comm comm)
+{
+  MPI_Comm node;
+
+  PetscFunctionBegin;
+  if (bai->node_size) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+  PetscCallMPI(MPI_Comm_rank(node, &bai->node_rank));
+  PetscCallMPI(MPI_Comm_size(node, &bai->node_size));
+  PetscCallMPI(MPI_Comm_free(&node));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
+{
+  const BAIOptions *o = &bai->options;
+  BAIParameters    *p = &c->p;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: choices are compared as a whole */
+  p->mode        = o->mode;
+  p->block_size  = (BAIInt)c->block_size;
+  p->local_iters = o->local_iters;
+  p->local_omega = c->weight == BAI_WEIGHT_TAU ? 0 : o->local_omega; /* 0: so that the local sweeps converge, which is what tau builds on */
+  p->momentum    = o->momentum == 0.0 ? 0 : o->momentum == PETSC_DECIDE ? 2 : 1;
+  p->l1          = c->weight == BAI_WEIGHT_L1;
+  p->theta       = (int)o->theta;
+  p->staleness   = (BAIInt)o->staleness;
+  p->single      = o->precision == BAI_PRECISION_SINGLE;
+  p->kernel      = o->kernel;
+  if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
+  else PetscCall(GetThreads(bai->node_size, &p->threads));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What this rank would set up now; the weight is chosen by all of them */
+static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice *c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(c, sizeof(*c)));
+  c->backend = bai->options.backend;
+  c->overlap = bai->options.overlap;
+  c->weight  = weight;
+  if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
+  PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
+  PetscCall(BAIChoosePartition(bai, Ad, &c->partition));
+  PetscCall(GetParameters(bai, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is to be done so that it is this choice for this matrix that is in use */
+static PetscErrorCode Compare(const BAI *bai, Mat A, const BAIChoice *c, PetscInt nghost, const PetscInt garray[], Work *work)
+{
+  PetscObjectId    id;
+  PetscObjectState state;
+  PetscBool        same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *work = WORK_ENGINE;
+  if (bai->engine) PetscCall(PetscMemcmp(c, &bai->use, sizeof(*c), &same));
+  if (!same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  *work = id == bai->id && state == bai->state && (bai->options.weight != BAI_WEIGHT_AUTO || bai->set.weight == BAI_WEIGHT_AUTO) ? WORK_NONE : WORK_VALUES; /* what auto stands for is found from the values */
+  if (*work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SameGhosts(bai, nghost, garray, &same));
+  if (!same) *work = WORK_ENGINE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What BAI_WEIGHT_AUTO stands for */
+static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, Work *work)
+{
+  BAIChoice other;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  if (bai->options.weight != BAI_WEIGHT_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIFindRadius(A, &bai->radius[0], &bai->radius[1]));
+  PetscCall(PetscMemcpy(&other, c, sizeof(other)));
+  other.weight = bai->radius[1] < 1.0 ? BAI_WEIGHT_NONE : BAI_WEIGHT_TAU;
+  PetscCall(GetParameters(bai, &other));
+  PetscCall(PetscMemcmp(c, &other, sizeof(other), &same));
+  if (!same) *work = WORK_ENGINE;
+  PetscCall(PetscMemcpy(c, &other, sizeof(other)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first bad row of the whole matrix, on all ranks */
+static PetscErrorCode CheckDiagonal(PetscObject obj, Mat A, BAIStatus status)
+{
+  PetscInt    none, row, start, end;
+  PetscScalar value;
+  PetscReal   size = 0.0, largest;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &none, NULL));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  start = status.code == BAI_ERR_DIAGONAL ? start + (PetscInt)status.row : none;
+  PetscCallMPI(MPI_Allreduce(&start, &row, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  if (row == none) PetscFunctionReturn(PETSC_SUCCESS);
+  if (row == start) {
+    PetscCall(MatGetValues(A, 1, &row, 1, &row, &value));
+    size = PetscAbsScalar(value);
+  }
+  PetscCallMPI(MPI_Allreduce(&size, &largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCheck(largest == 0.0, PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "Row %" PetscInt_FMT " of the matrix has a diagonal entry of magnitude %g, by which one cannot divide: block-asynchronous iteration needs 1/a_ii to be finite", row, (double)largest);
+  SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_WRONG, "Row %" PetscInt_FMT " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it", row);
+}
+
+/* The engine, for the partition in use and so much overlap */
+static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt overlap, BAIStatus *status)
+{
+  BAIPartition partition;
+
+  PetscFunctionBegin;
+  BAIEngineDestroy(&bai->engine);
+  PetscCall(BAICreatePartition(bai, Ad, overlap, &partition));
+  *status = BAIEngineCreate(bai->use.backend, M, partition.first ? &partition : NULL, &bai->use.p, &bai->engine);
+  PetscCall(BAIDestroyPartition(&partition));
+  if (!status->code) BAIEngineInfo(bai->engine, &bai->info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With partition auto, first in natural order, which shows whether that is good enough */
+static PetscErrorCode Build(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStatus *status)
+{
+  const PetscBool choose = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO);
+  PetscBool       graph;
+
+  PetscFunctionBegin;
+  if (choose) bai->use.partition = BAI_PARTITION_NATURAL;
+  PetscCall(Create(bai, Ad, M, choose ? 0 : bai->use.overlap, status));
+  if (!choose || status->code) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIWantsGraph(bai, Ad, (PetscInt)M->n, &graph));
+  if (graph) bai->use.partition = BAI_PARTITION_GRAPH;
+  if (graph || bai->use.overlap) PetscCall(Create(bai, Ad, M, bai->use.overlap, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With -info: which kernels do the global iterations of a mode, and why others do not */
+static PetscErrorCode Explain(const BAI *bai, BAIMode mode)
+{
+  char text[512] = "";
+
+  PetscFunctionBegin;
+  PetscCall(BAICheckStatus(bai, BAIEngineExplain(bai->engine, mode, text, sizeof(text))));
+  if (text[0]) PetscCall(PetscInfo(bai->face, "Kernels of mode %s: %s\n", BAIModes[mode], text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Gives the engine the matrix as it is now, and what the options ask for. Nothing is done if it is the same matrix in the same state, and the same options; new values in an
+   old pattern are put in place; only another pattern, or other options, are cut anew
+*/
+PetscErrorCode BAISetUp(BAI *bai, Mat A)
+{
+  const PetscObject obj    = bai->face;
+  const BAIWeight   weight = bai->options.weight != BAI_WEIGHT_AUTO ? bai->options.weight : bai->engine ? bai->use.weight : BAI_WEIGHT_NONE;
+  Mat               Ad, Ao;
+  PetscInt          nghost;
+  const PetscInt   *garray;
+  BAIMatrix         M;
+  BAIChoice         choice;
+  BAIStatus         status = BAIStatusOf(BAI_OK);
+  Work              work   = WORK_NONE;
+  PetscBool         device;
+  PetscErrorCode    mine;
+
+  PetscFunctionBegin;
+  PetscCall(BAIOptionsCheckTogether(obj, &bai->options));
+  PetscCall(BAIGetParts(obj, A, &Ad, &Ao, &nghost, &garray));
+  PetscCall(GetNode(bai, PetscObjectComm((PetscObject)A)));
+  mine = Choose(bai, Ad, weight, &choice);
+  if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
+  PetscCall(Agree(bai, mine, &work));
+  if (work == WORK_NONE) {
+    PetscCall(PetscMemcpy(&bai->set, &bai->options, sizeof(bai->set)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  PetscCall(PetscLogEventBegin(BAI_SetUp, obj, A, 0, 0));
+  bai->A  = A;
+  bai->id = 0; /* until all ranks are known to have come through */
+  PetscCall(CheckMatrix(obj, A));
+  PetscCall(ChooseWeight(bai, A, &choice, &work));
+  M.nghost = nghost;
+  PetscCall(MatGetLocalSize(A, &M.n, NULL));
+  mine = BAIGetRows(choice.backend, Ad, &M.A, &device);
+  if (!mine && Ao) mine = BAIGetRows(choice.backend, Ao, &M.B, &device);
+  PetscCall(Agree(bai, mine, &work));
+  M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  if (work == WORK_VALUES) {
+    status = BAIEngineUpdateValues(bai->engine, &M);
+    if (status.code == BAI_ERR_PATTERN) work = WORK_ENGINE;
+    PetscCall(Agree(bai, PETSC_SUCCESS, &work));
+  }
+  PetscCall(PetscMemcpy(&bai->use, &choice, sizeof(choice)));
+  if (work == WORK_ENGINE) {
+    PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
+    mine = Build(bai, Ad, &M, &status);
+    bai->setups++;
+  } else bai->updates++;
+  if (mine || status.code) BAIEngineDestroy(&bai->engine);
+  PetscCall(BAIRestoreRows(choice.backend, Ad, &M.A));
+  if (Ao) PetscCall(BAIRestoreRows(choice.backend, Ao, &M.B));
+  PetscCall(CheckDiagonal(obj, A, status));
+  PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status)));
+  PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
+  BAIEngineInfo(bai->engine, &bai->info);
+  if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
+  bai->has_r = PETSC_FALSE;
+  if (bai->use.p.single) PetscCall(BAINeedWork(bai));
+  PetscCall(PetscMemcpy(&bai->set, &bai->options, sizeof(bai->set)));
+  bai->tau = 1.0;
+  if (bai->use.weight == BAI_WEIGHT_TAU) PetscCall(BAIFindTau(bai, A, &bai->tau));
+  PetscCall(PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0));
+  PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n", work == WORK_ENGINE ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks, BAIEngineName(bai->engine)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, if an option was set since */
+PetscErrorCode BAISetUpIfAsked(BAI *bai, Mat A)
+{
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemcmp(&bai->set, &bai->options, sizeof(bai->set), &same));
+  if (!same) PetscCall(BAISetUp(bai, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Makes the engine ready for one more mode than that of the options; collective */
+PetscErrorCode BAIPrepare(BAI *bai, BAIMode mode)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEnginePrepare(bai->engine, mode))));
+  BAIEngineInfo(bai->engine, &bai->info);
+  PetscCall(Explain(bai, mode));
+  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIReset(BAI *bai)
+{
+  PetscFunctionBegin;
+  BAIEngineDestroy(&bai->engine);
+  PetscCall(VecScatterDestroy(&bai->scatter));
+  PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(VecDestroy(&bai->kept));
+  PetscCall(VecDestroy(&bai->r));
+  PetscCall(VecDestroy(&bai->c));
+  PetscCall(ISDestroy(&bai->ghosts));
+  bai->id = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,281 @@
+/*
+   The rules of adapt.h. Kernels include them, and have functions of their own; those of the host are in adapt.c, which defines what stands before them
+*/
+#pragma once
+
+#include "adapt.h"
+
+#if !defined(BAI_ADAPT_FUNCTION)
+  #define BAI_ADAPT_FUNCTION BAI_INLINE
+#endif
+#include <limits.h>
+#include <math.h>
+
+/* The numbers that the rules go by */
+typedef struct {
+  BAIInt early;       /* iterations that show how fast it is, */
+  double slow;        /* and that many more to do are too many, */
+  double slow_other;  /* or that many, if another mode, whose iterations take longer, is to do them */
+  double interval;    /* a rate is measured over so many times the iterations in which the best one falls by e, */
+  BAIInt least, most; /* but over at least and at most so many */
+  BAIInt plain;       /* mode color: plain iterations before a look */
+  double far;         /* iterations to the next look, at most */
+  double rho;         /* the largest spectral radius believed, */
+  double cap;         /* and the largest relaxation but one; */
+  double grown;       /* growth of ||r||^2 over the best one, where a look is due, that is too much, */
+  double grown_far;   /* and elsewhere */
+  double lower_grown; /* what then multiplies the relaxation for its cap, */
+  double lower_back;  /* and for the relaxation, if none before is known; */
+  double lower_stuck; /* for both where ||r|| does not fall */
+  double poor;        /* of the best rate: below it the spectral radius must be larger */
+  double same_color;  /* of the rate before: what falls less is slower than with less relaxation, in mode color */
+  double same_sync;   /* and in mode sync, where too much momentum alone costs little */
+  int    hold;        /* intervals that the cap holds to begin with; twice as many each time that it is lowered, */
+  int    hold_color;  /* and with more than these the matrix bears no relaxation at all */
+  int    hold_sync;
+} BAIAdaptNumbers;
+
+BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
+{
+  const BAIAdaptNumbers n = {
+    30,    /* early */
+    20,    /* slow */
+    100,   /* slow_other */
+    4,     /* interval */
+    16,    /* least */
+    1000,  /* most */
+    4,     /* plain */
+    1e6,   /* far */
+    0.999999, /* rho */
+    0.998, /* cap */
+    1e2,   /* grown */
+    1e6,   /* grown_far */
+    0.9,   /* lower_grown */
+    0.8,   /* lower_back */
+    0.95,  /* lower_stuck */
+    0.7,   /* poor */
+    0.9,   /* same_color */
+    0.5,   /* same_sync */
+    2,     /* hold */
+    8,     /* hold_color */
+    32     /* hold_sync */
+  };
+
+  return n;
+}
+
+/* The sum of two counts, or the largest one */
+BAI_INLINE BAIInt BAIAdaptSum(BAIInt a, BAIInt b)
+{
+  return a > BAI_INT_MAX - b ? BAI_INT_MAX : a + b;
+}
+
+BAI_INLINE int BAIAdaptByTurns(const BAIAdapt *a)
+{
+  return a->mode == BAI_MODE_COLOR;
+}
+
+BAI_INLINE BAIInt BAIAdaptPlain(const BAIAdapt *a)
+{
+  return a->accelerated && BAIAdaptByTurns(a) && a->beta > 0 ? BAIAdaptNumbersOf().plain : 0;
+}
+
+/* log of the factor by which the residual norm is to fall; 0 if there is no tolerance */
+BAI_INLINE double BAIAdaptFall(const BAIAdapt *a, double rnorm2)
+{
+  return a->goal.tol2 > 0 && rnorm2 > a->goal.tol2 ? 0.5 * log(rnorm2 / a->goal.tol2) : 0;
+}
+
+/* Fall of log ||r|| per iteration with the best relaxation if beta is it */
+BAI_INLINE double BAIAdaptBestSlope(const BAIAdapt *a)
+{
+  return a->beta > 0 ? (BAIAdaptByTurns(a) ? -1 : -0.5) * log(a->beta) : 1e30;
+}
+
+/* Iterations after which a rate says something, what the relaxation before has left having died away */
+BAI_INLINE BAIInt BAIAdaptInterval(const BAIAdapt *a)
+{
+  const BAIAdaptNumbers n      = BAIAdaptNumbersOf();
+  const double          wanted = n.interval / BAIAdaptBestSlope(a);
+
+  return (wanted < (double)n.least ? n.least : wanted > (double)n.most ? n.most : (BAIInt)wanted) + BAIAdaptPlain(a);
+}
+
+/* When to look again: after the interval, or as soon as the norm can have fallen to the tolerance */
+BAI_INLINE void BAIAdaptPlan(BAIAdapt *a, BAIInt its, double rnorm2)
+{
+  const double far = BAIAdaptNumbersOf().far, fall = BAIAdaptFall(a, rnorm2);
+  const double slope = a->slope > 0 ? a->slope : a->beta > 0 ? BAIAdaptBestSlope(a) : 0, enough = fall > 0 && slope > 0 ? 1 + fall / slope : 1e9;
+
+  a->until = a->accelerated ? BAIAdaptSum(a->from, BAIAdaptInterval(a)) : BAIAdaptSum(BAIAdaptSum(its, its), 1);
+  if (a->until <= its || enough < (double)(a->until - its)) a->until = BAIAdaptSum(its, (BAIInt)(enough < far ? enough : far) + BAIAdaptPlain(a));
+}
+
+/* beta for an iteration that falls by slope with the present one: the largest root of its error is real, and gives rho */
+BAI_INLINE double BAIAdaptBeta(const BAIAdapt *a, double slope)
+{
+  const double most = BAIAdaptNumbersOf().rho, omega = 1 + a->beta, q = exp(-slope);
+  double       rho = BAIAdaptByTurns(a) ? (q + omega - 1) / (omega * sqrt(q)) : (q + a->beta / q - 1 - a->beta + omega) / omega;
+
+  if (rho > most) rho = most;
+  return rho > 0 ? 2 / (1 + sqrt(1 - rho * rho)) - 1 : 0;
+}
+
+/* Goes on in a mode, without relaxation */
+BAI_INLINE void BAIAdaptBegin(BAIAdapt *a, BAIMode mode, int accelerate, BAIInt its, double rnorm2)
+{
+  const BAIAdaptNumbers n = BAIAdaptNumbersOf();
+
+  a->mode        = mode;
+  a->accelerate  = accelerate;
+  a->accelerated = 0;
+  a->beta        = 0;
+  a->cap         = n.cap;
+  a->best2       = rnorm2;
+  a->from2       = rnorm2;
+  a->from        = its;
+  a->until       = its;
+  a->slope       = 0;
+  a->slope_below = 0;
+  a->beta_below  = -1;
+  a->slower      = 0;
+  a->held        = 0;
+  a->hold        = n.hold;
+}
+
+/* Measures anew, from here, with beta */
+BAI_INLINE void BAIAdaptRestart(BAIAdapt *a, BAIInt its, double rnorm2, double beta)
+{
+  if (beta > a->cap) beta = a->cap;
+  if (beta != a->beta) {
+    a->slope  = 0;
+    a->slower = 0;
+  }
+  a->beta  = beta;
+  a->from  = its;
+  a->from2 = rnorm2;
+}
+
+/* beta was too much; some matrices bear none at all: eigenvalues far from real, inexact solves inside blocks that are over-relaxed */
+BAI_INLINE void BAIAdaptLower(BAIAdapt *a, BAIInt its, double rnorm2, double cap, double beta)
+{
+  const BAIAdaptNumbers n = BAIAdaptNumbersOf();
+
+  if (a->hold > (BAIAdaptByTurns(a) ? n.hold_color : n.hold_sync)) cap = beta = 0;
+  a->cap        = cap;
+  a->beta_below = -1;
+  a->held       = 0;
+  a->hold       = 2 * a->hold;
+  BAIAdaptRestart(a, its, rnorm2, beta);
+}
+
+/* While it is as the options say */
+BAI_INLINE BAIAdvice BAIAdaptLookPlain(BAIAdapt *a, BAIInt its, double rnorm2)
+{
+  const BAIAdaptNumbers n         = BAIAdaptNumbersOf();
+  const int             same_mode = a->mode == a->goal.accelerated;
+
+  a->slope = its > a->from && rnorm2 < a->from2 ? 0.5 * log(a->from2 / rnorm2) / (double)(its - a->from) : 0;
+  if (its / 2 >= a->from) {
+    a->from  = its;
+    a->from2 = rnorm2;
+  }
+  if (!a->accelerate || its < n.early || (a->slope > 0 && BAIAdaptFall(a, rnorm2) < (same_mode ? n.slow : n.slow_other) * a->slope)) return BAI_X_ON;
+  a->mode        = a->goal.accelerated;
+  a->accelerated = 1;
+  a->best2       = rnorm2;
+  BAIAdaptRestart(a, its, rnorm2, same_mode && a->slope > 0 ? BAIAdaptBeta(a, a->slope) : 0);
+  return BAI_X_KEEP;
+}
+
+BAI_INLINE BAIAdvice BAIAdaptLookAccelerated(BAIAdapt *a, BAIInt its, double rnorm2)
+{
+  const BAIAdaptNumbers n      = BAIAdaptNumbersOf();
+  const int             better = rnorm2 < a->best2, due = its >= a->until;
+  double                slope;
+
+  if (!(rnorm2 <= (due ? n.grown : n.grown_far) * a->best2) && a->beta > 0) {
+    BAIAdaptLower(a, its, a->best2, n.lower_grown * a->beta, a->beta_below >= 0 ? a->beta_below : n.lower_back * a->beta);
+    return BAI_X_BACK;
+  }
+  if (better) a->best2 = rnorm2;
+  if (its - a->from < BAIAdaptInterval(a)) return better ? BAI_X_KEEP : BAI_X_ON;
+  slope     = 0.5 * log(a->from2 / rnorm2) / (double)(its - a->from);
+  a->slower = a->beta_below >= 0 && slope < (BAIAdaptByTurns(a) ? n.same_color : n.same_sync) * a->slope_below ? a->slower + 1 : 0;
+  if (a->slower > 1) BAIAdaptLower(a, its, rnorm2, a->beta_below + 0.5 * (a->beta - a->beta_below), a->beta_below);
+  else if (slope <= 0 && a->beta > 0 && !a->slower) BAIAdaptLower(a, its, rnorm2, n.lower_stuck * a->beta, n.lower_stuck * a->beta);
+  else {
+    const double beta = slope > 0 && slope < n.poor * BAIAdaptBestSlope(a) && !a->slower ? BAIAdaptBeta(a, slope) : a->beta;
+
+    if (beta > a->beta && a->beta >= a->cap && a->cap > 0 && ++a->held >= a->hold) {
+      a->cap += 0.5 * (n.cap - a->cap);
+      a->held = 0;
+    }
+    if (beta > a->beta && a->beta < a->cap) {
+      a->beta_below  = a->beta;
+      a->slope_below = slope;
+      BAIAdaptRestart(a, its, rnorm2, beta);
+    } else {
+      a->slope = slope;
+      if (slope > 0 && a->beta > 0 && a->hold > n.hold) a->hold--;
+      BAIAdaptRestart(a, its, rnorm2, a->beta);
+    }
+  }
+  return better ? BAI_X_KEEP : BAI_X_ON;
+}
+
+/* Relaxation came to nothing, and there is another mode to go on in */
+BAI_INLINE int BAIAdaptIsInVain(const BAIAdapt *a)
+{
+  return a->accelerated && a->cap == 0 && (BAIAdaptByTurns(a) || a->mode != a->goal.mode);
+}
+
+BAI_INLINE BAIDecision BAIAdaptDecision(const BAIAdapt *a, int stop, int begins, BAIAdvice x)
+{
+  BAIDecision d;
+
+  d.stop     = stop;
+  d.mode     = a->mode;
+  d.begins   = begins;
+  d.even     = BAIAdaptByTurns(a) && a->accelerate;
+  d.until    = a->until < a->goal.max_it ? a->until : a->goal.max_it;
+  d.plain    = a->until - BAIAdaptPlain(a);
+  d.omega    = 1 + a->beta;
+  d.momentum = a->accelerated ? (BAIAdaptByTurns(a) ? 0 : a->beta) : a->mode == a->goal.mode ? a->goal.momentum : 0;
+  d.x        = x;
+  return d;
+}
+
+BAI_ADAPT_FUNCTION BAIDecision BAIAdaptStart(BAIAdapt *a, const BAIGoal *goal, BAIMode mode, BAIInt its, double rnorm2)
+{
+  a->goal = *goal;
+  BAIAdaptBegin(a, mode, goal->accelerate, its, rnorm2);
+  a->until = BAIAdaptSum(its, goal->first);
+  return BAIAdaptDecision(a, !(rnorm2 > goal->tol2 && rnorm2 < goal->most2) || its >= goal->max_it, 0, BAI_X_ON);
+}
+
+BAI_ADAPT_FUNCTION BAIDecision BAIAdaptLook(BAIAdapt *a, BAIInt its, double rnorm2)
+{
+  const int       was  = a->accelerated;
+  const BAIAdvice x    = was ? BAIAdaptLookAccelerated(a, its, rnorm2) : BAIAdaptLookPlain(a, its, rnorm2);
+  const int       stop = x != BAI_X_BACK && (!(rnorm2 > a->goal.tol2 && rnorm2 < a->goal.most2) || its >= a->goal.max_it), vain = BAIAdaptIsInVain(a);
+
+  if (x == BAI_X_BACK) rnorm2 = a->best2;
+  if (vain) {
+    const int again = BAIAdaptByTurns(a);
+
+    a->goal.accelerated = BAI_MODE_SYNC;
+    BAIAdaptBegin(a, again ? BAI_MODE_SYNC : a->goal.mode, again, its, rnorm2);
+  }
+  if (its >= a->until) BAIAdaptPlan(a, its, rnorm2);
+  return BAIAdaptDecision(a, stop, vain || a->accelerated != was, x);
+}
+
+/* The same for norms known beforehand, each at the iteration that the decision before asks for */
+BAI_INLINE void BAIAdaptReplayAll(const BAIGoal *goal, int n, const double *rnorm2, BAIDecision *decisions)
+{
+  BAIAdapt a;
+
+  decisions[0] = BAIAdaptStart(&a, goal, goal->mode, 0, rnorm2[0]);
+  for (int k = 1; k < n; k++) decisions[k] = BAIAdaptLook(&a, decisions[k - 1].until, rnorm2[k]);
+}

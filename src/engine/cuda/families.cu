@@ -1,0 +1,210 @@
+/*
+   The families of kernels: generic takes any matrix, stream those whose rows inside the blocks fit registers, staged the more regular of these, resident those that fit
+   the chip as a whole
+*/
+#include "plan.h"
+#include "shapes.h"
+#include <limits.h>
+#include <stdio.h>
+
+static const struct {
+  unsigned    ask;
+  const char *what;
+} asks[] = {
+  {BAI_CAN_LAUNCHES,  "a launch for each global iteration"   },
+  {BAI_CAN_GHOSTS,    "rows that couple to other ranks"      },
+  {BAI_CAN_THETA,     "local sweeps that depend on the block"},
+  {BAI_CAN_LONG_ROWS, "rows that are cut into pieces"        },
+  {BAI_CAN_OVERLAP,   "blocks that overlap"                  },
+  {BAI_CAN_PARTITION, "blocks of rows that are not consecutive"},
+  {BAI_CAN_WEIGHTS,   "damping that differs from row to row" },
+  {BAI_CAN_MOMENTUM,  "momentum"                             },
+  {BAI_CAN_SINGLE,    "entries in single precision"          }
+};
+
+/* By BAIOrder */
+static const char *const orders[] = {"blocks that are all at work at once", "a queue of blocks", "mode sync", "bounded staleness", "mode color"};
+
+void BAIFamilyRefuse(const BAIFamily *family, const BAIWork *work, char why[BAI_REASON])
+{
+  *why = 0;
+  for (size_t k = 0; k < sizeof(asks) / sizeof(asks[0]) && !*why; k++) {
+    if (work->asks & asks[k].ask & ~family->can) snprintf(why, BAI_REASON, "not for %s", asks[k].what);
+  }
+  if (!*why && !(family->orders >> work->order & 1)) snprintf(why, BAI_REASON, "not for %s", orders[work->order]);
+  if (!*why && family->refuse) family->refuse(work, why);
+}
+
+/* A row of a tile, a thread */
+static int RowThreads(const BAISliced *A)
+{
+  return A->tile_slices * BAI_LANES;
+}
+
+/* Two vectors of a tile in shared memory */
+static size_t RowShared(const BAISliced *A)
+{
+  return 2 * (size_t)RowThreads(A) * sizeof(BAIScalar);
+}
+
+/* More than the plain kernels of a family do */
+static bool More(const BAIWork *work)
+{
+  return (work->asks & (BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_LONG_ROWS)) != 0;
+}
+
+static void RefuseRows(const BAISliced *A, int most, char why[BAI_REASON])
+{
+  if (A->tile_rows > most) snprintf(why, BAI_REASON, "%d rows of a thread block, %d at most", A->tile_rows, most);
+}
+
+static void RefuseInside(const BAISliced *A, int most, char why[BAI_REASON])
+{
+  if (A->loc_width > most) snprintf(why, BAI_REASON, "%d entries inside a block, %d at most", A->loc_width, most);
+}
+
+static const struct {
+  int loc, off;
+  const void *(*kernel)(BAIOrder, bool);
+} resident[] = {
+#define SHAPE(LOC, OFF, MORE_OWN) {LOC, OFF, BAIResidentKernel<LOC, OFF, MORE_OWN>},
+  BAI_RESIDENT_SHAPES(SHAPE)
+#undef SHAPE
+};
+
+/* A variant with what lies outside the blocks in registers, and one with it in shared memory */
+static bool ResidentVariant(const BAIWork *work, int which, BAIVariant *variant)
+{
+  const BAISliced *A    = work->A;
+  const bool       more = (work->asks & (BAI_CAN_MOMENTUM | BAI_CAN_OVERLAP | BAI_CAN_WEIGHTS)) != 0;
+
+  variant->kernel  = NULL;
+  variant->threads = RowThreads(A);
+  variant->shared  = RowShared(A) + (which ? (size_t)A->off_width * (size_t)RowThreads(A) * (sizeof(BAIScalar) + sizeof(int)) : 0);
+  for (const auto &shape : resident) {
+    if (variant->kernel || !shape.off != (which == 1) || A->loc_width > shape.loc || (shape.off && A->off_width > shape.off) || A->tile_rows > BAIResidentRows(shape.loc, shape.off)) continue;
+    variant->kernel = shape.kernel(work->order, more);
+  }
+  return which < 2;
+}
+
+static void RefuseResident(const BAIWork *work, char why[BAI_REASON])
+{
+  BAIVariant variant[2];
+
+  RefuseInside(work->A, 32, why);
+  if (!*why) RefuseRows(work->A, work->A->loc_width > 16 ? BAIResidentRows(32, 0) : BAIResidentRows(16, 0), why);
+  if (*why) return;
+  for (int which = 0; which < 2; which++) (void)ResidentVariant(work, which, variant + which);
+  if (!variant[0].kernel && !variant[1].kernel) snprintf(why, BAI_REASON, "no kernel for %d entries inside a block in %d rows of a thread block", work->A->loc_width, work->A->tile_rows);
+}
+
+static bool StagedVariant(const BAIWork *work, int which, BAIVariant *variant)
+{
+  variant->kernel  = BAIStagedKernel(work->A, More(work));
+  variant->threads = RowThreads(work->A);
+  variant->shared  = RowShared(work->A) + BAIStagedBytes(work->A);
+  return !which;
+}
+
+static void RefuseStaged(const BAIWork *work, char why[BAI_REASON])
+{
+  enum {
+    MOST_PLACES = 1 << 15 /* for entries of a tile: more than shared memory holds */
+  };
+  const BAISliced *A      = work->A;
+  const int        places = A->tile_off > A->tile_off_j ? (A->tile_off > A->tile_loc ? A->tile_off : A->tile_loc) : A->tile_off_j > A->tile_loc ? A->tile_off_j : A->tile_loc;
+
+  RefuseRows(A, BAI_ROW_THREADS, why);
+  if (!*why) RefuseInside(A, 8, why);
+  if (!*why && places > MOST_PLACES) snprintf(why, BAI_REASON, "%d places for entries of a thread block, %d at most", places, (int)MOST_PLACES);
+  if (!*why && A->tile_rows * sizeof(BAIScalar) % 16) snprintf(why, BAI_REASON, "%d rows of a thread block are not a multiple of 16 bytes", A->tile_rows);
+  if (!*why && !BAIStagedKernel(A, More(work))) snprintf(why, BAI_REASON, "no kernel in single precision for %d entries inside a block%s", A->loc_width, More(work) ? " and more than plain sweeps" : "");
+}
+
+static const struct {
+  int      loc, most_off;
+  bool     single, more;
+  unsigned orders;
+  const void *(*kernel)(BAIOrder);
+} stream[] = {
+#define SHAPE(LOC, OFF, MOST_OFF, SINGLE, MORE, ORDERS, ANY) {LOC, MOST_OFF, SINGLE, MORE, ORDERS, BAIStreamKernel<LOC, OFF, SINGLE, MORE, ORDERS, ANY>},
+  BAI_STREAM_SHAPES(SHAPE)
+#undef SHAPE
+};
+
+static bool StreamVariant(const BAIWork *work, int which, BAIVariant *variant)
+{
+  const BAISliced *A = work->A;
+
+  variant->kernel  = NULL;
+  variant->threads = RowThreads(A);
+  variant->shared  = RowShared(A);
+  for (const auto &shape : stream) {
+    if (variant->kernel || A->loc_width > shape.loc || A->off_width > shape.most_off || !A->single != !shape.single || (More(work) && !shape.more)) continue;
+    variant->kernel = shape.kernel(work->order);
+  }
+  return !which;
+}
+
+static void RefuseStream(const BAIWork *work, char why[BAI_REASON])
+{
+  RefuseRows(work->A, BAI_ROW_THREADS, why);
+  if (!*why) RefuseInside(work->A, 32, why);
+}
+
+/* In shared memory, and in memory; of long rows, a warp has a piece */
+static bool GenericVariant(const BAIWork *work, int which, BAIVariant *variant)
+{
+  enum {
+    MAX_THREADS   = 1024,
+    PIECE_THREADS = 512
+  };
+  const BAISliced *A = work->A;
+
+  variant->kernel  = BAIGenericKernel(A, work->order);
+  variant->threads = RowThreads(A);
+  variant->shared  = which ? 0 : 3 * (size_t)A->tile_rows * sizeof(BAIScalar);
+  if (A->piece_first && variant->threads < PIECE_THREADS) variant->threads = PIECE_THREADS;
+  if (variant->threads > MAX_THREADS) variant->threads = MAX_THREADS;
+  return which < 2;
+}
+
+extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
+  {
+   .kernel     = BAI_KERNEL_RESIDENT,
+   .orders     = BAI_IN_OWN | BAI_IN_FLAGS | BAI_IN_TURNS,
+   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_SINGLE | BAI_CAN_SOLVE, /* loops whose length is known to be that of all threads take a third less time: no theta */
+   .capability = 0,
+   .blocks     = 1,
+   .refuse     = RefuseResident,
+   .variant    = ResidentVariant,
+   },
+  {
+   .kernel     = BAI_KERNEL_STAGED,
+   .orders     = BAI_IN_QUEUE,
+   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_GHOSTS | BAI_CAN_SINGLE,
+   .capability = 90,
+   .blocks     = 4, /* that are at work while others wait */
+   .refuse     = RefuseStaged,
+   .variant    = StagedVariant,
+   },
+  {
+   .kernel     = BAI_KERNEL_STREAM,
+   .orders     = BAI_IN_ALL,
+   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS | BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES,
+   .capability = 0,
+   .blocks     = 1,
+   .refuse     = RefuseStream,
+   .variant    = StreamVariant,
+   },
+  {
+   .kernel     = BAI_KERNEL_GENERIC,
+   .orders     = BAI_IN_ALL | BAI_IN_LAG,
+   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS | BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES,
+   .capability = 0,
+   .blocks     = 1,
+   .refuse     = NULL,
+   .variant    = GenericVariant,
+   }
+};

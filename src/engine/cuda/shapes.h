@@ -1,0 +1,80 @@
+/*
+   The kernels that there are of the families resident and stream, whose loops over the entries of a row have lengths known to the compiler. A matrix gets the first
+   that it fits. Parts of a list are compiled side by side: the makefile says how many parts there are
+
+   Which kernels are worth having is a question of time to compile. Those that are not exact fits of a matrix cost some registers and additions of zeros, and give the same bits.
+*/
+#pragma once
+
+#include "state.h"
+
+enum { /* sets of BAIOrder */
+  BAI_IN_OWN   = 1 << BAI_OWN,
+  BAI_IN_QUEUE = 1 << BAI_QUEUE,
+  BAI_IN_FLAGS = 1 << BAI_FLAGS,
+  BAI_IN_LAG   = 1 << BAI_LAG,
+  BAI_IN_TURNS = 1 << BAI_TURNS,
+  BAI_IN_ALL   = BAI_IN_OWN | BAI_IN_QUEUE | BAI_IN_FLAGS | BAI_IN_TURNS /* but BAI_LAG */
+};
+
+/*
+   Resident: entries inside the block, outside it (0: any number, in shared memory), and whether in the order BAI_OWN there is one for momentum, overlap and
+   weights; those in the orders BAI_FLAGS and BAI_TURNS are
+*/
+#define BAI_RESIDENT_SHAPES_1(SHAPE) \
+  SHAPE(4, 4, false)                 \
+  SHAPE(6, 8, false)                 \
+  SHAPE(8, 8, false)                 \
+  SHAPE(8, 16, true)                 \
+  SHAPE(8, 0, true)
+
+#define BAI_RESIDENT_SHAPES_2(SHAPE) \
+  SHAPE(16, 16, true)                \
+  SHAPE(16, 32, true)                \
+  SHAPE(16, 0, false)                \
+  SHAPE(32, 0, true)
+
+#define BAI_RESIDENT_SHAPES(SHAPE) BAI_RESIDENT_SHAPES_1(SHAPE) BAI_RESIDENT_SHAPES_2(SHAPE)
+
+/* Rows of a tile: of wide rows half as many, as their registers are */
+constexpr int BAIResidentRows(int loc, int off)
+{
+  return loc + off > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS;
+}
+
+/* NULL: not in this order */
+template <int LOC, int OFF, bool MORE_OWN>
+const void *BAIResidentKernel(BAIOrder, bool more);
+
+/*
+   Stream: entries inside the block; those outside it that a thread has on their way at a time; most of them that a row may have; single precision; more than
+   consecutive short rows without momentum, weights and theta; the orders; and whether one kernel does them all, where seldom used
+*/
+#define BAI_STREAM_SHAPES_1(SHAPE)                                                                          \
+  SHAPE(2, 5, 8, false, false, BAI_IN_ALL, false) /* a grid's line and its four neighbours, with one more at its end */ \
+  SHAPE(2, 5, 8, false, true, BAI_IN_FLAGS, false)                                                          \
+  SHAPE(4, 4, 8, false, false, BAI_IN_ALL, false)                                                           \
+  SHAPE(4, 4, 8, false, true, BAI_IN_FLAGS, false)                                                          \
+  SHAPE(8, 4, 8, false, true, BAI_IN_ALL, false)                                                            \
+  SHAPE(8, 16, INT_MAX, false, false, BAI_IN_ALL, false)                                                    \
+  SHAPE(8, 16, INT_MAX, false, true, BAI_IN_ALL, false)
+
+#define BAI_STREAM_SHAPES_2(SHAPE)                       \
+  SHAPE(16, 16, INT_MAX, false, true, BAI_IN_ALL, true)  \
+  SHAPE(32, 4, INT_MAX, false, true, BAI_IN_ALL, false)  \
+  SHAPE(2, 5, 8, true, false, BAI_IN_ALL, false)         \
+  SHAPE(2, 5, 8, true, true, BAI_IN_FLAGS, false)        \
+  SHAPE(4, 4, 8, true, false, BAI_IN_FLAGS | BAI_IN_TURNS, false) \
+  SHAPE(8, 4, 8, true, true, BAI_IN_ALL, true)           \
+  SHAPE(8, 16, INT_MAX, true, true, BAI_IN_ALL, true)    \
+  SHAPE(32, 4, INT_MAX, true, true, BAI_IN_ALL, true)
+
+#define BAI_STREAM_SHAPES(SHAPE) BAI_STREAM_SHAPES_1(SHAPE) BAI_STREAM_SHAPES_2(SHAPE)
+
+/* NULL: not in this order */
+template <int LOC, int OFF, bool SINGLE, bool MORE, unsigned ORDERS, bool ANY>
+const void *BAIStreamKernel(BAIOrder);
+
+/* Expands the part of a list that this unit is compiled for */
+#define BAI_PART_OF_(list, part)       list##_##part
+#define BAI_PART_OF(list, part, SHAPE) BAI_PART_OF_(list, part)(SHAPE)

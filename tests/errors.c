@@ -1,0 +1,420 @@
+static char help[] = "What KSPBAI cannot do is an error on all ranks that says what is wrong; after it, one can go on.\n\n";
+
+#include "check.h"
+#include "gallery.h"
+
+static char message[256];
+
+/* Keeps what the first of the error handler's calls says */
+static PetscErrorCode Keep(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *text, void *ctx)
+{
+  (void)comm;
+  (void)line;
+  (void)function;
+  (void)file;
+  (void)ctx;
+  if (type == PETSC_ERROR_INITIAL && !message[0] && text) (void)snprintf(message, sizeof(message), "%s", text);
+  return code;
+}
+
+/* An error came, and its first message is this one on all ranks */
+static PetscErrorCode CheckMessage(PetscErrorCode code, const char what[], const char expected[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(Expect(code != PETSC_SUCCESS, "%s: no error, not \"%s\"", what, expected));
+  PetscCall(Expect(!strcmp(message, expected), "%s: \"%s\", not \"%s\"", what, message, expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The call fails with this message, and says the same on all ranks; what is for the report */
+#define ExpectError(expected, what, ...) \
+  do { \
+    PetscErrorCode code_; \
+    message[0] = 0; \
+    PetscCall(PetscPushErrorHandler(Keep, NULL)); \
+    code_ = __VA_ARGS__; \
+    PetscCall(PetscPopErrorHandler()); \
+    PetscCall(CheckMessage(code_, what, expected)); \
+  } while (0)
+
+static PetscErrorCode Solver(Mat A, const char prefix[], KSP *ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetType(*ksp, KSPBAI));
+  PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
+  if (A) PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Converges(KSP ksp)
+{
+  Mat                A;
+  Vec                b, x;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(Expect(reason > 0, "convergence after an error"));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Setters(Mat A)
+{
+  KSP        ksp;
+  PetscInt   sweeps, size, overlap, interval;
+  PetscReal  omega, local_omega;
+  BAIMode    mode, mode_before;
+  BAIBackend backend, backend_before;
+
+  PetscFunctionBeginUser;
+  PetscCall(Solver(A, "foo_", &ksp));
+  PetscCall(KSPBAIGetMode(ksp, &mode_before));
+  PetscCall(KSPBAIGetBackend(ksp, &backend_before));
+  ExpectError("-foo_ksp_bai_local_iters 0: must be at least 1 and at most 1000000", "KSPBAISetLocalIters()", KSPBAISetLocalIters(ksp, 0));
+  ExpectError("-foo_ksp_bai_block_size -1: must be at least 0 (0: chosen at set-up)", "KSPBAISetBlockSize()", KSPBAISetBlockSize(ksp, -1));
+  ExpectError("-foo_ksp_bai_overlap -1: must be at least 0", "KSPBAISetOverlap()", KSPBAISetOverlap(ksp, -1));
+  ExpectError("-foo_ksp_bai_check_interval -1: must be at least 0 (0: chosen while iterating)", "KSPBAISetCheckInterval()", KSPBAISetCheckInterval(ksp, -1));
+  ExpectError("-foo_ksp_bai_omega 0.: must be a positive number", "KSPBAISetOmega()", KSPBAISetOmega(ksp, 0.0));
+  ExpectError("-foo_ksp_bai_omega -1.: must be a positive number", "KSPBAISetOmega()", KSPBAISetOmega(ksp, -1.0));
+  ExpectError("-foo_ksp_bai_omega nan.: must be a positive number", "KSPBAISetOmega()", KSPBAISetOmega(ksp, NAN));
+  ExpectError("-foo_ksp_bai_omega inf.: must be a positive number", "KSPBAISetOmega()", KSPBAISetOmega(ksp, INFINITY));
+  ExpectError("-foo_ksp_bai_local_omega -1.: must be a positive number, or 0 (chosen at set-up)", "KSPBAISetLocalOmega()", KSPBAISetLocalOmega(ksp, -1.0));
+  ExpectError("-foo_ksp_bai_momentum -0.1: must be at least 0 and less than 1, or auto", "KSPBAISetMomentum()", KSPBAISetMomentum(ksp, -0.1));
+  ExpectError("-foo_ksp_bai_momentum 1.: must be at least 0 and less than 1, or auto", "KSPBAISetMomentum()", KSPBAISetMomentum(ksp, 1.0));
+  ExpectError("-foo_ksp_bai_weight 4: must be one of none, l1, tau, auto", "KSPBAISetWeight()", KSPBAISetWeight(ksp, (BAIWeight)4));
+  ExpectError("-foo_ksp_bai_partition -1: must be one of auto, natural, dm, rcm, graph", "KSPBAISetPartition()", KSPBAISetPartition(ksp, (BAIPartitionType)-1));
+  ExpectError("-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)", "KSPBAISetStaleness()", KSPBAISetStaleness(ksp, -2));
+  ExpectError("-foo_ksp_bai_precision 2: must be one of native, single", "KSPBAISetPrecision()", KSPBAISetPrecision(ksp, (BAIPrecision)2));
+  ExpectError("-foo_ksp_bai_mode 4: must be one of async, launch, sync, color", "KSPBAISetMode()", KSPBAISetMode(ksp, (BAIMode)4));
+  ExpectError("-foo_ksp_bai_backend 9: must be one of auto, host, cuda", "KSPBAISetBackend()", KSPBAISetBackend(ksp, (BAIBackend)9));
+
+  PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC)); /* where staleness has no meaning, found out when both are known */
+  PetscCall(KSPBAISetStaleness(ksp, 2));
+  ExpectError("-foo_ksp_bai_staleness 2 with -foo_ksp_bai_mode sync: must be -1 but for mode async", "KSPSetUp()", KSPSetUp(ksp));
+  PetscCall(KSPBAISetMode(ksp, mode_before));
+  PetscCall(KSPBAISetStaleness(ksp, -1));
+
+  PetscCall(KSPBAIGetLocalIters(ksp, &sweeps));
+  PetscCall(KSPBAIGetBlockSize(ksp, &size));
+  PetscCall(KSPBAIGetOverlap(ksp, &overlap));
+  PetscCall(KSPBAIGetCheckInterval(ksp, &interval));
+  PetscCall(KSPBAIGetOmega(ksp, &omega));
+  PetscCall(KSPBAIGetLocalOmega(ksp, &local_omega));
+  PetscCall(KSPBAIGetMode(ksp, &mode));
+  PetscCall(KSPBAIGetBackend(ksp, &backend));
+  PetscCall(Expect(sweeps == 5 && size == 0 && overlap == 0 && interval == 0 && omega == 1 && local_omega == 1 && mode == mode_before && backend == backend_before, "a wrong value changes nothing"));
+  PetscCall(Converges(ksp));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What an error leaves behind of PetscOptionsBegin() is lost memory, which the test below does not count */
+static PetscErrorCode Options(Mat A)
+{
+  const char *const options[][3] = {
+    {"-foo_ksp_bai_local_iters", "0", "-foo_ksp_bai_local_iters 0: must be at least 1 and at most 1000000"},
+    {"-foo_ksp_bai_block_size", "-1", "-foo_ksp_bai_block_size -1: must be at least 0 (0: chosen at set-up)"},
+    {"-foo_ksp_bai_overlap", "-1", "-foo_ksp_bai_overlap -1: must be at least 0"},
+    {"-foo_ksp_bai_check_interval", "-2", "-foo_ksp_bai_check_interval -2: must be at least 0 (0: chosen while iterating)"},
+    {"-foo_ksp_bai_omega", "0", "-foo_ksp_bai_omega 0.: must be a positive number"},
+    {"-foo_ksp_bai_local_omega", "-0.5", "-foo_ksp_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)"},
+    {"-foo_ksp_bai_momentum", "1", "-foo_ksp_bai_momentum 1.: must be at least 0 and less than 1, or auto"},
+    {"-foo_ksp_bai_momentum", "much", "-foo_ksp_bai_momentum much: must be at least 0 and less than 1, or auto"},
+    {"-foo_ksp_bai_weight", "l2", "-foo_ksp_bai_weight l2: must be one of none, l1, tau, auto"},
+    {"-foo_ksp_bai_partition", "metis", "-foo_ksp_bai_partition metis: must be one of auto, natural, dm, rcm, graph"},
+    {"-foo_ksp_bai_theta", "7up", "Unknown logical value: 7up"},
+    {"-foo_ksp_bai_staleness", "-2", "-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)"},
+    {"-foo_ksp_bai_precision", "half", "-foo_ksp_bai_precision half: must be one of native, single"},
+    {"-foo_ksp_bai_mode", "sometimes", "-foo_ksp_bai_mode sometimes: must be one of async, launch, sync, color"},
+    {"-foo_ksp_bai_backend", "abacus", "-foo_ksp_bai_backend abacus: must be one of auto, host, cuda"},
+    {"-foo_pc_type", "jacobi", "-foo_pc_type jacobi: KSPBAI uses no preconditioner, so it must be none or left out"}
+  };
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(options); k++) {
+    KSP      ksp;
+    PetscInt sweeps;
+
+    PetscCall(Solver(A, "foo_", &ksp));
+    PetscCall(PetscOptionsSetValue(NULL, "-foo_ksp_bai_local_iters", "4"));
+    PetscCall(PetscOptionsSetValue(NULL, options[k][0], options[k][1]));
+    ExpectError(options[k][2], options[k][0], KSPSetFromOptions(ksp));
+    PetscCall(PetscOptionsClearValue(NULL, "-foo_ksp_bai_local_iters"));
+    PetscCall(PetscOptionsClearValue(NULL, options[k][0]));
+    PetscCall(KSPBAIGetLocalIters(ksp, &sweeps));
+    if (k < PETSC_STATIC_ARRAY_LENGTH(options) - 1) PetscCall(Expect(sweeps == 5, "wrong options change nothing"));
+    PetscCall(KSPDestroy(&ksp));
+
+    PetscCall(Solver(A, "foo_", &ksp));
+    PetscCall(Converges(ksp));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for PCBAI */
+static PetscErrorCode PCOptions(Mat A)
+{
+  const char *const options[][3] = {
+    {"-foo_pc_bai_local_iters", "0", "-foo_pc_bai_local_iters 0: must be at least 1 and at most 1000000"},
+    {"-foo_pc_bai_block_size", "-1", "-foo_pc_bai_block_size -1: must be at least 0 (0: chosen at set-up)"},
+    {"-foo_pc_bai_overlap", "-1", "-foo_pc_bai_overlap -1: must be at least 0"},
+    {"-foo_pc_bai_its", "0", "-foo_pc_bai_its 0: must be at least 1"},
+    {"-foo_pc_bai_omega", "0", "-foo_pc_bai_omega 0.: must be a positive number"},
+    {"-foo_pc_bai_local_omega", "-0.5", "-foo_pc_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)"},
+    {"-foo_pc_bai_momentum", "auto", "-foo_pc_bai_momentum auto: must be at least 0 and less than 1"},
+    {"-foo_pc_bai_momentum", "-1", "-foo_pc_bai_momentum -1.: must be at least 0 and less than 1"},
+    {"-foo_pc_bai_weight", "l2", "-foo_pc_bai_weight l2: must be one of none, l1, tau, auto"},
+    {"-foo_pc_bai_partition", "metis", "-foo_pc_bai_partition metis: must be one of auto, natural, dm, rcm, graph"},
+    {"-foo_pc_bai_staleness", "-2", "-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)"},
+    {"-foo_pc_bai_precision", "half", "-foo_pc_bai_precision half: must be one of native, single"},
+    {"-foo_pc_bai_mode", "sometimes", "-foo_pc_bai_mode sometimes: must be one of async, launch, sync, color"},
+    {"-foo_pc_bai_backend", "abacus", "-foo_pc_bai_backend abacus: must be one of auto, host, cuda"}
+  };
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(options); k++) {
+    PC       pc;
+    PetscInt its;
+
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetOptionsPrefix(pc, "foo_"));
+    PetscCall(PCSetType(pc, PCBAI));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PetscOptionsSetValue(NULL, "-foo_pc_bai_its", "4"));
+    PetscCall(PetscOptionsSetValue(NULL, options[k][0], options[k][1]));
+    ExpectError(options[k][2], options[k][0], PCSetFromOptions(pc));
+    PetscCall(PetscOptionsClearValue(NULL, "-foo_pc_bai_its"));
+    PetscCall(PetscOptionsClearValue(NULL, options[k][0]));
+    PetscCall(PCBAIGetIterations(pc, &its));
+    PetscCall(Expect(its == 2, "wrong options change nothing"));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Matrices of a shape, type or state that cannot be, at set-up */
+static PetscErrorCode Matrices(PetscMPIInt size)
+{
+  const char *const expected[] = {
+    "Matrix with 6 rows and 9 columns: must be square",
+    size == 1 ? "Matrix type seqdense: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type"
+              : "Matrix type mpidense: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type",
+    "Matrix type shell: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type",
+    "Matrix is not assembled"
+  };
+
+  PetscFunctionBeginUser;
+  for (int which = 0; which < 4; which++) {
+    KSP ksp;
+    Mat A;
+
+    if (which == 1) PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 6, 6, NULL, &A));
+    else if (which == 2) PetscCall(MatCreateShell(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 6, 6, NULL, &A));
+    else PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 6, which == 0 ? 9 : 6, 1, NULL, 0, NULL, &A));
+    if (which < 3) {
+      PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+      PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    }
+    PetscCall(Solver(A, NULL, &ksp));
+    ExpectError(expected[which], "KSPSetUp()", KSPSetUp(ksp));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 20 rows, one without a diagonal entry, one with a zero there; then the zero and the missing entry are made good */
+static PetscErrorCode Diagonal(PetscInt missing, PetscInt zero, PetscInt named)
+{
+  const PetscInt n = 20;
+  KSP            ksp;
+  Mat            A;
+  PetscInt       rstart, rend;
+  char           expected[128];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(expected, sizeof(expected), "Row %" PetscInt_FMT " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it", named));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(A, MATAIJ));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSeqAIJSetPreallocation(A, 3, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(A, 3, NULL, 2, NULL));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
+  for (PetscInt row = rstart; row < rend; row++) {
+    if (row != missing) PetscCall(MatSetValue(A, row, row, row == zero ? 0.0 : 4.0, INSERT_VALUES));
+    if (row > 0) PetscCall(MatSetValue(A, row, row - 1, -1.0, INSERT_VALUES));
+    if (row < n - 1) PetscCall(MatSetValue(A, row, row + 1, -1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Solver(A, NULL, &ksp));
+  ExpectError(expected, "KSPSetUp()", KSPSetUp(ksp));
+
+  for (int bad = 0; bad < 2; bad++) {
+    for (PetscInt row = rstart; row < rend; row++) PetscCall(MatSetValue(A, row, row, 4.0, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(Converges(ksp));
+    if (bad) break;
+    for (PetscInt row = rstart; row < rend; row++) {
+      if (row == missing || row == zero) PetscCall(MatSetValue(A, row, row, 0.0, INSERT_VALUES)); /* now in the pattern known to the solver */
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    ExpectError(expected, "KSPSetUp()", KSPSetUp(ksp));
+    ExpectError(expected, "KSPSetUp() again", KSPSetUp(ksp)); /* asked again, it must not say yes */
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A diagonal entry that is there, but whose reciprocal is not finite */
+static PetscErrorCode TinyDiagonal(void)
+{
+  const PetscInt  n    = 20, bad = 13;
+  const PetscReal tiny = (PetscReal)0.125 / PETSC_MAX_REAL;
+  KSP             ksp;
+  Mat             A;
+  PetscInt        rstart, rend;
+  char            expected[256];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(expected, sizeof(expected), "Row %" PetscInt_FMT " of the matrix has a diagonal entry of magnitude %g, by which one cannot divide: block-asynchronous iteration needs 1/a_ii to be finite", bad, (double)tiny));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(A, MATAIJ));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
+  for (PetscInt row = rstart; row < rend; row++) PetscCall(MatSetValue(A, row, row, row == bad ? -tiny : 4.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Solver(A, NULL, &ksp));
+  ExpectError(expected, "KSPSetUp()", KSPSetUp(ksp));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* More global iterations than an index counts are not done, and no success is claimed */
+static PetscErrorCode Counts(Mat A)
+{
+  KSP      ksp;
+  PC       pc;
+  Vec      b, x;
+  PetscInt most = PETSC_MAX_INT;
+  char     expected[256];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(expected, sizeof(expected), "-ksp_bai_local_iters %" PetscInt_FMT ": must be at least 1 and at most 1000000", most));
+  PetscCall(Solver(A, NULL, &ksp));
+  ExpectError(expected, "KSPBAISetLocalIters()", KSPBAISetLocalIters(ksp, most));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  for (int which = 0; which < 2; which++) {
+    const PetscInt its = which ? 2 : most / 2 + 1, max_it = which ? most : 3;
+
+    PetscCall(PetscSNPrintf(expected, sizeof(expected), "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT, its, max_it, most / its));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCBAI));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(PCBAISetIterations(pc, its));
+    PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, max_it));
+    ExpectError(expected, "KSPSolve()", KSPSolve(ksp, b, x));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Transpose(Mat A)
+{
+  KSP ksp;
+  Vec b, x;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(Solver(A, NULL, &ksp));
+  ExpectError("KSPSolveTranspose() with KSPBAI", "KSPSolveTranspose()", KSPSolveTranspose(ksp, b, x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const struct {
+    const char *name;
+    PetscInt    missing, zero, named; /* rows, -1: none; which of them the error names */
+  } diagonals[] = {
+    {"missing_before_zero",  7,  11, 7 },
+    {"zero_before_missing",  11, 7,  7 },
+    {"missing_in_last_row",  19, 2,  2 },
+    {"zero_in_last_row",     -1, 19, 19},
+    {"missing_in_first_row", 0,  -1, 0 }
+  };
+  Mat         A;
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCall(CheckInitialize(&argc, &argv, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 8, &A));
+  if (Case("ksp_setters")) PetscCall(Setters(A));
+  if (Case("ksp_options")) PetscCall(Options(A));
+  if (Case("pc_options")) PetscCall(PCOptions(A));
+  if (Case("matrices")) PetscCall(Matrices(size));
+  for (size_t d = 0; d < PETSC_STATIC_ARRAY_LENGTH(diagonals); d++) {
+    if (Case("diagonal_%s", diagonals[d].name)) PetscCall(Diagonal(diagonals[d].missing, diagonals[d].zero, diagonals[d].named));
+  }
+  if (Case("diagonal_tiny")) PetscCall(TinyDiagonal());
+  if (Case("counts")) PetscCall(Counts(A));
+  if (Case("transpose")) PetscCall(Transpose(A));
+  PetscCall(MatDestroy(&A));
+  PetscCall(CheckFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    output_file: output/empty.out
+    args: -malloc_dump 0
+
+    test:
+      suffix: host
+      nsize: {{1 3}}
+
+    test:
+      suffix: cuda
+      nsize: {{1 2}}
+      requires: baicuda
+      args: -ksp_bai_backend cuda -foo_ksp_bai_backend cuda
+
+    test:
+      suffix: aijcusparse
+      nsize: {{1 2}}
+      requires: baicuda cuda
+      args: -mat_type aijcusparse
+
+TEST*/

@@ -1,0 +1,81 @@
+static char help[] = "Right-hand sides and residuals whose squares are too small or too large for a PetscReal: a tolerance that is said to be met is met.\n\n";
+
+#include "check.h"
+#include "gallery.h"
+
+/* x + b - A x for b = 1 times scale; the residual is looked at times 1/scale, where squares are as they should be */
+static PetscErrorCode Check(const char matrix[], PetscInt n, PetscReal scale, PetscReal rtol, BAIMode mode, PetscBool guess)
+{
+  KSP                ksp;
+  Mat                A;
+  Vec                b, x, r;
+  PetscReal          norm, bnorm, rnorm;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecSet(b, scale));
+  PetscCall(VecSet(x, guess ? 0.125 * scale : 0));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, guess));
+  PetscCall(KSPSetTolerances(ksp, rtol, 0, PETSC_DEFAULT, 5000));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPBAISetMode(ksp, mode));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetResidualNorm(ksp, &rnorm));
+  PetscCall(MatResidual(A, b, x, r));
+  PetscCall(VecScale(r, 1 / scale));
+  PetscCall(VecScale(b, 1 / scale));
+  PetscCall(VecNorm(r, NORM_2, &norm));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(Expect(reason == KSP_CONVERGED_RTOL, "it converges: %s", KSPConvergedReasons[reason]));
+  PetscCall(Expect(norm <= 1.001 * rtol * bnorm, "the residual is within the tolerance: %g of %g", (double)(norm / bnorm), (double)rtol));
+  PetscCall(Expect(PetscAbsReal(rnorm / scale - norm) <= 1e-3 * norm + 1e-14 * bnorm, "the residual norm is that of the solution: %g, not %g", (double)(rnorm / scale), (double)norm));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscCall(MatDestroy(&A));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscReal scales[] = {1e-100, 1e-150, 1e-160, 1e-200, 1e-290, 1e100, 1e153, 1e160, 1e200, 1e290};
+
+  PetscFunctionBeginUser;
+  PetscCall(CheckInitialize(&argc, &argv, help));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(scales); k++) {
+    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+      if (Case("b_%g_%s", (double)scales[k], BAIModes[mode])) PetscCall(Check("fv1", 15, scales[k], 1e-10, (BAIMode)mode, PETSC_FALSE));
+    }
+    if (Case("slow_%g", (double)scales[k])) PetscCall(Check("laplace2d", 12, scales[k], 1e-8, BAI_MODE_SYNC, PETSC_FALSE)); /* is accelerated */
+  }
+  if (Case("guess_1e-150")) PetscCall(Check("fv1", 15, 1e-150, 1e-8, BAI_MODE_SYNC, PETSC_TRUE)); /* ||b|| is found by PETSc there, which on several ranks squares it as well */
+  PetscCall(CheckFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      requires: double
+      output_file: output/empty.out
+      nsize: {{1 2}}
+      test:
+         suffix: host
+      test:
+         suffix: cuda
+         requires: baicuda
+         args: -ksp_bai_backend cuda
+      test:
+         suffix: aijcusparse
+         requires: baicuda cuda
+         args: -mat_type aijcusparse
+
+TEST*/

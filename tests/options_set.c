@@ -1,0 +1,314 @@
+static char help[] = "Options give back what was set, before set-up and after it; what was chosen instead is in the view. Wrong values change nothing.\n\n";
+
+#include <petscbai.h>
+#include "baicompat.h"
+#include "gallery.h"
+#include "view.h"
+
+static char said[256];
+
+/* Keeps what the first of the error handler's calls says */
+static PetscErrorCode Keep(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function, PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *text, PETSC_UNUSED void *ctx)
+{
+  if (type == PETSC_ERROR_INITIAL && !said[0] && text) (void)snprintf(said, sizeof(said), "%s", text);
+  return code;
+}
+
+static PetscErrorCode Expect(PetscBool right, const char what[])
+{
+  PetscFunctionBeginUser;
+  if (!right) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Not so: %s\n", what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The call must fail, and say text */
+#define ExpectError(text, ...) \
+  do { \
+    PetscErrorCode code_; \
+    PetscBool      same_; \
+\
+    said[0] = 0; \
+    PetscCall(PetscPushErrorHandler(Keep, NULL)); \
+    code_ = __VA_ARGS__; \
+    PetscCall(PetscPopErrorHandler()); \
+    PetscCall(PetscStrcmp(said, text, &same_)); \
+    if (!code_ || !same_) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: expected %s, got %s\n", #__VA_ARGS__, text, said)); \
+  } while (0)
+
+/* Sets all options to other values than the default ones, and gets them */
+#define SetAll(FACE, face) \
+  do { \
+    PetscCall(FACE##BAISetLocalIters(face, 3)); \
+    PetscCall(FACE##BAISetBlockSize(face, 24)); \
+    PetscCall(FACE##BAISetMode(face, BAI_MODE_SYNC)); \
+    PetscCall(FACE##BAISetPartition(face, BAI_PARTITION_RCM)); \
+    PetscCall(FACE##BAISetMomentum(face, 0.25)); \
+    PetscCall(FACE##BAISetWeight(face, BAI_WEIGHT_L1)); \
+    PetscCall(FACE##BAISetTheta(face, PETSC_TRUE)); \
+    PetscCall(FACE##BAISetOverlap(face, 1)); \
+    PetscCall(FACE##BAISetPrecision(face, BAI_PRECISION_SINGLE)); \
+    PetscCall(FACE##BAISetOmega(face, 0.75)); \
+    PetscCall(FACE##BAISetLocalOmega(face, 0.875)); \
+    PetscCall(FACE##BAISetBackend(face, BAI_BACKEND_HOST)); \
+    PetscCall(FACE##BAISetKernel(face, BAI_KERNEL_GENERIC)); \
+  } while (0)
+
+typedef struct {
+  PetscInt         local_iters, block_size, overlap, staleness;
+  PetscReal        momentum, omega, local_omega;
+  PetscBool        theta;
+  BAIMode          mode;
+  BAIPartitionType partition;
+  BAIWeight        weight;
+  BAIPrecision     precision;
+  BAIBackend       backend;
+  BAIKernel        kernel;
+} Values;
+
+#define GetAll(FACE, face, v) \
+  do { \
+    PetscCall(FACE##BAIGetLocalIters(face, &(v)->local_iters)); \
+    PetscCall(FACE##BAIGetBlockSize(face, &(v)->block_size)); \
+    PetscCall(FACE##BAIGetMode(face, &(v)->mode)); \
+    PetscCall(FACE##BAIGetPartition(face, &(v)->partition)); \
+    PetscCall(FACE##BAIGetMomentum(face, &(v)->momentum)); \
+    PetscCall(FACE##BAIGetWeight(face, &(v)->weight)); \
+    PetscCall(FACE##BAIGetTheta(face, &(v)->theta)); \
+    PetscCall(FACE##BAIGetOverlap(face, &(v)->overlap)); \
+    PetscCall(FACE##BAIGetStaleness(face, &(v)->staleness)); \
+    PetscCall(FACE##BAIGetPrecision(face, &(v)->precision)); \
+    PetscCall(FACE##BAIGetOmega(face, &(v)->omega)); \
+    PetscCall(FACE##BAIGetLocalOmega(face, &(v)->local_omega)); \
+    PetscCall(FACE##BAIGetBackend(face, &(v)->backend)); \
+    PetscCall(FACE##BAIGetKernel(face, &(v)->kernel)); \
+  } while (0)
+
+static PetscErrorCode ExpectDefaults(const Values *v, PetscBool ksp, const char when[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(Expect((PetscBool)(v->local_iters == 5 && v->block_size == 0 && v->overlap == 0 && v->staleness == -1 && v->omega == 1 && !v->theta), when));
+  PetscCall(Expect((PetscBool)(v->partition == BAI_PARTITION_AUTO && v->weight == BAI_WEIGHT_NONE && v->precision == BAI_PRECISION_NATIVE && v->backend == BAI_BACKEND_AUTO && v->kernel == BAI_KERNEL_AUTO), when));
+  PetscCall(Expect((PetscBool)(ksp ? v->mode == BAI_MODE_ASYNC && v->momentum == PETSC_DECIDE && v->local_omega == 1 : v->mode == BAI_MODE_COLOR && v->momentum == 0 && v->local_omega == 0), when));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ExpectSet(const Values *v, const char when[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(Expect((PetscBool)(v->local_iters == 3 && v->block_size == 24 && v->overlap == 1 && v->staleness == -1 && v->omega == (PetscReal)0.75 && v->theta), when));
+  PetscCall(Expect((PetscBool)(v->partition == BAI_PARTITION_RCM && v->weight == BAI_WEIGHT_L1 && v->precision == BAI_PRECISION_SINGLE && v->backend == BAI_BACKEND_HOST && v->kernel == BAI_KERNEL_GENERIC), when));
+  PetscCall(Expect((PetscBool)(v->mode == BAI_MODE_SYNC && v->momentum == (PetscReal)0.25 && v->local_omega == (PetscReal)0.875), when));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The view tells what is in use for values that leave a choice */
+static PetscErrorCode ExpectChoice(PetscObject obj, PetscBool device, const char blocks[])
+{
+  PetscBool has;
+
+  PetscFunctionBeginUser;
+  PetscCall(ViewHas(obj, blocks, &has));
+  PetscCall(Expect(has, "the view gives the block size chosen"));
+  PetscCall(ViewHas(obj, device ? "backend cuda (where the matrix is)" : "backend host (where the matrix is)", &has));
+  PetscCall(Expect(has, "the view gives the backend chosen"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Set-up changes no option; neither does the next one */
+static PetscErrorCode Solver(Mat A, PetscBool device)
+{
+  KSP      ksp;
+  PetscInt interval;
+  Values   v;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  GetAll(KSP, ksp, &v);
+  PetscCall(ExpectDefaults(&v, PETSC_TRUE, "defaults of KSPBAI"));
+  PetscCall(KSPSetUp(ksp));
+  GetAll(KSP, ksp, &v);
+  PetscCall(ExpectDefaults(&v, PETSC_TRUE, "defaults of KSPBAI after set-up"));
+  PetscCall(ExpectChoice((PetscObject)ksp, device, "blocks of 128 rows (chosen)"));
+  PetscCall(KSPBAISetLocalOmega(ksp, 0));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPBAIGetLocalOmega(ksp, &v.local_omega));
+  PetscCall(Expect((PetscBool)(v.local_omega == 0), "local_omega 0 of KSPBAI stays 0"));
+
+  PetscCall(KSPBAISetCheckInterval(ksp, 7));
+  SetAll(KSP, ksp);
+  GetAll(KSP, ksp, &v);
+  PetscCall(ExpectSet(&v, "options of KSPBAI that are set after set-up"));
+  PetscCall(KSPBAISetKernel(ksp, BAI_KERNEL_AUTO)); /* the host has no other */
+  PetscCall(KSPReset(ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPBAISetKernel(ksp, BAI_KERNEL_GENERIC));
+  GetAll(KSP, ksp, &v);
+  PetscCall(ExpectSet(&v, "options of KSPBAI after the second set-up"));
+  PetscCall(KSPBAIGetCheckInterval(ksp, &interval));
+  PetscCall(Expect((PetscBool)(interval == 7), "check_interval"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Preconditioner(Mat A, PetscBool device)
+{
+  PC        pc;
+  PetscInt  its;
+  PetscReal used;
+  PetscBool symmetric;
+  Values    v;
+
+  PetscFunctionBeginUser;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCBAI));
+  PetscCall(PCSetOperators(pc, A, A));
+  GetAll(PC, pc, &v);
+  PetscCall(ExpectDefaults(&v, PETSC_FALSE, "defaults of PCBAI"));
+  PetscCall(PCSetUp(pc));
+  GetAll(PC, pc, &v);
+  PetscCall(ExpectDefaults(&v, PETSC_FALSE, "defaults of PCBAI after set-up"));
+  PetscCall(ExpectChoice((PetscObject)pc, device, "blocks of 256 rows (chosen)"));
+  PetscCall(ViewedNumber((PetscObject)pc, "local_omega ", &used));
+  PetscCall(Expect((PetscBool)(used > 0 && used <= (PetscReal)0.9), "the view gives the local_omega chosen"));
+
+  SetAll(PC, pc);
+  PetscCall(PCBAISetIterations(pc, 4));
+  PetscCall(PCBAISetSymmetric(pc, PETSC_TRUE));
+  GetAll(PC, pc, &v);
+  PetscCall(ExpectSet(&v, "options of PCBAI that are set after set-up"));
+  PetscCall(PCBAIGetIterations(pc, &its));
+  PetscCall(PCBAIGetSymmetric(pc, &symmetric));
+  PetscCall(Expect((PetscBool)(its == 4 && symmetric), "its and symmetric"));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Reads one option into a KSP or PC, and forgets it, even if it is wrong */
+static PetscErrorCode ReadOption(PetscObject obj, const char name[], const char value[])
+{
+  PetscErrorCode code;
+  PetscClassId   id;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscObjectGetClassId(obj, &id));
+  PetscCall(PetscOptionsSetValue(NULL, name, value));
+  code = id == KSP_CLASSID ? KSPSetFromOptions((KSP)obj) : PCSetFromOptions((PC)obj);
+  PetscCall(PetscOptionsClearValue(NULL, name));
+  PetscFunctionReturn(code);
+}
+
+static PetscErrorCode NewSolver(KSP *ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPDestroy(ksp));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, "foo_"));
+  PetscCall(KSPSetType(*ksp, KSPBAI));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSC_DECIDE is the number -1, but users have a word for it */
+static PetscErrorCode Momentum(void)
+{
+  const char *const numbers[] = {"-1", "-1.0", "-0.5", "1", "2"}, *const read[] = {"-1.", "-1.", "-0.5", "1.", "2."};
+  KSP               ksp = NULL;
+  PetscReal         momentum;
+  char              text[128];
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(numbers); k++) {
+    PetscCall(NewSolver(&ksp));
+    PetscCall(KSPBAISetMomentum(ksp, 0.25));
+    PetscCall(PetscSNPrintf(text, sizeof(text), "-foo_ksp_bai_momentum %s: must be at least 0 and less than 1, or auto", read[k]));
+    ExpectError(text, ReadOption((PetscObject)ksp, "-foo_ksp_bai_momentum", numbers[k]));
+    PetscCall(KSPBAIGetMomentum(ksp, &momentum));
+    PetscCall(Expect((PetscBool)(momentum == (PetscReal)0.25), "a wrong momentum changes nothing"));
+  }
+  PetscCall(NewSolver(&ksp));
+  PetscCall(ReadOption((PetscObject)ksp, "-foo_ksp_bai_momentum", "0.5"));
+  PetscCall(KSPBAIGetMomentum(ksp, &momentum));
+  PetscCall(Expect((PetscBool)(momentum == (PetscReal)0.5), "momentum 0.5"));
+  PetscCall(ReadOption((PetscObject)ksp, "-foo_ksp_bai_momentum", "auto"));
+  PetscCall(KSPBAIGetMomentum(ksp, &momentum));
+  PetscCall(Expect((PetscBool)(momentum == PETSC_DECIDE), "momentum auto"));
+  PetscCall(KSPBAISetMomentum(ksp, 0));
+  PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
+  PetscCall(KSPBAIGetMomentum(ksp, &momentum));
+  PetscCall(Expect((PetscBool)(momentum == PETSC_DECIDE), "the setter takes PETSC_DECIDE"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each word is the value of its place; others, and numbers that are none of the values, are errors */
+static PetscErrorCode Kernel(void)
+{
+  KSP       ksp = NULL;
+  PC        pc;
+  BAIKernel kernel;
+
+  PetscFunctionBeginUser;
+  PetscCall(NewSolver(&ksp));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOptionsPrefix(pc, "foo_"));
+  PetscCall(PCSetType(pc, PCBAI));
+  for (int k = BAI_KERNEL_AUTO; k <= BAI_KERNEL_GENERIC; k++) {
+    const char *const words[] = {"auto", "resident", "staged", "stream", "generic"};
+
+    PetscCall(ReadOption((PetscObject)ksp, "-foo_ksp_bai_kernel", words[k]));
+    PetscCall(KSPBAIGetKernel(ksp, &kernel));
+    PetscCall(Expect((PetscBool)((int)kernel == k), words[k]));
+    PetscCall(ReadOption((PetscObject)pc, "-foo_pc_bai_kernel", words[k]));
+    PetscCall(PCBAIGetKernel(pc, &kernel));
+    PetscCall(Expect((PetscBool)((int)kernel == k), words[k]));
+  }
+  ExpectError("-foo_ksp_bai_kernel 5: must be one of auto, resident, staged, stream, generic", KSPBAISetKernel(ksp, (BAIKernel)5));
+  ExpectError("-foo_ksp_bai_kernel -1: must be one of auto, resident, staged, stream, generic", KSPBAISetKernel(ksp, (BAIKernel)-1));
+  ExpectError("-foo_pc_bai_kernel 5: must be one of auto, resident, staged, stream, generic", PCBAISetKernel(pc, (BAIKernel)5));
+  PetscCall(KSPBAIGetKernel(ksp, &kernel));
+  PetscCall(Expect((PetscBool)(kernel == BAI_KERNEL_GENERIC), "a wrong kernel changes nothing"));
+  ExpectError("-foo_ksp_bai_kernel fast: must be one of auto, resident, staged, stream, generic", ReadOption((PetscObject)ksp, "-foo_ksp_bai_kernel", "fast"));
+  ExpectError("-foo_pc_bai_kernel fast: must be one of auto, resident, staged, stream, generic", ReadOption((PetscObject)pc, "-foo_pc_bai_kernel", "fast"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Mat       A;
+  PetscBool device;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(BAIInitializePackage());
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 40, &A));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(Solver(A, device));
+  PetscCall(Preconditioner(A, device));
+  PetscCall(Momentum());
+  PetscCall(Kernel());
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    output_file: output/empty.out
+    args: -malloc_dump 0
+
+    test:
+      suffix: host
+      nsize: {{1 2}}
+
+    test:
+      suffix: aijcusparse
+      nsize: {{1 2}}
+      requires: baicuda cuda
+      args: -mat_type aijcusparse
+
+TEST*/

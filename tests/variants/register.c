@@ -1,0 +1,16 @@
+/*
+   Stand in for what registration refers to, where only that is built: see tests/variants.sh
+*/
+#include "../../src/bai/baiimpl.h"
+
+PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual;
+
+PetscErrorCode KSPCreate_BAI(PETSC_UNUSED KSP ksp)
+{
+  return PETSC_ERR_SUP;
+}
+
+PetscErrorCode PCCreate_BAI(PETSC_UNUSED PC pc)
+{
+  return PETSC_ERR_SUP;
+}
