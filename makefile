@@ -3,8 +3,8 @@
 # PETSC_DIR [PETSC_ARCH] choose a PETSc, else pkg-config does. NVCC= builds without CUDA, OPENMP= without threads on the host,
 # SANITIZE=1 with gcc's sanitizers. PYTHON is one that has this PETSc's petsc4py, for the tests. V=1 shows the commands
 
-# On all cores, unless -j says how many
-ifeq ($(MAKELEVEL),0)
+# On all cores, unless -j says how many, here or in the environment's MAKEFLAGS
+ifeq ($(MAKELEVEL)$(filter j% -j% --jobs%,$(shell echo "$$MAKEFLAGS")),0)
   MAKEFLAGS += -j$(shell env -u OMP_NUM_THREADS nproc)
 endif
 # Goals that run a make of their own in the same build/ do not run beside others
@@ -253,11 +253,14 @@ endif
 options: ; @python3 config/options.py
 
 # PETSc's style, by the clang-format of Debian 12, as others differ; and the spelling of everything
+# (clang-format 14 mangles tables whose rows name different fields: those stand between "clang-format off" and "on")
 sources = $(wildcard $(foreach d,include src/* src/*/* tests tutorials bench bench/*,$(d)/*.c $(d)/*.h $(d)/*.cu))
-format checkformat: clang-format
-	@if [ $@ = format ]; then clang-format-14 -i $(sources); exit; fi; \
-	  for f in $(sources); do clang-format-14 $$f | cmp -s - $$f || echo "$$f: $$(clang-format-14 $$f | diff $$f - | grep -c '^<') lines not in PETSc's style, as .clang-format has it"; done >build/checkformat; \
-	  cat build/checkformat; [ ! -s build/checkformat ] || { echo 'make format mends them'; exit 1; }
+format: clang-format ; @clang-format-14 -i $(sources)
+checkformat: clang-format
+	@for f in $(sources); do \
+	  if clang-format-14 $$f >build/formatted 2>/dev/null; then cmp -s build/formatted $$f || echo "$$f: $$(diff $$f build/formatted | grep -c '^<') lines not as .clang-format has it, make format mends them"; \
+	  else echo "$$f: clang-format 14 fails, see above the target in the makefile"; fi; \
+	done >build/checkformat; cat build/checkformat; [ ! -s build/checkformat ]
 clang-format:
 	@mkdir -p build
 	@command -v clang-format-14 >/dev/null || config/packages.sh 'make format and make checkformat need clang-format 14' clang-format-14

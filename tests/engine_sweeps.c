@@ -599,6 +599,7 @@ typedef struct {
   PetscBool   natural, l1, theta, momentum, overlap;
 } Feature;
 
+/* clang-format off */
 static const Feature features[] = {
   {.name = "plain",     .natural = PETSC_TRUE                                                                                     },
   {.name = "partition"                                                                                                           },
@@ -608,6 +609,7 @@ static const Feature features[] = {
   {.name = "overlap",   .overlap = PETSC_TRUE                                                                                     },
   {.name = "all",       .l1 = PETSC_TRUE, .theta = PETSC_TRUE, .momentum = PETSC_TRUE, .overlap = PETSC_TRUE                      }
 };
+/* clang-format on */
 
 /* A case */
 typedef struct {
