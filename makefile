@@ -65,8 +65,12 @@ PETSC_LIB  := $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir) -lm
 NVCC       ?= $(firstword $(call pc,--variable=cudacompiler) $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 NVCC       := $(NVCC)
 CUDA_HOME  ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
-CUDA_ARCH  ?= 80 90
-NVCCFLAGS  ?= $(or $(call pc,--variable=cudaflags_extra),-O3 $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=[compute_$(a),sm_$(a)]))
+# Code for the GPU here, else for 8.x and 9.0; and, of the last, what the driver compiles for those to come
+ifeq ($(CUDA_ARCH),)
+  CUDA_ARCH := $(or $(if $(NVCC),$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n 's/^\([0-9][0-9]*\)\.\([0-9]\)$$/\1\2/p' | awk '$$1 >= 80' | sort -nu)),80 90)
+endif
+NVCCFLAGS  ?= $(or $(call pc,--variable=cudaflags_extra),-O3 $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=$(if $(filter $(a),$(lastword $(CUDA_ARCH))),[compute_$(a)$(comma)sm_$(a)],sm_$(a))))
+comma      := ,
 ifneq ($(NVCC),)
   CUDA_LIB := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcudart -lstdc++
 endif
@@ -84,8 +88,12 @@ B    := build/$(ARCH)
 LIB  := $(B)/lib/libpetscbai.so
 SYM  := PetscDLLibraryRegister_petscbai
 
+# Units of CUDA; those of many kernels are compiled in parts, side by side: see src/engine/cuda/shapes.h
+parted  := resident stream
+units   := $(filter-out $(parted:%=src/engine/cuda/%.cu),$(wildcard src/engine/cuda/*.cu)) $(foreach u,$(parted),src/engine/cuda/$(u).1.cu src/engine/cuda/$(u).2.cu)
+
 # The engine's backends: the one place that knows whether there is CUDA
-engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(wildcard src/engine/cuda/*.cu),src/engine/cuda/cuda_none.c)
+engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(units),src/engine/cuda/cuda_none.c)
 faces   := $(wildcard src/bai/*.c src/ksp/bai/*.c src/pc/baismooth/*.c)
 gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(wildcard bench/parts/*.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
@@ -98,9 +106,21 @@ all: $(LIB)
 $(B)/obj/%.c.o: %.c
 	@mkdir -p $(@D)
 	$(call quiet,CC,$<)$(CC) -c -fPIC -fvisibility=hidden -MMD -MP $(CFLAGS) $(OPENMP) $(CPPFLAGS) $< -o $@
+# What ptxas says of the kernels is kept for make kernels
+nvcc = $(NVCC) -c -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP -MF $(@:.o=.d) --resource-usage $(NVCCFLAGS) $(1) -Iinclude $(call pc,--cflags-only-I) $< -o $@ 2>$(@:.o=.log) || { cat $(@:.o=.log) >&2; exit 1; }; grep -v -e '^ptxas info' -e 'bytes stack frame' $(@:.o=.log) >&2 || :
 $(B)/obj/%.cu.o: %.cu
 	@mkdir -p $(@D)
-	$(call quiet,NVCC,$<)$(NVCC) -c -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP $(NVCCFLAGS) -Iinclude $(call pc,--cflags-only-I) $< -o $@
+	$(call quiet,NVCC,$<)$(nvcc)
+$(B)/obj/%.1.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(call quiet,NVCC,'$< (1)')$(call nvcc,-DBAI_PART=1)
+$(B)/obj/%.2.cu.o: %.cu
+	@mkdir -p $(@D)
+	$(call quiet,NVCC,'$< (2)')$(call nvcc,-DBAI_PART=2)
+
+# The kernels of each unit, their registers and spills
+kernels: $(LIB)
+	@sh tests/kernels.sh report $(patsubst %.o,%.log,$(call obj,$(units)))
 
 # nodelete: OpenMP's threads may outlive a dlclose()
 $(LIB): $(call obj,$(engine) $(faces))
@@ -198,8 +218,13 @@ run-options:
 	@mkdir -p $(TESTDIR)/options
 	@python3 config/options.py --check >$(TESTDIR)/options/tap || grep '^not ok' $(TESTDIR)/options/tap
 
+# Kernels within the limits of tests/kernels.txt
+run-kernels: $(LIB)
+	@mkdir -p $(TESTDIR)/kernels
+	@NVCC='$(NVCC)' HAVE='$(have)' sh tests/kernels.sh check tests/kernels.txt $(if $(NVCC),$(patsubst %.o,%.log,$(call obj,$(units)))) >$(TESTDIR)/kernels/tap; grep '^not ok' $(TESTDIR)/kernels/tap || true
+
 # As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T is NAME or NAME-...
-extra  = manual variants options
+extra  = manual variants options kernels
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
 goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
@@ -243,7 +268,7 @@ tidy:
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check test run-tests run-manual run-variants run-options bundle carry install tidy
+.PHONY: all demo bench check test run-tests run-manual run-variants run-options run-kernels kernels bundle carry install tidy
 
 endif
 
@@ -282,6 +307,7 @@ help:
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
 	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
+	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
 	@echo 'options  writes what follows from src/bai/options.def'
 	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang: MATRIX="complex clang" takes some'

@@ -2,7 +2,7 @@
    Cuts a CSR matrix into sliced Block-CRS on the device
 */
 #include "../coloring.h"
-#include "sliced.h"
+#include "state.h"
 #include <algorithm>
 #include <limits.h>
 #include <vector>

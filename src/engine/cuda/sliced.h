@@ -54,9 +54,3 @@ static inline unsigned SliceGrid(const BAISliced &A)
 {
   return (unsigned)(((long long)A.tiles * A.tile_slices * BAI_LANES + THREADS - 1) / THREADS);
 }
-
-/* From a matrix on the device: where the entries of each slice are to be, and memory for them */
-BAIStatus BAISlicesCreate(BAIState, const BAIMatrix *);
-
-/* The entries of a matrix on the device, with columns or into the old pattern: BAI_ERR_PATTERN if it has another one */
-BAIStatus BAISlicesFill(BAIState, const BAIMatrix *, bool same_pattern);

@@ -208,6 +208,11 @@ struct BAITemporary {
 BAIStatus BAIPinnedGet(BAIPinned **);
 void      BAIPinnedRestore(BAIPinned *);
 
+/* From a matrix on the device: where the entries of each slice are to be, and memory for them */
+BAIStatus BAISlicesCreate(BAIState, const BAIMatrix *);
+
+/* The entries of a matrix on the device, with columns or into the old pattern: BAI_ERR_PATTERN if it has another one */
+BAIStatus BAISlicesFill(BAIState, const BAIMatrix *, bool same_pattern);
 BAIStatus BAISlicedCreate(BAIState, const BAIMatrix *, const BAIPartition *);
 BAIStatus BAISlicedUpdateValues(BAIState, const BAIMatrix *);
 /* If they are not there yet: the graph of the tiles, and the order of their turns; the latter, if it is not needed, only where it is worth while */
