@@ -3,8 +3,8 @@
 # PETSC_DIR [PETSC_ARCH] choose a PETSc, else pkg-config does. NVCC= builds without CUDA, OPENMP= without threads on the host,
 # SANITIZE=1 with gcc's sanitizers. PYTHON is one that has this PETSc's petsc4py, for the tests. V=1 shows the commands
 
-# On all cores, unless -j says how many
-ifeq ($(MAKELEVEL),0)
+# On all cores, unless -j says how many, here or in the environment's MAKEFLAGS
+ifeq ($(MAKELEVEL)$(filter j% -j% --jobs%,$(shell echo "$$MAKEFLAGS")),0)
   MAKEFLAGS += -j$(shell env -u OMP_NUM_THREADS nproc)
 endif
 # Goals that run a make of their own in the same build/ do not run beside others
@@ -189,10 +189,10 @@ ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
   include $(TESTDIR)/testfiles
 endif
 # T=PATTERN: only the tests whose names it matches, as the harness prints them; CASE=NAME: only this case of their programs
-named = $(firstword $(subst +, ,$(patsubst diff-%,%,$(T))))
+named = $(firstword $(subst +, ,$(patsubst diff-%,%,$(value T))))
 $(TESTDIR)/counts/%.counts: ; @-$(if $(CASE),case='$(CASE)') $< $(if $(CASE),-e '-case $(CASE)')
 harness_tests := $(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)
-run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(T),$(shell printf '%s\n' $(harness_tests) | grep -e '$(named)'),$(harness_tests)))
+run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(value T),$(shell printf '%s\n' $(harness_tests) | grep -e '$(named)'),$(harness_tests)))
 
 # The commands of the manual, with PETSc's own tutorials that it names
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
@@ -223,11 +223,11 @@ run-kernels: $(LIB)
 	@mkdir -p $(TESTDIR)/kernels
 	@NVCC='$(NVCC)' HAVE='$(have)' sh tests/kernels.sh check tests/kernels.txt $(if $(NVCC),$(patsubst %.o,%.log,$(call obj,$(units)))) >$(TESTDIR)/kernels/tap; grep '^not ok' $(TESTDIR)/kernels/tap || true
 
-# As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T begins so
+# As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T is NAME or NAME-...
 extra  = manual variants options kernels
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-wanted = $(foreach e,$(extra),$(if $(T),$(if $(filter $(e)%,$(T)),$(e)),$(e)))
-goals  = $(wanted:%=run-%) $(if $(filter $(addsuffix %,$(extra)),$(T)),,run-tests)
+wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
+goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
 test: $(TESTDIR)/testfiles
 	@rm -rf $(TESTDIR)/counts $(TESTDIR)/test_*.log $(extra:%=$(TESTDIR)/%/tap)
 	@mkdir -p $(TESTDIR)/counts
@@ -278,11 +278,14 @@ endif
 options: ; @python3 config/options.py
 
 # PETSc's style, by the clang-format of Debian 12, as others differ; and the spelling of everything
+# (clang-format 14 mangles tables whose rows name different fields: those stand between "clang-format off" and "on")
 sources = $(wildcard $(foreach d,include src/* src/*/* tests tutorials bench bench/*,$(d)/*.c $(d)/*.h $(d)/*.cu))
-format checkformat: clang-format
-	@if [ $@ = format ]; then clang-format-14 -i $(sources); exit; fi; \
-	  for f in $(sources); do clang-format-14 $$f | cmp -s - $$f || echo "$$f: $$(clang-format-14 $$f | diff $$f - | grep -c '^<') lines not in PETSc's style, as .clang-format has it"; done >build/checkformat; \
-	  cat build/checkformat; [ ! -s build/checkformat ] || { echo 'make format mends them'; exit 1; }
+format: clang-format ; @clang-format-14 -i $(sources)
+checkformat: clang-format
+	@for f in $(sources); do \
+	  if clang-format-14 $$f >build/formatted 2>/dev/null; then cmp -s build/formatted $$f || echo "$$f: $$(diff $$f build/formatted | grep -c '^<') lines not as .clang-format has it, make format mends them"; \
+	  else echo "$$f: clang-format 14 fails, see above the target in the makefile"; fi; \
+	done >build/checkformat; cat build/checkformat; [ ! -s build/checkformat ]
 clang-format:
 	@mkdir -p build
 	@command -v clang-format-14 >/dev/null || config/packages.sh 'make format and make checkformat need clang-format 14' clang-format-14

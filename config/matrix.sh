@@ -14,6 +14,7 @@ run()
   name=$1 petsc=$2; shift 2
   start=$(date +%s) log=build/matrix/$name.log
   if dir=$("$here/petsc.sh" "$petsc" "make matrix tests $name"); then
+    echo "matrix.sh: $name, with the PETSc in $dir: building and testing" >&2
     make NVCC= PETSC_DIR="$dir" ARCH="matrix-$name" "$@" test >"$log" 2>&1
     status=$?
   else

@@ -66,6 +66,9 @@ cuda()
   key=$(printf '%s\n' "$@" "$("$CUDA_HOME/bin/nvcc" --version | tail -n 1)" | cksum | cut -d' ' -f1)
   cache=${XDG_CACHE_HOME:-$HOME/.cache}/petsc-bai
   prefix=$cache/petsc-$version-cuda-$key
+  mkdir -p "$cache"
+  exec 9>"$cache/$version-$key.lock"
+  flock -n 9 || { say "waiting for another one that builds it"; flock 9; }
   if [ ! -f "$prefix/complete" ]; then
     install_packages make gcc g++ python3 python3-pip pkg-config libopenmpi-dev openmpi-bin libopenblas-dev liblapack-dev
     src=$cache/build-$version-$key

@@ -9,7 +9,7 @@
    BAIMode - How the blocks of a block-asynchronous iteration wait for each other
 
    Values:
-+  `BAI_MODE_ASYNC`  - (default of `KSPBAI`) never: no barrier between global iterations; a block reads the newest values of the others that it can see
++  `BAI_MODE_ASYNC`  - (default of `KSPBAI`) never, inside one MPI rank: no barrier between global iterations; a block reads the newest values of the others that it can see. Ranks exchange x after each global iteration
 .  `BAI_MODE_LAUNCH` - all blocks finish a global iteration before the next begins; within one, a block reads old and new values as it finds them
 .  `BAI_MODE_SYNC`   - every block reads exactly the previous iterate of the blocks that it depends on; bitwise repeatable
 -  `BAI_MODE_COLOR`  - (default of `PCBAI`) blocks take turns in the order of a colouring: every block reads exactly the newest values of those before it
@@ -86,7 +86,7 @@ typedef enum {
 +  `BAI_WEIGHT_NONE` - (default) nothing
 .  `BAI_WEIGHT_L1`   - to each a_ii adds sign(a_ii) times the sum of |a_ij| over the columns outside the block of row i. The full l1 weight of
                        other smoothers sums over all j; here the blocks keep their own couplings as they are
-.  `BAI_WEIGHT_TAU`  - multiplies omega by tau = 2/(lambda_1 + lambda_n), for the extreme eigenvalues of M^{-1}A, which are estimated at set-up; x + M^{-1} (b - A x)
+.  `BAI_WEIGHT_TAU`  - multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n), for the extreme eigenvalues of M^{-1}A, which are estimated at set-up; x + M^{-1} (b - A x)
                        is a global iteration, with M = D if there is one local sweep
 -  `BAI_WEIGHT_AUTO` - none if every order of updates is shown to converge, else tau
 

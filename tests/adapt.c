@@ -135,10 +135,47 @@ static PetscErrorCode LargeCounts(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where the backend decides it decides the same, for norms that fall at a rate, jump, and stay */
+static PetscErrorCode Replay(BAIMode mode, double q, double jump)
+{
+  enum {
+    LOOKS = 60
+  };
+  BAIGoal     goal = GoalFor(mode, mode == BAI_MODE_COLOR ? BAI_MODE_COLOR : BAI_MODE_SYNC, 1e-200);
+  BAIBackend  backend = BAI_BACKEND_HOST;
+  double      rnorm2[LOOKS];
+  BAIDecision found[LOOKS];
+  BAIAdapt    a;
+  BAIDecision d;
+  BAIStatus   status;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-backend", BAIBackends, (PetscEnum *)&backend, NULL));
+  for (int k = 0; k < LOOKS; k++) rnorm2[k] = pow(q, 20.0 * k) * (k % 7 == 5 ? jump : 1);
+  status = BAIBackendReplay(backend, &goal, LOOKS, rnorm2, found);
+  PetscCall(Expect(!status.code, "backend %s: %s", BAIBackends[backend], BAICodeString(status.code)));
+  if (status.code) PetscFunctionReturn(PETSC_SUCCESS);
+  d = BAIAdaptStart(&a, &goal, goal.mode, 0, rnorm2[0]);
+  for (int k = 0; k < LOOKS; k++) {
+    const BAIDecision *f = &found[k];
+
+    if (k) d = BAIAdaptLook(&a, d.until, rnorm2[k]);
+    PetscCall(Expect(f->stop == d.stop && f->mode == d.mode && f->begins == d.begins && f->even == d.even && f->until == d.until && f->plain == d.plain && f->x == d.x, "look %d: the same decision", k));
+    PetscCall(Expect(fabs(f->omega - d.omega) <= 1e-12 && fabs(f->momentum - d.momentum) <= 1e-12, "look %d: omega %.15g, not %.15g", k, f->omega, d.omega));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
+  for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+    if (Case("replay_%s_fast", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 0.7, 1));
+    if (Case("replay_%s_slow", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 0.99, 1));
+    if (Case("replay_%s_grows", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 0.995, 1e7));
+    if (Case("replay_%s_stays", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 1, 1.5));
+  }
   if (Case("looks")) PetscCall(Looks());
   if (Case("relaxation_sync")) PetscCall(Relaxation(BAI_MODE_SYNC));
   if (Case("relaxation_color")) PetscCall(Relaxation(BAI_MODE_COLOR));
@@ -160,8 +197,13 @@ int main(int argc, char **argv)
 
 /*TEST
 
-   test:
-      suffix: host
+   testset:
       output_file: output/empty.out
+      test:
+         suffix: host
+      test:
+         suffix: cuda
+         requires: baicuda
+         args: -backend cuda -case replay
 
 TEST*/

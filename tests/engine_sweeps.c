@@ -599,6 +599,7 @@ typedef struct {
   PetscBool   natural, l1, theta, momentum, overlap;
 } Feature;
 
+/* clang-format off */
 static const Feature features[] = {
   {.name = "plain",     .natural = PETSC_TRUE                                                                                     },
   {.name = "partition"                                                                                                           },
@@ -608,6 +609,7 @@ static const Feature features[] = {
   {.name = "overlap",   .overlap = PETSC_TRUE                                                                                     },
   {.name = "all",       .l1 = PETSC_TRUE, .theta = PETSC_TRUE, .momentum = PETSC_TRUE, .overlap = PETSC_TRUE                      }
 };
+/* clang-format on */
 
 /* A case */
 typedef struct {
@@ -797,11 +799,12 @@ int main(int argc, char **argv)
       test:
          suffix: cuda_large
          requires: baicuda
+         timeoutfactor: 3
          args: -backend cuda -case {{large_plain large_partition large_l1 large_theta large_l1-theta large_overlap large_all}}
       test:
          suffix: cuda_many
          requires: baicuda
-         args: -backend cuda -case many-blocks
+         args: -backend cuda -case {{many-blocks_plain many-blocks_staleness many-blocks_partition many-blocks_l1 many-blocks_theta many-blocks_l1-theta}}
       test:
          suffix: cuda_uncounted
          requires: baicuda

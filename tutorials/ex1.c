@@ -159,19 +159,15 @@ static PetscErrorCode Solve(const char matrix[], Mat A, Vec b, KSPType ksptype, 
   PetscFunctionReturn(0);
 }
 
-/* -Laplace(u) in the cube by differences, on the grid points inside of it, where the vectors of the first system are */
-static PetscErrorCode CreateLaplacian(Mat like, Vec v, DM *dm, Mat *A)
+/* -Laplace(u) in the cube by differences, on the grid points inside of it */
+static PetscErrorCode CreateLaplacian(PetscBool cuda, DM *dm, Mat *A)
 {
   DMDALocalInfo info;
-  MatType       mattype;
-  VecType       vectype;
 
   PetscFunctionBeginUser;
-  PetscCall(MatGetType(like, &mattype));
-  PetscCall(VecGetType(v, &vectype));
   PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 33, 33, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, dm));
-  PetscCall(DMSetMatType(*dm, mattype));
-  PetscCall(DMSetVecType(*dm, vectype));
+  PetscCall(DMSetMatType(*dm, cuda ? MATAIJCUSPARSE : MATAIJ));
+  PetscCall(DMSetVecType(*dm, cuda ? VECCUDA : VECSTANDARD));
   PetscCall(DMSetRefineLevel(*dm, 2)); /* of 9^3 points */
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMSetUp(*dm));
@@ -222,8 +218,8 @@ static PetscErrorCode PrintSmoothers(const SmootherResult results[], PetscBool c
   PetscFunctionReturn(0);
 }
 
-/* The other face: as a smoother, beside those of PETSc */
-static PetscErrorCode SolveByMultigrid(Mat like, Vec v, PetscBool check)
+/* The other face: as a smoother, beside those of PETSc, on the GPU if the first matrix is there */
+static PetscErrorCode SolveByMultigrid(Mat first, PetscBool check)
 {
   DM             dm;
   Mat            A;
@@ -233,11 +229,11 @@ static PetscErrorCode SolveByMultigrid(Mat like, Vec v, PetscBool check)
   PetscInt       points[3], levels;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateLaplacian(like, v, &dm, &A));
+  PetscCall(MatGetType(first, &mattype));
+  PetscCall(PetscStrstr(mattype, "cusparse", &cusparse));
+  PetscCall(CreateLaplacian((PetscBool)(cusparse != NULL), &dm, &A));
   PetscCall(DMDAGetInfo(dm, NULL, &points[0], &points[1], &points[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(DMGetRefineLevel(dm, &levels));
-  PetscCall(MatGetType(A, &mattype));
-  PetscCall(PetscStrstr(mattype, "cusparse", &cusparse));
   if (!check) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\nMultigrid (%" PetscInt_FMT " levels, %s) for the Laplacian on %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " points, smoothed by\n", levels + 1, cusparse ? "cuda" : "host", points[0], points[1], points[2]));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %6s  %-22s %9s %9s %9s\n", "smoother", "cycles", "reason", "set-up/s", "solve/s", "time/bai"));
@@ -282,7 +278,7 @@ int main(int argc, char **argv)
 
   if (!check) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %9s %10s  %-18s %-7s %6s  %-22s %9s %9s %9s\n", "matrix", "n", "nnz", "solver", "backend", "its", "reason", "residual", "set-up/s", "solve/s"));
   for (PetscInt k = 0; k < (check ? 0 : (compare ? 3 : 1)); k++) PetscCall(Solve(name, A, b, solvers[k][0], solvers[k][1], repeat));
-  if (multigrid) PetscCall(SolveByMultigrid(A, b, check));
+  if (multigrid) PetscCall(SolveByMultigrid(A, check));
 
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));

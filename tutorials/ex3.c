@@ -120,8 +120,8 @@ static PetscErrorCode CreateMatrix(DM dm, const Problem *p, Mat *A)
       for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
         const PetscInt point[] = {i, j, k};
         MatStencil     row = {0}, cols[27] = {{0}};
-        PetscScalar    flux[7], values[27];
-        PetscInt       n = 0;
+        PetscScalar    flux[7] = {0}, values[27];
+        PetscInt       n       = 0;
 
         row.i = i;
         row.j = j;
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 {
   DM             dm = NULL;
   Mat            A;
-  Problem        p = {POISSON};
+  Problem        p = {.type = POISSON};
   PetscInt       n = 0;
   SmootherResult results[NSMOOTHERS];
   PetscBool      gamg = PETSC_FALSE, check = PETSC_FALSE, generated, sized, read;

@@ -211,7 +211,7 @@ static PetscErrorCode Append(Reader *r, long long i, long long j, PetscScalar v)
 
 static PetscErrorCode ReadEntries(Reader *r)
 {
-  long long   i, j;
+  long long   i = 0, j = 0;
   PetscScalar v = 0;
 
   PetscFunctionBeginUser;

@@ -64,6 +64,7 @@ static const char *FaceName(PetscObject obj)
   return FaceOf(obj) ? "pc" : "ksp";
 }
 
+/* Enums are read and written as the int that they are */
 static void *FieldOf(const Option *option, BAIOptions *options)
 {
   return (char *)options + option->offset;
@@ -84,7 +85,7 @@ PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
 
     if (all[k].kind == IS_INT) *(PetscInt *)field = (PetscInt)standard;
     else if (all[k].kind == IS_FLAG) *(PetscBool *)field = (PetscBool)(standard != 0);
-    else if (all[k].kind == IS_NAME) *(PetscEnum *)field = (PetscEnum)standard;
+    else if (all[k].kind == IS_NAME) *(int *)field = (int)standard;
     else *(PetscReal *)field = (PetscReal)standard;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -218,7 +219,7 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
     const void   *field  = (const char *)o + option->offset;
 
     if (!option->has[face] || option->kind == IS_FLAG) continue;
-    if (option->kind == IS_NAME) PetscCall(CheckName(obj, option, NULL, (int)*(const PetscEnum *)field));
+    if (option->kind == IS_NAME) PetscCall(CheckName(obj, option, NULL, *(const int *)field));
     else if (option->kind == IS_INT) {
       const PetscInt value = *(const PetscInt *)field;
 
@@ -249,16 +250,18 @@ PetscErrorCode BAIOptionsCheckTogether(PetscObject obj, const BAIOptions *o)
 }
 
 /* As PetscOptionsEnum(), but an unknown word is met with the list of the known ones */
-static PetscErrorCode OptionsName(PetscObject obj, const Option *option, const char key[], const char text[], const char man[], PetscEnum *value, BAIOptionItems PetscOptionsObject)
+static PetscErrorCode OptionsName(PetscObject obj, const Option *option, const char key[], const char text[], const char man[], int *value, BAIOptionItems PetscOptionsObject)
 {
   char      name[PETSC_MAX_OPTION_NAME], word[64];
   PetscBool set;
+  PetscEnum e = (PetscEnum)*value;
 
   PetscFunctionBegin;
   PetscCall(OptionName(obj, option->name, name, sizeof(name)));
   PetscCall(PetscOptionsGetString(obj->options, NULL, name, word, sizeof(word), &set));
   if (set) PetscCall(CheckName(obj, option, word, 0));
-  PetscCall(PetscOptionsEnum(key, text, man, option->names, *value, value, NULL));
+  PetscCall(PetscOptionsEnum(key, text, man, option->names, e, &e, NULL));
+  *value = (int)e;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -301,7 +304,7 @@ PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BA
     else if (option->kind == IS_POSITIVE) PetscCall(PetscOptionsReal(key, text, man, *(PetscReal *)field, (PetscReal *)field, NULL));
     else if (option->kind == IS_FRACTION) PetscCall(OptionsFraction(obj, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
     else if (option->kind == IS_FLAG) PetscCall(PetscOptionsBool(key, option->text, man, *(PetscBool *)field, (PetscBool *)field, NULL));
-    else PetscCall(OptionsName(obj, option, key, option->text, man, (PetscEnum *)field, PetscOptionsObject));
+    else PetscCall(OptionsName(obj, option, key, option->text, man, (int *)field, PetscOptionsObject));
   }
   PetscCall(BAIOptionsCheck(obj, &o));
   *options = o;

@@ -23,7 +23,7 @@
 #include "engine.h"
 
 /* What a solve is to reach, and how it may go on */
-typedef struct {
+typedef struct BAIGoal_ {
   BAIMode mode;        /* of the options */
   BAIMode accelerated; /* sync or color: the mode in which it is accelerated */
   int     accelerate;  /* it may be */
@@ -40,7 +40,7 @@ typedef enum {
 } BAIAdvice;
 
 /* How to go on */
-typedef struct {
+typedef struct BAIDecision_ {
   int       stop;  /* the goal is reached, or out of reach */
   BAIMode   mode;
   int       begins; /* the acceleration begins here, or another mode */
@@ -77,6 +77,8 @@ extern "C" {
 BAIDecision BAIAdaptStart(BAIAdapt *, const BAIGoal *, BAIMode, BAIInt its, double rnorm2);
 /* Takes note of ||r||^2 after its global iterations. After BAI_X_BACK the iteration goes on from the residual norm of the x kept, whose square is best2 */
 BAIDecision BAIAdaptLook(BAIAdapt *, BAIInt its, double rnorm2);
+/* BAIBackendReplay() on the host */
+BAIStatus BAIAdaptReplay(const BAIGoal *, int n, const double *rnorm2, BAIDecision *);
 
   #if defined(__cplusplus)
 }

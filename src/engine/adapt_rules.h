@@ -1,9 +1,13 @@
 /*
-   The rules of adapt.h, for the host (adapt.c) and for a kernel: BAI_ADAPT_FUNCTION stands before their two functions
+   The rules of adapt.h. Kernels include them, and have functions of their own; those of the host are in adapt.c, which defines what stands before them
 */
 #pragma once
 
 #include "adapt.h"
+
+#if !defined(BAI_ADAPT_FUNCTION)
+  #define BAI_ADAPT_FUNCTION BAI_INLINE
+#endif
 #include <limits.h>
 #include <math.h>
 
@@ -265,4 +269,13 @@ BAI_ADAPT_FUNCTION BAIDecision BAIAdaptLook(BAIAdapt *a, BAIInt its, double rnor
   }
   if (its >= a->until) BAIAdaptPlan(a, its, rnorm2);
   return BAIAdaptDecision(a, stop, vain || a->accelerated != was, x);
+}
+
+/* The same for norms known beforehand, each at the iteration that the decision before asks for */
+BAI_INLINE void BAIAdaptReplayAll(const BAIGoal *goal, int n, const double *rnorm2, BAIDecision *decisions)
+{
+  BAIAdapt a;
+
+  decisions[0] = BAIAdaptStart(&a, goal, goal->mode, 0, rnorm2[0]);
+  for (int k = 1; k < n; k++) decisions[k] = BAIAdaptLook(&a, decisions[k - 1].until, rnorm2[k]);
 }

@@ -7,8 +7,9 @@
      y_i = y_i + local_omega ((s_i - sum_{j in J, j != i} a_ij y_j)/a_ii - y_i)   local_iters times, from y = x_J
      x_J = x_J + omega (y - x_J) + momentum (x_J - x_J before that)           the others may read it at once
 
-   and BAIMode says how far blocks wait for each other (Anzt, Tomov, Dongarra, Heuveline, "A block-asynchronous
-   relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013). In mode color, blocks of few rows
+   and BAIMode says how far blocks wait for each other. With local_omega = 1 and momentum = 0 this is the method of Anzt, Tomov, Dongarra, Heuveline, "A block-asynchronous
+   relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013, and of H. Anzt's thesis, whose damping is omega. Momentum is that of G. H. Golub, R. S. Varga,
+   Numer. Math. 3, 1961; local_omega is ours, for smoothing. In mode color, blocks of few rows
    take their turn several at a time: see coloring.h. Blocks may overlap: J then holds rows of other blocks as well, which it sweeps over like its own; it
    writes only its own ones back (restricted additive Schwarz; Cai, Sarkis, SIAM J. Sci. Comput. 21, 1999).
 
@@ -147,6 +148,9 @@ typedef struct {
 
 typedef struct BAIState_ *BAIState; /* a backend's own */
 
+struct BAIGoal_; /* of adapt.h */
+struct BAIDecision_;
+
 /* What a backend implements */
 typedef struct {
   const char *name;
@@ -162,6 +166,7 @@ typedef struct {
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
+  BAIStatus (*replay)(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 } BAIBackendOps;
 
 extern const BAIBackendOps BAIBackendHost, BAIBackendCUDA;
@@ -197,6 +202,8 @@ BAIStatus BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
 void      BAIEngineInfo(BAIEngine, BAIInfo *);
 void      BAIEngineDestroy(BAIEngine *);
 const char *BAIEngineName(BAIEngine);
+/* For tests: what the rules of adapt.h decide where this backend decides, n times: from iteration 0 on at ||r||^2 = rnorm2[0], and then whenever the decision before asks for a look */
+BAIStatus BAIBackendReplay(BAIBackend, const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 const char *BAICodeString(BAICode);
 const char *BAIKernelString(BAIKernel);
 

@@ -123,4 +123,5 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .explain  = BAIPlanExplain,
   .info     = Info,
   .destroy  = Destroy,
+  .replay   = BAICUDAReplay,
 };

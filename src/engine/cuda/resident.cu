@@ -8,7 +8,6 @@
    go on, with the watcher asking for less from then on; or to end if adapt.h says by these sums that another mode should go on. Where tiles wait for each other there is no watcher: they meet after the
    iterations that adapt.h says, and the last to arrive decides how they go on as well.
 */
-#define BAI_ADAPT_FUNCTION static __device__ inline
 #include "../adapt_rules.h"
 #include "control.h"
 #include "shapes.h"

@@ -1,6 +1,7 @@
 /*
    The host backend: OpenMP threads. Short enough to be read as the definition of the method: see sweep.c
 */
+#include "../adapt.h"
 #include "../theta.h"
 #include "host.h"
 #include <stdlib.h>
@@ -178,4 +179,5 @@ const BAIBackendOps BAIBackendHost = {
   .unbind   = Unbind,
   .info     = Info,
   .destroy  = Destroy,
+  .replay   = BAIAdaptReplay,
 };

@@ -327,10 +327,10 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
    weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local
    sweeps' possible troubles with them.
 
-   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + lambda_n) for the extreme eigenvalues of M^{-1}A. They are
-   found by a few steps of `KSPGMRES` at each set-up. Here x + M^{-1} (b - A x) is a global iteration in which blocks
-   read the previous iterate; with one local sweep M is D. The local sweeps are damped so that they converge in every
-   block of a Hermitian positive definite matrix.
+   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A. They
+   are found by a few steps of `KSPGMRES` at each set-up, which come close to the largest one from below; hence the 1.1.
+   Here x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local sweep M is
+   D. The local sweeps are damped so that they converge in every block of a Hermitian positive definite matrix.
 
    `BAI_WEIGHT_AUTO` bounds the spectral radius of |I - D^{-1}A| from both sides, by Collatz-Wielandt quotients of a few
    products. It takes tau unless the radius is shown to be below one; the view gives the bounds. In mode
