@@ -120,7 +120,7 @@ $(B)/obj/%.2.cu.o: %.cu
 
 # The kernels of each unit, their registers and spills
 kernels: $(LIB)
-	@sh tests/kernels.sh report $(patsubst %.o,%.log,$(call obj,$(units)))
+	@$(if $(NVCC),sh tests/kernels.sh report $(patsubst %.o,%.log,$(call obj,$(units))),echo 'without nvcc there are none')
 
 # nodelete: OpenMP's threads may outlive a dlclose()
 $(LIB): $(call obj,$(engine) $(faces))

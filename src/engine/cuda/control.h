@@ -12,6 +12,6 @@ struct BAIControl_ {
   int     progress, slow; /* where tiles do not wait for each other: global iterations of the first; they are better accelerated */
   BAIReal bnorm2, rnorm2, tol2, most2;
 
-  BAIAdapt    adapt; /* where tiles wait for each other: when they look at the residual, */
+  BAIAdapt    adapt;    /* where tiles wait for each other: when they look at the residual, */
   BAIDecision decision; /* and how they go on then */
 };

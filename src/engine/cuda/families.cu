@@ -10,15 +10,15 @@ static const struct {
   unsigned    ask;
   const char *what;
 } asks[] = {
-  {BAI_CAN_LAUNCHES,  "a launch for each global iteration"   },
-  {BAI_CAN_GHOSTS,    "rows that couple to other ranks"      },
-  {BAI_CAN_THETA,     "local sweeps that depend on the block"},
-  {BAI_CAN_LONG_ROWS, "rows that are cut into pieces"        },
-  {BAI_CAN_OVERLAP,   "blocks that overlap"                  },
+  {BAI_CAN_LAUNCHES,  "a launch for each global iteration"     },
+  {BAI_CAN_GHOSTS,    "rows that couple to other ranks"        },
+  {BAI_CAN_THETA,     "local sweeps that depend on the block"  },
+  {BAI_CAN_LONG_ROWS, "rows that are cut into pieces"          },
+  {BAI_CAN_OVERLAP,   "blocks that overlap"                    },
   {BAI_CAN_PARTITION, "blocks of rows that are not consecutive"},
-  {BAI_CAN_WEIGHTS,   "damping that differs from row to row" },
-  {BAI_CAN_MOMENTUM,  "momentum"                             },
-  {BAI_CAN_SINGLE,    "entries in single precision"          }
+  {BAI_CAN_WEIGHTS,   "damping that differs from row to row"   },
+  {BAI_CAN_MOMENTUM,  "momentum"                               },
+  {BAI_CAN_SINGLE,    "entries in single precision"            }
 };
 
 /* By BAIOrder */
@@ -174,7 +174,7 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
    .kernel     = BAI_KERNEL_RESIDENT,
    .orders     = BAI_IN_OWN | BAI_IN_FLAGS | BAI_IN_TURNS,
    .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_SINGLE | BAI_CAN_SOLVE, /* loops whose length is known to be that of all threads take a third less time: no theta */
-   .capability = 0,
+    .capability = 0,
    .blocks     = 1,
    .refuse     = RefuseResident,
    .variant    = ResidentVariant,
@@ -185,7 +185,7 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
    .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_GHOSTS | BAI_CAN_SINGLE,
    .capability = 90,
    .blocks     = 4, /* that are at work while others wait */
-   .refuse     = RefuseStaged,
+    .refuse     = RefuseStaged,
    .variant    = StagedVariant,
    },
   {

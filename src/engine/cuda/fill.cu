@@ -191,7 +191,7 @@ static __device__ inline void FinishRow(const BAISliced &A, int place, int row, 
 {
   const BAIReal share = dominance ? BAIShareOfDominance(BAIAbs(r.d), r.sum) : 1;
 
-  if (isinf(BAIReal(1) / BAIAbs(r.d))) atomicMin(&findings->bad, row); /* zero, or as good as that */
+  if (isinf(BAIReal(1) / BAIAbs(r.d))) atomicMin(&findings->bad, row);            /* zero, or as good as that */
   if (share < 1) atomicMin(&findings->least_share, __float_as_int((float)share)); /* positive numbers are ordered as their bits are */
   A.d[place]    = r.d;
   A.dinv[place] = BAIScalar(1) / r.d;
@@ -219,7 +219,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
   RowSums   r = {};
 
   if (slice < A.tiles * A.tile_slices) {
-    const int row = RowOfLane(A, slice, lane), place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0), own = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
+    const int               row = RowOfLane(A, slice, lane), place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0), own = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
     RowPut<V, same_pattern> put(A, slice, lane);
 
     if (!put.rest_end) {
@@ -272,12 +272,12 @@ static BAIStatus CountLocalSweeps(BAIState state)
   state->local_sweeps = (long long)state->blocks * state->p.local_iters;
   if (!state->sums) return BAIStatusOf(BAI_OK);
 
-  const BAISliced        A      = state->A;
-  const size_t           places = BAIPlaces(&A), blocks = (size_t)state->blocks;
-  std::vector<BAIReal>   sums(2 * places), inside(blocks, 0), outside(blocks, 0);
-  std::vector<BAIInt>    iters(blocks);
-  std::vector<int>       of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0), home(A.home ? places : 0);
-  const auto             block_of = [&](size_t p) { return A.home ? home[p] : A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1; };
+  const BAISliced      A      = state->A;
+  const size_t         places = BAIPlaces(&A), blocks = (size_t)state->blocks;
+  std::vector<BAIReal> sums(2 * places), inside(blocks, 0), outside(blocks, 0);
+  std::vector<BAIInt>  iters(blocks);
+  std::vector<int>     of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0), home(A.home ? places : 0);
+  const auto           block_of = [&](size_t p) { return A.home ? home[p] : A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1; };
 
   CUDATry(cudaMemcpyAsync(sums.data(), state->sums, 2 * places * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
   if (A.row) CUDATry(cudaMemcpyAsync(block.data(), A.block, block.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
@@ -306,11 +306,17 @@ BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
   const BAISliced A = state->A;
   BAITemporary    t;
   Findings        findings = {INT_MAX, 0, 0, 0};
-  BAIStatus       status = BAIStatusOf(BAI_OK);
-  float           least  = 1;
+  BAIStatus       status   = BAIStatusOf(BAI_OK);
+  float           least    = 1;
   typedef void (*FillKernel)(BAISliced, BAIMatrix, int, int, BAIReal *, Findings *);
-  const FillKernel fill[2][2]      = {{Fill<BAIScalar, false>, Fill<BAIScalar, true>}, {Fill<BAISingle, false>, Fill<BAISingle, true>}};
-  const FillKernel fill_long[2][2] = {{FillLong<BAIScalar, false>, FillLong<BAIScalar, true>}, {FillLong<BAISingle, false>, FillLong<BAISingle, true>}};
+  const FillKernel fill[2][2] = {
+    {Fill<BAIScalar, false>, Fill<BAIScalar, true>},
+    {Fill<BAISingle, false>, Fill<BAISingle, true>}
+  };
+  const FillKernel fill_long[2][2] = {
+    {FillLong<BAIScalar, false>, FillLong<BAIScalar, true>},
+    {FillLong<BAISingle, false>, FillLong<BAISingle, true>}
+  };
 
   if (!A.tiles) return status;
   memcpy(&findings.least_share, &least, sizeof(least));

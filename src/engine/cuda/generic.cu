@@ -12,7 +12,7 @@ enum {
 struct Native {
   const BAIScalar *a;
 
-  __device__ Native(const BAISliced &, const void *a) : a(static_cast<const BAIScalar *>(a)) { }
+  __device__           Native(const BAISliced &, const void *a) : a(static_cast<const BAIScalar *>(a)) {}
   __device__ BAIScalar operator[](long long k) const { return a[k]; }
   template <BAIOrder order>
   static __device__ void SumPieces(const BAISliced &A, const BAISweep &p, int tile, const BAIScalar *x)
@@ -26,7 +26,7 @@ struct NativeOrSingle {
   const void *a;
   bool        single;
 
-  __device__ NativeOrSingle(const BAISliced &A, const void *a) : a(a), single(A.single) { }
+  __device__           NativeOrSingle(const BAISliced &A, const void *a) : a(a), single(A.single) {}
   __device__ BAIScalar operator[](long long k) const { return single ? BAIScalar(static_cast<const BAISingle *>(a)[k]) : static_cast<const BAIScalar *>(a)[k]; }
   template <BAIOrder order>
   static __device__ void SumPieces(const BAISliced &A, const BAISweep &p, int tile, const BAIScalar *x)
@@ -40,14 +40,14 @@ template <typename Columns, typename Values, BAIOrder order>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  BAIScalar    *work  = p.scratch ? p.scratch + 3 * (size_t)A.tile_rows * blockIdx.x : reinterpret_cast<BAIScalar *>(shared);
-  const Columns loc_j(A);
-  const Values  loc_a(A, A.loc_a), off_a(A, A.off_a);
+  BAIScalar                                    *work = p.scratch ? p.scratch + 3 * (size_t)A.tile_rows * blockIdx.x : reinterpret_cast<BAIScalar *>(shared);
+  const Columns                                 loc_j(A);
+  const Values                                  loc_a(A, A.loc_a), off_a(A, A.off_a);
 
   BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int        lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
     const int        first = tile * A.tile_rows, slice0 = tile * A.tile_slices, most = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
-    const BAIScalar *x = BAIIterateOf(p, from);
+    const BAIScalar *x    = BAIIterateOf(p, from);
     BAIScalar       *next = BAIIterateOf(p, to), *s = work, *y = s + A.tile_rows, *ynext = y + A.tile_rows;
 
     turn.Begin();
@@ -80,9 +80,9 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
         const int i = slice * BAI_LANES + lane;
 
         if (BAIRowAt(A, tile, i) < 0) continue;
-        const long long loc = A.slice[slice0 + slice].loc + lane;
+        const long long loc   = A.slice[slice0 + slice].loc + lane;
         const int       width = A.slice[slice0 + slice].loc_width;
-        BAIScalar       sum = s[i];
+        BAIScalar       sum   = s[i];
 
         for (int w = 0; w < width; w += LOADS_IN_FLIGHT) {
           BAIScalar value[LOADS_IN_FLIGHT];

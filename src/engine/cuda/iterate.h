@@ -147,7 +147,7 @@ static __device__ inline BAIScalar BAIValue(const BAISliced &A, const void *a, l
 struct BAINarrow {
   const uint16_t *j;
 
-  __device__ BAINarrow(const BAISliced &A) : j(static_cast<const uint16_t *>(A.loc_j)) { }
+  __device__     BAINarrow(const BAISliced &A) : j(static_cast<const uint16_t *>(A.loc_j)) {}
   __device__ int operator[](long long k) const { return j[k]; }
 };
 
@@ -156,6 +156,6 @@ struct BAINarrowOrWide {
   const void *j;
   bool        wide;
 
-  __device__ BAINarrowOrWide(const BAISliced &A) : j(A.loc_j), wide(BAIWide(&A)) { }
+  __device__     BAINarrowOrWide(const BAISliced &A) : j(A.loc_j), wide(BAIWide(&A)) {}
   __device__ int operator[](long long k) const { return wide ? static_cast<const int *>(j)[k] : static_cast<const uint16_t *>(j)[k]; }
 };

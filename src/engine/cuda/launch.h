@@ -18,8 +18,8 @@ typedef struct {
   BAINeighbors     neighbors;
   BAIDirection     direction;
   const int       *order;
-  int             *done, done_before; /* done is NULL where no tile is waited for */
-  int              staleness;         /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
+  int             *done, done_before;      /* done is NULL where no tile is waited for */
+  int              staleness;              /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
   int             *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
   long long       *tickets, tickets_before;
 } BAISweep;

@@ -71,8 +71,8 @@ BAIStatus BAIPinnedGet(BAIPinned **pinned)
       idle         = page + k;
     }
   }
-  *pinned = idle;
-  idle    = idle->next;
+  *pinned  = idle;
+  idle     = idle->next;
   **pinned = BAIPinned{};
   return BAIStatusOf(BAI_OK);
 }

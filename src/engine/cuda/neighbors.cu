@@ -14,10 +14,10 @@
 #include <new>
 
 enum {
-  THREADS = 256,
-  NEIGHBORS_PER_TILE = 64, /* on average, with more of which a queue gains nothing from an order */
-  WORDS   = 8192, /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
-  GRID    = 4096
+  THREADS            = 256,
+  NEIGHBORS_PER_TILE = 64,   /* on average, with more of which a queue gains nothing from an order */
+  WORDS              = 8192, /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
+  GRID               = 4096
 };
 
 typedef unsigned long long Pair; /* tile, tile to wait for: the latter in the lower bits */
@@ -41,9 +41,9 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
 
     for (int window = 0; window < A.tiles; window += words * 32) {
       const auto mark = [&](int row) { /* or a column */
-        const int other = (unsigned)row < (unsigned)A.n ? (A.row ? A.place[row] : row) / A.tile_rows - window : -1;
+                                       const int other = (unsigned)row < (unsigned)A.n ? (A.row ? A.place[row] : row) / A.tile_rows - window : -1;
 
-        if (0 <= other && other < words * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1)) atomicOr(map + other / 32, 1u << other % 32);
+                                       if (0 <= other && other < words * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1)) atomicOr(map + other / 32, 1u << other % 32);
       };
 
       if (!threadIdx.x) found = 0;

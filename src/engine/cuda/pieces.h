@@ -14,7 +14,7 @@ static __device__ inline BAIScalar BAISumPiece(const BAISliced &A, const BAIPiec
     LOADS_IN_FLIGHT = 4 /* of a lane */
   };
   typename cub::WarpReduce<BAIScalar>::TempStorage storage;
-  BAIScalar sum = 0;
+  BAIScalar                                        sum = 0;
 
   for (long long first = piece.first + threadIdx.x % BAI_LANES; first < piece.last; first += LOADS_IN_FLIGHT * BAI_LANES) {
     BAIScalar other[LOADS_IN_FLIGHT];

@@ -23,8 +23,7 @@ static unsigned Asks(BAIState state, BAIMode mode, bool momentum)
 {
   const BAISliced *A = &state->A;
 
-  return (momentum ? BAI_CAN_MOMENTUM : 0) | (A->share ? BAI_CAN_WEIGHTS : 0) | (A->iters ? BAI_CAN_THETA : 0) | (A->row ? BAI_CAN_PARTITION : 0) | (A->overlap ? BAI_CAN_OVERLAP : 0) | (state->nghost ? BAI_CAN_GHOSTS : 0) |
-         (A->piece_first ? BAI_CAN_LONG_ROWS : 0) | (A->single ? BAI_CAN_SINGLE : 0) | (mode == BAI_MODE_LAUNCH ? BAI_CAN_LAUNCHES : 0);
+  return (momentum ? BAI_CAN_MOMENTUM : 0) | (A->share ? BAI_CAN_WEIGHTS : 0) | (A->iters ? BAI_CAN_THETA : 0) | (A->row ? BAI_CAN_PARTITION : 0) | (A->overlap ? BAI_CAN_OVERLAP : 0) | (state->nghost ? BAI_CAN_GHOSTS : 0) | (A->piece_first ? BAI_CAN_LONG_ROWS : 0) | (A->single ? BAI_CAN_SINGLE : 0) | (mode == BAI_MODE_LAUNCH ? BAI_CAN_LAUNCHES : 0);
 }
 
 /* Takes a variant if a multiprocessor has room for enough thread blocks of it; room is then those that can be there at once, else 0, and why says why */
@@ -104,7 +103,7 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, BAIKe
     if (way.mode != mode || way.bounded != bounded) continue;
     for (int k = 0; k < way.orders; k++) {
       plan->order = work.order = way.order[k];
-      plan->kernel = NULL;
+      plan->kernel             = NULL;
       for (int f = 0; f < BAI_FAMILIES && !plan->kernel; f++) {
         char now[BAI_REASON];
 

@@ -23,15 +23,15 @@ enum { /* sets of BAIOrder */
    weights; those in the orders BAI_FLAGS and BAI_TURNS are
 */
 #define BAI_RESIDENT_SHAPES_1(SHAPE) \
-  SHAPE(4, 4, false)                 \
-  SHAPE(6, 8, false)                 \
-  SHAPE(8, 16, true)                 \
+  SHAPE(4, 4, false) \
+  SHAPE(6, 8, false) \
+  SHAPE(8, 16, true) \
   SHAPE(8, 0, true)
 
 #define BAI_RESIDENT_SHAPES_2(SHAPE) \
-  SHAPE(16, 16, true)                \
-  SHAPE(16, 32, true)                \
-  SHAPE(16, 0, false)                \
+  SHAPE(16, 16, true) \
+  SHAPE(16, 32, true) \
+  SHAPE(16, 0, false) \
   SHAPE(32, 0, true)
 
 #define BAI_RESIDENT_SHAPES(SHAPE) BAI_RESIDENT_SHAPES_1(SHAPE) BAI_RESIDENT_SHAPES_2(SHAPE)
@@ -51,22 +51,22 @@ const void *BAIResidentKernel(BAIOrder, bool more);
    consecutive short rows without momentum, weights and theta; the orders; and whether one kernel does them all, where seldom used. The first is for a grid's line
    and its four neighbours, with one more at its end
 */
-#define BAI_STREAM_SHAPES(SHAPE)                                            \
-  SHAPE(2, 5, 8, false, false, BAI_IN_ALL, false)                           \
-  SHAPE(2, 5, 8, false, true, BAI_IN_FLAGS, false)                          \
-  SHAPE(4, 4, 8, false, false, BAI_IN_ALL, false)                           \
-  SHAPE(4, 4, 8, false, true, BAI_IN_FLAGS, false)                          \
-  SHAPE(8, 4, 8, false, true, BAI_IN_ALL, false)                            \
-  SHAPE(8, 16, INT_MAX, false, false, BAI_IN_ALL, false)                    \
-  SHAPE(8, 16, INT_MAX, false, true, BAI_IN_ALL, false)                     \
-  SHAPE(16, 16, INT_MAX, false, true, BAI_IN_FLAGS | BAI_IN_TURNS, false)   \
-  SHAPE(16, 16, INT_MAX, false, true, BAI_IN_ALL, true)                     \
-  SHAPE(32, 4, INT_MAX, false, true, BAI_IN_ALL, false)                     \
-  SHAPE(2, 5, 8, true, false, BAI_IN_ALL, false)                            \
-  SHAPE(2, 5, 8, true, true, BAI_IN_FLAGS, false)                           \
-  SHAPE(4, 4, 8, true, false, BAI_IN_FLAGS | BAI_IN_TURNS, false)           \
-  SHAPE(8, 4, 8, true, true, BAI_IN_ALL, true)                              \
-  SHAPE(8, 16, INT_MAX, true, true, BAI_IN_ALL, true)                       \
+#define BAI_STREAM_SHAPES(SHAPE) \
+  SHAPE(2, 5, 8, false, false, BAI_IN_ALL, false) \
+  SHAPE(2, 5, 8, false, true, BAI_IN_FLAGS, false) \
+  SHAPE(4, 4, 8, false, false, BAI_IN_ALL, false) \
+  SHAPE(4, 4, 8, false, true, BAI_IN_FLAGS, false) \
+  SHAPE(8, 4, 8, false, true, BAI_IN_ALL, false) \
+  SHAPE(8, 16, INT_MAX, false, false, BAI_IN_ALL, false) \
+  SHAPE(8, 16, INT_MAX, false, true, BAI_IN_ALL, false) \
+  SHAPE(16, 16, INT_MAX, false, true, BAI_IN_FLAGS | BAI_IN_TURNS, false) \
+  SHAPE(16, 16, INT_MAX, false, true, BAI_IN_ALL, true) \
+  SHAPE(32, 4, INT_MAX, false, true, BAI_IN_ALL, false) \
+  SHAPE(2, 5, 8, true, false, BAI_IN_ALL, false) \
+  SHAPE(2, 5, 8, true, true, BAI_IN_FLAGS, false) \
+  SHAPE(4, 4, 8, true, false, BAI_IN_FLAGS | BAI_IN_TURNS, false) \
+  SHAPE(8, 4, 8, true, true, BAI_IN_ALL, true) \
+  SHAPE(8, 16, INT_MAX, true, true, BAI_IN_ALL, true) \
   SHAPE(32, 4, INT_MAX, true, true, BAI_IN_ALL, true)
 
 /* NULL: not in this order */

@@ -55,9 +55,9 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
         row[at] = -2 - (int)partition->row[p];
         continue;
       }
-      row[at]                     = (int)partition->row[p];
-      place[partition->row[p]]    = (int)at;
-      block[partition->row[p]]    = (int)b;
+      row[at]                  = (int)partition->row[p];
+      place[partition->row[p]] = (int)at;
+      block[partition->row[p]] = (int)b;
     }
     if (partition->own) overlap[2 * b] = (int)(tile_first + (size_t)(partition->own[b] - first));
     if (partition->own) overlap[2 * b + 1] = (int)(tile_first + (size_t)(partition->first[b + 1] - first));
@@ -80,16 +80,16 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
 
 BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition *partition)
 {
-  BAISliced *A = &state->A;
-  BAIMatrix  D;
+  BAISliced   *A = &state->A;
+  BAIMatrix    D;
   BAITemporary copy[6];
 
   if ((long long)M->n + M->nghost > INT_MAX / 2) return BAIStatusOf(BAI_ERR_SIZE);
-  A->n           = (int)M->n;
-  A->block_size  = (int)(state->p.block_size < M->n ? state->p.block_size : (M->n ? M->n : 1));
-  A->tile_rows   = (int)BAIGroup(A->block_size) * A->block_size;
-  A->tiles       = (int)(((long long)A->n + A->tile_rows - 1) / A->tile_rows);
-  state->blocks  = M->n / A->block_size + (M->n % A->block_size ? 1 : 0);
+  A->n          = (int)M->n;
+  A->block_size = (int)(state->p.block_size < M->n ? state->p.block_size : (M->n ? M->n : 1));
+  A->tile_rows  = (int)BAIGroup(A->block_size) * A->block_size;
+  A->tiles      = (int)(((long long)A->n + A->tile_rows - 1) / A->tile_rows);
+  state->blocks = M->n / A->block_size + (M->n % A->block_size ? 1 : 0);
   if (partition) BAITry(TakePartition(state, partition));
   A->tile_slices = (A->tile_rows + BAI_LANES - 1) / BAI_LANES;
   state->nghost  = (int)M->nghost;
@@ -120,7 +120,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
 
 BAIStatus BAISlicedUpdateValues(BAIState state, const BAIMatrix *M)
 {
-  BAIMatrix D;
+  BAIMatrix    D;
   BAITemporary copy[6];
 
   if (M->n != state->A.n || M->nghost != state->nghost) return BAIStatusOf(BAI_ERR_PATTERN);

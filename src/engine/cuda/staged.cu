@@ -114,20 +114,21 @@ static __device__ inline void Expect(uint64_t *full)
 static __device__ inline void Wait(uint64_t *full, int phase)
 {
   NV_IF_TARGET(NV_PROVIDES_SM_90, ({
-                 while (!cuda::ptx::mbarrier_try_wait_parity(full, (uint32_t)phase)) { }
+                 while (!cuda::ptx::mbarrier_try_wait_parity(full, (uint32_t)phase)) {
+                 }
                }))
 }
 
 template <int LOC, typename V, bool MORE>
 static __global__ void __launch_bounds__(Bounds<LOC, V>::threads, 2) Staged(BAISliced A, BAISweep p)
 {
-  constexpr int OFF = Bounds<LOC, V>::off;
+  constexpr int     OFF = Bounds<LOC, V>::off;
   extern __shared__ __align__(128) unsigned char shared[];
-  __shared__ uint64_t full[2];
-  BAIScalar          *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
-  unsigned char      *stages = reinterpret_cast<unsigned char *>(y1 + blockDim.x);
-  const int           bytes  = Begins<V>(A, PARTS);
-  int                 step   = 0;
+  __shared__ uint64_t                            full[2];
+  BAIScalar                                     *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
+  unsigned char                                 *stages = reinterpret_cast<unsigned char *>(y1 + blockDim.x);
+  const int                                      bytes  = Begins<V>(A, PARTS);
+  int                                            step   = 0;
 
   if (threadIdx.x < 2) Expect(full + threadIdx.x);
   __syncthreads();
@@ -145,8 +146,8 @@ static __global__ void __launch_bounds__(Bounds<LOC, V>::threads, 2) Staged(BAIS
     const BAISlice *slices = reinterpret_cast<const BAISlice *>(stage + Begins<V>(A, SLICE)), S = slices[i / BAI_LANES];
     const int       loc = (int)(S.loc - slices[0].loc) + lane, off_width = (int)S.off_width;
     const V        *loc_a = reinterpret_cast<const V *>(stage + Begins<V>(A, LOC_A)) + loc, *off_a = reinterpret_cast<const V *>(stage + Begins<V>(A, OFF_A)) + (int)(S.off - slices[0].off) + lane;
-    const uint16_t *loc_j = reinterpret_cast<const uint16_t *>(stage + Begins<V>(A, LOC_J)) + loc;
-    const int      *off_j = reinterpret_cast<const int *>(stage + Begins<V>(A, OFF_J)) + (int)(S.off_j - slices[0].off_j) + (S.by_delta ? 0 : lane);
+    const uint16_t *loc_j    = reinterpret_cast<const uint16_t *>(stage + Begins<V>(A, LOC_J)) + loc;
+    const int      *off_j    = reinterpret_cast<const int *>(stage + Begins<V>(A, OFF_J)) + (int)(S.off_j - slices[0].off_j) + (S.by_delta ? 0 : lane);
     const bool      by_delta = S.by_delta;
 
 #pragma unroll
@@ -154,7 +155,7 @@ static __global__ void __launch_bounds__(Bounds<LOC, V>::threads, 2) Staged(BAIS
       a[w] = w < S.loc_width ? loc_a[w * BAI_LANES] : V(0);
       j[w] = w < S.loc_width ? (int)loc_j[w * BAI_LANES] : i;
     }
-    s = !mine ? BAIScalar(0) : i < Copied(A, p, tile) ? reinterpret_cast<const BAIScalar *>(stage + Begins<V>(A, RHS))[i] : p.b[row];
+    s                    = !mine ? BAIScalar(0) : i < Copied(A, p, tile) ? reinterpret_cast<const BAIScalar *>(stage + Begins<V>(A, RHS))[i] : p.b[row];
     const BAIScalar dinv = mine ? reinterpret_cast<const BAIScalar *>(stage + Begins<V>(A, DINV))[i] : BAIScalar(0);
 
     turn.Begin();

@@ -27,15 +27,15 @@ template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  BAIScalar      *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
-  const uint16_t *loc_j = static_cast<const uint16_t *>(A.loc_j);
-  const V        *loc_a = static_cast<const V *>(A.loc_a);
+  BAIScalar                                    *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
+  const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j);
+  const V                                      *loc_a = static_cast<const V *>(A.loc_a);
 
   BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int        i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, own = MORE ? BAIOwnRowAt(A, tile, i) : place, row = MORE ? BAIRowOf(own) : place;
-    const bool       mine = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
-    const BAIScalar *x    = BAIIterateOf(p, from);
-    const BAISlice   S    = A.slice[slice]; /* lanes without a row find zeros there */
+    const bool       mine      = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
+    const BAIScalar *x         = BAIIterateOf(p, from);
+    const BAISlice   S         = A.slice[slice]; /* lanes without a row find zeros there */
     const bool       by_delta  = S.by_delta;
     const int        off_width = (int)S.off_width;
     const int       *off_j     = BAIColumnAt(A, S, 0, lane);

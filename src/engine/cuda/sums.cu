@@ -18,15 +18,15 @@ template <typename Columns, typename V>
 static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
 {
   __shared__ typename cub::WarpReduce<BAIReal>::TempStorage storage[THREADS / BAI_LANES];
-  const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+  const int                                                 lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
 
   if (slice >= A.tiles * A.tile_slices) return;
-  const int tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane, row = BAIOwnRowAt(A, tile, i);
+  const int      tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane, row = BAIOwnRowAt(A, tile, i);
   const BAISlice s = A.slice[slice];
   const Columns  loc_j(A);
-  const V   *loc_a = static_cast<const V *>(A.loc_a) + s.loc + lane, *off_a = static_cast<const V *>(A.off_a) + s.off + lane;
-  BAIScalar  r     = row >= 0 ? b[row] - A.d[first + i] * x[row] : BAIScalar(0);
-  BAIReal    norm2 = 0;
+  const V       *loc_a = static_cast<const V *>(A.loc_a) + s.loc + lane, *off_a = static_cast<const V *>(A.off_a) + s.off + lane;
+  BAIScalar      r     = row >= 0 ? b[row] - A.d[first + i] * x[row] : BAIScalar(0);
+  BAIReal        norm2 = 0;
 
   for (int w = 0; row >= 0 && w < s.loc_width; w++) r -= BAIScalar(loc_a[(long long)w * BAI_LANES]) * x[BAIRowAt(A, tile, loc_j[s.loc + lane + (long long)w * BAI_LANES])];
   for (int w = 0; row >= 0 && w < (int)s.off_width; w++) {

@@ -78,7 +78,7 @@ struct BAINeighborsOf {
   static constexpr bool any = order == BAI_FLAGS || order == BAI_LAG || order == BAI_TURNS;
   int                   next, last, first;
 
-  __device__ BAINeighborsOf() { }
+  __device__ BAINeighborsOf() {}
   __device__ BAINeighborsOf(const BAISweep &s, int tile)
   {
     if constexpr (any) {
@@ -120,7 +120,7 @@ class BAITurn {
   bool                  known; /* they are those of the tile */
 
 public:
-  __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), next_tile(-1), known(false) { }
+  __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), next_tile(-1), known(false) {}
 
   /* The next tile is -1 if there is none; in the order BAI_QUEUE only the first thread knows it, in others it is not asked for */
   __device__ void Start(int at_tile, int at_iteration, int then_tile)
@@ -160,13 +160,13 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 {
   BAITurn<order> turn(p);
 
-  if constexpr (order == BAI_QUEUE) { /* while a tile is at work, the one after the next is on its way, and a ticket for one more */
-    __shared__ int drawn[2][2]; /* tile and iteration, of this one and the next */
+  if constexpr (order == BAI_QUEUE) {        /* while a tile is at work, the one after the next is on its way, and a ticket for one more */
+    __shared__ int drawn[2][2];              /* tile and iteration, of this one and the next */
     __shared__ int next[2], later_iteration; /* the first thread's, which has no register to spare */
     const auto     draw   = [&] { return cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets).fetch_add(1, cuda::memory_order_relaxed) - p.tickets_before; };
     long long      ticket = 0;
-    int            later = 0;
-    const auto     look = [&] {
+    int            later  = 0;
+    const auto     look   = [&] {
       int at = later_iteration;
 
       next[0] = later;
@@ -232,8 +232,8 @@ template <int LOC, bool MORE, typename V>
 static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to, const V (&a)[LOC], const int (&j)[LOC], BAIScalar s, BAIScalar dinv, BAIScalar xi, int own, BAIScalar *now, BAIScalar *next)
 {
   const int     i = threadIdx.x, place = tile * A.tile_rows + i;
-  const bool    mine        = own != -1;
-  const int     iters       = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
+  const bool    mine  = own != -1;
+  const int     iters = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
   const BAIReal local_omega = MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega;
   BAIScalar     y           = xi;
 
