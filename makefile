@@ -130,8 +130,8 @@ $(LIB): $(call obj,$(engine) $(faces))
 
 $(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials
 
-$(B)/libengine.a: $(call obj,$(engine)) ; $(call quiet,AR,$@)$(AR) rcs $@ $^
-$(B)/libgallery.a: $(call obj,$(gallery)) ; $(call quiet,AR,$@)$(AR) rcs $@ $^
+$(B)/libengine.a: $(call obj,$(engine)) ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $^
+$(B)/libgallery.a: $(call obj,$(gallery)) ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $^
 
 # Programs: each tests/*.c and tutorials/*.c with a main, linked with the library, the gallery, and for the tests the engine itself
 LINK = -L$(B)/lib -Wl,-rpath,'$(CURDIR)/$(B)/lib' -lpetscbai

@@ -1,9 +1,10 @@
 static char help[] = "The block size that PCBAI chooses: larger blocks where there are many rows.\n\n";
 
 #include "check.h"
+#include "view.h"
 
 /* The block size chosen for a diagonal matrix */
-static PetscErrorCode ChosenFor(PetscInt n, PetscInt *size)
+static PetscErrorCode ChosenFor(PetscInt n, PetscReal *size)
 {
   PetscInt    *i, *j;
   PetscScalar *a;
@@ -22,7 +23,7 @@ static PetscErrorCode ChosenFor(PetscInt n, PetscInt *size)
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetType(pc, PCBAI));
   PetscCall(PCSetUp(pc));
-  PetscCall(PCBAIGetBlockSize(pc, size));
+  PetscCall(ViewedNumber((PetscObject)pc, "blocks of ", size));
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscFree3(i, j, a));
@@ -42,11 +43,11 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
   for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(cases); c++) {
-    PetscInt size;
+    PetscReal size;
 
     if (!Case("%s", cases[c].name)) continue;
     PetscCall(ChosenFor(cases[c].n, &size));
-    PetscCall(Expect(size == cases[c].block_size, "blocks of %" PetscInt_FMT " rows, not of %" PetscInt_FMT, cases[c].block_size, size));
+    PetscCall(Expect(size == cases[c].block_size, "blocks of %" PetscInt_FMT " rows, not of %g", cases[c].block_size, (double)size));
   }
   PetscCall(CheckFinalize());
   return 0;

@@ -24,7 +24,7 @@ enum { /* sets of BAIOrder */
 */
 #define BAI_RESIDENT_SHAPES_1(SHAPE) \
   SHAPE(4, 4, false) \
-  SHAPE(6, 8, false) \
+  SHAPE(6, 8, true) \
   SHAPE(8, 16, true) \
   SHAPE(8, 0, true)
 
