@@ -79,7 +79,7 @@ sh "$here/summary.sh" "$here/tests" "$here/src" "${1:-.}" | grep -v '^skipped' ;
 if [ -n "$tool" ]; then
   runs=$(cat "$SANITIZER_LOGS"/* | grep -cE '(ERROR|RACECHECK) SUMMARY:')
   case $tool in
-    initcheck) wrong=$(grep -lE '^=+ +at .*BAI' "$SANITIZER_LOGS"/* | wc -l) ;; # see sanitizer.sh
+    initcheck) wrong=$(grep -lE '^=+ +at .*BAI|Host Frame: BAI[A-Za-z]*\(BAIState_' "$SANITIZER_LOGS"/* | wc -l) ;; # see sanitizer.sh
     *) wrong=$(cat "$SANITIZER_LOGS"/* | grep -E '(ERROR|RACECHECK) SUMMARY:' | grep -vcE 'SUMMARY: 0 (errors|hazards)') ;;
   esac
   echo "compute-sanitizer $tool: $((runs - wrong)) clean runs, $wrong with errors"

@@ -365,8 +365,8 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
 {
   const PetscInt  n    = (PetscInt)p->M.n;
   const PetscReal tiny = 1000 * PETSC_MACHINE_EPSILON;
-  /* of two blocks that do not wait for each other, a small one is through first, and the large one goes on alone with what it left */
-  const PetscBool leaves = (PetscBool)(m->q.mode == BAI_MODE_ASYNC && m->q.staleness < 0 && m->blocks.blocks == 2 && p->M.n - m->q.block_size < m->q.block_size / 2);
+  /* of a few blocks that do not wait for each other, small ones are through first, and a large one goes on alone with what they left */
+  const PetscBool leaves = (PetscBool)(m->q.mode == BAI_MODE_ASYNC && m->q.staleness < 0 && m->q.block_size > 60000);
   const BAIInt    rows = m->blocks.first[m->blocks.blocks];
   PetscInt        nnz  = 0;
   PetscScalar    *zero, *expected, *x, *again;

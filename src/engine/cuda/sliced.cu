@@ -104,6 +104,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
     BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(int), &A->iters));
     BAITry(BAICUDAAllocate(state, A->tiles * sizeof(int), &A->tile_iters));
     BAITry(BAICUDAAllocate(state, 2 * BAIPlaces(A) * sizeof(BAIReal), &state->sums));
+    CUDATry(cudaMemsetAsync(state->sums, 0, 2 * BAIPlaces(A) * sizeof(BAIReal), state->stream)); /* places without a row stay so */
   }
   BAITry(BAICUDAAllocate(state, (BAISlices(A) + 1) * sizeof(BAISlice), &A->slice));
   if (!BAISlices(A)) return BAIStatusOf(BAI_OK);
