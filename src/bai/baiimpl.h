@@ -107,9 +107,11 @@ PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAISetUp(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAISetUpIfAsked(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIPrepare(BAI *, BAIMode);
-PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
-PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode);
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);
+
+/* status.c */
+PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
+PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
 
 /* norm.c */
 PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);

@@ -7,61 +7,12 @@
 #endif
 #include <petsc/private/petscimpl.h>
 
-PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual;
-
 /* What has to be done; all ranks do the most that one of them needs */
-typedef enum {
+enum {
   WORK_NONE,
   WORK_VALUES, /* new values in the old pattern */
-  WORK_ENGINE, /* a new engine */
-  WORK_FAILED
-} Work;
-
-/* An engine's status as a PETSc error of this rank */
-PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
-{
-  const char *face = bai->face->classid == KSP_CLASSID ? "ksp" : "pc", *backend = BAIBackends[bai->use.backend];
-
-  PetscFunctionBegin;
-  if (status.code == BAI_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(status.code != BAI_ERR_NOT_BUILT, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend %s (-%s_bai_backend) is not in this libpetscbai, which was built without nvcc; there is: host", backend, face);
-  PetscCheck(status.code != BAI_ERR_MEMORY, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory on the side of the backend %s %s", backend, status.what);
-  PetscCheck(status.code != BAI_ERR_KERNEL, PETSC_COMM_SELF, PETSC_ERR_SUP, "-%s_bai_kernel %s: %s", face, status.what, status.why);
-  PetscCheck(status.code != BAI_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "Backend %s (-%s_bai_backend): %s: %s", backend, face, status.what, status.why);
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "Backend %s: %s", backend, BAICodeString(status.code));
-}
-
-/* The most of what the ranks say; if one says that it failed, by mine or work, all do */
-static PetscErrorCode Agree(const BAI *bai, PetscErrorCode mine, Work *work)
-{
-  const MPI_Comm comm = PetscObjectComm(bai->face);
-  PetscMPIInt    rank, size;
-  struct {
-    int work, rank;
-  } in, most;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  in.work = mine ? WORK_FAILED : (int)*work;
-  in.rank = rank;
-  most    = in;
-  if (size > 1) PetscCallMPI(MPI_Allreduce(&in, &most, 1, MPI_2INT, MPI_MAXLOC, comm));
-  PetscCall(mine);
-  PetscCheck(most.work != WORK_FAILED, PETSC_COMM_SELF, PETSC_ERR_LIB, "Block-asynchronous iteration failed on rank %d of %d, whose error message says why", most.rank, size);
-  *work = (Work)most.work;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All ranks fail if this one does, or another */
-PetscErrorCode BAIAgree(const BAI *bai, PetscErrorCode mine)
-{
-  Work work = WORK_NONE;
-
-  PetscFunctionBegin;
-  PetscCall(Agree(bai, mine, &work));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  WORK_ENGINE  /* a new engine */
+};
 
 static PetscErrorCode CheckMatrix(PetscObject obj, Mat A)
 {
@@ -189,7 +140,7 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
 }
 
 /* What is to be done so that it is this choice for this matrix that is in use */
-static PetscErrorCode Compare(const BAI *bai, Mat A, const BAIChoice *c, PetscInt nghost, const PetscInt garray[], Work *work)
+static PetscErrorCode Compare(const BAI *bai, Mat A, const BAIChoice *c, PetscInt nghost, const PetscInt garray[], int *work)
 {
   PetscObjectId    id;
   PetscObjectState state;
@@ -209,7 +160,7 @@ static PetscErrorCode Compare(const BAI *bai, Mat A, const BAIChoice *c, PetscIn
 }
 
 /* What BAI_WEIGHT_AUTO stands for */
-static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, Work *work)
+static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, int *work)
 {
   BAIChoice other;
   PetscBool same;
@@ -289,6 +240,18 @@ static PetscErrorCode Explain(const BAI *bai, BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes the engine ready for one more mode than that of the options; collective */
+PetscErrorCode BAIPrepare(BAI *bai, BAIMode mode)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEnginePrepare(bai->engine, mode)), NULL));
+  BAIEngineInfo(bai->engine, &bai->info);
+  PetscCall(Explain(bai, mode));
+  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Gives the engine the matrix as it is now, and what the options ask for. Nothing is done if it is the same matrix in the same state, and the same options; new values in an
    old pattern are put in place; only another pattern, or other options, are cut anew
@@ -303,7 +266,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   BAIMatrix         M;
   BAIChoice         choice;
   BAIStatus         status = BAIStatusOf(BAI_OK);
-  Work              work   = WORK_NONE;
+  int               work   = WORK_NONE;
   PetscBool         device;
   PetscErrorCode    mine;
 
@@ -313,7 +276,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(GetNode(bai, PetscObjectComm((PetscObject)A)));
   mine = Choose(bai, Ad, weight, &choice);
   if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
-  PetscCall(Agree(bai, mine, &work));
+  PetscCall(BAIAgree(bai, mine, &work));
   if (work == WORK_NONE) {
     PetscCall(PetscMemcpy(&bai->set, &bai->options, sizeof(bai->set)));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -328,12 +291,12 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(MatGetLocalSize(A, &M.n, NULL));
   mine = BAIGetRows(choice.backend, Ad, &M.A, &device);
   if (!mine && Ao) mine = BAIGetRows(choice.backend, Ao, &M.B, &device);
-  PetscCall(Agree(bai, mine, &work));
+  PetscCall(BAIAgree(bai, mine, &work));
   M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   if (work == WORK_VALUES) {
     status = BAIEngineUpdateValues(bai->engine, &M);
     if (status.code == BAI_ERR_PATTERN) work = WORK_ENGINE;
-    PetscCall(Agree(bai, PETSC_SUCCESS, &work));
+    PetscCall(BAIAgree(bai, PETSC_SUCCESS, &work));
   }
   PetscCall(PetscMemcpy(&bai->use, &choice, sizeof(choice)));
   if (work == WORK_ENGINE) {
@@ -345,7 +308,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(BAIRestoreRows(choice.backend, Ad, &M.A));
   if (Ao) PetscCall(BAIRestoreRows(choice.backend, Ao, &M.B));
   PetscCall(CheckDiagonal(obj, A, status));
-  PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status)));
+  PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL));
   PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
   BAIEngineInfo(bai->engine, &bai->info);
@@ -354,7 +317,10 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   if (bai->use.p.single) PetscCall(BAINeedWork(bai));
   PetscCall(PetscMemcpy(&bai->set, &bai->options, sizeof(bai->set)));
   bai->tau = 1.0;
-  if (bai->use.weight == BAI_WEIGHT_TAU) PetscCall(BAIFindTau(bai, A, &bai->tau));
+  if (bai->use.weight == BAI_WEIGHT_TAU) {
+    PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
+    PetscCall(BAIFindTau(bai, A, &bai->tau));
+  }
   PetscCall(PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0));
   PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n", work == WORK_ENGINE ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks, BAIEngineName(bai->engine)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -368,18 +334,6 @@ PetscErrorCode BAISetUpIfAsked(BAI *bai, Mat A)
   PetscFunctionBegin;
   PetscCall(PetscMemcmp(&bai->set, &bai->options, sizeof(bai->set), &same));
   if (!same) PetscCall(BAISetUp(bai, A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Makes the engine ready for one more mode than that of the options; collective */
-PetscErrorCode BAIPrepare(BAI *bai, BAIMode mode)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEnginePrepare(bai->engine, mode))));
-  BAIEngineInfo(bai->engine, &bai->info);
-  PetscCall(Explain(bai, mode));
-  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -103,7 +103,7 @@ static PetscErrorCode MatMult_Iteration(Mat shell, Vec x, Vec y)
 
 /*
    tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x) and M is D if there is one local sweep; from a few steps
-   of GMRES. Complex eigenvalues, of a nonsymmetric matrix, get the damping that makes each of them converge
+   of GMRES; the engine must be ready for mode sync. Complex eigenvalues, of a nonsymmetric matrix, get the damping that makes each of them converge
 */
 PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
 {
@@ -122,7 +122,6 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscInt        n, m, N;
 
   PetscFunctionBegin;
-  PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(b, &iteration.x));
   PetscCall(VecDuplicate(b, &iteration.zero));

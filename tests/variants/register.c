@@ -3,8 +3,6 @@
 */
 #include "../../src/bai/baiimpl.h"
 
-PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual;
-
 PetscErrorCode KSPCreate_BAI(PETSC_UNUSED KSP ksp)
 {
   return PETSC_ERR_SUP;

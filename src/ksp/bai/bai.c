@@ -152,7 +152,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
   ksp->its       = its;
   bai->used      = step;
   bai->used.mode = mode;
-  while (step.mode != mode && ksp->its < ksp->max_it && *rnorm > ksp->ttol && *rnorm < ksp->divtol * bnorm) { /* it is slow so, or its acceleration came to nothing */
+  while (step.mode != mode && ksp->max_it > ksp->its && *rnorm > ksp->ttol && *rnorm < ksp->divtol * bnorm) { /* it is slow so, or its acceleration came to nothing */
     mode = step.mode;
     PetscCall(BAIPrepare(bai, mode));
     if (!(bai->info.solves >> mode & 1)) break;

@@ -3,6 +3,8 @@
 */
 #include "../../bai/baiimpl.h"
 
+PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual;
+
 static PetscBool BAIPackageInitialized = PETSC_FALSE;
 
 /*@C
