@@ -8,10 +8,8 @@
    go on, with the watcher asking for less from then on; or to end if adapt.h says by these sums that another mode should go on. Where tiles wait for each other there is no watcher: they meet after the
    iterations that adapt.h says, and the last to arrive decides how they go on as well.
 */
-#include "../adapt_rules.h"
-#include "control.h"
 #include "shapes.h"
-#include "sweep.h"
+#include "solve.h"
 
 enum {
   LOADS_IN_FLIGHT = 16 /* of x, for the entries of a long row */
@@ -142,154 +140,10 @@ struct Row<LOC, 0, order> : RowInside<LOC> {
   }
 };
 
-/* Sum over the thread block, the same for all threads, in the same order every time; sums has room for 33 */
-static __device__ BAIReal BlockSum(BAIReal value, BAIReal *sums)
-{
-  const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES;
-
-  for (int k = BAI_LANES / 2; k; k /= 2) value += __shfl_down_sync(~0u, value, k);
-  if (!lane) sums[warp] = value;
-  __syncthreads();
-  if (!threadIdx.x) {
-    for (int w = 1; w < (int)(blockDim.x / BAI_LANES); w++) value += sums[w];
-    sums[BAI_LANES] = value;
-  }
-  __syncthreads();
-  value = sums[BAI_LANES];
-  __syncthreads();
-  return value;
-}
-
-/* Sum of what the tiles published; negative if one has not yet */
-static __device__ BAIReal SumOfTiles(const BAIReal *share, int tiles, BAIReal *sums)
-{
-  BAIReal sum   = 0;
-  int     ready = 1;
-
-  for (int tile = threadIdx.x; tile < tiles; tile += blockDim.x) {
-    const BAIReal value = BAILoad(share + tile);
-
-    if (value < 0) ready = 0;
-    sum += value;
-  }
-  ready = __syncthreads_and(ready);
-  sum   = BlockSum(sum, sums);
-  return ready ? sum : -1;
-}
-
-/* What is asked of adapt.h */
-static __device__ BAIGoal GoalOf(const BAISweep &p, const BAIStop &stop, const BAIControl &c, BAIInt first)
-{
-  BAIGoal goal;
-
-  goal.mode        = stop.asked;
-  goal.accelerated = stop.accelerated;
-  goal.accelerate  = stop.accelerate;
-  goal.momentum    = p.momentum;
-  goal.tol2        = c.tol2;
-  goal.most2       = c.most2;
-  goal.max_it      = p.count;
-  goal.first       = first;
-  return goal;
-}
-
-static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAIStop &stop, BAIReal *sums)
-{
-  using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
-  __shared__ int      decided, over, slow;
-  __shared__ BAIAdapt adapt;
-  BAIControl         &c    = *stop.control;
-  BAIReal             easy = 1, b2 = stop.bnorm2, tol2, most2;
-
-  while (b2 < 0) {
-    b2 = SumOfTiles(stop.b2, A.tiles, sums);
-    if (!threadIdx.x) decided = Flag(*p.stalled).load(cuda::memory_order_relaxed) || Flag(c.decided).load(cuda::memory_order_relaxed);
-    __syncthreads();
-    if (decided) return;
-  }
-  tol2  = max(stop.rtol * stop.rtol * b2, stop.abstol * stop.abstol);
-  most2 = stop.dtol * stop.dtol * b2;
-  if (!threadIdx.x) {
-    c.tol2   = tol2;
-    c.most2  = most2;
-    c.bnorm2 = b2;
-    const BAIGoal goal = GoalOf(p, stop, c, 1);
-
-    (void)BAIAdaptStart(&adapt, &goal, stop.mode, 0, (double)b2);
-    slow = 0;
-    Flag(c.ready).store(1, cuda::memory_order_release);
-  }
-  for (int epoch = 0;; epoch++) {
-    BAIReal r2;
-
-    do {
-      r2 = SumOfTiles(stop.r2, A.tiles, sums);
-      if (!threadIdx.x) {
-        decided = Flag(c.decided).load(cuda::memory_order_acquire) > epoch || Flag(*p.stalled).load(cuda::memory_order_relaxed);
-        if (stop.accelerate && r2 >= 0 && !slow) { /* by sums of shares of different times */
-          const int its = Flag(c.progress).load(cuda::memory_order_relaxed);
-
-          if (its >= adapt.until) slow = BAIAdaptLook(&adapt, its, (double)r2).mode != stop.mode;
-        }
-      }
-      __syncthreads();
-    } while (!decided && !slow && (r2 < 0 || (r2 > easy * tol2 && r2 < most2)));
-    if (!threadIdx.x) {
-      c.slow = slow;
-      Flag(c.stop).store(epoch + 1, cuda::memory_order_release);
-      BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
-      over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
-    }
-    __syncthreads();
-    if (over) return;
-    easy = min(easy, BAIReal(0.5) * easy * tol2 / c.rnorm2);
-    __syncthreads();
-  }
-}
-
-/*
-   Called by one thread, when all tiles have published their share of ||b - A x||^2, and of ||b||^2 if bnorm2 is negative: done, or how to go on. If that is in another mode the
-   launch ends, but not before the tiles have gone back to a better x, if they are to
-*/
-static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl &c, int its, BAIReal b2, BAIReal rnorm2)
-{
-  enum {
-    FIRST_LOOK = 8 /* iterations from the start */
-  };
-
-  c.rnorm2 = rnorm2;
-  c.its    = its;
-  if (!c.ready) {
-    c.ready  = 1;
-    c.bnorm2 = stop.bnorm2 < 0 ? b2 : stop.bnorm2;
-    c.tol2   = max(stop.rtol * stop.rtol * c.bnorm2, stop.abstol * stop.abstol);
-    c.most2  = stop.dtol * stop.dtol * c.bnorm2;
-
-    const BAIGoal goal = GoalOf(p, stop, c, FIRST_LOOK);
-
-    c.decision = BAIAdaptStart(&c.adapt, &goal, stop.mode, its, (double)rnorm2);
-  } else if (c.decision.mode == stop.mode) c.decision = BAIAdaptLook(&c.adapt, its, (double)rnorm2);
-  else c.decision.x = BAI_X_ON; /* they have gone back */
-  const bool leaves = c.decision.mode != stop.mode;
-
-  if (leaves) c.decision.until = its;
-  c.finished = c.decision.stop || (leaves && c.decision.x != BAI_X_BACK);
-  if (c.finished) {
-    stop.result->rnorm2     = c.rnorm2;
-    stop.result->bnorm2     = c.bnorm2;
-    stop.result->its        = its;
-    stop.result->omega      = p.omega * (BAIReal)c.decision.omega;
-    stop.result->momentum   = (BAIReal)c.decision.momentum;
-    stop.result->mode       = c.decision.mode;
-    stop.result->accelerate = c.adapt.accelerate;
-  }
-}
-
 /* Without MORE there is neither momentum nor overlap nor what else multiplies the damping of a row */
 template <int LOC, int OFF, BAIOrder order, bool MORE>
 static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
-  using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ BAIReal  sums[BAI_LANES + 1];
   __shared__ int      last, over, stopping[2];
@@ -340,13 +194,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
       now[i] = y;
       __syncthreads();
       if (order == BAI_OWN && solving && stopping[iteration & 1]) break;
-      if (publish && !i) {
-        BAIReal r2 = sums[0];
-
-        for (int w = 1; w < (int)(blockDim.x / BAI_LANES); w++) r2 += sums[w];
-        BAIStore(stop.r2 + tile, r2);
-        if (!tile) Flag(c.progress).store(iteration, cuda::memory_order_relaxed);
-      }
+      if (publish && !i) PublishShare(stop, c, tile, iteration, sums);
       for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
         const BAIScalar step = r.Inside(s - y, now);
         BAIScalar      *swap = now;
@@ -382,12 +230,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
     /* All meet; from here on x stands still, for the tiles that this one reads at least */
     __syncthreads();
     if (order == BAI_OWN) {
-      if (!i) {
-        cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device); /* of what was written before the stop was asked for */
-        Flag(c.its).fetch_max(iteration, cuda::memory_order_relaxed);
-        Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel);
-        BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= (2 * epoch + 1) * A.tiles; });
-      }
+      if (!i) ArriveAtStop(p, c, iteration, (2 * epoch + 1) * A.tiles);
     } else neighbors.Meet(p, iteration);
     const BAIScalar *x = BAIIterateOf(p, flip ? (p.current + iteration) & 1 : 0);
 
@@ -408,20 +251,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
       const BAIReal b2 = order != BAI_OWN && stop.bnorm2 < 0 && !epoch ? SumOfTiles(stop.b2, A.tiles, sums) : 0, rnorm2 = SumOfTiles(stop.r2, A.tiles, sums);
 
       if (!i && order != BAI_OWN) Decide(p, stop, c, iteration, b2, rnorm2);
-      if (!i && order == BAI_OWN) {
-        BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.ready).load(cuda::memory_order_acquire) != 0; });
-        c.rnorm2   = rnorm2;
-        c.finished = !(rnorm2 > c.tol2 && rnorm2 < c.most2) || c.its >= p.count || c.slow;
-        if (c.finished) {
-          stop.result->rnorm2     = rnorm2;
-          stop.result->bnorm2     = c.bnorm2;
-          stop.result->its        = c.its;
-          stop.result->omega      = p.omega;
-          stop.result->momentum   = p.momentum;
-          stop.result->mode       = c.slow ? stop.accelerated : stop.mode;
-          stop.result->accelerate = stop.accelerate;
-        }
-      }
+      if (!i && order == BAI_OWN) DecideAtStop(p, stop, c, rnorm2);
       if (!i) Flag(c.decided).store(epoch + 1, cuda::memory_order_release);
     }
     if (!i) {
@@ -442,10 +272,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
         if (own >= 0) BAIStore(BAIIterateOf(p, flip ? (p.current + iteration) & 1 : 0) + own, xi);
         met++;
         __syncthreads();
-        if (!i) {
-          Flag(c.met).fetch_add(1, cuda::memory_order_acq_rel);
-          BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.met).load(cuda::memory_order_acquire) >= met * A.tiles; });
-        }
+        if (!i) MeetOnceMore(p, c, met * A.tiles);
         __syncthreads();
       }
     }
