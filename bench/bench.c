@@ -95,8 +95,8 @@ static PetscErrorCode SetThreadCounts(Bench *bench)
   PetscCallMPI(MPI_Comm_size(node, &size));
   PetscCallMPI(MPI_Comm_free(&node));
   PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, "OMP_NUM_THREADS", text, sizeof(text), &set));
-  all             = set ? omp_get_max_threads() : omp_get_num_procs() / size;
-  bench->nthreads = 0;
+  all                               = set ? omp_get_max_threads() : omp_get_num_procs() / size;
+  bench->nthreads                   = 0;
   bench->threads[bench->nthreads++] = 1;
   if (all > 1) bench->threads[bench->nthreads++] = all;
   PetscFunctionReturn(0);

@@ -13,12 +13,12 @@ static BAIGoal GoalFor(BAIMode mode, BAIMode accelerated, double tol)
 /* A norm that falls by q in each iteration: looks are as many as the logarithm of the iterations, and the last one is where the tolerance is met */
 static PetscErrorCode Looks(void)
 {
-  const double  q    = 0.5, tol = 1e-10;
+  const double  q = 0.5, tol = 1e-10;
   const BAIGoal goal = GoalFor(BAI_MODE_ASYNC, BAI_MODE_SYNC, tol);
   BAIAdapt      a;
-  BAIDecision   d = BAIAdaptStart(&a, &goal, goal.mode, 0, 1);
+  BAIDecision   d     = BAIAdaptStart(&a, &goal, goal.mode, 0, 1);
   int           looks = 0;
-  BAIInt        its = 0;
+  BAIInt        its   = 0;
 
   PetscFunctionBeginUser;
   while (!d.stop && looks < 100) {
@@ -80,8 +80,8 @@ static PetscErrorCode InVain(BAIMode mode)
   const double  q    = 0.995;
   const BAIGoal goal = GoalFor(mode, mode, 1e-30);
   BAIAdapt      a;
-  BAIDecision   d     = BAIAdaptStart(&a, &goal, goal.mode, 0, 1);
-  double        rnorm = 1;
+  BAIDecision   d       = BAIAdaptStart(&a, &goal, goal.mode, 0, 1);
+  double        rnorm   = 1;
   int           in_sync = 0, ended = 0;
   BAIInt        its = 0;
 
@@ -141,7 +141,7 @@ static PetscErrorCode Replay(BAIMode mode, double q, double jump)
   enum {
     LOOKS = 60
   };
-  BAIGoal     goal = GoalFor(mode, mode == BAI_MODE_COLOR ? BAI_MODE_COLOR : BAI_MODE_SYNC, 1e-200);
+  BAIGoal     goal    = GoalFor(mode, mode == BAI_MODE_COLOR ? BAI_MODE_COLOR : BAI_MODE_SYNC, 1e-200);
   BAIBackend  backend = BAI_BACKEND_HOST;
   double      rnorm2[LOOKS];
   BAIDecision found[LOOKS];

@@ -135,12 +135,12 @@ int main(int argc, char **argv)
     const char *name;
     BAIInt      points[3], dof, block_size, cubes; /* dof: rows of a point; cubes, if so many must come of it */
   } grids[] = {
-    {"line",                {40, 1, 1},   1, 7,   0  },
-    {"plane",               {13, 11, 1},  1, 16,  0  },
-    {"plane_dof3",          {13, 11, 1},  3, 20,  0  },
-    {"space",               {9, 10, 11},  1, 128, 0  },
-    {"space_dof2_in_ones",  {9, 10, 11},  2, 1,   0  },
-    {"space_in_cubes",      {64, 64, 64}, 1, 512, 512}
+    {"line",               {40, 1, 1},   1, 7,   0  },
+    {"plane",              {13, 11, 1},  1, 16,  0  },
+    {"plane_dof3",         {13, 11, 1},  3, 20,  0  },
+    {"space",              {9, 10, 11},  1, 128, 0  },
+    {"space_dof2_in_ones", {9, 10, 11},  2, 1,   0  },
+    {"space_in_cubes",     {64, 64, 64}, 1, 512, 512}
   };
 
   PetscFunctionBeginUser;

@@ -153,7 +153,7 @@ static void DefineBlock(const Problem *p, const Method *m, BAIInt b, BAIInt iter
     for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) {
       const BAIInt row = q->row[place];
       PetscScalar  sum = p->b[row], d = 0;
-      PetscReal    l1  = 0;
+      PetscReal    l1 = 0;
 
       for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) {
         const PetscInt col = p->j[k];
@@ -264,12 +264,12 @@ static PetscErrorCode Run(BAIEngine engine, const Problem *p, const Method *m, P
 /* A whole solve by the engine: to a tolerance, and to a number of iterations */
 static PetscErrorCode CheckSolve(BAIEngine engine, const Problem *p, const Method *m, PetscScalar *x)
 {
-  const PetscReal rtol = 100 * PetscSqrtReal(PETSC_MACHINE_EPSILON);
+  const PetscReal rtol   = 100 * PetscSqrtReal(PETSC_MACHINE_EPSILON);
   PetscReal       bnorm2 = 0;
 
   PetscFunctionBeginUser;
   for (PetscInt row = 0; row < (PetscInt)p->M.n; row++) bnorm2 += PetscRealPart(p->b[row] * PetscConj(p->b[row]));
-  for (int k = 0; k < 4; k++) { /* accelerated in the last two, where that can be */
+  for (int k = 0; k < 4; k++) {                      /* accelerated in the last two, where that can be */
     const PetscBool its7       = (PetscBool)(k % 2); /* seven iterations, instead of to a tolerance */
     BAITolerances   tolerances = {.rtol = its7 ? 0 : rtol, .dtol = 1e5, .bnorm2 = -1, .max_it = its7 ? 7 : 1000};
     BAISolution     solution   = {.its = 0};
@@ -293,7 +293,7 @@ static PetscErrorCode CheckSolve(BAIEngine engine, const Problem *p, const Metho
 /* The colours of mode color: what reads from each other, entries and rows of overlaps, does not take its turn together */
 static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInfo *info)
 {
-  const BAIPartition *q = &m->blocks;
+  const BAIPartition *q        = &m->blocks;
   BAIInt              max_rows = 1, *group;
   int                *first, *lower, *order, *rank, *turn_first, groups, turns, colors;
   PetscBool          *reads;
@@ -334,7 +334,7 @@ static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInf
 /* Sums of |a_ij| inside and outside the blocks */
 static PetscErrorCode CheckSums(BAIEngine engine, const Problem *p, const Method *m)
 {
-  const BAIPartition *q = &m->blocks;
+  const BAIPartition *q    = &m->blocks;
   const PetscReal     tiny = (m->q.single ? 1e-5 : 1000 * PETSC_MACHINE_EPSILON);
   BAIInt             *in;
   BAIReal             sums[2];
@@ -367,8 +367,8 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
   const PetscReal tiny = 1000 * PETSC_MACHINE_EPSILON;
   /* of a few blocks that do not wait for each other, small ones are through first, and a large one goes on alone with what they left */
   const PetscBool leaves = (PetscBool)(m->q.mode == BAI_MODE_ASYNC && m->q.staleness < 0 && m->q.block_size > 60000);
-  const BAIInt    rows = m->blocks.first[m->blocks.blocks];
-  PetscInt        nnz  = 0;
+  const BAIInt    rows   = m->blocks.first[m->blocks.blocks];
+  PetscInt        nnz    = 0;
   PetscScalar    *zero, *expected, *x, *again;
   PetscReal       norm2, norm2_again;
   BAIEngine       engine;
@@ -420,7 +420,8 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
     while (other != n - 1) {
       PetscInt s;
 
-      for (s = p->i[n - 1]; s < p->i[n] && p->j[s] != other; s++);
+      for (s = p->i[n - 1]; s < p->i[n] && p->j[s] != other; s++)
+        ;
       if (s == p->i[n]) break;
       other++;
     }
@@ -474,7 +475,7 @@ static PetscErrorCode Agree(BAIBackend backend, Problem *p, const Method *m, BAI
 /* Undamped single sweeps contract the error in the maximum norm; with values at most s iterations older than those of mode sync, at least once in s + 1 iterations */
 static PetscErrorCode CheckStaleness(BAIBackend backend, Problem *p, const Method *m)
 {
-  const PetscInt n = (PetscInt)p->M.n;
+  const PetscInt n     = (PetscInt)p->M.n;
   Method         plain = *m;
   PetscScalar   *x, *exact;
   PetscReal      norm2, contraction = 0, e0, e;

@@ -120,22 +120,22 @@ static PetscErrorCode Setters(Mat A)
 static PetscErrorCode Options(Mat A)
 {
   const char *const options[][3] = {
-    {"-foo_ksp_bai_local_iters", "0", "-foo_ksp_bai_local_iters 0: must be at least 1 and at most 1000000"},
-    {"-foo_ksp_bai_block_size", "-1", "-foo_ksp_bai_block_size -1: must be at least 0 (0: chosen at set-up)"},
-    {"-foo_ksp_bai_overlap", "-1", "-foo_ksp_bai_overlap -1: must be at least 0"},
-    {"-foo_ksp_bai_check_interval", "-2", "-foo_ksp_bai_check_interval -2: must be at least 0 (0: chosen while iterating)"},
-    {"-foo_ksp_bai_omega", "0", "-foo_ksp_bai_omega 0.: must be a positive number"},
-    {"-foo_ksp_bai_local_omega", "-0.5", "-foo_ksp_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)"},
-    {"-foo_ksp_bai_momentum", "1", "-foo_ksp_bai_momentum 1.: must be at least 0 and less than 1, or auto"},
-    {"-foo_ksp_bai_momentum", "much", "-foo_ksp_bai_momentum much: must be at least 0 and less than 1, or auto"},
-    {"-foo_ksp_bai_weight", "l2", "-foo_ksp_bai_weight l2: must be one of none, l1, tau, auto"},
-    {"-foo_ksp_bai_partition", "metis", "-foo_ksp_bai_partition metis: must be one of auto, natural, dm, rcm, graph"},
-    {"-foo_ksp_bai_theta", "7up", "Unknown logical value: 7up"},
-    {"-foo_ksp_bai_staleness", "-2", "-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)"},
-    {"-foo_ksp_bai_precision", "half", "-foo_ksp_bai_precision half: must be one of native, single"},
-    {"-foo_ksp_bai_mode", "sometimes", "-foo_ksp_bai_mode sometimes: must be one of async, launch, sync, color"},
-    {"-foo_ksp_bai_backend", "abacus", "-foo_ksp_bai_backend abacus: must be one of auto, host, cuda"},
-    {"-foo_pc_type", "jacobi", "-foo_pc_type jacobi: KSPBAI uses no preconditioner, so it must be none or left out"}
+    {"-foo_ksp_bai_local_iters",    "0",         "-foo_ksp_bai_local_iters 0: must be at least 1 and at most 1000000"                },
+    {"-foo_ksp_bai_block_size",     "-1",        "-foo_ksp_bai_block_size -1: must be at least 0 (0: chosen at set-up)"              },
+    {"-foo_ksp_bai_overlap",        "-1",        "-foo_ksp_bai_overlap -1: must be at least 0"                                       },
+    {"-foo_ksp_bai_check_interval", "-2",        "-foo_ksp_bai_check_interval -2: must be at least 0 (0: chosen while iterating)"    },
+    {"-foo_ksp_bai_omega",          "0",         "-foo_ksp_bai_omega 0.: must be a positive number"                                  },
+    {"-foo_ksp_bai_local_omega",    "-0.5",      "-foo_ksp_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)" },
+    {"-foo_ksp_bai_momentum",       "1",         "-foo_ksp_bai_momentum 1.: must be at least 0 and less than 1, or auto"             },
+    {"-foo_ksp_bai_momentum",       "much",      "-foo_ksp_bai_momentum much: must be at least 0 and less than 1, or auto"           },
+    {"-foo_ksp_bai_weight",         "l2",        "-foo_ksp_bai_weight l2: must be one of none, l1, tau, auto"                        },
+    {"-foo_ksp_bai_partition",      "metis",     "-foo_ksp_bai_partition metis: must be one of auto, natural, dm, rcm, graph"        },
+    {"-foo_ksp_bai_theta",          "7up",       "Unknown logical value: 7up"                                                        },
+    {"-foo_ksp_bai_staleness",      "-2",        "-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)"                    },
+    {"-foo_ksp_bai_precision",      "half",      "-foo_ksp_bai_precision half: must be one of native, single"                        },
+    {"-foo_ksp_bai_mode",           "sometimes", "-foo_ksp_bai_mode sometimes: must be one of async, launch, sync, color"            },
+    {"-foo_ksp_bai_backend",        "abacus",    "-foo_ksp_bai_backend abacus: must be one of auto, host, cuda"                      },
+    {"-foo_pc_type",                "jacobi",    "-foo_pc_type jacobi: KSPBAI uses no preconditioner, so it must be none or left out"}
   };
 
   PetscFunctionBeginUser;
@@ -164,20 +164,20 @@ static PetscErrorCode Options(Mat A)
 static PetscErrorCode PCOptions(Mat A)
 {
   const char *const options[][3] = {
-    {"-foo_pc_bai_local_iters", "0", "-foo_pc_bai_local_iters 0: must be at least 1 and at most 1000000"},
-    {"-foo_pc_bai_block_size", "-1", "-foo_pc_bai_block_size -1: must be at least 0 (0: chosen at set-up)"},
-    {"-foo_pc_bai_overlap", "-1", "-foo_pc_bai_overlap -1: must be at least 0"},
-    {"-foo_pc_bai_its", "0", "-foo_pc_bai_its 0: must be at least 1"},
-    {"-foo_pc_bai_omega", "0", "-foo_pc_bai_omega 0.: must be a positive number"},
-    {"-foo_pc_bai_local_omega", "-0.5", "-foo_pc_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)"},
-    {"-foo_pc_bai_momentum", "auto", "-foo_pc_bai_momentum auto: must be at least 0 and less than 1"},
-    {"-foo_pc_bai_momentum", "-1", "-foo_pc_bai_momentum -1.: must be at least 0 and less than 1"},
-    {"-foo_pc_bai_weight", "l2", "-foo_pc_bai_weight l2: must be one of none, l1, tau, auto"},
-    {"-foo_pc_bai_partition", "metis", "-foo_pc_bai_partition metis: must be one of auto, natural, dm, rcm, graph"},
-    {"-foo_pc_bai_staleness", "-2", "-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)"},
-    {"-foo_pc_bai_precision", "half", "-foo_pc_bai_precision half: must be one of native, single"},
-    {"-foo_pc_bai_mode", "sometimes", "-foo_pc_bai_mode sometimes: must be one of async, launch, sync, color"},
-    {"-foo_pc_bai_backend", "abacus", "-foo_pc_bai_backend abacus: must be one of auto, host, cuda"}
+    {"-foo_pc_bai_local_iters", "0",         "-foo_pc_bai_local_iters 0: must be at least 1 and at most 1000000"               },
+    {"-foo_pc_bai_block_size",  "-1",        "-foo_pc_bai_block_size -1: must be at least 0 (0: chosen at set-up)"             },
+    {"-foo_pc_bai_overlap",     "-1",        "-foo_pc_bai_overlap -1: must be at least 0"                                      },
+    {"-foo_pc_bai_its",         "0",         "-foo_pc_bai_its 0: must be at least 1"                                           },
+    {"-foo_pc_bai_omega",       "0",         "-foo_pc_bai_omega 0.: must be a positive number"                                 },
+    {"-foo_pc_bai_local_omega", "-0.5",      "-foo_pc_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)"},
+    {"-foo_pc_bai_momentum",    "auto",      "-foo_pc_bai_momentum auto: must be at least 0 and less than 1"                   },
+    {"-foo_pc_bai_momentum",    "-1",        "-foo_pc_bai_momentum -1.: must be at least 0 and less than 1"                    },
+    {"-foo_pc_bai_weight",      "l2",        "-foo_pc_bai_weight l2: must be one of none, l1, tau, auto"                       },
+    {"-foo_pc_bai_partition",   "metis",     "-foo_pc_bai_partition metis: must be one of auto, natural, dm, rcm, graph"       },
+    {"-foo_pc_bai_staleness",   "-2",        "-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)"                   },
+    {"-foo_pc_bai_precision",   "half",      "-foo_pc_bai_precision half: must be one of native, single"                       },
+    {"-foo_pc_bai_mode",        "sometimes", "-foo_pc_bai_mode sometimes: must be one of async, launch, sync, color"           },
+    {"-foo_pc_bai_backend",     "abacus",    "-foo_pc_bai_backend abacus: must be one of auto, host, cuda"                     }
   };
 
   PetscFunctionBeginUser;
@@ -204,13 +204,7 @@ static PetscErrorCode PCOptions(Mat A)
 /* Matrices of a shape, type or state that cannot be, at set-up */
 static PetscErrorCode Matrices(PetscMPIInt size)
 {
-  const char *const expected[] = {
-    "Matrix with 6 rows and 9 columns: must be square",
-    size == 1 ? "Matrix type seqdense: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type"
-              : "Matrix type mpidense: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type",
-    "Matrix type shell: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type",
-    "Matrix is not assembled"
-  };
+  const char *const expected[] = {"Matrix with 6 rows and 9 columns: must be square", size == 1 ? "Matrix type seqdense: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type" : "Matrix type mpidense: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type", "Matrix type shell: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type", "Matrix is not assembled"};
 
   PetscFunctionBeginUser;
   for (int which = 0; which < 4; which++) {
@@ -284,7 +278,7 @@ static PetscErrorCode Diagonal(PetscInt missing, PetscInt zero, PetscInt named)
 /* A diagonal entry that is there, but whose reciprocal is not finite */
 static PetscErrorCode TinyDiagonal(void)
 {
-  const PetscInt  n    = 20, bad = 13;
+  const PetscInt  n = 20, bad = 13;
   const PetscReal tiny = (PetscReal)0.125 / PETSC_MAX_REAL;
   KSP             ksp;
   Mat             A;

@@ -367,13 +367,13 @@ int main(int argc, char **argv)
     PetscErrorCode (*run)(Mat, Vec, Vec);
     PetscBool fv1_only;
   } cases[] = {
-    {"converges",         Converges,       PETSC_FALSE},
-    {"keeps_max_it",      KeepsMaxIt,      PETSC_FALSE},
-    {"uses_guess",        UsesGuess,       PETSC_FALSE},
-    {"notices_nan",       NoticesNaN,      PETSC_FALSE},
-    {"zero_for_zero",     ZeroForZero,     PETSC_FALSE},
-    {"iterates_blindly",  IteratesBlindly, PETSC_TRUE },
-    {"raises_errors",     RaisesErrors,    PETSC_TRUE }
+    {"converges",        Converges,       PETSC_FALSE},
+    {"keeps_max_it",     KeepsMaxIt,      PETSC_FALSE},
+    {"uses_guess",       UsesGuess,       PETSC_FALSE},
+    {"notices_nan",      NoticesNaN,      PETSC_FALSE},
+    {"zero_for_zero",    ZeroForZero,     PETSC_FALSE},
+    {"iterates_blindly", IteratesBlindly, PETSC_TRUE },
+    {"raises_errors",    RaisesErrors,    PETSC_TRUE }
   };
   const struct {
     const char *name;

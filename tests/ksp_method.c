@@ -233,7 +233,11 @@ static PetscErrorCode Partitions(void)
     PetscCall(DMDAGetLocalInfo(dm, &info));
     for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
       for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
-        const MatStencil  row = {.i = i, .j = j}, cols[5] = {{.i = i, .j = j}, {.i = i - 1, .j = j}, {.i = i + 1, .j = j}, {.i = i, .j = j - 1}, {.i = i, .j = j + 1}};
+        const MatStencil row =
+                           {
+                             .i = i, .j = j
+        },
+                         cols[5]    = {{.i = i, .j = j}, {.i = i - 1, .j = j}, {.i = i + 1, .j = j}, {.i = i, .j = j - 1}, {.i = i, .j = j + 1}};
         const PetscScalar values[5] = {4.02, -1, -1, -1, -1};
 
         for (int k = 0; k < 5; k++) {

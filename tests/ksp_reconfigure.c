@@ -29,12 +29,12 @@ static PetscInt before[2]; /* set-ups and value updates of this case's solver so
 /* Solves, and again by a new solver with the same options */
 static PetscErrorCode Check(KSP ksp, Mat A, Work work, const char when[])
 {
-  KSP                fresh;
-  Vec                b, x, y;
-  BAIMode            mode;
-  PetscInt           sweeps, size, counts[2];
-  PetscReal          rnorm;
-  PetscBool          right, equal;
+  KSP       fresh;
+  Vec       b, x, y;
+  BAIMode   mode;
+  PetscInt  sweeps, size, counts[2];
+  PetscReal rnorm;
+  PetscBool right, equal;
 
   PetscFunctionBeginUser;
   PetscCall(MatCreateVecs(A, &x, &b));

@@ -214,9 +214,9 @@ static PetscErrorCode NewSolver(KSP *ksp)
 static PetscErrorCode Momentum(void)
 {
   const char *const numbers[] = {"-1", "-1.0", "-0.5", "1", "2"}, *const read[] = {"-1.", "-1.", "-0.5", "1.", "2."};
-  KSP               ksp = NULL;
-  PetscReal         momentum;
-  char              text[128];
+  KSP       ksp = NULL;
+  PetscReal momentum;
+  char      text[128];
 
   PetscFunctionBeginUser;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(numbers); k++) {

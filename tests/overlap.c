@@ -35,11 +35,11 @@ static PetscErrorCode Iterate(KSP ksp, PetscInt count, Vec b, Vec x)
 /* Iterations of a solve of A x = 1, whose x is checked; negative if it did not converge */
 static PetscErrorCode Solve(KSP ksp, const char what[], PetscInt *its)
 {
-  Mat                A;
-  Vec                b, x;
-  BAIMode            mode;
-  PetscReal          rnorm;
-  PetscBool          right;
+  Mat       A;
+  Vec       b, x;
+  BAIMode   mode;
+  PetscReal rnorm;
+  PetscBool right;
 
   PetscFunctionBeginUser;
   PetscCall(KSPGetOperators(ksp, &A, NULL));

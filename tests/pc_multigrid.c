@@ -20,7 +20,7 @@ static PetscErrorCode Operator(KSP ksp, Mat J, Mat A, void *ctx)
   for (PetscInt k = info.zs; k < info.zs + info.zm; k++) {
     for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
       for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
-        const PetscInt at[3] = {i, j, k}, last[3] = {info.mx - 1, info.my - 1, info.mz - 1};
+        const PetscInt  at[3] = {i, j, k}, last[3] = {info.mx - 1, info.my - 1, info.mz - 1};
         const PetscReal h = 1.0 / (PetscReal)(info.mx - 1), scale = info.dim == 2 ? 1 : h;
         MatStencil      row = {k, j, i, 0}, col[7];
         PetscScalar     value[7];

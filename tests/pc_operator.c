@@ -60,12 +60,12 @@ static PetscErrorCode Asymmetry(PC pc, PetscBool twice, Vec x, Vec y, PetscReal 
 /* A fixed operator: linear, symmetric as A is, and the same bits every time */
 static PetscErrorCode TestFixed(Mat A, Vec x, Vec y, PetscBool symmetric, BAIMode mode)
 {
-  PC        pc;
-  Vec       Mx, My, again, sum;
-  PetscReal asymmetry, norm, size, block;
-  PetscInt  n;
+  PC          pc;
+  Vec         Mx, My, again, sum;
+  PetscReal   asymmetry, norm, size, block;
+  PetscInt    n;
   PetscMPIInt ranks;
-  PetscBool equal;
+  PetscBool   equal;
 
   PetscFunctionBeginUser;
   PetscCall(Create(A, mode, &pc));

@@ -82,8 +82,8 @@ static PetscErrorCode CreatePC(Mat A, BAIMode mode, PC *pc)
 /* An application, or two smoothing steps from a guess */
 static PetscErrorCode Apply(PC pc, Mat A, PetscBool richardson, Vec *x)
 {
-  Vec                        b, work;
-  PetscInt                   its;
+  Vec                         b, work;
+  PetscInt                    its;
   PCRichardsonConvergedReason reason;
 
   PetscFunctionBeginUser;

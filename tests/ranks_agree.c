@@ -11,7 +11,7 @@ static char help[] = "What only some ranks see, an error or another number of th
 static PetscErrorCode Threads(void)
 {
 #if defined(_OPENMP)
-  const int   before = omp_get_max_threads();
+  const int before = omp_get_max_threads();
 #endif
   KSP         ksp;
   Mat         A;

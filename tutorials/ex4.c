@@ -79,11 +79,17 @@ typedef struct {
 */
 static PetscErrorCode CreateMatrix(DM dm, Mat *A, Vec *values)
 {
-  static const PetscInt neighbours[5][2] = {{0, 0}, {-1, 0}, {1, 0}, {0, -1}, {0, 1}};
-  DMDALocalInfo         info;
-  VecType               vectype;
-  PetscScalar          *v;
-  PetscInt             *rows, *cols, n, row, k = 0;
+  static const PetscInt neighbours[5][2] = {
+    {0,  0 },
+    {-1, 0 },
+    {1,  0 },
+    {0,  -1},
+    {0,  1 }
+  };
+  DMDALocalInfo info;
+  VecType       vectype;
+  PetscScalar  *v;
+  PetscInt     *rows, *cols, n, row, k = 0;
 
   PetscFunctionBeginUser;
   PetscCall(DMDAGetLocalInfo(dm, &info));
@@ -293,7 +299,7 @@ int main(int argc, char **argv)
   Problem       p;
   Result        r;
   char         *names[NSOLVERS];
-  PetscInt      nnames = NSOLVERS;
+  PetscInt      nnames  = NSOLVERS;
   PetscBool     compare = PETSC_FALSE, check = PETSC_FALSE, hasnames, hasksp, haspc;
 
   PetscFunctionBeginUser;

@@ -34,11 +34,11 @@ typedef struct {
   PetscReal kappa, gamma, a, b;
   Mat       linear;
   Vec       supply;
-  Mat       bilinear; /* its entries are those of U; times U it is (u v, u^2) */
-  Vec       products; /* that */
-  Vec       reaction; /* (u^2 v, u^2 v), the products times U */
-  Mat       gain;     /* of the reaction: -gamma in the rows of u, gamma in those of v */
-  Mat       slopes;   /* from the products to what they contribute to the values of the Jacobian */
+  Mat       bilinear;                                      /* its entries are those of U; times U it is (u v, u^2) */
+  Vec       products;                                      /* that */
+  Vec       reaction;                                      /* (u^2 v, u^2 v), the products times U */
+  Mat       gain;                                          /* of the reaction: -gamma in the rows of u, gamma in those of v */
+  Mat       slopes;                                        /* from the products to what they contribute to the values of the Jacobian */
   Vec       identity, linear_values, fixed_values, values; /* in the order of CreateJacobian(); fixed: linear + shift identity */
   PetscReal shift;
 } Model;
@@ -51,7 +51,7 @@ typedef struct {
   const char *prefix;
 } Solver;
 
-static const Solver bai = {"bai", KSPBAI, NULL, NULL};
+static const Solver bai      = {"bai", KSPBAI, NULL, NULL};
 static const Solver others[] = {
   {"gmres+jacobi",      KSPGMRES,      PCJACOBI, NULL},
   {"bcgs+jacobi",       KSPBCGS,       PCJACOBI, NULL},

@@ -11,19 +11,19 @@ enum {
 
 typedef struct {
   PetscInt    samples, max_it, copy_mb;
-  PetscReal   seconds;        /* that a figure may take */
-  PetscInt    nrtol;          /* in descending order */
+  PetscReal   seconds; /* that a figure may take */
+  PetscInt    nrtol;   /* in descending order */
   PetscReal   rtol[MAX_RTOL];
   PetscBool   shown[MAX_RTOL]; /* in the table; others are for the history only */
   PetscInt    nthreads, threads[MAX_THREADS];
   PetscInt    nwithout;
   char       *without[MAX_WITHOUT];
-  FILE       *csv, *history;   /* NULL if not asked for */
+  FILE       *csv, *history;                     /* NULL if not asked for */
   char        device[128], commit[64], date[16]; /* of the run: what it is on, of which state of the sources, and when */
-  PetscReal   bandwidth;       /* of a copy, bytes per second */
-  const char *matrix;          /* the present one */
+  PetscReal   bandwidth;                         /* of a copy, bytes per second */
+  const char *matrix;                            /* the present one */
   PetscInt    n;
-  PetscReal   nnz, product;    /* product: seconds of its MatMult() */
+  PetscReal   nnz, product; /* product: seconds of its MatMult() */
 } Bench;
 
 typedef struct {

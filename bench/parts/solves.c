@@ -289,11 +289,14 @@ static PetscErrorCode Cell(const Bench *bench, const Outcome *o, PetscReal cg, P
 /* One solver, to all tolerances, each in solves of their own from a zero guess, until one fails; cg: the seconds of the first solver */
 static PetscErrorCode BenchSolver(const Bench *bench, Test *t, PetscReal cg[])
 {
-  const char *name   = t->solver->name;
-  Outcome     o      = {{0, 0, 0}, KSP_CONVERGED_ITERATING, 0, 1};
-  PetscInt    max_it = PetscMin(100, bench->max_it);
-  Figure      setup  = {0, 0, 0};
-  char        text[64], cell[64] = "", row[512];
+  const char *name = t->solver->name;
+  Outcome     o    = {
+           {0, 0, 0},
+           KSP_CONVERGED_ITERATING, 0, 1
+  };
+  PetscInt max_it = PetscMin(100, bench->max_it);
+  Figure   setup  = {0, 0, 0};
+  char     text[64], cell[64] = "", row[512];
 
   PetscFunctionBeginUser;
   PetscCall(PetscSNPrintf(text, sizeof(text), "%s set-up", name));
@@ -323,7 +326,7 @@ static PetscErrorCode BenchSolver(const Bench *bench, Test *t, PetscReal cg[])
 PetscErrorCode BenchSolves(const Bench *bench, System *s)
 {
   PetscReal cg[MAX_RTOL] = {0};
-  char      row[512] = "", text[64];
+  char      row[512]     = "", text[64];
 
   PetscFunctionBeginUser;
   PetscCall(Print("  KSPSolve() from zero until ||b - A x|| is so much of ||b||; us, spread, over cg:\n"));
@@ -334,7 +337,7 @@ PetscErrorCode BenchSolves(const Bench *bench, System *s)
   }
   PetscCall(Print("  %-18s %9s%s  %8s  %8s\n", "solver", "set-up us", row, "its", "residual"));
   for (int k = 0; k < NSOLVERS; k++) {
-    Test      t = {*s, &solvers[k], 0, 0};
+    Test      t      = {*s, &solvers[k], 0, 0};
     PetscBool wanted = PETSC_FALSE;
 
     PetscCall(IsWanted(bench, &solvers[k], &wanted));

@@ -21,7 +21,7 @@ typedef PetscOptionItems BAIOptionItems;
 #endif
 
 #if PETSC_VERSION_LT(3, 25, 0)
-  #define KSP_DMACTIVE_ALL                      0
+  #define KSP_DMACTIVE_ALL                  0
   #define KSPSetDMActive(ksp, what, active) KSPSetDMActive(ksp, active)
 #endif
 

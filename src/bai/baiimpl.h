@@ -15,7 +15,7 @@ typedef struct {
 
 /* What set-up chose: by the options, the matrix, and where this rank runs */
 typedef struct {
-  BAIBackend       backend;   /* none of these is auto */
+  BAIBackend       backend; /* none of these is auto */
   BAIPartitionType partition;
   BAIWeight        weight;
   PetscInt         block_size, overlap;

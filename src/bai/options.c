@@ -31,24 +31,24 @@ typedef struct {
   double             standard[2];
   Kind               kind;
   PetscInt           least, most; /* IS_INT; most is 0 if there is none */
-  const char        *meaning; /* of the least value; IS_POSITIVE: of 0, NULL if that is not allowed */
+  const char        *meaning;     /* of the least value; IS_POSITIVE: of 0, NULL if that is not allowed */
   PetscBool          or_auto[2];
   const char *const *names;
 } Option;
 
-#define BOTH(value)            KSP_PC(value, value)
-#define KSP_PC(ksp, pc)        .has = {PETSC_TRUE, PETSC_TRUE}, .standard = {ksp, pc}
-#define KSP_ONLY(value)        .has = {PETSC_TRUE, PETSC_FALSE}, .standard = {value}
-#define PC_ONLY(value)         .has = {PETSC_FALSE, PETSC_TRUE}, .standard = {0, value}
-#define AT_LEAST(n, what)      .kind = IS_INT, .least = n, .meaning = what
-#define BETWEEN(n, m)          .kind = IS_INT, .least = n, .most = m, .meaning = ""
-#define POSITIVE               .kind = IS_POSITIVE
-#define POSITIVE_OR_0(what)    .kind = IS_POSITIVE, .meaning = what
-#define FRACTION(ksp, pc)      .kind = IS_FRACTION, .or_auto = {ksp, pc}
-#define AUTO                   PETSC_TRUE
-#define NO_AUTO                PETSC_FALSE
-#define FLAG                   .kind = IS_FLAG
-#define NAMES(array)           .kind = IS_NAME, .names = array
+#define BOTH(value)                                          KSP_PC(value, value)
+#define KSP_PC(ksp, pc)                                      .has = {PETSC_TRUE, PETSC_TRUE}, .standard = {ksp, pc}
+#define KSP_ONLY(value)                                      .has = {PETSC_TRUE, PETSC_FALSE}, .standard = {value}
+#define PC_ONLY(value)                                       .has = {PETSC_FALSE, PETSC_TRUE}, .standard = {0, value}
+#define AT_LEAST(n, what)                                    .kind = IS_INT, .least = n, .meaning = what
+#define BETWEEN(n, m)                                        .kind = IS_INT, .least = n, .most = m, .meaning = ""
+#define POSITIVE                                             .kind = IS_POSITIVE
+#define POSITIVE_OR_0(what)                                  .kind = IS_POSITIVE, .meaning = what
+#define FRACTION(ksp, pc)                                    .kind = IS_FRACTION, .or_auto = {ksp, pc}
+#define AUTO                                                 PETSC_TRUE
+#define NO_AUTO                                              PETSC_FALSE
+#define FLAG                                                 .kind = IS_FLAG
+#define NAMES(array)                                         .kind = IS_NAME, .names = array
 #define OPTION(field, Function, type, standard, range, says) {.name = #field, .function = #Function, .text = says, .offset = offsetof(BAIOptions, field), standard, range},
 static const Option all[] = {
 #include "options.def"

@@ -184,7 +184,7 @@ static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIP
 PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, PetscInt overlap, BAIPartition *partition)
 {
   const BAIPartitionType type = bai->use.partition;
-  PetscInt n, m[3], dof, *first, *row;
+  PetscInt               n, m[3], dof, *first, *row;
 
   PetscFunctionBegin;
   partition->first = NULL;

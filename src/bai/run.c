@@ -223,7 +223,7 @@ PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt cou
 */
 PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt max_it, PetscReal *bnorm, PetscReal *rnorm, PetscInt *its, BAIStep *step)
 {
-  const PetscBool of_b       = (PetscBool)(*bnorm < 0);
+  const PetscBool of_b = (PetscBool)(*bnorm < 0);
   BAIVectors      v;
   BAITolerances   tolerances = {.rtol = rtol, .abstol = abstol, .dtol = dtol, .bnorm2 = of_b ? -1 : *bnorm * *bnorm, .max_it = max_it};
   BAISolution     solution   = {.its = 0};

@@ -41,12 +41,12 @@ typedef enum {
 
 /* How to go on */
 typedef struct BAIDecision_ {
-  int       stop;  /* the goal is reached, or out of reach */
+  int       stop; /* the goal is reached, or out of reach */
   BAIMode   mode;
-  int       begins; /* the acceleration begins here, or another mode */
-  int       even;   /* local sweeps are to be even in number: an odd number of them overshoots, and is not to be over-relaxed */
-  BAIInt    until;  /* the next look; */
-  BAIInt    plain;  /* from this iteration to the next look omega is not raised */
+  int       begins;          /* the acceleration begins here, or another mode */
+  int       even;            /* local sweeps are to be even in number: an odd number of them overshoots, and is not to be over-relaxed */
+  BAIInt    until;           /* the next look; */
+  BAIInt    plain;           /* from this iteration to the next look omega is not raised */
   double    omega, momentum; /* what multiplies the omega of the options; momentum */
   BAIAdvice x;
 } BAIDecision;

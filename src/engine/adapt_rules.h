@@ -38,27 +38,27 @@ typedef struct {
 BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
 {
   const BAIAdaptNumbers n = {
-    30,    /* early */
-    20,    /* slow */
-    100,   /* slow_other */
-    4,     /* interval */
-    16,    /* least */
-    1000,  /* most */
-    4,     /* plain */
-    1e6,   /* far */
+    30,       /* early */
+    20,       /* slow */
+    100,      /* slow_other */
+    4,        /* interval */
+    16,       /* least */
+    1000,     /* most */
+    4,        /* plain */
+    1e6,      /* far */
     0.999999, /* rho */
-    0.998, /* cap */
-    1e2,   /* grown */
-    1e6,   /* grown_far */
-    0.9,   /* lower_grown */
-    0.8,   /* lower_back */
-    0.95,  /* lower_stuck */
-    0.7,   /* poor */
-    0.9,   /* same_color */
-    0.5,   /* same_sync */
-    2,     /* hold */
-    8,     /* hold_color */
-    32     /* hold_sync */
+    0.998,    /* cap */
+    1e2,      /* grown */
+    1e6,      /* grown_far */
+    0.9,      /* lower_grown */
+    0.8,      /* lower_back */
+    0.95,     /* lower_stuck */
+    0.7,      /* poor */
+    0.9,      /* same_color */
+    0.5,      /* same_sync */
+    2,        /* hold */
+    8,        /* hold_color */
+    32        /* hold_sync */
   };
 
   return n;

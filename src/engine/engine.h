@@ -29,12 +29,12 @@ extern "C" {
 
 typedef enum {
   BAI_OK,
-  BAI_ERR_MEMORY,   /* out of memory, on the host or the device */
-  BAI_ERR_DIAGONAL, /* a_ii is missing, zero, or so small that 1/a_ii is not finite; row says which is the first */
-  BAI_ERR_PATTERN,  /* BAIEngineUpdateValues(): not the pattern of the matrix the engine was created with */
-  BAI_ERR_SIZE,     /* more rows than the backend can index */
-  BAI_ERR_DEVICE,   /* a call of the device's run time failed; what and why say which */
-  BAI_ERR_STALLED,  /* a block waited too long for another; the device is not ours alone, or hangs */
+  BAI_ERR_MEMORY,    /* out of memory, on the host or the device */
+  BAI_ERR_DIAGONAL,  /* a_ii is missing, zero, or so small that 1/a_ii is not finite; row says which is the first */
+  BAI_ERR_PATTERN,   /* BAIEngineUpdateValues(): not the pattern of the matrix the engine was created with */
+  BAI_ERR_SIZE,      /* more rows than the backend can index */
+  BAI_ERR_DEVICE,    /* a call of the device's run time failed; what and why say which */
+  BAI_ERR_STALLED,   /* a block waited too long for another; the device is not ours alone, or hangs */
   BAI_ERR_NOT_BUILT, /* the library was built without this backend */
   BAI_ERR_KERNEL     /* the family of kernels that was asked for cannot be used; what is its name, and why says why */
 } BAICode;
@@ -93,26 +93,26 @@ typedef struct {
 } BAIPartition;
 
 typedef struct {
-  const BAIScalar *b;     /* n */
-  const BAIScalar *ghost; /* nghost */
-  BAIScalar       *x;     /* n */
+  const BAIScalar *b;                                /* n */
+  const BAIScalar *ghost;                            /* nghost */
+  BAIScalar       *x;                                /* n */
   BAIMemory        b_memory, ghost_memory, x_memory; /* the host backend takes host memory only */
 } BAIVectors;
 
 typedef struct {
-  BAIMode mode;        /* the one to be ready for; BAIEnginePrepare() adds others */
-  BAIInt  block_size;  /* >= 1 */
-  BAIInt  local_iters; /* >= 1 */
-  BAIInt  staleness;   /* mode async: no block is more than so many global iterations ahead of one that it reads from; negative: unbounded */
-  BAIReal local_omega; /* > 0, or 0: chosen for each row, see BAILocalOmega() */
-  int     momentum;    /* sweeps may ask for momentum: 1 in every mode, 2 in mode sync only */
-  int     l1;          /* a_ii + sign(a_ii) sum_{j not in J} |a_ij| stands for a_ii in the local sweeps */
-  int     single;      /* entries of the matrix outside its diagonal are kept in single precision, which is then the matrix that is solved with */
-  int     theta;       /* the local sweeps of a block depend on how much of its rows lies inside it: theta.h */
-  int     threads;     /* host: OpenMP threads */
-  int     device;  /* cuda: take device number this % devices; -1: the current one */
-  void   *stream;  /* cuda: the cudaStream_t to work on */
-  BAIKernel kernel; /* cuda: the family for this mode, and for others where it can; host: none but BAI_KERNEL_AUTO */
+  BAIMode   mode;        /* the one to be ready for; BAIEnginePrepare() adds others */
+  BAIInt    block_size;  /* >= 1 */
+  BAIInt    local_iters; /* >= 1 */
+  BAIInt    staleness;   /* mode async: no block is more than so many global iterations ahead of one that it reads from; negative: unbounded */
+  BAIReal   local_omega; /* > 0, or 0: chosen for each row, see BAILocalOmega() */
+  int       momentum;    /* sweeps may ask for momentum: 1 in every mode, 2 in mode sync only */
+  int       l1;          /* a_ii + sign(a_ii) sum_{j not in J} |a_ij| stands for a_ii in the local sweeps */
+  int       single;      /* entries of the matrix outside its diagonal are kept in single precision, which is then the matrix that is solved with */
+  int       theta;       /* the local sweeps of a block depend on how much of its rows lies inside it: theta.h */
+  int       threads;     /* host: OpenMP threads */
+  int       device;      /* cuda: take device number this % devices; -1: the current one */
+  void     *stream;      /* cuda: the cudaStream_t to work on */
+  BAIKernel kernel;      /* cuda: the family for this mode, and for others where it can; host: none but BAI_KERNEL_AUTO */
 } BAIParameters;
 
 typedef struct {
@@ -198,12 +198,12 @@ BAIStatus BAIEngineUnbind(BAIEngine);
    Which family of kernels does a mode that the engine is ready for, and why each one before it does not, in one line: "resident: 20 entries inside a block,
    16 at most; stream taken". Empty where there is nothing to choose, as on the host
 */
-BAIStatus BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
-void      BAIEngineInfo(BAIEngine, BAIInfo *);
-void      BAIEngineDestroy(BAIEngine *);
+BAIStatus   BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
+void        BAIEngineInfo(BAIEngine, BAIInfo *);
+void        BAIEngineDestroy(BAIEngine *);
 const char *BAIEngineName(BAIEngine);
 /* For tests: what the rules of adapt.h decide where this backend decides, n times: from iteration 0 on at ||r||^2 = rnorm2[0], and then whenever the decision before asks for a look */
-BAIStatus BAIBackendReplay(BAIBackend, const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
+BAIStatus   BAIBackendReplay(BAIBackend, const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 const char *BAICodeString(BAICode);
 const char *BAIKernelString(BAIKernel);
 

@@ -92,8 +92,8 @@ BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BA
 /* Inside each block, rows with fewer entries outside it first, otherwise in the order in which they are */
 static BAIStatus SortByOutside(BAIInt n, const BAICSR *A, BAIInt blocks, const BAIInt *first, BAIInt *row)
 {
-  BAIInt *block = malloc(((size_t)n + 1) * sizeof(*block)), *outside = malloc(((size_t)n + 1) * sizeof(*outside));
-  BAIInt *sorted = malloc(((size_t)n + 1) * sizeof(*sorted)), *count = malloc(((size_t)n + 2) * sizeof(*count));
+  BAIInt   *block = malloc(((size_t)n + 1) * sizeof(*block)), *outside = malloc(((size_t)n + 1) * sizeof(*outside));
+  BAIInt   *sorted = malloc(((size_t)n + 1) * sizeof(*sorted)), *count = malloc(((size_t)n + 2) * sizeof(*count));
   BAIStatus status = block && outside && sorted && count ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
 
   if (!status.code) {
@@ -239,7 +239,7 @@ static int ByNumber(const void *a, const void *b)
 BAIStatus BAIPartitionOverlap(BAIInt n, const BAICSR *A, BAIInt overlap, const BAIPartition *partition, BAIInt *first, BAIInt *own, BAIInt *extended)
 {
   BAIInt   *in = malloc(((size_t)n + 1) * sizeof(*in)), *rows = malloc(((size_t)n + 1) * sizeof(*rows)); /* the last block that has a row; those of a block */
-  BAIInt    place = 0;
+  BAIInt    place  = 0;
   BAIStatus status = in && rows ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
 
   for (BAIInt i = 0; i < n && !status.code; i++) in[i] = -1;

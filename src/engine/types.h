@@ -10,7 +10,7 @@
 typedef int64_t BAIInt;
   #define BAI_INT_MAX INT64_MAX
 #else
-typedef int BAIInt;
+typedef int   BAIInt;
   #define BAI_INT_MAX INT32_MAX
 #endif
 

@@ -105,8 +105,8 @@ struct Row<LOC, 0, order> : RowInside<LOC> {
 
   __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int, unsigned char *shared)
   {
-    const BAISlice  S    = A.slice[slice];
-    const BAIScalar dinv = row >= 0 ? A.dinv[place] : BAIScalar(0);
+    const BAISlice  S     = A.slice[slice];
+    const BAIScalar dinv  = row >= 0 ? A.dinv[place] : BAIScalar(0);
     BAIScalar      *all_a = reinterpret_cast<BAIScalar *>(shared) + threadIdx.x;
     int            *all_j = reinterpret_cast<int *>(shared + (size_t)A.off_width * blockDim.x * sizeof(BAIScalar)) + threadIdx.x;
 
@@ -145,28 +145,28 @@ template <int LOC, int OFF, BAIOrder order, bool MORE>
 static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  __shared__ BAIReal  sums[BAI_LANES + 1];
-  __shared__ int      last, over, stopping[2];
-  __shared__ BAIDecision decision;
-  BAIScalar         *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
-  const int          tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i;
-  const bool         solving = stop.control != nullptr, flip = order == BAI_FLAGS;
-  BAIControl        &c       = *stop.control;
+  __shared__ BAIReal                            sums[BAI_LANES + 1];
+  __shared__ int                                last, over, stopping[2];
+  __shared__ BAIDecision                        decision;
+  BAIScalar                                    *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
+  const int                                     tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i;
+  const bool                                    solving = stop.control != nullptr, flip = order == BAI_FLAGS;
+  BAIControl                                   &c = *stop.control;
 
   if (order == BAI_OWN && tile == A.tiles) {
     Watch(A, p, stop, sums);
     return;
   }
 
-  const int     own  = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor counted in sums, and read anew in each iteration */
-  const bool    mine = own != -1;
-  const BAIReal local_omega = MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega;
-  BAIReal       momentum    = p.momentum;
-  int           until = solving && order != BAI_OWN ? 0 : p.count, plain = until; /* solving begins with a meeting */
-  BAIReal       omega = p.omega;
-  Row<LOC, OFF, order> r;
-  BAIScalar     xi, before, kept = 0;
-  int           met = 0; /* times that all had to meet once more */
+  const int                   own         = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor counted in sums, and read anew in each iteration */
+  const bool                  mine        = own != -1;
+  const BAIReal               local_omega = MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega;
+  BAIReal                     momentum    = p.momentum;
+  int                         until = solving && order != BAI_OWN ? 0 : p.count, plain = until; /* solving begins with a meeting */
+  BAIReal                     omega = p.omega;
+  Row<LOC, OFF, order>        r;
+  BAIScalar                   xi, before, kept = 0;
+  int                         met = 0; /* times that all had to meet once more */
   const BAINeighborsOf<order> neighbors(p, tile);
 
   r.Load(A, p.b, slice, lane, BAIRowOf(own), place, BAIRowAt(A, tile, 0), reinterpret_cast<unsigned char *>(next + blockDim.x));

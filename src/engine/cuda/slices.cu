@@ -17,7 +17,7 @@ struct Outside {
   int              row, block, part, left, inside;
   BAIInt           k;
 
-  __device__ Outside(const BAISliced &A, const BAIMatrix &M, int row, int block, int most) : A(&A), M(&M), row(row), block(block), part(row < 0 ? 2 : 0), left(most), inside(0), k(row < 0 ? 0 : M.A.i[row]) { }
+  __device__ Outside(const BAISliced &A, const BAIMatrix &M, int row, int block, int most) : A(&A), M(&M), row(row), block(block), part(row < 0 ? 2 : 0), left(most), inside(0), k(row < 0 ? 0 : M.A.i[row]) {}
 
   /* INT_MAX: no more */
   __device__ int Next()
@@ -73,13 +73,13 @@ static __device__ int CountOutside(const BAISliced &A, const BAIMatrix &M, int r
 template <typename F>
 static __device__ bool ForDiagonals(Outside &outside, int most, F f)
 {
-  const auto next   = [&] {
+  const auto next = [&] {
     const int col = outside.Next();
 
     return col == INT_MAX ? INT_MAX : col - outside.row;
   };
-  int        mine   = next(), k = 0;
-  bool       sorted = true;
+  int  mine = next(), k = 0;
+  bool sorted = true;
 
   for (int least; (least = __reduce_min_sync(~0u, mine)) < INT_MAX; k++) {
     if (k == most) return false;
@@ -125,7 +125,7 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
   int       off, loc, row, diagonals = 0;
 
   if (slice >= A.tiles * A.tile_slices) return;
-  row = RowOfLane(A, slice, lane);
+  row             = RowOfLane(A, slice, lane);
   const int block = BlockOfLane(A, slice, lane, row);
 
   Outside outside(A, M, row, block, A.most_off + 1);
@@ -142,12 +142,12 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
   const int loc_sum = __reduce_add_sync(~0u, loc), off_sum = __reduce_add_sync(~0u, off), rest_sum = __reduce_add_sync(~0u, rest), pieces = __reduce_add_sync(~0u, Pieces(rest));
 
   if (lane) return;
-  A.slice[slice] = {0, 0, 0, loc_max, (unsigned)off_max, 0}; /* as a whole: bit fields are read to be written */
-  extent[slice].off_j      = by_delta && 2 * diagonals <= 3 * off_max ? diagonals : INT_MAX; /* more take as many bytes */
-  extent[slice].pieces     = pieces;
-  extent[slice].rest       = rest_sum;
-  extent[slice].nnz_local  = loc_sum;
-  extent[slice].nnz_off    = off_sum;
+  A.slice[slice]          = {0, 0, 0, loc_max, (unsigned)off_max, 0};                       /* as a whole: bit fields are read to be written */
+  extent[slice].off_j     = by_delta && 2 * diagonals <= 3 * off_max ? diagonals : INT_MAX; /* more take as many bytes */
+  extent[slice].pieces    = pieces;
+  extent[slice].rest      = rest_sum;
+  extent[slice].nnz_local = loc_sum;
+  extent[slice].nnz_off   = off_sum;
   RaiseTo(&widest->loc_width, loc_max);
   RaiseTo(&widest->off_width, off_max);
 }
@@ -191,7 +191,7 @@ static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_c
 
   if (slice >= slices) return;
   const int    row = RowOfLane(A, slice, lane), block = BlockOfLane(A, slice, lane, row);
-  const Extent e   = extent[slice];
+  const Extent e = extent[slice];
 
   if (!lane) {
     A.slice[slice].loc   = e.loc;
@@ -232,7 +232,7 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   BAITemporary    widest_device, extents, scan;
   Widest          widest;
   Extent          end;
-  BAIInt          nnz[2] = {0, 0};
+  BAIInt          nnz[2]     = {0, 0};
   size_t          scan_bytes = 0;
 
   CUDATry(cudaMemcpyAsync(nnz, D.A.i + D.n, sizeof(BAIInt), cudaMemcpyDeviceToHost, state->stream));

@@ -76,9 +76,9 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
   tol2  = max(stop.rtol * stop.rtol * b2, stop.abstol * stop.abstol);
   most2 = stop.dtol * stop.dtol * b2;
   if (!threadIdx.x) {
-    c.tol2   = tol2;
-    c.most2  = most2;
-    c.bnorm2 = b2;
+    c.tol2             = tol2;
+    c.most2            = most2;
+    c.bnorm2           = b2;
     const BAIGoal goal = GoalOf(p, stop, c, 1);
 
     (void)BAIAdaptStart(&adapt, &goal, stop.mode, 0, (double)b2);

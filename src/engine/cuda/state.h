@@ -35,11 +35,13 @@ enum {
    Where a slice has its entries: column by column, each column 32 entries wide. If by_delta is set, all rows of the slice have their entries outside
    the blocks in the same diagonals of the matrix, a column each, and off_j has one number a column: column minus row. Else it has the column of each entry
 */
-typedef struct __align__(16) {
+typedef struct __align__(16)
+{
   long long loc, off, off_j; /* first entries in loc_j and loc_a, in off_a, and in off_j */
   int       loc_width;
   unsigned  off_width : 31, by_delta : 1;
-} BAISlice;
+}
+BAISlice;
 
 /* What a long row has outside the block beyond A.most_off entries is cut into pieces of at most BAI_PIECE, each a warp's */
 typedef struct {
@@ -54,27 +56,27 @@ typedef struct {
    tile, 16 bits each where that is enough.
 */
 typedef struct {
-  int            n, cols;              /* rows; and columns, ghosts included */
-  int            loc_width, off_width; /* widest slice inside and outside the blocks */
-  int            tile_loc, tile_off, tile_off_j; /* places in loc_a, off_a and off_j that a tile takes, at most */
-  int            most_off;             /* entries outside the blocks that a row has in its slice, at most */
-  int            block_size, tile_rows, tiles, tile_slices;
-  int           *row;           /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap of a block, -2 minus the row */
-  int           *place, *block; /* n, if there is row: the place and the block of each row */
-  int           *home, *overlap; /* if blocks overlap: the block of each place, or -1; the first and last place of each block's overlap, whose rows are in the order of their numbers */
-  BAIScalar     *d, *dinv;      /* places: a_ii, 1/a_ii */
-  BAIReal       *share;         /* places, or NULL: what multiplies the damping of a row */
-  int           *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
-  BAISlice      *slice; /* slices+1 */
-  void          *loc_j; /* uint16_t, or int if the tiles are long */
-  int           *off_j; /* columns from n on are ghosts */
-  int            single;        /* what follows is BAISingle, else BAIScalar */
-  void          *loc_a, *off_a;
-  int           *piece_first; /* slices+1, or NULL if no row is that long */
-  BAIPiece      *piece;
-  BAIScalar     *piece_sum; /* room for what they are in a global iteration */
-  int           *rest_j;
-  void          *rest_a;
+  int        n, cols;                        /* rows; and columns, ghosts included */
+  int        loc_width, off_width;           /* widest slice inside and outside the blocks */
+  int        tile_loc, tile_off, tile_off_j; /* places in loc_a, off_a and off_j that a tile takes, at most */
+  int        most_off;                       /* entries outside the blocks that a row has in its slice, at most */
+  int        block_size, tile_rows, tiles, tile_slices;
+  int       *row;                /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap of a block, -2 minus the row */
+  int       *place, *block;      /* n, if there is row: the place and the block of each row */
+  int       *home, *overlap;     /* if blocks overlap: the block of each place, or -1; the first and last place of each block's overlap, whose rows are in the order of their numbers */
+  BAIScalar *d, *dinv;           /* places: a_ii, 1/a_ii */
+  BAIReal   *share;              /* places, or NULL: what multiplies the damping of a row */
+  int       *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
+  BAISlice  *slice;              /* slices+1 */
+  void      *loc_j;              /* uint16_t, or int if the tiles are long */
+  int       *off_j;              /* columns from n on are ghosts */
+  int        single;             /* what follows is BAISingle, else BAIScalar */
+  void      *loc_a, *off_a;
+  int       *piece_first; /* slices+1, or NULL if no row is that long */
+  BAIPiece  *piece;
+  BAIScalar *piece_sum; /* room for what they are in a global iteration */
+  int       *rest_j;
+  void      *rest_a;
 } BAISliced;
 
 /*
@@ -134,21 +136,21 @@ typedef struct {
 } BAIStop;
 
 struct BAIState_ {
-  BAIParameters p;
-  cudaStream_t  stream;
-  BAISliced     A;
-  int           nghost, wide; /* wide: loc_j is int */
-  BAIInt        blocks;
-  long long     nnz_local, nnz_off, local_sweeps;
-  long long     places_loc, places_off, places_off_j, places_rest; /* in loc_a, off_a, off_j and rest_a, padding included */
-  BAIReal      *sums; /* if local sweeps depend on them: at each place the sum of |a_ij|, i != j, inside the block; behind them those outside */
-  BAIReal       local_omega, least_share; /* in use; for lack of dominance, among the rows */
-  unsigned long long pattern; /* a hash of the nonzero pattern */
-  BAINeighbors  neighbors;
-  int          *order; /* of the tiles, colour by colour; NULL: as they come */
-  int           colors;
-  int          *done, done_before;       /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
-  long long    *tickets, tickets_before; /* drawn from the queue of tiles; and before this call */
+  BAIParameters      p;
+  cudaStream_t       stream;
+  BAISliced          A;
+  int                nghost, wide; /* wide: loc_j is int */
+  BAIInt             blocks;
+  long long          nnz_local, nnz_off, local_sweeps;
+  long long          places_loc, places_off, places_off_j, places_rest; /* in loc_a, off_a, off_j and rest_a, padding included */
+  BAIReal           *sums;                                              /* if local sweeps depend on them: at each place the sum of |a_ij|, i != j, inside the block; behind them those outside */
+  BAIReal            local_omega, least_share;                          /* in use; for lack of dominance, among the rows */
+  unsigned long long pattern;                                           /* a hash of the nonzero pattern */
+  BAINeighbors       neighbors;
+  int               *order; /* of the tiles, colour by colour; NULL: as they come */
+  int                colors;
+  int               *done, done_before;       /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
+  long long         *tickets, tickets_before; /* drawn from the queue of tiles; and before this call */
 
   BAIVectors v;         /* as bound */
   BAIScalar *b, *ghost; /* on the device, only read */
@@ -161,7 +163,7 @@ struct BAIState_ {
   BAIStop    stop;
   BAIScalar *scratch; /* stands in for shared memory if the tiles are too long for it */
   int        scratch_grid;
-  BAIScalar *before;  /* places, if there is momentum: the iterate before the last one, */
+  BAIScalar *before;     /* places, if there is momentum: the iterate before the last one, */
   int        has_before; /* which the last kernel left there */
 
   BAIReal   *partial; /* of the residual: per slice */

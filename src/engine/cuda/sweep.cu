@@ -77,10 +77,10 @@ static BAIStatus CountDone(BAIState state, const BAIPlan *plan, BAIInt count)
 
 static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step)
 {
-  const int      grid        = plan->once && plan->shared ? state->A.tiles : plan->grid; /* the device hands tiles out as fast as can be */
-  BAISweep       p           = Arguments(state, plan, count, step);
-  BAIStop        stop        = {};
-  void          *arguments[] = {&state->A, &p, &stop};
+  const int grid        = plan->once && plan->shared ? state->A.tiles : plan->grid; /* the device hands tiles out as fast as can be */
+  BAISweep  p           = Arguments(state, plan, count, step);
+  BAIStop   stop        = {};
+  void     *arguments[] = {&state->A, &p, &stop};
 
   p.fresh |= !state->has_before;
   state->has_before = plan->momentum;
@@ -127,16 +127,16 @@ BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *s
   BAITry(OneBuffer(state, step->mode));
   p.fresh |= !state->has_before;
   state->has_before = plan->momentum;
-  p.current        = state->current;
-  stop.rtol        = t->rtol;
-  stop.abstol      = t->abstol;
-  stop.dtol        = t->dtol;
-  stop.bnorm2      = t->bnorm2;
-  stop.accelerate  = step->accelerate;
-  stop.mode        = step->mode;
-  stop.asked       = step->asked;
-  stop.accelerated = step->accelerated;
-  stop.result->its = -1;
+  p.current         = state->current;
+  stop.rtol         = t->rtol;
+  stop.abstol       = t->abstol;
+  stop.dtol         = t->dtol;
+  stop.bnorm2       = t->bnorm2;
+  stop.accelerate   = step->accelerate;
+  stop.mode         = step->mode;
+  stop.asked        = step->asked;
+  stop.accelerated  = step->accelerated;
+  stop.result->its  = -1;
   CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
   CUDATry(cudaMemsetAsync(stop.r2, 0xbf, 2 * tiles * sizeof(BAIReal), state->stream)); /* negative: not there yet */
   CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(tiles + (plan->order == BAI_OWN)), dim3(plan->threads), arguments, plan->shared, state->stream));

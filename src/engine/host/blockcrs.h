@@ -13,18 +13,18 @@ typedef struct {
   BAIInt        places;    /* rows of all blocks */
   BAIInt        most_rows; /* of a block */
   int           threads;
-  const BAIInt *first, *row; /* of a partition; NULL: blocks of block_size consecutive rows */
-  const BAIInt *own;         /* where the overlap of a block begins; NULL: there is none */
-  BAIInt       *place, *block; /* of a partition: where row i stands in the block whose own it is, and which block that is */
-  float         least_share; /* for lack of dominance, among the rows */
-  BAIScalar    *d, *dinv; /* places: a_ii, 1/a_ii */
-  BAIReal      *share;    /* places, or NULL: what multiplies the damping of a row */
+  const BAIInt *first, *row;      /* of a partition; NULL: blocks of block_size consecutive rows */
+  const BAIInt *own;              /* where the overlap of a block begins; NULL: there is none */
+  BAIInt       *place, *block;    /* of a partition: where row i stands in the block whose own it is, and which block that is */
+  float         least_share;      /* for lack of dominance, among the rows */
+  BAIScalar    *d, *dinv;         /* places: a_ii, 1/a_ii */
+  BAIReal      *share;            /* places, or NULL: what multiplies the damping of a row */
   BAIReal      *inside, *outside; /* blocks, or NULL: sums of |a_ij|, i != j, inside and outside the block */
-  BAIInt       *loc_i; /* places+1: rows of the diagonal blocks, without a_ii */
-  BAIInt       *loc_j; /* columns counted from the first of the block */
-  void         *loc_a; /* BAISingle if single, else BAIScalar */
-  BAIInt       *off_i; /* places+1: rows of all that is outside the blocks */
-  BAIInt       *off_j; /* columns; from n on, ghosts */
+  BAIInt       *loc_i;            /* places+1: rows of the diagonal blocks, without a_ii */
+  BAIInt       *loc_j;            /* columns counted from the first of the block */
+  void         *loc_a;            /* BAISingle if single, else BAIScalar */
+  BAIInt       *off_i;            /* places+1: rows of all that is outside the blocks */
+  BAIInt       *off_j;            /* columns; from n on, ghosts */
   void         *off_a;
   int           single;
 } BAIBlockCRS;

@@ -36,12 +36,12 @@ static void Neighbors(const BAIState state, int *seen, int *end, int *lower)
 
 BAIStatus BAIHostColor(BAIState state)
 {
-  const size_t n      = (size_t)state->groups + 1;
-  int         *seen   = malloc(n * sizeof(int)), *first = calloc(n, sizeof(int)), *end = malloc(n * sizeof(int)), *rank = malloc(n * sizeof(int)), *lower = NULL;
+  const size_t n    = (size_t)state->groups + 1;
+  int         *seen = malloc(n * sizeof(int)), *first = calloc(n, sizeof(int)), *end = malloc(n * sizeof(int)), *rank = malloc(n * sizeof(int)), *lower = NULL;
   BAIStatus    status = BAIStatusOf(BAI_ERR_MEMORY);
 
-  state->order       = malloc(n * sizeof(int));
-  state->turn_first  = malloc((n + 1) * sizeof(int));
+  state->order      = malloc(n * sizeof(int));
+  state->turn_first = malloc((n + 1) * sizeof(int));
   if (seen && first && end && rank && state->order && state->turn_first) {
     Neighbors(state, seen, first, NULL);
     for (BAIInt group = 0; group < state->groups; group++) first[group + 1] += first[group];

@@ -54,8 +54,8 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
   }
 
   for (BAIInt i = 0; i < own; i++) {
-    const BAIInt    row = BAIRowAt(A, first + i);
-    const BAIScalar xi  = BAILoad(u.x, row);
+    const BAIInt    row     = BAIRowAt(A, first + i);
+    const BAIScalar xi      = BAILoad(u.x, row);
     BAIScalar       xi_next = xi + u.omega * (y[i] - xi);
 
     if (u.momentum != 0) xi_next += u.momentum * (xi - state->before[row]);
@@ -175,7 +175,7 @@ void BAIHostResidual(BAIState state, BAIReal *norm2)
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt block = 0; block < A->blocks; block++) {
     const BAIInt first = BAIBlockFirst(A, block), last = BAIBlockOwn(A, block);
-    BAIReal      sum   = 0;
+    BAIReal      sum = 0;
 
     for (BAIInt place = first; place < last; place++) {
       const BAIInt row = BAIRowAt(A, place);

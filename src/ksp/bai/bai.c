@@ -55,14 +55,7 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
   const double  far  = 1e100; /* squares beyond that are too large, or too small */
 
   bai->scale = rnorm > 0.0 && (sizeof(PetscReal) == 4 || (double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
-  return (BAIGoal){.mode        = mode,
-                   .accelerated = mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered,
-                   .accelerate  = bai->options.momentum == PETSC_DECIDE,
-                   .momentum    = bai->options.momentum > 0 ? (double)bai->options.momentum : 0,
-                   .tol2        = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0,
-                   .most2       = PETSC_MAX_REAL,
-                   .max_it      = (BAIInt)ksp->max_it,
-                   .first       = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1};
+  return (BAIGoal){.mode = mode, .accelerated = mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered, .accelerate = bai->options.momentum == PETSC_DECIDE, .momentum = bai->options.momentum > 0 ? (double)bai->options.momentum : 0, .tol2 = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0, .most2 = PETSC_MAX_REAL, .max_it = (BAIInt)ksp->max_it, .first = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1};
 }
 
 /* The next even number of local sweeps; see BAIDecision */
@@ -172,9 +165,9 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 /* its global iterations, of which those from decision.plain on are without over-relaxation */
 static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, PetscReal *rnorm)
 {
-  BAI               *bai   = (BAI *)ksp->data;
-  const BAIDecision *d     = &bai->decision;
-  const BAIReal      omega = bai->options.omega * bai->tau;
+  BAI               *bai    = (BAI *)ksp->data;
+  const BAIDecision *d      = &bai->decision;
+  const BAIReal      omega  = bai->options.omega * bai->tau;
   const PetscInt     raised = d->omega == 1 ? 0 : PetscMin(its, PetscMax(0, (PetscInt)d->plain - ksp->its));
 
   PetscFunctionBegin;
