@@ -14,8 +14,8 @@
 PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
 {
   enum {
-    MANY = 1 << 23, /* rows */
-    FEW  = 8        /* entries of a row; with more, a GPU has no room for several blocks as large as that */
+    LARGE_ROWS    = 1 << 23, /* rows of a large matrix */
+    SHORT_ENTRIES = 8        /* entries of a short row; with more, a GPU has no room for several blocks as large as that */
   };
   const PetscBool solver = (PetscBool)(bai->face->classid == KSP_CLASSID);
   PetscInt        n;
@@ -24,9 +24,9 @@ PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
   PetscFunctionBegin;
   *block_size = bai->options.block_size ? bai->options.block_size : solver ? 128 : 256;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
-  if (bai->options.block_size || solver || n < MANY) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->options.block_size || solver || n < LARGE_ROWS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
-  if (info.nz_used <= FEW * (PetscLogDouble)n) *block_size = 384;
+  if (info.nz_used <= SHORT_ENTRIES * (PetscLogDouble)n) *block_size = 384;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

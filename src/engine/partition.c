@@ -137,7 +137,7 @@ BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
 /* A row that couples to the block that grows, by how much; the strongest is on top of a binary heap, where a row may stand several times */
 typedef struct {
   double strength;
-  size_t found; /* as the how manieth */
+  size_t found; /* how many were found before it */
   BAIInt row;
 } Candidate;
 

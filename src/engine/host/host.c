@@ -63,9 +63,9 @@ static BAIInt Groups(BAIInt blocks, BAIInt blocks_group)
 static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p, BAIState *newstate)
 {
   enum {
-    LEAST = 256,  /* rows that make a ticket worth drawing, */
-    MOST  = 4096, /* that are as good as a stream from memory, */
-    MANY  = 64    /* and tickets a thread that leave none with nothing to do */
+    MIN_TASK_ROWS    = 256,  /* make a ticket worth drawing, */
+    MAX_TASK_ROWS    = 4096, /* are as good as a stream from memory, */
+    TASKS_PER_THREAD = 64    /* leave none with nothing to do */
   };
   BAIState     state = calloc(1, sizeof(*state));
   BAIBlockCRS *A;
@@ -81,7 +81,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
   state->p = *p;
   status   = BAIBlockCRSCreate(matrix, partition, p, A);
   if (!status.code) {
-    const BAIInt rows = A->n / (MANY * (BAIInt)p->threads), task_rows = rows < LEAST ? LEAST : rows > MOST ? MOST : rows;
+    const BAIInt rows = A->n / (TASKS_PER_THREAD * (BAIInt)p->threads), task_rows = rows < MIN_TASK_ROWS ? MIN_TASK_ROWS : rows > MAX_TASK_ROWS ? MAX_TASK_ROWS : rows;
 
     state->blocks_task  = A->most_rows < task_rows ? task_rows / A->most_rows : 1;
     state->tasks        = Groups(A->blocks, state->blocks_task);

@@ -329,7 +329,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix. Elsewhere it may diverge; a weight then helps for positive
    definite matrices. A missing or zero diagonal entry is an error.
 
-   An iteration that shows to be slow is accelerated, see `KSPBAISetMomentum()`: from then on blocks wait for each other, as no good acceleration is known for those
+   An iteration that turns out to be slow is accelerated, see `KSPBAISetMomentum()`: from then on blocks wait for each other, as no good acceleration is known for those
    that do not. -ksp_bai_momentum 0 prevents that. A fixed number of iterations, `KSP_NORM_NONE`, is never accelerated.
 
    Residual norms are those of b - A x for a solution that no block changes meanwhile, and a reason is given only on such a

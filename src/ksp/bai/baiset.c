@@ -250,10 +250,10 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
    an order of magnitude. The staler the values that blocks read, the less of it they bear; so it does most in mode
    `BAI_MODE_SYNC`.
 
-   With auto an iteration that shows to be slow is accelerated. From the rate at which the residual norm falls, the best
-   omega and beta are estimated, raised and watched. If the residual grows, they and the solution are taken back to the
-   best so far. In mode color omega alone is raised, as in successive over-relaxation, and an odd number of local sweeps
-   is made even, as an odd one overshoots.
+   With auto an iteration that turns out to be slow is accelerated. From the rate at which the residual norm falls, the
+   best omega and beta are estimated, raised and watched. If the residual grows, they and the solution are taken back to
+   the best so far. In mode color omega alone is raised, as in successive over-relaxation, and an odd number of local
+   sweeps is made even, as an odd one overshoots.
 
    In the modes async and launch blocks wait for each other from then on. They read exactly the previous iterate, as in
    mode sync. On one MPI rank of a GPU whose registers and shared memory do not hold the matrix they take turns, as in
