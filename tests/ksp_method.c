@@ -103,7 +103,7 @@ static PetscErrorCode Momentum(void)
       PetscCall(ExpectMode(with > 0 && with * (size > 1 && mode == BAI_MODE_COLOR ? PetscMin(2, cases[c].fewer) : cases[c].fewer) <= without, "iterations with momentum auto, against without", cases[c].matrix, (BAIMode)mode, (double)with));
       PetscCall(KSPBAISetMomentum(ksp, 0.2));
       PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &with));
-      PetscCall(ExpectMode(with > 0 && (c > 2 || 1.1 * with < without), "fewer iterations with a fixed momentum", cases[c].matrix, (BAIMode)mode, (double)with));
+      PetscCall(ExpectMode(with > 0 && (c > 2 || (mode == BAI_MODE_ASYNC ? 1.02 : 1.1) * with < without), "fewer iterations with a fixed momentum", cases[c].matrix, (BAIMode)mode, (double)with));
       PetscCall(MatDestroy(&A));
     }
     if (Case("momentum_nonsymmetric_%s", BAIModes[mode])) {

@@ -30,6 +30,15 @@ const char *BAIKernelString(BAIKernel kernel)
   return text[kernel];
 }
 
+BAIStatus BAIStatusBecause(BAICode code, const char *what, const char *why)
+{
+  static _Thread_local char text[96];
+  const BAIStatus           status = {code, -1, what, text};
+
+  strncpy(text, why, sizeof(text) - 1);
+  return status;
+}
+
 static BAIStatus CopyPartition(BAIEngine engine, const BAIPartition *partition)
 {
   const size_t nfirst = (size_t)partition->blocks + 1, nrow = (size_t)partition->first[partition->blocks], nown = partition->own ? (size_t)partition->blocks : 0;

@@ -21,7 +21,6 @@
 #include "types.h"
 #include <petscbaitypes.h>
 #include <stddef.h>
-#include <string.h>
 
 #if defined(__cplusplus)
 extern "C" {
@@ -41,9 +40,9 @@ typedef enum {
 
 typedef struct {
   BAICode     code;
-  BAIInt      row;     /* BAI_ERR_DIAGONAL: the first row at fault */
-  const char *what;    /* the failing call */
-  char        why[96]; /* the run time's own words */
+  BAIInt      row;  /* BAI_ERR_DIAGONAL: the first row at fault */
+  const char *what; /* the failing call */
+  const char *why;  /* the run time's own words, or a reason */
 } BAIStatus;
 
 /* In which order the colours of mode color take their turns in one call */
@@ -240,13 +239,8 @@ static inline BAIStatus BAIStatusOf(BAICode code)
   return status;
 }
 
-static inline BAIStatus BAIStatusBecause(BAICode code, const char *what, const char *why)
-{
-  BAIStatus status = {code, -1, what, ""};
-
-  strncpy(status.why, why, sizeof(status.why) - 1);
-  return status;
-}
+/* With a reason, of which so many characters are kept until the next one of this thread */
+BAIStatus BAIStatusBecause(BAICode, const char *what, const char *why);
 
 #define BAITry(...) \
   do { \

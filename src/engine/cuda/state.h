@@ -21,8 +21,10 @@ typedef float BAISingle;
 
 static inline BAIStatus BAICUDAStatus(cudaError_t error, const char *what)
 {
+  const BAIStatus status = {error == cudaErrorMemoryAllocation ? BAI_ERR_MEMORY : BAI_ERR_DEVICE, -1, what, cudaGetErrorString(error)};
+
   (void)cudaGetLastError();
-  return BAIStatusBecause(error == cudaErrorMemoryAllocation ? BAI_ERR_MEMORY : BAI_ERR_DEVICE, what, cudaGetErrorString(error));
+  return status;
 }
 
 enum {

@@ -1,0 +1,95 @@
+static char help[] = "A family of kernels that is asked for solves the system, or an error names the option and says why it cannot.\n\n";
+
+#include "check.h"
+#include "gallery.h"
+
+static char message[512];
+
+/* Keeps what the first of the error handler's calls says */
+static PetscErrorCode Keep(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function, PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *text, PETSC_UNUSED void *ctx)
+{
+  if (type == PETSC_ERROR_INITIAL && !message[0] && text) (void)snprintf(message, sizeof(message), "%s", text);
+  return code;
+}
+
+typedef enum {
+  NO,
+  YES,
+  EITHER /* depends on the device */
+} Serves;
+
+static PetscErrorCode Check(const char matrix[], PetscInt n, BAIMode mode, BAIKernel kernel, Serves serves)
+{
+  KSP            ksp;
+  Mat            A;
+  Vec            b, x;
+  PetscReal      rnorm;
+  PetscBool      is;
+  PetscErrorCode code;
+  char           name[64], *found;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(KSPSetTolerances(ksp, 1e-4, PETSC_DEFAULT, PETSC_DEFAULT, 20000));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPBAISetMode(ksp, mode));
+  PetscCall(KSPBAISetKernel(ksp, kernel));
+  message[0] = 0;
+  PetscCall(PetscPushErrorHandler(Keep, NULL));
+  code = KSPSetUp(ksp);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscSNPrintf(name, sizeof(name), "-ksp_bai_kernel %s: ", BAIKernels[kernel]));
+  PetscCall(PetscStrstr(message, name, &found));
+  PetscCall(Expect((!code && serves != NO) || (code && serves != YES && found == message && strlen(message) > strlen(name)), "it %s: \"%s\"", serves == YES ? "serves" : "does not, and says why", message));
+  if (!code) {
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(IsConverged(ksp, &rnorm, &is));
+    PetscCall(Expect(is, "it converges, to %g", (double)rnorm));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool cuda = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(CheckInitialize(&argc, &argv, help));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-cuda", &cuda)); /* the backend has families */
+  for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+    for (int kernel = BAI_KERNEL_AUTO; kernel <= BAI_KERNEL_GENERIC; kernel++) {
+      Serves serves = YES;
+
+      if (kernel == BAI_KERNEL_RESIDENT && mode == BAI_MODE_LAUNCH) serves = NO;
+      if (kernel == BAI_KERNEL_STAGED) serves = mode == BAI_MODE_ASYNC ? EITHER : NO; /* for a queue of blocks, from compute capability 9.0 on */
+      if (kernel != BAI_KERNEL_AUTO && !cuda) serves = NO;
+      if (Case("%s_%s", BAIKernels[kernel], BAIModes[mode])) PetscCall(Check("fv1", 40, (BAIMode)mode, (BAIKernel)kernel, serves));
+    }
+  }
+  if (cuda && Case("large_resident")) PetscCall(Check("laplace3d27", 100, BAI_MODE_ASYNC, BAI_KERNEL_RESIDENT, NO));
+  PetscCall(CheckFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/empty.out
+      test:
+         suffix: host
+         args: -ksp_bai_backend host
+      test:
+         suffix: cuda
+         requires: baicuda
+         args: -ksp_bai_backend cuda -cuda
+
+TEST*/
