@@ -179,26 +179,85 @@ static inline PetscErrorCode TrueResidualNorm(Mat A, Vec b, Vec x, PetscReal *no
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What KSPView() prints, on rank 0; nothing on others */
-static inline PetscErrorCode ViewText(KSP ksp, size_t length, char text[])
+/* What the view of a KSP or PC prints, on all of its ranks */
+static inline PetscErrorCode ViewText(PetscObject obj, size_t length, char text[])
 {
   PetscMPIInt rank;
   PetscViewer viewer;
   FILE       *file = NULL;
 
   PetscFunctionBeginUser;
-  text[0] = 0;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm(obj), &rank));
   if (rank == 0) file = tmpfile();
-  PetscCall(PetscViewerASCIIOpenWithFILE(PETSC_COMM_WORLD, file, &viewer));
-  PetscCall(KSPView(ksp, viewer));
+  PetscCall(PetscViewerASCIIOpenWithFILE(PetscObjectComm(obj), file, &viewer));
+  PetscCall(PetscObjectView(obj, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
   if (rank == 0) {
     rewind(file);
     text[fread(text, 1, length - 1, file)] = 0;
     fclose(file);
   }
+  PetscCallMPI(MPI_Bcast(text, (PetscMPIInt)length, MPI_CHAR, 0, PetscObjectComm(obj)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static inline PetscErrorCode ViewHas(PetscObject obj, const char words[], PetscBool *has)
+{
+  char text[10000], *found;
+
+  PetscFunctionBeginUser;
+  PetscCall(ViewText(obj, sizeof(text), text));
+  PetscCall(PetscStrstr(text, words, &found));
+  *has = (PetscBool)(found != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The number that follows these words */
+static inline PetscErrorCode ViewedNumber(PetscObject obj, const char words[], PetscReal *number)
+{
+  char text[10000], *found;
+
+  PetscFunctionBeginUser;
+  PetscCall(ViewText(obj, sizeof(text), text));
+  PetscCall(PetscStrstr(text, words, &found));
+  PetscCheck(found, PetscObjectComm(obj), PETSC_ERR_ARG_WRONG, "The view does not have: %s", words);
+  *number = (PetscReal)strtod(found + strlen(words), NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An error handler that keeps what its first call says */
+static char check_said[512];
+
+static inline PetscErrorCode CheckKeep(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function, PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *text, PETSC_UNUSED void *ctx)
+{
+  if (type == PETSC_ERROR_INITIAL && !check_said[0] && text) (void)snprintf(check_said, sizeof(check_said), "%s", text);
+  return code;
+}
+
+/* The error code of a call, which goes no further; check_said is what it says */
+#define CheckCall(code, ...) \
+  do { \
+    check_said[0] = 0; \
+    PetscCall(PetscPushErrorHandler(CheckKeep, NULL)); \
+    code = __VA_ARGS__; \
+    PetscCall(PetscPopErrorHandler()); \
+  } while (0)
+
+/* An error came, and its first message is this one on all ranks */
+static inline PetscErrorCode CheckMessage(PetscErrorCode code, const char what[], const char expected[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(Expect(code != PETSC_SUCCESS, "%s: no error, not \"%s\"", what, expected));
+  PetscCall(Expect(!strcmp(check_said, expected), "%s: \"%s\", not \"%s\"", what, check_said, expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The call fails with this message, and says the same on all ranks; what is for the report */
+#define ExpectError(expected, what, ...) \
+  do { \
+    PetscErrorCode code_; \
+    CheckCall(code_, __VA_ARGS__); \
+    PetscCall(CheckMessage(code_, what, expected)); \
+  } while (0)
 
 #endif

@@ -3,40 +3,6 @@ static char help[] = "What KSPBAI cannot do is an error on all ranks that says w
 #include "check.h"
 #include "gallery.h"
 
-static char message[256];
-
-/* Keeps what the first of the error handler's calls says */
-static PetscErrorCode Keep(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *text, void *ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)function;
-  (void)file;
-  (void)ctx;
-  if (type == PETSC_ERROR_INITIAL && !message[0] && text) (void)snprintf(message, sizeof(message), "%s", text);
-  return code;
-}
-
-/* An error came, and its first message is this one on all ranks */
-static PetscErrorCode CheckMessage(PetscErrorCode code, const char what[], const char expected[])
-{
-  PetscFunctionBeginUser;
-  PetscCall(Expect(code != PETSC_SUCCESS, "%s: no error, not \"%s\"", what, expected));
-  PetscCall(Expect(!strcmp(message, expected), "%s: \"%s\", not \"%s\"", what, message, expected));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The call fails with this message, and says the same on all ranks; what is for the report */
-#define ExpectError(expected, what, ...) \
-  do { \
-    PetscErrorCode code_; \
-    message[0] = 0; \
-    PetscCall(PetscPushErrorHandler(Keep, NULL)); \
-    code_ = __VA_ARGS__; \
-    PetscCall(PetscPopErrorHandler()); \
-    PetscCall(CheckMessage(code_, what, expected)); \
-  } while (0)
-
 static PetscErrorCode Solver(Mat A, const char prefix[], KSP *ksp)
 {
   PetscFunctionBeginUser;

@@ -2,7 +2,6 @@ static char help[] = "Momentum, weights, partitions, theta, precision and stalen
 
 #include "check.h"
 #include "gallery.h"
-#include "view.h"
 #include <petscdmda.h>
 
 /* Solves A x = 1 from zero; its is negative if it did not converge. The residual norm is checked against a MatMult() */

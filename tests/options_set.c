@@ -1,39 +1,7 @@
 static char help[] = "Options give back what was set, before set-up and after it; what was chosen instead is in the view. Wrong values change nothing.\n\n";
 
-#include <petscbai.h>
-#include "baicompat.h"
+#include "check.h"
 #include "gallery.h"
-#include "view.h"
-
-static char said[256];
-
-/* Keeps what the first of the error handler's calls says */
-static PetscErrorCode Keep(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function, PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *text, PETSC_UNUSED void *ctx)
-{
-  if (type == PETSC_ERROR_INITIAL && !said[0] && text) (void)snprintf(said, sizeof(said), "%s", text);
-  return code;
-}
-
-static PetscErrorCode Expect(PetscBool right, const char what[])
-{
-  PetscFunctionBeginUser;
-  if (!right) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Not so: %s\n", what));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The call must fail, and say text */
-#define ExpectError(text, ...) \
-  do { \
-    PetscErrorCode code_; \
-    PetscBool      same_; \
-\
-    said[0] = 0; \
-    PetscCall(PetscPushErrorHandler(Keep, NULL)); \
-    code_ = __VA_ARGS__; \
-    PetscCall(PetscPopErrorHandler()); \
-    PetscCall(PetscStrcmp(said, text, &same_)); \
-    if (!code_ || !same_) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: expected %s, got %s\n", #__VA_ARGS__, text, said)); \
-  } while (0)
 
 /* Sets all options to other values than the default ones, and gets them */
 #define SetAll(FACE, face) \
@@ -86,18 +54,18 @@ typedef struct {
 static PetscErrorCode ExpectDefaults(const Values *v, PetscBool ksp, const char when[])
 {
   PetscFunctionBeginUser;
-  PetscCall(Expect((PetscBool)(v->local_iters == 5 && v->block_size == 0 && v->overlap == 0 && v->staleness == -1 && v->omega == 1 && !v->theta), when));
-  PetscCall(Expect((PetscBool)(v->partition == BAI_PARTITION_AUTO && v->weight == BAI_WEIGHT_NONE && v->precision == BAI_PRECISION_NATIVE && v->backend == BAI_BACKEND_AUTO && v->kernel == BAI_KERNEL_AUTO), when));
-  PetscCall(Expect((PetscBool)(ksp ? v->mode == BAI_MODE_ASYNC && v->momentum == PETSC_DECIDE && v->local_omega == 1 : v->mode == BAI_MODE_COLOR && v->momentum == 0 && v->local_omega == 0), when));
+  PetscCall(Expect(v->local_iters == 5 && v->block_size == 0 && v->overlap == 0 && v->staleness == -1 && v->omega == 1 && !v->theta, "%s", when));
+  PetscCall(Expect(v->partition == BAI_PARTITION_AUTO && v->weight == BAI_WEIGHT_NONE && v->precision == BAI_PRECISION_NATIVE && v->backend == BAI_BACKEND_AUTO && v->kernel == BAI_KERNEL_AUTO, "%s", when));
+  PetscCall(Expect(ksp ? v->mode == BAI_MODE_ASYNC && v->momentum == PETSC_DECIDE && v->local_omega == 1 : v->mode == BAI_MODE_COLOR && v->momentum == 0 && v->local_omega == 0, "%s", when));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode ExpectSet(const Values *v, const char when[])
 {
   PetscFunctionBeginUser;
-  PetscCall(Expect((PetscBool)(v->local_iters == 3 && v->block_size == 24 && v->overlap == 1 && v->staleness == -1 && v->omega == (PetscReal)0.75 && v->theta), when));
-  PetscCall(Expect((PetscBool)(v->partition == BAI_PARTITION_RCM && v->weight == BAI_WEIGHT_L1 && v->precision == BAI_PRECISION_SINGLE && v->backend == BAI_BACKEND_HOST && v->kernel == BAI_KERNEL_GENERIC), when));
-  PetscCall(Expect((PetscBool)(v->mode == BAI_MODE_SYNC && v->momentum == (PetscReal)0.25 && v->local_omega == (PetscReal)0.875), when));
+  PetscCall(Expect(v->local_iters == 3 && v->block_size == 24 && v->overlap == 1 && v->staleness == -1 && v->omega == (PetscReal)0.75 && v->theta, "%s", when));
+  PetscCall(Expect(v->partition == BAI_PARTITION_RCM && v->weight == BAI_WEIGHT_L1 && v->precision == BAI_PRECISION_SINGLE && v->backend == BAI_BACKEND_HOST && v->kernel == BAI_KERNEL_GENERIC, "%s", when));
+  PetscCall(Expect(v->mode == BAI_MODE_SYNC && v->momentum == (PetscReal)0.25 && v->local_omega == (PetscReal)0.875, "%s", when));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -134,7 +102,7 @@ static PetscErrorCode Solver(Mat A, PetscBool device)
   PetscCall(KSPBAISetLocalOmega(ksp, 0));
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPBAIGetLocalOmega(ksp, &v.local_omega));
-  PetscCall(Expect((PetscBool)(v.local_omega == 0), "local_omega 0 of KSPBAI stays 0"));
+  PetscCall(Expect(v.local_omega == 0, "local_omega 0 of KSPBAI stays 0"));
 
   PetscCall(KSPBAISetCheckInterval(ksp, 7));
   SetAll(KSP, ksp);
@@ -148,7 +116,7 @@ static PetscErrorCode Solver(Mat A, PetscBool device)
   GetAll(KSP, ksp, &v);
   PetscCall(ExpectSet(&v, "options of KSPBAI after the second set-up"));
   PetscCall(KSPBAIGetCheckInterval(ksp, &interval));
-  PetscCall(Expect((PetscBool)(interval == 7), "check_interval"));
+  PetscCall(Expect(interval == 7, "check_interval"));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -172,7 +140,7 @@ static PetscErrorCode Preconditioner(Mat A, PetscBool device)
   PetscCall(ExpectDefaults(&v, PETSC_FALSE, "defaults of PCBAI after set-up"));
   PetscCall(ExpectChoice((PetscObject)pc, device, "blocks of 256 rows (chosen)"));
   PetscCall(ViewedNumber((PetscObject)pc, "local_omega ", &used));
-  PetscCall(Expect((PetscBool)(used > 0 && used <= (PetscReal)0.9), "the view gives the local_omega chosen"));
+  PetscCall(Expect(used > 0 && used <= (PetscReal)0.9, "the view gives the local_omega chosen"));
 
   SetAll(PC, pc);
   PetscCall(PCBAISetIterations(pc, 4));
@@ -181,7 +149,7 @@ static PetscErrorCode Preconditioner(Mat A, PetscBool device)
   PetscCall(ExpectSet(&v, "options of PCBAI that are set after set-up"));
   PetscCall(PCBAIGetIterations(pc, &its));
   PetscCall(PCBAIGetSymmetric(pc, &symmetric));
-  PetscCall(Expect((PetscBool)(its == 4 && symmetric), "its and symmetric"));
+  PetscCall(Expect(its == 4 && symmetric, "its and symmetric"));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -223,21 +191,21 @@ static PetscErrorCode Momentum(void)
     PetscCall(NewSolver(&ksp));
     PetscCall(KSPBAISetMomentum(ksp, 0.25));
     PetscCall(PetscSNPrintf(text, sizeof(text), "-foo_ksp_bai_momentum %s: must be at least 0 and less than 1, or auto", read[k]));
-    ExpectError(text, ReadOption((PetscObject)ksp, "-foo_ksp_bai_momentum", numbers[k]));
+    ExpectError(text, numbers[k], ReadOption((PetscObject)ksp, "-foo_ksp_bai_momentum", numbers[k]));
     PetscCall(KSPBAIGetMomentum(ksp, &momentum));
-    PetscCall(Expect((PetscBool)(momentum == (PetscReal)0.25), "a wrong momentum changes nothing"));
+    PetscCall(Expect(momentum == (PetscReal)0.25, "a wrong momentum changes nothing"));
   }
   PetscCall(NewSolver(&ksp));
   PetscCall(ReadOption((PetscObject)ksp, "-foo_ksp_bai_momentum", "0.5"));
   PetscCall(KSPBAIGetMomentum(ksp, &momentum));
-  PetscCall(Expect((PetscBool)(momentum == (PetscReal)0.5), "momentum 0.5"));
+  PetscCall(Expect(momentum == (PetscReal)0.5, "momentum 0.5"));
   PetscCall(ReadOption((PetscObject)ksp, "-foo_ksp_bai_momentum", "auto"));
   PetscCall(KSPBAIGetMomentum(ksp, &momentum));
-  PetscCall(Expect((PetscBool)(momentum == PETSC_DECIDE), "momentum auto"));
+  PetscCall(Expect(momentum == PETSC_DECIDE, "momentum auto"));
   PetscCall(KSPBAISetMomentum(ksp, 0));
   PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
   PetscCall(KSPBAIGetMomentum(ksp, &momentum));
-  PetscCall(Expect((PetscBool)(momentum == PETSC_DECIDE), "the setter takes PETSC_DECIDE"));
+  PetscCall(Expect(momentum == PETSC_DECIDE, "the setter takes PETSC_DECIDE"));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -259,18 +227,18 @@ static PetscErrorCode Kernel(void)
 
     PetscCall(ReadOption((PetscObject)ksp, "-foo_ksp_bai_kernel", words[k]));
     PetscCall(KSPBAIGetKernel(ksp, &kernel));
-    PetscCall(Expect((PetscBool)((int)kernel == k), words[k]));
+    PetscCall(Expect((int)kernel == k, "%s", words[k]));
     PetscCall(ReadOption((PetscObject)pc, "-foo_pc_bai_kernel", words[k]));
     PetscCall(PCBAIGetKernel(pc, &kernel));
-    PetscCall(Expect((PetscBool)((int)kernel == k), words[k]));
+    PetscCall(Expect((int)kernel == k, "%s", words[k]));
   }
-  ExpectError("-foo_ksp_bai_kernel 5: must be one of auto, resident, staged, stream, generic", KSPBAISetKernel(ksp, (BAIKernel)5));
-  ExpectError("-foo_ksp_bai_kernel -1: must be one of auto, resident, staged, stream, generic", KSPBAISetKernel(ksp, (BAIKernel)-1));
-  ExpectError("-foo_pc_bai_kernel 5: must be one of auto, resident, staged, stream, generic", PCBAISetKernel(pc, (BAIKernel)5));
+  ExpectError("-foo_ksp_bai_kernel 5: must be one of auto, resident, staged, stream, generic", "a wrong kernel", KSPBAISetKernel(ksp, (BAIKernel)5));
+  ExpectError("-foo_ksp_bai_kernel -1: must be one of auto, resident, staged, stream, generic", "a wrong kernel", KSPBAISetKernel(ksp, (BAIKernel)-1));
+  ExpectError("-foo_pc_bai_kernel 5: must be one of auto, resident, staged, stream, generic", "a wrong kernel", PCBAISetKernel(pc, (BAIKernel)5));
   PetscCall(KSPBAIGetKernel(ksp, &kernel));
-  PetscCall(Expect((PetscBool)(kernel == BAI_KERNEL_GENERIC), "a wrong kernel changes nothing"));
-  ExpectError("-foo_ksp_bai_kernel fast: must be one of auto, resident, staged, stream, generic", ReadOption((PetscObject)ksp, "-foo_ksp_bai_kernel", "fast"));
-  ExpectError("-foo_pc_bai_kernel fast: must be one of auto, resident, staged, stream, generic", ReadOption((PetscObject)pc, "-foo_pc_bai_kernel", "fast"));
+  PetscCall(Expect(kernel == BAI_KERNEL_GENERIC, "a wrong kernel changes nothing"));
+  ExpectError("-foo_ksp_bai_kernel fast: must be one of auto, resident, staged, stream, generic", "a wrong kernel", ReadOption((PetscObject)ksp, "-foo_ksp_bai_kernel", "fast"));
+  ExpectError("-foo_pc_bai_kernel fast: must be one of auto, resident, staged, stream, generic", "a wrong kernel", ReadOption((PetscObject)pc, "-foo_pc_bai_kernel", "fast"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -282,16 +250,15 @@ int main(int argc, char **argv)
   PetscBool device;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(BAIInitializePackage());
+  PetscCall(CheckInitialize(&argc, &argv, help));
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 40, &A));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
-  PetscCall(Solver(A, device));
-  PetscCall(Preconditioner(A, device));
-  PetscCall(Momentum());
-  PetscCall(Kernel());
+  if (Case("ksp")) PetscCall(Solver(A, device));
+  if (Case("pc")) PetscCall(Preconditioner(A, device));
+  if (Case("momentum")) PetscCall(Momentum());
+  if (Case("kernel")) PetscCall(Kernel());
   PetscCall(MatDestroy(&A));
-  PetscCall(PetscFinalize());
+  PetscCall(CheckFinalize());
   return 0;
 }
 

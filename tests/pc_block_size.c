@@ -1,7 +1,6 @@
 static char help[] = "The block size that PCBAI chooses: larger blocks where there are many rows.\n\n";
 
 #include "check.h"
-#include "view.h"
 
 /* The block size chosen for a diagonal matrix */
 static PetscErrorCode ChosenFor(PetscInt n, PetscReal *size)

@@ -2,7 +2,6 @@ static char help[] = "PCBAI as an operator: linear, symmetric and repeatable whe
 
 #include "check.h"
 #include "gallery.h"
-#include "view.h"
 
 static PetscErrorCode Create(Mat A, BAIMode mode, PC *pc)
 {
