@@ -62,12 +62,13 @@ static PetscErrorCode Threshold(BAIMode mode, double left, PetscBool accelerates
   const double  q    = 0.9;
   const BAIGoal goal = GoalFor(mode, BAI_MODE_SYNC, pow(q, 31 + left));
   BAIAdapt      a;
-  BAIDecision   d      = BAIAdaptStart(&a, &goal, goal.mode, 0, 1);
   PetscBool     begins = PETSC_FALSE;
 
   PetscFunctionBeginUser;
+  (void)BAIAdaptStart(&a, &goal, goal.mode, 0, 1);
   for (BAIInt its = 1; its <= 31; its++) {
-    d      = BAIAdaptLook(&a, its, pow(q, 2.0 * (double)its));
+    const BAIDecision d = BAIAdaptLook(&a, its, pow(q, 2.0 * (double)its));
+
     begins = (PetscBool)(begins || d.begins);
   }
   PetscCall(Expect(begins == accelerates, "with %g iterations left it %s accelerated", left, begins ? "is" : "is not"));

@@ -58,6 +58,7 @@ typedef struct {
 PETSC_INTERN PetscErrorCode BAICreate(PetscObject, BAI **);
 PETSC_INTERN PetscErrorCode BAIGet(PetscObject, BAI **);
 PETSC_INTERN PetscErrorCode BAIOptionsGet(PetscObject, BAIOptions *);
+PETSC_INTERN PetscErrorCode BAIOptionsEqual(const BAIOptions *, const BAIOptions *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheck(PetscObject, const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheckTogether(PetscObject, const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, BAIOptionItems);

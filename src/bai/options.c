@@ -91,6 +91,20 @@ PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Field by field, as what lies between them may differ, and on one rank only */
+PetscErrorCode BAIOptionsEqual(const BAIOptions *a, const BAIOptions *b, PetscBool *equal)
+{
+  PetscFunctionBegin;
+  *equal = PETSC_TRUE;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all) && *equal; k++) {
+    const Kind   kind = all[k].kind;
+    const size_t size = kind == IS_INT ? sizeof(PetscInt) : kind == IS_FLAG ? sizeof(PetscBool) : kind == IS_NAME ? sizeof(PetscEnum) : sizeof(PetscReal);
+
+    PetscCall(PetscMemcmp((const char *)a + all[k].offset, (const char *)b + all[k].offset, size, equal));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The data of a KSP or PC, or NULL if it is not one of ours */
 PetscErrorCode BAIGet(PetscObject obj, BAI **bai)
 {

@@ -278,7 +278,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
   PetscCall(BAIAgree(bai, mine, &work));
   if (work == WORK_NONE) {
-    PetscCall(PetscMemcpy(&bai->set, &bai->options, sizeof(bai->set)));
+    bai->set = bai->options;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -315,7 +315,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
   bai->has_r = PETSC_FALSE;
   if (bai->use.p.single) PetscCall(BAINeedWork(bai));
-  PetscCall(PetscMemcpy(&bai->set, &bai->options, sizeof(bai->set)));
+  bai->set = bai->options;
   bai->tau = 1.0;
   if (bai->use.weight == BAI_WEIGHT_TAU) {
     PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
@@ -332,7 +332,7 @@ PetscErrorCode BAISetUpIfAsked(BAI *bai, Mat A)
   PetscBool same;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemcmp(&bai->set, &bai->options, sizeof(bai->set), &same));
+  PetscCall(BAIOptionsEqual(&bai->set, &bai->options, &same));
   if (!same) PetscCall(BAISetUp(bai, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
