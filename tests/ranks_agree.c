@@ -3,16 +3,12 @@ static char help[] = "What only some ranks see, an error or another number of th
 #include "check.h"
 #include "gallery.h"
 #include <petscdmda.h>
-#if defined(_OPENMP)
-  #include <omp.h>
-#endif
+#include <omp.h>
 
 /* The number of threads changes on the first rank only, which therefore cuts its rows anew */
 static PetscErrorCode Threads(void)
 {
-#if defined(_OPENMP)
-  const int before = omp_get_max_threads();
-#endif
+  const int   before = omp_get_max_threads();
   KSP         ksp;
   Mat         A;
   Vec         b, x;
@@ -30,16 +26,12 @@ static PetscErrorCode Threads(void)
   PetscCall(KSPSetType(ksp, KSPBAI));
   PetscCall(KSPSetFromOptions(ksp));
   for (int solve = 0; solve < 3; solve++) {
-#if defined(_OPENMP)
     if (!rank) omp_set_num_threads(1 + solve);
-#endif
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(IsConverged(ksp, &rnorm, &is));
     PetscCall(Expect(is, "it converges"));
   }
-#if defined(_OPENMP)
   omp_set_num_threads(before);
-#endif
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(VecDestroy(&b));

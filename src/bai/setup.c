@@ -2,9 +2,7 @@
    Set-up: choose what the options leave open, compare it with what is in use, and build the engine or give it new values
 */
 #include "baiimpl.h"
-#if defined(_OPENMP)
-  #include <omp.h>
-#endif
+#include <omp.h>
 #include <petsc/private/petscimpl.h>
 
 /* What has to be done; all ranks do the most that one of them needs */
@@ -71,9 +69,8 @@ static PetscErrorCode SameGhosts(const BAI *bai, PetscInt nghost, const PetscInt
 }
 
 /* Threads for this rank: what the user says in OMP_NUM_THREADS, else its share of the cores that it may run on */
-static PetscErrorCode GetThreads(PETSC_UNUSED PetscMPIInt node_size, int *threads)
+static PetscErrorCode GetThreads(PetscMPIInt node_size, int *threads)
 {
-#if defined(_OPENMP)
   char      text[16];
   PetscBool set;
 
@@ -81,10 +78,6 @@ static PetscErrorCode GetThreads(PETSC_UNUSED PetscMPIInt node_size, int *thread
   PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, "OMP_NUM_THREADS", text, sizeof(text), &set));
   *threads = set ? omp_get_max_threads() : omp_get_num_procs() / node_size;
   *threads = PetscMax(1, *threads);
-#else
-  PetscFunctionBegin;
-  *threads = 1;
-#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -54,16 +54,14 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
   const BAIMode mode = bai->options.mode;
   const double  far  = 1e100; /* squares beyond that are too large, or too small */
 
-  bai->scale = rnorm > 0.0 && (sizeof(PetscReal) == 4 || (double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
+  bai->scale = rnorm > 0.0 && ((double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
   return (BAIGoal){.mode = mode, .accelerated = mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered, .accelerate = bai->options.momentum == PETSC_DECIDE, .momentum = bai->options.momentum > 0 ? (double)bai->options.momentum : 0, .tol2 = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0, .most2 = PETSC_MAX_REAL, .max_it = (BAIInt)ksp->max_it, .first = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1};
 }
 
 /* The next even number of local sweeps; see BAIDecision */
 static BAIInt EvenLocalIters(const BAI *bai)
 {
-  const BAIInt sweeps = (BAIInt)bai->options.local_iters;
-
-  return sweeps < BAI_INT_MAX ? sweeps + sweeps % 2 : sweeps - sweeps % 2;
+  return (BAIInt)(bai->options.local_iters + bai->options.local_iters % 2);
 }
 
 /* Iterations from an x of the caller's, in the mode of the decision */
