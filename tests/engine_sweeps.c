@@ -241,7 +241,8 @@ static PetscErrorCode ExpectMethod(PetscBool right, const char what[], const Met
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Run(BAIEngine engine, const Problem *p, const Method *m, PetscInt count, PetscBool guess_zero, BAIDirection direction, PetscScalar *x, PetscReal *norm2)
+/* So many global iterations from x, and ||b - A x||^2 */
+static PetscErrorCode RunFrom(BAIEngine engine, const Problem *p, const Method *m, PetscInt count, PetscBool guess_zero, BAIDirection direction, PetscScalar *x, PetscReal *norm2)
 {
   BAIStep    step = {.mode = m->q.mode, .direction = direction, .omega = m->omega, .momentum = m->momentum, .fresh = 1};
   BAIVectors v    = {.b = (const BAIScalar *)p->b, .ghost = (const BAIScalar *)p->ghost, .x = (BAIScalar *)x, .b_memory = BAI_MEMORY_HOST, .ghost_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
@@ -249,7 +250,6 @@ static PetscErrorCode Run(BAIEngine engine, const Problem *p, const Method *m, P
   BAIReal    norm2_engine;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscArraycpy(x, p->x, (size_t)p->M.n));
   status = BAIEngineBind(engine, &v, guess_zero);
   if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count / 2), &step); /* in two goes, which must make no difference */
   if (count / 2) step.fresh = 0;
@@ -258,6 +258,15 @@ static PetscErrorCode Run(BAIEngine engine, const Problem *p, const Method *m, P
   if (!status.code) status = BAIEngineUnbind(engine);
   PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
   *norm2 = norm2_engine;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same from the x of the problem */
+static PetscErrorCode Run(BAIEngine engine, const Problem *p, const Method *m, PetscInt count, PetscBool guess_zero, BAIDirection direction, PetscScalar *x, PetscReal *norm2)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscArraycpy(x, p->x, (size_t)p->M.n));
+  PetscCall(RunFrom(engine, p, m, count, guess_zero, direction, x, norm2));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -365,7 +374,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
 {
   const PetscInt  n    = (PetscInt)p->M.n;
   const PetscReal tiny = 1000 * PETSC_MACHINE_EPSILON;
-  /* of a few blocks that do not wait for each other, small ones are through first, and a large one goes on alone with what they left */
+  /* of a few blocks that do not wait for each other, small ones are through first, and a large one goes on alone with what they left; so it takes several goes */
   const PetscBool leaves = (PetscBool)(m->q.mode == BAI_MODE_ASYNC && m->q.staleness < 0 && m->q.block_size > 60000);
   const BAIInt    rows   = m->blocks.first[m->blocks.blocks];
   PetscInt        nnz    = 0;
@@ -410,7 +419,8 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
       PetscCall(ExpectMethod(SameBits(n, x, again) && norm2 == norm2_again, "repeated bitwise", m, p, Distance(n, x, again)));
     }
     PetscCall(Run(engine, p, m, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
-    PetscCall(ExpectMethod(ResidualNorm2(p, x) <= (leaves ? 1e-6 : 1) * n * PetscSqr(leaves ? 1 : tiny), "fixed point", m, p, ResidualNorm2(p, x)));
+    for (int again = 0; leaves && again < 4; again++) PetscCall(RunFrom(engine, p, m, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
+    PetscCall(ExpectMethod(ResidualNorm2(p, x) <= n * PetscSqr(tiny), "fixed point", m, p, ResidualNorm2(p, x)));
   }
   if (info.solves >> m->q.mode & 1) PetscCall(CheckSolve(engine, p, m, x));
   if (n > 4 && p->i[n] > p->i[n - 1] + 1) { /* a column elsewhere, and the old one again */

@@ -87,9 +87,10 @@ static PetscErrorCode Momentum(void)
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
-    KSP      ksp;
-    Mat      A;
-    PetscInt without, with;
+    KSP       ksp;
+    Mat       A;
+    PetscInt  without, with;
+    PetscBool cuda;
 
     PetscCall(Create((BAIMode)mode, &ksp));
     for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(cases); c++) {
@@ -102,7 +103,8 @@ static PetscErrorCode Momentum(void)
       PetscCall(ExpectMode(with > 0 && with * (size > 1 && mode == BAI_MODE_COLOR ? PetscMin(2, cases[c].fewer) : cases[c].fewer) <= without, "iterations with momentum auto, against without", cases[c].matrix, (BAIMode)mode, (double)with));
       PetscCall(KSPBAISetMomentum(ksp, 0.2));
       PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &with));
-      PetscCall(ExpectMode(with > 0 && (c > 2 || (mode == BAI_MODE_ASYNC ? 1.02 : 1.1) * with < without), "fewer iterations with a fixed momentum", cases[c].matrix, (BAIMode)mode, (double)with));
+      PetscCall(ViewHas((PetscObject)ksp, "backend cuda", &cuda)); /* whose values are staler, so that momentum gains less */
+      PetscCall(ExpectMode(with > 0 && (c > 2 || (cuda && mode == BAI_MODE_ASYNC ? 1.02 : 1.1) * with < without), "fewer iterations with a fixed momentum", cases[c].matrix, (BAIMode)mode, (double)with));
       PetscCall(MatDestroy(&A));
     }
     if (Case("momentum_nonsymmetric_%s", BAIModes[mode])) {
