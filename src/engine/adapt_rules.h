@@ -270,33 +270,33 @@ BAI_INLINE double BAIAdaptKappa(double beta)
   return q * q;
 }
 
-/* By what k iterations from rest multiply the part of the error that belongs to the eigenvalue top/kappa, for kappa at least that of beta */
-BAI_INLINE double BAIAdaptFactor(const BAIAdapt *a, double kappa, BAIInt k)
+/* By what the iterations from the first to the last, from rest, multiply the part of the error that belongs to the eigenvalue top/kappa, for kappa at least that of beta */
+BAI_INLINE double BAIAdaptFactor(const BAIAdapt *a, double kappa, BAIInt first, BAIInt last)
 {
-  const double wl = BAIAdaptOmega(a) * a->goal.top / kappa, half = 0.5 * (1 + a->beta - wl), root2 = half * half - a->beta, root = root2 > 0 ? sqrt(root2) : 0;
-  const double z = half + root, other = half - root, first = 1 - wl, n = (double)k;
+  const double step   = BAIAdaptOmega(a) * a->goal.top / kappa;
+  double       before = 1, now = 1 - step, from = 1;
 
-  if (root < 1e-6 * half) return pow(half, n) * (1 + n * (first / half - 1));
-  return ((first - other) * pow(z, n) - (first - z) * pow(other, n)) / (z - other);
+  for (BAIInt k = 1; k < last; k++) {
+    const double next = now - step * now + a->beta * (now - before);
+
+    if (k == first) from = now;
+    before = now;
+    now    = next;
+  }
+  return now / from;
 }
 
-/* The condition that explains that the residual norm has fallen by a factor from the first to the last of some iterations from rest; that of beta, if it is not larger */
+/* The condition that explains such a factor; that of beta, if it is hardly larger */
 BAI_INLINE double BAIAdaptCondition(const BAIAdapt *a, double factor, BAIInt first, BAIInt last)
 {
-  enum {
-    STEPS = 14
-  };
   const double least = BAIAdaptKappa(a->beta);
-  double       low = 0, high = 16; /* log of kappa/least */
+  double       low   = BAIAdaptNumbersOf().worse * least;
 
-  if (!(factor > BAIAdaptFactor(a, least, last) / BAIAdaptFactor(a, least, first))) return least;
-  for (int step = 0; step < STEPS; step++) {
-    const double middle = 0.5 * (low + high);
-
-    if (factor > BAIAdaptFactor(a, least * exp(middle), last) / BAIAdaptFactor(a, least * exp(middle), first)) low = middle;
-    else high = middle;
+  if (!(factor > BAIAdaptFactor(a, low, first, last))) return least;
+  for (double step = 1e3; step > 1.04; step = sqrt(step)) { /* which multiplies low */
+    if (factor > BAIAdaptFactor(a, step * low, first, last)) low *= step;
   }
-  return least * exp(low);
+  return low;
 }
 
 /*
@@ -319,7 +319,7 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
 
     if (factor >= 1 && ++a->held >= n.tries) a->cap = 0;
     a->slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
-    if (kappa > n.worse * BAIAdaptKappa(a->beta)) {
+    if (kappa > BAIAdaptKappa(a->beta)) {
       a->beta = beta < n.cap ? beta : n.cap;
       a->rest = 1;
     }

@@ -117,7 +117,8 @@ typedef struct {
 } BAICoarse;
 
 enum {
-  BAI_MOST_COARSE = 4096
+  BAI_MOST_COARSE = 4096,
+  BAI_SMOOTHED    = 2
 };
 
 typedef struct {

@@ -195,7 +195,9 @@ BAIStatus BAIPlanCreateTwoLevel(BAIState state, BAIMode mode, bool momentum, BAI
   if (!state->coarse.shares || (mode != BAI_MODE_SYNC && (mode != BAI_MODE_ASYNC || momentum || state->p.staleness >= 0))) return BAIStatusOf(BAI_OK);
   BAITry(TryFamily(&BAITwoLevelFamily, &work, plan, &room, why));
   if (!plan->kernel) return BAIStatusOf(BAI_OK);
-  plan->order = order;
+  plan->order     = order;
+  plan->waits     = true;
+  plan->uses_done = true;
   BAITry(BAINeighborsCreate(state));
   return NeedDone(state);
 }

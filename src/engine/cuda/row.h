@@ -49,7 +49,7 @@ struct RowInside {
 };
 
 /* All in registers */
-template <int LOC, int OFF, BAIOrder order>
+template <int LOC, int OFF, BAIOrder order, int LOADS = LOADS_IN_FLIGHT>
 struct Row : RowInside<LOC> {
   BAIScalar off_a[OFF];
   int       off_j[OFF];
@@ -91,8 +91,8 @@ struct Row : RowInside<LOC> {
 };
 
 /* Long rows: what lies outside the block is in shared memory, of each row in a column of its own; plan.h says how much that is */
-template <int LOC, BAIOrder order>
-struct Row<LOC, 0, order> : RowInside<LOC> {
+template <int LOC, BAIOrder order, int LOADS>
+struct Row<LOC, 0, order, LOADS> : RowInside<LOC> {
   const BAIScalar *off_a;
   const int       *off_j;
   int              width;
@@ -119,13 +119,13 @@ struct Row<LOC, 0, order> : RowInside<LOC> {
   {
     BAIScalar sum = this->b, half = 0;
 
-    for (int w = 0; w < width; w += LOADS_IN_FLIGHT) {
-      BAIScalar value[LOADS_IN_FLIGHT];
+    for (int w = 0; w < width; w += LOADS) {
+      BAIScalar value[LOADS];
 
 #pragma unroll
-      for (int v = 0; v < LOADS_IN_FLIGHT; v++) value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : BAIScalar(0);
+      for (int v = 0; v < LOADS; v++) value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : BAIScalar(0);
 #pragma unroll
-      for (int v = 0; v < LOADS_IN_FLIGHT; v += 2) {
+      for (int v = 0; v < LOADS; v += 2) {
         if (w + v < width) sum -= off_a[(w + v) * blockDim.x] * value[v];
         if (w + v + 1 < width) half -= off_a[(w + v + 1) * blockDim.x] * value[v + 1];
       }

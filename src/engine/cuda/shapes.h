@@ -52,8 +52,8 @@ const void *BAIResidentKernel(BAIOrder, bool more);
 #define BAI_TWO_LEVEL_SHAPES(SHAPE) \
   SHAPE(4, 4, 4) \
   SHAPE(4, 4, 8) \
-  SHAPE(6, 4, 4) \
-  SHAPE(6, 4, 7) \
+  SHAPE(6, 8, 4) \
+  SHAPE(6, 0, 7) \
   SHAPE(8, 8, 3) \
   SHAPE(16, 16, 2) \
   SHAPE(32, 0, 2)

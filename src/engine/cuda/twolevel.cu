@@ -25,6 +25,7 @@ typedef unsigned Bits;
 enum {
   PARTS      = sizeof(BAIScalar) / sizeof(BAIReal), /* reals of a scalar */
   AGGREGATES = BAI_TWO_LEVEL_SLICES,                /* of a tile, at most */
+  LOADS_OF_ROW = 8,                                 /* of x, for what a row has outside the block in shared memory: it is little */
   LOADS      = 4,                                   /* of places that a thread has on their way at a time */
   ALIVE      = 64                                   /* iterations in which it is looked once whether another tile has given up */
 };
@@ -51,21 +52,21 @@ static __device__ inline BAIReal ValueOf(Bits bits)
   return value;
 }
 
-/* Calls take(k, value) for the places k = first, first + step, ... before last, when they have this parity */
-template <typename Take>
-static __device__ inline void ReadAll(const BAISweep &p, const BAIReal *place, int first, int step, int last, unsigned parity, Take take)
+/* The value of a place once it has this parity, which bits may have already; where there is no place they are the parity alone, which as a real is next to nothing */
+static __device__ inline BAIReal Await(const BAISweep &p, const BAIReal *place, Bits bits, unsigned parity)
 {
-  for (int k = first; k < last; k += LOADS * step) {
-    Bits bits[LOADS];
+  if ((bits & 1) != parity) BAISpin(p.stalled, p.stalled_host, [&] { return ((bits = LoadBits(place)) & 1) == parity; });
+  return ValueOf(bits);
+}
 
-#pragma unroll
-    for (int l = 0; l < LOADS; l++) bits[l] = k + l * step < last ? LoadBits(place + k + l * step) : (Bits)parity;
-#pragma unroll
-    for (int l = 0; l < LOADS; l++) {
-      if ((bits[l] & 1) != parity) BAISpin(p.stalled, p.stalled_host, [&] { return ((bits[l] = LoadBits(place + k + l * step)) & 1) == parity; });
-      if (k + l * step < last) take(k + l * step, ValueOf(bits[l]));
-    }
-  }
+/* The real k of a row of scalars */
+static __device__ inline BAIScalar PartOf(int k, BAIReal value)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return k % PARTS ? BAIScalar(0, value) : BAIScalar(value, 0);
+#else
+  return (void)k, value;
+#endif
 }
 
 /* Sums over a warp: lane 0 has it */
@@ -154,21 +155,35 @@ static __device__ inline BAIScalar ReadSums(const BAISweep &p, const BAITwoLevel
   BAIScalar part[AGGREGATES] = {};
   BAIReal   part2            = 0;
 
-  ReadAll(p, set, i, blockDim.x, PARTS * tile.m, parity, [&](int k, BAIReal value) {
-#pragma unroll
-    for (int a = 0; a < AGGREGATES; a++) {
-      if (a < tile.many) {
-        const BAISingle inverse = t.inverse[(size_t)(tile.first + a) * tile.m + k / PARTS];
+  for (int first = i; first < PARTS * tile.m; first += LOADS * blockDim.x) {
+    Bits      bits[LOADS];
+    BAISingle inverse[LOADS][AGGREGATES];
 
-#if defined(PETSC_USE_COMPLEX)
-        part[a] += BAIScalar(inverse) * (k % PARTS ? BAIScalar(0, value) : BAIScalar(value, 0));
-#else
-        part[a] += BAIScalar(inverse) * value;
-#endif
-      }
+#pragma unroll
+    for (int l = 0; l < LOADS; l++) {
+      const int k = first + l * blockDim.x;
+
+      bits[l] = k < PARTS * tile.m ? LoadBits(set + k) : (Bits)parity;
+#pragma unroll
+      for (int a = 0; a < AGGREGATES; a++) inverse[l][a] = a < tile.many && k < PARTS * tile.m ? t.inverse[(size_t)(tile.first + a) * tile.m + k / PARTS] : BAISingle(0);
     }
-  });
-  ReadAll(p, set + PARTS * tile.m, i, blockDim.x, tile.tiles, parity, [&](int, BAIReal value) { part2 += value; });
+#pragma unroll
+    for (int l = 0; l < LOADS; l++) {
+      const BAIReal value = Await(p, set + first + l * blockDim.x, bits[l], parity);
+
+#pragma unroll
+      for (int a = 0; a < AGGREGATES; a++) part[a] += BAIScalar(inverse[l][a]) * PartOf(first + l * blockDim.x, value);
+    }
+  }
+  for (int first = i; first < tile.tiles; first += LOADS * blockDim.x) {
+    const BAIReal *place = set + PARTS * tile.m + first;
+    Bits           bits[LOADS];
+
+#pragma unroll
+    for (int l = 0; l < LOADS; l++) bits[l] = first + l * blockDim.x < tile.tiles ? LoadBits(place + l * blockDim.x) : (Bits)parity;
+#pragma unroll
+    for (int l = 0; l < LOADS; l++) part2 += Await(p, place + l * blockDim.x, bits[l], parity);
+  }
 #pragma unroll
   for (int a = 0; a < AGGREGATES; a++) {
     if (a < tile.many) part[a] = WarpSum(part[a]);
@@ -225,7 +240,7 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) TwoLevel(BA
   const BAIScalar                               d           = row >= 0 ? A.d[place] : BAIScalar(0);
   const BAIReal                                 local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
   BAIScalar                                    *x           = BAIIterateOf(p, 0);
-  Row<LOC, OFF, BAI_FLAGS>                      r;
+  Row<LOC, OFF, BAI_FLAGS, LOADS_OF_ROW>        r;
   BAIScalar                                     xi, before, kept;
   BAIReal                                       omega = p.omega, momentum = p.momentum, tol2 = 0, most2 = 0, rnorm2, bnorm2 = stop.bnorm2;
   int                                           iteration = 0, until = 0;
@@ -358,10 +373,10 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAIS
   const BAIReal                                 local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
   BAIScalar                                    *x           = BAIIterateOf(p, 0);
   Meeting                                       meeting(*stop.control);
-  Row<LOC, OFF, BAI_OWN>                        r;
+  Row<LOC, OFF, BAI_OWN, LOADS_OF_ROW>          r;
   BAIScalar                                     xi, e;
   BAIReal                                       rnorm2, bnorm2 = stop.bnorm2, tol2 = 0, most2 = 0, easy = 1;
-  int                                           iteration = 0, epoch = 0, met = 0, passes = 0;
+  int                                           iteration = 0, epoch = 0, met = 0, passes = 0, smoothed = 0;
   bool                                          left = false, meets = true, finds = true; /* meets: all are to meet; finds: they have, or will, and nobody moves x until ||r|| is found */
 
   r.Load(A, p.b, blockIdx.x * A.tile_slices + i / BAI_LANES, i % BAI_LANES, row, place, BAIRowAt(A, blockIdx.x, 0), reinterpret_cast<unsigned char *>(next + blockDim.x));
@@ -376,10 +391,10 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAIS
       Meet(p, meeting, A.tiles * ++met);
       meets = false;
     }
-    bool leaves = !left, there = false;
+    bool leaves = !left && (finds || smoothed >= BAI_SMOOTHED || iteration >= p.count), there = false;
 
     if (left) there = __syncthreads_or(!i && (meeting.left.load(cuda::memory_order_acquire) >= A.tiles * (epoch + 1) || GivesUp(p, ++passes)));
-    else {
+    else if (leaves) {
       for (int k = first + i; leaves && k < last; k += blockDim.x) leaves = cuda::atomic_ref<int, cuda::thread_scope_device>(p.done[p.neighbors.tile[k] >> 1]).load(cuda::memory_order_acquire) - p.done_before >= epoch;
       leaves = __syncthreads_and(leaves);
     }
@@ -401,9 +416,10 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAIS
       __syncthreads();
       if (!i) BAITileIsDone(p, blockIdx.x, ++epoch);
       else epoch++;
-      left  = false;
-      finds = !finds && (!(rnorm2 > easy * tol2 && rnorm2 < most2) || epoch % ALIVE == 0);
-      meets = finds;
+      left     = false;
+      smoothed = 0;
+      finds    = !finds && (!(rnorm2 > easy * tol2 && rnorm2 < most2) || epoch % ALIVE == 0);
+      meets    = finds;
       continue;
     }
     if (left && (finds || iteration >= p.count)) continue;
@@ -435,6 +451,7 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAIS
     xi += p.omega * (y - xi);
     if (row >= 0) BAIStore(x + row, xi);
     iteration++;
+    smoothed++;
   }
   if (blockIdx.x || i || given_up) return;
   stop.result->rnorm2     = rnorm2;

@@ -18,7 +18,8 @@ typedef struct {
   BAIScalar       *sums, *e;    /* P^H r, and A_c^{-1} of it */
   BAIScalar       *r;           /* n: b - A x, as far as blocks have left it */
   _Atomic(BAIInt) *taken;       /* mode async: epochs whose correction each block has taken, */
-  BAIInt          *left;        /* and those for which it has left its part of r; */
+  BAIInt          *left;        /* those for which it has left its part of r, */
+  BAIInt          *smoothed;    /* and its iterations since it took the last correction; */
   _Atomic(BAIInt)  parts;       /* parts left, in all epochs; */
   _Atomic(BAIInt)  ready;       /* epochs whose correction is there */
 } BAIHostCoarse;

@@ -106,8 +106,9 @@ static int TakeCorrection(BAIState state, BAIInt block, BAIReal omega)
       BAIStore(state->x, row, BAILoad(state->x, row) + omega * BAIProlong(c, row));
     }
     atomic_store_explicit(c->taken + block, ++taken, memory_order_release);
+    c->smoothed[block] = 0;
   }
-  if (c->left[block] > taken) return 0;
+  if (c->left[block] > taken || c->smoothed[block]++ < BAI_SMOOTHED) return 0;
   for (BAIInt k = A->off_i[BAIBlockFirst(A, block)]; k < A->off_i[BAIBlockLast(A, block)]; k++) {
     if (A->off_j[k] < A->n && atomic_load_explicit(c->taken + BAIBlockOfRow(A, A->off_j[k]), memory_order_acquire) < taken) return 0;
   }
