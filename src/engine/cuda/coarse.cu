@@ -401,7 +401,7 @@ static BAIStatus Nest(BAIState state)
   if (next != c->aggregates) return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(state, first.size() * sizeof(int), &c->tile_first));
   CUDATry(cudaMemcpyAsync(c->tile_first, first.data(), first.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-  BAITry(BAICUDAAllocate(state, 2 * ((size_t)c->m * sizeof(BAIScalar) + (size_t)tiles * sizeof(BAIReal)), &c->shares));
+  BAITry(BAICUDAAllocate(state, (size_t)state->A.n * sizeof(BAIScalar) + 2 * ((size_t)c->m * sizeof(BAIScalar) + (size_t)tiles * sizeof(BAIReal)), &c->shares));
   CUDATry(cudaStreamSynchronize(state->stream)); /* of what is on the stack */
   return BAIStatusOf(BAI_OK);
 }

@@ -156,7 +156,7 @@ typedef struct {
   unsigned  *entry;
   /* for whole solves, if each slice belongs to one aggregate and each of them to one tile; else NULL */
   int     *slice_aggregate, *tile_first;
-  BAIReal *shares;
+  BAIReal *shares; /* n scalars, and then those of twolevel.h */
 } BAICUDACoarse;
 
 struct BAIState_ {

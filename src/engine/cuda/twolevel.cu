@@ -2,12 +2,11 @@
    The kernel of a whole solve with a coarse correction, for matrices that fit the chip: each thread block keeps one tile, a thread a row, as in resident.cu.
 
    In a global iteration each tile reads x of its neighbours, finds its part of r = b - A x as a by-product of its first local sweep, and publishes what it adds up to on each of its
-   aggregates and its share of ||r||^2. It does its other local sweeps meanwhile. Then it reads what all tiles have published, and applies its own rows of the inverse; x moves, and the
-   tile says so to its neighbours. So ||r|| is known to all tiles in each iteration: all sum it in the same order, and come to the same decision by the rules of adapt.h without asking each other.
+   aggregates and its share of ||r||^2. It does its other local sweeps meanwhile. Then it reads what all tiles have published, and applies its own rows of the inverse, and x moves. So ||r|| is
+   known to all tiles in each iteration: all sum it in the same order, and come to the same decision by the rules of adapt.h without asking each other.
 
-   What is published carries in its lowest bit the parity of the number of times that its place was written, so that a load tells by itself whether it is there. There are two sets of places,
-   for iterations in turn. A tile that writes to a set again has read all of the other set, which every tile published after it had read all of this one. For the same reason there is one x only: who
-   has read what all have published knows that all have read x.
+   x and what is published are tagged values: see tagged.h. Who has read what all have published in an iteration knows that all have read x, so there is one x only. Of what is published there are two
+   sets, for iterations in turn: who writes to a set again has read all of the other one, which every tile published after it had read all of this one.
 */
 #include "control.h"
 #include "row.h"
@@ -16,58 +15,12 @@
 #include "../adapt_rules.h"
 #include "shapes.h"
 
-#if defined(PETSC_USE_REAL_DOUBLE)
-typedef unsigned long long Bits;
-#else
-typedef unsigned Bits;
-#endif
-
 enum {
-  PARTS      = sizeof(BAIScalar) / sizeof(BAIReal), /* reals of a scalar */
   AGGREGATES = BAI_TWO_LEVEL_SLICES,                /* of a tile, at most */
   LOADS_OF_ROW = 8,                                 /* of x, for what a row has outside the block in shared memory: it is little */
   LOADS      = 4,                                   /* of places that a thread has on their way at a time */
   ALIVE      = 64                                   /* iterations in which it is looked once whether another tile has given up */
 };
-
-static __device__ inline void Publish(BAIReal *place, BAIReal value, unsigned parity)
-{
-  Bits bits;
-
-  memcpy(&bits, &value, sizeof(bits));
-  bits = (bits & ~(Bits)1) | parity;
-  cuda::atomic_ref<Bits, cuda::thread_scope_device>(*reinterpret_cast<Bits *>(place)).store(bits, cuda::memory_order_relaxed);
-}
-
-static __device__ inline Bits LoadBits(const BAIReal *place)
-{
-  return cuda::atomic_ref<Bits, cuda::thread_scope_device>(*reinterpret_cast<Bits *>(const_cast<BAIReal *>(place))).load(cuda::memory_order_relaxed);
-}
-
-static __device__ inline BAIReal ValueOf(Bits bits)
-{
-  BAIReal value;
-
-  memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-/* The value of a place once it has this parity, which bits may have already; where there is no place they are the parity alone, which as a real is next to nothing */
-static __device__ inline BAIReal Await(const BAISweep &p, const BAIReal *place, Bits bits, unsigned parity)
-{
-  if ((bits & 1) != parity) BAISpin(p.stalled, p.stalled_host, [&] { return ((bits = LoadBits(place)) & 1) == parity; });
-  return ValueOf(bits);
-}
-
-/* The real k of a row of scalars */
-static __device__ inline BAIScalar PartOf(int k, BAIReal value)
-{
-#if defined(PETSC_USE_COMPLEX)
-  return k % PARTS ? BAIScalar(0, value) : BAIScalar(value, 0);
-#else
-  return (void)k, value;
-#endif
-}
 
 /* Sums over a warp: lane 0 has it */
 static __device__ inline BAIReal WarpSum(BAIReal value)
@@ -83,13 +36,6 @@ static __device__ inline BAIScalar WarpSum(BAIScalar value)
   return BAIScalar(WarpSum(value.real()), WarpSum(value.imag()));
 }
 #endif
-
-static __device__ inline void PublishScalar(BAIReal *places, int k, BAIScalar value, unsigned parity)
-{
-  const BAIReal *part = reinterpret_cast<const BAIReal *>(&value);
-
-  for (int c = 0; c < PARTS; c++) Publish(places + PARTS * k + c, part[c], parity);
-}
 
 /* What a tile has to do with the coarse space */
 struct Tile {
@@ -139,13 +85,39 @@ static __device__ inline void PublishSums(const Tile &tile, BAIReal *set, const 
     for (int w = 0; w < warps; w++) {
       if (board.of[w] == i) sum += board.sum[w];
     }
-    PublishScalar(set, tile.first + i, sum, parity);
+    (void)BAIPublishScalar(set, tile.first + i, sum, parity);
   } else if (i == tile.many) {
     BAIReal sum = 0;
 
     for (int w = 0; w < warps; w++) sum += board.norm2[w];
-    Publish(set + PARTS * tile.m + tile.tile, sum, parity);
+    (void)BAIPublish(set + BAI_REALS * tile.m + tile.tile, sum, parity);
   }
+}
+
+/* This thread's part of the sum of the tiles' shares of ||r||^2 */
+static __device__ inline BAIReal SumOfShares(const BAISweep &p, const BAIReal *share, int tiles, unsigned parity)
+{
+  BAIReal sum = 0;
+
+  for (int first = threadIdx.x; first < tiles; first += LOADS * blockDim.x) {
+    BAIBits bits[LOADS];
+    bool    missing;
+
+#pragma unroll
+    for (int l = 0; l < LOADS; l++) bits[l] = first + l * (int)blockDim.x < tiles ? BAILoadBits(share + first + l * blockDim.x) : (BAIBits)parity;
+    BAISpin(p.stalled, p.stalled_host, [&] {
+      missing = false;
+#pragma unroll
+      for (int l = 0; l < LOADS; l++) {
+        if ((bits[l] & 1) != parity) bits[l] = BAILoadBits(share + first + l * blockDim.x);
+        missing |= (bits[l] & 1) != parity;
+      }
+      return !missing;
+    });
+#pragma unroll
+    for (int l = 0; l < LOADS; l++) sum += BAIRealOf(bits[l]);
+  }
+  return sum;
 }
 
 /* When all have published: e of the thread's aggregate, and ||r||^2. The threads meet twice */
@@ -153,37 +125,31 @@ static __device__ inline BAIScalar ReadSums(const BAISweep &p, const BAITwoLevel
 {
   const int i = threadIdx.x, warp = i / BAI_LANES, warps = blockDim.x / BAI_LANES;
   BAIScalar part[AGGREGATES] = {};
-  BAIReal   part2            = 0;
+  BAIReal   part2;
 
-  for (int first = i; first < PARTS * tile.m; first += LOADS * blockDim.x) {
-    Bits      bits[LOADS];
-    BAISingle inverse[LOADS][AGGREGATES];
+  for (int first = i; first < tile.m; first += LOADS * blockDim.x) {
+    BAITagged<LOADS> value;
+    BAISingle        inverse[LOADS][AGGREGATES];
 
 #pragma unroll
     for (int l = 0; l < LOADS; l++) {
       const int k = first + l * blockDim.x;
 
-      bits[l] = k < PARTS * tile.m ? LoadBits(set + k) : (Bits)parity;
+      value.Ask(l, k < tile.m ? set : NULL, k, parity);
 #pragma unroll
-      for (int a = 0; a < AGGREGATES; a++) inverse[l][a] = a < tile.many && k < PARTS * tile.m ? t.inverse[(size_t)(tile.first + a) * tile.m + k / PARTS] : BAISingle(0);
+      for (int a = 0; a < AGGREGATES; a++) inverse[l][a] = a < tile.many && k < tile.m ? t.inverse[(size_t)(tile.first + a) * tile.m + k] : BAISingle(0);
     }
+    value.Await(p, parity, [&](int l, const BAIReal **base, int *k) {
+      *base = set;
+      *k    = first + l * blockDim.x;
+    });
 #pragma unroll
     for (int l = 0; l < LOADS; l++) {
-      const BAIReal value = Await(p, set + first + l * blockDim.x, bits[l], parity);
-
 #pragma unroll
-      for (int a = 0; a < AGGREGATES; a++) part[a] += BAIScalar(inverse[l][a]) * PartOf(first + l * blockDim.x, value);
+      for (int a = 0; a < AGGREGATES; a++) part[a] += BAIScalar(inverse[l][a]) * value[l];
     }
   }
-  for (int first = i; first < tile.tiles; first += LOADS * blockDim.x) {
-    const BAIReal *place = set + PARTS * tile.m + first;
-    Bits           bits[LOADS];
-
-#pragma unroll
-    for (int l = 0; l < LOADS; l++) bits[l] = first + l * blockDim.x < tile.tiles ? LoadBits(place + l * blockDim.x) : (Bits)parity;
-#pragma unroll
-    for (int l = 0; l < LOADS; l++) part2 += Await(p, place + l * blockDim.x, bits[l], parity);
-  }
+  part2 = SumOfShares(p, set + BAI_REALS * tile.m, tile.tiles, parity);
 #pragma unroll
   for (int a = 0; a < AGGREGATES; a++) {
     if (a < tile.many) part[a] = WarpSum(part[a]);
@@ -235,25 +201,23 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) TwoLevel(BA
   __shared__ int                                given_up;
   BAIScalar                                    *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
   const int                                     i = threadIdx.x, place = blockIdx.x * A.tile_rows + i, row = BAIRowAt(A, blockIdx.x, i);
-  const BAINeighborsOf<BAI_FLAGS>               neighbors(p, blockIdx.x);
   const Tile                                    tile(A, t, blockIdx.x);
   const BAIScalar                               d           = row >= 0 ? A.d[place] : BAIScalar(0);
   const BAIReal                                 local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
-  BAIScalar                                    *x           = BAIIterateOf(p, 0);
+  BAIReal                                      *x           = t.x;
   Row<LOC, OFF, BAI_FLAGS, LOADS_OF_ROW>        r;
   BAIScalar                                     xi, before, kept;
   BAIReal                                       omega = p.omega, momentum = p.momentum, tol2 = 0, most2 = 0, rnorm2, bnorm2 = stop.bnorm2;
   int                                           iteration = 0, until = 0;
 
-  r.Load(A, p.b, blockIdx.x * A.tile_slices + i / BAI_LANES, i % BAI_LANES, row, place, BAIRowAt(A, blockIdx.x, 0), reinterpret_cast<unsigned char *>(next + blockDim.x));
-  xi = before = kept = row >= 0 ? BAILoad(x + row) : BAIScalar(0);
+  r.Load(A, p.b, blockIdx.x * A.tile_slices + i / BAI_LANES, i % BAI_LANES, row, place, -1, reinterpret_cast<unsigned char *>(next + blockDim.x));
+  xi = before = kept = row >= 0 ? BAIPublishScalar(x, row, BAILoad(BAIIterateOf(p, 0) + row), 0) : BAIScalar(0);
   if (i % BAI_LANES == 0) board.of[i / BAI_LANES] = tile.mine;
   for (;; iteration++) {
     const unsigned parity = iteration >> 1 & 1;
     BAIReal       *set    = tile.Set(t, iteration);
 
-    neighbors.Wait(p, iteration);
-    const BAIScalar s = r.Outside(x);
+    const BAIScalar s = r.OutsideTagged(p, x, iteration & 1);
     BAIScalar       y = xi;
 
     now[i] = y;
@@ -295,20 +259,16 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) TwoLevel(BA
       if (decision.rest || decision.x == BAI_X_BACK) before = xi;
       if (decision.stop || decision.vain || given_up) break;
       if (decision.x == BAI_X_BACK) {
-        if (row >= 0) BAIStore(x + row, xi);
-        __syncthreads();
-        if (!i) BAITileIsDone(p, blockIdx.x, iteration + 1);
+        if (row >= 0) xi = before = BAIPublishScalar(x, row, xi, (iteration + 1) & 1);
         continue;
       }
     }
     y      = xi + omega * (y - xi + e) + momentum * (xi - before);
     before = xi;
     xi     = y;
-    if (row >= 0) BAIStore(x + row, xi);
-    __syncthreads();
-    if (!i) BAITileIsDone(p, blockIdx.x, iteration + 1);
+    if (row >= 0) xi = BAIPublishScalar(x, row, xi, (iteration + 1) & 1);
   }
-  if (decision.x == BAI_X_BACK && row >= 0) BAIStore(x + row, xi);
+  if (row >= 0) BAIStore(BAIIterateOf(p, 0) + row, xi);
   if (blockIdx.x || i || given_up) return;
   stop.result->rnorm2     = decision.x == BAI_X_BACK ? (BAIReal)adapt.best2 : rnorm2;
   stop.result->bnorm2     = bnorm2;

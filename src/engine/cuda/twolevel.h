@@ -16,7 +16,8 @@ typedef struct {
   const int       *aggregate; /* slices: that of each, or -1 */
   const int       *first;     /* tiles+1: the first aggregate of each tile */
   const BAISingle *inverse;   /* m x m, row by row */
-  BAIReal         *shares;    /* twice: of P^H r, a real after the other; then of ||r||^2, those of the tiles */
+  BAIReal         *x;         /* n scalars: tagged; */
+  BAIReal         *shares;    /* and so are these; twice: of P^H r, a real after the other; then of ||r||^2, those of the tiles */
 } BAITwoLevel;
 
 /* Reals in one of the two */
