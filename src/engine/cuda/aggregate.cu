@@ -156,11 +156,11 @@ static __global__ void StepLong(const __grid_constant__ Strong G, int first, con
   if (!threadIdx.x) next[row] = most;
 }
 
-static __global__ void Begin(int n, int reach, const signed char *alone, uint32_t *word, uint32_t *seen)
+static __global__ void Begin(int n, const signed char *alone, uint32_t *seen)
 {
   const int row = Row();
 
-  if (row < n) word[row] = seen[row] = BAIAggregateBegin(row, alone[row], reach);
+  if (row < n) seen[row] = alone[row] < 0 ? 0 : BAIAggregateKey(row);
 }
 
 /* After a step: which rows are alone with the largest key no longer, and how many still are */
@@ -179,13 +179,6 @@ static __global__ void CountAlone(int n, int step, const uint32_t *seen, signed 
   const int many = __syncthreads_count(is);
 
   if (!threadIdx.x && many) atomicAdd(count, many);
-}
-
-static __global__ void Decide(int n, uint32_t *word, uint32_t *seen)
-{
-  const int row = Row();
-
-  if (row < n) word[row] = seen[row] = BAIAggregateDecide(word[row], seen[row]);
 }
 
 /* A thread an aggregate */
@@ -212,21 +205,21 @@ static __global__ void Aggregates(int n, const uint32_t *seen, const signed char
 }
 
 struct IsRoot {
-  const uint32_t *word;
+  const signed char *alone;
+  int                reach;
 
-  __device__ bool operator()(int row) const { return word[row] == BAI_AGGREGATE_ROOT; }
+  __device__ bool operator()(int row) const { return alone[row] >= reach; }
 };
 
 typedef struct {
   BAIState     state;
   Strong       G;
   int         *aggregate;
-  signed char *alone;
-  uint32_t    *word, *seen, *next; /* seen: the largest word as far as one has looked; next: room for a step further */
-  int         *count;              /* BAI_AGGREGATE_REACH + 1 */
-  int         *root, *chosen;      /* those kept, by number; and those chosen last */
+  signed char *alone;       /* the last step with the row's own key the largest, or the most; -1: without strong neighbours */
+  uint32_t    *seen, *next; /* the largest key, or the aggregate + 1, as far as one has looked; room for a step further */
+  int         *count;       /* BAI_AGGREGATE_REACH + 1 */
   size_t       work_bytes;
-  BAITemporary first, neighbor, long_row, largest, words, alones, counts, roots, work;
+  BAITemporary first, neighbor, long_row, largest, words, alones, counts, work;
 } Aggregation;
 
 static unsigned Grid(long long threads)
@@ -272,14 +265,14 @@ static BAIStatus Relate(void *ctx, int all)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Look(void *ctx, int from, int to, int alone[])
+static BAIStatus Look(void *ctx, int from, int to, int roots[])
 {
   Aggregation       *g      = (Aggregation *)ctx;
   const int          n      = g->G.n;
   const cudaStream_t stream = g->state->stream;
 
   if (!from) {
-    Begin<<<Grid(n), THREADS, 0, stream>>>(n, BAI_AGGREGATE_REACH + 1, g->alone, g->word, g->seen);
+    Begin<<<Grid(n), THREADS, 0, stream>>>(n, g->alone, g->seen);
     CUDATry(cudaGetLastError());
     CUDATry(cudaMemsetAsync(g->count, 0, (BAI_AGGREGATE_REACH + 1) * sizeof(int), stream));
   }
@@ -288,52 +281,28 @@ static BAIStatus Look(void *ctx, int from, int to, int alone[])
     CountAlone<<<Grid(n), THREADS, 0, stream>>>(n, step, g->seen, g->alone, g->count + step);
     CUDATry(cudaGetLastError());
   }
-  CUDATry(cudaMemcpyAsync(alone + from + 1, g->count + from + 1, (size_t)(to - from) * sizeof(int), cudaMemcpyDeviceToHost, stream));
+  CUDATry(cudaMemcpyAsync(roots + from + 1, g->count + from + 1, (size_t)(to - from) * sizeof(int), cudaMemcpyDeviceToHost, stream));
   CUDATry(cudaStreamSynchronize(stream));
-  return BAIStatusOf(BAI_OK);
-}
-
-static BAIStatus Choose(void *ctx, int reach, int *roots)
-{
-  Aggregation                         *g      = (Aggregation *)ctx;
-  const int                            n      = g->G.n;
-  const cudaStream_t                   stream = g->state->stream;
-  const thrust::counting_iterator<int> rows(0);
-
-  Begin<<<Grid(n), THREADS, 0, stream>>>(n, reach, g->alone, g->word, g->seen);
-  CUDATry(cudaGetLastError());
-  for (int pass = 1; pass < BAI_AGGREGATE_PASSES; pass++) {
-    for (int step = 0; step < reach; step++) BAITry(GoOn(g, 0));
-    Decide<<<Grid(n), THREADS, 0, stream>>>(n, g->word, g->seen);
-    CUDATry(cudaGetLastError());
-  }
-  CUDATry(cub::DeviceSelect::If(g->work.p, g->work_bytes, rows, g->chosen, g->count, n, IsRoot{g->word}, stream));
-  CUDATry(cudaMemcpyAsync(roots, g->count, sizeof(int), cudaMemcpyDeviceToHost, stream));
-  CUDATry(cudaStreamSynchronize(stream));
-  return BAIStatusOf(BAI_OK);
-}
-
-static BAIStatus Keep(void *ctx)
-{
-  Aggregation *g = (Aggregation *)ctx;
-
-  std::swap(g->root, g->chosen);
   return BAIStatusOf(BAI_OK);
 }
 
 static BAIStatus Assign(void *ctx, int aggregates, int reach)
 {
-  Aggregation       *g      = (Aggregation *)ctx;
-  const int          n      = g->G.n;
-  const cudaStream_t stream = g->state->stream;
-  int                left   = n, before;
+  Aggregation                         *g      = (Aggregation *)ctx;
+  const int                            n      = g->G.n;
+  const cudaStream_t                   stream = g->state->stream;
+  const thrust::counting_iterator<int> rows(0);
+  BAITemporary                         roots;
+  int                                  left = n, before;
 
   if (!aggregates) {
     CUDATry(cudaMemsetAsync(g->aggregate, 0xff, (size_t)n * sizeof(int), stream)); /* -1 */
     return BAIStatusOf(BAI_OK);
   }
+  BAITry(roots.Allocate(g->state, (size_t)aggregates * sizeof(int)));
+  CUDATry(cub::DeviceSelect::If(g->work.p, g->work_bytes, rows, (int *)roots.p, g->count, n, IsRoot{g->alone, reach}, stream));
   CUDATry(cudaMemsetAsync(g->seen, 0, (size_t)n * sizeof(*g->seen), stream));
-  Number<<<Grid(aggregates), THREADS, 0, stream>>>(aggregates, g->root, g->seen);
+  Number<<<Grid(aggregates), THREADS, 0, stream>>>(aggregates, (const int *)roots.p, g->seen);
   CUDATry(cudaGetLastError());
   do {
     before = left;
@@ -360,22 +329,18 @@ static BAIStatus SetUp(Aggregation *g)
   BAITry(g->first.Allocate(g->state, ((size_t)slices + 1) * sizeof(int)));
   BAITry(g->long_row.Allocate(g->state, (n / 4 + 1) * sizeof(int))); /* of more than four times the mean there are fewer than a quarter */
   BAITry(g->largest.Allocate(g->state, (n / 4 + 1) * sizeof(BAIReal)));
-  BAITry(g->words.Allocate(g->state, 3 * n * sizeof(uint32_t)));
+  BAITry(g->words.Allocate(g->state, 2 * n * sizeof(uint32_t)));
   BAITry(g->alones.Allocate(g->state, n));
   BAITry(g->counts.Allocate(g->state, (BAI_AGGREGATE_REACH + 1) * sizeof(int)));
-  BAITry(g->roots.Allocate(g->state, 2 * n * sizeof(int)));
   G->first    = (int *)g->first.p;
   G->long_row = (int *)g->long_row.p;
   G->largest  = (BAIReal *)g->largest.p;
-  g->word     = (uint32_t *)g->words.p;
-  g->seen     = g->word + n;
+  g->seen     = (uint32_t *)g->words.p;
   g->next     = g->seen + n;
   g->alone    = (signed char *)g->alones.p;
   g->count    = (int *)g->counts.p;
-  g->root     = (int *)g->roots.p;
-  g->chosen   = g->root + n;
   CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, g->work_bytes, G->first, G->first, slices + 1, g->state->stream));
-  CUDATry(cub::DeviceSelect::If(nullptr, bytes, thrust::counting_iterator<int>(0), g->chosen, g->count, G->n, IsRoot{g->word}, g->state->stream));
+  CUDATry(cub::DeviceSelect::If(nullptr, bytes, thrust::counting_iterator<int>(0), (int *)nullptr, g->count, G->n, IsRoot{g->alone, 0}, g->state->stream));
   g->work_bytes = std::max(g->work_bytes, bytes);
   BAITry(g->work.Allocate(g->state, g->work_bytes));
   CUDATry(cudaStreamSynchronize(g->state->stream));
@@ -385,7 +350,7 @@ static BAIStatus SetUp(Aggregation *g)
 
 BAIStatus BAICUDAAggregate(BAIState state, const BAICSR *A, int n, int wanted, int *aggregates, int *aggregate)
 {
-  const BAIAggregator by = {Relate, Look, Choose, Keep, Assign};
+  const BAIAggregator by = {Relate, Look, Assign};
   Aggregation         g  = {};
 
   *aggregates = 0;
