@@ -2,11 +2,11 @@
    Aggregates of rows along strong couplings: each is an unknown of a coarse problem, or some of them
 
    Row j is a strong neighbour of row i != j if 4 |a_ij| >= |a_ik| for all k != i, and a_ij is not zero. A row sees what its strong neighbours see, a step at a time. Each row has a key, as if at
-   random. Those with the largest key that they see within reach steps are the roots of the aggregates. Each other row goes with the root that it sees first. A row without strong neighbours is in
-   no aggregate. Any other sees a root in the end: of rows that see no others, one has the largest key.
+   random. The roots of the aggregates are the rows with the largest key that they see within reach steps. Each other row goes with the root that it sees first. A row without strong neighbours is
+   in no aggregate. Any other sees a root in the end: where rows see each other and no others, that with the largest key.
 
-   Where couplings go both ways, roots are more than reach steps apart, but there may be room for more of them. To find these takes several times as long, as in N. Bell, S. Dalton, L. N. Olson, "Exposing fine-grained parallelism in
-   algebraic multigrid methods", SIAM J. Sci. Comput. 34, 2012; and as many aggregates without them serve the coarse problem as well.
+   Where couplings go both ways, roots are more than reach steps apart, but there may be room for more of them. To find these takes several times as long: N. Bell, S. Dalton, L. N. Olson, "Exposing
+   fine-grained parallelism in algebraic multigrid methods", SIAM J. Sci. Comput. 34, 2012. As many aggregates without them serve the coarse problem as well.
 
    Whole numbers are compared, and magnitudes, as far as those have no rounding that could differ. So host and device find the same aggregates, whatever the number of threads
 */
