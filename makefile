@@ -59,7 +59,8 @@ FC         := $(call pc,--variable=fcompiler)
 CFLAGS     ?= $(call pc,--variable=cflags_extra) -O3 -Wall -Wextra
 OPENMP     ?= -fopenmp
 CPPFLAGS   := $(if $(OPENMP),,-Isrc/engine/host/serial -Wno-unknown-pragmas) -Iinclude $(call pc,--cflags) $(call pc,--variable=cudainclude)
-PETSC_LIB  := $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir) -lm
+LAPACK_LIB := $(shell sed -n 's/^BLASLAPACK_LIB *= *//p' $(PETSC_PREFIX)/lib/petsc/conf/petscvariables)
+PETSC_LIB  := $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir) $(LAPACK_LIB) -lm
 
 # nvcc: PETSc's, else the one in PATH, else the usual place
 NVCC       ?= $(firstword $(call pc,--variable=cudacompiler) $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
@@ -72,7 +73,7 @@ endif
 NVCCFLAGS  ?= $(or $(call pc,--variable=cudaflags_extra),-O3 $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=$(if $(filter $(a),$(lastword $(CUDA_ARCH))),[compute_$(a)$(comma)sm_$(a)],sm_$(a))))
 comma      := ,
 ifneq ($(NVCC),)
-  CUDA_LIB := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcudart -lstdc++
+  CUDA_LIB := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcusolver -lcudart -lstdc++
 endif
 GPU        ?= $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c ^GPU))
 on_gpu     := $(filter-out 0,$(GPU))

@@ -75,6 +75,8 @@ class Option:
         value = self.default[face]
         if self.enum:
             return self.enum.words[self.enum.constants.index(value)]
+        if self.kind == 'COUNT' and value == '0':
+            return 'none'
         return {'PETSC_DECIDE': 'auto', 'PETSC_TRUE': 'true', 'PETSC_FALSE': 'false'}.get(value, value)
 
     def typed(self, face):
@@ -84,7 +86,7 @@ class Option:
         return '%s (%s)' % (self.key(face), '|'.join(sorted(self.enum.words, key=lambda word: word != self.word(face))))
 
     def has_auto(self, face):
-        return self.kind == 'FRACTION' and self.limits[FACES.index(face)] == 'AUTO'
+        return self.kind == 'COUNT' or self.kind == 'FRACTION' and self.limits[FACES.index(face)] == 'AUTO'
 
     def is_chosen(self, face):
         """Some value leaves the choice to the set-up"""
@@ -103,6 +105,8 @@ class Option:
         elif self.kind == 'AT_LEAST':
             least, meaning = self.limits
             text = 'at least %s' % least if not meaning else 'at least %d, or %s: %s' % (int(least) + 1, least, meaning)
+        elif self.kind == 'COUNT':
+            text = '0 for none, at most %s, or `PETSC_DECIDE` to have it chosen' % self.limits[0]
         elif self.kind == 'FRACTION':
             text = 'at least 0 and less than 1' + (', or `PETSC_DECIDE` to have it found' if self.has_auto(face) else '')
         else:
@@ -120,6 +124,8 @@ class Option:
         if self.kind == 'AT_LEAST':
             least, meaning = self.limits
             return '≥ %s' % least if not meaning else '≥ %d, or %s' % (int(least) + 1, least)
+        if self.kind == 'COUNT':
+            return '≥ 1, ≤ %s, `none` or `auto`' % self.limits[0]
         if self.kind == 'FRACTION':
             return '≥ 0 and < 1, or `auto`'
         return '> 0' + (', or 0' if self.kind == 'POSITIVE_OR_0' else '')

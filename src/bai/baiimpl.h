@@ -19,7 +19,9 @@ typedef struct {
   BAIPartitionType partition;
   BAIWeight        weight;
   PetscInt         block_size, overlap;
-  BAIParameters    p; /* of the engine */
+  PetscInt         coarse; /* unknowns of the coarse space, about; PETSC_DECIDE: to be chosen, 0: there is none; */
+  PetscBool        nested; /* and blocks are made up of its aggregates */
+  BAIParameters    p;      /* of the engine */
 } BAIChoice;
 
 /* The data of a KSPBAI and of a PCBAI */
@@ -31,6 +33,12 @@ typedef struct {
   BAIEngine   engine;
   BAIChoice   use;
   BAIInfo     info;
+  PetscBool   slow, vain; /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscObjectId seen; /* the matrix of these; */
+  PetscInt    rows;   /* and how many it has, on all ranks */
+  PetscInt    aggregates; /* of all ranks; 0: no coarse space */
+  PetscLogDouble coarse_time; /* seconds that the last set-up of a coarse space took */
+  PetscReal   top, beta;  /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
   PetscReal   radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
   PetscMPIInt node_rank, node_size;
   PetscInt    setups, updates; /* times that the engine was created, and that it was given new values */
@@ -99,6 +107,19 @@ PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionTyp
 PETSC_INTERN PetscErrorCode BAIWantsGraph(const BAI *, Mat, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, PetscInt, BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
+PETSC_INTERN PetscErrorCode BAIGetGrid(const BAI *, Mat, PetscInt[3], PetscInt *);
+PETSC_INTERN PetscErrorCode BAIGetHostRows(Mat, BAICSR *);
+PETSC_INTERN PetscErrorCode BAIRestoreHostRows(Mat, BAICSR *);
+
+/* coarse.c */
+PETSC_INTERN PetscInt       BAIChooseCoarse(const BAI *);
+PETSC_INTERN PetscBool      BAICanCoarsen(const BAI *);
+PETSC_INTERN PetscErrorCode BAIChooseNested(const BAI *, Mat, BAIChoice *);
+PETSC_INTERN PetscErrorCode BAICreateNested(const BAI *, Mat, BAIPartition *, BAICoarse *);
+PETSC_INTERN PetscErrorCode BAICreateCoarse(const BAI *, Mat, BAICoarse *);
+PETSC_INTERN PetscErrorCode BAICreateBasis(Mat, Mat, BAICoarse *);
+PETSC_INTERN PetscErrorCode BAIDestroyCoarse(BAICoarse *);
+PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *);
 
 /* weight.c */
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
@@ -121,9 +142,10 @@ PETSC_INTERN PetscErrorCode BAIVecNorm(Vec, PetscReal *);
 /* run.c */
 PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);
 PETSC_INTERN PetscErrorCode BAINeedWork(BAI *);
+PETSC_INTERN PetscErrorCode BAICorrect(BAI *, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIIterate(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
-PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, PetscReal *, PetscReal *, PetscInt *, BAIStep *);
+PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, const BAIStep *, PetscReal *, PetscReal *, BAISolution *);
 
 /* view.c */
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);

@@ -16,6 +16,7 @@ const char *const BAIPartitionTypes[] = {"auto", "natural", "dm", "rcm", "graph"
 /* What options.def says of each option; the faces are in the order KSP, PC */
 typedef enum {
   IS_INT,
+  IS_COUNT,
   IS_POSITIVE,
   IS_FRACTION,
   IS_FLAG,
@@ -30,7 +31,7 @@ typedef struct {
   PetscBool          has[2];
   double             standard[2];
   Kind               kind;
-  PetscInt           least, most; /* IS_INT; most is 0 if there is none */
+  PetscInt           least, most; /* IS_INT, IS_COUNT; most is 0 if there is none */
   const char        *meaning;     /* of the least value; IS_POSITIVE: of 0, NULL if that is not allowed */
   PetscBool          or_auto[2];
   const char *const *names;
@@ -44,6 +45,7 @@ typedef struct {
 #define BETWEEN(n, m)                                        .kind = IS_INT, .least = n, .most = m, .meaning = ""
 #define POSITIVE                                             .kind = IS_POSITIVE
 #define POSITIVE_OR_0(what)                                  .kind = IS_POSITIVE, .meaning = what
+#define COUNT(n)                                             .kind = IS_COUNT, .most = n
 #define FRACTION(ksp, pc)                                    .kind = IS_FRACTION, .or_auto = {ksp, pc}
 #define AUTO                                                 PETSC_TRUE
 #define NO_AUTO                                              PETSC_FALSE
@@ -62,6 +64,11 @@ static int FaceOf(PetscObject obj)
 static const char *FaceName(PetscObject obj)
 {
   return FaceOf(obj) ? "pc" : "ksp";
+}
+
+static PetscBool IsInteger(Kind kind)
+{
+  return (PetscBool)(kind == IS_INT || kind == IS_COUNT);
 }
 
 /* Enums are read and written as the int that they are */
@@ -83,7 +90,7 @@ PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
     const double standard = all[k].standard[face];
     void        *field    = FieldOf(&all[k], &(*bai)->options);
 
-    if (all[k].kind == IS_INT) *(PetscInt *)field = (PetscInt)standard;
+    if (IsInteger(all[k].kind)) *(PetscInt *)field = (PetscInt)standard;
     else if (all[k].kind == IS_FLAG) *(PetscBool *)field = (PetscBool)(standard != 0);
     else if (all[k].kind == IS_NAME) *(int *)field = (int)standard;
     else *(PetscReal *)field = (PetscReal)standard;
@@ -98,7 +105,7 @@ PetscErrorCode BAIOptionsEqual(const BAIOptions *a, const BAIOptions *b, PetscBo
   *equal = PETSC_TRUE;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all) && *equal; k++) {
     const Kind   kind = all[k].kind;
-    const size_t size = kind == IS_INT ? sizeof(PetscInt) : kind == IS_FLAG ? sizeof(PetscBool) : kind == IS_NAME ? sizeof(PetscEnum) : sizeof(PetscReal);
+    const size_t size = IsInteger(kind) ? sizeof(PetscInt) : kind == IS_FLAG ? sizeof(PetscBool) : kind == IS_NAME ? sizeof(PetscEnum) : sizeof(PetscReal);
 
     PetscCall(PetscMemcmp((const char *)a + all[k].offset, (const char *)b + all[k].offset, size, equal));
   }
@@ -148,6 +155,9 @@ static PetscErrorCode Allowed(const Option *option, int face, char text[], size_
     PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT, option->least));
     if (option->most) PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT " and at most %" PetscInt_FMT, option->least, option->most));
     if (option->meaning[0]) PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT " (%" PetscInt_FMT ": %s)", option->least, option->least, option->meaning));
+    break;
+  case IS_COUNT:
+    PetscCall(PetscSNPrintf(text, len, "none, auto, or at most %" PetscInt_FMT, option->most));
     break;
   case IS_POSITIVE:
     PetscCall(PetscSNPrintf(text, len, "a positive number%s%s%s", option->meaning ? ", or 0 (" : "", option->meaning ? option->meaning : "", option->meaning ? ")" : ""));
@@ -234,10 +244,10 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
 
     if (!option->has[face] || option->kind == IS_FLAG) continue;
     if (option->kind == IS_NAME) PetscCall(CheckName(obj, option, NULL, *(const int *)field));
-    else if (option->kind == IS_INT) {
+    else if (IsInteger(option->kind)) {
       const PetscInt value = *(const PetscInt *)field;
 
-      PetscCall(CheckInt(obj, option, value, (PetscBool)(value >= option->least && (!option->most || value <= option->most))));
+      PetscCall(CheckInt(obj, option, value, (PetscBool)((value >= option->least && (!option->most || value <= option->most)) || (option->kind == IS_COUNT && value == PETSC_DECIDE))));
     } else {
       const PetscReal value    = *(const PetscReal *)field;
       const PetscBool fraction = (PetscBool)(IsFraction(value) || (option->or_auto[face] && value == PETSC_DECIDE));
@@ -297,6 +307,25 @@ static PetscErrorCode OptionsFraction(PetscObject obj, const Option *option, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A number of things, none, or auto. What stands for these is no number that users may type */
+static PetscErrorCode OptionsCount(PetscObject obj, const Option *option, const char key[], const char text[], const char man[], PetscInt *value, BAIOptionItems PetscOptionsObject)
+{
+  char           now[32], word[32], *end = NULL;
+  PetscBool      set, is_auto, is_none;
+  PetscLogDouble number;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(now, sizeof(now), "%" PetscInt_FMT, *value));
+  PetscCall(PetscOptionsString(key, text, man, *value == PETSC_DECIDE ? "auto" : *value ? now : "none", word, sizeof(word), &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
+  PetscCall(PetscStrcasecmp(word, "none", &is_none));
+  number = strtod(word, &end);
+  if (!is_auto && !is_none && (end == word || *end || number != (PetscLogDouble)(int64_t)number || number < 1 || number > (PetscLogDouble)option->most)) PetscCall(WrongValue(obj, option, word));
+  *value = is_auto ? PETSC_DECIDE : is_none ? 0 : (PetscInt)number;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Reads the options into a copy, so that a wrong one changes nothing */
 PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BAIOptionItems PetscOptionsObject)
 {
@@ -315,6 +344,7 @@ PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BA
     PetscCall(Allowed(option, face, allowed, sizeof(allowed)));
     PetscCall(PetscSNPrintf(text, sizeof(text), "%s: %s", option->text, allowed));
     if (option->kind == IS_INT) PetscCall(PetscOptionsInt(key, text, man, *(PetscInt *)field, (PetscInt *)field, NULL));
+    else if (option->kind == IS_COUNT) PetscCall(OptionsCount(obj, option, key, text, man, (PetscInt *)field, PetscOptionsObject));
     else if (option->kind == IS_POSITIVE) PetscCall(PetscOptionsReal(key, text, man, *(PetscReal *)field, (PetscReal *)field, NULL));
     else if (option->kind == IS_FRACTION) PetscCall(OptionsFraction(obj, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
     else if (option->kind == IS_FLAG) PetscCall(PetscOptionsBool(key, option->text, man, *(PetscBool *)field, (PetscBool *)field, NULL));

@@ -31,7 +31,7 @@ PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
 }
 
 /* The box of the grid that this rank owns, if there is a DMDA with as many rows as the matrix; else dof is 0 */
-static PetscErrorCode GetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *dof)
+PetscErrorCode BAIGetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *dof)
 {
   const DM  dm = bai->face->classid == KSP_CLASSID ? ((KSP)bai->face)->dm : ((PC)bai->face)->dm;
   PetscBool da = PETSC_FALSE;
@@ -58,7 +58,7 @@ PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type
   *type = bai->options.partition;
   if (*type == BAI_PARTITION_AUTO) *type = bai->engine && bai->set.partition == BAI_PARTITION_AUTO && bai->use.partition == BAI_PARTITION_GRAPH ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
   if (*type == BAI_PARTITION_DM) {
-    PetscCall(GetGrid(bai, Ad, m, &dof));
+    PetscCall(BAIGetGrid(bai, Ad, m, &dof));
     PetscCheck(dof, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "-%s_bai_partition dm: there is no DMDA with the rows of this matrix; see %sSetDM()", bai->face->classid == KSP_CLASSID ? "ksp" : "pc", bai->face->classid == KSP_CLASSID ? "KSP" : "PC");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -118,6 +118,23 @@ PetscErrorCode BAIWantsGraph(const BAI *bai, Mat Ad, PetscInt n, PetscBool *want
   PetscCall(GetPattern(Ad, &csr));
   for (PetscInt row = 0; row < n && *wants; row++) *wants = (PetscBool)(csr.i[row + 1] - csr.i[row] <= bai->info.block_size);
   PetscCall(RestorePattern(Ad, &csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same with values */
+PetscErrorCode BAIGetHostRows(Mat Ad, BAICSR *csr)
+{
+  PetscFunctionBegin;
+  PetscCall(GetPattern(Ad, csr));
+  PetscCall(MatSeqAIJGetArrayRead(Ad, (const PetscScalar **)&csr->a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIRestoreHostRows(Mat Ad, BAICSR *csr)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJRestoreArrayRead(Ad, (const PetscScalar **)&csr->a));
+  PetscCall(RestorePattern(Ad, csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,7 +213,7 @@ PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, PetscInt overlap, BAIP
   PetscCall(PetscMalloc1(n + 1, &row));
   if (type == BAI_PARTITION_NATURAL) PartitionInOrder(n, (BAIInt)bai->use.block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row);
   else if (type == BAI_PARTITION_DM) {
-    PetscCall(GetGrid(bai, Ad, m, &dof));
+    PetscCall(BAIGetGrid(bai, Ad, m, &dof));
     PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)bai->use.block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
   } else PetscCall(PartitionByMatrix(bai, Ad, type, n, &partition->blocks, (BAIInt *)first, (BAIInt *)row));
   partition->first = (const BAIInt *)first;

@@ -216,36 +216,48 @@ PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt cou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   A whole solve by the engine, if bai->info.solves: until ||b - A x|| is at most max(rtol*bnorm, abstol), or at least dtol*bnorm, or
-   max_it global iterations are done, or another mode is to go on. A negative bnorm stands for ||b||, and is set to it. its may be 0 only if nothing was done.
-   step is set to how to go on
-*/
-PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt max_it, PetscReal *bnorm, PetscReal *rnorm, PetscInt *its, BAIStep *step)
+/* x = x + omega P A_c^{-1} P^H b, this rank's */
+PetscErrorCode BAICorrect(BAI *bai, Vec b, Vec x)
 {
-  const PetscBool of_b = (PetscBool)(*bnorm < 0);
-  BAIVectors      v;
-  BAITolerances   tolerances = {.rtol = rtol, .abstol = abstol, .dtol = dtol, .bnorm2 = of_b ? -1 : *bnorm * *bnorm, .max_it = max_it};
-  BAISolution     solution   = {.its = 0};
+  BAIVectors v;
 
   PetscFunctionBegin;
+  if (!bai->aggregates) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
+  if (!bai->failed.code) Note(bai, BAIEngineCorrect(bai->engine, bai->options.omega));
+  PetscCall(Unbind(bai, b, x, PETSC_FALSE, &v));
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(LogFlops(bai, 2.0 * (PetscLogDouble)bai->info.coarse * (PetscLogDouble)bai->info.coarse));
+  PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
+  PetscCall(Raise(bai));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A whole solve by the engine, if it can: until ||b - A x|| is at most max(rtol*bnorm, abstol), or at least dtol*bnorm, or max_it global iterations are done, or it is to go on in
+   another way, as the solution says. A negative bnorm stands for ||b||, and is set to it. solution->its may be 0 only if nothing was done
+*/
+PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt max_it, const BAIStep *step, PetscReal *bnorm, PetscReal *rnorm, BAISolution *solution)
+{
+  const PetscBool of_b       = (PetscBool)(*bnorm < 0);
+  BAITolerances   tolerances = {.rtol = rtol, .abstol = abstol, .dtol = dtol, .bnorm2 = of_b ? -1 : *bnorm * *bnorm, .max_it = max_it};
+  BAIVectors      v;
+
+  PetscFunctionBegin;
+  *solution = (BAISolution){.its = 0};
   PetscCall(Bind(bai, b, x, guess_zero, &v));
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
   PetscCall(PetscLogGpuTimeBegin());
-  if (!bai->failed.code) Note(bai, BAIEngineSolve(bai->engine, &tolerances, step, &solution));
+  if (!bai->failed.code) Note(bai, BAIEngineSolve(bai->engine, &tolerances, step, solution));
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(LogFlops(bai, (PetscLogDouble)solution.its * bai->info.flops_iteration + bai->info.flops_residual));
+  PetscCall(LogFlops(bai, (PetscLogDouble)solution->its * bai->info.flops_iteration + bai->info.flops_residual));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
   PetscCall(Unbind(bai, b, x, guess_zero, &v));
   PetscCall(Raise(bai));
-  if (of_b) *bnorm = PetscSqrtReal(solution.bnorm2);
-  if (of_b && !BAIIsExactSquare(solution.bnorm2)) PetscCall(BAIVecNorm(b, bnorm));
-  PetscCall(NormOf(bai, b, x, solution.rnorm2, rnorm));
-  *its = solution.its;
-
-  step->mode       = solution.mode;
-  step->accelerate = solution.accelerate;
-  step->omega      = solution.omega;
-  step->momentum   = solution.momentum;
+  if (of_b) *bnorm = PetscSqrtReal(solution->bnorm2);
+  if (of_b && !BAIIsExactSquare(solution->bnorm2)) PetscCall(BAIVecNorm(b, bnorm));
+  PetscCall(NormOf(bai, b, x, solution->rnorm2, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,6 +4,7 @@
 #include "baiimpl.h"
 #include <omp.h>
 #include <petsc/private/petscimpl.h>
+#include <petsctime.h>
 
 /* What has to be done; all ranks do the most that one of them needs */
 enum {
@@ -126,8 +127,10 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
   c->overlap = bai->options.overlap;
   c->weight  = weight;
   if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
+  c->coarse  = BAIChooseCoarse(bai);
   PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
   PetscCall(BAIChoosePartition(bai, Ad, &c->partition));
+  PetscCall(BAIChooseNested(bai, Ad, c));
   PetscCall(GetParameters(bai, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,32 +196,75 @@ static PetscErrorCode CheckDiagonal(PetscObject obj, Mat A, BAIStatus status)
 }
 
 /* The engine, for the partition in use and so much overlap */
-static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt overlap, BAIStatus *status)
+static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt overlap, BAICoarse *coarse, BAIStatus *status)
 {
   BAIPartition partition;
 
   PetscFunctionBegin;
   BAIEngineDestroy(&bai->engine);
-  PetscCall(BAICreatePartition(bai, Ad, overlap, &partition));
+  if (bai->use.nested) PetscCall(BAICreateNested(bai, Ad, &partition, coarse));
+  else PetscCall(BAICreatePartition(bai, Ad, overlap, &partition));
   *status = BAIEngineCreate(bai->use.backend, M, partition.first ? &partition : NULL, &bai->use.p, &bai->engine);
   PetscCall(BAIDestroyPartition(&partition));
   if (!status->code) BAIEngineInfo(bai->engine, &bai->info);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With partition auto, first in natural order, which shows whether that is good enough */
-static PetscErrorCode Build(BAI *bai, Mat Ad, const BAIMatrix *M, BAIStatus *status)
+/* With partition auto, first in natural order, which shows whether that is good enough; or in blocks made up of aggregates */
+static PetscErrorCode CreateBest(BAI *bai, Mat Ad, const BAIMatrix *M, BAICoarse *coarse, BAIStatus *status)
 {
-  const PetscBool choose = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO);
+  const PetscBool choose = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && !bai->use.nested);
   PetscBool       graph;
 
   PetscFunctionBegin;
   if (choose) bai->use.partition = BAI_PARTITION_NATURAL;
-  PetscCall(Create(bai, Ad, M, choose ? 0 : bai->use.overlap, status));
+  PetscCall(Create(bai, Ad, M, choose ? 0 : bai->use.overlap, coarse, status));
   if (!choose || status->code) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIWantsGraph(bai, Ad, (PetscInt)M->n, &graph));
   if (graph) bai->use.partition = BAI_PARTITION_GRAPH;
-  if (graph || bai->use.overlap) PetscCall(Create(bai, Ad, M, bai->use.overlap, status));
+  if (graph || bai->use.overlap) PetscCall(Create(bai, Ad, M, bai->use.overlap, coarse, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The engine, with a coarse space if one is asked for */
+static PetscErrorCode Build(BAI *bai, Mat A, Mat Ad, const BAIMatrix *M, BAIStatus *status)
+{
+  BAICoarse      coarse = {0};
+  PetscLogDouble start, end;
+
+  PetscFunctionBegin;
+  PetscCall(PetscTime(&start));
+  PetscCall(CreateBest(bai, Ad, M, &coarse, status));
+  if (bai->use.coarse && !status->code) {
+    if (!bai->use.nested) PetscCall(BAICreateCoarse(bai, Ad, &coarse));
+    PetscCall(BAICreateBasis(A, Ad, &coarse));
+    *status = BAIEngineCoarsen(bai->engine, M, &coarse);
+    if (status->code == BAI_ERR_COARSE) { /* so there is none */
+      PetscCall(PetscInfo(bai->face, "No coarse correction: P^T A P of %" PetscInt64_FMT " aggregates has no inverse\n", (PetscInt64)coarse.aggregates));
+      coarse.aggregates = 0;
+      *status           = BAIEngineCoarsen(bai->engine, M, &coarse);
+    }
+  }
+  PetscCall(BAIDestroyCoarse(&coarse));
+  PetscCall(PetscTime(&end));
+  bai->coarse_time = end - start;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What follows from the coarse space, on all ranks */
+static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
+{
+  PetscInt mine = bai->use.coarse ? (PetscInt)bai->info.aggregates : 0;
+
+  PetscFunctionBegin;
+  bai->aggregates = 0;
+  bai->top        = 0.0;
+  bai->beta       = 0.0;
+  if (!bai->use.coarse) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Allreduce(&mine, &bai->aggregates, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  if (!bai->aggregates || bai->face->classid == PC_CLASSID || bai->options.momentum > 0.0 || (bai->options.momentum == 0.0 && bai->options.mode != BAI_MODE_SYNC)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
+  PetscCall(BAIFindTop(bai, A, &bai->top));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,6 +291,19 @@ PetscErrorCode BAIPrepare(BAI *bai, BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What solves have shown is of one matrix */
+static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
+{
+  PetscObjectId id;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  if (id != bai->seen) bai->slow = bai->vain = PETSC_FALSE;
+  bai->seen = id;
+  PetscCall(MatGetSize(A, &bai->rows, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Gives the engine the matrix as it is now, and what the options ask for. Nothing is done if it is the same matrix in the same state, and the same options; new values in an
    old pattern are put in place; only another pattern, or other options, are cut anew
@@ -267,6 +326,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(BAIOptionsCheckTogether(obj, &bai->options));
   PetscCall(BAIGetParts(obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(GetNode(bai, PetscObjectComm((PetscObject)A)));
+  PetscCall(ForgetIfOther(bai, A));
   mine = Choose(bai, Ad, weight, &choice);
   if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
   PetscCall(BAIAgree(bai, mine, &work));
@@ -294,7 +354,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(PetscMemcpy(&bai->use, &choice, sizeof(choice)));
   if (work == WORK_ENGINE) {
     PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
-    mine = Build(bai, Ad, &M, &status);
+    mine = Build(bai, A, Ad, &M, &status);
     bai->setups++;
   } else bai->updates++;
   if (mine || status.code) BAIEngineDestroy(&bai->engine);
@@ -314,6 +374,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
     PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
     PetscCall(BAIFindTau(bai, A, &bai->tau));
   }
+  PetscCall(WeighCoarse(bai, A));
   PetscCall(PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0));
   PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n", work == WORK_ENGINE ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks, BAIEngineName(bai->engine)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -15,7 +15,14 @@
    rho is the spectral radius of Jacobi's iteration and of the global iteration (L. A. Hageman, D. M. Young, "Applied Iterative Methods", 1981,
    Chapters 5 and 9; G. H. Golub, R. S. Varga, Numer. Math. 3, 1961). A rate seen too early is too good, so the relaxation only goes up; if the
    residual grows, or falls no faster than before, it goes back, and stays below for a while. As over-relaxation leaves the residual rough, and so large,
-   the last few iterations before each look are plain. Where over-relaxation comes to nothing in mode color, mode sync is tried; where momentum comes to
+   the last few iterations before each look are plain.
+
+   With a coarse correction, in mode sync, what is iterated is I - omega B, B having its spectrum in [a, top], of which top is known. Then
+
+     omega = (1 + sqrt(beta))^2/top, and momentum beta = ((sqrt(kappa) - 1)/(sqrt(kappa) + 1))^2 with kappa = top/a
+
+   are best, and a is what is estimated from the rate. It begins so, as what a coarse space leaves depends little on the matrix, or as a solve before has ended. Where
+ over-relaxation comes to nothing in mode color, mode sync is tried; where momentum comes to
    nothing in a mode that was not asked for, the mode of the options goes on.
 */
 #pragma once
@@ -31,6 +38,9 @@ typedef struct BAIGoal_ {
   double  tol2, most2; /* it ends when ||r||^2 is at most tol2, at least most2, or not a number; tol2 is 0 if there is no tolerance, */
   BAIInt  max_it;      /* or after so many iterations */
   BAIInt  first;       /* iterations before the first look */
+  int     coarsen;     /* there is no coarse correction, but may be: the decision then says when it is to be made */
+  double  top;         /* with a coarse correction, and mode sync: the largest eigenvalue of what it makes of A; 0: without */
+  double  beta;        /* with it: momentum to begin with, 0: not known */
 } BAIGoal;
 
 typedef enum {
@@ -43,7 +53,10 @@ typedef enum {
 typedef struct BAIDecision_ {
   int       stop; /* the goal is reached, or out of reach */
   BAIMode   mode;
-  int       begins;          /* the acceleration begins here, or another mode */
+  int       begins;          /* the acceleration begins here, or another mode; */
+  int       coarsen;         /* or would, with a coarse correction, which is to be made: then all starts anew */
+  int       vain;            /* it goes on without the coarse correction, which does not help */
+  int       rest;            /* the first iteration is to be without momentum */
   int       even;            /* local sweeps are to be even in number: an odd number of them overshoots, and is not to be over-relaxed */
   BAIInt    until;           /* the next look; */
   BAIInt    plain;           /* from this iteration to the next look omega is not raised */
@@ -66,6 +79,9 @@ typedef struct {
   double  beta_below;  /* which was this; negative: none */
   int     slower;      /* intervals in a row that fell less than with that */
   int     held, hold;  /* intervals that the cap has held beta, and after how many it gives way a little */
+  int     coarsen;     /* a coarse correction is to be made */
+  int     rest;        /* the iteration comes to rest, */
+  BAIInt  resting;     /* and where it did so last */
 } BAIAdapt;
 
 #if !defined(__CUDACC__) /* a kernel has its own: adapt_rules.h */

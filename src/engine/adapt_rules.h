@@ -8,7 +8,6 @@
 #if !defined(BAI_ADAPT_FUNCTION)
   #define BAI_ADAPT_FUNCTION BAI_INLINE
 #endif
-#include <limits.h>
 #include <math.h>
 
 /* The numbers that the rules go by */
@@ -33,6 +32,11 @@ typedef struct {
   int    hold;        /* intervals that the cap holds to begin with; twice as many each time that it is lowered, */
   int    hold_color;  /* and with more than these the matrix bears no relaxation at all */
   int    hold_sync;
+  double kappa;        /* with a coarse correction: condition to begin with, */
+  BAIInt least_coarse; /* least iterations to measure a rate over, */
+  double worse;        /* of the condition: more than that is taken over, */
+  double top;          /* what multiplies the largest eigenvalue if the residual grows, */
+  int    tries;        /* and how often that may happen, or that it does not fall, before the correction is in vain */
 } BAIAdaptNumbers;
 
 BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
@@ -58,7 +62,12 @@ BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
     0.5,      /* same_sync */
     2,        /* hold */
     8,        /* hold_color */
-    32        /* hold_sync */
+    32,       /* hold_sync */
+    30,       /* kappa */
+    10,       /* least_coarse */
+    1.25,     /* worse */
+    1.5,      /* top */
+    3         /* tries */
   };
 
   return n;
@@ -80,6 +89,27 @@ BAI_INLINE BAIInt BAIAdaptPlain(const BAIAdapt *a)
   return a->accelerated && BAIAdaptByTurns(a) && a->beta > 0 ? BAIAdaptNumbersOf().plain : 0;
 }
 
+BAI_INLINE int BAIAdaptHasCoarse(const BAIAdapt *a)
+{
+  return a->goal.top > 0;
+}
+
+/* The best momentum for a condition */
+BAI_INLINE double BAIAdaptBetaOf(double kappa)
+{
+  const double q = kappa > 1 ? (sqrt(kappa) - 1) / (sqrt(kappa) + 1) : 0;
+
+  return q * q;
+}
+
+/* What multiplies the omega of the options for a momentum */
+BAI_INLINE double BAIAdaptOmega(const BAIAdapt *a)
+{
+  const double q = 1 + sqrt(a->beta);
+
+  return BAIAdaptHasCoarse(a) ? q * q / a->goal.top : 1 + a->beta;
+}
+
 /* log of the factor by which the residual norm is to fall; 0 if there is no tolerance */
 BAI_INLINE double BAIAdaptFall(const BAIAdapt *a, double rnorm2)
 {
@@ -97,8 +127,9 @@ BAI_INLINE BAIInt BAIAdaptInterval(const BAIAdapt *a)
 {
   const BAIAdaptNumbers n      = BAIAdaptNumbersOf();
   const double          wanted = n.interval / BAIAdaptBestSlope(a);
+  const BAIInt          least  = BAIAdaptHasCoarse(a) ? n.least_coarse : n.least;
 
-  return (wanted < (double)n.least ? n.least : wanted > (double)n.most ? n.most : (BAIInt)wanted) + BAIAdaptPlain(a);
+  return (wanted < (double)least ? least : wanted > (double)n.most ? n.most : (BAIInt)wanted) + BAIAdaptPlain(a);
 }
 
 /* When to look again: after the interval, or as soon as the norm can have fallen to the tolerance */
@@ -107,7 +138,7 @@ BAI_INLINE void BAIAdaptPlan(BAIAdapt *a, BAIInt its, double rnorm2)
   const double far = BAIAdaptNumbersOf().far, fall = BAIAdaptFall(a, rnorm2);
   const double slope = a->slope > 0 ? a->slope : a->beta > 0 ? BAIAdaptBestSlope(a) : 0, enough = fall > 0 && slope > 0 ? 1 + fall / slope : 1e9;
 
-  a->until = a->accelerated ? BAIAdaptSum(a->from, BAIAdaptInterval(a)) : BAIAdaptSum(BAIAdaptSum(its, its), 1);
+  a->until = a->accelerated ? BAIAdaptSum(BAIAdaptHasCoarse(a) ? its : a->from, BAIAdaptInterval(a)) : BAIAdaptSum(BAIAdaptSum(its, its), 1);
   if (a->until <= its || enough < (double)(a->until - its)) a->until = BAIAdaptSum(its, (BAIInt)(enough < far ? enough : far) + BAIAdaptPlain(a));
 }
 
@@ -141,6 +172,8 @@ BAI_INLINE void BAIAdaptBegin(BAIAdapt *a, BAIMode mode, int accelerate, BAIInt 
   a->slower      = 0;
   a->held        = 0;
   a->hold        = n.hold;
+  a->coarsen     = 0;
+  a->rest        = 0;
 }
 
 /* Measures anew, from here, with beta */
@@ -180,7 +213,12 @@ BAI_INLINE BAIAdvice BAIAdaptLookPlain(BAIAdapt *a, BAIInt its, double rnorm2)
     a->from  = its;
     a->from2 = rnorm2;
   }
-  if (!a->accelerate || its < n.early || (a->slope > 0 && BAIAdaptFall(a, rnorm2) < (same_mode ? n.slow : n.slow_other) * a->slope)) return BAI_X_ON;
+  if (!(a->accelerate || a->goal.coarsen) || its < n.early) return BAI_X_ON;
+  if (a->goal.coarsen && !(a->slope > 0 && BAIAdaptFall(a, rnorm2) < n.slow_other * a->slope)) {
+    a->coarsen = 1;
+    return BAI_X_ON;
+  }
+  if (!a->accelerate || (a->slope > 0 && BAIAdaptFall(a, rnorm2) < (same_mode ? n.slow : n.slow_other) * a->slope)) return BAI_X_ON;
   a->mode        = a->goal.accelerated;
   a->accelerated = 1;
   a->best2       = rnorm2;
@@ -224,23 +262,102 @@ BAI_INLINE BAIAdvice BAIAdaptLookAccelerated(BAIAdapt *a, BAIInt its, double rno
   return better ? BAI_X_KEEP : BAI_X_ON;
 }
 
-/* Relaxation came to nothing, and there is another mode to go on in */
-BAI_INLINE int BAIAdaptIsInVain(const BAIAdapt *a)
+/* With a coarse correction: the condition for which beta is best */
+BAI_INLINE double BAIAdaptKappa(double beta)
 {
-  return a->accelerated && a->cap == 0 && (BAIAdaptByTurns(a) || a->mode != a->goal.mode);
+  const double q = (1 + sqrt(beta)) / (1 - sqrt(beta));
+
+  return q * q;
 }
 
-BAI_INLINE BAIDecision BAIAdaptDecision(const BAIAdapt *a, int stop, int begins, BAIAdvice x)
+/* By what k iterations from rest multiply the part of the error that belongs to the eigenvalue top/kappa, for kappa at least that of beta */
+BAI_INLINE double BAIAdaptFactor(const BAIAdapt *a, double kappa, BAIInt k)
+{
+  const double wl = BAIAdaptOmega(a) * a->goal.top / kappa, half = 0.5 * (1 + a->beta - wl), root2 = half * half - a->beta, root = root2 > 0 ? sqrt(root2) : 0;
+  const double z = half + root, other = half - root, first = 1 - wl, n = (double)k;
+
+  if (root < 1e-6 * half) return pow(half, n) * (1 + n * (first / half - 1));
+  return ((first - other) * pow(z, n) - (first - z) * pow(other, n)) / (z - other);
+}
+
+/* The condition that explains that the residual norm has fallen by a factor from the first to the last of some iterations from rest; that of beta, if it is not larger */
+BAI_INLINE double BAIAdaptCondition(const BAIAdapt *a, double factor, BAIInt first, BAIInt last)
+{
+  enum {
+    STEPS = 14
+  };
+  const double least = BAIAdaptKappa(a->beta);
+  double       low = 0, high = 16; /* log of kappa/least */
+
+  if (!(factor > BAIAdaptFactor(a, least, last) / BAIAdaptFactor(a, least, first))) return least;
+  for (int step = 0; step < STEPS; step++) {
+    const double middle = 0.5 * (low + high);
+
+    if (factor > BAIAdaptFactor(a, least * exp(middle), last) / BAIAdaptFactor(a, least * exp(middle), first)) low = middle;
+    else high = middle;
+  }
+  return least * exp(low);
+}
+
+/*
+   With a coarse correction. How fast the norm falls is known for iterations from rest, but for a constant: so the iteration comes to rest whenever something changes, the first interval after
+   that is not looked at, and then it is how the norm falls from one look to the next
+*/
+BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
+{
+  const BAIAdaptNumbers n      = BAIAdaptNumbersOf();
+  const int             better = rnorm2 < a->best2, due = its >= a->until, grown = !(rnorm2 <= (due ? n.grown : n.grown_far) * a->best2);
+
+  a->rest = 0;
+  if (grown) {
+    a->goal.top *= n.top;
+    if (++a->held >= n.tries) a->cap = 0;
+    rnorm2  = a->best2;
+    a->rest = 1;
+  } else if (due && a->from > a->resting) {
+    const double factor = sqrt(rnorm2 / a->from2), kappa = BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting), beta = BAIAdaptBetaOf(kappa);
+
+    if (factor >= 1 && ++a->held >= n.tries) a->cap = 0;
+    a->slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
+    if (kappa > n.worse * BAIAdaptKappa(a->beta)) {
+      a->beta = beta < n.cap ? beta : n.cap;
+      a->rest = 1;
+    }
+  }
+  if (due || a->rest) {
+    a->from  = its;
+    a->from2 = rnorm2;
+  }
+  if (a->rest) {
+    a->resting = its;
+    a->slope   = 0;
+  }
+  if (grown) return BAI_X_BACK;
+  if (!better) return BAI_X_ON;
+  a->best2 = rnorm2;
+  return BAI_X_KEEP;
+}
+
+/* Relaxation came to nothing, and there is another way to go on */
+BAI_INLINE int BAIAdaptIsInVain(const BAIAdapt *a)
+{
+  return a->accelerated && a->cap == 0 && (BAIAdaptByTurns(a) || a->mode != a->goal.mode || BAIAdaptHasCoarse(a));
+}
+
+BAI_INLINE BAIDecision BAIAdaptDecision(const BAIAdapt *a, int stop, int begins, int vain, BAIAdvice x)
 {
   BAIDecision d;
 
   d.stop     = stop;
   d.mode     = a->mode;
   d.begins   = begins;
+  d.coarsen  = a->coarsen;
+  d.vain     = vain;
+  d.rest     = a->rest;
   d.even     = BAIAdaptByTurns(a) && a->accelerate;
   d.until    = a->until < a->goal.max_it ? a->until : a->goal.max_it;
   d.plain    = a->until - BAIAdaptPlain(a);
-  d.omega    = 1 + a->beta;
+  d.omega    = BAIAdaptOmega(a);
   d.momentum = a->accelerated ? (BAIAdaptByTurns(a) ? 0 : a->beta) : a->mode == a->goal.mode ? a->goal.momentum : 0;
   d.x        = x;
   return d;
@@ -251,24 +368,34 @@ BAI_ADAPT_FUNCTION BAIDecision BAIAdaptStart(BAIAdapt *a, const BAIGoal *goal, B
   a->goal = *goal;
   BAIAdaptBegin(a, mode, goal->accelerate, its, rnorm2);
   a->until = BAIAdaptSum(its, goal->first);
-  return BAIAdaptDecision(a, !(rnorm2 > goal->tol2 && rnorm2 < goal->most2) || its >= goal->max_it, 0, BAI_X_ON);
+  if (goal->accelerate && BAIAdaptHasCoarse(a)) {
+    a->accelerated = 1;
+    a->resting     = its;
+    a->beta        = goal->beta > 0 ? goal->beta : BAIAdaptBetaOf(BAIAdaptNumbersOf().kappa);
+    a->until       = its;
+    BAIAdaptPlan(a, its, rnorm2);
+  }
+  return BAIAdaptDecision(a, !(rnorm2 > goal->tol2 && rnorm2 < goal->most2) || its >= goal->max_it, 0, 0, BAI_X_ON);
 }
 
 BAI_ADAPT_FUNCTION BAIDecision BAIAdaptLook(BAIAdapt *a, BAIInt its, double rnorm2)
 {
   const int       was  = a->accelerated;
-  const BAIAdvice x    = was ? BAIAdaptLookAccelerated(a, its, rnorm2) : BAIAdaptLookPlain(a, its, rnorm2);
+  const BAIAdvice x    = was && BAIAdaptHasCoarse(a) ? BAIAdaptLookCoarse(a, its, rnorm2) : was ? BAIAdaptLookAccelerated(a, its, rnorm2) : BAIAdaptLookPlain(a, its, rnorm2);
   const int       stop = x != BAI_X_BACK && (!(rnorm2 > a->goal.tol2 && rnorm2 < a->goal.most2) || its >= a->goal.max_it), vain = BAIAdaptIsInVain(a);
 
   if (x == BAI_X_BACK) rnorm2 = a->best2;
   if (vain) {
-    const int again = BAIAdaptByTurns(a);
+    const int again = BAIAdaptByTurns(a), coarse = BAIAdaptHasCoarse(a);
 
-    a->goal.accelerated = BAI_MODE_SYNC;
-    BAIAdaptBegin(a, again ? BAI_MODE_SYNC : a->goal.mode, again, its, rnorm2);
+    if (!coarse) a->goal.accelerated = BAI_MODE_SYNC;
+    a->goal.top = 0;
+    BAIAdaptBegin(a, again ? BAI_MODE_SYNC : a->goal.mode, again || coarse, its, rnorm2);
+    if (its >= a->until) BAIAdaptPlan(a, its, rnorm2);
+    return BAIAdaptDecision(a, stop, 1, coarse, x);
   }
   if (its >= a->until) BAIAdaptPlan(a, its, rnorm2);
-  return BAIAdaptDecision(a, stop, vain || a->accelerated != was, x);
+  return BAIAdaptDecision(a, stop, a->accelerated != was, 0, x);
 }
 
 /* The same for norms known beforehand, each at the iteration that the decision before asks for */

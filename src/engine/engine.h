@@ -13,6 +13,15 @@
    take their turn several at a time: see coloring.h. Blocks may overlap: J then holds rows of other blocks as well, which it sweeps over like its own; it
    writes only its own ones back (restricted additive Schwarz; Cai, Sarkis, SIAM J. Sci. Comput. 21, 1999).
 
+   As information travels one block in a global iteration, a coarse space may take it further: see BAICoarse. With it the update is
+
+     x_J = x_J + omega ((y - x_J) + (P A_c^{-1} P^H r)_J) + momentum (x_J - x_J before that)      r = b - A x, of the x that was read, and A_c = P^H A P
+
+   In mode sync r is that of one x. In the modes color and launch each block finds its part when it is updated, and all are corrected at the end of the global
+   iteration. In mode async nobody waits: a block leaves its part of r for the next correction as soon as all blocks that it reads from have taken the last one, goes on with
+   its iterations, and takes the correction when all parts are there. The idea is that of C. Glusa, E. G. Boman, E. Chow, S. Rajamanickam, D. B. Szyld, "Scalable asynchronous domain
+   decomposition solvers", SIAM J. Sci. Comput. 42, 2020, between the thread blocks of a device.
+
    No function allocates after set-up but where it says so, none prints, and all errors come back as a BAIStatus.
    Pointers given to the engine stay the caller's; between BAIEngineBind() and BAIEngineUnbind() it uses those of the vectors.
 */
@@ -35,6 +44,7 @@ typedef enum {
   BAI_ERR_DEVICE,    /* a call of the device's run time failed; what and why say which */
   BAI_ERR_STALLED,   /* a block waited too long for another; the device is not ours alone, or hangs */
   BAI_ERR_NOT_BUILT, /* the library was built without this backend */
+  BAI_ERR_COARSE,    /* the matrix of the coarse space has no inverse */
   BAI_ERR_KERNEL     /* the family of kernels that was asked for cannot be used; what is its name, and why says why */
 } BAICode;
 
@@ -62,6 +72,9 @@ typedef struct {
   int          accelerate;  /* BAIEngineSolve(): omega and momentum are found as adapt.h says */
   BAIMode      asked;       /* and this is the mode of the options, */
   BAIMode      accelerated; /* and sync or color, that in which it is accelerated; if another mode than the present one is to go on, the solve ends */
+  int          coarse;      /* the coarse correction takes part, if there is one */
+  int          coarsen;     /* BAIEngineSolve(): there is none yet, and the solve ends where one would help */
+  BAIReal      top, beta;   /* BAIEngineSolve() with coarse and accelerate: see BAIGoal */
 } BAIStep;
 
 typedef enum {
@@ -90,6 +103,22 @@ typedef struct {
   BAIInt        blocks;
   const BAIInt *first, *own, *row;
 } BAIPartition;
+
+/*
+   A coarse space: each row belongs to one aggregate, or to none, and on each aggregate there are some functions, which are the columns of P; on the host. A_c is found from
+   this rank's rows and columns, and its inverse is kept, dense and in single precision, as the residual is exact in any case
+*/
+typedef struct {
+  BAIInt           aggregates;
+  const BAIInt    *aggregate; /* n: that of each row, or -1 */
+  BAIInt           columns;   /* functions on an aggregate; the unknowns are aggregates*columns, at most BAI_MOST_COARSE */
+  const BAIScalar *basis;     /* n*columns: their values in a row side by side; NULL: one function, which is 1 */
+  int              singular;  /* the vector of all ones is in the null space of A: A_c is then inverted on what is orthogonal to it */
+} BAICoarse;
+
+enum {
+  BAI_MOST_COARSE = 4096
+};
 
 typedef struct {
   const BAIScalar *b;                                /* n */
@@ -125,7 +154,9 @@ typedef struct {
   int64_t bytes;              /* memory that the engine holds */
   int64_t bytes_iteration;    /* that a global iteration moves at least: the matrix, b, and x both ways; if the matrix stays on the chip, x only */
   BAIMode ordered;            /* mode sync or color, in which to accelerate the others */
-  int     solves;             /* the modes in which BAIEngineSolve() can be called, as bits 1 << mode */
+  int     solves;             /* the modes in which BAIEngineSolve() can be called, as bits 1 << mode; */
+  int     solves_coarse;      /* and those in which it can be with a coarse correction */
+  BAIInt  aggregates, coarse; /* of the coarse space, and its unknowns; 0: there is none */
   double  flops_iteration;    /* of one global iteration */
   double  flops_residual;
 } BAIInfo;
@@ -142,7 +173,10 @@ typedef struct {
   BAIReal omega, momentum; /* in use at the end */
   BAIInt  its;             /* the most global iterations that any block did */
   BAIMode mode;            /* in which to go on if the tolerance is not met, */
-  int     accelerate;      /* and whether it may be accelerated then */
+  int     accelerate;      /* and whether it may be accelerated then; */
+  int     coarsen;         /* with a coarse correction, which is to be made; */
+  int     vain;            /* without the one that there is, which does not help; */
+  BAIReal beta;            /* and from which momentum on */
 } BAISolution;
 
 typedef struct BAIState_ *BAIState; /* a backend's own */
@@ -160,6 +194,8 @@ typedef struct {
   BAIStatus (*sweep)(BAIState, BAIInt count, const BAIStep *);
   BAIStatus (*solve)(BAIState, const BAITolerances *, const BAIStep *, BAISolution *); /* only if info says so */
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
+  BAIStatus (*coarsen)(BAIState, const BAIMatrix *, const BAICoarse *);
+  BAIStatus (*correct)(BAIState, BAIReal omega);
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
   BAIStatus (*unbind)(BAIState);
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
@@ -184,6 +220,10 @@ BAIStatus BAIEngineUpdateValues(BAIEngine, const BAIMatrix *);
 BAIStatus BAIEngineBind(BAIEngine, const BAIVectors *, int guess_zero);
 /* Makes ready for one more mode; allocates, the first time */
 BAIStatus BAIEnginePrepare(BAIEngine, BAIMode);
+/* Takes a coarse space, which it copies, in the place of the one that there was; no aggregates: none. The matrix is that of the engine. Later values are taken over with those of the engine */
+BAIStatus BAIEngineCoarsen(BAIEngine, const BAIMatrix *, const BAICoarse *);
+/* x = x + omega P A_c^{-1} P^H b on the bound vectors; nothing, if there is no coarse space */
+BAIStatus BAIEngineCorrect(BAIEngine, BAIReal omega);
 /* count global iterations on the bound vectors */
 BAIStatus BAIEngineSweep(BAIEngine, BAIInt count, const BAIStep *);
 /* Iterates on the bound vectors until a tolerance is met, without the host; only if BAIInfo says that it can, and without ghosts */

@@ -64,6 +64,12 @@ static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
   return BAIStatusOf(BAI_OK);
 }
 
+static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
+{
+  BAITry(BAISlicedUpdateValues(state, matrix));
+  return BAICUDACoarseUpdate(state, matrix);
+}
+
 static BAIStatus Unbind(BAIState state)
 {
   const size_t bytes = (size_t)state->A.n * sizeof(BAIScalar);
@@ -107,18 +113,26 @@ static void Info(BAIState state, BAIInfo *info)
   */
   info->ordered = plan->resident || state->nghost || state->A.piece_first || BAIGroup(state->A.block_size) > 1 ? BAI_MODE_SYNC : BAI_MODE_COLOR;
   info->solves  = 0;
-  for (int mode = 0; mode < 4; mode++) info->solves |= state->plan[mode].resident << mode;
+  info->solves_coarse = 0;
+  for (int mode = 0; mode < 4; mode++) {
+    info->solves |= state->plan[mode].resident << mode;
+    info->solves_coarse |= state->two_level[mode].resident << mode;
+  }
+  info->aggregates = state->coarse.aggregates;
+  info->coarse     = state->coarse.m;
 }
 
 extern "C" const BAIBackendOps BAIBackendCUDA = {
   .name      = "cuda",
   .create    = Create,
-  .update    = BAISlicedUpdateValues,
+  .update    = Update,
   .bind      = Bind,
   .prepare   = BAISweepPrepare,
   .sweep     = BAISweepRun,
   .solve     = BAISweepSolve,
   .residual  = BAIResidualRun,
+  .coarsen   = BAICUDACoarsen,
+  .correct   = BAICUDACorrect,
   .sums      = BAISumsRun,
   .unbind    = Unbind,
   .explain   = BAIPlanExplain,

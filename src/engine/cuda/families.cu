@@ -4,6 +4,7 @@
 */
 #include "plan.h"
 #include "shapes.h"
+#include "twolevel.h"
 #include <stdio.h>
 
 static const struct {
@@ -17,6 +18,7 @@ static const struct {
   {BAI_CAN_OVERLAP,   "blocks that overlap"                    },
   {BAI_CAN_PARTITION, "blocks of rows that are not consecutive"},
   {BAI_CAN_WEIGHTS,   "damping that differs from row to row"   },
+  {BAI_CAN_RESIDUALS, "a coarse correction in each iteration"  },
   {BAI_CAN_MOMENTUM,  "momentum"                               },
   {BAI_CAN_SINGLE,    "entries in single precision"            }
 };
@@ -49,7 +51,7 @@ static size_t RowShared(const BAISliced *A)
 /* More than the plain kernels of a family do */
 static bool More(const BAIWork *work)
 {
-  return (work->asks & (BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_LONG_ROWS)) != 0;
+  return (work->asks & (BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_LONG_ROWS | BAI_CAN_RESIDUALS)) != 0;
 }
 
 static void RefuseRows(const BAISliced *A, int most, char why[BAI_REASON])
@@ -97,6 +99,45 @@ static void RefuseResident(const BAIWork *work, char why[BAI_REASON])
   for (int which = 0; which < 2; which++) (void)ResidentVariant(work, which, variant + which);
   if (!variant[0].kernel && !variant[1].kernel) snprintf(why, BAI_REASON, "no kernel for %d entries inside a block in %d rows of a thread block", work->A->loc_width, work->A->tile_rows);
 }
+
+static const struct {
+  int loc, off;
+  const void *(*kernel)(BAIMode);
+} two_level[] = {
+#define SHAPE(LOC, OFF, BLOCKS) {LOC, OFF, BAITwoLevelKernel<LOC, OFF, BLOCKS>},
+  BAI_TWO_LEVEL_SHAPES(SHAPE)
+#undef SHAPE
+};
+
+static bool TwoLevelVariant(const BAIWork *work, int which, BAIVariant *variant)
+{
+  const BAISliced *A    = work->A;
+  const int        last = (int)(sizeof(two_level) / sizeof(two_level[0]));
+
+  variant->kernel = NULL;
+  if (which >= last) return false;
+  variant->threads = RowThreads(A);
+  variant->shared  = RowShared(A) + (two_level[which].off ? 0 : (size_t)A->off_width * (size_t)RowThreads(A) * (sizeof(BAIScalar) + sizeof(int)));
+  if (A->loc_width <= two_level[which].loc && (!two_level[which].off || A->off_width <= two_level[which].off)) variant->kernel = two_level[which].kernel(work->mode);
+  return true;
+}
+
+static void RefuseTwoLevel(const BAIWork *work, char why[BAI_REASON])
+{
+  RefuseRows(work->A, BAI_TWO_LEVEL_ROWS, why);
+  if (!*why) RefuseInside(work->A, 32, why);
+}
+
+/* A whole solve with a coarse correction; not among the families, which do global iterations */
+extern const BAIFamily BAITwoLevelFamily = {
+  .kernel     = BAI_KERNEL_RESIDENT,
+  .orders     = BAI_IN_OWN | BAI_IN_FLAGS,
+  .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_PARTITION | BAI_CAN_SINGLE | BAI_CAN_RESIDUALS | BAI_CAN_SOLVE,
+  .capability = 0,
+  .blocks     = 1,
+  .refuse     = RefuseTwoLevel,
+  .variant    = TwoLevelVariant,
+};
 
 static bool StagedVariant(const BAIWork *work, int which, BAIVariant *variant)
 {
@@ -191,7 +232,7 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
   {
    .kernel     = BAI_KERNEL_STREAM,
    .orders     = BAI_IN_ALL,
-   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS | BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES,
+   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS | BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_RESIDUALS,
    .capability = 0,
    .blocks     = 1,
    .refuse     = RefuseStream,
@@ -200,7 +241,7 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
   {
    .kernel     = BAI_KERNEL_GENERIC,
    .orders     = BAI_IN_ALL | BAI_IN_LAG,
-   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS | BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES,
+   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS | BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_RESIDUALS,
    .capability = 0,
    .blocks     = 1,
    .refuse     = NULL,

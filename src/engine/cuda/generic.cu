@@ -92,6 +92,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 #pragma unroll
           for (int v = 0; v < LOADS_IN_FLIGHT; v++) sum -= value[v];
         }
+        if (p.r && sweep == 1 && BAIOwnRowAt(A, tile, i) >= 0) p.r[BAIOwnRowAt(A, tile, i)] = sum - A.d[first + i] * y[i];
         ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAILocalOmegaAt(A, p, first + i) * (sum * A.dinv[first + i] - y[i]);
       }
       __syncthreads();

@@ -15,6 +15,7 @@ typedef struct {
   BAIScalar       *x[2];
   int              current;
   BAIScalar       *scratch;
+  BAIScalar       *r; /* where own rows leave b - A x, or NULL */
   BAINeighbors     neighbors;
   BAIDirection     direction;
   const int       *order;

@@ -56,7 +56,7 @@ static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const 
   }
   *room = blocks * multiprocessors;
   if (family->can & BAI_CAN_SOLVE) {
-    const int all = work->A->tiles + (work->order == BAI_OWN); /* one more for the watcher */
+    const int all = work->A->tiles + (work->order == BAI_OWN && family != &BAITwoLevelFamily); /* one more for the watcher */
 
     if (*room < all) {
       snprintf(why, BAI_REASON, "%d thread blocks, room for %d", all, *room);
@@ -90,10 +90,10 @@ static BAIStatus TryFamily(const BAIFamily *family, const BAIWork *work, BAIPlan
 }
 
 /* Fills in the kernel of a plan, from all families or from one; no kernel: none can, and why[f] says why family f cannot */
-static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, BAIKernel only, BAIPlan *plan, char why[BAI_FAMILIES][BAI_REASON])
+static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsigned more, BAIKernel only, BAIPlan *plan, char why[BAI_FAMILIES][BAI_REASON])
 {
   const bool bounded = mode == BAI_MODE_ASYNC && state->p.staleness >= 0;
-  BAIWork    work    = {&state->A, mode, BAI_OWN, Asks(state, mode, momentum)};
+  BAIWork    work    = {&state->A, mode, BAI_OWN, Asks(state, mode, momentum) | more};
   int        room;
 
   *plan          = BAIPlan{};
@@ -124,9 +124,9 @@ static BAIStatus Choose(BAIState state, BAIMode mode, bool momentum, BAIPlan *pl
   const BAIKernel only = state->p.kernel;
 
   for (int f = 0; f < BAI_FAMILIES; f++) *why[f] = 0;
-  BAITry(ChooseKernel(state, mode, momentum, only, plan, why));
+  BAITry(ChooseKernel(state, mode, momentum, 0, only, plan, why));
   if (plan->kernel || only == BAI_KERNEL_AUTO) return BAIStatusOf(BAI_OK);
-  if (mode != state->p.mode) return ChooseKernel(state, mode, momentum, BAI_KERNEL_AUTO, plan, why);
+  if (mode != state->p.mode) return ChooseKernel(state, mode, momentum, 0, BAI_KERNEL_AUTO, plan, why);
   for (int f = 0; f < BAI_FAMILIES; f++) {
     if (BAIFamilies[f].kernel == only) return BAIStatusBecause(BAI_ERR_KERNEL, BAIKernelString(only), why[f]);
   }
@@ -140,25 +140,64 @@ static BAIStatus NeedScratch(BAIState state, const BAIPlan *plan)
   return BAICUDAAllocate(state, 3 * (size_t)state->A.tile_rows * sizeof(BAIScalar) * (size_t)plan->grid, &state->scratch);
 }
 
-BAIStatus BAIPlanCreate(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan)
+static BAIStatus NeedDone(BAIState state)
+{
+  if (state->done) return BAIStatusOf(BAI_OK);
+  BAITry(BAICUDAAllocate(state, state->A.tiles * sizeof(int), &state->done));
+  CUDATry(cudaMemsetAsync(state->done, 0, state->A.tiles * sizeof(int), state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* What a plan whose kernel is chosen needs */
+static BAIStatus Complete(BAIState state, BAIMode mode, BAIPlan *plan)
 {
   enum {
     TILES_PER_LAUNCH = 8, /* of a thread block, with which a launch an iteration costs less than flags */
     TILES_UNCOUNTED  = 4  /* with which one is through with a tile long before it is drawn again; and were it not, x would only be older */
   };
-  char why[BAI_FAMILIES][BAI_REASON];
 
-  BAITry(Choose(state, mode, momentum, plan, why));
   BAITry(NeedScratch(state, plan));
-  if (mode == BAI_MODE_SYNC) plan->once = state->A.tiles / TILES_PER_LAUNCH >= plan->grid;
+  if (mode == BAI_MODE_SYNC && !plan->once) plan->once = state->A.tiles / TILES_PER_LAUNCH >= plan->grid;
   plan->waits     = !plan->once && (plan->order == BAI_FLAGS || plan->order == BAI_LAG || plan->order == BAI_TURNS);
   plan->uses_done = plan->waits || (plan->order == BAI_QUEUE && state->A.tiles / TILES_UNCOUNTED < plan->grid);
   if (plan->waits || plan->order == BAI_QUEUE) BAITry(BAINeighborsCreate(state));
   if (plan->order == BAI_TURNS || plan->order == BAI_QUEUE) BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue colour by colour converges as mode color does */
-  if (!plan->uses_done || state->done) return BAIStatusOf(BAI_OK);
-  BAITry(BAICUDAAllocate(state, state->A.tiles * sizeof(int), &state->done));
-  CUDATry(cudaMemsetAsync(state->done, 0, state->A.tiles * sizeof(int), state->stream));
-  return BAIStatusOf(BAI_OK);
+  return plan->uses_done ? NeedDone(state) : BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIPlanCreate(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan)
+{
+  char why[BAI_FAMILIES][BAI_REASON];
+
+  BAITry(Choose(state, mode, momentum, plan, why));
+  return Complete(state, mode, plan);
+}
+
+/* With a coarse correction after each launch */
+BAIStatus BAIPlanCreateCorrected(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan)
+{
+  char why[BAI_FAMILIES][BAI_REASON];
+
+  BAITry(ChooseKernel(state, mode, momentum, BAI_CAN_RESIDUALS, BAI_KERNEL_AUTO, plan, why));
+  plan->once = mode == BAI_MODE_SYNC || mode == BAI_MODE_LAUNCH;
+  return Complete(state, mode, plan);
+}
+
+/* A whole solve with a coarse correction; no kernel: it cannot be */
+BAIStatus BAIPlanCreateTwoLevel(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan)
+{
+  const BAIOrder order = mode == BAI_MODE_SYNC ? BAI_FLAGS : BAI_OWN;
+  BAIWork        work  = {&state->A, mode, order, Asks(state, mode, momentum) | BAI_CAN_RESIDUALS};
+  char           why[BAI_REASON];
+  int            room;
+
+  *plan = BAIPlan{};
+  if (!state->coarse.shares || (mode != BAI_MODE_SYNC && (mode != BAI_MODE_ASYNC || momentum || state->p.staleness >= 0))) return BAIStatusOf(BAI_OK);
+  BAITry(TryFamily(&BAITwoLevelFamily, &work, plan, &room, why));
+  if (!plan->kernel) return BAIStatusOf(BAI_OK);
+  plan->order = order;
+  BAITry(BAINeighborsCreate(state));
+  return NeedDone(state);
 }
 
 BAIStatus BAIPlanExplain(BAIState state, BAIMode mode, char *text, size_t size)

@@ -15,7 +15,8 @@ enum { /* beyond the plain global iterations of consecutive rows: what a family 
   BAI_CAN_LONG_ROWS = 1 << 6, /* rows in pieces */
   BAI_CAN_SINGLE    = 1 << 7,
   BAI_CAN_LAUNCHES  = 1 << 8, /* a launch for each global iteration */
-  BAI_CAN_SOLVE     = 1 << 9  /* a whole solve in one launch: all tiles must be there at once */
+  BAI_CAN_RESIDUALS = 1 << 9, /* leaves b - A x, a by-product, for the coarse correction */
+  BAI_CAN_SOLVE     = 1 << 10 /* a whole solve in one launch: all tiles must be there at once */
 };
 
 enum {
@@ -52,7 +53,7 @@ typedef struct {
 enum {
   BAI_FAMILIES = 4
 };
-extern const BAIFamily BAIFamilies[BAI_FAMILIES];
+extern const BAIFamily BAIFamilies[BAI_FAMILIES], BAITwoLevelFamily;
 
 /* Why a family does not do some work, or empty; the room that there is on the device is not looked at */
 void BAIFamilyRefuse(const BAIFamily *, const BAIWork *, char why[BAI_REASON]);

@@ -47,6 +47,22 @@ template <int LOC, int OFF, bool MORE_OWN>
 const void *BAIResidentKernel(BAIOrder, bool more);
 
 /*
+   Two levels: entries inside the block, outside it (0: any number, in shared memory), and thread blocks of 128 rows that a multiprocessor is to have room for, which bounds registers
+*/
+#define BAI_TWO_LEVEL_SHAPES(SHAPE) \
+  SHAPE(4, 4, 4) \
+  SHAPE(4, 4, 8) \
+  SHAPE(6, 4, 4) \
+  SHAPE(6, 4, 7) \
+  SHAPE(8, 8, 3) \
+  SHAPE(16, 16, 2) \
+  SHAPE(32, 0, 2)
+
+/* NULL: not in this mode */
+template <int LOC, int OFF, int BLOCKS>
+const void *BAITwoLevelKernel(BAIMode);
+
+/*
    Stream: entries inside the block; those outside it that a thread has on their way at a time; most of them that a row may have; single precision; more than
    consecutive short rows without momentum, weights and theta; the orders; and whether one kernel does them all, where seldom used. The first is for a grid's line
    and its four neighbours, with one more at its end

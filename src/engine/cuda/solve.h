@@ -47,7 +47,7 @@ static __device__ BAIReal SumOfTiles(const BAIReal *share, int tiles, BAIReal *s
 /* What is asked of adapt.h */
 static __device__ BAIGoal GoalOf(const BAISweep &p, const BAIStop &stop, const BAIControl &c, BAIInt first)
 {
-  BAIGoal goal;
+  BAIGoal goal = {};
 
   goal.mode        = stop.asked;
   goal.accelerated = stop.accelerated;
@@ -57,6 +57,7 @@ static __device__ BAIGoal GoalOf(const BAISweep &p, const BAIStop &stop, const B
   goal.most2       = c.most2;
   goal.max_it      = p.count;
   goal.first       = first;
+  goal.coarsen     = stop.coarsen;
   return goal;
 }
 
@@ -92,10 +93,14 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
       r2 = SumOfTiles(stop.r2, A.tiles, sums);
       if (!threadIdx.x) {
         decided = Flag(c.decided).load(cuda::memory_order_acquire) > epoch || Flag(*p.stalled).load(cuda::memory_order_relaxed);
-        if (stop.accelerate && r2 >= 0 && !slow) { /* by sums of shares of different times */
+        if ((stop.accelerate || stop.coarsen) && r2 >= 0 && !slow) { /* by sums of shares of different times */
           const int its = Flag(c.progress).load(cuda::memory_order_relaxed);
 
-          if (its >= adapt.until) slow = BAIAdaptLook(&adapt, its, (double)r2).mode != stop.mode;
+          if (its >= adapt.until) {
+            const BAIDecision d = BAIAdaptLook(&adapt, its, (double)r2);
+
+            slow = d.coarsen ? 2 : d.mode != stop.mode;
+          }
         }
       }
       __syncthreads();
@@ -136,7 +141,7 @@ static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl
     c.decision = BAIAdaptStart(&c.adapt, &goal, stop.mode, its, (double)rnorm2);
   } else if (c.decision.mode == stop.mode) c.decision = BAIAdaptLook(&c.adapt, its, (double)rnorm2);
   else c.decision.x = BAI_X_ON; /* they have gone back */
-  const bool leaves = c.decision.mode != stop.mode;
+  const bool leaves = c.decision.mode != stop.mode || c.decision.coarsen;
 
   if (leaves) c.decision.until = its;
   c.finished = c.decision.stop || (leaves && c.decision.x != BAI_X_BACK);
@@ -148,6 +153,7 @@ static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl
     stop.result->momentum   = (BAIReal)c.decision.momentum;
     stop.result->mode       = c.decision.mode;
     stop.result->accelerate = c.adapt.accelerate;
+    stop.result->coarsen    = c.decision.coarsen;
   }
 }
 
@@ -182,7 +188,8 @@ static __device__ void DecideAtStop(const BAISweep &p, const BAIStop &stop, BAIC
   stop.result->its        = c.its;
   stop.result->omega      = p.omega;
   stop.result->momentum   = p.momentum;
-  stop.result->mode       = c.slow ? stop.accelerated : stop.mode;
+  stop.result->mode       = c.slow == 1 ? stop.accelerated : stop.mode;
+  stop.result->coarsen    = c.slow == 2;
   stop.result->accelerate = stop.accelerate;
 }
 

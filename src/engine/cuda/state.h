@@ -134,8 +134,30 @@ typedef struct {
   BAIControl  *control; /* NULL if the launch is not to stop by itself */
   BAISolution *result;  /* on the host */
   int          accelerate;
-  BAIMode      mode, asked, accelerated; /* the present one; the others as in BAIStep */
+  BAIMode      mode, asked, accelerated; /* the present one; the others as in BAIStep, */
+  int          coarsen;                  /* and so are these */
+  BAIReal      top, beta;
 } BAIStop;
+
+/* The coarse space: see BAICoarse */
+typedef struct {
+  int        aggregates, columns, m; /* m: unknowns */
+  int        singular;
+  int       *aggregate;   /* n */
+  BAIScalar *basis;       /* n*columns, or NULL */
+  int       *first, *row; /* aggregates+1, and the rows of each in ascending order */
+  BAISingle *inverse;     /* m*m, row by row */
+  BAIScalar *sums, *e;    /* P^H r, and A_c^{-1} of it */
+  BAIScalar *r;           /* n */
+  /* A_c: the pairs of aggregates that couple, I*aggregates + J, and the entries of each, in one order every time */
+  int        pairs;
+  unsigned  *pair;
+  int       *pair_first; /* pairs+1 */
+  unsigned  *entry;
+  /* for whole solves, if each slice belongs to one aggregate and each of them to one tile; else NULL */
+  int     *slice_aggregate, *tile_first;
+  BAIReal *shares;
+} BAICUDACoarse;
 
 struct BAIState_ {
   BAIParameters      p;
@@ -161,6 +183,7 @@ struct BAIState_ {
   BAIScalar *staged[3]; /* stand in for those of b, ghost and x that lie on the host */
 
   BAIPlan    plan[4]; /* by mode */
+  BAIPlan    corrected[4], two_level[4]; /* by mode, with a coarse correction: an iteration a launch; a whole solve, if it can be */
   BAIPlan    plain;   /* mode sync without momentum, if its plan can do with it, and takes longer */
   BAIStop    stop;
   BAIScalar *scratch; /* stands in for shared memory if the tiles are too long for it */
@@ -173,6 +196,8 @@ struct BAIState_ {
   size_t     reduce_bytes;
   BAIResult *result; /* on the device */
   BAIPinned *pinned;
+
+  BAICUDACoarse coarse;
 
   void    **owned; /* every allocation on the device */
   int       nowned;
@@ -230,5 +255,12 @@ BAIStatus BAISweepRun(BAIState, BAIInt count, const BAIStep *);
 BAIStatus BAISweepSolve(BAIState, const BAITolerances *, const BAIStep *, BAISolution *);
 BAIStatus BAIResidualSetUp(BAIState);
 BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
+/* coarse.cu; the correction adds omega P A_c^{-1} P^H r to x */
+BAIStatus BAICUDACoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
+BAIStatus BAICUDACoarseUpdate(BAIState, const BAIMatrix *);
+BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
+BAIStatus BAICUDACorrectBy(BAIState, const BAIScalar *r, BAIReal omega, BAIScalar *x);
+BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
+BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAICUDAReplay(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);

@@ -3,33 +3,68 @@
 */
 #include "control.h"
 #include "launch.h"
+#include "twolevel.h"
 #include <limits.h>
 
 enum {
   MAX_ITS_PER_LAUNCH = 1 << 24 /* even */
 };
 
-BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
+static bool NeedsMomentum(BAIState state, BAIMode mode)
 {
-  const int tiles = state->A.tiles;
-  BAIPlan  *plan  = &state->plan[mode];
+  return state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC);
+}
 
-  if (!tiles || plan->kernel) return BAIStatusOf(BAI_OK);
-  BAITry(BAIPlanCreate(state, mode, state->p.momentum == 1 || (state->p.momentum && mode == BAI_MODE_SYNC), plan));
-  if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident) BAITry(BAIPlanCreate(state, mode, false, &state->plain));
+/* What a kernel that goes through tiles in this way works with */
+static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
+{
   if (plan->momentum && !state->before) BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * sizeof(BAIScalar), &state->before));
-  if (mode == BAI_MODE_SYNC) BAITry(BAICUDAAllocate(state, state->A.n * sizeof(BAIScalar), &state->x[1]));
-  if (plan->order == BAI_QUEUE) {
+  if (mode == BAI_MODE_SYNC && !state->x[1]) BAITry(BAICUDAAllocate(state, state->A.n * sizeof(BAIScalar), &state->x[1]));
+  if (plan->order == BAI_QUEUE && !state->tickets) {
     BAITry(BAICUDAAllocate(state, sizeof(long long), &state->tickets));
     CUDATry(cudaMemsetAsync(state->tickets, 0, sizeof(long long), state->stream));
   }
-  if (plan->resident && !state->stop.control) {
-    BAITry(BAICUDAAllocate(state, 2 * tiles * sizeof(BAIReal), &state->stop.r2));
-    BAITry(BAICUDAAllocate(state, sizeof(BAIControl), &state->stop.control));
-    state->stop.b2     = state->stop.r2 + tiles;
-    state->stop.result = &state->pinned->solution;
-  }
   return BAIStatusOf(BAI_OK);
+}
+
+/* What whole solves share */
+static BAIStatus NeedControl(BAIState state)
+{
+  const int tiles = state->A.tiles;
+
+  if (state->stop.control) return BAIStatusOf(BAI_OK);
+  BAITry(BAICUDAAllocate(state, 2 * tiles * sizeof(BAIReal), &state->stop.r2));
+  BAITry(BAICUDAAllocate(state, sizeof(BAIControl), &state->stop.control));
+  state->stop.b2     = state->stop.r2 + tiles;
+  state->stop.result = &state->pinned->solution;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* With a coarse correction */
+static BAIStatus PrepareCorrected(BAIState state, BAIMode mode)
+{
+  const bool momentum = NeedsMomentum(state, mode);
+
+  if (!state->coarse.m || state->corrected[mode].kernel) return BAIStatusOf(BAI_OK);
+  BAITry(BAIPlanCreateCorrected(state, mode, momentum, &state->corrected[mode]));
+  BAITry(NeedVectors(state, mode, &state->corrected[mode]));
+  BAITry(BAIPlanCreateTwoLevel(state, mode, momentum, &state->two_level[mode]));
+  return state->two_level[mode].kernel ? NeedControl(state) : BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
+{
+  const bool momentum = NeedsMomentum(state, mode);
+  BAIPlan   *plan     = &state->plan[mode];
+
+  if (!state->A.tiles) return BAIStatusOf(BAI_OK);
+  if (!plan->kernel) {
+    BAITry(BAIPlanCreate(state, mode, momentum, plan));
+    if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident) BAITry(BAIPlanCreate(state, mode, false, &state->plain));
+    BAITry(NeedVectors(state, mode, plan));
+    if (plan->resident) BAITry(NeedControl(state));
+  }
+  return PrepareCorrected(state, mode);
 }
 
 static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step)
@@ -51,6 +86,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.x[1]           = state->x[1];
   p.current        = state->current;
   p.scratch        = plan->shared ? NULL : state->scratch;
+  p.r              = step->coarse ? state->coarse.r : NULL;
   p.neighbors      = state->neighbors;
   p.order          = state->order;
   p.done           = plan->uses_done ? state->done : NULL;
@@ -100,6 +136,20 @@ static BAIStatus OneBuffer(BAIState state, BAIMode mode)
   return BAIStatusOf(BAI_OK);
 }
 
+/* An iteration a launch, each with a coarse correction */
+static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
+{
+  BAIStep step = *how;
+
+  for (BAIInt k = 0; k < count; k++) {
+    if (how->direction == BAI_ALTERNATE) step.direction = k % 2 ? BAI_BACKWARD : BAI_FORWARD;
+    BAITry(Launch(state, &state->corrected[step.mode], 1, &step));
+    BAITry(BAICUDACorrectBy(state, state->coarse.r, step.omega, state->x[state->current]));
+    step.fresh = 0;
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
 {
   const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && state->plain.kernel ? &state->plain : &state->plan[how->mode];
@@ -109,6 +159,7 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
   if (*(volatile int *)&state->pinned->result.stalled) return BAIStatusOf(BAI_ERR_STALLED); /* an earlier launch, which nobody has waited for */
   BAITry(OneBuffer(state, step.mode));
+  if (step.coarse && state->coarse.m) return RunCorrected(state, count, how);
   for (BAIInt left = count; left > 0; left -= most < left ? most : left) {
     BAITry(Launch(state, plan, left < most ? left : most, &step));
     step.fresh = 0;
@@ -116,27 +167,64 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   return BAIStatusOf(BAI_OK);
 }
 
+/* What the kernel of a whole solve is to know, and where it leaves what it came to */
+static BAIStop StopOf(BAIState state, const BAITolerances *t, const BAIStep *step)
+{
+  BAIStop stop = state->stop;
+
+  stop.rtol        = t->rtol;
+  stop.abstol      = t->abstol;
+  stop.dtol        = t->dtol;
+  stop.bnorm2      = t->bnorm2;
+  stop.accelerate  = step->accelerate;
+  stop.mode        = step->mode;
+  stop.asked       = step->asked;
+  stop.accelerated = step->accelerated;
+  stop.coarsen     = step->coarsen;
+  stop.top         = step->top;
+  stop.beta        = step->beta;
+  *stop.result     = BAISolution{};
+  stop.result->its = -1;
+  return stop;
+}
+
+/* The same with a coarse correction; it works in one x, and counts corrections of blocks that do not wait for each other */
+static BAIStatus SolveCorrected(BAIState state, const BAITolerances *t, const BAIStep *step, BAISolution *solution)
+{
+  const BAIPlan   *plan  = &state->two_level[step->mode];
+  BAICUDACoarse   *c     = &state->coarse;
+  BAISweep         p     = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
+  BAIStop          stop  = StopOf(state, t, step);
+  BAITwoLevel      two   = {c->m, c->slice_aggregate, c->tile_first, c->inverse, c->shares};
+  void            *arguments[] = {&state->A, &p, &stop, &two};
+
+  if (state->current) CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * sizeof(BAIScalar), cudaMemcpyDeviceToDevice, state->stream));
+  state->current    = 0;
+  state->has_before = 0;
+  CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
+  CUDATry(cudaMemsetAsync(c->shares, 0xff, 2 * (size_t)BAIShares(two, state->A.tiles) * sizeof(BAIReal), state->stream)); /* not there yet */
+  CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
+  p.done_before = state->done_before = 0;
+  CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(state->A.tiles), dim3(plan->threads), arguments, plan->shared, state->stream));
+  CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  *solution = *stop.result;
+  return BAIStatusOf(solution->its < 0 || *(volatile int *)&state->pinned->result.stalled ? BAI_ERR_STALLED : BAI_OK);
+}
+
 BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *step, BAISolution *solution)
 {
   const BAIPlan *plan        = &state->plan[step->mode];
   const int      tiles       = state->A.tiles;
   BAISweep       p           = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
-  BAIStop        stop        = state->stop;
+  BAIStop        stop        = StopOf(state, t, step);
   void          *arguments[] = {&state->A, &p, &stop};
 
+  if (step->coarse && state->coarse.m) return SolveCorrected(state, t, step, solution);
   BAITry(OneBuffer(state, step->mode));
   p.fresh |= !state->has_before;
   state->has_before = plan->momentum;
   p.current         = state->current;
-  stop.rtol         = t->rtol;
-  stop.abstol       = t->abstol;
-  stop.dtol         = t->dtol;
-  stop.bnorm2       = t->bnorm2;
-  stop.accelerate   = step->accelerate;
-  stop.mode         = step->mode;
-  stop.asked        = step->asked;
-  stop.accelerated  = step->accelerated;
-  stop.result->its  = -1;
   CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
   CUDATry(cudaMemsetAsync(stop.r2, 0xbf, 2 * tiles * sizeof(BAIReal), state->stream)); /* negative: not there yet */
   CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(tiles + (plan->order == BAI_OWN)), dim3(plan->threads), arguments, plan->shared, state->stream));

@@ -244,6 +244,7 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
 
 #pragma unroll
     for (int w = 0; w < LOC; w++) sum -= BAIScalar(a[w]) * now[j[w]];
+    if (MORE && p.r && sweep == 1 && own >= 0) p.r[own] = sum - A.d[place] * y;
     if (!MORE || sweep <= iters) y += local_omega * (sum * dinv - y);
     if (sweep < most) {
       BAIScalar *swap = now;

@@ -10,6 +10,7 @@
 static void Destroy(BAIState state)
 {
   BAIBlockCRSDestroy(&state->A);
+  BAIHostCoarseDestroy(&state->coarse);
   free(state->x);
   free(state->next);
   free(state->before);
@@ -101,12 +102,14 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
 static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
 {
   BAITry(BAIBlockCRSUpdateValues(&state->A, matrix, &state->p));
+  BAITry(BAIHostCoarseUpdate(state, matrix));
   return Weigh(state);
 }
 
 static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
 {
   state->v = *v;
+  BAIHostCoarseBind(state);
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt i = 0; i < state->A.n; i++) BAIStore(state->x, i, guess_zero ? 0 : v->x[i]);
   return BAIStatusOf(BAI_OK);
@@ -160,11 +163,14 @@ static void Info(BAIState state, BAIInfo *info)
   info->workers         = state->p.threads;
   info->ordered         = BAI_MODE_SYNC;
   info->solves          = 0;
+  info->solves_coarse   = 0;
+  info->aggregates      = state->coarse.aggregates;
+  info->coarse          = state->coarse.aggregates * state->coarse.columns;
   info->local_omega     = state->local_omega * A->least_share;
   info->colors          = state->colors;
   info->nnz_local       = A->loc_i[A->places];
   info->nnz_off         = A->off_i[A->places];
-  info->bytes           = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * (sizeof(BAIInt) + sizeof(BAIScalar))) + (1 + (state->next != NULL) + (state->before != NULL)) * vector;
+  info->bytes           = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * (sizeof(BAIInt) + sizeof(BAIScalar))) + (1 + (state->next != NULL) + (state->before != NULL) + BAIHasCoarse(&state->coarse)) * vector + (int64_t)info->coarse * (int64_t)info->coarse * (int64_t)sizeof(BAISingle);
   info->bytes_iteration = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + (3 + 2 * (state->p.momentum == 1)) * vector;
 }
 
@@ -176,6 +182,8 @@ const BAIBackendOps BAIBackendHost = {
   .prepare   = Prepare,
   .sweep     = Sweep,
   .residual  = Residual,
+  .coarsen   = BAIHostCoarsen,
+  .correct   = BAIHostCorrect,
   .sums      = Sums,
   .unbind    = Unbind,
   .info      = Info,

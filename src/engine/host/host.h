@@ -7,6 +7,22 @@
 #include "blockcrs.h"
 #include "iterate.h"
 
+/* The coarse space. In mode async a correction is one of an epoch */
+typedef struct {
+  BAIInt           aggregates, columns;
+  int              singular;
+  BAIInt          *aggregate;   /* n */
+  BAIScalar       *basis;       /* n*columns, or NULL: all 1 */
+  BAIInt          *first, *row; /* aggregates+1, and the rows of each in ascending order */
+  BAISingle       *inverse;     /* of A_c, row by row */
+  BAIScalar       *sums, *e;    /* P^H r, and A_c^{-1} of it */
+  BAIScalar       *r;           /* n: b - A x, as far as blocks have left it */
+  _Atomic(BAIInt) *taken;       /* mode async: epochs whose correction each block has taken, */
+  BAIInt          *left;        /* and those for which it has left its part of r; */
+  _Atomic(BAIInt)  parts;       /* parts left, in all epochs; */
+  _Atomic(BAIInt)  ready;       /* epochs whose correction is there */
+} BAIHostCoarse;
+
 struct BAIState_ {
   BAIParameters    p;
   BAIBlockCRS      A;
@@ -22,8 +38,33 @@ struct BAIState_ {
   int64_t          local_sweeps;         /* of all blocks */
   BAIReal          local_omega;
   int             *order, *turn_first, turns, colors; /* mode color: the groups in the order of their turns */
+  BAIHostCoarse    coarse;
 };
 
 BAIStatus BAIHostColor(BAIState);
 void      BAIHostSweep(BAIState, BAIInt count, const BAIStep *);
 void      BAIHostResidual(BAIState, BAIReal *norm2);
+
+BAIStatus BAIHostCoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
+BAIStatus BAIHostCoarseUpdate(BAIState, const BAIMatrix *);
+void      BAIHostCoarseBind(BAIState);
+void      BAIHostCoarseSolve(BAIHostCoarse *, const BAIScalar *r); /* e = A_c^{-1} P^H r */
+void      BAIHostCoarseDestroy(BAIHostCoarse *);
+BAIStatus BAIHostCorrect(BAIState, BAIReal omega);
+
+static inline int BAIHasCoarse(const BAIHostCoarse *c)
+{
+  return c->aggregates > 0;
+}
+
+/* (P e)_i */
+static inline BAIScalar BAIProlong(const BAIHostCoarse *c, BAIInt i)
+{
+  const BAIInt K   = c->aggregate[i];
+  BAIScalar    sum = 0;
+
+  if (K < 0) return 0;
+  if (!c->basis) return c->e[K];
+  for (BAIInt k = 0; k < c->columns; k++) sum += c->basis[i * c->columns + k] * c->e[K * c->columns + k];
+  return sum;
+}

@@ -10,11 +10,17 @@ typedef struct {
   BAIAtomic *x, *next; /* what is read and what is written; the same where the mode allows it */
   BAIInt     local_iters;
   BAIReal    omega, momentum;
+  BAIScalar *r; /* where own rows leave b - A x for the coarse correction, or NULL */
 } Update;
+
+static int HasCoarse(BAIState state, const BAIStep *step)
+{
+  return step->coarse && BAIHasCoarse(&state->coarse);
+}
 
 static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, BAIAtomic *next)
 {
-  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, step->omega, step->fresh && !iteration ? 0 : step->momentum};
+  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, step->omega, step->fresh && !iteration ? 0 : step->momentum, HasCoarse(state, step) ? state->coarse.r : NULL};
 
   return update;
 }
@@ -47,6 +53,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
       BAIScalar     sum         = s[i];
 
       for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++) sum -= BAIValue(A, A->loc_a, k) * y[A->loc_j[k]];
+      if (u.r && !sweep && i < own) u.r[BAIRowAt(A, first + i)] = sum - A->d[first + i] * y[i];
       ynext[i] = y[i] + local_omega * (sum * A->dinv[first + i] - y[i]);
     }
     y     = ynext;
@@ -75,6 +82,60 @@ static void WaitForOthers(BAIState state, BAIInt block, BAIInt iteration)
   }
 }
 
+/* The coarse correction after a global iteration, by all threads or by one */
+static void Correct(BAIState state, BAIAtomic *x, const BAIStep *step)
+{
+  if (!HasCoarse(state, step)) return;
+#pragma omp single
+  BAIHostCoarseSolve(&state->coarse, state->coarse.r);
+#pragma omp for schedule(static)
+  for (BAIInt i = 0; i < state->A.n; i++) BAIStore(x, i, BAILoad(x, i) + step->omega * BAIProlong(&state->coarse, i));
+}
+
+/* Mode async, before a block is updated: takes the correction that is there, and says whether the block is to leave its part of r for the next one */
+static int TakeCorrection(BAIState state, BAIInt block, BAIReal omega)
+{
+  const BAIBlockCRS *A     = &state->A;
+  BAIHostCoarse     *c     = &state->coarse;
+  BAIInt             taken = atomic_load_explicit(c->taken + block, memory_order_relaxed);
+
+  if (taken < atomic_load_explicit(&c->ready, memory_order_acquire)) {
+    for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockOwn(A, block); place++) {
+      const BAIInt row = BAIRowAt(A, place);
+
+      BAIStore(state->x, row, BAILoad(state->x, row) + omega * BAIProlong(c, row));
+    }
+    atomic_store_explicit(c->taken + block, ++taken, memory_order_release);
+  }
+  if (c->left[block] > taken) return 0;
+  for (BAIInt k = A->off_i[BAIBlockFirst(A, block)]; k < A->off_i[BAIBlockLast(A, block)]; k++) {
+    if (A->off_j[k] < A->n && atomic_load_explicit(c->taken + BAIBlockOfRow(A, A->off_j[k]), memory_order_acquire) < taken) return 0;
+  }
+  return 1;
+}
+
+/* The block has left its part; the last one finds the correction */
+static void LeavePart(BAIState state, BAIInt block)
+{
+  BAIHostCoarse *c     = &state->coarse;
+  const BAIInt   epoch = ++c->left[block];
+
+  if (atomic_fetch_add_explicit(&c->parts, 1, memory_order_acq_rel) + 1 < state->A.blocks) return;
+  BAIHostCoarseSolve(c, c->r);
+  atomic_store_explicit(&c->parts, 0, memory_order_relaxed);
+  atomic_store_explicit(&c->ready, epoch, memory_order_release);
+}
+
+static void IterateFreely(BAIState state, BAIInt block, const BAIStep *step, BAIInt iteration)
+{
+  const int leave  = HasCoarse(state, step) && TakeCorrection(state, block, step->omega);
+  Update    update = UpdateOf(state, step, iteration, state->x);
+
+  if (!leave) update.r = NULL;
+  IterateBlock(state, block, update);
+  if (leave) LeavePart(state, block);
+}
+
 /*
    A task is a few neighbouring blocks, a ticket one global iteration of a task. Threads draw tickets in order and do not
    wait for other blocks, unless staleness is bounded; only a task whose last ticket a slower thread still holds is waited for.
@@ -92,7 +153,7 @@ static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
     while (atomic_load_explicit(state->done + task, memory_order_acquire) != iteration) sched_yield();
     for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) {
       if (state->p.staleness >= 0) WaitForOthers(state, block, iteration);
-      IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
+      IterateFreely(state, block, step, iteration);
     }
     atomic_store_explicit(state->done + task, iteration + 1, memory_order_release);
   }
@@ -104,6 +165,7 @@ static void SweepLaunch(BAIState state, BAIInt count, const BAIStep *step)
   for (BAIInt iteration = 0; iteration < count; iteration++) {
 #pragma omp for schedule(dynamic, state->blocks_task)
     for (BAIInt block = 0; block < state->A.blocks; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
+    Correct(state, state->x, step);
   }
 }
 
@@ -112,8 +174,12 @@ static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
   for (BAIInt iteration = 0; iteration < count; iteration++) {
     BAIAtomic *swap = state->x;
 
-#pragma omp parallel for num_threads(state->p.threads) schedule(static)
-    for (BAIInt block = 0; block < state->A.blocks; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
+#pragma omp parallel num_threads(state->p.threads)
+    {
+#pragma omp for schedule(static)
+      for (BAIInt block = 0; block < state->A.blocks; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
+      Correct(state, state->next, step);
+    }
     state->x    = state->next;
     state->next = swap;
   }
@@ -145,6 +211,7 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
         }
       }
     }
+    Correct(state, state->x, step);
   }
 }
 

@@ -47,7 +47,25 @@ static double Square(const BAI *bai, PetscReal norm)
   return scaled * scaled;
 }
 
-/* What a solve that begins in the mode of the options is to reach. In which mode it is accelerated depends on the device, and on several ranks must not */
+/* There is a coarse correction, and the solve is accelerated with it, in mode sync */
+static PetscBool IsCorrected(const BAI *bai)
+{
+  return (PetscBool)(bai->aggregates && bai->options.momentum == PETSC_DECIDE && !bai->vain);
+}
+
+/* The mode that a solve begins in */
+static BAIMode FirstMode(const BAI *bai)
+{
+  return IsCorrected(bai) ? BAI_MODE_SYNC : bai->options.mode;
+}
+
+/* A solve that is slow may set up a coarse correction; with a fixed momentum it is what users want it to be */
+static PetscBool MayCoarsen(const BAI *bai)
+{
+  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && !bai->options.check_interval && (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) && BAICanCoarsen(bai));
+}
+
+/* What a solve is to reach. In which mode it is accelerated depends on the device, and on several ranks must not */
 static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
 {
   BAI          *bai  = (BAI *)ksp->data;
@@ -55,7 +73,15 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
   const double  far  = 1e100; /* squares beyond that are too large, or too small */
 
   bai->scale = rnorm > 0.0 && ((double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
-  return (BAIGoal){.mode = mode, .accelerated = mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered, .accelerate = bai->options.momentum == PETSC_DECIDE, .momentum = bai->options.momentum > 0 ? (double)bai->options.momentum : 0, .tol2 = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0, .most2 = PETSC_MAX_REAL, .max_it = (BAIInt)ksp->max_it, .first = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1};
+  return (BAIGoal){.mode = mode, .accelerated = mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered, .accelerate = bai->options.momentum == PETSC_DECIDE, .momentum = bai->options.momentum > 0 ? (double)bai->options.momentum : 0, .tol2 = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0, .most2 = PETSC_MAX_REAL, .max_it = (BAIInt)ksp->max_it, .first = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1, .coarsen = (int)MayCoarsen(bai), .top = IsCorrected(bai) ? (double)bai->top : 0.0, .beta = (double)bai->beta};
+}
+
+/* What omega is without acceleration. With a coarse correction, blocks that all read the same x overshoot with 1 */
+static BAIReal PlainOmega(const BAI *bai, BAIMode mode, int coarse)
+{
+  const BAIReal omega = bai->options.omega * bai->tau;
+
+  return coarse && mode == BAI_MODE_SYNC && bai->options.momentum <= 0 ? omega * (BAIReal)(2 / bai->top) : omega;
 }
 
 /* The next even number of local sweeps; see BAIDecision */
@@ -71,6 +97,8 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
 
   step.mode     = d->mode;
   step.momentum = (BAIReal)d->momentum;
+  step.coarse   = (int)(bai->aggregates && !bai->vain);
+  step.omega    = PlainOmega(bai, d->mode, step.coarse);
   if (d->even) step.local_iters = EvenLocalIters(bai);
   return step;
 }
@@ -82,6 +110,7 @@ static PetscErrorCode Obey(KSP ksp, Vec x, const BAIDecision *d, PetscReal *rnor
   const double before = bai->decision.omega;
 
   PetscFunctionBegin;
+  if (d->vain) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: the coarse correction does not help, and is given up\n", ksp->its, (double)*rnorm));
   if (d->omega != before) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its, (double)*rnorm, d->x == BAI_X_BACK ? ", back to the best one" : "", (double)(bai->options.omega * bai->tau) * d->omega));
   if (d->x == BAI_X_KEEP) {
     if (!bai->kept) PetscCall(VecDuplicate(x, &bai->kept));
@@ -97,17 +126,62 @@ static PetscErrorCode Obey(KSP ksp, Vec x, const BAIDecision *d, PetscReal *rnor
     *step = StepOf(bai, d);
     PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)*rnorm, BAIModes[d->mode]));
   }
+  if (d->rest) step->fresh = 1;
   step->momentum = (BAIReal)d->momentum;
   bai->decision  = *d;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The engine can go all the way alone: nobody wants to see or decide anything meanwhile */
-static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
+/* The engine can go all the way alone in this mode: nobody wants to see or decide anything meanwhile */
+static PetscBool CanSolveAtOnce(KSP ksp, BAIMode mode, MatNullSpace nullspace)
 {
-  const BAI *bai = (BAI *)ksp->data;
+  const BAI *bai    = (BAI *)ksp->data;
+  const int  solves = bai->aggregates && !bai->vain ? bai->info.solves_coarse : bai->info.solves;
 
-  return (PetscBool)((bai->info.solves >> bai->options.mode & 1) && !bai->use.p.single && !bai->scatter && !bai->options.check_interval && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
+  return (PetscBool)((solves >> mode & 1) && !bai->use.p.single && !bai->scatter && !bai->options.check_interval && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
+}
+
+/* A coarse correction is set up: solves begin anew with it, this one from where it is */
+static PetscErrorCode Coarsen(KSP ksp, PetscReal rnorm)
+{
+  BAI *bai = (BAI *)ksp->data;
+  Mat  A;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: slow, a coarse correction from now on\n", ksp->its, (double)rnorm));
+  bai->slow = PETSC_TRUE;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(BAISetUp(bai, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve by the engine in a mode; acceleration is that of the goal */
+static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode accelerated)
+{
+  const BAI    *bai  = (BAI *)ksp->data;
+  const BAIGoal goal = GoalOf(ksp, 0.0);
+  BAIStep       step = BAIStepOf(bai, BAI_FORWARD);
+
+  step.mode        = mode;
+  step.accelerate  = accelerate;
+  step.accelerated = accelerated;
+  step.coarse      = (int)(bai->aggregates && !bai->vain);
+  step.omega       = step.coarse && accelerate ? step.omega : PlainOmega(bai, mode, step.coarse);
+  step.coarsen     = goal.coarsen;
+  step.top         = (BAIReal)goal.top;
+  step.beta        = (BAIReal)goal.beta;
+  if (mode == BAI_MODE_COLOR && accelerate) step.local_iters = EvenLocalIters(bai);
+  return step;
+}
+
+/* What the view is to say of a solve, and the next solve to know */
+static void Remember(BAI *bai, const BAIStep *step, const BAISolution *solution)
+{
+  bai->used          = *step;
+  bai->used.omega    = solution->omega;
+  bai->used.momentum = solution->momentum;
+  if (solution->vain) bai->vain = PETSC_TRUE;
+  else if (step->coarse && step->accelerate) bai->beta = solution->beta;
 }
 
 /*
@@ -116,21 +190,17 @@ static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
 */
 static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
-  BAI          *bai   = (BAI *)ksp->data;
-  const BAIGoal goal  = GoalOf(ksp, 0.0);
-  BAIStep       step  = BAIStepOf(bai, BAI_FORWARD);
-  PetscReal     bnorm = -1.0;
-  PetscInt      its   = 0;
-  BAIMode       mode;
+  BAI          *bai      = (BAI *)ksp->data;
+  const BAIGoal goal     = GoalOf(ksp, 0.0);
+  BAIStep       step     = StepAtOnce(ksp, FirstMode(bai), goal.accelerate, goal.accelerated);
+  BAISolution   solution = {.its = 0};
+  PetscReal     bnorm    = -1.0;
 
   PetscFunctionBegin;
-  step.accelerate  = goal.accelerate;
-  step.accelerated = goal.accelerated;
-  if (step.mode == BAI_MODE_COLOR && step.accelerate) step.local_iters = EvenLocalIters(bai);
   if (!ksp->guess_zero) { /* what the tolerances are relative to is the convergence test's business */
     PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, &step, rnorm));
     bnorm = *rnorm;
-  } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, ksp->rtol, ksp->abstol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its, &step));
+  } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, ksp->rtol, ksp->abstol, ksp->divtol, ksp->max_it, &step, &bnorm, rnorm, &solution));
   KSPCheckNorm(ksp, bnorm);
   ksp->rnorm = bnorm;
   PetscCall((*ksp->converged)(ksp, 0, bnorm, &ksp->reason, ksp->cnvP));
@@ -138,24 +208,22 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
     if (ksp->guess_zero) PetscCall(VecZeroEntries(x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  mode = bai->options.mode;
-  if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it, &bnorm, rnorm, &its, &step));
-  ksp->its       = its;
-  bai->used      = step;
-  bai->used.mode = mode;
-  while (step.mode != mode && ksp->max_it > ksp->its && *rnorm > ksp->ttol && *rnorm < ksp->divtol * bnorm) { /* it is slow so, or its acceleration came to nothing */
-    mode = step.mode;
-    PetscCall(BAIPrepare(bai, mode));
-    if (!(bai->info.solves >> mode & 1)) break;
+  if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it, &step, &bnorm, rnorm, &solution));
+  ksp->its = (PetscInt)solution.its;
+  Remember(bai, &step, &solution);
+  while ((solution.mode != step.mode || solution.coarsen || solution.vain) && ksp->max_it > ksp->its && *rnorm > ksp->ttol && *rnorm < ksp->divtol * bnorm) { /* it is slow so, or its acceleration came to nothing */
+    BAIMode mode = solution.mode;
+
+    if (solution.coarsen) {
+      PetscCall(Coarsen(ksp, *rnorm));
+      mode = FirstMode(bai);
+    } else PetscCall(BAIPrepare(bai, mode));
+    if (!CanSolveAtOnce(ksp, mode, NULL)) break;
     PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)*rnorm, BAIModes[mode]));
-    step.omega       = bai->options.omega * bai->tau;
-    step.momentum    = 0;
-    step.local_iters = mode == BAI_MODE_COLOR && step.accelerate ? EvenLocalIters(bai) : 0;
-    step.accelerated = BAI_MODE_SYNC;
-    PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - ksp->its, &bnorm, rnorm, &its, &step));
-    ksp->its += its;
-    bai->used      = step;
-    bai->used.mode = mode;
+    step = StepAtOnce(ksp, mode, solution.accelerate, solution.coarsen || solution.vain ? GoalOf(ksp, 0.0).accelerated : BAI_MODE_SYNC);
+    PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - ksp->its, &step, &bnorm, rnorm, &solution));
+    ksp->its += (PetscInt)solution.its;
+    Remember(bai, &step, &solution);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -165,17 +233,16 @@ static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, Pe
 {
   BAI               *bai    = (BAI *)ksp->data;
   const BAIDecision *d      = &bai->decision;
-  const BAIReal      omega  = bai->options.omega * bai->tau;
-  const PetscInt     raised = d->omega == 1 ? 0 : PetscMin(its, PetscMax(0, (PetscInt)d->plain - ksp->its));
+  const PetscInt     raised = d->omega == 1 ? 0 : step->coarse ? its : PetscMin(its, PetscMax(0, (PetscInt)d->plain - ksp->its));
 
   PetscFunctionBegin;
   if (raised > 0) {
-    step->omega = omega * (BAIReal)d->omega;
+    step->omega = bai->options.omega * bai->tau * (BAIReal)d->omega;
     PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), raised, step, raised < its ? NULL : rnorm));
     step->fresh = 0;
   }
   if (raised < its) {
-    step->omega = omega;
+    step->omega = PlainOmega(bai, step->mode, step->coarse);
     PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its && !raised), its - raised, step, rnorm));
     step->fresh = 0;
   }
@@ -200,6 +267,8 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   ksp->its = 0;
   step     = BAIStepOf(bai, BAI_FORWARD);
 
+  step.coarse = (int)(bai->aggregates && !bai->vain);
+  step.omega  = PlainOmega(bai, step.mode, step.coarse);
   if (ksp->normtype == KSP_NORM_NONE) {
     if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = EvenLocalIters(bai);
     PetscCall(BAIRun(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));
@@ -209,7 +278,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  if (CanSolveAtOnce(ksp, nullspace)) {
+  if (CanSolveAtOnce(ksp, FirstMode(bai), nullspace)) {
     PetscCall(SolveAtOnce(ksp, b, x, &rnorm));
     if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
   } else if (ksp->guess_zero) PetscCall(BAIVecNorm(b, &rnorm));
@@ -231,7 +300,8 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     if (!looked) {
       const BAIGoal goal = GoalOf(ksp, rnorm);
 
-      bai->decision = BAIAdaptStart(&bai->adapt, &goal, goal.mode, (BAIInt)ksp->its, Square(bai, rnorm));
+      if (FirstMode(bai) != bai->options.mode) PetscCall(BAIPrepare(bai, FirstMode(bai)));
+      bai->decision = BAIAdaptStart(&bai->adapt, &goal, FirstMode(bai), (BAIInt)ksp->its, Square(bai, rnorm));
       step          = StepOf(bai, &bai->decision);
       looked        = PETSC_TRUE;
     }
@@ -240,8 +310,14 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += its;
     decision = BAIAdaptLook(&bai->adapt, (BAIInt)ksp->its, Square(bai, rnorm));
+    if (decision.vain) bai->vain = PETSC_TRUE;
     PetscCall(Obey(ksp, x, &decision, &rnorm, &step));
     bai->used = step;
+    if (IsCorrected(bai)) bai->beta = (PetscReal)bai->adapt.beta;
+    if (decision.coarsen) {
+      PetscCall(Coarsen(ksp, rnorm));
+      looked = PETSC_FALSE;
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -305,6 +381,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_mode (async|launch|sync|color)               - how blocks wait for each other, `KSPBAISetMode()`
 .  -ksp_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `KSPBAISetPartition()`
 .  -ksp_bai_momentum <auto>                              - part of the last step that each update repeats, `KSPBAISetMomentum()`
+.  -ksp_bai_coarse <auto>                                - unknowns of the coarse correction, `KSPBAISetCoarse()`
 .  -ksp_bai_weight (none|l1|tau|auto)                    - what makes it converge where Jacobi does not, `KSPBAISetWeight()`
 .  -ksp_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `KSPBAISetTheta()`
 .  -ksp_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `KSPBAISetOverlap()`
@@ -351,8 +428,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Journal of Parallel and Distributed Computing 73 (2013).
 
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`,
-          `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`, `KSPBAISetTheta()`,
-          `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`,
+          `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetCoarse()`, `KSPBAISetWeight()`,
+          `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`,
           `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`, `KSPBAISetKernel()`
 M*/
 

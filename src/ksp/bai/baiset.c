@@ -306,6 +306,78 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
 }
 
 /*@
+   KSPBAISetCoarse - Sets the unknowns of the coarse correction
+
+   Logically Collective
+
+   Input Parameters:
++  ksp      - the solver
+-  unknowns - of each MPI rank, about, 0 for none, at most 4096, or `PETSC_DECIDE` to have it chosen (default `PETSC_DECIDE`)
+
+   Options Database Key:
+.  -ksp_bai_coarse <auto> - sets it
+
+   Level: beginner
+
+   Notes:
+   Information travels one block in a global iteration. With a coarse correction the rows of a rank also make up
+   aggregates, of strongly coupled rows. Each global iteration then adds P A_c^{-1} P^T r, with A_c = P^T A P, r the
+   residual, and P constant on each aggregate. If the matrix has a near null space, its vectors stand for the constants,
+   see `MatSetNearNullSpace()`; or if its block size is more than one, a constant for each field. The inverse of A_c is
+   dense, in single precision, and stays on the device.
+
+   With auto nothing is set up before a solve has shown to be slow. Then blocks and aggregates are made, and the solve
+   goes on with them, as do later ones with this matrix. With momentum auto that is second-order Richardson iteration in
+   mode sync, whose parameters follow from the eigenvalues of the corrected iteration. With momentum 0 it is the mode of
+   the options. Where the correction does not help it is given up.
+
+   With partition auto a matrix that is small gets blocks that are made up of aggregates. On one rank of a GPU whose
+   registers and shared memory hold it, a solve is then one kernel launch. In mode async no block waits there: it takes
+   a correction when all have left their residuals for it.
+
+   Reference:
+   C. Glusa, E. G. Boman, E. Chow, S. Rajamanickam, D. B. Szyld, "Scalable asynchronous domain decomposition solvers",
+   SIAM Journal on Scientific Computing 42 (2020).
+
+.seealso: `KSPBAI`, `KSPBAIGetCoarse()`, `KSPBAISetMomentum()`
+@*/
+PetscErrorCode KSPBAISetCoarse(KSP ksp, PetscInt unknowns)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, unknowns, 2);
+  BAISetOption(ksp, coarse, unknowns);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetCoarse - Gets the unknowns of the coarse correction
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  unknowns - see `KSPBAISetCoarse()`
+
+   Level: beginner
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetCoarse()`
+@*/
+PetscErrorCode KSPBAIGetCoarse(KSP ksp, PetscInt *unknowns)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(unknowns, 2);
+  BAIGetOption(ksp, coarse, unknowns);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    KSPBAISetWeight - Sets what makes it converge where Jacobi does not
 
    Logically Collective

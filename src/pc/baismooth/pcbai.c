@@ -20,6 +20,26 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
   PetscCall(BAISetUpIfAsked(bai, pc->pmat));
   step = BAIStepOf(bai, BAI_ALTERNATE);
   PetscCall(BAIRun(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
+  PetscCall(BAICorrect(bai, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Smoothing with the coarse correction: x = x + M (b - A x), M being what PCApply_BAI() applies */
+static PetscErrorCode ApplyCorrected(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt its)
+{
+  const BAIStep step = BAIStepOf(bai, BAI_ALTERNATE);
+
+  PetscFunctionBegin;
+  PetscCall(BAINeedWork(bai));
+  for (PetscInt k = 0; k < its; k++) {
+    const PetscBool zero = (PetscBool)(guess_zero && !k);
+    const Vec       r = zero ? b : bai->r, c = zero ? x : bai->c;
+
+    if (!zero) PetscCall(MatResidual(bai->A, b, x, r));
+    PetscCall(BAIRun(bai, r, c, PETSC_TRUE, bai->options.its, &step, NULL));
+    PetscCall(BAICorrect(bai, r, c));
+    if (!zero) PetscCall(VecAXPY(x, 1.0, c));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -34,7 +54,8 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
   PetscCheck(its <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT, bai->options.its, its, most);
   PetscCall(BAISetUpIfAsked(bai, pc->pmat));
   step = BAIStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD);
-  PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
+  if (bai->aggregates) PetscCall(ApplyCorrected(bai, b, x, guess_zero, its));
+  else PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
   *its_done = its;
   *reason   = PCRICHARDSON_CONVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -112,6 +133,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_mode (color|async|launch|sync)               - how blocks wait for each other, `PCBAISetMode()`
 .  -pc_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `PCBAISetPartition()`
 .  -pc_bai_momentum <0>                                 - part of the last step that each update repeats, `PCBAISetMomentum()`
+.  -pc_bai_coarse <none>                                - unknowns of the coarse correction, `PCBAISetCoarse()`
 .  -pc_bai_weight (none|l1|tau|auto)                    - what makes it converge where Jacobi does not, `PCBAISetWeight()`
 .  -pc_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
 .  -pc_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
@@ -163,9 +185,9 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
-          `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetOverlap()`, `PCBAISetStaleness()`, `PCBAISetPrecision()`,
-          `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`,
-          `PCBAISetKernel()`
+          `PCBAISetCoarse()`, `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetOverlap()`, `PCBAISetStaleness()`,
+          `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`,
+          `PCBAISetSymmetric()`, `PCBAISetBackend()`, `PCBAISetKernel()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)

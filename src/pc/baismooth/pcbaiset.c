@@ -297,6 +297,76 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
 }
 
 /*@
+   PCBAISetCoarse - Sets the unknowns of the coarse correction
+
+   Logically Collective
+
+   Input Parameters:
++  pc       - the preconditioner
+-  unknowns - of each MPI rank, about, 0 for none, at most 4096, or `PETSC_DECIDE` to have it chosen (default 0)
+
+   Options Database Key:
+.  -pc_bai_coarse <none> - sets it
+
+   Level: beginner
+
+   Notes:
+   Information travels one block in a global iteration. With a coarse correction the rows of a rank also make up
+   aggregates, of strongly coupled rows. Each global iteration then adds P A_c^{-1} P^T r, with A_c = P^T A P, r the
+   residual, and P constant on each aggregate. If the matrix has a near null space, its vectors stand for the constants,
+   see `MatSetNearNullSpace()`; or if its block size is more than one, a constant for each field. The inverse of A_c is
+   dense, in single precision, and stays on the device.
+
+   The correction is added once to each application: additive Schwarz with two levels, symmetric where the mode is. As
+   it needs a residual, smoothing steps with a nonzero guess compute one.
+
+   With partition auto a matrix that is small gets blocks that are made up of aggregates. On one rank of a GPU whose
+   registers and shared memory hold it, a solve is then one kernel launch. In mode async no block waits there: it takes
+   a correction when all have left their residuals for it.
+
+   Reference:
+   C. Glusa, E. G. Boman, E. Chow, S. Rajamanickam, D. B. Szyld, "Scalable asynchronous domain decomposition solvers",
+   SIAM Journal on Scientific Computing 42 (2020).
+
+.seealso: `PCBAI`, `PCBAIGetCoarse()`, `PCBAISetMomentum()`
+@*/
+PetscErrorCode PCBAISetCoarse(PC pc, PetscInt unknowns)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, unknowns, 2);
+  BAISetOption(pc, coarse, unknowns);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetCoarse - Gets the unknowns of the coarse correction
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  unknowns - see `PCBAISetCoarse()`
+
+   Level: beginner
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetCoarse()`
+@*/
+PetscErrorCode PCBAIGetCoarse(PC pc, PetscInt *unknowns)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(unknowns, 2);
+  BAIGetOption(pc, coarse, unknowns);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    PCBAISetWeight - Sets what makes it converge where Jacobi does not
 
    Logically Collective

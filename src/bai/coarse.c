@@ -1,0 +1,307 @@
+/*
+   The coarse space: which rows are an aggregate, which functions there are on it, and what the correction makes of the spectrum
+*/
+#include "baiimpl.h"
+#include "../engine/partition.h"
+#include "../engine/aggregate.h"
+#include <petsc/private/kspimpl.h>
+
+enum {
+  NESTED_ROWS = 1 << 17, /* of a rank, at most: more than that no device keeps on the chip */
+  LEAST_ROWS  = 512,     /* that auto makes a coarse space for */
+  WARP        = 32       /* rows of an aggregate, or a multiple of that: warps that work on one aggregate sum faster */
+};
+
+/* Unknowns of the coarse space, about: 0 for none, PETSC_DECIDE to have them chosen */
+PetscInt BAIChooseCoarse(const BAI *bai)
+{
+  const PetscBool wait = (PetscBool)(bai->face->classid == KSP_CLASSID && (!bai->slow || bai->vain));
+
+  return bai->options.coarse == PETSC_DECIDE && wait ? 0 : bai->options.coarse;
+}
+
+/* The matrix is large enough for one; the same on all ranks */
+PetscBool BAICanCoarsen(const BAI *bai)
+{
+  return (PetscBool)(bai->rows >= LEAST_ROWS);
+}
+
+/* Rows of an aggregate of which blocks are made up */
+static PetscInt NestedRows(const BAIChoice *c, PetscInt n)
+{
+  const PetscInt wanted = c->coarse == PETSC_DECIDE ? (n <= NESTED_ROWS / 4 ? c->block_size / 2 : c->block_size) : n / c->coarse;
+  const PetscInt rows   = (wanted + WARP / 2) / WARP * WARP;
+
+  return PetscMax(rows, WARP);
+}
+
+/* Blocks made up of aggregates, if nobody wants others; and if those of one row each or a few would not be worth it */
+PetscErrorCode BAIChooseNested(const BAI *bai, Mat Ad, BAIChoice *c)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  c->nested = (PetscBool)(c->coarse && bai->options.partition == BAI_PARTITION_AUTO && !bai->options.overlap && !bai->options.theta && n <= NESTED_ROWS && c->block_size >= WARP && NestedRows(c, n) <= c->block_size);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckMemory(BAIStatus status, PetscInt n)
+{
+  PetscFunctionBegin;
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the aggregates of %" PetscInt_FMT " rows", n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How strongly aggregates couple: sums of |a_ij| between them, each only once in a row */
+static PetscErrorCode Quotient(PetscInt n, const BAICSR *csr, PetscInt m, const BAIInt *first, const BAIInt *row, const PetscInt *aggregate, PetscInt **qi, PetscInt **qj, PetscScalar **qa)
+{
+  PetscInt *last, count = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(m + 1, &last));
+  PetscCall(PetscMalloc1(m + 1, qi));
+  PetscCall(PetscMalloc1(csr->i[n] + 1, qj));
+  PetscCall(PetscMalloc1(csr->i[n] + 1, qa));
+  for (PetscInt K = 0; K < m; K++) last[K] = -1;
+  for (PetscInt K = 0; K < m; K++) {
+    (*qi)[K] = count;
+    for (BAIInt at = first[K]; at < first[K + 1]; at++) {
+      for (BAIInt k = csr->i[row[at]]; k < csr->i[row[at] + 1]; k++) {
+        const PetscInt J = aggregate[csr->j[k]];
+
+        if (J == K) continue;
+        if (last[J] < (*qi)[K]) {
+          last[J]      = count;
+          (*qj)[count] = J;
+          (*qa)[count] = 0.0;
+          count++;
+        }
+        (*qa)[last[J]] += PetscAbsScalar(((const PetscScalar *)csr->a)[k]);
+      }
+    }
+  }
+  (*qi)[m] = count;
+  PetscCall(PetscFree(last));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Lists the blocks aggregate by aggregate; one of fewer rows comes last in its block, so that all others begin with a warp */
+static void ListBlocks(PetscInt blocks, const BAIInt *block_first, BAIInt *members, PetscInt rows, const BAIInt *first, const BAIInt *row, PetscInt *place_first, PetscInt *place_row, PetscInt *aggregate)
+{
+  PetscInt place = 0, number = 0;
+
+  for (PetscInt block = 0; block < blocks; block++) {
+    const BAIInt begin = block_first[block], end = block_first[block + 1];
+
+    for (BAIInt k = begin; k + 1 < end; k++) {
+      const BAIInt K = members[k];
+
+      if (first[K + 1] - first[K] == rows) continue;
+      members[k]       = members[end - 1];
+      members[end - 1] = K;
+    }
+    place_first[block] = place;
+    for (BAIInt k = begin; k < end; k++, number++) {
+      for (BAIInt at = first[members[k]]; at < first[members[k] + 1]; at++) {
+        place_row[place++]     = row[at];
+        aggregate[row[at]] = number;
+      }
+    }
+  }
+  place_first[blocks] = place;
+}
+
+/* Aggregates grown along strong couplings, and blocks of them grown alike */
+PetscErrorCode BAICreateNested(const BAI *bai, Mat Ad, BAIPartition *partition, BAICoarse *coarse)
+{
+  PetscInt     n, rows, each, m, *aggregate, *first, *row, *members, *block_first, *place_first, *place_row, *qi, *qj;
+  BAIInt       found, blocks;
+  PetscScalar *qa;
+  BAICSR       csr, quotient;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  rows = NestedRows(&bai->use, n);
+  each = bai->use.block_size / rows;
+  PetscCall(PetscMalloc3(n + 1, &first, n + 1, &row, n + 1, &members));
+  PetscCall(PetscMalloc1(n + 1, &block_first));
+  PetscCall(PetscMalloc1(n + 1, &aggregate));
+  PetscCall(PetscMalloc1(n + 1, &place_first));
+  PetscCall(PetscMalloc1(n + 1, &place_row));
+  PetscCall(BAIGetHostRows(Ad, &csr));
+  PetscCall(CheckMemory(BAIPartitionGraph((BAIInt)n, &csr, (BAIInt)rows, &found, (BAIInt *)first, (BAIInt *)row), n));
+  m = (PetscInt)found;
+  for (PetscInt K = 0; K < m; K++) {
+    for (PetscInt at = first[K]; at < first[K + 1]; at++) aggregate[row[at]] = K;
+  }
+  PetscCall(Quotient(n, &csr, m, (BAIInt *)first, (BAIInt *)row, aggregate, &qi, &qj, &qa));
+  PetscCall(BAIRestoreHostRows(Ad, &csr));
+  quotient = (BAICSR){(const BAIInt *)qi, (const BAIInt *)qj, (const BAIScalar *)qa};
+  PetscCall(CheckMemory(BAIPartitionGraph((BAIInt)m, &quotient, (BAIInt)each, &blocks, (BAIInt *)block_first, (BAIInt *)members), n));
+  ListBlocks((PetscInt)blocks, (BAIInt *)block_first, (BAIInt *)members, rows, (BAIInt *)first, (BAIInt *)row, place_first, place_row, aggregate);
+  PetscCall(PetscFree(qi));
+  PetscCall(PetscFree(qj));
+  PetscCall(PetscFree(qa));
+  PetscCall(PetscFree3(first, row, members));
+  PetscCall(PetscFree(block_first));
+  partition->blocks = blocks;
+  partition->first  = (const BAIInt *)place_first;
+  partition->row    = (const BAIInt *)place_row;
+  partition->own    = NULL;
+  coarse->aggregates = (BAIInt)m;
+  coarse->aggregate  = (const BAIInt *)aggregate;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Aggregates that have nothing to do with the blocks: boxes of the grid if there is one, else by the graph */
+PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
+{
+  const PetscInt most = bai->use.backend == BAI_BACKEND_HOST ? 512 : 2000; /* the inverse of a larger A_c takes long to find, or to apply */
+  PetscInt       n, wanted, m[3], dof, *aggregate;
+  BAICSR         csr;
+  BAIStatus      status;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  wanted = bai->use.coarse == PETSC_DECIDE ? PetscMin(most, n / 64) : PetscMin(n, bai->use.coarse);
+  PetscCall(PetscMalloc1(n + 1, &aggregate));
+  coarse->aggregate = (const BAIInt *)aggregate;
+  PetscCall(BAIGetGrid(bai, Ad, m, &dof));
+  if (dof && wanted) {
+    PetscInt *first, *row;
+    BAIInt    found;
+
+    PetscCall(PetscMalloc2(n + 1, &first, n + 1, &row));
+    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)(n / wanted), &found, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
+    coarse->aggregates = found;
+    for (BAIInt K = 0; K < found; K++) {
+      for (PetscInt at = first[K]; at < first[K + 1]; at++) aggregate[row[at]] = (PetscInt)K;
+    }
+    PetscCall(PetscFree2(first, row));
+    if (coarse->aggregates <= BAI_MOST_COARSE) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BAIGetHostRows(Ad, &csr));
+  status = BAIAggregate((BAIInt)n, &csr, (BAIInt)wanted, &coarse->aggregates, (BAIInt *)aggregate);
+  PetscCall(BAIRestoreHostRows(Ad, &csr));
+  PetscCall(CheckMemory(status, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Orthonormal columns on each aggregate, by Gram and Schmidt; what hardly differs from those before becomes zero */
+static PetscErrorCode Orthonormalize(PetscInt n, BAIInt aggregates, const BAIInt *aggregate, PetscInt columns, PetscScalar *basis, PetscScalar *product, PetscReal *norm2)
+{
+  PetscFunctionBegin;
+  for (PetscInt q = 0; q < columns; q++) {
+    for (PetscInt twice = 0; twice < 2; twice++) {
+      PetscCall(PetscArrayzero(product, aggregates * columns));
+      for (PetscInt i = 0; i < n; i++) {
+        for (PetscInt p = 0; p < q && aggregate[i] >= 0; p++) product[aggregate[i] * columns + p] += PetscConj(basis[i * columns + p]) * basis[i * columns + q];
+      }
+      if (!twice) {
+        PetscCall(PetscArrayzero(norm2, aggregates));
+        for (PetscInt i = 0; i < n; i++) {
+          if (aggregate[i] >= 0) norm2[aggregate[i]] += PetscRealPart(PetscConj(basis[i * columns + q]) * basis[i * columns + q]);
+        }
+      }
+      for (PetscInt i = 0; i < n; i++) {
+        for (PetscInt p = 0; p < q && aggregate[i] >= 0; p++) basis[i * columns + q] -= product[aggregate[i] * columns + p] * basis[i * columns + p];
+      }
+    }
+    PetscCall(PetscArrayzero(product, aggregates));
+    for (PetscInt i = 0; i < n; i++) {
+      if (aggregate[i] >= 0) product[aggregate[i]] += PetscConj(basis[i * columns + q]) * basis[i * columns + q];
+    }
+    for (PetscInt i = 0; i < n; i++) {
+      const PetscReal now = aggregate[i] < 0 ? 0.0 : PetscRealPart(product[aggregate[i]]);
+
+      if (now > 1e-8 * (aggregate[i] < 0 ? 0.0 : norm2[aggregate[i]])) basis[i * columns + q] /= PetscSqrtReal(now);
+      else basis[i * columns + q] = 0.0;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The functions on the aggregates: the near null space of the matrix, or a constant for each field, or just constants */
+PetscErrorCode BAICreateBasis(Mat A, Mat Ad, BAICoarse *coarse)
+{
+  MatNullSpace null, near;
+  PetscInt     n, bs, nvec = 0, columns;
+  PetscBool    constant = PETSC_FALSE;
+  const Vec   *vecs     = NULL;
+  PetscScalar *basis, *product;
+  PetscReal   *norm2;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  PetscCall(MatGetBlockSize(A, &bs));
+  PetscCall(MatGetNullSpace(A, &null));
+  PetscCall(MatGetNearNullSpace(A, &near));
+  coarse->columns = 1;
+  if (null) PetscCall(MatNullSpaceGetVecs(null, &constant, &nvec, &vecs));
+  coarse->singular = (int)constant;
+  nvec             = 0;
+  if (near) PetscCall(MatNullSpaceGetVecs(near, &constant, &nvec, &vecs));
+  columns = near ? nvec + (constant ? 1 : 0) : bs;
+  if (columns < 2 && !nvec) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!coarse->aggregates || columns > BAI_MOST_COARSE / coarse->aggregates) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCalloc1((size_t)n * columns + 1, &basis));
+  if (near) {
+    if (constant) {
+      for (PetscInt i = 0; i < n; i++) basis[i * columns] = 1.0;
+    }
+    for (PetscInt k = 0; k < nvec; k++) {
+      const PetscScalar *v;
+
+      PetscCall(VecGetArrayRead(vecs[k], &v));
+      for (PetscInt i = 0; i < n; i++) basis[i * columns + k + (constant ? 1 : 0)] = v[i];
+      PetscCall(VecRestoreArrayRead(vecs[k], &v));
+    }
+  } else {
+    for (PetscInt i = 0; i < n; i++) basis[i * columns + i % bs] = 1.0;
+  }
+  PetscCall(PetscMalloc2((size_t)coarse->aggregates * columns + 1, &product, coarse->aggregates + 1, &norm2));
+  PetscCall(Orthonormalize(n, coarse->aggregates, coarse->aggregate, columns, basis, product, norm2));
+  PetscCall(PetscFree2(product, norm2));
+  coarse->columns = (BAIInt)columns;
+  coarse->basis   = (const BAIScalar *)basis;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIDestroyCoarse(BAICoarse *coarse)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(coarse->aggregate));
+  PetscCall(PetscFree(coarse->basis));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A bound of the largest eigenvalue of what the corrected iteration in mode sync makes of A, by the power method: without a right-hand side x goes to (K - B) x in an iteration. As B has
+   little below zero, the growth is that of its upper end, or there is none, and the end is at most 2
+*/
+PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top)
+{
+  enum {
+    BEFORE = 12,
+    STEPS  = 12
+  };
+  const PetscReal more = 1.05; /* the largest eigenvalue is a little larger than the largest found */
+  BAIStep         step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .omega = 1, .fresh = 1, .coarse = 1};
+  PetscRandom     random;
+  PetscReal       norm[2];
+  Vec             x, b;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)A), &random));
+  PetscCall(VecSetRandom(x, random));
+  PetscCall(VecZeroEntries(b));
+  PetscCall(BAIIterate(bai, b, x, PETSC_FALSE, BEFORE, &step, &norm[0]));
+  PetscCall(BAIIterate(bai, b, x, PETSC_FALSE, STEPS, &step, &norm[1]));
+  *top = more * PetscMax(2.0, 1.0 + (norm[0] > 0.0 ? PetscPowReal(norm[1] / norm[0], (PetscReal)1.0 / STEPS) : 0.0));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

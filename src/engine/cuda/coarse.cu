@@ -1,0 +1,477 @@
+/*
+   The coarse space on a device: A_c = P^H A P, its inverse by cuSOLVER, and the correction in three small kernels. All sums are in the same order every time
+*/
+#include "iterate.h"
+#include "twolevel.h"
+#include <cub/block/block_reduce.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_run_length_encode.cuh>
+#include <cub/device/device_scan.cuh>
+#include <cub/warp/warp_reduce.cuh>
+#include <cusolverDn.h>
+#include <limits.h>
+#include <mutex>
+#include <stdlib.h>
+#include <string.h>
+#include <vector>
+
+enum {
+  THREADS = 256
+};
+
+static inline unsigned Grid(long long n)
+{
+  return (unsigned)((n + THREADS - 1) / THREADS);
+}
+
+static __device__ inline BAIScalar Conjugate(BAIScalar value)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return cuda::std::conj(value);
+#else
+  return value;
+#endif
+}
+
+/* What kernels need of it */
+typedef struct {
+  int              aggregates, columns, m;
+  const int       *aggregate, *first, *row;
+  const BAIScalar *basis;
+  const BAISingle *inverse;
+} Space;
+
+static Space SpaceOf(const BAICUDACoarse *c)
+{
+  return Space{c->aggregates, c->columns, c->m, c->aggregate, c->first, c->row, c->basis, c->inverse};
+}
+
+static __device__ inline BAIScalar Basis(const Space &c, int i, int k)
+{
+  return c.basis ? c.basis[(long long)i * c.columns + k] : BAIScalar(1);
+}
+
+/* The pair of aggregates of each entry; what belongs to none comes last */
+static __global__ void Pairs(int n, const BAIInt *ai, const BAIInt *aj, Space c, unsigned *pair, unsigned *entry)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), none = c.aggregates * c.aggregates;
+
+  if (i >= n) return;
+  for (BAIInt k = ai[i]; k < ai[i + 1]; k++) {
+    const int I = c.aggregate[i], J = c.aggregate[aj[k]];
+
+    pair[k]  = (unsigned)(I < 0 || J < 0 ? none : I * c.aggregates + J);
+    entry[k] = (unsigned)k;
+  }
+}
+
+static __device__ inline int RowOfEntry(int n, const BAIInt *ai, BAIInt k)
+{
+  int low = 0, high = n;
+
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+
+    if (ai[middle] <= k) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/* A warp a pair; a is row by row */
+static __global__ void Galerkin(int n, BAICSR A, Space c, int pairs, const unsigned *pair, const int *pair_first, const unsigned *entry, BAIScalar *a)
+{
+  __shared__ typename cub::WarpReduce<BAIScalar>::TempStorage storage[THREADS / BAI_LANES];
+  const int                                                   lane = threadIdx.x % BAI_LANES, p = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES);
+
+  if (p >= pairs || pair[p] >= (unsigned)(c.aggregates * c.aggregates)) return;
+  const int I = (int)(pair[p] / (unsigned)c.aggregates), J = (int)(pair[p] % (unsigned)c.aggregates);
+
+  for (int u = 0; u < c.columns; u++) {
+    for (int v = 0; v < c.columns; v++) {
+      BAIScalar sum = 0;
+
+      for (int k = pair_first[p] + lane; k < pair_first[p + 1]; k += BAI_LANES) {
+        const BAIInt e = (BAIInt)entry[k];
+
+        sum += c.basis ? Conjugate(Basis(c, RowOfEntry(n, A.i, e), u)) * A.a[e] * Basis(c, (int)A.j[e], v) : A.a[e];
+      }
+      sum = cub::WarpReduce<BAIScalar>(storage[threadIdx.x / BAI_LANES]).Sum(sum);
+      __syncwarp();
+      if (!lane) a[(long long)(I * c.columns + u) * c.m + J * c.columns + v] = sum;
+    }
+  }
+}
+
+/* One thread block. Where a function is zero everywhere its unknown stays alone, and the null space is lifted by the mean of the diagonal, which is left in mean */
+static __global__ void Regularize(int m, BAIScalar *a, BAIScalar *mean)
+{
+  __shared__ typename cub::BlockReduce<BAIScalar, THREADS>::TempStorage storage;
+  BAIScalar                                                             sum = 0;
+
+  for (int i = threadIdx.x; i < m; i += THREADS) {
+    BAIScalar *d = a + (long long)i * m + i;
+
+    sum += *d;
+    if (*d == BAIScalar(0)) *d = BAIScalar(1);
+  }
+  sum = cub::BlockReduce<BAIScalar, THREADS>(storage).Sum(sum);
+  if (!threadIdx.x) *mean = sum / BAIScalar((BAIReal)m);
+}
+
+static __global__ void Lift(int m, BAIScalar *a, const BAIScalar *mean)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k < (long long)m * m) a[k] += *mean / BAIScalar((BAIReal)m);
+}
+
+static __global__ void Identity(int m, BAIScalar *a)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k < (long long)m * m) a[k] = BAIScalar(k / m == k % m ? 1 : 0);
+}
+
+static __global__ void Round(long long n, const BAIScalar *a, BAISingle *single)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k < n) single[k] = BAISingle(a[k]);
+}
+
+/* A thread block an unknown */
+static __global__ void Restrict(Space c, const BAIScalar *r, BAIScalar *sums)
+{
+  __shared__ typename cub::BlockReduce<BAIScalar, THREADS>::TempStorage storage;
+  const int                                                             I = (int)blockIdx.x / c.columns, k = (int)blockIdx.x % c.columns;
+  BAIScalar                                                             sum = 0;
+
+  for (int at = c.first[I] + (int)threadIdx.x; at < c.first[I + 1]; at += THREADS) {
+    const int i = c.row[at];
+
+    sum += c.basis ? Conjugate(Basis(c, i, k)) * r[i] : r[i];
+  }
+  sum = cub::BlockReduce<BAIScalar, THREADS>(storage).Sum(sum);
+  if (!threadIdx.x) sums[blockIdx.x] = sum;
+}
+
+/* A warp an unknown */
+static __global__ void Product(Space c, const BAIScalar *sums, BAIScalar *e)
+{
+  __shared__ typename cub::WarpReduce<BAIScalar>::TempStorage storage[THREADS / BAI_LANES];
+  const int                                                   lane = threadIdx.x % BAI_LANES, i = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES);
+  BAIScalar                                                   sum = 0;
+
+  if (i >= c.m) return;
+#pragma unroll 4
+  for (int j = lane; j < c.m; j += BAI_LANES) sum += BAIScalar(c.inverse[(long long)i * c.m + j]) * sums[j];
+  sum = cub::WarpReduce<BAIScalar>(storage[threadIdx.x / BAI_LANES]).Sum(sum);
+  if (!lane) e[i] = sum;
+}
+
+static __global__ void Prolong(int n, Space c, const BAIScalar *e, BAIReal omega, BAIScalar *x)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), I = i < n ? c.aggregate[i] : -1;
+  BAIScalar sum = 0;
+
+  if (I < 0) return;
+  if (!c.basis) sum = e[I];
+  else {
+    for (int k = 0; k < c.columns; k++) sum += Basis(c, i, k) * e[(long long)I * c.columns + k];
+  }
+  x[i] += omega * sum;
+}
+
+BAIStatus BAICUDACorrectBy(BAIState state, const BAIScalar *r, BAIReal omega, BAIScalar *x)
+{
+  const BAICUDACoarse *c     = &state->coarse;
+  const Space          space = SpaceOf(c);
+
+  Restrict<<<c->m, THREADS, 0, state->stream>>>(space, r, c->sums);
+  CUDATry(cudaGetLastError());
+  Product<<<Grid((long long)c->m * BAI_LANES), THREADS, 0, state->stream>>>(space, c->sums, c->e);
+  CUDATry(cudaGetLastError());
+  Prolong<<<Grid(state->A.n), THREADS, 0, state->stream>>>(state->A.n, space, c->e, omega, x);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAICUDACorrect(BAIState state, BAIReal omega)
+{
+  if (!state->coarse.m || !state->A.n) return BAIStatusOf(BAI_OK);
+  return BAICUDACorrectBy(state, state->b, omega, state->x[state->current]);
+}
+
+static cudaDataType TypeOf(void)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return sizeof(BAIReal) == 8 ? CUDA_C_64F : CUDA_C_32F;
+#else
+  return sizeof(BAIReal) == 8 ? CUDA_R_64F : CUDA_R_32F;
+#endif
+}
+
+static BAIStatus SolverStatus(cusolverStatus_t status, const char *what)
+{
+  static const char why[] = "cuSOLVER failed";
+  BAIStatus         s     = BAIStatusOf(status == CUSOLVER_STATUS_ALLOC_FAILED ? BAI_ERR_MEMORY : BAI_ERR_DEVICE);
+
+  s.what = what;
+  s.why  = why;
+  return s;
+}
+
+#define SolverTry(...) \
+  do { \
+    const cusolverStatus_t solver_try_ = __VA_ARGS__; \
+    if (solver_try_ != CUSOLVER_STATUS_SUCCESS) return SolverStatus(solver_try_, #__VA_ARGS__); \
+  } while (0)
+
+/* It takes long to create, so there is one for each device, for as long as the process lives */
+static std::mutex         solver_mutex;
+static cusolverDnHandle_t solvers[64];
+
+static BAIStatus GetSolver(BAIState state, cusolverDnHandle_t *solver)
+{
+  int device;
+
+  CUDATry(cudaGetDevice(&device));
+  if (device >= 64) return SolverStatus(CUSOLVER_STATUS_NOT_SUPPORTED, "more than 64 devices");
+  if (!solvers[device]) SolverTry(cusolverDnCreate(&solvers[device]));
+  *solver = solvers[device];
+  SolverTry(cusolverDnSetStream(*solver, state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* inverse = a^{-1}, both row by row: by columns they are the transposes */
+static BAIStatus Invert(BAIState state, int m, BAIScalar *a, BAIScalar *inverse)
+{
+  const std::lock_guard<std::mutex> lock(solver_mutex);
+  cusolverDnHandle_t                solver;
+  cusolverDnParams_t                parameters;
+  size_t                            device_bytes, host_bytes;
+  BAITemporary                      work, pivot, info;
+  void                             *host;
+  int                               result[2] = {0, 0};
+  cusolverStatus_t                  status;
+
+  BAITry(GetSolver(state, &solver));
+  SolverTry(cusolverDnCreateParams(&parameters));
+  status = cusolverDnXgetrf_bufferSize(solver, parameters, m, m, TypeOf(), a, m, TypeOf(), &device_bytes, &host_bytes);
+  host   = status == CUSOLVER_STATUS_SUCCESS ? malloc(host_bytes + 1) : NULL;
+  if (status == CUSOLVER_STATUS_SUCCESS && (!host || work.Allocate(state, device_bytes).code || pivot.Allocate(state, m * sizeof(int64_t)).code || info.Allocate(state, sizeof(result)).code)) status = CUSOLVER_STATUS_ALLOC_FAILED;
+  if (status == CUSOLVER_STATUS_SUCCESS) status = cusolverDnXgetrf(solver, parameters, m, m, TypeOf(), a, m, (int64_t *)pivot.p, TypeOf(), work.p, device_bytes, host, host_bytes, (int *)info.p);
+  if (status == CUSOLVER_STATUS_SUCCESS) {
+    Identity<<<Grid((long long)m * m), THREADS, 0, state->stream>>>(m, inverse);
+    status = cusolverDnXgetrs(solver, parameters, CUBLAS_OP_N, m, m, TypeOf(), a, m, (const int64_t *)pivot.p, TypeOf(), inverse, m, (int *)info.p + 1);
+  }
+  (void)cusolverDnDestroyParams(parameters);
+  free(host);
+  if (status != CUSOLVER_STATUS_SUCCESS) return SolverStatus(status, "cusolverDnXgetrf() or cusolverDnXgetrs()");
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(result, info.p, sizeof(result), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return BAIStatusOf(result[0] || result[1] ? BAI_ERR_COARSE : BAI_OK);
+}
+
+/* The rows of A, where kernels can read them */
+static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAITemporary *i, BAITemporary *j, BAITemporary *a, BAICSR *A, BAIInt *nnz)
+{
+  const size_t rows = (size_t)M->n + 1;
+
+  *A = M->A;
+  if (M->memory == BAI_MEMORY_DEVICE) {
+    CUDATry(cudaMemcpyAsync(nnz, M->A.i + M->n, sizeof(*nnz), cudaMemcpyDeviceToHost, state->stream));
+    CUDATry(cudaStreamSynchronize(state->stream));
+    return BAIStatusOf(BAI_OK);
+  }
+  *nnz = M->A.i[M->n];
+  BAITry(i->Allocate(state, rows * sizeof(BAIInt)));
+  BAITry(j->Allocate(state, (size_t)*nnz * sizeof(BAIInt)));
+  BAITry(a->Allocate(state, (size_t)*nnz * sizeof(BAIScalar)));
+  CUDATry(cudaMemcpyAsync(i->p, M->A.i, rows * sizeof(BAIInt), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaMemcpyAsync(j->p, M->A.j, (size_t)*nnz * sizeof(BAIInt), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaMemcpyAsync(a->p, M->A.a, (size_t)*nnz * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
+  A->i = (const BAIInt *)i->p;
+  A->j = (const BAIInt *)j->p;
+  A->a = (const BAIScalar *)a->p;
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAICUDACoarseUpdate(BAIState state, const BAIMatrix *M)
+{
+  BAICUDACoarse  *c    = &state->coarse;
+  const long long most = (long long)c->m * c->m;
+  BAITemporary    i, j, values, a, inverse, mean;
+  BAICSR          A;
+  BAIInt          nnz;
+
+  if (!c->m) return BAIStatusOf(BAI_OK);
+  BAITry(OnDevice(state, M, &i, &j, &values, &A, &nnz));
+  BAITry(a.Allocate(state, (size_t)most * sizeof(BAIScalar)));
+  BAITry(inverse.Allocate(state, (size_t)most * sizeof(BAIScalar)));
+  BAITry(mean.Allocate(state, sizeof(BAIScalar)));
+  CUDATry(cudaMemsetAsync(a.p, 0, (size_t)most * sizeof(BAIScalar), state->stream));
+  Galerkin<<<Grid((long long)c->pairs * BAI_LANES), THREADS, 0, state->stream>>>(state->A.n, A, SpaceOf(c), c->pairs, c->pair, c->pair_first, c->entry, (BAIScalar *)a.p);
+  CUDATry(cudaGetLastError());
+  Regularize<<<1, THREADS, 0, state->stream>>>(c->m, (BAIScalar *)a.p, (BAIScalar *)mean.p);
+  if (c->singular && c->columns == 1) Lift<<<Grid(most), THREADS, 0, state->stream>>>(c->m, (BAIScalar *)a.p, (const BAIScalar *)mean.p);
+  CUDATry(cudaGetLastError());
+  BAITry(Invert(state, c->m, (BAIScalar *)a.p, (BAIScalar *)inverse.p));
+  Round<<<Grid(most), THREADS, 0, state->stream>>>(most, (const BAIScalar *)inverse.p, c->inverse);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Which entries add up to which entry of A_c */
+static BAIStatus FindPairs(BAIState state, const BAIMatrix *M)
+{
+  BAICUDACoarse *c    = &state->coarse;
+  const int      bits = 32 - __builtin_clz((unsigned)(c->aggregates * c->aggregates) | 1);
+  BAITemporary   i, j, a, pair, sorted, entry, unique, count, number, work;
+  size_t         bytes, more;
+  BAICSR         A;
+  BAIInt         nnz;
+  int            n;
+
+  BAITry(OnDevice(state, M, &i, &j, &a, &A, &nnz));
+  if (nnz > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  n = (int)nnz;
+  BAITry(pair.Allocate(state, (size_t)n * sizeof(unsigned)));
+  BAITry(sorted.Allocate(state, (size_t)n * sizeof(unsigned)));
+  BAITry(entry.Allocate(state, (size_t)n * sizeof(unsigned)));
+  BAITry(unique.Allocate(state, (size_t)n * sizeof(unsigned)));
+  BAITry(count.Allocate(state, ((size_t)n + 1) * sizeof(int)));
+  BAITry(number.Allocate(state, sizeof(int)));
+  BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(unsigned), &c->entry));
+  Pairs<<<Grid(state->A.n), THREADS, 0, state->stream>>>(state->A.n, A.i, A.j, SpaceOf(c), (unsigned *)pair.p, (unsigned *)entry.p);
+  CUDATry(cudaGetLastError());
+  CUDATry(cub::DeviceRadixSort::SortPairs(nullptr, bytes, (const unsigned *)pair.p, (unsigned *)sorted.p, (const unsigned *)entry.p, c->entry, n, 0, bits, state->stream));
+  CUDATry(cub::DeviceRunLengthEncode::Encode(nullptr, more, (const unsigned *)sorted.p, (unsigned *)unique.p, (int *)count.p, (int *)number.p, n, state->stream));
+  BAITry(work.Allocate(state, bytes > more ? bytes : more));
+  CUDATry(cub::DeviceRadixSort::SortPairs(work.p, bytes, (const unsigned *)pair.p, (unsigned *)sorted.p, (const unsigned *)entry.p, c->entry, n, 0, bits, state->stream));
+  CUDATry(cub::DeviceRunLengthEncode::Encode(work.p, more, (const unsigned *)sorted.p, (unsigned *)unique.p, (int *)count.p, (int *)number.p, n, state->stream));
+  CUDATry(cudaMemcpyAsync(&c->pairs, number.p, sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAICUDAAllocate(state, (size_t)c->pairs * sizeof(unsigned), &c->pair));
+  BAITry(BAICUDAAllocate(state, ((size_t)c->pairs + 1) * sizeof(int), &c->pair_first));
+  CUDATry(cudaMemcpyAsync(c->pair, unique.p, (size_t)c->pairs * sizeof(unsigned), cudaMemcpyDeviceToDevice, state->stream));
+  CUDATry(cudaMemsetAsync((int *)count.p + c->pairs, 0, sizeof(int), state->stream)); /* there is room for one more */
+  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, (const int *)count.p, c->pair_first, c->pairs + 1, state->stream));
+  BAITry(work.Allocate(state, bytes));
+  CUDATry(cub::DeviceScan::ExclusiveSum(work.p, bytes, (const int *)count.p, c->pair_first, c->pairs + 1, state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The aggregate that all rows of a slice belong to, -1 if they belong to none, -2 if to several */
+static __global__ void AggregatesOfSlices(BAISliced A, const int *aggregate, int *of)
+{
+  const int slice = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES), lane = threadIdx.x % BAI_LANES;
+
+  if (slice >= A.tiles * A.tile_slices) return;
+  const int row = BAIOwnRowAt(A, slice / A.tile_slices, slice % A.tile_slices * BAI_LANES + lane), mine = row >= 0 ? aggregate[row] : -3; /* -3: no row */
+  const int most = __reduce_max_sync(~0u, mine), least = __reduce_min_sync(~0u, mine == -3 ? INT_MAX : mine);
+
+  if (!lane) of[slice] = most == -3 ? -1 : most == least ? most : -2;
+}
+
+/* Whether slices, aggregates and tiles fit each other, and if so, what whole solves need */
+static BAIStatus Nest(BAIState state)
+{
+  BAICUDACoarse   *c      = &state->coarse;
+  const int        tiles  = state->A.tiles;
+  const size_t     slices = (size_t)BAISlices(&state->A);
+  std::vector<int> of(slices), first((size_t)tiles + 1);
+  int              next = 0;
+
+  if (c->columns > 1 || !tiles || state->A.tile_rows > BAI_TWO_LEVEL_ROWS || state->nghost) return BAIStatusOf(BAI_OK);
+  BAITry(BAICUDAAllocate(state, slices * sizeof(int), &c->slice_aggregate));
+  AggregatesOfSlices<<<Grid((long long)slices * BAI_LANES), THREADS, 0, state->stream>>>(state->A, c->aggregate, c->slice_aggregate);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(of.data(), c->slice_aggregate, slices * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  for (size_t slice = 0; slice < slices; slice++) {
+    if (slice % (size_t)state->A.tile_slices == 0) first[slice / (size_t)state->A.tile_slices] = next;
+    if (of[slice] == -1) continue;
+    if (of[slice] == next) next++;
+    else if (of[slice] != next - 1 || (slice % (size_t)state->A.tile_slices == 0)) return BAIStatusOf(BAI_OK);
+  }
+  first[tiles] = next;
+  if (next != c->aggregates) return BAIStatusOf(BAI_OK);
+  BAITry(BAICUDAAllocate(state, first.size() * sizeof(int), &c->tile_first));
+  CUDATry(cudaMemcpyAsync(c->tile_first, first.data(), first.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  BAITry(BAICUDAAllocate(state, 2 * ((size_t)c->m * sizeof(BAIScalar) + (size_t)tiles * sizeof(BAIReal)), &c->shares));
+  CUDATry(cudaStreamSynchronize(state->stream)); /* of what is on the stack */
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The rows of each aggregate */
+static void ListRows(int n, const BAICoarse *coarse, std::vector<int> &aggregate, std::vector<int> &first, std::vector<int> &row)
+{
+  for (int i = 0; i < n; i++) {
+    aggregate[(size_t)i] = (int)coarse->aggregate[i];
+    if (coarse->aggregate[i] >= 0) first[(size_t)coarse->aggregate[i] + 2]++;
+  }
+  for (size_t I = 2; I < first.size(); I++) first[I] += first[I - 1];
+  for (int i = 0; i < n; i++) {
+    if (coarse->aggregate[i] >= 0) row[(size_t)first[(size_t)coarse->aggregate[i] + 1]++] = i;
+  }
+}
+
+static void Forget(BAIState state)
+{
+  BAICUDACoarse *c       = &state->coarse;
+  void          *owned[] = {c->aggregate, c->basis, c->first, c->row, c->inverse, c->sums, c->e, c->r, c->pair, c->pair_first, c->entry, c->slice_aggregate, c->tile_first, c->shares};
+
+  for (void *p : owned) {
+    if (p) BAICUDAFree(state, 0, p);
+  }
+  memset(c, 0, sizeof(*c));
+  memset(state->corrected, 0, sizeof(state->corrected));
+  memset(state->two_level, 0, sizeof(state->two_level));
+}
+
+static BAIStatus Copy(BAIState state, void *to, const void *from, size_t bytes)
+{
+  CUDATry(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAICUDACoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *coarse)
+{
+  BAICUDACoarse   *c = &state->coarse;
+  const size_t     n = (size_t)state->A.n;
+  std::vector<int> aggregate(n), first((size_t)coarse->aggregates + 2), row(n);
+
+  Forget(state);
+  if (!coarse->aggregates || !n) return BAIStatusOf(BAI_OK);
+  c->aggregates = (int)coarse->aggregates;
+  c->columns    = (int)coarse->columns;
+  c->singular   = coarse->singular;
+  ListRows((int)n, coarse, aggregate, first, row);
+  const size_t m = (size_t)(c->aggregates * c->columns);
+
+  BAITry(BAICUDAAllocate(state, n * sizeof(int), &c->aggregate));
+  BAITry(BAICUDAAllocate(state, first.size() * sizeof(int), &c->first));
+  BAITry(BAICUDAAllocate(state, n * sizeof(int), &c->row));
+  BAITry(BAICUDAAllocate(state, m * m * sizeof(BAISingle), &c->inverse));
+  BAITry(BAICUDAAllocate(state, m * sizeof(BAIScalar), &c->sums));
+  BAITry(BAICUDAAllocate(state, m * sizeof(BAIScalar), &c->e));
+  BAITry(BAICUDAAllocate(state, n * sizeof(BAIScalar), &c->r));
+  BAITry(Copy(state, c->aggregate, aggregate.data(), n * sizeof(int)));
+  BAITry(Copy(state, c->first, first.data(), first.size() * sizeof(int)));
+  BAITry(Copy(state, c->row, row.data(), n * sizeof(int)));
+  if (coarse->basis) {
+    BAITry(BAICUDAAllocate(state, n * (size_t)c->columns * sizeof(BAIScalar), &c->basis));
+    BAITry(Copy(state, c->basis, coarse->basis, n * (size_t)c->columns * sizeof(BAIScalar)));
+  }
+  c->m = (int)m;
+  BAITry(FindPairs(state, M)); /* waits for the copies */
+  BAITry(Nest(state));
+  BAITry(BAICUDACoarseUpdate(state, M));
+  for (int mode = 0; mode < 4; mode++) {
+    if (state->plan[mode].kernel) BAITry(BAISweepPrepare(state, (BAIMode)mode));
+  }
+  return BAIStatusOf(BAI_OK);
+}
