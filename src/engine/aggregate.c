@@ -6,64 +6,24 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How far the largest key is looked for: until there are few rows that have it, as roots are several times as many. As far as there are alone[k] */
-static BAIStatus Look(const BAIAggregator *by, void *ctx, int n, BAIInt wanted, int alone[], int *far)
+/* The least reach that leaves as many roots as wanted, or fewer; 0 roots: there is none */
+static BAIStatus Search(const BAIAggregator *by, void *ctx, int n, BAIInt wanted, int *aggregates, int *reach)
 {
-  enum {
-    FEWER = 8
-  };
-  int seen = 0;
+  int roots[BAI_AGGREGATE_REACH + 1] = {0};
 
-  for (*far = 1; *far <= BAI_AGGREGATE_REACH; ++*far) {
-    if (*far > seen) {
-      const double more = seen ? seen + seen / 2 + 1 : 1 + 1.5 * cbrt((double)n / (double)wanted); /* what a grid of three dimensions takes */
+  *aggregates = 0;
+  for (int seen = 0, k = 1; k <= BAI_AGGREGATE_REACH; k++) {
+    if (k > seen) {
+      const double more = seen ? 1.5 * seen + 1 : 1 + cbrt((double)n / (double)wanted); /* what a grid of three dimensions takes, to begin with */
       const int    to   = more < BAI_AGGREGATE_REACH ? (int)more : BAI_AGGREGATE_REACH;
 
-      BAITry(by->look(ctx, seen, to, alone));
+      BAITry(by->look(ctx, seen, to, roots));
       seen = to;
     }
-    if (alone[*far] <= wanted / FEWER) break;
-  }
-  if (*far > BAI_AGGREGATE_REACH) *far = BAI_AGGREGATE_REACH;
-  return BAIStatusOf(BAI_OK);
-}
-
-/* The least reach of more than low and less than high with at most goal roots, if there are times as many as rows alone; else the largest */
-static int Guess(const int alone[], int low, int high, double times, double goal)
-{
-  int reach = low + 1;
-
-  while (reach < high - 1 && times * alone[reach] > goal) reach++;
-  return reach;
-}
-
-/* Roots for the relation as it is: at most as many as wanted; 0: there is no such reach */
-static BAIStatus Search(const BAIAggregator *by, void *ctx, int n, BAIInt wanted, int *roots, int *reach)
-{
-  enum {
-    TRIES = 4 /* unless none has done yet */
-  };
-  const double times = 2.5, goal = 0.75 * (double)wanted; /* times: measured on grids */
-  int          alone[BAI_AGGREGATE_REACH + 1], far;
-
-  *roots = 0;
-  BAITry(Look(by, ctx, n, wanted, alone, &far));
-  if (!alone[1] || alone[far] > wanted) return BAIStatusOf(BAI_OK); /* roots are at least as many */
-  for (int low = 0, high = far + 1, tries = 1, next = Guess(alone, low, high, times, goal); high - low > 1; tries++) {
-    const int tried = next;
-    int       count;
-
-    BAITry(by->choose(ctx, tried, &count));
-    if (count > wanted) low = tried;
-    else high = tried;
-    if (count <= wanted && count > *roots) {
-      BAITry(by->keep(ctx));
-      *roots = count;
-      *reach = tried;
-    }
-    if (*roots >= wanted / 2 || (*roots && tries >= TRIES)) break;
-    next = Guess(alone, low, high, (double)count / alone[tried], goal);
-    if (next < low + tries && low + tries < high) next = low + tries; /* what leaves too many is left by larger steps */
+    if (roots[k] > wanted) continue;
+    *aggregates = roots[k];
+    *reach      = k;
+    break;
   }
   return BAIStatusOf(BAI_OK);
 }
@@ -84,11 +44,10 @@ BAIStatus BAIAggregateBy(const BAIAggregator *by, void *ctx, int n, BAIInt wante
 typedef struct {
   int           n;
   const BAICSR *A;
-  BAIInt       *first;      /* n + 1 */
-  int          *neighbor;   /* the strong ones of row i from first[i] to before first[i + 1] */
-  uint32_t     *word, *seen, *next; /* seen: the largest word as far as one has looked; next: room for a step further */
-  signed char  *alone;
-  int          *root;       /* those kept, by number */
+  BAIInt       *first;       /* n + 1 */
+  int          *neighbor;    /* the strong ones of row i, from first[i] to before first[i + 1] */
+  uint32_t     *seen, *next; /* the largest key, or the aggregate + 1, as far as one has looked; room for a step further */
+  signed char  *alone;       /* the last step with the row's own key the largest, or the most; -1: without strong neighbours */
   BAIInt       *aggregate;
 } Aggregation;
 
@@ -126,6 +85,7 @@ static BAIStatus Relate(void *ctx, int all)
     const BAIReal largest = Largest(A, i);
     BAIInt        at      = g->first[i];
 
+    g->alone[i] = largest > 0 ? BAI_AGGREGATE_REACH : -1;
     for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) {
       if (A->j[k] != i && BAIAggregateIsStrong(BAIAggregateMagnitude(A->a[k]), largest, all)) g->neighbor[at++] = (int)A->j[k];
     }
@@ -154,16 +114,13 @@ static void Step(Aggregation *g, int first)
   g->seen = next;
 }
 
-static BAIStatus LookAround(void *ctx, int from, int to, int alone[])
+static BAIStatus Look(void *ctx, int from, int to, int roots[])
 {
   Aggregation *g = ctx;
 
   if (!from) {
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < g->n; i++) {
-      g->alone[i] = g->first[i] < g->first[i + 1] ? BAI_AGGREGATE_REACH : -1;
-      g->seen[i]  = BAIAggregateBegin(i, g->alone[i], BAI_AGGREGATE_REACH + 1);
-    }
+    for (int i = 0; i < g->n; i++) g->seen[i] = g->alone[i] < 0 ? 0 : BAIAggregateKey(i);
   }
   for (int step = from + 1; step <= to; step++) {
     int count = 0;
@@ -174,36 +131,7 @@ static BAIStatus LookAround(void *ctx, int from, int to, int alone[])
       if (g->alone[i] >= step && g->seen[i] != BAIAggregateKey(i)) g->alone[i] = (signed char)(step - 1);
       count += g->alone[i] >= step;
     }
-    alone[step] = count;
-  }
-  return BAIStatusOf(BAI_OK);
-}
-
-static BAIStatus Choose(void *ctx, int reach, int *roots)
-{
-  Aggregation *g     = ctx;
-  int          count = 0;
-
-#pragma omp parallel for schedule(static)
-  for (int i = 0; i < g->n; i++) g->word[i] = g->seen[i] = BAIAggregateBegin(i, g->alone[i], reach);
-  for (int pass = 1; pass < BAI_AGGREGATE_PASSES; pass++) {
-    for (int step = 0; step < reach; step++) Step(g, 0);
-#pragma omp parallel for schedule(static)
-    for (int i = 0; i < g->n; i++) g->word[i] = g->seen[i] = BAIAggregateDecide(g->word[i], g->seen[i]);
-  }
-#pragma omp parallel for schedule(static) reduction(+ : count)
-  for (int i = 0; i < g->n; i++) count += g->word[i] == BAI_AGGREGATE_ROOT;
-  *roots = count;
-  return BAIStatusOf(BAI_OK);
-}
-
-static BAIStatus Keep(void *ctx)
-{
-  Aggregation *g  = ctx;
-  int          at = 0;
-
-  for (int i = 0; i < g->n; i++) {
-    if (g->word[i] == BAI_AGGREGATE_ROOT) g->root[at++] = i;
+    roots[step] = count;
   }
   return BAIStatusOf(BAI_OK);
 }
@@ -212,10 +140,8 @@ static BAIStatus Assign(void *ctx, int aggregates, int reach)
 {
   Aggregation *g = ctx;
 
-#pragma omp parallel for schedule(static)
-  for (int i = 0; i < g->n; i++) g->seen[i] = 0;
-  for (int a = 0; a < aggregates; a++) g->seen[g->root[a]] = (uint32_t)a + 1;
-  for (int left = g->n, before = INT_MAX; aggregates && left && left < before;) {
+  for (int i = 0, a = 0; i < g->n; i++) g->seen[i] = aggregates && g->alone[i] >= reach ? (uint32_t)++a : 0;
+  for (int left = aggregates ? g->n : 0, before = INT_MAX; left && left < before;) {
     before = left;
     left   = 0;
     for (int step = 0; step < reach; step++) Step(g, 1);
@@ -229,7 +155,7 @@ static BAIStatus Assign(void *ctx, int aggregates, int reach)
 
 BAIStatus BAIAggregate(BAIInt n, const BAICSR *A, BAIInt wanted, BAIInt *aggregates, BAIInt *aggregate)
 {
-  const BAIAggregator by     = {Relate, LookAround, Choose, Keep, Assign};
+  const BAIAggregator by     = {Relate, Look, Assign};
   const size_t        room   = (size_t)n + 1;
   Aggregation         g      = {.n = (int)n, .A = A, .aggregate = aggregate};
   int                 found  = 0;
@@ -238,19 +164,15 @@ BAIStatus BAIAggregate(BAIInt n, const BAICSR *A, BAIInt wanted, BAIInt *aggrega
   *aggregates = 0;
   if (n >= INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
   g.first = malloc(room * sizeof(*g.first));
-  g.word  = malloc(room * sizeof(*g.word));
   g.seen  = malloc(room * sizeof(*g.seen));
   g.next  = malloc(room * sizeof(*g.next));
   g.alone = malloc(room * sizeof(*g.alone));
-  g.root  = malloc(room * sizeof(*g.root));
-  if (g.first && g.word && g.seen && g.next && g.alone && g.root) status = BAIAggregateBy(&by, &g, g.n, wanted, &found);
+  if (g.first && g.seen && g.next && g.alone) status = BAIAggregateBy(&by, &g, g.n, wanted, &found);
   free(g.first);
   free(g.neighbor);
-  free(g.word);
   free(g.seen);
   free(g.next);
   free(g.alone);
-  free(g.root);
   *aggregates = found;
   return status;
 }

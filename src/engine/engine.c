@@ -141,6 +141,11 @@ BAIStatus BAIBackendReplay(BAIBackend backend, const struct BAIGoal_ *goal, int 
   return backends[backend]->replay ? backends[backend]->replay(goal, n, rnorm2, decisions) : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
+BAIStatus BAIBackendAggregate(BAIBackend backend, const BAIMatrix *matrix, BAIInt wanted, BAIInt *aggregates, BAIInt *aggregate)
+{
+  return backends[backend]->aggregate ? backends[backend]->aggregate(matrix, wanted, aggregates, aggregate) : BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
 const char *BAIEngineName(BAIEngine engine)
 {
   return engine->ops->name;

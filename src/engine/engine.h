@@ -203,6 +203,7 @@ typedef struct {
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
   BAIStatus (*replay)(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
+  BAIStatus (*aggregate)(const BAIMatrix *, BAIInt wanted, BAIInt *aggregates, BAIInt *aggregate);
 } BAIBackendOps;
 
 extern const BAIBackendOps BAIBackendHost, BAIBackendCUDA;
@@ -243,7 +244,9 @@ void        BAIEngineInfo(BAIEngine, BAIInfo *);
 void        BAIEngineDestroy(BAIEngine *);
 const char *BAIEngineName(BAIEngine);
 /* For tests: what the rules of adapt.h decide where this backend decides, n times: from iteration 0 on at ||r||^2 = rnorm2[0], and then whenever the decision before asks for a look */
-BAIStatus   BAIBackendReplay(BAIBackend, const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
+BAIStatus BAIBackendReplay(BAIBackend, const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
+/* For tests: the aggregates of aggregate.h as this backend finds them; aggregate is on the host */
+BAIStatus   BAIBackendAggregate(BAIBackend, const BAIMatrix *, BAIInt wanted, BAIInt *aggregates, BAIInt *aggregate);
 const char *BAICodeString(BAICode);
 const char *BAIKernelString(BAIKernel);
 

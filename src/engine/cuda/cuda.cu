@@ -1,6 +1,7 @@
 /*
    The CUDA backend: what the engine calls. The matrix is cut in sliced.cu, plan.cu chooses the kernels, sweep.cu launches them
 */
+#include "../aggregate.h"
 #include "../coloring.h"
 #include "state.h"
 #include <stdlib.h>
@@ -122,20 +123,21 @@ static void Info(BAIState state, BAIInfo *info)
 }
 
 extern "C" const BAIBackendOps BAIBackendCUDA = {
-  .name     = "cuda",
-  .create   = Create,
-  .update   = Update,
-  .bind     = Bind,
-  .prepare  = BAISweepPrepare,
-  .sweep    = BAISweepRun,
-  .solve    = BAISweepSolve,
-  .residual = BAIResidualRun,
-  .coarsen  = BAICUDACoarsen,
-  .correct  = BAICUDACorrect,
-  .sums     = BAISumsRun,
-  .unbind   = Unbind,
-  .explain  = BAIPlanExplain,
-  .info     = Info,
-  .destroy  = Destroy,
-  .replay   = BAICUDAReplay,
+  .name      = "cuda",
+  .create    = Create,
+  .update    = Update,
+  .bind      = Bind,
+  .prepare   = BAISweepPrepare,
+  .sweep     = BAISweepRun,
+  .solve     = BAISweepSolve,
+  .residual  = BAIResidualRun,
+  .coarsen   = BAICUDACoarsen,
+  .correct   = BAICUDACorrect,
+  .sums      = BAISumsRun,
+  .unbind    = Unbind,
+  .explain   = BAIPlanExplain,
+  .info      = Info,
+  .destroy   = Destroy,
+  .replay    = BAICUDAReplay,
+  .aggregate = BAICUDAAggregateMatrix,
 };

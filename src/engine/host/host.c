@@ -2,6 +2,7 @@
    The host backend: OpenMP threads. Short enough to be read as the definition of the method: see sweep.c
 */
 #include "../adapt.h"
+#include "../aggregate.h"
 #include "../theta.h"
 #include "host.h"
 #include <stdlib.h>
@@ -174,18 +175,19 @@ static void Info(BAIState state, BAIInfo *info)
 }
 
 const BAIBackendOps BAIBackendHost = {
-  .name     = "host",
-  .create   = Create,
-  .update   = Update,
-  .bind     = Bind,
-  .prepare  = Prepare,
-  .sweep    = Sweep,
-  .residual = Residual,
-  .coarsen  = BAIHostCoarsen,
-  .correct  = BAIHostCorrect,
-  .sums     = Sums,
-  .unbind   = Unbind,
-  .info     = Info,
-  .destroy  = Destroy,
-  .replay   = BAIAdaptReplay,
+  .name      = "host",
+  .create    = Create,
+  .update    = Update,
+  .bind      = Bind,
+  .prepare   = Prepare,
+  .sweep     = Sweep,
+  .residual  = Residual,
+  .coarsen   = BAIHostCoarsen,
+  .correct   = BAIHostCorrect,
+  .sums      = Sums,
+  .unbind    = Unbind,
+  .info      = Info,
+  .destroy   = Destroy,
+  .replay    = BAIAdaptReplay,
+  .aggregate = BAIAggregateMatrix,
 };
