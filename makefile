@@ -92,10 +92,12 @@ SYM  := PetscDLLibraryRegister_petscbai
 parted  := resident
 units   := $(filter-out $(parted:%=src/engine/cuda/%.cu),$(wildcard src/engine/cuda/*.cu)) $(foreach u,$(parted),src/engine/cuda/$(u).1.cu src/engine/cuda/$(u).2.cu)
 
+cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
+
 # The engine's backends: the one place that knows whether there is CUDA
 engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(units),src/engine/cuda/cuda_none.c)
 faces   := $(wildcard src/bai/*.c src/ksp/bai/*.c src/pc/baismooth/*.c)
-gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(wildcard bench/parts/*.c)
+gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(filter-out %_none.c,$(wildcard bench/parts/*.c)) bench/parts/$(if $(and $(NVCC),$(cuda_petsc)),residentcg.cu,residentcg_none.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
 quiet    = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2) && )
 
@@ -128,7 +130,7 @@ $(LIB): $(call obj,$(engine) $(faces))
 	$(call quiet,LD,$@)$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete $(LDFLAGS) $(OPENMP) $^ -o $@ $(PETSC_LIB) $(CUDA_LIB)
 	@nm -D --defined-only $@ | grep -q ' T $(SYM)$$' || { echo "$@ does not export $(SYM)"; rm -f $@; exit 1; }
 
-$(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials
+$(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials -Isrc/bai
 
 $(B)/libengine.a: $(call obj,$(engine)) ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $^
 $(B)/libgallery.a: $(call obj,$(gallery)) ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $^
@@ -145,7 +147,6 @@ $(B)/tests/%: %.F90 $(LIB)
 	$(call quiet,FC,$<)$(FC) $(call pc,--variable=fflags_extra) $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
 
 # The main job: BAI next to PETSc's Jacobi-Richardson and CG, and as a smoother next to PETSc's; where there is a GPU on it as well
-cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
 demo: $(B)/tests/tutorials/ex1
 	$< -matrix fv1 -compare -multigrid $(ARGS)
 ifneq ($(on_gpu),)

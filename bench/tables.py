@@ -16,7 +16,7 @@ BEGIN, END = "<!-- tables -->", "<!-- /tables -->"
 RUN = ("device", "commit", "date", "petsc", "processes", "threads")
 
 # Name in the file, heading
-SOLVERS = [("cg", "CG"), ("pipecg", "pipelined CG"), ("chebyshev", "Chebyshev"), ("chebyshev4", "Chebyshev, fourth kind"),
+SOLVERS = [("cg", "CG"), ("pipecg", "pipelined CG"), ("resident-cg", "resident CG"), ("chebyshev", "Chebyshev"), ("chebyshev4", "Chebyshev, fourth kind"),
            ("richardson-jacobi", "Jacobi"), ("bai-async-5", "async, plain"), ("bai-async-5-auto", "async, auto"), ("bai-sync-5", "sync, plain"),
            ("bai-sync-5-auto", "sync, auto"), ("bai-color-6-auto", "color, auto"), ("bai-sync-1", "sync-(1), plain")]
 ITERATIONS = ["async-(1)", "async-(5)", "async-(9)", "launch-(5)", "sync-(1)", "sync-(5)", "color-(5)"]
