@@ -21,8 +21,8 @@ static PetscErrorCode Create(Mat A, ResidentCG *cg, const char **unfit)
   PetscMemType    memtype;
   PetscInt        n, m;
   PetscBool       iscusparse;
-  int             device;
-  void           *stream;
+  int             device = -1;
+  void           *stream = NULL;
 
   PetscFunctionBeginUser;
   *cg    = NULL;
