@@ -149,28 +149,32 @@ class Kept {
 public:
   double d[ROWS];
 
-  /* Columns ascend, and the diagonal is there: see Inspect(). Where there is no row or no entry, there is a zero times the first number */
+  /*
+     Columns ascend, and the diagonal is there: see Inspect(). Where there is no row or no entry, there is a zero times the first number. No load waits for
+     another one of its kind
+  */
   __device__ void Read(const Problem &p, int first, int rows)
   {
 #pragma unroll
     for (int k = 0; k < ROWS; k++) {
-      const int local = threadIdx.x + k * (blockDim.x - LANES), row = first + local;
-      const int begin = local < rows ? p.i[row] : 0, end = local < rows ? p.i[row + 1] : 0;
+      const int local = threadIdx.x + k * (blockDim.x - LANES), row = first + min(local, rows - 1);
+      const int begin = p.i[row], last = p.i[row + 1] - 1;
+      int       before = 0; /* the diagonal */
 
-      d[k] = 0;
 #pragma unroll
-      for (int w = 0; w <= LEN; w++) {
-        if (begin + w < end && p.j[begin + w] == row) d[k] = p.a[begin + w];
-      }
+      for (int w = 0; w < LEN; w++) before += p.j[min(begin + w, last)] < row;
+      d[k] = p.a[begin + before];
+
+      const double dinv = 1 / d[k];
+
 #pragma unroll
       for (int w = 0; w < LEN; w++) {
-        int at = begin + w;
+        const int  at    = begin + w + (w >= before);
+        const bool there = at <= last && local < rows;
+        const int  col   = p.j[min(at, last)] - first;
 
-        if (at < end && p.j[at] >= row) at++;
-        const int col = at < end ? p.j[at] - first : 0;
-
-        a[k][w] = at < end ? p.a[at] / d[k] : 0;
-        j[k][w] = col >= 0 && col < rows ? col : ~(col + first);
+        a[k][w] = there ? p.a[min(at, last)] * dinv : 0;
+        j[k][w] = !there ? 0 : col >= 0 && col < rows ? col : ~(col + first);
       }
     }
   }
@@ -332,7 +336,7 @@ class Judge {
 
 public:
   /* Publishes this thread block's share of the sums, and gets those of all. False: waiting was given up */
-  __device__ bool Gather(const Exchange &e, int buffer, int tag, const double (*warps)[MOST_WARPS], double sums[KINDS]) const
+  __device__ bool Gather(const Exchange &e, int buffer, int tag, int copy, const double (*warps)[MOST_WARPS], double sums[KINDS]) const
   {
     const int lane = threadIdx.x % LANES, kind = lane / 8, grid = gridDim.x;
     double    share = kind < KINDS ? warps[kind][lane % 8] + warps[kind][lane % 8 + 8] : 0;
@@ -344,7 +348,7 @@ public:
     for (int o = 4; o; o /= 2) share += __shfl_xor_sync(~0u, share, o);
     if (kind < KINDS && lane % 8 < e.copies) Store(e.shares + ((buffer * e.copies + lane % 8) * KINDS + kind) * grid + blockIdx.x, Tagged(share, tag));
 
-    const double *from = e.shares + (buffer * e.copies + blockIdx.x % e.copies) * KINDS * grid;
+    const double *from = e.shares + (buffer * e.copies + copy) * KINDS * grid;
 
 #pragma unroll
     for (int s = 0; s < SHARES; s++) {
@@ -440,7 +444,7 @@ __global__ void __launch_bounds__(THREADS, 1) Solve(Problem p, Exchange e)
   __shared__ double        warps[KINDS][MOST_WARPS];
   __shared__ Step          step;
   __shared__ int           gave_up;
-  const int                owners = blockDim.x - LANES, first = blockIdx.x * p.rows, rows = min(p.rows, p.n - first);
+  const int                owners = blockDim.x - LANES, first = blockIdx.x * p.rows, rows = min(p.rows, p.n - first), copy = blockIdx.x % e.copies;
   const bool               judges   = threadIdx.x >= owners;
   double                  *products = own + p.rows;
   double                   x[ROWS], u[ROWS], m[ROWS], s[ROWS], q[ROWS], y[ROWS]; /* s: the direction p */
@@ -498,7 +502,7 @@ __global__ void __launch_bounds__(THREADS, 1) Solve(Problem p, Exchange e)
     if (judges) {
       double sums[KINDS];
 
-      if (!judge.Gather(e, buffer, tag, warps, sums)) gave_up = 1;
+      if (!judge.Gather(e, buffer, tag, copy, warps, sums)) gave_up = 1;
       if (phase == SEND_M) {
         Step next;
 
