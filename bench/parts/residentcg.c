@@ -72,15 +72,16 @@ static PetscErrorCode KSPSolve_ResidentCG(KSP ksp)
   const PetscInt                 *i, *j;
   const PetscScalar              *b;
   PetscScalar                    *a, *x;
-  PetscMemType                    memtype;
+  PetscMemType                    memtype, b_memtype, x_memtype;
   Mat                             A;
 
   PetscFunctionBeginUser;
   PetscCheck(ksp->guess_zero, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "residentcg starts from zero only");
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(BAIGetCSR(A, &i, &j, &a, &memtype));
-  PetscCall(VecGetArrayReadAndMemType(ksp->vec_rhs, &b, NULL));
-  PetscCall(VecGetArrayWriteAndMemType(ksp->vec_sol, &x, NULL));
+  PetscCall(VecGetArrayReadAndMemType(ksp->vec_rhs, &b, &b_memtype));
+  PetscCall(VecGetArrayWriteAndMemType(ksp->vec_sol, &x, &x_memtype));
+  PetscCheck(PetscMemTypeDevice(b_memtype) && PetscMemTypeDevice(x_memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "residentcg needs vectors of type seqcuda, as MatCreateVecs() makes them");
   ResidentTry(ResidentCGSolve((ResidentCG)ksp->data, (const int *)i, (const int *)j, (const double *)a, (const double *)b, (double *)x, (double)ksp->rtol, (double)ksp->abstol, (int)ksp->max_it, &result));
   PetscCall(VecRestoreArrayWriteAndMemType(ksp->vec_sol, &x));
   PetscCall(VecRestoreArrayReadAndMemType(ksp->vec_rhs, &b));
@@ -94,6 +95,7 @@ static PetscErrorCode KSPCreate_ResidentCG(KSP ksp)
 {
   PetscFunctionBeginUser;
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
+  ksp->setupnewmatrix     = PETSC_TRUE; /* as the pattern may be another one */
   ksp->ops->setup         = KSPSetUp_ResidentCG;
   ksp->ops->solve         = KSPSolve_ResidentCG;
   ksp->ops->reset         = KSPReset_ResidentCG;

@@ -584,13 +584,13 @@ struct Shape {
 };
 
 template <int LEN, int ROWS>
-constexpr Shape KeptShape()
+Shape KeptShape()
 {
   return {LEN, ROWS, KEPT_THREADS - LANES, 0, (const void *)Solve<Kept<LEN, ROWS>, ROWS, KEPT_THREADS>};
 }
 
 template <int ROWS>
-constexpr Shape StreamedShape()
+Shape StreamedShape()
 {
   return {0x7fffffff, ROWS, STREAMED_THREADS - LANES, 1, (const void *)Solve<Streamed<ROWS>, ROWS, STREAMED_THREADS>};
 }
@@ -671,7 +671,7 @@ static const char *SetUp(ResidentCG cg, int n, const int *i, const int *j, int r
     if (!cg->shape.kernel && inspected[0] - 1 <= shape.length && (long long)n <= (long long)grid * shape.threads * shape.rows && rows <= shape.threads * shape.rows) cg->shape = shape;
   }
   if (!cg->shape.kernel) {
-    *unfit = "too many rows for one thread each, or a few, at the same time";
+    *unfit = "more rows than fit the GPU at once";
     return NULL;
   }
   if (rows < RoundUp(n, grid)) {
