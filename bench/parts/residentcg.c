@@ -30,7 +30,7 @@ static PetscErrorCode Create(Mat A, ResidentCG *cg, const char **unfit)
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJCUSPARSE, &iscusparse));
   if (!iscusparse) PetscFunctionReturn(0);
   *unfit = "needs real numbers of double precision and indices of 32 bits";
-  if (PetscDefined(USE_COMPLEX) || !PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_64BIT_INDICES)) PetscFunctionReturn(0);
+  if (PetscDefined(USE_COMPLEX) || sizeof(PetscReal) != sizeof(double) || sizeof(PetscInt) != sizeof(int)) PetscFunctionReturn(0);
   PetscCall(MatGetSize(A, &m, &n));
   PetscCall(BAIGetDevice(0, &device, &stream));
   PetscCall(BAIGetCSR(A, &i, &j, &a, &memtype));
