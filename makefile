@@ -93,10 +93,12 @@ SYM  := PetscDLLibraryRegister_petscbai
 parted  := resident
 units   := $(filter-out $(parted:%=src/engine/cuda/%.cu),$(wildcard src/engine/cuda/*.cu)) $(foreach u,$(parted),src/engine/cuda/$(u).1.cu src/engine/cuda/$(u).2.cu)
 
+cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
+
 # The engine's backends: the one place that knows whether there is CUDA
 engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(units),src/engine/cuda/cuda_none.c)
 faces   := $(wildcard src/bai/*.c src/ksp/bai/*.c src/pc/baismooth/*.c)
-gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(wildcard bench/parts/*.c)
+gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(filter-out %_none.c,$(wildcard bench/parts/*.c)) bench/parts/$(if $(and $(NVCC),$(cuda_petsc)),residentcg.cu,residentcg_none.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
 quiet    = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2) && )
 
@@ -129,7 +131,7 @@ $(LIB): $(call obj,$(engine) $(faces))
 	$(call quiet,LD,$@)$(CC) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete $(LDFLAGS) $(OPENMP) $^ -o $@ $(PETSC_LIB) $(CUDA_LIB)
 	@nm -D --defined-only $@ | grep -q ' T $(SYM)$$' || { echo "$@ does not export $(SYM)"; rm -f $@; exit 1; }
 
-$(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials
+$(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials -Isrc/bai
 
 $(B)/libengine.a: $(call obj,$(engine)) ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $^
 $(B)/libgallery.a: $(call obj,$(gallery)) ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $^
@@ -146,7 +148,6 @@ $(B)/tests/%: %.F90 $(LIB)
 	$(call quiet,FC,$<)$(FC) $(call pc,--variable=fflags_extra) $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
 
 # The main job: BAI next to PETSc's Jacobi-Richardson and CG, and as a smoother next to PETSc's; where there is a GPU on it as well
-cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
 demo: $(B)/tests/tutorials/ex1
 	$< -matrix fv1 -compare -multigrid $(ARGS)
 ifneq ($(on_gpu),)
@@ -155,7 +156,7 @@ endif
 
 # Times next to PETSc's solvers, and a picture of them if there is matplotlib; GPU=1 on the GPU; ARGS= passes options
 BENCH_HOST = -matrix fv1,fv3,trefethen,trefethen,laplace3d,laplace3d27,chem97ztz-like,powerlaw -n 0,0,2000,20000,32,24 -seconds 0.5
-BENCH_GPU  = -matrix fv1,fv3,trefethen,trefethen,helmholtz,chem97ztz-like,powerlaw,laplace3d,laplace3d,laplace3d27,laplace3d,laplace2d -n 0,0,2000,20000,100,0,0,48,100,100,200,1000 -seconds 0.4
+BENCH_GPU  = -matrix fv1,fv3,trefethen,trefethen,helmholtz,anisotropic,chem97ztz-like,powerlaw,laplace3d,laplace3d,laplace3d27,laplace3d,laplace2d -n 0,0,2000,20000,100,100,0,0,48,100,100,200,1000 -seconds 0.4
 BENCH_ARGS = $(or $(ARGS),$(if $(on_gpu),$(BENCH_GPU),$(BENCH_HOST)))
 COMMIT ?= $(or $(shell git describe --always --dirty --exclude='*' 2>/dev/null),unknown)
 DEVICE ?= $(shell $(if $(on_gpu),nvidia-smi -L | sed -n 's/^GPU 0: *//; s/ .UUID.*//p',sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo) | head -n 1)

@@ -147,6 +147,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(BAIInitializePackage());
+  PetscCall(ResidentCGRegister());
   PetscCall(SetFromOptions(&bench));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-f", file, sizeof(file), &hasfile));
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-matrix", names, &many, &hasnames));

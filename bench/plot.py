@@ -10,7 +10,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-STYLES = {"bai": "o-", "richardson": "s:", "cg": "^--", "pipecg": "v--", "chebyshev": "d-.", "chebyshev4": "D-."}
+STYLES = {"bai": "o-", "richardson": "s:", "cg": "^--", "pipecg": "v--", "resident": "<--", "chebyshev": "d-.", "chebyshev4": "D-."}
 
 
 def read(filename):

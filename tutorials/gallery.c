@@ -37,6 +37,24 @@ static PetscErrorCode StencilRow(const Pattern *p, PetscInt row, PetscInt *ncols
   PetscFunctionReturn(0);
 }
 
+/* The Laplacian on a grid with another coupling in x, the fast direction (weight[1]), than in y (weight[2]) */
+static PetscErrorCode AnisotropicRow(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[], PetscScalar vals[])
+{
+  const PetscInt  x = row % p->n, y = row / p->n;
+  const PetscInt  distance[] = {-p->n, -1, 0, 1, p->n};
+  const int       weight[]   = {2, 1, 0, 1, 2};
+  const PetscBool there[]    = {(PetscBool)(y > 0), (PetscBool)(x > 0), PETSC_TRUE, (PetscBool)(x < p->n - 1), (PetscBool)(y < p->n - 1)};
+
+  PetscFunctionBeginUser;
+  *ncols = 0;
+  for (int k = 0; k < 5; k++) {
+    if (!there[k]) continue;
+    cols[*ncols]     = row + distance[k];
+    vals[(*ncols)++] = p->weight[weight[k]];
+  }
+  PetscFunctionReturn(0);
+}
+
 /* A prime number on the diagonal, ones at distances 1, 2, 4, 8, ... from it */
 static PetscErrorCode TrefethenRow(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[], PetscScalar vals[])
 {
@@ -196,6 +214,7 @@ static const Pattern patterns[] = {
   {.name = "laplace3d", .row = StencilRow, .dim = 3, .n = 32, .weight = {6, -1}},
   {.name = "laplace3d27", .row = StencilRow, .dim = 3, .n = 32, .weight = {26, -1, -1, -1}},
   {.name = "helmholtz", .row = StencilRow, .dim = 2, .n = 100, .weight = {4.01, -1}},
+  {.name = "anisotropic", .row = AnisotropicRow, .dim = 2, .n = 100, .weight = {202, -100, -1}},
   {.name = "mesh", .row = MeshRow, .dim = 2, .n = 100},
   {.name = "chem97ztz-like", .row = Chem97Row, .dim = 1, .n = 2541},
   {.name = "powerlaw", .row = GraphRow, .dim = 1, .n = 20000}
@@ -333,6 +352,8 @@ static PetscErrorCode Fill(Mat A, const Pattern *p, PetscInt cols[], PetscScalar
 
   Notes:
   The grids have Dirichlet boundaries, which are left out, and are numbered line by line.
+
+  anisotropic is the Laplacian on a square, with couplings of 100 along the lines and 1 across.
 
   mesh is the Laplacian in linear finite elements on triangles of all shapes, whose points have four to eight neighbours.
 

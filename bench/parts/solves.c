@@ -16,6 +16,7 @@ typedef struct {
 static const Solver solvers[] = {
   {"cg",                KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
   {"pipecg",            KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
+  {"resident-cg",       KSPRESIDENTCG, PCNONE,   BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
   {"chebyshev",         KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
   {"chebyshev4",        KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  0, 0,            16, "-chebyshev4_ksp_ksp_chebyshev_kind", "opt_fourth"},
   {"richardson-jacobi", KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
@@ -57,13 +58,20 @@ static PetscErrorCode HasFourthKind(PetscBool *has)
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode IsWanted(const Bench *bench, const Solver *solver, PetscBool *wanted)
+static PetscErrorCode IsWanted(const Bench *bench, Mat A, const Solver *solver, PetscBool *wanted)
 {
-  PetscBool is = PETSC_FALSE;
+  const char *unfit = NULL;
+  PetscBool   is    = PETSC_FALSE, isresident;
 
   PetscFunctionBeginUser;
   for (PetscInt w = 0; w < bench->nwithout && !is; w++) PetscCall(PetscStrcmp(bench->without[w], solver->name, &is));
   *wanted = (PetscBool)!is;
+  PetscCall(PetscStrcmp(solver->ksp, KSPRESIDENTCG, &isresident));
+  if (!is && isresident) {
+    PetscCall(ResidentCGUnfit(A, &unfit));
+    *wanted = (PetscBool)!unfit;
+    if (unfit) PetscCall(Print("  %-18s %s\n", solver->name, unfit));
+  }
   if (is || !solver->option) PetscFunctionReturn(0);
   PetscCall(HasFourthKind(wanted));
   if (!*wanted) PetscCall(Print("  %-18s not in this PETSc\n", solver->name));
@@ -340,7 +348,7 @@ PetscErrorCode BenchSolves(const Bench *bench, System *s)
     Test      t      = {*s, &solvers[k], 0, 0};
     PetscBool wanted = PETSC_FALSE;
 
-    PetscCall(IsWanted(bench, &solvers[k], &wanted));
+    PetscCall(IsWanted(bench, s->A, &solvers[k], &wanted));
     if (!wanted) continue;
     PetscCall(BenchSolver(bench, &t, cg));
     PetscCall(DestroySolver(&t));
