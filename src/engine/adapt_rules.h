@@ -375,7 +375,7 @@ BAI_ADAPT_FUNCTION BAIDecision BAIAdaptStart(BAIAdapt *a, const BAIGoal *goal, B
     a->until       = its;
     BAIAdaptPlan(a, its, rnorm2);
   }
-  return BAIAdaptDecision(a, !(rnorm2 > goal->tol2 && rnorm2 < goal->most2) || its >= goal->max_it, 0, 0, BAI_X_ON);
+  return BAIAdaptDecision(a, !(rnorm2 > goal->tol2 && rnorm2 < goal->most2) || its >= goal->max_it, 0, 0, a->accelerated ? BAI_X_KEEP : BAI_X_ON);
 }
 
 BAI_ADAPT_FUNCTION BAIDecision BAIAdaptLook(BAIAdapt *a, BAIInt its, double rnorm2)

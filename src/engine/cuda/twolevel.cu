@@ -351,10 +351,10 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAIS
       Meet(p, meeting, A.tiles * ++met);
       meets = false;
     }
-    bool leaves = !left && (finds || smoothed >= BAI_SMOOTHED || iteration >= p.count), there = false;
+    bool leaves = !left && (finds || smoothed >= BAI_SMOOTHED), there = false;
 
     if (left) there = __syncthreads_or(!i && (meeting.left.load(cuda::memory_order_acquire) >= A.tiles * (epoch + 1) || GivesUp(p, ++passes)));
-    else if (leaves) {
+    else if (leaves && !finds) {
       for (int k = first + i; leaves && k < last; k += blockDim.x) leaves = cuda::atomic_ref<int, cuda::thread_scope_device>(p.done[p.neighbors.tile[k] >> 1]).load(cuda::memory_order_acquire) - p.done_before >= epoch;
       leaves = __syncthreads_and(leaves);
     }
@@ -373,9 +373,7 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAIS
       }
       xi += p.omega * e;
       if (row >= 0) BAIStore(x + row, xi);
-      __syncthreads();
-      if (!i) BAITileIsDone(p, blockIdx.x, ++epoch);
-      else epoch++;
+      epoch++;
       left     = false;
       smoothed = 0;
       finds    = !finds && (!(rnorm2 > easy * tol2 && rnorm2 < most2) || epoch % ALIVE == 0);
@@ -407,11 +405,16 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAIS
       }
     }
     left |= leaves;
-    if (finds || iteration >= p.count) continue;
-    xi += p.omega * (y - xi);
-    if (row >= 0) BAIStore(x + row, xi);
-    iteration++;
-    smoothed++;
+    if (finds) continue;
+    if (iteration < p.count) {
+      xi += p.omega * (y - xi);
+      if (row >= 0) BAIStore(x + row, xi);
+      iteration++;
+    }
+    if (++smoothed == BAI_SMOOTHED) { /* others may count on it */
+      __syncthreads();
+      if (!i) BAITileIsDone(p, blockIdx.x, epoch);
+    }
   }
   if (blockIdx.x || i || given_up) return;
   stop.result->rnorm2     = rnorm2;

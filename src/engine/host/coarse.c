@@ -135,7 +135,8 @@ BAIStatus BAIHostCoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *co
   c->taken      = malloc(blocks * sizeof(*c->taken));
   c->left       = malloc(blocks * sizeof(*c->left));
   c->smoothed   = malloc(blocks * sizeof(*c->smoothed));
-  if (!c->aggregate || (coarse->basis && !c->basis) || !c->first || !c->row || !c->inverse || !c->sums || !c->e || !c->r || !c->taken || !c->left || !c->smoothed) return BAIStatusOf(BAI_ERR_MEMORY);
+  c->since      = malloc(blocks * sizeof(*c->since));
+  if (!c->aggregate || (coarse->basis && !c->basis) || !c->first || !c->row || !c->inverse || !c->sums || !c->e || !c->r || !c->taken || !c->left || !c->smoothed || !c->since) return BAIStatusOf(BAI_ERR_MEMORY);
   memcpy(c->aggregate, coarse->aggregate, (n - 1) * sizeof(*c->aggregate));
   if (c->basis) memcpy(c->basis, coarse->basis, (n - 1) * (size_t)c->columns * sizeof(*c->basis));
   ListRows(c, state->A.n);
@@ -148,9 +149,10 @@ void BAIHostCoarseBind(BAIState state)
 
   if (!BAIHasCoarse(c)) return;
   for (BAIInt block = 0; block < state->A.blocks; block++) {
-    atomic_init(c->taken + block, 0);
-    c->left[block]     = 0;
-    c->smoothed[block] = 0;
+    atomic_init(c->smoothed + block, 0);
+    c->taken[block] = 0;
+    c->left[block]  = 0;
+    c->since[block] = 0;
   }
   atomic_init(&c->parts, 0);
   atomic_init(&c->ready, 0);
@@ -196,8 +198,9 @@ void BAIHostCoarseDestroy(BAIHostCoarse *c)
   free(c->sums);
   free(c->e);
   free(c->r);
-  free((void *)c->taken);
+  free(c->taken);
   free(c->left);
-  free(c->smoothed);
+  free((void *)c->smoothed);
+  free(c->since);
   memset(c, 0, sizeof(*c));
 }

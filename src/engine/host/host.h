@@ -17,9 +17,10 @@ typedef struct {
   BAISingle       *inverse;     /* of A_c, row by row */
   BAIScalar       *sums, *e;    /* P^H r, and A_c^{-1} of it */
   BAIScalar       *r;           /* n: b - A x, as far as blocks have left it */
-  _Atomic(BAIInt) *taken;       /* mode async: epochs whose correction each block has taken, */
-  BAIInt          *left;        /* those for which it has left its part of r, */
-  BAIInt          *smoothed;    /* and its iterations since it took the last correction; */
+  BAIInt          *taken;       /* mode async: epochs whose correction each block has taken, */
+  _Atomic(BAIInt) *smoothed;    /* and done BAI_SMOOTHED iterations since; */
+  BAIInt          *left;        /* those for which it has left its part of r; */
+  BAIInt          *since;       /* iterations since it took the last correction; */
   _Atomic(BAIInt)  parts;       /* parts left, in all epochs; */
   _Atomic(BAIInt)  ready;       /* epochs whose correction is there */
 } BAIHostCoarse;

@@ -97,20 +97,20 @@ static int TakeCorrection(BAIState state, BAIInt block, BAIReal omega)
 {
   const BAIBlockCRS *A     = &state->A;
   BAIHostCoarse     *c     = &state->coarse;
-  BAIInt             taken = atomic_load_explicit(c->taken + block, memory_order_relaxed);
+  BAIInt            *taken = c->taken + block;
 
-  if (taken < atomic_load_explicit(&c->ready, memory_order_acquire)) {
+  if (*taken < atomic_load_explicit(&c->ready, memory_order_acquire)) {
     for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockOwn(A, block); place++) {
       const BAIInt row = BAIRowAt(A, place);
 
       BAIStore(state->x, row, BAILoad(state->x, row) + omega * BAIProlong(c, row));
     }
-    atomic_store_explicit(c->taken + block, ++taken, memory_order_release);
-    c->smoothed[block] = 0;
-  }
-  if (c->left[block] > taken || c->smoothed[block]++ < BAI_SMOOTHED) return 0;
+    ++*taken;
+    c->since[block] = 0;
+  } else if (++c->since[block] == BAI_SMOOTHED) atomic_store_explicit(c->smoothed + block, *taken, memory_order_release);
+  if (c->left[block] > *taken || c->since[block] < BAI_SMOOTHED) return 0;
   for (BAIInt k = A->off_i[BAIBlockFirst(A, block)]; k < A->off_i[BAIBlockLast(A, block)]; k++) {
-    if (A->off_j[k] < A->n && atomic_load_explicit(c->taken + BAIBlockOfRow(A, A->off_j[k]), memory_order_acquire) < taken) return 0;
+    if (A->off_j[k] < A->n && atomic_load_explicit(c->smoothed + BAIBlockOfRow(A, A->off_j[k]), memory_order_acquire) < *taken) return 0;
   }
   return 1;
 }

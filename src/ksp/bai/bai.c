@@ -103,6 +103,18 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
   return step;
 }
 
+/* The best x so far */
+static PetscErrorCode Keep(KSP ksp, Vec x)
+{
+  BAI *bai = (BAI *)ksp->data;
+
+  PetscFunctionBegin;
+  if (!bai->kept) PetscCall(VecDuplicate(x, &bai->kept));
+  if (ksp->guess_zero && !ksp->its) PetscCall(VecZeroEntries(bai->kept));
+  else PetscCall(VecCopy(x, bai->kept));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Goes on as the decision says */
 static PetscErrorCode Obey(KSP ksp, Vec x, const BAIDecision *d, PetscReal *rnorm, BAIStep *step)
 {
@@ -112,10 +124,7 @@ static PetscErrorCode Obey(KSP ksp, Vec x, const BAIDecision *d, PetscReal *rnor
   PetscFunctionBegin;
   if (d->vain) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: the coarse correction does not help, and is given up\n", ksp->its, (double)*rnorm));
   if (d->omega != before) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its, (double)*rnorm, d->x == BAI_X_BACK ? ", back to the best one" : "", (double)(bai->options.omega * bai->tau) * d->omega));
-  if (d->x == BAI_X_KEEP) {
-    if (!bai->kept) PetscCall(VecDuplicate(x, &bai->kept));
-    PetscCall(VecCopy(x, bai->kept));
-  }
+  if (d->x == BAI_X_KEEP) PetscCall(Keep(ksp, x));
   if (d->x == BAI_X_BACK) {
     PetscCall(VecCopy(bai->kept, x));
     *rnorm      = (PetscReal)sqrt(bai->adapt.best2) * bai->scale;
@@ -304,6 +313,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       bai->decision = BAIAdaptStart(&bai->adapt, &goal, FirstMode(bai), (BAIInt)ksp->its, Square(bai, rnorm));
       step          = StepOf(bai, &bai->decision);
       looked        = PETSC_TRUE;
+      if (bai->decision.x == BAI_X_KEEP) PetscCall(Keep(ksp, x));
     }
     its = NextLook(ksp);
     PetscCall(Run(ksp, b, x, its, &step, &rnorm));
