@@ -119,11 +119,11 @@ PETSC_INTERN PetscErrorCode BAICreateNested(const BAI *, Mat, BAIPartition *, BA
 PETSC_INTERN PetscErrorCode BAICreateCoarse(const BAI *, Mat, BAICoarse *);
 PETSC_INTERN PetscErrorCode BAICreateBasis(Mat, Mat, BAICoarse *);
 PETSC_INTERN PetscErrorCode BAIDestroyCoarse(BAICoarse *);
-PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *);
 
 /* weight.c */
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *);
 
 /* setup.c */
 PETSC_INTERN PetscErrorCode BAISetUp(BAI *, Mat);

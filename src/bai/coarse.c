@@ -275,33 +275,3 @@ PetscErrorCode BAIDestroyCoarse(BAICoarse *coarse)
   PetscCall(PetscFree(coarse->basis));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/*
-   A bound of the largest eigenvalue of what the corrected iteration in mode sync makes of A, by the power method: without a right-hand side x goes to (K - B) x in an iteration. As B has
-   little below zero, the growth is that of its upper end, or there is none, and the end is at most 2
-*/
-PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top)
-{
-  enum {
-    BEFORE = 12,
-    STEPS  = 12
-  };
-  const PetscReal more = 1.05; /* the largest eigenvalue is a little larger than the largest found */
-  BAIStep         step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .omega = 1, .fresh = 1, .coarse = 1};
-  PetscRandom     random;
-  PetscReal       norm[2];
-  Vec             x, b;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)A), &random));
-  PetscCall(VecSetRandom(x, random));
-  PetscCall(VecZeroEntries(b));
-  PetscCall(BAIIterate(bai, b, x, PETSC_FALSE, BEFORE, &step, &norm[0]));
-  PetscCall(BAIIterate(bai, b, x, PETSC_FALSE, STEPS, &step, &norm[1]));
-  *top = more * PetscMax(2.0, 1.0 + (norm[0] > 0.0 ? PetscPowReal(norm[1] / norm[0], (PetscReal)1.0 / STEPS) : 0.0));
-  PetscCall(PetscRandomDestroy(&random));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

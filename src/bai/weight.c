@@ -75,16 +75,17 @@ PetscErrorCode BAIFindRadius(Mat A, PetscReal *lower, PetscReal *upper)
 /* What the eigenvalues are found of */
 typedef struct {
   BAI *bai;
+  int  coarse;  /* with the coarse correction */
   Vec  x, zero; /* a copy of the operand; a right-hand side */
 } Iteration;
 
 /* One global iteration in mode sync, in which all blocks read the x given, or zero, if guess_zero */
-static PetscErrorCode Iterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
+static PetscErrorCode Iterate(const Iteration *it, Vec b, Vec x, PetscBool guess_zero)
 {
-  const BAIStep step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .omega = 1, .fresh = 1};
+  const BAIStep step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .omega = 1, .fresh = 1, .coarse = it->coarse};
 
   PetscFunctionBegin;
-  PetscCall(BAIIterate(bai, b, x, guess_zero, 1, &step, NULL));
+  PetscCall(BAIIterate(it->bai, b, x, guess_zero, 1, &step, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,29 +97,28 @@ static PetscErrorCode MatMult_Iteration(Mat shell, Vec x, Vec y)
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(shell, &iteration));
   PetscCall(VecCopy(x, iteration->x));
-  PetscCall(Iterate(iteration->bai, iteration->zero, iteration->x, PETSC_FALSE));
+  PetscCall(Iterate(iteration, iteration->zero, iteration->x, PETSC_FALSE));
   PetscCall(VecWAXPY(y, -1.0, iteration->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x) and M is D if there is one local sweep; from a few steps
-   of GMRES; the engine must be ready for mode sync. Complex eigenvalues, of a nonsymmetric matrix, get the damping that makes each of them converge
+   The extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x), from a few steps of GMRES; the engine must be ready for mode sync. Of complex ones, of a nonsymmetric matrix,
+   |lambda|^2/Re lambda counts, whose damping makes each of them converge. most is 0 if there is none with a positive real part
 */
-PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
+static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscReal *least, PetscReal *most)
 {
   enum {
     STEPS = 20
   };
-  const PetscReal more      = 1.1; /* the largest eigenvalue is a little larger than the largest found */
-  Iteration       iteration = {.bai = bai};
+  Iteration       iteration = {.bai = bai, .coarse = coarse};
   KSP             ksp;
   PC              pc;
   Mat             shell;
   const char     *prefix;
   Vec             x, b;
   PetscRandom     random;
-  PetscReal       re[STEPS + 1], im[STEPS + 1], least = PETSC_MAX_REAL, most = 0.0;
+  PetscReal       re[STEPS + 1], im[STEPS + 1];
   PetscInt        n, m, N;
 
   PetscFunctionBegin;
@@ -128,7 +128,7 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscCall(VecZeroEntries(iteration.zero));
   PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)A), &random));
   PetscCall(VecSetRandom(x, random));
-  PetscCall(Iterate(bai, x, b, PETSC_TRUE));
+  PetscCall(Iterate(&iteration, x, b, PETSC_TRUE));
   PetscCall(MatGetLocalSize(A, &m, NULL));
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), m, m, N, N, &iteration, &shell));
@@ -147,13 +147,13 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscCall(VecZeroEntries(x));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPComputeEigenvalues(ksp, STEPS + 1, re, im, &n));
-  *tau = 1.0;
+  *least = PETSC_MAX_REAL;
+  *most  = 0.0;
   for (PetscInt k = 0; k < n; k++) {
     if (re[k] <= 0.0) continue;
-    least = PetscMin(least, re[k]);
-    most  = PetscMax(most, (re[k] * re[k] + im[k] * im[k]) / re[k]);
+    *least = PetscMin(*least, re[k]);
+    *most  = PetscMax(*most, (re[k] * re[k] + im[k] * im[k]) / re[k]);
   }
-  if (most > 0.0) *tau = 2.0 / (least + more * most);
   PetscCall(PetscRandomDestroy(&random));
   PetscCall(VecDestroy(&iteration.x));
   PetscCall(VecDestroy(&iteration.zero));
@@ -161,5 +161,29 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&shell));
   PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* tau = 2/(lambda_1 + 1.1 lambda_n), as the largest eigenvalue is a little larger than the largest found; M is D if there is one local sweep */
+PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
+{
+  const PetscReal more = 1.1;
+  PetscReal       least, most;
+
+  PetscFunctionBegin;
+  PetscCall(FindSpectrum(bai, A, 0, &least, &most));
+  *tau = most > 0.0 ? 2.0 / (least + more * most) : 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest eigenvalue with the coarse correction */
+PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top)
+{
+  const PetscReal more = 1.03;
+  PetscReal       least, most;
+
+  PetscFunctionBegin;
+  PetscCall(FindSpectrum(bai, A, 1, &least, &most));
+  *top = more * PetscMax(most, 1.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -36,7 +36,8 @@ typedef struct {
   BAIInt least_coarse; /* least iterations to measure a rate over, */
   double worse;        /* of the condition: more than that is taken over, */
   double top;          /* what multiplies the largest eigenvalue if the residual grows, */
-  int    tries;        /* and how often that may happen, or that it does not fall, before the correction is in vain */
+  double top_stuck;    /* or does not fall; */
+  int    tries;        /* and how often that may happen before the correction is in vain */
 } BAIAdaptNumbers;
 
 BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
@@ -67,7 +68,8 @@ BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
     10,       /* least_coarse */
     1.25,     /* worse */
     1.5,      /* top */
-    3         /* tries */
+    1.1,      /* top_stuck */
+    5         /* tries */
   };
 
   return n;
@@ -306,7 +308,7 @@ BAI_INLINE double BAIAdaptCondition(const BAIAdapt *a, double factor, BAIInt fir
 BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
 {
   const BAIAdaptNumbers n      = BAIAdaptNumbersOf();
-  const int             better = rnorm2 < a->best2, due = its >= a->until, grown = !(rnorm2 <= (due ? n.grown : n.grown_far) * a->best2);
+  const int             better = rnorm2 < a->best2, due = its >= a->until, grown = !(rnorm2 <= n.grown_far * a->best2);
 
   a->rest = 0;
   if (grown) {
@@ -317,7 +319,11 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
   } else if (due && a->from > a->resting) {
     const double factor = sqrt(rnorm2 / a->from2), kappa = BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting), beta = BAIAdaptBetaOf(kappa);
 
-    if (factor >= 1 && ++a->held >= n.tries) a->cap = 0;
+    if (factor >= 1) {
+      a->goal.top *= n.top_stuck;
+      a->rest = 1;
+      if (++a->held >= n.tries) a->cap = 0;
+    }
     a->slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
     if (kappa > BAIAdaptKappa(a->beta)) {
       a->beta = beta < n.cap ? beta : n.cap;
