@@ -7,7 +7,9 @@
 #include <petsc/private/kspimpl.h>
 
 enum {
-  NESTED_ROWS = 1 << 17, /* of a rank, at most: more than that no device keeps on the chip */
+  NESTED_ROWS = 1 << 17, /* of a rank, at most: more than that no device keeps on the chip; */
+  LARGE_ROWS  = 1 << 16, /* and of more than so many, blocks are to be larger, and so aggregates and unknowns fewer: */
+  LARGE_BLOCK = 512,
   LEAST_ROWS  = 512,     /* that auto makes a coarse space for */
   WARP        = 32       /* rows of an aggregate, or a multiple of that: warps that work on one aggregate sum faster */
 };
@@ -29,7 +31,7 @@ PetscBool BAICanCoarsen(const BAI *bai)
 /* Rows of an aggregate of which blocks are made up */
 static PetscInt NestedRows(const BAIChoice *c, PetscInt n)
 {
-  const PetscInt wanted = c->coarse == PETSC_DECIDE ? (n <= NESTED_ROWS / 4 ? c->block_size / 2 : c->block_size) : n / c->coarse;
+  const PetscInt wanted = c->coarse == PETSC_DECIDE ? (n <= LARGE_ROWS / 2 ? c->block_size / 2 : c->block_size) : n / c->coarse;
   const PetscInt rows   = (wanted + WARP / 2) / WARP * WARP;
 
   return PetscMax(rows, WARP);
@@ -42,6 +44,7 @@ PetscErrorCode BAIChooseNested(const BAI *bai, Mat Ad, BAIChoice *c)
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  if (c->coarse && !bai->options.block_size && n > LARGE_ROWS && n <= NESTED_ROWS && bai->face->classid == KSP_CLASSID) c->block_size = LARGE_BLOCK;
   c->nested = (PetscBool)(c->coarse && bai->options.partition == BAI_PARTITION_AUTO && !bai->options.overlap && !bai->options.theta && n <= NESTED_ROWS && c->block_size >= WARP && NestedRows(c, n) <= c->block_size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -335,7 +335,7 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
     a->from2 = rnorm2;
   }
   if (a->rest) {
-    a->resting = its;
+    a->resting = BAIAdaptSum(its, a->goal.late);
     a->slope   = 0;
   }
   if (grown) return BAI_X_BACK;
