@@ -188,7 +188,7 @@ BAIStatus BAIPlanCreateCorrected(BAIState state, BAIMode mode, bool momentum, BA
 BAIStatus BAIPlanCreateTwoLevel(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan)
 {
   const BAIOrder order = mode == BAI_MODE_SYNC ? BAI_FLAGS : BAI_OWN;
-  BAIWork        work  = {&state->A, mode, order, Asks(state, mode, momentum) | BAI_CAN_RESIDUALS, BAITwoLevelBytes(BAITwoLevelOf(state))};
+  BAIWork        work  = {&state->A, mode, order, Asks(state, mode, momentum) | BAI_CAN_RESIDUALS, BAITwoLevelBytes(BAITwoLevelOf(state), state->A.tiles)};
   char           why[BAI_REASON];
   int            room;
 

@@ -32,12 +32,19 @@ static __device__ inline BAIReal WarpSum(BAIReal value)
   return value;
 }
 
-/* Sums over a team: its first thread has it */
+/* Sums over a team, which alone calls it: its first thread has it */
 static __device__ inline BAIReal TeamSum(BAIReal value)
 {
+  const unsigned mask = ((1u << TEAM) - 1) << threadIdx.x % BAI_LANES / TEAM * TEAM;
+
 #pragma unroll
-  for (int k = TEAM / 2; k; k /= 2) value += __shfl_down_sync(~0u, value, k, TEAM);
+  for (int k = TEAM / 2; k; k /= 2) value += __shfl_down_sync(mask, value, k, TEAM);
   return value;
+}
+
+static __device__ inline BAIReal Down(BAIReal value, int k)
+{
+  return __shfl_down_sync(~0u, value, k);
 }
 
 #if defined(PETSC_USE_COMPLEX)
@@ -50,15 +57,21 @@ static __device__ inline BAIScalar TeamSum(BAIScalar value)
 {
   return BAIScalar(TeamSum(value.real()), TeamSum(value.imag()));
 }
+
+static __device__ inline BAIScalar Down(BAIScalar value, int k)
+{
+  return BAIScalar(Down(value.real(), k), Down(value.imag(), k));
+}
 #endif
 
 /* What the threads of a tile share */
 struct Board {
   BAIScalar sum[BAI_TWO_LEVEL_SLICES]; /* of r, by warp; */
-  BAIReal   norm2[BAI_TWO_LEVEL_SLICES], part2[BAI_TWO_LEVEL_SLICES];
+  BAIReal   norm2[BAI_TWO_LEVEL_SLICES];
   int       of[BAI_TWO_LEVEL_SLICES];  /* the aggregate of each warp, counted from the first of the tile, or -1; */
   int       seen[BAI_TWO_LEVEL_SEEN];  /* the aggregates that the tile needs to know of: first its own, */
-  BAIScalar e[BAI_TWO_LEVEL_SEEN + 1]; /* and the correction on each; then a zero, for rows that belong to none */
+  BAIScalar e[BAI_TWO_LEVEL_SEEN + 1]; /* the correction on each; then a zero, for rows that belong to none; */
+  BAIReal   all2;                      /* and ||r||^2 */
 };
 
 /* What a tile has to do with the coarse space */
@@ -66,14 +79,14 @@ struct Tile {
   int              m, first, many, seen; /* unknowns; the aggregates of the tile; and of all that it needs to know of */
   int              tiles, tile;
   BAIReal         *shares;
-  BAIScalar       *sums;    /* of all tiles, in shared memory */
+  BAIReal         *sums;    /* of all tiles, and then their shares of ||r||^2, in shared memory */
   const BAISingle *inverse; /* the rows of those seen */
   Board           &board;
 
   /* work has room for BAITwoLevelBytes() */
-  __device__ Tile(const BAISliced &A, const BAITwoLevel &t, int tile, Board &board, unsigned char *work) : m(t.m), first(t.first[tile]), many(t.first[tile + 1] - first), seen(t.seen_count[tile]), tiles(A.tiles), tile(tile), shares(t.shares), sums(reinterpret_cast<BAIScalar *>(work)), board(board)
+  __device__ Tile(const BAISliced &A, const BAITwoLevel &t, int tile, Board &board, unsigned char *work) : m(t.m), first(t.first[tile]), many(t.first[tile + 1] - first), seen(t.seen_count[tile]), tiles(A.tiles), tile(tile), shares(t.shares), sums(reinterpret_cast<BAIReal *>(work)), board(board)
   {
-    BAISingle *rows = reinterpret_cast<BAISingle *>(work + (size_t)m * sizeof(BAIScalar));
+    BAISingle *rows = reinterpret_cast<BAISingle *>(work + BAISumsBytes(t, tiles));
     const int  i = threadIdx.x, slice = tile * A.tile_slices + i / BAI_LANES;
 
     if (i % BAI_LANES == 0) board.of[i / BAI_LANES] = t.aggregate[slice] < 0 ? -1 : t.aggregate[slice] - first;
@@ -112,97 +125,88 @@ struct Tile {
     board.norm2[warp] = r2;
   }
 
-  /* What the tile has to publish of r, one number a thread */
+  /* What the tile has to publish of r: the first warp adds up what belongs to the same aggregate, which are warps one after the other */
   __device__ void Publish(BAIReal *set, unsigned parity) const
   {
-    const int warps = blockDim.x / BAI_LANES, i = threadIdx.x;
+    const int warps = blockDim.x / BAI_LANES, lane = threadIdx.x, of = lane < warps ? board.of[lane] : -1;
 
-    if (i < many) {
-      BAIScalar sum = 0;
+    if (lane >= BAI_LANES) return;
+    BAIScalar sum   = lane < warps ? board.sum[lane] : BAIScalar(0);
+    BAIReal   norm2 = lane < warps ? board.norm2[lane] : 0;
 
-      for (int w = 0; w < warps; w++) {
-        if (board.of[w] == i) sum += board.sum[w];
-      }
-      (void)BAIPublishScalar(set, first + i, sum, parity);
-    } else if (i == many) {
-      BAIReal sum = 0;
+    for (int k = 1; k < warps; k *= 2) {
+      const BAIScalar more = Down(sum, k);
+      const int       its  = __shfl_down_sync(~0u, of, k);
 
-      for (int w = 0; w < warps; w++) sum += board.norm2[w];
-      (void)BAIPublish(set + BAI_REALS * m + tile, sum, parity);
+      norm2 += __shfl_down_sync(~0u, norm2, k);
+      if (lane + k < warps && its == of) sum += more;
     }
+    const int before = __shfl_up_sync(~0u, of, 1);
+
+    if (of >= 0 && (!lane || before != of)) (void)BAIPublishScalar(set, first + of, sum, parity);
+    if (!lane) (void)BAIPublish(set + BAI_REALS * m + tile, norm2, parity);
   }
 
-  /* This thread's part of the sum of the tiles' shares of ||r||^2 */
-  __device__ BAIReal SumOfShares(const BAISweep &p, const BAIReal *share, unsigned parity) const
+  /* When all have published what they have in an iteration: copies it, for all threads when they have met */
+  __device__ void Read(const BAISweep &p, const BAIReal *set, unsigned parity) const
   {
-    BAIReal sum = 0;
+    const int all = BAI_REALS * m + tiles;
 
-    for (int first = threadIdx.x; first < tiles; first += LOADS * blockDim.x) {
+    for (int first = threadIdx.x; first < all; first += LOADS * blockDim.x) {
       BAIBits bits[LOADS];
 
 #pragma unroll
-      for (int l = 0; l < LOADS; l++) bits[l] = first + l * (int)blockDim.x < tiles ? BAILoadBits(share + first + l * blockDim.x) : (BAIBits)parity;
+      for (int l = 0; l < LOADS; l++) bits[l] = first + l * (int)blockDim.x < all ? BAILoadBits(set + first + l * blockDim.x) : (BAIBits)parity;
       BAISpin(p.stalled, p.stalled_host, [&] {
         bool missing = false;
 
 #pragma unroll
         for (int l = 0; l < LOADS; l++) {
-          if ((bits[l] & 1) != parity) bits[l] = BAILoadBits(share + first + l * blockDim.x);
+          if ((bits[l] & 1) != parity) bits[l] = BAILoadBits(set + first + l * blockDim.x);
           missing |= (bits[l] & 1) != parity;
         }
         return !missing;
       });
 #pragma unroll
-      for (int l = 0; l < LOADS; l++) sum += BAIRealOf(bits[l]);
+      for (int l = 0; l < LOADS; l++) {
+        if (first + l * (int)blockDim.x < all) sums[first + l * blockDim.x] = BAIRealOf(bits[l]);
+      }
     }
-    return sum;
+    __syncthreads();
   }
 
-  /* When all have published: the corrections on the aggregates seen are on the board, for all threads, and this is ||r||^2 */
-  __device__ BAIReal Read(const BAISweep &p, const BAIReal *set, unsigned parity) const
+  /* The corrections on the aggregates seen, and ||r||^2, are on the board when all have met: a team finds one of these */
+  __device__ void Correct() const
   {
-    const int i = threadIdx.x, warps = blockDim.x / BAI_LANES;
+    const int j = threadIdx.x % TEAM;
 
-    for (int first = i; first < m; first += LOADS * blockDim.x) {
-      BAITagged<LOADS> value;
-
-#pragma unroll
-      for (int l = 0; l < LOADS; l++) value.Ask(l, first + l * (int)blockDim.x < m ? set : NULL, first + l * blockDim.x, parity);
-      value.Await(p, parity, [&](int l, const BAIReal **base, int *k) {
-        *base = set;
-        *k    = first + l * blockDim.x;
-      });
-#pragma unroll
-      for (int l = 0; l < LOADS; l++) {
-        if (first + l * (int)blockDim.x < m) sums[first + l * blockDim.x] = value[l];
-      }
-    }
-    const BAIReal part2 = WarpSum(SumOfShares(p, set + BAI_REALS * m, parity));
-
-    if (i % BAI_LANES == 0) board.part2[i / BAI_LANES] = part2;
-    __syncthreads();
-    for (int round = 0; round < seen; round += blockDim.x / TEAM) {
-      const int k   = round + i / TEAM;
-      BAIScalar sum = 0, half = 0;
-
+    for (int k = threadIdx.x / TEAM; k / (BAI_LANES / TEAM) * (BAI_LANES / TEAM) <= seen; k += blockDim.x / TEAM) { /* the same for all of a warp */
       if (k < seen) {
-        const BAISingle *row = inverse + k * m;
-        int              j   = i % TEAM;
+        const BAISingle *row  = inverse + k * m;
+        const BAIScalar *sum  = reinterpret_cast<const BAIScalar *>(sums);
+        BAIScalar        e[4] = {};
+        int              at   = j;
 
-        for (; j + TEAM < m; j += 2 * TEAM) {
-          sum += BAIScalar(row[j]) * sums[j];
-          half += BAIScalar(row[j + TEAM]) * sums[j + TEAM];
+        for (; at + 3 * TEAM < m; at += 4 * TEAM) {
+#pragma unroll
+          for (int u = 0; u < 4; u++) e[u] += BAIScalar(row[at + u * TEAM]) * sum[at + u * TEAM];
         }
-        if (j < m) sum += BAIScalar(row[j]) * sums[j];
+#pragma unroll
+        for (int u = 0; u < 3; u++) {
+          if (at + u * TEAM < m) e[u] += BAIScalar(row[at + u * TEAM]) * sum[at + u * TEAM];
+        }
+        const BAIScalar all = TeamSum(e[0] + e[1] + (e[2] + e[3]));
+
+        if (!j) board.e[k] = all;
+      } else {
+        BAIReal norm2 = 0;
+
+        for (int at = j; at < tiles && k == seen; at += TEAM) norm2 += sums[BAI_REALS * m + at];
+        norm2 = TeamSum(norm2);
+        if (!j && k == seen) board.all2 = norm2;
       }
-      sum = TeamSum(sum + half);
-      if (k < seen && i % TEAM == 0) board.e[k] = sum;
     }
     __syncthreads();
-    BAIReal norm2 = 0;
-
-    for (int w = 0; w < warps; w++) norm2 += board.part2[w];
-    return norm2;
   }
 };
 
@@ -226,14 +230,20 @@ struct Others {
     }
   }
 
-  /* b minus what it has there, of values on which the correction is still to come */
-  __device__ BAIScalar Subtract(const BAISweep &p, BAIScalar b, const BAIReal *x, unsigned parity, const BAIScalar *e, BAIReal omega) const
-  {
-    BAITagged<OFF> value;
-    BAIScalar      half = 0;
+  BAITagged<OFF> value;
 
+  /* Sends for the values there, */
+  __device__ void Ask(const BAIReal *x, unsigned parity)
+  {
 #pragma unroll
     for (int w = 0; w < OFF; w++) value.Ask(w, j[w] >= 0 ? x : NULL, j[w], parity);
+  }
+
+  /* and subtracts from b what they add up to; the correction on them is still to come */
+  __device__ BAIScalar Subtract(const BAISweep &p, BAIScalar b, const BAIReal *x, unsigned parity, const BAIScalar *e, BAIReal omega)
+  {
+    BAIScalar half = 0;
+
     value.Await(p, parity, [&](int w, const BAIReal **base, int *k) {
       *base = x;
       *k    = j[w];
@@ -274,7 +284,9 @@ struct Others<0> {
     }
   }
 
-  __device__ BAIScalar Subtract(const BAISweep &p, BAIScalar b, const BAIReal *x, unsigned parity, const BAIScalar *e, BAIReal omega) const
+  __device__ void Ask(const BAIReal *, unsigned) {}
+
+  __device__ BAIScalar Subtract(const BAISweep &p, BAIScalar b, const BAIReal *x, unsigned parity, const BAIScalar *e, BAIReal omega)
   {
     for (int w = 0; w < width; w += LOADS_OF_ROW) {
       BAITagged<LOADS_OF_ROW> value;
@@ -345,7 +357,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
   bool                                          back = false; /* in this iteration x only goes back to that which was kept */
 
   r.Load(A, A.slice[slice], p.b, i % BAI_LANES, row, place, dinv);
-  others.Load(A, t, tile, slice, i % BAI_LANES, row, dinv, work + BAITwoLevelBytes(t));
+  others.Load(A, t, tile, slice, i % BAI_LANES, row, dinv, work + BAITwoLevelBytes(t, A.tiles));
   for (int k = i; k <= tile.seen; k += blockDim.x) board.e[k] = 0;
   xi = row >= 0 ? BAIPublishScalar(t.x, row, BAILoad(BAIIterateOf(p, 0) + row), 0) : BAIScalar(0);
   before = kept = xi;
@@ -357,6 +369,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
   __syncthreads();
   omega    = p.omega * (BAIReal)decision.omega;
   momentum = (BAIReal)decision.momentum;
+  others.Ask(t.x, 0);
   s = others.Subtract(p, r.b, t.x, 0, board.e, 0);
   for (;; iteration++) {
     const unsigned parity = iteration >> 1 & 1, parity_x = (iteration + 1) >> 1 & 1;
@@ -382,7 +395,10 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
     }
     to = back ? kept : xi + omega * (y - xi) + momentum * (xi - before);
     if (row >= 0) to = BAIPublishScalar(x, row, to, parity_x);
-    rnorm2 = tile.Read(p, set, parity);
+    tile.Read(p, set, parity);
+    others.Ask(x, parity_x);
+    tile.Correct();
+    rnorm2 = board.all2;
 
     const bool went  = back; /* back */
     const bool looks = !went && (iteration >= until || !(rnorm2 > tol2 && rnorm2 < most2)); /* all tiles, or none */
@@ -489,7 +505,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
   int                                           iteration = 0, epoch = 0, met = 0, passes = 0, smoothed = 0;
   bool                                          left = false, meets = true, finds = true; /* meets: all are to meet; finds: they have, or will, and nobody moves x until ||r|| is found */
 
-  r.Load(A, p.b, blockIdx.x * A.tile_slices + i / BAI_LANES, i % BAI_LANES, row, place, BAIRowAt(A, blockIdx.x, 0), work + BAITwoLevelBytes(t));
+  r.Load(A, p.b, blockIdx.x * A.tile_slices + i / BAI_LANES, i % BAI_LANES, row, place, BAIRowAt(A, blockIdx.x, 0), work + BAITwoLevelBytes(t, A.tiles));
   xi = row >= 0 ? BAILoad(x + row) : BAIScalar(0);
   for (;;) {
     const unsigned parity = epoch >> 1 & 1;
@@ -509,7 +525,9 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
     }
     if (there) {
       passes = 0;
-      rnorm2 = tile.Read(p, set, parity);
+      tile.Read(p, set, parity);
+      tile.Correct();
+      rnorm2 = board.all2;
       if (finds) { /* all have this number */
         if (bnorm2 < 0) bnorm2 = rnorm2;
         tol2  = max(stop.rtol * stop.rtol * bnorm2, stop.abstol * stop.abstol);

@@ -31,12 +31,15 @@ static __host__ __device__ inline int BAIShares(const BAITwoLevel &t, int tiles)
   return t.m * (int)(sizeof(BAIScalar) / sizeof(BAIReal)) + tiles;
 }
 
-/* What a thread block keeps of the coarse space in shared memory: all sums, and its rows of the inverse */
-static __host__ __device__ inline size_t BAITwoLevelBytes(const BAITwoLevel &t)
+/* What a thread block keeps of the coarse space in shared memory: what all tiles have published, and its rows of the inverse */
+static __host__ __device__ inline size_t BAISumsBytes(const BAITwoLevel &t, int tiles)
 {
-  const size_t bytes = (size_t)t.m * (sizeof(BAIScalar) + (size_t)t.most_seen * sizeof(BAISingle));
+  return ((size_t)t.m * sizeof(BAIScalar) + (size_t)tiles * sizeof(BAIReal) + 15) / 16 * 16;
+}
 
-  return (bytes + 15) / 16 * 16;
+static __host__ __device__ inline size_t BAITwoLevelBytes(const BAITwoLevel &t, int tiles)
+{
+  return BAISumsBytes(t, tiles) + ((size_t)t.m * (size_t)t.most_seen * sizeof(BAISingle) + 15) / 16 * 16;
 }
 
 static inline BAITwoLevel BAITwoLevelOf(BAIState state)
