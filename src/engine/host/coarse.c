@@ -80,18 +80,34 @@ static void Regularize(const BAIHostCoarse *c, BAIScalar *a)
   for (size_t k = 0; norm2 > 0 && k < m * m; k++) a[k] += mean * z[k % m] * Conjugate(z[k / m]) / norm2;
 }
 
+/* The largest sum of magnitudes in a column */
+static double Norm(size_t m, const BAIScalar *a)
+{
+  double most = 0;
+
+  for (size_t j = 0; j < m; j++) {
+    double sum = 0;
+
+    for (size_t i = 0; i < m; i++) sum += (double)BAIAbs(a[j * m + i]);
+    if (!(sum <= most)) most = sum;
+  }
+  return most;
+}
+
+/* A matrix that only rounding keeps from being singular has no inverse */
 static BAIStatus Invert(const BAIHostCoarse *c, BAIScalar *a)
 {
   const size_t m = (size_t)Unknowns(c);
   PetscBLASInt n = (PetscBLASInt)m, lwork, info, *pivot = malloc((m + 1) * sizeof(*pivot));
   BAIScalar   *work   = malloc(64 * (m + 1) * sizeof(*work));
+  const double norm   = Norm(m, a);
   BAIStatus    status = BAIStatusOf(pivot && work ? BAI_OK : BAI_ERR_MEMORY);
 
   lwork = 64 * n;
   if (!status.code) {
     LAPACKgetrf_(&n, &n, (PetscScalar *)a, &n, pivot, &info);
     if (!info) LAPACKgetri_(&n, (PetscScalar *)a, &n, pivot, (PetscScalar *)work, &lwork, &info);
-    if (info) status = BAIStatusOf(BAI_ERR_COARSE);
+    if (info || !(norm * Norm(m, a) < 0.01 / PETSC_MACHINE_EPSILON)) status = BAIStatusOf(BAI_ERR_COARSE);
   }
   free(pivot);
   free(work);
