@@ -90,7 +90,7 @@ LIB  := $(B)/lib/libpetscbai.so
 SYM  := PetscDLLibraryRegister_petscbai
 
 # Units of CUDA; those of many kernels are compiled in parts, side by side: see src/engine/cuda/shapes.h
-parted  := resident
+parted  := resident twolevel
 units   := $(filter-out $(parted:%=src/engine/cuda/%.cu),$(wildcard src/engine/cuda/*.cu)) $(foreach u,$(parted),src/engine/cuda/$(u).1.cu src/engine/cuda/$(u).2.cu)
 
 cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)

@@ -7,7 +7,9 @@
 #include <petsc/private/kspimpl.h>
 
 enum {
-  NESTED_ROWS = 1 << 17, /* of a rank, at most: more than that no device keeps on the chip */
+  NESTED_ROWS = 1 << 17, /* of a rank, at most: more than that no device keeps on the chip; */
+  LARGE_ROWS  = 1 << 16, /* and of more than so many, blocks are to be larger, and so aggregates and unknowns fewer: */
+  LARGE_BLOCK = 512,
   LEAST_ROWS  = 512,     /* that auto makes a coarse space for */
   WARP        = 32       /* rows of an aggregate, or a multiple of that: warps that work on one aggregate sum faster */
 };
@@ -29,7 +31,7 @@ PetscBool BAICanCoarsen(const BAI *bai)
 /* Rows of an aggregate of which blocks are made up */
 static PetscInt NestedRows(const BAIChoice *c, PetscInt n)
 {
-  const PetscInt wanted = c->coarse == PETSC_DECIDE ? (n <= NESTED_ROWS / 4 ? c->block_size / 2 : c->block_size) : n / c->coarse;
+  const PetscInt wanted = c->coarse == PETSC_DECIDE ? (n <= LARGE_ROWS / 2 ? c->block_size / 2 : c->block_size) : n / c->coarse;
   const PetscInt rows   = (wanted + WARP / 2) / WARP * WARP;
 
   return PetscMax(rows, WARP);
@@ -42,6 +44,7 @@ PetscErrorCode BAIChooseNested(const BAI *bai, Mat Ad, BAIChoice *c)
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  if (c->coarse && !bai->options.block_size && n > LARGE_ROWS && n <= NESTED_ROWS && bai->face->classid == KSP_CLASSID) c->block_size = LARGE_BLOCK;
   c->nested = (PetscBool)(c->coarse && bai->options.partition == BAI_PARTITION_AUTO && !bai->options.overlap && !bai->options.theta && n <= NESTED_ROWS && c->block_size >= WARP && NestedRows(c, n) <= c->block_size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,35 +157,97 @@ PetscErrorCode BAICreateNested(const BAI *bai, Mat Ad, BAIPartition *partition, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The columns of a row beyond its diagonal, counted from there, in ascending order; at most so many */
+static PetscInt Offsets(const BAICSR *csr, PetscInt row, PetscInt most, PetscInt offset[])
+{
+  PetscInt count = 0;
+
+  for (BAIInt k = csr->i[row]; k < csr->i[row + 1]; k++) {
+    const PetscInt j = (PetscInt)csr->j[k] - row;
+    PetscInt       at;
+
+    if (j <= 0) continue;
+    if (count == most) return 0;
+    for (at = count++; at > 0 && offset[at - 1] > j; at--) offset[at] = offset[at - 1];
+    offset[at] = j;
+  }
+  return count;
+}
+
+/*
+   A grid in natural ordering with couplings to the nearest points, of three dimensions at most, shows in the couplings of its first row: to the next point, the next line and the next plane. m[0] is 0 if
+   there is none, or if some row in between looks otherwise, or couples more strongly in one direction than in another, where boxes are not what is wanted
+*/
+static PetscErrorCode FindGrid(PetscInt n, const BAICSR *csr, PetscInt m[3])
+{
+  enum {
+    MOST  = 13, /* couplings of a row beyond the diagonal */
+    LOOKS = 1000
+  };
+  const PetscReal    unlike = 4;
+  const PetscScalar *a      = (const PetscScalar *)csr->a;
+  PetscInt           offset[MOST], count = n ? Offsets(csr, 0, MOST, offset) : 0, line = 0, plane = 0;
+
+  PetscFunctionBegin;
+  m[0] = m[1] = m[2] = 0;
+  if (!count || offset[0] != 1) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = 1; k < count; k++) {
+    if (!line) line = offset[k];
+    else if (!plane && offset[k] > line + 1) plane = offset[k];
+  }
+  if (!line || line < 4 || n % line || (plane && (plane % line || n % plane))) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt look = 0; look < LOOKS; look++) {
+    const PetscInt row   = (PetscInt)((PetscInt64)n * look / LOOKS);
+    PetscReal      least = PETSC_MAX_REAL, most = 0.0;
+
+    for (BAIInt k = csr->i[row]; k < csr->i[row + 1]; k++) {
+      const PetscInt d = PetscAbsInt((PetscInt)csr->j[k] - row), in_plane = plane ? PetscMin(d % plane, plane - d % plane) : d, in_line = PetscMin(in_plane % line, line - in_plane % line);
+
+      if (in_line > 1 || (in_plane + 1) / line > 1 || (plane && d > plane + line + 1)) PetscFunctionReturn(PETSC_SUCCESS);
+      if (d != 1 && d != line && d != plane) continue;
+      least = PetscMin(least, PetscAbsScalar(a[k]));
+      most  = PetscMax(most, PetscAbsScalar(a[k]));
+    }
+    if (most > unlike * least) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  m[0] = line;
+  m[1] = plane ? plane / line : n / line;
+  m[2] = plane ? n / plane : 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Aggregates that have nothing to do with the blocks: boxes of the grid if there is one, else by the graph */
 PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
 {
   const PetscInt most = bai->use.backend == BAI_BACKEND_HOST ? 512 : 2000; /* the inverse of a larger A_c takes long to find, or to apply */
   PetscInt       n, wanted, m[3], dof, *aggregate;
   BAICSR         csr;
-  BAIStatus      status;
+  BAIStatus      status = BAIStatusOf(BAI_OK);
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   wanted = bai->use.coarse == PETSC_DECIDE ? PetscMin(most, n / 64) : PetscMin(n, bai->use.coarse);
   PetscCall(PetscMalloc1(n + 1, &aggregate));
   coarse->aggregate = (const BAIInt *)aggregate;
+  PetscCall(BAIGetHostRows(Ad, &csr));
   PetscCall(BAIGetGrid(bai, Ad, m, &dof));
+  if (!dof) {
+    PetscCall(FindGrid(n, &csr, m));
+    if (m[0]) dof = 1;
+  }
   if (dof && wanted) {
     PetscInt *first, *row;
     BAIInt    found;
 
     PetscCall(PetscMalloc2(n + 1, &first, n + 1, &row));
-    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)(n / wanted), &found, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
+    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)((n + wanted - 1) / wanted), &found, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
     coarse->aggregates = found;
     for (BAIInt K = 0; K < found; K++) {
       for (PetscInt at = first[K]; at < first[K + 1]; at++) aggregate[row[at]] = (PetscInt)K;
     }
     PetscCall(PetscFree2(first, row));
-    if (coarse->aggregates <= BAI_MOST_COARSE) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(BAIGetHostRows(Ad, &csr));
-  status = BAIAggregate((BAIInt)n, &csr, (BAIInt)wanted, &coarse->aggregates, (BAIInt *)aggregate);
+  if (!dof || coarse->aggregates > BAI_MOST_COARSE) status = BAIAggregate((BAIInt)n, &csr, (BAIInt)wanted, &coarse->aggregates, (BAIInt *)aggregate);
   PetscCall(BAIRestoreHostRows(Ad, &csr));
   PetscCall(CheckMemory(status, n));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -40,7 +40,8 @@ typedef struct BAIGoal_ {
   BAIInt  first;       /* iterations before the first look */
   int     coarsen;     /* there is no coarse correction, but may be: the decision then says when it is to be made */
   double  top;         /* with a coarse correction, and mode sync: the largest eigenvalue of what it makes of A; 0: without */
-  double  beta;        /* with it: momentum to begin with, 0: not known */
+  double  beta;        /* with it: momentum to begin with, 0: not known; */
+  int     late;        /* and decisions are for the iteration after the next */
 } BAIGoal;
 
 typedef enum {

@@ -35,6 +35,7 @@ typedef struct {
   double kappa;        /* with a coarse correction: condition to begin with, */
   BAIInt least_coarse; /* least iterations to measure a rate over, */
   double worse;        /* of the condition: more than that is taken over, */
+  double over;         /* so many times, as too small a momentum costs more than one too large, */
   double top;          /* what multiplies the largest eigenvalue if the residual grows, */
   double top_stuck;    /* or does not fall; */
   int    tries;        /* and how often that may happen before the correction is in vain */
@@ -66,7 +67,8 @@ BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
     32,       /* hold_sync */
     30,       /* kappa */
     10,       /* least_coarse */
-    1.25,     /* worse */
+    1.1,      /* worse */
+    1.2,      /* over */
     1.5,      /* top */
     1.1,      /* top_stuck */
     5         /* tries */
@@ -140,7 +142,7 @@ BAI_INLINE void BAIAdaptPlan(BAIAdapt *a, BAIInt its, double rnorm2)
   const double far = BAIAdaptNumbersOf().far, fall = BAIAdaptFall(a, rnorm2);
   const double slope = a->slope > 0 ? a->slope : a->beta > 0 ? BAIAdaptBestSlope(a) : 0, enough = fall > 0 && slope > 0 ? 1 + fall / slope : 1e9;
 
-  a->until = a->accelerated ? BAIAdaptSum(BAIAdaptHasCoarse(a) ? its : a->from, BAIAdaptInterval(a)) : BAIAdaptSum(BAIAdaptSum(its, its), 1);
+  a->until = a->accelerated && BAIAdaptHasCoarse(a) ? BAIAdaptSum(its, BAIAdaptInterval(a) + (its > a->resting ? (its - a->resting) / 4 : 0)) : a->accelerated ? BAIAdaptSum(a->from, BAIAdaptInterval(a)) : BAIAdaptSum(BAIAdaptSum(its, its), 1);
   if (a->until <= its || enough < (double)(a->until - its)) a->until = BAIAdaptSum(its, (BAIInt)(enough < far ? enough : far) + BAIAdaptPlain(a));
 }
 
@@ -317,7 +319,7 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
     rnorm2  = a->best2;
     a->rest = 1;
   } else if (due && a->from > a->resting) {
-    const double factor = sqrt(rnorm2 / a->from2), kappa = BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting), beta = BAIAdaptBetaOf(kappa);
+    const double factor = sqrt(rnorm2 / a->from2), kappa = BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting), beta = BAIAdaptBetaOf(n.over * kappa);
 
     if (factor >= 1) {
       a->goal.top *= n.top_stuck;
@@ -330,12 +332,12 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
       a->rest = 1;
     }
   }
-  if (due || a->rest) {
+  if (a->rest || (due && its - a->resting >= 2 * (a->from - a->resting))) {
     a->from  = its;
     a->from2 = rnorm2;
   }
   if (a->rest) {
-    a->resting = its;
+    a->resting = BAIAdaptSum(its, a->goal.late);
     a->slope   = 0;
   }
   if (grown) return BAI_X_BACK;

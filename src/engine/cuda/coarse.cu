@@ -376,13 +376,48 @@ static __global__ void AggregatesOfSlices(BAISliced A, const int *aggregate, int
   if (!lane) of[slice] = most == -3 ? -1 : most == least ? most : -2;
 }
 
+/* A thread block a tile: the aggregates that its rows belong to and those that they read, which begin with its own; a count of more than there is room for says that there is none */
+static __global__ void FindSeen(BAISliced A, const int *aggregate, const int *tile_first, int *count, int *seen)
+{
+  __shared__ int table[BAI_TWO_LEVEL_SEEN], used;
+  const int      tile = (int)blockIdx.x, first = tile_first[tile], many = tile_first[tile + 1] - first;
+
+  for (int k = threadIdx.x; k < BAI_TWO_LEVEL_SEEN; k += blockDim.x) table[k] = k < many ? first + k : -1;
+  if (!threadIdx.x) used = many;
+  __syncthreads();
+  for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
+    const int      lane = i % BAI_LANES, row = BAIRowAt(A, tile, i);
+    const BAISlice S    = A.slice[tile * A.tile_slices + i / BAI_LANES];
+
+    for (int w = 0; row >= 0 && w < (int)S.off_width; w++) {
+      if (BAIValue(A, A.off_a, S.off + lane + (long long)w * BAI_LANES) == BAIScalar(0)) continue;
+      const int I = aggregate[BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane))];
+
+      for (int k = many; I >= 0 && (I < first || I >= first + many); k++) {
+        if (k == BAI_TWO_LEVEL_SEEN) {
+          used = BAI_TWO_LEVEL_SEEN + 1; /* the same from all */
+          break;
+        }
+        const int there = atomicCAS(table + k, -1, I);
+
+        if (there == -1) atomicAdd(&used, 1);
+        if (there == -1 || there == I) break;
+      }
+    }
+  }
+  __syncthreads();
+  for (int k = threadIdx.x; k < BAI_TWO_LEVEL_SEEN; k += blockDim.x) seen[tile * BAI_TWO_LEVEL_SEEN + k] = table[k];
+  if (!threadIdx.x) count[tile] = used;
+}
+
 /* Whether slices, aggregates and tiles fit each other, and if so, what whole solves need */
 static BAIStatus Nest(BAIState state)
 {
   BAICUDACoarse   *c      = &state->coarse;
   const int        tiles  = state->A.tiles;
   const size_t     slices = (size_t)BAISlices(&state->A);
-  std::vector<int> of(slices), first((size_t)tiles + 1);
+  const size_t     n      = (size_t)state->A.n;
+  std::vector<int> of(slices), first((size_t)tiles + 1), count((size_t)tiles);
   int              next = 0;
 
   if (c->columns > 1 || !tiles || state->A.tile_rows > BAI_TWO_LEVEL_ROWS || state->nghost) return BAIStatusOf(BAI_OK);
@@ -401,8 +436,15 @@ static BAIStatus Nest(BAIState state)
   if (next != c->aggregates) return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(state, first.size() * sizeof(int), &c->tile_first));
   CUDATry(cudaMemcpyAsync(c->tile_first, first.data(), first.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-  BAITry(BAICUDAAllocate(state, (size_t)state->A.n * sizeof(BAIScalar) + 2 * ((size_t)c->m * sizeof(BAIScalar) + (size_t)tiles * sizeof(BAIReal)), &c->shares));
-  CUDATry(cudaStreamSynchronize(state->stream)); /* of what is on the stack */
+  BAITry(BAICUDAAllocate(state, first.size() * sizeof(int), &c->seen_count));
+  BAITry(BAICUDAAllocate(state, (size_t)tiles * BAI_TWO_LEVEL_SEEN * sizeof(int), &c->seen));
+  FindSeen<<<tiles, THREADS, 0, state->stream>>>(state->A, c->aggregate, c->tile_first, c->seen_count, c->seen);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(count.data(), c->seen_count, (size_t)tiles * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream)); /* of what is here, too */
+  for (int seen : count) c->most_seen = seen > c->most_seen ? seen : c->most_seen;
+  if (c->most_seen > BAI_TWO_LEVEL_SEEN) return BAIStatusOf(BAI_OK);
+  BAITry(BAICUDAAllocate(state, 2 * (n * sizeof(BAIScalar) + (size_t)c->m * sizeof(BAIScalar) + (size_t)tiles * sizeof(BAIReal)), &c->shares));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -422,7 +464,7 @@ static void ListRows(int n, const BAICoarse *coarse, std::vector<int> &aggregate
 static void Forget(BAIState state)
 {
   BAICUDACoarse *c       = &state->coarse;
-  void          *owned[] = {c->aggregate, c->basis, c->first, c->row, c->inverse, c->sums, c->e, c->r, c->pair, c->pair_first, c->entry, c->slice_aggregate, c->tile_first, c->shares};
+  void          *owned[] = {c->aggregate, c->basis, c->first, c->row, c->inverse, c->sums, c->e, c->r, c->pair, c->pair_first, c->entry, c->slice_aggregate, c->tile_first, c->seen_count, c->seen, c->shares};
 
   for (void *p : owned) {
     if (p) BAICUDAFree(state, 0, p);

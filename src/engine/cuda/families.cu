@@ -101,10 +101,10 @@ static void RefuseResident(const BAIWork *work, char why[BAI_REASON])
 }
 
 static const struct {
-  int loc, off;
+  int loc, off, rows;
   const void *(*kernel)(BAIMode);
 } two_level[] = {
-#define SHAPE(LOC, OFF, BLOCKS) {LOC, OFF, BAITwoLevelKernel<LOC, OFF, BLOCKS>},
+#define SHAPE(LOC, OFF, ROWS, BLOCKS) {LOC, OFF, ROWS, BAITwoLevelKernel<LOC, OFF, ROWS, BLOCKS>},
   BAI_TWO_LEVEL_SHAPES(SHAPE)
 #undef SHAPE
 };
@@ -117,8 +117,8 @@ static bool TwoLevelVariant(const BAIWork *work, int which, BAIVariant *variant)
   variant->kernel = NULL;
   if (which >= last) return false;
   variant->threads = RowThreads(A);
-  variant->shared  = RowShared(A) + (two_level[which].off ? 0 : (size_t)A->off_width * (size_t)RowThreads(A) * (sizeof(BAIScalar) + sizeof(int)));
-  if (A->loc_width <= two_level[which].loc && (!two_level[which].off || A->off_width <= two_level[which].off)) variant->kernel = two_level[which].kernel(work->mode);
+  variant->shared  = RowShared(A) + work->coarse + (two_level[which].off ? 0 : (size_t)A->off_width * (size_t)RowThreads(A) * (sizeof(BAIScalar) + sizeof(int) + 1));
+  if (A->loc_width <= two_level[which].loc && A->tile_rows <= two_level[which].rows && (!two_level[which].off || A->off_width <= two_level[which].off)) variant->kernel = two_level[which].kernel(work->mode);
   return true;
 }
 

@@ -2,6 +2,7 @@
    Chooses the kernel of a mode, and what waits for what
 */
 #include "plan.h"
+#include "twolevel.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -93,7 +94,7 @@ static BAIStatus TryFamily(const BAIFamily *family, const BAIWork *work, BAIPlan
 static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsigned more, BAIKernel only, BAIPlan *plan, char why[BAI_FAMILIES][BAI_REASON])
 {
   const bool bounded = mode == BAI_MODE_ASYNC && state->p.staleness >= 0;
-  BAIWork    work    = {&state->A, mode, BAI_OWN, Asks(state, mode, momentum) | more};
+  BAIWork    work    = {&state->A, mode, BAI_OWN, Asks(state, mode, momentum) | more, 0};
   int        room;
 
   *plan          = BAIPlan{};
@@ -187,7 +188,7 @@ BAIStatus BAIPlanCreateCorrected(BAIState state, BAIMode mode, bool momentum, BA
 BAIStatus BAIPlanCreateTwoLevel(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan)
 {
   const BAIOrder order = mode == BAI_MODE_SYNC ? BAI_FLAGS : BAI_OWN;
-  BAIWork        work  = {&state->A, mode, order, Asks(state, mode, momentum) | BAI_CAN_RESIDUALS};
+  BAIWork        work  = {&state->A, mode, order, Asks(state, mode, momentum) | BAI_CAN_RESIDUALS, BAITwoLevelBytes(BAITwoLevelOf(state), state->A.tiles)};
   char           why[BAI_REASON];
   int            room;
 

@@ -29,6 +29,7 @@ typedef struct {
   BAIMode          mode;
   BAIOrder         order;
   unsigned         asks; /* BAI_CAN_... */
+  size_t           coarse; /* bytes that a thread block needs for a coarse space */
 } BAIWork;
 
 /* A kernel, and what it is to be launched with */

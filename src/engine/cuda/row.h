@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "tagged.h"
+#include "sweep.h"
 
 enum {
   LOADS_IN_FLIGHT = 16 /* of x, for the entries of a long row */
@@ -65,7 +65,7 @@ struct Row : RowInside<LOC> {
       const bool there = w < (int)S.off_width;
 
       off_a[w] = there ? BAIValue(A, A.off_a, S.off + lane + w * BAI_LANES) * dinv : BAIScalar(0);
-      off_j[w] = there && (elsewhere >= 0 || off_a[w] != BAIScalar(0)) ? BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)) : elsewhere;
+      off_j[w] = there ? BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)) : elsewhere;
     }
   }
 
@@ -88,30 +88,6 @@ struct Row : RowInside<LOC> {
     }
     return sum + half;
   }
-
-  /* The same of tagged values: see tagged.h */
-  __device__ BAIScalar OutsideTagged(const BAISweep &p, const BAIReal *x, unsigned parity) const
-  {
-    BAIScalar sum = this->b, half = 0;
-
-#pragma unroll
-    for (int w = 0; w < OFF; w += 8) {
-      BAITagged<8> value;
-
-#pragma unroll
-      for (int v = 0; v < 8; v++) value.Ask(v, w + v < OFF && off_j[w + v] >= 0 ? x : NULL, w + v < OFF ? off_j[w + v] : 0, parity);
-      value.Await(p, parity, [&](int v, const BAIReal **base, int *k) {
-        *base = x;
-        *k    = off_j[w + v];
-      });
-#pragma unroll
-      for (int v = 0; v < 8 && w + v < OFF; v += 2) {
-        sum -= off_a[w + v] * value[v];
-        half -= off_a[w + v + 1] * value[v + 1];
-      }
-    }
-    return sum + half;
-  }
 };
 
 /* Long rows: what lies outside the block is in shared memory, of each row in a column of its own; plan.h says how much that is */
@@ -121,7 +97,7 @@ struct Row<LOC, 0, order, LOADS> : RowInside<LOC> {
   const int       *off_j;
   int              width;
 
-  __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int elsewhere, unsigned char *shared)
+  __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int, unsigned char *shared)
   {
     const BAISlice  S     = A.slice[slice];
     const BAIScalar dinv  = row >= 0 ? A.dinv[place] : BAIScalar(0);
@@ -135,7 +111,7 @@ struct Row<LOC, 0, order, LOADS> : RowInside<LOC> {
 #pragma unroll 8
     for (int w = 0; w < width; w++) {
       all_a[w * blockDim.x] = BAIValue(A, A.off_a, S.off + lane + w * BAI_LANES) * dinv;
-      all_j[w * blockDim.x] = elsewhere < 0 && all_a[w * blockDim.x] == BAIScalar(0) ? elsewhere : BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane));
+      all_j[w * blockDim.x] = BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane));
     }
   }
 
@@ -148,32 +124,6 @@ struct Row<LOC, 0, order, LOADS> : RowInside<LOC> {
 
 #pragma unroll
       for (int v = 0; v < LOADS; v++) value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : BAIScalar(0);
-#pragma unroll
-      for (int v = 0; v < LOADS; v += 2) {
-        if (w + v < width) sum -= off_a[(w + v) * blockDim.x] * value[v];
-        if (w + v + 1 < width) half -= off_a[(w + v + 1) * blockDim.x] * value[v + 1];
-      }
-    }
-    return sum + half;
-  }
-
-  __device__ BAIScalar OutsideTagged(const BAISweep &p, const BAIReal *x, unsigned parity) const
-  {
-    BAIScalar sum = this->b, half = 0;
-
-    for (int w = 0; w < width; w += LOADS) {
-      BAITagged<LOADS> value;
-
-#pragma unroll
-      for (int v = 0; v < LOADS; v++) {
-        const int col = w + v < width ? off_j[(w + v) * blockDim.x] : -1;
-
-        value.Ask(v, col >= 0 ? x : NULL, col, parity);
-      }
-      value.Await(p, parity, [&](int v, const BAIReal **base, int *k) {
-        *base = x;
-        *k    = off_j[(w + v) * blockDim.x];
-      });
 #pragma unroll
       for (int v = 0; v < LOADS; v += 2) {
         if (w + v < width) sum -= off_a[(w + v) * blockDim.x] * value[v];

@@ -47,19 +47,24 @@ template <int LOC, int OFF, bool MORE_OWN>
 const void *BAIResidentKernel(BAIOrder, bool more);
 
 /*
-   Two levels: entries inside the block, outside it (0: any number, in shared memory), and thread blocks of 128 rows that a multiprocessor is to have room for, which bounds registers
+   Two levels: entries inside the block, outside it (0: any number, in shared memory), rows of a tile, and thread blocks that a multiprocessor is to have room for; the last two bound
+   registers
 */
-#define BAI_TWO_LEVEL_SHAPES(SHAPE) \
-  SHAPE(4, 4, 4) \
-  SHAPE(4, 4, 8) \
-  SHAPE(6, 8, 4) \
-  SHAPE(6, 0, 7) \
-  SHAPE(8, 8, 3) \
-  SHAPE(16, 16, 2) \
-  SHAPE(32, 0, 2)
+#define BAI_TWO_LEVEL_SHAPES_1(SHAPE) \
+  SHAPE(4, 4, 128, 4) \
+  SHAPE(6, 8, 128, 4) \
+  SHAPE(8, 8, 128, 3) \
+  SHAPE(16, 16, 128, 2)
+
+#define BAI_TWO_LEVEL_SHAPES_2(SHAPE) \
+  SHAPE(32, 0, 128, 2) \
+  SHAPE(4, 0, 512, 2) \
+  SHAPE(6, 0, 512, 2)
+
+#define BAI_TWO_LEVEL_SHAPES(SHAPE) BAI_TWO_LEVEL_SHAPES_1(SHAPE) BAI_TWO_LEVEL_SHAPES_2(SHAPE)
 
 /* NULL: not in this mode */
-template <int LOC, int OFF, int BLOCKS>
+template <int LOC, int OFF, int ROWS, int BLOCKS>
 const void *BAITwoLevelKernel(BAIMode);
 
 /*

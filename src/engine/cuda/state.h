@@ -155,8 +155,8 @@ typedef struct {
   int       *pair_first; /* pairs+1 */
   unsigned  *entry;
   /* for whole solves, if each slice belongs to one aggregate and each of them to one tile; else NULL */
-  int     *slice_aggregate, *tile_first;
-  BAIReal *shares; /* n scalars, and then those of twolevel.h */
+  int     *slice_aggregate, *tile_first, *seen_count, *seen, most_seen;
+  BAIReal *shares; /* two x, and then those of twolevel.h */
 } BAICUDACoarse;
 
 struct BAIState_ {

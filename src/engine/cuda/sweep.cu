@@ -195,14 +195,14 @@ static BAIStatus SolveCorrected(BAIState state, const BAITolerances *t, const BA
   BAICUDACoarse   *c     = &state->coarse;
   BAISweep         p     = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
   BAIStop          stop  = StopOf(state, t, step);
-  BAITwoLevel      two   = {c->m, c->slice_aggregate, c->tile_first, c->inverse, c->shares, c->shares + (size_t)state->A.n * (sizeof(BAIScalar) / sizeof(BAIReal))};
+  BAITwoLevel      two   = BAITwoLevelOf(state);
   void            *arguments[] = {&state->A, &p, &stop, &two};
 
   if (state->current) CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * sizeof(BAIScalar), cudaMemcpyDeviceToDevice, state->stream));
   state->current    = 0;
   state->has_before = 0;
   CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
-  CUDATry(cudaMemsetAsync(c->shares, 0xff, (size_t)state->A.n * sizeof(BAIScalar) + 2 * (size_t)BAIShares(two, state->A.tiles) * sizeof(BAIReal), state->stream)); /* not there yet */
+  CUDATry(cudaMemsetAsync(c->shares, 0xff, (2 * (size_t)two.reals_x + 2 * (size_t)BAIShares(two, state->A.tiles)) * sizeof(BAIReal), state->stream)); /* not there yet */
   if (step->mode == BAI_MODE_ASYNC) CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
   if (step->mode == BAI_MODE_ASYNC) p.done_before = state->done_before = 0;
   CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(state->A.tiles), dim3(plan->threads), arguments, plan->shared, state->stream));

@@ -1,25 +1,27 @@
 /*
-   The kernel of a whole solve with a coarse correction, for matrices that fit the chip: each thread block keeps one tile, a thread a row, as in resident.cu.
+   The kernels of a whole solve with a coarse correction, for matrices that fit the chip: each thread block keeps one tile, a thread a row, as in resident.cu.
 
-   In a global iteration each tile reads x of its neighbours, finds its part of r = b - A x as a by-product of its first local sweep, and publishes what it adds up to on each of its
-   aggregates and its share of ||r||^2. It does its other local sweeps meanwhile. Then it reads what all tiles have published, and applies its own rows of the inverse, and x moves. So ||r|| is
-   known to all tiles in each iteration: all sum it in the same order, and come to the same decision by the rules of adapt.h without asking each other.
+   Mode sync: in a global iteration each tile finds its part of r = b - A x as a by-product of its first local sweep, and publishes what it adds up to on each of its aggregates, and its share of
+   ||r||^2. When its other local sweeps are done it publishes what x becomes without the coarse correction. It then reads what all tiles have published of r, finds the correction on its own
+   aggregates and on all that the rows belong to which it reads, and so the next x of these without another exchange. As ||r|| is known to all tiles, and all sum it in the same order, they come
+   to the same decision by the rules of adapt.h without asking each other; it is for the iteration after the next.
 
-   x and what is published are tagged values: see tagged.h. Who has read what all have published in an iteration knows that all have read x, so there is one x only. Of what is published there are two
-   sets, for iterations in turn: who writes to a set again has read all of the other one, which every tile published after it had read all of this one.
+   What is published are tagged values: see tagged.h. There are two places for each, for iterations in turn: who writes to one again has read what all tiles have published of r in the iteration
+   before, which each did after it had read what was there.
 */
 #include "control.h"
 #include "row.h"
+#include "tagged.h"
 #include "twolevel.h"
 #define BAI_ADAPT_FUNCTION static __host__ __device__ __noinline__
 #include "../adapt_rules.h"
 #include "shapes.h"
 
 enum {
-  AGGREGATES = BAI_TWO_LEVEL_SLICES,                /* of a tile, at most */
-  LOADS_OF_ROW = 8,                                 /* of x, for what a row has outside the block in shared memory: it is little */
-  LOADS      = 4,                                   /* of places that a thread has on their way at a time */
-  ALIVE      = 64                                   /* iterations in which it is looked once whether another tile has given up */
+  LOADS_OF_ROW = 4,                /* of x, for what a row has outside the block in shared memory: it is little */
+  LOADS        = 4,                /* of places that a thread has on their way at a time */
+  TEAM         = 8,                /* threads that find the correction on an aggregate */
+  ALIVE        = 64                /* epochs after which all meet in any case */
 };
 
 /* Sums over a warp: lane 0 has it */
@@ -30,143 +32,283 @@ static __device__ inline BAIReal WarpSum(BAIReal value)
   return value;
 }
 
+/* Sums over a team, which alone calls it: its first thread has it */
+static __device__ inline BAIReal TeamSum(BAIReal value)
+{
+  const unsigned mask = ((1u << TEAM) - 1) << threadIdx.x % BAI_LANES / TEAM * TEAM;
+
+#pragma unroll
+  for (int k = TEAM / 2; k; k /= 2) value += __shfl_down_sync(mask, value, k, TEAM);
+  return value;
+}
+
+static __device__ inline BAIReal Down(BAIReal value, int k)
+{
+  return __shfl_down_sync(~0u, value, k);
+}
+
 #if defined(PETSC_USE_COMPLEX)
 static __device__ inline BAIScalar WarpSum(BAIScalar value)
 {
   return BAIScalar(WarpSum(value.real()), WarpSum(value.imag()));
 }
+
+static __device__ inline BAIScalar TeamSum(BAIScalar value)
+{
+  return BAIScalar(TeamSum(value.real()), TeamSum(value.imag()));
+}
+
+static __device__ inline BAIScalar Down(BAIScalar value, int k)
+{
+  return BAIScalar(Down(value.real(), k), Down(value.imag(), k));
+}
 #endif
+
+/* What the threads of a tile share */
+struct Board {
+  BAIScalar sum[BAI_TWO_LEVEL_SLICES]; /* of r, by warp; */
+  BAIReal   norm2[BAI_TWO_LEVEL_SLICES];
+  int       of[BAI_TWO_LEVEL_SLICES];  /* the aggregate of each warp, counted from the first of the tile, or -1; */
+  int       seen[BAI_TWO_LEVEL_SEEN];  /* the aggregates that the tile needs to know of: first its own, */
+  BAIScalar e[BAI_TWO_LEVEL_SEEN + 1]; /* the correction on each; then a zero, for rows that belong to none; */
+  BAIReal   all2;                      /* and ||r||^2 */
+};
 
 /* What a tile has to do with the coarse space */
 struct Tile {
-  int      m, first, many, mine; /* unknowns; the aggregates of the tile; that of this thread's warp, counted from the first of the tile, or -1 */
-  int      tiles, tile;
-  BAIReal *shares;
+  int              m, first, many, seen; /* unknowns; the aggregates of the tile; and of all that it needs to know of */
+  int              tiles, tile;
+  BAIReal         *shares;
+  BAIReal         *sums;    /* of all tiles, and then their shares of ||r||^2, in shared memory */
+  const BAISingle *inverse; /* the rows of those seen */
+  Board           &board;
 
-  __device__ Tile(const BAISliced &A, const BAITwoLevel &t, int tile) : m(t.m), first(t.first[tile]), many(t.first[tile + 1] - t.first[tile]), tiles(A.tiles), tile(tile), shares(t.shares)
+  /* work has room for BAITwoLevelBytes() */
+  __device__ Tile(const BAISliced &A, const BAITwoLevel &t, int tile, Board &board, unsigned char *work) : m(t.m), first(t.first[tile]), many(t.first[tile + 1] - first), seen(t.seen_count[tile]), tiles(A.tiles), tile(tile), shares(t.shares), sums(reinterpret_cast<BAIReal *>(work)), board(board)
   {
-    const int warp = threadIdx.x / BAI_LANES, slice = tile * A.tile_slices + warp;
+    BAISingle *rows = reinterpret_cast<BAISingle *>(work + BAISumsBytes(t, tiles));
+    const int  i = threadIdx.x, slice = tile * A.tile_slices + i / BAI_LANES;
 
-    mine = t.aggregate[slice] < 0 ? -1 : t.aggregate[slice] - first;
+    if (i % BAI_LANES == 0) board.of[i / BAI_LANES] = t.aggregate[slice] < 0 ? -1 : t.aggregate[slice] - first;
+    for (int k = i; k < seen; k += blockDim.x) board.seen[k] = t.seen[tile * BAI_TWO_LEVEL_SEEN + k];
+    __syncthreads();
+    for (int k = 0; k < seen; k++) {
+      for (int j = i; j < m; j += blockDim.x) rows[k * m + j] = t.inverse[(size_t)board.seen[k] * m + j];
+    }
+    inverse = rows;
+    __syncthreads();
   }
 
   __device__ BAIReal *Set(const BAITwoLevel &t, int which) const { return shares + (which & 1) * BAIShares(t, tiles); }
-};
 
-/* What the threads of a tile share about it */
-struct Board {
-  BAIScalar sum[AGGREGATES];  /* of r, by warp */
-  BAIReal   norm2[AGGREGATES];
-  int       of[AGGREGATES]; /* the aggregate of each warp, as in Tile */
-  BAIScalar part[AGGREGATES][AGGREGATES]; /* of e, by aggregate and warp */
-  BAIReal   part2[AGGREGATES];            /* of ||r||^2 */
-};
-
-/* Each warp leaves its sums; they are seen when all have met */
-static __device__ inline void LeaveSums(Board &board, BAIScalar r)
-{
-  const int       warp = threadIdx.x / BAI_LANES;
-  const BAIScalar sum  = WarpSum(r);
-  const BAIReal   r2   = WarpSum(BAIAbs2(r));
-
-  if (threadIdx.x % BAI_LANES) return;
-  board.sum[warp]   = sum;
-  board.norm2[warp] = r2;
-}
-
-/* What the tile has to publish, one number a thread */
-static __device__ inline void PublishSums(const Tile &tile, BAIReal *set, const Board &board, unsigned parity)
-{
-  const int warps = blockDim.x / BAI_LANES, i = threadIdx.x;
-
-  if (i < tile.many) {
-    BAIScalar sum = 0;
-
-    for (int w = 0; w < warps; w++) {
-      if (board.of[w] == i) sum += board.sum[w];
+  /* Which of those seen an aggregate is */
+  __device__ int Find(int aggregate) const
+  {
+    for (int k = 0; k < seen; k++) {
+      if (board.seen[k] == aggregate) return k;
     }
-    (void)BAIPublishScalar(set, tile.first + i, sum, parity);
-  } else if (i == tile.many) {
-    BAIReal sum = 0;
-
-    for (int w = 0; w < warps; w++) sum += board.norm2[w];
-    (void)BAIPublish(set + BAI_REALS * tile.m + tile.tile, sum, parity);
+    return seen;
   }
-}
 
-/* This thread's part of the sum of the tiles' shares of ||r||^2 */
-static __device__ inline BAIReal SumOfShares(const BAISweep &p, const BAIReal *share, int tiles, unsigned parity)
-{
-  BAIReal sum = 0;
+  /* That of this thread's row, or -1 */
+  __device__ int Mine() const { return board.of[threadIdx.x / BAI_LANES]; }
 
-  for (int first = threadIdx.x; first < tiles; first += LOADS * blockDim.x) {
-    BAIBits bits[LOADS];
-    bool    missing;
+  /* Each warp leaves its sums of r; they are seen when all have met */
+  __device__ void Leave(BAIScalar r) const
+  {
+    const int       warp = threadIdx.x / BAI_LANES;
+    const BAIScalar sum  = WarpSum(r);
+    const BAIReal   r2   = WarpSum(BAIAbs2(r));
+
+    if (threadIdx.x % BAI_LANES) return;
+    board.sum[warp]   = sum;
+    board.norm2[warp] = r2;
+  }
+
+  /* What the tile has to publish of r: the first warp adds up what belongs to the same aggregate, which are warps one after the other */
+  __device__ void Publish(BAIReal *set, unsigned parity) const
+  {
+    const int warps = blockDim.x / BAI_LANES, lane = threadIdx.x, of = lane < warps ? board.of[lane] : -1;
+
+    if (lane >= BAI_LANES) return;
+    BAIScalar sum   = lane < warps ? board.sum[lane] : BAIScalar(0);
+    BAIReal   norm2 = lane < warps ? board.norm2[lane] : 0;
+
+    for (int k = 1; k < warps; k *= 2) {
+      const BAIScalar more = Down(sum, k);
+      const int       its  = __shfl_down_sync(~0u, of, k);
+
+      norm2 += __shfl_down_sync(~0u, norm2, k);
+      if (lane + k < warps && its == of) sum += more;
+    }
+    const int before = __shfl_up_sync(~0u, of, 1);
+
+    if (of >= 0 && (!lane || before != of)) (void)BAIPublishScalar(set, first + of, sum, parity);
+    if (!lane) (void)BAIPublish(set + BAI_REALS * m + tile, norm2, parity);
+  }
+
+  /* When all have published what they have in an iteration: copies it, for all threads when they have met */
+  __device__ void Read(const BAISweep &p, const BAIReal *set, unsigned parity) const
+  {
+    const int all = BAI_REALS * m + tiles;
+
+    for (int first = threadIdx.x; first < all; first += LOADS * blockDim.x) {
+      BAIBits bits[LOADS];
 
 #pragma unroll
-    for (int l = 0; l < LOADS; l++) bits[l] = first + l * (int)blockDim.x < tiles ? BAILoadBits(share + first + l * blockDim.x) : (BAIBits)parity;
-    BAISpin(p.stalled, p.stalled_host, [&] {
-      missing = false;
+      for (int l = 0; l < LOADS; l++) bits[l] = first + l * (int)blockDim.x < all ? BAILoadBits(set + first + l * blockDim.x) : (BAIBits)parity;
+      BAISpin(p.stalled, p.stalled_host, [&] {
+        bool missing = false;
+
+#pragma unroll
+        for (int l = 0; l < LOADS; l++) {
+          if ((bits[l] & 1) != parity) bits[l] = BAILoadBits(set + first + l * blockDim.x);
+          missing |= (bits[l] & 1) != parity;
+        }
+        return !missing;
+      });
 #pragma unroll
       for (int l = 0; l < LOADS; l++) {
-        if ((bits[l] & 1) != parity) bits[l] = BAILoadBits(share + first + l * blockDim.x);
-        missing |= (bits[l] & 1) != parity;
+        if (first + l * (int)blockDim.x < all) sums[first + l * blockDim.x] = BAIRealOf(bits[l]);
       }
-      return !missing;
+    }
+    __syncthreads();
+  }
+
+  /* The corrections on the aggregates seen, and ||r||^2, are on the board when all have met: a team finds one of these */
+  __device__ void Correct() const
+  {
+    const int j = threadIdx.x % TEAM;
+
+    for (int k = threadIdx.x / TEAM; k / (BAI_LANES / TEAM) * (BAI_LANES / TEAM) <= seen; k += blockDim.x / TEAM) { /* the same for all of a warp */
+      if (k < seen) {
+        const BAISingle *row  = inverse + k * m;
+        const BAIScalar *sum  = reinterpret_cast<const BAIScalar *>(sums);
+        BAIScalar        e[4] = {};
+        int              at   = j;
+
+        for (; at + 3 * TEAM < m; at += 4 * TEAM) {
+#pragma unroll
+          for (int u = 0; u < 4; u++) e[u] += BAIScalar(row[at + u * TEAM]) * sum[at + u * TEAM];
+        }
+#pragma unroll
+        for (int u = 0; u < 3; u++) {
+          if (at + u * TEAM < m) e[u] += BAIScalar(row[at + u * TEAM]) * sum[at + u * TEAM];
+        }
+        const BAIScalar all = TeamSum(e[0] + e[1] + (e[2] + e[3]));
+
+        if (!j) board.e[k] = all;
+      } else {
+        BAIReal norm2 = 0;
+
+        for (int at = j; at < tiles && k == seen; at += TEAM) norm2 += sums[BAI_REALS * m + at];
+        norm2 = TeamSum(norm2);
+        if (!j && k == seen) board.all2 = norm2;
+      }
+    }
+    __syncthreads();
+  }
+};
+
+/* What a row has outside its block, and which of the aggregates seen each column belongs to: in registers, */
+template <int OFF>
+struct Others {
+  BAIScalar a[OFF];
+  int       j[OFF]; /* -1: no entry */
+  unsigned  seen[(OFF + 3) / 4];
+
+  __device__ void Load(const BAISliced &A, const BAITwoLevel &t, const Tile &tile, int slice, int lane, int row, BAIScalar dinv, unsigned char *)
+  {
+    const BAISlice S = A.slice[slice];
+
+#pragma unroll
+    for (int w = 0; w < OFF; w++) {
+      a[w] = w < (int)S.off_width ? BAIValue(A, A.off_a, S.off + lane + w * BAI_LANES) * dinv : BAIScalar(0);
+      j[w] = a[w] != BAIScalar(0) ? BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)) : -1;
+      if (w % 4 == 0) seen[w / 4] = 0;
+      if (j[w] >= 0) seen[w / 4] |= (unsigned)tile.Find(t.of_row[j[w]]) << 8 * (w % 4);
+    }
+  }
+
+  BAITagged<OFF> value;
+
+  /* Sends for the values there, */
+  __device__ void Ask(const BAIReal *x, unsigned parity)
+  {
+#pragma unroll
+    for (int w = 0; w < OFF; w++) value.Ask(w, j[w] >= 0 ? x : NULL, j[w], parity);
+  }
+
+  /* and subtracts from b what they add up to; the correction on them is still to come */
+  __device__ BAIScalar Subtract(const BAISweep &p, BAIScalar b, const BAIReal *x, unsigned parity, const BAIScalar *e, BAIReal omega)
+  {
+    BAIScalar half = 0;
+
+    value.Await(p, parity, [&](int w, const BAIReal **base, int *k) {
+      *base = x;
+      *k    = j[w];
     });
 #pragma unroll
-    for (int l = 0; l < LOADS; l++) sum += BAIRealOf(bits[l]);
-  }
-  return sum;
-}
-
-/* When all have published: e of the thread's aggregate, and ||r||^2. The threads meet twice */
-static __device__ inline BAIScalar ReadSums(const BAISweep &p, const BAITwoLevel &t, const Tile &tile, const BAIReal *set, Board &board, unsigned parity, BAIReal *norm2)
-{
-  const int i = threadIdx.x, warp = i / BAI_LANES, warps = blockDim.x / BAI_LANES;
-  BAIScalar part[AGGREGATES] = {};
-  BAIReal   part2;
-
-  for (int first = i; first < tile.m; first += LOADS * blockDim.x) {
-    BAITagged<LOADS> value;
-    BAISingle        inverse[LOADS][AGGREGATES];
-
-#pragma unroll
-    for (int l = 0; l < LOADS; l++) {
-      const int k = first + l * blockDim.x;
-
-      value.Ask(l, k < tile.m ? set : NULL, k, parity);
-#pragma unroll
-      for (int a = 0; a < AGGREGATES; a++) inverse[l][a] = a < tile.many && k < tile.m ? t.inverse[(size_t)(tile.first + a) * tile.m + k] : BAISingle(0);
+    for (int w = 0; w < OFF; w += 2) {
+      b -= a[w] * (value[w] + omega * e[seen[w / 4] >> 8 * (w % 4) & 0xff]);
+      half -= a[w + 1] * (value[w + 1] + omega * e[seen[w / 4] >> 8 * (w % 4 + 1) & 0xff]);
     }
-    value.Await(p, parity, [&](int l, const BAIReal **base, int *k) {
-      *base = set;
-      *k    = first + l * blockDim.x;
-    });
-#pragma unroll
-    for (int l = 0; l < LOADS; l++) {
-#pragma unroll
-      for (int a = 0; a < AGGREGATES; a++) part[a] += BAIScalar(inverse[l][a]) * value[l];
+    return b + half;
+  }
+};
+
+/* or in shared memory, of each row in a column of its own */
+template <>
+struct Others<0> {
+  BAIScalar     *a;
+  int           *j;
+  unsigned char *seen;
+  int            width;
+
+  __device__ void Load(const BAISliced &A, const BAITwoLevel &t, const Tile &tile, int slice, int lane, int row, BAIScalar dinv, unsigned char *shared)
+  {
+    const BAISlice S    = A.slice[slice];
+    const size_t   room = (size_t)A.off_width * blockDim.x;
+
+    a     = reinterpret_cast<BAIScalar *>(shared) + threadIdx.x;
+    j     = reinterpret_cast<int *>(shared + room * sizeof(BAIScalar)) + threadIdx.x;
+    seen  = shared + room * (sizeof(BAIScalar) + sizeof(int)) + threadIdx.x;
+    width = (int)S.off_width;
+    for (int w = 0; w < width; w++) {
+      const BAIScalar value = BAIValue(A, A.off_a, S.off + lane + w * BAI_LANES) * dinv;
+      const int       col   = value != BAIScalar(0) ? BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)) : -1;
+
+      a[w * blockDim.x]    = value;
+      j[w * blockDim.x]    = col;
+      seen[w * blockDim.x] = (unsigned char)(col >= 0 ? tile.Find(t.of_row[col]) : 0);
     }
   }
-  part2 = SumOfShares(p, set + BAI_REALS * tile.m, tile.tiles, parity);
-#pragma unroll
-  for (int a = 0; a < AGGREGATES; a++) {
-    if (a < tile.many) part[a] = WarpSum(part[a]);
-    if (a < tile.many && i % BAI_LANES == 0) board.part[a][warp] = part[a];
-  }
-  part2 = WarpSum(part2);
-  if (i % BAI_LANES == 0) board.part2[warp] = part2;
-  __syncthreads();
-  BAIScalar e = 0;
 
-  *norm2 = 0;
-  for (int w = 0; w < warps; w++) {
-    if (tile.mine >= 0) e += board.part[tile.mine][w];
-    *norm2 += board.part2[w];
+  __device__ void Ask(const BAIReal *, unsigned) {}
+
+  __device__ BAIScalar Subtract(const BAISweep &p, BAIScalar b, const BAIReal *x, unsigned parity, const BAIScalar *e, BAIReal omega)
+  {
+    for (int w = 0; w < width; w += LOADS_OF_ROW) {
+      BAITagged<LOADS_OF_ROW> value;
+
+#pragma unroll
+      for (int v = 0; v < LOADS_OF_ROW; v++) {
+        const int col = w + v < width ? j[(w + v) * blockDim.x] : -1;
+
+        value.Ask(v, col >= 0 ? x : NULL, col, parity);
+      }
+      value.Await(p, parity, [&](int v, const BAIReal **base, int *k) {
+        *base = x;
+        *k    = j[(w + v) * blockDim.x];
+      });
+#pragma unroll
+      for (int v = 0; v < LOADS_OF_ROW; v++) {
+        if (w + v < width) b -= a[(w + v) * blockDim.x] * (value[v] + omega * e[seen[(w + v) * blockDim.x]]);
+      }
+    }
+    return b;
   }
-  return e;
-}
+};
 
 static __device__ inline BAIGoal GoalOf(const BAISweep &p, const BAIStop &stop, BAIReal bnorm2)
 {
@@ -182,6 +324,7 @@ static __device__ inline BAIGoal GoalOf(const BAISweep &p, const BAIStop &stop, 
   goal.first       = 1;
   goal.top         = stop.accelerate ? stop.top : 0;
   goal.beta        = stop.beta;
+  goal.late        = 1;
   return goal;
 }
 
@@ -191,8 +334,8 @@ static __device__ inline bool HasStalled(const BAISweep &p)
 }
 
 /* Mode sync */
-template <int LOC, int OFF, int BLOCKS>
-static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) TwoLevel(BAISliced A, BAISweep p, BAIStop stop, BAITwoLevel t)
+template <int LOC, int OFF, int ROWS, int BLOCKS>
+static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAISweep p, BAIStop stop, BAITwoLevel t)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ Board                              board;
@@ -200,45 +343,68 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) TwoLevel(BA
   __shared__ BAIDecision                        decision;
   __shared__ int                                given_up;
   BAIScalar                                    *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
-  const int                                     i = threadIdx.x, place = blockIdx.x * A.tile_rows + i, row = BAIRowAt(A, blockIdx.x, i);
-  const Tile                                    tile(A, t, blockIdx.x);
-  const BAIScalar                               d           = row >= 0 ? A.d[place] : BAIScalar(0);
+  unsigned char                                *work = reinterpret_cast<unsigned char *>(next + blockDim.x);
+  const int                                     i = threadIdx.x, place = blockIdx.x * A.tile_rows + i, row = BAIRowAt(A, blockIdx.x, i), slice = blockIdx.x * A.tile_slices + i / BAI_LANES;
+  const Tile                                    tile(A, t, blockIdx.x, board, work);
+  const int                                     mine        = tile.Mine();
+  const BAIScalar                               d           = row >= 0 ? A.d[place] : BAIScalar(0), dinv = row >= 0 ? A.dinv[place] : BAIScalar(0);
   const BAIReal                                 local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
-  BAIReal                                      *x           = t.x;
-  Row<LOC, OFF, BAI_FLAGS, LOADS_OF_ROW>        r;
-  BAIScalar                                     xi, before, kept;
+  RowInside<LOC>                                r;
+  Others<OFF>                                   others;
+  BAIScalar                                     xi, before, kept, s;
   BAIReal                                       omega = p.omega, momentum = p.momentum, tol2 = 0, most2 = 0, rnorm2, bnorm2 = stop.bnorm2;
   int                                           iteration = 0, until = 0;
+  bool                                          back = false; /* in this iteration x only goes back to that which was kept */
 
-  r.Load(A, p.b, blockIdx.x * A.tile_slices + i / BAI_LANES, i % BAI_LANES, row, place, -1, reinterpret_cast<unsigned char *>(next + blockDim.x));
-  xi = before = kept = row >= 0 ? BAIPublishScalar(x, row, BAILoad(BAIIterateOf(p, 0) + row), 0) : BAIScalar(0);
-  if (i % BAI_LANES == 0) board.of[i / BAI_LANES] = tile.mine;
+  r.Load(A, A.slice[slice], p.b, i % BAI_LANES, row, place, dinv);
+  others.Load(A, t, tile, slice, i % BAI_LANES, row, dinv, work + BAITwoLevelBytes(t, A.tiles));
+  for (int k = i; k <= tile.seen; k += blockDim.x) board.e[k] = 0;
+  xi = row >= 0 ? BAIPublishScalar(t.x, row, BAILoad(BAIIterateOf(p, 0) + row), 0) : BAIScalar(0);
+  before = kept = xi;
+  if (!i) {
+    const BAIGoal goal = GoalOf(p, stop, 0);
+
+    decision = BAIAdaptStart(&adapt, &goal, stop.mode, 0, 1); /* how it is to begin; the norm is known later */
+  }
+  __syncthreads();
+  omega    = p.omega * (BAIReal)decision.omega;
+  momentum = (BAIReal)decision.momentum;
+  others.Ask(t.x, 0);
+  s = others.Subtract(p, r.b, t.x, 0, board.e, 0);
   for (;; iteration++) {
-    const unsigned parity = iteration >> 1 & 1;
-    BAIReal       *set    = tile.Set(t, iteration);
+    const unsigned parity = iteration >> 1 & 1, parity_x = (iteration + 1) >> 1 & 1;
+    BAIReal       *set = tile.Set(t, iteration), *x = t.x + ((iteration + 1) & 1) * t.reals_x;
+    BAIScalar      y = xi, to;
 
-    const BAIScalar s = r.OutsideTagged(p, x, iteration & 1);
-    BAIScalar       y = xi;
-
+    /* now is not what the last sweep of the iteration before read: its threads need not have met */
     now[i] = y;
     __syncthreads();
     for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
       const BAIScalar step = r.Inside(s - y, now);
       BAIScalar      *swap = now;
 
-      if (sweep == 1) LeaveSums(board, step * d);
+      if (sweep == 1) tile.Leave(step * d);
       y += local_omega * step;
       now  = next;
       next = swap;
       if (sweep == 1 || sweep < p.local_iters) {
         now[i] = y;
         __syncthreads();
-        if (sweep == 1) PublishSums(tile, set, board, parity);
+        if (sweep == 1) tile.Publish(set, parity);
       }
     }
-    const BAIScalar e = ReadSums(p, t, tile, set, board, parity, &rnorm2);
+    to = back ? kept : xi + omega * (y - xi) + momentum * (xi - before);
+    if (row >= 0) to = BAIPublishScalar(x, row, to, parity_x);
+    tile.Read(p, set, parity);
+    others.Ask(x, parity_x);
+    tile.Correct();
+    rnorm2 = board.all2;
 
-    if (iteration >= until || !(rnorm2 > tol2 && rnorm2 < most2)) { /* all tiles, or none */
+    const bool went  = back; /* back */
+    const bool looks = !went && (iteration >= until || !(rnorm2 > tol2 && rnorm2 < most2)); /* all tiles, or none */
+
+    back = false;
+    if (looks) {
       if (!i) {
         if (!iteration) {
           const BAIGoal goal = GoalOf(p, stop, bnorm2 < 0 ? rnorm2 : bnorm2);
@@ -249,28 +415,26 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) TwoLevel(BA
       }
       __syncthreads();
       if (bnorm2 < 0) bnorm2 = rnorm2;
-      tol2     = (BAIReal)adapt.goal.tol2;
-      most2    = (BAIReal)adapt.goal.most2;
-      until    = decision.until;
+      tol2  = (BAIReal)adapt.goal.tol2;
+      most2 = (BAIReal)adapt.goal.most2;
+      until = decision.until;
+      if (decision.x == BAI_X_KEEP) kept = xi;
+      back = decision.x == BAI_X_BACK;
+      if (decision.stop || decision.vain || given_up) break;
+    }
+    before = went ? to : xi;
+    xi     = went || mine < 0 ? to : to + omega * board.e[mine];
+    s      = others.Subtract(p, r.b, x, parity_x, board.e, went ? 0 : omega);
+    if (looks) {
       omega    = p.omega * (BAIReal)decision.omega;
       momentum = (BAIReal)decision.momentum;
-      if (decision.x == BAI_X_KEEP) kept = xi;
-      if (decision.x == BAI_X_BACK) y = xi = kept;
-      if (decision.rest || decision.x == BAI_X_BACK) before = xi;
-      if (decision.stop || decision.vain || given_up) break;
-      if (decision.x == BAI_X_BACK) {
-        if (row >= 0) xi = before = BAIPublishScalar(x, row, xi, (iteration + 1) & 1);
-        continue;
-      }
+      if (decision.rest) before = xi;
     }
-    y      = xi + omega * (y - xi + e) + momentum * (xi - before);
-    before = xi;
-    xi     = y;
-    if (row >= 0) xi = BAIPublishScalar(x, row, xi, (iteration + 1) & 1);
   }
+  if (back) xi = kept;
   if (row >= 0) BAIStore(BAIIterateOf(p, 0) + row, xi);
   if (blockIdx.x || i || given_up) return;
-  stop.result->rnorm2     = decision.x == BAI_X_BACK ? (BAIReal)adapt.best2 : rnorm2;
+  stop.result->rnorm2     = back ? (BAIReal)adapt.best2 : rnorm2;
   stop.result->bnorm2     = bnorm2;
   stop.result->its        = iteration;
   stop.result->omega      = omega;
@@ -319,29 +483,30 @@ static __device__ inline void Meet(const BAISweep &p, Meeting &m, int all)
    Mode async: no tile waits for a correction. It leaves its part for the next one as soon as all that it reads from have taken the last one, and takes that one when all parts are there; in between
    it goes on with its iterations. When the parts left of ||r||^2, which are of different times, add up to little enough, all meet and find what it is
 */
-template <int LOC, int OFF, int BLOCKS>
-static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAISliced A, BAISweep p, BAIStop stop, BAITwoLevel t)
+template <int LOC, int OFF, int ROWS, int BLOCKS>
+static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISweep p, BAIStop stop, BAITwoLevel t)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ Board                              board;
   __shared__ int                                most, given_up;
   BAIScalar                                    *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
+  unsigned char                                *work = reinterpret_cast<unsigned char *>(next + blockDim.x);
   const int                                     i = threadIdx.x, place = blockIdx.x * A.tile_rows + i, row = BAIRowAt(A, blockIdx.x, i);
   const int                                     first = p.neighbors.first[blockIdx.x], last = p.neighbors.first[blockIdx.x + 1];
-  const Tile                                    tile(A, t, blockIdx.x);
+  const Tile                                    tile(A, t, blockIdx.x, board, work);
+  const int                                     mine        = tile.Mine();
   const BAIScalar                               d           = row >= 0 ? A.d[place] : BAIScalar(0);
   const BAIReal                                 local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
   BAIScalar                                    *x           = BAIIterateOf(p, 0);
   Meeting                                       meeting(*stop.control);
   Row<LOC, OFF, BAI_OWN, LOADS_OF_ROW>          r;
-  BAIScalar                                     xi, e;
+  BAIScalar                                     xi;
   BAIReal                                       rnorm2, bnorm2 = stop.bnorm2, tol2 = 0, most2 = 0, easy = 1;
   int                                           iteration = 0, epoch = 0, met = 0, passes = 0, smoothed = 0;
   bool                                          left = false, meets = true, finds = true; /* meets: all are to meet; finds: they have, or will, and nobody moves x until ||r|| is found */
 
-  r.Load(A, p.b, blockIdx.x * A.tile_slices + i / BAI_LANES, i % BAI_LANES, row, place, BAIRowAt(A, blockIdx.x, 0), reinterpret_cast<unsigned char *>(next + blockDim.x));
+  r.Load(A, p.b, blockIdx.x * A.tile_slices + i / BAI_LANES, i % BAI_LANES, row, place, BAIRowAt(A, blockIdx.x, 0), work + BAITwoLevelBytes(t, A.tiles));
   xi = row >= 0 ? BAILoad(x + row) : BAIScalar(0);
-  if (i % BAI_LANES == 0) board.of[i / BAI_LANES] = tile.mine;
   for (;;) {
     const unsigned parity = epoch >> 1 & 1;
     BAIReal       *set    = tile.Set(t, epoch);
@@ -360,7 +525,9 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAIS
     }
     if (there) {
       passes = 0;
-      e = ReadSums(p, t, tile, set, board, parity, &rnorm2);
+      tile.Read(p, set, parity);
+      tile.Correct();
+      rnorm2 = board.all2;
       if (finds) { /* all have this number */
         if (bnorm2 < 0) bnorm2 = rnorm2;
         tol2  = max(stop.rtol * stop.rtol * bnorm2, stop.abstol * stop.abstol);
@@ -371,7 +538,7 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAIS
         if (!(rnorm2 > tol2 && rnorm2 < most2) || most >= p.count || given_up) break;
         if (met > 1) easy = min(easy, BAIReal(0.5) * easy * tol2 / rnorm2);
       }
-      xi += p.omega * e;
+      if (mine >= 0) xi += p.omega * board.e[mine];
       if (row >= 0) BAIStore(x + row, xi);
       epoch++;
       left     = false;
@@ -390,7 +557,7 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAIS
       const BAIScalar step = r.Inside(s - y, now);
       BAIScalar      *swap = now;
 
-      if (sweep == 1 && leaves) LeaveSums(board, step * d);
+      if (sweep == 1 && leaves) tile.Leave(step * d);
       y += local_omega * step;
       now  = next;
       next = swap;
@@ -398,7 +565,7 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAIS
         now[i] = y;
         __syncthreads();
         if (sweep == 1 && leaves) {
-          PublishSums(tile, set, board, parity);
+          tile.Publish(set, parity);
           if (i < BAI_LANES) __syncwarp();
           if (!i) meeting.left.fetch_add(1, cuda::memory_order_acq_rel);
         }
@@ -429,11 +596,11 @@ static __global__ void __launch_bounds__(BAI_TWO_LEVEL_ROWS, BLOCKS) Epochs(BAIS
   stop.result->beta       = 0;
 }
 
-template <int LOC, int OFF, int BLOCKS>
+template <int LOC, int OFF, int ROWS, int BLOCKS>
 const void *BAITwoLevelKernel(BAIMode mode)
 {
-  return mode == BAI_MODE_SYNC ? (const void *)TwoLevel<LOC, OFF, BLOCKS> : mode == BAI_MODE_ASYNC ? (const void *)Epochs<LOC, OFF, BLOCKS> : NULL;
+  return mode == BAI_MODE_SYNC ? (const void *)TwoLevel<LOC, OFF, ROWS, BLOCKS> : mode == BAI_MODE_ASYNC ? (const void *)Epochs<LOC, OFF, ROWS, BLOCKS> : NULL;
 }
 
-#define INSTANTIATE(LOC, OFF, BLOCKS) template const void *BAITwoLevelKernel<LOC, OFF, BLOCKS>(BAIMode);
-BAI_TWO_LEVEL_SHAPES(INSTANTIATE)
+#define INSTANTIATE(LOC, OFF, ROWS, BLOCKS) template const void *BAITwoLevelKernel<LOC, OFF, ROWS, BLOCKS>(BAIMode);
+BAI_PART_OF(BAI_TWO_LEVEL_SHAPES, BAI_PART, INSTANTIATE)
