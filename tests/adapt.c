@@ -110,6 +110,217 @@ static PetscErrorCode InVain(BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What these cases know of the rules: the condition that a solve begins with, by what the one found may be off, and how often it is tried */
+enum {
+  FIRST_CONDITION = 30,
+  TRIES           = 5
+};
+static const double off = 1.35;
+
+/* The best momentum for a condition */
+static double BestMomentum(double kappa)
+{
+  const double q = (sqrt(kappa) - 1) / (sqrt(kappa) + 1);
+
+  return q * q;
+}
+
+/* A diagonal system with a coarse correction: errors that belong to some eigenvalues, and what iterations make of them */
+typedef struct {
+  int    n;
+  double lambda[64], e[64], before[64], kept[64];
+} Diagonal;
+
+static double ResidualNorm2(const Diagonal *s)
+{
+  double norm2 = 0;
+
+  for (int k = 0; k < s->n; k++) norm2 += s->lambda[k] * s->e[k] * s->lambda[k] * s->e[k];
+  return norm2;
+}
+
+/* Eigenvalues from most/kappa to most, evenly spread in the logarithm; from each comes as much of the residual, or of the error, so that it is rough */
+static void DiagonalCreate(int n, double most, double kappa, int rough, Diagonal *s)
+{
+  s->n = n;
+  for (int k = 0; k < n; k++) {
+    s->lambda[k] = most * pow(kappa, n > 1 ? (double)k / (n - 1) - 1 : -1);
+    s->e[k] = s->before[k] = s->kept[k] = rough ? 1 : 1 / s->lambda[k];
+  }
+}
+
+/* As the decision says, from its to the next look; the first iteration is without momentum if fresh */
+static void Iterate(Diagonal *s, const BAIDecision *d, BAIInt its, int fresh)
+{
+  for (BAIInt it = its; it < d->until; it++) {
+    for (int k = 0; k < s->n; k++) {
+      const double next = s->e[k] - d->omega * s->lambda[k] * s->e[k] + (fresh && it == its ? 0 : d->momentum) * (s->e[k] - s->before[k]);
+
+      s->before[k] = s->e[k];
+      s->e[k]      = next;
+    }
+  }
+}
+
+/* A solve: it ends where the decision says; *back counts how often it went back */
+static BAIInt SolveDiagonal(Diagonal *s, BAIAdapt *a, const BAIGoal *goal, BAIDecision *d, int *back)
+{
+  BAIInt its   = 0;
+  int    fresh = 1;
+
+  *back = 0;
+  *d    = BAIAdaptStart(a, goal, goal->mode, 0, ResidualNorm2(s));
+  while (!d->stop && !d->vain && its < 100000) {
+    Iterate(s, d, its, fresh);
+    its   = d->until;
+    *d    = BAIAdaptLook(a, its, ResidualNorm2(s));
+    fresh = d->rest || d->begins || d->x == BAI_X_BACK;
+    if (d->x == BAI_X_BACK) {
+      memcpy(s->e, s->kept, sizeof(s->e));
+      ++*back;
+    }
+    if (d->x == BAI_X_KEEP) memcpy(s->kept, s->e, sizeof(s->e));
+  }
+  return its;
+}
+
+static BAIGoal CoarseGoal(double top, double tol)
+{
+  BAIGoal goal = GoalFor(BAI_MODE_SYNC, BAI_MODE_SYNC, tol);
+
+  goal.top = top;
+  return goal;
+}
+
+/* From norms that are known polynomials of one eigenvalue, or sums of them, the condition is found up to the step of the search; an iteration that knows it is hardly slower than the best one */
+static PetscErrorCode Condition(double kappa, int n)
+{
+  const double top = 2, tol = 1e-90, most = BestMomentum((n > 1 ? off : 2) * kappa), least = BestMomentum(kappa / off), first = BestMomentum(FIRST_CONDITION);
+  BAIGoal      goal = CoarseGoal(top, tol);
+  BAIAdapt     a;
+  BAIDecision  d;
+  Diagonal     s;
+  BAIInt       its;
+  int          back;
+
+  PetscFunctionBeginUser;
+  DiagonalCreate(n, top, kappa, 0, &s);
+  its = SolveDiagonal(&s, &a, &goal, &d, &back);
+  PetscCall(Expect(d.stop && !d.vain && !back && ResidualNorm2(&s) <= tol * tol, "condition %g: it gets there in %d iterations, back %d times", kappa, (int)its, back));
+  PetscCall(Expect(a.beta >= PetscMax(n > 1 ? 0 : least, first) - 1e-12 && a.beta <= PetscMax(most, first) + 1e-12, "condition %g: momentum %g is between %g and %g", kappa, a.beta, least, most));
+  PetscCall(Expect(fabs(d.omega * top - PetscSqr(1 + sqrt(a.beta))) <= 1e-12 && d.momentum == a.beta, "omega %g follows from momentum %g", d.omega, d.momentum));
+  goal.beta = a.beta; /* as the next solve begins */
+  DiagonalCreate(n, top, kappa, 0, &s);
+  its = SolveDiagonal(&s, &a, &goal, &d, &back);
+  PetscCall(Expect(d.stop && !back && a.beta <= PetscMax(most, first) + 1e-12, "condition %g: the next solve stays with it, %g", kappa, a.beta));
+  PetscCall(Expect((double)its <= 1.35 * -log(tol / sqrt(s.n)) * sqrt(PetscMax(kappa, FIRST_CONDITION)) / 2 + 60, "condition %g: %d iterations", kappa, (int)its));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest eigenvalue is larger than was thought: it goes back, and gets there in the end */
+static PetscErrorCode Underestimated(double more)
+{
+  const double  top = 2, tol = 1e-30;
+  const BAIGoal goal = CoarseGoal(top, tol);
+  BAIAdapt      a;
+  BAIDecision   d;
+  Diagonal      s;
+  BAIInt        its;
+  int           back;
+
+  PetscFunctionBeginUser;
+  DiagonalCreate(40, more * top, 60, 0, &s);
+  its = SolveDiagonal(&s, &a, &goal, &d, &back);
+  PetscCall(Expect(d.stop && !d.vain && ResidualNorm2(&s) <= tol * tol, "%g times larger: it gets there in %d iterations, back %d times", more, (int)its, back));
+  PetscCall(Expect(a.goal.top >= top * more * 0.95, "%g times larger: the largest eigenvalue is taken to be %g", more, a.goal.top));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Norms that grow whatever is done: each time back, after so many times without the coarse correction, in the mode of the options and never with it again */
+static PetscErrorCode CoarseInVain(BAIMode mode)
+{
+  BAIGoal     goal = CoarseGoal(2, 1e-30);
+  BAIAdapt    a;
+  BAIDecision d;
+  int         tries = 0;
+
+  PetscFunctionBeginUser;
+  goal.mode = mode;
+  d         = BAIAdaptStart(&a, &goal, BAI_MODE_SYNC, 0, 1);
+  while (!d.vain && tries < 100) {
+    const double before = a.goal.top;
+
+    d = BAIAdaptLook(&a, d.until, 1e20);
+    tries++;
+    PetscCall(Expect(d.x == BAI_X_BACK, "it goes back"));
+    PetscCall(Expect(d.vain || (a.goal.top > before && d.rest), "the largest eigenvalue is raised, from %g to %g, and it begins anew", before, a.goal.top));
+  }
+  PetscCall(Expect(tries == TRIES, "after %d times it is in vain", tries));
+  PetscCall(Expect(d.vain && d.begins && !d.stop && d.mode == mode && d.omega == 1 && d.momentum == 0 && a.goal.top == 0, "the mode of the options goes on without"));
+  for (int k = 0; k < 20 && !d.stop; k++) {
+    d = BAIAdaptLook(&a, d.until, pow(0.99, 2.0 * (double)d.until));
+    PetscCall(Expect(!d.vain && !d.coarsen && a.goal.top == 0, "and never again with it"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Norms that stay where they are: the same, a little later */
+static PetscErrorCode CoarseStays(void)
+{
+  const BAIGoal goal = CoarseGoal(2, 1e-30);
+  BAIAdapt      a;
+  BAIDecision   d     = BAIAdaptStart(&a, &goal, BAI_MODE_SYNC, 0, 1);
+  int           looks = 0;
+
+  PetscFunctionBeginUser;
+  for (; !d.vain && looks < 100; looks++) d = BAIAdaptLook(&a, d.until, 1);
+  PetscCall(Expect(d.vain && looks <= 2 * TRIES + 2, "after %d looks it is in vain", looks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Near the tolerance a look follows another after a few iterations, and says little: momentum does not change for that */
+static PetscErrorCode NearTolerance(double kappa)
+{
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 400; k++) { /* tolerances that the last look misses by something, or not */
+    const double  tol  = pow(10, -6 - 0.01 * (k / 2));
+    const BAIGoal goal = CoarseGoal(2, tol);
+    BAIAdapt      a;
+    BAIDecision   d;
+    Diagonal      s;
+    BAIInt        its;
+    int           back;
+
+    DiagonalCreate(40, 2, kappa, k % 2, &s);
+    its = SolveDiagonal(&s, &a, &goal, &d, &back);
+    PetscCall(Expect(d.stop && !back && a.beta <= BestMomentum(1.5 * PetscMax(kappa, FIRST_CONDITION)), "tolerance %g, condition %g: momentum %g after %d iterations", tol, kappa, a.beta, (int)its));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A coarse correction is asked for where the plain iteration is slow, once, and not where it is fast */
+static PetscErrorCode Coarsen(BAIMode mode, double q, PetscBool accelerate, PetscBool slow)
+{
+  BAIGoal     goal = GoalFor(mode, mode, 1e-10);
+  BAIAdapt    a;
+  BAIDecision d;
+  BAIInt      its = 0;
+
+  PetscFunctionBeginUser;
+  goal.coarsen    = 1;
+  goal.accelerate = accelerate;
+  d               = BAIAdaptStart(&a, &goal, mode, 0, 1);
+  while (!d.stop && !d.coarsen && its < 10000) {
+    PetscCall(Expect(d.mode == mode && d.omega == 1 && d.momentum == 0, "until then it goes on as it is"));
+    its = d.until;
+    d   = BAIAdaptLook(&a, its, pow(q, 2.0 * (double)its));
+    PetscCall(Expect(!d.coarsen || !d.begins, "there is one or the other"));
+  }
+  PetscCall(Expect((d.coarsen != 0) == slow, "falling by %g in each iteration it is slow: %d", q, d.coarsen));
+  if (slow) PetscCall(Expect(its >= 30 && its <= 63, "it shows to be slow after %d iterations", (int)its));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Near the largest count a look is due after it, not before */
 static PetscErrorCode LargeCounts(void)
 {
@@ -137,7 +348,7 @@ static PetscErrorCode LargeCounts(void)
 }
 
 /* Where the backend decides it decides the same, for norms that fall at a rate, jump, and stay */
-static PetscErrorCode Replay(BAIMode mode, double q, double jump)
+static PetscErrorCode Replay(BAIMode mode, double q, double jump, double top, PetscBool coarsen)
 {
   enum {
     LOOKS = 60
@@ -151,6 +362,8 @@ static PetscErrorCode Replay(BAIMode mode, double q, double jump)
   BAIStatus   status;
 
   PetscFunctionBeginUser;
+  goal.top     = top;
+  goal.coarsen = coarsen;
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-backend", BAIBackends, (PetscEnum *)&backend, NULL));
   for (int k = 0; k < LOOKS; k++) rnorm2[k] = pow(q, 20.0 * k) * (k % 7 == 5 ? jump : 1);
   status = BAIBackendReplay(backend, &goal, LOOKS, rnorm2, found);
@@ -161,7 +374,7 @@ static PetscErrorCode Replay(BAIMode mode, double q, double jump)
     const BAIDecision *f = &found[k];
 
     if (k) d = BAIAdaptLook(&a, d.until, rnorm2[k]);
-    PetscCall(Expect(f->stop == d.stop && f->mode == d.mode && f->begins == d.begins && f->even == d.even && f->until == d.until && f->plain == d.plain && f->x == d.x, "look %d: the same decision", k));
+    PetscCall(Expect(f->stop == d.stop && f->mode == d.mode && f->begins == d.begins && f->even == d.even && f->until == d.until && f->plain == d.plain && f->x == d.x && f->rest == d.rest && f->vain == d.vain && f->coarsen == d.coarsen, "look %d: the same decision", k));
     PetscCall(Expect(fabs(f->omega - d.omega) <= 1e-12 && fabs(f->momentum - d.momentum) <= 1e-12, "look %d: omega %.15g, not %.15g", k, f->omega, d.omega));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -172,11 +385,39 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
-    if (Case("replay_%s_fast", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 0.7, 1));
-    if (Case("replay_%s_slow", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 0.99, 1));
-    if (Case("replay_%s_grows", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 0.995, 1e7));
-    if (Case("replay_%s_stays", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 1, 1.5));
+    if (Case("replay_%s_fast", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 0.7, 1, 0, PETSC_FALSE));
+    if (Case("replay_%s_slow", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 0.99, 1, 0, PETSC_FALSE));
+    if (Case("replay_%s_grows", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 0.995, 1e7, 0, PETSC_FALSE));
+    if (Case("replay_%s_stays", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 1, 1.5, 0, PETSC_FALSE));
   }
+  for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+    if (Case("replay_%s_coarsen", BAIModes[mode])) PetscCall(Replay((BAIMode)mode, 0.99, 1, 0, PETSC_TRUE));
+    if (Case("coarsen_%s", BAIModes[mode])) {
+      PetscCall(Coarsen((BAIMode)mode, 0.99, PETSC_TRUE, PETSC_TRUE));
+      PetscCall(Coarsen((BAIMode)mode, 0.99, PETSC_FALSE, PETSC_TRUE));
+      PetscCall(Coarsen((BAIMode)mode, 0.6, PETSC_TRUE, PETSC_FALSE));
+      PetscCall(Coarsen((BAIMode)mode, 0.6, PETSC_FALSE, PETSC_FALSE));
+    }
+    if (Case("in_vain_%s_coarse", BAIModes[mode])) PetscCall(CoarseInVain((BAIMode)mode));
+  }
+  if (Case("replay_coarse_fast")) PetscCall(Replay(BAI_MODE_SYNC, 0.98, 1, 2, PETSC_FALSE));
+  if (Case("replay_coarse_slow")) PetscCall(Replay(BAI_MODE_SYNC, 0.999, 1, 2, PETSC_FALSE));
+  if (Case("replay_coarse_grows")) PetscCall(Replay(BAI_MODE_SYNC, 0.995, 1e9, 2, PETSC_FALSE));
+  if (Case("replay_coarse_stays")) PetscCall(Replay(BAI_MODE_SYNC, 1, 1.5, 2, PETSC_FALSE));
+  for (int n = 1; n < 64; n += 39) {
+    const double kappas[] = {5, 25, 40, 100, 300, 1000, 1e4};
+
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(kappas); k++) {
+      if (Case("condition_%g_%d", kappas[k], n)) PetscCall(Condition(kappas[k], n));
+    }
+  }
+  if (Case("near-tolerance_20")) PetscCall(NearTolerance(20));
+  if (Case("near-tolerance_60")) PetscCall(NearTolerance(60));
+  if (Case("near-tolerance_200")) PetscCall(NearTolerance(200));
+  if (Case("underestimated_1.02")) PetscCall(Underestimated(1.02));
+  if (Case("underestimated_1.1")) PetscCall(Underestimated(1.1));
+  if (Case("underestimated_1.5")) PetscCall(Underestimated(1.5));
+  if (Case("stays_coarse")) PetscCall(CoarseStays());
   if (Case("looks")) PetscCall(Looks());
   if (Case("relaxation_sync")) PetscCall(Relaxation(BAI_MODE_SYNC));
   if (Case("relaxation_color")) PetscCall(Relaxation(BAI_MODE_COLOR));

@@ -292,6 +292,7 @@ PetscErrorCode BAICreateBasis(Mat A, Mat Ad, BAICoarse *coarse)
 {
   MatNullSpace null, near;
   PetscInt     n, bs, nvec = 0, columns;
+  PetscMPIInt  size;
   PetscBool    constant = PETSC_FALSE;
   const Vec   *vecs     = NULL;
   PetscScalar *basis, *product;
@@ -304,7 +305,8 @@ PetscErrorCode BAICreateBasis(Mat A, Mat Ad, BAICoarse *coarse)
   PetscCall(MatGetNearNullSpace(A, &near));
   coarse->columns = 1;
   if (null) PetscCall(MatNullSpaceGetVecs(null, &constant, &nvec, &vecs));
-  coarse->singular = (int)constant;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  coarse->singular = (int)(constant && size == 1); /* of several ranks none has it in its own block */
   nvec             = 0;
   if (near) PetscCall(MatNullSpaceGetVecs(near, &constant, &nvec, &vecs));
   columns = near ? nvec + (constant ? 1 : 0) : bs;

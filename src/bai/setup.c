@@ -348,7 +348,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   if (work == WORK_VALUES) {
     status = BAIEngineUpdateValues(bai->engine, &M);
-    if (status.code == BAI_ERR_PATTERN) work = WORK_ENGINE;
+    if (status.code == BAI_ERR_PATTERN || status.code == BAI_ERR_COARSE) work = WORK_ENGINE;
     PetscCall(BAIAgree(bai, PETSC_SUCCESS, &work));
   }
   PetscCall(PetscMemcpy(&bai->use, &choice, sizeof(choice)));

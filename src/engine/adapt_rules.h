@@ -321,16 +321,15 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
   } else if (due && a->from > a->resting) {
     const double factor = sqrt(rnorm2 / a->from2), kappa = BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting), beta = BAIAdaptBetaOf(n.over * kappa);
 
-    if (factor >= 1) {
+    if (factor >= 1) { /* whatever the momentum, so it is not too small */
       a->goal.top *= n.top_stuck;
       a->rest = 1;
       if (++a->held >= n.tries) a->cap = 0;
-    }
-    a->slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
-    if (kappa > BAIAdaptKappa(a->beta)) {
+    } else if (kappa > BAIAdaptKappa(a->beta)) {
       a->beta = beta < n.cap ? beta : n.cap;
       a->rest = 1;
     }
+    a->slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
   }
   if (a->rest || (due && its - a->resting >= 2 * (a->from - a->resting))) {
     a->from  = its;

@@ -113,7 +113,7 @@ typedef struct {
   const BAIInt    *aggregate; /* n: that of each row, or -1 */
   BAIInt           columns;   /* functions on an aggregate; the unknowns are aggregates*columns, at most BAI_MOST_COARSE */
   const BAIScalar *basis;     /* n*columns: their values in a row side by side; NULL: one function, which is 1 */
-  int              singular;  /* the vector of all ones is in the null space of A: A_c is then inverted on what is orthogonal to it */
+  int              singular;  /* the vector of all ones is in the null space of A: A_c is then inverted on what is orthogonal to it; the columns of a basis are orthonormal then */
 } BAICoarse;
 
 enum {

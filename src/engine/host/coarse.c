@@ -48,31 +48,66 @@ static void Galerkin(const BAIHostCoarse *c, const BAIMatrix *M, int threads, BA
   }
 }
 
-/* Makes the inverse one that exists: where a function is zero everywhere its unknown stays alone, and the null space is lifted by the mean of the diagonal */
+/* z = P^H 1; returns z^H z */
+static BAIReal Ones(const BAIHostCoarse *c, BAIScalar *z)
+{
+  BAIReal norm2 = 0;
+
+  for (BAIInt K = 0; K < c->aggregates; K++) {
+    for (BAIInt k = 0; k < c->columns; k++) {
+      BAIScalar sum = c->basis ? 0 : 1;
+
+      for (BAIInt at = c->first[K]; c->basis && at < c->first[K + 1]; at++) sum += Conjugate(Basis(c, c->row[at], k));
+      z[K * c->columns + k] = sum;
+      norm2 += BAIAbs2(sum);
+    }
+  }
+  return norm2;
+}
+
+/* Makes the inverse one that exists: where a function is zero everywhere its unknown stays alone, and the null space, which is z, is lifted by the mean of the diagonal */
 static void Regularize(const BAIHostCoarse *c, BAIScalar *a)
 {
   const size_t m    = (size_t)Unknowns(c);
-  BAIScalar    mean = 0;
+  BAIScalar    mean = 0, *z = c->sums;
+  BAIReal      norm2;
 
   for (size_t i = 0; i < m; i++) {
     mean += a[i * m + i] / (BAIReal)m;
     if (a[i * m + i] == 0) a[i * m + i] = 1;
   }
-  for (size_t k = 0; c->singular && c->columns == 1 && k < m * m; k++) a[k] += mean / (BAIReal)m;
+  norm2 = c->singular ? Ones(c, z) : 0;
+  for (size_t k = 0; norm2 > 0 && k < m * m; k++) a[k] += mean * z[k % m] * Conjugate(z[k / m]) / norm2;
 }
 
+/* The largest sum of magnitudes in a column */
+static double Norm(size_t m, const BAIScalar *a)
+{
+  double most = 0;
+
+  for (size_t j = 0; j < m; j++) {
+    double sum = 0;
+
+    for (size_t i = 0; i < m; i++) sum += (double)BAIAbs(a[j * m + i]);
+    if (!(sum <= most)) most = sum;
+  }
+  return most;
+}
+
+/* A matrix that only rounding keeps from being singular has no inverse */
 static BAIStatus Invert(const BAIHostCoarse *c, BAIScalar *a)
 {
-  const size_t  m     = (size_t)Unknowns(c);
-  PetscBLASInt  n     = (PetscBLASInt)m, lwork, info, *pivot = malloc((m + 1) * sizeof(*pivot));
-  BAIScalar    *work  = malloc(64 * (m + 1) * sizeof(*work));
-  BAIStatus     status = BAIStatusOf(pivot && work ? BAI_OK : BAI_ERR_MEMORY);
+  const size_t m = (size_t)Unknowns(c);
+  PetscBLASInt n = (PetscBLASInt)m, lwork, info, *pivot = malloc((m + 1) * sizeof(*pivot));
+  BAIScalar   *work   = malloc(64 * (m + 1) * sizeof(*work));
+  const double norm   = Norm(m, a);
+  BAIStatus    status = BAIStatusOf(pivot && work ? BAI_OK : BAI_ERR_MEMORY);
 
   lwork = 64 * n;
   if (!status.code) {
     LAPACKgetrf_(&n, &n, (PetscScalar *)a, &n, pivot, &info);
     if (!info) LAPACKgetri_(&n, (PetscScalar *)a, &n, pivot, (PetscScalar *)work, &lwork, &info);
-    if (info) status = BAIStatusOf(BAI_ERR_COARSE);
+    if (info || !(norm * Norm(m, a) < 0.01 / PETSC_MACHINE_EPSILON)) status = BAIStatusOf(BAI_ERR_COARSE);
   }
   free(pivot);
   free(work);
@@ -114,8 +149,8 @@ static void ListRows(BAIHostCoarse *c, BAIInt n)
 
 BAIStatus BAIHostCoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *coarse)
 {
-  BAIHostCoarse *c      = &state->coarse;
-  const size_t   n      = (size_t)state->A.n + 1, blocks = (size_t)state->A.blocks + 1;
+  BAIHostCoarse *c = &state->coarse;
+  const size_t   n = (size_t)state->A.n + 1, blocks = (size_t)state->A.blocks + 1;
   size_t         m;
 
   BAIHostCoarseDestroy(c);
