@@ -115,6 +115,28 @@ static void ListBlocks(PetscInt blocks, const BAIInt *block_first, BAIInt *membe
   place_first[blocks] = place;
 }
 
+/* Rows couple strongly in some directions only: on average, to no more than 6 in 10 of those that they couple to */
+static PetscBool IsAnisotropic(PetscInt n, const BAICSR *csr)
+{
+  const PetscReal    strong = 0.25;
+  const PetscScalar *a      = (const PetscScalar *)csr->a;
+  PetscInt64         all = 0, few = 0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal most = 0.0;
+
+    for (BAIInt k = csr->i[i]; k < csr->i[i + 1]; k++) {
+      if (csr->j[k] != i) most = PetscMax(most, PetscAbsScalar(a[k]));
+    }
+    for (BAIInt k = csr->i[i]; k < csr->i[i + 1]; k++) {
+      if (csr->j[k] == i) continue;
+      all++;
+      if (PetscAbsScalar(a[k]) >= strong * most) few++;
+    }
+  }
+  return (PetscBool)(few <= 0.6 * (double)all);
+}
+
 /* Aggregates grown along strong couplings, and blocks of them grown alike */
 PetscErrorCode BAICreateNested(const BAI *bai, Mat Ad, BAIPartition *partition, BAICoarse *coarse)
 {
@@ -126,13 +148,14 @@ PetscErrorCode BAICreateNested(const BAI *bai, Mat Ad, BAIPartition *partition, 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   rows = NestedRows(&bai->use, n);
-  each = bai->use.block_size / rows;
   PetscCall(PetscMalloc3(n + 1, &first, n + 1, &row, n + 1, &members));
   PetscCall(PetscMalloc1(n + 1, &block_first));
   PetscCall(PetscMalloc1(n + 1, &aggregate));
   PetscCall(PetscMalloc1(n + 1, &place_first));
   PetscCall(PetscMalloc1(n + 1, &place_row));
   PetscCall(BAIGetHostRows(Ad, &csr));
+  if (bai->use.coarse == PETSC_DECIDE && n <= LARGE_ROWS / 4 && IsAnisotropic(n, &csr)) rows = PetscMax(rows / 2, WARP); /* long aggregates leave more to do */
+  each = bai->use.block_size / rows;
   PetscCall(CheckMemory(BAIPartitionGraph((BAIInt)n, &csr, (BAIInt)rows, &found, (BAIInt *)first, (BAIInt *)row), n));
   m = (PetscInt)found;
   for (PetscInt K = 0; K < m; K++) {

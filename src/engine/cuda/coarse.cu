@@ -17,7 +17,8 @@
 
 enum {
   THREADS         = 256,
-  PRODUCT_THREADS = 128
+  PRODUCT_THREADS = 128,
+  ROWS_OF_THREAD  = 4
 };
 
 static inline unsigned Grid(long long n)
@@ -173,15 +174,20 @@ static __global__ void __launch_bounds__(PRODUCT_THREADS) Product(Space c, const
 
 static __global__ void Prolong(int n, Space c, const BAIScalar *e, BAIReal omega, BAIScalar *x)
 {
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), I = i < n ? c.aggregate[i] : -1;
-  BAIScalar sum = 0;
+  const int first = (int)(blockIdx.x * blockDim.x * ROWS_OF_THREAD + threadIdx.x);
 
-  if (I < 0) return;
-  if (!c.basis) sum = e[I];
-  else {
-    for (int k = 0; k < c.columns; k++) sum += Basis(c, i, k) * e[(long long)I * c.columns + k];
+#pragma unroll
+  for (int k = 0; k < ROWS_OF_THREAD; k++) {
+    const int i = first + k * THREADS, I = i < n ? c.aggregate[i] : -1;
+    BAIScalar sum = 0;
+
+    if (I < 0) continue;
+    if (!c.basis) sum = e[I];
+    else {
+      for (int u = 0; u < c.columns; u++) sum += Basis(c, i, u) * e[(long long)I * c.columns + u];
+    }
+    x[i] += omega * sum;
   }
-  x[i] += omega * sum;
 }
 
 BAIStatus BAICUDACorrectBy(BAIState state, const BAIScalar *r, BAIReal omega, BAIScalar *x)
@@ -193,7 +199,7 @@ BAIStatus BAICUDACorrectBy(BAIState state, const BAIScalar *r, BAIReal omega, BA
   CUDATry(cudaGetLastError());
   Product<<<c->m, PRODUCT_THREADS, 0, state->stream>>>(space, c->sums, c->e);
   CUDATry(cudaGetLastError());
-  Prolong<<<Grid(state->A.n), THREADS, 0, state->stream>>>(state->A.n, space, c->e, omega, x);
+  Prolong<<<Grid((state->A.n + ROWS_OF_THREAD - 1) / ROWS_OF_THREAD), THREADS, 0, state->stream>>>(state->A.n, space, c->e, omega, x);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

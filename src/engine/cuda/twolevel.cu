@@ -18,7 +18,7 @@
 #include "shapes.h"
 
 enum {
-  LOADS_OF_ROW = 4,                /* of x, for what a row has outside the block in shared memory: it is little */
+  LOADS_OF_ROW = 8,                /* of x, for what a row has outside the block in shared memory: it is little */
   LOADS        = 4,                /* of places that a thread has on their way at a time */
   TEAM         = 8,                /* threads that find the correction on an aggregate */
   ALIVE        = 64                /* epochs after which all meet in any case */

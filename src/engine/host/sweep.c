@@ -220,7 +220,8 @@ void BAIHostSweep(BAIState state, BAIInt count, const BAIStep *step)
 {
   switch (step->mode) {
   case BAI_MODE_ASYNC:
-    SweepAsync(state, count, step);
+    if (HasCoarse(state, step) && count == 1) SweepLaunch(state, count, step); /* of one global iteration all can take the correction at its end */
+    else SweepAsync(state, count, step);
     break;
   case BAI_MODE_LAUNCH:
     SweepLaunch(state, count, step);

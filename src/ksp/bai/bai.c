@@ -76,12 +76,12 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
   return (BAIGoal){.mode = mode, .accelerated = mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered, .accelerate = bai->options.momentum == PETSC_DECIDE, .momentum = bai->options.momentum > 0 ? (double)bai->options.momentum : 0, .tol2 = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0, .most2 = PETSC_MAX_REAL, .max_it = (BAIInt)ksp->max_it, .first = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1, .coarsen = (int)MayCoarsen(bai), .top = IsCorrected(bai) ? (double)bai->top : 0.0, .beta = (double)bai->beta};
 }
 
-/* What omega is without acceleration. With a coarse correction, blocks that all read the same x overshoot with 1 */
-static BAIReal PlainOmega(const BAI *bai, BAIMode mode, int coarse)
+/* What omega is without acceleration. With a coarse correction local sweeps and correction together overshoot with 1 */
+static BAIReal PlainOmega(const BAI *bai, int coarse)
 {
   const BAIReal omega = bai->options.omega * bai->tau;
 
-  return coarse && mode == BAI_MODE_SYNC && bai->options.momentum <= 0 ? omega * (BAIReal)(2 / bai->top) : omega;
+  return coarse && bai->options.momentum <= 0 ? omega * (BAIReal)(2 / bai->top) : omega;
 }
 
 /* The next even number of local sweeps; see BAIDecision */
@@ -98,7 +98,7 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
   step.mode     = d->mode;
   step.momentum = (BAIReal)d->momentum;
   step.coarse   = (int)(bai->aggregates && !bai->vain);
-  step.omega    = PlainOmega(bai, d->mode, step.coarse);
+  step.omega    = PlainOmega(bai, step.coarse);
   if (d->even) step.local_iters = EvenLocalIters(bai);
   return step;
 }
@@ -175,7 +175,7 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
   step.accelerate  = accelerate;
   step.accelerated = accelerated;
   step.coarse      = (int)(bai->aggregates && !bai->vain);
-  step.omega       = step.coarse && accelerate ? step.omega : PlainOmega(bai, mode, step.coarse);
+  step.omega       = step.coarse && accelerate ? step.omega : PlainOmega(bai, step.coarse);
   step.coarsen     = goal.coarsen;
   step.top         = (BAIReal)goal.top;
   step.beta        = (BAIReal)goal.beta;
@@ -251,7 +251,7 @@ static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, Pe
     step->fresh = 0;
   }
   if (raised < its) {
-    step->omega = PlainOmega(bai, step->mode, step->coarse);
+    step->omega = PlainOmega(bai, step->coarse);
     PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its && !raised), its - raised, step, rnorm));
     step->fresh = 0;
   }
@@ -277,7 +277,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   step     = BAIStepOf(bai, BAI_FORWARD);
 
   step.coarse = (int)(bai->aggregates && !bai->vain);
-  step.omega  = PlainOmega(bai, step.mode, step.coarse);
+  step.omega  = PlainOmega(bai, step.coarse);
   if (ksp->normtype == KSP_NORM_NONE) {
     if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = EvenLocalIters(bai);
     PetscCall(BAIRun(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));
