@@ -16,7 +16,8 @@
 #include <vector>
 
 enum {
-  THREADS = 256
+  THREADS         = 256,
+  PRODUCT_THREADS = 128
 };
 
 static inline unsigned Grid(long long n)
@@ -147,6 +148,7 @@ static __global__ void Restrict(Space c, const BAIScalar *r, BAIScalar *sums)
   const int                                                             I = (int)blockIdx.x / c.columns, k = (int)blockIdx.x % c.columns;
   BAIScalar                                                             sum = 0;
 
+#pragma unroll 4
   for (int at = c.first[I] + (int)threadIdx.x; at < c.first[I + 1]; at += THREADS) {
     const int i = c.row[at];
 
@@ -156,18 +158,17 @@ static __global__ void Restrict(Space c, const BAIScalar *r, BAIScalar *sums)
   if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
 
-/* A warp an unknown */
-static __global__ void Product(Space c, const BAIScalar *sums, BAIScalar *e)
+/* A thread block an unknown; all that a thread reads is on its way at once, or nearly */
+static __global__ void __launch_bounds__(PRODUCT_THREADS) Product(Space c, const BAIScalar *sums, BAIScalar *e)
 {
-  __shared__ typename cub::WarpReduce<BAIScalar>::TempStorage storage[THREADS / BAI_LANES];
-  const int                                                   lane = threadIdx.x % BAI_LANES, i = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES);
-  BAIScalar                                                   sum = 0;
+  __shared__ typename cub::BlockReduce<BAIScalar, PRODUCT_THREADS>::TempStorage storage;
+  const BAISingle                                                              *row = c.inverse + (long long)blockIdx.x * c.m;
+  BAIScalar                                                                     sum = 0;
 
-  if (i >= c.m) return;
-#pragma unroll 4
-  for (int j = lane; j < c.m; j += BAI_LANES) sum += BAIScalar(c.inverse[(long long)i * c.m + j]) * sums[j];
-  sum = cub::WarpReduce<BAIScalar>(storage[threadIdx.x / BAI_LANES]).Sum(sum);
-  if (!lane) e[i] = sum;
+#pragma unroll 8
+  for (int j = (int)threadIdx.x; j < c.m; j += PRODUCT_THREADS) sum += BAIScalar(row[j]) * sums[j];
+  sum = cub::BlockReduce<BAIScalar, PRODUCT_THREADS>(storage).Sum(sum);
+  if (!threadIdx.x) e[blockIdx.x] = sum;
 }
 
 static __global__ void Prolong(int n, Space c, const BAIScalar *e, BAIReal omega, BAIScalar *x)
@@ -190,7 +191,7 @@ BAIStatus BAICUDACorrectBy(BAIState state, const BAIScalar *r, BAIReal omega, BA
 
   Restrict<<<c->m, THREADS, 0, state->stream>>>(space, r, c->sums);
   CUDATry(cudaGetLastError());
-  Product<<<Grid((long long)c->m * BAI_LANES), THREADS, 0, state->stream>>>(space, c->sums, c->e);
+  Product<<<c->m, PRODUCT_THREADS, 0, state->stream>>>(space, c->sums, c->e);
   CUDATry(cudaGetLastError());
   Prolong<<<Grid(state->A.n), THREADS, 0, state->stream>>>(state->A.n, space, c->e, omega, x);
   CUDATry(cudaGetLastError());

@@ -117,7 +117,7 @@ static bool TwoLevelVariant(const BAIWork *work, int which, BAIVariant *variant)
   variant->kernel = NULL;
   if (which >= last) return false;
   variant->threads = RowThreads(A);
-  variant->shared  = RowShared(A) + work->coarse + (two_level[which].off ? 0 : (size_t)A->off_width * (size_t)RowThreads(A) * (sizeof(BAIScalar) + sizeof(int) + 1));
+  variant->shared  = 5 * (size_t)RowThreads(A) * sizeof(BAIScalar) + work->coarse + (two_level[which].off ? 0 : (size_t)A->off_width * (size_t)RowThreads(A) * (sizeof(BAIScalar) + sizeof(int) + 1));
   if (A->loc_width <= two_level[which].loc && A->tile_rows <= two_level[which].rows && (!two_level[which].off || A->off_width <= two_level[which].off)) variant->kernel = two_level[which].kernel(work->mode);
   return true;
 }

@@ -79,12 +79,13 @@ struct Tile {
   int              m, first, many, seen; /* unknowns; the aggregates of the tile; and of all that it needs to know of */
   int              tiles, tile;
   BAIReal         *shares;
-  BAIReal         *sums;    /* of all tiles, and then their shares of ||r||^2, in shared memory */
+  float           *sums;    /* of all tiles, in shared memory, which is as good as the inverse is; */
+  BAIReal         *share;   /* and their shares of ||r||^2 */
   const BAISingle *inverse; /* the rows of those seen */
   Board           &board;
 
   /* work has room for BAITwoLevelBytes() */
-  __device__ Tile(const BAISliced &A, const BAITwoLevel &t, int tile, Board &board, unsigned char *work) : m(t.m), first(t.first[tile]), many(t.first[tile + 1] - first), seen(t.seen_count[tile]), tiles(A.tiles), tile(tile), shares(t.shares), sums(reinterpret_cast<BAIReal *>(work)), board(board)
+  __device__ Tile(const BAISliced &A, const BAITwoLevel &t, int tile, Board &board, unsigned char *work) : m(t.m), first(t.first[tile]), many(t.first[tile + 1] - first), seen(t.seen_count[tile]), tiles(A.tiles), tile(tile), shares(t.shares), sums(reinterpret_cast<float *>(work + (size_t)A.tiles * sizeof(BAIReal))), share(reinterpret_cast<BAIReal *>(work)), board(board)
   {
     BAISingle *rows = reinterpret_cast<BAISingle *>(work + BAISumsBytes(t, tiles));
     const int  i = threadIdx.x, slice = tile * A.tile_slices + i / BAI_LANES;
@@ -169,7 +170,10 @@ struct Tile {
       });
 #pragma unroll
       for (int l = 0; l < LOADS; l++) {
-        if (first + l * (int)blockDim.x < all) sums[first + l * blockDim.x] = BAIRealOf(bits[l]);
+        const int k = first + l * blockDim.x;
+
+        if (k < BAI_REALS * m) sums[k] = (float)BAIRealOf(bits[l]);
+        else if (k < all) share[k - BAI_REALS * m] = BAIRealOf(bits[l]);
       }
     }
     __syncthreads();
@@ -183,25 +187,25 @@ struct Tile {
     for (int k = threadIdx.x / TEAM; k / (BAI_LANES / TEAM) * (BAI_LANES / TEAM) <= seen; k += blockDim.x / TEAM) { /* the same for all of a warp */
       if (k < seen) {
         const BAISingle *row  = inverse + k * m;
-        const BAIScalar *sum  = reinterpret_cast<const BAIScalar *>(sums);
-        BAIScalar        e[4] = {};
+        const BAISingle *sum  = reinterpret_cast<const BAISingle *>(sums);
+        BAISingle        e[4] = {};
         int              at   = j;
 
         for (; at + 3 * TEAM < m; at += 4 * TEAM) {
 #pragma unroll
-          for (int u = 0; u < 4; u++) e[u] += BAIScalar(row[at + u * TEAM]) * sum[at + u * TEAM];
+          for (int u = 0; u < 4; u++) e[u] += row[at + u * TEAM] * sum[at + u * TEAM];
         }
 #pragma unroll
         for (int u = 0; u < 3; u++) {
-          if (at + u * TEAM < m) e[u] += BAIScalar(row[at + u * TEAM]) * sum[at + u * TEAM];
+          if (at + u * TEAM < m) e[u] += row[at + u * TEAM] * sum[at + u * TEAM];
         }
-        const BAIScalar all = TeamSum(e[0] + e[1] + (e[2] + e[3]));
+        const BAIScalar all = TeamSum(BAIScalar(e[0] + e[1] + (e[2] + e[3])));
 
         if (!j) board.e[k] = all;
       } else {
         BAIReal norm2 = 0;
 
-        for (int at = j; at < tiles && k == seen; at += TEAM) norm2 += sums[BAI_REALS * m + at];
+        for (int at = j; at < tiles && k == seen; at += TEAM) norm2 += share[at];
         norm2 = TeamSum(norm2);
         if (!j && k == seen) board.all2 = norm2;
       }
@@ -342,17 +346,19 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
   __shared__ BAIAdapt                           adapt;
   __shared__ BAIDecision                        decision;
   __shared__ int                                given_up;
+  __shared__ BAIReal                            tol2, most2, bnorm2;
   BAIScalar                                    *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
-  unsigned char                                *work = reinterpret_cast<unsigned char *>(next + blockDim.x);
+  BAIScalar                                    *d = next + blockDim.x, *before = d + blockDim.x, *kept = before + blockDim.x; /* a thread's own */
+  unsigned char                                *work = reinterpret_cast<unsigned char *>(kept + blockDim.x);
   const int                                     i = threadIdx.x, place = blockIdx.x * A.tile_rows + i, row = BAIRowAt(A, blockIdx.x, i), slice = blockIdx.x * A.tile_slices + i / BAI_LANES;
   const Tile                                    tile(A, t, blockIdx.x, board, work);
   const int                                     mine        = tile.Mine();
-  const BAIScalar                               d           = row >= 0 ? A.d[place] : BAIScalar(0), dinv = row >= 0 ? A.dinv[place] : BAIScalar(0);
+  const BAIScalar                               dinv        = row >= 0 ? A.dinv[place] : BAIScalar(0);
   const BAIReal                                 local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
   RowInside<LOC>                                r;
   Others<OFF>                                   others;
-  BAIScalar                                     xi, before, kept, s;
-  BAIReal                                       omega = p.omega, momentum = p.momentum, tol2 = 0, most2 = 0, rnorm2, bnorm2 = stop.bnorm2;
+  BAIScalar                                     xi, s;
+  BAIReal                                       omega = p.omega, momentum = p.momentum, rnorm2;
   int                                           iteration = 0, until = 0;
   bool                                          back = false; /* in this iteration x only goes back to that which was kept */
 
@@ -360,11 +366,15 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
   others.Load(A, t, tile, slice, i % BAI_LANES, row, dinv, work + BAITwoLevelBytes(t, A.tiles));
   for (int k = i; k <= tile.seen; k += blockDim.x) board.e[k] = 0;
   xi = row >= 0 ? BAIPublishScalar(t.x, row, BAILoad(BAIIterateOf(p, 0) + row), 0) : BAIScalar(0);
-  before = kept = xi;
+  d[i] = row >= 0 ? A.d[place] : BAIScalar(0);
+  before[i] = kept[i] = xi;
   if (!i) {
     const BAIGoal goal = GoalOf(p, stop, 0);
 
     decision = BAIAdaptStart(&adapt, &goal, stop.mode, 0, 1); /* how it is to begin; the norm is known later */
+    tol2     = 0;
+    most2    = 0;
+    bnorm2   = stop.bnorm2;
   }
   __syncthreads();
   omega    = p.omega * (BAIReal)decision.omega;
@@ -383,7 +393,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
       const BAIScalar step = r.Inside(s - y, now);
       BAIScalar      *swap = now;
 
-      if (sweep == 1) tile.Leave(step * d);
+      if (sweep == 1) tile.Leave(step * d[i]);
       y += local_omega * step;
       now  = next;
       next = swap;
@@ -393,7 +403,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
         if (sweep == 1) tile.Publish(set, parity);
       }
     }
-    to = back ? kept : xi + omega * (y - xi) + momentum * (xi - before);
+    to = back ? kept[i] : xi + omega * (y - xi) + momentum * (xi - before[i]);
     if (row >= 0) to = BAIPublishScalar(x, row, to, parity_x);
     tile.Read(p, set, parity);
     others.Ask(x, parity_x);
@@ -405,33 +415,34 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
 
     back = false;
     if (looks) {
+      __syncthreads(); /* before what they went by changes */
       if (!i) {
         if (!iteration) {
-          const BAIGoal goal = GoalOf(p, stop, bnorm2 < 0 ? rnorm2 : bnorm2);
+          if (bnorm2 < 0) bnorm2 = rnorm2;
+          const BAIGoal goal = GoalOf(p, stop, bnorm2);
 
           decision = BAIAdaptStart(&adapt, &goal, stop.mode, 0, (double)rnorm2);
         } else decision = BAIAdaptLook(&adapt, iteration, (double)rnorm2);
         given_up = HasStalled(p);
+        tol2     = (BAIReal)adapt.goal.tol2;
+        most2    = (BAIReal)adapt.goal.most2;
       }
       __syncthreads();
-      if (bnorm2 < 0) bnorm2 = rnorm2;
-      tol2  = (BAIReal)adapt.goal.tol2;
-      most2 = (BAIReal)adapt.goal.most2;
       until = decision.until;
-      if (decision.x == BAI_X_KEEP) kept = xi;
+      if (decision.x == BAI_X_KEEP) kept[i] = xi;
       back = decision.x == BAI_X_BACK;
       if (decision.stop || decision.vain || given_up) break;
     }
-    before = went ? to : xi;
-    xi     = went || mine < 0 ? to : to + omega * board.e[mine];
-    s      = others.Subtract(p, r.b, x, parity_x, board.e, went ? 0 : omega);
+    before[i] = went ? to : xi;
+    xi        = went || mine < 0 ? to : to + omega * board.e[mine];
+    s         = others.Subtract(p, r.b, x, parity_x, board.e, went ? 0 : omega);
     if (looks) {
       omega    = p.omega * (BAIReal)decision.omega;
       momentum = (BAIReal)decision.momentum;
-      if (decision.rest) before = xi;
+      if (decision.rest) before[i] = xi;
     }
   }
-  if (back) xi = kept;
+  if (back) xi = kept[i];
   if (row >= 0) BAIStore(BAIIterateOf(p, 0) + row, xi);
   if (blockIdx.x || i || given_up) return;
   stop.result->rnorm2     = back ? (BAIReal)adapt.best2 : rnorm2;

@@ -34,7 +34,7 @@ static __host__ __device__ inline int BAIShares(const BAITwoLevel &t, int tiles)
 /* What a thread block keeps of the coarse space in shared memory: what all tiles have published, and its rows of the inverse */
 static __host__ __device__ inline size_t BAISumsBytes(const BAITwoLevel &t, int tiles)
 {
-  return ((size_t)t.m * sizeof(BAIScalar) + (size_t)tiles * sizeof(BAIReal) + 15) / 16 * 16;
+  return ((size_t)t.m * sizeof(BAISingle) + (size_t)tiles * sizeof(BAIReal) + 15) / 16 * 16;
 }
 
 static __host__ __device__ inline size_t BAITwoLevelBytes(const BAITwoLevel &t, int tiles)
