@@ -262,7 +262,7 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   bai->beta       = 0.0;
   if (!bai->use.coarse) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Allreduce(&mine, &bai->aggregates, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  if (!bai->aggregates || bai->face->classid == PC_CLASSID || bai->options.momentum > 0.0 || (bai->options.momentum == 0.0 && bai->options.mode != BAI_MODE_SYNC)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!bai->aggregates || bai->face->classid == PC_CLASSID || bai->options.momentum > 0.0 || (bai->options.momentum == 0.0 && bai->options.mode == BAI_MODE_ASYNC)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
   PetscCall(BAIFindTop(bai, A, &bai->top));
   PetscFunctionReturn(PETSC_SUCCESS);

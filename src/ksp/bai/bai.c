@@ -81,7 +81,7 @@ static BAIReal PlainOmega(const BAI *bai, BAIMode mode, int coarse)
 {
   const BAIReal omega = bai->options.omega * bai->tau;
 
-  return coarse && mode == BAI_MODE_SYNC && bai->options.momentum <= 0 ? omega * (BAIReal)(2 / bai->top) : omega;
+  return coarse && mode != BAI_MODE_ASYNC && bai->options.momentum <= 0 ? omega * (BAIReal)(2 / bai->top) : omega;
 }
 
 /* The next even number of local sweeps; see BAIDecision */
