@@ -93,6 +93,7 @@ static PetscErrorCode Momentum(void)
     PetscBool cuda;
 
     PetscCall(Create((BAIMode)mode, &ksp));
+    PetscCall(KSPBAISetCoarse(ksp, 0));
     for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(cases); c++) {
       if (!Case("momentum_%s_%s", cases[c].matrix, BAIModes[mode])) continue;
       PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, cases[c].matrix, cases[c].n, &A));
