@@ -171,6 +171,30 @@ static PetscErrorCode TestNumber(const char matrix[], PetscInt n, PetscReal part
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A momentum that is fixed is not meant for an iteration that auto has changed since: it does what it does without */
+static PetscErrorCode TestFixedMomentum(BAIMode mode)
+{
+  Mat      A;
+  KSP      ksp;
+  PetscInt none, its, slow;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv3", 40, &A));
+  PetscCall(CreateKSP(A, mode, 0, &ksp));
+  PetscCall(KSPBAISetMomentum(ksp, 0.6));
+  PetscCall(Solve(ksp, PETSC_FALSE, &none));
+  PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
+  PetscCall(KSPBAISetCoarse(ksp, PETSC_DECIDE));
+  PetscCall(Solve(ksp, PETSC_FALSE, &slow));
+  PetscCall(ExpectView((PetscObject)ksp, "coarse correction by ", PETSC_TRUE));
+  PetscCall(KSPBAISetMomentum(ksp, 0.6));
+  PetscCall(Solve(ksp, PETSC_FALSE, &its));
+  PetscCall(Expect(slow > 0 && its == none, "%d iterations, %d without", (int)its, (int)none));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A fixed number of iterations brings the solution closer, and more of them closer still */
 static PetscErrorCode TestNormNone(BAIMode mode)
 {
@@ -498,7 +522,7 @@ static PetscErrorCode TestElastic(void)
     PetscCall(Expect(its[near] > 0 && its[near] <= Most(0.75, none), "%s: %d iterations, %d without", near ? "rigid body modes" : "two fields", (int)its[near], (int)none));
     PetscCall(KSPDestroy(&ksp));
   }
-  PetscCall(Expect(its[1] < its[0], "%d iterations, %d with constants", (int)its[1], (int)its[0]));
+  if (size == 1) PetscCall(Expect(its[1] < its[0], "%d iterations, %d with constants", (int)its[1], (int)its[0]));
   PetscCall(VecDestroy(&coordinates));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -935,6 +959,7 @@ int main(int argc, char **argv)
     if (Case("vain_%s_indefinite", BAIModes[mode])) PetscCall(TestVain(PETSC_TRUE, (BAIMode)mode, PETSC_DECIDE));
     if (Case("vain_%s_indefinite_number", BAIModes[mode])) PetscCall(TestVain(PETSC_TRUE, (BAIMode)mode, 60));
   }
+  if (Case("fixed-momentum_sync")) PetscCall(TestFixedMomentum(BAI_MODE_SYNC));
   if (Case("interval_auto")) PetscCall(TestInterval());
   if (Case("values_auto")) PetscCall(TestValues(PETSC_DECIDE));
   if (Case("values_number")) PetscCall(TestValues(100));
@@ -964,7 +989,11 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{auto number plain fast,norm-none,watched,interval single,values,near,elastic,grid singular vain errors,setters operator cg,fcg,multigrid}}
+         args: -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval single,values,near,elastic,grid singular vain setters operator cg,fcg,multigrid}}
+      test:
+         suffix: host_errors
+         nsize: {{1 2}}
+         args: -malloc_dump 0 -case errors
       test:
          suffix: host_ranks
          nsize: {{2 3}}
@@ -976,7 +1005,7 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda -case {{auto number plain fast,norm-none,watched,interval single,values,near,elastic,grid singular vain operator cg,fcg,multigrid}}
+         args: -ksp_bai_backend cuda -pc_bai_backend cuda -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval single,values,near,elastic,grid singular vain operator cg,fcg,multigrid}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda

@@ -93,6 +93,7 @@ static PetscErrorCode Momentum(void)
     PetscBool cuda;
 
     PetscCall(Create((BAIMode)mode, &ksp));
+    PetscCall(KSPBAISetCoarse(ksp, 0));
     for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(cases); c++) {
       if (!Case("momentum_%s_%s", cases[c].matrix, BAIModes[mode])) continue;
       PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, cases[c].matrix, cases[c].n, &A));
@@ -203,6 +204,7 @@ static PetscErrorCode Automatic(void)
       PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrices[m], n[m], &A));
       PetscCall(Create(BAI_MODE_SYNC, &ksp));
       PetscCall(KSPBAISetMomentum(ksp, 0));
+      PetscCall(KSPBAISetCoarse(ksp, 0));
       PetscCall(KSPBAISetPartition(ksp, (BAIPartitionType)type));
       PetscCall(Solve(ksp, A, matrices[m], 1e-6, type == BAI_PARTITION_NATURAL ? &natural : &its));
       PetscCall(MatScale(A, 2));
@@ -262,6 +264,7 @@ static PetscErrorCode Partitions(void)
         PetscCall(Create((BAIMode)mode, &ksp));
         PetscCall(KSPSetDM(ksp, dm));
         PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
+        PetscCall(KSPBAISetCoarse(ksp, 0));
         PetscCall(KSPBAISetPartition(ksp, (BAIPartitionType)type));
         PetscCall(KSPBAISetTheta(ksp, (PetscBool)theta));
         PetscCall(KSPBAISetLocalIters(ksp, 10));

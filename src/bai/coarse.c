@@ -10,14 +10,14 @@ enum {
   NESTED_ROWS = 1 << 17, /* of a rank, at most: more than that no device keeps on the chip; */
   LARGE_ROWS  = 1 << 16, /* and of more than so many, blocks are to be larger, and so aggregates and unknowns fewer: */
   LARGE_BLOCK = 512,
-  LEAST_ROWS  = 512,     /* that auto makes a coarse space for */
-  WARP        = 32       /* rows of an aggregate, or a multiple of that: warps that work on one aggregate sum faster */
+  LEAST_ROWS  = 512, /* that auto makes a coarse space for */
+  WARP        = 32   /* rows of an aggregate, or a multiple of that: warps that work on one aggregate sum faster */
 };
 
 /* Unknowns of the coarse space, about: 0 for none, PETSC_DECIDE to have them chosen */
 PetscInt BAIChooseCoarse(const BAI *bai)
 {
-  const PetscBool wait = (PetscBool)(bai->face->classid == KSP_CLASSID && (!bai->slow || bai->vain));
+  const PetscBool wait = (PetscBool)(bai->face->classid == KSP_CLASSID && (!bai->slow || bai->vain || bai->options.momentum > 0.0)); /* a fixed momentum is for the iteration as it is */
 
   return bai->options.coarse == PETSC_DECIDE && wait ? 0 : bai->options.coarse;
 }
@@ -107,7 +107,7 @@ static void ListBlocks(PetscInt blocks, const BAIInt *block_first, BAIInt *membe
     place_first[block] = place;
     for (BAIInt k = begin; k < end; k++, number++) {
       for (BAIInt at = first[members[k]]; at < first[members[k] + 1]; at++) {
-        place_row[place++]     = row[at];
+        place_row[place++] = row[at];
         aggregate[row[at]] = number;
       }
     }
@@ -171,10 +171,10 @@ PetscErrorCode BAICreateNested(const BAI *bai, Mat Ad, BAIPartition *partition, 
   PetscCall(PetscFree(qa));
   PetscCall(PetscFree3(first, row, members));
   PetscCall(PetscFree(block_first));
-  partition->blocks = blocks;
-  partition->first  = (const BAIInt *)place_first;
-  partition->row    = (const BAIInt *)place_row;
-  partition->own    = NULL;
+  partition->blocks  = blocks;
+  partition->first   = (const BAIInt *)place_first;
+  partition->row     = (const BAIInt *)place_row;
+  partition->own     = NULL;
   coarse->aggregates = (BAIInt)m;
   coarse->aggregate  = (const BAIInt *)aggregate;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -242,14 +242,13 @@ static PetscErrorCode FindGrid(PetscInt n, const BAICSR *csr, PetscInt m[3])
 /* Aggregates that have nothing to do with the blocks: boxes of the grid if there is one, else by the graph */
 PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
 {
-  const PetscInt most = bai->use.backend == BAI_BACKEND_HOST ? 512 : 2000; /* the inverse of a larger A_c takes long to find, or to apply */
   PetscInt       n, wanted, m[3], dof, *aggregate;
   BAICSR         csr;
   BAIStatus      status = BAIStatusOf(BAI_OK);
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
-  wanted = bai->use.coarse == PETSC_DECIDE ? PetscMin(most, n / 64) : PetscMin(n, bai->use.coarse);
+  wanted = bai->use.coarse != PETSC_DECIDE ? PetscMin(n, bai->use.coarse) : bai->use.backend == BAI_BACKEND_HOST ? PetscMin(512, n / 64) : PetscMax(PetscMin(2000, n / 64), PetscMin(3900, n / 250)); /* with more, A_c takes long to invert, or to apply */
   PetscCall(PetscMalloc1(n + 1, &aggregate));
   coarse->aggregate = (const BAIInt *)aggregate;
   PetscCall(BAIGetHostRows(Ad, &csr));

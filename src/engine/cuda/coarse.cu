@@ -9,6 +9,7 @@
 #include <cub/device/device_scan.cuh>
 #include <cub/warp/warp_reduce.cuh>
 #include <cusolverDn.h>
+#include <float.h>
 #include <limits.h>
 #include <mutex>
 #include <stdlib.h>
@@ -121,11 +122,44 @@ static __global__ void Regularize(int m, BAIScalar *a, BAIScalar *mean)
   if (!threadIdx.x) *mean = sum / BAIScalar((BAIReal)m);
 }
 
-static __global__ void Lift(int m, BAIScalar *a, const BAIScalar *mean)
+/* What P makes the vector of all ones of, and the square of its norm: a thread block an unknown; and one thread block */
+static __global__ void Ones(Space c, BAIScalar *z)
+{
+  __shared__ typename cub::BlockReduce<BAIScalar, THREADS>::TempStorage storage;
+  const int                                                             I = (int)blockIdx.x / c.columns, k = (int)blockIdx.x % c.columns;
+  BAIScalar                                                             sum = 0;
+
+  for (int at = c.first[I] + (int)threadIdx.x; c.basis && at < c.first[I + 1]; at += THREADS) sum += Conjugate(Basis(c, c.row[at], k));
+  sum = cub::BlockReduce<BAIScalar, THREADS>(storage).Sum(sum);
+  if (!threadIdx.x) z[blockIdx.x] = c.basis ? sum : BAIScalar(1);
+}
+
+static __global__ void Norm2(int m, const BAIScalar *z, BAIReal *norm2)
+{
+  __shared__ typename cub::BlockReduce<BAIReal, THREADS>::TempStorage storage;
+  BAIReal                                                             sum = 0;
+
+  for (int i = threadIdx.x; i < m; i += THREADS) sum += BAIAbs2(z[i]);
+  sum = cub::BlockReduce<BAIReal, THREADS>(storage).Sum(sum);
+  if (!threadIdx.x) *norm2 = sum;
+}
+
+static __global__ void Lift(int m, BAIScalar *a, const BAIScalar *mean, const BAIScalar *z, const BAIReal *norm2)
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
-  if (k < (long long)m * m) a[k] += *mean / BAIScalar((BAIReal)m);
+  if (k < (long long)m * m && *norm2 > 0) a[k] += *mean * z[k / m] * Conjugate(z[k % m]) / BAIScalar(*norm2);
+}
+
+/* A thread block a row: the sum of its magnitudes */
+static __global__ void RowSums(int m, const BAIScalar *a, BAIReal *sums)
+{
+  __shared__ typename cub::BlockReduce<BAIReal, THREADS>::TempStorage storage;
+  BAIReal                                                             sum = 0;
+
+  for (int j = threadIdx.x; j < m; j += THREADS) sum += BAIAbs(a[(long long)blockIdx.x * m + j]);
+  sum = cub::BlockReduce<BAIReal, THREADS>(storage).Sum(sum);
+  if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
 
 static __global__ void Identity(int m, BAIScalar *a)
@@ -251,6 +285,24 @@ static BAIStatus GetSolver(BAIState state, cusolverDnHandle_t *solver)
   return BAIStatusOf(BAI_OK);
 }
 
+/* The largest sum of magnitudes in a row; not a number if one is none */
+static BAIStatus NormOf(BAIState state, int m, const BAIScalar *a, double *norm)
+{
+  BAITemporary         sums;
+  std::vector<BAIReal> copy((size_t)m);
+
+  BAITry(sums.Allocate(state, (size_t)m * sizeof(BAIReal)));
+  RowSums<<<m, THREADS, 0, state->stream>>>(m, a, (BAIReal *)sums.p);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(copy.data(), sums.p, (size_t)m * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  *norm = 0;
+  for (const BAIReal sum : copy) {
+    if (!((double)sum <= *norm)) *norm = (double)sum;
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
 /* inverse = a^{-1}, both row by row: by columns they are the transposes */
 static BAIStatus Invert(BAIState state, int m, BAIScalar *a, BAIScalar *inverse)
 {
@@ -310,7 +362,9 @@ BAIStatus BAICUDACoarseUpdate(BAIState state, const BAIMatrix *M)
 {
   BAICUDACoarse  *c    = &state->coarse;
   const long long most = (long long)c->m * c->m;
-  BAITemporary    i, j, values, a, inverse, mean;
+  const double    epsilon = sizeof(BAIReal) == 8 ? DBL_EPSILON : FLT_EPSILON;
+  BAITemporary    i, j, values, a, inverse, mean, norm2;
+  double          norm, inverse_norm;
   BAICSR          A;
   BAIInt          nnz;
 
@@ -319,13 +373,21 @@ BAIStatus BAICUDACoarseUpdate(BAIState state, const BAIMatrix *M)
   BAITry(a.Allocate(state, (size_t)most * sizeof(BAIScalar)));
   BAITry(inverse.Allocate(state, (size_t)most * sizeof(BAIScalar)));
   BAITry(mean.Allocate(state, sizeof(BAIScalar)));
+  BAITry(norm2.Allocate(state, sizeof(BAIReal)));
   CUDATry(cudaMemsetAsync(a.p, 0, (size_t)most * sizeof(BAIScalar), state->stream));
   Galerkin<<<Grid((long long)c->pairs * BAI_LANES), THREADS, 0, state->stream>>>(state->A.n, A, SpaceOf(c), c->pairs, c->pair, c->pair_first, c->entry, (BAIScalar *)a.p);
   CUDATry(cudaGetLastError());
   Regularize<<<1, THREADS, 0, state->stream>>>(c->m, (BAIScalar *)a.p, (BAIScalar *)mean.p);
-  if (c->singular && c->columns == 1) Lift<<<Grid(most), THREADS, 0, state->stream>>>(c->m, (BAIScalar *)a.p, (const BAIScalar *)mean.p);
+  if (c->singular) {
+    Ones<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), c->sums);
+    Norm2<<<1, THREADS, 0, state->stream>>>(c->m, c->sums, (BAIReal *)norm2.p);
+    Lift<<<Grid(most), THREADS, 0, state->stream>>>(c->m, (BAIScalar *)a.p, (const BAIScalar *)mean.p, c->sums, (const BAIReal *)norm2.p);
+  }
   CUDATry(cudaGetLastError());
+  BAITry(NormOf(state, c->m, (const BAIScalar *)a.p, &norm));
   BAITry(Invert(state, c->m, (BAIScalar *)a.p, (BAIScalar *)inverse.p));
+  BAITry(NormOf(state, c->m, (const BAIScalar *)inverse.p, &inverse_norm));
+  if (!(norm * inverse_norm < 0.01 / epsilon)) return BAIStatusOf(BAI_ERR_COARSE); /* singular, but for rounding */
   Round<<<Grid(most), THREADS, 0, state->stream>>>(most, (const BAIScalar *)inverse.p, c->inverse);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);

@@ -19,7 +19,6 @@
 
 enum {
   LOADS_OF_ROW = 8,                /* of x, for what a row has outside the block in shared memory: it is little */
-  LOADS        = 4,                /* of places that a thread has on their way at a time */
   TEAM         = 8,                /* threads that find the correction on an aggregate */
   ALIVE        = 64                /* epochs after which all meet in any case */
 };
@@ -148,34 +147,41 @@ struct Tile {
     if (!lane) (void)BAIPublish(set + BAI_REALS * m + tile, norm2, parity);
   }
 
-  /* When all have published what they have in an iteration: copies it, for all threads when they have met */
-  __device__ void Read(const BAISweep &p, const BAIReal *set, unsigned parity) const
+  /* When all have published what they have in an iteration: copies it, for all threads when they have met; each has N on their way at a time */
+  template <int N>
+  __device__ void ReadBy(const BAISweep &p, const BAIReal *set, unsigned parity) const
   {
     const int all = BAI_REALS * m + tiles;
 
-    for (int first = threadIdx.x; first < all; first += LOADS * blockDim.x) {
-      BAIBits bits[LOADS];
+    for (int first = threadIdx.x; first < all; first += N * blockDim.x) {
+      BAIBits bits[N];
 
 #pragma unroll
-      for (int l = 0; l < LOADS; l++) bits[l] = first + l * (int)blockDim.x < all ? BAILoadBits(set + first + l * blockDim.x) : (BAIBits)parity;
+      for (int l = 0; l < N; l++) bits[l] = first + l * (int)blockDim.x < all ? BAILoadBits(set + first + l * blockDim.x) : (BAIBits)parity;
       BAISpin(p.stalled, p.stalled_host, [&] {
         bool missing = false;
 
 #pragma unroll
-        for (int l = 0; l < LOADS; l++) {
+        for (int l = 0; l < N; l++) {
           if ((bits[l] & 1) != parity) bits[l] = BAILoadBits(set + first + l * blockDim.x);
           missing |= (bits[l] & 1) != parity;
         }
         return !missing;
       });
 #pragma unroll
-      for (int l = 0; l < LOADS; l++) {
+      for (int l = 0; l < N; l++) {
         const int k = first + l * blockDim.x;
 
         if (k < BAI_REALS * m) sums[k] = (float)BAIRealOf(bits[l]);
         else if (k < all) share[k - BAI_REALS * m] = BAIRealOf(bits[l]);
       }
     }
+  }
+
+  __device__ void Read(const BAISweep &p, const BAIReal *set, unsigned parity) const
+  {
+    if (BAI_REALS * m + tiles <= 2 * (int)blockDim.x) ReadBy<2>(p, set, parity);
+    else ReadBy<4>(p, set, parity);
     __syncthreads();
   }
 

@@ -50,7 +50,7 @@ static double Square(const BAI *bai, PetscReal norm)
 /* There is a coarse correction, and the solve is accelerated with it, in mode sync */
 static PetscBool IsCorrected(const BAI *bai)
 {
-  return (PetscBool)(bai->aggregates && bai->options.momentum == PETSC_DECIDE && !bai->vain);
+  return (PetscBool)(bai->aggregates && bai->options.momentum == PETSC_DECIDE && !bai->vain && !bai->use.p.single);
 }
 
 /* The mode that a solve begins in */
@@ -62,7 +62,7 @@ static BAIMode FirstMode(const BAI *bai)
 /* A solve that is slow may set up a coarse correction; with a fixed momentum it is what users want it to be */
 static PetscBool MayCoarsen(const BAI *bai)
 {
-  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && !bai->options.check_interval && (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) && BAICanCoarsen(bai));
+  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && !bai->use.p.single && !bai->options.check_interval && (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) && BAICanCoarsen(bai));
 }
 
 /* What a solve is to reach. In which mode it is accelerated depends on the device, and on several ranks must not */
@@ -73,7 +73,7 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
   const double  far  = 1e100; /* squares beyond that are too large, or too small */
 
   bai->scale = rnorm > 0.0 && ((double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
-  return (BAIGoal){.mode = mode, .accelerated = mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered, .accelerate = bai->options.momentum == PETSC_DECIDE, .momentum = bai->options.momentum > 0 ? (double)bai->options.momentum : 0, .tol2 = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0, .most2 = PETSC_MAX_REAL, .max_it = (BAIInt)ksp->max_it, .first = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1, .coarsen = (int)MayCoarsen(bai), .top = IsCorrected(bai) ? (double)bai->top : 0.0, .beta = (double)bai->beta};
+  return (BAIGoal){.mode = mode, .accelerated = mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered, .accelerate = bai->options.momentum == PETSC_DECIDE && (!bai->aggregates || bai->vain || IsCorrected(bai)), .momentum = bai->options.momentum > 0 ? (double)bai->options.momentum : 0, .tol2 = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0, .most2 = PETSC_MAX_REAL, .max_it = (BAIInt)ksp->max_it, .first = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1, .coarsen = (int)MayCoarsen(bai), .top = IsCorrected(bai) ? (double)bai->top : 0.0, .beta = (double)bai->beta};
 }
 
 /* What omega is without acceleration. With a coarse correction local sweeps and correction together overshoot with 1 */
@@ -175,7 +175,8 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
   step.accelerate  = accelerate;
   step.accelerated = accelerated;
   step.coarse      = (int)(bai->aggregates && !bai->vain);
-  step.omega       = step.coarse && accelerate ? step.omega : PlainOmega(bai, step.coarse);
+  step.omega       = step.coarse && (accelerate || mode == BAI_MODE_ASYNC) ? step.omega : /* who takes corrections one at a time does not */
+                     PlainOmega(bai, step.coarse);
   step.coarsen     = goal.coarsen;
   step.top         = (BAIReal)goal.top;
   step.beta        = (BAIReal)goal.beta;

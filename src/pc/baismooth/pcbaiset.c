@@ -312,17 +312,20 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
 
    Notes:
    Information travels one block in a global iteration. With a coarse correction the rows of a rank also make up
-   aggregates, of strongly coupled rows. Each global iteration then adds P A_c^{-1} P^T r, with A_c = P^T A P, r the
-   residual, and P constant on each aggregate. If the matrix has a near null space, its vectors stand for the constants,
-   see `MatSetNearNullSpace()`; or if its block size is more than one, a constant for each field. The inverse of A_c is
-   dense, in single precision, and stays on the device.
+   aggregates, of strongly coupled rows. Each global iteration then adds P A_c^{-1} P^T r. Here A_c is P^T A P, r the
+   residual, and P constant on each aggregate. The inverse of A_c is dense, in single precision, and stays on the
+   device.
 
-   The correction is added once to each application: additive Schwarz with two levels, symmetric where the mode is. As
-   it needs a residual, smoothing steps with a nonzero guess compute one.
+   If the matrix has a near null space, its vectors stand for the constants: see `MatSetNearNullSpace()`. Otherwise,
+   with a block size of more than one, there is a constant for each field. Then each aggregate has several unknowns, and
+   the number asked for is that of aggregates.
 
-   With partition auto a matrix that is small gets blocks that are made up of aggregates. On one rank of a GPU whose
-   registers and shared memory hold it, a solve is then one kernel launch. In mode async no block waits there: it takes
-   a correction when all have left their residuals for it.
+   The correction is added once to each application. So it is additive Schwarz with two levels, symmetric where the mode
+   is. Smoothing steps with a nonzero guess compute a residual for it.
+
+   With partition auto a matrix that is small gets blocks that are made up of aggregates. On one rank of a GPU that
+   holds it on the chip, a solve is then one kernel launch. In mode async no block waits: it takes a correction when all
+   have left their residuals for it.
 
    Reference:
    C. Glusa, E. G. Boman, E. Chow, S. Rajamanickam, D. B. Szyld, "Scalable asynchronous domain decomposition solvers",
