@@ -300,6 +300,7 @@ static PetscErrorCode Precision(void)
       PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 24, &A));
       PetscCall(MatScale(A, 1. / 3)); /* not exact in single precision */
       PetscCall(Create((BAIMode)mode, &ksp));
+      PetscCall(KSPBAISetCoarse(ksp, 0));
       if (!automatic) PetscCall(KSPBAISetMomentum(ksp, 0));
       PetscCall(Solve(ksp, A, "native precision", rtol, &native));
       PetscCall(ExpectMode(native > 0, "convergence", "native precision", (BAIMode)mode, native));

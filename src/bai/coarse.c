@@ -248,7 +248,7 @@ PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
-  wanted = bai->use.coarse != PETSC_DECIDE ? PetscMin(n, bai->use.coarse) : bai->use.backend == BAI_BACKEND_HOST ? PetscMin(512, n / 64) : PetscMax(PetscMin(2000, n / 64), PetscMin(3900, n / 250)); /* with more, A_c takes long to invert, or to apply */
+  wanted = bai->use.coarse != PETSC_DECIDE ? PetscMin(n, bai->use.coarse) : bai->use.backend == BAI_BACKEND_HOST ? PetscMin(512, n / 64) : PetscMax(PetscMin(2000, n / 64), n <= 1 << 21 ? PetscMin(3900, n / 250) : 0); /* with more, A_c takes long to invert, or to apply */
   PetscCall(PetscMalloc1(n + 1, &aggregate));
   coarse->aggregate = (const BAIInt *)aggregate;
   PetscCall(BAIGetHostRows(Ad, &csr));

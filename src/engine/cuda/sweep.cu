@@ -201,7 +201,7 @@ static BAIStatus SolveCorrected(BAIState state, const BAITolerances *t, const BA
   if (state->current) CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * sizeof(BAIScalar), cudaMemcpyDeviceToDevice, state->stream));
   state->current    = 0;
   state->has_before = 0;
-  CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
+  if (step->mode == BAI_MODE_ASYNC) CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
   CUDATry(cudaMemsetAsync(c->shares, 0xff, (2 * (size_t)two.reals_x + 2 * (size_t)BAIShares(two, state->A.tiles)) * sizeof(BAIReal), state->stream)); /* not there yet */
   if (step->mode == BAI_MODE_ASYNC) CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
   if (step->mode == BAI_MODE_ASYNC) p.done_before = state->done_before = 0;

@@ -20,8 +20,11 @@
 enum {
   LOADS_OF_ROW = 8,                /* of x, for what a row has outside the block in shared memory: it is little */
   TEAM         = 8,                /* threads that find the correction on an aggregate */
-  ALIVE        = 64                /* epochs after which all meet in any case */
+  ALIVE        = 64,               /* epochs after which all meet in any case */
+  GROWN        = 25                /* growth of ||r||^2 that is too much */
 };
+
+#define LEAST_DAMPING BAIReal(0.4)
 
 /* Sums over a warp: lane 0 has it */
 static __device__ inline BAIReal WarpSum(BAIReal value)
@@ -518,7 +521,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
   Meeting                                       meeting(*stop.control);
   Row<LOC, OFF, BAI_OWN, LOADS_OF_ROW>          r;
   BAIScalar                                     xi;
-  BAIReal                                       rnorm2, bnorm2 = stop.bnorm2, tol2 = 0, most2 = 0, easy = 1;
+  BAIReal                                       rnorm2, bnorm2 = stop.bnorm2, tol2 = 0, most2 = 0, easy = 1, best2 = -1, damping = 1;
   int                                           iteration = 0, epoch = 0, met = 0, passes = 0, smoothed = 0;
   bool                                          left = false, meets = true, finds = true; /* meets: all are to meet; finds: they have, or will, and nobody moves x until ||r|| is found */
 
@@ -555,7 +558,13 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
         if (!(rnorm2 > tol2 && rnorm2 < most2) || most >= p.count || given_up) break;
         if (met > 1) easy = min(easy, BAIReal(0.5) * easy * tol2 / rnorm2);
       }
-      if (mine >= 0) xi += p.omega * board.e[mine];
+      /* the same numbers for all, who so do the same: where staleness makes it grow, it is damped */
+      if (best2 >= 0 && rnorm2 > GROWN * best2 && damping > LEAST_DAMPING) {
+        damping *= (BAIReal)0.8;
+        best2 = rnorm2;
+      }
+      if (best2 < 0 || rnorm2 < best2) best2 = rnorm2;
+      if (mine >= 0) xi += damping * p.omega * board.e[mine];
       if (row >= 0) BAIStore(x + row, xi);
       epoch++;
       left     = false;
@@ -591,7 +600,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
     left |= leaves;
     if (finds) continue;
     if (iteration < p.count) {
-      xi += p.omega * (y - xi);
+      xi += damping * p.omega * (y - xi);
       if (row >= 0) BAIStore(x + row, xi);
       iteration++;
     }
@@ -604,7 +613,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
   stop.result->rnorm2     = rnorm2;
   stop.result->bnorm2     = bnorm2;
   stop.result->its        = most;
-  stop.result->omega      = p.omega;
+  stop.result->omega      = damping * p.omega;
   stop.result->momentum   = 0;
   stop.result->mode       = stop.mode;
   stop.result->accelerate = stop.accelerate;
