@@ -179,7 +179,7 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
 /* The largest eigenvalue with the coarse correction */
 PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top)
 {
-  const PetscReal more = 1.01;
+  const PetscReal more = 1.03;
   PetscReal       least, most;
 
   PetscFunctionBegin;

@@ -118,7 +118,7 @@ typedef struct {
 
 enum {
   BAI_MOST_COARSE = 4096,
-  BAI_SMOOTHED    = 1
+  BAI_SMOOTHED    = 2
 };
 
 typedef struct {

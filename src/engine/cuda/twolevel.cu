@@ -21,10 +21,13 @@ enum {
   LOADS_OF_ROW = 8,                /* of x, for what a row has outside the block in shared memory: it is little */
   TEAM         = 8,                /* threads that find the correction on an aggregate */
   ALIVE        = 64,               /* epochs after which all meet in any case */
-  GROWN        = 25                /* growth of ||r||^2 that is too much */
+  FIRST_MEETING = 8,               /* and the first after so many: how much the parts, left while x is rough, add up to beyond ||r|| is not known before */
+  GROWN        = 10000             /* growth of ||r||^2 that is too much */
 };
 
 #define LEAST_DAMPING BAIReal(0.4)
+#define LEAST_EASY    BAIReal(1e-4)
+#define MOST_EASY     BAIReal(1e6)
 
 /* Sums over a warp: lane 0 has it */
 static __device__ inline BAIReal WarpSum(BAIReal value)
@@ -521,7 +524,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
   Meeting                                       meeting(*stop.control);
   Row<LOC, OFF, BAI_OWN, LOADS_OF_ROW>          r;
   BAIScalar                                     xi;
-  BAIReal                                       rnorm2, bnorm2 = stop.bnorm2, tol2 = 0, most2 = 0, easy = 1, best2 = -1, damping = 1;
+  BAIReal                                       rnorm2, bnorm2 = stop.bnorm2, tol2 = 0, most2 = 0, easy = 1, parts2 = -1, best2 = -1, damping = 1;
   int                                           iteration = 0, epoch = 0, met = 0, passes = 0, smoothed = 0;
   bool                                          left = false, meets = true, finds = true; /* meets: all are to meet; finds: they have, or will, and nobody moves x until ||r|| is found */
 
@@ -556,7 +559,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
         if (!i) given_up = HasStalled(p);
         __syncthreads();
         if (!(rnorm2 > tol2 && rnorm2 < most2) || most >= p.count || given_up) break;
-        if (met > 1) easy = min(easy, BAIReal(0.5) * easy * tol2 / rnorm2);
+        if (parts2 > 0) easy = min(max(BAIReal(0.5) * parts2 / rnorm2, LEAST_EASY), MOST_EASY); /* what the parts are to add up to, by how it was the last time */
       }
       /* the same numbers for all, who so do the same: where staleness makes it grow, it is damped */
       if (best2 >= 0 && rnorm2 > GROWN * best2 && damping > LEAST_DAMPING) {
@@ -569,7 +572,8 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
       epoch++;
       left     = false;
       smoothed = 0;
-      finds    = !finds && (!(rnorm2 > easy * tol2 && rnorm2 < most2) || epoch % ALIVE == 0);
+      if (!finds) parts2 = rnorm2;
+      finds = !finds && (!(rnorm2 > easy * tol2 && rnorm2 < most2) || epoch == FIRST_MEETING || epoch % ALIVE == 0);
       meets    = finds;
       continue;
     }
