@@ -30,18 +30,18 @@ typedef struct {
   BAIOptions  options; /* as they are set, */
   BAIOptions  set;     /* and as they were at the last set-up */
 
-  BAIEngine   engine;
-  BAIChoice   use;
-  BAIInfo     info;
-  PetscBool   slow, vain; /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
-  PetscObjectId seen; /* the matrix of these; */
-  PetscInt    rows;   /* and how many it has, on all ranks */
-  PetscInt    aggregates; /* of all ranks; 0: no coarse space */
-  PetscLogDouble coarse_time; /* seconds that the last set-up of a coarse space took */
-  PetscReal   top, beta;  /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
-  PetscReal   radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
-  PetscMPIInt node_rank, node_size;
-  PetscInt    setups, updates; /* times that the engine was created, and that it was given new values */
+  BAIEngine      engine;
+  BAIChoice      use;
+  BAIInfo        info;
+  PetscBool      slow, vain;     /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscObjectId  seen;           /* the matrix of these; */
+  PetscInt       rows;           /* and how many it has, on all ranks */
+  PetscInt       aggregates;     /* of all ranks; 0: no coarse space */
+  PetscLogDouble coarse_time;    /* seconds that the last set-up of a coarse space took */
+  PetscReal      top, beta;      /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
+  PetscReal      radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
+  PetscMPIInt    node_rank, node_size;
+  PetscInt       setups, updates; /* times that the engine was created, and that it was given new values */
 
   Mat              A;  /* that the engine holds, not referenced; */
   PetscObjectId    id; /* and its id and state then */

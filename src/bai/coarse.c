@@ -242,9 +242,9 @@ static PetscErrorCode FindGrid(PetscInt n, const BAICSR *csr, PetscInt m[3])
 /* Aggregates that have nothing to do with the blocks: boxes of the grid if there is one, else by the graph */
 PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
 {
-  PetscInt       n, wanted, m[3], dof, *aggregate;
-  BAICSR         csr;
-  BAIStatus      status = BAIStatusOf(BAI_OK);
+  PetscInt  n, wanted, m[3], dof, *aggregate;
+  BAICSR    csr;
+  BAIStatus status = BAIStatusOf(BAI_OK);
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));

@@ -127,7 +127,7 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
   c->overlap = bai->options.overlap;
   c->weight  = weight;
   if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
-  c->coarse  = BAIChooseCoarse(bai);
+  c->coarse = BAIChooseCoarse(bai);
   PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
   PetscCall(BAIChoosePartition(bai, Ad, &c->partition));
   PetscCall(BAIChooseNested(bai, Ad, c));

@@ -111,15 +111,15 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscReal *least
   enum {
     STEPS = 20
   };
-  Iteration       iteration = {.bai = bai, .coarse = coarse};
-  KSP             ksp;
-  PC              pc;
-  Mat             shell;
-  const char     *prefix;
-  Vec             x, b;
-  PetscRandom     random;
-  PetscReal       re[STEPS + 1], im[STEPS + 1];
-  PetscInt        n, m, N;
+  Iteration   iteration = {.bai = bai, .coarse = coarse};
+  KSP         ksp;
+  PC          pc;
+  Mat         shell;
+  const char *prefix;
+  Vec         x, b;
+  PetscRandom random;
+  PetscReal   re[STEPS + 1], im[STEPS + 1];
+  PetscInt    n, m, N;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &x, &b));

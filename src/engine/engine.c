@@ -17,7 +17,16 @@ static const BAIBackendOps *const backends[] = {[BAI_BACKEND_HOST] = &BAIBackend
 const char *BAICodeString(BAICode code)
 {
   static const char *const text[] = {
-    [BAI_OK] = "no error", [BAI_ERR_MEMORY] = "out of memory", [BAI_ERR_DIAGONAL] = "missing or zero diagonal entry", [BAI_ERR_PATTERN] = "the matrix has another pattern than at set-up", [BAI_ERR_SIZE] = "more rows on one rank than this backend can index", [BAI_ERR_DEVICE] = "device error", [BAI_ERR_STALLED] = "a block waited too long for another", [BAI_ERR_NOT_BUILT] = "not in this build of the library", [BAI_ERR_COARSE] = "the matrix of the coarse space cannot be inverted", [BAI_ERR_KERNEL] = "this family of kernels cannot be used",
+    [BAI_OK]            = "no error",
+    [BAI_ERR_MEMORY]    = "out of memory",
+    [BAI_ERR_DIAGONAL]  = "missing or zero diagonal entry",
+    [BAI_ERR_PATTERN]   = "the matrix has another pattern than at set-up",
+    [BAI_ERR_SIZE]      = "more rows on one rank than this backend can index",
+    [BAI_ERR_DEVICE]    = "device error",
+    [BAI_ERR_STALLED]   = "a block waited too long for another",
+    [BAI_ERR_NOT_BUILT] = "not in this build of the library",
+    [BAI_ERR_COARSE]    = "the matrix of the coarse space cannot be inverted",
+    [BAI_ERR_KERNEL]    = "this family of kernels cannot be used",
   };
   return text[code];
 }

@@ -148,7 +148,7 @@ static __global__ void Lift(int m, BAIScalar *a, const BAIScalar *mean, const BA
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
-  if (k < (long long)m * m && *norm2 > 0) a[k] += *mean * z[k / m] * Conjugate(z[k % m]) / BAIScalar(*norm2);
+  if (k<(long long)m * m && * norm2> 0) a[k] += *mean * z[k / m] * Conjugate(z[k % m]) / BAIScalar(*norm2);
 }
 
 /* A thread block a row: the sum of its magnitudes */
@@ -360,8 +360,8 @@ static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAITemporary *i, B
 
 BAIStatus BAICUDACoarseUpdate(BAIState state, const BAIMatrix *M)
 {
-  BAICUDACoarse  *c    = &state->coarse;
-  const long long most = (long long)c->m * c->m;
+  BAICUDACoarse  *c       = &state->coarse;
+  const long long most    = (long long)c->m * c->m;
   const double    epsilon = sizeof(BAIReal) == 8 ? DBL_EPSILON : FLT_EPSILON;
   BAITemporary    i, j, values, a, inverse, mean, norm2;
   double          norm, inverse_norm;
@@ -456,7 +456,7 @@ static __global__ void FindSeen(BAISliced A, const int *aggregate, const int *ti
   __syncthreads();
   for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
     const int      lane = i % BAI_LANES, row = BAIRowAt(A, tile, i);
-    const BAISlice S    = A.slice[tile * A.tile_slices + i / BAI_LANES];
+    const BAISlice S = A.slice[tile * A.tile_slices + i / BAI_LANES];
 
     for (int w = 0; row >= 0 && w < (int)S.off_width; w++) {
       if (BAIValue(A, A.off_a, S.off + lane + (long long)w * BAI_LANES) == BAIScalar(0)) continue;

@@ -111,8 +111,8 @@ static void Info(BAIState state, BAIInfo *info)
      From memory, over-relaxation takes half the iterations. On the chip, taking turns takes longer; where rows are long, nearly all blocks are neighbours; and small
      blocks that take turns together do not bear it
   */
-  info->ordered = plan->resident || state->nghost || state->A.piece_first || BAIGroup(state->A.block_size) > 1 ? BAI_MODE_SYNC : BAI_MODE_COLOR;
-  info->solves  = 0;
+  info->ordered       = plan->resident || state->nghost || state->A.piece_first || BAIGroup(state->A.block_size) > 1 ? BAI_MODE_SYNC : BAI_MODE_COLOR;
+  info->solves        = 0;
   info->solves_coarse = 0;
   for (int mode = 0; mode < 4; mode++) {
     info->solves |= state->plan[mode].resident << mode;

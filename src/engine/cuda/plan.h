@@ -28,7 +28,7 @@ typedef struct {
   const BAISliced *A;
   BAIMode          mode;
   BAIOrder         order;
-  unsigned         asks; /* BAI_CAN_... */
+  unsigned         asks;   /* BAI_CAN_... */
   size_t           coarse; /* bytes that a thread block needs for a coarse space */
 } BAIWork;
 

@@ -150,10 +150,10 @@ typedef struct {
   BAIScalar *sums, *e;    /* P^H r, and A_c^{-1} of it */
   BAIScalar *r;           /* n */
   /* A_c: the pairs of aggregates that couple, I*aggregates + J, and the entries of each, in one order every time */
-  int        pairs;
-  unsigned  *pair;
-  int       *pair_first; /* pairs+1 */
-  unsigned  *entry;
+  int       pairs;
+  unsigned *pair;
+  int      *pair_first; /* pairs+1 */
+  unsigned *entry;
   /* for whole solves, if each slice belongs to one aggregate and each of them to one tile; else NULL */
   int     *slice_aggregate, *tile_first, *seen_count, *seen, most_seen;
   BAIReal *shares; /* two x, and then those of twolevel.h */
@@ -182,9 +182,9 @@ struct BAIState_ {
   int        current;   /* which of the two is the iterate */
   BAIScalar *staged[3]; /* stand in for those of b, ghost and x that lie on the host */
 
-  BAIPlan    plan[4]; /* by mode */
+  BAIPlan    plan[4];                    /* by mode */
   BAIPlan    corrected[4], two_level[4]; /* by mode, with a coarse correction: an iteration a launch; a whole solve, if it can be */
-  BAIPlan    plain;   /* mode sync without momentum, if its plan can do with it, and takes longer */
+  BAIPlan    plain;                      /* mode sync without momentum, if its plan can do with it, and takes longer */
   BAIStop    stop;
   BAIScalar *scratch; /* stands in for shared memory if the tiles are too long for it */
   int        scratch_grid;

@@ -191,12 +191,12 @@ static BAIStop StopOf(BAIState state, const BAITolerances *t, const BAIStep *ste
 /* The same with a coarse correction; it works in one x, and counts corrections of blocks that do not wait for each other */
 static BAIStatus SolveCorrected(BAIState state, const BAITolerances *t, const BAIStep *step, BAISolution *solution)
 {
-  const BAIPlan   *plan  = &state->two_level[step->mode];
-  BAICUDACoarse   *c     = &state->coarse;
-  BAISweep         p     = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
-  BAIStop          stop  = StopOf(state, t, step);
-  BAITwoLevel      two   = BAITwoLevelOf(state);
-  void            *arguments[] = {&state->A, &p, &stop, &two};
+  const BAIPlan *plan        = &state->two_level[step->mode];
+  BAICUDACoarse *c           = &state->coarse;
+  BAISweep       p           = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
+  BAIStop        stop        = StopOf(state, t, step);
+  BAITwoLevel    two         = BAITwoLevelOf(state);
+  void          *arguments[] = {&state->A, &p, &stop, &two};
 
   if (state->current) CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * sizeof(BAIScalar), cudaMemcpyDeviceToDevice, state->stream));
   state->current    = 0;

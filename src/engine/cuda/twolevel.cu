@@ -18,11 +18,11 @@
 #include "shapes.h"
 
 enum {
-  LOADS_OF_ROW = 8,                /* of x, for what a row has outside the block in shared memory: it is little */
-  TEAM         = 8,                /* threads that find the correction on an aggregate */
-  ALIVE        = 64,               /* epochs after which all meet in any case */
-  FIRST_MEETING = 8,               /* and the first after so many: how much the parts, left while x is rough, add up to beyond ||r|| is not known before */
-  GROWN        = 10000             /* growth of ||r||^2 that is too much */
+  LOADS_OF_ROW  = 8,    /* of x, for what a row has outside the block in shared memory: it is little */
+  TEAM          = 8,    /* threads that find the correction on an aggregate */
+  ALIVE         = 64,   /* epochs after which all meet in any case */
+  FIRST_MEETING = 8,    /* and the first after so many: how much the parts, left while x is rough, add up to beyond ||r|| is not known before */
+  GROWN         = 10000 /* growth of ||r||^2 that is too much */
 };
 
 #define LEAST_DAMPING BAIReal(0.4)
@@ -155,7 +155,7 @@ struct Tile {
 
   /* When all have published what they have in an iteration: copies it, for all threads when they have met; each has N on their way at a time */
   template <int N>
-  __device__ void ReadBy(const BAISweep &p, const BAIReal *set, unsigned parity) const
+  __device__ void ReadAhead(const BAISweep &p, const BAIReal *set, unsigned parity) const
   {
     const int all = BAI_REALS * m + tiles;
 
@@ -186,8 +186,8 @@ struct Tile {
 
   __device__ void Read(const BAISweep &p, const BAIReal *set, unsigned parity) const
   {
-    if (BAI_REALS * m + tiles <= 2 * (int)blockDim.x) ReadBy<2>(p, set, parity);
-    else ReadBy<4>(p, set, parity);
+    if (BAI_REALS * m + tiles <= 2 * (int)blockDim.x) ReadAhead<2>(p, set, parity);
+    else ReadAhead<4>(p, set, parity);
     __syncthreads();
   }
 
@@ -377,8 +377,8 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
   r.Load(A, A.slice[slice], p.b, i % BAI_LANES, row, place, dinv);
   others.Load(A, t, tile, slice, i % BAI_LANES, row, dinv, work + BAITwoLevelBytes(t, A.tiles));
   for (int k = i; k <= tile.seen; k += blockDim.x) board.e[k] = 0;
-  xi = row >= 0 ? BAIPublishScalar(t.x, row, BAILoad(BAIIterateOf(p, 0) + row), 0) : BAIScalar(0);
-  d[i] = row >= 0 ? A.d[place] : BAIScalar(0);
+  xi        = row >= 0 ? BAIPublishScalar(t.x, row, BAILoad(BAIIterateOf(p, 0) + row), 0) : BAIScalar(0);
+  d[i]      = row >= 0 ? A.d[place] : BAIScalar(0);
   before[i] = kept[i] = xi;
   if (!i) {
     const BAIGoal goal = GoalOf(p, stop, 0);
@@ -422,7 +422,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
     tile.Correct();
     rnorm2 = board.all2;
 
-    const bool went  = back; /* back */
+    const bool went  = back;                                                                /* back */
     const bool looks = !went && (iteration >= until || !(rnorm2 > tol2 && rnorm2 < most2)); /* all tiles, or none */
 
     back = false;
@@ -574,7 +574,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
       smoothed = 0;
       if (!finds) parts2 = rnorm2;
       finds = !finds && (!(rnorm2 > easy * tol2 && rnorm2 < most2) || epoch == FIRST_MEETING || epoch % ALIVE == 0);
-      meets    = finds;
+      meets = finds;
       continue;
     }
     if (left && (finds || iteration >= p.count)) continue;

@@ -13,16 +13,16 @@ enum {
 
 /* Each slice belongs to one aggregate, if to any, and each aggregate to one tile; those of a tile are numbered one after the other */
 typedef struct {
-  int              m;         /* unknowns, which are the aggregates */
-  const int       *aggregate; /* slices: that of each, or -1 */
-  const int       *first;     /* tiles+1: the first aggregate of each tile */
-  const int       *of_row;    /* n: the aggregate of each row, or -1 */
+  int              m;                 /* unknowns, which are the aggregates */
+  const int       *aggregate;         /* slices: that of each, or -1 */
+  const int       *first;             /* tiles+1: the first aggregate of each tile */
+  const int       *of_row;            /* n: the aggregate of each row, or -1 */
   const int       *seen_count, *seen; /* tiles; and BAI_TWO_LEVEL_SEEN for each: the aggregates that it needs to know of, first its own */
   int              most_seen;
-  const BAISingle *inverse;   /* m x m, row by row */
-  BAIReal         *x;         /* twice n scalars: tagged; */
-  long long        reals_x;   /* of one of them */
-  BAIReal         *shares;    /* and so are these; twice: of P^H r, a real after the other; then of ||r||^2, those of the tiles */
+  const BAISingle *inverse; /* m x m, row by row */
+  BAIReal         *x;       /* twice n scalars: tagged; */
+  long long        reals_x; /* of one of them */
+  BAIReal         *shares;  /* and so are these; twice: of P^H r, a real after the other; then of ||r||^2, those of the tiles */
 } BAITwoLevel;
 
 /* Reals in one of the two */

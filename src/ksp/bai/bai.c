@@ -73,7 +73,19 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
   const double  far  = 1e100; /* squares beyond that are too large, or too small */
 
   bai->scale = rnorm > 0.0 && ((double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
-  return (BAIGoal){.mode = mode, .accelerated = mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? mode : bai->scatter ? BAI_MODE_SYNC : bai->info.ordered, .accelerate = bai->options.momentum == PETSC_DECIDE && (!bai->aggregates || bai->vain || IsCorrected(bai)), .momentum = bai->options.momentum > 0 ? (double)bai->options.momentum : 0, .tol2 = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0, .most2 = PETSC_MAX_REAL, .max_it = (BAIInt)ksp->max_it, .first = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1, .coarsen = (int)MayCoarsen(bai), .top = IsCorrected(bai) ? (double)bai->top : 0.0, .beta = (double)bai->beta};
+  return (BAIGoal){.mode        = mode,
+                   .accelerated = mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? mode
+                     : bai->scatter                                               ? BAI_MODE_SYNC
+                                                                                  : bai->info.ordered,
+                   .accelerate  = bai->options.momentum == PETSC_DECIDE && (!bai->aggregates || bai->vain || IsCorrected(bai)),
+                   .momentum    = bai->options.momentum > 0 ? (double)bai->options.momentum : 0,
+                   .tol2        = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0,
+                   .most2       = PETSC_MAX_REAL,
+                   .max_it      = (BAIInt)ksp->max_it,
+                   .first       = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1,
+                   .coarsen     = (int)MayCoarsen(bai),
+                   .top         = IsCorrected(bai) ? (double)bai->top : 0.0,
+                   .beta        = (double)bai->beta};
 }
 
 /* What omega is without acceleration. With a coarse correction local sweeps and correction together overshoot with 1 */
@@ -176,7 +188,7 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
   step.accelerated = accelerated;
   step.coarse      = (int)(bai->aggregates && !bai->vain);
   step.omega       = step.coarse && (accelerate || mode == BAI_MODE_ASYNC) ? step.omega : /* who takes corrections one at a time does not */
-                     PlainOmega(bai, step.coarse);
+    PlainOmega(bai, step.coarse);
   step.coarsen     = goal.coarsen;
   step.top         = (BAIReal)goal.top;
   step.beta        = (BAIReal)goal.beta;
