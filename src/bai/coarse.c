@@ -333,7 +333,11 @@ PetscErrorCode BAICreateBasis(Mat A, Mat Ad, BAICoarse *coarse)
   if (near) PetscCall(MatNullSpaceGetVecs(near, &constant, &nvec, &vecs));
   columns = near ? nvec + (constant ? 1 : 0) : bs;
   if (columns < 2 && !nvec) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!coarse->aggregates || columns > BAI_MOST_COARSE / coarse->aggregates) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!coarse->aggregates) PetscFunctionReturn(PETSC_SUCCESS);
+  if (columns > BAI_MOST_COARSE / coarse->aggregates) {
+    PetscCall(PetscInfo(Ad, "%" PetscInt_FMT " functions on %" PetscInt64_FMT " aggregates are more than %d unknowns: constants instead\n", columns, (PetscInt64)coarse->aggregates, (int)BAI_MOST_COARSE));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscCalloc1((size_t)n * columns + 1, &basis));
   if (near) {
     if (constant) {
