@@ -568,6 +568,30 @@ static PetscErrorCode CreateGrid(PetscInt n, PetscInt dof, DM *dm, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Without a DMDA a grid in natural ordering is found in the matrix: aggregates of strips are boxes, of nearly equal size. Where couplings are strong in one direction only, blocks are made up of
+   smaller aggregates */
+static PetscErrorCode TestFound(const char matrix[], PetscInt n, PetscInt wanted, PetscInt expected)
+{
+  Mat      A;
+  KSP      ksp;
+  PetscInt none, its, aggregates = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, &A));
+  PetscCall(CreateKSP(A, BAI_MODE_SYNC, 0, &ksp));
+  PetscCall(Solve(ksp, PETSC_FALSE, &none));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(CreateKSP(A, BAI_MODE_SYNC, wanted, &ksp));
+  if (wanted != PETSC_DECIDE) PetscCall(KSPBAISetPartition(ksp, BAI_PARTITION_NATURAL));
+  PetscCall(Solve(ksp, PETSC_FALSE, &its));
+  PetscCall(Aggregates((PetscObject)ksp, &aggregates));
+  PetscCall(Expect(aggregates == expected, "%d aggregates, must be %d", (int)aggregates, (int)expected));
+  PetscCall(Expect(its > 0 && its < none, "%d iterations, %d without", (int)its, (int)none));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* With partition dm aggregates are boxes of the grid, and on each there is a constant for each field */
 static PetscErrorCode TestGrid(PetscInt dof)
 {
@@ -922,6 +946,7 @@ static PetscErrorCode TestMultigrid(void)
 
 int main(int argc, char **argv)
 {
+  PetscMPIInt size;
   const struct {
     const char *name;
     PetscInt    n;
@@ -936,6 +961,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(slow); k++) {
     for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
       if (Case("auto_%s_%s", slow[k].name, BAIModes[mode])) PetscCall(TestAuto(slow[k].name, slow[k].n, slow[k].part, (BAIMode)mode));
@@ -979,6 +1005,11 @@ int main(int argc, char **argv)
     if (Case("cg_%s_auto", BAIModes[mode])) PetscCall(TestKrylov("laplace2d", 200, KSPCG, (BAIMode)mode, PETSC_DECIDE, 0.5));
   }
   if (Case("fcg_async")) PetscCall(TestKrylov("laplace2d", 100, KSPFCG, BAI_MODE_ASYNC, 200, 0.6));
+  if (size == 1) {
+    if (Case("grid_found_2d")) PetscCall(TestFound("laplace2d", 45, 81, 81));
+    if (Case("grid_found_3d")) PetscCall(TestFound("laplace3d", 24, 64, 64));
+    if (Case("grid_found_anisotropic")) PetscCall(TestFound("anisotropic", 80, PETSC_DECIDE, 200));
+  }
   if (Case("multigrid")) PetscCall(TestMultigrid());
   PetscCall(CheckFinalize());
   return 0;

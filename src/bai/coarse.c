@@ -1,5 +1,5 @@
 /*
-   The coarse space: which rows are an aggregate, which functions there are on it, and what the correction makes of the spectrum
+   The coarse space: which rows are an aggregate, and which functions there are on it
 */
 #include "baiimpl.h"
 #include "../engine/partition.h"
@@ -37,7 +37,7 @@ static PetscInt NestedRows(const BAIChoice *c, PetscInt n)
   return PetscMax(rows, WARP);
 }
 
-/* Blocks made up of aggregates, if nobody wants others; and if those of one row each or a few would not be worth it */
+/* Blocks made up of aggregates, if nobody wants others, and the matrix is small */
 PetscErrorCode BAIChooseNested(const BAI *bai, Mat Ad, BAIChoice *c)
 {
   PetscInt n;
@@ -244,17 +244,18 @@ PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
 {
   PetscInt  n, wanted, m[3], dof, *aggregate;
   BAICSR    csr;
-  BAIStatus status = BAIStatusOf(BAI_OK);
+  BAIStatus status;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   wanted = bai->use.coarse != PETSC_DECIDE ? PetscMin(n, bai->use.coarse) : bai->use.backend == BAI_BACKEND_HOST ? PetscMin(512, n / 64) : PetscMax(PetscMin(2000, n / 64), n <= 1 << 21 ? PetscMin(3900, n / 250) : 0); /* with more, A_c takes long to invert, or to apply */
   PetscCall(PetscMalloc1(n + 1, &aggregate));
   coarse->aggregate = (const BAIInt *)aggregate;
-  PetscCall(BAIGetHostRows(Ad, &csr));
   PetscCall(BAIGetGrid(bai, Ad, m, &dof));
-  if (!dof) {
+  if (!dof) { /* only then are its rows needed on the host */
+    PetscCall(BAIGetHostRows(Ad, &csr));
     PetscCall(FindGrid(n, &csr, m));
+    PetscCall(BAIRestoreHostRows(Ad, &csr));
     if (m[0]) dof = 1;
   }
   if (dof && wanted) {
@@ -269,9 +270,12 @@ PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
     }
     PetscCall(PetscFree2(first, row));
   }
-  if (!dof || coarse->aggregates > BAI_MOST_COARSE) status = BAIAggregate((BAIInt)n, &csr, (BAIInt)wanted, &coarse->aggregates, (BAIInt *)aggregate);
-  PetscCall(BAIRestoreHostRows(Ad, &csr));
-  PetscCall(CheckMemory(status, n));
+  if (!dof || coarse->aggregates > BAI_MOST_COARSE) {
+    PetscCall(BAIGetHostRows(Ad, &csr));
+    status = BAIAggregate((BAIInt)n, &csr, (BAIInt)wanted, &coarse->aggregates, (BAIInt *)aggregate);
+    PetscCall(BAIRestoreHostRows(Ad, &csr));
+    PetscCall(CheckMemory(status, n));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -157,7 +157,7 @@ static PetscErrorCode Allowed(const Option *option, int face, char text[], size_
     if (option->meaning[0]) PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT " (%" PetscInt_FMT ": %s)", option->least, option->least, option->meaning));
     break;
   case IS_COUNT:
-    PetscCall(PetscSNPrintf(text, len, "none, auto, or at most %" PetscInt_FMT, option->most));
+    PetscCall(PetscSNPrintf(text, len, "none, auto, or at least 1 and at most %" PetscInt_FMT, option->most));
     break;
   case IS_POSITIVE:
     PetscCall(PetscSNPrintf(text, len, "a positive number%s%s%s", option->meaning ? ", or 0 (" : "", option->meaning ? option->meaning : "", option->meaning ? ")" : ""));
