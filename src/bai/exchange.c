@@ -32,7 +32,7 @@ static PetscErrorCode CreatePeers(Mat A, PetscInt nghost, const PetscInt garray[
 {
   PetscSF            sf;
   PetscLayout        columns;
-  BAIRankCount       nin, nout;
+  BAIRankCount       reads, readers;
   const PetscMPIInt *in, *out;
   const PetscInt    *in_first, *out_first, *ghost, *row;
   PetscInt           rows, dups;
@@ -42,24 +42,24 @@ static PetscErrorCode CreatePeers(Mat A, PetscInt nghost, const PetscInt garray[
   PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &sf));
   PetscCall(PetscSFSetGraphLayout(sf, columns, nghost, NULL, PETSC_COPY_VALUES, garray));
   PetscCall(PetscSFSetUp(sf));
-  PetscCall(PetscSFGetRootRanks(sf, &nin, &in, &in_first, &ghost, NULL));
-  PetscCall(PetscSFGetLeafRanks(sf, &nout, &out, &out_first, &row));
-  rows = nout ? out_first[nout] : 0;
-  PetscCall(PetscMalloc6(nin + nout, &p->rank, nin + nout + 1, &p->first, nin + nout, &p->slot, nin + nout, &p->place, nin + nout, &p->mine, nin + nout, &p->handle));
+  PetscCall(PetscSFGetRootRanks(sf, &reads, &in, &in_first, &ghost, NULL));
+  PetscCall(PetscSFGetLeafRanks(sf, &readers, &out, &out_first, &row));
+  rows = readers ? out_first[readers] : 0;
+  PetscCall(PetscMalloc6(reads + readers, &p->rank, reads + readers + 1, &p->first, reads + readers, &p->slot, reads + readers, &p->place, reads + readers, &p->mine, reads + readers, &p->handle));
   PetscCall(PetscMalloc1(rows, &p->row));
-  PetscCall(PetscArraycpy(p->rank, in, nin));
-  PetscCall(PetscArraycpy(p->rank + nin, out, nout));
-  dups = (PetscInt)(nin + nout);
+  PetscCall(PetscArraycpy(p->rank, in, reads));
+  PetscCall(PetscArraycpy(p->rank + reads, out, readers));
+  dups = (PetscInt)(reads + readers);
   PetscCall(PetscSortRemoveDupsMPIInt(&dups, p->rank));
   p->n        = (PetscMPIInt)dups;
   p->first[0] = 0;
   for (PetscMPIInt k = 0; k < p->n; k++) {
     p->mine[k]      = 0;
     p->first[k + 1] = p->first[k];
-    for (BAIRankCount i = 0; i < nin; i++) {
+    for (BAIRankCount i = 0; i < reads; i++) {
       if (in[i] == p->rank[k]) p->mine[k] = ghost[in_first[i]]; /* those of one rank follow each other, as columns are sorted */
     }
-    for (BAIRankCount o = 0; o < nout; o++) {
+    for (BAIRankCount o = 0; o < readers; o++) {
       if (out[o] != p->rank[k]) continue;
       PetscCall(PetscArraycpy(p->row + p->first[k], row + out_first[o], out_first[o + 1] - out_first[o]));
       p->first[k + 1] += out_first[o + 1] - out_first[o];
