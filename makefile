@@ -18,7 +18,7 @@ ifneq ($(word 2,$(CURDIR)),)
   endif
 endif
 
-ifneq ($(filter-out help clean options format checkformat spell matrix performance checkdocs,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean options format checkformat spell matrix performance checkdocs docs,$(or $(MAKECMDGOALS),all)),)
 
 ifneq ($(PETSC_DIR),)
   petsc.pc := $(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/petsc.pc $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/PETSc.pc))
@@ -309,6 +309,7 @@ help:
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
 	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
+	@echo 'docs     the documents as pages, build/pages/index.html'
 	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
 	@echo 'options  writes what follows from src/bai/options.def'
@@ -322,11 +323,15 @@ clean: ; rm -rf build
 # The tables of docs/performance.md, from what CSV= names (a bench.csv) or from the file of the last time
 performance: ; python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
 
-# Links between documents, length of sentences and cells, and whether what is made is up to date
+# Links between documents, length of sentences and cells, whether what is made is up to date, and the version
 checkdocs:
-	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs
+	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs packaging
 	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
 	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
+	sh tests/version.sh
+
+# As pages, by Sphinx
+docs: ; @config/docs.sh
 
 FORCE:
-.PHONY: help options format checkformat clang-format spell matrix clean performance checkdocs FORCE
+.PHONY: help options format checkformat clang-format spell matrix clean performance checkdocs docs FORCE
