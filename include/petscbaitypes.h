@@ -110,10 +110,11 @@ typedef enum {
    Values:
 +  `BAI_EXCHANGE_AUTO`    - (default) dk where it can be, else scatter
 .  `BAI_EXCHANGE_SCATTER` - by a `VecScatter` after each global iteration
+.  `BAI_EXCHANGE_AMC`     - by a `VecScatter` during the next global iteration, which reads older values; in modes sync and color as scatter
 -  `BAI_EXCHANGE_DK`      - each rank writes to the memory of the others: kernels, or threads, store x of the boundary straight into the others' ghosts
 
    Options Database Key:
-.  -ksp_bai_exchange (auto|scatter|dk) - choose the exchange
+.  -ksp_bai_exchange (auto|scatter|amc|dk) - choose the exchange
 
    Level: intermediate
 
@@ -128,6 +129,7 @@ E*/
 typedef enum {
   BAI_EXCHANGE_AUTO,
   BAI_EXCHANGE_SCATTER,
+  BAI_EXCHANGE_AMC,
   BAI_EXCHANGE_DK
 } BAIExchange;
 

@@ -48,8 +48,11 @@ typedef struct {
   PetscObjectId    id; /* and its id and state then */
   PetscObjectState state;
 
-  VecScatter scatter;   /* NULL on one rank */
-  Vec        ghost;     /* values of x that other ranks own */
+  VecScatter scatter; /* NULL on one rank */
+  Vec        ghost;   /* values of x that other ranks own, */
+  Vec        coming;  /* those that come while ghost is read, */
+  Vec        sent;    /* and what they come from, on the other ranks */
+  PetscBool  under_way;
   IS         ghosts;    /* their global numbers */
   PetscBool  connected; /* the engine exchanges x by itself */
   BAIStatus  failed;    /* the first thing that failed on this rank while iterating */

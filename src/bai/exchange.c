@@ -159,7 +159,7 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
   PetscBool      can;
 
   PetscFunctionBegin;
-  if (!bai->scatter || bai->options.exchange == BAI_EXCHANGE_SCATTER) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!bai->scatter || bai->options.exchange == BAI_EXCHANGE_SCATTER || bai->options.exchange == BAI_EXCHANGE_AMC) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CreatePeers(A, nghost, garray, &peers));
   PetscCall(OnNode(comm, &peers, &can));
   if (!can) status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");

@@ -42,6 +42,8 @@ static PetscErrorCode CreateScatter(BAI *bai, Mat A, Mat Ao, PetscInt nghost, co
   PetscFunctionBegin;
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(VecDestroy(&bai->coming));
+  PetscCall(VecDestroy(&bai->sent));
   PetscCall(ISDestroy(&bai->ghosts));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
@@ -401,6 +403,8 @@ PetscErrorCode BAIReset(BAI *bai)
   BAIEngineDestroy(&bai->engine);
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(VecDestroy(&bai->coming));
+  PetscCall(VecDestroy(&bai->sent));
   PetscCall(VecDestroy(&bai->kept));
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));

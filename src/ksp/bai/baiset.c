@@ -641,22 +641,25 @@ PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
 
    Input Parameters:
 +  ksp      - the solver
--  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER` or `BAI_EXCHANGE_DK`
+-  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC` or `BAI_EXCHANGE_DK`
 
    Options Database Key:
-.  -ksp_bai_exchange (auto|scatter|dk) - sets it
+.  -ksp_bai_exchange (auto|scatter|amc|dk) - sets it
 
    Level: intermediate
 
-   Note:
+   Notes:
    With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
    it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
    iteration, as with scatter, and results are the same. Every wait is bounded: a rank that does not come is an error.
 
+   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
+   Ranks then read values that are one iteration older, which costs some iterations.
+
    Reference:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose method DK this
-   is.
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC and
+   DK these are.
 
 .seealso: `KSPBAI`, `KSPBAIGetExchange()`, `KSPBAISetMode()`
 @*/
