@@ -413,6 +413,7 @@ static PetscErrorCode ErrorsOfSolves(void)
   Record         record = {.fail = 2};
   Twins          t;
   Mat            one;
+  Vec            nan;
   PetscErrorCode code;
 
   PetscFunctionBeginUser;
@@ -426,11 +427,12 @@ static PetscErrorCode ErrorsOfSolves(void)
   PetscCall(GalleryCreateMat(PETSC_COMM_SELF, "fv1", 12, &one));
   PetscCall(CreateTwins(one, LAYOUT_EVEN, BAI_MODE_SYNC, &t));
   PetscCall(KSPSetErrorIfNotConverged(t.ksp, PETSC_TRUE));
-  PetscCall(VecSet(t.b, (PetscScalar)NAN));
-  CheckCall(code, KSPSolve(t.ksp, t.b, t.x));
+  PetscCall(VecDuplicate(t.b, &nan));
+  PetscCall(VecSet(nan, (PetscScalar)NAN));
+  CheckCall(code, KSPSolve(t.ksp, nan, t.x));
   PetscCall(Expect(code == PETSC_ERR_NOT_CONVERGED, "a right-hand side of no numbers is an error on all ranks: %d", (int)code));
+  PetscCall(VecDestroy(&nan));
   PetscCall(KSPSetErrorIfNotConverged(t.ksp, PETSC_FALSE));
-  PetscCall(SetVec(t.b, 0));
   PetscCall(SolveBoth(&t, "with numbers"));
   PetscCall(DestroyTwins(&t));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -106,18 +106,17 @@ static PetscErrorCode CheckNullSpace(const BAI *bai, Mat A, PetscBool *can)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who takes whose rows */
-static PetscErrorCode ChooseLeaders(const BAI *bai, Mat A, Mat Ad, PetscMPIInt size, PetscMPIInt *leader, BAIGatherReason *reason)
+/* Who takes whose rows; can: those of others */
+static PetscErrorCode ChooseLeaders(const BAI *bai, Mat A, Mat Ad, PetscBool can, PetscMPIInt size, PetscMPIInt *leader, BAIGatherReason *reason)
 {
   const BAIGatherType gather = bai->options.gather;
   const MPI_Comm      comm   = PetscObjectComm(bai->face);
   Place               mine, *places;
-  PetscBool           can = PETSC_TRUE, small = PETSC_FALSE;
+  PetscBool           small = PETSC_FALSE;
 
   PetscFunctionBegin;
   for (PetscMPIInt rank = 0; rank < size; rank++) leader[rank] = gather == BAI_GATHER_ONE ? 0 : rank;
   *reason = BAI_GATHERED_ASKED;
-  PetscCall(CheckNullSpace(bai, A, &can));
   if (gather == BAI_GATHER_ONE || !can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIAgree(bai, GetPlace(bai, Ad, &mine), NULL));
   PetscCall(PetscMalloc1(size, &places));
@@ -206,12 +205,13 @@ static PetscErrorCode Choose(BAI *bai, Mat A, Mat Ad, const BAIGatherKey *now)
   BAIGather       g = bai->gather;
   PetscMPIInt    *leader, size;
   BAIGatherReason reason;
-  PetscBool       same = PETSC_FALSE;
+  PetscBool       can = PETSC_TRUE, same = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
+  PetscCall(CheckNullSpace(bai, A, &can));
   PetscCall(PetscMalloc1(size, &leader));
-  PetscCall(ChooseLeaders(bai, A, Ad, size, leader, &reason));
+  PetscCall(ChooseLeaders(bai, A, Ad, can, size, leader, &reason));
   if (g && now->da == g->key.da) PetscCall(PetscArraycmp(leader, g->leader, size, &same));
   if (!g) {
     PetscCall(PetscNew(&g));
@@ -318,7 +318,7 @@ PetscErrorCode BAIGatherSetUp(BAI *bai, Mat A, PetscBool *gathered)
 /* Who works, and why; then what those have to say. The first rank always works, and prints */
 PetscErrorCode BAIGatherView(BAI *bai, PetscViewer viewer)
 {
-  static const char *const reasons[] = {[BAI_GATHERED_ASKED] = "as asked for", [BAI_GATHERED_SMALL] = "the system is small", [BAI_GATHERED_SHARED] = "one for each GPU, which several ranks share"};
+  static const char *const reasons[] = {[BAI_GATHERED_ASKED] = "as asked for", [BAI_GATHERED_SMALL] = "as the system is small", [BAI_GATHERED_SHARED] = "as ranks share a GPU"};
   const BAIGather          g         = bai->gather;
   BAI                     *worker    = BAIGatherWorker(bai);
 
