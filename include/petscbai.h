@@ -25,6 +25,7 @@ PETSC_EXTERN const char *const BAIWeights[];
 PETSC_EXTERN const char *const BAIExchanges[];
 PETSC_EXTERN const char *const BAIPrecisions[];
 PETSC_EXTERN const char *const BAIBackends[];
+PETSC_EXTERN const char *const BAIGatherTypes[];
 PETSC_EXTERN const char *const BAIKernels[];
 
 PETSC_EXTERN PetscErrorCode KSPBAISetLocalIters(KSP, PetscInt);
@@ -59,6 +60,8 @@ PETSC_EXTERN PetscErrorCode KSPBAISetCheckInterval(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetCheckInterval(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetBackend(KSP, BAIBackend);
 PETSC_EXTERN PetscErrorCode KSPBAIGetBackend(KSP, BAIBackend *);
+PETSC_EXTERN PetscErrorCode KSPBAISetGather(KSP, BAIGatherType);
+PETSC_EXTERN PetscErrorCode KSPBAIGetGather(KSP, BAIGatherType *);
 PETSC_EXTERN PetscErrorCode KSPBAISetKernel(KSP, BAIKernel);
 PETSC_EXTERN PetscErrorCode KSPBAIGetKernel(KSP, BAIKernel *);
 
@@ -96,6 +99,8 @@ PETSC_EXTERN PetscErrorCode PCBAISetSymmetric(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCBAIGetSymmetric(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCBAISetBackend(PC, BAIBackend);
 PETSC_EXTERN PetscErrorCode PCBAIGetBackend(PC, BAIBackend *);
+PETSC_EXTERN PetscErrorCode PCBAISetGather(PC, BAIGatherType);
+PETSC_EXTERN PetscErrorCode PCBAIGetGather(PC, BAIGatherType *);
 PETSC_EXTERN PetscErrorCode PCBAISetKernel(PC, BAIKernel);
 PETSC_EXTERN PetscErrorCode PCBAIGetKernel(PC, BAIKernel *);
 /* end of what is made */

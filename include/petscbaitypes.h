@@ -153,6 +153,29 @@ typedef enum {
 } BAIPrecision;
 
 /*E
+   BAIGatherType - Which MPI ranks of a block-asynchronous iteration take over the rows of others
+
+   Values:
++  `BAI_GATHER_AUTO`   - (default) on GPUs: one if the whole system is small, else device; on the host none
+.  `BAI_GATHER_NONE`   - each rank works on its own rows
+.  `BAI_GATHER_DEVICE` - of the ranks that work on the same GPU, the first takes all rows
+-  `BAI_GATHER_ONE`    - the first rank takes all rows
+
+   Options Database Key:
+.  -ksp_bai_gather (auto|none|device|one) - choose the ranks
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `PCBAI`, `KSPBAISetGather()`, `PCBAISetGather()`
+E*/
+typedef enum {
+  BAI_GATHER_AUTO,
+  BAI_GATHER_NONE,
+  BAI_GATHER_DEVICE,
+  BAI_GATHER_ONE
+} BAIGatherType;
+
+/*E
    BAIKernel - Which family of kernels does the global iterations of a block-asynchronous iteration on a GPU
 
    Values:

@@ -18,6 +18,7 @@ static PetscErrorCode CreateKSP(Mat A, BAIMode mode, BAIExchange exchange, KSP *
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPBAISetMode(*ksp, mode));
   PetscCall(KSPBAISetExchange(*ksp, exchange));
+  PetscCall(KSPBAISetGather(*ksp, BAI_GATHER_NONE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -227,6 +228,7 @@ static PetscErrorCode TestSmoother(BAIMode mode)
       PetscCall(PCBAISetIterations(pc, its));
       PetscCall(KSPSetFromOptions(ksp));
       PetscCall(PCBAISetMode(pc, mode));
+      PetscCall(PCBAISetGather(pc, BAI_GATHER_NONE));
       PetscCall(PCBAISetExchange(pc, k ? BAI_EXCHANGE_AUTO : BAI_EXCHANGE_SCATTER));
       PetscCall(VecSet(x[k], 0));
       PetscCall(KSPSolve(ksp, b, x[k]));

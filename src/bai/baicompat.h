@@ -32,6 +32,13 @@ typedef PetscMPIInt      BAIRankCount;
   #define KSPSetDMActive(ksp, what, active) KSPSetDMActive(ksp, active)
 #endif
 
+/* Of the struct of a KSP: whoever asks for it includes kspimpl.h */
+#if PETSC_VERSION_LT(3, 20, 0)
+  #define BAICopyMinimumIterations(from, to) ((void)(from), (void)(to))
+#else
+  #define BAICopyMinimumIterations(from, to) ((void)((to)->min_it = (from)->min_it))
+#endif
+
 /* A PETSc as far as libraries built for different ones cannot be mixed */
 typedef struct {
   int           major, minor;

@@ -25,6 +25,8 @@ typedef struct {
   BAIParameters    p; /* of the engine */
 } BAIChoice;
 
+typedef struct BAIGather_ *BAIGather; /* gather.c */
+
 /* The data of a KSPBAI and of a PCBAI */
 typedef struct {
   PetscObject face;    /* the KSP or PC */
@@ -42,6 +44,9 @@ typedef struct {
   PetscReal      top, beta;      /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
   PetscReal      radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
   PetscMPIInt    node_rank, node_size;
+  BAIGather      gather;          /* NULL on one rank, and if nothing is to be gathered */
+  PetscObjectId  known_as;        /* of the matrix of users, if this one was gathered from it; else 0; */
+  IS             numbers;         /* and the numbers of its rows there, if they are others */
   PetscInt       setups, updates; /* times that the engine was created, and that it was given new values */
 
   Mat              A;  /* that the engine holds, not referenced; */
@@ -136,6 +141,9 @@ PETSC_INTERN PetscErrorCode BAISetUpIfAsked(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIPrepare(BAI *, BAIMode);
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 
+PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
+PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);
+
 /* status.c */
 PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
 PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
@@ -162,4 +170,4 @@ PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
 PETSC_INTERN PetscErrorCode KSPCreate_BAI(KSP);
 PETSC_INTERN PetscErrorCode PCCreate_BAI(PC);
 
-PETSC_INTERN PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual;
+PETSC_INTERN PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Gather;

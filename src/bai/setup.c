@@ -1,7 +1,7 @@
 /*
    Set-up: choose what the options leave open, compare it with what is in use, and build the engine or give it new values
 */
-#include "baiimpl.h"
+#include "gather.h"
 #include <omp.h>
 #include <petsc/private/petscimpl.h>
 #include <petsctime.h>
@@ -13,7 +13,7 @@ enum {
   WORK_ENGINE  /* a new engine */
 };
 
-static PetscErrorCode CheckMatrix(PetscObject obj, Mat A)
+PetscErrorCode BAICheckMatrix(PetscObject obj, Mat A)
 {
   PetscInt  M, N, m, n, unlike[2] = {0, 0}, most[2];
   PetscBool assembled;
@@ -85,7 +85,7 @@ static PetscErrorCode GetThreads(PetscMPIInt node_size, int *threads)
 }
 
 /* This rank among those of its node; asked for once */
-static PetscErrorCode GetNode(BAI *bai, MPI_Comm comm)
+PetscErrorCode BAIGetNode(BAI *bai, MPI_Comm comm)
 {
   MPI_Comm node;
 
@@ -177,20 +177,26 @@ static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, int *work)
 }
 
 /* The first bad row of the whole matrix, on all ranks */
-static PetscErrorCode CheckDiagonal(PetscObject obj, Mat A, BAIStatus status)
+static PetscErrorCode CheckDiagonal(const BAI *bai, Mat A, BAIStatus status)
 {
-  PetscInt    none, row, start, end;
-  PetscScalar value;
-  PetscReal   size = 0.0, largest;
+  const PetscObject obj = bai->face;
+  const PetscInt   *number;
+  PetscInt          none, first, mine, row, start;
+  PetscScalar       value;
+  PetscReal         size = 0.0, largest;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &none, NULL));
-  PetscCall(MatGetOwnershipRange(A, &start, &end));
-  start = status.code == BAI_ERR_DIAGONAL ? start + (PetscInt)status.row : none;
-  PetscCallMPI(MPI_Allreduce(&start, &row, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  PetscCall(MatGetOwnershipRange(A, &start, NULL));
+  first = start + (PetscInt)status.row;
+  mine  = status.code == BAI_ERR_DIAGONAL ? first : none;
+  if (bai->numbers) PetscCall(ISGetIndices(bai->numbers, &number));
+  if (bai->numbers && mine != none) mine = number[status.row];
+  if (bai->numbers) PetscCall(ISRestoreIndices(bai->numbers, &number));
+  PetscCallMPI(MPI_Allreduce(&mine, &row, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
   if (row == none) PetscFunctionReturn(PETSC_SUCCESS);
-  if (row == start) {
-    PetscCall(MatGetValues(A, 1, &row, 1, &row, &value));
+  if (row == mine) {
+    PetscCall(MatGetValues(A, 1, &first, 1, &first, &value));
     size = PetscAbsScalar(value);
   }
   PetscCallMPI(MPI_Allreduce(&size, &largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
@@ -301,6 +307,7 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  if (bai->known_as) id = bai->known_as;
   if (id != bai->seen) bai->slow = bai->vain = PETSC_FALSE;
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));
@@ -322,13 +329,19 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   BAIChoice         choice;
   BAIStatus         status = BAIStatusOf(BAI_OK);
   int               work   = WORK_NONE;
-  PetscBool         device;
+  PetscBool         device, gathered;
   PetscErrorCode    mine;
 
   PetscFunctionBegin;
   PetscCall(BAIOptionsCheckTogether(obj, &bai->options));
   PetscCall(BAIGetParts(obj, A, &Ad, &Ao, &nghost, &garray));
-  PetscCall(GetNode(bai, PetscObjectComm((PetscObject)A)));
+  PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
+  PetscCall(BAIGatherSetUp(bai, A, &gathered));
+  if (gathered) {
+    BAIEngineDestroy(&bai->engine); /* of a time when this rank worked on its own rows */
+    bai->set = bai->options;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(ForgetIfOther(bai, A));
   mine = Choose(bai, Ad, weight, &choice);
   if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
@@ -341,7 +354,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(PetscLogEventBegin(BAI_SetUp, obj, A, 0, 0));
   bai->A  = A;
   bai->id = 0; /* until all ranks are known to have come through */
-  PetscCall(CheckMatrix(obj, A));
+  PetscCall(BAICheckMatrix(obj, A));
   PetscCall(ChooseWeight(bai, A, &choice, &work));
   M.nghost = nghost;
   PetscCall(MatGetLocalSize(A, &M.n, NULL));
@@ -364,7 +377,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   if (mine || status.code) BAIEngineDestroy(&bai->engine);
   PetscCall(BAIRestoreRows(choice.backend, Ad, &M.A));
   if (Ao) PetscCall(BAIRestoreRows(choice.backend, Ao, &M.B));
-  PetscCall(CheckDiagonal(obj, A, status));
+  PetscCall(CheckDiagonal(bai, A, status));
   PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL));
   PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
@@ -409,6 +422,8 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));
   PetscCall(ISDestroy(&bai->ghosts));
+  PetscCall(ISDestroy(&bai->numbers));
+  PetscCall(BAIGatherDestroy(bai));
   bai->id = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

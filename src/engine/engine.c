@@ -200,6 +200,11 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
   info->flops_residual  = 2.0 * (double)(info->nnz_off + info->nnz_local) * (info->rows ? n / (double)info->rows : 1) + 4 * n; /* own rows have as many entries as others, on average */
 }
 
+BAIStatus BAIBackendGetDevice(BAIBackend backend, int device, BAIDevice *found)
+{
+  return backends[backend]->device ? backends[backend]->device(device, found) : BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
 BAIStatus BAIBackendReplay(BAIBackend backend, const struct BAIGoal_ *goal, int n, const double *rnorm2, struct BAIDecision_ *decisions)
 {
   return backends[backend]->replay ? backends[backend]->replay(goal, n, rnorm2, decisions) : BAIStatusOf(BAI_ERR_NOT_BUILT);

@@ -203,6 +203,11 @@ typedef struct {
   BAIReal beta;            /* and from which momentum on */
 } BAISolution;
 
+typedef struct {
+  unsigned char uuid[16]; /* which it is, whatever the process or host */
+  size_t        memory;   /* bytes of it */
+} BAIDevice;
+
 typedef struct BAIState_ *BAIState; /* a backend's own */
 
 struct BAIGoal_; /* of adapt.h */
@@ -229,6 +234,7 @@ typedef struct {
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
+  BAIStatus (*device)(int, BAIDevice *); /* NULL: it works on none */
   BAIStatus (*replay)(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
   BAIStatus (*aggregate)(const BAIMatrix *, BAIInt wanted, BAIInt *aggregates, BAIInt *aggregate);
 } BAIBackendOps;
@@ -278,6 +284,8 @@ BAIStatus   BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
 void        BAIEngineInfo(BAIEngine, BAIInfo *);
 void        BAIEngineDestroy(BAIEngine *);
 const char *BAIEngineName(BAIEngine);
+/* The device that an engine would work on, by the device of its parameters; BAI_ERR_NOT_BUILT if it would work on none */
+BAIStatus BAIBackendGetDevice(BAIBackend, int device, BAIDevice *);
 /* For tests: what the rules of adapt.h decide where this backend decides, n times: from iteration 0 on at ||r||^2 = rnorm2[0], and then whenever the decision before asks for a look */
 BAIStatus BAIBackendReplay(BAIBackend, const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 /* For tests: the aggregates of aggregate.h as this backend finds them; aggregate is on the host */

@@ -5,6 +5,7 @@
 #include "../coloring.h"
 #include "state.h"
 #include <stdlib.h>
+#include <string.h>
 
 static void Destroy(BAIState state)
 {
@@ -15,12 +16,32 @@ static void Destroy(BAIState state)
   free(state);
 }
 
-static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartition *partition)
+/* Parameters may name more devices than there are */
+static BAIStatus SetDevice(int device)
 {
   int devices = 0;
 
   CUDATry(cudaGetDeviceCount(&devices));
-  if (state->p.device >= 0 && devices) CUDATry(cudaSetDevice(state->p.device % devices));
+  if (device >= 0 && devices) CUDATry(cudaSetDevice(device % devices));
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus GetDevice(int device, BAIDevice *found)
+{
+  cudaDeviceProp properties;
+  int            current;
+
+  BAITry(SetDevice(device));
+  CUDATry(cudaGetDevice(&current));
+  CUDATry(cudaGetDeviceProperties(&properties, current));
+  memcpy(found->uuid, properties.uuid.bytes, sizeof(found->uuid));
+  found->memory = properties.totalGlobalMem;
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartition *partition)
+{
+  BAITry(SetDevice(state->p.device));
   BAITry(BAISlicedCreate(state, matrix, partition));
   BAITry(BAIResidualSetUp(state));
   return BAISweepPrepare(state, state->p.mode);
@@ -143,6 +164,7 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .explain    = BAIPlanExplain,
   .info       = Info,
   .destroy    = Destroy,
+  .device     = GetDevice,
   .replay     = BAICUDAReplay,
   .aggregate  = BAICUDAAggregateMatrix,
 };

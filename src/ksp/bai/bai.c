@@ -1,7 +1,7 @@
 /*
    KSPBAI: block-asynchronous iteration as a solver
 */
-#include "../../bai/baiimpl.h"
+#include "../../bai/gather.h"
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
 
 static PetscErrorCode KSPSetUp_BAI(KSP ksp)
@@ -285,6 +285,10 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "KSPSolveTranspose() with KSPBAI");
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(BAISetUp(bai, A)); /* the values may have changed without KSPSetOperators() */
+  if (BAIIsGathered(bai)) {
+    PetscCall(KSPSolve_BAIGathered(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatGetNullSpace(A, &nullspace));
   ksp->its = 0;
   step     = BAIStepOf(bai, BAI_FORWARD);
@@ -347,14 +351,14 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
 
 static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
 {
-  const BAI *bai = (BAI *)ksp->data;
+  const BAI *bai = (BAI *)ksp->data, *worker = BAIGatherWorker((BAI *)ksp->data);
   PetscBool  ascii;
 
   PetscFunctionBegin;
   PetscCall(BAIView((BAI *)ksp->data, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (ascii) {
-    if (bai->options.momentum == PETSC_DECIDE && bai->used.omega > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum auto; the last solve ended in mode %s with omega %g, momentum %g\n", BAIModes[bai->used.mode], (double)bai->used.omega, (double)bai->used.momentum));
+    if (worker && worker->options.momentum == PETSC_DECIDE && worker->used.omega > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum auto; the last solve ended in mode %s with omega %g, momentum %g\n", BAIModes[worker->used.mode], (double)worker->used.omega, (double)worker->used.momentum));
     if (bai->options.check_interval) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n", bai->options.check_interval));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm when it promises to be small enough\n"));
   }
@@ -415,6 +419,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_local_omega <1>                              - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`
 .  -ksp_bai_check_interval <0>                           - global iterations between residual norms, `KSPBAISetCheckInterval()`
 .  -ksp_bai_backend (auto|host|cuda)                     - where the iteration runs, `KSPBAISetBackend()`
+.  -ksp_bai_gather (auto|none|device|one)                - which ranks take over the rows of others, `KSPBAISetGather()`
 -  -ksp_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `KSPBAISetKernel()`
 
    Level: intermediate
@@ -442,7 +447,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`. The latter and its vectors stay on the GPU all the time, but for what MPI carries between ranks, and at set-up
    for the weight auto, the partitions rcm and graph, and overlap, which are found on the host. With the
    backend cuda a matrix and vectors that live on the host are copied to the GPU, also if PETSc was built without CUDA. Several
-   MPI ranks exchange values after every global iteration.
+   MPI ranks exchange values after every global iteration, or one of them works for the others: see `KSPBAISetGather()`.
 
    The `KSP` uses no preconditioner, and sets its `PC` to `PCNONE`; it uses Amat, not Pmat, of `KSPSetOperators()`. The backend
    host runs OMP_NUM_THREADS threads, or, if that is not set, shares the cores between the ranks of the node.
@@ -455,7 +460,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
           `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetCoarse()`, `KSPBAISetWeight()`,
           `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetExchange()`,
           `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`,
-          `KSPBAISetBackend()`, `KSPBAISetKernel()`
+          `KSPBAISetBackend()`, `KSPBAISetGather()`, `KSPBAISetKernel()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)

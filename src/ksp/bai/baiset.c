@@ -981,6 +981,74 @@ PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
 }
 
 /*@
+   KSPBAISetGather - Sets which ranks take over the rows of others
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  gather - `BAI_GATHER_AUTO` (default), `BAI_GATHER_NONE`, `BAI_GATHER_DEVICE` or `BAI_GATHER_ONE`
+
+   Options Database Key:
+.  -ksp_bai_gather (auto|none|device|one) - sets it
+
+   Level: intermediate
+
+   Notes:
+   Ranks that exchange x after each global iteration wait for each other, and on a GPU a whole solve is then not one
+   kernel launch. For a small system that takes longer than one rank needs for everything. So the rows can be gathered:
+   the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
+   meanwhile.
+
+   Each solve or application moves the vectors there and back; the matrix moves when its values are new. Whatever the
+   `KSP` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in the modes sync
+   and color.
+
+   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
+   would have them alone. Several ranks do not use the grid: there partition dm stands for auto.
+
+   For auto, small is at most 1048576 rows and 16777216 nonzeros, which take at most a sixteenth of the memory of each
+   GPU. Monitors and convergence tests are called on all ranks, as always.
+
+.seealso: `KSPBAI`, `KSPBAIGetGather()`, `PCTELESCOPE`
+@*/
+PetscErrorCode KSPBAISetGather(KSP ksp, BAIGatherType gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, gather, 2);
+  BAISetOption(ksp, gather, gather);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetGather - Gets which ranks take over the rows of others
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  gather - see `KSPBAISetGather()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetGather()`
+@*/
+PetscErrorCode KSPBAIGetGather(KSP ksp, BAIGatherType *gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(gather, 2);
+  BAIGetOption(ksp, gather, gather);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    KSPBAISetKernel - Sets which family of kernels does the global iterations on a GPU
 
    Logically Collective

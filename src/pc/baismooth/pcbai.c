@@ -1,13 +1,49 @@
 /*
    PCBAI: block-asynchronous iteration as a smoother and preconditioner
 */
-#include "../../bai/baiimpl.h"
+#include "../../bai/gather.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 static PetscErrorCode PCSetUp_BAI(PC pc)
 {
   PetscFunctionBegin;
   PetscCall(BAISetUp((BAI *)pc->data, pc->pmat));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An application by the ranks that work; iterations from x, or from zero, each as long as an application */
+typedef PetscErrorCode (*Application)(PC, Vec b, Vec x, PetscInt its, PetscBool guess_zero);
+
+static PetscErrorCode ApplyGathered(PC pc, Vec b, Vec x, PetscInt its, PetscBool guess_zero, Application apply)
+{
+  BAI           *bai = (BAI *)pc->data, *worker = BAIGatherWorker(bai);
+  BAIGather      g    = bai->gather;
+  BAIGatherNews  news = {.done = PETSC_TRUE};
+  PetscErrorCode code = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(BAIGatherForward(bai, b, g->b));
+  if (!guess_zero) PetscCall(BAIGatherForward(bai, x, g->x));
+  PetscCall(BAIGatherBegin(bai));
+  if (worker) code = (*apply)((PC)worker->face, g->b, g->x, its, guess_zero);
+  PetscCall(BAIGatherEnd(bai, code, &news));
+  PetscCall(BAIGatherReverse(bai, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Apply(PC pc, Vec b, Vec x, PETSC_UNUSED PetscInt its, PETSC_UNUSED PetscBool guess_zero)
+{
+  PetscFunctionBegin;
+  PetscCall((*pc->ops->apply)(pc, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ApplyRichardson(PC pc, Vec b, Vec x, PetscInt its, PetscBool guess_zero)
+{
+  PCRichardsonConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall((*pc->ops->applyrichardson)(pc, b, x, NULL, 0.0, 0.0, 0.0, its, guess_zero, &its, &reason));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -18,6 +54,10 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
 
   PetscFunctionBegin;
   PetscCall(BAISetUpIfAsked(bai, pc->pmat));
+  if (BAIIsGathered(bai)) {
+    PetscCall(ApplyGathered(pc, b, x, 1, PETSC_TRUE, Apply));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   step = BAIStepOf(bai, BAI_ALTERNATE);
   PetscCall(BAIRun(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
   PetscCall(BAICorrect(bai, b, x));
@@ -54,7 +94,8 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
   PetscCheck(its <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT, bai->options.its, its, most);
   PetscCall(BAISetUpIfAsked(bai, pc->pmat));
   step = BAIStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD);
-  if (bai->aggregates) PetscCall(ApplyCorrected(bai, b, x, guess_zero, its));
+  if (BAIIsGathered(bai)) PetscCall(ApplyGathered(pc, b, x, its, guess_zero, ApplyRichardson));
+  else if (bai->aggregates) PetscCall(ApplyCorrected(bai, b, x, guess_zero, its));
   else PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
   *its_done = its;
   *reason   = PCRICHARDSON_CONVERGED_ITS;
@@ -145,6 +186,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_its <2>                                      - global iterations per application, `PCBAISetIterations()`
 .  -pc_bai_symmetric <false>                            - whether smoothing goes backward where the guess is not zero, `PCBAISetSymmetric()`
 .  -pc_bai_backend (auto|host|cuda)                     - where the iteration runs, `PCBAISetBackend()`
+.  -pc_bai_gather (auto|none|device|one)                - which ranks take over the rows of others, `PCBAISetGather()`
 -  -pc_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `PCBAISetKernel()`
 
    Level: intermediate
@@ -188,7 +230,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
           `PCBAISetCoarse()`, `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetOverlap()`, `PCBAISetStaleness()`,
           `PCBAISetExchange()`, `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`,
-          `PCBAISetIterations()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`, `PCBAISetKernel()`
+          `PCBAISetIterations()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`, `PCBAISetGather()`, `PCBAISetKernel()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)

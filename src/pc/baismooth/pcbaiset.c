@@ -1023,6 +1023,74 @@ PetscErrorCode PCBAIGetBackend(PC pc, BAIBackend *backend)
 }
 
 /*@
+   PCBAISetGather - Sets which ranks take over the rows of others
+
+   Logically Collective
+
+   Input Parameters:
++  pc     - the preconditioner
+-  gather - `BAI_GATHER_AUTO` (default), `BAI_GATHER_NONE`, `BAI_GATHER_DEVICE` or `BAI_GATHER_ONE`
+
+   Options Database Key:
+.  -pc_bai_gather (auto|none|device|one) - sets it
+
+   Level: intermediate
+
+   Notes:
+   Ranks that exchange x after each global iteration wait for each other, and on a GPU a whole solve is then not one
+   kernel launch. For a small system that takes longer than one rank needs for everything. So the rows can be gathered:
+   the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
+   meanwhile.
+
+   Each solve or application moves the vectors there and back; the matrix moves when its values are new. Whatever the
+   `PC` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in the modes sync
+   and color.
+
+   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
+   would have them alone. Several ranks do not use the grid: there partition dm stands for auto.
+
+   For auto, small is at most 16384 rows, as each application moves the vectors. If two ranks share a GPU they are
+   always gathered.
+
+.seealso: `PCBAI`, `PCBAIGetGather()`, `PCTELESCOPE`
+@*/
+PetscErrorCode PCBAISetGather(PC pc, BAIGatherType gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, gather, 2);
+  BAISetOption(pc, gather, gather);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetGather - Gets which ranks take over the rows of others
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  gather - see `PCBAISetGather()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetGather()`
+@*/
+PetscErrorCode PCBAIGetGather(PC pc, BAIGatherType *gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(gather, 2);
+  BAIGetOption(pc, gather, gather);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    PCBAISetKernel - Sets which family of kernels does the global iterations on a GPU
 
    Logically Collective
