@@ -241,6 +241,52 @@ static PetscErrorCode Diagonal(PetscInt missing, PetscInt zero, PetscInt named)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* 1 stands for a missing diagonal entry as in PCJACOBI: in PCBAI, and for KSPBAI where the whole row is zero. The solution is one all the same */
+static PetscErrorCode Unit(PetscBool pcbai)
+{
+  const PetscInt n = 20, missing = 2; /* of rank 0, whose rows the view counts */
+  KSP            ksp;
+  PC             pc;
+  Mat            A;
+  Vec            b, x;
+  PetscInt       rstart, rend;
+  PetscReal      rows, rnorm;
+  PetscBool      is;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(A, MATAIJ));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
+  for (PetscInt row = rstart; row < rend; row++) {
+    if (!pcbai && row == missing) continue;
+    if (row != missing) PetscCall(MatSetValue(A, row, row, 4.0, INSERT_VALUES));
+    if (row > 0 && (pcbai || row - 1 != missing)) PetscCall(MatSetValue(A, row, row - 1, -1.0, INSERT_VALUES));
+    if (row < n - 1 && (pcbai || row + 1 != missing)) PetscCall(MatSetValue(A, row, row + 1, -1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Solver(A, NULL, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  if (pcbai) PetscCall(KSPSetType(ksp, KSPFGMRES));
+  if (pcbai) PetscCall(PCSetType(pc, PCBAI));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(MatMult(A, x, b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(IsConverged(ksp, &rnorm, &is));
+  PetscCall(Expect(is, "converges, residual %g", (double)rnorm));
+  PetscCall(ViewedNumber(pcbai ? (PetscObject)pc : (PetscObject)ksp, "1 stands for the diagonal entry of ", &rows));
+  PetscCall(Expect(rows == 1, "the view says so, but of %g rows", (double)rows));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A diagonal entry that is there, but whose reciprocal is not finite */
 static PetscErrorCode TinyDiagonal(void)
 {
@@ -348,6 +394,8 @@ int main(int argc, char **argv)
     if (Case("diagonal_%s", diagonals[d].name)) PetscCall(Diagonal(diagonals[d].missing, diagonals[d].zero, diagonals[d].named));
   }
   if (Case("diagonal_tiny")) PetscCall(TinyDiagonal());
+  if (Case("diagonal_one_pc")) PetscCall(Unit(PETSC_TRUE));
+  if (Case("diagonal_one_ksp")) PetscCall(Unit(PETSC_FALSE));
   if (Case("counts")) PetscCall(Counts(A));
   if (Case("transpose")) PetscCall(Transpose(A));
   PetscCall(MatDestroy(&A));

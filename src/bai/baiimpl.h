@@ -33,6 +33,7 @@ typedef struct {
   BAIEngine      engine;
   BAIChoice      use;
   BAIInfo        info;
+  int            unit;           /* BAIParameters: 0 until this matrix has shown to need it */
   PetscBool      slow, vain;     /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
   PetscObjectId  seen;           /* the matrix of these; */
   PetscInt       rows;           /* and how many it has, on all ranks */

@@ -112,6 +112,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->theta       = (int)o->theta;
   p->staleness   = (BAIInt)o->staleness;
   p->single      = o->precision == BAI_PRECISION_SINGLE;
+  p->unit        = bai->unit;
   p->kernel      = o->kernel;
   if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(GetThreads(bai->node_size, &p->threads));
@@ -205,6 +206,10 @@ static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt over
   if (bai->use.nested) PetscCall(BAICreateNested(bai, Ad, &partition, coarse));
   else PetscCall(BAICreatePartition(bai, Ad, overlap, &partition));
   *status = BAIEngineCreate(bai->use.backend, M, partition.first ? &partition : NULL, &bai->use.p, &bai->engine);
+  if (status->code == BAI_ERR_DIAGONAL && !bai->unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
+    bai->unit = bai->use.p.unit = bai->face->classid == PC_CLASSID ? BAI_UNIT_ALL : BAI_UNIT_ROWS;
+    *status                     = BAIEngineCreate(bai->use.backend, M, partition.first ? &partition : NULL, &bai->use.p, &bai->engine);
+  }
   PetscCall(BAIDestroyPartition(&partition));
   if (!status->code) BAIEngineInfo(bai->engine, &bai->info);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -298,7 +303,10 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  if (id != bai->seen) bai->slow = bai->vain = PETSC_FALSE;
+  if (id != bai->seen) {
+    bai->slow = bai->vain = PETSC_FALSE;
+    bai->unit             = BAI_UNIT_NONE;
+  }
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -348,7 +356,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   if (work == WORK_VALUES) {
     status = BAIEngineUpdateValues(bai->engine, &M);
-    if (status.code == BAI_ERR_PATTERN || status.code == BAI_ERR_COARSE) work = WORK_ENGINE;
+    if (status.code == BAI_ERR_PATTERN || status.code == BAI_ERR_COARSE || (status.code == BAI_ERR_DIAGONAL && !bai->unit)) work = WORK_ENGINE;
     PetscCall(BAIAgree(bai, PETSC_SUCCESS, &work));
   }
   PetscCall(PetscMemcpy(&bai->use, &choice, sizeof(choice)));
@@ -365,6 +373,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
   BAIEngineInfo(bai->engine, &bai->info);
+  if (bai->info.units) PetscCall(PetscInfo(obj, "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n", (PetscInt64)bai->info.units));
   if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
   bai->has_r = PETSC_FALSE;
   if (bai->use.p.single) PetscCall(BAINeedWork(bai));

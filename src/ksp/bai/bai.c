@@ -425,7 +425,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 
    It converges for every order in which blocks may update if the spectral radius of |I - D^{-1}A| is below one, D being the
    diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix. Elsewhere it may diverge; a weight then helps for positive
-   definite matrices. A missing or zero diagonal entry is an error.
+   definite matrices. A missing or zero diagonal entry is an error, unless the whole row is zero: then 1 stands for it.
 
    An iteration that turns out to be slow is accelerated, see `KSPBAISetMomentum()`: from then on blocks wait for each other, as no good acceleration is known for those
    that do not. -ksp_bai_momentum 0 prevents that. A fixed number of iterations, `KSP_NORM_NONE`, is never accelerated.

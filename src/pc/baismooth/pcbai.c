@@ -168,6 +168,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    Local sweeps must be damped to smooth: without `local_omega` below one a Jacobi sweep leaves the fastest oscillation in
    a block as it is.
 
+   Where a diagonal entry is zero or missing, 1 stands for it, as in `PCJACOBI`; -info and the view say of how many rows. Coarse matrices of `PCGAMG` may have rows of zeros.
+
    Which `KSP` outside:
    in the modes color and sync the preconditioner is a fixed linear operator. Applied by itself, as by `KSPCHEBYSHEV` or `KSPCG`, it starts from zero, and with an even
    number of iterations it is symmetric if the matrix is, as the colours then take turns forward and backward. As a smoother below
