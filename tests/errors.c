@@ -55,7 +55,7 @@ static PetscErrorCode Setters(Mat A)
   ExpectError("-foo_ksp_bai_local_omega -1.: must be a positive number, or 0 (chosen at set-up)", "KSPBAISetLocalOmega()", KSPBAISetLocalOmega(ksp, -1.0));
   ExpectError("-foo_ksp_bai_momentum -0.1: must be at least 0 and less than 1, or auto", "KSPBAISetMomentum()", KSPBAISetMomentum(ksp, -0.1));
   ExpectError("-foo_ksp_bai_momentum 1.: must be at least 0 and less than 1, or auto", "KSPBAISetMomentum()", KSPBAISetMomentum(ksp, 1.0));
-  ExpectError("-foo_ksp_bai_weight 4: must be one of none, l1, tau, auto", "KSPBAISetWeight()", KSPBAISetWeight(ksp, (BAIWeight)4));
+  ExpectError("-foo_ksp_bai_weight 5: must be one of none, l1, tau, auto, safe", "KSPBAISetWeight()", KSPBAISetWeight(ksp, (BAIWeight)5));
   ExpectError("-foo_ksp_bai_partition -1: must be one of auto, natural, dm, rcm, graph", "KSPBAISetPartition()", KSPBAISetPartition(ksp, (BAIPartitionType)-1));
   ExpectError("-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)", "KSPBAISetStaleness()", KSPBAISetStaleness(ksp, -2));
   ExpectError("-foo_ksp_bai_precision 2: must be one of native, single", "KSPBAISetPrecision()", KSPBAISetPrecision(ksp, (BAIPrecision)2));
@@ -94,7 +94,7 @@ static PetscErrorCode Options(Mat A)
     {"-foo_ksp_bai_local_omega",    "-0.5",      "-foo_ksp_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)" },
     {"-foo_ksp_bai_momentum",       "1",         "-foo_ksp_bai_momentum 1.: must be at least 0 and less than 1, or auto"             },
     {"-foo_ksp_bai_momentum",       "much",      "-foo_ksp_bai_momentum much: must be at least 0 and less than 1, or auto"           },
-    {"-foo_ksp_bai_weight",         "l2",        "-foo_ksp_bai_weight l2: must be one of none, l1, tau, auto"                        },
+    {"-foo_ksp_bai_weight",         "l2",        "-foo_ksp_bai_weight l2: must be one of none, l1, tau, auto, safe"                  },
     {"-foo_ksp_bai_partition",      "metis",     "-foo_ksp_bai_partition metis: must be one of auto, natural, dm, rcm, graph"        },
     {"-foo_ksp_bai_theta",          "7up",       "Unknown logical value: 7up"                                                        },
     {"-foo_ksp_bai_staleness",      "-2",        "-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)"                    },
@@ -138,7 +138,7 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_local_omega", "-0.5",      "-foo_pc_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)"},
     {"-foo_pc_bai_momentum",    "auto",      "-foo_pc_bai_momentum auto: must be at least 0 and less than 1"                   },
     {"-foo_pc_bai_momentum",    "-1",        "-foo_pc_bai_momentum -1.: must be at least 0 and less than 1"                    },
-    {"-foo_pc_bai_weight",      "l2",        "-foo_pc_bai_weight l2: must be one of none, l1, tau, auto"                       },
+    {"-foo_pc_bai_weight",      "l2",        "-foo_pc_bai_weight l2: must be one of none, l1, tau, auto, safe"                 },
     {"-foo_pc_bai_partition",   "metis",     "-foo_pc_bai_partition metis: must be one of auto, natural, dm, rcm, graph"       },
     {"-foo_pc_bai_staleness",   "-2",        "-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)"                   },
     {"-foo_pc_bai_precision",   "half",      "-foo_pc_bai_precision half: must be one of native, single"                       },

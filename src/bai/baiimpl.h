@@ -35,6 +35,7 @@ typedef struct {
   BAIInfo        info;
   int            unit;           /* BAIParameters: 0 until this matrix has shown to need it */
   PetscBool      slow, vain;     /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscBool      grew;           /* with weight safe, for this matrix: a solve has grown */
   PetscObjectId  seen;           /* the matrix of these; */
   PetscInt       rows;           /* and how many it has, on all ranks */
   PetscInt       aggregates;     /* of all ranks; 0: no coarse space */
@@ -55,11 +56,13 @@ typedef struct {
   Vec        r, c;    /* BAINeedWork(): residual, and correction of x; */
   PetscBool  has_r;   /* r is that of the x iterated last */
 
-  BAIAdapt    adapt;    /* KSPBAI: when to look, and acceleration; */
-  BAIDecision decision; /* how it goes on; */
-  PetscReal   scale;    /* what residual norms are divided by before they are squared; */
-  Vec         kept;     /* the best x so far; */
-  BAIStep     used;     /* how the last solve ended; omega is 0 if there was none */
+  BAIAdapt    adapt;     /* KSPBAI: when to look, and acceleration; */
+  BAIDecision decision;  /* how it goes on; */
+  PetscReal   scale;     /* what residual norms are divided by before they are squared; */
+  Vec         kept;      /* the best x so far, */
+  PetscReal   kept_norm; /* and its residual norm; */
+  PetscBool   kept_zero; /* or it is zero; */
+  BAIStep     used;      /* how the last solve ended; omega is 0 if there was none */
 
   char needs_fixed[64]; /* PCBAI: the KSP met outside, if it expects a fixed preconditioner and this is none */
 } BAI;

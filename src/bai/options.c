@@ -7,7 +7,7 @@
 
 const char *const BAIModes[]    = {"async", "launch", "sync", "color", "BAIMode", "BAI_MODE_", NULL};
 const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
-const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "BAIWeight", "BAI_WEIGHT_", NULL};
+const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "safe", "BAIWeight", "BAI_WEIGHT_", NULL};
 
 const char *const BAIPrecisions[]     = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
 const char *const BAIKernels[]        = {"auto", "resident", "staged", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
@@ -265,6 +265,10 @@ PetscErrorCode BAIOptionsCheckTogether(PetscObject obj, const BAIOptions *o)
   char staleness[PETSC_MAX_OPTION_NAME], mode[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
+  if (o->weight == BAI_WEIGHT_SAFE && FaceOf(obj)) {
+    PetscCall(OptionName(obj, "weight", mode, sizeof(mode)));
+    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s safe: must be none, l1, tau or auto, as a preconditioner sees no residual norms", mode);
+  }
   if (o->staleness >= 0 && o->mode != BAI_MODE_ASYNC) {
     PetscCall(OptionName(obj, "staleness", staleness, sizeof(staleness)));
     PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));

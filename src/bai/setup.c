@@ -156,6 +156,19 @@ static PetscErrorCode Compare(const BAI *bai, Mat A, const BAIChoice *c, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the weight of the options stands for, as far as it is known */
+static BAIWeight WeightNow(const BAI *bai)
+{
+  switch (bai->options.weight) {
+  case BAI_WEIGHT_AUTO:
+    return bai->engine ? bai->use.weight : BAI_WEIGHT_NONE;
+  case BAI_WEIGHT_SAFE:
+    return bai->grew ? BAI_WEIGHT_TAU : BAI_WEIGHT_NONE;
+  default:
+    return bai->options.weight;
+  }
+}
+
 /* What BAI_WEIGHT_AUTO stands for */
 static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, int *work)
 {
@@ -304,8 +317,8 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   if (id != bai->seen) {
-    bai->slow = bai->vain = PETSC_FALSE;
-    bai->unit             = BAI_UNIT_NONE;
+    bai->slow = bai->vain = bai->grew = PETSC_FALSE;
+    bai->unit                         = BAI_UNIT_NONE;
   }
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));
@@ -318,8 +331,7 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
 */
 PetscErrorCode BAISetUp(BAI *bai, Mat A)
 {
-  const PetscObject obj    = bai->face;
-  const BAIWeight   weight = bai->options.weight != BAI_WEIGHT_AUTO ? bai->options.weight : bai->engine ? bai->use.weight : BAI_WEIGHT_NONE;
+  const PetscObject obj = bai->face;
   Mat               Ad, Ao;
   PetscInt          nghost;
   const PetscInt   *garray;
@@ -335,7 +347,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(BAIGetParts(obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(GetNode(bai, PetscObjectComm((PetscObject)A)));
   PetscCall(ForgetIfOther(bai, A));
-  mine = Choose(bai, Ad, weight, &choice);
+  mine = Choose(bai, Ad, WeightNow(bai), &choice);
   if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
   PetscCall(BAIAgree(bai, mine, &work));
   if (work == WORK_NONE) {

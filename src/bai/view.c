@@ -22,6 +22,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (o->weight == BAI_WEIGHT_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight auto: the spectral radius of |I - D^{-1}A| is between %g and %g%s\n", (double)bai->radius[0], (double)bai->radius[1], bai->radius[1] < 1.0 ? ", so that every order of updates converges" : ""));
+  if (o->weight == BAI_WEIGHT_SAFE && bai->grew) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight safe: tau, since the residual norm of a solve grew\n"));
   if (bai->use.weight == BAI_WEIGHT_L1) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight l1\n"));
   if (bai->use.weight == BAI_WEIGHT_TAU) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->tau));
   if (bai->info.colors) PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors on rank 0\n", o->mode == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors));

@@ -134,7 +134,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `PCBAISetPartition()`
 .  -pc_bai_momentum <0>                                 - part of the last step that each update repeats, `PCBAISetMomentum()`
 .  -pc_bai_coarse <none>                                - unknowns of the coarse correction, `PCBAISetCoarse()`
-.  -pc_bai_weight (none|l1|tau|auto)                    - what makes it converge where Jacobi does not, `PCBAISetWeight()`
+.  -pc_bai_weight (none|l1|tau|auto|safe)               - what makes it converge where Jacobi does not, `PCBAISetWeight()`
 .  -pc_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
 .  -pc_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
 .  -pc_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`

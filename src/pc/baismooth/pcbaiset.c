@@ -376,16 +376,18 @@ PetscErrorCode PCBAIGetCoarse(PC pc, PetscInt *unknowns)
 
    Input Parameters:
 +  pc     - the preconditioner
--  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
+-  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU`, `BAI_WEIGHT_AUTO` or `BAI_WEIGHT_SAFE`
 
    Options Database Key:
-.  -pc_bai_weight (none|l1|tau|auto) - sets it
+.  -pc_bai_weight (none|l1|tau|auto|safe) - sets it
 
    Level: beginner
 
    Notes:
    The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then
    needs no weight.
+
+   `BAI_WEIGHT_SAFE` is for `KSPBAI` only, as a preconditioner sees no residual norms.
 
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
    weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local
