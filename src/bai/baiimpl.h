@@ -35,6 +35,7 @@ typedef struct {
   BAIInfo        info;
   int            unit;           /* BAIParameters: 0 until this matrix has shown to need it */
   PetscBool      slow, vain;     /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscReal      omega;          /* that in use; of omega auto, 0: not yet found */
   PetscBool      grew;           /* with weight safe, for this matrix: a solve has grown */
   PetscObjectId  seen;           /* the matrix of these; */
   PetscInt       rows;           /* and how many it has, on all ranks */
@@ -128,6 +129,7 @@ PETSC_INTERN PetscErrorCode BAIDestroyCoarse(BAICoarse *);
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIFindOmega(BAI *, Mat, PetscReal *);
 
 /* setup.c */
 PETSC_INTERN PetscErrorCode BAISetUp(BAI *, Mat);

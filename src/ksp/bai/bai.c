@@ -91,7 +91,7 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
 /* What omega is without acceleration. With a coarse correction local sweeps and correction together overshoot with 1 */
 static BAIReal PlainOmega(const BAI *bai, int coarse)
 {
-  const BAIReal omega = bai->options.omega * bai->tau;
+  const BAIReal omega = bai->omega * bai->tau;
 
   return coarse && bai->options.momentum <= 0 ? omega * (BAIReal)(2 / bai->top) : omega;
 }
@@ -186,7 +186,7 @@ static PetscErrorCode Obey(KSP ksp, Vec x, const BAIDecision *d, PetscReal *rnor
 
   PetscFunctionBegin;
   if (d->vain) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: the coarse correction does not help, and is given up\n", ksp->its, (double)*rnorm));
-  if (d->omega != before) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its, (double)*rnorm, d->x == BAI_X_BACK ? ", back to the best one" : "", (double)(bai->options.omega * bai->tau) * d->omega));
+  if (d->omega != before) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its, (double)*rnorm, d->x == BAI_X_BACK ? ", back to the best one" : "", (double)(bai->omega * bai->tau) * d->omega));
   if (d->x == BAI_X_KEEP) PetscCall(Keep(ksp, x, *rnorm));
   if (d->x == BAI_X_BACK) {
     PetscCall(GoBack(ksp, x));
@@ -318,7 +318,7 @@ static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, Pe
 
   PetscFunctionBegin;
   if (raised > 0) {
-    step->omega = bai->options.omega * bai->tau * (BAIReal)d->omega;
+    step->omega = bai->omega * bai->tau * (BAIReal)d->omega;
     PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), raised, step, raised < its ? NULL : rnorm));
     step->fresh = 0;
   }
