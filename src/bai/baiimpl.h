@@ -33,16 +33,17 @@ typedef struct {
   BAIEngine      engine;
   BAIChoice      use;
   BAIInfo        info;
-  int            unit;           /* BAIParameters: 0 until this matrix has shown to need it */
-  PetscBool      slow, vain;     /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
-  PetscReal      omega;          /* that in use; of omega auto, 0: not yet found */
-  PetscBool      grew;           /* with weight safe, for this matrix: a solve has grown */
-  PetscObjectId  seen;           /* the matrix of these; */
-  PetscInt       rows;           /* and how many it has, on all ranks */
-  PetscInt       aggregates;     /* of all ranks; 0: no coarse space */
-  PetscLogDouble coarse_time;    /* seconds that the last set-up of a coarse space took */
-  PetscReal      top, beta;      /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
-  PetscReal      radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
+  int            unit;            /* BAIParameters: 0 until this matrix has shown to need it */
+  PetscBool      slow, vain;      /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscReal      omega;           /* in use, 1 if it is auto; */
+  PetscReal      smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
+  PetscBool      grew;            /* with weight safe, for this matrix: a solve has grown */
+  PetscObjectId  seen;            /* the matrix of these; */
+  PetscInt       rows;            /* and how many it has, on all ranks */
+  PetscInt       aggregates;      /* of all ranks; 0: no coarse space */
+  PetscLogDouble coarse_time;     /* seconds that the last set-up of a coarse space took */
+  PetscReal      top, beta;       /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
+  PetscReal      radius[2], tau;  /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
   PetscMPIInt    node_rank, node_size;
   PetscInt       setups, updates; /* times that the engine was created, and that it was given new values */
 

@@ -269,13 +269,13 @@ static PetscErrorCode Build(BAI *bai, Mat A, Mat Ad, const BAIMatrix *M, BAIStat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The omega that is in use; that of auto is found once for these values and parameters */
-static PetscErrorCode TakeOmega(BAI *bai, Mat A, PetscBool anew)
+/* The omega that is in use; that of auto is to be found anew for these values and parameters, by the first smoothing step */
+static void TakeOmega(BAI *bai, PetscBool anew)
 {
-  PetscFunctionBegin;
-  if (bai->options.omega != PETSC_DECIDE) bai->omega = bai->options.omega;
-  else if (anew || bai->set.omega != PETSC_DECIDE) PetscCall(BAIFindOmega(bai, A, &bai->omega));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  const PetscBool found = (PetscBool)(bai->options.omega == PETSC_DECIDE);
+
+  if (anew || !found) bai->smoothing_omega = 0.0;
+  bai->omega = found ? 1.0 : bai->options.omega;
 }
 
 /* What follows from the coarse space, on all ranks */
@@ -360,7 +360,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
   PetscCall(BAIAgree(bai, mine, &work));
   if (work == WORK_NONE) {
-    PetscCall(TakeOmega(bai, A, (PetscBool)(bai->options.momentum != bai->set.momentum)));
+    TakeOmega(bai, (PetscBool)(bai->options.momentum != bai->set.momentum));
     bai->set = bai->options;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -399,13 +399,13 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
   bai->has_r = PETSC_FALSE;
   if (bai->use.p.single) PetscCall(BAINeedWork(bai));
+  bai->set = bai->options;
+  TakeOmega(bai, PETSC_TRUE);
   bai->tau = 1.0;
   if (bai->use.weight == BAI_WEIGHT_TAU) {
     PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
     PetscCall(BAIFindTau(bai, A, &bai->tau));
   }
-  PetscCall(TakeOmega(bai, A, PETSC_TRUE));
-  bai->set = bai->options;
   PetscCall(WeighCoarse(bai, A));
   PetscCall(PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0));
   PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n", work == WORK_ENGINE ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks, BAIEngineName(bai->engine)));

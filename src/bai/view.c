@@ -16,8 +16,14 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   if (o->staleness >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  staleness %" PetscInt_FMT "\n", o->staleness));
   if (o->kernel != BAI_KERNEL_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  kernel %s\n", BAIKernels[o->kernel]));
   if (o->precision != BAI_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "  precision %s\n", BAIPrecisions[o->precision]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT "%s, omega %s%g%s, local_omega %g%s\n", BAIModes[o->mode], o->local_iters, o->theta ? " on average at most" : "", o->omega == PETSC_DECIDE && !bai->engine ? "auto " : "", (double)(o->omega == PETSC_DECIDE ? bai->omega : o->omega), o->omega == PETSC_DECIDE && bai->engine ? " (found)" : "", (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega),
-                                   bai->engine && bai->info.local_omega < BAILocalOmega(&bai->use.p) ? " where it is least" : ""));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT "%s, omega %g%s, local_omega %g%s\n", BAIModes[o->mode], o->local_iters, o->theta ? " on average at most" : "",
+                                   (double)(o->omega != PETSC_DECIDE       ? o->omega
+                                              : bai->smoothing_omega > 0.0 ? bai->smoothing_omega
+                                                                           : 1.0),
+                                   o->omega != PETSC_DECIDE       ? ""
+                                     : bai->smoothing_omega > 0.0 ? " (found)"
+                                                                  : " (auto, no smoothing step yet)",
+                                   (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega), bai->engine && bai->info.local_omega < BAILocalOmega(&bai->use.p) ? " where it is least" : ""));
   if (!bai->engine) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));
     PetscFunctionReturn(PETSC_SUCCESS);

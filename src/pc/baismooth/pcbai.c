@@ -43,17 +43,36 @@ static PetscErrorCode ApplyCorrected(BAI *bai, Vec b, Vec x, PetscBool guess_zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* omega auto is for smoothing steps; applied to a vector by a Krylov method over-relaxation gains nothing for sure */
+static PetscErrorCode SmoothingOmega(BAI *bai, PetscReal *omega)
+{
+  PetscFunctionBegin;
+  *omega = bai->omega;
+  if (bai->options.omega != PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->smoothing_omega == 0.0) {
+    PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
+    PetscCall(BAIFindOmega(bai, bai->A, &bai->smoothing_omega));
+    PetscCall(PetscInfo(bai->face, "omega auto: %g\n", (double)bai->smoothing_omega));
+    PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
+  }
+  *omega = bai->smoothing_omega;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All sweeps of a smoothing step at once: no residual, no vectors but b and x */
 static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Vec work, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its, PetscBool guess_zero, PetscInt *its_done, PCRichardsonConvergedReason *reason)
 {
   BAI           *bai  = (BAI *)pc->data;
   const PetscInt most = PETSC_MAX_INT / bai->options.its;
   BAIStep        step;
+  PetscReal      omega;
 
   PetscFunctionBegin;
   PetscCheck(its <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT, bai->options.its, its, most);
   PetscCall(BAISetUpIfAsked(bai, pc->pmat));
   step = BAIStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD);
+  if (!bai->aggregates) PetscCall(SmoothingOmega(bai, &omega));
+  if (!bai->aggregates) step.omega = (BAIReal)(omega * bai->tau);
   if (bai->aggregates) PetscCall(ApplyCorrected(bai, b, x, guess_zero, its));
   else PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
   *its_done = its;

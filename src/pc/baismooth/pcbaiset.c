@@ -76,6 +76,9 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    shorter. With one block for all rows the method is Jacobi's. On a grid with natural ordering, multiples of the grid's
    width do best.
 
+   With 0 no block cuts a node: what is chosen is the largest multiple of the matrix's block size, if that is at most 6,
+   that is no more than the following.
+
    What 0 chooses is 256; 384 from 8 million local rows on with at most 8 entries each, on average. In mode
    `BAI_MODE_COLOR` smaller blocks take their turn together, about 128 rows at a time, and read each other's previous
    values.
@@ -705,11 +708,12 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
    one.
 
-   With auto it is found at set-up, where there is neither momentum nor weight tau. A random error is smoothed by a few
-   global iterations with each of some values. In mode color 1.3 or 1.15 are taken if they leave no more of its energy
-   than 1 does; so over-relaxation makes up for local sweeps that are damped. Blocks of less than 128 rows, which take
-   turns together, do not bear that, nor do several MPI ranks, where it is 1 or 0.8. In mode sync it is 1, 0.85, 0.7 or
-   0.55, which leaves the least. In other modes it is 1. The view gives it.
+   With auto it is 1, but for smoothing steps, as below `KSPRICHARDSON`, without momentum, weight tau and coarse
+   correction. The first one finds it for these values of the matrix: a random error is smoothed by a few global
+   iterations with each of some values. In mode color 1.3 or 1.15 are taken if they leave no more of its energy than 1
+   does; so over-relaxation makes up for local sweeps that are damped. Blocks of at most 64 rows, which take turns
+   together, do not bear that, nor do several MPI ranks, where it is 1 or 0.8. In mode sync it is 1, 0.85, 0.7 or 0.55,
+   which leaves the least. In other modes it is 1. The view gives it.
 
 .seealso: `PCBAI`, `PCBAIGetOmega()`
 @*/
