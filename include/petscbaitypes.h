@@ -83,15 +83,16 @@ typedef enum {
    BAIWeight - What a block-asynchronous iteration does to converge where plain Jacobi sweeps do not
 
    Values:
-+  `BAI_WEIGHT_NONE` - (default) nothing
++  `BAI_WEIGHT_NONE` - (default of `PCBAI`) nothing
 .  `BAI_WEIGHT_L1`   - to each a_ii adds sign(a_ii) times the sum of |a_ij| over the columns outside the block of row i. The full l1 weight of
                        other smoothers sums over all j; here the blocks keep their own couplings as they are
 .  `BAI_WEIGHT_TAU`  - multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n), for the extreme eigenvalues of M^{-1}A, which are estimated at set-up; x + M^{-1} (b - A x)
                        is a global iteration, with M = D if there is one local sweep
--  `BAI_WEIGHT_AUTO` - none if every order of updates is shown to converge, else tau
+.  `BAI_WEIGHT_AUTO` - none if every order of updates is shown to converge, else tau
+-  `BAI_WEIGHT_SAFE` - (default of `KSPBAI`) none until the residual norm of a solve grows, then tau
 
    Options Database Key:
-.  -ksp_bai_weight (none|l1|tau|auto) - choose the weight
+.  -ksp_bai_weight (safe|none|l1|tau|auto) - choose the weight
 
    Level: intermediate
 
@@ -101,7 +102,8 @@ typedef enum {
   BAI_WEIGHT_NONE,
   BAI_WEIGHT_L1,
   BAI_WEIGHT_TAU,
-  BAI_WEIGHT_AUTO
+  BAI_WEIGHT_AUTO,
+  BAI_WEIGHT_SAFE
 } BAIWeight;
 
 /*E

@@ -36,13 +36,17 @@ typedef struct {
   BAIEngine      engine;
   BAIChoice      use;
   BAIInfo        info;
-  PetscBool      slow, vain;     /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
-  PetscObjectId  seen;           /* the matrix of these; */
-  PetscInt       rows;           /* and how many it has, on all ranks */
-  PetscInt       aggregates;     /* of all ranks; 0: no coarse space */
-  PetscLogDouble coarse_time;    /* seconds that the last set-up of a coarse space took */
-  PetscReal      top, beta;      /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
-  PetscReal      radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
+  int            unit;            /* BAIParameters: 0 until this matrix has shown to need it */
+  PetscBool      slow, vain;      /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscReal      omega;           /* in use, 1 if it is auto; */
+  PetscReal      smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
+  PetscBool      grew;            /* with weight safe, for this matrix: a solve has grown */
+  PetscObjectId  seen;            /* the matrix of these; */
+  PetscInt       rows;            /* and how many it has, on all ranks */
+  PetscInt       aggregates;      /* of all ranks; 0: no coarse space */
+  PetscLogDouble coarse_time;     /* seconds that the last set-up of a coarse space took */
+  PetscReal      top, beta;       /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
+  PetscReal      radius[2], tau;  /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
   PetscMPIInt    node_rank, node_size;
   BAIGather      gather;          /* NULL on one rank, and if nothing is to be gathered */
   PetscObjectId  known_as;        /* of the matrix of users, if this one was gathered from it; else 0; */
@@ -64,11 +68,13 @@ typedef struct {
   Vec        r, c;      /* BAINeedWork(): residual, and correction of x; */
   PetscBool  has_r;     /* r is that of the x iterated last */
 
-  BAIAdapt    adapt;    /* KSPBAI: when to look, and acceleration; */
-  BAIDecision decision; /* how it goes on; */
-  PetscReal   scale;    /* what residual norms are divided by before they are squared; */
-  Vec         kept;     /* the best x so far; */
-  BAIStep     used;     /* how the last solve ended; omega is 0 if there was none */
+  BAIAdapt    adapt;     /* KSPBAI: when to look, and acceleration; */
+  BAIDecision decision;  /* how it goes on; */
+  PetscReal   scale;     /* what residual norms are divided by before they are squared; */
+  Vec         kept;      /* the best x so far, */
+  PetscReal   kept_norm; /* and its residual norm; */
+  PetscBool   kept_zero; /* or it is zero; */
+  BAIStep     used;      /* how the last solve ended; omega is 0 if there was none */
 
   char needs_fixed[64]; /* PCBAI: the KSP met outside, if it expects a fixed preconditioner and this is none */
 } BAI;
@@ -134,6 +140,7 @@ PETSC_INTERN PetscErrorCode BAIDestroyCoarse(BAICoarse *);
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIFindOmega(BAI *, Mat, PetscReal *);
 
 /* setup.c */
 PETSC_INTERN PetscErrorCode BAISetUp(BAI *, Mat);

@@ -149,7 +149,7 @@ static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal 
 BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 {
   const BAIOptions *o    = &bai->options;
-  const BAIStep     step = {.mode = o->mode, .asked = o->mode, .direction = direction, .omega = o->omega * bai->tau, .momentum = o->momentum > 0 ? o->momentum : 0, .fresh = 1};
+  const BAIStep     step = {.mode = o->mode, .asked = o->mode, .direction = direction, .omega = bai->omega * bai->tau, .momentum = o->momentum > 0 ? o->momentum : 0, .fresh = 1};
 
   return step;
 }
@@ -271,7 +271,7 @@ PetscErrorCode BAICorrect(BAI *bai, Vec b, Vec x)
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
   if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeBegin());
   PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
-  if (!bai->failed.code) Note(bai, BAIEngineCorrect(bai->engine, bai->options.omega));
+  if (!bai->failed.code) Note(bai, BAIEngineCorrect(bai->engine, bai->omega));
   PetscCall(Unbind(bai, b, x, PETSC_FALSE, &v));
   if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeEnd());
   PetscCall(LogFlops(bai, 2.0 * (PetscLogDouble)bai->info.coarse * (PetscLogDouble)bai->info.coarse));

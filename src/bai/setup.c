@@ -114,6 +114,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->theta       = (int)o->theta;
   p->staleness   = (BAIInt)o->staleness;
   p->single      = o->precision == BAI_PRECISION_SINGLE;
+  p->unit        = bai->unit;
   p->kernel      = o->kernel;
   if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(GetThreads(bai->node_size, &p->threads));
@@ -156,6 +157,19 @@ static PetscErrorCode Compare(const BAI *bai, Mat A, const BAIChoice *c, PetscIn
   PetscCall(SameGhosts(bai, nghost, garray, &same));
   if (!same) *work = WORK_ENGINE;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the weight of the options stands for, as far as it is known */
+static BAIWeight WeightNow(const BAI *bai)
+{
+  switch (bai->options.weight) {
+  case BAI_WEIGHT_AUTO:
+    return bai->engine ? bai->use.weight : BAI_WEIGHT_NONE;
+  case BAI_WEIGHT_SAFE:
+    return bai->grew ? BAI_WEIGHT_TAU : BAI_WEIGHT_NONE;
+  default:
+    return bai->options.weight;
+  }
 }
 
 /* What BAI_WEIGHT_AUTO stands for */
@@ -214,6 +228,10 @@ static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt over
   if (bai->use.nested) PetscCall(BAICreateNested(bai, Ad, &partition, coarse));
   else PetscCall(BAICreatePartition(bai, Ad, overlap, &partition));
   *status = BAIEngineCreate(bai->use.backend, M, partition.first ? &partition : NULL, &bai->use.p, &bai->engine);
+  if (status->code == BAI_ERR_DIAGONAL && !bai->unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
+    bai->unit = bai->use.p.unit = bai->face->classid == PC_CLASSID ? BAI_UNIT_ALL : BAI_UNIT_ROWS;
+    *status                     = BAIEngineCreate(bai->use.backend, M, partition.first ? &partition : NULL, &bai->use.p, &bai->engine);
+  }
   PetscCall(BAIDestroyPartition(&partition));
   if (!status->code) BAIEngineInfo(bai->engine, &bai->info);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -258,6 +276,15 @@ static PetscErrorCode Build(BAI *bai, Mat A, Mat Ad, const BAIMatrix *M, BAIStat
   PetscCall(PetscTime(&end));
   bai->coarse_time = end - start;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The omega that is in use; that of auto is to be found anew for these values and parameters, by the first smoothing step */
+static void TakeOmega(BAI *bai, PetscBool anew)
+{
+  const PetscBool found = (PetscBool)(bai->options.omega == PETSC_DECIDE);
+
+  if (anew || !found) bai->smoothing_omega = 0.0;
+  bai->omega = found ? 1.0 : bai->options.omega;
 }
 
 /* What follows from the coarse space, on all ranks */
@@ -308,7 +335,10 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   if (bai->known_as) id = bai->known_as;
-  if (id != bai->seen) bai->slow = bai->vain = PETSC_FALSE;
+  if (id != bai->seen) {
+    bai->slow = bai->vain = bai->grew = PETSC_FALSE;
+    bai->unit                         = BAI_UNIT_NONE;
+  }
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -320,8 +350,7 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
 */
 PetscErrorCode BAISetUp(BAI *bai, Mat A)
 {
-  const PetscObject obj    = bai->face;
-  const BAIWeight   weight = bai->options.weight != BAI_WEIGHT_AUTO ? bai->options.weight : bai->engine ? bai->use.weight : BAI_WEIGHT_NONE;
+  const PetscObject obj = bai->face;
   Mat               Ad, Ao;
   PetscInt          nghost;
   const PetscInt   *garray;
@@ -338,15 +367,17 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
   PetscCall(BAIGatherSetUp(bai, A, &gathered));
   if (gathered) {
+    PetscCall(BAIDisconnect(bai));
     BAIEngineDestroy(&bai->engine); /* of a time when this rank worked on its own rows */
     bai->set = bai->options;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(ForgetIfOther(bai, A));
-  mine = Choose(bai, Ad, weight, &choice);
+  mine = Choose(bai, Ad, WeightNow(bai), &choice);
   if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
   PetscCall(BAIAgree(bai, mine, &work));
   if (work == WORK_NONE) {
+    TakeOmega(bai, (PetscBool)(bai->options.momentum != bai->set.momentum));
     bai->set = bai->options;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -364,7 +395,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   if (work == WORK_VALUES) {
     status = BAIEngineUpdateValues(bai->engine, &M);
-    if (status.code == BAI_ERR_PATTERN || status.code == BAI_ERR_COARSE) work = WORK_ENGINE;
+    if (status.code == BAI_ERR_PATTERN || status.code == BAI_ERR_COARSE || (status.code == BAI_ERR_DIAGONAL && !bai->unit)) work = WORK_ENGINE;
     PetscCall(BAIAgree(bai, PETSC_SUCCESS, &work));
   }
   PetscCall(PetscMemcpy(&bai->use, &choice, sizeof(choice)));
@@ -383,10 +414,12 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
   if (work == WORK_ENGINE) PetscCall(BAIConnect(bai, A, nghost, garray));
   BAIEngineInfo(bai->engine, &bai->info);
+  if (bai->info.units) PetscCall(PetscInfo(obj, "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n", (PetscInt64)bai->info.units));
   if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
   bai->has_r = PETSC_FALSE;
   if (bai->use.p.single) PetscCall(BAINeedWork(bai));
   bai->set = bai->options;
+  TakeOmega(bai, PETSC_TRUE);
   bai->tau = 1.0;
   if (bai->use.weight == BAI_WEIGHT_TAU) {
     PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));

@@ -38,7 +38,7 @@ extern "C" {
 typedef enum {
   BAI_OK,
   BAI_ERR_MEMORY,    /* out of memory, on the host or the device */
-  BAI_ERR_DIAGONAL,  /* a_ii is missing, zero, or so small that 1/a_ii is not finite; row says which is the first */
+  BAI_ERR_DIAGONAL,  /* a_ii is missing, zero, or so small that 1/a_ii is not finite, and 1 is not to stand for it; row says which is the first */
   BAI_ERR_PATTERN,   /* BAIEngineUpdateValues(): not the pattern of the matrix the engine was created with */
   BAI_ERR_SIZE,      /* more rows than the backend can index */
   BAI_ERR_DEVICE,    /* a call of the device's run time failed; what and why say which */
@@ -151,6 +151,16 @@ typedef enum {
   BAI_GHOSTS_LIVE   /* the same, and while mode async iterates the newest ones come in */
 } BAIGhosts;
 
+/*
+   Where 1 stands for an a_ii that is zero or missing: nowhere, in rows all of whose entries are zero, or in all rows. The rest of A, which is what the sweeps go through, then has
+   -1 in that place. So what is iterated, its fixed points and residuals are those of A
+*/
+enum {
+  BAI_UNIT_NONE,
+  BAI_UNIT_ROWS,
+  BAI_UNIT_ALL
+};
+
 typedef struct {
   BAIMode   mode;        /* the one to be ready for; BAIEnginePrepare() adds others */
   BAIInt    block_size;  /* >= 1 */
@@ -164,6 +174,7 @@ typedef struct {
   int       threads;     /* host: OpenMP threads */
   int       device;      /* cuda: take device number this % devices; -1: the current one */
   void     *stream;      /* cuda: the cudaStream_t to work on */
+  int       unit;        /* 1 stands for a_ii where it is zero or missing: BAI_UNIT_NONE, BAI_UNIT_ROWS or BAI_UNIT_ALL */
   BAIKernel kernel;      /* cuda: the family for this mode, and for others where it can; host: none but BAI_KERNEL_AUTO */
 } BAIParameters;
 
@@ -180,6 +191,7 @@ typedef struct {
   BAIMode ordered;            /* mode sync or color, in which to accelerate the others */
   int     solves;             /* the modes in which BAIEngineSolve() can be called, as bits 1 << mode; */
   int     solves_coarse;      /* and those in which it can be with a coarse correction */
+  BAIInt  units;              /* rows for whose a_ii 1 stands */
   BAIInt  aggregates, coarse; /* of the coarse space, and its unknowns; 0: there is none */
   double  flops_iteration;    /* of one global iteration */
   double  flops_residual;

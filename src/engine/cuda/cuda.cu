@@ -128,6 +128,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->bytes_iteration = BytesOfIteration(state, plan);
   info->local_omega     = state->local_omega * state->least_share;
   info->local_sweeps    = state->local_sweeps;
+  info->units           = state->units;
   info->colors          = state->colors;
   /*
      From memory, over-relaxation takes half the iterations. On the chip, taking turns takes longer; where rows are long, nearly all blocks are neighbours; and small

@@ -72,6 +72,7 @@ typedef struct {
   BAISlice  *slice;              /* slices+1 */
   void      *loc_j;              /* uint16_t, or int if the tiles are long */
   int       *off_j;              /* columns from n on are ghosts */
+  int        unit;               /* BAIParameters: where 1 stands for a_ii */
   int        single;             /* what follows is BAISingle, else BAIScalar */
   void      *loc_a, *off_a;
   int       *piece_first; /* slices+1, or NULL if no row is that long */
@@ -182,6 +183,7 @@ struct BAIState_ {
   long long          places_loc, places_off, places_off_j, places_rest; /* in loc_a, off_a, off_j and rest_a, padding included */
   BAIReal           *sums;                                              /* if local sweeps depend on them: at each place the sum of |a_ij|, i != j, inside the block; behind them those outside */
   BAIReal            local_omega, least_share;                          /* in use; for lack of dominance, among the rows */
+  int                units;                                             /* rows for whose a_ii 1 stands */
   unsigned long long pattern;                                           /* a hash of the nonzero pattern */
   BAINeighbors       neighbors;
   int               *order; /* of the tiles, colour by colour; NULL: as they come */

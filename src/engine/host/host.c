@@ -176,6 +176,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->aggregates      = state->coarse.aggregates;
   info->coarse          = state->coarse.aggregates * state->coarse.columns;
   info->local_omega     = state->local_omega * A->least_share;
+  info->units           = A->units;
   info->colors          = state->colors;
   info->nnz_local       = A->loc_i[A->places];
   info->nnz_off         = A->off_i[A->places];

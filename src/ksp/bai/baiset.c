@@ -76,6 +76,9 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
    shorter. With one block for all rows the method is Jacobi's. On a grid with natural ordering, multiples of the grid's
    width do best.
 
+   With 0 no block cuts a node: what is chosen is the largest multiple of the matrix's block size, if that is at most 6,
+   that is no more than the following.
+
    What 0 chooses is 128.
 
 .seealso: `KSPBAI`, `KSPBAIGetBlockSize()`
@@ -389,16 +392,20 @@ PetscErrorCode KSPBAIGetCoarse(KSP ksp, PetscInt *unknowns)
 
    Input Parameters:
 +  ksp    - the solver
--  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
+-  weight - `BAI_WEIGHT_SAFE` (default), `BAI_WEIGHT_NONE`, `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
 
    Options Database Key:
-.  -ksp_bai_weight (none|l1|tau|auto) - sets it
+.  -ksp_bai_weight (safe|none|l1|tau|auto) - sets it
 
    Level: beginner
 
    Notes:
    The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then
    needs no weight.
+
+   `BAI_WEIGHT_SAFE` is none until the residual norm of a solve grows to a thousand times the smallest one, or to the
+   divergence tolerance. Then the solve goes back to the best solution so far, and goes on with tau. So do later solves
+   with this matrix. -info and the view say so. Where solves converge it costs nothing but a copy of a nonzero guess.
 
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
    weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local

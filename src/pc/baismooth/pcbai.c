@@ -83,12 +83,29 @@ static PetscErrorCode ApplyCorrected(BAI *bai, Vec b, Vec x, PetscBool guess_zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* omega auto is for smoothing steps; applied to a vector by a Krylov method over-relaxation gains nothing for sure */
+static PetscErrorCode SmoothingOmega(BAI *bai, PetscReal *omega)
+{
+  PetscFunctionBegin;
+  *omega = bai->omega;
+  if (bai->options.omega != PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->smoothing_omega == 0.0) {
+    PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
+    PetscCall(BAIFindOmega(bai, bai->A, &bai->smoothing_omega));
+    PetscCall(PetscInfo(bai->face, "omega auto: %g\n", (double)bai->smoothing_omega));
+    PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
+  }
+  *omega = bai->smoothing_omega;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All sweeps of a smoothing step at once: no residual, no vectors but b and x */
 static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Vec work, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its, PetscBool guess_zero, PetscInt *its_done, PCRichardsonConvergedReason *reason)
 {
   BAI           *bai  = (BAI *)pc->data;
   const PetscInt most = PETSC_MAX_INT / bai->options.its;
   BAIStep        step;
+  PetscReal      omega;
 
   PetscFunctionBegin;
   PetscCheck(its <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT, bai->options.its, its, most);
@@ -96,7 +113,11 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
   step = BAIStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD);
   if (BAIIsGathered(bai)) PetscCall(ApplyGathered(pc, b, x, its, guess_zero, ApplyRichardson));
   else if (bai->aggregates) PetscCall(ApplyCorrected(bai, b, x, guess_zero, its));
-  else PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
+  else {
+    PetscCall(SmoothingOmega(bai, &omega));
+    step.omega = (BAIReal)(omega * bai->tau);
+    PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
+  }
   *its_done = its;
   *reason   = PCRICHARDSON_CONVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -175,13 +196,13 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `PCBAISetPartition()`
 .  -pc_bai_momentum <0>                                 - part of the last step that each update repeats, `PCBAISetMomentum()`
 .  -pc_bai_coarse <none>                                - unknowns of the coarse correction, `PCBAISetCoarse()`
-.  -pc_bai_weight (none|l1|tau|auto)                    - what makes it converge where Jacobi does not, `PCBAISetWeight()`
+.  -pc_bai_weight (none|l1|tau|auto|safe)               - what makes it converge where Jacobi does not, `PCBAISetWeight()`
 .  -pc_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
 .  -pc_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
 .  -pc_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
 .  -pc_bai_exchange (auto|scatter|amc|dk)               - how x travels between MPI ranks, `PCBAISetExchange()`
 .  -pc_bai_precision (native|single)                    - in which precision sweeps read the matrix, `PCBAISetPrecision()`
-.  -pc_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
+.  -pc_bai_omega <auto>                                 - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                              - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
 .  -pc_bai_its <2>                                      - global iterations per application, `PCBAISetIterations()`
 .  -pc_bai_symmetric <false>                            - whether smoothing goes backward where the guess is not zero, `PCBAISetSymmetric()`
@@ -210,6 +231,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 
    Local sweeps must be damped to smooth: without `local_omega` below one a Jacobi sweep leaves the fastest oscillation in
    a block as it is.
+
+   Where a diagonal entry is zero or missing, 1 stands for it, as in `PCJACOBI`; -info and the view say of how many rows. Coarse matrices of `PCGAMG` may have rows of zeros.
 
    Which `KSP` outside:
    in the modes color and sync the preconditioner is a fixed linear operator. Applied by itself, as by `KSPCHEBYSHEV` or `KSPCG`, it starts from zero, and with an even

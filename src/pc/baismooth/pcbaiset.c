@@ -76,6 +76,9 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    shorter. With one block for all rows the method is Jacobi's. On a grid with natural ordering, multiples of the grid's
    width do best.
 
+   With 0 no block cuts a node: what is chosen is the largest multiple of the matrix's block size, if that is at most 6,
+   that is no more than the following.
+
    What 0 chooses is 256; 384 from 8 million local rows on with at most 8 entries each, on average. In mode
    `BAI_MODE_COLOR` smaller blocks take their turn together, about 128 rows at a time, and read each other's previous
    values.
@@ -376,16 +379,18 @@ PetscErrorCode PCBAIGetCoarse(PC pc, PetscInt *unknowns)
 
    Input Parameters:
 +  pc     - the preconditioner
--  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
+-  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU`, `BAI_WEIGHT_AUTO` or `BAI_WEIGHT_SAFE`
 
    Options Database Key:
-.  -pc_bai_weight (none|l1|tau|auto) - sets it
+.  -pc_bai_weight (none|l1|tau|auto|safe) - sets it
 
    Level: beginner
 
    Notes:
    The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then
    needs no weight.
+
+   `BAI_WEIGHT_SAFE` is for `KSPBAI` only, as a preconditioner sees no residual norms.
 
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
    weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local
@@ -757,16 +762,23 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
 
    Input Parameters:
 +  pc    - the preconditioner
--  omega - the factor, positive (default 1)
+-  omega - the factor, positive, or `PETSC_DECIDE` to have it found (default `PETSC_DECIDE`)
 
    Options Database Key:
-.  -pc_bai_omega <1> - sets it
+.  -pc_bai_omega <auto> - sets it
 
    Level: intermediate
 
-   Note:
+   Notes:
    Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
    one.
+
+   With auto it is 1, but for smoothing steps, as below `KSPRICHARDSON`, without momentum, weight tau and coarse
+   correction. The first one finds it for these values of the matrix: a random error is smoothed by a few global
+   iterations with each of some values. In mode color 1.3 or 1.15 are taken if they leave no more of its energy than 1
+   does; so over-relaxation makes up for local sweeps that are damped. Blocks of at most 64 rows, which take turns
+   together, do not bear that, nor do several MPI ranks, where it is 1 or 0.8. In mode sync it is 1, 0.85, 0.7 or 0.55,
+   which leaves the least. In other modes it is 1. The view gives it.
 
 .seealso: `PCBAI`, `PCBAIGetOmega()`
 @*/
@@ -791,6 +803,9 @@ PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
 .  omega - see `PCBAISetOmega()`
 
    Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
 
 .seealso: `PCBAI`, `PCBAISetOmega()`
 @*/
