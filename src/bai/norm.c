@@ -3,7 +3,7 @@
 */
 #include "baiimpl.h"
 #include <float.h>
-#include <petsc/private/vecimpl.h>
+#include <petsc/private/petscimpl.h>
 
 #if defined(PETSC_USE_REAL_SINGLE)
   #define LEAST_NORMAL FLT_MIN
@@ -17,7 +17,7 @@ PetscBool BAIIsExactSquare(PetscReal square)
   return (PetscBool)(square >= LEAST_NORMAL / PETSC_MACHINE_EPSILON && square <= PETSC_MAX_REAL * PETSC_MACHINE_EPSILON);
 }
 
-/* ||v||, also where the squares of its entries are not what they should be. From then on VecNorm() gives it as well, until v changes */
+/* ||v||, also where the squares of its entries are not what they should be */
 PetscErrorCode BAIVecNorm(Vec v, PetscReal *norm)
 {
   Vec       w;
@@ -39,6 +39,5 @@ PetscErrorCode BAIVecNorm(Vec v, PetscReal *norm)
   PetscCall(VecNorm(w, NORM_2, norm));
   *norm = (PetscReal)ldexp((double)*norm, exponent);
   PetscCall(VecDestroy(&w));
-  PetscCall(PetscObjectComposedDataSetReal((PetscObject)v, NormIds[NORM_2], *norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
