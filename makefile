@@ -43,8 +43,8 @@ all demo check test install:
 	@if [ -n "$(GOT_PETSC)" ]; then echo 'Debian has PETSc installed, but pkg-config does not find it: PKG_CONFIG_PATH and PKG_CONFIG_LIBDIR must be as usual'; exit 1; fi
 	@config/petsc.sh debian 'PETSC_DIR is not set, and pkg-config knows no PETSc' >/dev/null
 	@$(MAKE) --no-print-directory GOT_PETSC=1 $@
-.DEFAULT bench bundle tidy: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
-.PHONY: all demo check test install bench bundle tidy
+.DEFAULT bench bundle tidy fuzz fuzz-mtx: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
+.PHONY: all demo check test install bench bundle tidy fuzz fuzz-mtx
 
 else
 
@@ -165,6 +165,8 @@ bench: $(B)/tests/bench/bench
 	@if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/plot.py $(B)/over_time.csv $(B)/over_time.png; else echo 'no picture: python3 has no matplotlib'; fi
 	@ls $(B)/bench.csv $(B)/over_time.*
 
+mpiexec = $(or $(call pc,--variable=mpiexec),mpiexec)
+
 # PETSc's test harness, from wherever this PETSc keeps it
 TESTDIR := $(B)/tests
 gentest := $(firstword $(wildcard $(PETSC_ROOT)/config/gmakegentest.py $(PETSC_PREFIX)/share/petsc/examples/config/gmakegentest.py))
@@ -196,6 +198,25 @@ $(TESTDIR)/counts/%.counts: ; @-$(if $(CASE),case='$(CASE)') $< $(if $(CASE),-e 
 harness_tests := $(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)
 run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(value T),$(shell printf '%s\n' $(harness_tests) | grep -e '$(named)'),$(harness_tests)))
 
+# Random systems on 1 to 4 ranks for SECONDS in all, from seed FIRST on; the seed is a matter of the clock unless it is given
+SECONDS ?= 60
+FIRST   ?= $(shell expr $$(date +%s) % 1000000000)
+FUZZ    ?=
+fuzz: $(B)/tests/tests/differential
+	@failed=0; first=$(FIRST); \
+	for ranks in 1 2 3 4; do \
+	  timeout $$(($(SECONDS) / 4 + 120)) $(mpiexec) -n $$ranks $< -first $$first -seconds $$(($(SECONDS) / 4)) $(FUZZ) >$(B)/fuzz.log 2>&1 || { echo "differential on $$ranks ranks from seed $$first: exit status $$?"; failed=1; }; \
+	  cat $(B)/fuzz.log; ! grep -q '^Not so' $(B)/fuzz.log || failed=1; first=$$((first + 10000000)); \
+	done; exit $$failed
+
+# Files for the reader of Matrix Market files, by libFuzzer, which begins with those of tutorials/data and keeps what it finds new. What MPI leaves at its end is not looked at
+FUZZ_CC = OMPI_CC=clang MPICH_CC=clang $(CC) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
+fuzz-mtx: tests/fuzz/matrixmarket.c tutorials/matrixmarket.c
+	@command -v clang >/dev/null || config/packages.sh 'make fuzz-mtx needs clang' clang
+	@mkdir -p $(B)/fuzz-mtx
+	$(call quiet,CC,$<)$(FUZZ_CC) $(call pc,--cflags) -Itutorials $^ -o $(B)/fuzz-mtx/fuzz $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir)
+	cd $(B)/fuzz-mtx && ASAN_OPTIONS=allocator_may_return_null=1:leak_check_at_exit=0 ./fuzz -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=2048 -max_len=2048 -print_final_stats=1 . $(CURDIR)/tutorials/data
+
 # The commands of the manual, with PETSc's own tutorials that it names
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
 unchanged := $(patsubst %,$(TESTDIR)/petsc/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 ksp/ksp/tutorials/ex50 snes/tutorials/ex5 snes/tutorials/ex19)
@@ -208,7 +229,7 @@ $(TESTDIR)/petsc/%: $(petsc_src)/%.c
 run-manual: $(LIB) $(unchanged) $(example)
 	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
 	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='mpicc $(fortran) $(have)' \
-	  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(or $(call pc,--variable=mpiexec),mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
+	  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
 	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual) '$(named)'
 
 # Libraries built for other variants of this PETSc release
@@ -270,7 +291,7 @@ tidy:
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check test run-tests run-manual run-variants run-options run-kernels kernels bundle carry install tidy
+.PHONY: all demo bench check fuzz fuzz-mtx test run-tests run-manual run-variants run-options run-kernels kernels bundle carry install tidy
 
 endif
 
@@ -296,7 +317,7 @@ spell:
 	@codespell && echo 'no misspelt words'
 
 # Host tests with other PETSc, compilers and checks; MATRIX= takes some of them, T= some tests
-MATRIX ?= real complex int64 sanitize clang
+MATRIX ?= real complex int64 complex-int64 sanitize clang noopenmp
 export MATRIX T
 matrix: ; @config/matrix.sh
 
@@ -305,6 +326,7 @@ help:
 	@echo 'demo     BAI next to PETSc'"'"'s solvers and smoothers, first getting PETSc if there is none; ARGS="-matrix trefethen" passes options'
 	@echo 'check    all tests; gets PETSc first if there is none'
 	@echo 'test     all tests; T=PATTERN: those whose names it matches, CASE=NAME: one case of them'
+	@echo 'fuzz     random systems and options for SECONDS, from seed FIRST on; fuzz-mtx: files for the reader of Matrix Market files'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
@@ -312,7 +334,8 @@ help:
 	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
 	@echo 'options  writes what follows from src/bai/options.def'
-	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang: MATRIX="complex clang" takes some'
+	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang, without OpenMP: MATRIX="complex clang" takes some,'
+	@echo '         MATRIX="single release 3.22.5" builds other PETSc first'
 	@echo 'format   puts the sources into PETSc'"'"'s style; checkformat only says which are not'
 	@echo 'tidy     what clang-tidy finds'
 	@echo 'spell    what codespell finds'

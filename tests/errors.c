@@ -170,7 +170,7 @@ static PetscErrorCode PCOptions(Mat A)
 /* Matrices of a shape, type or state that cannot be, at set-up */
 static PetscErrorCode Matrices(PetscMPIInt size)
 {
-  const char *const expected[] = {"Matrix with 6 rows and 9 columns: must be square", size == 1 ? "Matrix type seqdense: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type" : "Matrix type mpidense: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type", "Matrix type shell: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type", "Matrix is not assembled"};
+  const char *const expected[] = {"Matrix with 6 rows and 9 columns: must be square", size == 1 ? "Matrix type seqdense: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type" : "Matrix type mpidense: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type", "Matrix type shell: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type", "Matrix is not assembled"};
 
   PetscFunctionBeginUser;
   for (int which = 0; which < 4; which++) {

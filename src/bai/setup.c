@@ -324,9 +324,10 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   PetscCall(BAIOptionsCheckTogether(obj, &bai->options));
+  PetscCall(ForgetIfOther(bai, A));
+  PetscCall(BAIConvert(bai, A, &A));
   PetscCall(BAIGetParts(obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(GetNode(bai, PetscObjectComm((PetscObject)A)));
-  PetscCall(ForgetIfOther(bai, A));
   mine = Choose(bai, Ad, weight, &choice);
   if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
   PetscCall(BAIAgree(bai, mine, &work));
@@ -395,6 +396,7 @@ PetscErrorCode BAIReset(BAI *bai)
 {
   PetscFunctionBegin;
   BAIEngineDestroy(&bai->engine);
+  PetscCall(MatDestroy(&bai->aij));
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
   PetscCall(VecDestroy(&bai->kept));

@@ -463,7 +463,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 
    Except with `BAI_MODE_SYNC` and `BAI_MODE_COLOR`, results differ from run to run within the tolerance.
 
-   Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`. The latter and its vectors stay on the GPU all the time, but for what MPI carries between ranks, and at set-up
+   Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU all the time, but for what MPI carries between ranks, and at set-up
    for the weight auto, the partitions rcm and graph, and overlap, which are found on the host. With the
    backend cuda a matrix and vectors that live on the host are copied to the GPU, also if PETSc was built without CUDA. Several
    MPI ranks exchange values after every global iteration.
