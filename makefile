@@ -43,8 +43,8 @@ all demo check test install:
 	@if [ -n "$(GOT_PETSC)" ]; then echo 'Debian has PETSc installed, but pkg-config does not find it: PKG_CONFIG_PATH and PKG_CONFIG_LIBDIR must be as usual'; exit 1; fi
 	@config/petsc.sh debian 'PETSC_DIR is not set, and pkg-config knows no PETSc' >/dev/null
 	@$(MAKE) --no-print-directory GOT_PETSC=1 $@
-.DEFAULT bench bundle tidy fuzz fuzz-mtx: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
-.PHONY: all demo check test install bench bundle tidy fuzz fuzz-mtx
+.DEFAULT bench bundle tidy cppcheck coverage fuzz fuzz-mtx: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
+.PHONY: all demo check test install bench bundle tidy cppcheck coverage fuzz fuzz-mtx
 
 else
 
@@ -78,12 +78,16 @@ endif
 GPU        ?= $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c ^GPU))
 on_gpu     := $(filter-out 0,$(GPU))
 
-ARCH := $(notdir $(patsubst %/,%,$(dir $(PETSC_PREFIX))))-$(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(OPENMP),,-noopenmp)$(if $(SANITIZE),-sanitize)
+ARCH := $(notdir $(patsubst %/,%,$(dir $(PETSC_PREFIX))))-$(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(OPENMP),,-noopenmp)$(if $(SANITIZE),-sanitize)$(if $(COVERAGE),-coverage)
 ifneq ($(SANITIZE),)
   CFLAGS  += -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
   LDFLAGS += -fsanitize=address,undefined
 else
   LDFLAGS += -Wl,--no-undefined
+endif
+ifneq ($(COVERAGE),)
+  CFLAGS  += -O1 -g --coverage
+  LDFLAGS += --coverage
 endif
 B    := build/$(ARCH)
 LIB  := $(B)/lib/libpetscbai.so
@@ -289,9 +293,26 @@ tidy:
 	@printf '%s\n' $(filter %.c,$(engine) $(faces) $(gallery)) $(wildcard tests/*.c tutorials/ex*.c bench/*.c) | xargs -P $$(nproc) -I{} clang-tidy-14 --quiet {} -- -std=gnu11 $(tidy_flags) 2>&1 | \
 	  grep -v 'warnings generated\|^Suppressed\|^Use -header-filter' | tee $(B)/tidy.log; ! grep -q 'warning:\|error:' $(B)/tidy.log
 
+# What cppcheck finds there; it looks into no header of PETSc, which would take hours
+cppcheck:
+	@command -v cppcheck >/dev/null || config/packages.sh 'make cppcheck needs cppcheck' cppcheck
+	cppcheck --quiet --error-exitcode=1 --std=c11 --language=c --enable=warning,performance,portability --max-configs=1 --suppress=toomanyconfigs -Iinclude -Isrc/engine/host/serial -Itutorials -Isrc/bai \
+	  $(filter %.c,$(engine) $(faces)) $(wildcard tests/*.c tests/fuzz/*.c tutorials/*.c bench/*.c bench/parts/*.c)
+
+# Lines of src/ that the tests reach on the host; T= takes some tests
+coverage:
+	@command -v gcovr >/dev/null || config/packages.sh 'make coverage needs gcovr' gcovr
+	@find build -path 'build/*-coverage/*' -name '*.gcda' -delete
+	@$(MAKE) --no-print-directory NVCC= COVERAGE=1 coverage-test
+coverage-test:
+	@$(MAKE) --no-print-directory test; status=$$?; \
+	mkdir -p $(B)/coverage; gcovr --root . --filter 'src/' --html-details $(B)/coverage/index.html --txt --fail-under-line $(COVERED) $(B)/obj || status=1; \
+	echo 'line by line: $(B)/coverage/index.html'; exit $$status
+COVERED ?= 90
+
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check fuzz fuzz-mtx test run-tests run-manual run-variants run-options run-kernels kernels bundle carry install tidy
+.PHONY: all demo bench check fuzz fuzz-mtx test run-tests run-manual run-variants run-options run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 
@@ -302,7 +323,7 @@ options: ; @python3 config/options.py
 
 # PETSc's style, by the clang-format of Debian 12, as others differ; and the spelling of everything
 # (clang-format 14 mangles tables whose rows name different fields: those stand between "clang-format off" and "on")
-sources = $(wildcard $(foreach d,include src/* src/*/* tests tutorials bench bench/*,$(d)/*.c $(d)/*.h $(d)/*.cu))
+sources = $(wildcard $(foreach d,include src/* src/*/* tests tests/fuzz tutorials bench bench/*,$(d)/*.c $(d)/*.h $(d)/*.cu))
 format: clang-format ; @clang-format-14 -i $(sources)
 checkformat: clang-format
 	@for f in $(sources); do \
@@ -337,7 +358,8 @@ help:
 	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang, without OpenMP: MATRIX="complex clang" takes some,'
 	@echo '         MATRIX="single release 3.22.5" builds other PETSc first'
 	@echo 'format   puts the sources into PETSc'"'"'s style; checkformat only says which are not'
-	@echo 'tidy     what clang-tidy finds'
+	@echo 'tidy     what clang-tidy finds; cppcheck: what cppcheck finds'
+	@echo 'coverage lines of src/ that the tests reach on the host'
 	@echo 'spell    what codespell finds'
 	@echo 'clean    removes build/'
 clean: ; rm -rf build

@@ -1,6 +1,6 @@
 static char help[] = "Random systems and options, drawn from a seed: claims of convergence are true; modes sync and color give the same bits again, with other numbers of threads as well; PCBAI is\n\
 linear where it is fixed; on a GPU it is what it is on the host; nothing hangs.\n\
-  -first SEED -count SYSTEMS : the systems of these seeds, a case each (1, 60)\n\
+  -first SEED -count SYSTEMS : the systems of these seeds, a case each (1, 50)\n\
   -seconds T                 : as many from the first on as T seconds allow, then says how many\n\
   -backend (auto|host|cuda)  : where they are solved\n\
   -patience T                : seconds that a system may take (60)\n\n";
@@ -797,7 +797,7 @@ static PetscErrorCode Test(int seed, const char backend[])
 
 int main(int argc, char **argv)
 {
-  PetscInt       first = 1, count = 60, patience = 60, done = 0;
+  PetscInt       first = 1, count = 50, patience = 60, done = 0;
   PetscReal      seconds = 0;
   PetscLogDouble start, now;
   PetscBool      timed, more = PETSC_TRUE;
@@ -841,6 +841,7 @@ int main(int argc, char **argv)
 
    testset:
       output_file: output/empty.out
+      timeoutfactor: 5
       nsize: {{1 2 3 4}}
       test:
          suffix: host

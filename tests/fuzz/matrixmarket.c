@@ -85,10 +85,10 @@ static void Check(Mat A, const char text[])
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  const int file  = memfd_create("matrix", 0);
-  Mat       A     = NULL;
+  const int file = memfd_create("matrix", 0);
+  Mat       A    = NULL;
   char      name[64], *text = (char *)malloc(size + 1);
-  long      line  = 0, lines = 1;
+  long      line = 0, lines = 1;
 
   if (IsLarge((const char *)data, (const char *)data + size)) {
     free(text);
