@@ -290,7 +290,7 @@ install: $(LIB)
 tidy_flags = $(filter -I% -D% -isystem%,$(shell $(CC) -show 2>/dev/null) $(CPPFLAGS)) -Isrc/engine/host/serial -Itutorials -Isrc/bai -Wno-unknown-pragmas
 tidy:
 	@command -v clang-tidy-14 >/dev/null || config/packages.sh 'make tidy needs clang-tidy 14' clang-tidy-14
-	@printf '%s\n' $(filter %.c,$(engine) $(faces) $(gallery)) $(wildcard tests/*.c tutorials/ex*.c bench/*.c) | xargs -P $$(nproc) -I{} clang-tidy-14 --quiet {} -- -std=gnu11 $(tidy_flags) 2>&1 | \
+	@printf '%s\n' $(filter %.c,$(engine) $(faces) $(gallery)) $(wildcard tests/*.c tests/fuzz/*.c tutorials/ex*.c bench/*.c) | xargs -P $$(nproc) -I{} clang-tidy-14 --quiet {} -- -std=gnu11 $(tidy_flags) 2>&1 | \
 	  grep -v 'warnings generated\|^Suppressed\|^Use -header-filter' | tee $(B)/tidy.log; ! grep -q 'warning:\|error:' $(B)/tidy.log
 
 # What cppcheck finds there; it looks into no header of PETSc, which would take hours
@@ -306,7 +306,7 @@ coverage:
 	@$(MAKE) --no-print-directory NVCC= COVERAGE=1 coverage-test
 coverage-test:
 	@$(MAKE) --no-print-directory test; status=$$?; \
-	mkdir -p $(B)/coverage; gcovr --root . --filter 'src/' --html-details $(B)/coverage/index.html --txt --fail-under-line $(COVERED) $(B)/obj || status=1; \
+	mkdir -p $(B)/coverage; gcovr --root . --filter src/ --html-details $(B)/coverage/index.html --txt - --fail-under-line $(COVERED) $(B)/obj || status=1; \
 	echo 'line by line: $(B)/coverage/index.html'; exit $$status
 COVERED ?= 90
 

@@ -251,7 +251,7 @@ static void Draw(System *s, int seed, const char backend[])
   s->guess     = OneIn(&dice, 4);
   s->norm_none = OneIn(&dice, 10);
   s->dominance = dominant[Below(&dice, PETSC_STATIC_ARRAY_LENGTH(dominant))];
-  s->spread    = OneIn(&dice, 3) ? Between(&dice, 0, (PetscReal)(digits / 3)) : 0;
+  s->spread    = OneIn(&dice, 3) ? Between(&dice, 0, (PetscReal)digits / 3) : 0;
   if (OneIn(&dice, 6)) {
     e[Below(&dice, 2)] = OneIn(&dice, 2) ? far : -far;
     if (OneIn(&dice, 2)) e[0] = e[1] = e[0] + e[1];
@@ -259,7 +259,7 @@ static void Draw(System *s, int seed, const char backend[])
   s->scale     = (PetscReal)pow(10, e[0]);
   s->rhs_scale = (PetscReal)pow(10, e[1]);
   s->rtol      = PetscPowReal(10, -Between(&dice, (PetscReal)0.3, (PetscReal)(0.8 * digits)));
-  s->atol      = OneIn(&dice, 4) ? s->rhs_scale * PetscPowReal(10, -Between(&dice, 0, (PetscReal)(digits / 2))) : 0;
+  s->atol      = OneIn(&dice, 4) ? s->rhs_scale * PetscPowReal(10, -Between(&dice, 0, (PetscReal)digits / 2)) : 0;
   s->max_it    = OneIn(&dice, 8) ? Below(&dice, 4) : 10 + Below(&dice, 400);
   DrawOptions(&dice, s);
 }

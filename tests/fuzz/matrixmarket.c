@@ -1,6 +1,7 @@
 /*
    A target of libFuzzer, make fuzz-mtx: whatever a Matrix Market file has in it, MatrixMarketLoad() makes the matrix that it says, or an error that names the line
 */
+#define _GNU_SOURCE /* memfd_create(), strcasestr() */
 #include "gallery.h"
 #include <petsc/private/petscimpl.h>
 #include <stdio.h>
