@@ -247,7 +247,7 @@ static PetscErrorCode RunFrom(BAIEngine engine, const Problem *p, const Method *
   BAIStep    step = {.mode = m->q.mode, .direction = direction, .omega = m->omega, .momentum = m->momentum, .fresh = 1};
   BAIVectors v    = {.b = (const BAIScalar *)p->b, .ghost = (const BAIScalar *)p->ghost, .x = (BAIScalar *)x, .b_memory = BAI_MEMORY_HOST, .ghost_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
   BAIStatus  status;
-  BAIReal     norm2_engine = 0;
+  BAIReal    norm2_engine = 0;
 
   PetscFunctionBeginUser;
   status = BAIEngineBind(engine, &v, guess_zero);

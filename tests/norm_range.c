@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
       if (Case("b_%g_%s", (double)scales[k], BAIModes[mode])) PetscCall(Check("fv1", 15, scales[k], 1e-10, (BAIMode)mode, PETSC_FALSE));
     }
-    if (Case("guess_%g", (double)scales[k])) PetscCall(Check("fv1", 15, scales[k], 1e-8, BAI_MODE_SYNC, PETSC_TRUE)); /* there the tolerance is PETSc's rtol times what VecNorm() says of b */
+    if (Case("guess_%g", (double)scales[k])) PetscCall(Check("fv1", 15, scales[k], 1e-8, BAI_MODE_SYNC, PETSC_TRUE));       /* there the tolerance is PETSc's rtol times what VecNorm() says of b */
     if (Case("slow_%g", (double)scales[k])) PetscCall(Check("laplace2d", 12, scales[k], 1e-8, BAI_MODE_SYNC, PETSC_FALSE)); /* is accelerated */
   }
   PetscCall(CheckFinalize());
