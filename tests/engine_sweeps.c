@@ -411,7 +411,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
       PetscCall(Run(engine, p, m, count, guess_zero, BAI_FORWARD, x, &norm2));
       PetscCall(ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= tiny * (1 + norm2), "residual", m, p, norm2));
       if (m->q.mode != BAI_MODE_SYNC && m->q.mode != BAI_MODE_COLOR && count > 0) continue;
-      if (m->q.mode != BAI_MODE_COLOR || m->blocks.blocks <= 1) {
+      if ((m->q.mode != BAI_MODE_COLOR || m->blocks.blocks <= 1) && !(PetscDefined(USE_REAL_SINGLE) && m->q.theta)) { /* sums of single precision may make another number of sweeps */
         PetscCall(Define(p, m, count, guess_zero ? zero : p->x, expected));
         PetscCall(ExpectMethod(Distance(n, x, expected) <= tiny, "sweeps against the definition", m, p, Distance(n, x, expected)));
       }
