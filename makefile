@@ -43,8 +43,8 @@ all demo check test install:
 	@if [ -n "$(GOT_PETSC)" ]; then echo 'Debian has PETSc installed, but pkg-config does not find it: PKG_CONFIG_PATH and PKG_CONFIG_LIBDIR must be as usual'; exit 1; fi
 	@config/petsc.sh debian 'PETSC_DIR is not set, and pkg-config knows no PETSc' >/dev/null
 	@$(MAKE) --no-print-directory GOT_PETSC=1 $@
-.DEFAULT bench bundle tidy: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
-.PHONY: all demo check test install bench bundle tidy
+.DEFAULT bench bundle tidy cppcheck coverage fuzz fuzz-mtx: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
+.PHONY: all demo check test install bench bundle tidy cppcheck coverage fuzz fuzz-mtx
 
 else
 
@@ -78,12 +78,16 @@ endif
 GPU        ?= $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c ^GPU))
 on_gpu     := $(filter-out 0,$(GPU))
 
-ARCH := $(notdir $(patsubst %/,%,$(dir $(PETSC_PREFIX))))-$(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(OPENMP),,-noopenmp)$(if $(SANITIZE),-sanitize)
+ARCH := $(notdir $(patsubst %/,%,$(dir $(PETSC_PREFIX))))-$(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(OPENMP),,-noopenmp)$(if $(SANITIZE),-sanitize)$(if $(COVERAGE),-coverage)
 ifneq ($(SANITIZE),)
   CFLAGS  += -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
   LDFLAGS += -fsanitize=address,undefined
 else
   LDFLAGS += -Wl,--no-undefined
+endif
+ifneq ($(COVERAGE),)
+  CFLAGS  += -O1 -g --coverage
+  LDFLAGS += --coverage
 endif
 B    := build/$(ARCH)
 LIB  := $(B)/lib/libpetscbai.so
@@ -165,6 +169,8 @@ bench: $(B)/tests/bench/bench
 	@if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/plot.py $(B)/over_time.csv $(B)/over_time.png; else echo 'no picture: python3 has no matplotlib'; fi
 	@ls $(B)/bench.csv $(B)/over_time.*
 
+mpiexec = $(or $(call pc,--variable=mpiexec),mpiexec)
+
 # PETSc's test harness, from wherever this PETSc keeps it
 TESTDIR := $(B)/tests
 gentest := $(firstword $(wildcard $(PETSC_ROOT)/config/gmakegentest.py $(PETSC_PREFIX)/share/petsc/examples/config/gmakegentest.py))
@@ -196,6 +202,25 @@ $(TESTDIR)/counts/%.counts: ; @-$(if $(CASE),case='$(CASE)') $< $(if $(CASE),-e 
 harness_tests := $(test-tests.c) $(test-tutorials.c) $(test-tutorials.F90)
 run-tests: $(LIB) $(patsubst %,$(TESTDIR)/counts/%.counts,$(if $(value T),$(shell printf '%s\n' $(harness_tests) | grep -e '$(named)'),$(harness_tests)))
 
+# Random systems on 1 to 4 ranks for SECONDS in all, from seed FIRST on; the seed is a matter of the clock unless it is given
+SECONDS ?= 60
+FIRST   ?= $(shell expr $$(date +%s) % 1000000000)
+FUZZ    ?=
+fuzz: $(B)/tests/tests/differential
+	@failed=0; first=$(FIRST); \
+	for ranks in 1 2 3 4; do \
+	  timeout $$(($(SECONDS) / 4 + 120)) $(mpiexec) -n $$ranks $< -first $$first -seconds $$(($(SECONDS) / 4)) $(FUZZ) >$(B)/fuzz.log 2>&1 || { echo "differential on $$ranks ranks from seed $$first: exit status $$?"; failed=1; }; \
+	  cat $(B)/fuzz.log; ! grep -q '^Not so' $(B)/fuzz.log || failed=1; first=$$((first + 10000000)); \
+	done; exit $$failed
+
+# Files for the reader of Matrix Market files, by libFuzzer, which begins with those of tutorials/data and keeps what it finds new. What MPI leaves at its end is not looked at
+FUZZ_CC = OMPI_CC=clang MPICH_CC=clang $(CC) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
+fuzz-mtx: tests/fuzz/matrixmarket.c tutorials/matrixmarket.c
+	@command -v clang >/dev/null || config/packages.sh 'make fuzz-mtx needs clang' clang
+	@mkdir -p $(B)/fuzz-mtx
+	$(call quiet,CC,$<)$(FUZZ_CC) $(call pc,--cflags) -Itutorials $^ -o $(B)/fuzz-mtx/fuzz $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir)
+	cd $(B)/fuzz-mtx && ASAN_OPTIONS=allocator_may_return_null=1:leak_check_at_exit=0 ./fuzz -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=2048 -max_len=2048 -print_final_stats=1 . $(CURDIR)/tutorials/data
+
 # The commands of the manual and of the tour, with PETSc's own tutorials that they name
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
 unchanged := $(patsubst %,$(TESTDIR)/petsc/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 ksp/ksp/tutorials/ex50 ksp/ksp/tutorials/ex56 snes/tutorials/ex5 snes/tutorials/ex19)
@@ -206,7 +231,7 @@ $(TESTDIR)/petsc/%: $(petsc_src)/%.c
 	@mkdir -p $(@D)
 	$(call quiet,CC,$<)$(CC) $(CFLAGS) -w $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
 commands   = PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='mpicc $(fortran) $(have)' \
-  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(or $(call pc,--variable=mpiexec),mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
+  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
   sh tests/manual.sh docs/$(1).md $(abspath $(TESTDIR)/$(1)) '$(named)'
 run-manual: $(LIB) $(unchanged) $(example)
 	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
@@ -268,12 +293,29 @@ install: $(LIB)
 tidy_flags = $(filter -I% -D% -isystem%,$(shell $(CC) -show 2>/dev/null) $(CPPFLAGS)) -Isrc/engine/host/serial -Itutorials -Isrc/bai -Wno-unknown-pragmas
 tidy:
 	@command -v clang-tidy-14 >/dev/null || config/packages.sh 'make tidy needs clang-tidy 14' clang-tidy-14
-	@printf '%s\n' $(filter %.c,$(engine) $(faces) $(gallery)) $(wildcard tests/*.c tutorials/ex*.c bench/*.c) | xargs -P $$(nproc) -I{} clang-tidy-14 --quiet {} -- -std=gnu11 $(tidy_flags) 2>&1 | \
+	@printf '%s\n' $(filter %.c,$(engine) $(faces) $(gallery)) $(wildcard tests/*.c tests/fuzz/*.c tutorials/ex*.c bench/*.c) | xargs -P $$(nproc) -I{} clang-tidy-14 --quiet {} -- -std=gnu11 $(tidy_flags) 2>&1 | \
 	  grep -v 'warnings generated\|^Suppressed\|^Use -header-filter' | tee $(B)/tidy.log; ! grep -q 'warning:\|error:' $(B)/tidy.log
+
+# What cppcheck finds there; it looks into no header of PETSc, which would take hours
+cppcheck:
+	@command -v cppcheck >/dev/null || config/packages.sh 'make cppcheck needs cppcheck' cppcheck
+	cppcheck --quiet --error-exitcode=1 --std=c11 --language=c --enable=warning,performance,portability --max-configs=1 --suppress=toomanyconfigs -Iinclude -Isrc/engine/host/serial -Itutorials -Isrc/bai \
+	  $(filter %.c,$(engine) $(faces)) $(wildcard tests/*.c tests/fuzz/*.c tutorials/*.c bench/*.c bench/parts/*.c)
+
+# Lines of src/ that the tests reach on the host; T= takes some tests
+coverage:
+	@command -v gcovr >/dev/null || config/packages.sh 'make coverage needs gcovr' gcovr
+	@find build -path 'build/*-coverage/*' -name '*.gcda' -delete
+	@$(MAKE) --no-print-directory NVCC= COVERAGE=1 coverage-test
+coverage-test:
+	@$(MAKE) --no-print-directory test; status=$$?; \
+	mkdir -p $(B)/coverage; gcovr --root . --filter src/ --html-details $(B)/coverage/index.html --txt - --fail-under-line $(COVERED) $(B)/obj || status=1; \
+	echo 'line by line: $(B)/coverage/index.html'; exit $$status
+COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check test run-tests run-manual run-tour run-variants run-options run-kernels kernels bundle carry install tidy
+.PHONY: all demo bench check fuzz fuzz-mtx test run-tests run-manual run-tour run-variants run-options run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 
@@ -284,7 +326,7 @@ options: ; @python3 config/options.py
 
 # PETSc's style, by the clang-format of Debian 12, as others differ; and the spelling of everything
 # (clang-format 14 mangles tables whose rows name different fields: those stand between "clang-format off" and "on")
-sources = $(wildcard $(foreach d,include src/* src/*/* tests tutorials bench bench/*,$(d)/*.c $(d)/*.h $(d)/*.cu))
+sources = $(wildcard $(foreach d,include src/* src/*/* tests tests/fuzz tutorials bench bench/*,$(d)/*.c $(d)/*.h $(d)/*.cu))
 format: clang-format ; @clang-format-14 -i $(sources)
 checkformat: clang-format
 	@for f in $(sources); do \
@@ -299,7 +341,7 @@ spell:
 	@codespell && echo 'no misspelt words'
 
 # Host tests with other PETSc, compilers and checks; MATRIX= takes some of them, T= some tests
-MATRIX ?= real complex int64 sanitize clang
+MATRIX ?= real complex int64 complex-int64 sanitize clang noopenmp
 export MATRIX T
 matrix: ; @config/matrix.sh
 
@@ -308,6 +350,7 @@ help:
 	@echo 'demo     BAI next to PETSc'"'"'s solvers and smoothers, first getting PETSc if there is none; ARGS="-matrix trefethen" passes options'
 	@echo 'check    all tests; gets PETSc first if there is none'
 	@echo 'test     all tests; T=PATTERN: those whose names it matches, CASE=NAME: one case of them'
+	@echo 'fuzz     random systems and options for SECONDS, from seed FIRST on; fuzz-mtx: files for the reader of Matrix Market files'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
@@ -316,9 +359,11 @@ help:
 	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
 	@echo 'options  writes what follows from src/bai/options.def'
-	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang: MATRIX="complex clang" takes some'
+	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang, without OpenMP: MATRIX="complex clang" takes some,'
+	@echo '         MATRIX="single release 3.22.5" builds other PETSc first'
 	@echo 'format   puts the sources into PETSc'"'"'s style; checkformat only says which are not'
-	@echo 'tidy     what clang-tidy finds'
+	@echo 'tidy     what clang-tidy finds; cppcheck: what cppcheck finds'
+	@echo 'coverage lines of src/ that the tests reach on the host'
 	@echo 'spell    what codespell finds'
 	@echo 'clean    removes build/'
 clean: ; rm -rf build

@@ -1,7 +1,11 @@
 #!/bin/sh
 # Builds and tests without CUDA, in build folders of their own, and prints a line for each: make matrix
 #
-#   MATRIX  which of real, complex, int64 (Debian's PETSc with those), sanitize (gcc's), clang (all)
+#   MATRIX  which of (all but single and release, which build a PETSc first)
+#             real, complex, int64, complex-int64   Debian's PETSc 3.18 with these
+#             sanitize, clang, noopenmp             it below gcc's sanitizers, by clang, without OpenMP
+#             single                                a newer PETSc in single precision
+#             release, 3.22.5                       a newer PETSc, or this one of its releases
 #   T       which tests, a pattern of grep (all)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,13 +33,16 @@ run()
 failed=0
 for name in $MATRIX; do
   case $name in
-  real | complex | int64) petsc=$name; [ "$name" != real ] || petsc=debian; run "$name" "$petsc" ;;
+  real) run real debian ;;
+  complex | int64 | complex-int64 | single | release) run "$name" "$name" ;;
+  3.*) PETSC_VERSION=$name run "$name" release ;;
   sanitize) run sanitize debian SANITIZE=1 ;;
+  noopenmp) run noopenmp debian OPENMP= ;;
   clang)
     "$here/packages.sh" 'make matrix tests clang' clang libomp-dev || exit 1
     OMPI_CC=clang run clang debian
     ;;
-  *) echo "MATRIX has no $name: real, complex, int64, sanitize, clang"; exit 2 ;;
+  *) echo "MATRIX has no $name: real, complex, int64, complex-int64, single, release, 3.MINOR.PATCH, sanitize, clang, noopenmp"; exit 2 ;;
   esac
 done
 exit $failed

@@ -3,11 +3,12 @@
 #
 #   config/petsc.sh debian [WHY]   Debian's packages: PETSc, its test harness, Open MPI, compilers (seconds)
 #   config/petsc.sh cuda [WHY]     PETSc with CUDA, built from PyPI's source package (minutes, once)
-#   config/petsc.sh complex, int64 [WHY]  Debian's PETSc with complex scalars, or with 64-bit indices (seconds)
+#   config/petsc.sh complex, int64, complex-int64 [WHY]  Debian's PETSc with complex scalars, 64-bit indices, or both (seconds)
+#   config/petsc.sh release, single [WHY]  a release of PETSc without CUDA, in double or in single precision, built likewise
 #
 # Each says first what it installs, and why.
-# The CUDA build is kept in ${XDG_CACHE_HOME:-~/.cache}/petsc-bai, one folder per version and options.
-#   PETSC_VERSION  version to build (3.26.1)
+# What is built is kept in ${XDG_CACHE_HOME:-~/.cache}/petsc-bai, one folder per version and options.
+#   PETSC_VERSION  version to build (3.26.1); release takes one with CUDA if that is there already
 #   CUDA_HOME      CUDA toolkit (the one nvcc in PATH belongs to, else /usr/local/cuda)
 #   CUDA_ARCH      compute capability without the dot (that of the GPU here, else 90)
 #   MAKE_NP        processes to build with (all)
@@ -55,17 +56,22 @@ int64()
   echo /usr/lib/petscdir/petsc64-3.18/x86_64-linux-gnu-real
 }
 
-cuda()
+complex_int64()
 {
-  version=${PETSC_VERSION:-3.26.1}
-  : "${CUDA_HOME:=$(dirname "$(dirname "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")}"
-  [ -x "$CUDA_HOME/bin/nvcc" ] || die "no nvcc in $CUDA_HOME/bin: install the CUDA toolkit or set CUDA_HOME"
-  arch=${CUDA_ARCH:-$( { nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null || true; } | sed -n '1s/\.//p')}
-  set -- --with-debugging=0 --with-cuda --with-cuda-dir="$CUDA_HOME" --with-cuda-arch="${arch:-90}" --with-fc=0 --with-mpi-dir=/usr \
-    --with-shared-libraries --with-x=0 --with-ssl=0 COPTFLAGS='-O3 -g0' CXXOPTFLAGS='-O3 -g0' CUDAOPTFLAGS=-O3
-  key=$(printf '%s\n' "$@" "$("$CUDA_HOME/bin/nvcc" --version | tail -n 1)" | cksum | cut -d' ' -f1)
-  cache=${XDG_CACHE_HOME:-$HOME/.cache}/petsc-bai
-  prefix=$cache/petsc-$version-cuda-$key
+  debian >/dev/null
+  install_packages libpetsc64-complex3.18-dev
+  echo /usr/lib/petscdir/petsc64-3.18/x86_64-linux-gnu-complex
+}
+
+version=${PETSC_VERSION:-3.26.1}
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/petsc-bai
+
+# build KIND WITH COMPILER OPTION ...: PETSc as configure makes it with these options, unless the cache has it
+build()
+{
+  kind=$1 with=$2 compiler=$3; shift 3
+  key=$(printf '%s\n' "$@" "$compiler" | cksum | cut -d' ' -f1)
+  prefix=$cache/petsc-$version-$kind-$key
   mkdir -p "$cache"
   exec 9>"$cache/$version-$key.lock"
   flock -n 9 || { say "waiting for another one that builds it"; flock 9; }
@@ -73,17 +79,17 @@ cuda()
     install_packages make gcc g++ python3 python3-pip pkg-config libopenmpi-dev openmpi-bin libopenblas-dev liblapack-dev
     src=$cache/build-$version-$key
     say "$why"
-    say "so PETSc $version is downloaded from PyPI (by pip) and built with $CUDA_HOME, into $prefix: about 15 minutes on two cores"
+    say "so PETSc $version is downloaded from PyPI (by pip) and built with $with, into $prefix: about 15 minutes on two cores"
     rm -rf "$src" "$prefix"
     mkdir -p "$src"
-    logged "petsc $version: download" "$cache/download.log" 8 pip download --no-deps --no-binary petsc -d "$src" "petsc==$version"
+    logged "petsc $version: download" "$src/download.log" 8 pip download --no-deps --no-binary petsc -d "$src" "petsc==$version"
     tar -xzf "$src/petsc-$version.tar.gz" -C "$src"
     cd "$src/petsc-$version"
     unset PETSC_DIR PETSC_ARCH MAKEFLAGS MFLAGS MAKELEVEL
-    logged "petsc $version: configure" "$cache/configure.log" 60 ./configure --prefix="$prefix" "$@"
+    logged "petsc $version: configure" "$src/configure.log" 60 ./configure --prefix="$prefix" "$@"
     export PETSC_DIR="$PWD" PETSC_ARCH="$(ls -d arch-*)"
-    logged "petsc $version: make" "$cache/make.log" 1200 make MAKE_NP="${MAKE_NP:-$(nproc)}" all
-    logged "petsc $version: install" "$cache/install.log" 30 make install
+    logged "petsc $version: make" "$src/make.log" 1200 make MAKE_NP="${MAKE_NP:-$(nproc)}" all
+    logged "petsc $version: install" "$src/install.log" 30 make install
     touch "$prefix/complete"
     cd "$cache"
     rm -rf "$src"
@@ -91,8 +97,36 @@ cuda()
   echo "$prefix"
 }
 
+cuda()
+{
+  : "${CUDA_HOME:=$(dirname "$(dirname "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")}"
+  [ -x "$CUDA_HOME/bin/nvcc" ] || die "no nvcc in $CUDA_HOME/bin: install the CUDA toolkit or set CUDA_HOME"
+  arch=${CUDA_ARCH:-$( { nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null || true; } | sed -n '1s/\.//p')}
+  build cuda "$CUDA_HOME" "$("$CUDA_HOME/bin/nvcc" --version | tail -n 1)" \
+    --with-debugging=0 --with-cuda --with-cuda-dir="$CUDA_HOME" --with-cuda-arch="${arch:-90}" --with-fc=0 --with-mpi-dir=/usr \
+    --with-shared-libraries --with-x=0 --with-ssl=0 COPTFLAGS='-O3 -g0' CXXOPTFLAGS='-O3 -g0' CUDAOPTFLAGS=-O3
+}
+
+# For tests: quick to build, and slower than PETSc could be
+host()
+{
+  build "$@" '' --with-debugging=0 --with-fc=0 --with-cxx=0 --with-mpi-dir=/usr --with-shared-libraries --with-x=0 --with-ssl=0 \
+    --with-precision="$1" COPTFLAGS='-O1 -g0'
+}
+
+release()
+{
+  for built in "$cache/petsc-$version-cuda"-*/complete; do
+    [ ! -f "$built" ] || { dirname "$built"; return; }
+  done
+  host double 'the C compiler'
+}
+
+single() { host single 'the C compiler, in single precision'; }
+
 why=${2:-"config/petsc.sh ${1:-} was asked for"}
 case ${1:-} in
-debian | cuda | complex | int64) "$1" ;;
+debian | cuda | complex | int64 | release | single) "$1" ;;
+complex-int64) complex_int64 ;;
 *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

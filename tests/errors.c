@@ -165,13 +165,25 @@ static PetscErrorCode PCOptions(Mat A)
     PetscCall(Expect(its == 2, "wrong options change nothing"));
     PetscCall(PCDestroy(&pc));
   }
+  {
+    PC pc;
+
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetOptionsPrefix(pc, "foo_"));
+    PetscCall(PCSetType(pc, PCBAI));
+    PetscCall(PCSetOperators(pc, A, A));
+    ExpectError("-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)", "PCBAISetStaleness()", PCBAISetStaleness(pc, -2));
+    PetscCall(PCBAISetStaleness(pc, 2)); /* in mode color */
+    ExpectError("-foo_pc_bai_staleness 2 with -foo_pc_bai_mode color: must be -1 but for mode async", "PCSetUp()", PCSetUp(pc));
+    PetscCall(PCDestroy(&pc));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Matrices of a shape, type or state that cannot be, at set-up */
 static PetscErrorCode Matrices(PetscMPIInt size)
 {
-  const char *const expected[] = {"Matrix with 6 rows and 9 columns: must be square", size == 1 ? "Matrix type seqdense: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type" : "Matrix type mpidense: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type", "Matrix type shell: block-asynchronous iteration needs the entries of a matrix of type aij or aijcusparse; see MatConvert() and -mat_type", "Matrix is not assembled"};
+  const char *const expected[] = {"Matrix with 6 rows and 9 columns: must be square", size == 1 ? "Matrix type seqdense: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type" : "Matrix type mpidense: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type", "Matrix type shell: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type", "Matrix is not assembled"};
 
   PetscFunctionBeginUser;
   for (int which = 0; which < 4; which++) {
@@ -352,6 +364,25 @@ static PetscErrorCode Counts(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A backend that cannot be, for want of nvcc or of a GPU, is an error that names the option; the host serves afterwards */
+static PetscErrorCode Backend(Mat A)
+{
+  const char *const absent = "Backend cuda (-ksp_bai_backend) is not in this libpetscbai, which was built without nvcc; there is: host";
+  const char *const broken = "Backend cuda (-ksp_bai_backend): ";
+  PetscErrorCode    code;
+  KSP               ksp;
+
+  PetscFunctionBeginUser;
+  PetscCall(Solver(A, NULL, &ksp));
+  PetscCall(KSPBAISetBackend(ksp, BAI_BACKEND_CUDA));
+  CheckCall(code, KSPSetUp(ksp));
+  if (code) PetscCall(Expect(!strcmp(check_said, absent) || !strncmp(check_said, broken, strlen(broken)), "KSPSetUp(): \"%s\"", check_said));
+  PetscCall(KSPBAISetBackend(ksp, BAI_BACKEND_HOST));
+  PetscCall(Converges(ksp));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Transpose(Mat A)
 {
   KSP ksp;
@@ -398,6 +429,7 @@ int main(int argc, char **argv)
   if (Case("diagonal_one_pc")) PetscCall(Unit(PETSC_TRUE));
   if (Case("diagonal_one_ksp")) PetscCall(Unit(PETSC_FALSE));
   if (Case("counts")) PetscCall(Counts(A));
+  if (Case("backend")) PetscCall(Backend(A));
   if (Case("transpose")) PetscCall(Transpose(A));
   PetscCall(MatDestroy(&A));
   PetscCall(CheckFinalize());

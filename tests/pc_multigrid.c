@@ -114,6 +114,7 @@ int main(int argc, char **argv)
 /*TEST
 
   testset:
+    requires: double
     nsize: {{1 2 4}}
     output_file: output/empty.out
     args: -da_refine 2 -pc_type mg -pc_mg_levels 3 -mg_levels_pc_type bai -dim {{2 3}}
@@ -155,6 +156,7 @@ int main(int argc, char **argv)
       args: -ksp_type fgmres -mg_levels_ksp_type bai -mg_levels_ksp_max_it 2 -mg_levels_ksp_bai_local_omega 0.9 -mg_levels_ksp_bai_mode color -mg_levels_pc_type none -max_its 8
 
   testset:
+    requires: double
     nsize: {{1 3}}
     output_file: output/empty.out
     args: -da_refine 1
@@ -195,6 +197,7 @@ int main(int argc, char **argv)
     filter: grep -o "of the sum.*"
 
   testset:
+    requires: double
     args: -da_refine 1 -pc_type bai -ksp_view -ksp_rtol 1e-2
     filter: sed -n "/not a fixed/p"
 
@@ -208,6 +211,7 @@ int main(int argc, char **argv)
       args: -ksp_type {{fcg fgmres}} -pc_bai_mode async
 
   testset:
+    requires: double
     nsize: {{1 2}}
     requires: baicuda
     output_file: output/empty.out

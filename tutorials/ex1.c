@@ -341,6 +341,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: rows_mesh
+      requires: double
       args: -matrix mesh -n 3
 
     test:

@@ -287,6 +287,11 @@ PetscErrorCode MatrixMarketLoad(MPI_Comm comm, const char filename[], Mat *A)
   PetscCallMPI(MPI_Bcast(r.message, sizeof(r.message), MPI_CHAR, 0, comm));
   PetscCallMPI(MPI_Bcast(&r.rows, 1, MPI_LONG_LONG, 0, comm));
   PetscCallMPI(MPI_Bcast(&r.cols, 1, MPI_LONG_LONG, 0, comm));
+  if (r.fault) {
+    PetscCall(PetscFree(i));
+    PetscCall(PetscFree(j));
+    PetscCall(PetscFree(v));
+  }
   PetscCheck(!r.fault, comm, (PetscErrorCode)r.fault, "%s", r.message);
 
   PetscCall(MatCreate(comm, A));

@@ -57,6 +57,10 @@ typedef struct {
   PetscObjectId    id; /* and its id and state then */
   PetscObjectState state;
 
+  Mat              aij;    /* a copy of the matrix, if that is of another type; NULL if not; */
+  PetscObjectId    aij_of; /* of which matrix, and its state then */
+  PetscObjectState aij_state;
+
   VecScatter scatter; /* NULL on one rank */
   Vec        ghost;   /* values of x that other ranks own, */
   Vec        coming;  /* those that come while ghost is read, */
@@ -109,6 +113,9 @@ PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, 
     PetscCall(BAIOptionsGet((PetscObject)(face), &options_)); \
     *(value) = options_.field; \
   } while (0)
+
+/* convert.c */
+PETSC_INTERN PetscErrorCode BAIConvert(BAI *, Mat, Mat *);
 
 /* csr.c */
 PETSC_INTERN PetscErrorCode BAIGetParts(PetscObject, Mat, Mat *, Mat *, PetscInt *, const PetscInt **);

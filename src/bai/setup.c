@@ -363,6 +363,8 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   PetscCall(BAIOptionsCheckTogether(obj, &bai->options));
+  PetscCall(ForgetIfOther(bai, A));
+  PetscCall(BAIConvert(bai, A, &A));
   PetscCall(BAIGetParts(obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
   PetscCall(BAIGatherSetUp(bai, A, &gathered));
@@ -372,7 +374,6 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
     bai->set = bai->options;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(ForgetIfOther(bai, A));
   mine = Choose(bai, Ad, WeightNow(bai), &choice);
   if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
   PetscCall(BAIAgree(bai, mine, &work));
@@ -447,6 +448,7 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscFunctionBegin;
   PetscCall(BAIDisconnect(bai));
   BAIEngineDestroy(&bai->engine);
+  PetscCall(MatDestroy(&bai->aij));
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
   PetscCall(VecDestroy(&bai->coming));

@@ -258,6 +258,30 @@ static void Remember(BAI *bai, const BAIStep *step, const BAISolution *solution)
 }
 
 /*
+   The convergence test of the guess. With a nonzero one KSPConvergedDefault() takes ||b|| from VecNorm(). Where that is no exact one, it is given ||b|| in place of the residual norm
+   of a zero guess, from which the same tolerances follow
+*/
+static PetscErrorCode TestGuess(KSP ksp, PetscReal rnorm)
+{
+  PetscReal bnorm;
+
+  PetscFunctionBegin;
+  if (!ksp->guess_zero && ksp->converged == KSPConvergedDefault && ksp->cnvP && !((KSPConvergedDefaultCtx *)ksp->cnvP)->initialrtol) {
+    PetscCall(BAIVecNorm(ksp->vec_rhs, &bnorm));
+    if (bnorm > 0.0 && !PetscIsInfOrNanReal(bnorm) && !BAIIsExactSquare(bnorm * bnorm)) {
+      if (((KSPConvergedDefaultCtx *)ksp->cnvP)->mininitialrtol) bnorm = PetscMin(bnorm, rnorm);
+      ksp->guess_zero = PETSC_TRUE;
+      PetscCall((*ksp->converged)(ksp, 0, bnorm, &ksp->reason, ksp->cnvP));
+      ksp->guess_zero = PETSC_FALSE;
+      PetscCall((*ksp->converged)(ksp, 1, rnorm, &ksp->reason, ksp->cnvP));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCall((*ksp->converged)(ksp, 0, rnorm, &ksp->reason, ksp->cnvP));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    A reason is given only if the guess was good enough, or not a number; otherwise ksp->its and rnorm are those that the engine
    came to. From a zero guess the solve comes before the test of the guess, which needs the host.
 */
@@ -278,7 +302,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
   } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, ksp->rtol, ksp->abstol, ksp->divtol, ksp->max_it, &step, &bnorm, rnorm, &solution));
   KSPCheckNorm(ksp, bnorm);
   ksp->rnorm = bnorm;
-  PetscCall((*ksp->converged)(ksp, 0, bnorm, &ksp->reason, ksp->cnvP));
+  PetscCall(TestGuess(ksp, bnorm));
   if (ksp->reason) {
     if (ksp->guess_zero) PetscCall(VecZeroEntries(x));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -376,7 +400,8 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     ksp->rnorm = rnorm;
     PetscCall(KSPLogResidualHistory(ksp, rnorm));
     PetscCall(KSPMonitor(ksp, ksp->its, rnorm));
-    PetscCall((*ksp->converged)(ksp, ksp->its, rnorm, &ksp->reason, ksp->cnvP));
+    if (ksp->its) PetscCall((*ksp->converged)(ksp, ksp->its, rnorm, &ksp->reason, ksp->cnvP));
+    else PetscCall(TestGuess(ksp, rnorm));
     if (ksp->reason) break;
     if (ksp->its >= ksp->max_it) {
       ksp->reason = ksp->converged == KSPConvergedSkip ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
@@ -508,7 +533,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 
    Except with `BAI_MODE_SYNC` and `BAI_MODE_COLOR`, results differ from run to run within the tolerance.
 
-   Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`. The latter and its vectors stay on the GPU all the time, but for what MPI carries between ranks, and at set-up
+   Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU all the time, but for what MPI carries between ranks, and at set-up
    for the weight auto, the partitions rcm and graph, and overlap, which are found on the host. With the
    backend cuda a matrix and vectors that live on the host are copied to the GPU, also if PETSc was built without CUDA. Several
    MPI ranks exchange values after every global iteration, or one of them works for the others: see `KSPBAISetGather()`.

@@ -1,0 +1,61 @@
+/*
+   Matrices of other types than aij, as the engine reads them: a copy of type aij, which follows the values
+*/
+#include "baiimpl.h"
+#include <petsc/private/petscimpl.h>
+
+/* The type begins with one of these words, as those of one rank and of several do */
+static PetscErrorCode IsAnyOf(Mat A, const char *const types[], PetscBool *is)
+{
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  for (int k = 0; types[k] && !*is; k++) PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, types[k], is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the coarse correction asks of a matrix beside its entries */
+static PetscErrorCode CopySpaces(Mat A, Mat aij)
+{
+  MatNullSpace space;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNullSpace(A, &space));
+  PetscCall(MatSetNullSpace(aij, space));
+  PetscCall(MatGetNearNullSpace(A, &space));
+  PetscCall(MatSetNearNullSpace(aij, space));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix to read: A itself, or a copy of it as it is now */
+PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
+{
+  const char *const blocks[] = {MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, NULL};
+  const char *const hip[]    = {"seqaijhipsparse", "mpiaijhipsparse", NULL}; /* not all releases name them */
+  MatType           type;
+  PetscObjectId     id;
+  PetscObjectState  state;
+  PetscBool         is, assembled;
+
+  PetscFunctionBegin;
+  *aij = A;
+  PetscCall(IsAnyOf(A, hip, &is));
+  PetscCall(MatGetType(A, &type));
+  PetscCheck(!is, PetscObjectComm(bai->face), PETSC_ERR_SUP, "Matrix type %s: block-asynchronous iteration runs on the host and on NVIDIA GPUs only; see MatConvert() and -mat_type aij", type);
+  PetscCall(IsAnyOf(A, blocks, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAssembled(A, &assembled));
+  PetscCheck(assembled, PetscObjectComm(bai->face), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (!bai->aij || id != bai->aij_of || state != bai->aij_state) {
+    PetscCall(PetscInfo(bai->face, "Matrix type %s: copied to type aij\n", type));
+    PetscCall(MatDestroy(&bai->aij)); /* not reused, as the nonzero state of all of these types does not always tell of a new pattern */
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &bai->aij));
+    PetscCall(PetscObjectStateSet((PetscObject)A, state)); /* which converting it may have raised: its values are as they were */
+    bai->aij_of    = id;
+    bai->aij_state = state;
+  }
+  PetscCall(CopySpaces(A, bai->aij));
+  *aij = bai->aij;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
