@@ -42,6 +42,8 @@ static PetscErrorCode CreateScatter(BAI *bai, Mat A, Mat Ao, PetscInt nghost, co
   PetscFunctionBegin;
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(VecDestroy(&bai->coming));
+  PetscCall(VecDestroy(&bai->sent));
   PetscCall(ISDestroy(&bai->ghosts));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
@@ -123,9 +125,10 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(c, sizeof(*c)));
-  c->backend = bai->options.backend;
-  c->overlap = bai->options.overlap;
-  c->weight  = weight;
+  c->backend  = bai->options.backend;
+  c->overlap  = bai->options.overlap;
+  c->exchange = bai->options.exchange;
+  c->weight   = weight;
   if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
   c->coarse = BAIChooseCoarse(bai);
   PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
@@ -335,7 +338,8 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
   PetscCall(BAIGatherSetUp(bai, A, &gathered));
   if (gathered) {
-    BAIEngineDestroy(&bai->engine); /* of a time when this rank worked on its own rows */
+    PetscCall(BAIDisconnect(bai)); /* what is left of a time when this rank worked on its own rows */
+    BAIEngineDestroy(&bai->engine);
     bai->set = bai->options;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -366,6 +370,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   }
   PetscCall(PetscMemcpy(&bai->use, &choice, sizeof(choice)));
   if (work == WORK_ENGINE) {
+    PetscCall(BAIDisconnect(bai));
     PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
     mine = Build(bai, A, Ad, &M, &status);
     bai->setups++;
@@ -377,6 +382,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL));
   PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
+  if (work == WORK_ENGINE) PetscCall(BAIConnect(bai, A, nghost, garray));
   BAIEngineInfo(bai->engine, &bai->info);
   if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
   bai->has_r = PETSC_FALSE;
@@ -407,9 +413,12 @@ PetscErrorCode BAISetUpIfAsked(BAI *bai, Mat A)
 PetscErrorCode BAIReset(BAI *bai)
 {
   PetscFunctionBegin;
+  PetscCall(BAIDisconnect(bai));
   BAIEngineDestroy(&bai->engine);
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(VecDestroy(&bai->coming));
+  PetscCall(VecDestroy(&bai->sent));
   PetscCall(VecDestroy(&bai->kept));
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));
