@@ -371,10 +371,10 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda
+         args: -ksp_bai_gather none -pc_bai_gather none -ksp_bai_backend cuda -pc_bai_backend cuda
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse
+         args: -ksp_bai_gather none -pc_bai_gather none -mat_type aijcusparse
 
 TEST*/
