@@ -366,8 +366,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
   BAIEngineInfo(bai->engine, &bai->info);
   if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
-  bai->has_r = PETSC_FALSE;
-  if (bai->use.p.single) PetscCall(BAINeedWork(bai));
+  if (bai->use.p.single) PetscCall(BAIRefinementSetUp(bai));
   bai->set = bai->options;
   bai->tau = 1.0;
   if (bai->use.weight == BAI_WEIGHT_TAU) {
@@ -400,6 +399,7 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(VecDestroy(&bai->kept));
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));
+  PetscCall(BAIRefinementReset(bai));
   PetscCall(ISDestroy(&bai->ghosts));
   bai->id = 0;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -26,14 +26,32 @@ static __device__ inline int BAIRowAt(const BAISliced &A, int tile, int i)
   return BAIRowOf(BAIOwnRowAt(A, tile, i));
 }
 
-static __device__ inline BAIReal BAILoad(const BAIReal *x)
+/* The real type of V, which is BAIScalar or BAISingle */
+template <typename V>
+struct BAIPartOf {
+  typedef V Real;
+};
+
+#if defined(PETSC_USE_COMPLEX)
+template <typename R>
+struct BAIPartOf<cuda::std::complex<R>> {
+  typedef R Real;
+};
+#endif
+
+template <typename V>
+using BAIRealOf = typename BAIPartOf<V>::Real;
+
+template <typename R>
+static __device__ inline R BAILoad(const R *x)
 {
-  return cuda::atomic_ref<BAIReal, cuda::thread_scope_device>(*const_cast<BAIReal *>(x)).load(cuda::memory_order_relaxed);
+  return cuda::atomic_ref<R, cuda::thread_scope_device>(*const_cast<R *>(x)).load(cuda::memory_order_relaxed);
 }
 
-static __device__ inline void BAIStore(BAIReal *x, BAIReal value)
+template <typename R>
+static __device__ inline void BAIStore(R *x, R value)
 {
-  cuda::atomic_ref<BAIReal, cuda::thread_scope_device>(*x).store(value, cuda::memory_order_relaxed);
+  cuda::atomic_ref<R, cuda::thread_scope_device>(*x).store(value, cuda::memory_order_relaxed);
 }
 
 /* Read once and not soon again */
@@ -52,16 +70,18 @@ static __device__ inline cuda::std::complex<R> BAIStreamed(const cuda::std::comp
   return cuda::std::complex<R>(__ldcs(part), __ldcs(part + 1));
 }
 
-static __device__ inline BAIScalar BAILoad(const BAIScalar *x)
+template <typename R>
+static __device__ inline cuda::std::complex<R> BAILoad(const cuda::std::complex<R> *x)
 {
-  const BAIReal *part = reinterpret_cast<const BAIReal *>(x);
+  const R *part = reinterpret_cast<const R *>(x);
 
-  return BAIScalar(BAILoad(part), BAILoad(part + 1));
+  return cuda::std::complex<R>(BAILoad(part), BAILoad(part + 1));
 }
 
-static __device__ inline void BAIStore(BAIScalar *x, BAIScalar value)
+template <typename R>
+static __device__ inline void BAIStore(cuda::std::complex<R> *x, cuda::std::complex<R> value)
 {
-  BAIReal *part = reinterpret_cast<BAIReal *>(x);
+  R *part = reinterpret_cast<R *>(x);
 
   BAIStore(part, value.real());
   BAIStore(part + 1, value.imag());
@@ -92,16 +112,16 @@ static __device__ inline BAIReal BAIAbs2(BAIReal value)
    x of other tiles. Where nobody writes it before this tile has said that it is done, the L1 cache may serve the load: to see the flags of those that wrote it has
    rid that of what is older
 */
-template <BAIOrder order>
-static __device__ inline BAIScalar BAILoadOther(const BAIScalar *x)
+template <BAIOrder order, typename V>
+static __device__ inline V BAILoadOther(const V *x)
 {
   if constexpr (order == BAI_FLAGS || order == BAI_TURNS) return *x;
   else return BAILoad(x);
 }
 
 /* x of a column outside the blocks */
-template <BAIOrder order>
-static __device__ inline BAIScalar BAILoadColumn(const BAISliced &A, const BAIScalar *x, const BAIScalar *ghost, int col)
+template <BAIOrder order, typename V>
+static __device__ inline V BAILoadColumn(const BAISliced &A, const V *x, const V *ghost, int col)
 {
   return col < A.n ? BAILoadOther<order>(x + col) : ghost[col - A.n];
 }

@@ -5,16 +5,17 @@
 
 #include "state.h"
 
+/* Vectors of type void are of BAISingle, if the matrix is, else of BAIScalar */
 typedef struct {
   BAIInt           count, local_iters;
   BAIReal          omega, local_omega, momentum;
   int              fresh; /* no momentum in the first iteration */
   BAIOrder         how;   /* where a kernel does more than one order */
-  BAIScalar       *before;
-  const BAIScalar *b, *ghost;
-  BAIScalar       *x[2];
+  void            *before;
+  const void      *b, *ghost;
+  void            *x[2];
   int              current;
-  BAIScalar       *scratch;
+  void            *scratch;
   BAIScalar       *r; /* where own rows leave b - A x, or NULL */
   BAINeighbors     neighbors;
   BAIDirection     direction;

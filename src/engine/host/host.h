@@ -29,9 +29,12 @@ struct BAIState_ {
   BAIParameters    p;
   BAIBlockCRS      A;
   BAIVectors       v;                    /* bound by the caller */
-  BAIAtomic       *x, *next;             /* the iterate; modes sync and color write the next one beside it */
-  BAIScalar       *before;               /* the iterate before the last one, if there is momentum */
-  BAIScalar       *work;                 /* per thread: s, y and the next y of a block */
+  const void      *b, *ghost;            /* those of v; in single precision, times scale, rounded copies of them: */
+  void            *rounded_b, *rounded_ghost;
+  BAIReal          scale;
+  void            *x, *next;             /* the iterate, BAIAtomic or BAIAtomicSingle; modes sync and color write the next one beside it */
+  void            *before;               /* the iterate before the last one, if there is momentum */
+  void            *work;                 /* per thread: s, y and the next y of a block */
   _Atomic(BAIInt) *done;                 /* mode async: global iterations that each task has behind it */
   BAIReal         *norm2;                /* per block: its share of ||b - A x||^2 */
   BAIInt           tasks, blocks_task;   /* modes async and launch: what a thread takes at a time */
@@ -44,8 +47,11 @@ struct BAIState_ {
 };
 
 BAIStatus BAIHostColor(BAIState);
-void      BAIHostSweep(BAIState, BAIInt count, const BAIStep *);
-void      BAIHostResidual(BAIState, BAIReal *norm2);
+/* In the precision of BAIScalar, and in single */
+void BAIHostSweep(BAIState, BAIInt count, const BAIStep *);
+void BAIHostSweepSingle(BAIState, BAIInt count, const BAIStep *);
+void BAIHostResidual(BAIState, BAIReal *norm2);
+void BAIHostResidualSingle(BAIState, BAIReal *norm2);
 
 BAIStatus BAIHostCoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
 BAIStatus BAIHostCoarseUpdate(BAIState, const BAIMatrix *);
@@ -53,6 +59,18 @@ void      BAIHostCoarseBind(BAIState);
 void      BAIHostCoarseSolve(BAIHostCoarse *, const BAIScalar *r); /* e = A_c^{-1} P^H r */
 void      BAIHostCoarseDestroy(BAIHostCoarse *);
 BAIStatus BAIHostCorrect(BAIState, BAIReal omega);
+
+/* x_i, as the caller knows it */
+static inline BAIScalar BAIGetX(BAIState state, BAIInt i)
+{
+  return state->A.single ? BAILoadSingle(state->x, i) / state->scale : BAILoad(state->x, i);
+}
+
+static inline void BAISetX(BAIState state, BAIInt i, BAIScalar value)
+{
+  if (state->A.single) BAIStoreSingle(state->x, i, (BAISingle)(value * state->scale));
+  else BAIStore(state->x, i, value);
+}
 
 static inline int BAIHasCoarse(const BAIHostCoarse *c)
 {
