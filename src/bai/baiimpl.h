@@ -26,16 +26,16 @@ typedef struct {
 
 /* Refinement, if the engine works in single precision: refine.c */
 typedef struct {
-  Vec              rhs, base;         /* of the correction: its right side, and the x that it is added to; */
-  PetscReal        from, now;         /* norms of the residual when it began, and at the last look; */
-  PetscReal        scale;             /* what multiplies vectors in the engine; 0: 1 */
-  PetscInt         its, most;         /* iterations that it has behind it, and that corrections are to take */
-  PetscBool        learnt;            /* by what one gained; */
-  PetscBool        begun;             /* it may go on; */
-  PetscBool        seen;              /* and b and x are those of the last look if they are these: */
+  Vec              rhs, base; /* of the correction: its right side, and the x that it is added to; */
+  PetscReal        from, now; /* norms of the residual when it began, and at the last look; */
+  PetscReal        scale;     /* what multiplies vectors in the engine; 0: 1 */
+  PetscInt         its, most; /* iterations that it has behind it, and that corrections are to take */
+  PetscBool        learnt;    /* by what one gained; */
+  PetscBool        begun;     /* it may go on; */
+  PetscBool        seen;      /* and b and x are those of the last look if they are these: */
   PetscObjectId    id[2];
   PetscObjectState state[2];
-  PetscReal        diagonal;          /* the largest magnitude on it */
+  PetscReal        diagonal; /* the largest magnitude on it */
 } BAIRefinement;
 
 /* The data of a KSPBAI and of a PCBAI */

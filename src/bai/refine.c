@@ -92,8 +92,8 @@ static PetscErrorCode Learn(BAI *bai)
   PetscFunctionBegin;
   if (!(gain < 1.0) || !(gain > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(bai->c, NORM_2, &cnorm));
-  wanted = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * FLT_EPSILON * f->diagonal * cnorm / f->from));
-  f->most = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2, PetscMax((PetscReal)1, PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain))));
+  wanted    = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * FLT_EPSILON * f->diagonal * cnorm / f->from));
+  f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2, PetscMax((PetscReal)1, PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain))));
   f->learnt = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

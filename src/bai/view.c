@@ -15,11 +15,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   if (o->momentum > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum %g\n", (double)o->momentum));
   if (o->staleness >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  staleness %" PetscInt_FMT "\n", o->staleness));
   if (o->kernel != BAI_KERNEL_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  kernel %s\n", BAIKernels[o->kernel]));
-  if (o->precision != BAI_PRECISION_NATIVE) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  precision %s", BAIPrecisions[o->precision]));
-    if (bai->refinement.learnt) PetscCall(PetscViewerASCIIPrintf(viewer, ", %" PetscInt_FMT " iterations for a correction", bai->refinement.most));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
-  }
+  if (o->precision != BAI_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, bai->refinement.learnt ? "  precision %s, %" PetscInt_FMT " iterations for a correction\n" : "  precision %s\n", BAIPrecisions[o->precision], bai->refinement.most));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT "%s, omega %g, local_omega %g%s\n", BAIModes[o->mode], o->local_iters, o->theta ? " on average at most" : "", (double)o->omega, (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega), bai->engine && bai->info.local_omega < BAILocalOmega(&bai->use.p) ? " where it is least" : ""));
   if (!bai->engine) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));

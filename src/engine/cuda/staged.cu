@@ -135,8 +135,8 @@ static __global__ void __launch_bounds__(Bounds<LOC, V>::threads, 2) Staged(BAIS
   __syncthreads();
   BAIGoThroughTiles<BAI_QUEUE>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int            i = threadIdx.x, lane = i % BAI_LANES, row = tile * A.tile_rows + i;
-    const bool           mine  = i < A.tile_rows && row < A.n;
-    const V             *x     = BAIIterateOf<V>(p, from), *ghost = static_cast<const V *>(p.ghost);
+    const bool           mine = i < A.tile_rows && row < A.n;
+    const V             *x = BAIIterateOf<V>(p, from), *ghost = static_cast<const V *>(p.ghost);
     const unsigned char *stage = stages + (step & 1) * bytes;
     V                    xi, s, a[LOC];
     int                  j[LOC];

@@ -177,7 +177,7 @@ struct BAIState_ {
   int               *done, done_before;       /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
   long long         *tickets, tickets_before; /* drawn from the queue of tiles; and before this call */
 
-  BAIVectors v;         /* as bound */
+  BAIVectors v;            /* as bound */
   BAIScalar *on_device[3]; /* b, ghost and x: as bound, or what stands in for them; */
   BAIScalar *staged[3];    /* the latter, where they lie on the host */
   void      *rounded[3];   /* in single precision, times scale: what sweeps work with instead */
@@ -186,14 +186,14 @@ struct BAIState_ {
   void      *x[2];      /* the iterate; mode sync goes back and forth between the two */
   int        current;   /* which of the two it is */
 
-  BAIPlan    plan[4];                    /* by mode */
-  BAIPlan    corrected[4], two_level[4]; /* by mode, with a coarse correction: an iteration a launch; a whole solve, if it can be */
-  BAIPlan    plain;                      /* mode sync without momentum, if its plan can do with it, and takes longer */
-  BAIStop    stop;
-  void      *scratch; /* stands in for shared memory if the tiles are too long for it */
-  int        scratch_grid;
-  void      *before;     /* places, if there is momentum: the iterate before the last one, */
-  int        has_before; /* which the last kernel left there */
+  BAIPlan plan[4];                    /* by mode */
+  BAIPlan corrected[4], two_level[4]; /* by mode, with a coarse correction: an iteration a launch; a whole solve, if it can be */
+  BAIPlan plain;                      /* mode sync without momentum, if its plan can do with it, and takes longer */
+  BAIStop stop;
+  void   *scratch; /* stands in for shared memory if the tiles are too long for it */
+  int     scratch_grid;
+  void   *before;     /* places, if there is momentum: the iterate before the last one, */
+  int     has_before; /* which the last kernel left there */
 
   BAIReal   *partial; /* of the residual: per slice */
   void      *reduce;  /* CUB's working space */

@@ -32,17 +32,17 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   const V                                      *loc_a = static_cast<const V *>(A.loc_a);
 
   BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
-    const int        i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, own = MORE ? BAIOwnRowAt(A, tile, i) : place, row = MORE ? BAIRowOf(own) : place;
-    const bool       mine      = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
-    const V         *x         = BAIIterateOf<V>(p, from), *ghost = static_cast<const V *>(p.ghost);
-    const BAISlice   S         = A.slice[slice]; /* lanes without a row find zeros there */
-    const bool       by_delta  = S.by_delta;
-    const int        off_width = (int)S.off_width;
-    const int       *off_j     = BAIColumnAt(A, S, 0, lane);
-    const V         *off_a     = static_cast<const V *>(A.off_a) + S.off + lane;
-    V                s = mine ? BAIStreamed(static_cast<const V *>(p.b) + row) : V(0), dinv = mine ? BAIStreamed(static_cast<const V *>(A.dinv) + place) : V(0), xi;
-    V                a[LOC];
-    int              j[LOC];
+    const int      i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, own = MORE ? BAIOwnRowAt(A, tile, i) : place, row = MORE ? BAIRowOf(own) : place;
+    const bool     mine = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
+    const V       *x = BAIIterateOf<V>(p, from), *ghost = static_cast<const V *>(p.ghost);
+    const BAISlice S         = A.slice[slice]; /* lanes without a row find zeros there */
+    const bool     by_delta  = S.by_delta;
+    const int      off_width = (int)S.off_width;
+    const int     *off_j     = BAIColumnAt(A, S, 0, lane);
+    const V       *off_a     = static_cast<const V *>(A.off_a) + S.off + lane;
+    V              s = mine ? BAIStreamed(static_cast<const V *>(p.b) + row) : V(0), dinv = mine ? BAIStreamed(static_cast<const V *>(A.dinv) + place) : V(0), xi;
+    V              a[LOC];
+    int            j[LOC];
 
 #pragma unroll
     for (int w = 0; w < LOC; w++) {

@@ -71,11 +71,11 @@ BAIStatus BAIResidualSetUp(BAIState state)
 
 BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
 {
-  const BAISliced  A      = state->A;
-  const int        slices = BAISlices(&A);
-  const unsigned   grid   = (unsigned)(((long long)slices * BAI_LANES + THREADS - 1) / THREADS);
-  const void      *x      = state->x[state->current];
-  const auto       norms  = A.single || BAIWide(&A) ? SliceNormsAny : SliceNorms;
+  const BAISliced A      = state->A;
+  const int       slices = BAISlices(&A);
+  const unsigned  grid   = (unsigned)(((long long)slices * BAI_LANES + THREADS - 1) / THREADS);
+  const void     *x      = state->x[state->current];
+  const auto      norms  = A.single || BAIWide(&A) ? SliceNormsAny : SliceNorms;
 
   *norm2 = 0;
   if (!slices) return BAIStatusOf(BAI_OK);

@@ -233,9 +233,9 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 template <int LOC, bool MORE, typename V>
 static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to, const V (&a)[LOC], const int (&j)[LOC], V s, V dinv, V xi, int own, V *now, V *next)
 {
-  const int     i = threadIdx.x, place = tile * A.tile_rows + i;
-  const bool    mine  = own != -1;
-  const int     iters = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
+  const int          i = threadIdx.x, place = tile * A.tile_rows + i;
+  const bool         mine  = own != -1;
+  const int          iters = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
   const BAIRealOf<V> local_omega = BAIRealOf<V>(MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
   V                  y           = xi;
 

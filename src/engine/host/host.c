@@ -177,8 +177,8 @@ static BAIStatus Sums(BAIState state, BAIReal *inside, BAIReal *outside)
 
 static void Info(BAIState state, BAIInfo *info)
 {
-  const BAIBlockCRS *A      = &state->A;
-  const int64_t      value  = (int64_t)BAIValueSize(A), vector = A->n * value;
+  const BAIBlockCRS *A     = &state->A;
+  const int64_t      value = (int64_t)BAIValueSize(A), vector = A->n * value;
 
   info->block_size      = A->block_size;
   info->local_sweeps    = state->local_sweeps;

@@ -28,8 +28,8 @@ typedef struct {
 struct BAIState_ {
   BAIParameters    p;
   BAIBlockCRS      A;
-  BAIVectors       v;                    /* bound by the caller */
-  const void      *b, *ghost;            /* those of v; in single precision, times scale, rounded copies of them: */
+  BAIVectors       v;         /* bound by the caller */
+  const void      *b, *ghost; /* those of v; in single precision, times scale, rounded copies of them: */
   void            *rounded_b, *rounded_ghost;
   BAIReal          scale;
   void            *x, *next;             /* the iterate, BAIAtomic or BAIAtomicSingle; modes sync and color write the next one beside it */

@@ -9,8 +9,8 @@
 typedef BAISingle       Value;
 typedef float           ValueReal;
 typedef BAIAtomicSingle Atomic;
-  #define Load        BAILoadSingle
-  #define Store       BAIStoreSingle
+  #define Load         BAILoadSingle
+  #define Store        BAIStoreSingle
   #define InThis(name) name##Single
 #else
 typedef BAIScalar Value;

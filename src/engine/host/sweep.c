@@ -27,10 +27,10 @@ static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, At
 
 static void IterateBlock(BAIState state, BAIInt block, Update u)
 {
-  const BAIBlockCRS *A     = &state->A;
+  const BAIBlockCRS *A = &state->A;
   const Value       *b = state->b, *ghost = state->ghost, *dinv = A->dinv, *loc_a = A->loc_a, *off_a = A->off_a;
   Value             *before = state->before;
-  const BAIInt       first  = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first, local_iters = state->iters ? state->iters[block] : u.local_iters;
+  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first, local_iters = state->iters ? state->iters[block] : u.local_iters;
   Value             *s = (Value *)state->work + 3 * (size_t)A->most_rows * (size_t)omp_get_thread_num(), *y = s + A->most_rows, *ynext = y + A->most_rows;
 
   for (BAIInt i = 0; i < m; i++) {
