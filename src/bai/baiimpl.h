@@ -21,7 +21,8 @@ typedef struct {
   PetscInt         block_size, overlap;
   PetscInt         coarse; /* unknowns of the coarse space, about; PETSC_DECIDE: to be chosen, 0: there is none; */
   PetscBool        nested; /* and blocks are made up of its aggregates */
-  BAIParameters    p;      /* of the engine */
+  BAIExchange      exchange;
+  BAIParameters    p; /* of the engine */
 } BAIChoice;
 
 /* Refinement, if the engine works in single precision: refine.c */
@@ -61,11 +62,12 @@ typedef struct {
   PetscObjectId    id; /* and its id and state then */
   PetscObjectState state;
 
-  VecScatter scatter; /* NULL on one rank */
-  Vec        ghost;   /* values of x that other ranks own */
-  IS         ghosts;  /* their global numbers */
-  BAIStatus  failed;  /* the first thing that failed on this rank while iterating */
-  Vec        r, c;    /* BAINeedWork(): residual, and correction of x */
+  VecScatter scatter;   /* NULL on one rank */
+  Vec        ghost;     /* values of x that other ranks own */
+  IS         ghosts;    /* their global numbers */
+  PetscBool  connected; /* the engine exchanges x by itself */
+  BAIStatus  failed;    /* the first thing that failed on this rank while iterating */
+  Vec        r, c;      /* BAINeedWork(): residual, and correction of x */
 
   BAIRefinement refinement;
 
@@ -149,6 +151,10 @@ PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 /* status.c */
 PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
 PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
+
+/* exchange.c */
+PETSC_INTERN PetscErrorCode BAIConnect(BAI *, Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode BAIDisconnect(BAI *);
 
 /* norm.c */
 PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);

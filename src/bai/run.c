@@ -39,7 +39,7 @@ static PetscErrorCode Raise(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Brings the other ranks' x, and hands the arrays to the engine */
+/* Brings the other ranks' x, if the engine does not, and hands the arrays to the engine */
 static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
 {
   PetscMemType memtype = PETSC_MEMTYPE_HOST;
@@ -48,7 +48,7 @@ static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVect
   v->ghost        = NULL;
   v->ghost_memory = BAI_MEMORY_HOST;
   v->scale        = (BAIReal)bai->refinement.scale;
-  if (bai->scatter) {
+  if (bai->scatter && !bai->connected) {
     if (guess_zero) PetscCall(VecZeroEntries(bai->ghost));
     else {
       PetscCall(VecScatterBegin(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
@@ -73,7 +73,7 @@ static PetscErrorCode Unbind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVe
   else if (guess_zero) PetscCall(VecRestoreArrayWriteAndMemType(x, (PetscScalar **)&v->x));
   else PetscCall(VecRestoreArrayAndMemType(x, (PetscScalar **)&v->x));
   PetscCall(RestoreArrayRead(bai, b, &v->b));
-  if (bai->scatter) PetscCall(RestoreArrayRead(bai, bai->ghost, &v->ghost));
+  if (v->ghost) PetscCall(RestoreArrayRead(bai, bai->ghost, &v->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,23 +151,24 @@ BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 
 /*
    count global iterations of the matrix as the engine has it, from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
-   NULL. On several ranks the values of x are exchanged after each global iteration
+   NULL. If the engine does not exchange x between ranks, it is done here after each global iteration
 */
 PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
 {
-  const PetscInt at_once = bai->scatter ? 1 : count;
-  BAIStep        step    = *how;
-  BAIVectors     v;
-  PetscReal      norm2  = 0;
-  PetscInt       failed = 0;
+  const PetscBool scatters = (PetscBool)(bai->scatter && !bai->connected);
+  const PetscInt  at_once  = scatters ? 1 : count;
+  BAIStep         step     = *how;
+  BAIVectors      v;
+  PetscReal       norm2  = 0;
+  PetscInt        failed = 0;
 
   PetscFunctionBegin;
   PetscCall(Bind(bai, b, x, guess_zero, &v));
   for (PetscInt done = 0; done < count; done += at_once) {
-    if (how->direction == BAI_ALTERNATE && at_once == 1) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
+    if (scatters && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
     PetscCall(Sweep(bai, b, x, at_once, &step));
     step.fresh = 0;
-    if (bai->scatter && (rnorm || done + 1 < count)) {
+    if (scatters && (rnorm || done + 1 < count)) {
       PetscCall(Unbind(bai, b, x, guess_zero, &v));
       guess_zero = PETSC_FALSE;
       PetscCall(Bind(bai, b, x, guess_zero, &v));

@@ -123,9 +123,10 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(c, sizeof(*c)));
-  c->backend = bai->options.backend;
-  c->overlap = bai->options.overlap;
-  c->weight  = weight;
+  c->backend  = bai->options.backend;
+  c->overlap  = bai->options.overlap;
+  c->exchange = bai->options.exchange;
+  c->weight   = weight;
   if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
   c->coarse = BAIChooseCoarse(bai);
   PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
@@ -353,6 +354,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   }
   PetscCall(PetscMemcpy(&bai->use, &choice, sizeof(choice)));
   if (work == WORK_ENGINE) {
+    PetscCall(BAIDisconnect(bai));
     PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
     mine = Build(bai, A, Ad, &M, &status);
     bai->setups++;
@@ -364,6 +366,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL));
   PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
+  if (work == WORK_ENGINE) PetscCall(BAIConnect(bai, A, nghost, garray));
   BAIEngineInfo(bai->engine, &bai->info);
   if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
   if (bai->use.p.single) PetscCall(BAIRefinementSetUp(bai));
@@ -393,6 +396,7 @@ PetscErrorCode BAISetUpIfAsked(BAI *bai, Mat A)
 PetscErrorCode BAIReset(BAI *bai)
 {
   PetscFunctionBegin;
+  PetscCall(BAIDisconnect(bai));
   BAIEngineDestroy(&bai->engine);
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));

@@ -9,6 +9,7 @@
 static void Destroy(BAIState state)
 {
   (void)cudaStreamSynchronize(state->stream); /* kernels may still write to what is pinned */
+  BAICUDAExchangeDestroy(state);
   BAIPinnedRestore(state->pinned);
   BAICUDAFreeAll(state);
   free(state);
@@ -69,11 +70,13 @@ static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
   state->current = 0;
   state->scale   = state->A.single && v->scale > 0 ? v->scale : 1;
   BAITry(Stage(state, 0, n, v->b_memory, v->b, true, &state->on_device[0]));
-  BAITry(Stage(state, 1, nghost, v->ghost_memory, v->ghost, true, &state->on_device[1]));
   BAITry(Stage(state, 2, n, v->x_memory, v->x, !guess_zero, &state->on_device[2]));
   BAITry(Round(state, 0, n, true, &state->b));
-  BAITry(Round(state, 1, nghost, true, &state->ghost));
   BAITry(Round(state, 2, n, !guess_zero, &state->x[0]));
+  if (v->ghost) {
+    BAITry(Stage(state, 1, nghost, v->ghost_memory, v->ghost, true, &state->on_device[1]));
+    BAITry(Round(state, 1, nghost, true, &state->ghost));
+  }
   if (guess_zero) CUDATry(cudaMemsetAsync(state->x[0], 0, n * BAIValueSize(&state->A), state->stream));
   return BAIStatusOf(BAI_OK);
 }
@@ -138,21 +141,25 @@ static void Info(BAIState state, BAIInfo *info)
 }
 
 extern "C" const BAIBackendOps BAIBackendCUDA = {
-  .name      = "cuda",
-  .create    = Create,
-  .update    = Update,
-  .bind      = Bind,
-  .prepare   = BAISweepPrepare,
-  .sweep     = BAISweepRun,
-  .solve     = BAISweepSolve,
-  .residual  = BAIResidualRun,
-  .coarsen   = BAICUDACoarsen,
-  .correct   = BAICUDACorrect,
-  .sums      = BAISumsRun,
-  .unbind    = Unbind,
-  .explain   = BAIPlanExplain,
-  .info      = Info,
-  .destroy   = Destroy,
-  .replay    = BAICUDAReplay,
-  .aggregate = BAICUDAAggregateMatrix,
+  .name       = "cuda",
+  .create     = Create,
+  .update     = Update,
+  .bind       = Bind,
+  .prepare    = BAISweepPrepare,
+  .sweep      = BAISweepRun,
+  .solve      = BAISweepSolve,
+  .residual   = BAIResidualRun,
+  .coarsen    = BAICUDACoarsen,
+  .correct    = BAICUDACorrect,
+  .sums       = BAISumsRun,
+  .share      = BAICUDAShare,
+  .connect    = BAICUDAConnect,
+  .exchange   = BAICUDAExchangeGhosts,
+  .disconnect = BAICUDADisconnect,
+  .unbind     = Unbind,
+  .explain    = BAIPlanExplain,
+  .info       = Info,
+  .destroy    = Destroy,
+  .replay     = BAICUDAReplay,
+  .aggregate  = BAICUDAAggregateMatrix,
 };

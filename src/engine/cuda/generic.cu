@@ -16,7 +16,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   const Columns                                 loc_j(A);
   const V                                      *loc_a = static_cast<const V *>(A.loc_a), *off_a = static_cast<const V *>(A.off_a), *dinv = static_cast<const V *>(A.dinv), *b = static_cast<const V *>(p.b), *ghost = static_cast<const V *>(p.ghost);
 
-  BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
+  BAIGoThroughTiles<order, V>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
     const int first = tile * A.tile_rows, slice0 = tile * A.tile_slices, most = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
     const V  *x    = BAIIterateOf<V>(p, from);

@@ -54,6 +54,19 @@ static __device__ inline void BAIStore(R *x, R value)
   cuda::atomic_ref<R, cuda::thread_scope_device>(*x).store(value, cuda::memory_order_relaxed);
 }
 
+/* The same for what other devices write or read */
+template <typename R>
+static __device__ inline R BAILoadFar(const R *x)
+{
+  return cuda::atomic_ref<R, cuda::thread_scope_system>(*const_cast<R *>(x)).load(cuda::memory_order_relaxed);
+}
+
+template <typename R>
+static __device__ inline void BAIStoreFar(R *x, R value)
+{
+  cuda::atomic_ref<R, cuda::thread_scope_system>(*x).store(value, cuda::memory_order_relaxed);
+}
+
 /* Read once and not soon again */
 template <typename V>
 static __device__ inline V BAIStreamed(const V *a)
@@ -85,6 +98,23 @@ static __device__ inline void BAIStore(cuda::std::complex<R> *x, cuda::std::comp
 
   BAIStore(part, value.real());
   BAIStore(part + 1, value.imag());
+}
+
+template <typename R>
+static __device__ inline cuda::std::complex<R> BAILoadFar(const cuda::std::complex<R> *x)
+{
+  const R *part = reinterpret_cast<const R *>(x);
+
+  return cuda::std::complex<R>(BAILoadFar(part), BAILoadFar(part + 1));
+}
+
+template <typename R>
+static __device__ inline void BAIStoreFar(cuda::std::complex<R> *x, cuda::std::complex<R> value)
+{
+  R *part = reinterpret_cast<R *>(x);
+
+  BAIStoreFar(part, value.real());
+  BAIStoreFar(part + 1, value.imag());
 }
 
 static __device__ inline BAIReal BAIAbs(BAIScalar value)
@@ -119,11 +149,19 @@ static __device__ inline V BAILoadOther(const V *x)
   else return BAILoad(x);
 }
 
+/* x of other ranks, which they may write while mode async iterates */
+template <BAIOrder order, typename V>
+static __device__ inline V BAILoadGhost(const V *x)
+{
+  if constexpr (order == BAI_FLAGS || order == BAI_TURNS) return *x;
+  else return BAILoadFar(x);
+}
+
 /* x of a column outside the blocks */
 template <BAIOrder order, typename V>
 static __device__ inline V BAILoadColumn(const BAISliced &A, const V *x, const V *ghost, int col)
 {
-  return col < A.n ? BAILoadOther<order>(x + col) : ghost[col - A.n];
+  return col < A.n ? BAILoadOther<order>(x + col) : BAILoadGhost<order>(ghost + (col - A.n));
 }
 
 /* What fills a row where it has no entry: a zero, told by its sign from those that are entries */

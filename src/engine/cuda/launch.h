@@ -6,6 +6,14 @@
 #include "state.h"
 
 /* Vectors of type void are of BAISingle, if the matrix is, else of BAIScalar */
+
+/* Rows whose x goes to other ranks, and where: those of tile t are first[t] <= k < first[t + 1] */
+typedef struct {
+  const int   *first; /* NULL: none goes while a kernel runs */
+  const int   *row;
+  void *const *to;
+} BAISends;
+
 typedef struct {
   BAIInt       count, local_iters;
   BAIReal      omega, local_omega, momentum;
@@ -24,4 +32,5 @@ typedef struct {
   int          staleness;              /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
   int         *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
   long long   *tickets, tickets_before;
+  BAISends     sends;
 } BAISweep;

@@ -133,7 +133,7 @@ static __global__ void __launch_bounds__(Bounds<LOC, V>::threads, 2) Staged(BAIS
 
   if (threadIdx.x < 2) Expect(full + threadIdx.x);
   __syncthreads();
-  BAIGoThroughTiles<BAI_QUEUE>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
+  BAIGoThroughTiles<BAI_QUEUE, V>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int            i = threadIdx.x, lane = i % BAI_LANES, row = tile * A.tile_rows + i;
     const bool           mine = i < A.tile_rows && row < A.n;
     const V             *x = BAIIterateOf<V>(p, from), *ghost = static_cast<const V *>(p.ghost);

@@ -31,7 +31,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j);
   const V                                      *loc_a = static_cast<const V *>(A.loc_a);
 
-  BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
+  BAIGoThroughTiles<order, V>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int      i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, own = MORE ? BAIOwnRowAt(A, tile, i) : place, row = MORE ? BAIRowOf(own) : place;
     const bool     mine = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
     const V       *x = BAIIterateOf<V>(p, from), *ghost = static_cast<const V *>(p.ghost);

@@ -13,6 +13,7 @@ static void Destroy(BAIState state)
   BAIHostCoarseDestroy(&state->coarse);
   free(state->rounded_b);
   free(state->rounded_ghost);
+  BAIHostDisconnect(state);
   free(state->x);
   free(state->next);
   free(state->before);
@@ -115,7 +116,7 @@ static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
 }
 
 /* Times scale, in single precision */
-static const void *Round(BAIState state, const BAIScalar *vector, BAIInt n, BAISingle *rounded)
+static void *Round(BAIState state, const BAIScalar *vector, BAIInt n, BAISingle *rounded)
 {
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt i = 0; i < n; i++) rounded[i] = (BAISingle)(vector[i] * state->scale);
@@ -129,7 +130,7 @@ static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
   state->v     = *v;
   state->scale = A->single && v->scale > 0 ? v->scale : 1;
   state->b     = A->single ? Round(state, v->b, A->n, state->rounded_b) : v->b;
-  state->ghost = A->single ? Round(state, v->ghost, A->nghost, state->rounded_ghost) : v->ghost;
+  state->ghost = A->single && v->ghost ? Round(state, v->ghost, A->nghost, state->rounded_ghost) : (void *)v->ghost;
   BAIHostCoarseBind(state);
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) BAISetX(state, i, guess_zero ? 0 : v->x[i]);
@@ -154,6 +155,12 @@ static BAIStatus Residual(BAIState state, BAIReal *norm2)
 {
   if (state->A.single) BAIHostResidualSingle(state, norm2);
   else BAIHostResidual(state, norm2);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Disconnect(BAIState state)
+{
+  BAIHostDisconnect(state);
   return BAIStatusOf(BAI_OK);
 }
 
@@ -198,19 +205,23 @@ static void Info(BAIState state, BAIInfo *info)
 }
 
 const BAIBackendOps BAIBackendHost = {
-  .name      = "host",
-  .create    = Create,
-  .update    = Update,
-  .bind      = Bind,
-  .prepare   = Prepare,
-  .sweep     = Sweep,
-  .residual  = Residual,
-  .coarsen   = BAIHostCoarsen,
-  .correct   = BAIHostCorrect,
-  .sums      = Sums,
-  .unbind    = Unbind,
-  .info      = Info,
-  .destroy   = Destroy,
-  .replay    = BAIAdaptReplay,
-  .aggregate = BAIAggregateMatrix,
+  .name       = "host",
+  .create     = Create,
+  .update     = Update,
+  .bind       = Bind,
+  .prepare    = Prepare,
+  .sweep      = Sweep,
+  .residual   = Residual,
+  .coarsen    = BAIHostCoarsen,
+  .correct    = BAIHostCorrect,
+  .sums       = Sums,
+  .share      = BAIHostShare,
+  .connect    = BAIHostConnect,
+  .exchange   = BAIHostExchangeGhosts,
+  .disconnect = Disconnect,
+  .unbind     = Unbind,
+  .info       = Info,
+  .destroy    = Destroy,
+  .replay     = BAIAdaptReplay,
+  .aggregate  = BAIAggregateMatrix,
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../coloring.h"
+#include "../exchange.h"
 #include "blockcrs.h"
 #include "iterate.h"
 
@@ -25,14 +26,29 @@ typedef struct {
   _Atomic(BAIInt)  ready;       /* epochs whose correction is there */
 } BAIHostCoarse;
 
+/* Exchange with other ranks: see exchange.h */
+typedef struct {
+  void     *mailbox, **theirs; /* own and, for each peer, its mailbox, */
+  size_t    bytes, *sizes;     /* and their sizes; */
+  char      name[64];          /* of the own one, until all have mapped it */
+  BAIInt    peers, sends;
+  BAIFlag **tell;        /* peers: the flag that is this rank's to set */
+  BAIInt   *first, *row; /* blocks+1; first[k] <= s < first[k + 1]: the rows of block k that go to a peer, */
+  void    **to[2];       /* and where, in even and odd exchanges */
+  void     *zero;        /* ghosts of an x that is zero */
+  BAIFlag   exchanges;
+  int       live; /* blocks send x whenever they have a new one */
+} BAIHostExchange;
+
 struct BAIState_ {
   BAIParameters    p;
   BAIBlockCRS      A;
-  BAIVectors       v;         /* bound by the caller */
-  const void      *b, *ghost; /* those of v; in single precision, times scale, rounded copies of them: */
+  BAIVectors       v;     /* bound by the caller */
+  const void      *b;     /* that of v, */
+  void            *ghost; /* and x of other ranks, BAIAtomic or BAIAtomicSingle; in single precision, times scale, rounded copies of them: */
   void            *rounded_b, *rounded_ghost;
   BAIReal          scale;
-  void            *x, *next;             /* the iterate, BAIAtomic or BAIAtomicSingle; modes sync and color write the next one beside it */
+  void            *x, *next;             /* the iterate, of the type of ghost; modes sync and color write the next one beside it */
   void            *before;               /* the iterate before the last one, if there is momentum */
   void            *work;                 /* per thread: s, y and the next y of a block */
   _Atomic(BAIInt) *done;                 /* mode async: global iterations that each task has behind it */
@@ -44,6 +60,7 @@ struct BAIState_ {
   BAIReal          local_omega;
   int             *order, *turn_first, turns, colors; /* mode color: the groups in the order of their turns */
   BAIHostCoarse    coarse;
+  BAIHostExchange  exchange;
 };
 
 BAIStatus BAIHostColor(BAIState);
@@ -52,6 +69,12 @@ void BAIHostSweep(BAIState, BAIInt count, const BAIStep *);
 void BAIHostSweepSingle(BAIState, BAIInt count, const BAIStep *);
 void BAIHostResidual(BAIState, BAIReal *norm2);
 void BAIHostResidualSingle(BAIState, BAIReal *norm2);
+
+BAIStatus BAIHostShare(BAIState, BAIInt peers, BAIHandle *);
+BAIStatus BAIHostConnect(BAIState, const BAIPeers *, const BAIHandle *);
+BAIStatus BAIHostExchangeGhosts(BAIState, BAIGhosts);
+void      BAIHostSendBlock(BAIState, BAIInt block); /* new x, where it is live */
+void      BAIHostDisconnect(BAIState);
 
 BAIStatus BAIHostCoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
 BAIStatus BAIHostCoarseUpdate(BAIState, const BAIMatrix *);

@@ -28,8 +28,9 @@ static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, At
 static void IterateBlock(BAIState state, BAIInt block, Update u)
 {
   const BAIBlockCRS *A = &state->A;
-  const Value       *b = state->b, *ghost = state->ghost, *dinv = A->dinv, *loc_a = A->loc_a, *off_a = A->off_a;
+  const Value       *b = state->b, *dinv = A->dinv, *loc_a = A->loc_a, *off_a = A->off_a;
   Value             *before = state->before;
+  Atomic            *ghost  = state->ghost;
   const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first, local_iters = state->iters ? state->iters[block] : u.local_iters;
   Value             *s = (Value *)state->work + 3 * (size_t)A->most_rows * (size_t)omp_get_thread_num(), *y = s + A->most_rows, *ynext = y + A->most_rows;
 
@@ -40,7 +41,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     for (BAIInt k = A->off_i[first + i]; k < A->off_i[first + i + 1]; k++) {
       const BAIInt j = A->off_j[k];
 
-      sum -= off_a[k] * (j < A->n ? Load(u.x, j) : ghost[j - A->n]);
+      sum -= off_a[k] * (j < A->n ? Load(u.x, j) : Load(ghost, j - A->n));
     }
     s[i] = sum;
     y[i] = Load(u.x, row);
@@ -156,6 +157,7 @@ static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
     for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) {
       if (state->p.staleness >= 0) WaitForOthers(state, block, iteration);
       IterateFreely(state, block, step, iteration);
+      BAIHostSendBlock(state, block);
     }
     atomic_store_explicit(state->done + task, iteration + 1, memory_order_release);
   }
@@ -240,7 +242,8 @@ void InThis(BAIHostSweep)(BAIState state, BAIInt count, const BAIStep *step)
 void InThis(BAIHostResidual)(BAIState state, BAIReal *norm2)
 {
   const BAIBlockCRS *A = &state->A;
-  const Value       *b = state->b, *ghost = state->ghost, *loc_a = A->loc_a, *off_a = A->off_a;
+  const Value       *b = state->b, *loc_a = A->loc_a, *off_a = A->off_a;
+  Atomic            *ghost = state->ghost;
 
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt block = 0; block < A->blocks; block++) {
@@ -252,7 +255,7 @@ void InThis(BAIHostResidual)(BAIState state, BAIReal *norm2)
       BAIScalar    r   = b[row] - A->d[place] * Load(state->x, row);
 
       for (BAIInt k = A->loc_i[place]; k < A->loc_i[place + 1]; k++) r -= (BAIScalar)loc_a[k] * Load(state->x, BAIRowAt(A, first + A->loc_j[k]));
-      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) r -= (BAIScalar)off_a[k] * (A->off_j[k] < A->n ? Load(state->x, A->off_j[k]) : ghost[A->off_j[k] - A->n]);
+      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) r -= (BAIScalar)off_a[k] * (A->off_j[k] < A->n ? Load(state->x, A->off_j[k]) : Load(ghost, A->off_j[k] - A->n));
       sum += BAIAbs2(r);
     }
     state->norm2[block] = sum;
