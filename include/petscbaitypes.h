@@ -136,11 +136,11 @@ typedef enum {
 } BAIExchange;
 
 /*E
-   BAIPrecision - In which precision the sweeps of a block-asynchronous iteration read the matrix
+   BAIPrecision - The precision of the sweeps of a block-asynchronous iteration
 
    Values:
 +  `BAI_PRECISION_NATIVE` - (default) in that of `PetscReal`
--  `BAI_PRECISION_SINGLE` - in single precision, but for its diagonal; residuals and solutions are of full precision
+-  `BAI_PRECISION_SINGLE` - single; residuals and solutions are of full precision
 
    Options Database Key:
 .  -ksp_bai_precision (native|single) - choose the precision

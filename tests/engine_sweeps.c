@@ -13,6 +13,7 @@ static char help[] = "The engine's functions, one by one, on each backend, again
 #include "../src/engine/coloring.h"
 #include "../src/engine/partition.h"
 #include "../src/engine/theta.h"
+#include <float.h>
 
 typedef enum {
   NEAR_AND_FAR, /* in no order, some rows having none and two having hundreds */
@@ -236,6 +237,12 @@ static PetscBool SameBits(PetscInt n, const PetscScalar *x, const PetscScalar *y
   return PETSC_TRUE;
 }
 
+/* What rounding may do, in the precision of the sweeps */
+static PetscReal Tiny(const Method *m)
+{
+  return 1000 * (m->q.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON);
+}
+
 static PetscErrorCode ExpectMethod(PetscBool right, const char what[], const Method *m, const Problem *p, PetscReal found)
 {
   PetscFunctionBeginUser;
@@ -346,7 +353,7 @@ static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInf
 static PetscErrorCode CheckSums(BAIEngine engine, const Problem *p, const Method *m)
 {
   const BAIPartition *q    = &m->blocks;
-  const PetscReal     tiny = PetscMax(m->q.single ? (PetscReal)1e-5 : 0, 1000 * PETSC_MACHINE_EPSILON);
+  const PetscReal     tiny = Tiny(m);
   BAIInt             *in;
   BAIReal             sums[2];
   double              expected[2] = {0, 0};
@@ -427,7 +434,7 @@ static PetscErrorCode CheckUnit(BAIBackend backend, Problem *p, const Method *m)
 static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
 {
   const PetscInt  n    = (PetscInt)p->M.n;
-  const PetscReal tiny = 1000 * PETSC_MACHINE_EPSILON;
+  const PetscReal tiny = Tiny(m);
   /* of a few blocks that do not wait for each other, small ones are through first, and a large one goes on alone with what they left; so it takes several goes */
   const PetscBool leaves = (PetscBool)(m->q.mode == BAI_MODE_ASYNC && m->q.staleness < 0 && m->q.block_size > 60000);
   const BAIInt    rows   = m->blocks.first[m->blocks.blocks];
@@ -464,6 +471,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
 
       PetscCall(Run(engine, p, m, count, guess_zero, BAI_FORWARD, x, &norm2));
       PetscCall(ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= tiny * (1 + norm2), "residual", m, p, norm2));
+      for (PetscInt i = 0; i < n && m->q.single && count; i++) PetscCall(ExpectMethod(x[i] == (PetscScalar)(float)PetscRealPart(x[i]) || PetscImaginaryPart(x[i]) != 0, "iterate in single precision", m, p, PetscAbsScalar(x[i])));
       if (m->q.mode != BAI_MODE_SYNC && m->q.mode != BAI_MODE_COLOR && count > 0) continue;
       if ((m->q.mode != BAI_MODE_COLOR || m->blocks.blocks <= 1) && !(PetscDefined(USE_REAL_SINGLE) && m->q.theta)) { /* sums of single precision may make another number of sweeps */
         PetscCall(Define(p, m, count, guess_zero ? zero : p->x, expected));
@@ -522,7 +530,7 @@ static PetscErrorCode Agree(BAIBackend backend, Problem *p, const Method *m, BAI
     PetscCall(Run(engine, p, m, 7, PETSC_FALSE, direction, x[k], &norm2));
     BAIEngineDestroy(&engine);
     if (k < 3) PetscCall(ExpectMethod(SameBits(n, x[0], x[k]), "threads", m, p, Distance(n, x[0], x[k])));
-    else PetscCall(ExpectMethod(Distance(n, x[0], x[k]) <= 1000 * PETSC_MACHINE_EPSILON, "backends", m, p, Distance(n, x[0], x[k])));
+    else PetscCall(ExpectMethod(Distance(n, x[0], x[k]) <= Tiny(m), "backends", m, p, Distance(n, x[0], x[k])));
   }
   PetscCall(PetscFree4(x[0], x[1], x[2], x[3]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -563,7 +571,7 @@ static PetscErrorCode CheckStaleness(BAIBackend backend, Problem *p, const Metho
 
     PetscCall(Run(engine, p, &plain, its, PETSC_FALSE, BAI_FORWARD, x, &norm2));
     e = Distance(n, x, exact);
-    PetscCall(ExpectMethod(e <= PetscPowRealInt(contraction, pairs) * e0 + 100 * PETSC_MACHINE_EPSILON, "contraction with bounded staleness", m, p, e));
+    PetscCall(ExpectMethod(e <= PetscPowRealInt(contraction, pairs) * e0 + 100 * (m->q.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON), "contraction with bounded staleness", m, p, e));
   }
   BAIEngineDestroy(&engine);
   PetscCall(PetscFree2(x, exact));

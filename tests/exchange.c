@@ -144,7 +144,7 @@ static PetscErrorCode TestSame(Mat A, BAIMode mode, Change change, PetscInt max_
 }
 
 /* A solve in a mode that need not repeat: its claim is true, whoever begins late */
-static PetscErrorCode TestConverges(Mat A, BAIMode mode, BAIExchange exchange, PetscInt staleness, PetscBool late)
+static PetscErrorCode TestConverges(Mat A, BAIMode mode, BAIExchange exchange, Change change, PetscInt staleness, PetscBool late)
 {
   KSP         ksp;
   Vec         b, x;
@@ -157,6 +157,7 @@ static PetscErrorCode TestConverges(Mat A, BAIMode mode, BAIExchange exchange, P
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1));
   PetscCall(CreateKSP(A, mode, exchange, &ksp));
+  PetscCall(change(ksp));
   PetscCall(KSPBAISetStaleness(ksp, staleness));
   PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100000));
   for (int solve = 0; solve < 3; solve++) {
@@ -329,15 +330,16 @@ int main(int argc, char **argv)
       if (Case("same_%s_%s%d_converged", BAIModes[mode], matrices[m].name, (int)matrices[m].n)) PetscCall(TestSame(A, (BAIMode)mode, Accelerated, 0));
     }
     for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_LAUNCH; mode++) {
-      if (Case("free_%s_%s%d", BAIModes[mode], matrices[m].name, (int)matrices[m].n)) PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AUTO, -1, PETSC_FALSE));
+      if (Case("free_%s_%s%d", BAIModes[mode], matrices[m].name, (int)matrices[m].n)) PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_FALSE));
     }
     if (Case("amc_%s%d", matrices[m].name, (int)matrices[m].n)) {
-      for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AMC, -1, PETSC_TRUE));
+      for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AMC, Plain, -1, PETSC_TRUE));
     }
-    if (Case("late_%s%d", matrices[m].name, (int)matrices[m].n)) PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, -1, PETSC_TRUE));
+    if (Case("single_%s%d", matrices[m].name, (int)matrices[m].n)) PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Single, -1, PETSC_TRUE));
+    if (Case("late_%s%d", matrices[m].name, (int)matrices[m].n)) PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_TRUE));
     if (Case("bounded_%s%d", matrices[m].name, (int)matrices[m].n)) {
-      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, 0, PETSC_FALSE));
-      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, 3, PETSC_TRUE));
+      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, 0, PETSC_FALSE));
+      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, 3, PETSC_TRUE));
     }
     PetscCall(MatDestroy(&A));
   }
@@ -348,7 +350,7 @@ int main(int argc, char **argv)
     for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
       if (Case("line_%s%s%s_%s", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : "", BAIModes[mode])) PetscCall(TestSame(A, (BAIMode)mode, Plain, 0));
     }
-    if (Case("line_%s%s%s_async", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : "")) PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, -1, PETSC_TRUE));
+    if (Case("line_%s%s%s_async", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : "")) PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_TRUE));
     PetscCall(MatDestroy(&A));
   }
   for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {

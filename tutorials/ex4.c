@@ -31,7 +31,7 @@ typedef struct {
   PCType      pctype;
   PetscInt    its;       /* iterations in each Newton step, 0 for as many as the tolerance takes */
   PetscBool   eisenstat; /* the tolerance is Eisenstat and Walker's, not 1e-10 */
-  PetscBool   single;    /* iterates with the matrix in single precision, for corrections: refinement of mixed precision */
+  PetscBool   single;    /* iterates in single precision, for corrections: refinement of mixed precision */
 } Solver;
 
 /* Jacobi and SOR do as many sweeps as bai-500 */

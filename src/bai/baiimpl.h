@@ -27,6 +27,20 @@ typedef struct {
 
 typedef struct BAIGather_ *BAIGather; /* gather.c */
 
+/* Refinement, if the engine works in single precision: refine.c */
+typedef struct {
+  Vec              rhs, base; /* of the correction: its right side, and the x that it is added to; */
+  PetscReal        from, now; /* norms of the residual when it began, and at the last look; */
+  PetscReal        scale;     /* what multiplies vectors in the engine; 0: 1 */
+  PetscInt         its, most; /* iterations that it has behind it, and that corrections are to take */
+  PetscBool        learnt;    /* by what one gained; */
+  PetscBool        begun;     /* it may go on; */
+  PetscBool        seen;      /* and b and x are those of the last look if they are these: */
+  PetscObjectId    id[2];
+  PetscObjectState state[2];
+  PetscReal        diagonal; /* the largest magnitude on it */
+} BAIRefinement;
+
 /* The data of a KSPBAI and of a PCBAI */
 typedef struct {
   PetscObject face;    /* the KSP or PC */
@@ -69,8 +83,9 @@ typedef struct {
   IS         ghosts;    /* their global numbers */
   PetscBool  connected; /* the engine exchanges x by itself */
   BAIStatus  failed;    /* the first thing that failed on this rank while iterating */
-  Vec        r, c;      /* BAINeedWork(): residual, and correction of x; */
-  PetscBool  has_r;     /* r is that of the x iterated last */
+  Vec        r, c;      /* BAINeedWork(): residual, and correction of x */
+
+  BAIRefinement refinement;
 
   BAIAdapt    adapt;     /* KSPBAI: when to look, and acceleration; */
   BAIDecision decision;  /* how it goes on; */
@@ -177,6 +192,11 @@ PETSC_INTERN PetscErrorCode BAICorrect(BAI *, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIIterate(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, const BAIStep *, PetscReal *, PetscReal *, BAISolution *);
+
+/* refine.c */
+PETSC_INTERN PetscErrorCode BAIRefinementSetUp(BAI *);
+PETSC_INTERN PetscErrorCode BAIRefinementReset(BAI *);
+PETSC_INTERN PetscErrorCode BAIRefine(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
 
 /* view.c */
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);

@@ -1,5 +1,5 @@
 /*
-   Global iterations on a Vec: the way from Vec to the engine, exchange between ranks, residual norms, and refinement
+   Global iterations on a Vec: the way from Vec to the engine, exchange between ranks, and residual norms
 */
 #include "baiimpl.h"
 
@@ -60,6 +60,7 @@ static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVect
   PetscFunctionBegin;
   v->ghost        = NULL;
   v->ghost_memory = BAI_MEMORY_HOST;
+  v->scale        = (BAIReal)bai->refinement.scale;
   if (bai->scatter && !bai->connected) PetscCall(GetArrayRead(bai, bai->ghost, &v->ghost, &v->ghost_memory));
   PetscCall(GetArrayRead(bai, b, &v->b, &v->b_memory));
   if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArray(x, (PetscScalar **)&v->x));
@@ -225,27 +226,6 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the x given, if the engine holds the matrix in lower precision: what it iterates for is a correction, to a residual of full precision */
-static PetscErrorCode RunRefined(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *how, PetscReal *rnorm)
-{
-  BAIStep step = *how;
-
-  PetscFunctionBegin;
-  if (count) {
-    if (how->fresh || !bai->has_r) PetscCall(MatResidual(bai->A, b, x, bai->r));
-    step.fresh = 1;
-    PetscCall(BAIIterate(bai, bai->r, bai->c, PETSC_TRUE, count, &step, NULL));
-    PetscCall(VecAXPY(x, 1.0, bai->c));
-    bai->has_r = PETSC_FALSE;
-  }
-  if (rnorm) {
-    PetscCall(MatResidual(bai->A, b, x, bai->r));
-    PetscCall(BAIVecNorm(bai->r, rnorm));
-    bai->has_r = PETSC_TRUE; /* for the next iterations from this x */
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    count global iterations from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
    NULL. The direction matters in mode color.
@@ -254,10 +234,7 @@ PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt cou
 {
   PetscFunctionBegin;
   if (!bai->use.p.single) PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, rnorm));
-  else {
-    if (guess_zero) PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, NULL)); /* b is the residual, x the correction */
-    PetscCall(RunRefined(bai, b, x, guess_zero ? 0 : count, how, rnorm));
-  }
+  else PetscCall(BAIRefine(bai, b, x, guess_zero, count, how, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -417,8 +417,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   BAIEngineInfo(bai->engine, &bai->info);
   if (bai->info.units) PetscCall(PetscInfo(obj, "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n", (PetscInt64)bai->info.units));
   if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
-  bai->has_r = PETSC_FALSE;
-  if (bai->use.p.single) PetscCall(BAINeedWork(bai));
+  if (bai->use.p.single) PetscCall(BAIRefinementSetUp(bai));
   bai->set = bai->options;
   TakeOmega(bai, PETSC_TRUE);
   bai->tau = 1.0;
@@ -456,6 +455,7 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(VecDestroy(&bai->kept));
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));
+  PetscCall(BAIRefinementReset(bai));
   PetscCall(ISDestroy(&bai->ghosts));
   PetscCall(ISDestroy(&bai->numbers));
   PetscCall(BAIGatherDestroy(bai));

@@ -20,7 +20,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   if (o->momentum > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum %g\n", (double)o->momentum));
   if (o->staleness >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  staleness %" PetscInt_FMT "\n", o->staleness));
   if (o->kernel != BAI_KERNEL_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  kernel %s\n", BAIKernels[o->kernel]));
-  if (o->precision != BAI_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "  precision %s\n", BAIPrecisions[o->precision]));
+  if (o->precision != BAI_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, bai->refinement.learnt ? "  precision %s, %" PetscInt_FMT " iterations for a correction\n" : "  precision %s\n", BAIPrecisions[o->precision], bai->refinement.most));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s, local_iters %" PetscInt_FMT "%s, omega %g%s, local_omega %g%s\n", BAIModes[o->mode], o->local_iters, o->theta ? " on average at most" : "",
                                    (double)(o->omega != PETSC_DECIDE       ? o->omega
                                               : bai->smoothing_omega > 0.0 ? bai->smoothing_omega

@@ -38,7 +38,7 @@ extern "C" {
 typedef enum {
   BAI_OK,
   BAI_ERR_MEMORY,    /* out of memory, on the host or the device */
-  BAI_ERR_DIAGONAL,  /* a_ii is missing, zero, or so small that 1/a_ii is not finite, and 1 is not to stand for it; row says which is the first */
+  BAI_ERR_DIAGONAL,  /* a_ii is missing, zero, or so small that 1/a_ii is not finite in the precision of the sweeps, and 1 is not to stand for it; row says which is the first */
   BAI_ERR_PATTERN,   /* BAIEngineUpdateValues(): not the pattern of the matrix the engine was created with */
   BAI_ERR_SIZE,      /* more rows than the backend can index */
   BAI_ERR_DEVICE,    /* a call of the device's run time failed; what and why say which */
@@ -128,6 +128,7 @@ typedef struct {
   const BAIScalar *ghost;                            /* nghost */
   BAIScalar       *x;                                /* n */
   BAIMemory        b_memory, ghost_memory, x_memory; /* the host backend takes host memory only */
+  BAIReal          scale;                            /* single precision: what all of them are multiplied by there, as its range is small; a power of two, 0: 1 */
 } BAIVectors;
 
 /*
@@ -169,7 +170,7 @@ typedef struct {
   BAIReal   local_omega; /* > 0, or 0: chosen for each row, see BAILocalOmega() */
   int       momentum;    /* sweeps may ask for momentum: 1 in every mode, 2 in mode sync only */
   int       l1;          /* a_ii + sign(a_ii) sum_{j not in J} |a_ij| stands for a_ii in the local sweeps */
-  int       single;      /* entries of the matrix outside its diagonal are kept in single precision, which is then the matrix that is solved with */
+  int       single;      /* the matrix is rounded to single precision, and solved with so: iterate, sums and what is kept of the vectors are in single precision too */
   int       theta;       /* the local sweeps of a block depend on how much of its rows lies inside it: theta.h */
   int       threads;     /* host: OpenMP threads */
   int       device;      /* cuda: take device number this % devices; -1: the current one */

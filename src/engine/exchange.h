@@ -1,7 +1,7 @@
 /*
    Exchange of x between ranks that reach each other's memory. Each rank has a mailbox, to which its peers write:
 
-     ghosts of even exchanges, ghosts of odd ones, and for each peer a flag: the number of exchanges to which it has brought its x
+     ghosts of even exchanges, ghosts of odd ones, in the precision of the sweeps; and for each peer a flag: the number of exchanges to which it has brought its x
 
    In an exchange a rank writes x of its boundary to the mailboxes of its peers, then its flags there, and waits until its own flags say that all peers have done so. It brings x to
    an exchange only when it no longer reads what came with the one before the last; so two arrays of ghosts are enough, and nobody is asked for leave. Between exchanges, blocks of
@@ -24,15 +24,15 @@ enum {
   BAI_PEER_SECONDS = 100 /* that an exchange waits for a peer */
 };
 
-/* Bytes from the begin of a mailbox to its flags, and of all of it */
-static inline size_t BAIMailboxFlags(size_t nghost)
+/* Bytes from the begin of a mailbox to its flags, and of all of it; size is that of a value */
+static inline size_t BAIMailboxFlags(size_t nghost, size_t size)
 {
-  return (2 * nghost * sizeof(BAIScalar) + sizeof(BAIFlag) - 1) / sizeof(BAIFlag) * sizeof(BAIFlag);
+  return (2 * nghost * size + sizeof(BAIFlag) - 1) / sizeof(BAIFlag) * sizeof(BAIFlag);
 }
 
-static inline size_t BAIMailboxBytes(size_t nghost, BAIInt peers)
+static inline size_t BAIMailboxBytes(size_t nghost, size_t size, BAIInt peers)
 {
-  return BAIMailboxFlags(nghost) + ((size_t)peers + 1) * sizeof(BAIFlag);
+  return BAIMailboxFlags(nghost, size) + ((size_t)peers + 1) * sizeof(BAIFlag);
 }
 
 /* What is sent, group by group of rows: first is groups+1; send is those of peers->row in the new order, and peer whose they are. group has the group of each send */

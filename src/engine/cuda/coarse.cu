@@ -206,7 +206,8 @@ static __global__ void __launch_bounds__(PRODUCT_THREADS) Product(Space c, const
   if (!threadIdx.x) e[blockIdx.x] = sum;
 }
 
-static __global__ void Prolong(int n, Space c, const BAIScalar *e, BAIReal omega, BAIScalar *x)
+template <typename V>
+static __global__ void Prolong(int n, Space c, const BAIScalar *e, BAIReal omega, V *x)
 {
   const int first = (int)(blockIdx.x * blockDim.x * ROWS_OF_THREAD + threadIdx.x);
 
@@ -220,20 +221,22 @@ static __global__ void Prolong(int n, Space c, const BAIScalar *e, BAIReal omega
     else {
       for (int u = 0; u < c.columns; u++) sum += Basis(c, i, u) * e[(long long)I * c.columns + u];
     }
-    x[i] += omega * sum;
+    x[i] = V(BAIScalar(x[i]) + omega * sum);
   }
 }
 
-BAIStatus BAICUDACorrectBy(BAIState state, const BAIScalar *r, BAIReal omega, BAIScalar *x)
+BAIStatus BAICUDACorrectBy(BAIState state, const BAIScalar *r, BAIReal omega, void *x)
 {
   const BAICUDACoarse *c     = &state->coarse;
   const Space          space = SpaceOf(c);
+  const unsigned       grid  = Grid((state->A.n + ROWS_OF_THREAD - 1) / ROWS_OF_THREAD);
 
   Restrict<<<c->m, THREADS, 0, state->stream>>>(space, r, c->sums);
   CUDATry(cudaGetLastError());
   Product<<<c->m, PRODUCT_THREADS, 0, state->stream>>>(space, c->sums, c->e);
   CUDATry(cudaGetLastError());
-  Prolong<<<Grid((state->A.n + ROWS_OF_THREAD - 1) / ROWS_OF_THREAD), THREADS, 0, state->stream>>>(state->A.n, space, c->e, omega, x);
+  if (state->A.single) Prolong<<<grid, THREADS, 0, state->stream>>>(state->A.n, space, c->e, omega, static_cast<BAISingle *>(x));
+  else Prolong<<<grid, THREADS, 0, state->stream>>>(state->A.n, space, c->e, omega, static_cast<BAIScalar *>(x));
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -241,7 +244,7 @@ BAIStatus BAICUDACorrectBy(BAIState state, const BAIScalar *r, BAIReal omega, BA
 BAIStatus BAICUDACorrect(BAIState state, BAIReal omega)
 {
   if (!state->coarse.m || !state->A.n) return BAIStatusOf(BAI_OK);
-  return BAICUDACorrectBy(state, state->b, omega, state->x[state->current]);
+  return BAICUDACorrectBy(state, state->on_device[0], omega * state->scale, state->x[state->current]);
 }
 
 static cudaDataType TypeOf(void)

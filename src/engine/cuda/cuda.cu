@@ -73,16 +73,32 @@ static BAIStatus Stage(BAIState state, int k, size_t n, BAIMemory memory, const 
   return BAIStatusOf(BAI_OK);
 }
 
+/* What sweeps read in the place of a vector on the device */
+static BAIStatus Round(BAIState state, int k, size_t n, bool copy, void **vector)
+{
+  *vector = state->on_device[k];
+  if (!state->A.single) return BAIStatusOf(BAI_OK);
+  if (!state->rounded[k]) BAITry(BAICUDAAllocate(state, n * sizeof(BAISingle), &state->rounded[k]));
+  *vector = state->rounded[k];
+  return copy ? BAIRoundVector(state, (int)n, state->on_device[k], *vector) : BAIStatusOf(BAI_OK);
+}
+
 static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
 {
-  const size_t n = (size_t)state->A.n;
+  const size_t n = (size_t)state->A.n, nghost = (size_t)state->nghost;
 
   state->v       = *v;
   state->current = 0;
-  BAITry(Stage(state, 0, n, v->b_memory, v->b, true, &state->b));
-  if (v->ghost) BAITry(Stage(state, 1, (size_t)state->nghost, v->ghost_memory, v->ghost, true, &state->ghost));
-  BAITry(Stage(state, 2, n, v->x_memory, v->x, !guess_zero, &state->x[0]));
-  if (guess_zero) CUDATry(cudaMemsetAsync(state->x[0], 0, n * sizeof(BAIScalar), state->stream));
+  state->scale   = state->A.single && v->scale > 0 ? v->scale : 1;
+  BAITry(Stage(state, 0, n, v->b_memory, v->b, true, &state->on_device[0]));
+  BAITry(Stage(state, 2, n, v->x_memory, v->x, !guess_zero, &state->on_device[2]));
+  BAITry(Round(state, 0, n, true, &state->b));
+  BAITry(Round(state, 2, n, !guess_zero, &state->x[0]));
+  if (v->ghost) {
+    BAITry(Stage(state, 1, nghost, v->ghost_memory, v->ghost, true, &state->on_device[1]));
+    BAITry(Round(state, 1, nghost, true, &state->ghost));
+  }
+  if (guess_zero) CUDATry(cudaMemsetAsync(state->x[0], 0, n * BAIValueSize(&state->A), state->stream));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -96,10 +112,11 @@ static BAIStatus Unbind(BAIState state)
 {
   const size_t bytes = (size_t)state->A.n * sizeof(BAIScalar);
 
-  if (state->current) CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], bytes, cudaMemcpyDeviceToDevice, state->stream));
+  if (state->current) CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * BAIValueSize(&state->A), cudaMemcpyDeviceToDevice, state->stream));
   state->current = 0;
+  if (state->A.single) BAITry(BAIWidenVector(state, state->A.n, state->x[0], state->on_device[2]));
   if (state->v.x_memory == BAI_MEMORY_HOST) {
-    CUDATry(cudaMemcpyAsync(state->v.x, state->x[0], bytes, cudaMemcpyDeviceToHost, state->stream));
+    CUDATry(cudaMemcpyAsync(state->v.x, state->on_device[2], bytes, cudaMemcpyDeviceToHost, state->stream));
     CUDATry(cudaStreamSynchronize(state->stream));
   }
   return BAIStatusOf(BAI_OK);
@@ -109,7 +126,7 @@ static BAIStatus Unbind(BAIState state)
 static int64_t BytesOfIteration(BAIState state, const BAIPlan *plan)
 {
   const BAISliced *A     = &state->A;
-  const int64_t    value = A->single ? sizeof(BAISingle) : sizeof(BAIScalar), vector = A->n * (int64_t)sizeof(BAIScalar);
+  const int64_t    value = (int64_t)BAIValueSize(A), vector = A->n * value;
 
   if (plan->resident) return 2 * vector;
   return state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) + state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value + BAISlices(A) * (int64_t)sizeof(BAISlice) + (4 + 2 * (plan->momentum && (state->p.momentum == 1 || state->has_before))) * vector;
@@ -138,7 +155,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->solves        = 0;
   info->solves_coarse = 0;
   for (int mode = 0; mode < 4; mode++) {
-    info->solves |= state->plan[mode].resident << mode;
+    info->solves |= (state->plan[mode].resident && !state->A.single) << mode;
     info->solves_coarse |= state->two_level[mode].resident << mode;
   }
   info->aggregates = state->coarse.aggregates;

@@ -21,13 +21,20 @@ typedef struct {
 
 static_assert(sizeof(Handle) <= sizeof(BAIHandle), "a handle holds it");
 
+template <typename V>
+static __device__ inline void Send(int n, BAISends sends, const void *x)
+{
+  for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) BAIStoreFar(static_cast<V *>(sends.to[k]), static_cast<const V *>(x)[sends.row[k]]);
+}
+
 /* x to the ghosts of peers; the last thread block sets the flags there, and waits for those here */
-static __global__ void Exchange(int n, BAISends sends, const BAIScalar *x, int peers, BAIFlag *const *tell, BAIFlag *told, BAIFlag exchanges, unsigned *arrived, int *stalled, int *stalled_host)
+static __global__ void Exchange(bool single, int n, BAISends sends, const void *x, int peers, BAIFlag *const *tell, BAIFlag *told, BAIFlag exchanges, unsigned *arrived, int *stalled, int *stalled_host)
 {
   __shared__ bool last;
   const long long cycles = BAI_PEER_SECONDS * 2000000000ll; /* by and large */
 
-  for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) BAIStoreFar(sends.to[k], x[sends.row[k]]);
+  if (single) Send<BAISingle>(n, sends, x);
+  else Send<BAIScalar>(n, sends, x);
   cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
   __syncthreads();
   if (!threadIdx.x) last = cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*arrived).fetch_add(1, cuda::memory_order_acq_rel) + 1 == gridDim.x;
@@ -46,7 +53,7 @@ static __global__ void Exchange(int n, BAISends sends, const BAIScalar *x, int p
 
 BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
 {
-  const size_t   bytes = (BAIMailboxBytes((size_t)state->nghost, peers) + WHOLE - 1) / WHOLE * WHOLE;
+  const size_t   bytes = (BAIMailboxBytes((size_t)state->nghost, BAIValueSize(&state->A), peers) + WHOLE - 1) / WHOLE * WHOLE;
   Handle         h     = {};
   int            device;
   cudaDeviceProp properties;
@@ -115,21 +122,21 @@ static BAIStatus Upload(BAIState state, size_t n, const T *from, T **to)
 
 BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
 {
-  BAICUDAExchange                     *e     = &state->exchange;
-  const size_t                         sends = (size_t)peers->first[peers->peers], tiles = (size_t)state->A.tiles;
-  const std::unique_ptr<Handle[]>      theirs(new (std::nothrow) Handle[peers->peers + 1]);
-  const std::unique_ptr<BAIInt[]>      group(new (std::nothrow) BAIInt[sends + 1]), send(new (std::nothrow) BAIInt[sends + 1]), peer(new (std::nothrow) BAIInt[sends + 1]), first(new (std::nothrow) BAIInt[tiles + 1]);
-  const std::unique_ptr<BAIScalar *[]> to(new (std::nothrow) BAIScalar *[sends + 1]);
-  const std::unique_ptr<BAIFlag *[]>   tell(new (std::nothrow) BAIFlag *[peers->peers + 1]);
+  BAICUDAExchange                   *e     = &state->exchange;
+  const size_t                       sends = (size_t)peers->first[peers->peers], tiles = (size_t)state->A.tiles, size = BAIValueSize(&state->A);
+  const std::unique_ptr<Handle[]>    theirs(new (std::nothrow) Handle[peers->peers + 1]);
+  const std::unique_ptr<BAIInt[]>    group(new (std::nothrow) BAIInt[sends + 1]), send(new (std::nothrow) BAIInt[sends + 1]), peer(new (std::nothrow) BAIInt[sends + 1]), first(new (std::nothrow) BAIInt[tiles + 1]);
+  const std::unique_ptr<void *[]>    to(new (std::nothrow) void *[sends + 1]);
+  const std::unique_ptr<BAIFlag *[]> tell(new (std::nothrow) BAIFlag *[peers->peers + 1]);
 
   if (!theirs || !group || !send || !peer || !first || !to || !tell) return BAIStatusOf(BAI_ERR_MEMORY);
   for (BAIInt p = 0; p < peers->peers; p++) memcpy(&theirs[p], handles + p, sizeof(Handle));
   BAITry(Open(state, (int)peers->peers, theirs.get()));
   BAITry(Tiles(state, peers, group.get()));
   BAISortSends(peers, (BAIInt)tiles, group.get(), first.get(), send.get(), peer.get());
-  for (BAIInt p = 0; p < peers->peers; p++) tell[p] = (BAIFlag *)((char *)e->theirs[p] + BAIMailboxFlags(theirs[p].nghost)) + peers->place[p];
+  for (BAIInt p = 0; p < peers->peers; p++) tell[p] = (BAIFlag *)((char *)e->theirs[p] + BAIMailboxFlags(theirs[p].nghost, size)) + peers->place[p];
   for (int odd = 0; odd < 2; odd++) {
-    for (size_t k = 0; k < sends; k++) to[k] = (BAIScalar *)e->theirs[peer[k]] + odd * theirs[peer[k]].nghost + (peers->slot[peer[k]] + send[k] - peers->first[peer[k]]);
+    for (size_t k = 0; k < sends; k++) to[k] = (char *)e->theirs[peer[k]] + size * (odd * theirs[peer[k]].nghost + (size_t)(peers->slot[peer[k]] + send[k] - peers->first[peer[k]]));
     BAITry(Upload(state, sends, to.get(), &e->to[odd]));
   }
   for (size_t k = 0; k < sends; k++) group[k] = peers->row[send[k]];
@@ -138,8 +145,8 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   BAITry(Upload(state, (size_t)peers->peers, tell.get(), &e->tell));
   BAITry(BAICUDAAllocate(state, sizeof(*e->arrived), &e->arrived));
   CUDATry(cudaMemsetAsync(e->arrived, 0, sizeof(*e->arrived), state->stream));
-  BAITry(BAICUDAAllocate(state, (size_t)state->nghost * sizeof(BAIScalar), &e->zero));
-  CUDATry(cudaMemsetAsync(e->zero, 0, (size_t)state->nghost * sizeof(BAIScalar), state->stream));
+  BAITry(BAICUDAAllocate(state, (size_t)state->nghost * size, &e->zero));
+  CUDATry(cudaMemsetAsync(e->zero, 0, (size_t)state->nghost * size, state->stream));
   e->sends = (int)sends;
   return BAIStatusOf(BAI_OK);
 }
@@ -150,6 +157,7 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts)
     MOST_BLOCKS = 128 /* that are at work at a time, on any device of today */
   };
   BAICUDAExchange *e    = &state->exchange;
+  const size_t     size = BAIValueSize(&state->A);
   const unsigned   grid = (unsigned)std::max(1, std::min((e->sends + THREADS - 1) / THREADS, (int)MOST_BLOCKS));
 
   BAITry(BAIStalled(state));
@@ -158,11 +166,11 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts)
   if (ghosts == BAI_GHOSTS_ZERO) return BAIStatusOf(BAI_OK);
   if (!e->peers) return BAIStatusOf(BAI_OK);
   e->exchanges++;
-  state->ghost         = (BAIScalar *)e->mailbox + (e->exchanges & 1) * (size_t)state->nghost;
+  state->ghost         = (char *)e->mailbox + (e->exchanges & 1) * (size_t)state->nghost * size;
   const BAISends sends = {e->first, e->row, e->to[e->exchanges & 1]};
-  BAIFlag *const told  = (BAIFlag *)((char *)e->mailbox + BAIMailboxFlags((size_t)state->nghost));
+  BAIFlag *const told  = (BAIFlag *)((char *)e->mailbox + BAIMailboxFlags((size_t)state->nghost, size));
 
-  Exchange<<<grid, THREADS, 0, state->stream>>>(e->sends, sends, state->x[state->current], e->peers, e->tell, told, e->exchanges, e->arrived, &state->result->stalled, &state->pinned->result.stalled);
+  Exchange<<<grid, THREADS, 0, state->stream>>>(state->A.single, e->sends, sends, state->x[state->current], e->peers, e->tell, told, e->exchanges, e->arrived, &state->result->stalled, &state->pinned->result.stalled);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

@@ -20,7 +20,7 @@ static const struct {
   {BAI_CAN_WEIGHTS,   "damping that differs from row to row"   },
   {BAI_CAN_RESIDUALS, "a coarse correction in each iteration"  },
   {BAI_CAN_MOMENTUM,  "momentum"                               },
-  {BAI_CAN_SINGLE,    "entries in single precision"            }
+  {BAI_CAN_SINGLE,    "single precision"                       }
 };
 
 /* By BAIOrder */
@@ -45,7 +45,7 @@ static int RowThreads(const BAISliced *A)
 /* Two vectors of a tile in shared memory */
 static size_t RowShared(const BAISliced *A)
 {
-  return 2 * (size_t)RowThreads(A) * sizeof(BAIScalar);
+  return 2 * (size_t)RowThreads(A) * BAIValueSize(A);
 }
 
 /* More than the plain kernels of a family do */
@@ -65,10 +65,11 @@ static void RefuseInside(const BAISliced *A, int most, char why[BAI_REASON])
 }
 
 static const struct {
-  int loc, off;
+  int  loc, off;
+  bool single;
   const void *(*kernel)(BAIOrder, bool);
 } resident[] = {
-#define SHAPE(LOC, OFF, MORE_OWN) {LOC, OFF, BAIResidentKernel<LOC, OFF, MORE_OWN>},
+#define SHAPE(LOC, OFF, SINGLE, MORE_OWN) {LOC, OFF, SINGLE, BAIResidentKernel<LOC, OFF, SINGLE, MORE_OWN>},
   BAI_RESIDENT_SHAPES(SHAPE)
 #undef SHAPE
 };
@@ -81,9 +82,9 @@ static bool ResidentVariant(const BAIWork *work, int which, BAIVariant *variant)
 
   variant->kernel  = NULL;
   variant->threads = RowThreads(A);
-  variant->shared  = RowShared(A) + (which ? (size_t)A->off_width * (size_t)RowThreads(A) * (sizeof(BAIScalar) + sizeof(int)) : 0);
+  variant->shared  = RowShared(A) + (which ? (size_t)A->off_width * (size_t)RowThreads(A) * (BAIValueSize(A) + sizeof(int)) : 0);
   for (const auto &shape : resident) {
-    if (variant->kernel || !shape.off != (which == 1) || A->loc_width > shape.loc || (shape.off && A->off_width > shape.off) || A->tile_rows > BAIResidentRows(shape.loc, shape.off)) continue;
+    if (variant->kernel || !A->single != !shape.single || !shape.off != (which == 1) || A->loc_width > shape.loc || (shape.off && A->off_width > shape.off) || A->tile_rows > BAIResidentRows(shape.loc, shape.off)) continue;
     variant->kernel = shape.kernel(work->order, more);
   }
   return which < 2;
@@ -132,7 +133,7 @@ static void RefuseTwoLevel(const BAIWork *work, char why[BAI_REASON])
 extern const BAIFamily BAITwoLevelFamily = {
   .kernel     = BAI_KERNEL_RESIDENT,
   .orders     = BAI_IN_OWN | BAI_IN_FLAGS,
-  .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_PARTITION | BAI_CAN_SINGLE | BAI_CAN_RESIDUALS | BAI_CAN_SOLVE,
+  .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_PARTITION | BAI_CAN_RESIDUALS | BAI_CAN_SOLVE,
   .capability = 0,
   .blocks     = 1,
   .refuse     = RefuseTwoLevel,
@@ -158,7 +159,7 @@ static void RefuseStaged(const BAIWork *work, char why[BAI_REASON])
   RefuseRows(A, BAI_ROW_THREADS, why);
   if (!*why) RefuseInside(A, 8, why);
   if (!*why && places > MOST_PLACES) snprintf(why, BAI_REASON, "%d places for entries of a thread block, %d at most", places, (int)MOST_PLACES);
-  if (!*why && A->tile_rows * sizeof(BAIScalar) % 16) snprintf(why, BAI_REASON, "%d rows of a thread block are not a multiple of 16 bytes", A->tile_rows);
+  if (!*why && A->tile_rows * BAIValueSize(A) % 16) snprintf(why, BAI_REASON, "%d rows of a thread block are not a multiple of 16 bytes", A->tile_rows);
   if (!*why && !BAIStagedKernel(A, More(work))) snprintf(why, BAI_REASON, "no kernel in single precision for %d entries inside a block%s", A->loc_width, More(work) ? " and more than plain sweeps" : "");
 }
 
@@ -204,7 +205,7 @@ static bool GenericVariant(const BAIWork *work, int which, BAIVariant *variant)
 
   variant->kernel  = BAIGenericKernel(A, work->order);
   variant->threads = RowThreads(A);
-  variant->shared  = which ? 0 : 3 * (size_t)A->tile_rows * sizeof(BAIScalar);
+  variant->shared  = which ? 0 : 3 * (size_t)A->tile_rows * BAIValueSize(A);
   if (A->piece_first && variant->threads < PIECE_THREADS) variant->threads = PIECE_THREADS;
   if (variant->threads > MAX_THREADS) variant->threads = MAX_THREADS;
   return which < 2;

@@ -26,25 +26,45 @@ static __device__ inline int BAIRowAt(const BAISliced &A, int tile, int i)
   return BAIRowOf(BAIOwnRowAt(A, tile, i));
 }
 
-static __device__ inline BAIReal BAILoad(const BAIReal *x)
+/* The real type of V, which is BAIScalar or BAISingle */
+template <typename V>
+struct BAIPartOf {
+  typedef V Real;
+};
+
+#if defined(PETSC_USE_COMPLEX)
+template <typename R>
+struct BAIPartOf<cuda::std::complex<R>> {
+  typedef R Real;
+};
+#endif
+
+template <typename V>
+using BAIRealOf = typename BAIPartOf<V>::Real;
+
+template <typename R>
+static __device__ inline R BAILoad(const R *x)
 {
-  return cuda::atomic_ref<BAIReal, cuda::thread_scope_device>(*const_cast<BAIReal *>(x)).load(cuda::memory_order_relaxed);
+  return cuda::atomic_ref<R, cuda::thread_scope_device>(*const_cast<R *>(x)).load(cuda::memory_order_relaxed);
 }
 
-static __device__ inline void BAIStore(BAIReal *x, BAIReal value)
+template <typename R>
+static __device__ inline void BAIStore(R *x, R value)
 {
-  cuda::atomic_ref<BAIReal, cuda::thread_scope_device>(*x).store(value, cuda::memory_order_relaxed);
+  cuda::atomic_ref<R, cuda::thread_scope_device>(*x).store(value, cuda::memory_order_relaxed);
 }
 
 /* The same for what other devices write or read */
-static __device__ inline BAIReal BAILoadFar(const BAIReal *x)
+template <typename R>
+static __device__ inline R BAILoadFar(const R *x)
 {
-  return cuda::atomic_ref<BAIReal, cuda::thread_scope_system>(*const_cast<BAIReal *>(x)).load(cuda::memory_order_relaxed);
+  return cuda::atomic_ref<R, cuda::thread_scope_system>(*const_cast<R *>(x)).load(cuda::memory_order_relaxed);
 }
 
-static __device__ inline void BAIStoreFar(BAIReal *x, BAIReal value)
+template <typename R>
+static __device__ inline void BAIStoreFar(R *x, R value)
 {
-  cuda::atomic_ref<BAIReal, cuda::thread_scope_system>(*x).store(value, cuda::memory_order_relaxed);
+  cuda::atomic_ref<R, cuda::thread_scope_system>(*x).store(value, cuda::memory_order_relaxed);
 }
 
 /* Read once and not soon again */
@@ -63,31 +83,35 @@ static __device__ inline cuda::std::complex<R> BAIStreamed(const cuda::std::comp
   return cuda::std::complex<R>(__ldcs(part), __ldcs(part + 1));
 }
 
-static __device__ inline BAIScalar BAILoad(const BAIScalar *x)
+template <typename R>
+static __device__ inline cuda::std::complex<R> BAILoad(const cuda::std::complex<R> *x)
 {
-  const BAIReal *part = reinterpret_cast<const BAIReal *>(x);
+  const R *part = reinterpret_cast<const R *>(x);
 
-  return BAIScalar(BAILoad(part), BAILoad(part + 1));
+  return cuda::std::complex<R>(BAILoad(part), BAILoad(part + 1));
 }
 
-static __device__ inline void BAIStore(BAIScalar *x, BAIScalar value)
+template <typename R>
+static __device__ inline void BAIStore(cuda::std::complex<R> *x, cuda::std::complex<R> value)
 {
-  BAIReal *part = reinterpret_cast<BAIReal *>(x);
+  R *part = reinterpret_cast<R *>(x);
 
   BAIStore(part, value.real());
   BAIStore(part + 1, value.imag());
 }
 
-static __device__ inline BAIScalar BAILoadFar(const BAIScalar *x)
+template <typename R>
+static __device__ inline cuda::std::complex<R> BAILoadFar(const cuda::std::complex<R> *x)
 {
-  const BAIReal *part = reinterpret_cast<const BAIReal *>(x);
+  const R *part = reinterpret_cast<const R *>(x);
 
-  return BAIScalar(BAILoadFar(part), BAILoadFar(part + 1));
+  return cuda::std::complex<R>(BAILoadFar(part), BAILoadFar(part + 1));
 }
 
-static __device__ inline void BAIStoreFar(BAIScalar *x, BAIScalar value)
+template <typename R>
+static __device__ inline void BAIStoreFar(cuda::std::complex<R> *x, cuda::std::complex<R> value)
 {
-  BAIReal *part = reinterpret_cast<BAIReal *>(x);
+  R *part = reinterpret_cast<R *>(x);
 
   BAIStoreFar(part, value.real());
   BAIStoreFar(part + 1, value.imag());
@@ -118,24 +142,24 @@ static __device__ inline BAIReal BAIAbs2(BAIReal value)
    x of other tiles. Where nobody writes it before this tile has said that it is done, the L1 cache may serve the load: to see the flags of those that wrote it has
    rid that of what is older
 */
-template <BAIOrder order>
-static __device__ inline BAIScalar BAILoadOther(const BAIScalar *x)
+template <BAIOrder order, typename V>
+static __device__ inline V BAILoadOther(const V *x)
 {
   if constexpr (order == BAI_FLAGS || order == BAI_TURNS) return *x;
   else return BAILoad(x);
 }
 
 /* x of other ranks, which they may write while mode async iterates */
-template <BAIOrder order>
-static __device__ inline BAIScalar BAILoadGhost(const BAIScalar *x)
+template <BAIOrder order, typename V>
+static __device__ inline V BAILoadGhost(const V *x)
 {
   if constexpr (order == BAI_FLAGS || order == BAI_TURNS) return *x;
   else return BAILoadFar(x);
 }
 
 /* x of a column outside the blocks */
-template <BAIOrder order>
-static __device__ inline BAIScalar BAILoadColumn(const BAISliced &A, const BAIScalar *x, const BAIScalar *ghost, int col)
+template <BAIOrder order, typename V>
+static __device__ inline V BAILoadColumn(const BAISliced &A, const V *x, const V *ghost, int col)
 {
   return col < A.n ? BAILoadOther<order>(x + col) : BAILoadGhost<order>(ghost + (col - A.n));
 }

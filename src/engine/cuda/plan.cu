@@ -138,7 +138,7 @@ static BAIStatus NeedScratch(BAIState state, const BAIPlan *plan)
 {
   if (plan->shared || state->scratch_grid >= plan->grid) return BAIStatusOf(BAI_OK);
   state->scratch_grid = plan->grid;
-  return BAICUDAAllocate(state, 3 * (size_t)state->A.tile_rows * sizeof(BAIScalar) * (size_t)plan->grid, &state->scratch);
+  return BAICUDAAllocate(state, 3 * (size_t)state->A.tile_rows * BAIValueSize(&state->A) * (size_t)plan->grid, &state->scratch);
 }
 
 static BAIStatus NeedDone(BAIState state)

@@ -12,39 +12,42 @@
 #include "shapes.h"
 #include "solve.h"
 
-/* Without MORE there is neither momentum nor overlap nor what else multiplies the damping of a row */
-template <int LOC, int OFF, BAIOrder order, bool MORE>
-static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
+/* Without MORE there is neither momentum nor overlap nor what else multiplies the damping of a row. In single precision a launch is no solve, as what it would find is but a correction */
+template <int LOC, int OFF, BAIOrder order, bool MORE, bool SINGLE>
+static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF), BAIResidentThreads(LOC, SINGLE) / BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
+  using V = cuda::std::conditional_t<SINGLE, BAISingle, BAIScalar>;
+  using R = BAIRealOf<V>;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ BAIReal                            sums[BAI_LANES + 1];
   __shared__ int                                last, over, stopping[2];
   __shared__ BAIDecision                        decision;
-  BAIScalar                                    *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
+  V                                            *now = reinterpret_cast<V *>(shared), *next = now + blockDim.x;
   const int                                     tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i;
-  const bool                                    solving = stop.control != nullptr, flip = order == BAI_FLAGS;
+  const bool                                    solving = !SINGLE && stop.control != nullptr, flip = order == BAI_FLAGS;
   BAIControl                                   &c = *stop.control;
 
-  if (order == BAI_OWN && tile == A.tiles) {
+  if (!SINGLE && order == BAI_OWN && tile == A.tiles) {
     Watch(A, p, stop, sums);
     return;
   }
 
   const int                   own         = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor counted in sums, and read anew in each iteration */
   const bool                  mine        = own != -1;
-  const BAIReal               local_omega = MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega;
-  BAIReal                     momentum    = p.momentum;
+  const R                     local_omega = R(MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
+  R                           momentum    = R(p.momentum);
   int                         until = solving && order != BAI_OWN ? 0 : p.count, plain = until; /* solving begins with a meeting */
-  BAIReal                     omega = p.omega;
-  Row<LOC, OFF, order>        r;
-  BAIScalar                   xi, before, kept = 0;
+  R                           omega = R(p.omega);
+  V                           xi, before, kept = 0;
   int                         met = 0; /* times that all had to meet once more */
   const BAINeighborsOf<order> neighbors(p, tile);
 
-  r.Load(A, p.b, slice, lane, BAIRowOf(own), place, BAIRowAt(A, tile, 0), reinterpret_cast<unsigned char *>(next + blockDim.x));
+  Row<LOC, OFF, order, LOADS_IN_FLIGHT, V> r;
+
+  r.Load(A, static_cast<const V *>(p.b), slice, lane, BAIRowOf(own), place, BAIRowAt(A, tile, 0), reinterpret_cast<unsigned char *>(next + blockDim.x));
   if (own < 0) r.d2 = 0;
-  xi     = mine ? BAILoad(BAIIterateOf(p, p.current) + BAIRowOf(own)) : BAIScalar(0);
-  before = MORE && !p.fresh && p.before && mine ? p.before[place] : xi;
+  xi     = mine ? BAILoad(BAIIterateOf<V>(p, p.current) + BAIRowOf(own)) : V(0);
+  before = MORE && !p.fresh && p.before && mine ? static_cast<const V *>(p.before)[place] : xi;
   if (solving && stop.bnorm2 < 0) {
     const BAIReal b2 = BlockSum(BAIAbs2(r.b) * r.d2, sums);
 
@@ -58,9 +61,9 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
 
       if (order != BAI_OWN) neighbors.Wait(p, iteration);
       else if (solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
-      if (MORE && own < -1) xi = BAILoad(BAIIterateOf(p, from) + BAIRowOf(own));
-      const BAIScalar s = r.Outside(BAIIterateOf(p, from));
-      BAIScalar       y = xi;
+      if (MORE && own < -1) xi = BAILoad(BAIIterateOf<V>(p, from) + BAIRowOf(own));
+      const V s = r.Outside(BAIIterateOf<V>(p, from));
+      V       y = xi;
 
       /* now is not what the last sweep of the iteration before read: its threads need not have met */
       now[i] = y;
@@ -68,8 +71,8 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
       if (order == BAI_OWN && solving && stopping[iteration & 1]) break;
       if (publish && !i) PublishShare(stop, c, tile, iteration, sums);
       for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
-        const BAIScalar step = r.Inside(s - y, now);
-        BAIScalar      *swap = now;
+        const V step = r.Inside(s - y, now);
+        V      *swap = now;
 
         if (order == BAI_OWN && solving && sweep == 1 && !publish) {
           BAIReal r2 = BAIAbs2(step) * r.d2;
@@ -85,13 +88,13 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
           __syncthreads();
         }
       }
-      y = xi + (order != BAI_OWN && iteration >= plain ? p.omega : omega) * (y - xi);
+      y = xi + (order != BAI_OWN && iteration >= plain ? R(p.omega) : omega) * (y - xi);
       if (MORE && p.before) {
         y += momentum * (xi - before);
         before = xi;
       }
       xi = y;
-      if (own >= 0) BAIStore(BAIIterateOf(p, to) + own, xi);
+      if (own >= 0) BAIStore(BAIIterateOf<V>(p, to) + own, xi);
       if (order != BAI_OWN) {
         __syncthreads();
         if (!i) BAITileIsDone(p, tile, iteration + 1);
@@ -104,7 +107,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
     if (order == BAI_OWN) {
       if (!i) ArriveAtStop(p, c, iteration, (2 * epoch + 1) * A.tiles);
     } else neighbors.Meet(p, iteration);
-    const BAIScalar *x = BAIIterateOf(p, flip ? (p.current + iteration) & 1 : 0);
+    const V *x = BAIIterateOf<V>(p, flip ? (p.current + iteration) & 1 : 0);
 
     if (MORE && A.overlap) { /* not before all have met */
       __syncthreads();
@@ -136,12 +139,12 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
     if (order != BAI_OWN) {
       until    = decision.until;
       plain    = decision.plain;
-      omega    = p.omega * (BAIReal)decision.omega;
-      momentum = (BAIReal)decision.momentum;
+      omega    = R(p.omega * (BAIReal)decision.omega);
+      momentum = (R)decision.momentum;
       if (decision.x == BAI_X_KEEP) kept = xi;
       if (decision.x == BAI_X_BACK) {
         before = xi = kept;
-        if (own >= 0) BAIStore(BAIIterateOf(p, flip ? (p.current + iteration) & 1 : 0) + own, xi);
+        if (own >= 0) BAIStore(BAIIterateOf<V>(p, flip ? (p.current + iteration) & 1 : 0) + own, xi);
         met++;
         __syncthreads();
         if (!i) MeetOnceMore(p, c, met * A.tiles);
@@ -149,24 +152,24 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
       }
     }
   }
-  if (MORE && p.before && mine) p.before[place] = before;
+  if (MORE && p.before && mine) static_cast<V *>(p.before)[place] = before;
 }
 
-template <int LOC, int OFF, bool MORE_OWN>
+template <int LOC, int OFF, bool SINGLE, bool MORE_OWN>
 const void *BAIResidentKernel(BAIOrder order, bool more)
 {
   switch (order) {
   case BAI_OWN:
-    if constexpr (MORE_OWN) return more ? (const void *)Resident<LOC, OFF, BAI_OWN, true> : (const void *)Resident<LOC, OFF, BAI_OWN, false>;
-    else return more ? NULL : (const void *)Resident<LOC, OFF, BAI_OWN, false>;
+    if constexpr (MORE_OWN) return more ? (const void *)Resident<LOC, OFF, BAI_OWN, true, SINGLE> : (const void *)Resident<LOC, OFF, BAI_OWN, false, SINGLE>;
+    else return more ? NULL : (const void *)Resident<LOC, OFF, BAI_OWN, false, SINGLE>;
   case BAI_FLAGS:
-    return (const void *)Resident<LOC, OFF, BAI_FLAGS, true>;
+    return (const void *)Resident<LOC, OFF, BAI_FLAGS, true, SINGLE>;
   case BAI_TURNS:
-    return (const void *)Resident<LOC, OFF, BAI_TURNS, true>;
+    return (const void *)Resident<LOC, OFF, BAI_TURNS, true, SINGLE>;
   default:
     return NULL;
   }
 }
 
-#define INSTANTIATE(LOC, OFF, MORE_OWN) template const void *BAIResidentKernel<LOC, OFF, MORE_OWN>(BAIOrder, bool);
+#define INSTANTIATE(LOC, OFF, SINGLE, MORE_OWN) template const void *BAIResidentKernel<LOC, OFF, SINGLE, MORE_OWN>(BAIOrder, bool);
 BAI_PART_OF(BAI_RESIDENT_SHAPES, BAI_PART, INSTANTIATE)

@@ -13,31 +13,32 @@ enum {
    What a thread keeps of its row: all of it divided by a_ii, so that a local sweep is a sum. Columns inside the block are 16
    bits each, in pairs. Sums are made of two halves, as one long chain of additions takes longer than all else in a sweep
 */
-template <int LOC>
+template <int LOC, typename V = BAIScalar>
 struct RowInside {
-  BAIScalar a[LOC], b;
-  BAIReal   d2; /* |a_ii|^2 */
-  unsigned  j[LOC / 2];
+  V        a[LOC], b;
+  BAIReal  d2; /* |a_ii|^2 */
+  unsigned j[LOC / 2];
 
-  __device__ void Load(const BAISliced &A, const BAISlice &S, const BAIScalar *rhs, int lane, int row, int place, BAIScalar dinv)
+  __device__ void Load(const BAISliced &A, const BAISlice &S, const V *rhs, int lane, int row, int place, V dinv)
   {
-    const uint16_t *col = static_cast<const uint16_t *>(A.loc_j) + S.loc + lane;
+    const uint16_t *col   = static_cast<const uint16_t *>(A.loc_j) + S.loc + lane;
+    const V        *loc_a = static_cast<const V *>(A.loc_a) + S.loc + lane;
 
 #pragma unroll
     for (int w = 0; w < LOC; w++) {
       const unsigned c = w < S.loc_width ? col[w * BAI_LANES] : 0;
 
-      a[w]     = w < S.loc_width ? BAIValue(A, A.loc_a, S.loc + lane + w * BAI_LANES) * dinv : BAIScalar(0);
+      a[w]     = w < S.loc_width ? loc_a[w * BAI_LANES] * dinv : V(0);
       j[w / 2] = w % 2 ? j[w / 2] | c << 16 : c;
     }
-    b  = row >= 0 ? rhs[row] * dinv : BAIScalar(0);
+    b  = row >= 0 ? rhs[row] * dinv : V(0);
     d2 = row >= 0 ? BAIAbs2(A.d[place]) : 0;
   }
 
   /* sum minus what lies inside the block, but for the diagonal */
-  __device__ BAIScalar Inside(BAIScalar sum, const BAIScalar *y) const
+  __device__ V Inside(V sum, const V *y) const
   {
-    BAIScalar half = 0;
+    V half = 0;
 
 #pragma unroll
     for (int w = 0; w < LOC; w += 2) {
@@ -49,34 +50,34 @@ struct RowInside {
 };
 
 /* All in registers */
-template <int LOC, int OFF, BAIOrder order, int LOADS = LOADS_IN_FLIGHT>
-struct Row : RowInside<LOC> {
-  BAIScalar off_a[OFF];
-  int       off_j[OFF];
+template <int LOC, int OFF, BAIOrder order, int LOADS = LOADS_IN_FLIGHT, typename V = BAIScalar>
+struct Row : RowInside<LOC, V> {
+  V   off_a[OFF];
+  int off_j[OFF];
 
-  __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int elsewhere, unsigned char *)
+  __device__ void Load(const BAISliced &A, const V *rhs, int slice, int lane, int row, int place, int elsewhere, unsigned char *)
   {
-    const BAISlice  S    = A.slice[slice];
-    const BAIScalar dinv = row >= 0 ? A.dinv[place] : BAIScalar(0);
+    const BAISlice S    = A.slice[slice];
+    const V        dinv = row >= 0 ? static_cast<const V *>(A.dinv)[place] : V(0);
 
-    RowInside<LOC>::Load(A, S, rhs, lane, row, place, dinv);
+    RowInside<LOC, V>::Load(A, S, rhs, lane, row, place, dinv);
 #pragma unroll
     for (int w = 0; w < OFF; w++) {
       const bool there = w < (int)S.off_width;
 
-      off_a[w] = there ? BAIValue(A, A.off_a, S.off + lane + w * BAI_LANES) * dinv : BAIScalar(0);
+      off_a[w] = there ? static_cast<const V *>(A.off_a)[S.off + lane + w * BAI_LANES] * dinv : V(0);
       off_j[w] = there ? BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)) : elsewhere;
     }
   }
 
   /* b minus what lies outside the block; eight values at a time are on their way */
-  __device__ BAIScalar Outside(const BAIScalar *x) const
+  __device__ V Outside(const V *x) const
   {
-    BAIScalar sum = this->b, half = 0;
+    V sum = this->b, half = 0;
 
 #pragma unroll
     for (int w = 0; w < OFF; w += 8) {
-      BAIScalar value[8];
+      V value[8];
 
 #pragma unroll
       for (int v = 0; v < 8 && w + v < OFF; v++) value[v] = BAILoadOther<order>(x + off_j[w + v]);
@@ -91,39 +92,39 @@ struct Row : RowInside<LOC> {
 };
 
 /* Long rows: what lies outside the block is in shared memory, of each row in a column of its own; plan.h says how much that is */
-template <int LOC, BAIOrder order, int LOADS>
-struct Row<LOC, 0, order, LOADS> : RowInside<LOC> {
-  const BAIScalar *off_a;
-  const int       *off_j;
-  int              width;
+template <int LOC, BAIOrder order, int LOADS, typename V>
+struct Row<LOC, 0, order, LOADS, V> : RowInside<LOC, V> {
+  const V   *off_a;
+  const int *off_j;
+  int        width;
 
-  __device__ void Load(const BAISliced &A, const BAIScalar *rhs, int slice, int lane, int row, int place, int, unsigned char *shared)
+  __device__ void Load(const BAISliced &A, const V *rhs, int slice, int lane, int row, int place, int, unsigned char *shared)
   {
-    const BAISlice  S     = A.slice[slice];
-    const BAIScalar dinv  = row >= 0 ? A.dinv[place] : BAIScalar(0);
-    BAIScalar      *all_a = reinterpret_cast<BAIScalar *>(shared) + threadIdx.x;
-    int            *all_j = reinterpret_cast<int *>(shared + (size_t)A.off_width * blockDim.x * sizeof(BAIScalar)) + threadIdx.x;
+    const BAISlice S     = A.slice[slice];
+    const V        dinv  = row >= 0 ? static_cast<const V *>(A.dinv)[place] : V(0);
+    V             *all_a = reinterpret_cast<V *>(shared) + threadIdx.x;
+    int           *all_j = reinterpret_cast<int *>(shared + (size_t)A.off_width * blockDim.x * sizeof(V)) + threadIdx.x;
 
-    RowInside<LOC>::Load(A, S, rhs, lane, row, place, dinv);
+    RowInside<LOC, V>::Load(A, S, rhs, lane, row, place, dinv);
     off_a = all_a;
     off_j = all_j;
     width = (int)S.off_width;
 #pragma unroll 8
     for (int w = 0; w < width; w++) {
-      all_a[w * blockDim.x] = BAIValue(A, A.off_a, S.off + lane + w * BAI_LANES) * dinv;
+      all_a[w * blockDim.x] = static_cast<const V *>(A.off_a)[S.off + lane + w * BAI_LANES] * dinv;
       all_j[w * blockDim.x] = BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane));
     }
   }
 
-  __device__ BAIScalar Outside(const BAIScalar *x) const
+  __device__ V Outside(const V *x) const
   {
-    BAIScalar sum = this->b, half = 0;
+    V sum = this->b, half = 0;
 
     for (int w = 0; w < width; w += LOADS) {
-      BAIScalar value[LOADS];
+      V value[LOADS];
 
 #pragma unroll
-      for (int v = 0; v < LOADS; v++) value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : BAIScalar(0);
+      for (int v = 0; v < LOADS; v++) value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : V(0);
 #pragma unroll
       for (int v = 0; v < LOADS; v += 2) {
         if (w + v < width) sum -= off_a[(w + v) * blockDim.x] * value[v];

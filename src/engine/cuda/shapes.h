@@ -19,20 +19,23 @@ enum { /* sets of BAIOrder */
 };
 
 /*
-   Resident: entries inside the block, outside it (0: any number, in shared memory), and whether in the order BAI_OWN there is one for momentum, overlap and
+   Resident: entries inside the block, outside it (0: any number, in shared memory), single precision, and whether in the order BAI_OWN there is one for momentum, overlap and
    weights; those in the orders BAI_FLAGS and BAI_TURNS are
 */
 #define BAI_RESIDENT_SHAPES_1(SHAPE) \
-  SHAPE(4, 4, false) \
-  SHAPE(6, 8, true) \
-  SHAPE(8, 16, true) \
-  SHAPE(8, 0, true)
+  SHAPE(4, 4, false, false) \
+  SHAPE(6, 8, false, true) \
+  SHAPE(8, 16, false, true) \
+  SHAPE(8, 0, false, true) \
+  SHAPE(4, 0, true, false)
 
 #define BAI_RESIDENT_SHAPES_2(SHAPE) \
-  SHAPE(16, 16, true) \
-  SHAPE(16, 32, true) \
-  SHAPE(16, 0, false) \
-  SHAPE(32, 0, true)
+  SHAPE(16, 16, false, true) \
+  SHAPE(16, 32, false, true) \
+  SHAPE(16, 0, false, false) \
+  SHAPE(32, 0, false, true) \
+  SHAPE(8, 0, true, true) \
+  SHAPE(32, 0, true, true)
 
 #define BAI_RESIDENT_SHAPES(SHAPE) BAI_RESIDENT_SHAPES_1(SHAPE) BAI_RESIDENT_SHAPES_2(SHAPE)
 
@@ -42,8 +45,14 @@ constexpr int BAIResidentRows(int loc, int off)
   return loc + off > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS;
 }
 
+/* Threads that a multiprocessor is to have room for: in single precision so many that matrices fit the chip that else do not */
+constexpr int BAIResidentThreads(int loc, bool single)
+{
+  return !single ? 0 : loc <= 4 ? 2048 : loc <= 8 ? 1024 : 0;
+}
+
 /* NULL: not in this order */
-template <int LOC, int OFF, bool MORE_OWN>
+template <int LOC, int OFF, bool SINGLE, bool MORE_OWN>
 const void *BAIResidentKernel(BAIOrder, bool more);
 
 /*

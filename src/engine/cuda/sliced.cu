@@ -99,7 +99,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
   state->wide    = BAIWide(A);
 
   BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIScalar), &A->d));
-  BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIScalar), &A->dinv));
+  BAITry(BAICUDAAllocate(state, BAIPlaces(A) * BAIValueSize(A), &A->dinv));
   if (state->p.l1 || !(state->p.local_omega > 0)) BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIReal), &A->share));
   if (state->p.theta) {
     BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(int), &A->iters));

@@ -279,7 +279,7 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   A->tile_off_j       = widest.tile_off_j;
   if (end.pieces > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
 
-  const size_t value = A->single ? sizeof(BAISingle) : sizeof(BAIScalar);
+  const size_t value = BAIValueSize(A);
 
   BAITry(BAICUDAAllocate(state, end.loc * (state->wide ? sizeof(int) : sizeof(uint16_t)), &A->loc_j));
   BAITry(BAICUDAAllocate(state, end.loc * value, &A->loc_a));
@@ -288,7 +288,7 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   if (end.pieces) {
     BAITry(BAICUDAAllocate(state, (slices + 1) * sizeof(int), &A->piece_first));
     BAITry(BAICUDAAllocate(state, end.pieces * sizeof(BAIPiece), &A->piece));
-    BAITry(BAICUDAAllocate(state, end.pieces * sizeof(BAIScalar), &A->piece_sum));
+    BAITry(BAICUDAAllocate(state, end.pieces * value, &A->piece_sum));
     BAITry(BAICUDAAllocate(state, end.rest * sizeof(int), &A->rest_j));
     BAITry(BAICUDAAllocate(state, end.rest * value, &A->rest_a));
   }

@@ -42,15 +42,16 @@ static __host__ __device__ inline int Begins(const BAISliced &A, int part)
   if (part > LOC_J) at += A.tile_loc * (int)sizeof(uint16_t);
   if (part > OFF_J) at += A.tile_off_j * (int)sizeof(int);
   if (part > SLICE) at += A.tile_slices * (int)sizeof(BAISlice);
-  if (part > DINV) at += A.tile_rows * (int)sizeof(BAIScalar);
-  if (part > RHS) at += A.tile_rows * (int)sizeof(BAIScalar);
+  if (part > DINV) at += A.tile_rows * (int)sizeof(V);
+  if (part > RHS) at += A.tile_rows * (int)sizeof(V);
   return at;
 }
 
 /* Rows of a tile whose b can be copied */
+template <typename V>
 static __device__ inline int Copied(const BAISliced &A, const BAISweep &p, int tile)
 {
-  const int even = 16 / sizeof(BAIScalar) - 1; /* a mask */
+  const int even = 16 / sizeof(V) - 1; /* a mask */
 
   return (uintptr_t)p.b % 16 ? 0 : min(A.tile_rows, A.n - tile * A.tile_rows) & ~even;
 }
@@ -89,12 +90,12 @@ static __device__ inline void Copy(const BAISliced &A, const BAISweep &p, int ti
     bytes = A.tile_slices * (int)sizeof(BAISlice);
     break;
   case DINV:
-    from  = A.dinv + (long long)tile * A.tile_rows;
-    bytes = A.tile_rows * (int)sizeof(BAIScalar);
+    from  = static_cast<const V *>(A.dinv) + (long long)tile * A.tile_rows;
+    bytes = A.tile_rows * (int)sizeof(V);
     break;
   default:
-    from  = p.b + (long long)tile * A.tile_rows;
-    bytes = Copied(A, p, tile) * (int)sizeof(BAIScalar);
+    from  = static_cast<const V *>(p.b) + (long long)tile * A.tile_rows;
+    bytes = Copied<V>(A, p, tile) * (int)sizeof(V);
     break;
   }
   NV_IF_TARGET(NV_PROVIDES_SM_90, ({
@@ -125,20 +126,19 @@ static __global__ void __launch_bounds__(Bounds<LOC, V>::threads, 2) Staged(BAIS
   constexpr int     OFF = Bounds<LOC, V>::off;
   extern __shared__ __align__(128) unsigned char shared[];
   __shared__ uint64_t                            full[2];
-  BAIScalar                                     *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
+  V                                             *y0 = reinterpret_cast<V *>(shared), *y1 = y0 + blockDim.x;
   unsigned char                                 *stages = reinterpret_cast<unsigned char *>(y1 + blockDim.x);
   const int                                      bytes  = Begins<V>(A, PARTS);
   int                                            step   = 0;
 
   if (threadIdx.x < 2) Expect(full + threadIdx.x);
   __syncthreads();
-  BAIGoThroughTiles<BAI_QUEUE>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
+  BAIGoThroughTiles<BAI_QUEUE, V>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int            i = threadIdx.x, lane = i % BAI_LANES, row = tile * A.tile_rows + i;
-    const bool           mine  = i < A.tile_rows && row < A.n;
-    const BAIScalar     *x     = BAIIterateOf(p, from);
+    const bool           mine = i < A.tile_rows && row < A.n;
+    const V             *x = BAIIterateOf<V>(p, from), *ghost = static_cast<const V *>(p.ghost);
     const unsigned char *stage = stages + (step & 1) * bytes;
-    BAIScalar            xi, s;
-    V                    a[LOC];
+    V                    xi, s, a[LOC];
     int                  j[LOC];
 
     if (!step && i < BAI_LANES) Copy<V>(A, p, tile, stages, full);
@@ -155,17 +155,17 @@ static __global__ void __launch_bounds__(Bounds<LOC, V>::threads, 2) Staged(BAIS
       a[w] = w < S.loc_width ? loc_a[w * BAI_LANES] : V(0);
       j[w] = w < S.loc_width ? (int)loc_j[w * BAI_LANES] : i;
     }
-    s                    = !mine ? BAIScalar(0) : i < Copied(A, p, tile) ? reinterpret_cast<const BAIScalar *>(stage + Begins<V>(A, RHS))[i] : p.b[row];
-    const BAIScalar dinv = mine ? reinterpret_cast<const BAIScalar *>(stage + Begins<V>(A, DINV))[i] : BAIScalar(0);
+    s            = !mine ? V(0) : i < Copied<V>(A, p, tile) ? reinterpret_cast<const V *>(stage + Begins<V>(A, RHS))[i] : static_cast<const V *>(p.b)[row];
+    const V dinv = mine ? reinterpret_cast<const V *>(stage + Begins<V>(A, DINV))[i] : V(0);
 
     turn.Begin();
-    xi    = mine ? BAILoad(x + row) : BAIScalar(0);
+    xi    = mine ? BAILoad(x + row) : V(0);
     int k = 0;
     do {
-      BAIScalar other[OFF];
+      V other[OFF];
 
 #pragma unroll
-      for (int w = 0; w < OFF; w++) other[w] = k + w < off_width ? BAILoadColumn<BAI_QUEUE>(A, x, p.ghost, BAIColumn(A, by_delta, row, off_j[(k + w) * (by_delta ? 1 : BAI_LANES)])) : BAIScalar(0);
+      for (int w = 0; w < OFF; w++) other[w] = k + w < off_width ? BAILoadColumn<BAI_QUEUE>(A, x, ghost, BAIColumn(A, by_delta, row, off_j[(k + w) * (by_delta ? 1 : BAI_LANES)])) : V(0);
       if (!k && i < BAI_LANES) { /* while x is on its way */
         const int next = turn.Next();
 
@@ -173,7 +173,7 @@ static __global__ void __launch_bounds__(Bounds<LOC, V>::threads, 2) Staged(BAIS
       }
 #pragma unroll
       for (int w = 0; w < OFF; w++) {
-        if (k + w < off_width) s -= BAIScalar(off_a[(k + w) * BAI_LANES]) * other[w];
+        if (k + w < off_width) s -= off_a[(k + w) * BAI_LANES] * other[w];
       }
     } while ((k += OFF) < off_width);
     BAISweepRows<LOC, MORE>(A, p, tile, iteration, to, a, j, s, dinv, xi, mine ? row : -1, y0, y1);

@@ -12,7 +12,7 @@
     if (cuda_try_ != cudaSuccess) return BAICUDAStatus(cuda_try_, #__VA_ARGS__); \
   } while (0)
 
-/* What stands for a BAIScalar in the matrix if its sweeps are to be of single precision */
+/* What stands for a BAIScalar if sweeps are to be of single precision */
 #if defined(PETSC_USE_COMPLEX)
 typedef cuda::std::complex<float> BAISingle;
 #else
@@ -66,7 +66,7 @@ typedef struct {
   int       *row;                /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap of a block, -2 minus the row */
   int       *place, *block;      /* n, if there is row: the place and the block of each row */
   int       *home, *overlap;     /* if blocks overlap: the block of each place, or -1; the first and last place of each block's overlap, whose rows are in the order of their numbers */
-  BAIScalar *d, *dinv;           /* places: a_ii, 1/a_ii */
+  BAIScalar *d;                  /* places: a_ii */
   BAIReal   *share;              /* places, or NULL: what multiplies the damping of a row */
   int       *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
   BAISlice  *slice;              /* slices+1 */
@@ -74,10 +74,11 @@ typedef struct {
   int       *off_j;              /* columns from n on are ghosts */
   int        unit;               /* BAIParameters: where 1 stands for a_ii */
   int        single;             /* what follows is BAISingle, else BAIScalar */
+  void      *dinv;               /* places: 1/a_ii */
   void      *loc_a, *off_a;
   int       *piece_first; /* slices+1, or NULL if no row is that long */
   BAIPiece  *piece;
-  BAIScalar *piece_sum; /* room for what they are in a global iteration */
+  void      *piece_sum; /* room for what they are in a global iteration */
   int       *rest_j;
   void      *rest_a;
 } BAISliced;
@@ -162,15 +163,15 @@ typedef struct {
 
 /* Exchange with other ranks: see exchange.h */
 typedef struct {
-  int         peers, sends;
-  void       *mailbox, **theirs; /* own, of cudaMalloc(), which alone can be shared; and those of peers, or NULL */
-  int        *first, *row;       /* tiles+1, as in BAISends; */
-  BAIScalar **to[2];             /* in even and odd exchanges */
-  BAIFlag   **tell;              /* peers: the flag that is this rank's to set */
-  BAIScalar  *zero;              /* ghosts of an x that is zero */
-  unsigned   *arrived;           /* thread blocks that have sent their part */
-  BAIFlag     exchanges;
-  int         live; /* tiles send x whenever they have a new one */
+  int       peers, sends;
+  void     *mailbox, **theirs; /* own, of cudaMalloc(), which alone can be shared; and those of peers, or NULL */
+  int      *first, *row;       /* tiles+1, as in BAISends; */
+  void    **to[2];             /* in even and odd exchanges */
+  BAIFlag **tell;              /* peers: the flag that is this rank's to set */
+  void     *zero;              /* ghosts of an x that is zero */
+  unsigned *arrived;           /* thread blocks that have sent their part */
+  BAIFlag   exchanges;
+  int       live; /* tiles send x whenever they have a new one */
 } BAICUDAExchange;
 
 struct BAIState_ {
@@ -191,20 +192,23 @@ struct BAIState_ {
   int               *done, done_before;       /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
   long long         *tickets, tickets_before; /* drawn from the queue of tiles; and before this call */
 
-  BAIVectors v;         /* as bound */
-  BAIScalar *b, *ghost; /* on the device, only read */
-  BAIScalar *x[2];      /* the bound x; mode sync goes back and forth between the two */
-  int        current;   /* which of the two is the iterate */
-  BAIScalar *staged[3]; /* stand in for those of b, ghost and x that lie on the host */
+  BAIVectors v;            /* as bound */
+  BAIScalar *on_device[3]; /* b, ghost and x: as bound, or what stands in for them; */
+  BAIScalar *staged[3];    /* the latter, where they lie on the host */
+  void      *rounded[3];   /* in single precision, times scale: what sweeps work with instead */
+  BAIReal    scale;
+  void      *b, *ghost; /* what sweeps read */
+  void      *x[2];      /* the iterate; mode sync goes back and forth between the two */
+  int        current;   /* which of the two it is */
 
-  BAIPlan    plan[4];                    /* by mode */
-  BAIPlan    corrected[4], two_level[4]; /* by mode, with a coarse correction: an iteration a launch; a whole solve, if it can be */
-  BAIPlan    plain;                      /* mode sync without momentum, if its plan can do with it, and takes longer */
-  BAIStop    stop;
-  BAIScalar *scratch; /* stands in for shared memory if the tiles are too long for it */
-  int        scratch_grid;
-  BAIScalar *before;     /* places, if there is momentum: the iterate before the last one, */
-  int        has_before; /* which the last kernel left there */
+  BAIPlan plan[4];                    /* by mode */
+  BAIPlan corrected[4], two_level[4]; /* by mode, with a coarse correction: an iteration a launch; a whole solve, if it can be */
+  BAIPlan plain;                      /* mode sync without momentum, if its plan can do with it, and takes longer */
+  BAIStop stop;
+  void   *scratch; /* stands in for shared memory if the tiles are too long for it */
+  int     scratch_grid;
+  void   *before;     /* places, if there is momentum: the iterate before the last one, */
+  int     has_before; /* which the last kernel left there */
 
   BAIReal   *partial; /* of the residual: per slice */
   void      *reduce;  /* CUB's working space */
@@ -219,6 +223,12 @@ struct BAIState_ {
   int       nowned;
   long long bytes;
 };
+
+/* Of what sweeps work with, in bytes */
+static inline size_t BAIValueSize(const BAISliced *A)
+{
+  return A->single ? sizeof(BAISingle) : sizeof(BAIScalar);
+}
 
 /* Whether a launch gave up, as far as the host knows */
 static inline BAIStatus BAIStalled(const BAIState_ *state)
@@ -281,7 +291,10 @@ BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
 BAIStatus BAICUDACoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
 BAIStatus BAICUDACoarseUpdate(BAIState, const BAIMatrix *);
 BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
-BAIStatus BAICUDACorrectBy(BAIState, const BAIScalar *r, BAIReal omega, BAIScalar *x);
+BAIStatus BAICUDACorrectBy(BAIState, const BAIScalar *r, BAIReal omega, void *x);
+/* round.cu: to single precision, times the state's scale, and back */
+BAIStatus BAIRoundVector(BAIState, int n, const BAIScalar *, void *);
+BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
 BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);

@@ -3,7 +3,7 @@
    its entries inside the block in registers for all local sweeps.
 
    Moved per row and global iteration: 10 bytes an entry inside the blocks, 8 or, without common diagonals, 12 one outside (with padding, and their x from the
-   caches), 8 each for b and 1/a_ii, 16 for x; in double precision.
+   caches), 8 each for b and 1/a_ii, 16 for x; in double precision. In single 4 less for each value.
 */
 #include "pieces.h"
 #include "shapes.h"
@@ -21,28 +21,28 @@ static constexpr int LeastBlocks(int loc, int off)
 
 /*
    A thread has OFF entries outside the blocks on their way at a time; it looks at each before it asks for its x, as many are none. Without MORE, tiles take
-   consecutive rows, none of them long, all do the same number of sweeps, and there is neither momentum nor l1 weight. V is BAIScalar, or BAISingle
+   consecutive rows, none of them long, all do the same number of sweeps, and there is neither momentum nor l1 weight. V, in which all is done, is BAIScalar or BAISingle
 */
 template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  BAIScalar                                    *y0 = reinterpret_cast<BAIScalar *>(shared), *y1 = y0 + blockDim.x;
+  V                                            *y0 = reinterpret_cast<V *>(shared), *y1 = y0 + blockDim.x;
   const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j);
   const V                                      *loc_a = static_cast<const V *>(A.loc_a);
 
-  BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
-    const int        i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, own = MORE ? BAIOwnRowAt(A, tile, i) : place, row = MORE ? BAIRowOf(own) : place;
-    const bool       mine      = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
-    const BAIScalar *x         = BAIIterateOf(p, from);
-    const BAISlice   S         = A.slice[slice]; /* lanes without a row find zeros there */
-    const bool       by_delta  = S.by_delta;
-    const int        off_width = (int)S.off_width;
-    const int       *off_j     = BAIColumnAt(A, S, 0, lane);
-    const V         *off_a     = static_cast<const V *>(A.off_a) + S.off + lane;
-    BAIScalar        s = mine ? BAIStreamed(p.b + row) : BAIScalar(0), dinv = mine ? BAIStreamed(A.dinv + place) : BAIScalar(0), xi;
-    V                a[LOC];
-    int              j[LOC];
+  BAIGoThroughTiles<order, V>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
+    const int      i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, own = MORE ? BAIOwnRowAt(A, tile, i) : place, row = MORE ? BAIRowOf(own) : place;
+    const bool     mine = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
+    const V       *x = BAIIterateOf<V>(p, from), *ghost = static_cast<const V *>(p.ghost);
+    const BAISlice S         = A.slice[slice]; /* lanes without a row find zeros there */
+    const bool     by_delta  = S.by_delta;
+    const int      off_width = (int)S.off_width;
+    const int     *off_j     = BAIColumnAt(A, S, 0, lane);
+    const V       *off_a     = static_cast<const V *>(A.off_a) + S.off + lane;
+    V              s = mine ? BAIStreamed(static_cast<const V *>(p.b) + row) : V(0), dinv = mine ? BAIStreamed(static_cast<const V *>(A.dinv) + place) : V(0), xi;
+    V              a[LOC];
+    int            j[LOC];
 
 #pragma unroll
     for (int w = 0; w < LOC; w++) {
@@ -54,9 +54,8 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
     }
     int k = 0;
     do {
-      V         value[OFF];
-      BAIScalar other[OFF];
-      int       col[OFF];
+      V   value[OFF], other[OFF];
+      int col[OFF];
 
 #pragma unroll
       for (int w = 0; w < OFF; w++) {
@@ -67,16 +66,16 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
       }
       if (!k) {
         turn.Begin();
-        xi = mine ? BAILoad(x + row) : BAIScalar(0);
+        xi = mine ? BAILoad(x + row) : V(0);
       }
 #pragma unroll
-      for (int w = 0; w < OFF; w++) other[w] = BAIIsNoEntry(value[w]) ? BAIScalar(0) : BAILoadColumn<order>(A, x, p.ghost, by_delta ? row + col[w] : col[w]);
+      for (int w = 0; w < OFF; w++) other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoadColumn<order>(A, x, ghost, by_delta ? row + col[w] : col[w]);
 #pragma unroll
-      for (int w = 0; w < OFF; w++) s -= BAIScalar(value[w]) * other[w];
+      for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
     } while ((k += OFF) < off_width);
     if (MORE && A.piece_first) {
       BAISumPieces<order, V>(A, p, tile, x);
-      s -= BAISumOfPieces(A, slice, lane);
+      s -= BAISumOfPieces<V>(A, slice, lane);
     }
     BAISweepRows<LOC, MORE>(A, p, tile, iteration, to, a, j, s, dinv, xi, mine ? own : -1, y0, y1);
   });

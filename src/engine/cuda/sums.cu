@@ -15,7 +15,7 @@ static const BAIOrder AT_REST = BAI_FLAGS; /* nobody writes x meanwhile, so it i
 
 /* A warp a slice */
 template <typename Columns, typename V>
-static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
+static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const V *b, const V *x, const V *ghost, BAIReal *partial)
 {
   __shared__ typename cub::WarpReduce<BAIReal>::TempStorage storage[THREADS / BAI_LANES];
   const int                                                 lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
@@ -25,17 +25,17 @@ static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const BAI
   const BAISlice s = A.slice[slice];
   const Columns  loc_j(A);
   const V       *loc_a = static_cast<const V *>(A.loc_a) + s.loc + lane, *off_a = static_cast<const V *>(A.off_a) + s.off + lane;
-  BAIScalar      r     = row >= 0 ? b[row] - A.d[first + i] * x[row] : BAIScalar(0);
+  BAIScalar      r     = row >= 0 ? BAIScalar(b[row]) - A.d[first + i] * BAIScalar(x[row]) : BAIScalar(0);
   BAIReal        norm2 = 0;
 
-  for (int w = 0; row >= 0 && w < s.loc_width; w++) r -= BAIScalar(loc_a[(long long)w * BAI_LANES]) * x[BAIRowAt(A, tile, loc_j[s.loc + lane + (long long)w * BAI_LANES])];
+  for (int w = 0; row >= 0 && w < s.loc_width; w++) r -= BAIScalar(loc_a[(long long)w * BAI_LANES]) * BAIScalar(x[BAIRowAt(A, tile, loc_j[s.loc + lane + (long long)w * BAI_LANES])]);
   for (int w = 0; row >= 0 && w < (int)s.off_width; w++) {
     const int col = BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, lane));
 
-    r -= BAIScalar(off_a[(long long)w * BAI_LANES]) * BAILoadColumn<AT_REST>(A, x, ghost, col);
+    r -= BAIScalar(off_a[(long long)w * BAI_LANES]) * BAIScalar(BAILoadColumn<AT_REST>(A, x, ghost, col));
   }
   for (int k = A.piece_first ? A.piece_first[slice] : 0; A.piece_first && k < A.piece_first[slice + 1]; k++) {
-    const BAIScalar sum = cub::ShuffleIndex<BAI_LANES>(BAISumPiece<AT_REST, V>(A, A.piece[k], x, ghost), 0, ~0u);
+    const BAIScalar sum = cub::ShuffleIndex<BAI_LANES>(BAISumPiece<AT_REST, BAIScalar>(A, A.piece[k], x, ghost), 0, ~0u);
 
     if (lane == A.piece[k].lane) r -= sum;
   }
@@ -45,16 +45,16 @@ static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const BAI
 }
 
 /* What is used most: native precision, tiles that 16 bits can count */
-static __global__ void SliceNorms(BAISliced A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
+static __global__ void SliceNorms(BAISliced A, const void *b, const void *x, const void *ghost, BAIReal *partial)
 {
-  NormOfSlice<BAINarrow, BAIScalar>(A, b, x, ghost, partial);
+  NormOfSlice<BAINarrow>(A, static_cast<const BAIScalar *>(b), static_cast<const BAIScalar *>(x), static_cast<const BAIScalar *>(ghost), partial);
 }
 
 /* Everything else */
-static __global__ void SliceNormsAny(BAISliced A, const BAIScalar *b, const BAIScalar *x, const BAIScalar *ghost, BAIReal *partial)
+static __global__ void SliceNormsAny(BAISliced A, const void *b, const void *x, const void *ghost, BAIReal *partial)
 {
-  if (A.single) NormOfSlice<BAINarrowOrWide, BAISingle>(A, b, x, ghost, partial);
-  else NormOfSlice<BAINarrowOrWide, BAIScalar>(A, b, x, ghost, partial);
+  if (A.single) NormOfSlice<BAINarrowOrWide>(A, static_cast<const BAISingle *>(b), static_cast<const BAISingle *>(x), static_cast<const BAISingle *>(ghost), partial);
+  else NormOfSlice<BAINarrowOrWide>(A, static_cast<const BAIScalar *>(b), static_cast<const BAIScalar *>(x), static_cast<const BAIScalar *>(ghost), partial);
 }
 
 BAIStatus BAIResidualSetUp(BAIState state)
@@ -71,11 +71,11 @@ BAIStatus BAIResidualSetUp(BAIState state)
 
 BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
 {
-  const BAISliced  A      = state->A;
-  const int        slices = BAISlices(&A);
-  const unsigned   grid   = (unsigned)(((long long)slices * BAI_LANES + THREADS - 1) / THREADS);
-  const BAIScalar *x      = state->x[state->current];
-  const auto       norms  = A.single || BAIWide(&A) ? SliceNormsAny : SliceNorms;
+  const BAISliced A      = state->A;
+  const int       slices = BAISlices(&A);
+  const unsigned  grid   = (unsigned)(((long long)slices * BAI_LANES + THREADS - 1) / THREADS);
+  const void     *x      = state->x[state->current];
+  const auto      norms  = A.single || BAIWide(&A) ? SliceNormsAny : SliceNorms;
 
   *norm2 = 0;
   if (!slices) return BAIStatusOf(BAI_OK);
@@ -84,7 +84,7 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   CUDATry(cub::DeviceReduce::Sum(state->reduce, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
   CUDATry(cudaMemcpyAsync(&state->pinned->result, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  *norm2 = state->pinned->result.norm2;
+  *norm2 = state->pinned->result.norm2 / (state->scale * state->scale);
   return BAIStalled(state);
 }
 

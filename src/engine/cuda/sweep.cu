@@ -18,8 +18,8 @@ static bool NeedsMomentum(BAIState state, BAIMode mode)
 /* What a kernel that goes through tiles in this way works with */
 static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
 {
-  if (plan->momentum && !state->before) BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * sizeof(BAIScalar), &state->before));
-  if (mode == BAI_MODE_SYNC && !state->x[1]) BAITry(BAICUDAAllocate(state, state->A.n * sizeof(BAIScalar), &state->x[1]));
+  if (plan->momentum && !state->before) BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * BAIValueSize(&state->A), &state->before));
+  if (mode == BAI_MODE_SYNC && !state->x[1]) BAITry(BAICUDAAllocate(state, state->A.n * BAIValueSize(&state->A), &state->x[1]));
   if (plan->order == BAI_QUEUE && !state->tickets) {
     BAITry(BAICUDAAllocate(state, sizeof(long long), &state->tickets));
     CUDATry(cudaMemsetAsync(state->tickets, 0, sizeof(long long), state->stream));
@@ -132,7 +132,7 @@ static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const
 static BAIStatus OneBuffer(BAIState state, BAIMode mode)
 {
   if (mode == BAI_MODE_SYNC || !state->current) return BAIStatusOf(BAI_OK);
-  CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * sizeof(BAIScalar), cudaMemcpyDeviceToDevice, state->stream));
+  CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * BAIValueSize(&state->A), cudaMemcpyDeviceToDevice, state->stream));
   state->current = 0;
   return BAIStatusOf(BAI_OK);
 }

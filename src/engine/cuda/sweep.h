@@ -7,15 +7,17 @@
 #include "launch.h"
 
 /* x[which], without the indexing that would move the arguments of a kernel to slow memory */
-static __device__ inline BAIScalar *BAIIterateOf(const BAISweep &s, int which)
+template <typename V = BAIScalar>
+static __device__ inline V *BAIIterateOf(const BAISweep &s, int which)
 {
-  return which ? s.x[1] : s.x[0];
+  return static_cast<V *>(which ? s.x[1] : s.x[0]);
 }
 
 /* What a row's update has to do with momentum: the next x, of that before the last one */
-static __device__ inline BAIScalar BAIMomentum(const BAISweep &s, int iteration, BAIScalar next, BAIScalar xi, BAIScalar before)
+template <typename V>
+static __device__ inline V BAIMomentum(const BAISweep &s, int iteration, V next, V xi, V before)
 {
-  return s.fresh && !iteration ? next : next + s.momentum * (xi - before);
+  return s.fresh && !iteration ? next : next + BAIRealOf<V>(s.momentum) * (xi - before);
 }
 
 /* Damping of the local sweeps of the row at a place */
@@ -150,21 +152,22 @@ public:
 };
 
 /* A tile's new x goes to other ranks: called by all threads, who have written it */
-static __device__ inline void BAISendTile(const BAISweep &p, int tile, const BAIScalar *x)
+template <typename V>
+static __device__ inline void BAISendTile(const BAISweep &p, int tile, const V *x)
 {
   if (!p.sends.first) return;
   const int first = p.sends.first[tile], last = p.sends.first[tile + 1];
 
   if (first == last) return;
   __syncthreads();
-  for (int k = first + threadIdx.x; k < last; k += blockDim.x) BAIStoreFar(p.sends.to[k], BAILoad(x + p.sends.row[k]));
+  for (int k = first + threadIdx.x; k < last; k += blockDim.x) BAIStoreFar(static_cast<V *>(p.sends.to[k]), BAILoad(x + p.sends.row[k]));
 }
 
 /*
    Goes through tiles and iterations in the order given; iterate(tile, iteration, from, to, turn) does one global iteration of a tile,
-   reading iterate from and writing iterate to, and calls turn's Begin() on the way
+   reading iterate from and writing iterate to, of type V, and calls turn's Begin() on the way
 */
-template <BAIOrder order, typename Iterate>
+template <BAIOrder order, typename V, typename Iterate>
 static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISweep &p, Iterate iterate)
 {
   BAITurn<order> turn(p);
@@ -207,7 +210,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
       }
       turn.Start(tile, iteration, !threadIdx.x && next[1] < p.count ? next[0] : -1);
       iterate(tile, iteration, 0, 0, turn);
-      BAISendTile(p, tile, BAIIterateOf(p, 0));
+      BAISendTile(p, tile, BAIIterateOf<V>(p, 0));
       if (!threadIdx.x) {
         drawn[step ^ 1][0] = next[0];
         drawn[step ^ 1][1] = next[1];
@@ -229,7 +232,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 
         turn.Start(tile, iteration, -1);
         iterate(tile, iteration, from, to, turn);
-        if constexpr (order == BAI_OWN || order == BAI_LAG) BAISendTile(p, tile, BAIIterateOf(p, to));
+        if constexpr (order == BAI_OWN || order == BAI_LAG) BAISendTile(p, tile, BAIIterateOf<V>(p, to));
         turn.End();
       }
     }
@@ -237,28 +240,28 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 }
 
 /*
-   The local sweeps of a tile, a thread a row, and the update: a and j are the row's entries inside the block, s is b minus what lies outside it
+   The local sweeps of a tile, a thread a row, and the update: a and j are the row's entries inside the block, s is b minus what lies outside it. All is done in the precision of V
 */
 template <int LOC, bool MORE, typename V>
-static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to, const V (&a)[LOC], const int (&j)[LOC], BAIScalar s, BAIScalar dinv, BAIScalar xi, int own, BAIScalar *now, BAIScalar *next)
+static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to, const V (&a)[LOC], const int (&j)[LOC], V s, V dinv, V xi, int own, V *now, V *next)
 {
-  const int     i = threadIdx.x, place = tile * A.tile_rows + i;
-  const bool    mine  = own != -1;
-  const int     iters = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
-  const BAIReal local_omega = MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega;
-  BAIScalar     y           = xi;
+  const int          i = threadIdx.x, place = tile * A.tile_rows + i;
+  const bool         mine  = own != -1;
+  const int          iters = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
+  const BAIRealOf<V> local_omega = BAIRealOf<V>(MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
+  V                  y           = xi;
 
   now[i] = y;
   __syncthreads();
   for (int sweep = 1; sweep <= most; sweep++) {
-    BAIScalar sum = s;
+    V sum = s;
 
 #pragma unroll
-    for (int w = 0; w < LOC; w++) sum -= BAIScalar(a[w]) * now[j[w]];
-    if (MORE && p.r && sweep == 1 && own >= 0) p.r[own] = sum - A.d[place] * y;
+    for (int w = 0; w < LOC; w++) sum -= a[w] * now[j[w]];
+    if (MORE && p.r && sweep == 1 && own >= 0) p.r[own] = BAIScalar(sum) - A.d[place] * BAIScalar(y);
     if (!MORE || sweep <= iters) y += local_omega * (sum * dinv - y);
     if (sweep < most) {
-      BAIScalar *swap = now;
+      V *swap = now;
 
       next[i] = y;
       __syncthreads();
@@ -267,11 +270,13 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
     }
   }
   if (own < 0) return;
-  BAIScalar xi_next = xi + p.omega * (y - xi);
+  V xi_next = xi + BAIRealOf<V>(p.omega) * (y - xi);
 
   if (MORE && p.before) {
-    xi_next         = BAIMomentum(p, iteration, xi_next, xi, p.before[place]);
-    p.before[place] = xi;
+    V *before = static_cast<V *>(p.before) + place;
+
+    xi_next = BAIMomentum(p, iteration, xi_next, xi, *before);
+    *before = xi;
   }
-  BAIStore(BAIIterateOf(p, to) + own, xi_next);
+  BAIStore(BAIIterateOf<V>(p, to) + own, xi_next);
 }

@@ -21,7 +21,7 @@ static __device__ inline BAIBits BAILoadBits(const BAIReal *place)
   return cuda::atomic_ref<BAIBits, cuda::thread_scope_device>(*reinterpret_cast<BAIBits *>(const_cast<BAIReal *>(place))).load(cuda::memory_order_relaxed);
 }
 
-static __device__ inline BAIReal BAIRealOf(BAIBits bits)
+static __device__ inline BAIReal BAIRealOfBits(BAIBits bits)
 {
   BAIReal value;
 
@@ -37,7 +37,7 @@ static __device__ inline BAIReal BAIPublish(BAIReal *place, BAIReal value, unsig
   memcpy(&bits, &value, sizeof(bits));
   bits = (bits & ~(BAIBits)1) | parity;
   cuda::atomic_ref<BAIBits, cuda::thread_scope_device>(*reinterpret_cast<BAIBits *>(place)).store(bits, cuda::memory_order_relaxed);
-  return BAIRealOf(bits);
+  return BAIRealOfBits(bits);
 }
 
 /* The same of scalar k of many */
@@ -103,9 +103,9 @@ struct BAITagged {
   __device__ BAIScalar operator[](int v) const
   {
 #if defined(PETSC_USE_COMPLEX)
-    return BAIScalar(BAIRealOf(bits[2 * v]), BAIRealOf(bits[2 * v + 1]));
+    return BAIScalar(BAIRealOfBits(bits[2 * v]), BAIRealOfBits(bits[2 * v + 1]));
 #else
-    return BAIRealOf(bits[v]);
+    return BAIRealOfBits(bits[v]);
 #endif
   }
 };

@@ -178,8 +178,8 @@ struct Tile {
       for (int l = 0; l < N; l++) {
         const int k = first + l * blockDim.x;
 
-        if (k < BAI_REALS * m) sums[k] = (float)BAIRealOf(bits[l]);
-        else if (k < all) share[k - BAI_REALS * m] = BAIRealOf(bits[l]);
+        if (k < BAI_REALS * m) sums[k] = (float)BAIRealOfBits(bits[l]);
+        else if (k < all) share[k - BAI_REALS * m] = BAIRealOfBits(bits[l]);
       }
     }
   }
@@ -239,7 +239,7 @@ struct Others {
 
 #pragma unroll
     for (int w = 0; w < OFF; w++) {
-      a[w] = w < (int)S.off_width ? BAIValue(A, A.off_a, S.off + lane + w * BAI_LANES) * dinv : BAIScalar(0);
+      a[w] = w < (int)S.off_width ? static_cast<const BAIScalar *>(A.off_a)[S.off + lane + w * BAI_LANES] * dinv : BAIScalar(0);
       j[w] = a[w] != BAIScalar(0) ? BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)) : -1;
       if (w % 4 == 0) seen[w / 4] = 0;
       if (j[w] >= 0) seen[w / 4] |= (unsigned)tile.Find(t.of_row[j[w]]) << 8 * (w % 4);
@@ -291,7 +291,7 @@ struct Others<0> {
     seen  = shared + room * (sizeof(BAIScalar) + sizeof(int)) + threadIdx.x;
     width = (int)S.off_width;
     for (int w = 0; w < width; w++) {
-      const BAIScalar value = BAIValue(A, A.off_a, S.off + lane + w * BAI_LANES) * dinv;
+      const BAIScalar value = static_cast<const BAIScalar *>(A.off_a)[S.off + lane + w * BAI_LANES] * dinv;
       const int       col   = value != BAIScalar(0) ? BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)) : -1;
 
       a[w * blockDim.x]    = value;
@@ -365,7 +365,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
   const int                                     i = threadIdx.x, place = blockIdx.x * A.tile_rows + i, row = BAIRowAt(A, blockIdx.x, i), slice = blockIdx.x * A.tile_slices + i / BAI_LANES;
   const Tile                                    tile(A, t, blockIdx.x, board, work);
   const int                                     mine        = tile.Mine();
-  const BAIScalar                               dinv        = row >= 0 ? A.dinv[place] : BAIScalar(0);
+  const BAIScalar                               dinv        = row >= 0 ? static_cast<const BAIScalar *>(A.dinv)[place] : BAIScalar(0);
   const BAIReal                                 local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
   RowInside<LOC>                                r;
   Others<OFF>                                   others;
@@ -374,7 +374,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
   int                                           iteration = 0, until = 0;
   bool                                          back = false; /* in this iteration x only goes back to that which was kept */
 
-  r.Load(A, A.slice[slice], p.b, i % BAI_LANES, row, place, dinv);
+  r.Load(A, A.slice[slice], static_cast<const BAIScalar *>(p.b), i % BAI_LANES, row, place, dinv);
   others.Load(A, t, tile, slice, i % BAI_LANES, row, dinv, work + BAITwoLevelBytes(t, A.tiles));
   for (int k = i; k <= tile.seen; k += blockDim.x) board.e[k] = 0;
   xi        = row >= 0 ? BAIPublishScalar(t.x, row, BAILoad(BAIIterateOf(p, 0) + row), 0) : BAIScalar(0);
@@ -528,7 +528,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
   int                                           iteration = 0, epoch = 0, met = 0, passes = 0, smoothed = 0;
   bool                                          left = false, meets = true, finds = true; /* meets: all are to meet; finds: they have, or will, and nobody moves x until ||r|| is found */
 
-  r.Load(A, p.b, blockIdx.x * A.tile_slices + i / BAI_LANES, i % BAI_LANES, row, place, BAIRowAt(A, blockIdx.x, 0), work + BAITwoLevelBytes(t, A.tiles));
+  r.Load(A, static_cast<const BAIScalar *>(p.b), blockIdx.x * A.tile_slices + i / BAI_LANES, i % BAI_LANES, row, place, BAIRowAt(A, blockIdx.x, 0), work + BAITwoLevelBytes(t, A.tiles));
   xi = row >= 0 ? BAILoad(x + row) : BAIScalar(0);
   for (;;) {
     const unsigned parity = epoch >> 1 & 1;

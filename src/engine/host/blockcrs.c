@@ -114,10 +114,10 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameter
       outside += sums.outside;
       different |= sums.different;
       units += sums.unit && place < BAIBlockOwn(A, block);
-      if (d != d || (d > 0 && !isinf(1 / d))) {
+      if (d != d || (d > 0 && !isinf(A->single ? (BAIReal)(float)(1 / d) : 1 / d))) {
         const BAIReal dominance = p->local_omega > 0 ? 1 : BAIShareOfDominance(d, sums.inside);
 
-        A->dinv[place] = 1 / A->d[place];
+        SetValue(A, A->dinv, place, 1 / A->d[place]);
         if (A->share) A->share[place] = dominance * (p->l1 ? BAIShareOfL1(d, sums.outside) : 1);
         if ((float)dominance < least) least = (float)dominance;
       } else if (BAIRowAt(A, place) < bad) bad = BAIRowAt(A, place);
@@ -172,7 +172,7 @@ BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, c
   if (partition) BAITry(TakePartition(A, partition));
   places   = (size_t)A->places;
   A->d     = malloc((places + 1) * sizeof(BAIScalar));
-  A->dinv  = malloc((places + 1) * sizeof(BAIScalar));
+  A->dinv  = malloc((places + 1) * BAIValueSize(A));
   A->loc_i = calloc(places + 1, sizeof(BAIInt));
   A->off_i = calloc(places + 1, sizeof(BAIInt));
   if (!A->d || !A->dinv || !A->loc_i || !A->off_i) return BAIStatusOf(BAI_ERR_MEMORY);
@@ -187,9 +187,9 @@ BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, c
   }
   BAITry(CountRows(A, M, p->unit));
   A->loc_j = malloc(((size_t)A->loc_i[places] + 1) * sizeof(BAIInt));
-  A->loc_a = malloc(((size_t)A->loc_i[places] + 1) * (A->single ? sizeof(BAISingle) : sizeof(BAIScalar)));
+  A->loc_a = malloc(((size_t)A->loc_i[places] + 1) * BAIValueSize(A));
   A->off_j = malloc(((size_t)A->off_i[places] + 1) * sizeof(BAIInt));
-  A->off_a = malloc(((size_t)A->off_i[places] + 1) * (A->single ? sizeof(BAISingle) : sizeof(BAIScalar)));
+  A->off_a = malloc(((size_t)A->off_i[places] + 1) * BAIValueSize(A));
   if (!A->loc_j || !A->loc_a || !A->off_j || !A->off_a) return BAIStatusOf(BAI_ERR_MEMORY);
   return FillRows(A, M, p, 0);
 }

@@ -18,12 +18,13 @@ typedef struct {
   BAIInt       *place, *block;    /* of a partition: where row i stands in the block whose own it is, and which block that is */
   BAIInt        units;            /* rows for whose a_ii 1 stands */
   float         least_share;      /* for lack of dominance, among the rows */
-  BAIScalar    *d, *dinv;         /* places: a_ii, 1/a_ii */
+  BAIScalar    *d;                /* places: a_ii, */
+  void         *dinv;             /* and 1/a_ii; BAISingle if single, else BAIScalar */
   BAIReal      *share;            /* places, or NULL: what multiplies the damping of a row */
   BAIReal      *inside, *outside; /* blocks, or NULL: sums of |a_ij|, i != j, inside and outside the block */
   BAIInt       *loc_i;            /* places+1: rows of the diagonal blocks, without a_ii */
   BAIInt       *loc_j;            /* columns counted from the first of the block */
-  void         *loc_a;            /* BAISingle if single, else BAIScalar */
+  void         *loc_a;            /* of the same type as dinv */
   BAIInt       *off_i;            /* places+1: rows of all that is outside the blocks */
   BAIInt       *off_j;            /* columns; from n on, ghosts */
   void         *off_a;
@@ -33,6 +34,11 @@ typedef struct {
 BAIStatus BAIBlockCRSCreate(const BAIMatrix *, const BAIPartition *, const BAIParameters *, BAIBlockCRS *);
 BAIStatus BAIBlockCRSUpdateValues(BAIBlockCRS *, const BAIMatrix *, const BAIParameters *);
 void      BAIBlockCRSDestroy(BAIBlockCRS *);
+
+static inline size_t BAIValueSize(const BAIBlockCRS *A)
+{
+  return A->single ? sizeof(BAISingle) : sizeof(BAIScalar);
+}
 
 static inline BAIScalar BAIValue(const BAIBlockCRS *A, const void *a, BAIInt k)
 {

@@ -219,7 +219,7 @@ BAIStatus BAIHostCorrect(BAIState state, BAIReal omega)
 
   if (!BAIHasCoarse(c)) return BAIStatusOf(BAI_OK);
   BAIHostCoarseSolve(c, state->v.b);
-  for (BAIInt i = 0; i < state->A.n; i++) BAIStore(state->x, i, BAILoad(state->x, i) + omega * BAIProlong(c, i));
+  for (BAIInt i = 0; i < state->A.n; i++) BAISetX(state, i, BAIGetX(state, i) + omega * BAIProlong(c, i));
   return BAIStatusOf(BAI_OK);
 }
 

@@ -50,9 +50,9 @@ BAIStatus BAIHostShare(BAIState state, BAIInt peers, BAIHandle *handle)
 {
   static _Atomic(unsigned) number;
   BAIHostExchange         *e = &state->exchange;
-  Handle                   h = {.nghost = (size_t)state->nghost};
+  Handle                   h = {.nghost = (size_t)state->A.nghost};
 
-  h.bytes = BAIMailboxBytes(h.nghost, peers);
+  h.bytes = BAIMailboxBytes(h.nghost, BAIValueSize(&state->A), peers);
   (void)snprintf(h.name, sizeof(h.name), "/petscbai-%ld-%u", (long)getpid(), atomic_fetch_add(&number, 1));
   BAITry(Map(h.name, O_CREAT | O_EXCL, h.bytes, &e->mailbox));
   memcpy(e->name, h.name, sizeof(e->name));
@@ -79,7 +79,7 @@ static BAIStatus Allocate(BAIState state, const BAIPeers *peers)
   e->tell   = calloc(n, sizeof(*e->tell));
   e->first  = malloc(((size_t)state->A.blocks + 1) * sizeof(*e->first));
   e->row    = malloc(sends * sizeof(*e->row));
-  e->zero   = calloc((size_t)state->nghost + 1, BAI_PARTS * sizeof(*e->zero));
+  e->zero   = calloc((size_t)state->A.nghost + 1, BAIValueSize(&state->A));
   for (int k = 0; k < 2; k++) e->to[k] = malloc(sends * sizeof(*e->to[k]));
   return e->theirs && e->sizes && e->tell && e->first && e->row && e->zero && e->to[0] && e->to[1] ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
 }
@@ -88,6 +88,7 @@ BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
 {
   BAIHostExchange *e     = &state->exchange;
   const BAIInt     sends = peers->first[peers->peers];
+  const size_t     size  = BAIValueSize(&state->A);
   BAIInt          *group = malloc(((size_t)sends + 1) * sizeof(*group)), *send = malloc(((size_t)sends + 1) * sizeof(*send)), *peer = malloc(((size_t)sends + 1) * sizeof(*peer));
   BAIStatus        status = group && send && peer ? Allocate(state, peers) : BAIStatusOf(BAI_ERR_MEMORY);
 
@@ -99,7 +100,7 @@ BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
     if (status.code) break;
     e->peers++;
     e->sizes[p] = h.bytes;
-    e->tell[p]  = (BAIFlag *)((char *)e->theirs[p] + BAIMailboxFlags(h.nghost)) + peers->place[p];
+    e->tell[p]  = (BAIFlag *)((char *)e->theirs[p] + BAIMailboxFlags(h.nghost, size)) + peers->place[p];
   }
   if (!status.code) {
     e->sends = sends;
@@ -111,7 +112,7 @@ BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
 
       memcpy(&h, handles + p, sizeof(h));
       e->row[k] = peers->row[send[k]];
-      for (size_t odd = 0; odd < 2; odd++) e->to[odd][k] = (BAIAtomic *)e->theirs[p] + BAI_PARTS * (odd * h.nghost + (size_t)(peers->slot[p] + send[k] - peers->first[p]));
+      for (size_t odd = 0; odd < 2; odd++) e->to[odd][k] = (char *)e->theirs[p] + size * (odd * h.nghost + (size_t)(peers->slot[p] + send[k] - peers->first[p]));
     }
   }
   free(group);
@@ -122,9 +123,13 @@ BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
 
 static void Send(BAIState state, BAIInt first, BAIInt last)
 {
-  const BAIHostExchange *e = &state->exchange;
+  const BAIHostExchange *e  = &state->exchange;
+  void *const           *to = e->to[e->exchanges & 1];
 
-  for (BAIInt k = first; k < last; k++) BAIStore(e->to[e->exchanges & 1][k], 0, BAILoad(state->x, e->row[k]));
+  for (BAIInt k = first; k < last; k++) {
+    if (state->A.single) BAIStoreSingle(to[k], 0, BAILoadSingle(state->x, e->row[k]));
+    else BAIStore(to[k], 0, BAILoad(state->x, e->row[k]));
+  }
 }
 
 void BAIHostSendBlock(BAIState state, BAIInt block)
@@ -147,7 +152,8 @@ static BAIStatus WaitForPeers(const BAIHostExchange *e, const BAIFlag *flags)
 
 BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts)
 {
-  BAIHostExchange *e = &state->exchange;
+  BAIHostExchange *e      = &state->exchange;
+  const size_t     nghost = (size_t)state->A.nghost, size = BAIValueSize(&state->A);
 
   Unlink(e); /* all have connected */
   e->live      = ghosts == BAI_GHOSTS_LIVE;
@@ -156,8 +162,8 @@ BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts)
   e->exchanges++;
   Send(state, 0, e->sends);
   for (BAIInt p = 0; p < e->peers; p++) atomic_store_explicit((AtomicFlag *)e->tell[p], e->exchanges, memory_order_release);
-  state->ghost = (BAIAtomic *)e->mailbox + BAI_PARTS * (size_t)(e->exchanges & 1) * (size_t)state->nghost;
-  return WaitForPeers(e, (const BAIFlag *)((const char *)e->mailbox + BAIMailboxFlags((size_t)state->nghost)));
+  state->ghost = (char *)e->mailbox + size * (size_t)(e->exchanges & 1) * nghost;
+  return WaitForPeers(e, (const BAIFlag *)((const char *)e->mailbox + BAIMailboxFlags(nghost, size)));
 }
 
 void BAIHostDisconnect(BAIState state)

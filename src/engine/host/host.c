@@ -11,6 +11,8 @@ static void Destroy(BAIState state)
 {
   BAIBlockCRSDestroy(&state->A);
   BAIHostCoarseDestroy(&state->coarse);
+  free(state->rounded_b);
+  free(state->rounded_ghost);
   BAIHostDisconnect(state);
   free(state->x);
   free(state->next);
@@ -26,11 +28,17 @@ static void Destroy(BAIState state)
 
 static BAIStatus Allocate(BAIState state)
 {
-  const size_t n = (size_t)state->A.n + 1;
+  const size_t n = (size_t)state->A.n + 1, size = BAIValueSize(&state->A);
 
-  state->x      = malloc(n * BAI_PARTS * sizeof(*state->x));
-  state->before = state->p.momentum ? malloc(n * sizeof(*state->before)) : NULL;
-  state->work   = malloc(3 * ((size_t)state->A.most_rows + 1) * (size_t)state->p.threads * sizeof(*state->work));
+  state->scale = 1;
+  if (state->A.single) {
+    state->rounded_b     = malloc(n * size);
+    state->rounded_ghost = malloc(((size_t)state->A.nghost + 1) * size);
+    if (!state->rounded_b || !state->rounded_ghost) return BAIStatusOf(BAI_ERR_MEMORY);
+  }
+  state->x      = malloc(n * size);
+  state->before = state->p.momentum ? malloc(n * size) : NULL;
+  state->work   = malloc(3 * ((size_t)state->A.most_rows + 1) * (size_t)state->p.threads * size);
   state->done   = malloc(((size_t)state->tasks + 1) * sizeof(*state->done));
   state->norm2  = malloc(((size_t)state->A.blocks + 1) * sizeof(*state->norm2));
   return state->x && state->work && state->done && state->norm2 && (state->before || !state->p.momentum) ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
@@ -39,7 +47,7 @@ static BAIStatus Allocate(BAIState state)
 static BAIStatus Prepare(BAIState state, BAIMode mode)
 {
   if (mode != BAI_MODE_SYNC && mode != BAI_MODE_COLOR) return BAIStatusOf(BAI_OK);
-  if (!state->next) state->next = malloc(((size_t)state->A.n + 1) * BAI_PARTS * sizeof(*state->x));
+  if (!state->next) state->next = malloc(((size_t)state->A.n + 1) * BAIValueSize(&state->A));
   if (!state->next) return BAIStatusOf(BAI_ERR_MEMORY);
   return mode == BAI_MODE_COLOR && !state->order ? BAIHostColor(state) : BAIStatusOf(BAI_OK);
 }
@@ -80,10 +88,9 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
     free(state);
     return BAIStatusBecause(BAI_ERR_KERNEL, BAIKernelString(p->kernel), "backend host has no kernel families");
   }
-  A             = &state->A;
-  state->p      = *p;
-  state->nghost = matrix->nghost;
-  status        = BAIBlockCRSCreate(matrix, partition, p, A);
+  A        = &state->A;
+  state->p = *p;
+  status   = BAIBlockCRSCreate(matrix, partition, p, A);
   if (!status.code) {
     const BAIInt rows = A->n / (TASKS_PER_THREAD * (BAIInt)p->threads), task_rows = rows < MIN_TASK_ROWS ? MIN_TASK_ROWS : rows > MAX_TASK_ROWS ? MAX_TASK_ROWS : rows;
 
@@ -108,32 +115,46 @@ static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
   return Weigh(state);
 }
 
+/* Times scale, in single precision */
+static void *Round(BAIState state, const BAIScalar *vector, BAIInt n, BAISingle *rounded)
+{
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt i = 0; i < n; i++) rounded[i] = (BAISingle)(vector[i] * state->scale);
+  return rounded;
+}
+
 static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
 {
+  const BAIBlockCRS *A = &state->A;
+
   state->v     = *v;
-  state->ghost = (BAIAtomic *)v->ghost;
+  state->scale = A->single && v->scale > 0 ? v->scale : 1;
+  state->b     = A->single ? Round(state, v->b, A->n, state->rounded_b) : v->b;
+  state->ghost = A->single && v->ghost ? Round(state, v->ghost, A->nghost, state->rounded_ghost) : (void *)v->ghost;
   BAIHostCoarseBind(state);
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
-  for (BAIInt i = 0; i < state->A.n; i++) BAIStore(state->x, i, guess_zero ? 0 : v->x[i]);
+  for (BAIInt i = 0; i < A->n; i++) BAISetX(state, i, guess_zero ? 0 : v->x[i]);
   return BAIStatusOf(BAI_OK);
 }
 
 static BAIStatus Unbind(BAIState state)
 {
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
-  for (BAIInt i = 0; i < state->A.n; i++) state->v.x[i] = BAILoad(state->x, i);
+  for (BAIInt i = 0; i < state->A.n; i++) state->v.x[i] = BAIGetX(state, i);
   return BAIStatusOf(BAI_OK);
 }
 
 static BAIStatus Sweep(BAIState state, BAIInt count, const BAIStep *step)
 {
-  BAIHostSweep(state, count, step);
+  if (state->A.single) BAIHostSweepSingle(state, count, step);
+  else BAIHostSweep(state, count, step);
   return BAIStatusOf(BAI_OK);
 }
 
 static BAIStatus Residual(BAIState state, BAIReal *norm2)
 {
-  BAIHostResidual(state, norm2);
+  if (state->A.single) BAIHostResidualSingle(state, norm2);
+  else BAIHostResidual(state, norm2);
   return BAIStatusOf(BAI_OK);
 }
 
@@ -163,8 +184,8 @@ static BAIStatus Sums(BAIState state, BAIReal *inside, BAIReal *outside)
 
 static void Info(BAIState state, BAIInfo *info)
 {
-  const BAIBlockCRS *A      = &state->A;
-  const int64_t      vector = A->n * (int64_t)sizeof(BAIScalar);
+  const BAIBlockCRS *A     = &state->A;
+  const int64_t      value = (int64_t)BAIValueSize(A), vector = A->n * value;
 
   info->block_size      = A->block_size;
   info->local_sweeps    = state->local_sweeps;
@@ -180,8 +201,8 @@ static void Info(BAIState state, BAIInfo *info)
   info->colors          = state->colors;
   info->nnz_local       = A->loc_i[A->places];
   info->nnz_off         = A->off_i[A->places];
-  info->bytes           = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * (sizeof(BAIInt) + sizeof(BAIScalar))) + (1 + (state->next != NULL) + (state->before != NULL) + BAIHasCoarse(&state->coarse)) * vector + (int64_t)info->coarse * (int64_t)info->coarse * (int64_t)sizeof(BAISingle);
-  info->bytes_iteration = (info->nnz_local + info->nnz_off) * (int64_t)(sizeof(BAIInt) + (A->single ? sizeof(BAISingle) : sizeof(BAIScalar))) + A->places * (int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + (3 + 2 * (state->p.momentum == 1)) * vector;
+  info->bytes           = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) + A->places * ((int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + value) + (1 + A->single + (state->next != NULL) + (state->before != NULL)) * vector + BAIHasCoarse(&state->coarse) * A->n * (int64_t)sizeof(BAIScalar) + (int64_t)info->coarse * (int64_t)info->coarse * (int64_t)sizeof(BAISingle);
+  info->bytes_iteration = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) + A->places * ((int64_t)(2 * sizeof(BAIInt)) + value) + (3 + 2 * (state->p.momentum == 1)) * vector;
 }
 
 const BAIBackendOps BAIBackendHost = {

@@ -28,27 +28,29 @@ typedef struct {
 
 /* Exchange with other ranks: see exchange.h */
 typedef struct {
-  void       *mailbox, **theirs; /* own and, for each peer, its mailbox, */
-  size_t      bytes, *sizes;     /* and their sizes; */
-  char        name[64];          /* of the own one, until all have mapped it */
-  BAIInt      peers, sends;
-  BAIFlag   **tell;        /* peers: the flag that is this rank's to set */
-  BAIInt     *first, *row; /* blocks+1; first[k] <= s < first[k + 1]: the rows of block k that go to a peer, */
-  BAIAtomic **to[2];       /* and where, in even and odd exchanges */
-  BAIAtomic  *zero;        /* ghosts of an x that is zero */
-  BAIFlag     exchanges;
-  int         live; /* blocks send x whenever they have a new one */
+  void     *mailbox, **theirs; /* own and, for each peer, its mailbox, */
+  size_t    bytes, *sizes;     /* and their sizes; */
+  char      name[64];          /* of the own one, until all have mapped it */
+  BAIInt    peers, sends;
+  BAIFlag **tell;        /* peers: the flag that is this rank's to set */
+  BAIInt   *first, *row; /* blocks+1; first[k] <= s < first[k + 1]: the rows of block k that go to a peer, */
+  void    **to[2];       /* and where, in even and odd exchanges */
+  void     *zero;        /* ghosts of an x that is zero */
+  BAIFlag   exchanges;
+  int       live; /* blocks send x whenever they have a new one */
 } BAIHostExchange;
 
 struct BAIState_ {
   BAIParameters    p;
   BAIBlockCRS      A;
-  BAIVectors       v; /* bound by the caller */
-  BAIInt           nghost;
-  BAIAtomic       *ghost;                /* x of other ranks */
-  BAIAtomic       *x, *next;             /* the iterate; modes sync and color write the next one beside it */
-  BAIScalar       *before;               /* the iterate before the last one, if there is momentum */
-  BAIScalar       *work;                 /* per thread: s, y and the next y of a block */
+  BAIVectors       v;     /* bound by the caller */
+  const void      *b;     /* that of v, */
+  void            *ghost; /* and x of other ranks, BAIAtomic or BAIAtomicSingle; in single precision, times scale, rounded copies of them: */
+  void            *rounded_b, *rounded_ghost;
+  BAIReal          scale;
+  void            *x, *next;             /* the iterate, of the type of ghost; modes sync and color write the next one beside it */
+  void            *before;               /* the iterate before the last one, if there is momentum */
+  void            *work;                 /* per thread: s, y and the next y of a block */
   _Atomic(BAIInt) *done;                 /* mode async: global iterations that each task has behind it */
   BAIReal         *norm2;                /* per block: its share of ||b - A x||^2 */
   BAIInt           tasks, blocks_task;   /* modes async and launch: what a thread takes at a time */
@@ -62,8 +64,11 @@ struct BAIState_ {
 };
 
 BAIStatus BAIHostColor(BAIState);
-void      BAIHostSweep(BAIState, BAIInt count, const BAIStep *);
-void      BAIHostResidual(BAIState, BAIReal *norm2);
+/* In the precision of BAIScalar, and in single */
+void BAIHostSweep(BAIState, BAIInt count, const BAIStep *);
+void BAIHostSweepSingle(BAIState, BAIInt count, const BAIStep *);
+void BAIHostResidual(BAIState, BAIReal *norm2);
+void BAIHostResidualSingle(BAIState, BAIReal *norm2);
 
 BAIStatus BAIHostShare(BAIState, BAIInt peers, BAIHandle *);
 BAIStatus BAIHostConnect(BAIState, const BAIPeers *, const BAIHandle *);
@@ -77,6 +82,18 @@ void      BAIHostCoarseBind(BAIState);
 void      BAIHostCoarseSolve(BAIHostCoarse *, const BAIScalar *r); /* e = A_c^{-1} P^H r */
 void      BAIHostCoarseDestroy(BAIHostCoarse *);
 BAIStatus BAIHostCorrect(BAIState, BAIReal omega);
+
+/* x_i, as the caller knows it */
+static inline BAIScalar BAIGetX(BAIState state, BAIInt i)
+{
+  return state->A.single ? BAILoadSingle(state->x, i) / state->scale : BAILoad(state->x, i);
+}
+
+static inline void BAISetX(BAIState state, BAIInt i, BAIScalar value)
+{
+  if (state->A.single) BAIStoreSingle(state->x, i, (BAISingle)(value * state->scale));
+  else BAIStore(state->x, i, value);
+}
 
 static inline int BAIHasCoarse(const BAIHostCoarse *c)
 {

@@ -10,8 +10,9 @@
 #include <stdatomic.h>
 
 typedef _Atomic(BAIReal) BAIAtomic;
+typedef _Atomic(float)   BAIAtomicSingle;
 
-/* What stands for a BAIScalar in the matrix if its sweeps are to be of single precision */
+/* What stands for a BAIScalar if sweeps are to be of single precision */
 #if defined(PETSC_USE_COMPLEX)
 typedef float _Complex BAISingle;
 #else
@@ -29,6 +30,17 @@ static inline BAIScalar BAILoad(BAIAtomic *x, BAIInt i)
 }
 
 static inline void BAIStore(BAIAtomic *x, BAIInt i, BAIScalar value)
+{
+  atomic_store_explicit(x + 2 * i, __real__ value, memory_order_relaxed);
+  atomic_store_explicit(x + 2 * i + 1, __imag__ value, memory_order_relaxed);
+}
+
+static inline BAISingle BAILoadSingle(BAIAtomicSingle *x, BAIInt i)
+{
+  return atomic_load_explicit(x + 2 * i, memory_order_relaxed) + atomic_load_explicit(x + 2 * i + 1, memory_order_relaxed) * (BAISingle)1.0i;
+}
+
+static inline void BAIStoreSingle(BAIAtomicSingle *x, BAIInt i, BAISingle value)
 {
   atomic_store_explicit(x + 2 * i, __real__ value, memory_order_relaxed);
   atomic_store_explicit(x + 2 * i + 1, __imag__ value, memory_order_relaxed);
@@ -54,6 +66,16 @@ static inline BAIScalar BAILoad(BAIAtomic *x, BAIInt i)
 }
 
 static inline void BAIStore(BAIAtomic *x, BAIInt i, BAIScalar value)
+{
+  atomic_store_explicit(x + i, value, memory_order_relaxed);
+}
+
+static inline BAISingle BAILoadSingle(BAIAtomicSingle *x, BAIInt i)
+{
+  return atomic_load_explicit(x + i, memory_order_relaxed);
+}
+
+static inline void BAIStoreSingle(BAIAtomicSingle *x, BAIInt i, BAISingle value)
 {
   atomic_store_explicit(x + i, value, memory_order_relaxed);
 }

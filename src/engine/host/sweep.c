@@ -1,15 +1,15 @@
 /*
    Block-asynchronous iteration, as defined in engine.h
 */
-#include "host.h"
+#include "precision.h"
 #include <omp.h>
 #include <sched.h>
 
 /* How the blocks of one global iteration are updated */
 typedef struct {
-  BAIAtomic *x, *next; /* what is read and what is written; the same where the mode allows it */
+  Atomic    *x, *next; /* what is read and what is written; the same where the mode allows it */
   BAIInt     local_iters;
-  BAIReal    omega, momentum;
+  ValueReal  omega, momentum;
   BAIScalar *r; /* where own rows leave b - A x for the coarse correction, or NULL */
 } Update;
 
@@ -18,56 +18,58 @@ static int HasCoarse(BAIState state, const BAIStep *step)
   return step->coarse && BAIHasCoarse(&state->coarse);
 }
 
-static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, BAIAtomic *next)
+static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, Atomic *next)
 {
-  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, step->omega, step->fresh && !iteration ? 0 : step->momentum, HasCoarse(state, step) ? state->coarse.r : NULL};
+  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, (ValueReal)step->omega, (ValueReal)(step->fresh && !iteration ? 0 : step->momentum), HasCoarse(state, step) ? state->coarse.r : NULL};
 
   return update;
 }
 
 static void IterateBlock(BAIState state, BAIInt block, Update u)
 {
-  const BAIBlockCRS *A     = &state->A;
-  BAIAtomic         *ghost = state->ghost;
+  const BAIBlockCRS *A = &state->A;
+  const Value       *b = state->b, *dinv = A->dinv, *loc_a = A->loc_a, *off_a = A->off_a;
+  Value             *before = state->before;
+  Atomic            *ghost  = state->ghost;
   const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first, local_iters = state->iters ? state->iters[block] : u.local_iters;
-  BAIScalar         *s = state->work + 3 * (size_t)A->most_rows * (size_t)omp_get_thread_num(), *y = s + A->most_rows, *ynext = y + A->most_rows;
+  Value             *s = (Value *)state->work + 3 * (size_t)A->most_rows * (size_t)omp_get_thread_num(), *y = s + A->most_rows, *ynext = y + A->most_rows;
 
   for (BAIInt i = 0; i < m; i++) {
     const BAIInt row = BAIRowAt(A, first + i);
-    BAIScalar    sum = state->v.b[row];
+    Value        sum = b[row];
 
     for (BAIInt k = A->off_i[first + i]; k < A->off_i[first + i + 1]; k++) {
       const BAIInt j = A->off_j[k];
 
-      sum -= BAIValue(A, A->off_a, k) * (j < A->n ? BAILoad(u.x, j) : BAILoad(ghost, j - A->n));
+      sum -= off_a[k] * (j < A->n ? Load(u.x, j) : Load(ghost, j - A->n));
     }
     s[i] = sum;
-    y[i] = BAILoad(u.x, row);
+    y[i] = Load(u.x, row);
   }
 
   for (BAIInt sweep = 0; sweep < local_iters; sweep++) {
-    BAIScalar *swap = y;
+    Value *swap = y;
 
     for (BAIInt i = 0; i < m; i++) {
-      const BAIReal local_omega = A->share ? state->local_omega * A->share[first + i] : state->local_omega;
-      BAIScalar     sum         = s[i];
+      const ValueReal local_omega = (ValueReal)(A->share ? state->local_omega * A->share[first + i] : state->local_omega);
+      Value           sum         = s[i];
 
-      for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++) sum -= BAIValue(A, A->loc_a, k) * y[A->loc_j[k]];
+      for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++) sum -= loc_a[k] * y[A->loc_j[k]];
       if (u.r && !sweep && i < own) u.r[BAIRowAt(A, first + i)] = sum - A->d[first + i] * y[i];
-      ynext[i] = y[i] + local_omega * (sum * A->dinv[first + i] - y[i]);
+      ynext[i] = y[i] + local_omega * (sum * dinv[first + i] - y[i]);
     }
     y     = ynext;
     ynext = swap;
   }
 
   for (BAIInt i = 0; i < own; i++) {
-    const BAIInt    row     = BAIRowAt(A, first + i);
-    const BAIScalar xi      = BAILoad(u.x, row);
-    BAIScalar       xi_next = xi + u.omega * (y[i] - xi);
+    const BAIInt row     = BAIRowAt(A, first + i);
+    const Value  xi      = Load(u.x, row);
+    Value        xi_next = xi + u.omega * (y[i] - xi);
 
-    if (u.momentum != 0) xi_next += u.momentum * (xi - state->before[row]);
-    if (state->before) state->before[row] = xi;
-    BAIStore(u.next, row, xi_next);
+    if (u.momentum != 0) xi_next += u.momentum * (xi - before[row]);
+    if (before) before[row] = xi;
+    Store(u.next, row, xi_next);
   }
 }
 
@@ -83,13 +85,13 @@ static void WaitForOthers(BAIState state, BAIInt block, BAIInt iteration)
 }
 
 /* The coarse correction after a global iteration, by all threads or by one */
-static void Correct(BAIState state, BAIAtomic *x, const BAIStep *step)
+static void Correct(BAIState state, Atomic *x, const BAIStep *step)
 {
   if (!HasCoarse(state, step)) return;
 #pragma omp single
   BAIHostCoarseSolve(&state->coarse, state->coarse.r);
 #pragma omp for schedule(static)
-  for (BAIInt i = 0; i < state->A.n; i++) BAIStore(x, i, BAILoad(x, i) + step->omega * BAIProlong(&state->coarse, i));
+  for (BAIInt i = 0; i < state->A.n; i++) Store(x, i, (Value)(Load(x, i) + step->omega * BAIProlong(&state->coarse, i)));
 }
 
 /* Mode async, before a block is updated: takes the correction that is there, and says whether the block is to leave its part of r for the next one */
@@ -103,7 +105,7 @@ static int TakeCorrection(BAIState state, BAIInt block, BAIReal omega)
     for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockOwn(A, block); place++) {
       const BAIInt row = BAIRowAt(A, place);
 
-      BAIStore(state->x, row, BAILoad(state->x, row) + omega * BAIProlong(c, row));
+      Store(state->x, row, (Value)(Load(state->x, row) + omega * BAIProlong(c, row)));
     }
     ++*taken;
     c->since[block] = 0;
@@ -174,7 +176,7 @@ static void SweepLaunch(BAIState state, BAIInt count, const BAIStep *step)
 static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
 {
   for (BAIInt iteration = 0; iteration < count; iteration++) {
-    BAIAtomic *swap = state->x;
+    void *swap = state->x;
 
 #pragma omp parallel num_threads(state->p.threads)
     {
@@ -208,7 +210,7 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
           for (BAIInt place = BAIBlockFirst(&state->A, block); place < BAIBlockOwn(&state->A, block); place++) {
             const BAIInt row = BAIRowAt(&state->A, place);
 
-            BAIStore(state->x, row, BAILoad(state->next, row));
+            Store(state->x, row, Load(state->next, row));
           }
         }
       }
@@ -217,7 +219,7 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
   }
 }
 
-void BAIHostSweep(BAIState state, BAIInt count, const BAIStep *step)
+void InThis(BAIHostSweep)(BAIState state, BAIInt count, const BAIStep *step)
 {
   switch (step->mode) {
   case BAI_MODE_ASYNC:
@@ -237,10 +239,11 @@ void BAIHostSweep(BAIState state, BAIInt count, const BAIStep *step)
 }
 
 /* Summed block by block, in the same order for any number of threads */
-void BAIHostResidual(BAIState state, BAIReal *norm2)
+void InThis(BAIHostResidual)(BAIState state, BAIReal *norm2)
 {
-  const BAIBlockCRS *A     = &state->A;
-  BAIAtomic         *ghost = state->ghost;
+  const BAIBlockCRS *A = &state->A;
+  const Value       *b = state->b, *loc_a = A->loc_a, *off_a = A->off_a;
+  Atomic            *ghost = state->ghost;
 
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt block = 0; block < A->blocks; block++) {
@@ -249,14 +252,15 @@ void BAIHostResidual(BAIState state, BAIReal *norm2)
 
     for (BAIInt place = first; place < last; place++) {
       const BAIInt row = BAIRowAt(A, place);
-      BAIScalar    r   = state->v.b[row] - A->d[place] * BAILoad(state->x, row);
+      BAIScalar    r   = b[row] - A->d[place] * Load(state->x, row);
 
-      for (BAIInt k = A->loc_i[place]; k < A->loc_i[place + 1]; k++) r -= BAIValue(A, A->loc_a, k) * BAILoad(state->x, BAIRowAt(A, first + A->loc_j[k]));
-      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) r -= BAIValue(A, A->off_a, k) * (A->off_j[k] < A->n ? BAILoad(state->x, A->off_j[k]) : BAILoad(ghost, A->off_j[k] - A->n));
+      for (BAIInt k = A->loc_i[place]; k < A->loc_i[place + 1]; k++) r -= (BAIScalar)loc_a[k] * Load(state->x, BAIRowAt(A, first + A->loc_j[k]));
+      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) r -= (BAIScalar)off_a[k] * (A->off_j[k] < A->n ? Load(state->x, A->off_j[k]) : Load(ghost, A->off_j[k] - A->n));
       sum += BAIAbs2(r);
     }
     state->norm2[block] = sum;
   }
   *norm2 = 0;
   for (BAIInt block = 0; block < A->blocks; block++) *norm2 += state->norm2[block];
+  *norm2 /= state->scale * state->scale;
 }

@@ -707,7 +707,7 @@ PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
 }
 
 /*@
-   KSPBAISetPrecision - Sets in which precision sweeps read the matrix
+   KSPBAISetPrecision - Sets the precision of the sweeps
 
    Logically Collective
 
@@ -721,14 +721,19 @@ PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
    Level: intermediate
 
    Notes:
-   With `BAI_PRECISION_SINGLE` the entries off the diagonal are rounded to single precision, so that fewer bytes are
-   moved. The iterate and all sums keep the precision of `PetscReal`.
+   With `BAI_PRECISION_SINGLE` sweeps are wholly in single precision: matrix, iterate and sums. So about half as many
+   bytes are moved, and on a GPU a matrix twice as large stays on the chip.
 
-   Between two looks at the residual b - A x, which is computed with the matrix as it is, the iteration solves for a
-   correction of x: iterative refinement. So the solution is as good as without, if the condition number of the matrix
-   is well below 1e7. Momentum begins anew after each look, and a solve is never a single kernel launch.
+   This is mixed-precision iterative refinement. The residual b - A x and x are of full precision; what is iterated for
+   is a correction of x. So the solution is as good as without, if the condition number of the matrix is well below 1e7.
+   How many iterations a correction takes is found by what the first ones gain: six digits, or fewer if rounding leaves
+   no more. There is no coarse correction by itself then, and a solve is never a single kernel launch.
 
-   Reference:
+   Entries of the matrix must be within the range of single precision, below 1e38.
+
+   References:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.12.
    M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
    Communications 180 (2009).
 
@@ -744,7 +749,7 @@ PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
 }
 
 /*@
-   KSPBAIGetPrecision - Gets in which precision sweeps read the matrix
+   KSPBAIGetPrecision - Gets the precision of the sweeps
 
    Not Collective
 

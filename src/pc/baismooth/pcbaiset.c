@@ -695,7 +695,7 @@ PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
 }
 
 /*@
-   PCBAISetPrecision - Sets in which precision sweeps read the matrix
+   PCBAISetPrecision - Sets the precision of the sweeps
 
    Logically Collective
 
@@ -709,14 +709,19 @@ PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
    Level: intermediate
 
    Notes:
-   With `BAI_PRECISION_SINGLE` the entries off the diagonal are rounded to single precision, so that fewer bytes are
-   moved. The iterate and all sums keep the precision of `PetscReal`.
+   With `BAI_PRECISION_SINGLE` sweeps are wholly in single precision: matrix, iterate and sums. So about half as many
+   bytes are moved, and on a GPU a matrix twice as large stays on the chip.
 
-   From a zero guess the preconditioner is that of the rounded matrix. From another one, as below `KSPRICHARDSON` after
-   the coarse correction, the residual b - A x is computed with the matrix as it is, and what is iterated is the
-   correction of x. So multigrid converges to full precision; this takes one product with the matrix more.
+   From a zero guess the preconditioner is the iteration in single precision. From another one, as below `KSPRICHARDSON`
+   after the coarse correction, the residual b - A x is of full precision, and what is iterated is the correction of x.
+   So multigrid converges to full precision; this takes one product with the matrix more. Vectors whose entries are all
+   smaller than 1e-38 are zero to it.
 
-   Reference:
+   Entries of the matrix must be within the range of single precision, below 1e38.
+
+   References:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.12.
    M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
    Communications 180 (2009).
 
@@ -732,7 +737,7 @@ PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
 }
 
 /*@
-   PCBAIGetPrecision - Gets in which precision sweeps read the matrix
+   PCBAIGetPrecision - Gets the precision of the sweeps
 
    Not Collective
 

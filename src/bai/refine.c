@@ -1,0 +1,170 @@
+/*
+   Mixed-precision iterative refinement: the engine iterates in single precision for a correction c of A c = r, where r = b - A x and x are of full precision.
+   (H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.12)
+*/
+#include "baiimpl.h"
+#include <float.h>
+#include <petsc/private/petscimpl.h>
+
+enum {
+  FIRST_ITS = 16 /* of the first correction, which shows how fast it goes */
+};
+
+/* What a correction is to gain, and how many times what rounding leaves it is to stay above */
+static const PetscReal gain_wanted = 1e-6, above_rounding = 8;
+
+/* x and b are what they were at the last look, so that r is theirs */
+static PetscErrorCode IsSeen(const BAIRefinement *f, Vec b, Vec x, PetscBool *same)
+{
+  PetscObjectId    id[2];
+  PetscObjectState state[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)b, &id[0]));
+  PetscCall(PetscObjectGetId((PetscObject)x, &id[1]));
+  PetscCall(PetscObjectStateGet((PetscObject)b, &state[0]));
+  PetscCall(PetscObjectStateGet((PetscObject)x, &state[1]));
+  *same = (PetscBool)(f->seen && id[0] == f->id[0] && id[1] == f->id[1] && state[0] == f->state[0] && state[1] == f->state[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode See(BAIRefinement *f, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)b, &f->id[0]));
+  PetscCall(PetscObjectGetId((PetscObject)x, &f->id[1]));
+  PetscCall(PetscObjectStateGet((PetscObject)b, &f->state[0]));
+  PetscCall(PetscObjectStateGet((PetscObject)x, &f->state[1]));
+  f->seen = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* r = b - A x, and its norm if it is wanted */
+static PetscErrorCode Look(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscBool norm)
+{
+  BAIRefinement *f = &bai->refinement;
+
+  PetscFunctionBegin;
+  if (guess_zero) PetscCall(VecCopy(b, bai->r));
+  else PetscCall(MatResidual(bai->A, b, x, bai->r));
+  if (norm) PetscCall(BAIVecNorm(bai->r, &f->now));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What entries of this size are multiplied by, so that they are far from the ends of single precision; exact. 0: as they are */
+static PetscReal ScaleOf(PetscReal norm)
+{
+  int exponent;
+
+  if (!(norm > 0.0) || PetscIsInfOrNanReal(norm)) return 0.0;
+  (void)frexp((double)norm, &exponent);
+  return (PetscReal)ldexp(1.0, PetscMin(PetscMax(-exponent, -1000), 1000));
+}
+
+/* The right side of a new correction is the residual that was looked at */
+static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool continues)
+{
+  BAIRefinement *f = &bai->refinement;
+  Vec            swap;
+
+  PetscFunctionBegin;
+  if (!f->rhs) PetscCall(VecDuplicate(bai->r, &f->rhs));
+  swap   = f->rhs;
+  f->rhs = bai->r;
+  bai->r = swap;
+  if (continues) {
+    if (!f->base) PetscCall(VecDuplicate(x, &f->base));
+    PetscCall(VecCopy(x, f->base));
+  }
+  f->begun = continues;
+  f->from  = f->now;
+  f->its   = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How many iterations a correction is to take, by what this one gained */
+static PetscErrorCode Learn(BAI *bai)
+{
+  BAIRefinement  *f    = &bai->refinement;
+  const PetscReal gain = f->now / f->from;
+  PetscReal       cnorm, wanted;
+
+  PetscFunctionBegin;
+  if (!(gain < 1.0) || !(gain > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecNorm(bai->c, NORM_2, &cnorm));
+  wanted    = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * FLT_EPSILON * f->diagonal * cnorm / f->from));
+  f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2, PetscMax((PetscReal)1, PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain))));
+  f->learnt = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The largest magnitude on the diagonal: how large sums are that are rounded */
+PetscErrorCode BAIRefinementSetUp(BAI *bai)
+{
+  BAIRefinement *f = &bai->refinement;
+
+  PetscFunctionBegin;
+  PetscCall(BAINeedWork(bai));
+  PetscCall(MatGetDiagonal(bai->A, bai->r));
+  PetscCall(VecNorm(bai->r, NORM_INFINITY, &f->diagonal));
+  f->seen = f->begun = f->learnt = PETSC_FALSE;
+  f->most                        = FIRST_ITS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIRefinementReset(BAI *bai)
+{
+  BAIRefinement *f = &bai->refinement;
+
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&f->rhs));
+  PetscCall(VecDestroy(&f->base));
+  f->seen = f->begun = f->learnt = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   As BAIRun(). A preconditioner does all of its iterations for one correction, and from zero b is the residual and x the correction, so that it is a fixed operator. A solver looks at the residual
+   as often as corrections take. Momentum builds on the iterations before: with it a correction goes on after a look, if there is more to gain
+*/
+PetscErrorCode BAIRefine(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+{
+  BAIRefinement  *f         = &bai->refinement;
+  const PetscBool solver    = (PetscBool)(bai->face->classid == KSP_CLASSID);
+  const PetscBool continues = (PetscBool)(solver && how->momentum != 0);
+  BAIStep         step      = *how;
+  PetscBool       same      = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (!solver && guess_zero && !rnorm) {
+    PetscCall(BAIIterate(bai, b, x, PETSC_TRUE, count, &step, NULL));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(IsSeen(f, b, x, &same));
+  if (!same || guess_zero) {
+    f->begun = PETSC_FALSE;
+    if (guess_zero) PetscCall(VecZeroEntries(x));
+    PetscCall(Look(bai, b, x, guess_zero, (PetscBool)(solver || rnorm)));
+  }
+  for (PetscInt done = 0, its; done < count; done += its) {
+    const PetscBool anew = (PetscBool)(!f->begun || !continues || step.fresh || f->its >= f->most);
+
+    if (anew) PetscCall(Begin(bai, x, continues));
+    its        = solver ? PetscMin(count - done, f->most - f->its) : count;
+    f->scale   = solver ? ScaleOf(f->from) : 0.0;
+    step.fresh = (int)anew;
+    PetscCall(BAIIterate(bai, f->rhs, bai->c, anew, its, &step, NULL));
+    f->scale   = 0.0;
+    step.fresh = 0;
+    f->its += its;
+    if (continues) PetscCall(VecWAXPY(x, 1.0, bai->c, f->base));
+    else PetscCall(VecAXPY(x, 1.0, bai->c));
+    f->seen = PETSC_FALSE;
+    if (done + its == count && !rnorm) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(Look(bai, b, x, PETSC_FALSE, PETSC_TRUE));
+    if (solver) PetscCall(Learn(bai));
+  }
+  PetscCall(See(f, b, x));
+  if (rnorm) *rnorm = f->now;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
