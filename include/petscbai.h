@@ -25,6 +25,7 @@ PETSC_EXTERN const char *const BAIWeights[];
 PETSC_EXTERN const char *const BAIPrecisions[];
 PETSC_EXTERN const char *const BAIBackends[];
 PETSC_EXTERN const char *const BAIKernels[];
+PETSC_EXTERN const char *const BAIFaultTypes[];
 
 PETSC_EXTERN PetscErrorCode KSPBAISetLocalIters(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetLocalIters(KSP, PetscInt *);
@@ -58,6 +59,18 @@ PETSC_EXTERN PetscErrorCode KSPBAISetBackend(KSP, BAIBackend);
 PETSC_EXTERN PetscErrorCode KSPBAIGetBackend(KSP, BAIBackend *);
 PETSC_EXTERN PetscErrorCode KSPBAISetKernel(KSP, BAIKernel);
 PETSC_EXTERN PetscErrorCode KSPBAIGetKernel(KSP, BAIKernel *);
+PETSC_EXTERN PetscErrorCode KSPBAISetFaultType(KSP, BAIFaultType);
+PETSC_EXTERN PetscErrorCode KSPBAIGetFaultType(KSP, BAIFaultType *);
+PETSC_EXTERN PetscErrorCode KSPBAISetFaultFraction(KSP, PetscReal);
+PETSC_EXTERN PetscErrorCode KSPBAIGetFaultFraction(KSP, PetscReal *);
+PETSC_EXTERN PetscErrorCode KSPBAISetFaultAt(KSP, PetscInt);
+PETSC_EXTERN PetscErrorCode KSPBAIGetFaultAt(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPBAISetFaultRecover(KSP, PetscInt);
+PETSC_EXTERN PetscErrorCode KSPBAIGetFaultRecover(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPBAISetFaultSeed(KSP, PetscInt);
+PETSC_EXTERN PetscErrorCode KSPBAIGetFaultSeed(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPBAISetFaultDetect(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPBAIGetFaultDetect(KSP, PetscBool *);
 
 PETSC_EXTERN PetscErrorCode PCBAISetLocalIters(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBAIGetLocalIters(PC, PetscInt *);

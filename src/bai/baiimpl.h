@@ -24,6 +24,23 @@ typedef struct {
   BAIParameters    p;      /* of the engine */
 } BAIChoice;
 
+/* What a solve has noticed of faults, and what it compares with: fault.c */
+typedef struct {
+  PetscInt       faults, resets, reassigned, copies; /* found; blocks set back, rows taken over, copies of the matrix */
+  PetscBool      flipped;                            /* bits of the copy of the matrix are, on purpose */
+  PetscBool      stagnates;                          /* the residual norm has been the same, */
+  PetscReal      norm;                               /* this one, */
+  PetscInt       its, left;                          /* since this iteration; rows that it is left in */
+  PetscBool      copied;                             /* and the matrix was copied anew because of that */
+  PetscInt       last;                               /* the iteration from which on rows are updated again */
+  PetscInt       retries;                            /* 1: bad blocks were set back, 2: and the matrix was copied, 3: in vain */
+  PetscInt       n;                                  /* local rows; */
+  BAIInt        *block;                              /* the block of each */
+  unsigned char *still;                              /* looks in which it has not changed */
+  PetscReal     *norm2, most2, anorm;                /* ||r_J||^2 of each block, and the largest at the last look; at least ||A|| */
+  Vec            good, r, diagonal;                  /* x at the last look; b - A x; of the matrix */
+} BAIWatch;
+
 /* The data of a KSPBAI and of a PCBAI */
 typedef struct {
   PetscObject face;    /* the KSP or PC */
@@ -35,7 +52,7 @@ typedef struct {
   BAIInfo        info;
   PetscBool      slow, vain;     /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
   PetscObjectId  seen;           /* the matrix of these; */
-  PetscInt       rows;           /* and how many it has, on all ranks */
+  PetscInt       rows, first;    /* and how many it has, on all ranks; and the first of this one */
   PetscInt       aggregates;     /* of all ranks; 0: no coarse space */
   PetscLogDouble coarse_time;    /* seconds that the last set-up of a coarse space took */
   PetscReal      top, beta;      /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
@@ -59,6 +76,7 @@ typedef struct {
   PetscReal   scale;    /* what residual norms are divided by before they are squared; */
   Vec         kept;     /* the best x so far; */
   BAIStep     used;     /* how the last solve ended; omega is 0 if there was none */
+  BAIWatch    watch;
 
   char needs_fixed[64]; /* PCBAI: the KSP met outside, if it expects a fixed preconditioner and this is none */
 } BAI;
@@ -146,6 +164,15 @@ PETSC_INTERN PetscErrorCode BAICorrect(BAI *, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIIterate(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, const BAIStep *, PetscReal *, PetscReal *, BAISolution *);
+
+/* fault.c */
+PETSC_INTERN PetscBool      BAIHasFaults(const BAI *);
+PETSC_INTERN void           BAIFaultsChoose(const BAIOptions *, PetscInt, BAIFault *);
+PETSC_INTERN PetscErrorCode BAIFaultsStart(BAI *, Vec, Vec, PetscBool);
+PETSC_INTERN PetscErrorCode BAIRunFaulty(BAI *, Vec, Vec, PetscBool, PetscInt, PetscInt, const BAIStep *, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIFaultsLook(BAI *, PetscInt, Vec, Vec, PetscReal *, BAIStep *);
+PETSC_INTERN PetscErrorCode BAIFaultsView(const BAI *, PetscViewer);
+PETSC_INTERN PetscErrorCode BAIFaultsReset(BAI *);
 
 /* view.c */
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);

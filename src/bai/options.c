@@ -11,6 +11,7 @@ const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "BAIWeight", "BA
 
 const char *const BAIPrecisions[]     = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
 const char *const BAIKernels[]        = {"auto", "resident", "staged", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
+const char *const BAIFaultTypes[]     = {"rows", "blocks", "x", "matrix", "sums", "BAIFaultType", "BAI_FAULT_", NULL};
 const char *const BAIPartitionTypes[] = {"auto", "natural", "dm", "rcm", "graph", "BAIPartitionType", "BAI_PARTITION_", NULL};
 
 /* What options.def says of each option; the faces are in the order KSP, PC */
@@ -269,6 +270,13 @@ PetscErrorCode BAIOptionsCheckTogether(PetscObject obj, const BAIOptions *o)
     PetscCall(OptionName(obj, "staleness", staleness, sizeof(staleness)));
     PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));
     SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %s: must be -1 but for mode async", staleness, o->staleness, mode, BAIModes[o->mode]);
+  }
+  if (o->fault_fraction > 0.0 && o->coarse > 0) {
+    char coarse[PETSC_MAX_OPTION_NAME], fraction[PETSC_MAX_OPTION_NAME];
+
+    PetscCall(OptionName(obj, "coarse", coarse, sizeof(coarse)));
+    PetscCall(OptionName(obj, "fault_fraction", fraction, sizeof(fraction)));
+    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %g: must be none or auto, as a coarse correction changes rows that are not updated", coarse, o->coarse, fraction, (double)o->fault_fraction);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

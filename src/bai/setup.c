@@ -113,6 +113,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->staleness   = (BAIInt)o->staleness;
   p->single      = o->precision == BAI_PRECISION_SINGLE;
   p->kernel      = o->kernel;
+  BAIFaultsChoose(o, bai->first, &p->fault);
   if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(GetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -301,6 +302,7 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
   if (id != bai->seen) bai->slow = bai->vain = PETSC_FALSE;
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));
+  PetscCall(MatGetOwnershipRange(A, &bai->first, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -397,6 +399,7 @@ PetscErrorCode BAIReset(BAI *bai)
   BAIEngineDestroy(&bai->engine);
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(BAIFaultsReset(bai));
   PetscCall(VecDestroy(&bai->kept));
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));

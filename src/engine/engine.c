@@ -124,6 +124,16 @@ BAIStatus BAIEngineSums(BAIEngine engine, BAIReal *inside, BAIReal *outside)
   return engine->ops->sums(engine->state, inside, outside);
 }
 
+BAIStatus BAIEngineFlip(BAIEngine engine, BAIInt *flipped)
+{
+  return engine->ops->flip(engine->state, flipped);
+}
+
+void BAIEngineRecover(BAIEngine engine, BAIInt iteration)
+{
+  engine->ops->recover(engine->state, iteration);
+}
+
 BAIStatus BAIEngineUnbind(BAIEngine engine)
 {
   return engine->ops->unbind(engine->state);
@@ -143,6 +153,16 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
   info->rows            = engine->partition.own ? engine->partition.first[engine->partition.blocks] : engine->n;
   info->flops_iteration = 2.0 * (double)info->nnz_off + (double)info->local_sweeps / (double)(info->blocks ? info->blocks : 1) * (2.0 * (double)info->nnz_local + 4 * (double)info->rows) + 3 * n;
   info->flops_residual  = 2.0 * (double)(info->nnz_off + info->nnz_local) * (info->rows ? n / (double)info->rows : 1) + 4 * n; /* own rows have as many entries as others, on average */
+}
+
+void BAIEngineBlocks(BAIEngine engine, BAIInt *block)
+{
+  const BAIPartition *p = &engine->partition;
+
+  for (BAIInt i = 0; !p->first && i < engine->n; i++) block[i] = i / engine->p.block_size;
+  for (BAIInt k = 0; k < p->blocks; k++) {
+    for (BAIInt place = p->first[k]; place < (p->own ? p->own[k] : p->first[k + 1]); place++) block[p->row[place]] = k;
+  }
 }
 
 BAIStatus BAIBackendReplay(BAIBackend backend, const struct BAIGoal_ *goal, int n, const double *rnorm2, struct BAIDecision_ *decisions)

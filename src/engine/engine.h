@@ -62,6 +62,15 @@ typedef enum {
   BAI_ALTERNATE /* forward in the first, third, ... global iteration; so an even number of them from zero is a symmetric operator if A is */
 } BAIDirection;
 
+/* Faults that are asked for: see fault.h */
+typedef struct {
+  BAIFaultType type;
+  BAIReal      fraction;    /* of the rows, or blocks, about */
+  BAIInt       first, last; /* global iterations of the solve from first on and before last */
+  BAIInt       seed;
+  BAIInt       row; /* the number of this rank's first row in the whole matrix */
+} BAIFault;
+
 /* How the global iterations of one call go */
 typedef struct {
   BAIMode      mode; /* one that the engine is ready for */
@@ -75,6 +84,7 @@ typedef struct {
   int          coarse;      /* the coarse correction takes part, if there is one */
   int          coarsen;     /* BAIEngineSolve(): there is none yet, and the solve ends where one would help */
   BAIReal      top, beta;   /* BAIEngineSolve() with coarse and accelerate: see BAIGoal */
+  BAIInt       done;        /* BAIEngineSweep() with faults: global iterations of the solve before this call */
 } BAIStep;
 
 typedef enum {
@@ -142,6 +152,7 @@ typedef struct {
   int       device;      /* cuda: take device number this % devices; -1: the current one */
   void     *stream;      /* cuda: the cudaStream_t to work on */
   BAIKernel kernel;      /* cuda: the family for this mode, and for others where it can; host: none but BAI_KERNEL_AUTO */
+  BAIFault  fault;       /* fraction is 0 if there are none */
 } BAIParameters;
 
 typedef struct {
@@ -198,6 +209,8 @@ typedef struct {
   BAIStatus (*coarsen)(BAIState, const BAIMatrix *, const BAICoarse *);
   BAIStatus (*correct)(BAIState, BAIReal omega);
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
+  BAIStatus (*flip)(BAIState, BAIInt *flipped);
+  void (*recover)(BAIState, BAIInt iteration);
   BAIStatus (*unbind)(BAIState);
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
   void (*info)(BAIState, BAIInfo *);
@@ -233,6 +246,10 @@ BAIStatus BAIEngineSolve(BAIEngine, const BAITolerances *, const BAIStep *, BAIS
 BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
 /* Sums of |a_ij|, i != j, inside and outside this rank's blocks, in the rows of overlaps too */
 BAIStatus BAIEngineSums(BAIEngine, BAIReal *inside, BAIReal *outside);
+/* Flips a bit in some rows of the engine's copy of the matrix, those that its faults hit; how many */
+BAIStatus BAIEngineFlip(BAIEngine, BAIInt *flipped);
+/* Rows or blocks that faults have stopped are updated again from this iteration on; BAI_INT_MAX: never */
+void BAIEngineRecover(BAIEngine, BAIInt iteration);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */
 BAIStatus BAIEngineUnbind(BAIEngine);
 /*
@@ -241,6 +258,8 @@ BAIStatus BAIEngineUnbind(BAIEngine);
 */
 BAIStatus   BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
 void        BAIEngineInfo(BAIEngine, BAIInfo *);
+/* The block whose own each row is */
+void        BAIEngineBlocks(BAIEngine, BAIInt *block);
 void        BAIEngineDestroy(BAIEngine *);
 const char *BAIEngineName(BAIEngine);
 /* For tests: what the rules of adapt.h decide where this backend decides, n times: from iteration 0 on at ||r||^2 = rnorm2[0], and then whenever the decision before asks for a look */

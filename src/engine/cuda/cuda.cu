@@ -122,6 +122,11 @@ static void Info(BAIState state, BAIInfo *info)
   info->coarse     = state->coarse.m;
 }
 
+static void Recover(BAIState state, BAIInt iteration)
+{
+  state->p.fault.last = iteration;
+}
+
 extern "C" const BAIBackendOps BAIBackendCUDA = {
   .name      = "cuda",
   .create    = Create,
@@ -134,6 +139,8 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .coarsen   = BAICUDACoarsen,
   .correct   = BAICUDACorrect,
   .sums      = BAISumsRun,
+  .flip      = BAICUDAFlip,
+  .recover   = Recover,
   .unbind    = Unbind,
   .explain   = BAIPlanExplain,
   .info      = Info,

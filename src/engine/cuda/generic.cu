@@ -1,6 +1,7 @@
 /*
    The kernel for any matrix and any block size. The local sweeps read the entries inside the blocks from the caches
 */
+#include "../fault.h"
 #include "pieces.h"
 #include "plan.h"
 
@@ -36,7 +37,13 @@ struct NativeOrSingle {
   }
 };
 
-template <typename Columns, typename Values, BAIOrder order>
+/* A fault keeps a row from being updated */
+static __device__ inline bool Stops(const BAISliced &A, const BAISweep &p, int row)
+{
+  return BAIFaultStops(&p.fault, row, A.row ? A.block[row] : row / A.block_size);
+}
+
+template <typename Columns, typename Values, BAIOrder order, bool FAULTS = false>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -47,6 +54,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int        lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
     const int        first = tile * A.tile_rows, slice0 = tile * A.tile_slices, most = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
+    const bool       faulty = FAULTS && BAIFaultIsAt(&p.fault, p.its + iteration);
     const BAIScalar *x    = BAIIterateOf(p, from);
     BAIScalar       *next = BAIIterateOf(p, to), *s = work, *y = s + A.tile_rows, *ynext = y + A.tile_rows;
 
@@ -70,6 +78,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
         }
       }
       if (A.piece_first) sum -= BAISumOfPieces(A, slice0 + slice, lane);
+      if (FAULTS && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row)) BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIReal));
       s[i] = sum;
       y[i] = BAILoad(x + row);
     }
@@ -94,6 +103,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
         }
         if (p.r && sweep == 1 && BAIOwnRowAt(A, tile, i) >= 0) p.r[BAIOwnRowAt(A, tile, i)] = sum - A.d[first + i] * y[i];
         ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAILocalOmegaAt(A, p, first + i) * (sum * A.dinv[first + i] - y[i]);
+        if (FAULTS && faulty && Stops(A, p, BAIRowAt(A, tile, i))) ynext[i] = y[i];
       }
       __syncthreads();
       BAIScalar *swap = y;
@@ -112,6 +122,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
         xi_next             = BAIMomentum(p, iteration, xi_next, xi, p.before[first + i]);
         p.before[first + i] = xi;
       }
+      if (FAULTS && faulty && Stops(A, p, row)) xi_next = xi;
       BAIStore(next + row, xi_next);
     }
   });
@@ -134,8 +145,19 @@ static __global__ void __launch_bounds__(1024) GenericAny(BAISliced A, BAISweep 
   else GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_TURNS>(A, p);
 }
 
-const void *BAIGenericKernel(const BAISliced *A, BAIOrder order)
+/* Everything, with faults */
+static __global__ void __launch_bounds__(1024) GenericFaulty(BAISliced A, BAISweep p)
 {
+  if (p.how == BAI_OWN) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_OWN, true>(A, p);
+  else if (p.how == BAI_QUEUE) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_QUEUE, true>(A, p);
+  else if (p.how == BAI_FLAGS) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_FLAGS, true>(A, p);
+  else if (p.how == BAI_LAG) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_LAG, true>(A, p);
+  else GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_TURNS, true>(A, p);
+}
+
+const void *BAIGenericKernel(const BAISliced *A, BAIOrder order, bool faults)
+{
+  if (faults) return (const void *)GenericFaulty;
   if (A->single || BAIWide(A)) return (const void *)GenericAny;
   switch (order) {
   case BAI_OWN:

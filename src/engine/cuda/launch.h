@@ -23,4 +23,6 @@ typedef struct {
   int              staleness;              /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
   int             *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
   long long       *tickets, tickets_before;
+  BAIFault         fault; /* its fraction is 0 if there are none */
+  BAIInt           its;   /* global iterations of the solve before this launch, by which faults go */
 } BAISweep;

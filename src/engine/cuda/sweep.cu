@@ -96,6 +96,8 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.stalled_host   = &state->pinned->result.stalled;
   p.tickets        = state->tickets;
   p.tickets_before = state->tickets_before;
+  p.fault          = state->p.fault;
+  p.its            = step->done;
   return p;
 }
 
@@ -146,6 +148,7 @@ static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
     BAITry(Launch(state, &state->corrected[step.mode], 1, &step));
     BAITry(BAICUDACorrectBy(state, state->coarse.r, step.omega, state->x[state->current]));
     step.fresh = 0;
+    step.done++;
   }
   return BAIStatusOf(BAI_OK);
 }
@@ -163,6 +166,7 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   for (BAIInt left = count; left > 0; left -= most < left ? most : left) {
     BAITry(Launch(state, plan, left < most ? left : most, &step));
     step.fresh = 0;
+    step.done += left < most ? left : most;
   }
   return BAIStatusOf(BAI_OK);
 }

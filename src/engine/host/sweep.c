@@ -1,6 +1,7 @@
 /*
    Block-asynchronous iteration, as defined in engine.h
 */
+#include "../fault.h"
 #include "host.h"
 #include <omp.h>
 #include <sched.h>
@@ -11,6 +12,8 @@ typedef struct {
   BAIInt     local_iters;
   BAIReal    omega, momentum;
   BAIScalar *r; /* where own rows leave b - A x for the coarse correction, or NULL */
+
+  const BAIFault *fault; /* of this iteration, or NULL */
 } Update;
 
 static int HasCoarse(BAIState state, const BAIStep *step)
@@ -20,9 +23,24 @@ static int HasCoarse(BAIState state, const BAIStep *step)
 
 static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, BAIAtomic *next)
 {
-  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, step->omega, step->fresh && !iteration ? 0 : step->momentum, HasCoarse(state, step) ? state->coarse.r : NULL};
+  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, step->omega, step->fresh && !iteration ? 0 : step->momentum, HasCoarse(state, step) ? state->coarse.r : NULL,
+                         BAIFaultIsAt(&state->p.fault, step->done + iteration) ? &state->p.fault : NULL};
 
   return update;
+}
+
+static void FlipSums(const BAIFault *fault, const BAIBlockCRS *A, BAIInt first, BAIInt m, BAIScalar *s)
+{
+  for (BAIInt i = 0; i < m; i++) {
+    const BAIInt row = BAIRowAt(A, first + i);
+
+    if (fault->type == BAI_FAULT_SUMS && BAIFaultHits(fault, row)) BAIFaultFlip(fault, row, s + i, sizeof(BAIReal));
+  }
+}
+
+static int Stops(const BAIFault *fault, const BAIBlockCRS *A, BAIInt row)
+{
+  return fault && BAIFaultStops(fault, row, BAIBlockOfRow(A, row));
 }
 
 static void IterateBlock(BAIState state, BAIInt block, Update u)
@@ -44,6 +62,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     s[i] = sum;
     y[i] = BAILoad(u.x, row);
   }
+  if (u.fault) FlipSums(u.fault, A, first, m, s);
 
   for (BAIInt sweep = 0; sweep < local_iters; sweep++) {
     BAIScalar *swap = y;
@@ -56,6 +75,9 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
       if (u.r && !sweep && i < own) u.r[BAIRowAt(A, first + i)] = sum - A->d[first + i] * y[i];
       ynext[i] = y[i] + local_omega * (sum * A->dinv[first + i] - y[i]);
     }
+    for (BAIInt i = 0; u.fault && i < m; i++) {
+      if (Stops(u.fault, A, BAIRowAt(A, first + i))) ynext[i] = y[i];
+    }
     y     = ynext;
     ynext = swap;
   }
@@ -66,6 +88,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     BAIScalar       xi_next = xi + u.omega * (y[i] - xi);
 
     if (u.momentum != 0) xi_next += u.momentum * (xi - state->before[row]);
+    if (Stops(u.fault, A, row)) xi_next = xi;
     if (state->before) state->before[row] = xi;
     BAIStore(u.next, row, xi_next);
   }

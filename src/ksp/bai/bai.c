@@ -62,7 +62,7 @@ static BAIMode FirstMode(const BAI *bai)
 /* A solve that is slow may set up a coarse correction; with a fixed momentum it is what users want it to be */
 static PetscBool MayCoarsen(const BAI *bai)
 {
-  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && !bai->use.p.single && !bai->options.check_interval && (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) && BAICanCoarsen(bai));
+  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && !bai->use.p.single && !bai->options.check_interval && (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) && !(bai->options.fault_fraction > 0.0) && BAICanCoarsen(bai));
 }
 
 /* What a solve is to reach. In which mode it is accelerated depends on the device, and on several ranks must not */
@@ -159,7 +159,7 @@ static PetscBool CanSolveAtOnce(KSP ksp, BAIMode mode, MatNullSpace nullspace)
   const BAI *bai    = (BAI *)ksp->data;
   const int  solves = bai->aggregates && !bai->vain ? bai->info.solves_coarse : bai->info.solves;
 
-  return (PetscBool)((solves >> mode & 1) && !bai->use.p.single && !bai->scatter && !bai->options.check_interval && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
+  return (PetscBool)((solves >> mode & 1) && !bai->use.p.single && !bai->scatter && !bai->options.check_interval && !BAIHasFaults(bai) && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
 }
 
 /* A coarse correction is set up: solves begin anew with it, this one from where it is */
@@ -260,12 +260,12 @@ static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, Pe
   PetscFunctionBegin;
   if (raised > 0) {
     step->omega = bai->options.omega * bai->tau * (BAIReal)d->omega;
-    PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), raised, step, raised < its ? NULL : rnorm));
+    PetscCall(BAIRunFaulty(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), ksp->its, raised, step, raised < its ? NULL : rnorm));
     step->fresh = 0;
   }
   if (raised < its) {
     step->omega = PlainOmega(bai, step->coarse);
-    PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its && !raised), its - raised, step, rnorm));
+    PetscCall(BAIRunFaulty(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its && !raised), ksp->its + raised, its - raised, step, rnorm));
     step->fresh = 0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -286,6 +286,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(BAISetUp(bai, A)); /* the values may have changed without KSPSetOperators() */
   PetscCall(MatGetNullSpace(A, &nullspace));
+  PetscCall(BAIFaultsStart(bai, b, x, ksp->guess_zero));
   ksp->its = 0;
   step     = BAIStepOf(bai, BAI_FORWARD);
 
@@ -293,7 +294,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   step.omega  = PlainOmega(bai, step.coarse);
   if (ksp->normtype == KSP_NORM_NONE) {
     if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = EvenLocalIters(bai);
-    PetscCall(BAIRun(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));
+    PetscCall(BAIRunFaulty(bai, b, x, ksp->guess_zero, 0, ksp->max_it, &step, NULL));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its    = ksp->max_it;
     ksp->reason = KSP_CONVERGED_ITS;
@@ -314,6 +315,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     PetscCall(KSPLogResidualHistory(ksp, rnorm));
     PetscCall(KSPMonitor(ksp, ksp->its, rnorm));
     PetscCall((*ksp->converged)(ksp, ksp->its, rnorm, &ksp->reason, ksp->cnvP));
+    if (!ksp->reason && bai->watch.stagnates) ksp->reason = KSP_DIVERGED_BREAKDOWN;
     if (ksp->reason) break;
     if (ksp->its >= ksp->max_it) {
       ksp->reason = ksp->converged == KSPConvergedSkip ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
@@ -332,6 +334,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     PetscCall(Run(ksp, b, x, its, &step, &rnorm));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += its;
+    PetscCall(BAIFaultsLook(bai, ksp->its, b, x, &rnorm, &step));
     decision = BAIAdaptLook(&bai->adapt, (BAIInt)ksp->its, Square(bai, rnorm));
     if (decision.vain) bai->vain = PETSC_TRUE;
     PetscCall(Obey(ksp, x, &decision, &rnorm, &step));
@@ -357,6 +360,7 @@ static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
     if (bai->options.momentum == PETSC_DECIDE && bai->used.omega > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum auto; the last solve ended in mode %s with omega %g, momentum %g\n", BAIModes[bai->used.mode], (double)bai->used.omega, (double)bai->used.momentum));
     if (bai->options.check_interval) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n", bai->options.check_interval));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm when it promises to be small enough\n"));
+    PetscCall(BAIFaultsView(bai, viewer));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -414,7 +418,13 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_local_omega <1>                              - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`
 .  -ksp_bai_check_interval <0>                           - global iterations between residual norms, `KSPBAISetCheckInterval()`
 .  -ksp_bai_backend (auto|host|cuda)                     - where the iteration runs, `KSPBAISetBackend()`
--  -ksp_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `KSPBAISetKernel()`
+.  -ksp_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `KSPBAISetKernel()`
+.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums)       - what simulated faults do, `KSPBAISetFaultType()`
+.  -ksp_bai_fault_fraction <0>                           - part of the rows or blocks that simulated faults hit, `KSPBAISetFaultFraction()`
+.  -ksp_bai_fault_at <10>                                - global iterations before simulated faults begin, `KSPBAISetFaultAt()`
+.  -ksp_bai_fault_recover <0>                            - global iterations that simulated faults last, `KSPBAISetFaultRecover()`
+.  -ksp_bai_fault_seed <0>                               - choice of the rows or blocks that simulated faults hit, `KSPBAISetFaultSeed()`
+-  -ksp_bai_fault_detect <false>                         - whether faults are looked for and repaired, `KSPBAISetFaultDetect()`
 
    Level: intermediate
 
@@ -453,7 +463,9 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`,
           `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetCoarse()`, `KSPBAISetWeight()`,
           `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`,
-          `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`, `KSPBAISetKernel()`
+          `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`, `KSPBAISetKernel()`,
+          `KSPBAISetFaultType()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`,
+          `KSPBAISetFaultSeed()`, `KSPBAISetFaultDetect()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)
