@@ -18,6 +18,8 @@
 PETSC_EXTERN PetscErrorCode BAIInitializePackage(void);
 PETSC_EXTERN PetscErrorCode BAIFinalizePackage(void);
 
+PETSC_EXTERN PetscErrorCode KSPBAIStatsView(KSP, PetscViewer);
+
 /* made from src/bai/options.def by "make options" */
 PETSC_EXTERN const char *const BAIModes[];
 PETSC_EXTERN const char *const BAIPartitionTypes[];
@@ -71,6 +73,8 @@ PETSC_EXTERN PetscErrorCode KSPBAISetFaultSeed(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetFaultSeed(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetFaultDetect(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPBAIGetFaultDetect(KSP, PetscBool *);
+PETSC_EXTERN PetscErrorCode KSPBAISetStats(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPBAIGetStats(KSP, PetscBool *);
 
 PETSC_EXTERN PetscErrorCode PCBAISetLocalIters(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBAIGetLocalIters(PC, PetscInt *);

@@ -361,9 +361,13 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/empty.out
+    requires: double
     test:
       suffix: host
-      nsize: {{1 2}separate output}
+    test:
+      suffix: host_mpi
+      nsize: 2
+      args: -seeds 4 -case lost_sync,lost_async_rows,flipped_sync,seeds,errors
     test:
       suffix: cuda
       requires: baicuda

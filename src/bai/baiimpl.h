@@ -41,6 +41,12 @@ typedef struct {
   Vec            good, r, diagonal;                  /* x at the last look; b - A x; of the matrix */
 } BAIWatch;
 
+/* What statistics say of the last solve beside what the engine counts: stats.c */
+typedef struct {
+  PetscInt  its;
+  PetscReal after; /* global iterations after the tolerance was met, about; negative: it was not, or is not known */
+} BAICount;
+
 /* The data of a KSPBAI and of a PCBAI */
 typedef struct {
   PetscObject face;    /* the KSP or PC */
@@ -77,6 +83,10 @@ typedef struct {
   Vec         kept;     /* the best x so far; */
   BAIStep     used;     /* how the last solve ended; omega is 0 if there was none */
   BAIWatch    watch;
+  BAICount    count;
+
+  PetscViewer       viewer; /* of -ksp_bai_stats, or NULL */
+  PetscViewerFormat format;
 
   char needs_fixed[64]; /* PCBAI: the KSP met outside, if it expects a fixed preconditioner and this is none */
 } BAI;
@@ -173,6 +183,13 @@ PETSC_INTERN PetscErrorCode BAIRunFaulty(BAI *, Vec, Vec, PetscBool, PetscInt, P
 PETSC_INTERN PetscErrorCode BAIFaultsLook(BAI *, PetscInt, Vec, Vec, PetscReal *, BAIStep *);
 PETSC_INTERN PetscErrorCode BAIFaultsView(const BAI *, PetscViewer);
 PETSC_INTERN PetscErrorCode BAIFaultsReset(BAI *);
+
+/* stats.c */
+PETSC_INTERN PetscErrorCode BAIStatsStart(BAI *);
+PETSC_INTERN void           BAIStatsLook(BAI *, PetscInt, PetscReal, PetscInt, PetscReal, PetscReal);
+PETSC_INTERN PetscErrorCode BAIStatsView(BAI *, PetscViewer);
+PETSC_INTERN PetscErrorCode BAIStatsViewIfAsked(BAI *);
+PETSC_INTERN PetscErrorCode BAIStatsGetViewer(BAI *, const char[]);
 
 /* view.c */
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);

@@ -21,6 +21,7 @@ typedef enum {
   IS_POSITIVE,
   IS_FRACTION,
   IS_FLAG,
+  IS_VIEWER,
   IS_NAME
 } Kind;
 
@@ -51,6 +52,7 @@ typedef struct {
 #define AUTO                                                 PETSC_TRUE
 #define NO_AUTO                                              PETSC_FALSE
 #define FLAG                                                 .kind = IS_FLAG
+#define VIEWER                                               .kind = IS_VIEWER
 #define NAMES(array)                                         .kind = IS_NAME, .names = array
 #define OPTION(field, Function, type, standard, range, says) {.name = #field, .function = #Function, .text = says, .offset = offsetof(BAIOptions, field), standard, range},
 static const Option all[] = {
@@ -70,6 +72,11 @@ static const char *FaceName(PetscObject obj)
 static PetscBool IsInteger(Kind kind)
 {
   return (PetscBool)(kind == IS_INT || kind == IS_COUNT);
+}
+
+static PetscBool IsBoolean(Kind kind)
+{
+  return (PetscBool)(kind == IS_FLAG || kind == IS_VIEWER);
 }
 
 /* Enums are read and written as the int that they are */
@@ -92,7 +99,7 @@ PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
     void        *field    = FieldOf(&all[k], &(*bai)->options);
 
     if (IsInteger(all[k].kind)) *(PetscInt *)field = (PetscInt)standard;
-    else if (all[k].kind == IS_FLAG) *(PetscBool *)field = (PetscBool)(standard != 0);
+    else if (IsBoolean(all[k].kind)) *(PetscBool *)field = (PetscBool)(standard != 0);
     else if (all[k].kind == IS_NAME) *(int *)field = (int)standard;
     else *(PetscReal *)field = (PetscReal)standard;
   }
@@ -106,7 +113,7 @@ PetscErrorCode BAIOptionsEqual(const BAIOptions *a, const BAIOptions *b, PetscBo
   *equal = PETSC_TRUE;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all) && *equal; k++) {
     const Kind   kind = all[k].kind;
-    const size_t size = IsInteger(kind) ? sizeof(PetscInt) : kind == IS_FLAG ? sizeof(PetscBool) : kind == IS_NAME ? sizeof(PetscEnum) : sizeof(PetscReal);
+    const size_t size = IsInteger(kind) ? sizeof(PetscInt) : IsBoolean(kind) ? sizeof(PetscBool) : kind == IS_NAME ? sizeof(PetscEnum) : sizeof(PetscReal);
 
     PetscCall(PetscMemcmp((const char *)a + all[k].offset, (const char *)b + all[k].offset, size, equal));
   }
@@ -168,6 +175,9 @@ static PetscErrorCode Allowed(const Option *option, int face, char text[], size_
     break;
   case IS_FLAG:
     PetscCall(PetscSNPrintf(text, len, "true or false"));
+    break;
+  case IS_VIEWER:
+    PetscCall(PetscSNPrintf(text, len, "true, false or a viewer"));
     break;
   case IS_NAME:
     PetscCall(PetscSNPrintf(text, len, "one of %s", option->names[0]));
@@ -243,7 +253,7 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
     const Option *option = &all[k];
     const void   *field  = (const char *)o + option->offset;
 
-    if (!option->has[face] || option->kind == IS_FLAG) continue;
+    if (!option->has[face] || IsBoolean(option->kind)) continue;
     if (option->kind == IS_NAME) PetscCall(CheckName(obj, option, NULL, *(const int *)field));
     else if (IsInteger(option->kind)) {
       const PetscInt value = *(const PetscInt *)field;
@@ -334,6 +344,20 @@ static PetscErrorCode OptionsCount(PetscObject obj, const Option *option, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whatever does not say no is yes: see BAIStatsGetViewer() */
+static PetscErrorCode OptionsViewer(const char key[], const char text[], const char man[], PetscBool *value, BAIOptionItems PetscOptionsObject)
+{
+  const char *const words[] = {"false", "no", "0", "off"};
+  char              word[PETSC_MAX_PATH_LEN];
+  PetscBool         set, is = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsString(key, text, man, *value ? "true" : "false", word, sizeof(word), &set));
+  for (size_t k = 0; set && k < PETSC_STATIC_ARRAY_LENGTH(words) && !is; k++) PetscCall(PetscStrcasecmp(word, words[k], &is));
+  if (set) *value = (PetscBool)!is;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Reads the options into a copy, so that a wrong one changes nothing */
 PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BAIOptionItems PetscOptionsObject)
 {
@@ -355,6 +379,7 @@ PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BA
     else if (option->kind == IS_COUNT) PetscCall(OptionsCount(obj, option, key, text, man, (PetscInt *)field, PetscOptionsObject));
     else if (option->kind == IS_POSITIVE) PetscCall(PetscOptionsReal(key, text, man, *(PetscReal *)field, (PetscReal *)field, NULL));
     else if (option->kind == IS_FRACTION) PetscCall(OptionsFraction(obj, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
+    else if (option->kind == IS_VIEWER) PetscCall(OptionsViewer(key, option->text, man, (PetscBool *)field, PetscOptionsObject));
     else if (option->kind == IS_FLAG) PetscCall(PetscOptionsBool(key, option->text, man, *(PetscBool *)field, (PetscBool *)field, NULL));
     else PetscCall(OptionsName(obj, option, key, option->text, man, (int *)field, PetscOptionsObject));
   }

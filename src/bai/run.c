@@ -166,6 +166,7 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
     if (how->direction == BAI_ALTERNATE && at_once == 1) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
     PetscCall(Sweep(bai, b, x, at_once, &step));
     step.fresh = 0;
+    step.done += (BAIInt)at_once;
     if (bai->scatter && (rnorm || done + 1 < count)) {
       PetscCall(Unbind(bai, b, x, guess_zero, &v));
       guess_zero = PETSC_FALSE;

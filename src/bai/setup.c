@@ -113,6 +113,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->staleness   = (BAIInt)o->staleness;
   p->single      = o->precision == BAI_PRECISION_SINGLE;
   p->kernel      = o->kernel;
+  p->stats       = (int)o->stats;
   BAIFaultsChoose(o, bai->first, &p->fault);
   if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(GetThreads(bai->node_size, &p->threads));

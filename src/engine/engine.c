@@ -134,6 +134,16 @@ void BAIEngineRecover(BAIEngine engine, BAIInt iteration)
   engine->ops->recover(engine->state, iteration);
 }
 
+BAIStatus BAIEngineStats(BAIEngine engine, BAIStats *stats)
+{
+  return engine->ops->stats(engine->state, stats);
+}
+
+BAIStatus BAIEngineForgetStats(BAIEngine engine)
+{
+  return engine->ops->stats(engine->state, NULL);
+}
+
 BAIStatus BAIEngineUnbind(BAIEngine engine)
 {
   return engine->ops->unbind(engine->state);

@@ -153,6 +153,7 @@ typedef struct {
   void     *stream;      /* cuda: the cudaStream_t to work on */
   BAIKernel kernel;      /* cuda: the family for this mode, and for others where it can; host: none but BAI_KERNEL_AUTO */
   BAIFault  fault;       /* fraction is 0 if there are none */
+  int       stats;       /* sweeps are counted */
 } BAIParameters;
 
 typedef struct {
@@ -191,6 +192,21 @@ typedef struct {
   BAIReal beta;            /* and from which momentum on */
 } BAISolution;
 
+/*
+   What the sweeps of a solve were: how many global iterations blocks had done, when one began an iteration, less than the one that began it. That is how stale the values are that it read: 0 is the
+   previous iterate, below 0 are newer ones. The arrays are the engine's, until its next call
+*/
+enum {
+  BAI_MOST_STALE = 32 /* at either end all that is further off */
+};
+
+typedef struct {
+  BAIInt         units;                     /* blocks; on a device tiles, of one block or several small ones */
+  int64_t        reads[2 * BAI_MOST_STALE + 1]; /* of one unit by another, once in a global iteration, by staleness + BAI_MOST_STALE */
+  const int64_t *updates;                   /* of each unit */
+  const double  *last;                      /* seconds from the first to its last one, of any */
+} BAIStats;
+
 typedef struct BAIState_ *BAIState; /* a backend's own */
 
 struct BAIGoal_; /* of adapt.h */
@@ -211,6 +227,7 @@ typedef struct {
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
   BAIStatus (*flip)(BAIState, BAIInt *flipped);
   void (*recover)(BAIState, BAIInt iteration);
+  BAIStatus (*stats)(BAIState, BAIStats *); /* NULL: what was counted is forgotten */
   BAIStatus (*unbind)(BAIState);
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
   void (*info)(BAIState, BAIInfo *);
@@ -250,6 +267,9 @@ BAIStatus BAIEngineSums(BAIEngine, BAIReal *inside, BAIReal *outside);
 BAIStatus BAIEngineFlip(BAIEngine, BAIInt *flipped);
 /* Rows or blocks that faults have stopped are updated again from this iteration on; BAI_INT_MAX: never */
 void BAIEngineRecover(BAIEngine, BAIInt iteration);
+/* What was counted since it was forgotten the last time; only if the parameters ask for it */
+BAIStatus BAIEngineStats(BAIEngine, BAIStats *);
+BAIStatus BAIEngineForgetStats(BAIEngine);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */
 BAIStatus BAIEngineUnbind(BAIEngine);
 /*

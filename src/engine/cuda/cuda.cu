@@ -11,6 +11,8 @@ static void Destroy(BAIState state)
   (void)cudaStreamSynchronize(state->stream); /* kernels may still write to what is pinned */
   BAIPinnedRestore(state->pinned);
   BAICUDAFreeAll(state);
+  free(state->updates_host);
+  free(state->last_host);
   free(state);
 }
 
@@ -141,6 +143,7 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .sums      = BAISumsRun,
   .flip      = BAICUDAFlip,
   .recover   = Recover,
+  .stats     = BAIStatsGet,
   .unbind    = Unbind,
   .explain   = BAIPlanExplain,
   .info      = Info,

@@ -43,7 +43,33 @@ static __device__ inline bool Stops(const BAISliced &A, const BAISweep &p, int r
   return BAIFaultStops(&p.fault, row, A.row ? A.block[row] : row / A.block_size);
 }
 
-template <typename Columns, typename Values, BAIOrder order, bool FAULTS = false>
+/* A tile begins a global iteration; by all threads. In mode sync it reads the previous iterate, whatever has been written since. Its neighbours are those that it reads from and those that read from it */
+template <BAIOrder order>
+static __device__ inline void CountReads(const BAISweep &p, int tile)
+{
+  const int mine = *(volatile int *)(p.counts.updates + tile);
+
+  for (int k = p.neighbors.first[tile] + threadIdx.x; k < p.neighbors.first[tile + 1]; k += blockDim.x) {
+    const int stale = order == BAI_FLAGS ? 0 : mine - *(volatile int *)(p.counts.updates + (p.neighbors.tile[k] >> 1));
+
+    atomicAdd(p.counts.reads + min(max(stale, -BAI_MOST_STALE), +BAI_MOST_STALE) + BAI_MOST_STALE, 1ull);
+  }
+}
+
+/* Its new values can be seen; by all threads, who have written them */
+static __device__ inline void CountUpdate(const BAISweep &p, int tile)
+{
+  __syncthreads();
+  if (threadIdx.x) return;
+  unsigned long long now;
+
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  p.counts.last[tile] = now;
+  *(volatile int *)(p.counts.updates + tile) += 1;
+  __threadfence();
+}
+
+template <typename Columns, typename Values, BAIOrder order, bool WATCHED = false>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -54,11 +80,12 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   BAIGoThroughTiles<order>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int        lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
     const int        first = tile * A.tile_rows, slice0 = tile * A.tile_slices, most = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
-    const bool       faulty = FAULTS && BAIFaultIsAt(&p.fault, p.its + iteration);
+    const bool       faulty = WATCHED && BAIFaultIsAt(&p.fault, p.its + iteration);
     const BAIScalar *x    = BAIIterateOf(p, from);
     BAIScalar       *next = BAIIterateOf(p, to), *s = work, *y = s + A.tile_rows, *ynext = y + A.tile_rows;
 
     turn.Begin();
+    if (WATCHED && p.counts.updates) CountReads<order>(p, tile);
     if (A.piece_first) Values::template SumPieces<order>(A, p, tile, x);
     for (int slice = warp; slice < A.tile_slices; slice += warps) {
       const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
@@ -78,7 +105,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
         }
       }
       if (A.piece_first) sum -= BAISumOfPieces(A, slice0 + slice, lane);
-      if (FAULTS && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row)) BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIReal));
+      if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row)) BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIReal));
       s[i] = sum;
       y[i] = BAILoad(x + row);
     }
@@ -103,7 +130,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
         }
         if (p.r && sweep == 1 && BAIOwnRowAt(A, tile, i) >= 0) p.r[BAIOwnRowAt(A, tile, i)] = sum - A.d[first + i] * y[i];
         ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAILocalOmegaAt(A, p, first + i) * (sum * A.dinv[first + i] - y[i]);
-        if (FAULTS && faulty && Stops(A, p, BAIRowAt(A, tile, i))) ynext[i] = y[i];
+        if (WATCHED && faulty && Stops(A, p, BAIRowAt(A, tile, i))) ynext[i] = y[i];
       }
       __syncthreads();
       BAIScalar *swap = y;
@@ -122,9 +149,10 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
         xi_next             = BAIMomentum(p, iteration, xi_next, xi, p.before[first + i]);
         p.before[first + i] = xi;
       }
-      if (FAULTS && faulty && Stops(A, p, row)) xi_next = xi;
+      if (WATCHED && faulty && Stops(A, p, row)) xi_next = xi;
       BAIStore(next + row, xi_next);
     }
+    if (WATCHED && p.counts.updates && !(faulty && p.fault.type == BAI_FAULT_BLOCKS && A.tile_rows <= A.block_size && Stops(A, p, BAIRowAt(A, tile, 0)))) CountUpdate(p, tile); /* the tile is a block that is not updated */
   });
 }
 
@@ -145,8 +173,8 @@ static __global__ void __launch_bounds__(1024) GenericAny(BAISliced A, BAISweep 
   else GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_TURNS>(A, p);
 }
 
-/* Everything, with faults */
-static __global__ void __launch_bounds__(1024) GenericFaulty(BAISliced A, BAISweep p)
+/* Everything, with faults and statistics */
+static __global__ void __launch_bounds__(1024) GenericWatched(BAISliced A, BAISweep p)
 {
   if (p.how == BAI_OWN) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_OWN, true>(A, p);
   else if (p.how == BAI_QUEUE) GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_QUEUE, true>(A, p);
@@ -155,9 +183,9 @@ static __global__ void __launch_bounds__(1024) GenericFaulty(BAISliced A, BAISwe
   else GoThroughTiles<BAINarrowOrWide, NativeOrSingle, BAI_TURNS, true>(A, p);
 }
 
-const void *BAIGenericKernel(const BAISliced *A, BAIOrder order, bool faults)
+const void *BAIGenericKernel(const BAISliced *A, BAIOrder order, bool watched)
 {
-  if (faults) return (const void *)GenericFaulty;
+  if (watched) return (const void *)GenericWatched;
   if (A->single || BAIWide(A)) return (const void *)GenericAny;
   switch (order) {
   case BAI_OWN:

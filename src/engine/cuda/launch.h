@@ -5,6 +5,13 @@
 
 #include "state.h"
 
+/* What is counted of tiles: see BAIStats; updates is NULL if nothing is */
+typedef struct {
+  int                *updates;
+  unsigned long long *reads; /* 2*BAI_MOST_STALE+1 */
+  unsigned long long *last;  /* nanoseconds of the device's clock */
+} BAICounts;
+
 typedef struct {
   BAIInt           count, local_iters;
   BAIReal          omega, local_omega, momentum;
@@ -25,4 +32,5 @@ typedef struct {
   long long       *tickets, tickets_before;
   BAIFault         fault; /* its fraction is 0 if there are none */
   BAIInt           its;   /* global iterations of the solve before this launch, by which faults go */
+  BAICounts        counts;
 } BAISweep;

@@ -199,6 +199,11 @@ struct BAIState_ {
 
   BAICUDACoarse coarse;
 
+  int                *updates; /* what is counted: see BAICounts; NULL: nothing is */
+  unsigned long long *reads, *last;
+  int64_t            *updates_host; /* tiles, and the time of each */
+  double             *last_host;
+
   void    **owned; /* every allocation on the device */
   int       nowned;
   long long bytes;
@@ -264,5 +269,8 @@ BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAICUDAReplay(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);
+/* stats.cu */
+BAIStatus BAIStatsCreate(BAIState);
+BAIStatus BAIStatsGet(BAIState, BAIStats *);
 /* fault.cu */
 BAIStatus BAICUDAFlip(BAIState, BAIInt *flipped);

@@ -58,6 +58,7 @@ BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
   BAIPlan   *plan     = &state->plan[mode];
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
+  if (state->p.stats && !state->updates) BAITry(BAIStatsCreate(state));
   if (!plan->kernel) {
     BAITry(BAIPlanCreate(state, mode, momentum, plan));
     if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident) BAITry(BAIPlanCreate(state, mode, false, &state->plain));
@@ -98,6 +99,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.tickets_before = state->tickets_before;
   p.fault          = state->p.fault;
   p.its            = step->done;
+  p.counts         = {state->updates, state->reads, state->last};
   return p;
 }
 

@@ -12,6 +12,7 @@ static void Destroy(BAIState state)
 {
   BAIBlockCRSDestroy(&state->A);
   BAIHostCoarseDestroy(&state->coarse);
+  BAIHostStatsDestroy(state->stats);
   free(state->x);
   free(state->next);
   free(state->before);
@@ -95,6 +96,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
   }
   if (!status.code) status = Allocate(state);
   if (!status.code) status = Prepare(state, p->mode);
+  if (!status.code && p->stats) status = BAIHostStatsCreate(state);
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;
@@ -214,6 +216,7 @@ const BAIBackendOps BAIBackendHost = {
   .sums      = Sums,
   .flip      = Flip,
   .recover   = Recover,
+  .stats     = BAIHostStatsGet,
   .unbind    = Unbind,
   .info      = Info,
   .destroy   = Destroy,

@@ -25,6 +25,8 @@ typedef struct {
   _Atomic(BAIInt)  ready;       /* epochs whose correction is there */
 } BAIHostCoarse;
 
+typedef struct BAIHostStats_ BAIHostStats; /* stats.c */
+
 struct BAIState_ {
   BAIParameters    p;
   BAIBlockCRS      A;
@@ -41,6 +43,7 @@ struct BAIState_ {
   BAIReal          local_omega;
   int             *order, *turn_first, turns, colors; /* mode color: the groups in the order of their turns */
   BAIHostCoarse    coarse;
+  BAIHostStats    *stats; /* NULL: nothing is counted */
 };
 
 BAIStatus BAIHostColor(BAIState);
@@ -53,6 +56,12 @@ void      BAIHostCoarseBind(BAIState);
 void      BAIHostCoarseSolve(BAIHostCoarse *, const BAIScalar *r); /* e = A_c^{-1} P^H r */
 void      BAIHostCoarseDestroy(BAIHostCoarse *);
 BAIStatus BAIHostCorrect(BAIState, BAIReal omega);
+
+BAIStatus BAIHostStatsCreate(BAIState);
+void      BAIHostStatsDestroy(BAIHostStats *);
+void      BAIHostStatsRead(BAIHostStats *, BAIInt block);
+void      BAIHostStatsWrote(BAIHostStats *, BAIInt block);
+BAIStatus BAIHostStatsGet(BAIState, BAIStats *);
 
 static inline int BAIHasCoarse(const BAIHostCoarse *c)
 {

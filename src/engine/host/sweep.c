@@ -62,6 +62,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     s[i] = sum;
     y[i] = BAILoad(u.x, row);
   }
+  if (state->stats) BAIHostStatsRead(state->stats, block);
   if (u.fault) FlipSums(u.fault, A, first, m, s);
 
   for (BAIInt sweep = 0; sweep < local_iters; sweep++) {
@@ -91,6 +92,16 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     if (Stops(u.fault, A, row)) xi_next = xi;
     if (state->before) state->before[row] = xi;
     BAIStore(u.next, row, xi_next);
+  }
+}
+
+/* All blocks' new values can be seen; of those that faults stop there are none */
+static void Wrote(BAIState state, BAIInt first, BAIInt last, BAIInt iteration)
+{
+  const BAIFault *fault = &state->p.fault;
+
+  for (BAIInt block = first; state->stats && block < last; block++) {
+    if (!BAIFaultIsAt(fault, iteration) || fault->type != BAI_FAULT_BLOCKS || !BAIFaultHits(fault, block)) BAIHostStatsWrote(state->stats, block);
   }
 }
 
@@ -157,6 +168,7 @@ static void IterateFreely(BAIState state, BAIInt block, const BAIStep *step, BAI
 
   if (!leave) update.r = NULL;
   IterateBlock(state, block, update);
+  Wrote(state, block, block + 1, step->done + iteration);
   if (leave) LeavePart(state, block);
 }
 
@@ -188,7 +200,10 @@ static void SweepLaunch(BAIState state, BAIInt count, const BAIStep *step)
 #pragma omp parallel num_threads(state->p.threads)
   for (BAIInt iteration = 0; iteration < count; iteration++) {
 #pragma omp for schedule(dynamic, state->blocks_task)
-    for (BAIInt block = 0; block < state->A.blocks; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
+    for (BAIInt block = 0; block < state->A.blocks; block++) {
+      IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
+      Wrote(state, block, block + 1, step->done + iteration);
+    }
     Correct(state, state->x, step);
   }
 }
@@ -206,6 +221,7 @@ static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
     }
     state->x    = state->next;
     state->next = swap;
+    Wrote(state, 0, state->A.blocks, step->done + iteration);
   }
 }
 
@@ -233,6 +249,7 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
             BAIStore(state->x, row, BAILoad(state->next, row));
           }
         }
+        Wrote(state, first, last, step->done + iteration);
       }
     }
     Correct(state, state->x, step);

@@ -159,7 +159,7 @@ static PetscBool CanSolveAtOnce(KSP ksp, BAIMode mode, MatNullSpace nullspace)
   const BAI *bai    = (BAI *)ksp->data;
   const int  solves = bai->aggregates && !bai->vain ? bai->info.solves_coarse : bai->info.solves;
 
-  return (PetscBool)((solves >> mode & 1) && !bai->use.p.single && !bai->scatter && !bai->options.check_interval && !BAIHasFaults(bai) && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
+  return (PetscBool)((solves >> mode & 1) && !bai->use.p.single && !bai->scatter && !bai->options.check_interval && !BAIHasFaults(bai) && !bai->options.stats && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
 }
 
 /* A coarse correction is set up: solves begin anew with it, this one from where it is */
@@ -287,6 +287,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscCall(BAISetUp(bai, A)); /* the values may have changed without KSPSetOperators() */
   PetscCall(MatGetNullSpace(A, &nullspace));
   PetscCall(BAIFaultsStart(bai, b, x, ksp->guess_zero));
+  PetscCall(BAIStatsStart(bai));
   ksp->its = 0;
   step     = BAIStepOf(bai, BAI_FORWARD);
 
@@ -296,8 +297,10 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = EvenLocalIters(bai);
     PetscCall(BAIRunFaulty(bai, b, x, ksp->guess_zero, 0, ksp->max_it, &step, NULL));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
-    ksp->its    = ksp->max_it;
-    ksp->reason = KSP_CONVERGED_ITS;
+    ksp->its       = ksp->max_it;
+    ksp->reason    = KSP_CONVERGED_ITS;
+    bai->count.its = ksp->its;
+    PetscCall(BAIStatsViewIfAsked(bai));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -309,6 +312,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   while (PETSC_TRUE) {
     BAIDecision decision;
     PetscInt    its;
+    PetscReal   before;
 
     KSPCheckNorm(ksp, rnorm);
     ksp->rnorm = rnorm;
@@ -330,11 +334,13 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       looked        = PETSC_TRUE;
       if (bai->decision.x == BAI_X_KEEP) PetscCall(Keep(ksp, x));
     }
-    its = NextLook(ksp);
+    its    = NextLook(ksp);
+    before = rnorm;
     PetscCall(Run(ksp, b, x, its, &step, &rnorm));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += its;
     PetscCall(BAIFaultsLook(bai, ksp->its, b, x, &rnorm, &step));
+    BAIStatsLook(bai, ksp->its - its, before, ksp->its, rnorm, ksp->ttol);
     decision = BAIAdaptLook(&bai->adapt, (BAIInt)ksp->its, Square(bai, rnorm));
     if (decision.vain) bai->vain = PETSC_TRUE;
     PetscCall(Obey(ksp, x, &decision, &rnorm, &step));
@@ -345,6 +351,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       looked = PETSC_FALSE;
     }
   }
+  PetscCall(BAIStatsViewIfAsked(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -361,6 +368,7 @@ static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
     if (bai->options.check_interval) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n", bai->options.check_interval));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm when it promises to be small enough\n"));
     PetscCall(BAIFaultsView(bai, viewer));
+    PetscCall(BAIStatsView((BAI *)ksp->data, viewer));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -376,6 +384,7 @@ static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptions
   PetscOptionsHeadBegin(PetscOptionsObject, "KSP block-asynchronous iteration options");
   PetscCall(BAIOptionsSetFromOptions((PetscObject)ksp, &bai->options, PetscOptionsObject));
   PetscOptionsHeadEnd();
+  PetscCall(BAIStatsGetViewer(bai, "-ksp_bai_stats"));
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
   PetscCall(PetscOptionsGetString(((PetscObject)ksp)->options, prefix, "-pc_type", type, sizeof(type), &set));
   if (set) PetscCall(PetscStrcmp(type, PCNONE, &none));
@@ -394,6 +403,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall(KSPReset_BAI(ksp));
+  PetscCall(PetscViewerDestroy(&((BAI *)ksp->data)->viewer));
   PetscCall(KSPDestroyDefault(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -424,7 +434,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_fault_at <10>                                - global iterations before simulated faults begin, `KSPBAISetFaultAt()`
 .  -ksp_bai_fault_recover <0>                            - global iterations that simulated faults last, `KSPBAISetFaultRecover()`
 .  -ksp_bai_fault_seed <0>                               - choice of the rows or blocks that simulated faults hit, `KSPBAISetFaultSeed()`
--  -ksp_bai_fault_detect <false>                         - whether faults are looked for and repaired, `KSPBAISetFaultDetect()`
+.  -ksp_bai_fault_detect <false>                         - whether faults are looked for and repaired, `KSPBAISetFaultDetect()`
+-  -ksp_bai_stats <false>                                - whether sweeps are counted, for statistics, `KSPBAISetStats()`
 
    Level: intermediate
 
@@ -465,7 +476,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
           `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`,
           `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`, `KSPBAISetKernel()`,
           `KSPBAISetFaultType()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`,
-          `KSPBAISetFaultSeed()`, `KSPBAISetFaultDetect()`
+          `KSPBAISetFaultSeed()`, `KSPBAISetFaultDetect()`, `KSPBAISetStats()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)

@@ -1300,3 +1300,61 @@ PetscErrorCode KSPBAIGetFaultDetect(KSP ksp, PetscBool *detect)
   BAIGetOption(ksp, fault_detect, detect);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*@
+   KSPBAISetStats - Sets whether sweeps are counted, for statistics
+
+   Logically Collective
+
+   Input Parameters:
++  ksp   - the solver
+-  stats - `PETSC_TRUE` or `PETSC_FALSE` (default)
+
+   Options Database Key:
+.  -ksp_bai_stats <false> - sets it
+
+   Level: intermediate
+
+   Notes:
+   What is counted: how many global iterations the blocks that a block reads from are behind it when it begins one,
+   which is how stale their values are; how often each block was updated, and when last; and how many iterations were
+   done after the residual norm had met the tolerance, as it is not looked at after each one. -ksp_view shows it.
+
+   The option may name a viewer for what each solve counts, as `:stats.csv:ascii_csv` for a table of numbers. On a GPU
+   the generic kernel iterates, and what is counted is of tiles, which hold one block or several small ones. A coarse
+   correction that is set up while solving begins the counts anew.
+
+.seealso: `KSPBAI`, `KSPBAIGetStats()`, `KSPBAIStatsView()`
+@*/
+PetscErrorCode KSPBAISetStats(KSP ksp, PetscBool stats)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(ksp, stats, 2);
+  BAISetOption(ksp, stats, stats);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetStats - Gets whether sweeps are counted, for statistics
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  stats - see `KSPBAISetStats()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetStats()`
+@*/
+PetscErrorCode KSPBAIGetStats(KSP ksp, PetscBool *stats)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(stats, 2);
+  BAIGetOption(ksp, stats, stats);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
