@@ -165,6 +165,11 @@ bench: $(B)/tests/bench/bench
 	@if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/plot.py $(B)/over_time.csv $(B)/over_time.png; else echo 'no picture: python3 has no matplotlib'; fi
 	@ls $(B)/bench.csv $(B)/over_time.*
 
+# How results vary from run to run: docs/notebook/nondeterminism.md
+nondeterminism: $(B)/tests/bench/nondeterminism
+	$< $(if $(on_gpu),-mat_type aijcusparse) -device '$(subst $(comma), ,$(DEVICE))' -csv $(B)/nondeterminism.csv $(ARGS)
+	@ls $(B)/nondeterminism.csv
+
 # PETSc's test harness, from wherever this PETSc keeps it
 TESTDIR := $(B)/tests
 gentest := $(firstword $(wildcard $(PETSC_ROOT)/config/gmakegentest.py $(PETSC_PREFIX)/share/petsc/examples/config/gmakegentest.py))
@@ -270,7 +275,7 @@ tidy:
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check test run-tests run-manual run-variants run-options run-kernels kernels bundle carry install tidy
+.PHONY: all demo bench nondeterminism check test run-tests run-manual run-variants run-options run-kernels kernels bundle carry install tidy
 
 endif
 
@@ -307,6 +312,7 @@ help:
 	@echo 'test     all tests; T=PATTERN: those whose names it matches, CASE=NAME: one case of them'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
+	@echo 'nondeterminism  how results vary from run to run, as CSV; GPU=1: on the GPU'
 	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
 	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
 	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
