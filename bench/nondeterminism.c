@@ -150,7 +150,7 @@ static PetscErrorCode GetNames(const char option[], PetscInt n, const char *cons
 
 int main(int argc, char **argv)
 {
-  const char *const matrices[MATRICES] = {published[0].matrix, published[1].matrix, published[2].matrix};
+  const char *const matrices[MATRICES]       = {published[0].matrix, published[1].matrix, published[2].matrix};
   char              file[PETSC_MAX_PATH_LEN] = "", device[128] = "unknown";
   PetscBool         matrix[MATRICES], mode[MODES], looks = PETSC_FALSE, set;
   PetscInt          runs[MATRICES] = {published[0].runs, published[1].runs, published[2].runs}, nruns = MATRICES;

@@ -120,7 +120,7 @@ static PetscErrorCode Lost(BAIMode mode, BAIFaultType type, PetscReal momentum)
   PetscCall(Expect(has, "the view does not say that it stagnated"));
   PetscCall(VecGetSize(s.x, &n));
   if (reason == KSP_DIVERGED_BREAKDOWN) {
-    char text[10000];
+    char  text[10000];
     char *found;
 
     PetscCall(ViewText((PetscObject)s.ksp, sizeof(text), text));
@@ -326,7 +326,16 @@ int main(int argc, char **argv)
     const char *name;
     PetscInt    n;
   } matrices[] = {
-    {"fv1", 40}, {"fv2", 45}, {"fv3", 50}, {"trefethen", 500}, {"laplace2d", 30}, {"laplace3d", 10}, {"laplace3d27", 10}, {"helmholtz", 30}, {"mesh", 30}, {"chem97ztz-like", PETSC_DEFAULT}
+    {"fv1",            40           },
+    {"fv2",            45           },
+    {"fv3",            50           },
+    {"trefethen",      500          },
+    {"laplace2d",      30           },
+    {"laplace3d",      10           },
+    {"laplace3d27",    10           },
+    {"helmholtz",      30           },
+    {"mesh",           30           },
+    {"chem97ztz-like", PETSC_DEFAULT}
   };
   static const PetscReal fv1[] = {8.16, 19.50, 31.66}, chem97ztz[] = {8.22, 13.67, 20.45};
   PetscInt               clean = 1, seeds = 12;

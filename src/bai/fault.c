@@ -270,7 +270,7 @@ static PetscErrorCode Sum(const BAI *bai, PetscInt *count)
 /* x is good: what comes is compared with it */
 static PetscErrorCode Accept(BAI *bai, PetscInt its, Vec x)
 {
-  BAIWatch *w = &bai->watch;
+  BAIWatch *w     = &bai->watch;
   PetscReal most2 = 0.0, most;
   PetscInt  lost;
 

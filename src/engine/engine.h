@@ -201,10 +201,10 @@ enum {
 };
 
 typedef struct {
-  BAIInt         units;                     /* blocks; on a device tiles, of one block or several small ones */
+  BAIInt         units;                         /* blocks; on a device tiles, of one block or several small ones */
   int64_t        reads[2 * BAI_MOST_STALE + 1]; /* of one unit by another, once in a global iteration, by staleness + BAI_MOST_STALE */
-  const int64_t *updates;                   /* of each unit */
-  const double  *last;                      /* seconds from the first to its last one, of any */
+  const int64_t *updates;                       /* of each unit */
+  const double  *last;                          /* seconds from the first to its last one, of any */
 } BAIStats;
 
 typedef struct BAIState_ *BAIState; /* a backend's own */
@@ -276,8 +276,8 @@ BAIStatus BAIEngineUnbind(BAIEngine);
    Which family of kernels does a mode that the engine is ready for, and why each one before it does not, in one line: "resident: 20 entries inside a block,
    16 at most; stream taken". Empty where there is nothing to choose, as on the host
 */
-BAIStatus   BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
-void        BAIEngineInfo(BAIEngine, BAIInfo *);
+BAIStatus BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
+void      BAIEngineInfo(BAIEngine, BAIInfo *);
 /* The block whose own each row is */
 void        BAIEngineBlocks(BAIEngine, BAIInt *block);
 void        BAIEngineDestroy(BAIEngine *);

@@ -81,7 +81,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
     const int        lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
     const int        first = tile * A.tile_rows, slice0 = tile * A.tile_slices, most = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
     const bool       faulty = WATCHED && BAIFaultIsAt(&p.fault, p.its + iteration);
-    const BAIScalar *x    = BAIIterateOf(p, from);
+    const BAIScalar *x      = BAIIterateOf(p, from);
     BAIScalar       *next = BAIIterateOf(p, to), *s = work, *y = s + A.tile_rows, *ynext = y + A.tile_rows;
 
     turn.Begin();

@@ -41,7 +41,7 @@ BAIStatus BAIHostStatsCreate(BAIState state)
   const BAIBlockCRS *A    = &state->A;
   const size_t       n    = (size_t)A->blocks + 1;
   BAIInt            *seen = malloc(n * sizeof(*seen));
-  BAIHostStats      *s    = state->stats = calloc(1, sizeof(*s));
+  BAIHostStats      *s = state->stats = calloc(1, sizeof(*s));
   BAIStatus          status;
 
   if (s) {

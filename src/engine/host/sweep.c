@@ -23,8 +23,7 @@ static int HasCoarse(BAIState state, const BAIStep *step)
 
 static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, BAIAtomic *next)
 {
-  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, step->omega, step->fresh && !iteration ? 0 : step->momentum, HasCoarse(state, step) ? state->coarse.r : NULL,
-                         BAIFaultIsAt(&state->p.fault, step->done + iteration) ? &state->p.fault : NULL};
+  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, step->omega, step->fresh && !iteration ? 0 : step->momentum, HasCoarse(state, step) ? state->coarse.r : NULL, BAIFaultIsAt(&state->p.fault, step->done + iteration) ? &state->p.fault : NULL};
 
   return update;
 }
