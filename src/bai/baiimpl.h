@@ -34,7 +34,7 @@ typedef struct {
   PetscBool      copied;                             /* and the matrix was copied anew because of that */
   PetscInt       last;                               /* the iteration from which on rows are updated again */
   PetscInt       retries;                            /* 1: bad blocks were set back, 2: and the matrix was copied, 3: in vain */
-  PetscInt       n;                                  /* local rows; */
+  PetscInt       n, blocks;                          /* local rows and blocks; */
   BAIInt        *block;                              /* the block of each */
   unsigned char *still;                              /* looks in which it has not changed */
   PetscReal     *norm2, most2, anorm;                /* ||r_J||^2 of each block, and the largest at the last look; at least ||A|| */
@@ -179,6 +179,7 @@ PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, Pets
 PETSC_INTERN PetscBool      BAIHasFaults(const BAI *);
 PETSC_INTERN void           BAIFaultsChoose(const BAIOptions *, PetscInt, BAIFault *);
 PETSC_INTERN PetscErrorCode BAIFaultsStart(BAI *, Vec, Vec, PetscBool);
+PETSC_INTERN PetscErrorCode BAIFaultsRestart(BAI *, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIRunFaulty(BAI *, Vec, Vec, PetscBool, PetscInt, PetscInt, const BAIStep *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFaultsLook(BAI *, PetscInt, Vec, Vec, PetscReal *, BAIStep *);
 PETSC_INTERN PetscErrorCode BAIFaultsView(const BAI *, PetscViewer);

@@ -50,7 +50,7 @@ static PetscErrorCode BlockNorms(const BAI *bai, Vec r, PetscReal *norm2)
   const PetscScalar *rr;
 
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(norm2, (size_t)bai->info.blocks));
+  PetscCall(PetscArrayzero(norm2, (size_t)w->blocks));
   PetscCall(VecGetArrayRead(r, &rr));
   for (PetscInt i = 0; i < w->n; i++) norm2[w->block[i]] += PetscRealPart(rr[i] * PetscConj(rr[i]));
   PetscCall(VecRestoreArrayRead(r, &rr));
@@ -91,7 +91,8 @@ static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zer
   PetscCall(DestroyDetection(w));
   PetscCall(VecGetLocalSize(x, &w->n));
   PetscCall(PetscMalloc1(w->n, &w->block));
-  PetscCall(PetscMalloc1((size_t)bai->info.blocks, &w->norm2));
+  w->blocks = (PetscInt)bai->info.blocks;
+  PetscCall(PetscMalloc1((size_t)w->blocks, &w->norm2));
   PetscCall(PetscCalloc1(w->n, &w->still));
   BAIEngineBlocks(bai->engine, w->block);
   PetscCall(VecDuplicate(x, &w->good));
@@ -106,8 +107,16 @@ static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zer
   PetscCall(MatResidual(bai->A, b, w->good, w->r));
   PetscCall(BlockNorms(bai, w->r, w->norm2));
   w->most2 = 0.0;
-  for (BAIInt k = 0; k < bai->info.blocks; k++) w->most2 = PetscMax(w->most2, w->norm2[k]);
+  for (PetscInt k = 0; k < w->blocks; k++) w->most2 = PetscMax(w->most2, w->norm2[k]);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &w->most2, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)x)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve goes on with other blocks */
+PetscErrorCode BAIFaultsRestart(BAI *bai, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  if (bai->options.fault_detect) PetscCall(StartDetection(bai, b, x, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,6 +176,8 @@ PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscI
   BAIStep         step  = *how;
 
   PetscFunctionBegin;
+  step.faulty = fault->fraction > 0;
+  if (!count) PetscCall(BAIRun(bai, b, x, guess_zero, 0, &step, rnorm));
   while (count > 0) {
     const PetscInt next = flips && done <= fault->first ? (PetscInt)fault->first : w->flipped && done <= w->last ? w->last : PETSC_MAX_INT;
     PetscInt       n    = PetscMin(count, next - done);
@@ -196,7 +207,7 @@ static PetscInt CountBad(const BAI *bai, PetscBool growth)
   const BAIWatch *w   = &bai->watch;
   PetscInt        bad = 0;
 
-  for (BAIInt k = 0; k < bai->info.blocks; k++) {
+  for (PetscInt k = 0; k < w->blocks; k++) {
     const PetscReal norm2 = w->norm2[k];
 
     if (PetscIsInfOrNanReal(norm2) || (growth && norm2 > GROWN * GROWN * w->most2)) bad++;
@@ -277,7 +288,7 @@ static PetscErrorCode Accept(BAI *bai, PetscInt its, Vec x)
   PetscFunctionBegin;
   if (w->retries == 1 || w->retries == 2) w->faults++; /* what was repaired stays away */
   w->retries = 0;
-  for (BAIInt k = 0; k < bai->info.blocks; k++) most2 = PetscMax(most2, w->norm2[k]);
+  for (PetscInt k = 0; k < w->blocks; k++) most2 = PetscMax(most2, w->norm2[k]);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &most2, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)x)));
   w->most2 = most2;
   PetscCall(VecNorm(w->r, NORM_INFINITY, &most));

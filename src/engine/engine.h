@@ -84,7 +84,8 @@ typedef struct {
   int          coarse;      /* the coarse correction takes part, if there is one */
   int          coarsen;     /* BAIEngineSolve(): there is none yet, and the solve ends where one would help */
   BAIReal      top, beta;   /* BAIEngineSolve() with coarse and accelerate: see BAIGoal */
-  BAIInt       done;        /* BAIEngineSweep() with faults: global iterations of the solve before this call */
+  int          faulty;      /* BAIEngineSweep(): faults of the parameters take part, */
+  BAIInt       done;        /* by the global iterations of the solve before this call */
 } BAIStep;
 
 typedef enum {

@@ -97,7 +97,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.stalled_host   = &state->pinned->result.stalled;
   p.tickets        = state->tickets;
   p.tickets_before = state->tickets_before;
-  p.fault          = state->p.fault;
+  p.fault          = step->faulty ? state->p.fault : BAIFault{};
   p.its            = step->done;
   p.counts         = {state->updates, state->reads, state->last};
   return p;

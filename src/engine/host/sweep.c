@@ -21,9 +21,15 @@ static int HasCoarse(BAIState state, const BAIStep *step)
   return step->coarse && BAIHasCoarse(&state->coarse);
 }
 
+/* That of an iteration, or NULL */
+static const BAIFault *FaultOf(BAIState state, const BAIStep *step, BAIInt iteration)
+{
+  return step->faulty && BAIFaultIsAt(&state->p.fault, step->done + iteration) ? &state->p.fault : NULL;
+}
+
 static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, BAIAtomic *next)
 {
-  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, step->omega, step->fresh && !iteration ? 0 : step->momentum, HasCoarse(state, step) ? state->coarse.r : NULL, BAIFaultIsAt(&state->p.fault, step->done + iteration) ? &state->p.fault : NULL};
+  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, step->omega, step->fresh && !iteration ? 0 : step->momentum, HasCoarse(state, step) ? state->coarse.r : NULL, FaultOf(state, step, iteration)};
 
   return update;
 }
@@ -95,12 +101,12 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
 }
 
 /* All blocks' new values can be seen; of those that faults stop there are none */
-static void Wrote(BAIState state, BAIInt first, BAIInt last, BAIInt iteration)
+static void Wrote(BAIState state, BAIInt first, BAIInt last, const BAIStep *step, BAIInt iteration)
 {
-  const BAIFault *fault = &state->p.fault;
+  const BAIFault *fault = FaultOf(state, step, iteration);
 
   for (BAIInt block = first; state->stats && block < last; block++) {
-    if (!BAIFaultIsAt(fault, iteration) || fault->type != BAI_FAULT_BLOCKS || !BAIFaultHits(fault, block)) BAIHostStatsWrote(state->stats, block);
+    if (!fault || fault->type != BAI_FAULT_BLOCKS || !BAIFaultHits(fault, block)) BAIHostStatsWrote(state->stats, block);
   }
 }
 
@@ -167,7 +173,7 @@ static void IterateFreely(BAIState state, BAIInt block, const BAIStep *step, BAI
 
   if (!leave) update.r = NULL;
   IterateBlock(state, block, update);
-  Wrote(state, block, block + 1, step->done + iteration);
+  Wrote(state, block, block + 1, step, iteration);
   if (leave) LeavePart(state, block);
 }
 
@@ -201,7 +207,7 @@ static void SweepLaunch(BAIState state, BAIInt count, const BAIStep *step)
 #pragma omp for schedule(dynamic, state->blocks_task)
     for (BAIInt block = 0; block < state->A.blocks; block++) {
       IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
-      Wrote(state, block, block + 1, step->done + iteration);
+      Wrote(state, block, block + 1, step, iteration);
     }
     Correct(state, state->x, step);
   }
@@ -220,7 +226,7 @@ static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
     }
     state->x    = state->next;
     state->next = swap;
-    Wrote(state, 0, state->A.blocks, step->done + iteration);
+    Wrote(state, 0, state->A.blocks, step, iteration);
   }
 }
 
@@ -248,7 +254,7 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
             BAIStore(state->x, row, BAILoad(state->next, row));
           }
         }
-        Wrote(state, first, last, step->done + iteration);
+        Wrote(state, first, last, step, iteration);
       }
     }
     Correct(state, state->x, step);

@@ -348,6 +348,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     if (IsCorrected(bai)) bai->beta = (PetscReal)bai->adapt.beta;
     if (decision.coarsen) {
       PetscCall(Coarsen(ksp, rnorm));
+      PetscCall(BAIFaultsRestart(bai, b, x));
       looked = PETSC_FALSE;
     }
   }
