@@ -20,6 +20,10 @@ typedef PetscOptionItems *BAIOptionItems;
 typedef PetscOptionItems BAIOptionItems;
 #endif
 
+#if PETSC_VERSION_LT(3, 22, 0)
+  #define PetscOptionsCreateViewer(...) PetscOptionsGetViewer(__VA_ARGS__)
+#endif
+
 #if PETSC_VERSION_LT(3, 25, 0)
   #define KSP_DMACTIVE_ALL                  0
   #define KSPSetDMActive(ksp, what, active) KSPSetDMActive(ksp, active)

@@ -164,7 +164,7 @@ PetscErrorCode BAIStatsGetViewer(BAI *bai, const char key[])
   PetscCall(PetscOptionsGetString(bai->face->options, prefix, key, word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(words) && !is; k++) PetscCall(PetscStrcasecmp(word, words[k], &is));
-  if (!is) PetscCall(PetscOptionsGetViewer(PetscObjectComm(bai->face), bai->face->options, prefix, key, &bai->viewer, &bai->format, &set));
+  if (!is) PetscCall(PetscOptionsCreateViewer(PetscObjectComm(bai->face), bai->face->options, prefix, key, &bai->viewer, &bai->format, &set));
   else {
     PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm(bai->face), &bai->viewer));
     PetscCall(PetscObjectReference((PetscObject)bai->viewer));
