@@ -9,7 +9,7 @@
 /* SUBMANSEC = KSP */
 
 #define PETSCBAI_VERSION_MAJOR    0
-#define PETSCBAI_VERSION_MINOR    1
+#define PETSCBAI_VERSION_MINOR    2
 #define PETSCBAI_VERSION_SUBMINOR 0
 
 #define KSPBAI "bai"
@@ -24,6 +24,7 @@ PETSC_EXTERN PetscErrorCode KSPBAIStatsView(KSP, PetscViewer);
 PETSC_EXTERN const char *const BAIModes[];
 PETSC_EXTERN const char *const BAIPartitionTypes[];
 PETSC_EXTERN const char *const BAIWeights[];
+PETSC_EXTERN const char *const BAIExchanges[];
 PETSC_EXTERN const char *const BAIPrecisions[];
 PETSC_EXTERN const char *const BAIBackends[];
 PETSC_EXTERN const char *const BAIKernels[];
@@ -49,6 +50,8 @@ PETSC_EXTERN PetscErrorCode KSPBAISetOverlap(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetOverlap(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetStaleness(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetStaleness(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPBAISetExchange(KSP, BAIExchange);
+PETSC_EXTERN PetscErrorCode KSPBAIGetExchange(KSP, BAIExchange *);
 PETSC_EXTERN PetscErrorCode KSPBAISetPrecision(KSP, BAIPrecision);
 PETSC_EXTERN PetscErrorCode KSPBAIGetPrecision(KSP, BAIPrecision *);
 PETSC_EXTERN PetscErrorCode KSPBAISetOmega(KSP, PetscReal);
@@ -96,6 +99,8 @@ PETSC_EXTERN PetscErrorCode PCBAISetOverlap(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBAIGetOverlap(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCBAISetStaleness(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBAIGetStaleness(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCBAISetExchange(PC, BAIExchange);
+PETSC_EXTERN PetscErrorCode PCBAIGetExchange(PC, BAIExchange *);
 PETSC_EXTERN PetscErrorCode PCBAISetPrecision(PC, BAIPrecision);
 PETSC_EXTERN PetscErrorCode PCBAIGetPrecision(PC, BAIPrecision *);
 PETSC_EXTERN PetscErrorCode PCBAISetOmega(PC, PetscReal);

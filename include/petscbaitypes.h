@@ -9,7 +9,7 @@
    BAIMode - How the blocks of a block-asynchronous iteration wait for each other
 
    Values:
-+  `BAI_MODE_ASYNC`  - (default of `KSPBAI`) never, inside one MPI rank: no barrier between global iterations; a block reads the newest values of the others that it can see. Ranks exchange x after each global iteration
++  `BAI_MODE_ASYNC`  - (default of `KSPBAI`) never, inside one MPI rank: no barrier between global iterations; a block reads the newest values of the others that it can see; of other ranks as `BAIExchange` says
 .  `BAI_MODE_LAUNCH` - all blocks finish a global iteration before the next begins; within one, a block reads old and new values as it finds them
 .  `BAI_MODE_SYNC`   - every block reads exactly the previous iterate of the blocks that it depends on; bitwise repeatable
 -  `BAI_MODE_COLOR`  - (default of `PCBAI`) blocks take turns in the order of a colouring: every block reads exactly the newest values of those before it
@@ -103,6 +103,35 @@ typedef enum {
   BAI_WEIGHT_TAU,
   BAI_WEIGHT_AUTO
 } BAIWeight;
+
+/*E
+   BAIExchange - How x travels between the MPI ranks of a block-asynchronous iteration
+
+   Values:
++  `BAI_EXCHANGE_AUTO`    - (default) dk where it can be, else scatter
+.  `BAI_EXCHANGE_SCATTER` - by a `VecScatter` after each global iteration
+.  `BAI_EXCHANGE_AMC`     - by a `VecScatter` during the next global iteration, which reads older values; in modes sync and color as scatter
+-  `BAI_EXCHANGE_DK`      - each rank writes to the memory of the others: kernels, or threads, store x of the boundary straight into the others' ghosts
+
+   Options Database Key:
+.  -ksp_bai_exchange (auto|scatter|amc|dk) - choose the exchange
+
+   Level: intermediate
+
+   Notes:
+   For dk, ranks that exchange x must be on one node, and all work on the host or each on a GPU of its own that reaches the memory of the others' GPUs. With
+   -info the first reason against it is told.
+
+   In mode `BAI_MODE_ASYNC` ranks then do not wait for each other either: a block reads what the blocks of other ranks have reached.
+
+.seealso: `KSPBAI`, `PCBAI`, `KSPBAISetExchange()`, `PCBAISetExchange()`
+E*/
+typedef enum {
+  BAI_EXCHANGE_AUTO,
+  BAI_EXCHANGE_SCATTER,
+  BAI_EXCHANGE_AMC,
+  BAI_EXCHANGE_DK
+} BAIExchange;
 
 /*E
    BAIPrecision - In which precision the sweeps of a block-asynchronous iteration read the matrix

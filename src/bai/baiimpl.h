@@ -21,7 +21,8 @@ typedef struct {
   PetscInt         block_size, overlap;
   PetscInt         coarse; /* unknowns of the coarse space, about; PETSC_DECIDE: to be chosen, 0: there is none; */
   PetscBool        nested; /* and blocks are made up of its aggregates */
-  BAIParameters    p;      /* of the engine */
+  BAIExchange      exchange;
+  BAIParameters    p; /* of the engine */
 } BAIChoice;
 
 /* What a solve has noticed of faults, and what it compares with: fault.c */
@@ -71,11 +72,15 @@ typedef struct {
   PetscObjectState state;
 
   VecScatter scatter; /* NULL on one rank */
-  Vec        ghost;   /* values of x that other ranks own */
-  IS         ghosts;  /* their global numbers */
-  BAIStatus  failed;  /* the first thing that failed on this rank while iterating */
-  Vec        r, c;    /* BAINeedWork(): residual, and correction of x; */
-  PetscBool  has_r;   /* r is that of the x iterated last */
+  Vec        ghost;   /* values of x that other ranks own, */
+  Vec        coming;  /* those that come while ghost is read, */
+  Vec        sent;    /* and what they come from, on the other ranks */
+  PetscBool  under_way;
+  IS         ghosts;    /* their global numbers */
+  PetscBool  connected; /* the engine exchanges x by itself */
+  BAIStatus  failed;    /* the first thing that failed on this rank while iterating */
+  Vec        r, c;      /* BAINeedWork(): residual, and correction of x; */
+  PetscBool  has_r;     /* r is that of the x iterated last */
 
   BAIAdapt    adapt;    /* KSPBAI: when to look, and acceleration; */
   BAIDecision decision; /* how it goes on; */
@@ -162,6 +167,10 @@ PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 /* status.c */
 PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
 PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
+
+/* exchange.c */
+PETSC_INTERN PetscErrorCode BAIConnect(BAI *, Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode BAIDisconnect(BAI *);
 
 /* norm.c */
 PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);

@@ -42,6 +42,8 @@ static PetscErrorCode CreateScatter(BAI *bai, Mat A, Mat Ao, PetscInt nghost, co
   PetscFunctionBegin;
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(VecDestroy(&bai->coming));
+  PetscCall(VecDestroy(&bai->sent));
   PetscCall(ISDestroy(&bai->ghosts));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
@@ -125,9 +127,10 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(c, sizeof(*c)));
-  c->backend = bai->options.backend;
-  c->overlap = bai->options.overlap;
-  c->weight  = weight;
+  c->backend  = bai->options.backend;
+  c->overlap  = bai->options.overlap;
+  c->exchange = bai->options.exchange;
+  c->weight   = weight;
   if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
   c->coarse = BAIChooseCoarse(bai);
   PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
@@ -356,6 +359,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   }
   PetscCall(PetscMemcpy(&bai->use, &choice, sizeof(choice)));
   if (work == WORK_ENGINE) {
+    PetscCall(BAIDisconnect(bai));
     PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
     mine = Build(bai, A, Ad, &M, &status);
     bai->setups++;
@@ -367,6 +371,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL));
   PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
+  if (work == WORK_ENGINE) PetscCall(BAIConnect(bai, A, nghost, garray));
   BAIEngineInfo(bai->engine, &bai->info);
   if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
   bai->has_r = PETSC_FALSE;
@@ -397,10 +402,13 @@ PetscErrorCode BAISetUpIfAsked(BAI *bai, Mat A)
 PetscErrorCode BAIReset(BAI *bai)
 {
   PetscFunctionBegin;
+  PetscCall(BAIDisconnect(bai));
   BAIEngineDestroy(&bai->engine);
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
   PetscCall(BAIFaultsReset(bai));
+  PetscCall(VecDestroy(&bai->coming));
+  PetscCall(VecDestroy(&bai->sent));
   PetscCall(VecDestroy(&bai->kept));
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));

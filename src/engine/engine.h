@@ -43,6 +43,8 @@ typedef enum {
   BAI_ERR_SIZE,      /* more rows than the backend can index */
   BAI_ERR_DEVICE,    /* a call of the device's run time failed; what and why say which */
   BAI_ERR_STALLED,   /* a block waited too long for another; the device is not ours alone, or hangs */
+  BAI_ERR_ABSENT,    /* another rank did not come to an exchange */
+  BAI_ERR_PEERS,     /* memory cannot be shared with another rank; why says why */
   BAI_ERR_NOT_BUILT, /* the library was built without this backend */
   BAI_ERR_COARSE,    /* the matrix of the coarse space has no inverse */
   BAI_ERR_KERNEL     /* the family of kernels that was asked for cannot be used; what is its name, and why says why */
@@ -139,6 +141,27 @@ typedef struct {
   BAIMemory        b_memory, ghost_memory, x_memory; /* the host backend takes host memory only */
 } BAIVectors;
 
+/*
+   Ranks that write to each other's memory. x of own rows goes to consecutive entries of a peer's ghosts; whom a rank sends to or hears from is its peer, and it is theirs
+*/
+typedef struct {
+  BAIInt        peers;
+  const BAIInt *first, *row; /* peers+1; first[p] <= k < first[p + 1]: the own rows whose x goes to peer p, */
+  const BAIInt *slot;        /* peers: and to which entry of its ghosts the first of them; */
+  const BAIInt *place;       /* peers: the number of this rank among the peers of p */
+} BAIPeers;
+
+/* What a peer has to know to write to this rank's memory; means something on one node only */
+typedef struct {
+  unsigned char bytes[128];
+} BAIHandle;
+
+typedef enum {
+  BAI_GHOSTS_ZERO,  /* x is zero on all ranks */
+  BAI_GHOSTS_FIXED, /* those of the x that is there */
+  BAI_GHOSTS_LIVE   /* the same, and while mode async iterates the newest ones come in */
+} BAIGhosts;
+
 typedef struct {
   BAIMode   mode;        /* the one to be ready for; BAIEnginePrepare() adds others */
   BAIInt    block_size;  /* >= 1 */
@@ -229,6 +252,10 @@ typedef struct {
   BAIStatus (*flip)(BAIState, BAIInt *flipped);
   void (*recover)(BAIState, BAIInt iteration);
   BAIStatus (*stats)(BAIState, BAIStats *); /* NULL: what was counted is forgotten */
+  BAIStatus (*share)(BAIState, BAIInt peers, BAIHandle *);
+  BAIStatus (*connect)(BAIState, const BAIPeers *, const BAIHandle *);
+  BAIStatus (*exchange)(BAIState, BAIGhosts);
+  BAIStatus (*disconnect)(BAIState);
   BAIStatus (*unbind)(BAIState);
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
   void (*info)(BAIState, BAIInfo *);
@@ -256,7 +283,7 @@ BAIStatus BAIEnginePrepare(BAIEngine, BAIMode);
 BAIStatus BAIEngineCoarsen(BAIEngine, const BAIMatrix *, const BAICoarse *);
 /* x = x + omega P A_c^{-1} P^H b on the bound vectors; nothing, if there is no coarse space */
 BAIStatus BAIEngineCorrect(BAIEngine, BAIReal omega);
-/* count global iterations on the bound vectors */
+/* count global iterations on the bound vectors; of connected ranks, those of mode async read what the others have reached meanwhile, and others the last iterate of all */
 BAIStatus BAIEngineSweep(BAIEngine, BAIInt count, const BAIStep *);
 /* Iterates on the bound vectors until a tolerance is met, without the host; only if BAIInfo says that it can, and without ghosts */
 BAIStatus BAIEngineSolve(BAIEngine, const BAITolerances *, const BAIStep *, BAISolution *);
@@ -273,6 +300,14 @@ BAIStatus BAIEngineStats(BAIEngine, BAIStats *);
 BAIStatus BAIEngineForgetStats(BAIEngine);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */
 BAIStatus BAIEngineUnbind(BAIEngine);
+/*
+   So that ranks of one node exchange x by themselves, see exchange.h: each makes room for what its peers will write, tells them by a handle, and connects with theirs, in the order of
+   the peers. From then on the bound ghosts are not looked at, and all ranks call BAIEngineSweep() and BAIEngineResidual() alike. BAI_ERR_PEERS if it cannot be. BAIEngineDisconnect()
+   ends it; none may be destroyed before all have called it
+*/
+BAIStatus BAIEngineShare(BAIEngine, BAIInt peers, BAIHandle *mine);
+BAIStatus BAIEngineConnect(BAIEngine, const BAIPeers *, const BAIHandle *theirs);
+BAIStatus BAIEngineDisconnect(BAIEngine);
 /*
    Which family of kernels does a mode that the engine is ready for, and why each one before it does not, in one line: "resident: 20 entries inside a block,
    16 at most; stream taken". Empty where there is nothing to choose, as on the host

@@ -9,6 +9,7 @@
 static void Destroy(BAIState state)
 {
   (void)cudaStreamSynchronize(state->stream); /* kernels may still write to what is pinned */
+  BAICUDAExchangeDestroy(state);
   BAIPinnedRestore(state->pinned);
   BAICUDAFreeAll(state);
   free(state->updates_host);
@@ -60,7 +61,7 @@ static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
   state->v       = *v;
   state->current = 0;
   BAITry(Stage(state, 0, n, v->b_memory, v->b, true, &state->b));
-  BAITry(Stage(state, 1, (size_t)state->nghost, v->ghost_memory, v->ghost, true, &state->ghost));
+  if (v->ghost) BAITry(Stage(state, 1, (size_t)state->nghost, v->ghost_memory, v->ghost, true, &state->ghost));
   BAITry(Stage(state, 2, n, v->x_memory, v->x, !guess_zero, &state->x[0]));
   if (guess_zero) CUDATry(cudaMemsetAsync(state->x[0], 0, n * sizeof(BAIScalar), state->stream));
   return BAIStatusOf(BAI_OK);
@@ -130,24 +131,28 @@ static void Recover(BAIState state, BAIInt iteration)
 }
 
 extern "C" const BAIBackendOps BAIBackendCUDA = {
-  .name      = "cuda",
-  .create    = Create,
-  .update    = Update,
-  .bind      = Bind,
-  .prepare   = BAISweepPrepare,
-  .sweep     = BAISweepRun,
-  .solve     = BAISweepSolve,
-  .residual  = BAIResidualRun,
-  .coarsen   = BAICUDACoarsen,
-  .correct   = BAICUDACorrect,
-  .sums      = BAISumsRun,
-  .flip      = BAICUDAFlip,
-  .recover   = Recover,
-  .stats     = BAIStatsGet,
-  .unbind    = Unbind,
-  .explain   = BAIPlanExplain,
-  .info      = Info,
-  .destroy   = Destroy,
-  .replay    = BAICUDAReplay,
-  .aggregate = BAICUDAAggregateMatrix,
+  .name       = "cuda",
+  .create     = Create,
+  .update     = Update,
+  .bind       = Bind,
+  .prepare    = BAISweepPrepare,
+  .sweep      = BAISweepRun,
+  .solve      = BAISweepSolve,
+  .residual   = BAIResidualRun,
+  .coarsen    = BAICUDACoarsen,
+  .correct    = BAICUDACorrect,
+  .sums       = BAISumsRun,
+  .flip       = BAICUDAFlip,
+  .recover    = Recover,
+  .stats      = BAIStatsGet,
+  .share      = BAICUDAShare,
+  .connect    = BAICUDAConnect,
+  .exchange   = BAICUDAExchangeGhosts,
+  .disconnect = BAICUDADisconnect,
+  .unbind     = Unbind,
+  .explain    = BAIPlanExplain,
+  .info       = Info,
+  .destroy    = Destroy,
+  .replay     = BAICUDAReplay,
+  .aggregate  = BAICUDAAggregateMatrix,
 };

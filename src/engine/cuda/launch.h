@@ -12,6 +12,13 @@ typedef struct {
   unsigned long long *last;  /* nanoseconds of the device's clock */
 } BAICounts;
 
+/* Rows whose x goes to other ranks, and where: those of tile t are first[t] <= k < first[t + 1] */
+typedef struct {
+  const int        *first; /* NULL: none goes while a kernel runs */
+  const int        *row;
+  BAIScalar *const *to;
+} BAISends;
+
 typedef struct {
   BAIInt           count, local_iters;
   BAIReal          omega, local_omega, momentum;
@@ -33,4 +40,5 @@ typedef struct {
   BAIFault         fault; /* its fraction is 0 if there are none */
   BAIInt           its;   /* global iterations of the solve before this launch, by which faults go */
   BAICounts        counts;
+  BAISends         sends;
 } BAISweep;

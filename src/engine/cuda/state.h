@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../engine.h"
+#include "../exchange.h"
 #include <cuda_runtime.h>
 
 #define CUDATry(...) \
@@ -115,7 +115,7 @@ typedef struct {
 
 typedef struct {
   BAIReal norm2;
-  int     stalled;
+  int     stalled; /* 0, or the BAICode that says how */
 } BAIResult;
 
 /* Memory of the host that kernels write */
@@ -159,6 +159,19 @@ typedef struct {
   BAIReal *shares; /* two x, and then those of twolevel.h */
 } BAICUDACoarse;
 
+/* Exchange with other ranks: see exchange.h */
+typedef struct {
+  int         peers, sends;
+  void       *mailbox, **theirs; /* own, of cudaMalloc(), which alone can be shared; and those of peers, or NULL */
+  int        *first, *row;       /* tiles+1, as in BAISends; */
+  BAIScalar **to[2];             /* in even and odd exchanges */
+  BAIFlag   **tell;              /* peers: the flag that is this rank's to set */
+  BAIScalar  *zero;              /* ghosts of an x that is zero */
+  unsigned   *arrived;           /* thread blocks that have sent their part */
+  BAIFlag     exchanges;
+  int         live; /* tiles send x whenever they have a new one */
+} BAICUDAExchange;
+
 struct BAIState_ {
   BAIParameters      p;
   cudaStream_t       stream;
@@ -197,7 +210,8 @@ struct BAIState_ {
   BAIResult *result; /* on the device */
   BAIPinned *pinned;
 
-  BAICUDACoarse coarse;
+  BAICUDACoarse   coarse;
+  BAICUDAExchange exchange;
 
   int                *updates; /* what is counted: see BAICounts; NULL: nothing is */
   unsigned long long *reads, *last;
@@ -208,6 +222,12 @@ struct BAIState_ {
   int       nowned;
   long long bytes;
 };
+
+/* Whether a launch gave up, as far as the host knows */
+static inline BAIStatus BAIStalled(const BAIState_ *state)
+{
+  return BAIStatusOf((BAICode) * (const volatile int *)&state->pinned->result.stalled);
+}
 
 static inline int BAISlices(const BAISliced *A)
 {
@@ -267,6 +287,11 @@ BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
 BAIStatus BAICUDACorrectBy(BAIState, const BAIScalar *r, BAIReal omega, BAIScalar *x);
 BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
+BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);
+BAIStatus BAICUDAConnect(BAIState, const BAIPeers *, const BAIHandle *);
+BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts);
+BAIStatus BAICUDADisconnect(BAIState);
+void      BAICUDAExchangeDestroy(BAIState);
 BAIStatus BAICUDAReplay(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);
 /* stats.cu */

@@ -424,6 +424,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `KSPBAISetTheta()`
 .  -ksp_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `KSPBAISetOverlap()`
 .  -ksp_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
+.  -ksp_bai_exchange (auto|scatter|amc|dk)               - how x travels between MPI ranks, `KSPBAISetExchange()`
 .  -ksp_bai_precision (native|single)                    - in which precision sweeps read the matrix, `KSPBAISetPrecision()`
 .  -ksp_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `KSPBAISetOmega()`
 .  -ksp_bai_local_omega <1>                              - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`
@@ -474,10 +475,11 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`,
           `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetCoarse()`, `KSPBAISetWeight()`,
-          `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`,
-          `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`, `KSPBAISetKernel()`,
-          `KSPBAISetFaultType()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`,
-          `KSPBAISetFaultSeed()`, `KSPBAISetFaultDetect()`, `KSPBAISetStats()`
+          `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetExchange()`,
+          `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`,
+          `KSPBAISetBackend()`, `KSPBAISetKernel()`, `KSPBAISetFaultType()`, `KSPBAISetFaultFraction()`,
+          `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`, `KSPBAISetFaultSeed()`, `KSPBAISetFaultDetect()`,
+          `KSPBAISetStats()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)

@@ -593,8 +593,8 @@ PetscErrorCode KSPBAIGetOverlap(KSP ksp, PetscInt *overlap)
    Note:
    For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option it is left to how the blocks
    happen to be executed. A block that would be too far ahead waits. With 0 it reads values from the iteration before or
-   newer ones, never older ones. On several MPI ranks values of other ranks are those of the last global iteration in
-   any case.
+   newer ones, never older ones. On several MPI ranks it bounds how far ranks are ahead of each other, too, who in any
+   case meet every 32 global iterations.
 
    Reference:
    D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
@@ -631,6 +631,71 @@ PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(staleness, 2);
   BAIGetOption(ksp, staleness, staleness);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetExchange - Sets how x travels between MPI ranks
+
+   Logically Collective
+
+   Input Parameters:
++  ksp      - the solver
+-  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC` or `BAI_EXCHANGE_DK`
+
+   Options Database Key:
+.  -ksp_bai_exchange (auto|scatter|amc|dk) - sets it
+
+   Level: intermediate
+
+   Notes:
+   With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
+   it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
+   iteration, as with scatter, and results are the same. Every wait is bounded: a rank that does not come is an error.
+
+   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
+   Ranks then read values that are one iteration older, which costs some iterations.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC and
+   DK these are.
+
+.seealso: `KSPBAI`, `KSPBAIGetExchange()`, `KSPBAISetMode()`
+@*/
+PetscErrorCode KSPBAISetExchange(KSP ksp, BAIExchange exchange)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, exchange, 2);
+  BAISetOption(ksp, exchange, exchange);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetExchange - Gets how x travels between MPI ranks
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  exchange - see `KSPBAISetExchange()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetExchange()`
+@*/
+PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(exchange, 2);
+  BAIGetOption(ksp, exchange, exchange);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

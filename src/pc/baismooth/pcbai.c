@@ -138,6 +138,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
 .  -pc_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
 .  -pc_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
+.  -pc_bai_exchange (auto|scatter|amc|dk)               - how x travels between MPI ranks, `PCBAISetExchange()`
 .  -pc_bai_precision (native|single)                    - in which precision sweeps read the matrix, `PCBAISetPrecision()`
 .  -pc_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                              - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
@@ -186,8 +187,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
           `PCBAISetCoarse()`, `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetOverlap()`, `PCBAISetStaleness()`,
-          `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`,
-          `PCBAISetSymmetric()`, `PCBAISetBackend()`, `PCBAISetKernel()`
+          `PCBAISetExchange()`, `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`,
+          `PCBAISetIterations()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`, `PCBAISetKernel()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)

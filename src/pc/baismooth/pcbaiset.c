@@ -583,8 +583,8 @@ PetscErrorCode PCBAIGetOverlap(PC pc, PetscInt *overlap)
    Note:
    For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option it is left to how the blocks
    happen to be executed. A block that would be too far ahead waits. With 0 it reads values from the iteration before or
-   newer ones, never older ones. On several MPI ranks values of other ranks are those of the last global iteration in
-   any case.
+   newer ones, never older ones. On several MPI ranks it bounds how far ranks are ahead of each other, too, who in any
+   case meet every 32 global iterations.
 
    Reference:
    D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
@@ -621,6 +621,71 @@ PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(staleness, 2);
   BAIGetOption(pc, staleness, staleness);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetExchange - Sets how x travels between MPI ranks
+
+   Logically Collective
+
+   Input Parameters:
++  pc       - the preconditioner
+-  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC` or `BAI_EXCHANGE_DK`
+
+   Options Database Key:
+.  -pc_bai_exchange (auto|scatter|amc|dk) - sets it
+
+   Level: intermediate
+
+   Notes:
+   With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
+   it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
+   iteration, as with scatter, and results are the same. Every wait is bounded: a rank that does not come is an error.
+
+   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
+   Ranks then read values that are one iteration older, which costs some iterations.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC and
+   DK these are.
+
+.seealso: `PCBAI`, `PCBAIGetExchange()`, `PCBAISetMode()`
+@*/
+PetscErrorCode PCBAISetExchange(PC pc, BAIExchange exchange)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, exchange, 2);
+  BAISetOption(pc, exchange, exchange);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetExchange - Gets how x travels between MPI ranks
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  exchange - see `PCBAISetExchange()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetExchange()`
+@*/
+PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(exchange, 2);
+  BAIGetOption(pc, exchange, exchange);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
