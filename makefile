@@ -171,6 +171,11 @@ bench: $(B)/tests/bench/bench
 
 mpiexec = $(or $(call pc,--variable=mpiexec),mpiexec)
 
+# How results vary from run to run: docs/notebook/nondeterminism.md
+nondeterminism: $(B)/tests/bench/nondeterminism
+	$< $(if $(on_gpu),-mat_type aijcusparse) -device '$(subst $(comma), ,$(DEVICE))' -csv $(B)/nondeterminism.csv $(ARGS)
+	@ls $(B)/nondeterminism.csv
+
 # PETSc's test harness, from wherever this PETSc keeps it
 TESTDIR := $(B)/tests
 gentest := $(firstword $(wildcard $(PETSC_ROOT)/config/gmakegentest.py $(PETSC_PREFIX)/share/petsc/examples/config/gmakegentest.py))
@@ -315,7 +320,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check fuzz fuzz-mtx test run-tests run-manual run-tour run-variants run-options run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
+.PHONY: all demo bench nondeterminism check fuzz fuzz-mtx test run-tests run-manual run-tour run-variants run-options run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 
@@ -353,6 +358,7 @@ help:
 	@echo 'fuzz     random systems and options for SECONDS, from seed FIRST on; fuzz-mtx: files for the reader of Matrix Market files'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
+	@echo 'nondeterminism  how results vary from run to run, as CSV; GPU=1: on the GPU'
 	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
 	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
 	@echo 'docs     the documents as pages, build/pages/index.html'

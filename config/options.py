@@ -95,7 +95,7 @@ class Option:
     def allowed(self, face):
         """What the setter takes, and the default"""
         default = self.default[face]
-        if self.kind == 'FLAG':
+        if self.kind in ('FLAG', 'VIEWER'):
             return ' or '.join('`%s`%s' % (value, ' (default)' if value == default else '') for value in ('PETSC_TRUE', 'PETSC_FALSE'))
         if self.enum:
             values = ['`%s`%s' % (value, ' (default)' if value == default else '') for value in sorted(self.enum.constants, key=lambda value: value != default)]
@@ -119,6 +119,8 @@ class Option:
             return ', '.join('`%s`' % word for word in self.enum.words)
         if self.kind == 'FLAG':
             return '`true`, `false`'
+        if self.kind == 'VIEWER':
+            return '`true`, `false`, or a viewer as for `-ksp_view`'
         if self.kind == 'BETWEEN':
             return '≥ %s, ≤ %s' % tuple(self.limits)
         if self.kind == 'AT_LEAST':

@@ -18,6 +18,8 @@
 PETSC_EXTERN PetscErrorCode BAIInitializePackage(void);
 PETSC_EXTERN PetscErrorCode BAIFinalizePackage(void);
 
+PETSC_EXTERN PetscErrorCode KSPBAIStatsView(KSP, PetscViewer);
+
 /* made from src/bai/options.def by "make options" */
 PETSC_EXTERN const char *const BAIModes[];
 PETSC_EXTERN const char *const BAIPartitionTypes[];
@@ -27,6 +29,7 @@ PETSC_EXTERN const char *const BAIPrecisions[];
 PETSC_EXTERN const char *const BAIBackends[];
 PETSC_EXTERN const char *const BAIGatherTypes[];
 PETSC_EXTERN const char *const BAIKernels[];
+PETSC_EXTERN const char *const BAIFaultTypes[];
 
 PETSC_EXTERN PetscErrorCode KSPBAISetLocalIters(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetLocalIters(KSP, PetscInt *);
@@ -64,6 +67,20 @@ PETSC_EXTERN PetscErrorCode KSPBAISetGather(KSP, BAIGatherType);
 PETSC_EXTERN PetscErrorCode KSPBAIGetGather(KSP, BAIGatherType *);
 PETSC_EXTERN PetscErrorCode KSPBAISetKernel(KSP, BAIKernel);
 PETSC_EXTERN PetscErrorCode KSPBAIGetKernel(KSP, BAIKernel *);
+PETSC_EXTERN PetscErrorCode KSPBAISetFaultType(KSP, BAIFaultType);
+PETSC_EXTERN PetscErrorCode KSPBAIGetFaultType(KSP, BAIFaultType *);
+PETSC_EXTERN PetscErrorCode KSPBAISetFaultFraction(KSP, PetscReal);
+PETSC_EXTERN PetscErrorCode KSPBAIGetFaultFraction(KSP, PetscReal *);
+PETSC_EXTERN PetscErrorCode KSPBAISetFaultAt(KSP, PetscInt);
+PETSC_EXTERN PetscErrorCode KSPBAIGetFaultAt(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPBAISetFaultRecover(KSP, PetscInt);
+PETSC_EXTERN PetscErrorCode KSPBAIGetFaultRecover(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPBAISetFaultSeed(KSP, PetscInt);
+PETSC_EXTERN PetscErrorCode KSPBAIGetFaultSeed(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPBAISetFaultDetect(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPBAIGetFaultDetect(KSP, PetscBool *);
+PETSC_EXTERN PetscErrorCode KSPBAISetStats(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPBAIGetStats(KSP, PetscBool *);
 
 PETSC_EXTERN PetscErrorCode PCBAISetLocalIters(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBAIGetLocalIters(PC, PetscInt *);

@@ -178,6 +178,31 @@ typedef enum {
 } BAIGatherType;
 
 /*E
+   BAIFaultType - What a simulated fault does to a block-asynchronous iteration
+
+   Values:
++  `BAI_FAULT_ROWS`   - (default) rows are no longer updated, as if what computes them had failed
+.  `BAI_FAULT_BLOCKS` - the same of whole blocks
+.  `BAI_FAULT_X`      - a bit of x is flipped in some rows, once
+.  `BAI_FAULT_MATRIX` - a bit of the solver's copy of the matrix is flipped in some rows, until it is copied anew
+-  `BAI_FAULT_SUMS`   - a bit of what a row subtracts from b is flipped in one global iteration
+
+   Options Database Key:
+.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - choose the type
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultType()`, `KSPBAISetFaultFraction()`
+E*/
+typedef enum {
+  BAI_FAULT_ROWS,
+  BAI_FAULT_BLOCKS,
+  BAI_FAULT_X,
+  BAI_FAULT_MATRIX,
+  BAI_FAULT_SUMS
+} BAIFaultType;
+
+/*E
    BAIKernel - Which family of kernels does the global iterations of a block-asynchronous iteration on a GPU
 
    Values:

@@ -20,6 +20,10 @@ typedef PetscOptionItems *BAIOptionItems;
 typedef PetscOptionItems BAIOptionItems;
 #endif
 
+#if PETSC_VERSION_LT(3, 22, 0)
+  #define PetscOptionsCreateViewer(...) PetscOptionsGetViewer(__VA_ARGS__)
+#endif
+
 /* Of the ranks that a PetscSF reads from */
 #if PETSC_VERSION_LT(3, 23, 0)
 typedef PetscInt BAIRankCount;

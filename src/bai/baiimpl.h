@@ -41,6 +41,29 @@ typedef struct {
   PetscReal        diagonal; /* the largest magnitude on it */
 } BAIRefinement;
 
+/* What a solve has noticed of faults, and what it compares with: fault.c */
+typedef struct {
+  PetscInt       faults, resets, reassigned, copies; /* found; blocks set back, rows taken over, copies of the matrix */
+  PetscBool      flipped;                            /* bits of the copy of the matrix are, on purpose */
+  PetscBool      stagnates;                          /* the residual norm has been the same, */
+  PetscReal      norm;                               /* this one, */
+  PetscInt       its, left;                          /* since this iteration; rows that it is left in */
+  PetscBool      copied;                             /* and the matrix was copied anew because of that */
+  PetscInt       last;                               /* the iteration from which on rows are updated again */
+  PetscInt       retries;                            /* 1: bad blocks were set back, 2: and the matrix was copied, 3: in vain */
+  PetscInt       n, blocks;                          /* local rows and blocks; */
+  BAIInt        *block;                              /* the block of each */
+  unsigned char *still;                              /* looks in which it has not changed */
+  PetscReal     *norm2, most2, anorm;                /* ||r_J||^2 of each block, and the largest at the last look; at least ||A|| */
+  Vec            good, r, diagonal;                  /* x at the last look; b - A x; of the matrix */
+} BAIWatch;
+
+/* What statistics say of the last solve beside what the engine counts: stats.c */
+typedef struct {
+  PetscInt  its;
+  PetscReal after; /* global iterations after the tolerance was met, about; negative: it was not, or is not known */
+} BAICount;
+
 /* The data of a KSPBAI and of a PCBAI */
 typedef struct {
   PetscObject face;    /* the KSP or PC */
@@ -56,7 +79,7 @@ typedef struct {
   PetscReal      smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
   PetscBool      grew;            /* with weight safe, for this matrix: a solve has grown */
   PetscObjectId  seen;            /* the matrix of these; */
-  PetscInt       rows;            /* and how many it has, on all ranks */
+  PetscInt       rows, first;     /* and how many it has, on all ranks; and the first of this one */
   PetscInt       aggregates;      /* of all ranks; 0: no coarse space */
   PetscLogDouble coarse_time;     /* seconds that the last set-up of a coarse space took */
   PetscReal      top, beta;       /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
@@ -94,6 +117,11 @@ typedef struct {
   PetscReal   kept_norm; /* and its residual norm; */
   PetscBool   kept_zero; /* or it is zero; */
   BAIStep     used;      /* how the last solve ended; omega is 0 if there was none */
+  BAIWatch    watch;
+  BAICount    count;
+
+  PetscViewer       viewer; /* of -ksp_bai_stats, or NULL */
+  PetscViewerFormat format;
 
   char needs_fixed[64]; /* PCBAI: the KSP met outside, if it expects a fixed preconditioner and this is none */
 } BAI;
@@ -197,6 +225,23 @@ PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, Pets
 PETSC_INTERN PetscErrorCode BAIRefinementSetUp(BAI *);
 PETSC_INTERN PetscErrorCode BAIRefinementReset(BAI *);
 PETSC_INTERN PetscErrorCode BAIRefine(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
+
+/* fault.c */
+PETSC_INTERN PetscBool      BAIHasFaults(const BAI *);
+PETSC_INTERN void           BAIFaultsChoose(const BAIOptions *, PetscInt, BAIFault *);
+PETSC_INTERN PetscErrorCode BAIFaultsStart(BAI *, Vec, Vec, PetscBool);
+PETSC_INTERN PetscErrorCode BAIFaultsRestart(BAI *, Vec, Vec);
+PETSC_INTERN PetscErrorCode BAIRunFaulty(BAI *, Vec, Vec, PetscBool, PetscInt, PetscInt, const BAIStep *, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIFaultsLook(BAI *, PetscInt, Vec, Vec, PetscReal *, BAIStep *);
+PETSC_INTERN PetscErrorCode BAIFaultsView(const BAI *, PetscViewer);
+PETSC_INTERN PetscErrorCode BAIFaultsReset(BAI *);
+
+/* stats.c */
+PETSC_INTERN PetscErrorCode BAIStatsStart(BAI *);
+PETSC_INTERN void           BAIStatsLook(BAI *, PetscInt, PetscReal, PetscInt, PetscReal, PetscReal);
+PETSC_INTERN PetscErrorCode BAIStatsView(BAI *, PetscViewer);
+PETSC_INTERN PetscErrorCode BAIStatsViewIfAsked(BAI *);
+PETSC_INTERN PetscErrorCode BAIStatsGetViewer(BAI *, const char[]);
 
 /* view.c */
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);

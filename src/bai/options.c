@@ -13,6 +13,7 @@ const char *const BAIExchanges[]      = {"auto", "scatter", "amc", "dk", "BAIExc
 const char *const BAIGatherTypes[]    = {"auto", "none", "device", "one", "BAIGatherType", "BAI_GATHER_", NULL};
 const char *const BAIPrecisions[]     = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
 const char *const BAIKernels[]        = {"auto", "resident", "staged", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
+const char *const BAIFaultTypes[]     = {"rows", "blocks", "x", "matrix", "sums", "BAIFaultType", "BAI_FAULT_", NULL};
 const char *const BAIPartitionTypes[] = {"auto", "natural", "dm", "rcm", "graph", "BAIPartitionType", "BAI_PARTITION_", NULL};
 
 /* What options.def says of each option; the faces are in the order KSP, PC */
@@ -22,6 +23,7 @@ typedef enum {
   IS_POSITIVE,
   IS_FRACTION,
   IS_FLAG,
+  IS_VIEWER,
   IS_NAME
 } Kind;
 
@@ -53,6 +55,7 @@ typedef struct {
 #define AUTO                                                 PETSC_TRUE
 #define NO_AUTO                                              PETSC_FALSE
 #define FLAG                                                 .kind = IS_FLAG
+#define VIEWER                                               .kind = IS_VIEWER
 #define NAMES(array)                                         .kind = IS_NAME, .names = array
 #define OPTION(field, Function, type, standard, range, says) {.name = #field, .function = #Function, .text = says, .offset = offsetof(BAIOptions, field), standard, range},
 static const Option all[] = {
@@ -72,6 +75,11 @@ static const char *FaceName(PetscObject obj)
 static PetscBool IsInteger(Kind kind)
 {
   return (PetscBool)(kind == IS_INT || kind == IS_COUNT);
+}
+
+static PetscBool IsBoolean(Kind kind)
+{
+  return (PetscBool)(kind == IS_FLAG || kind == IS_VIEWER);
 }
 
 /* Enums are read and written as the int that they are */
@@ -94,7 +102,7 @@ PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
     void        *field    = FieldOf(&all[k], &(*bai)->options);
 
     if (IsInteger(all[k].kind)) *(PetscInt *)field = (PetscInt)standard;
-    else if (all[k].kind == IS_FLAG) *(PetscBool *)field = (PetscBool)(standard != 0);
+    else if (IsBoolean(all[k].kind)) *(PetscBool *)field = (PetscBool)(standard != 0);
     else if (all[k].kind == IS_NAME) *(int *)field = (int)standard;
     else *(PetscReal *)field = (PetscReal)standard;
   }
@@ -108,7 +116,7 @@ PetscErrorCode BAIOptionsEqual(const BAIOptions *a, const BAIOptions *b, PetscBo
   *equal = PETSC_TRUE;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all) && *equal; k++) {
     const Kind   kind = all[k].kind;
-    const size_t size = IsInteger(kind) ? sizeof(PetscInt) : kind == IS_FLAG ? sizeof(PetscBool) : kind == IS_NAME ? sizeof(PetscEnum) : sizeof(PetscReal);
+    const size_t size = IsInteger(kind) ? sizeof(PetscInt) : IsBoolean(kind) ? sizeof(PetscBool) : kind == IS_NAME ? sizeof(PetscEnum) : sizeof(PetscReal);
 
     PetscCall(PetscMemcmp((const char *)a + all[k].offset, (const char *)b + all[k].offset, size, equal));
   }
@@ -170,6 +178,9 @@ static PetscErrorCode Allowed(const Option *option, int face, char text[], size_
     break;
   case IS_FLAG:
     PetscCall(PetscSNPrintf(text, len, "true or false"));
+    break;
+  case IS_VIEWER:
+    PetscCall(PetscSNPrintf(text, len, "true, false or a viewer"));
     break;
   case IS_NAME:
     PetscCall(PetscSNPrintf(text, len, "one of %s", option->names[0]));
@@ -247,7 +258,7 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
     const Option *option = &all[k];
     const void   *field  = (const char *)o + option->offset;
 
-    if (!option->has[face] || option->kind == IS_FLAG) continue;
+    if (!option->has[face] || IsBoolean(option->kind)) continue;
     if (option->kind == IS_NAME) PetscCall(CheckName(obj, option, NULL, *(const int *)field));
     else if (IsInteger(option->kind)) {
       const PetscInt value = *(const PetscInt *)field;
@@ -276,6 +287,13 @@ PetscErrorCode BAIOptionsCheckTogether(PetscObject obj, const BAIOptions *o)
     PetscCall(OptionName(obj, "staleness", staleness, sizeof(staleness)));
     PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));
     SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %s: must be -1 but for mode async", staleness, o->staleness, mode, BAIModes[o->mode]);
+  }
+  if (o->fault_fraction > 0.0 && o->coarse > 0) {
+    char coarse[PETSC_MAX_OPTION_NAME], fraction[PETSC_MAX_OPTION_NAME];
+
+    PetscCall(OptionName(obj, "coarse", coarse, sizeof(coarse)));
+    PetscCall(OptionName(obj, "fault_fraction", fraction, sizeof(fraction)));
+    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %g: must be none or auto, as a coarse correction changes rows that are not updated", coarse, o->coarse, fraction, (double)o->fault_fraction);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -333,6 +351,20 @@ static PetscErrorCode OptionsCount(PetscObject obj, const Option *option, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whatever does not say no is yes: see BAIStatsGetViewer() */
+static PetscErrorCode OptionsViewer(const char key[], const char text[], const char man[], PetscBool *value, BAIOptionItems PetscOptionsObject)
+{
+  const char *const words[] = {"false", "no", "0", "off"};
+  char              word[PETSC_MAX_PATH_LEN];
+  PetscBool         set, is = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsString(key, text, man, *value ? "true" : "false", word, sizeof(word), &set));
+  for (size_t k = 0; set && k < PETSC_STATIC_ARRAY_LENGTH(words) && !is; k++) PetscCall(PetscStrcasecmp(word, words[k], &is));
+  if (set) *value = (PetscBool)!is;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Reads the options into a copy, so that a wrong one changes nothing */
 PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BAIOptionItems PetscOptionsObject)
 {
@@ -354,6 +386,7 @@ PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BA
     else if (option->kind == IS_COUNT) PetscCall(OptionsCount(obj, option, key, text, man, (PetscInt *)field, PetscOptionsObject));
     else if (option->kind == IS_POSITIVE && !option->or_auto[face]) PetscCall(PetscOptionsReal(key, text, man, *(PetscReal *)field, (PetscReal *)field, NULL));
     else if (option->kind == IS_FRACTION || option->kind == IS_POSITIVE) PetscCall(OptionsNumber(obj, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
+    else if (option->kind == IS_VIEWER) PetscCall(OptionsViewer(key, option->text, man, (PetscBool *)field, PetscOptionsObject));
     else if (option->kind == IS_FLAG) PetscCall(PetscOptionsBool(key, option->text, man, *(PetscBool *)field, (PetscBool *)field, NULL));
     else PetscCall(OptionsName(obj, option, key, option->text, man, (int *)field, PetscOptionsObject));
   }

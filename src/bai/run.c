@@ -209,6 +209,7 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
     if (scatters && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
     PetscCall(Sweep(bai, b, x, at_once, &step));
     step.fresh = 0;
+    step.done += (BAIInt)at_once;
   }
   if (rnorm && scatters && count) {
     PetscCall(Unbind(bai, b, x, guess_zero, &v));

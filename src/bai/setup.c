@@ -116,6 +116,8 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->single      = o->precision == BAI_PRECISION_SINGLE;
   p->unit        = bai->unit;
   p->kernel      = o->kernel;
+  p->stats       = (int)o->stats;
+  BAIFaultsChoose(o, bai->first, &p->fault);
   if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(GetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -341,6 +343,7 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
   }
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));
+  PetscCall(MatGetOwnershipRange(A, &bai->first, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -450,6 +453,7 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(MatDestroy(&bai->aij));
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(BAIFaultsReset(bai));
   PetscCall(VecDestroy(&bai->coming));
   PetscCall(VecDestroy(&bai->sent));
   PetscCall(VecDestroy(&bai->kept));

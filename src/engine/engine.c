@@ -141,6 +141,7 @@ BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
     BAITry(engine->ops->sweep(engine->state, now, &step));
     engine->zero = 0;
     step.fresh   = 0;
+    step.done += now;
   }
   return BAIStatusOf(BAI_OK);
 }
@@ -179,6 +180,26 @@ BAIStatus BAIEngineSums(BAIEngine engine, BAIReal *inside, BAIReal *outside)
   return engine->ops->sums(engine->state, inside, outside);
 }
 
+BAIStatus BAIEngineFlip(BAIEngine engine, BAIInt *flipped)
+{
+  return engine->ops->flip(engine->state, flipped);
+}
+
+void BAIEngineRecover(BAIEngine engine, BAIInt iteration)
+{
+  engine->ops->recover(engine->state, iteration);
+}
+
+BAIStatus BAIEngineStats(BAIEngine engine, BAIStats *stats)
+{
+  return engine->ops->stats(engine->state, stats);
+}
+
+BAIStatus BAIEngineForgetStats(BAIEngine engine)
+{
+  return engine->ops->stats(engine->state, NULL);
+}
+
 BAIStatus BAIEngineUnbind(BAIEngine engine)
 {
   return engine->ops->unbind(engine->state);
@@ -203,6 +224,16 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
 BAIStatus BAIBackendGetDevice(BAIBackend backend, int device, BAIDevice *found)
 {
   return backends[backend]->device ? backends[backend]->device(device, found) : BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
+void BAIEngineBlocks(BAIEngine engine, BAIInt *block)
+{
+  const BAIPartition *p = &engine->partition;
+
+  for (BAIInt i = 0; !p->first && i < engine->n; i++) block[i] = i / engine->p.block_size;
+  for (BAIInt k = 0; k < p->blocks; k++) {
+    for (BAIInt place = p->first[k]; place < (p->own ? p->own[k] : p->first[k + 1]); place++) block[p->row[place]] = k;
+  }
 }
 
 BAIStatus BAIBackendReplay(BAIBackend backend, const struct BAIGoal_ *goal, int n, const double *rnorm2, struct BAIDecision_ *decisions)

@@ -64,6 +64,15 @@ typedef enum {
   BAI_ALTERNATE /* forward in the first, third, ... global iteration; so an even number of them from zero is a symmetric operator if A is */
 } BAIDirection;
 
+/* Faults that are asked for: see fault.h */
+typedef struct {
+  BAIFaultType type;
+  BAIReal      fraction;    /* of the rows, or blocks, about */
+  BAIInt       first, last; /* global iterations of the solve from first on and before last */
+  BAIInt       seed;
+  BAIInt       row; /* the number of this rank's first row in the whole matrix */
+} BAIFault;
+
 /* How the global iterations of one call go */
 typedef struct {
   BAIMode      mode; /* one that the engine is ready for */
@@ -77,6 +86,8 @@ typedef struct {
   int          coarse;      /* the coarse correction takes part, if there is one */
   int          coarsen;     /* BAIEngineSolve(): there is none yet, and the solve ends where one would help */
   BAIReal      top, beta;   /* BAIEngineSolve() with coarse and accelerate: see BAIGoal */
+  int          faulty;      /* BAIEngineSweep(): faults of the parameters take part, */
+  BAIInt       done;        /* by the global iterations of the solve before this call */
 } BAIStep;
 
 typedef enum {
@@ -177,6 +188,8 @@ typedef struct {
   void     *stream;      /* cuda: the cudaStream_t to work on */
   int       unit;        /* 1 stands for a_ii where it is zero or missing: BAI_UNIT_NONE, BAI_UNIT_ROWS or BAI_UNIT_ALL */
   BAIKernel kernel;      /* cuda: the family for this mode, and for others where it can; host: none but BAI_KERNEL_AUTO */
+  BAIFault  fault;       /* fraction is 0 if there are none */
+  int       stats;       /* sweeps are counted */
 } BAIParameters;
 
 typedef struct {
@@ -221,6 +234,21 @@ typedef struct {
   size_t        memory;   /* bytes of it */
 } BAIDevice;
 
+/*
+   What the sweeps of a solve were: how many global iterations blocks had done, when one began an iteration, less than the one that began it. That is how stale the values are that it read: 0 is the
+   previous iterate, below 0 are newer ones. The arrays are the engine's, until its next call
+*/
+enum {
+  BAI_MOST_STALE = 32 /* at either end all that is further off */
+};
+
+typedef struct {
+  BAIInt         units;                         /* blocks; on a device tiles, of one block or several small ones */
+  int64_t        reads[2 * BAI_MOST_STALE + 1]; /* of one unit by another, once in a global iteration, by staleness + BAI_MOST_STALE */
+  const int64_t *updates;                       /* of each unit */
+  const double  *last;                          /* seconds from the first to its last one, of any */
+} BAIStats;
+
 typedef struct BAIState_ *BAIState; /* a backend's own */
 
 struct BAIGoal_; /* of adapt.h */
@@ -239,6 +267,9 @@ typedef struct {
   BAIStatus (*coarsen)(BAIState, const BAIMatrix *, const BAICoarse *);
   BAIStatus (*correct)(BAIState, BAIReal omega);
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
+  BAIStatus (*flip)(BAIState, BAIInt *flipped);
+  void (*recover)(BAIState, BAIInt iteration);
+  BAIStatus (*stats)(BAIState, BAIStats *); /* NULL: what was counted is forgotten */
   BAIStatus (*share)(BAIState, BAIInt peers, BAIHandle *);
   BAIStatus (*connect)(BAIState, const BAIPeers *, const BAIHandle *);
   BAIStatus (*exchange)(BAIState, BAIGhosts);
@@ -279,6 +310,13 @@ BAIStatus BAIEngineSolve(BAIEngine, const BAITolerances *, const BAIStep *, BAIS
 BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
 /* Sums of |a_ij|, i != j, inside and outside this rank's blocks, in the rows of overlaps too */
 BAIStatus BAIEngineSums(BAIEngine, BAIReal *inside, BAIReal *outside);
+/* Flips a bit in some rows of the engine's copy of the matrix, those that its faults hit; how many */
+BAIStatus BAIEngineFlip(BAIEngine, BAIInt *flipped);
+/* Rows or blocks that faults have stopped are updated again from this iteration on; BAI_INT_MAX: never */
+void BAIEngineRecover(BAIEngine, BAIInt iteration);
+/* What was counted since it was forgotten the last time; only if the parameters ask for it */
+BAIStatus BAIEngineStats(BAIEngine, BAIStats *);
+BAIStatus BAIEngineForgetStats(BAIEngine);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */
 BAIStatus BAIEngineUnbind(BAIEngine);
 /*
@@ -293,8 +331,10 @@ BAIStatus BAIEngineDisconnect(BAIEngine);
    Which family of kernels does a mode that the engine is ready for, and why each one before it does not, in one line: "resident: 20 entries inside a block,
    16 at most; stream taken". Empty where there is nothing to choose, as on the host
 */
-BAIStatus   BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
-void        BAIEngineInfo(BAIEngine, BAIInfo *);
+BAIStatus BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
+void      BAIEngineInfo(BAIEngine, BAIInfo *);
+/* The block whose own each row is */
+void        BAIEngineBlocks(BAIEngine, BAIInt *block);
 void        BAIEngineDestroy(BAIEngine *);
 const char *BAIEngineName(BAIEngine);
 /* The device that an engine would work on, by the device of its parameters; BAI_ERR_NOT_BUILT if it would work on none */

@@ -13,6 +13,8 @@ static void Destroy(BAIState state)
   BAICUDAExchangeDestroy(state);
   BAIPinnedRestore(state->pinned);
   BAICUDAFreeAll(state);
+  free(state->updates_host);
+  free(state->last_host);
   free(state);
 }
 
@@ -162,6 +164,11 @@ static void Info(BAIState state, BAIInfo *info)
   info->coarse     = state->coarse.m;
 }
 
+static void Recover(BAIState state, BAIInt iteration)
+{
+  state->p.fault.last = iteration;
+}
+
 extern "C" const BAIBackendOps BAIBackendCUDA = {
   .name       = "cuda",
   .create     = Create,
@@ -174,6 +181,9 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .coarsen    = BAICUDACoarsen,
   .correct    = BAICUDACorrect,
   .sums       = BAISumsRun,
+  .flip       = BAICUDAFlip,
+  .recover    = Recover,
+  .stats      = BAIStatsGet,
   .share      = BAICUDAShare,
   .connect    = BAICUDAConnect,
   .exchange   = BAICUDAExchangeGhosts,

@@ -5,6 +5,13 @@
 
 #include "state.h"
 
+/* What is counted of tiles: see BAIStats; updates is NULL if nothing is */
+typedef struct {
+  int                *updates;
+  unsigned long long *reads; /* 2*BAI_MOST_STALE+1 */
+  unsigned long long *last;  /* nanoseconds of the device's clock */
+} BAICounts;
+
 /* Vectors of type void are of BAISingle, if the matrix is, else of BAIScalar */
 
 /* Rows whose x goes to other ranks, and where: those of tile t are first[t] <= k < first[t + 1] */
@@ -33,4 +40,7 @@ typedef struct {
   int         *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
   long long   *tickets, tickets_before;
   BAISends     sends;
+  BAIFault     fault; /* its fraction is 0 if there are none */
+  BAIInt       its;   /* global iterations of the solve before this launch, by which faults go */
+  BAICounts    counts;
 } BAISweep;

@@ -14,9 +14,11 @@ enum { /* beyond the plain global iterations of consecutive rows: what a family 
   BAI_CAN_GHOSTS    = 1 << 5,
   BAI_CAN_LONG_ROWS = 1 << 6, /* rows in pieces */
   BAI_CAN_SINGLE    = 1 << 7,
-  BAI_CAN_LAUNCHES  = 1 << 8, /* a launch for each global iteration */
-  BAI_CAN_RESIDUALS = 1 << 9, /* leaves b - A x, a by-product, for the coarse correction */
-  BAI_CAN_SOLVE     = 1 << 10 /* a whole solve in one launch: all tiles must be there at once */
+  BAI_CAN_LAUNCHES  = 1 << 8,  /* a launch for each global iteration */
+  BAI_CAN_RESIDUALS = 1 << 9,  /* leaves b - A x, a by-product, for the coarse correction */
+  BAI_CAN_FAULTS    = 1 << 11, /* simulated ones */
+  BAI_CAN_STATS     = 1 << 12, /* counts what tiles read, and when */
+  BAI_CAN_SOLVE     = 1 << 10  /* a whole solve in one launch: all tiles must be there at once */
 };
 
 enum {
@@ -62,4 +64,4 @@ void BAIFamilyRefuse(const BAIFamily *, const BAIWork *, char why[BAI_REASON]);
 /* Kernels of one unit, and shared memory that those of staged need for their stages */
 const void *BAIStagedKernel(const BAISliced *, bool more);
 size_t      BAIStagedBytes(const BAISliced *);
-const void *BAIGenericKernel(const BAISliced *, BAIOrder);
+const void *BAIGenericKernel(const BAISliced *, BAIOrder, bool watched);

@@ -219,6 +219,11 @@ struct BAIState_ {
   BAICUDACoarse   coarse;
   BAICUDAExchange exchange;
 
+  int                *updates; /* what is counted: see BAICounts; NULL: nothing is */
+  unsigned long long *reads, *last;
+  int64_t            *updates_host; /* tiles, and the time of each */
+  double             *last_host;
+
   void    **owned; /* every allocation on the device */
   int       nowned;
   long long bytes;
@@ -304,3 +309,8 @@ BAIStatus BAICUDADisconnect(BAIState);
 void      BAICUDAExchangeDestroy(BAIState);
 BAIStatus BAICUDAReplay(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);
+/* stats.cu */
+BAIStatus BAIStatsCreate(BAIState);
+BAIStatus BAIStatsGet(BAIState, BAIStats *);
+/* fault.cu */
+BAIStatus BAICUDAFlip(BAIState, BAIInt *flipped);

@@ -58,6 +58,7 @@ BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
   BAIPlan   *plan     = &state->plan[mode];
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
+  if (state->p.stats && !state->updates) BAITry(BAIStatsCreate(state));
   if (!plan->kernel) {
     BAITry(BAIPlanCreate(state, mode, momentum, plan));
     if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident) BAITry(BAIPlanCreate(state, mode, false, &state->plain));
@@ -96,6 +97,9 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.stalled_host   = &state->pinned->result.stalled;
   p.tickets        = state->tickets;
   p.tickets_before = state->tickets_before;
+  p.fault          = step->faulty ? state->p.fault : BAIFault{};
+  p.its            = step->done;
+  p.counts         = {state->updates, state->reads, state->last};
   if (state->exchange.live) p.sends = BAISends{state->exchange.first, state->exchange.row, state->exchange.to[state->exchange.exchanges & 1]};
   return p;
 }
@@ -147,6 +151,7 @@ static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
     BAITry(Launch(state, &state->corrected[step.mode], 1, &step));
     BAITry(BAICUDACorrectBy(state, state->coarse.r, step.omega, state->x[state->current]));
     step.fresh = 0;
+    step.done++;
   }
   return BAIStatusOf(BAI_OK);
 }
@@ -164,6 +169,7 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   for (BAIInt left = count; left > 0; left -= most < left ? most : left) {
     BAITry(Launch(state, plan, left < most ? left : most, &step));
     step.fresh = 0;
+    step.done += left < most ? left : most;
   }
   return BAIStatusOf(BAI_OK);
 }

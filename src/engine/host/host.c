@@ -3,6 +3,7 @@
 */
 #include "../adapt.h"
 #include "../aggregate.h"
+#include "../fault.h"
 #include "../theta.h"
 #include "host.h"
 #include <stdlib.h>
@@ -13,6 +14,7 @@ static void Destroy(BAIState state)
   BAIHostCoarseDestroy(&state->coarse);
   free(state->rounded_b);
   free(state->rounded_ghost);
+  BAIHostStatsDestroy(state->stats);
   BAIHostDisconnect(state);
   free(state->x);
   free(state->next);
@@ -103,6 +105,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
   }
   if (!status.code) status = Allocate(state);
   if (!status.code) status = Prepare(state, p->mode);
+  if (!status.code && p->stats) status = BAIHostStatsCreate(state);
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;
@@ -182,6 +185,32 @@ static BAIStatus Sums(BAIState state, BAIReal *inside, BAIReal *outside)
   return BAIStatusOf(BAI_OK);
 }
 
+/* An entry of the row, the diagonal or its inverse */
+static BAIStatus Flip(BAIState state, BAIInt *flipped)
+{
+  const BAIFault *fault = &state->p.fault;
+  BAIBlockCRS    *A     = &state->A;
+
+  *flipped = 0;
+  for (BAIInt place = 0; place < A->places; place++) {
+    const BAIInt row = BAIRowAt(A, place), local = A->loc_i[place + 1] - A->loc_i[place], off = A->off_i[place + 1] - A->off_i[place];
+    const BAIInt which = (BAIInt)(BAIFaultHash(fault, row + fault->seed) % (uint64_t)(2 + local + off)), k = which - 2;
+    const size_t size = A->single ? sizeof(BAISingle) : sizeof(BAIScalar), bytes = A->single ? sizeof(float) : sizeof(BAIReal);
+
+    if (!BAIFaultHits(fault, row)) continue;
+    if (which < 2) BAIFaultFlip(fault, row, (which ? A->dinv : A->d) + place, sizeof(BAIReal));
+    else if (k < local) BAIFaultFlip(fault, row, (char *)A->loc_a + size * (size_t)(A->loc_i[place] + k), (int)bytes);
+    else BAIFaultFlip(fault, row, (char *)A->off_a + size * (size_t)(A->off_i[place] + k - local), (int)bytes);
+    ++*flipped;
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+static void Recover(BAIState state, BAIInt iteration)
+{
+  state->p.fault.last = iteration;
+}
+
 static void Info(BAIState state, BAIInfo *info)
 {
   const BAIBlockCRS *A     = &state->A;
@@ -216,6 +245,9 @@ const BAIBackendOps BAIBackendHost = {
   .coarsen    = BAIHostCoarsen,
   .correct    = BAIHostCorrect,
   .sums       = Sums,
+  .flip       = Flip,
+  .recover    = Recover,
+  .stats      = BAIHostStatsGet,
   .share      = BAIHostShare,
   .connect    = BAIHostConnect,
   .exchange   = BAIHostExchangeGhosts,

@@ -26,6 +26,7 @@ typedef struct {
   _Atomic(BAIInt)  ready;       /* epochs whose correction is there */
 } BAIHostCoarse;
 
+typedef struct BAIHostStats_ BAIHostStats; /* stats.c */
 /* Exchange with other ranks: see exchange.h */
 typedef struct {
   void     *mailbox, **theirs; /* own and, for each peer, its mailbox, */
@@ -60,6 +61,7 @@ struct BAIState_ {
   BAIReal          local_omega;
   int             *order, *turn_first, turns, colors; /* mode color: the groups in the order of their turns */
   BAIHostCoarse    coarse;
+  BAIHostStats    *stats; /* NULL: nothing is counted */
   BAIHostExchange  exchange;
 };
 
@@ -94,6 +96,12 @@ static inline void BAISetX(BAIState state, BAIInt i, BAIScalar value)
   if (state->A.single) BAIStoreSingle(state->x, i, (BAISingle)(value * state->scale));
   else BAIStore(state->x, i, value);
 }
+
+BAIStatus BAIHostStatsCreate(BAIState);
+void      BAIHostStatsDestroy(BAIHostStats *);
+void      BAIHostStatsRead(BAIHostStats *, BAIInt block);
+void      BAIHostStatsWrote(BAIHostStats *, BAIInt block);
+BAIStatus BAIHostStatsGet(BAIState, BAIStats *);
 
 static inline int BAIHasCoarse(const BAIHostCoarse *c)
 {

@@ -1,6 +1,7 @@
 /*
    Block-asynchronous iteration, as defined in engine.h
 */
+#include "../fault.h"
 #include "precision.h"
 #include <omp.h>
 #include <sched.h>
@@ -11,6 +12,8 @@ typedef struct {
   BAIInt     local_iters;
   ValueReal  omega, momentum;
   BAIScalar *r; /* where own rows leave b - A x for the coarse correction, or NULL */
+
+  const BAIFault *fault; /* of this iteration, or NULL */
 } Update;
 
 static int HasCoarse(BAIState state, const BAIStep *step)
@@ -18,11 +21,31 @@ static int HasCoarse(BAIState state, const BAIStep *step)
   return step->coarse && BAIHasCoarse(&state->coarse);
 }
 
+/* That of an iteration, or NULL */
+static const BAIFault *FaultOf(BAIState state, const BAIStep *step, BAIInt iteration)
+{
+  return step->faulty && BAIFaultIsAt(&state->p.fault, step->done + iteration) ? &state->p.fault : NULL;
+}
+
 static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, Atomic *next)
 {
-  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, (ValueReal)step->omega, (ValueReal)(step->fresh && !iteration ? 0 : step->momentum), HasCoarse(state, step) ? state->coarse.r : NULL};
+  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, (ValueReal)step->omega, (ValueReal)(step->fresh && !iteration ? 0 : step->momentum), HasCoarse(state, step) ? state->coarse.r : NULL, FaultOf(state, step, iteration)};
 
   return update;
+}
+
+static void FlipSums(const BAIFault *fault, const BAIBlockCRS *A, BAIInt first, BAIInt m, Value *s)
+{
+  for (BAIInt i = 0; i < m; i++) {
+    const BAIInt row = BAIRowAt(A, first + i);
+
+    if (fault->type == BAI_FAULT_SUMS && BAIFaultHits(fault, row)) BAIFaultFlip(fault, row, s + i, sizeof(ValueReal));
+  }
+}
+
+static int Stops(const BAIFault *fault, const BAIBlockCRS *A, BAIInt row)
+{
+  return fault && BAIFaultStops(fault, row, BAIBlockOfRow(A, row));
 }
 
 static void IterateBlock(BAIState state, BAIInt block, Update u)
@@ -46,6 +69,8 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     s[i] = sum;
     y[i] = Load(u.x, row);
   }
+  if (state->stats) BAIHostStatsRead(state->stats, block);
+  if (u.fault) FlipSums(u.fault, A, first, m, s);
 
   for (BAIInt sweep = 0; sweep < local_iters; sweep++) {
     Value *swap = y;
@@ -58,6 +83,9 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
       if (u.r && !sweep && i < own) u.r[BAIRowAt(A, first + i)] = sum - A->d[first + i] * y[i];
       ynext[i] = y[i] + local_omega * (sum * dinv[first + i] - y[i]);
     }
+    for (BAIInt i = 0; u.fault && i < m; i++) {
+      if (Stops(u.fault, A, BAIRowAt(A, first + i))) ynext[i] = y[i];
+    }
     y     = ynext;
     ynext = swap;
   }
@@ -68,8 +96,19 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     Value        xi_next = xi + u.omega * (y[i] - xi);
 
     if (u.momentum != 0) xi_next += u.momentum * (xi - before[row]);
+    if (Stops(u.fault, A, row)) xi_next = xi;
     if (before) before[row] = xi;
     Store(u.next, row, xi_next);
+  }
+}
+
+/* All blocks' new values can be seen; of those that faults stop there are none */
+static void Wrote(BAIState state, BAIInt first, BAIInt last, const BAIStep *step, BAIInt iteration)
+{
+  const BAIFault *fault = FaultOf(state, step, iteration);
+
+  for (BAIInt block = first; state->stats && block < last; block++) {
+    if (!fault || fault->type != BAI_FAULT_BLOCKS || !BAIFaultHits(fault, block)) BAIHostStatsWrote(state->stats, block);
   }
 }
 
@@ -136,6 +175,7 @@ static void IterateFreely(BAIState state, BAIInt block, const BAIStep *step, BAI
 
   if (!leave) update.r = NULL;
   IterateBlock(state, block, update);
+  Wrote(state, block, block + 1, step, iteration);
   if (leave) LeavePart(state, block);
 }
 
@@ -168,7 +208,10 @@ static void SweepLaunch(BAIState state, BAIInt count, const BAIStep *step)
 #pragma omp parallel num_threads(state->p.threads)
   for (BAIInt iteration = 0; iteration < count; iteration++) {
 #pragma omp for schedule(dynamic, state->blocks_task)
-    for (BAIInt block = 0; block < state->A.blocks; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
+    for (BAIInt block = 0; block < state->A.blocks; block++) {
+      IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
+      Wrote(state, block, block + 1, step, iteration);
+    }
     Correct(state, state->x, step);
   }
 }
@@ -186,6 +229,7 @@ static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
     }
     state->x    = state->next;
     state->next = swap;
+    Wrote(state, 0, state->A.blocks, step, iteration);
   }
 }
 
@@ -213,6 +257,7 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
             Store(state->x, row, Load(state->next, row));
           }
         }
+        Wrote(state, first, last, step, iteration);
       }
     }
     Correct(state, state->x, step);

@@ -62,7 +62,7 @@ static BAIMode FirstMode(const BAI *bai)
 /* A solve that is slow may set up a coarse correction; with a fixed momentum it is what users want it to be */
 static PetscBool MayCoarsen(const BAI *bai)
 {
-  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && !bai->use.p.single && !bai->options.check_interval && (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) && BAICanCoarsen(bai));
+  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && !bai->use.p.single && !bai->options.check_interval && (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) && !(bai->options.fault_fraction > 0.0) && BAICanCoarsen(bai));
 }
 
 /* What a solve is to reach. In which mode it is accelerated depends on the device, and on several ranks must not */
@@ -210,7 +210,7 @@ static PetscBool CanSolveAtOnce(KSP ksp, BAIMode mode, MatNullSpace nullspace)
   const BAI *bai    = (BAI *)ksp->data;
   const int  solves = bai->aggregates && !bai->vain ? bai->info.solves_coarse : bai->info.solves;
 
-  return (PetscBool)((solves >> mode & 1) && !bai->use.p.single && !bai->scatter && !bai->options.check_interval && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
+  return (PetscBool)((solves >> mode & 1) && !bai->use.p.single && !bai->scatter && !bai->options.check_interval && !BAIHasFaults(bai) && !bai->options.stats && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
 }
 
 /* A coarse correction is set up: solves begin anew with it, this one from where it is */
@@ -343,12 +343,12 @@ static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, Pe
   PetscFunctionBegin;
   if (raised > 0) {
     step->omega = bai->omega * bai->tau * (BAIReal)d->omega;
-    PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), raised, step, raised < its ? NULL : rnorm));
+    PetscCall(BAIRunFaulty(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), ksp->its, raised, step, raised < its ? NULL : rnorm));
     step->fresh = 0;
   }
   if (raised < its) {
     step->omega = PlainOmega(bai, step->coarse);
-    PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its && !raised), its - raised, step, rnorm));
+    PetscCall(BAIRunFaulty(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its && !raised), ksp->its + raised, its - raised, step, rnorm));
     step->fresh = 0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -373,6 +373,8 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatGetNullSpace(A, &nullspace));
+  PetscCall(BAIFaultsStart(bai, b, x, ksp->guess_zero));
+  PetscCall(BAIStatsStart(bai));
   ksp->its = 0;
   step     = BAIStepOf(bai, BAI_FORWARD);
 
@@ -380,10 +382,12 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   step.omega  = PlainOmega(bai, step.coarse);
   if (ksp->normtype == KSP_NORM_NONE) {
     if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = EvenLocalIters(bai);
-    PetscCall(BAIRun(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));
+    PetscCall(BAIRunFaulty(bai, b, x, ksp->guess_zero, 0, ksp->max_it, &step, NULL));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
-    ksp->its    = ksp->max_it;
-    ksp->reason = KSP_CONVERGED_ITS;
+    ksp->its       = ksp->max_it;
+    ksp->reason    = KSP_CONVERGED_ITS;
+    bai->count.its = ksp->its;
+    PetscCall(BAIStatsViewIfAsked(bai));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -395,6 +399,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   while (PETSC_TRUE) {
     BAIDecision decision;
     PetscInt    its;
+    PetscReal   before;
 
     KSPCheckNorm(ksp, rnorm);
     ksp->rnorm = rnorm;
@@ -402,6 +407,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     PetscCall(KSPMonitor(ksp, ksp->its, rnorm));
     if (ksp->its) PetscCall((*ksp->converged)(ksp, ksp->its, rnorm, &ksp->reason, ksp->cnvP));
     else PetscCall(TestGuess(ksp, rnorm));
+    if (!ksp->reason && bai->watch.stagnates) ksp->reason = KSP_DIVERGED_BREAKDOWN;
     if (ksp->reason) break;
     if (ksp->its >= ksp->max_it) {
       ksp->reason = ksp->converged == KSPConvergedSkip ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
@@ -416,10 +422,13 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       looked        = PETSC_TRUE;
       if (bai->decision.x == BAI_X_KEEP || (MayWeigh(bai) && !ksp->its)) PetscCall(Keep(ksp, x, rnorm));
     }
-    its = NextLook(ksp);
+    its    = NextLook(ksp);
+    before = rnorm;
     PetscCall(Run(ksp, b, x, its, &step, &rnorm));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += its;
+    PetscCall(BAIFaultsLook(bai, ksp->its, b, x, &rnorm, &step));
+    BAIStatsLook(bai, ksp->its - its, before, ksp->its, rnorm, ksp->ttol);
     if (!IsRelaxed(bai) && Grows(ksp, rnorm)) {
       PetscCall(Weigh(ksp, x, &rnorm));
       looked = PETSC_FALSE;
@@ -432,9 +441,11 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     if (IsCorrected(bai)) bai->beta = (PetscReal)bai->adapt.beta;
     if (decision.coarsen) {
       PetscCall(Coarsen(ksp, rnorm));
+      PetscCall(BAIFaultsRestart(bai, b, x));
       looked = PETSC_FALSE;
     }
   }
+  PetscCall(BAIStatsViewIfAsked(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -450,6 +461,8 @@ static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
     if (worker && worker->options.momentum == PETSC_DECIDE && worker->used.omega > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum auto; the last solve ended in mode %s with omega %g, momentum %g\n", BAIModes[worker->used.mode], (double)worker->used.omega, (double)worker->used.momentum));
     if (bai->options.check_interval) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n", bai->options.check_interval));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm when it promises to be small enough\n"));
+    PetscCall(BAIFaultsView(bai, viewer));
+    PetscCall(BAIStatsView((BAI *)ksp->data, viewer));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -465,6 +478,7 @@ static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptions
   PetscOptionsHeadBegin(PetscOptionsObject, "KSP block-asynchronous iteration options");
   PetscCall(BAIOptionsSetFromOptions((PetscObject)ksp, &bai->options, PetscOptionsObject));
   PetscOptionsHeadEnd();
+  PetscCall(BAIStatsGetViewer(bai, "-ksp_bai_stats"));
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
   PetscCall(PetscOptionsGetString(((PetscObject)ksp)->options, prefix, "-pc_type", type, sizeof(type), &set));
   if (set) PetscCall(PetscStrcmp(type, PCNONE, &none));
@@ -483,6 +497,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall(KSPReset_BAI(ksp));
+  PetscCall(PetscViewerDestroy(&((BAI *)ksp->data)->viewer));
   PetscCall(KSPDestroyDefault(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -509,7 +524,14 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_check_interval <0>                           - global iterations between residual norms, `KSPBAISetCheckInterval()`
 .  -ksp_bai_backend (auto|host|cuda)                     - where the iteration runs, `KSPBAISetBackend()`
 .  -ksp_bai_gather (auto|none|device|one)                - which ranks take over the rows of others, `KSPBAISetGather()`
--  -ksp_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `KSPBAISetKernel()`
+.  -ksp_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `KSPBAISetKernel()`
+.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums)       - what simulated faults do, `KSPBAISetFaultType()`
+.  -ksp_bai_fault_fraction <0>                           - part of the rows or blocks that simulated faults hit, `KSPBAISetFaultFraction()`
+.  -ksp_bai_fault_at <10>                                - global iterations before simulated faults begin, `KSPBAISetFaultAt()`
+.  -ksp_bai_fault_recover <0>                            - global iterations that simulated faults last, `KSPBAISetFaultRecover()`
+.  -ksp_bai_fault_seed <0>                               - choice of the rows or blocks that simulated faults hit, `KSPBAISetFaultSeed()`
+.  -ksp_bai_fault_detect <false>                         - whether faults are looked for and repaired, `KSPBAISetFaultDetect()`
+-  -ksp_bai_stats <false>                                - whether sweeps are counted, for statistics, `KSPBAISetStats()`
 
    Level: intermediate
 
@@ -549,7 +571,9 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
           `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetCoarse()`, `KSPBAISetWeight()`,
           `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetExchange()`,
           `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`,
-          `KSPBAISetBackend()`, `KSPBAISetGather()`, `KSPBAISetKernel()`
+          `KSPBAISetBackend()`, `KSPBAISetGather()`, `KSPBAISetKernel()`, `KSPBAISetFaultType()`,
+          `KSPBAISetFaultFraction()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`, `KSPBAISetFaultSeed()`,
+          `KSPBAISetFaultDetect()`, `KSPBAISetStats()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)

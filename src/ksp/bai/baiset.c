@@ -1114,3 +1114,392 @@ PetscErrorCode KSPBAIGetKernel(KSP ksp, BAIKernel *kernel)
   BAIGetOption(ksp, kernel, kernel);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*@
+   KSPBAISetFaultType - Sets what simulated faults do
+
+   Logically Collective
+
+   Input Parameters:
++  ksp  - the solver
+-  type - `BAI_FAULT_ROWS` (default), `BAI_FAULT_BLOCKS`, `BAI_FAULT_X`, `BAI_FAULT_MATRIX` or `BAI_FAULT_SUMS`
+
+   Options Database Key:
+.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - sets it
+
+   Level: advanced
+
+   Note:
+   A row that is no longer updated keeps its value of x, which the others go on reading. Bits are those of one number in
+   each row: of x, of an entry of the matrix or of the sum of products outside the block.
+
+.seealso: `KSPBAI`, `KSPBAIGetFaultType()`, `KSPBAISetFaultFraction()`
+@*/
+PetscErrorCode KSPBAISetFaultType(KSP ksp, BAIFaultType type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, type, 2);
+  BAISetOption(ksp, fault_type, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetFaultType - Gets what simulated faults do
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  type - see `KSPBAISetFaultType()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultType()`
+@*/
+PetscErrorCode KSPBAIGetFaultType(KSP ksp, BAIFaultType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  BAIGetOption(ksp, fault_type, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetFaultFraction - Sets the part of the rows or blocks that simulated faults hit
+
+   Logically Collective
+
+   Input Parameters:
++  ksp      - the solver
+-  fraction - at least 0 and less than 1 (default 0)
+
+   Options Database Key:
+.  -ksp_bai_fault_fraction <0> - sets it
+
+   Level: advanced
+
+   Notes:
+   To see what faults do to a solve, without any hardware that fails. Which rows or blocks are hit is chosen at random,
+   as the seed says, each with this probability. While there are faults no coarse correction is set up by itself, and on
+   a GPU the generic kernel iterates.
+
+   A solve in which the residual norm no longer falls, because rows are not updated, ends as `KSP_DIVERGED_BREAKDOWN`;
+   -info and -ksp_view tell how many rows the residual is left in.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.5.
+
+.seealso: `KSPBAI`, `KSPBAIGetFaultFraction()`, `KSPBAISetFaultType()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`,
+          `KSPBAISetFaultDetect()`
+@*/
+PetscErrorCode KSPBAISetFaultFraction(KSP ksp, PetscReal fraction)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(ksp, fraction, 2);
+  BAISetOption(ksp, fault_fraction, fraction);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetFaultFraction - Gets the part of the rows or blocks that simulated faults hit
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  fraction - see `KSPBAISetFaultFraction()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultFraction()`
+@*/
+PetscErrorCode KSPBAIGetFaultFraction(KSP ksp, PetscReal *fraction)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(fraction, 2);
+  BAIGetOption(ksp, fault_fraction, fraction);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetFaultAt - Sets the global iterations before simulated faults begin
+
+   Logically Collective
+
+   Input Parameters:
++  ksp - the solver
+-  its - global iterations, at least 0 (default 10)
+
+   Options Database Key:
+.  -ksp_bai_fault_at <10> - sets it
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAIGetFaultAt()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultRecover()`
+@*/
+PetscErrorCode KSPBAISetFaultAt(KSP ksp, PetscInt its)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, its, 2);
+  BAISetOption(ksp, fault_at, its);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetFaultAt - Gets the global iterations before simulated faults begin
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  its - see `KSPBAISetFaultAt()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultAt()`
+@*/
+PetscErrorCode KSPBAIGetFaultAt(KSP ksp, PetscInt *its)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(its, 2);
+  BAIGetOption(ksp, fault_at, its);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetFaultRecover - Sets the global iterations that simulated faults last
+
+   Logically Collective
+
+   Input Parameters:
++  ksp - the solver
+-  its - global iterations, at least 1, or 0: never (default 0)
+
+   Options Database Key:
+.  -ksp_bai_fault_recover <0> - sets it
+
+   Level: advanced
+
+   Note:
+   After so many, rows and blocks are updated again, as if others computed them, and a matrix with flipped bits is
+   copied anew. Bits that were flipped in x or in sums are flipped once, and nothing recovers them but the iteration.
+
+.seealso: `KSPBAI`, `KSPBAIGetFaultRecover()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultDetect()`
+@*/
+PetscErrorCode KSPBAISetFaultRecover(KSP ksp, PetscInt its)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, its, 2);
+  BAISetOption(ksp, fault_recover, its);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetFaultRecover - Gets the global iterations that simulated faults last
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  its - see `KSPBAISetFaultRecover()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultRecover()`
+@*/
+PetscErrorCode KSPBAIGetFaultRecover(KSP ksp, PetscInt *its)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(its, 2);
+  BAIGetOption(ksp, fault_recover, its);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetFaultSeed - Sets the choice of the rows or blocks that simulated faults hit
+
+   Logically Collective
+
+   Input Parameters:
++  ksp  - the solver
+-  seed - at least 0 (default 0)
+
+   Options Database Key:
+.  -ksp_bai_fault_seed <0> - sets it
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAIGetFaultSeed()`, `KSPBAISetFaultFraction()`
+@*/
+PetscErrorCode KSPBAISetFaultSeed(KSP ksp, PetscInt seed)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, seed, 2);
+  BAISetOption(ksp, fault_seed, seed);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetFaultSeed - Gets the choice of the rows or blocks that simulated faults hit
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  seed - see `KSPBAISetFaultSeed()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultSeed()`
+@*/
+PetscErrorCode KSPBAIGetFaultSeed(KSP ksp, PetscInt *seed)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(seed, 2);
+  BAIGetOption(ksp, fault_seed, seed);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetFaultDetect - Sets whether faults are looked for and repaired
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  detect - `PETSC_TRUE` or `PETSC_FALSE` (default)
+
+   Options Database Key:
+.  -ksp_bai_fault_detect <false> - sets it
+
+   Level: advanced
+
+   Notes:
+   At each look at the residual it is computed from the matrix itself, and seen block by block. A solve that nobody
+   disturbs takes the same iterations as without.
+
+   A block whose residual is not a number, or has grown to more than a hundred times that of any block before, goes back
+   to its last good values. If that does not help, the copy of the matrix is renewed. If that does not help either, the
+   iteration itself diverges, and no fault is counted. While the iteration is accelerated, growth is left to what
+   `KSPBAISetMomentum()` does about it.
+
+   The copy of the matrix is also renewed where its residual is not that of the matrix, and where the residual norm no
+   longer falls. Rows that have not changed for three looks, though their residual says that they should, are taken for
+   lost and given to others.
+
+   -ksp_view tells how many faults were found. If the residual norm still does not fall, the reason is
+   `KSP_DIVERGED_BREAKDOWN`. With `KSP_NORM_NONE` there are no looks, and nothing is found.
+
+.seealso: `KSPBAI`, `KSPBAIGetFaultDetect()`, `KSPBAISetFaultFraction()`
+@*/
+PetscErrorCode KSPBAISetFaultDetect(KSP ksp, PetscBool detect)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(ksp, detect, 2);
+  BAISetOption(ksp, fault_detect, detect);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetFaultDetect - Gets whether faults are looked for and repaired
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  detect - see `KSPBAISetFaultDetect()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultDetect()`
+@*/
+PetscErrorCode KSPBAIGetFaultDetect(KSP ksp, PetscBool *detect)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(detect, 2);
+  BAIGetOption(ksp, fault_detect, detect);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetStats - Sets whether sweeps are counted, for statistics
+
+   Logically Collective
+
+   Input Parameters:
++  ksp   - the solver
+-  stats - `PETSC_TRUE` or `PETSC_FALSE` (default)
+
+   Options Database Key:
+.  -ksp_bai_stats <false> - sets it
+
+   Level: intermediate
+
+   Notes:
+   What is counted: how many global iterations the blocks that a block reads from are behind it when it begins one,
+   which is how stale their values are; how often each block was updated, and when last; and how many iterations were
+   done after the residual norm had met the tolerance, as it is not looked at after each one. -ksp_view shows it.
+
+   The option may name a viewer for what each solve counts, as `:stats.csv:ascii_csv` for a table of numbers. On a GPU
+   the generic kernel iterates, and what is counted is of tiles, which hold one block or several small ones. A coarse
+   correction that is set up while solving begins the counts anew.
+
+.seealso: `KSPBAI`, `KSPBAIGetStats()`, `KSPBAIStatsView()`
+@*/
+PetscErrorCode KSPBAISetStats(KSP ksp, PetscBool stats)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(ksp, stats, 2);
+  BAISetOption(ksp, stats, stats);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetStats - Gets whether sweeps are counted, for statistics
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  stats - see `KSPBAISetStats()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetStats()`
+@*/
+PetscErrorCode KSPBAIGetStats(KSP ksp, PetscBool *stats)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(stats, 2);
+  BAIGetOption(ksp, stats, stats);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

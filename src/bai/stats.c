@@ -1,0 +1,174 @@
+/*
+   Statistics of the sweeps of a solve: how stale the values are that blocks read from each other, how often and when blocks are updated, and what is done in vain at the end
+*/
+#include "baiimpl.h"
+#include <petsc/private/petscimpl.h>
+
+/* Those of all ranks */
+typedef struct {
+  PetscInt64 reads[2 * BAI_MOST_STALE + 1], all_reads, units;
+  PetscReal  least, median, most; /* updates of a unit */
+  PetscReal  spread;              /* seconds between the last updates of those of a rank, at most */
+} Statistics;
+
+/* A solve begins */
+PetscErrorCode BAIStatsStart(BAI *bai)
+{
+  PetscFunctionBegin;
+  bai->count = (BAICount){.after = -1.0};
+  if (bai->options.stats) PetscCall(BAICheckStatus(bai, BAIEngineForgetStats(bai->engine)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The residual norm has fallen from one to another by so many iterations */
+void BAIStatsLook(BAI *bai, PetscInt from, PetscReal before, PetscInt to, PetscReal now, PetscReal tolerance)
+{
+  const PetscReal fall = before > now && now > 0.0 ? PetscLogReal(before / now) / (PetscReal)(to - from) : 0.0;
+
+  bai->count.its   = to;
+  bai->count.after = now <= tolerance && fall > 0.0 ? PetscMin(PetscLogReal(tolerance / now) / fall, (PetscReal)(to - from)) : -1.0;
+}
+
+/* Least, median and most of all ranks' updates, on the first of them */
+static PetscErrorCode SortUpdates(MPI_Comm comm, const BAIStats *mine, Statistics *s)
+{
+  PetscMPIInt size, rank, n = (PetscMPIInt)mine->units, all = 0, *counts = NULL, *firsts = NULL;
+  PetscReal  *local, *updates = NULL;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(PetscMalloc1(n, &local));
+  for (PetscMPIInt k = 0; k < n; k++) local[k] = (PetscReal)mine->updates[k];
+  if (!rank) PetscCall(PetscMalloc2(size, &counts, size, &firsts));
+  PetscCallMPI(MPI_Gather(&n, 1, MPI_INT, counts, 1, MPI_INT, 0, comm));
+  for (PetscMPIInt k = 0; !rank && k < size; k++) {
+    firsts[k] = all;
+    all += counts[k];
+  }
+  if (!rank) PetscCall(PetscMalloc1(all, &updates));
+  PetscCallMPI(MPI_Gatherv(local, n, MPIU_REAL, updates, counts, firsts, MPIU_REAL, 0, comm));
+  if (all) {
+    PetscCall(PetscSortReal(all, updates));
+    s->least  = updates[0];
+    s->median = updates[all / 2];
+    s->most   = updates[all - 1];
+  }
+  PetscCall(PetscFree(updates));
+  PetscCall(PetscFree2(counts, firsts));
+  PetscCall(PetscFree(local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Collect(BAI *bai, Statistics *s)
+{
+  const MPI_Comm comm = PetscObjectComm(bai->face);
+  BAIStats       mine;
+  PetscReal      first = 0.0, last = 0.0, spread;
+
+  PetscFunctionBegin;
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineStats(bai->engine, &mine)), NULL));
+  PetscCall(PetscMemzero(s, sizeof(*s)));
+  for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) s->reads[k] = (PetscInt64)mine.reads[k];
+  s->units = (PetscInt64)mine.units;
+  for (BAIInt k = 0; k < mine.units; k++) {
+    first = k ? PetscMin(first, (PetscReal)mine.last[k]) : (PetscReal)mine.last[k];
+    last  = k ? PetscMax(last, (PetscReal)mine.last[k]) : (PetscReal)mine.last[k];
+  }
+  spread = last - first;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, s->reads, 2 * BAI_MOST_STALE + 1, MPIU_INT64, MPI_SUM, comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &s->units, 1, MPIU_INT64, MPI_SUM, comm));
+  PetscCallMPI(MPI_Allreduce(&spread, &s->spread, 1, MPIU_REAL, MPIU_MAX, comm));
+  for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) s->all_reads += s->reads[k];
+  PetscCall(SortUpdates(comm, &mine, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How a bin is told: those at the ends are what is further off */
+static const char *EndOf(int stale)
+{
+  return stale == -BAI_MOST_STALE ? " or less" : stale == BAI_MOST_STALE ? " or more" : "";
+}
+
+static PetscErrorCode ViewText(const BAI *bai, const Statistics *s, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  statistics of the last solve: %" PetscInt_FMT " global iterations, updates of a block: least %.0f, median %.0f, most %.0f\n", bai->count.its, (double)s->least, (double)s->median, (double)s->most));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  last updates of %" PetscInt64_FMT " blocks within %.3g s\n", s->units, (double)s->spread));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  reads of other blocks by staleness in global iterations, 0: the previous iterate, below: newer\n"));
+  for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) {
+    const int stale = k - BAI_MOST_STALE;
+
+    if (s->reads[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "    staleness %d%s: %" PetscInt64_FMT ", %.3g %%\n", stale, EndOf(stale), s->reads[k], 100.0 * (double)s->reads[k] / (double)s->all_reads));
+  }
+  if (bai->count.after >= 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  global iterations after the tolerance was met, by the contraction seen last: %.2g, local sweeps %.2g\n", (double)bai->count.after, (double)bai->count.after * (double)bai->info.local_sweeps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A line for each number: what it is, which one, and it */
+static PetscErrorCode ViewCSV(const BAI *bai, const Statistics *s, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "quantity,of,value\n"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "iterations,,%" PetscInt_FMT "\nblocks,,%" PetscInt64_FMT "\n", bai->count.its, s->units));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "updates,least,%.0f\nupdates,median,%.0f\nupdates,most,%.0f\n", (double)s->least, (double)s->median, (double)s->most));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "spread,seconds,%.6e\n", (double)s->spread));
+  for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) {
+    if (s->reads[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "reads,%d,%" PetscInt64_FMT "\n", k - BAI_MOST_STALE, s->reads[k]));
+  }
+  if (bai->count.after >= 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "after,iterations,%.6e\nafter,local sweeps,%.6e\n", (double)bai->count.after, (double)bai->count.after * (double)bai->info.local_sweeps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As text, or as CSV if that is the viewer's format */
+PetscErrorCode BAIStatsView(BAI *bai, PetscViewer viewer)
+{
+  PetscBool         ascii;
+  PetscViewerFormat format;
+  Statistics        s;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii || !bai->engine || !bai->use.p.stats) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Collect(bai, &s));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (format == PETSC_VIEWER_ASCII_CSV) PetscCall(ViewCSV(bai, &s, viewer));
+  else PetscCall(ViewText(bai, &s, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* After a solve, where -ksp_bai_stats says */
+PetscErrorCode BAIStatsViewIfAsked(BAI *bai)
+{
+  PetscFunctionBegin;
+  if (!bai->options.stats || !bai->viewer) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerPushFormat(bai->viewer, bai->format));
+  PetscCall(BAIStatsView(bai, bai->viewer));
+  PetscCall(PetscViewerPopFormat(bai->viewer));
+  PetscCall(PetscViewerFlush(bai->viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The viewer that -ksp_bai_stats names; true, or nothing, stands for the standard output */
+PetscErrorCode BAIStatsGetViewer(BAI *bai, const char key[])
+{
+  const char *const words[] = {"", "true", "yes", "1", "on"};
+  const char       *prefix;
+  char              word[PETSC_MAX_PATH_LEN];
+  PetscBool         set, is = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerDestroy(&bai->viewer));
+  if (!bai->options.stats) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetOptionsPrefix(bai->face, &prefix));
+  PetscCall(PetscOptionsGetString(bai->face->options, prefix, key, word, sizeof(word), &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(words) && !is; k++) PetscCall(PetscStrcasecmp(word, words[k], &is));
+  if (!is) PetscCall(PetscOptionsCreateViewer(PetscObjectComm(bai->face), bai->face->options, prefix, key, &bai->viewer, &bai->format, &set));
+  else {
+    PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm(bai->face), &bai->viewer));
+    PetscCall(PetscObjectReference((PetscObject)bai->viewer));
+    bai->format = PETSC_VIEWER_DEFAULT;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
