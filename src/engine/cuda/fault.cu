@@ -20,7 +20,8 @@ static __global__ void FlipEntries(BAISliced A, BAIFault fault, unsigned long lo
   const size_t   size  = A.single ? sizeof(BAISingle) : sizeof(BAIScalar);
   const int      bytes = A.single ? (int)sizeof(float) : (int)sizeof(BAIReal), lane = i % BAI_LANES;
 
-  if (which < 2) BAIFaultFlip(&fault, row, (which ? A.dinv : A.d) + place, sizeof(BAIReal));
+  if (which == 0) BAIFaultFlip(&fault, row, A.d + place, sizeof(BAIReal));
+  else if (which == 1) BAIFaultFlip(&fault, row, static_cast<char *>(A.dinv) + size * (size_t)place, bytes);
   else if (k < slice.loc_width) BAIFaultFlip(&fault, row, static_cast<char *>(A.loc_a) + size * (size_t)(slice.loc + (long long)k * BAI_LANES + lane), bytes);
   else BAIFaultFlip(&fault, row, static_cast<char *>(A.off_a) + size * (size_t)(slice.off + (long long)(k - slice.loc_width) * BAI_LANES + lane), bytes);
   atomicAdd(flipped, 1ull);

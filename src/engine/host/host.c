@@ -198,7 +198,8 @@ static BAIStatus Flip(BAIState state, BAIInt *flipped)
     const size_t size = A->single ? sizeof(BAISingle) : sizeof(BAIScalar), bytes = A->single ? sizeof(float) : sizeof(BAIReal);
 
     if (!BAIFaultHits(fault, row)) continue;
-    if (which < 2) BAIFaultFlip(fault, row, (which ? A->dinv : A->d) + place, sizeof(BAIReal));
+    if (which == 0) BAIFaultFlip(fault, row, A->d + place, sizeof(BAIReal));
+    else if (which == 1) BAIFaultFlip(fault, row, (char *)A->dinv + size * (size_t)place, (int)bytes);
     else if (k < local) BAIFaultFlip(fault, row, (char *)A->loc_a + size * (size_t)(A->loc_i[place] + k), (int)bytes);
     else BAIFaultFlip(fault, row, (char *)A->off_a + size * (size_t)(A->off_i[place] + k - local), (int)bytes);
     ++*flipped;
