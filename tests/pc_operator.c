@@ -203,6 +203,7 @@ static PetscErrorCode TestOmega(Mat A, Vec x, BAIMode mode)
   PetscCall(VecDuplicate(x, &z));
   PetscCall(VecDuplicate(x, &w));
   PetscCall(VecSet(b, 0.0));
+  PetscCall(PCBAISetOmega(pc, PETSC_DECIDE));
   PetscCall(VecCopy(x, w));
   PetscCall(Smooth(pc, b, w, 1, PETSC_FALSE));
   PetscCall(ViewedNumber((PetscObject)pc, "local_iters 5, omega ", &found));

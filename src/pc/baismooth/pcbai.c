@@ -202,7 +202,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
 .  -pc_bai_exchange (auto|scatter|amc|dk)               - how x travels between MPI ranks, `PCBAISetExchange()`
 .  -pc_bai_precision (native|single)                    - precision of the sweeps, `PCBAISetPrecision()`
-.  -pc_bai_omega <auto>                                 - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
+.  -pc_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                              - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
 .  -pc_bai_its <2>                                      - global iterations per application, `PCBAISetIterations()`
 .  -pc_bai_symmetric <false>                            - whether smoothing goes backward where the guess is not zero, `PCBAISetSymmetric()`

@@ -767,10 +767,10 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
 
    Input Parameters:
 +  pc    - the preconditioner
--  omega - the factor, positive, or `PETSC_DECIDE` to have it found (default `PETSC_DECIDE`)
+-  omega - the factor, positive, or `PETSC_DECIDE` to have it found (default 1)
 
    Options Database Key:
-.  -pc_bai_omega <auto> - sets it
+.  -pc_bai_omega <1> - sets it
 
    Level: intermediate
 
