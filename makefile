@@ -18,7 +18,7 @@ ifneq ($(word 2,$(CURDIR)),)
   endif
 endif
 
-ifneq ($(filter-out help clean options format checkformat spell matrix performance checkdocs,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean options format checkformat spell matrix performance checkdocs docs,$(or $(MAKECMDGOALS),all)),)
 
 ifneq ($(PETSC_DIR),)
   petsc.pc := $(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/petsc.pc $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/PETSc.pc))
@@ -221,20 +221,23 @@ fuzz-mtx: tests/fuzz/matrixmarket.c tutorials/matrixmarket.c
 	$(call quiet,CC,$<)$(FUZZ_CC) $(call pc,--cflags) -Itutorials $^ -o $(B)/fuzz-mtx/fuzz $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir)
 	cd $(B)/fuzz-mtx && ASAN_OPTIONS=allocator_may_return_null=1:leak_check_at_exit=0 ./fuzz -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=2048 -max_len=2048 -print_final_stats=1 . $(CURDIR)/tutorials/data
 
-# The commands of the manual, with PETSc's own tutorials that it names
+# The commands of the manual and of the tour, with PETSc's own tutorials that they name
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
-unchanged := $(patsubst %,$(TESTDIR)/petsc/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 ksp/ksp/tutorials/ex50 snes/tutorials/ex5 snes/tutorials/ex19)
+unchanged := $(patsubst %,$(TESTDIR)/petsc/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 ksp/ksp/tutorials/ex50 ksp/ksp/tutorials/ex56 snes/tutorials/ex5 snes/tutorials/ex19)
 fortran   := $(if $(wildcard $(PETSC_PREFIX)/include/petscksp.mod),fortran)
 example    = $(patsubst %,$(TESTDIR)/%,$(basename $(wildcard tutorials/ex*.c $(if $(fortran),tutorials/*.F90))))
 have       = $(shell grep -qE 'USE_COMPLEX 1|USE_64BIT_INDICES 1|USE_REAL_SINGLE 1' $(PETSCCONF_H) || echo plain) $(if $(filter-out 0,$(GPU)),baicuda $(shell grep -q HAVE_CUDA\ 1 $(PETSCCONF_H) && echo cuda))
 $(TESTDIR)/petsc/%: $(petsc_src)/%.c
 	@mkdir -p $(@D)
 	$(call quiet,CC,$<)$(CC) $(CFLAGS) -w $(call pc,--cflags) $(LDFLAGS) $< -o $@ $(PETSC_LIB)
+commands   = PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='mpicc $(fortran) $(have)' \
+  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
+  sh tests/manual.sh docs/$(1).md $(abspath $(TESTDIR)/$(1)) '$(named)'
 run-manual: $(LIB) $(unchanged) $(example)
 	@$(MAKE) -s install DESTDIR= PREFIX=$(abspath $(TESTDIR)/manual/prefix)
-	@PROGRAMS='$(abspath $(unchanged))' TUTORIALS='$(abspath $(example) $(wildcard tutorials/*.py))' HAVE='mpicc $(fortran) $(have)' \
-	  PETSC_PREFIX=$(PETSC_PREFIX) CC='$(CC) $(LDFLAGS)' MPIEXEC=$(mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' PREFIX=$(abspath $(TESTDIR)/manual/prefix) \
-	  sh tests/manual.sh docs/manual.md $(abspath $(TESTDIR)/manual) '$(named)'
+	@$(call commands,manual)
+run-tour: $(LIB) $(unchanged) $(example)
+	@$(call commands,tour)
 
 # Libraries built for other variants of this PETSc release
 run-variants: $(LIB) $(unchanged)
@@ -251,7 +254,7 @@ run-kernels: $(LIB)
 	@NVCC='$(NVCC)' HAVE='$(have)' sh tests/kernels.sh check tests/kernels.txt $(if $(NVCC),$(patsubst %.o,%.log,$(call obj,$(units)))) >$(TESTDIR)/kernels/tap; grep '^not ok' $(TESTDIR)/kernels/tap || true
 
 # As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T is NAME or NAME-...
-extra  = manual variants options kernels
+extra  = manual tour variants options kernels
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
 goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
@@ -312,7 +315,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench check fuzz fuzz-mtx test run-tests run-manual run-variants run-options run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
+.PHONY: all demo bench check fuzz fuzz-mtx test run-tests run-manual run-tour run-variants run-options run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 
@@ -352,6 +355,7 @@ help:
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
 	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
+	@echo 'docs     the documents as pages, build/pages/index.html'
 	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
 	@echo 'options  writes what follows from src/bai/options.def'
@@ -367,11 +371,15 @@ clean: ; rm -rf build
 # The tables of docs/performance.md, from what CSV= names (a bench.csv) or from the file of the last time
 performance: ; python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
 
-# Links between documents, length of sentences and cells, and whether what is made is up to date
+# Links between documents, length of sentences and cells, whether what is made is up to date, and the version
 checkdocs:
-	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs
+	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs packaging
 	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
 	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
+	sh tests/version.sh
+
+# As pages, by Sphinx
+docs: ; @config/docs.sh
 
 FORCE:
-.PHONY: help options format checkformat clang-format spell matrix clean performance checkdocs FORCE
+.PHONY: help options format checkformat clang-format spell matrix clean performance checkdocs docs FORCE

@@ -86,7 +86,7 @@ class Option:
         return '%s (%s)' % (self.key(face), '|'.join(sorted(self.enum.words, key=lambda word: word != self.word(face))))
 
     def has_auto(self, face):
-        return self.kind == 'COUNT' or self.kind == 'FRACTION' and self.limits[FACES.index(face)] == 'AUTO'
+        return self.kind == 'COUNT' or self.kind in ('FRACTION', 'POSITIVE_OR_AUTO') and self.limits[FACES.index(face)] == 'AUTO'
 
     def is_chosen(self, face):
         """Some value leaves the choice to the set-up"""
@@ -110,7 +110,7 @@ class Option:
         elif self.kind == 'FRACTION':
             text = 'at least 0 and less than 1' + (', or `PETSC_DECIDE` to have it found' if self.has_auto(face) else '')
         else:
-            text = 'positive' + (', or 0: ' + self.limits[0] if self.kind == 'POSITIVE_OR_0' else '')
+            text = 'positive' + (', or 0: ' + self.limits[0] if self.kind == 'POSITIVE_OR_0' else ', or `PETSC_DECIDE` to have it found' if self.has_auto(face) else '')
         return '%s (default %s)' % (', '.join(filter(None, [self.unit, text])), '`%s`' % default if default.startswith('PETSC') else default)
 
     def values(self):
@@ -128,7 +128,7 @@ class Option:
             return '≥ 1, ≤ %s, `none` or `auto`' % self.limits[0]
         if self.kind == 'FRACTION':
             return '≥ 0 and < 1, or `auto`'
-        return '> 0' + (', or 0' if self.kind == 'POSITIVE_OR_0' else '')
+        return '> 0' + (', or 0' if self.kind == 'POSITIVE_OR_0' else ', or `auto`' if self.kind == 'POSITIVE_OR_AUTO' else '')
 
     def defaults(self):
         first, *others = ['`%s`' % self.word(face) for face in self.faces]
@@ -294,7 +294,7 @@ def manual(rows):
         parts.append('## ' + o.field)
         parts.append(', '.join('`%s`' % o.key(face) for face in o.faces) + ': ' + o.text + '.')
         facts = ['* values: ' + o.values() + (' (%s: %s)' % (o.limits[0], o.limits[1]) if o.kind == 'AT_LEAST' and o.limits[1] else ' (0: %s)' % o.limits[0] if o.kind == 'POSITIVE_OR_0' else '')]
-        if o.kind == 'FRACTION':
+        if o.kind in ('FRACTION', 'POSITIVE_OR_AUTO'):
             facts[0] = '* values: ≥ 0 and < 1' + ''.join(', or `auto` (%s)' % face for face in o.faces if o.has_auto(face))
         if o.enum:
             facts = []

@@ -9,7 +9,7 @@
 /* SUBMANSEC = KSP */
 
 #define PETSCBAI_VERSION_MAJOR    0
-#define PETSCBAI_VERSION_MINOR    1
+#define PETSCBAI_VERSION_MINOR    2
 #define PETSCBAI_VERSION_SUBMINOR 0
 
 #define KSPBAI "bai"
@@ -22,8 +22,10 @@ PETSC_EXTERN PetscErrorCode BAIFinalizePackage(void);
 PETSC_EXTERN const char *const BAIModes[];
 PETSC_EXTERN const char *const BAIPartitionTypes[];
 PETSC_EXTERN const char *const BAIWeights[];
+PETSC_EXTERN const char *const BAIExchanges[];
 PETSC_EXTERN const char *const BAIPrecisions[];
 PETSC_EXTERN const char *const BAIBackends[];
+PETSC_EXTERN const char *const BAIGatherTypes[];
 PETSC_EXTERN const char *const BAIKernels[];
 
 PETSC_EXTERN PetscErrorCode KSPBAISetLocalIters(KSP, PetscInt);
@@ -46,6 +48,8 @@ PETSC_EXTERN PetscErrorCode KSPBAISetOverlap(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetOverlap(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetStaleness(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetStaleness(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPBAISetExchange(KSP, BAIExchange);
+PETSC_EXTERN PetscErrorCode KSPBAIGetExchange(KSP, BAIExchange *);
 PETSC_EXTERN PetscErrorCode KSPBAISetPrecision(KSP, BAIPrecision);
 PETSC_EXTERN PetscErrorCode KSPBAIGetPrecision(KSP, BAIPrecision *);
 PETSC_EXTERN PetscErrorCode KSPBAISetOmega(KSP, PetscReal);
@@ -56,6 +60,8 @@ PETSC_EXTERN PetscErrorCode KSPBAISetCheckInterval(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetCheckInterval(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetBackend(KSP, BAIBackend);
 PETSC_EXTERN PetscErrorCode KSPBAIGetBackend(KSP, BAIBackend *);
+PETSC_EXTERN PetscErrorCode KSPBAISetGather(KSP, BAIGatherType);
+PETSC_EXTERN PetscErrorCode KSPBAIGetGather(KSP, BAIGatherType *);
 PETSC_EXTERN PetscErrorCode KSPBAISetKernel(KSP, BAIKernel);
 PETSC_EXTERN PetscErrorCode KSPBAIGetKernel(KSP, BAIKernel *);
 
@@ -79,6 +85,8 @@ PETSC_EXTERN PetscErrorCode PCBAISetOverlap(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBAIGetOverlap(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCBAISetStaleness(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCBAIGetStaleness(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCBAISetExchange(PC, BAIExchange);
+PETSC_EXTERN PetscErrorCode PCBAIGetExchange(PC, BAIExchange *);
 PETSC_EXTERN PetscErrorCode PCBAISetPrecision(PC, BAIPrecision);
 PETSC_EXTERN PetscErrorCode PCBAIGetPrecision(PC, BAIPrecision *);
 PETSC_EXTERN PetscErrorCode PCBAISetOmega(PC, PetscReal);
@@ -91,6 +99,8 @@ PETSC_EXTERN PetscErrorCode PCBAISetSymmetric(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCBAIGetSymmetric(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCBAISetBackend(PC, BAIBackend);
 PETSC_EXTERN PetscErrorCode PCBAIGetBackend(PC, BAIBackend *);
+PETSC_EXTERN PetscErrorCode PCBAISetGather(PC, BAIGatherType);
+PETSC_EXTERN PetscErrorCode PCBAIGetGather(PC, BAIGatherType *);
 PETSC_EXTERN PetscErrorCode PCBAISetKernel(PC, BAIKernel);
 PETSC_EXTERN PetscErrorCode PCBAIGetKernel(PC, BAIKernel *);
 /* end of what is made */

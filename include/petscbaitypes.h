@@ -9,7 +9,7 @@
    BAIMode - How the blocks of a block-asynchronous iteration wait for each other
 
    Values:
-+  `BAI_MODE_ASYNC`  - (default of `KSPBAI`) never, inside one MPI rank: no barrier between global iterations; a block reads the newest values of the others that it can see. Ranks exchange x after each global iteration
++  `BAI_MODE_ASYNC`  - (default of `KSPBAI`) never, inside one MPI rank: no barrier between global iterations; a block reads the newest values of the others that it can see; of other ranks as `BAIExchange` says
 .  `BAI_MODE_LAUNCH` - all blocks finish a global iteration before the next begins; within one, a block reads old and new values as it finds them
 .  `BAI_MODE_SYNC`   - every block reads exactly the previous iterate of the blocks that it depends on; bitwise repeatable
 -  `BAI_MODE_COLOR`  - (default of `PCBAI`) blocks take turns in the order of a colouring: every block reads exactly the newest values of those before it
@@ -83,15 +83,16 @@ typedef enum {
    BAIWeight - What a block-asynchronous iteration does to converge where plain Jacobi sweeps do not
 
    Values:
-+  `BAI_WEIGHT_NONE` - (default) nothing
++  `BAI_WEIGHT_NONE` - (default of `PCBAI`) nothing
 .  `BAI_WEIGHT_L1`   - to each a_ii adds sign(a_ii) times the sum of |a_ij| over the columns outside the block of row i. The full l1 weight of
                        other smoothers sums over all j; here the blocks keep their own couplings as they are
 .  `BAI_WEIGHT_TAU`  - multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n), for the extreme eigenvalues of M^{-1}A, which are estimated at set-up; x + M^{-1} (b - A x)
                        is a global iteration, with M = D if there is one local sweep
--  `BAI_WEIGHT_AUTO` - none if every order of updates is shown to converge, else tau
+.  `BAI_WEIGHT_AUTO` - none if every order of updates is shown to converge, else tau
+-  `BAI_WEIGHT_SAFE` - (default of `KSPBAI`) none until the residual norm of a solve grows, then tau
 
    Options Database Key:
-.  -ksp_bai_weight (none|l1|tau|auto) - choose the weight
+.  -ksp_bai_weight (safe|none|l1|tau|auto) - choose the weight
 
    Level: intermediate
 
@@ -101,8 +102,38 @@ typedef enum {
   BAI_WEIGHT_NONE,
   BAI_WEIGHT_L1,
   BAI_WEIGHT_TAU,
-  BAI_WEIGHT_AUTO
+  BAI_WEIGHT_AUTO,
+  BAI_WEIGHT_SAFE
 } BAIWeight;
+
+/*E
+   BAIExchange - How x travels between the MPI ranks of a block-asynchronous iteration
+
+   Values:
++  `BAI_EXCHANGE_AUTO`    - (default) dk where it can be, else scatter
+.  `BAI_EXCHANGE_SCATTER` - by a `VecScatter` after each global iteration
+.  `BAI_EXCHANGE_AMC`     - by a `VecScatter` during the next global iteration, which reads older values; in modes sync and color as scatter
+-  `BAI_EXCHANGE_DK`      - each rank writes to the memory of the others: kernels, or threads, store x of the boundary straight into the others' ghosts
+
+   Options Database Key:
+.  -ksp_bai_exchange (auto|scatter|amc|dk) - choose the exchange
+
+   Level: intermediate
+
+   Notes:
+   For dk, ranks that exchange x must be on one node, and all work on the host or each on a GPU of its own that reaches the memory of the others' GPUs. With
+   -info the first reason against it is told.
+
+   In mode `BAI_MODE_ASYNC` ranks then do not wait for each other either: a block reads what the blocks of other ranks have reached.
+
+.seealso: `KSPBAI`, `PCBAI`, `KSPBAISetExchange()`, `PCBAISetExchange()`
+E*/
+typedef enum {
+  BAI_EXCHANGE_AUTO,
+  BAI_EXCHANGE_SCATTER,
+  BAI_EXCHANGE_AMC,
+  BAI_EXCHANGE_DK
+} BAIExchange;
 
 /*E
    BAIPrecision - In which precision the sweeps of a block-asynchronous iteration read the matrix
@@ -122,6 +153,29 @@ typedef enum {
   BAI_PRECISION_NATIVE,
   BAI_PRECISION_SINGLE
 } BAIPrecision;
+
+/*E
+   BAIGatherType - Which MPI ranks of a block-asynchronous iteration take over the rows of others
+
+   Values:
++  `BAI_GATHER_AUTO`   - (default) on GPUs: one if the whole system is small, else device; on the host none
+.  `BAI_GATHER_NONE`   - each rank works on its own rows
+.  `BAI_GATHER_DEVICE` - of the ranks that work on the same GPU, the first takes all rows
+-  `BAI_GATHER_ONE`    - the first rank takes all rows
+
+   Options Database Key:
+.  -ksp_bai_gather (auto|none|device|one) - choose the ranks
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `PCBAI`, `KSPBAISetGather()`, `PCBAISetGather()`
+E*/
+typedef enum {
+  BAI_GATHER_AUTO,
+  BAI_GATHER_NONE,
+  BAI_GATHER_DEVICE,
+  BAI_GATHER_ONE
+} BAIGatherType;
 
 /*E
    BAIKernel - Which family of kernels does the global iterations of a block-asynchronous iteration on a GPU

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Packs the built tests so that they run where there is no PETSc: tests/carry.sh BUILD_DIR PETSC_PREFIX OUT.tar.gz
 # There: tar -xzf OUT.tar.gz && bash carried/run.sh, which says below what else it can do
-# Environment: HAVE: what there is of what the manual's blocks require
+# Environment: HAVE: what there is of what the blocks of manual and tour require
 set -eu
 build=$(realpath "$1") prefix=$(realpath "$2") out=$3 src=$PWD
 dir=$(mktemp -d)
@@ -26,7 +26,7 @@ for d in tests tutorials; do
 done
 cp "$src"/tutorials/*.py "$to/tests/tutorials"
 cp "$build/tests/bench/bench" "$to"
-cp "$src/tests/summary.sh" "$src/tests/sanitizer.sh" "$src/tests/sanitizer.txt" "$src/tests/manual.sh" "$src/docs/manual.md" "$to"
+cp "$src/tests/summary.sh" "$src/tests/sanitizer.sh" "$src/tests/sanitizer.txt" "$src/tests/manual.sh" "$src/docs/manual.md" "$src/docs/tour.md" "$to"
 find "$build/tests/petsc" -type f -exec cp {} "$to/petsc" \;
 echo "$HAVE" >"$to/have"
 printf '%s\n' "$build/tests" "$harness" "$petsc_bin" "$src" >"$to/paths"
@@ -36,7 +36,7 @@ cat >"$to/run.sh" <<'RUN'
 #   run.sh [PATTERN]          all, or those whose names match
 #   run.sh TOOL [PATTERN]     the same below that tool of compute-sanitizer: memcheck, initcheck, racecheck or synccheck; the last three are
 #                             slow, and without a PATTERN run what sanitizer.txt lists
-#   run.sh manual [PATTERN]   the manual's commands
+#   run.sh manual [PATTERN]   the manual's commands; run.sh tour [PATTERN] those of the tour
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH=$here/lib:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-} BAI_LIB=$here/lib/libpetscbai.so
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
@@ -46,11 +46,11 @@ if [ -f "$here/paths" ]; then
   sed -i -e "s|$tests|@here@/tests|g" -e "s|$harness|@here@/petsc/share/petsc/examples/config|g" -e "s|$bin|@here@/petsc/lib/petsc/bin|g" -e "s|$src|@here@/src|g" -e "s|@here@|$here|g" -e 's|/usr/bin/mpiexec|mpiexec|' "$here"/tests/*/run*.sh
   mv "$here/paths" "$here/paths.old"
 fi
-if [ "${1:-}" = manual ]; then
+if [ "${1:-}" = manual ] || [ "${1:-}" = tour ]; then
   export PROGRAMS=$(echo "$here"/petsc/ex*) TUTORIALS=$(echo "$here"/tests/tutorials/{ex?,*.py}) HAVE=$(cat "$here/have")
   export PETSC_PREFIX=$here CC=false MPIEXEC=mpiexec PYTHON=${PYTHON:-false} PREFIX=$here
-  sh "$here/manual.sh" "$here/manual.md" "$here/manual" "${2:-.}"
-  ! grep -q '^not ok' "$here/manual/tap"
+  sh "$here/manual.sh" "$here/$1.md" "$here/$1" "${2:-.}"
+  ! grep -q '^not ok' "$here/$1/tap"
   exit
 fi
 tool=

@@ -1038,16 +1038,16 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval single,values,near,elastic,grid singular vain operator cg,fcg,multigrid}}
+         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval single,values,near,elastic,grid singular vain operator cg,fcg,multigrid}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -dm_mat_type aijcusparse -case {{auto_fv3,auto_laplace3d,number_laplace2d,plain_fv3 values,near,elastic,grid,singular_async operator,cg}}
+         args: -mat_type aijcusparse -dm_mat_type aijcusparse -options_left no -case {{auto_fv3,auto_laplace3d,number_laplace2d,plain_fv3 values,near,elastic,grid,singular_async operator,cg}}
       # ranks that share a GPU exchange slowly: a part of it only
       test:
          suffix: aijcusparse_ranks
          nsize: 2
          requires: baicuda cuda
-         args: -mat_type aijcusparse -dm_mat_type aijcusparse -case {{auto_fv3_sync values_number,grid_1 operator_sync_laplace2d}}
+         args: -mat_type aijcusparse -dm_mat_type aijcusparse -options_left no -case {{auto_fv3_sync values_number,grid_1 operator_sync_laplace2d}}
 
 TEST*/

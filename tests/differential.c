@@ -86,6 +86,7 @@ typedef struct {
 #define BETWEEN(n, m)                                        .kind = IS_INT, .least = n, .most = m
 #define POSITIVE                                             .kind = IS_REAL
 #define POSITIVE_OR_0(what)                                  .kind = IS_REAL
+#define POSITIVE_OR_AUTO(ksp, pc)                            .kind = IS_REAL
 #define COUNT(n)                                             .kind = IS_COUNT, .most = n
 #define FRACTION(ksp, pc)                                    .kind = IS_FRACTION, .or_auto = {ksp, pc}
 #define AUTO                                                 PETSC_TRUE

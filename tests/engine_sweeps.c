@@ -166,7 +166,9 @@ static void DefineBlock(const Problem *p, const Method *m, BAIInt b, BAIInt iter
         sum -= p->ga[k] * p->ghost[p->gj[k]];
         l1 += PetscAbsScalar(p->ga[k]);
       }
-      ynext[row] = y[row] + m->q.local_omega * (sum - d * y[row]) / (d + (m->q.l1 ? d / PetscAbsScalar(d) * l1 : 0));
+      const PetscScalar divisor = d == (PetscScalar)0 ? 1 : d; /* only with BAIParameters.unit */
+
+      ynext[row] = y[row] + m->q.local_omega * (sum - d * y[row]) / (divisor + (m->q.l1 ? divisor / PetscAbsScalar(divisor) * l1 : 0));
     }
     for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) y[q->row[place]] = ynext[q->row[place]];
   }
@@ -369,6 +371,58 @@ static PetscErrorCode CheckSums(BAIEngine engine, const Problem *p, const Method
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where a row has no diagonal entry: an error, unless 1 may stand for it, in all rows or in rows of zeros only. What is iterated and the residual are still those of A */
+static PetscErrorCode CheckUnit(BAIBackend backend, Problem *p, const Method *m)
+{
+  const PetscInt n = (PetscInt)p->M.n, bad = n / 2, first = p->i[bad], last = p->i[bad + 1] - 1, ghosts = p->M.nghost ? p->gi[bad + 1] - p->gi[bad] : 0;
+  PetscScalar   *x, *expected, *row;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc3(n, &x, n, &expected, last + 1 - first + ghosts, &row));
+  PetscCall(PetscArraycpy(row, p->a + first, last + 1 - first));
+  PetscCall(PetscArraycpy(row + last + 1 - first, p->ga + p->gi[bad], ghosts));
+  for (int zeros = 0; zeros < 2; zeros++) { /* on the diagonal, then in the whole row */
+    p->a[last] = 0;
+    for (PetscInt k = first; zeros && k < last; k++) p->a[k] = 0;
+    for (PetscInt k = 0; zeros && k < ghosts; k++) p->ga[p->gi[bad] + k] = 0;
+    for (int unit = BAI_UNIT_NONE; unit <= BAI_UNIT_ALL; unit++) {
+      const PetscBool right = (PetscBool)(unit == BAI_UNIT_ALL || (unit == BAI_UNIT_ROWS && (zeros || (last == first && !ghosts))));
+      Method          with  = *m;
+      BAIEngine       engine;
+      BAIStatus       status;
+      BAIInfo         info;
+      PetscReal       norm2;
+
+      with.q.unit = unit;
+      status      = BAIEngineCreate(backend, &p->M, m->natural ? NULL : &m->blocks, &with.q, &engine);
+      if (!right) {
+        PetscCall(ExpectMethod(status.code == BAI_ERR_DIAGONAL && status.row == bad && !engine, "zero on the diagonal", m, p, (PetscReal)status.row));
+        continue;
+      }
+      PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
+      BAIEngineInfo(engine, &info);
+      PetscCall(ExpectMethod(info.units == 1, "rows without a diagonal entry", m, p, (PetscReal)info.units));
+      for (int values = 0; values < 2; values++) {
+        PetscCall(Run(engine, p, m, 2, PETSC_FALSE, BAI_FORWARD, x, &norm2));
+        PetscCall(ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= 1000 * PETSC_MACHINE_EPSILON * (1 + norm2), "residual without a diagonal entry", m, p, norm2));
+        if (m->q.mode == BAI_MODE_SYNC) PetscCall(Define(p, m, 2, p->x, expected));
+        if (m->q.mode == BAI_MODE_SYNC) PetscCall(ExpectMethod(Distance(n, x, expected) <= 1000 * PETSC_MACHINE_EPSILON, "sweeps without a diagonal entry", m, p, Distance(n, x, expected)));
+        status = BAIEngineUpdateValues(engine, &p->M);
+        PetscCall(ExpectMethod(!status.code, "the same values", m, p, status.code));
+      }
+      p->a[last] = row[last - first];
+      status     = BAIEngineUpdateValues(engine, &p->M);
+      PetscCall(ExpectMethod(status.code == BAI_ERR_PATTERN, "a diagonal entry is noticed", m, p, status.code));
+      p->a[last] = 0;
+      BAIEngineDestroy(&engine);
+    }
+  }
+  PetscCall(PetscArraycpy(p->a + first, row, last + 1 - first));
+  PetscCall(PetscArraycpy(p->ga + p->gi[bad], row + last + 1 - first, ghosts));
+  PetscCall(PetscFree3(x, expected, row));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One matrix, one set of parameters: sweeps, residual, new values, fixed point */
 static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
 {
@@ -443,15 +497,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
   BAIEngineDestroy(&engine);
   for (PetscInt k = 0; k < p->i[n]; k++) p->a[k] /= 1.5;
 
-  for (PetscInt bad = n / 2; bad < n; bad += n) { /* a zero on the diagonal */
-    const PetscInt    k = p->i[bad + 1] - 1;
-    const PetscScalar d = p->a[k];
-
-    p->a[k] = 0;
-    status  = BAIEngineCreate(backend, &p->M, m->natural ? NULL : &m->blocks, &m->q, &engine);
-    PetscCall(ExpectMethod(status.code == BAI_ERR_DIAGONAL && status.row == bad && !engine, "zero on the diagonal", m, p, (PetscReal)status.row));
-    p->a[k] = d;
-  }
+  if (n) PetscCall(CheckUnit(backend, p, m));
   PetscCall(PetscFree4(zero, expected, x, again));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -55,7 +55,7 @@ static PetscErrorCode Setters(Mat A)
   ExpectError("-foo_ksp_bai_local_omega -1.: must be a positive number, or 0 (chosen at set-up)", "KSPBAISetLocalOmega()", KSPBAISetLocalOmega(ksp, -1.0));
   ExpectError("-foo_ksp_bai_momentum -0.1: must be at least 0 and less than 1, or auto", "KSPBAISetMomentum()", KSPBAISetMomentum(ksp, -0.1));
   ExpectError("-foo_ksp_bai_momentum 1.: must be at least 0 and less than 1, or auto", "KSPBAISetMomentum()", KSPBAISetMomentum(ksp, 1.0));
-  ExpectError("-foo_ksp_bai_weight 4: must be one of none, l1, tau, auto", "KSPBAISetWeight()", KSPBAISetWeight(ksp, (BAIWeight)4));
+  ExpectError("-foo_ksp_bai_weight 5: must be one of none, l1, tau, auto, safe", "KSPBAISetWeight()", KSPBAISetWeight(ksp, (BAIWeight)5));
   ExpectError("-foo_ksp_bai_partition -1: must be one of auto, natural, dm, rcm, graph", "KSPBAISetPartition()", KSPBAISetPartition(ksp, (BAIPartitionType)-1));
   ExpectError("-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)", "KSPBAISetStaleness()", KSPBAISetStaleness(ksp, -2));
   ExpectError("-foo_ksp_bai_precision 2: must be one of native, single", "KSPBAISetPrecision()", KSPBAISetPrecision(ksp, (BAIPrecision)2));
@@ -94,7 +94,7 @@ static PetscErrorCode Options(Mat A)
     {"-foo_ksp_bai_local_omega",    "-0.5",      "-foo_ksp_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)" },
     {"-foo_ksp_bai_momentum",       "1",         "-foo_ksp_bai_momentum 1.: must be at least 0 and less than 1, or auto"             },
     {"-foo_ksp_bai_momentum",       "much",      "-foo_ksp_bai_momentum much: must be at least 0 and less than 1, or auto"           },
-    {"-foo_ksp_bai_weight",         "l2",        "-foo_ksp_bai_weight l2: must be one of none, l1, tau, auto"                        },
+    {"-foo_ksp_bai_weight",         "l2",        "-foo_ksp_bai_weight l2: must be one of none, l1, tau, auto, safe"                  },
     {"-foo_ksp_bai_partition",      "metis",     "-foo_ksp_bai_partition metis: must be one of auto, natural, dm, rcm, graph"        },
     {"-foo_ksp_bai_theta",          "7up",       "Unknown logical value: 7up"                                                        },
     {"-foo_ksp_bai_staleness",      "-2",        "-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)"                    },
@@ -134,11 +134,12 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_block_size",  "-1",        "-foo_pc_bai_block_size -1: must be at least 0 (0: chosen at set-up)"             },
     {"-foo_pc_bai_overlap",     "-1",        "-foo_pc_bai_overlap -1: must be at least 0"                                      },
     {"-foo_pc_bai_its",         "0",         "-foo_pc_bai_its 0: must be at least 1"                                           },
-    {"-foo_pc_bai_omega",       "0",         "-foo_pc_bai_omega 0.: must be a positive number"                                 },
+    {"-foo_pc_bai_omega",       "0",         "-foo_pc_bai_omega 0.: must be a positive number, or auto"                        },
+    {"-foo_pc_bai_omega",       "-1",        "-foo_pc_bai_omega -1.: must be a positive number, or auto"                       },
     {"-foo_pc_bai_local_omega", "-0.5",      "-foo_pc_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)"},
     {"-foo_pc_bai_momentum",    "auto",      "-foo_pc_bai_momentum auto: must be at least 0 and less than 1"                   },
     {"-foo_pc_bai_momentum",    "-1",        "-foo_pc_bai_momentum -1.: must be at least 0 and less than 1"                    },
-    {"-foo_pc_bai_weight",      "l2",        "-foo_pc_bai_weight l2: must be one of none, l1, tau, auto"                       },
+    {"-foo_pc_bai_weight",      "l2",        "-foo_pc_bai_weight l2: must be one of none, l1, tau, auto, safe"                 },
     {"-foo_pc_bai_partition",   "metis",     "-foo_pc_bai_partition metis: must be one of auto, natural, dm, rcm, graph"       },
     {"-foo_pc_bai_staleness",   "-2",        "-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)"                   },
     {"-foo_pc_bai_precision",   "half",      "-foo_pc_bai_precision half: must be one of native, single"                       },
@@ -249,6 +250,52 @@ static PetscErrorCode Diagonal(PetscInt missing, PetscInt zero, PetscInt named)
     ExpectError(expected, "KSPSetUp() again", KSPSetUp(ksp)); /* asked again, it must not say yes */
   }
   PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 1 stands for a missing diagonal entry as in PCJACOBI: in PCBAI, and for KSPBAI where the whole row is zero. The solution is one all the same */
+static PetscErrorCode Unit(PetscBool pcbai)
+{
+  const PetscInt n = 20, missing = 2; /* of rank 0, whose rows the view counts */
+  KSP            ksp;
+  PC             pc;
+  Mat            A;
+  Vec            b, x;
+  PetscInt       rstart, rend;
+  PetscReal      rows, rnorm;
+  PetscBool      is;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(A, MATAIJ));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
+  for (PetscInt row = rstart; row < rend; row++) {
+    if (!pcbai && row == missing) continue;
+    if (row != missing) PetscCall(MatSetValue(A, row, row, 4.0, INSERT_VALUES));
+    if (row > 0 && (pcbai || row - 1 != missing)) PetscCall(MatSetValue(A, row, row - 1, -1.0, INSERT_VALUES));
+    if (row < n - 1 && (pcbai || row + 1 != missing)) PetscCall(MatSetValue(A, row, row + 1, -1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Solver(A, NULL, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  if (pcbai) PetscCall(KSPSetType(ksp, KSPFGMRES));
+  if (pcbai) PetscCall(PCSetType(pc, PCBAI));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(MatMult(A, x, b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(IsConverged(ksp, &rnorm, &is));
+  PetscCall(Expect(is, "converges, residual %g", (double)rnorm));
+  PetscCall(ViewedNumber(pcbai ? (PetscObject)pc : (PetscObject)ksp, "1 stands for the diagonal entry of ", &rows));
+  PetscCall(Expect(rows == 1, "the view says so, but of %g rows", (double)rows));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -379,6 +426,8 @@ int main(int argc, char **argv)
     if (Case("diagonal_%s", diagonals[d].name)) PetscCall(Diagonal(diagonals[d].missing, diagonals[d].zero, diagonals[d].named));
   }
   if (Case("diagonal_tiny")) PetscCall(TinyDiagonal());
+  if (Case("diagonal_one_pc")) PetscCall(Unit(PETSC_TRUE));
+  if (Case("diagonal_one_ksp")) PetscCall(Unit(PETSC_FALSE));
   if (Case("counts")) PetscCall(Counts(A));
   if (Case("backend")) PetscCall(Backend(A));
   if (Case("transpose")) PetscCall(Transpose(A));
@@ -396,6 +445,11 @@ int main(int argc, char **argv)
     test:
       suffix: host
       nsize: {{1 3}}
+
+    test:
+      suffix: gathered
+      nsize: {{2 3}}
+      args: -ksp_bai_gather one -foo_ksp_bai_gather one -foo_pc_bai_gather one
 
     test:
       suffix: cuda

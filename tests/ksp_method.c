@@ -126,7 +126,7 @@ static PetscErrorCode Weights(void)
 {
   PetscFunctionBeginUser;
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
-    for (int weight = BAI_WEIGHT_NONE; weight <= BAI_WEIGHT_AUTO; weight++) {
+    for (int weight = BAI_WEIGHT_NONE; weight <= BAI_WEIGHT_SAFE; weight++) {
       for (PetscInt sweeps = 1; sweeps <= 3; sweeps += 2) {
         const PetscBool can = (PetscBool)(weight != BAI_WEIGHT_NONE && (weight != BAI_WEIGHT_L1 || sweeps == 1));
         KSP             ksp;
@@ -147,6 +147,71 @@ static PetscErrorCode Weights(void)
       }
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Weight safe: tau where the norm grows, for the solves to come as well, from a zero guess or another; nothing where it does not */
+static PetscErrorCode Safe(BAIMode mode)
+{
+  KSP                ksp;
+  Mat                A;
+  Vec                b, x, y;
+  KSPConvergedReason reason;
+  PetscReal          rnorm;
+  PetscBool          has, is;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBanded(400, PETSC_TRUE, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecSet(b, 1));
+  PetscCall(Create(mode, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetTolerances(ksp, 1e-4, PETSC_DEFAULT, PETSC_DEFAULT, 30000));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+  for (int solve = 0; solve < 2; solve++) {
+    PetscCall(VecSet(x, 0.5));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(IsConverged(ksp, &rnorm, &is));
+    PetscCall(Expect(is, "converges, residual %g", (double)rnorm));
+    if (solve && mode == BAI_MODE_SYNC) {
+      KSP other;
+
+      PetscCall(Create(mode, &other)); /* who has tau from the beginning */
+      PetscCall(KSPBAISetWeight(other, BAI_WEIGHT_TAU));
+      PetscCall(KSPBAISetCoarse(other, 0));
+      PetscCall(KSPBAISetCoarse(ksp, 0));
+      PetscCall(KSPSetOperators(other, A, A));
+      PetscCall(KSPSetTolerances(other, 1e-4, PETSC_DEFAULT, PETSC_DEFAULT, 30000));
+      PetscCall(KSPSolve(other, b, y));
+      PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_FALSE));
+      PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(VecEqual(x, y, &has));
+      PetscCall(Expect(has, "a later solve is one with weight tau"));
+      PetscCall(KSPDestroy(&other));
+    }
+    PetscCall(ViewHas((PetscObject)ksp, "weight safe: tau", &has));
+    PetscCall(Expect(has || mode == BAI_MODE_COLOR, "the view says that it grew")); /* as it does not with colours */
+  }
+  PetscCall(MatDestroy(&A));
+
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 20, &A));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(VecSet(x, 0.5));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(ViewHas((PetscObject)ksp, "weight", &has));
+  PetscCall(Expect(reason > 0 && !has, "another matrix needs no weight"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -329,6 +394,9 @@ int main(int argc, char **argv)
   PetscCall(Momentum());
   PetscCall(Weights());
   if (Case("weight_change")) PetscCall(ChangeWeight());
+  for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+    if (Case("weight_once_it_grows_%s", BAIModes[mode])) PetscCall(Safe((BAIMode)mode));
+  }
   PetscCall(Partitions());
   PetscCall(Automatic());
   PetscCall(Precision());

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the commands of a manual; for each block of them a line in the form of PETSc's test harness goes to stdout and DIR/tap
-#   tests/manual.sh MANUAL.md DIR [PATTERN of the blocks' names]
+# Runs the commands of a page; for each block of them a line in the form of PETSc's test harness goes to stdout and DIR/tap
+#   tests/manual.sh PAGE.md DIR [PATTERN of the blocks' names]: PAGE-SECTION_N
 #
 # A block ```sh is a test, run in a folder of its own below DIR. What it requires stands after sh, as in ```sh requires: cuda; plain: real
 # scalars in double precision and 32-bit indices.
@@ -9,11 +9,11 @@
 #
 # Environment: PROGRAMS, TUTORIALS: files to find in the folder and in its folder tutorials; HAVE: what there is of what blocks
 # require; PETSC_PREFIX, CC, MPIEXEC, and PYTHON, if petsc4py is not in the usual one; PREFIX: where the library is installed
-dir=$2 pattern=${3:-.}
+page=$(basename "$1" .md) dir=$2 pattern=${3:-.}
 rm -rf "$dir"/run
 mkdir -p "$dir/run" "$dir/home" "$dir/bin"
 
-# The command $1 of the manual is here the program $2 with the arguments that follow
+# The command $1 of the page is here the program $2 with the arguments that follow
 wrapper()
 {
   name=$1 program=$(command -v "$2"); shift 2
@@ -59,13 +59,13 @@ awk -v run="$dir/run" '
 
 while read -r name; do
   cd "$dir/run/$name" || exit 1
-  echo "manual-$name" | grep -q -e "$pattern" || continue
+  echo "$page-$name" | grep -q -e "$pattern" || continue
   missing=
   for what in $(cat requires); do
     case " $HAVE " in *" $what "*) ;; *) missing="$missing $what" ;; esac
   done
   if [ -n "$missing" ]; then
-    echo "ok manual-$name # SKIP${missing} required"
+    echo "ok $page-$name # SKIP${missing} required"
     continue
   fi
   mkdir tutorials
@@ -81,9 +81,9 @@ while read -r name; do
     grep -qxF -e "$line" output || why="$why; no output: $line"
   done <expected
   if [ -z "$why" ]; then
-    echo "ok manual-$name"
+    echo "ok $page-$name"
   else
-    echo "not ok manual-$name # ${why#; }"
+    echo "not ok $page-$name # ${why#; }"
     sed 's/^/#	/' commands output
   fi
 done <"$dir/run/tests" | tee "$dir/tap"

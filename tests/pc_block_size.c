@@ -1,9 +1,9 @@
-static char help[] = "The block size that PCBAI chooses: larger blocks where there are many rows.\n\n";
+static char help[] = "The block size that PCBAI chooses: larger blocks where there are many rows, and no node cut by their boundaries.\n\n";
 
 #include "check.h"
 
 /* The block size chosen for a diagonal matrix */
-static PetscErrorCode ChosenFor(PetscInt n, PetscReal *size)
+static PetscErrorCode ChosenFor(PetscInt n, PetscInt bs, PetscReal *size)
 {
   PetscInt    *i, *j;
   PetscScalar *a;
@@ -18,6 +18,7 @@ static PetscErrorCode ChosenFor(PetscInt n, PetscReal *size)
   }
   i[n] = n;
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, n, n, i, j, a, &A));
+  PetscCall(MatSetBlockSize(A, bs));
   PetscCall(PCCreate(PETSC_COMM_SELF, &pc));
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetType(pc, PCBAI));
@@ -33,10 +34,15 @@ int main(int argc, char **argv)
 {
   const struct {
     const char *name;
-    PetscInt    n, block_size;
+    PetscInt    n, bs, block_size;
   } cases[] = {
-    {"few_rows",  (1 << 23) - 1, 256},
-    {"many_rows", 1 << 23,       384}
+    {"few_rows",        (1 << 23) - 1, 1, 256},
+    {"many_rows",       1 << 23,       1, 384},
+    {"nodes_of_3",      9999,          3, 255},
+    {"nodes_of_5",      9995,          5, 255},
+    {"nodes_of_6",      9996,          6, 252},
+    {"many_nodes_of_5", 5 * (1 << 21), 5, 380},
+    {"fields_of_7",     9996,          7, 256}
   };
 
   PetscFunctionBeginUser;
@@ -45,7 +51,7 @@ int main(int argc, char **argv)
     PetscReal size;
 
     if (!Case("%s", cases[c].name)) continue;
-    PetscCall(ChosenFor(cases[c].n, &size));
+    PetscCall(ChosenFor(cases[c].n, cases[c].bs, &size));
     PetscCall(Expect(size == cases[c].block_size, "blocks of %" PetscInt_FMT " rows, not of %g", cases[c].block_size, (double)size));
   }
   PetscCall(CheckFinalize());

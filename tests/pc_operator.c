@@ -189,6 +189,58 @@ static PetscErrorCode TestDamping(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What omega auto finds is used: the same bits as with that number, which is one of few, and no more of a random error's energy is left than with 1 */
+static PetscErrorCode TestOmega(Mat A, Vec x, BAIMode mode)
+{
+  PC        pc;
+  Vec       b, z, w;
+  PetscReal found, energy[2];
+  PetscBool equal;
+
+  PetscFunctionBeginUser;
+  PetscCall(Create(A, mode, &pc));
+  PetscCall(VecDuplicate(x, &b));
+  PetscCall(VecDuplicate(x, &z));
+  PetscCall(VecDuplicate(x, &w));
+  PetscCall(VecSet(b, 0.0));
+  PetscCall(VecCopy(x, w));
+  PetscCall(Smooth(pc, b, w, 1, PETSC_FALSE));
+  PetscCall(ViewedNumber((PetscObject)pc, "local_iters 5, omega ", &found));
+  PetscCall(ViewHas((PetscObject)pc, "(found)", &equal));
+  PetscCall(Expect(equal, "the view says that omega was found"));
+  PetscCall(Expect((PetscBool)(mode == BAI_MODE_COLOR ? found >= (PetscReal)0.8 && found <= (PetscReal)1.3 : mode == BAI_MODE_SYNC ? found >= (PetscReal)0.55 && found <= 1 : found == 1), "omega is one of those tried, but %g", (double)found));
+  for (int one = 0; one < 2; one++) {
+    PetscScalar dot;
+
+    if (one) PetscCall(PCBAISetOmega(pc, 1));
+    PetscCall(VecCopy(x, z));
+    PetscCall(VecShift(z, -0.5));
+    for (int step = 0; step < 3; step++) PetscCall(Smooth(pc, b, z, 1, PETSC_FALSE));
+    PetscCall(MatMult(A, z, b));
+    PetscCall(VecDot(b, z, &dot));
+    PetscCall(VecSet(b, 0.0));
+    energy[one] = PetscRealPart(dot);
+  }
+  if (mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) {
+    PetscCall(Expect(energy[0] <= 1.3 * energy[1], "energy left with omega %g: %g, with 1: %g", (double)found, (double)energy[0], (double)energy[1])); /* of another error than that it was found with */
+    PetscCall(PCBAISetOmega(pc, PETSC_DECIDE));
+    PetscCall(VecCopy(x, z));
+    PetscCall(Smooth(pc, b, z, 1, PETSC_FALSE));
+    PetscCall(VecEqual(w, z, &equal));
+    PetscCall(Expect(equal, "found again, it is the same"));
+    PetscCall(PCBAISetOmega(pc, found));
+    PetscCall(VecCopy(x, z));
+    PetscCall(Smooth(pc, b, z, 1, PETSC_FALSE));
+    PetscCall(VecEqual(w, z, &equal));
+    PetscCall(Expect(equal, "omega %g, set, does what it does when found", (double)found));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&w));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values are taken over at the next set-up, and only then */
 static PetscErrorCode TestUpdate(Mat A, Vec x)
 {
@@ -309,6 +361,7 @@ int main(int argc, char **argv)
   PetscCall(MatIsSymmetric(A, 0, &symmetric));
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
     if ((mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) && Case("fixed_%s", BAIModes[mode])) PetscCall(TestFixed(A, x, y, symmetric, (BAIMode)mode));
+    if (Case("omega_%s", BAIModes[mode])) PetscCall(TestOmega(A, x, (BAIMode)mode));
     if (Case("smoothing_%s", BAIModes[mode])) PetscCall(TestSmoothing(A, x, (BAIMode)mode));
   }
   if (Case("update")) PetscCall(TestUpdate(A, x));

@@ -176,6 +176,10 @@ int main(int argc, char **argv)
       test:
          suffix: host
       test:
+         suffix: gathered
+         nsize: 2
+         args: -pc_bai_gather one
+      test:
          suffix: cuda
          requires: baicuda
          args: -pc_bai_backend cuda

@@ -10,27 +10,31 @@ typedef struct {
   PetscReal   momentum;
   PetscInt    degree; /* of the polynomials of an inner KSPCHEBYSHEV if pc is ksp, else 0 */
   const char *option, *value;
+  BAIExchange exchange; /* of several ranks; auto: any number of them, else only where there are several */
 } Solver;
 
 /* PETSc has the optimised polynomials of the fourth kind to degree 16: such ones, one after the other */
 static const Solver solvers[] = {
-  {"cg",                KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
-  {"pipecg",            KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
-  {"resident-cg",       KSPRESIDENTCG, PCNONE,   BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
-  {"chebyshev",         KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
-  {"chebyshev4",        KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  0, 0,            16, "-chebyshev4_ksp_ksp_chebyshev_kind", "opt_fourth"},
-  {"richardson-jacobi", KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
-  {"richardson-sor",    KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL        },
-  {"bai-async-5",       KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, 0,            0,  NULL,                                 NULL        },
-  {"bai-async-2",       KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  2, 0,            0,  NULL,                                 NULL        },
-  {"bai-launch-5",      KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, 5, 0,            0,  NULL,                                 NULL        },
-  {"bai-sync-5",        KSPBAI,        PCNONE,   BAI_MODE_SYNC,   5, 0,            0,  NULL,                                 NULL        },
-  {"bai-color-5",       KSPBAI,        PCNONE,   BAI_MODE_COLOR,  5, 0,            0,  NULL,                                 NULL        },
-  {"bai-sync-1",        KSPBAI,        PCNONE,   BAI_MODE_SYNC,   1, 0,            0,  NULL,                                 NULL        },
-  {"bai-async-5-auto",  KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, PETSC_DECIDE, 0,  NULL,                                 NULL        },
-  {"bai-sync-5-auto",   KSPBAI,        PCNONE,   BAI_MODE_SYNC,   5, PETSC_DECIDE, 0,  NULL,                                 NULL        },
-  {"bai-sync-2-auto",   KSPBAI,        PCNONE,   BAI_MODE_SYNC,   2, PETSC_DECIDE, 0,  NULL,                                 NULL        },
-  {"bai-color-6-auto",  KSPBAI,        PCNONE,   BAI_MODE_COLOR,  6, PETSC_DECIDE, 0,  NULL,                                 NULL        }
+  {"cg",                      KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"pipecg",                  KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"resident-cg",             KSPRESIDENTCG, PCNONE,   BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"chebyshev",               KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"chebyshev4",              KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  0, 0,            16, "-chebyshev4_ksp_ksp_chebyshev_kind", "opt_fourth", BAI_EXCHANGE_AUTO   },
+  {"richardson-jacobi",       KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"richardson-sor",          KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"bai-async-5",             KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"bai-async-2",             KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  2, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"bai-launch-5",            KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, 5, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"bai-sync-5",              KSPBAI,        PCNONE,   BAI_MODE_SYNC,   5, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"bai-color-5",             KSPBAI,        PCNONE,   BAI_MODE_COLOR,  5, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"bai-sync-1",              KSPBAI,        PCNONE,   BAI_MODE_SYNC,   1, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"bai-async-5-auto",        KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, PETSC_DECIDE, 0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"bai-sync-5-auto",         KSPBAI,        PCNONE,   BAI_MODE_SYNC,   5, PETSC_DECIDE, 0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"bai-sync-2-auto",         KSPBAI,        PCNONE,   BAI_MODE_SYNC,   2, PETSC_DECIDE, 0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"bai-color-6-auto",        KSPBAI,        PCNONE,   BAI_MODE_COLOR,  6, PETSC_DECIDE, 0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
+  {"bai-async-5-scatter",     KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_SCATTER},
+  {"bai-async-5-amc",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AMC    },
+  {"bai-sync-5-auto-scatter", KSPBAI,        PCNONE,   BAI_MODE_SYNC,   5, PETSC_DECIDE, 0,  NULL,                                 NULL,         BAI_EXCHANGE_SCATTER}
 };
 enum {
   NSOLVERS = PETSC_STATIC_ARRAY_LENGTH(solvers)
@@ -62,19 +66,22 @@ static PetscErrorCode IsWanted(const Bench *bench, Mat A, const Solver *solver, 
 {
   const char *unfit = NULL;
   PetscBool   is    = PETSC_FALSE, isresident;
+  PetscMPIInt size;
 
   PetscFunctionBeginUser;
   for (PetscInt w = 0; w < bench->nwithout && !is; w++) PetscCall(PetscStrcmp(bench->without[w], solver->name, &is));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size == 1 && solver->exchange != BAI_EXCHANGE_AUTO) is = PETSC_TRUE;
   *wanted = (PetscBool)!is;
   PetscCall(PetscStrcmp(solver->ksp, KSPRESIDENTCG, &isresident));
   if (!is && isresident) {
     PetscCall(ResidentCGUnfit(A, &unfit));
     *wanted = (PetscBool)!unfit;
-    if (unfit) PetscCall(Print("  %-18s %s\n", solver->name, unfit));
+    if (unfit) PetscCall(Print("  %-23s %s\n", solver->name, unfit));
   }
   if (is || !solver->option) PetscFunctionReturn(0);
   PetscCall(HasFourthKind(wanted));
-  if (!*wanted) PetscCall(Print("  %-18s not in this PETSc\n", solver->name));
+  if (!*wanted) PetscCall(Print("  %-23s not in this PETSc\n", solver->name));
   PetscFunctionReturn(0);
 }
 
@@ -156,6 +163,7 @@ static PetscErrorCode CreateSolver(Test *t)
     PetscCall(KSPBAISetMode(ksp, solver->mode));
     PetscCall(KSPBAISetLocalIters(ksp, solver->local_iters));
     PetscCall(KSPBAISetMomentum(ksp, solver->momentum));
+    if (solver->exchange != BAI_EXCHANGE_AUTO) PetscCall(KSPBAISetExchange(ksp, solver->exchange));
   }
   if (issor) PetscCall(KSPMonitorSet(ksp, Watch, NULL, NULL));
   t->s.ksp = ksp;
@@ -311,7 +319,7 @@ static PetscErrorCode BenchSolver(const Bench *bench, Test *t, PetscReal cg[])
   PetscCall(Progress(bench, text));
   PetscCall(BenchSetUp(bench, t, &setup));
   PetscCall(ReportRow(bench, text, 0, &setup, "MatMult", bench->product, 0, -1, 0, ""));
-  PetscCall(PetscSNPrintf(row, sizeof(row), "  %-18s %9.1f", name, 1e6 * (double)setup.median));
+  PetscCall(PetscSNPrintf(row, sizeof(row), "  %-23s %9.1f", name, 1e6 * (double)setup.median));
   for (PetscInt k = 0; k < bench->nrtol; k++) {
     if (o.reason >= 0) {
       PetscCall(PetscSNPrintf(text, sizeof(text), "%s to %g", name, (double)bench->rtol[k]));
@@ -343,7 +351,7 @@ PetscErrorCode BenchSolves(const Bench *bench, System *s)
     PetscCall(PetscSNPrintf(text, sizeof(text), "  %29g", (double)bench->rtol[k]));
     PetscCall(PetscStrlcat(row, text, sizeof(row)));
   }
-  PetscCall(Print("  %-18s %9s%s  %8s  %8s\n", "solver", "set-up us", row, "its", "residual"));
+  PetscCall(Print("  %-23s %9s%s  %8s  %8s\n", "solver", "set-up us", row, "its", "residual"));
   for (int k = 0; k < NSOLVERS; k++) {
     Test      t      = {*s, &solvers[k], 0, 0};
     PetscBool wanted = PETSC_FALSE;

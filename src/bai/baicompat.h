@@ -20,9 +20,23 @@ typedef PetscOptionItems *BAIOptionItems;
 typedef PetscOptionItems BAIOptionItems;
 #endif
 
+/* Of the ranks that a PetscSF reads from */
+#if PETSC_VERSION_LT(3, 23, 0)
+typedef PetscInt BAIRankCount;
+#else
+typedef PetscMPIInt      BAIRankCount;
+#endif
+
 #if PETSC_VERSION_LT(3, 25, 0)
   #define KSP_DMACTIVE_ALL                  0
   #define KSPSetDMActive(ksp, what, active) KSPSetDMActive(ksp, active)
+#endif
+
+/* Of the struct of a KSP: whoever asks for it includes kspimpl.h */
+#if PETSC_VERSION_LT(3, 20, 0)
+  #define BAICopyMinimumIterations(from, to) ((void)(from), (void)(to))
+#else
+  #define BAICopyMinimumIterations(from, to) ((void)((to)->min_it = (from)->min_it))
 #endif
 
 /* A PETSc as far as libraries built for different ones cannot be mixed */

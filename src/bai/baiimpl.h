@@ -21,8 +21,11 @@ typedef struct {
   PetscInt         block_size, overlap;
   PetscInt         coarse; /* unknowns of the coarse space, about; PETSC_DECIDE: to be chosen, 0: there is none; */
   PetscBool        nested; /* and blocks are made up of its aggregates */
-  BAIParameters    p;      /* of the engine */
+  BAIExchange      exchange;
+  BAIParameters    p; /* of the engine */
 } BAIChoice;
+
+typedef struct BAIGather_ *BAIGather; /* gather.c */
 
 /* The data of a KSPBAI and of a PCBAI */
 typedef struct {
@@ -33,14 +36,21 @@ typedef struct {
   BAIEngine      engine;
   BAIChoice      use;
   BAIInfo        info;
-  PetscBool      slow, vain;     /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
-  PetscObjectId  seen;           /* the matrix of these; */
-  PetscInt       rows;           /* and how many it has, on all ranks */
-  PetscInt       aggregates;     /* of all ranks; 0: no coarse space */
-  PetscLogDouble coarse_time;    /* seconds that the last set-up of a coarse space took */
-  PetscReal      top, beta;      /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
-  PetscReal      radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
+  int            unit;            /* BAIParameters: 0 until this matrix has shown to need it */
+  PetscBool      slow, vain;      /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscReal      omega;           /* in use, 1 if it is auto; */
+  PetscReal      smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
+  PetscBool      grew;            /* with weight safe, for this matrix: a solve has grown */
+  PetscObjectId  seen;            /* the matrix of these; */
+  PetscInt       rows;            /* and how many it has, on all ranks */
+  PetscInt       aggregates;      /* of all ranks; 0: no coarse space */
+  PetscLogDouble coarse_time;     /* seconds that the last set-up of a coarse space took */
+  PetscReal      top, beta;       /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
+  PetscReal      radius[2], tau;  /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
   PetscMPIInt    node_rank, node_size;
+  BAIGather      gather;          /* NULL on one rank, and if nothing is to be gathered */
+  PetscObjectId  known_as;        /* of the matrix of users, if this one was gathered from it; else 0; */
+  IS             numbers;         /* and the numbers of its rows there, if they are others */
   PetscInt       setups, updates; /* times that the engine was created, and that it was given new values */
 
   Mat              A;  /* that the engine holds, not referenced; */
@@ -52,17 +62,23 @@ typedef struct {
   PetscObjectState aij_state;
 
   VecScatter scatter; /* NULL on one rank */
-  Vec        ghost;   /* values of x that other ranks own */
-  IS         ghosts;  /* their global numbers */
-  BAIStatus  failed;  /* the first thing that failed on this rank while iterating */
-  Vec        r, c;    /* BAINeedWork(): residual, and correction of x; */
-  PetscBool  has_r;   /* r is that of the x iterated last */
+  Vec        ghost;   /* values of x that other ranks own, */
+  Vec        coming;  /* those that come while ghost is read, */
+  Vec        sent;    /* and what they come from, on the other ranks */
+  PetscBool  under_way;
+  IS         ghosts;    /* their global numbers */
+  PetscBool  connected; /* the engine exchanges x by itself */
+  BAIStatus  failed;    /* the first thing that failed on this rank while iterating */
+  Vec        r, c;      /* BAINeedWork(): residual, and correction of x; */
+  PetscBool  has_r;     /* r is that of the x iterated last */
 
-  BAIAdapt    adapt;    /* KSPBAI: when to look, and acceleration; */
-  BAIDecision decision; /* how it goes on; */
-  PetscReal   scale;    /* what residual norms are divided by before they are squared; */
-  Vec         kept;     /* the best x so far; */
-  BAIStep     used;     /* how the last solve ended; omega is 0 if there was none */
+  BAIAdapt    adapt;     /* KSPBAI: when to look, and acceleration; */
+  BAIDecision decision;  /* how it goes on; */
+  PetscReal   scale;     /* what residual norms are divided by before they are squared; */
+  Vec         kept;      /* the best x so far, */
+  PetscReal   kept_norm; /* and its residual norm; */
+  PetscBool   kept_zero; /* or it is zero; */
+  BAIStep     used;      /* how the last solve ended; omega is 0 if there was none */
 
   char needs_fixed[64]; /* PCBAI: the KSP met outside, if it expects a fixed preconditioner and this is none */
 } BAI;
@@ -131,6 +147,7 @@ PETSC_INTERN PetscErrorCode BAIDestroyCoarse(BAICoarse *);
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIFindOmega(BAI *, Mat, PetscReal *);
 
 /* setup.c */
 PETSC_INTERN PetscErrorCode BAISetUp(BAI *, Mat);
@@ -138,9 +155,16 @@ PETSC_INTERN PetscErrorCode BAISetUpIfAsked(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIPrepare(BAI *, BAIMode);
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 
+PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
+PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);
+
 /* status.c */
 PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
 PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
+
+/* exchange.c */
+PETSC_INTERN PetscErrorCode BAIConnect(BAI *, Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode BAIDisconnect(BAI *);
 
 /* norm.c */
 PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);
@@ -160,4 +184,4 @@ PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
 PETSC_INTERN PetscErrorCode KSPCreate_BAI(KSP);
 PETSC_INTERN PetscErrorCode PCCreate_BAI(PC);
 
-PETSC_INTERN PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual;
+PETSC_INTERN PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Gather;

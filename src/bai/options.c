@@ -7,8 +7,10 @@
 
 const char *const BAIModes[]    = {"async", "launch", "sync", "color", "BAIMode", "BAI_MODE_", NULL};
 const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
-const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "BAIWeight", "BAI_WEIGHT_", NULL};
+const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "safe", "BAIWeight", "BAI_WEIGHT_", NULL};
 
+const char *const BAIExchanges[]      = {"auto", "scatter", "amc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
+const char *const BAIGatherTypes[]    = {"auto", "none", "device", "one", "BAIGatherType", "BAI_GATHER_", NULL};
 const char *const BAIPrecisions[]     = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
 const char *const BAIKernels[]        = {"auto", "resident", "staged", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
 const char *const BAIPartitionTypes[] = {"auto", "natural", "dm", "rcm", "graph", "BAIPartitionType", "BAI_PARTITION_", NULL};
@@ -45,6 +47,7 @@ typedef struct {
 #define BETWEEN(n, m)                                        .kind = IS_INT, .least = n, .most = m, .meaning = ""
 #define POSITIVE                                             .kind = IS_POSITIVE
 #define POSITIVE_OR_0(what)                                  .kind = IS_POSITIVE, .meaning = what
+#define POSITIVE_OR_AUTO(ksp, pc)                            .kind = IS_POSITIVE, .or_auto = {ksp, pc}
 #define COUNT(n)                                             .kind = IS_COUNT, .most = n
 #define FRACTION(ksp, pc)                                    .kind = IS_FRACTION, .or_auto = {ksp, pc}
 #define AUTO                                                 PETSC_TRUE
@@ -160,7 +163,7 @@ static PetscErrorCode Allowed(const Option *option, int face, char text[], size_
     PetscCall(PetscSNPrintf(text, len, "none, auto, or at least 1 and at most %" PetscInt_FMT, option->most));
     break;
   case IS_POSITIVE:
-    PetscCall(PetscSNPrintf(text, len, "a positive number%s%s%s", option->meaning ? ", or 0 (" : "", option->meaning ? option->meaning : "", option->meaning ? ")" : ""));
+    PetscCall(PetscSNPrintf(text, len, "a positive number%s%s%s%s", option->meaning ? ", or 0 (" : "", option->meaning ? option->meaning : "", option->meaning ? ")" : "", option->or_auto[face] ? ", or auto" : ""));
     break;
   case IS_FRACTION:
     PetscCall(PetscSNPrintf(text, len, "at least 0 and less than 1%s", option->or_auto[face] ? ", or auto" : ""));
@@ -201,9 +204,11 @@ static PetscErrorCode CheckReal(PetscObject obj, const Option *option, PetscReal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscBool IsFraction(PetscReal value)
+/* In the range of numbers */
+static PetscBool IsRight(const Option *option, PetscReal value)
 {
-  return (PetscBool)(value >= 0 && value < 1);
+  if (option->kind == IS_FRACTION) return (PetscBool)(value >= 0 && value < 1);
+  return (PetscBool)((value > 0 && !PetscIsInfOrNanReal(value)) || (option->meaning && value == 0));
 }
 
 static PetscErrorCode CheckInt(PetscObject obj, const Option *option, PetscInt value, PetscBool right)
@@ -249,11 +254,9 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
 
       PetscCall(CheckInt(obj, option, value, (PetscBool)((value >= option->least && (!option->most || value <= option->most)) || (option->kind == IS_COUNT && value == PETSC_DECIDE))));
     } else {
-      const PetscReal value    = *(const PetscReal *)field;
-      const PetscBool fraction = (PetscBool)(IsFraction(value) || (option->or_auto[face] && value == PETSC_DECIDE));
-      const PetscBool positive = (PetscBool)((value > 0 && !PetscIsInfOrNanReal(value)) || (option->meaning && value == 0));
+      const PetscReal value = *(const PetscReal *)field;
 
-      PetscCall(CheckReal(obj, option, value, option->kind == IS_FRACTION ? fraction : positive));
+      PetscCall(CheckReal(obj, option, value, (PetscBool)(IsRight(option, value) || (option->or_auto[face] && value == PETSC_DECIDE))));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -265,6 +268,10 @@ PetscErrorCode BAIOptionsCheckTogether(PetscObject obj, const BAIOptions *o)
   char staleness[PETSC_MAX_OPTION_NAME], mode[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
+  if (o->weight == BAI_WEIGHT_SAFE && FaceOf(obj)) {
+    PetscCall(OptionName(obj, "weight", mode, sizeof(mode)));
+    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s safe: must be none, l1, tau or auto, as a preconditioner sees no residual norms", mode);
+  }
   if (o->staleness >= 0 && o->mode != BAI_MODE_ASYNC) {
     PetscCall(OptionName(obj, "staleness", staleness, sizeof(staleness)));
     PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));
@@ -289,8 +296,8 @@ static PetscErrorCode OptionsName(PetscObject obj, const Option *option, const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A number in [0,1), or auto where there is that. PETSC_DECIDE, which is -1, is no number that users may type */
-static PetscErrorCode OptionsFraction(PetscObject obj, const Option *option, const char key[], const char text[], const char man[], PetscReal *value, BAIOptionItems PetscOptionsObject)
+/* A number, or auto where there is that. PETSC_DECIDE, which is -1, is no number that users may type */
+static PetscErrorCode OptionsNumber(PetscObject obj, const Option *option, const char key[], const char text[], const char man[], PetscReal *value, BAIOptionItems PetscOptionsObject)
 {
   char      now[32], word[32], *end = NULL;
   PetscBool set, is_auto = PETSC_FALSE;
@@ -303,7 +310,7 @@ static PetscErrorCode OptionsFraction(PetscObject obj, const Option *option, con
   *value = is_auto ? PETSC_DECIDE : (PetscReal)strtod(word, &end);
   if (is_auto) PetscFunctionReturn(PETSC_SUCCESS);
   if (end == word || *end) PetscCall(WrongValue(obj, option, word));
-  PetscCall(CheckReal(obj, option, *value, IsFraction(*value)));
+  PetscCall(CheckReal(obj, option, *value, IsRight(option, *value)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -345,8 +352,8 @@ PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BA
     PetscCall(PetscSNPrintf(text, sizeof(text), "%s: %s", option->text, allowed));
     if (option->kind == IS_INT) PetscCall(PetscOptionsInt(key, text, man, *(PetscInt *)field, (PetscInt *)field, NULL));
     else if (option->kind == IS_COUNT) PetscCall(OptionsCount(obj, option, key, text, man, (PetscInt *)field, PetscOptionsObject));
-    else if (option->kind == IS_POSITIVE) PetscCall(PetscOptionsReal(key, text, man, *(PetscReal *)field, (PetscReal *)field, NULL));
-    else if (option->kind == IS_FRACTION) PetscCall(OptionsFraction(obj, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
+    else if (option->kind == IS_POSITIVE && !option->or_auto[face]) PetscCall(PetscOptionsReal(key, text, man, *(PetscReal *)field, (PetscReal *)field, NULL));
+    else if (option->kind == IS_FRACTION || option->kind == IS_POSITIVE) PetscCall(OptionsNumber(obj, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
     else if (option->kind == IS_FLAG) PetscCall(PetscOptionsBool(key, option->text, man, *(PetscBool *)field, (PetscBool *)field, NULL));
     else PetscCall(OptionsName(obj, option, key, option->text, man, (int *)field, PetscOptionsObject));
   }

@@ -15,18 +15,21 @@ PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
 {
   enum {
     LARGE_ROWS    = 1 << 23, /* rows of a large matrix */
+    MOST_FIELDS   = 6,       /* unknowns of a node: MatSetBlockSize() */
     SHORT_ENTRIES = 8        /* entries of a short row; with more, a GPU has no room for several blocks as large as that */
   };
   const PetscBool solver = (PetscBool)(bai->face->classid == KSP_CLASSID);
-  PetscInt        n;
+  PetscInt        n, bs;
   MatInfo         info;
 
   PetscFunctionBegin;
-  *block_size = bai->options.block_size ? bai->options.block_size : solver ? 128 : 256;
+  PetscCall(MatGetBlockSize(Ad, &bs));
+  if (bs > MOST_FIELDS) bs = 1;
+  *block_size = bai->options.block_size ? bai->options.block_size : solver ? 128 - 128 % bs : 256 - 256 % bs; /* no node is cut */
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   if (bai->options.block_size || solver || n < LARGE_ROWS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
-  if (info.nz_used <= SHORT_ENTRIES * (PetscLogDouble)n) *block_size = 384;
+  if (info.nz_used <= SHORT_ENTRIES * (PetscLogDouble)n) *block_size = 384 - 384 % bs;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

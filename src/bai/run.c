@@ -39,7 +39,20 @@ static PetscErrorCode Raise(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Brings the other ranks' x, and hands the arrays to the engine */
+/* Brings the other ranks' x to the ghosts, if the engine does not */
+static PetscErrorCode Scatter(BAI *bai, Vec x, PetscBool guess_zero)
+{
+  PetscFunctionBegin;
+  if (!bai->scatter || bai->connected) PetscFunctionReturn(PETSC_SUCCESS);
+  if (guess_zero) PetscCall(VecZeroEntries(bai->ghost));
+  else {
+    PetscCall(VecScatterBegin(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Hands the arrays to the engine */
 static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVectors *v)
 {
   PetscMemType memtype = PETSC_MEMTYPE_HOST;
@@ -47,14 +60,7 @@ static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVect
   PetscFunctionBegin;
   v->ghost        = NULL;
   v->ghost_memory = BAI_MEMORY_HOST;
-  if (bai->scatter) {
-    if (guess_zero) PetscCall(VecZeroEntries(bai->ghost));
-    else {
-      PetscCall(VecScatterBegin(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
-      PetscCall(VecScatterEnd(bai->scatter, x, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
-    }
-    PetscCall(GetArrayRead(bai, bai->ghost, &v->ghost, &v->ghost_memory));
-  }
+  if (bai->scatter && !bai->connected) PetscCall(GetArrayRead(bai, bai->ghost, &v->ghost, &v->ghost_memory));
   PetscCall(GetArrayRead(bai, b, &v->b, &v->b_memory));
   if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArray(x, (PetscScalar **)&v->x));
   else if (guess_zero) PetscCall(VecGetArrayWriteAndMemType(x, (PetscScalar **)&v->x, &memtype));
@@ -72,7 +78,7 @@ static PetscErrorCode Unbind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVe
   else if (guess_zero) PetscCall(VecRestoreArrayWriteAndMemType(x, (PetscScalar **)&v->x));
   else PetscCall(VecRestoreArrayAndMemType(x, (PetscScalar **)&v->x));
   PetscCall(RestoreArrayRead(bai, b, &v->b));
-  if (bai->scatter) PetscCall(RestoreArrayRead(bai, bai->ghost, &v->ghost));
+  if (v->ghost) PetscCall(RestoreArrayRead(bai, bai->ghost, &v->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,37 +149,76 @@ static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal 
 BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 {
   const BAIOptions *o    = &bai->options;
-  const BAIStep     step = {.mode = o->mode, .asked = o->mode, .direction = direction, .omega = o->omega * bai->tau, .momentum = o->momentum > 0 ? o->momentum : 0, .fresh = 1};
+  const BAIStep     step = {.mode = o->mode, .asked = o->mode, .direction = direction, .omega = bai->omega * bai->tau, .momentum = o->momentum > 0 ? o->momentum : 0, .fresh = 1};
 
   return step;
 }
 
+/* x sets out to the other ranks, who go on without it */
+static PetscErrorCode SendOff(BAI *bai, Vec x)
+{
+  PetscFunctionBegin;
+  if (!bai->sent) PetscCall(VecDuplicate(x, &bai->sent));
+  if (!bai->coming) PetscCall(VecDuplicate(bai->ghost, &bai->coming));
+  PetscCall(VecCopy(x, bai->sent)); /* which stays as it is until all have it */
+  PetscCall(VecScatterBegin(bai->scatter, bai->sent, bai->coming, INSERT_VALUES, SCATTER_FORWARD));
+  bai->under_way = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What had set out is read from now on */
+static PetscErrorCode TakeIn(BAI *bai)
+{
+  const Vec before = bai->ghost;
+
+  PetscFunctionBegin;
+  if (!bai->under_way) PetscFunctionReturn(PETSC_SUCCESS);
+  bai->under_way = PETSC_FALSE;
+  PetscCall(VecScatterEnd(bai->scatter, bai->sent, bai->coming, INSERT_VALUES, SCATTER_FORWARD));
+  bai->ghost  = bai->coming;
+  bai->coming = before;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    count global iterations of the matrix as the engine has it, from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
-   NULL. On several ranks the values of x are exchanged after each global iteration
+   NULL. If the engine does not exchange x between ranks, it is done here: after each global iteration, or, with exchange amc, during the next one
 */
 PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
 {
-  const PetscInt at_once = bai->scatter ? 1 : count;
-  BAIStep        step    = *how;
-  BAIVectors     v;
-  PetscReal      norm2  = 0;
-  PetscInt       failed = 0;
+  const PetscBool scatters = (PetscBool)(bai->scatter && !bai->connected), overlaps = (PetscBool)(bai->options.exchange == BAI_EXCHANGE_AMC && (how->mode == BAI_MODE_ASYNC || how->mode == BAI_MODE_LAUNCH));
+  const PetscInt  at_once = scatters ? 1 : count;
+  BAIStep         step    = *how;
+  BAIVectors      v;
+  PetscReal       norm2  = 0;
+  PetscInt        failed = 0;
 
   PetscFunctionBegin;
+  PetscCall(Scatter(bai, x, guess_zero));
   PetscCall(Bind(bai, b, x, guess_zero, &v));
   for (PetscInt done = 0; done < count; done += at_once) {
-    if (how->direction == BAI_ALTERNATE && at_once == 1) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
-    PetscCall(Sweep(bai, b, x, at_once, &step));
-    step.fresh = 0;
-    if (bai->scatter && (rnorm || done + 1 < count)) {
+    if (scatters && done) {
       PetscCall(Unbind(bai, b, x, guess_zero, &v));
       guess_zero = PETSC_FALSE;
-      PetscCall(Bind(bai, b, x, guess_zero, &v));
+      PetscCall(TakeIn(bai));
+      if (overlaps) PetscCall(SendOff(bai, x));
+      else PetscCall(Scatter(bai, x, PETSC_FALSE));
+      PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
     }
+    if (scatters && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
+    PetscCall(Sweep(bai, b, x, at_once, &step));
+    step.fresh = 0;
+  }
+  if (rnorm && scatters && count) {
+    PetscCall(Unbind(bai, b, x, guess_zero, &v));
+    guess_zero = PETSC_FALSE;
+    PetscCall(TakeIn(bai));
+    PetscCall(Scatter(bai, x, PETSC_FALSE));
+    PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
   }
   if (rnorm) PetscCall(Residual(bai, b, x, &norm2, &failed));
   PetscCall(Unbind(bai, b, x, guess_zero, &v));
+  PetscCall(TakeIn(bai));
   PetscCall(Raise(bai));
   PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_LIB, "Block-asynchronous iteration failed on %" PetscInt_FMT " other ranks, whose error messages say why", failed);
   if (rnorm) PetscCall(NormOf(bai, b, x, norm2, rnorm));
@@ -226,7 +271,7 @@ PetscErrorCode BAICorrect(BAI *bai, Vec b, Vec x)
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
   if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeBegin());
   PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
-  if (!bai->failed.code) Note(bai, BAIEngineCorrect(bai->engine, bai->options.omega));
+  if (!bai->failed.code) Note(bai, BAIEngineCorrect(bai->engine, bai->omega));
   PetscCall(Unbind(bai, b, x, PETSC_FALSE, &v));
   if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeEnd());
   PetscCall(LogFlops(bai, 2.0 * (PetscLogDouble)bai->info.coarse * (PetscLogDouble)bai->info.coarse));

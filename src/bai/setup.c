@@ -1,7 +1,7 @@
 /*
    Set-up: choose what the options leave open, compare it with what is in use, and build the engine or give it new values
 */
-#include "baiimpl.h"
+#include "gather.h"
 #include <omp.h>
 #include <petsc/private/petscimpl.h>
 #include <petsctime.h>
@@ -13,7 +13,7 @@ enum {
   WORK_ENGINE  /* a new engine */
 };
 
-static PetscErrorCode CheckMatrix(PetscObject obj, Mat A)
+PetscErrorCode BAICheckMatrix(PetscObject obj, Mat A)
 {
   PetscInt  M, N, m, n, unlike[2] = {0, 0}, most[2];
   PetscBool assembled;
@@ -42,6 +42,8 @@ static PetscErrorCode CreateScatter(BAI *bai, Mat A, Mat Ao, PetscInt nghost, co
   PetscFunctionBegin;
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(VecDestroy(&bai->coming));
+  PetscCall(VecDestroy(&bai->sent));
   PetscCall(ISDestroy(&bai->ghosts));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
@@ -83,7 +85,7 @@ static PetscErrorCode GetThreads(PetscMPIInt node_size, int *threads)
 }
 
 /* This rank among those of its node; asked for once */
-static PetscErrorCode GetNode(BAI *bai, MPI_Comm comm)
+PetscErrorCode BAIGetNode(BAI *bai, MPI_Comm comm)
 {
   MPI_Comm node;
 
@@ -112,6 +114,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->theta       = (int)o->theta;
   p->staleness   = (BAIInt)o->staleness;
   p->single      = o->precision == BAI_PRECISION_SINGLE;
+  p->unit        = bai->unit;
   p->kernel      = o->kernel;
   if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(GetThreads(bai->node_size, &p->threads));
@@ -123,9 +126,10 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(c, sizeof(*c)));
-  c->backend = bai->options.backend;
-  c->overlap = bai->options.overlap;
-  c->weight  = weight;
+  c->backend  = bai->options.backend;
+  c->overlap  = bai->options.overlap;
+  c->exchange = bai->options.exchange;
+  c->weight   = weight;
   if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
   c->coarse = BAIChooseCoarse(bai);
   PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
@@ -155,6 +159,19 @@ static PetscErrorCode Compare(const BAI *bai, Mat A, const BAIChoice *c, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the weight of the options stands for, as far as it is known */
+static BAIWeight WeightNow(const BAI *bai)
+{
+  switch (bai->options.weight) {
+  case BAI_WEIGHT_AUTO:
+    return bai->engine ? bai->use.weight : BAI_WEIGHT_NONE;
+  case BAI_WEIGHT_SAFE:
+    return bai->grew ? BAI_WEIGHT_TAU : BAI_WEIGHT_NONE;
+  default:
+    return bai->options.weight;
+  }
+}
+
 /* What BAI_WEIGHT_AUTO stands for */
 static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, int *work)
 {
@@ -174,20 +191,26 @@ static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, int *work)
 }
 
 /* The first bad row of the whole matrix, on all ranks */
-static PetscErrorCode CheckDiagonal(PetscObject obj, Mat A, BAIStatus status)
+static PetscErrorCode CheckDiagonal(const BAI *bai, Mat A, BAIStatus status)
 {
-  PetscInt    none, row, start, end;
-  PetscScalar value;
-  PetscReal   size = 0.0, largest;
+  const PetscObject obj = bai->face;
+  const PetscInt   *number;
+  PetscInt          none, first, mine, row, start;
+  PetscScalar       value;
+  PetscReal         size = 0.0, largest;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &none, NULL));
-  PetscCall(MatGetOwnershipRange(A, &start, &end));
-  start = status.code == BAI_ERR_DIAGONAL ? start + (PetscInt)status.row : none;
-  PetscCallMPI(MPI_Allreduce(&start, &row, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  PetscCall(MatGetOwnershipRange(A, &start, NULL));
+  first = start + (PetscInt)status.row;
+  mine  = status.code == BAI_ERR_DIAGONAL ? first : none;
+  if (bai->numbers) PetscCall(ISGetIndices(bai->numbers, &number));
+  if (bai->numbers && mine != none) mine = number[status.row];
+  if (bai->numbers) PetscCall(ISRestoreIndices(bai->numbers, &number));
+  PetscCallMPI(MPI_Allreduce(&mine, &row, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
   if (row == none) PetscFunctionReturn(PETSC_SUCCESS);
-  if (row == start) {
-    PetscCall(MatGetValues(A, 1, &row, 1, &row, &value));
+  if (row == mine) {
+    PetscCall(MatGetValues(A, 1, &first, 1, &first, &value));
     size = PetscAbsScalar(value);
   }
   PetscCallMPI(MPI_Allreduce(&size, &largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
@@ -205,6 +228,10 @@ static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt over
   if (bai->use.nested) PetscCall(BAICreateNested(bai, Ad, &partition, coarse));
   else PetscCall(BAICreatePartition(bai, Ad, overlap, &partition));
   *status = BAIEngineCreate(bai->use.backend, M, partition.first ? &partition : NULL, &bai->use.p, &bai->engine);
+  if (status->code == BAI_ERR_DIAGONAL && !bai->unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
+    bai->unit = bai->use.p.unit = bai->face->classid == PC_CLASSID ? BAI_UNIT_ALL : BAI_UNIT_ROWS;
+    *status                     = BAIEngineCreate(bai->use.backend, M, partition.first ? &partition : NULL, &bai->use.p, &bai->engine);
+  }
   PetscCall(BAIDestroyPartition(&partition));
   if (!status->code) BAIEngineInfo(bai->engine, &bai->info);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -249,6 +276,15 @@ static PetscErrorCode Build(BAI *bai, Mat A, Mat Ad, const BAIMatrix *M, BAIStat
   PetscCall(PetscTime(&end));
   bai->coarse_time = end - start;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The omega that is in use; that of auto is to be found anew for these values and parameters, by the first smoothing step */
+static void TakeOmega(BAI *bai, PetscBool anew)
+{
+  const PetscBool found = (PetscBool)(bai->options.omega == PETSC_DECIDE);
+
+  if (anew || !found) bai->smoothing_omega = 0.0;
+  bai->omega = found ? 1.0 : bai->options.omega;
 }
 
 /* What follows from the coarse space, on all ranks */
@@ -298,7 +334,11 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  if (id != bai->seen) bai->slow = bai->vain = PETSC_FALSE;
+  if (bai->known_as) id = bai->known_as;
+  if (id != bai->seen) {
+    bai->slow = bai->vain = bai->grew = PETSC_FALSE;
+    bai->unit                         = BAI_UNIT_NONE;
+  }
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -310,8 +350,7 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
 */
 PetscErrorCode BAISetUp(BAI *bai, Mat A)
 {
-  const PetscObject obj    = bai->face;
-  const BAIWeight   weight = bai->options.weight != BAI_WEIGHT_AUTO ? bai->options.weight : bai->engine ? bai->use.weight : BAI_WEIGHT_NONE;
+  const PetscObject obj = bai->face;
   Mat               Ad, Ao;
   PetscInt          nghost;
   const PetscInt   *garray;
@@ -319,7 +358,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   BAIChoice         choice;
   BAIStatus         status = BAIStatusOf(BAI_OK);
   int               work   = WORK_NONE;
-  PetscBool         device;
+  PetscBool         device, gathered;
   PetscErrorCode    mine;
 
   PetscFunctionBegin;
@@ -327,11 +366,19 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(ForgetIfOther(bai, A));
   PetscCall(BAIConvert(bai, A, &A));
   PetscCall(BAIGetParts(obj, A, &Ad, &Ao, &nghost, &garray));
-  PetscCall(GetNode(bai, PetscObjectComm((PetscObject)A)));
-  mine = Choose(bai, Ad, weight, &choice);
+  PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
+  PetscCall(BAIGatherSetUp(bai, A, &gathered));
+  if (gathered) {
+    PetscCall(BAIDisconnect(bai));
+    BAIEngineDestroy(&bai->engine); /* of a time when this rank worked on its own rows */
+    bai->set = bai->options;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  mine = Choose(bai, Ad, WeightNow(bai), &choice);
   if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
   PetscCall(BAIAgree(bai, mine, &work));
   if (work == WORK_NONE) {
+    TakeOmega(bai, (PetscBool)(bai->options.momentum != bai->set.momentum));
     bai->set = bai->options;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -339,7 +386,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscCall(PetscLogEventBegin(BAI_SetUp, obj, A, 0, 0));
   bai->A  = A;
   bai->id = 0; /* until all ranks are known to have come through */
-  PetscCall(CheckMatrix(obj, A));
+  PetscCall(BAICheckMatrix(obj, A));
   PetscCall(ChooseWeight(bai, A, &choice, &work));
   M.nghost = nghost;
   PetscCall(MatGetLocalSize(A, &M.n, NULL));
@@ -349,11 +396,12 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   if (work == WORK_VALUES) {
     status = BAIEngineUpdateValues(bai->engine, &M);
-    if (status.code == BAI_ERR_PATTERN || status.code == BAI_ERR_COARSE) work = WORK_ENGINE;
+    if (status.code == BAI_ERR_PATTERN || status.code == BAI_ERR_COARSE || (status.code == BAI_ERR_DIAGONAL && !bai->unit)) work = WORK_ENGINE;
     PetscCall(BAIAgree(bai, PETSC_SUCCESS, &work));
   }
   PetscCall(PetscMemcpy(&bai->use, &choice, sizeof(choice)));
   if (work == WORK_ENGINE) {
+    PetscCall(BAIDisconnect(bai));
     PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
     mine = Build(bai, A, Ad, &M, &status);
     bai->setups++;
@@ -361,15 +409,18 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   if (mine || status.code) BAIEngineDestroy(&bai->engine);
   PetscCall(BAIRestoreRows(choice.backend, Ad, &M.A));
   if (Ao) PetscCall(BAIRestoreRows(choice.backend, Ao, &M.B));
-  PetscCall(CheckDiagonal(obj, A, status));
+  PetscCall(CheckDiagonal(bai, A, status));
   PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL));
   PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
+  if (work == WORK_ENGINE) PetscCall(BAIConnect(bai, A, nghost, garray));
   BAIEngineInfo(bai->engine, &bai->info);
+  if (bai->info.units) PetscCall(PetscInfo(obj, "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n", (PetscInt64)bai->info.units));
   if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
   bai->has_r = PETSC_FALSE;
   if (bai->use.p.single) PetscCall(BAINeedWork(bai));
   bai->set = bai->options;
+  TakeOmega(bai, PETSC_TRUE);
   bai->tau = 1.0;
   if (bai->use.weight == BAI_WEIGHT_TAU) {
     PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
@@ -395,14 +446,19 @@ PetscErrorCode BAISetUpIfAsked(BAI *bai, Mat A)
 PetscErrorCode BAIReset(BAI *bai)
 {
   PetscFunctionBegin;
+  PetscCall(BAIDisconnect(bai));
   BAIEngineDestroy(&bai->engine);
   PetscCall(MatDestroy(&bai->aij));
   PetscCall(VecScatterDestroy(&bai->scatter));
   PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(VecDestroy(&bai->coming));
+  PetscCall(VecDestroy(&bai->sent));
   PetscCall(VecDestroy(&bai->kept));
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));
   PetscCall(ISDestroy(&bai->ghosts));
+  PetscCall(ISDestroy(&bai->numbers));
+  PetscCall(BAIGatherDestroy(bai));
   bai->id = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

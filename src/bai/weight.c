@@ -2,6 +2,7 @@
    Weights: whether the iteration converges for any order of updates, and what damps it if it may not
 */
 #include "baiimpl.h"
+#include "../engine/coloring.h"
 #include <petsc/private/petscimpl.h>
 
 /* A with the absolute values of its entries */
@@ -185,5 +186,71 @@ PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top)
   PetscFunctionBegin;
   PetscCall(FindSpectrum(bai, A, 1, &least, &most));
   *top = more * PetscMax(most, 1.0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a random error, by how much so many global iterations with this omega multiply its energy, |e^H A e|; 0 if that says nothing */
+static PetscErrorCode FindEnergy(BAI *bai, Mat A, Vec start, Vec zero, Vec x, Vec y, PetscReal omega, PetscReal *factor)
+{
+  const PetscInt  its  = 6;
+  const BAIStep   step = {.mode = bai->options.mode, .direction = BAI_FORWARD, .omega = (BAIReal)omega, .fresh = 1};
+  PetscScalar     energy;
+  const PetscReal enough = PETSC_MACHINE_EPSILON;
+
+  PetscFunctionBegin;
+  PetscCall(VecCopy(start, x));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecDot(y, x, &energy));
+  *factor = PetscAbsReal(PetscRealPart(energy));
+  PetscCall(BAIIterate(bai, zero, x, PETSC_FALSE, its, &step, NULL));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecDot(y, x, &energy));
+  *factor = *factor > 0.0 ? PetscAbsReal(PetscRealPart(energy)) / *factor : 0.0;
+  if (!(*factor > enough) || PetscIsInfOrNanReal(*factor)) *factor = *factor > 1.0 ? PETSC_MAX_REAL : 0.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   What omega auto stands for. Over-relaxation is for blocks that take turns, where it makes up for damped local sweeps; as it leaves more of what is rough and less of what is smooth, it is taken where
+   it is no worse for both together, and where no block reads old values that are raised as well: of other ranks, or of blocks that take their turn together. Damping is for blocks that read old values
+*/
+PetscErrorCode BAIFindOmega(BAI *bai, Mat A, PetscReal *omega)
+{
+  const PetscReal  raised[] = {1.3, 1.15}, lowered[] = {0.85, 0.7, 0.55}, on_ranks[] = {0.8}, as_good = 1.05, clearly = 0.8;
+  const PetscBool  color = (PetscBool)(bai->options.mode == BAI_MODE_COLOR);
+  const PetscBool  raise = (PetscBool)(color && !bai->scatter && (bai->info.blocks == 1 || BAIGroup((BAIInt)bai->info.block_size) == 1));
+  const PetscReal *less  = color ? on_ranks : lowered;
+  const int        many  = color ? (bai->scatter ? 1 : 0) : 3;
+  Vec              start, zero, x, y;
+  PetscRandom      random;
+  PetscReal        one, best, factor;
+
+  PetscFunctionBegin;
+  *omega = 1.0;
+  if ((!color && bai->options.mode != BAI_MODE_SYNC) || bai->options.momentum != 0.0 || bai->use.weight == BAI_WEIGHT_TAU) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(x, &start));
+  PetscCall(VecDuplicate(x, &zero));
+  PetscCall(VecZeroEntries(zero));
+  PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)A), &random));
+  PetscCall(VecSetRandom(start, random));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(VecShift(start, -0.5));
+  PetscCall(FindEnergy(bai, A, start, zero, x, y, 1.0, &one));
+  best = clearly * one;
+  for (int k = 0; raise && one > 0.0 && *omega == 1.0 && k < 2; k++) {
+    PetscCall(FindEnergy(bai, A, start, zero, x, y, raised[k], &factor));
+    if (factor <= as_good * one) *omega = raised[k];
+  }
+  for (int k = 0; one > 0.0 && *omega <= 1.0 && k < many; k++) {
+    PetscCall(FindEnergy(bai, A, start, zero, x, y, less[k], &factor));
+    if (factor >= best) continue;
+    best   = factor;
+    *omega = less[k];
+  }
+  PetscCall(VecDestroy(&start));
+  PetscCall(VecDestroy(&zero));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,7 +8,9 @@ struct BAIEngine_ {
   BAIParameters        p;
   BAIInt               n;
   BAIPartition         partition;
-  BAIInt              *places; /* of the partition: first, row, own */
+  BAIInt              *places;    /* of the partition: first, row, own */
+  int                  connected; /* with other ranks, */
+  int                  zero;      /* who know that x is zero on all of them */
 };
 
 /* The one table of backends; the build file decides which file defines BAIBackendCUDA */
@@ -24,6 +26,8 @@ const char *BAICodeString(BAICode code)
     [BAI_ERR_SIZE]      = "more rows on one rank than this backend can index",
     [BAI_ERR_DEVICE]    = "device error",
     [BAI_ERR_STALLED]   = "a block waited too long for another",
+    [BAI_ERR_ABSENT]    = "another rank did not come to an exchange of x in time",
+    [BAI_ERR_PEERS]     = "memory cannot be shared with another rank",
     [BAI_ERR_NOT_BUILT] = "not in this build of the library",
     [BAI_ERR_COARSE]    = "the matrix of the coarse space cannot be inverted",
     [BAI_ERR_KERNEL]    = "this family of kernels cannot be used",
@@ -86,6 +90,7 @@ BAIStatus BAIEngineUpdateValues(BAIEngine engine, const BAIMatrix *matrix)
 
 BAIStatus BAIEngineBind(BAIEngine engine, const BAIVectors *vectors, int guess_zero)
 {
+  engine->zero = guess_zero;
   return engine->ops->bind(engine->state, vectors, guess_zero);
 }
 
@@ -104,9 +109,40 @@ BAIStatus BAIEngineCorrect(BAIEngine engine, BAIReal omega)
   return engine->ops->correct(engine->state, omega);
 }
 
-BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *step)
+/* Global iterations that are done between two exchanges */
+static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
 {
-  return engine->ops->sweep(engine->state, count, step);
+  enum {
+    MOST_APART = 32 /* iterations, of ranks: their waits cost little then, and none works for long on what another is about to change */
+  };
+  const BAIInt staleness = engine->p.staleness;
+
+  if (step->mode != BAI_MODE_ASYNC || step->coarse) return 1;
+  return staleness >= 0 && staleness < MOST_APART ? staleness + 1 : MOST_APART;
+}
+
+static BAIStatus Exchange(BAIEngine engine, BAIGhosts ghosts)
+{
+  if (!engine->connected) return BAIStatusOf(BAI_OK);
+  if (ghosts == BAI_GHOSTS_FIXED && engine->zero) ghosts = BAI_GHOSTS_ZERO;
+  return engine->ops->exchange(engine->state, ghosts);
+}
+
+BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
+{
+  const BAIInt most = engine->connected ? AtOnce(engine, how) : count;
+  BAIStep      step = *how;
+
+  for (BAIInt done = 0; done < count; done += most < count - done ? most : count - done) {
+    const BAIInt now = count - done < most ? count - done : most;
+
+    if (now < count && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD; /* now is 1, or it does not matter */
+    BAITry(Exchange(engine, now > 1 ? BAI_GHOSTS_LIVE : BAI_GHOSTS_FIXED));
+    BAITry(engine->ops->sweep(engine->state, now, &step));
+    engine->zero = 0;
+    step.fresh   = 0;
+  }
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIEngineSolve(BAIEngine engine, const BAITolerances *tolerances, const BAIStep *step, BAISolution *solution)
@@ -116,7 +152,26 @@ BAIStatus BAIEngineSolve(BAIEngine engine, const BAITolerances *tolerances, cons
 
 BAIStatus BAIEngineResidual(BAIEngine engine, BAIReal *norm2)
 {
+  BAITry(Exchange(engine, BAI_GHOSTS_FIXED));
   return engine->ops->residual(engine->state, norm2);
+}
+
+BAIStatus BAIEngineShare(BAIEngine engine, BAIInt peers, BAIHandle *mine)
+{
+  return engine->ops->share(engine->state, peers, mine);
+}
+
+BAIStatus BAIEngineConnect(BAIEngine engine, const BAIPeers *peers, const BAIHandle *theirs)
+{
+  BAITry(engine->ops->connect(engine->state, peers, theirs));
+  engine->connected = 1;
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIEngineDisconnect(BAIEngine engine)
+{
+  engine->connected = 0;
+  return engine->ops->disconnect(engine->state);
 }
 
 BAIStatus BAIEngineSums(BAIEngine engine, BAIReal *inside, BAIReal *outside)
@@ -143,6 +198,11 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
   info->rows            = engine->partition.own ? engine->partition.first[engine->partition.blocks] : engine->n;
   info->flops_iteration = 2.0 * (double)info->nnz_off + (double)info->local_sweeps / (double)(info->blocks ? info->blocks : 1) * (2.0 * (double)info->nnz_local + 4 * (double)info->rows) + 3 * n;
   info->flops_residual  = 2.0 * (double)(info->nnz_off + info->nnz_local) * (info->rows ? n / (double)info->rows : 1) + 4 * n; /* own rows have as many entries as others, on average */
+}
+
+BAIStatus BAIBackendGetDevice(BAIBackend backend, int device, BAIDevice *found)
+{
+  return backends[backend]->device ? backends[backend]->device(device, found) : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
 BAIStatus BAIBackendReplay(BAIBackend backend, const struct BAIGoal_ *goal, int n, const double *rnorm2, struct BAIDecision_ *decisions)

@@ -38,11 +38,13 @@ extern "C" {
 typedef enum {
   BAI_OK,
   BAI_ERR_MEMORY,    /* out of memory, on the host or the device */
-  BAI_ERR_DIAGONAL,  /* a_ii is missing, zero, or so small that 1/a_ii is not finite; row says which is the first */
+  BAI_ERR_DIAGONAL,  /* a_ii is missing, zero, or so small that 1/a_ii is not finite, and 1 is not to stand for it; row says which is the first */
   BAI_ERR_PATTERN,   /* BAIEngineUpdateValues(): not the pattern of the matrix the engine was created with */
   BAI_ERR_SIZE,      /* more rows than the backend can index */
   BAI_ERR_DEVICE,    /* a call of the device's run time failed; what and why say which */
   BAI_ERR_STALLED,   /* a block waited too long for another; the device is not ours alone, or hangs */
+  BAI_ERR_ABSENT,    /* another rank did not come to an exchange */
+  BAI_ERR_PEERS,     /* memory cannot be shared with another rank; why says why */
   BAI_ERR_NOT_BUILT, /* the library was built without this backend */
   BAI_ERR_COARSE,    /* the matrix of the coarse space has no inverse */
   BAI_ERR_KERNEL     /* the family of kernels that was asked for cannot be used; what is its name, and why says why */
@@ -128,6 +130,37 @@ typedef struct {
   BAIMemory        b_memory, ghost_memory, x_memory; /* the host backend takes host memory only */
 } BAIVectors;
 
+/*
+   Ranks that write to each other's memory. x of own rows goes to consecutive entries of a peer's ghosts; whom a rank sends to or hears from is its peer, and it is theirs
+*/
+typedef struct {
+  BAIInt        peers;
+  const BAIInt *first, *row; /* peers+1; first[p] <= k < first[p + 1]: the own rows whose x goes to peer p, */
+  const BAIInt *slot;        /* peers: and to which entry of its ghosts the first of them; */
+  const BAIInt *place;       /* peers: the number of this rank among the peers of p */
+} BAIPeers;
+
+/* What a peer has to know to write to this rank's memory; means something on one node only */
+typedef struct {
+  unsigned char bytes[128];
+} BAIHandle;
+
+typedef enum {
+  BAI_GHOSTS_ZERO,  /* x is zero on all ranks */
+  BAI_GHOSTS_FIXED, /* those of the x that is there */
+  BAI_GHOSTS_LIVE   /* the same, and while mode async iterates the newest ones come in */
+} BAIGhosts;
+
+/*
+   Where 1 stands for an a_ii that is zero or missing: nowhere, in rows all of whose entries are zero, or in all rows. The rest of A, which is what the sweeps go through, then has
+   -1 in that place. So what is iterated, its fixed points and residuals are those of A
+*/
+enum {
+  BAI_UNIT_NONE,
+  BAI_UNIT_ROWS,
+  BAI_UNIT_ALL
+};
+
 typedef struct {
   BAIMode   mode;        /* the one to be ready for; BAIEnginePrepare() adds others */
   BAIInt    block_size;  /* >= 1 */
@@ -141,6 +174,7 @@ typedef struct {
   int       threads;     /* host: OpenMP threads */
   int       device;      /* cuda: take device number this % devices; -1: the current one */
   void     *stream;      /* cuda: the cudaStream_t to work on */
+  int       unit;        /* 1 stands for a_ii where it is zero or missing: BAI_UNIT_NONE, BAI_UNIT_ROWS or BAI_UNIT_ALL */
   BAIKernel kernel;      /* cuda: the family for this mode, and for others where it can; host: none but BAI_KERNEL_AUTO */
 } BAIParameters;
 
@@ -157,6 +191,7 @@ typedef struct {
   BAIMode ordered;            /* mode sync or color, in which to accelerate the others */
   int     solves;             /* the modes in which BAIEngineSolve() can be called, as bits 1 << mode; */
   int     solves_coarse;      /* and those in which it can be with a coarse correction */
+  BAIInt  units;              /* rows for whose a_ii 1 stands */
   BAIInt  aggregates, coarse; /* of the coarse space, and its unknowns; 0: there is none */
   double  flops_iteration;    /* of one global iteration */
   double  flops_residual;
@@ -180,6 +215,11 @@ typedef struct {
   BAIReal beta;            /* and from which momentum on */
 } BAISolution;
 
+typedef struct {
+  unsigned char uuid[16]; /* which it is, whatever the process or host */
+  size_t        memory;   /* bytes of it */
+} BAIDevice;
+
 typedef struct BAIState_ *BAIState; /* a backend's own */
 
 struct BAIGoal_; /* of adapt.h */
@@ -198,10 +238,15 @@ typedef struct {
   BAIStatus (*coarsen)(BAIState, const BAIMatrix *, const BAICoarse *);
   BAIStatus (*correct)(BAIState, BAIReal omega);
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
+  BAIStatus (*share)(BAIState, BAIInt peers, BAIHandle *);
+  BAIStatus (*connect)(BAIState, const BAIPeers *, const BAIHandle *);
+  BAIStatus (*exchange)(BAIState, BAIGhosts);
+  BAIStatus (*disconnect)(BAIState);
   BAIStatus (*unbind)(BAIState);
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
+  BAIStatus (*device)(int, BAIDevice *); /* NULL: it works on none */
   BAIStatus (*replay)(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
   BAIStatus (*aggregate)(const BAIMatrix *, BAIInt wanted, BAIInt *aggregates, BAIInt *aggregate);
 } BAIBackendOps;
@@ -225,7 +270,7 @@ BAIStatus BAIEnginePrepare(BAIEngine, BAIMode);
 BAIStatus BAIEngineCoarsen(BAIEngine, const BAIMatrix *, const BAICoarse *);
 /* x = x + omega P A_c^{-1} P^H b on the bound vectors; nothing, if there is no coarse space */
 BAIStatus BAIEngineCorrect(BAIEngine, BAIReal omega);
-/* count global iterations on the bound vectors */
+/* count global iterations on the bound vectors; of connected ranks, those of mode async read what the others have reached meanwhile, and others the last iterate of all */
 BAIStatus BAIEngineSweep(BAIEngine, BAIInt count, const BAIStep *);
 /* Iterates on the bound vectors until a tolerance is met, without the host; only if BAIInfo says that it can, and without ghosts */
 BAIStatus BAIEngineSolve(BAIEngine, const BAITolerances *, const BAIStep *, BAISolution *);
@@ -236,6 +281,14 @@ BAIStatus BAIEngineSums(BAIEngine, BAIReal *inside, BAIReal *outside);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */
 BAIStatus BAIEngineUnbind(BAIEngine);
 /*
+   So that ranks of one node exchange x by themselves, see exchange.h: each makes room for what its peers will write, tells them by a handle, and connects with theirs, in the order of
+   the peers. From then on the bound ghosts are not looked at, and all ranks call BAIEngineSweep() and BAIEngineResidual() alike. BAI_ERR_PEERS if it cannot be. BAIEngineDisconnect()
+   ends it; none may be destroyed before all have called it
+*/
+BAIStatus BAIEngineShare(BAIEngine, BAIInt peers, BAIHandle *mine);
+BAIStatus BAIEngineConnect(BAIEngine, const BAIPeers *, const BAIHandle *theirs);
+BAIStatus BAIEngineDisconnect(BAIEngine);
+/*
    Which family of kernels does a mode that the engine is ready for, and why each one before it does not, in one line: "resident: 20 entries inside a block,
    16 at most; stream taken". Empty where there is nothing to choose, as on the host
 */
@@ -243,6 +296,8 @@ BAIStatus   BAIEngineExplain(BAIEngine, BAIMode, char *text, size_t size);
 void        BAIEngineInfo(BAIEngine, BAIInfo *);
 void        BAIEngineDestroy(BAIEngine *);
 const char *BAIEngineName(BAIEngine);
+/* The device that an engine would work on, by the device of its parameters; BAI_ERR_NOT_BUILT if it would work on none */
+BAIStatus BAIBackendGetDevice(BAIBackend, int device, BAIDevice *);
 /* For tests: what the rules of adapt.h decide where this backend decides, n times: from iteration 0 on at ||r||^2 = rnorm2[0], and then whenever the decision before asks for a look */
 BAIStatus BAIBackendReplay(BAIBackend, const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 /* For tests: the aggregates of aggregate.h as this backend finds them; aggregate is on the host */

@@ -5,21 +5,43 @@
 #include "../coloring.h"
 #include "state.h"
 #include <stdlib.h>
+#include <string.h>
 
 static void Destroy(BAIState state)
 {
   (void)cudaStreamSynchronize(state->stream); /* kernels may still write to what is pinned */
+  BAICUDAExchangeDestroy(state);
   BAIPinnedRestore(state->pinned);
   BAICUDAFreeAll(state);
   free(state);
 }
 
-static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartition *partition)
+/* Parameters may name more devices than there are */
+static BAIStatus SetDevice(int device)
 {
   int devices = 0;
 
   CUDATry(cudaGetDeviceCount(&devices));
-  if (state->p.device >= 0 && devices) CUDATry(cudaSetDevice(state->p.device % devices));
+  if (device >= 0 && devices) CUDATry(cudaSetDevice(device % devices));
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus GetDevice(int device, BAIDevice *found)
+{
+  cudaDeviceProp properties;
+  int            current;
+
+  BAITry(SetDevice(device));
+  CUDATry(cudaGetDevice(&current));
+  CUDATry(cudaGetDeviceProperties(&properties, current));
+  memcpy(found->uuid, properties.uuid.bytes, sizeof(found->uuid));
+  found->memory = properties.totalGlobalMem;
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartition *partition)
+{
+  BAITry(SetDevice(state->p.device));
   BAITry(BAISlicedCreate(state, matrix, partition));
   BAITry(BAIResidualSetUp(state));
   return BAISweepPrepare(state, state->p.mode);
@@ -58,7 +80,7 @@ static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
   state->v       = *v;
   state->current = 0;
   BAITry(Stage(state, 0, n, v->b_memory, v->b, true, &state->b));
-  BAITry(Stage(state, 1, (size_t)state->nghost, v->ghost_memory, v->ghost, true, &state->ghost));
+  if (v->ghost) BAITry(Stage(state, 1, (size_t)state->nghost, v->ghost_memory, v->ghost, true, &state->ghost));
   BAITry(Stage(state, 2, n, v->x_memory, v->x, !guess_zero, &state->x[0]));
   if (guess_zero) CUDATry(cudaMemsetAsync(state->x[0], 0, n * sizeof(BAIScalar), state->stream));
   return BAIStatusOf(BAI_OK);
@@ -106,6 +128,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->bytes_iteration = BytesOfIteration(state, plan);
   info->local_omega     = state->local_omega * state->least_share;
   info->local_sweeps    = state->local_sweeps;
+  info->units           = state->units;
   info->colors          = state->colors;
   /*
      From memory, over-relaxation takes half the iterations. On the chip, taking turns takes longer; where rows are long, nearly all blocks are neighbours; and small
@@ -123,21 +146,26 @@ static void Info(BAIState state, BAIInfo *info)
 }
 
 extern "C" const BAIBackendOps BAIBackendCUDA = {
-  .name      = "cuda",
-  .create    = Create,
-  .update    = Update,
-  .bind      = Bind,
-  .prepare   = BAISweepPrepare,
-  .sweep     = BAISweepRun,
-  .solve     = BAISweepSolve,
-  .residual  = BAIResidualRun,
-  .coarsen   = BAICUDACoarsen,
-  .correct   = BAICUDACorrect,
-  .sums      = BAISumsRun,
-  .unbind    = Unbind,
-  .explain   = BAIPlanExplain,
-  .info      = Info,
-  .destroy   = Destroy,
-  .replay    = BAICUDAReplay,
-  .aggregate = BAICUDAAggregateMatrix,
+  .name       = "cuda",
+  .create     = Create,
+  .update     = Update,
+  .bind       = Bind,
+  .prepare    = BAISweepPrepare,
+  .sweep      = BAISweepRun,
+  .solve      = BAISweepSolve,
+  .residual   = BAIResidualRun,
+  .coarsen    = BAICUDACoarsen,
+  .correct    = BAICUDACorrect,
+  .sums       = BAISumsRun,
+  .share      = BAICUDAShare,
+  .connect    = BAICUDAConnect,
+  .exchange   = BAICUDAExchangeGhosts,
+  .disconnect = BAICUDADisconnect,
+  .unbind     = Unbind,
+  .explain    = BAIPlanExplain,
+  .info       = Info,
+  .destroy    = Destroy,
+  .device     = GetDevice,
+  .replay     = BAICUDAReplay,
+  .aggregate  = BAICUDAAggregateMatrix,
 };

@@ -15,9 +15,9 @@ enum {
   LONG_LOADS_IN_FLIGHT = 8  /* of each of the lanes that go along a row together */
 };
 
-/* Found on the way through the matrix: the first row without a diagonal entry, whether an entry has no place, the bits of the least share, and a hash of the pattern */
+/* Found on the way through the matrix: the first row without a diagonal entry, whether an entry has no place, the bits of the least share, rows for whose a_ii 1 stands, and a hash of the pattern */
 typedef struct {
-  int                bad, different, least_share;
+  int                bad, different, least_share, units;
   unsigned long long pattern;
 } Findings;
 
@@ -186,6 +186,18 @@ static __device__ inline T SumOfLanes(T value)
   return cub::ShuffleIndex<BAI_LANES>(cub::WarpReduce<T>(storage[threadIdx.x / BAI_LANES]).Sum(value), 0, ~0u);
 }
 
+/* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the place that is kept for it has 0 */
+template <typename V, bool same_pattern>
+static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut<V, same_pattern> &put, RowSums &r, Findings *findings)
+{
+  const bool stands = A.unit == BAI_UNIT_ALL || r.sum + r.sum_outside == 0;
+
+  put.Inside(r.inside, place - tile_first, stands ? -1 : 0);
+  r.pattern += HashOfEntry(row, row, -1);
+  if (stands && (!A.row || A.row[place] >= 0)) atomicAdd(&findings->units, 1);
+  r.d = stands ? 1 : 0;
+}
+
 /* With what a row is kept, once its entries are */
 static __device__ inline void FinishRow(const BAISliced &A, int place, int row, const RowSums &r, int l1, int dominance, BAIReal *sums, Findings *findings)
 {
@@ -225,6 +237,10 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
     if (!put.rest_end) {
       if (row >= 0) {
         FillRow(A, M, row, BlockAt(A, place, row), tile_first, put, r);
+        if (A.unit && r.d == BAIScalar(0)) {
+          PutUnit(A, place, row, tile_first, put, r, findings);
+          r.inside++;
+        }
         FinishRow(A, place, row, r, l1, dominance, sums, findings);
       }
       for (int w = r.inside; w < put.s.loc_width; w++) put.NoneInside(w, place - tile_first);
@@ -254,10 +270,14 @@ static __global__ void FillLong(BAISliced A, BAIMatrix M, int l1, int dominance,
       put.rest     = __shfl_sync(~0u, mine.rest, of);
       put.rest_end = __shfl_sync(~0u, mine.rest_end, of);
       FillLongRow(A, M, row, BlockAt(A, place, row), tile_first, put, r);
-      for (int w = r.inside + lane; w < put.s.loc_width; w += BAI_LANES) put.NoneInside(w, place - tile_first);
       r.d           = SumOfLanes(r.d);
       r.sum         = SumOfLanes(r.sum);
       r.sum_outside = SumOfLanes(r.sum_outside);
+      if (A.unit && r.d == BAIScalar(0)) {
+        if (!lane) PutUnit(A, place, row, tile_first, put, r, findings);
+        r.inside++;
+      }
+      for (int w = r.inside + lane; w < put.s.loc_width; w += BAI_LANES) put.NoneInside(w, place - tile_first);
       if (!lane) FinishRow(A, place, row, r, l1, dominance, sums, findings);
       if (put.different || put.rest + r.outside - (int)put.s.off_width != put.rest_end) findings->different = 1;
       pattern += r.pattern;
@@ -305,7 +325,7 @@ BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
 {
   const BAISliced A = state->A;
   BAITemporary    t;
-  Findings        findings = {INT_MAX, 0, 0, 0};
+  Findings        findings = {INT_MAX, 0, 0, 0, 0};
   BAIStatus       status   = BAIStatusOf(BAI_OK);
   float           least    = 1;
   typedef void (*FillKernel)(BAISliced, BAIMatrix, int, int, BAIReal *, Findings *);
@@ -332,6 +352,7 @@ BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
   memcpy(&least, &findings.least_share, sizeof(least));
   state->local_omega = BAILocalOmega(&state->p);
   state->least_share = (BAIReal)least;
+  state->units       = findings.units;
   if (!same_pattern) state->pattern = findings.pattern;
   if (findings.different || findings.pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   if (findings.bad < A.n) {

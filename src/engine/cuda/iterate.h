@@ -36,6 +36,17 @@ static __device__ inline void BAIStore(BAIReal *x, BAIReal value)
   cuda::atomic_ref<BAIReal, cuda::thread_scope_device>(*x).store(value, cuda::memory_order_relaxed);
 }
 
+/* The same for what other devices write or read */
+static __device__ inline BAIReal BAILoadFar(const BAIReal *x)
+{
+  return cuda::atomic_ref<BAIReal, cuda::thread_scope_system>(*const_cast<BAIReal *>(x)).load(cuda::memory_order_relaxed);
+}
+
+static __device__ inline void BAIStoreFar(BAIReal *x, BAIReal value)
+{
+  cuda::atomic_ref<BAIReal, cuda::thread_scope_system>(*x).store(value, cuda::memory_order_relaxed);
+}
+
 /* Read once and not soon again */
 template <typename V>
 static __device__ inline V BAIStreamed(const V *a)
@@ -65,6 +76,21 @@ static __device__ inline void BAIStore(BAIScalar *x, BAIScalar value)
 
   BAIStore(part, value.real());
   BAIStore(part + 1, value.imag());
+}
+
+static __device__ inline BAIScalar BAILoadFar(const BAIScalar *x)
+{
+  const BAIReal *part = reinterpret_cast<const BAIReal *>(x);
+
+  return BAIScalar(BAILoadFar(part), BAILoadFar(part + 1));
+}
+
+static __device__ inline void BAIStoreFar(BAIScalar *x, BAIScalar value)
+{
+  BAIReal *part = reinterpret_cast<BAIReal *>(x);
+
+  BAIStoreFar(part, value.real());
+  BAIStoreFar(part + 1, value.imag());
 }
 
 static __device__ inline BAIReal BAIAbs(BAIScalar value)
@@ -99,11 +125,19 @@ static __device__ inline BAIScalar BAILoadOther(const BAIScalar *x)
   else return BAILoad(x);
 }
 
+/* x of other ranks, which they may write while mode async iterates */
+template <BAIOrder order>
+static __device__ inline BAIScalar BAILoadGhost(const BAIScalar *x)
+{
+  if constexpr (order == BAI_FLAGS || order == BAI_TURNS) return *x;
+  else return BAILoadFar(x);
+}
+
 /* x of a column outside the blocks */
 template <BAIOrder order>
 static __device__ inline BAIScalar BAILoadColumn(const BAISliced &A, const BAIScalar *x, const BAIScalar *ghost, int col)
 {
-  return col < A.n ? BAILoadOther<order>(x + col) : ghost[col - A.n];
+  return col < A.n ? BAILoadOther<order>(x + col) : BAILoadGhost<order>(ghost + (col - A.n));
 }
 
 /* What fills a row where it has no entry: a zero, told by its sign from those that are entries */

@@ -5,6 +5,13 @@
 
 #include "state.h"
 
+/* Rows whose x goes to other ranks, and where: those of tile t are first[t] <= k < first[t + 1] */
+typedef struct {
+  const int        *first; /* NULL: none goes while a kernel runs */
+  const int        *row;
+  BAIScalar *const *to;
+} BAISends;
+
 typedef struct {
   BAIInt           count, local_iters;
   BAIReal          omega, local_omega, momentum;
@@ -23,4 +30,5 @@ typedef struct {
   int              staleness;              /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
   int             *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
   long long       *tickets, tickets_before;
+  BAISends         sends;
 } BAISweep;

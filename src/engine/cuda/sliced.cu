@@ -94,6 +94,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
   A->tile_slices = (A->tile_rows + BAI_LANES - 1) / BAI_LANES;
   state->nghost  = (int)M->nghost;
   A->cols        = A->n + (int)M->nghost;
+  A->unit        = state->p.unit;
   A->single      = state->p.single;
   state->wide    = BAIWide(A);
 

@@ -15,9 +15,10 @@ struct Outside {
   const BAISliced *A;
   const BAIMatrix *M;
   int              row, block, part, left, inside;
+  bool             has; /* a diagonal entry, or needs none */
   BAIInt           k;
 
-  __device__ Outside(const BAISliced &A, const BAIMatrix &M, int row, int block, int most) : A(&A), M(&M), row(row), block(block), part(row < 0 ? 2 : 0), left(most), inside(0), k(row < 0 ? 0 : M.A.i[row]) {}
+  __device__ Outside(const BAISliced &A, const BAIMatrix &M, int row, int block, int most) : A(&A), M(&M), row(row), block(block), part(row < 0 ? 2 : 0), left(most), inside(0), has(row < 0 || !A.unit), k(row < 0 ? 0 : M.A.i[row]) {}
 
   /* INT_MAX: no more */
   __device__ int Next()
@@ -28,7 +29,10 @@ struct Outside {
       while (k < C.i[row + 1]) {
         const BAIInt col = C.j[k++];
 
-        if (!part && col == row) continue;
+        if (!part && col == row) {
+          if (!has) has = C.a[k - 1] != BAIScalar(0);
+          continue;
+        }
         if (!part && PlaceInBlock(*A, block, (int)col) >= 0) {
           inside++;
           continue;
@@ -49,21 +53,26 @@ static __device__ int CountOutside(const BAISliced &A, const BAIMatrix &M, int r
   int        outside = 0;
 
   while (mine.Next() < INT_MAX) outside++;
-  *inside = mine.inside;
+  *inside = mine.inside + !mine.has;
   for (unsigned left = __ballot_sync(~0u, is_long); left; left &= left - 1) {
     const int of = __ffs(left) - 1, of_row = __shfl_sync(~0u, row, of), of_block = __shfl_sync(~0u, block, of);
     int       in = 0, all = 0;
+    bool      has = !A.unit;
 
 #pragma unroll 8
     for (BAIInt k = M.A.i[of_row] + threadIdx.x % BAI_LANES; k < M.A.i[of_row + 1]; k += BAI_LANES) {
-      if (M.A.j[k] == of_row) continue;
+      if (M.A.j[k] == of_row) {
+        if (!has) has = M.A.a[k] != BAIScalar(0);
+        continue;
+      }
       in += PlaceInBlock(A, of_block, (int)M.A.j[k]) >= 0;
       all++;
     }
     in  = __reduce_add_sync(~0u, in);
+    has = __any_sync(~0u, has);
     all = __reduce_add_sync(~0u, all) + (M.nghost ? (int)(M.B.i[of_row + 1] - M.B.i[of_row]) : 0);
     if (threadIdx.x % BAI_LANES != of) continue;
-    *inside = in;
+    *inside = in + !has;
     outside = all - in;
   }
   return outside;
@@ -131,7 +140,7 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
   Outside outside(A, M, row, block, A.most_off + 1);
   bool    by_delta = ForDiagonals(outside, 3 * LONG / 2, [&](int, int) { diagonals++; });
 
-  loc = outside.inside;
+  loc = outside.inside + !outside.has;
   off = A.most_off + 1 - outside.left;
   if (!__all_sync(~0u, by_delta && off <= A.most_off)) {
     by_delta = false;

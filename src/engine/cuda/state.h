@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include "../engine.h"
+#include "../exchange.h"
 #include <cuda_runtime.h>
 
 #define CUDATry(...) \
@@ -72,6 +72,7 @@ typedef struct {
   BAISlice  *slice;              /* slices+1 */
   void      *loc_j;              /* uint16_t, or int if the tiles are long */
   int       *off_j;              /* columns from n on are ghosts */
+  int        unit;               /* BAIParameters: where 1 stands for a_ii */
   int        single;             /* what follows is BAISingle, else BAIScalar */
   void      *loc_a, *off_a;
   int       *piece_first; /* slices+1, or NULL if no row is that long */
@@ -115,7 +116,7 @@ typedef struct {
 
 typedef struct {
   BAIReal norm2;
-  int     stalled;
+  int     stalled; /* 0, or the BAICode that says how */
 } BAIResult;
 
 /* Memory of the host that kernels write */
@@ -159,6 +160,19 @@ typedef struct {
   BAIReal *shares; /* two x, and then those of twolevel.h */
 } BAICUDACoarse;
 
+/* Exchange with other ranks: see exchange.h */
+typedef struct {
+  int         peers, sends;
+  void       *mailbox, **theirs; /* own, of cudaMalloc(), which alone can be shared; and those of peers, or NULL */
+  int        *first, *row;       /* tiles+1, as in BAISends; */
+  BAIScalar **to[2];             /* in even and odd exchanges */
+  BAIFlag   **tell;              /* peers: the flag that is this rank's to set */
+  BAIScalar  *zero;              /* ghosts of an x that is zero */
+  unsigned   *arrived;           /* thread blocks that have sent their part */
+  BAIFlag     exchanges;
+  int         live; /* tiles send x whenever they have a new one */
+} BAICUDAExchange;
+
 struct BAIState_ {
   BAIParameters      p;
   cudaStream_t       stream;
@@ -169,6 +183,7 @@ struct BAIState_ {
   long long          places_loc, places_off, places_off_j, places_rest; /* in loc_a, off_a, off_j and rest_a, padding included */
   BAIReal           *sums;                                              /* if local sweeps depend on them: at each place the sum of |a_ij|, i != j, inside the block; behind them those outside */
   BAIReal            local_omega, least_share;                          /* in use; for lack of dominance, among the rows */
+  int                units;                                             /* rows for whose a_ii 1 stands */
   unsigned long long pattern;                                           /* a hash of the nonzero pattern */
   BAINeighbors       neighbors;
   int               *order; /* of the tiles, colour by colour; NULL: as they come */
@@ -197,12 +212,19 @@ struct BAIState_ {
   BAIResult *result; /* on the device */
   BAIPinned *pinned;
 
-  BAICUDACoarse coarse;
+  BAICUDACoarse   coarse;
+  BAICUDAExchange exchange;
 
   void    **owned; /* every allocation on the device */
   int       nowned;
   long long bytes;
 };
+
+/* Whether a launch gave up, as far as the host knows */
+static inline BAIStatus BAIStalled(const BAIState_ *state)
+{
+  return BAIStatusOf((BAICode) * (const volatile int *)&state->pinned->result.stalled);
+}
 
 static inline int BAISlices(const BAISliced *A)
 {
@@ -262,5 +284,10 @@ BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
 BAIStatus BAICUDACorrectBy(BAIState, const BAIScalar *r, BAIReal omega, BAIScalar *x);
 BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
+BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);
+BAIStatus BAICUDAConnect(BAIState, const BAIPeers *, const BAIHandle *);
+BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts);
+BAIStatus BAICUDADisconnect(BAIState);
+void      BAICUDAExchangeDestroy(BAIState);
 BAIStatus BAICUDAReplay(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);

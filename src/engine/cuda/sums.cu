@@ -85,7 +85,7 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   CUDATry(cudaMemcpyAsync(&state->pinned->result, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   *norm2 = state->pinned->result.norm2;
-  return BAIStatusOf(state->pinned->result.stalled ? BAI_ERR_STALLED : BAI_OK);
+  return BAIStalled(state);
 }
 
 /* Of an entry by its number, so that one kernel does for both precisions */

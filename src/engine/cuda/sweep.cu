@@ -96,6 +96,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.stalled_host   = &state->pinned->result.stalled;
   p.tickets        = state->tickets;
   p.tickets_before = state->tickets_before;
+  if (state->exchange.live) p.sends = BAISends{state->exchange.first, state->exchange.row, state->exchange.to[state->exchange.exchanges & 1]};
   return p;
 }
 
@@ -157,7 +158,7 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   BAIStep        step = *how;
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
-  if (*(volatile int *)&state->pinned->result.stalled) return BAIStatusOf(BAI_ERR_STALLED); /* an earlier launch, which nobody has waited for */
+  BAITry(BAIStalled(state)); /* an earlier launch, which nobody has waited for */
   BAITry(OneBuffer(state, step.mode));
   if (step.coarse && state->coarse.m) return RunCorrected(state, count, how);
   for (BAIInt left = count; left > 0; left -= most < left ? most : left) {
@@ -209,7 +210,8 @@ static BAIStatus SolveCorrected(BAIState state, const BAITolerances *t, const BA
   if (step->mode == BAI_MODE_ASYNC) CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   *solution = *stop.result;
-  return BAIStatusOf(solution->its < 0 || *(volatile int *)&state->pinned->result.stalled ? BAI_ERR_STALLED : BAI_OK);
+  BAITry(BAIStalled(state));
+  return BAIStatusOf(solution->its < 0 ? BAI_ERR_STALLED : BAI_OK);
 }
 
 BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *step, BAISolution *solution)

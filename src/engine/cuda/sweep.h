@@ -24,12 +24,10 @@ static __device__ inline BAIReal BAILocalOmegaAt(const BAISliced &A, const BAISw
   return A.share ? s.local_omega * A.share[place] : s.local_omega;
 }
 
-/* Spins until the condition holds, for some ten seconds at most; then, or if another thread gave up, stalled is set, on the host too */
+/* Spins until the condition holds, for some ten seconds at most, or so many cycles; then, or if another thread gave up, stalled is set, on the host too */
 template <typename Condition>
-static __device__ inline void BAISpin(int *stalled_flag, int *stalled_host, Condition condition)
+static __device__ inline void BAISpin(int *stalled_flag, int *stalled_host, Condition condition, long long cycles = 20000000000, BAICode code = BAI_ERR_STALLED)
 {
-  const long long cycles = 20000000000;
-
   if (condition()) return;
   const long long start = clock64();
 
@@ -38,8 +36,8 @@ static __device__ inline void BAISpin(int *stalled_flag, int *stalled_host, Cond
     cuda::atomic_ref<int, cuda::thread_scope_device> stalled(*stalled_flag);
 
     if (clock64() - start > cycles) {
-      stalled.store(1, cuda::memory_order_relaxed);
-      cuda::atomic_ref<int, cuda::thread_scope_system>(*stalled_host).store(1, cuda::memory_order_relaxed);
+      stalled.store(code, cuda::memory_order_relaxed);
+      cuda::atomic_ref<int, cuda::thread_scope_system>(*stalled_host).store(code, cuda::memory_order_relaxed);
     }
     if (stalled.load(cuda::memory_order_relaxed)) return;
   }
@@ -151,6 +149,17 @@ public:
   __device__ int Next() const { return __shfl_sync(~0u, next_tile, 0); }
 };
 
+/* A tile's new x goes to other ranks: called by all threads, who have written it */
+static __device__ inline void BAISendTile(const BAISweep &p, int tile, const BAIScalar *x)
+{
+  if (!p.sends.first) return;
+  const int first = p.sends.first[tile], last = p.sends.first[tile + 1];
+
+  if (first == last) return;
+  __syncthreads();
+  for (int k = first + threadIdx.x; k < last; k += blockDim.x) BAIStoreFar(p.sends.to[k], BAILoad(x + p.sends.row[k]));
+}
+
 /*
    Goes through tiles and iterations in the order given; iterate(tile, iteration, from, to, turn) does one global iteration of a tile,
    reading iterate from and writing iterate to, and calls turn's Begin() on the way
@@ -198,6 +207,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
       }
       turn.Start(tile, iteration, !threadIdx.x && next[1] < p.count ? next[0] : -1);
       iterate(tile, iteration, 0, 0, turn);
+      BAISendTile(p, tile, BAIIterateOf(p, 0));
       if (!threadIdx.x) {
         drawn[step ^ 1][0] = next[0];
         drawn[step ^ 1][1] = next[1];
@@ -219,6 +229,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
 
         turn.Start(tile, iteration, -1);
         iterate(tile, iteration, from, to, turn);
+        if constexpr (order == BAI_OWN || order == BAI_LAG) BAISendTile(p, tile, BAIIterateOf(p, to));
         turn.End();
       }
     }

@@ -3,20 +3,24 @@
 #include <stdlib.h>
 
 /* Entries of each row inside and outside its block, summed up to row offsets */
-static BAIStatus CountRows(BAIBlockCRS *A, const BAIMatrix *M)
+static BAIStatus CountRows(BAIBlockCRS *A, const BAIMatrix *M, int unit)
 {
 #pragma omp parallel for num_threads(A->threads) schedule(static)
   for (BAIInt block = 0; block < A->blocks; block++) {
     for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockLast(A, block); place++) {
       const BAIInt row = BAIRowAt(A, place);
       BAIInt       loc = 0, off = M->nghost ? M->B.i[row + 1] - M->B.i[row] : 0;
+      int          has = unit == BAI_UNIT_NONE;
 
       for (BAIInt k = M->A.i[row]; k < M->A.i[row + 1]; k++) {
-        if (M->A.j[k] == row) continue;
+        if (M->A.j[k] == row) {
+          has |= M->A.a[k] != 0;
+          continue;
+        }
         if (BAIPlaceInBlock(A, block, M->A.j[k]) >= 0) loc++;
         else off++;
       }
-      A->loc_i[place + 1] = loc;
+      A->loc_i[place + 1] = loc + !has;
       A->off_i[place + 1] = off;
     }
   }
@@ -37,15 +41,15 @@ static void SetValue(const BAIBlockCRS *A, void *a, BAIInt k, BAIScalar value)
 /* What a row adds up to */
 typedef struct {
   BAIReal inside, outside;
-  int     different;
+  int     different, unit;
 } RowSums;
 
 /* Copies the entries of a row to where they belong; with same_pattern their columns must be there already */
-static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt block, BAIInt place, int same_pattern)
+static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt block, BAIInt place, int unit, int same_pattern)
 {
   const BAIInt row = BAIRowAt(A, place);
   BAIInt       loc = A->loc_i[place], off = A->off_i[place];
-  RowSums      sums = {0, 0, 0};
+  RowSums      sums = {0, 0, 0, 0};
 
   A->d[place] = 0;
   for (int part = 0; part < (M->nghost ? 2 : 1); part++) {
@@ -77,28 +81,39 @@ static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt block, BAIInt 
       }
     }
   }
+  if (A->d[place] == 0 && unit != BAI_UNIT_NONE) {
+    if (loc == A->loc_i[place + 1]) sums.different = 1;
+    else {
+      if (same_pattern) sums.different |= A->loc_j[loc] != place - BAIBlockFirst(A, block);
+      else A->loc_j[loc] = place - BAIBlockFirst(A, block);
+      sums.unit = unit == BAI_UNIT_ALL || sums.inside + sums.outside == 0;
+      SetValue(A, A->loc_a, loc++, sums.unit ? -1 : 0);
+      A->d[place] = sums.unit;
+    }
+  }
   sums.different |= loc != A->loc_i[place + 1] || off != A->off_i[place + 1];
   return sums;
 }
 
 static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameters *p, int same_pattern)
 {
-  BAIStatus status    = BAIStatusOf(BAI_ERR_DIAGONAL);
-  BAIInt    bad       = A->n;
+  BAIStatus status = BAIStatusOf(BAI_ERR_DIAGONAL);
+  BAIInt    bad = A->n, units = 0;
   int       different = 0;
   float     least     = 1;
 
-#pragma omp parallel for num_threads(A->threads) schedule(static) reduction(min : bad) reduction(| : different) reduction(min : least)
+#pragma omp parallel for num_threads(A->threads) schedule(static) reduction(min : bad) reduction(+ : units) reduction(| : different) reduction(min : least)
   for (BAIInt block = 0; block < A->blocks; block++) {
     BAIReal inside = 0, outside = 0;
 
     for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockLast(A, block); place++) {
-      const RowSums sums = FillRow(A, M, block, place, same_pattern);
+      const RowSums sums = FillRow(A, M, block, place, p->unit, same_pattern);
       const BAIReal d    = BAIAbs(A->d[place]);
 
       inside += sums.inside;
       outside += sums.outside;
       different |= sums.different;
+      units += sums.unit && place < BAIBlockOwn(A, block);
       if (d != d || (d > 0 && !isinf(1 / d))) {
         const BAIReal dominance = p->local_omega > 0 ? 1 : BAIShareOfDominance(d, sums.inside);
 
@@ -113,6 +128,7 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameter
     }
   }
   A->least_share = least;
+  A->units       = units;
   if (different) return BAIStatusOf(BAI_ERR_PATTERN);
   status.row = bad;
   return bad < A->n ? status : BAIStatusOf(BAI_OK);
@@ -169,7 +185,7 @@ BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, c
     A->outside = malloc(((size_t)A->blocks + 1) * sizeof(BAIReal));
     if (!A->inside || !A->outside) return BAIStatusOf(BAI_ERR_MEMORY);
   }
-  BAITry(CountRows(A, M));
+  BAITry(CountRows(A, M, p->unit));
   A->loc_j = malloc(((size_t)A->loc_i[places] + 1) * sizeof(BAIInt));
   A->loc_a = malloc(((size_t)A->loc_i[places] + 1) * (A->single ? sizeof(BAISingle) : sizeof(BAIScalar)));
   A->off_j = malloc(((size_t)A->off_i[places] + 1) * sizeof(BAIInt));

@@ -16,6 +16,7 @@ typedef struct {
   const BAIInt *first, *row;      /* of a partition; NULL: blocks of block_size consecutive rows */
   const BAIInt *own;              /* where the overlap of a block begins; NULL: there is none */
   BAIInt       *place, *block;    /* of a partition: where row i stands in the block whose own it is, and which block that is */
+  BAIInt        units;            /* rows for whose a_ii 1 stands */
   float         least_share;      /* for lack of dominance, among the rows */
   BAIScalar    *d, *dinv;         /* places: a_ii, 1/a_ii */
   BAIReal      *share;            /* places, or NULL: what multiplies the damping of a row */

@@ -11,6 +11,7 @@ static void Destroy(BAIState state)
 {
   BAIBlockCRSDestroy(&state->A);
   BAIHostCoarseDestroy(&state->coarse);
+  BAIHostDisconnect(state);
   free(state->x);
   free(state->next);
   free(state->before);
@@ -79,9 +80,10 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
     free(state);
     return BAIStatusBecause(BAI_ERR_KERNEL, BAIKernelString(p->kernel), "backend host has no kernel families");
   }
-  A        = &state->A;
-  state->p = *p;
-  status   = BAIBlockCRSCreate(matrix, partition, p, A);
+  A             = &state->A;
+  state->p      = *p;
+  state->nghost = matrix->nghost;
+  status        = BAIBlockCRSCreate(matrix, partition, p, A);
   if (!status.code) {
     const BAIInt rows = A->n / (TASKS_PER_THREAD * (BAIInt)p->threads), task_rows = rows < MIN_TASK_ROWS ? MIN_TASK_ROWS : rows > MAX_TASK_ROWS ? MAX_TASK_ROWS : rows;
 
@@ -108,7 +110,8 @@ static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
 
 static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
 {
-  state->v = *v;
+  state->v     = *v;
+  state->ghost = (BAIAtomic *)v->ghost;
   BAIHostCoarseBind(state);
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt i = 0; i < state->A.n; i++) BAIStore(state->x, i, guess_zero ? 0 : v->x[i]);
@@ -131,6 +134,12 @@ static BAIStatus Sweep(BAIState state, BAIInt count, const BAIStep *step)
 static BAIStatus Residual(BAIState state, BAIReal *norm2)
 {
   BAIHostResidual(state, norm2);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Disconnect(BAIState state)
+{
+  BAIHostDisconnect(state);
   return BAIStatusOf(BAI_OK);
 }
 
@@ -167,6 +176,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->aggregates      = state->coarse.aggregates;
   info->coarse          = state->coarse.aggregates * state->coarse.columns;
   info->local_omega     = state->local_omega * A->least_share;
+  info->units           = A->units;
   info->colors          = state->colors;
   info->nnz_local       = A->loc_i[A->places];
   info->nnz_off         = A->off_i[A->places];
@@ -175,19 +185,23 @@ static void Info(BAIState state, BAIInfo *info)
 }
 
 const BAIBackendOps BAIBackendHost = {
-  .name      = "host",
-  .create    = Create,
-  .update    = Update,
-  .bind      = Bind,
-  .prepare   = Prepare,
-  .sweep     = Sweep,
-  .residual  = Residual,
-  .coarsen   = BAIHostCoarsen,
-  .correct   = BAIHostCorrect,
-  .sums      = Sums,
-  .unbind    = Unbind,
-  .info      = Info,
-  .destroy   = Destroy,
-  .replay    = BAIAdaptReplay,
-  .aggregate = BAIAggregateMatrix,
+  .name       = "host",
+  .create     = Create,
+  .update     = Update,
+  .bind       = Bind,
+  .prepare    = Prepare,
+  .sweep      = Sweep,
+  .residual   = Residual,
+  .coarsen    = BAIHostCoarsen,
+  .correct    = BAIHostCorrect,
+  .sums       = Sums,
+  .share      = BAIHostShare,
+  .connect    = BAIHostConnect,
+  .exchange   = BAIHostExchangeGhosts,
+  .disconnect = Disconnect,
+  .unbind     = Unbind,
+  .info       = Info,
+  .destroy    = Destroy,
+  .replay     = BAIAdaptReplay,
+  .aggregate  = BAIAggregateMatrix,
 };

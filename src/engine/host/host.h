@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../coloring.h"
+#include "../exchange.h"
 #include "blockcrs.h"
 #include "iterate.h"
 
@@ -25,10 +26,26 @@ typedef struct {
   _Atomic(BAIInt)  ready;       /* epochs whose correction is there */
 } BAIHostCoarse;
 
+/* Exchange with other ranks: see exchange.h */
+typedef struct {
+  void       *mailbox, **theirs; /* own and, for each peer, its mailbox, */
+  size_t      bytes, *sizes;     /* and their sizes; */
+  char        name[64];          /* of the own one, until all have mapped it */
+  BAIInt      peers, sends;
+  BAIFlag   **tell;        /* peers: the flag that is this rank's to set */
+  BAIInt     *first, *row; /* blocks+1; first[k] <= s < first[k + 1]: the rows of block k that go to a peer, */
+  BAIAtomic **to[2];       /* and where, in even and odd exchanges */
+  BAIAtomic  *zero;        /* ghosts of an x that is zero */
+  BAIFlag     exchanges;
+  int         live; /* blocks send x whenever they have a new one */
+} BAIHostExchange;
+
 struct BAIState_ {
   BAIParameters    p;
   BAIBlockCRS      A;
-  BAIVectors       v;                    /* bound by the caller */
+  BAIVectors       v; /* bound by the caller */
+  BAIInt           nghost;
+  BAIAtomic       *ghost;                /* x of other ranks */
   BAIAtomic       *x, *next;             /* the iterate; modes sync and color write the next one beside it */
   BAIScalar       *before;               /* the iterate before the last one, if there is momentum */
   BAIScalar       *work;                 /* per thread: s, y and the next y of a block */
@@ -41,11 +58,18 @@ struct BAIState_ {
   BAIReal          local_omega;
   int             *order, *turn_first, turns, colors; /* mode color: the groups in the order of their turns */
   BAIHostCoarse    coarse;
+  BAIHostExchange  exchange;
 };
 
 BAIStatus BAIHostColor(BAIState);
 void      BAIHostSweep(BAIState, BAIInt count, const BAIStep *);
 void      BAIHostResidual(BAIState, BAIReal *norm2);
+
+BAIStatus BAIHostShare(BAIState, BAIInt peers, BAIHandle *);
+BAIStatus BAIHostConnect(BAIState, const BAIPeers *, const BAIHandle *);
+BAIStatus BAIHostExchangeGhosts(BAIState, BAIGhosts);
+void      BAIHostSendBlock(BAIState, BAIInt block); /* new x, where it is live */
+void      BAIHostDisconnect(BAIState);
 
 BAIStatus BAIHostCoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
 BAIStatus BAIHostCoarseUpdate(BAIState, const BAIMatrix *);

@@ -28,7 +28,7 @@ static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, BA
 static void IterateBlock(BAIState state, BAIInt block, Update u)
 {
   const BAIBlockCRS *A     = &state->A;
-  const BAIScalar   *ghost = state->v.ghost;
+  BAIAtomic         *ghost = state->ghost;
   const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first, local_iters = state->iters ? state->iters[block] : u.local_iters;
   BAIScalar         *s = state->work + 3 * (size_t)A->most_rows * (size_t)omp_get_thread_num(), *y = s + A->most_rows, *ynext = y + A->most_rows;
 
@@ -39,7 +39,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     for (BAIInt k = A->off_i[first + i]; k < A->off_i[first + i + 1]; k++) {
       const BAIInt j = A->off_j[k];
 
-      sum -= BAIValue(A, A->off_a, k) * (j < A->n ? BAILoad(u.x, j) : ghost[j - A->n]);
+      sum -= BAIValue(A, A->off_a, k) * (j < A->n ? BAILoad(u.x, j) : BAILoad(ghost, j - A->n));
     }
     s[i] = sum;
     y[i] = BAILoad(u.x, row);
@@ -155,6 +155,7 @@ static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
     for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) {
       if (state->p.staleness >= 0) WaitForOthers(state, block, iteration);
       IterateFreely(state, block, step, iteration);
+      BAIHostSendBlock(state, block);
     }
     atomic_store_explicit(state->done + task, iteration + 1, memory_order_release);
   }
@@ -239,7 +240,7 @@ void BAIHostSweep(BAIState state, BAIInt count, const BAIStep *step)
 void BAIHostResidual(BAIState state, BAIReal *norm2)
 {
   const BAIBlockCRS *A     = &state->A;
-  const BAIScalar   *ghost = state->v.ghost;
+  BAIAtomic         *ghost = state->ghost;
 
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt block = 0; block < A->blocks; block++) {
@@ -251,7 +252,7 @@ void BAIHostResidual(BAIState state, BAIReal *norm2)
       BAIScalar    r   = state->v.b[row] - A->d[place] * BAILoad(state->x, row);
 
       for (BAIInt k = A->loc_i[place]; k < A->loc_i[place + 1]; k++) r -= BAIValue(A, A->loc_a, k) * BAILoad(state->x, BAIRowAt(A, first + A->loc_j[k]));
-      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) r -= BAIValue(A, A->off_a, k) * (A->off_j[k] < A->n ? BAILoad(state->x, A->off_j[k]) : ghost[A->off_j[k] - A->n]);
+      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) r -= BAIValue(A, A->off_a, k) * (A->off_j[k] < A->n ? BAILoad(state->x, A->off_j[k]) : BAILoad(ghost, A->off_j[k] - A->n));
       sum += BAIAbs2(r);
     }
     state->norm2[block] = sum;

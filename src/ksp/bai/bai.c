@@ -1,7 +1,7 @@
 /*
    KSPBAI: block-asynchronous iteration as a solver
 */
-#include "../../bai/baiimpl.h"
+#include "../../bai/gather.h"
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
 
 static PetscErrorCode KSPSetUp_BAI(KSP ksp)
@@ -91,7 +91,7 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
 /* What omega is without acceleration. With a coarse correction local sweeps and correction together overshoot with 1 */
 static BAIReal PlainOmega(const BAI *bai, int coarse)
 {
-  const BAIReal omega = bai->options.omega * bai->tau;
+  const BAIReal omega = bai->omega * bai->tau;
 
   return coarse && bai->options.momentum <= 0 ? omega * (BAIReal)(2 / bai->top) : omega;
 }
@@ -116,14 +116,65 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
 }
 
 /* The best x so far */
-static PetscErrorCode Keep(KSP ksp, Vec x)
+static PetscErrorCode Keep(KSP ksp, Vec x, PetscReal rnorm)
 {
   BAI *bai = (BAI *)ksp->data;
 
   PetscFunctionBegin;
+  bai->kept_norm = rnorm;
+  bai->kept_zero = (PetscBool)(ksp->guess_zero && !ksp->its);
+  if (bai->kept_zero) PetscFunctionReturn(PETSC_SUCCESS);
   if (!bai->kept) PetscCall(VecDuplicate(x, &bai->kept));
-  if (ksp->guess_zero && !ksp->its) PetscCall(VecZeroEntries(bai->kept));
-  else PetscCall(VecCopy(x, bai->kept));
+  PetscCall(VecCopy(x, bai->kept));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Back to it */
+static PetscErrorCode GoBack(KSP ksp, Vec x)
+{
+  BAI *bai = (BAI *)ksp->data;
+
+  PetscFunctionBegin;
+  if (bai->kept_zero) PetscCall(VecZeroEntries(x));
+  else PetscCall(VecCopy(bai->kept, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve that grows may go on with weight tau */
+static PetscBool MayWeigh(const BAI *bai)
+{
+  return (PetscBool)(bai->options.weight == BAI_WEIGHT_SAFE && !bai->grew);
+}
+
+/* And this one grows far beyond the best x. Where convergence is slow the norm may be larger than that of the guess for long. What grows by acceleration is adapt.h's business */
+static PetscBool Grows(KSP ksp, PetscReal rnorm)
+{
+  const BAI      *bai  = (BAI *)ksp->data;
+  const PetscReal much = PetscMin((PetscReal)1000, ksp->divtol);
+
+  if (!MayWeigh(bai) || !ksp->its || ksp->its >= ksp->max_it || PetscIsInfOrNanReal(rnorm)) return PETSC_FALSE;
+  return (PetscBool)(rnorm >= much * bai->kept_norm);
+}
+
+/* Over-relaxation, momentum or a coarse correction take part */
+static PetscBool IsRelaxed(const BAI *bai)
+{
+  return (PetscBool)(bai->adapt.accelerated && (bai->adapt.beta > 0 || bai->adapt.goal.top > 0));
+}
+
+/* From the best x on with weight tau */
+static PetscErrorCode Weigh(KSP ksp, Vec x, PetscReal *rnorm)
+{
+  BAI *bai = (BAI *)ksp->data;
+  Mat  A;
+
+  PetscFunctionBegin;
+  bai->grew = PETSC_TRUE;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(BAISetUp(bai, A));
+  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: it grows; back to the best one, %g, and weight tau from now on, which is %g\n", ksp->its, (double)*rnorm, (double)bai->kept_norm, (double)bai->tau));
+  PetscCall(GoBack(ksp, x));
+  *rnorm = bai->kept_norm;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -135,10 +186,10 @@ static PetscErrorCode Obey(KSP ksp, Vec x, const BAIDecision *d, PetscReal *rnor
 
   PetscFunctionBegin;
   if (d->vain) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: the coarse correction does not help, and is given up\n", ksp->its, (double)*rnorm));
-  if (d->omega != before) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its, (double)*rnorm, d->x == BAI_X_BACK ? ", back to the best one" : "", (double)(bai->options.omega * bai->tau) * d->omega));
-  if (d->x == BAI_X_KEEP) PetscCall(Keep(ksp, x));
+  if (d->omega != before) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its, (double)*rnorm, d->x == BAI_X_BACK ? ", back to the best one" : "", (double)(bai->omega * bai->tau) * d->omega));
+  if (d->x == BAI_X_KEEP) PetscCall(Keep(ksp, x, *rnorm));
   if (d->x == BAI_X_BACK) {
-    PetscCall(VecCopy(bai->kept, x));
+    PetscCall(GoBack(ksp, x));
     *rnorm      = (PetscReal)sqrt(bai->adapt.best2) * bai->scale;
     step->fresh = 1;
   }
@@ -241,11 +292,13 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
   BAIStep       step     = StepAtOnce(ksp, FirstMode(bai), goal.accelerate, goal.accelerated);
   BAISolution   solution = {.its = 0};
   PetscReal     bnorm    = -1.0;
+  PetscBool     grows;
 
   PetscFunctionBegin;
   if (!ksp->guess_zero) { /* what the tolerances are relative to is the convergence test's business */
     PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, &step, rnorm));
     bnorm = *rnorm;
+    if (MayWeigh(bai)) PetscCall(Keep(ksp, x, bnorm));
   } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, ksp->rtol, ksp->abstol, ksp->divtol, ksp->max_it, &step, &bnorm, rnorm, &solution));
   KSPCheckNorm(ksp, bnorm);
   ksp->rnorm = bnorm;
@@ -255,21 +308,27 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it, &step, &bnorm, rnorm, &solution));
+  if (ksp->guess_zero) PetscCall(Keep(ksp, x, bnorm));
   ksp->its = (PetscInt)solution.its;
   Remember(bai, &step, &solution);
-  while ((solution.mode != step.mode || solution.coarsen || solution.vain) && ksp->max_it > ksp->its && *rnorm > ksp->ttol && *rnorm < ksp->divtol * bnorm) { /* it is slow so, or its acceleration came to nothing */
+  grows = Grows(ksp, *rnorm);
+  while ((solution.mode != step.mode || solution.coarsen || solution.vain || grows) && ksp->max_it > ksp->its && *rnorm > ksp->ttol && (grows || *rnorm < ksp->divtol * bnorm)) { /* it is slow so, or its acceleration came to nothing */
     BAIMode mode = solution.mode;
 
-    if (solution.coarsen) {
+    if (grows) {
+      PetscCall(Weigh(ksp, x, rnorm));
+      mode = FirstMode(bai);
+    } else if (solution.coarsen) {
       PetscCall(Coarsen(ksp, *rnorm));
       mode = FirstMode(bai);
     } else PetscCall(BAIPrepare(bai, mode));
     if (!CanSolveAtOnce(ksp, mode, NULL)) break;
     PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)*rnorm, BAIModes[mode]));
-    step = StepAtOnce(ksp, mode, solution.accelerate, solution.coarsen || solution.vain ? GoalOf(ksp, 0.0).accelerated : BAI_MODE_SYNC);
+    step = StepAtOnce(ksp, mode, grows ? GoalOf(ksp, 0.0).accelerate : solution.accelerate, grows || solution.coarsen || solution.vain ? GoalOf(ksp, 0.0).accelerated : BAI_MODE_SYNC);
     PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - ksp->its, &step, &bnorm, rnorm, &solution));
     ksp->its += (PetscInt)solution.its;
     Remember(bai, &step, &solution);
+    grows = Grows(ksp, *rnorm);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -283,7 +342,7 @@ static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, Pe
 
   PetscFunctionBegin;
   if (raised > 0) {
-    step->omega = bai->options.omega * bai->tau * (BAIReal)d->omega;
+    step->omega = bai->omega * bai->tau * (BAIReal)d->omega;
     PetscCall(BAIRun(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), raised, step, raised < its ? NULL : rnorm));
     step->fresh = 0;
   }
@@ -309,6 +368,10 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "KSPSolveTranspose() with KSPBAI");
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(BAISetUp(bai, A)); /* the values may have changed without KSPSetOperators() */
+  if (BAIIsGathered(bai)) {
+    PetscCall(KSPSolve_BAIGathered(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatGetNullSpace(A, &nullspace));
   ksp->its = 0;
   step     = BAIStepOf(bai, BAI_FORWARD);
@@ -351,12 +414,17 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       bai->decision = BAIAdaptStart(&bai->adapt, &goal, FirstMode(bai), (BAIInt)ksp->its, Square(bai, rnorm));
       step          = StepOf(bai, &bai->decision);
       looked        = PETSC_TRUE;
-      if (bai->decision.x == BAI_X_KEEP) PetscCall(Keep(ksp, x));
+      if (bai->decision.x == BAI_X_KEEP || (MayWeigh(bai) && !ksp->its)) PetscCall(Keep(ksp, x, rnorm));
     }
     its = NextLook(ksp);
     PetscCall(Run(ksp, b, x, its, &step, &rnorm));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += its;
+    if (!IsRelaxed(bai) && Grows(ksp, rnorm)) {
+      PetscCall(Weigh(ksp, x, &rnorm));
+      looked = PETSC_FALSE;
+      continue;
+    }
     decision = BAIAdaptLook(&bai->adapt, (BAIInt)ksp->its, Square(bai, rnorm));
     if (decision.vain) bai->vain = PETSC_TRUE;
     PetscCall(Obey(ksp, x, &decision, &rnorm, &step));
@@ -372,14 +440,14 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
 
 static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
 {
-  const BAI *bai = (BAI *)ksp->data;
+  const BAI *bai = (BAI *)ksp->data, *worker = BAIGatherWorker((BAI *)ksp->data);
   PetscBool  ascii;
 
   PetscFunctionBegin;
   PetscCall(BAIView((BAI *)ksp->data, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (ascii) {
-    if (bai->options.momentum == PETSC_DECIDE && bai->used.omega > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum auto; the last solve ended in mode %s with omega %g, momentum %g\n", BAIModes[bai->used.mode], (double)bai->used.omega, (double)bai->used.momentum));
+    if (worker && worker->options.momentum == PETSC_DECIDE && worker->used.omega > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum auto; the last solve ended in mode %s with omega %g, momentum %g\n", BAIModes[worker->used.mode], (double)worker->used.omega, (double)worker->used.momentum));
     if (bai->options.check_interval) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n", bai->options.check_interval));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm when it promises to be small enough\n"));
   }
@@ -430,15 +498,17 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `KSPBAISetPartition()`
 .  -ksp_bai_momentum <auto>                              - part of the last step that each update repeats, `KSPBAISetMomentum()`
 .  -ksp_bai_coarse <auto>                                - unknowns of the coarse correction, `KSPBAISetCoarse()`
-.  -ksp_bai_weight (none|l1|tau|auto)                    - what makes it converge where Jacobi does not, `KSPBAISetWeight()`
+.  -ksp_bai_weight (safe|none|l1|tau|auto)               - what makes it converge where Jacobi does not, `KSPBAISetWeight()`
 .  -ksp_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `KSPBAISetTheta()`
 .  -ksp_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `KSPBAISetOverlap()`
 .  -ksp_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
+.  -ksp_bai_exchange (auto|scatter|amc|dk)               - how x travels between MPI ranks, `KSPBAISetExchange()`
 .  -ksp_bai_precision (native|single)                    - in which precision sweeps read the matrix, `KSPBAISetPrecision()`
 .  -ksp_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `KSPBAISetOmega()`
 .  -ksp_bai_local_omega <1>                              - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`
 .  -ksp_bai_check_interval <0>                           - global iterations between residual norms, `KSPBAISetCheckInterval()`
 .  -ksp_bai_backend (auto|host|cuda)                     - where the iteration runs, `KSPBAISetBackend()`
+.  -ksp_bai_gather (auto|none|device|one)                - which ranks take over the rows of others, `KSPBAISetGather()`
 -  -ksp_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `KSPBAISetKernel()`
 
    Level: intermediate
@@ -450,7 +520,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 
    It converges for every order in which blocks may update if the spectral radius of |I - D^{-1}A| is below one, D being the
    diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix. Elsewhere it may diverge; a weight then helps for positive
-   definite matrices. A missing or zero diagonal entry is an error.
+   definite matrices. A missing or zero diagonal entry is an error, unless the whole row is zero: then 1 stands for it.
 
    An iteration that turns out to be slow is accelerated, see `KSPBAISetMomentum()`: from then on blocks wait for each other, as no good acceleration is known for those
    that do not. -ksp_bai_momentum 0 prevents that. A fixed number of iterations, `KSP_NORM_NONE`, is never accelerated.
@@ -466,7 +536,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU all the time, but for what MPI carries between ranks, and at set-up
    for the weight auto, the partitions rcm and graph, and overlap, which are found on the host. With the
    backend cuda a matrix and vectors that live on the host are copied to the GPU, also if PETSc was built without CUDA. Several
-   MPI ranks exchange values after every global iteration.
+   MPI ranks exchange values after every global iteration, or one of them works for the others: see `KSPBAISetGather()`.
 
    The `KSP` uses no preconditioner, and sets its `PC` to `PCNONE`; it uses Amat, not Pmat, of `KSPSetOperators()`. The backend
    host runs OMP_NUM_THREADS threads, or, if that is not set, shares the cores between the ranks of the node.
@@ -477,8 +547,9 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`,
           `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetCoarse()`, `KSPBAISetWeight()`,
-          `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`,
-          `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`, `KSPBAISetKernel()`
+          `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetExchange()`,
+          `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`,
+          `KSPBAISetBackend()`, `KSPBAISetGather()`, `KSPBAISetKernel()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)

@@ -76,6 +76,9 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
    shorter. With one block for all rows the method is Jacobi's. On a grid with natural ordering, multiples of the grid's
    width do best.
 
+   With 0 no block cuts a node: what is chosen is the largest multiple of the matrix's block size, if that is at most 6,
+   that is no more than the following.
+
    What 0 chooses is 128.
 
 .seealso: `KSPBAI`, `KSPBAIGetBlockSize()`
@@ -389,16 +392,20 @@ PetscErrorCode KSPBAIGetCoarse(KSP ksp, PetscInt *unknowns)
 
    Input Parameters:
 +  ksp    - the solver
--  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
+-  weight - `BAI_WEIGHT_SAFE` (default), `BAI_WEIGHT_NONE`, `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
 
    Options Database Key:
-.  -ksp_bai_weight (none|l1|tau|auto) - sets it
+.  -ksp_bai_weight (safe|none|l1|tau|auto) - sets it
 
    Level: beginner
 
    Notes:
    The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then
    needs no weight.
+
+   `BAI_WEIGHT_SAFE` is none until the residual norm of a solve grows to a thousand times the smallest one, or to the
+   divergence tolerance. Then the solve goes back to the best solution so far, and goes on with tau. So do later solves
+   with this matrix. -info and the view say so. Where solves converge it costs nothing but a copy of a nonzero guess.
 
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
    weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local
@@ -593,8 +600,8 @@ PetscErrorCode KSPBAIGetOverlap(KSP ksp, PetscInt *overlap)
    Note:
    For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option it is left to how the blocks
    happen to be executed. A block that would be too far ahead waits. With 0 it reads values from the iteration before or
-   newer ones, never older ones. On several MPI ranks values of other ranks are those of the last global iteration in
-   any case.
+   newer ones, never older ones. On several MPI ranks it bounds how far ranks are ahead of each other, too, who in any
+   case meet every 32 global iterations.
 
    Reference:
    D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
@@ -631,6 +638,71 @@ PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(staleness, 2);
   BAIGetOption(ksp, staleness, staleness);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetExchange - Sets how x travels between MPI ranks
+
+   Logically Collective
+
+   Input Parameters:
++  ksp      - the solver
+-  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC` or `BAI_EXCHANGE_DK`
+
+   Options Database Key:
+.  -ksp_bai_exchange (auto|scatter|amc|dk) - sets it
+
+   Level: intermediate
+
+   Notes:
+   With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
+   it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
+   iteration, as with scatter, and results are the same. Every wait is bounded: a rank that does not come is an error.
+
+   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
+   Ranks then read values that are one iteration older, which costs some iterations.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC and
+   DK these are.
+
+.seealso: `KSPBAI`, `KSPBAIGetExchange()`, `KSPBAISetMode()`
+@*/
+PetscErrorCode KSPBAISetExchange(KSP ksp, BAIExchange exchange)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, exchange, 2);
+  BAISetOption(ksp, exchange, exchange);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetExchange - Gets how x travels between MPI ranks
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  exchange - see `KSPBAISetExchange()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetExchange()`
+@*/
+PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(exchange, 2);
+  BAIGetOption(ksp, exchange, exchange);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -912,6 +984,74 @@ PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(backend, 2);
   BAIGetOption(ksp, backend, backend);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetGather - Sets which ranks take over the rows of others
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  gather - `BAI_GATHER_AUTO` (default), `BAI_GATHER_NONE`, `BAI_GATHER_DEVICE` or `BAI_GATHER_ONE`
+
+   Options Database Key:
+.  -ksp_bai_gather (auto|none|device|one) - sets it
+
+   Level: intermediate
+
+   Notes:
+   Ranks that exchange x after each global iteration wait for each other, and on a GPU a whole solve is then not one
+   kernel launch. For a small system that takes longer than one rank needs for everything. So the rows can be gathered:
+   the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
+   meanwhile.
+
+   Each solve or application moves the vectors there and back; the matrix moves when its values are new. Whatever the
+   `KSP` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in the modes sync
+   and color.
+
+   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
+   would have them alone. Several ranks do not use the grid: there partition dm stands for auto.
+
+   For auto, small is at most 1048576 rows and 16777216 nonzeros, which take at most a sixteenth of the memory of each
+   GPU. Monitors and convergence tests are called on all ranks, as always.
+
+.seealso: `KSPBAI`, `KSPBAIGetGather()`, `PCTELESCOPE`
+@*/
+PetscErrorCode KSPBAISetGather(KSP ksp, BAIGatherType gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, gather, 2);
+  BAISetOption(ksp, gather, gather);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetGather - Gets which ranks take over the rows of others
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  gather - see `KSPBAISetGather()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetGather()`
+@*/
+PetscErrorCode KSPBAIGetGather(KSP ksp, BAIGatherType *gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(gather, 2);
+  BAIGetOption(ksp, gather, gather);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,7 +3,7 @@
 */
 #include "../../bai/baiimpl.h"
 
-PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual;
+PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Gather;
 
 static PetscBool BAIPackageInitialized = PETSC_FALSE;
 
@@ -50,6 +50,7 @@ PetscErrorCode BAIInitializePackage(void)
   PetscCall(PetscLogEventRegister("BAISetUp", KSP_CLASSID, &BAI_SetUp));
   PetscCall(PetscLogEventRegister("BAISweep", KSP_CLASSID, &BAI_Sweep));
   PetscCall(PetscLogEventRegister("BAIResidual", KSP_CLASSID, &BAI_Residual));
+  PetscCall(PetscLogEventRegister("BAIGather", KSP_CLASSID, &BAI_Gather));
   PetscCall(PetscRegisterFinalize(BAIFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,13 +1,49 @@
 /*
    PCBAI: block-asynchronous iteration as a smoother and preconditioner
 */
-#include "../../bai/baiimpl.h"
+#include "../../bai/gather.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 static PetscErrorCode PCSetUp_BAI(PC pc)
 {
   PetscFunctionBegin;
   PetscCall(BAISetUp((BAI *)pc->data, pc->pmat));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An application by the ranks that work; iterations from x, or from zero, each as long as an application */
+typedef PetscErrorCode (*Application)(PC, Vec b, Vec x, PetscInt its, PetscBool guess_zero);
+
+static PetscErrorCode ApplyGathered(PC pc, Vec b, Vec x, PetscInt its, PetscBool guess_zero, Application apply)
+{
+  BAI           *bai = (BAI *)pc->data, *worker = BAIGatherWorker(bai);
+  BAIGather      g    = bai->gather;
+  BAIGatherNews  news = {.done = PETSC_TRUE};
+  PetscErrorCode code = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(BAIGatherForward(bai, b, g->b));
+  if (!guess_zero) PetscCall(BAIGatherForward(bai, x, g->x));
+  PetscCall(BAIGatherBegin(bai));
+  if (worker) code = (*apply)((PC)worker->face, g->b, g->x, its, guess_zero);
+  PetscCall(BAIGatherEnd(bai, code, &news));
+  PetscCall(BAIGatherReverse(bai, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Apply(PC pc, Vec b, Vec x, PETSC_UNUSED PetscInt its, PETSC_UNUSED PetscBool guess_zero)
+{
+  PetscFunctionBegin;
+  PetscCall((*pc->ops->apply)(pc, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ApplyRichardson(PC pc, Vec b, Vec x, PetscInt its, PetscBool guess_zero)
+{
+  PCRichardsonConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall((*pc->ops->applyrichardson)(pc, b, x, NULL, 0.0, 0.0, 0.0, its, guess_zero, &its, &reason));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -18,6 +54,10 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
 
   PetscFunctionBegin;
   PetscCall(BAISetUpIfAsked(bai, pc->pmat));
+  if (BAIIsGathered(bai)) {
+    PetscCall(ApplyGathered(pc, b, x, 1, PETSC_TRUE, Apply));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   step = BAIStepOf(bai, BAI_ALTERNATE);
   PetscCall(BAIRun(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
   PetscCall(BAICorrect(bai, b, x));
@@ -43,19 +83,41 @@ static PetscErrorCode ApplyCorrected(BAI *bai, Vec b, Vec x, PetscBool guess_zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* omega auto is for smoothing steps; applied to a vector by a Krylov method over-relaxation gains nothing for sure */
+static PetscErrorCode SmoothingOmega(BAI *bai, PetscReal *omega)
+{
+  PetscFunctionBegin;
+  *omega = bai->omega;
+  if (bai->options.omega != PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->smoothing_omega == 0.0) {
+    PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
+    PetscCall(BAIFindOmega(bai, bai->A, &bai->smoothing_omega));
+    PetscCall(PetscInfo(bai->face, "omega auto: %g\n", (double)bai->smoothing_omega));
+    PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
+  }
+  *omega = bai->smoothing_omega;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All sweeps of a smoothing step at once: no residual, no vectors but b and x */
 static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Vec work, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its, PetscBool guess_zero, PetscInt *its_done, PCRichardsonConvergedReason *reason)
 {
   BAI           *bai  = (BAI *)pc->data;
   const PetscInt most = PETSC_MAX_INT / bai->options.its;
   BAIStep        step;
+  PetscReal      omega;
 
   PetscFunctionBegin;
   PetscCheck(its <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT, bai->options.its, its, most);
   PetscCall(BAISetUpIfAsked(bai, pc->pmat));
   step = BAIStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD);
-  if (bai->aggregates) PetscCall(ApplyCorrected(bai, b, x, guess_zero, its));
-  else PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
+  if (BAIIsGathered(bai)) PetscCall(ApplyGathered(pc, b, x, its, guess_zero, ApplyRichardson));
+  else if (bai->aggregates) PetscCall(ApplyCorrected(bai, b, x, guess_zero, its));
+  else {
+    PetscCall(SmoothingOmega(bai, &omega));
+    step.omega = (BAIReal)(omega * bai->tau);
+    PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
+  }
   *its_done = its;
   *reason   = PCRICHARDSON_CONVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -134,16 +196,18 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `PCBAISetPartition()`
 .  -pc_bai_momentum <0>                                 - part of the last step that each update repeats, `PCBAISetMomentum()`
 .  -pc_bai_coarse <none>                                - unknowns of the coarse correction, `PCBAISetCoarse()`
-.  -pc_bai_weight (none|l1|tau|auto)                    - what makes it converge where Jacobi does not, `PCBAISetWeight()`
+.  -pc_bai_weight (none|l1|tau|auto|safe)               - what makes it converge where Jacobi does not, `PCBAISetWeight()`
 .  -pc_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
 .  -pc_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
 .  -pc_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
+.  -pc_bai_exchange (auto|scatter|amc|dk)               - how x travels between MPI ranks, `PCBAISetExchange()`
 .  -pc_bai_precision (native|single)                    - in which precision sweeps read the matrix, `PCBAISetPrecision()`
-.  -pc_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
+.  -pc_bai_omega <auto>                                 - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                              - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
 .  -pc_bai_its <2>                                      - global iterations per application, `PCBAISetIterations()`
 .  -pc_bai_symmetric <false>                            - whether smoothing goes backward where the guess is not zero, `PCBAISetSymmetric()`
 .  -pc_bai_backend (auto|host|cuda)                     - where the iteration runs, `PCBAISetBackend()`
+.  -pc_bai_gather (auto|none|device|one)                - which ranks take over the rows of others, `PCBAISetGather()`
 -  -pc_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `PCBAISetKernel()`
 
    Level: intermediate
@@ -168,6 +232,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    Local sweeps must be damped to smooth: without `local_omega` below one a Jacobi sweep leaves the fastest oscillation in
    a block as it is.
 
+   Where a diagonal entry is zero or missing, 1 stands for it, as in `PCJACOBI`; -info and the view say of how many rows. Coarse matrices of `PCGAMG` may have rows of zeros.
+
    Which `KSP` outside:
    in the modes color and sync the preconditioner is a fixed linear operator. Applied by itself, as by `KSPCHEBYSHEV` or `KSPCG`, it starts from zero, and with an even
    number of iterations it is symmetric if the matrix is, as the colours then take turns forward and backward. As a smoother below
@@ -186,8 +252,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
           `PCBAISetCoarse()`, `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetOverlap()`, `PCBAISetStaleness()`,
-          `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`,
-          `PCBAISetSymmetric()`, `PCBAISetBackend()`, `PCBAISetKernel()`
+          `PCBAISetExchange()`, `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`,
+          `PCBAISetIterations()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`, `PCBAISetGather()`, `PCBAISetKernel()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)

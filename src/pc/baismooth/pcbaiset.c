@@ -76,6 +76,9 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    shorter. With one block for all rows the method is Jacobi's. On a grid with natural ordering, multiples of the grid's
    width do best.
 
+   With 0 no block cuts a node: what is chosen is the largest multiple of the matrix's block size, if that is at most 6,
+   that is no more than the following.
+
    What 0 chooses is 256; 384 from 8 million local rows on with at most 8 entries each, on average. In mode
    `BAI_MODE_COLOR` smaller blocks take their turn together, about 128 rows at a time, and read each other's previous
    values.
@@ -376,16 +379,18 @@ PetscErrorCode PCBAIGetCoarse(PC pc, PetscInt *unknowns)
 
    Input Parameters:
 +  pc     - the preconditioner
--  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
+-  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU`, `BAI_WEIGHT_AUTO` or `BAI_WEIGHT_SAFE`
 
    Options Database Key:
-.  -pc_bai_weight (none|l1|tau|auto) - sets it
+.  -pc_bai_weight (none|l1|tau|auto|safe) - sets it
 
    Level: beginner
 
    Notes:
    The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then
    needs no weight.
+
+   `BAI_WEIGHT_SAFE` is for `KSPBAI` only, as a preconditioner sees no residual norms.
 
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
    weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local
@@ -583,8 +588,8 @@ PetscErrorCode PCBAIGetOverlap(PC pc, PetscInt *overlap)
    Note:
    For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option it is left to how the blocks
    happen to be executed. A block that would be too far ahead waits. With 0 it reads values from the iteration before or
-   newer ones, never older ones. On several MPI ranks values of other ranks are those of the last global iteration in
-   any case.
+   newer ones, never older ones. On several MPI ranks it bounds how far ranks are ahead of each other, too, who in any
+   case meet every 32 global iterations.
 
    Reference:
    D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
@@ -621,6 +626,71 @@ PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(staleness, 2);
   BAIGetOption(pc, staleness, staleness);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetExchange - Sets how x travels between MPI ranks
+
+   Logically Collective
+
+   Input Parameters:
++  pc       - the preconditioner
+-  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC` or `BAI_EXCHANGE_DK`
+
+   Options Database Key:
+.  -pc_bai_exchange (auto|scatter|amc|dk) - sets it
+
+   Level: intermediate
+
+   Notes:
+   With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
+   it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
+   iteration, as with scatter, and results are the same. Every wait is bounded: a rank that does not come is an error.
+
+   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
+   Ranks then read values that are one iteration older, which costs some iterations.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC and
+   DK these are.
+
+.seealso: `PCBAI`, `PCBAIGetExchange()`, `PCBAISetMode()`
+@*/
+PetscErrorCode PCBAISetExchange(PC pc, BAIExchange exchange)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, exchange, 2);
+  BAISetOption(pc, exchange, exchange);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetExchange - Gets how x travels between MPI ranks
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  exchange - see `PCBAISetExchange()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetExchange()`
+@*/
+PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(exchange, 2);
+  BAIGetOption(pc, exchange, exchange);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -692,16 +762,23 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
 
    Input Parameters:
 +  pc    - the preconditioner
--  omega - the factor, positive (default 1)
+-  omega - the factor, positive, or `PETSC_DECIDE` to have it found (default `PETSC_DECIDE`)
 
    Options Database Key:
-.  -pc_bai_omega <1> - sets it
+.  -pc_bai_omega <auto> - sets it
 
    Level: intermediate
 
-   Note:
+   Notes:
    Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
    one.
+
+   With auto it is 1, but for smoothing steps, as below `KSPRICHARDSON`, without momentum, weight tau and coarse
+   correction. The first one finds it for these values of the matrix: a random error is smoothed by a few global
+   iterations with each of some values. In mode color 1.3 or 1.15 are taken if they leave no more of its energy than 1
+   does; so over-relaxation makes up for local sweeps that are damped. Blocks of at most 64 rows, which take turns
+   together, do not bear that, nor do several MPI ranks, where it is 1 or 0.8. In mode sync it is 1, 0.85, 0.7 or 0.55,
+   which leaves the least. In other modes it is 1. The view gives it.
 
 .seealso: `PCBAI`, `PCBAIGetOmega()`
 @*/
@@ -726,6 +803,9 @@ PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
 .  omega - see `PCBAISetOmega()`
 
    Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
 
 .seealso: `PCBAI`, `PCBAISetOmega()`
 @*/
@@ -954,6 +1034,74 @@ PetscErrorCode PCBAIGetBackend(PC pc, BAIBackend *backend)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(backend, 2);
   BAIGetOption(pc, backend, backend);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetGather - Sets which ranks take over the rows of others
+
+   Logically Collective
+
+   Input Parameters:
++  pc     - the preconditioner
+-  gather - `BAI_GATHER_AUTO` (default), `BAI_GATHER_NONE`, `BAI_GATHER_DEVICE` or `BAI_GATHER_ONE`
+
+   Options Database Key:
+.  -pc_bai_gather (auto|none|device|one) - sets it
+
+   Level: intermediate
+
+   Notes:
+   Ranks that exchange x after each global iteration wait for each other, and on a GPU a whole solve is then not one
+   kernel launch. For a small system that takes longer than one rank needs for everything. So the rows can be gathered:
+   the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
+   meanwhile.
+
+   Each solve or application moves the vectors there and back; the matrix moves when its values are new. Whatever the
+   `PC` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in the modes sync
+   and color.
+
+   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
+   would have them alone. Several ranks do not use the grid: there partition dm stands for auto.
+
+   For auto, small is at most 16384 rows, as each application moves the vectors. If two ranks share a GPU they are
+   always gathered.
+
+.seealso: `PCBAI`, `PCBAIGetGather()`, `PCTELESCOPE`
+@*/
+PetscErrorCode PCBAISetGather(PC pc, BAIGatherType gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, gather, 2);
+  BAISetOption(pc, gather, gather);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetGather - Gets which ranks take over the rows of others
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  gather - see `PCBAISetGather()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetGather()`
+@*/
+PetscErrorCode PCBAIGetGather(PC pc, BAIGatherType *gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(gather, 2);
+  BAIGetOption(pc, gather, gather);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,35 @@
+"""The documents as pages, by Sphinx: see config/docs.sh. They are read where they are, the folder of the sources being the project's."""
+import os
+import re
+
+project = "petsc-bai"
+copyright = "2026, the petsc-bai developers"
+with open(os.path.join(os.path.dirname(__file__), "../../include/petscbai.h"), encoding="utf-8") as header:
+    release = ".".join(re.findall(r"define PETSCBAI_VERSION_\w+ +(\d+)", header.read()))
+
+extensions = ["myst_parser"]
+root_doc = "README"
+include_patterns = ["*.md", "docs/*.md", "docs/notebook/*.md", "build/manualpages/*.md"]
+html_theme = "furo"
+html_title = f"petsc-bai {release}"
+html_copy_source = False
+myst_heading_anchors = 3
+myst_enable_extensions = ["smartquotes"]
+CONTENTS = {
+    "Using it": "docs/concepts docs/tour docs/manual docs/options docs/method docs/smoothing build/manualpages/index",
+    "Measured": "docs/performance docs/newton docs/schnakenberg",
+    "Getting it": "docs/packages docs/release-0.2.0 CHANGELOG",
+    "Changing it": "CONTRIBUTING docs/architecture docs/developers docs/notebook/README",
+    "Notebook": "docs/notebook/kernels docs/notebook/momentum docs/notebook/partitions docs/notebook/smoothing docs/notebook/twolevels docs/notebook/weights",
+}
+
+
+def add_contents(app, name, source):
+    """README has no table of contents for Sphinx"""
+    if name == root_doc:
+        for caption, pages in CONTENTS.items():
+            source[0] += "\n\n```{toctree}\n:hidden:\n:caption: %s\n\n%s\n```\n" % (caption, pages.replace(" ", "\n"))
+
+
+def setup(app):
+    app.connect("source-read", add_contents)

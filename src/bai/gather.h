@@ -1,0 +1,78 @@
+/*
+   Gathering: some ranks work with the rows of others too, in a KSP or PC of their own, and the others wait for them
+*/
+#pragma once
+
+#include "baiimpl.h"
+
+/* Why these ranks work */
+typedef enum {
+  BAI_GATHERED_ASKED,
+  BAI_GATHERED_SMALL,
+  BAI_GATHERED_SHARED
+} BAIGatherReason;
+
+/* What the choice depends on: while it is the same, so is the choice */
+typedef struct {
+  PetscObjectId    matrix, da, nullspace, nearnullspace;
+  PetscObjectState pattern;
+  BAIGatherType    gather;
+  BAIBackend       backend;
+} BAIGatherKey;
+
+struct BAIGather_ {
+  BAIGatherKey    key;
+  PetscMPIInt     size;    /* of all ranks; */
+  PetscMPIInt     workers; /* and of those that work; the same: nothing is gathered */
+  PetscMPIInt    *leader;  /* size: the rank that takes the rows of each */
+  BAIGatherReason reason;
+
+  MPI_Comm         comm;     /* of the ranks that work, and MPI_COMM_NULL on the others */
+  PetscObject      inner;    /* the KSP or PC of those that work, */
+  Mat              A;        /* their matrix, */
+  Vec              b, x;     /* and vectors; all of these are NULL on the others */
+  IS               rows;     /* that this rank takes, in its order; */
+  IS               cols;     /* all columns, in the order of all that work; */
+  PetscBool        permuted; /* not the one that users know */
+  Mat             *local;    /* these rows */
+  Vec              values;   /* this rank's part of b or x; empty on those that do not work */
+  VecScatter       scatter;  /* from a vector of all ranks to that */
+  PetscObjectState state;    /* of the matrix of all ranks, whose values are in A; */
+  PetscBool        ready;    /* and the set-up with it came through */
+
+  char      text[1024]; /* the first error since BAIGatherBegin() */
+  PetscBool spoilt;     /* KSPBAI: a monitor or convergence test has failed */
+};
+
+/* What the first rank tells all others while it works */
+typedef struct {
+  PetscBool          done;   /* otherwise these are of a residual norm that somebody wants to see */
+  PetscMPIInt        failed; /* done: the rank with an error, or -1 */
+  PetscInt           its;    /* KSPBAI: as in the KSP */
+  PetscReal          rnorm, rnorm0, ttol;
+  KSPConvergedReason reason;
+} BAIGatherNews;
+
+/* gather.c */
+PETSC_INTERN PetscErrorCode BAIGatherSetUp(BAI *, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIGatherDestroy(BAI *);
+PETSC_INTERN PetscBool      BAIIsGathered(const BAI *);
+PETSC_INTERN BAI           *BAIGatherWorker(BAI *);
+PETSC_INTERN PetscErrorCode BAIGatherView(BAI *, PetscViewer);
+
+/* gathermat.c */
+PETSC_INTERN PetscErrorCode BAIGatherGetDA(const BAI *, DM *);
+PETSC_INTERN PetscErrorCode BAIGatherCreateMat(BAI *, Mat);
+PETSC_INTERN PetscErrorCode BAIGatherUpdateMat(BAI *, Mat);
+PETSC_INTERN PetscErrorCode BAIGatherDestroyMat(BAI *);
+PETSC_INTERN PetscErrorCode BAIGatherForward(BAI *, Vec, Vec);
+PETSC_INTERN PetscErrorCode BAIGatherReverse(BAI *, Vec);
+
+/* gathernews.c */
+PETSC_INTERN PetscErrorCode BAIGatherBegin(BAI *);
+PETSC_INTERN PetscErrorCode BAIGatherEnd(BAI *, PetscErrorCode, BAIGatherNews *);
+PETSC_INTERN PetscErrorCode BAIGatherTell(BAI *, BAIGatherNews *);
+PETSC_INTERN PetscErrorCode BAIGatherSuspend(BAI *);
+PETSC_INTERN PetscErrorCode BAIGatherResume(BAI *);
+
+PETSC_INTERN PetscErrorCode KSPSolve_BAIGathered(KSP);

@@ -1,0 +1,380 @@
+static char help[] = "Exchange of x between ranks: straight into the others' memory the same is read as after a VecScatter, where blocks wait; where they do not, it converges.\n\n\
+  -dk: ranks must be connected, as on the host; ranks that share a GPU are not\n\n";
+
+#include "check.h"
+#include "gallery.h"
+#include <dirent.h>
+#include <unistd.h>
+
+static PetscErrorCode CreateKSP(Mat A, BAIMode mode, BAIExchange exchange, KSP *ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetType(*ksp, KSPBAI));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPBAISetBlockSize(*ksp, 16));
+  PetscCall(KSPBAISetMomentum(*ksp, 0));
+  PetscCall(KSPBAISetCoarse(*ksp, 0));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscCall(KSPBAISetMode(*ksp, mode));
+  PetscCall(KSPBAISetExchange(*ksp, exchange));
+  PetscCall(KSPBAISetGather(*ksp, BAI_GATHER_NONE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On several ranks the view names the exchange, and dk is there where it must be */
+static PetscErrorCode ExpectExchange(PetscObject obj)
+{
+  PetscMPIInt size;
+  PetscBool   must = PETSC_FALSE, dk, scatter;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-dk", &must, NULL));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ViewHas(obj, "exchange of x between ranks: dk", &dk));
+  PetscCall(ViewHas(obj, "exchange of x between ranks: scatter", &scatter));
+  PetscCall(Expect((size > 1) == (dk || scatter) && (!must || size == 1 || dk), "the view says dk %d, scatter %d", dk, scatter));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What may change between the two solves that are compared */
+typedef PetscErrorCode (*Change)(KSP);
+
+static PetscErrorCode Plain(PETSC_UNUSED KSP ksp)
+{
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode Momentum(KSP ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPBAISetMomentum(ksp, 0.3));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Accelerated(KSP ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Coarse(KSP ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPBAISetCoarse(ksp, 20));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Single(KSP ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_SINGLE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Graph(KSP ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPBAISetPartition(ksp, BAI_PARTITION_GRAPH));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Overlap(KSP ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPBAISetOverlap(ksp, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Weight(KSP ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPBAISetWeight(ksp, BAI_WEIGHT_TAU));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const struct {
+  const char *name;
+  Change      change;
+} changes[] = {
+  {"plain",       Plain      },
+  {"momentum",    Momentum   },
+  {"accelerated", Accelerated},
+  {"coarse",      Coarse     },
+  {"single",      Single     },
+  {"graph",       Graph      },
+  {"overlap",     Overlap    },
+  {"weight",      Weight     }
+};
+
+/* Each rank's x, from a guess that is zero or not, with dk and with a scatter: the same bits, after so many iterations or at convergence */
+static PetscErrorCode TestSame(Mat A, BAIMode mode, Change change, PetscInt max_it)
+{
+  Vec       b, x[2];
+  KSP       ksp;
+  PetscInt  its[2];
+  PetscReal norm[2];
+  PetscBool same;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x[0], &b));
+  PetscCall(VecDuplicate(x[0], &x[1]));
+  for (int guess = 0; guess < 2; guess++) {
+    for (int k = 0; k < 2; k++) {
+      PetscCall(VecSet(b, 1));
+      PetscCall(VecSet(x[k], 0.25));
+      PetscCall(CreateKSP(A, mode, k ? BAI_EXCHANGE_AUTO : BAI_EXCHANGE_SCATTER, &ksp));
+      PetscCall(change(ksp));
+      PetscCall(KSPSetInitialGuessNonzero(ksp, (PetscBool)guess));
+      PetscCall(KSPSetTolerances(ksp, max_it ? 1e-30 : 1e-6, 1e-300, PETSC_DEFAULT, max_it ? max_it : 5000));
+      for (int solve = 0; solve < 2; solve++) PetscCall(KSPSolve(ksp, b, x[k])); /* the second one after another's exchanges */
+      PetscCall(KSPGetIterationNumber(ksp, &its[k]));
+      PetscCall(KSPGetResidualNorm(ksp, &norm[k]));
+      if (k) PetscCall(ExpectExchange((PetscObject)ksp));
+      PetscCall(KSPDestroy(&ksp));
+    }
+    PetscCall(VecEqual(x[0], x[1], &same));
+    PetscCall(Expect(same && its[0] == its[1] && norm[0] == norm[1], "%d iterations to %g, with a scatter %d to %g", (int)its[1], (double)norm[1], (int)its[0], (double)norm[0]));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x[0]));
+  PetscCall(VecDestroy(&x[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve in a mode that need not repeat: its claim is true, whoever begins late */
+static PetscErrorCode TestConverges(Mat A, BAIMode mode, BAIExchange exchange, PetscInt staleness, PetscBool late)
+{
+  KSP         ksp;
+  Vec         b, x;
+  PetscReal   rnorm;
+  PetscBool   is;
+  PetscMPIInt rank;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(CreateKSP(A, mode, exchange, &ksp));
+  PetscCall(KSPBAISetStaleness(ksp, staleness));
+  PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100000));
+  for (int solve = 0; solve < 3; solve++) {
+    if (late && rank == solve) PetscCall(PetscSleep(0.2));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(IsConverged(ksp, &rnorm, &is));
+    PetscCall(Expect(is, "solve %d converges, residual norm %g", solve, (double)rnorm));
+  }
+  if (exchange == BAI_EXCHANGE_AUTO) PetscCall(ExpectExchange((PetscObject)ksp));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A tridiagonal matrix; without its lower part, ranks read only from those after them, and without both from none. The last rank has all rows but few */
+static PetscErrorCode CreateLine(PetscBool lower, PetscBool upper, PetscBool few, Mat *A)
+{
+  PetscInt    first, last, n = few ? 4 : 100, N;
+  PetscMPIInt rank, size;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (few && rank == size - 1) n = 1000;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, n, n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(*A, MATAIJ));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetSize(*A, &N, NULL));
+  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  for (PetscInt i = first; i < last; i++) {
+    PetscCall(MatSetValue(*A, i, i, 2.5, INSERT_VALUES));
+    if (lower && i) PetscCall(MatSetValue(*A, i, i - 1, -1, INSERT_VALUES));
+    if (upper && i < N - 1) PetscCall(MatSetValue(*A, i, i + 1, -1, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCBAI in all ways in which it is called: PCApply(), and below Richardson from a guess */
+static PetscErrorCode TestSmoother(BAIMode mode)
+{
+  Mat       A;
+  Vec       b, x[2];
+  PetscBool same;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 25, &A));
+  PetscCall(MatCreateVecs(A, &x[0], &b));
+  PetscCall(VecDuplicate(x[0], &x[1]));
+  PetscCall(VecSet(b, 1));
+  for (PetscInt its = 1; its <= 5; its += 2) {
+    for (int k = 0; k < 2; k++) {
+      KSP ksp;
+      PC  pc;
+
+      PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+      PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+      PetscCall(KSPSetOperators(ksp, A, A));
+      PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+      PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+      PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 4));
+      PetscCall(KSPGetPC(ksp, &pc));
+      PetscCall(PCSetType(pc, PCBAI));
+      PetscCall(PCBAISetBlockSize(pc, 16));
+      PetscCall(PCBAISetIterations(pc, its));
+      PetscCall(KSPSetFromOptions(ksp));
+      PetscCall(PCBAISetMode(pc, mode));
+      PetscCall(PCBAISetGather(pc, BAI_GATHER_NONE));
+      PetscCall(PCBAISetExchange(pc, k ? BAI_EXCHANGE_AUTO : BAI_EXCHANGE_SCATTER));
+      PetscCall(VecSet(x[k], 0));
+      PetscCall(KSPSolve(ksp, b, x[k]));
+      PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+      PetscCall(KSPSolve(ksp, b, x[k]));
+      PetscCall(PCApply(pc, x[k], b));
+      PetscCall(VecCopy(b, x[k]));
+      PetscCall(VecSet(b, 1));
+      if (k) PetscCall(ExpectExchange((PetscObject)pc));
+      PetscCall(KSPDestroy(&ksp));
+    }
+    PetscCall(VecEqual(x[0], x[1], &same));
+    PetscCall(Expect(same, "%d global iterations at a time have the bits that they have with a scatter", (int)its));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x[0]));
+  PetscCall(VecDestroy(&x[1]));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of /dev/shm that this process made */
+static PetscErrorCode CountShared(int *count)
+{
+  char           name[64];
+  DIR           *dir = opendir("/dev/shm");
+  struct dirent *entry;
+
+  PetscFunctionBeginUser;
+  *count = 0;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "petscbai-%ld-", (long)getpid()));
+  while (dir && (entry = readdir(dir))) *count += !strncmp(entry->d_name, name, strlen(name));
+  if (dir) (void)closedir(dir);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solvers come and go, two at a time, get new values and another pattern, and leave nothing behind */
+static PetscErrorCode TestLife(void)
+{
+  Mat A[2];
+  Vec b, x;
+  int shared;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateLine(PETSC_TRUE, PETSC_TRUE, PETSC_FALSE, &A[0]));
+  PetscCall(CreateLine(PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, &A[1]));
+  PetscCall(MatCreateVecs(A[0], &x, &b));
+  PetscCall(VecSet(b, 1));
+  for (int life = 0; life < 8; life++) {
+    KSP ksp[2];
+
+    for (int k = 0; k < 2; k++) PetscCall(CreateKSP(A[k], k ? BAI_MODE_SYNC : BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, &ksp[k]));
+    for (int solve = 0; solve < 4; solve++) {
+      KSP       now = ksp[(solve + life) % 2];
+      PetscReal rnorm;
+      PetscBool is;
+
+      if (solve == 2) PetscCall(KSPSetOperators(now, A[life % 2], A[life % 2]));
+      if (solve == 3) PetscCall(MatScale(A[0], 1.25));
+      if (life % 3 == 2) PetscCall(KSPReset(now));
+      if (life % 3 == 2) PetscCall(KSPSetOperators(now, A[solve % 2], A[solve % 2]));
+      PetscCall(KSPSolve(now, b, x));
+      PetscCall(IsConverged(now, &rnorm, &is));
+      PetscCall(Expect(is, "life %d, solve %d converges, residual norm %g", life, solve, (double)rnorm));
+    }
+    for (int k = 0; k < 2; k++) PetscCall(KSPDestroy(&ksp[(k + life) % 2]));
+  }
+  PetscCall(CountShared(&shared));
+  PetscCall(Expect(!shared, "%d names of shared memory are left", shared));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A[0]));
+  PetscCall(MatDestroy(&A[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const struct {
+    const char *name;
+    PetscInt    n;
+  } matrices[] = {
+    {"fv1",       20 },
+    {"laplace3d", 9  },
+    {"trefethen", 300},
+    {"trefethen", 2  }
+  };
+  Mat A;
+
+  PetscFunctionBeginUser;
+  PetscCall(CheckInitialize(&argc, &argv, help));
+  for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(matrices); m++) {
+    PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrices[m].name, matrices[m].n, &A));
+    for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
+      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(changes); k++) {
+        if (m < 2 && Case("same_%s_%s%d_%s", BAIModes[mode], matrices[m].name, (int)matrices[m].n, changes[k].name)) PetscCall(TestSame(A, (BAIMode)mode, changes[k].change, 9));
+      }
+      if (Case("same_%s_%s%d_converged", BAIModes[mode], matrices[m].name, (int)matrices[m].n)) PetscCall(TestSame(A, (BAIMode)mode, Accelerated, 0));
+    }
+    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_LAUNCH; mode++) {
+      if (Case("free_%s_%s%d", BAIModes[mode], matrices[m].name, (int)matrices[m].n)) PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AUTO, -1, PETSC_FALSE));
+    }
+    if (Case("amc_%s%d", matrices[m].name, (int)matrices[m].n)) {
+      for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AMC, -1, PETSC_TRUE));
+    }
+    if (Case("late_%s%d", matrices[m].name, (int)matrices[m].n)) PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, -1, PETSC_TRUE));
+    if (Case("bounded_%s%d", matrices[m].name, (int)matrices[m].n)) {
+      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, 0, PETSC_FALSE));
+      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, 3, PETSC_TRUE));
+    }
+    PetscCall(MatDestroy(&A));
+  }
+  for (int line = 0; line < 8; line++) {
+    const PetscBool lower = (PetscBool)(line & 1), upper = (PetscBool)(line >> 1 & 1), few = (PetscBool)(line >> 2);
+
+    PetscCall(CreateLine(lower, upper, few, &A));
+    for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
+      if (Case("line_%s%s%s_%s", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : "", BAIModes[mode])) PetscCall(TestSame(A, (BAIMode)mode, Plain, 0));
+    }
+    if (Case("line_%s%s%s_async", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : "")) PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, -1, PETSC_TRUE));
+    PetscCall(MatDestroy(&A));
+  }
+  for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
+    if (Case("smoother_%s", BAIModes[mode])) PetscCall(TestSmoother((BAIMode)mode));
+  }
+  if (Case("life")) PetscCall(TestLife());
+  PetscCall(CheckFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/empty.out
+      nsize: {{1 2 3}}
+      test:
+         suffix: host
+         args: -dk 1
+      # on one GPU, which ranks share, none is connected; on several they are
+      test:
+         suffix: cuda
+         requires: baicuda
+         args: -ksp_bai_gather none -pc_bai_gather none -ksp_bai_backend cuda -pc_bai_backend cuda
+      test:
+         suffix: aijcusparse
+         requires: baicuda cuda
+         args: -ksp_bai_gather none -pc_bai_gather none -mat_type aijcusparse
+
+TEST*/
