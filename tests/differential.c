@@ -92,6 +92,7 @@ typedef struct {
 #define AUTO                                                 PETSC_TRUE
 #define NO_AUTO                                              PETSC_FALSE
 #define FLAG                                                 .kind = IS_FLAG
+#define VIEWER                                               .kind = IS_FLAG
 #define NAMES(array)                                         .kind = IS_NAME, .names = array
 #define OPTION(field, Function, type, standard, range, says) {.name = #field, standard, range},
 static const Option options[] = {
@@ -103,12 +104,14 @@ static const struct {
   const char *name;
   PetscInt    most;
 } limits[] = {
-  {"mode",        0}, /* the same for both faces */
-  {"backend",     0}, /* of the command line */
-  {"kernel",      0}, /* may refuse */
-  {"local_iters", 9},
-  {"overlap",     2},
-  {"its",         4}
+  {"mode",           0}, /* the same for both faces */
+  {"backend",        0}, /* of the command line */
+  {"kernel",         0}, /* may refuse */
+  {"fault_fraction", 0}, /* with faults solves may well fail */
+  {"stats",          0}, /* are printed */
+  {"local_iters",    9},
+  {"overlap",        2},
+  {"its",            4}
 };
 
 typedef enum {
@@ -812,7 +815,8 @@ int main(int argc, char **argv)
   PetscInt       first = 1, count = 50, patience = 60, done = 0;
   PetscReal      seconds = 0;
   PetscLogDouble start, now;
-  PetscBool      timed, more = PETSC_TRUE;
+  PetscBool      timed;
+  int            more = 1;
   PetscMPIInt    size;
   PetscErrorCode code;
   PetscBool      tell        = PETSC_FALSE;
@@ -842,8 +846,8 @@ int main(int argc, char **argv)
     }
     done++;
     PetscCall(PetscTime(&now));
-    more = timed ? (PetscBool)(now - start < seconds) : (PetscBool)(done < count);
-    PetscCallMPI(MPI_Bcast(&more, 1, MPIU_BOOL, 0, PETSC_COMM_WORLD));
+    more = timed ? now - start < seconds : done < count;
+    PetscCallMPI(MPI_Bcast(&more, 1, MPI_INT, 0, PETSC_COMM_WORLD));
   }
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (timed) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " systems on %d ranks, seeds %" PetscInt_FMT " to %" PetscInt_FMT "\n", done, size, first, first + done - 1));
