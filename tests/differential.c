@@ -162,6 +162,12 @@ typedef struct {
   PetscInt    longest; /* entries of a row, at most */
 } System;
 
+/* Sweeps of a face, which are in the order KSP, PC, are in single precision */
+static PetscBool IsRough(const System *s, int face)
+{
+  return (PetscBool)(strstr(s->options[face], "precision single") != NULL);
+}
+
 /* Natural numbers, small ones above all */
 static PetscInt SmallInt(Dice *dice, PetscInt least, PetscInt most)
 {
@@ -228,6 +234,7 @@ static void DrawOptions(Dice *dice, System *s)
       if (!strcmp(o->name, "staleness") && s->mode != BAI_MODE_ASYNC) continue; /* an error */
       DrawValue(dice, o, face, most, word, sizeof(word));
       if (!strcmp(o->name, "partition") && !strcmp(word, "dm")) continue;        /* there is no DM */
+      if (!strcmp(o->name, "exchange") && !strcmp(word, "dk")) continue;         /* an error where ranks share a GPU; auto takes it where it can be */
       if (face && !strcmp(o->name, "weight") && !strcmp(word, "safe")) continue; /* an error */
       AddOption(s, face, o->name, word);
     }
@@ -680,7 +687,7 @@ static PetscErrorCode DestroyPC(PC *pc, PetscOptions *o)
 /* M(x - 3 y) is Mx - 3 My, and Mx has the same bits again; a coarse correction is in single precision */
 static PetscErrorCode TestPC(const System *s)
 {
-  const PetscReal epsilon = strstr(s->options[1], "-pc_bai_coarse") && !strstr(s->options[1], "-pc_bai_coarse none") ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
+  const PetscReal epsilon = IsRough(s, 1) || (strstr(s->options[1], "-pc_bai_coarse") && !strstr(s->options[1], "-pc_bai_coarse none")) ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
   PetscOptions    o;
   PC              pc;
   Vec             x, y, Mx, My, sum, again;
@@ -751,7 +758,7 @@ static PetscErrorCode TestBackends(System *s)
       PC           pc;
       Outcome      outcome;
 
-      (void)snprintf(more, sizeof(more), "-%s_bai_backend %s -%s_bai_block_size %d -%s_bai_coarse none -%s_bai_weight none -ksp_bai_momentum 0", name, BAIBackends[backends[k]], name, 1 + (int)s->which % 300, name, name);
+      (void)snprintf(more, sizeof(more), "-%s_bai_backend %s -%s_bai_block_size %d -%s_bai_coarse none -%s_bai_weight none -%s_bai_gather none -ksp_bai_momentum 0", name, BAIBackends[backends[k]], name, 1 + (int)s->which % 300, name, name, name);
       if (strstr(s->options[face], "partition auto") || !strstr(s->options[face], "partition")) (void)snprintf(more + strlen(more), sizeof(more) - strlen(more), " -%s_bai_partition natural", name);
       PetscCall(VecDuplicate(s->x0, &x[k]));
       if (face) {
@@ -769,7 +776,7 @@ static PetscErrorCode TestBackends(System *s)
     PetscCall(VecNorm(x[0], NORM_INFINITY, &size));
     PetscCall(VecAXPY(x[1], -1, x[0]));
     PetscCall(VecNorm(x[1], NORM_INFINITY, &error));
-    if (!PetscIsInfOrNanReal(size)) PetscCall(Expect(error <= 10000 * PETSC_MACHINE_EPSILON * size, "%s on the device is that on the host, to %g of %g", face ? "PCBAI" : "KSPBAI", (double)error, (double)size));
+    if (!PetscIsInfOrNanReal(size)) PetscCall(Expect(error <= (IsRough(s, face) ? 100 * (PetscReal)FLT_EPSILON : 10000 * PETSC_MACHINE_EPSILON) * size, "%s on the device is that on the host, to %g of %g", face ? "PCBAI" : "KSPBAI", (double)error, (double)size));
     PetscCall(VecDestroy(&x[0]));
     PetscCall(VecDestroy(&x[1]));
   }

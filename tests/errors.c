@@ -441,6 +441,7 @@ int main(int argc, char **argv)
   testset:
     output_file: output/empty.out
     args: -malloc_dump 0
+    timeoutfactor: 4
 
     test:
       suffix: host

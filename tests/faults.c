@@ -383,6 +383,6 @@ int main(int argc, char **argv)
     test:
       suffix: cuda
       requires: baicuda
-      args: -ksp_bai_backend cuda -seeds 6
+      args: -ksp_bai_backend cuda -ksp_bai_kernel generic -seeds 6
 
 TEST*/

@@ -890,6 +890,7 @@ int main(int argc, char **argv)
    testset:
       output_file: output/empty.out
       nsize: {{1 2 3}}
+      timeoutfactor: 4
       test:
          suffix: host
       test:

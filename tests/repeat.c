@@ -91,6 +91,7 @@ int main(int argc, char **argv)
    testset:
       output_file: output/empty.out
       nsize: {{1 2}}
+      timeoutfactor: 3
       test:
          suffix: host
       test:

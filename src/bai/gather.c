@@ -11,7 +11,7 @@
 
 /* What auto takes for small enough that exchange between GPUs would take longer than all the work on one of them */
 enum {
-  SMALL_ROWS      = 1 << 20, /* for a solve, which moves the vectors once; */
+  SMALL_ROWS      = 1 << 18, /* for a solve, which moves the vectors once; */
   SMALL_ROWS_PC   = 1 << 14, /* for one application; */
   SMALL_NONZEROS  = 1 << 24, /* for both; */
   PARTS_OF_MEMORY = 16       /* and the matrix fits so many times into the memory of any of them */

@@ -100,10 +100,16 @@ PetscErrorCode BAIGetNode(BAI *bai, MPI_Comm comm)
 
 static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
 {
+  enum {
+    MOST_APART = 32,  /* iterations: waits of ranks cost little then, and none works for long on what another is about to change */
+    FEW_ROWS   = 4096 /* of a rank, on average: its iterations take no time beside an exchange, and it is to wait for the others */
+  };
   const BAIOptions *o = &bai->options;
   BAIParameters    *p = &c->p;
+  PetscMPIInt       size;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: choices are compared as a whole */
   p->mode        = o->mode;
   p->block_size  = (BAIInt)c->block_size;
@@ -113,6 +119,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->l1          = c->weight == BAI_WEIGHT_L1;
   p->theta       = (int)o->theta;
   p->staleness   = (BAIInt)o->staleness;
+  p->apart       = bai->rows / size < FEW_ROWS ? 1 : MOST_APART;
   p->single      = o->precision == BAI_PRECISION_SINGLE;
   p->unit        = bai->unit;
   p->kernel      = o->kernel;

@@ -112,13 +112,10 @@ BAIStatus BAIEngineCorrect(BAIEngine engine, BAIReal omega)
 /* Global iterations that are done between two exchanges */
 static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
 {
-  enum {
-    MOST_APART = 32 /* iterations, of ranks: their waits cost little then, and none works for long on what another is about to change */
-  };
-  const BAIInt staleness = engine->p.staleness;
+  const BAIInt staleness = engine->p.staleness, apart = engine->p.apart;
 
   if (step->mode != BAI_MODE_ASYNC || step->coarse) return 1;
-  return staleness >= 0 && staleness < MOST_APART ? staleness + 1 : MOST_APART;
+  return staleness >= 0 && staleness < apart ? staleness + 1 : apart;
 }
 
 static BAIStatus Exchange(BAIEngine engine, BAIGhosts ghosts)

@@ -178,6 +178,7 @@ typedef struct {
   BAIInt    block_size;  /* >= 1 */
   BAIInt    local_iters; /* >= 1 */
   BAIInt    staleness;   /* mode async: no block is more than so many global iterations ahead of one that it reads from; negative: unbounded */
+  BAIInt    apart;       /* connected ranks, mode async: global iterations from one exchange to the next, at most */
   BAIReal   local_omega; /* > 0, or 0: chosen for each row, see BAILocalOmega() */
   int       momentum;    /* sweeps may ask for momentum: 1 in every mode, 2 in mode sync only */
   int       l1;          /* a_ii + sign(a_ii) sum_{j not in J} |a_ij| stands for a_ii in the local sweeps */

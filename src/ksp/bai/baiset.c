@@ -1019,7 +1019,7 @@ PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
    If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
    would have them alone. Several ranks do not use the grid: there partition dm stands for auto.
 
-   For auto, small is at most 1048576 rows and 16777216 nonzeros, which take at most a sixteenth of the memory of each
+   For auto, small is at most 262144 rows and 16777216 nonzeros, which take at most a sixteenth of the memory of each
    GPU. Monitors and convergence tests are called on all ranks, as always.
 
 .seealso: `KSPBAI`, `KSPBAIGetGather()`, `PCTELESCOPE`
