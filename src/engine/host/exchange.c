@@ -33,8 +33,9 @@ static BAIStatus Map(const char *name, int flags, size_t bytes, void **memory)
   BAIStatus status;
 
   if (file < 0) return Refuse("shm_open()");
-  if (flags & O_CREAT && ftruncate(file, (off_t)bytes)) {
-    status = Refuse("ftruncate()");
+  if (flags & O_CREAT) errno = posix_fallocate(file, 0, (off_t)bytes); /* without it, memory that is not there would be missed when it is written to */
+  if (flags & O_CREAT && errno) {
+    status = Refuse("posix_fallocate()");
     (void)close(file);
     (void)shm_unlink(name);
     return status;
