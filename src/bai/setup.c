@@ -327,12 +327,15 @@ static PetscErrorCode Explain(const BAI *bai, BAIMode mode)
 /* Makes the engine ready for one more mode than that of the options; collective */
 PetscErrorCode BAIPrepare(BAI *bai, BAIMode mode)
 {
+  PetscErrorCode code;
+
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEnginePrepare(bai->engine, mode)), NULL));
+  code = BAIAgree(bai, BAICheckStatus(bai, BAIEnginePrepare(bai->engine, mode)), NULL);
+  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
+  PetscCall(code);
   BAIEngineInfo(bai->engine, &bai->info);
   PetscCall(Explain(bai, mode));
-  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -354,6 +357,61 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New values or a new engine, as this choice asks for; all ranks do the same work, which may turn out to be more */
+static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, const PetscInt garray[], BAIChoice *choice, int *work)
+{
+  const PetscObject obj    = bai->face;
+  BAIStatus         status = BAIStatusOf(BAI_OK);
+  BAIMatrix         M;
+  PetscBool         device;
+  PetscErrorCode    mine;
+
+  PetscFunctionBegin;
+  bai->A  = A;
+  bai->id = 0; /* until all ranks are known to have come through */
+  PetscCall(BAICheckMatrix(obj, A));
+  PetscCall(ChooseWeight(bai, A, choice, work));
+  M.nghost = nghost;
+  PetscCall(MatGetLocalSize(A, &M.n, NULL));
+  mine = BAIGetRows(choice->backend, Ad, &M.A, &device);
+  if (!mine && Ao) mine = BAIGetRows(choice->backend, Ao, &M.B, &device);
+  PetscCall(BAIAgree(bai, mine, work));
+  M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  if (*work == WORK_VALUES) {
+    status = BAIEngineUpdateValues(bai->engine, &M);
+    if (status.code == BAI_ERR_PATTERN || status.code == BAI_ERR_COARSE || (status.code == BAI_ERR_DIAGONAL && !bai->unit)) *work = WORK_ENGINE;
+    PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
+  }
+  PetscCall(PetscMemcpy(&bai->use, choice, sizeof(*choice)));
+  if (*work == WORK_ENGINE) {
+    PetscCall(BAIDisconnect(bai));
+    PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
+    mine = Build(bai, A, Ad, &M, &status);
+    bai->setups++;
+  } else bai->updates++;
+  if (mine || status.code) BAIEngineDestroy(&bai->engine);
+  PetscCall(BAIRestoreRows(choice->backend, Ad, &M.A));
+  if (Ao) PetscCall(BAIRestoreRows(choice->backend, Ao, &M.B));
+  PetscCall(CheckDiagonal(bai, A, status));
+  PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL));
+  PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
+  if (*work == WORK_ENGINE) PetscCall(BAIConnect(bai, A, nghost, garray));
+  BAIEngineInfo(bai->engine, &bai->info);
+  if (bai->info.units) PetscCall(PetscInfo(obj, "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n", (PetscInt64)bai->info.units));
+  if (*work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
+  if (bai->use.p.single) PetscCall(BAIRefinementSetUp(bai));
+  bai->set = bai->options;
+  TakeOmega(bai, PETSC_TRUE);
+  bai->tau = 1.0;
+  if (bai->use.weight == BAI_WEIGHT_TAU) {
+    PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
+    PetscCall(BAIFindTau(bai, A, &bai->tau));
+  }
+  PetscCall(WeighCoarse(bai, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Gives the engine the matrix as it is now, and what the options ask for. Nothing is done if it is the same matrix in the same state, and the same options; new values in an
    old pattern are put in place; only another pattern, or other options, are cut anew
@@ -364,11 +422,9 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   Mat               Ad, Ao;
   PetscInt          nghost;
   const PetscInt   *garray;
-  BAIMatrix         M;
   BAIChoice         choice;
-  BAIStatus         status = BAIStatusOf(BAI_OK);
-  int               work   = WORK_NONE;
-  PetscBool         device, gathered;
+  int               work = WORK_NONE;
+  PetscBool         gathered;
   PetscErrorCode    mine;
 
   PetscFunctionBegin;
@@ -394,49 +450,9 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   }
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, obj, A, 0, 0));
-  bai->A  = A;
-  bai->id = 0; /* until all ranks are known to have come through */
-  PetscCall(BAICheckMatrix(obj, A));
-  PetscCall(ChooseWeight(bai, A, &choice, &work));
-  M.nghost = nghost;
-  PetscCall(MatGetLocalSize(A, &M.n, NULL));
-  mine = BAIGetRows(choice.backend, Ad, &M.A, &device);
-  if (!mine && Ao) mine = BAIGetRows(choice.backend, Ao, &M.B, &device);
-  PetscCall(BAIAgree(bai, mine, &work));
-  M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
-  if (work == WORK_VALUES) {
-    status = BAIEngineUpdateValues(bai->engine, &M);
-    if (status.code == BAI_ERR_PATTERN || status.code == BAI_ERR_COARSE || (status.code == BAI_ERR_DIAGONAL && !bai->unit)) work = WORK_ENGINE;
-    PetscCall(BAIAgree(bai, PETSC_SUCCESS, &work));
-  }
-  PetscCall(PetscMemcpy(&bai->use, &choice, sizeof(choice)));
-  if (work == WORK_ENGINE) {
-    PetscCall(BAIDisconnect(bai));
-    PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
-    mine = Build(bai, A, Ad, &M, &status);
-    bai->setups++;
-  } else bai->updates++;
-  if (mine || status.code) BAIEngineDestroy(&bai->engine);
-  PetscCall(BAIRestoreRows(choice.backend, Ad, &M.A));
-  if (Ao) PetscCall(BAIRestoreRows(choice.backend, Ao, &M.B));
-  PetscCall(CheckDiagonal(bai, A, status));
-  PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL));
-  PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
-  if (work == WORK_ENGINE) PetscCall(BAIConnect(bai, A, nghost, garray));
-  BAIEngineInfo(bai->engine, &bai->info);
-  if (bai->info.units) PetscCall(PetscInfo(obj, "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n", (PetscInt64)bai->info.units));
-  if (work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
-  if (bai->use.p.single) PetscCall(BAIRefinementSetUp(bai));
-  bai->set = bai->options;
-  TakeOmega(bai, PETSC_TRUE);
-  bai->tau = 1.0;
-  if (bai->use.weight == BAI_WEIGHT_TAU) {
-    PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
-    PetscCall(BAIFindTau(bai, A, &bai->tau));
-  }
-  PetscCall(WeighCoarse(bai, A));
-  PetscCall(PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0));
+  mine = Renew(bai, A, Ad, Ao, nghost, garray, &choice, &work);
+  PetscCall(PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0)); /* also after an error, which of gathered rows only some ranks have: those that wait in the log for all would wait in vain */
+  PetscCall(mine);
   PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n", work == WORK_ENGINE ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks, BAIEngineName(bai->engine)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -90,10 +90,13 @@ static PetscErrorCode SmoothingOmega(BAI *bai, PetscReal *omega)
   *omega = bai->omega;
   if (bai->options.omega != PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
   if (bai->smoothing_omega == 0.0) {
+    PetscErrorCode code;
+
     PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
-    PetscCall(BAIFindOmega(bai, bai->A, &bai->smoothing_omega));
-    PetscCall(PetscInfo(bai->face, "omega auto: %g\n", (double)bai->smoothing_omega));
+    code = BAIFindOmega(bai, bai->A, &bai->smoothing_omega);
     PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
+    PetscCall(code);
+    PetscCall(PetscInfo(bai->face, "omega auto: %g\n", (double)bai->smoothing_omega));
   }
   *omega = bai->smoothing_omega;
   PetscFunctionReturn(PETSC_SUCCESS);
