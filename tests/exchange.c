@@ -357,6 +357,14 @@ int main(int argc, char **argv)
   for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
     if (Case("smoother_%s", BAIModes[mode])) PetscCall(TestSmoother((BAIMode)mode));
   }
+  if (Case("asked")) { /* for dk and nothing else, which on the host can be */
+    PetscBool must = PETSC_FALSE;
+
+    PetscCall(PetscOptionsGetBool(NULL, NULL, "-dk", &must, NULL));
+    PetscCall(CreateLine(PETSC_TRUE, PETSC_TRUE, PETSC_FALSE, &A));
+    PetscCall(TestConverges(A, BAI_MODE_ASYNC, must ? BAI_EXCHANGE_DK : BAI_EXCHANGE_AUTO, Plain, -1, PETSC_FALSE));
+    PetscCall(MatDestroy(&A));
+  }
   if (Case("life")) PetscCall(TestLife());
   PetscCall(CheckFinalize());
   return 0;

@@ -173,9 +173,13 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
   PetscCall(DestroyPeers(&peers));
   bai->connected = can;
   if (!can) {
-    PetscCall(BAIEngineDisconnect(bai->engine).code ? PETSC_ERR_LIB : PETSC_SUCCESS);
+    const BAIStatus left = BAIEngineDisconnect(bai->engine);
+    PetscErrorCode  code;
+
     PetscCall(PetscInfo(bai->face, "Exchange scatter instead of dk\n"));
-    PetscCall(BAIAgree(bai, bai->options.exchange == BAI_EXCHANGE_DK ? BAICheckStatus(bai, status) : PETSC_SUCCESS, NULL));
+    code = BAIAgree(bai, BAICheckStatus(bai, bai->options.exchange == BAI_EXCHANGE_DK && status.code ? status : left), NULL);
+    if (code) BAIEngineDestroy(&bai->engine); /* asked again, it must not say yes */
+    PetscCall(code);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
