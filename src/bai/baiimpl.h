@@ -75,8 +75,10 @@ typedef struct {
   BAIInfo        info;
   int            unit;            /* BAIParameters: 0 until this matrix has shown to need it */
   PetscBool      slow, vain;      /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscBool      crowded;         /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
   PetscReal      omega;           /* in use, 1 if it is auto; */
   PetscReal      smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
+  PetscReal      largest;         /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */
   PetscBool      grew;            /* with weight safe, for this matrix: a solve has grown */
   PetscObjectId  seen;            /* the matrix of these; */
   PetscInt       rows, first;     /* and how many it has, on all ranks; and the first of this one */
@@ -190,6 +192,8 @@ PETSC_INTERN PetscErrorCode BAIDestroyCoarse(BAICoarse *);
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIFindLargest(BAI *, Mat, PetscReal *);
+PETSC_INTERN PetscBool      BAIUsesPolynomial(const BAI *);
 PETSC_INTERN PetscErrorCode BAIFindOmega(BAI *, Mat, PetscReal *);
 
 /* setup.c */
@@ -214,6 +218,7 @@ PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);
 PETSC_INTERN PetscErrorCode BAIVecNorm(Vec, PetscReal *);
 
 /* run.c */
+PETSC_INTERN BAIMode        BAIModeOf(const BAI *);
 PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);
 PETSC_INTERN PetscErrorCode BAINeedWork(BAI *);
 PETSC_INTERN PetscErrorCode BAICorrect(BAI *, Vec, Vec);

@@ -150,7 +150,7 @@ static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal 
 BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 {
   const BAIOptions *o    = &bai->options;
-  const BAIStep     step = {.mode = o->mode, .asked = o->mode, .direction = direction, .omega = bai->omega * bai->tau, .momentum = o->momentum > 0 ? o->momentum : 0, .fresh = 1};
+  const BAIStep     step = {.mode = BAIModeOf(bai), .asked = BAIModeOf(bai), .direction = direction, .omega = bai->omega * bai->tau, .momentum = o->momentum > 0 ? o->momentum : 0, .fresh = 1};
 
   return step;
 }

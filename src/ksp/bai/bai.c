@@ -56,7 +56,7 @@ static PetscBool IsCorrected(const BAI *bai)
 /* The mode that a solve begins in */
 static BAIMode FirstMode(const BAI *bai)
 {
-  return IsCorrected(bai) ? BAI_MODE_SYNC : bai->options.mode;
+  return IsCorrected(bai) ? BAI_MODE_SYNC : BAIModeOf(bai);
 }
 
 /* A solve that is slow may set up a coarse correction; with a fixed momentum it is what users want it to be */
@@ -69,7 +69,7 @@ static PetscBool MayCoarsen(const BAI *bai)
 static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
 {
   BAI          *bai  = (BAI *)ksp->data;
-  const BAIMode mode = bai->options.mode;
+  const BAIMode mode = BAIModeOf(bai);
   const double  far  = 1e100; /* squares beyond that are too large, or too small */
 
   bai->scale = rnorm > 0.0 && ((double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
@@ -416,7 +416,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     if (!looked) {
       const BAIGoal goal = GoalOf(ksp, rnorm);
 
-      if (FirstMode(bai) != bai->options.mode) PetscCall(BAIPrepare(bai, FirstMode(bai)));
+      if (FirstMode(bai) != BAIModeOf(bai)) PetscCall(BAIPrepare(bai, FirstMode(bai)));
       bai->decision = BAIAdaptStart(&bai->adapt, &goal, FirstMode(bai), (BAIInt)ksp->its, Square(bai, rnorm));
       step          = StepOf(bai, &bai->decision);
       looked        = PETSC_TRUE;
@@ -509,7 +509,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Options Database Keys:
 +  -ksp_bai_local_iters <5>                              - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
 .  -ksp_bai_block_size <0>                               - rows of a block, `KSPBAISetBlockSize()`
-.  -ksp_bai_mode (async|launch|sync|color)               - how blocks wait for each other, `KSPBAISetMode()`
+.  -ksp_bai_mode (async|launch|sync|color|auto)          - how blocks wait for each other, `KSPBAISetMode()`
 .  -ksp_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `KSPBAISetPartition()`
 .  -ksp_bai_momentum <auto>                              - part of the last step that each update repeats, `KSPBAISetMomentum()`
 .  -ksp_bai_coarse <auto>                                - unknowns of the coarse correction, `KSPBAISetCoarse()`

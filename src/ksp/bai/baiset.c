@@ -126,16 +126,16 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
 
    Input Parameters:
 +  ksp  - the solver
--  mode - `BAI_MODE_ASYNC` (default), `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC` or `BAI_MODE_COLOR`
+-  mode - `BAI_MODE_ASYNC` (default), `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC`, `BAI_MODE_COLOR` or `BAI_MODE_AUTO`
 
    Options Database Key:
-.  -ksp_bai_mode (async|launch|sync|color) - sets it
+.  -ksp_bai_mode (async|launch|sync|color|auto) - sets it
 
    Level: beginner
 
    Note:
    Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` where results must repeat bit by bit. With the latter each iteration reduces
-   the error more, and it smooths much better.
+   the error more.
 
 .seealso: `KSPBAI`, `KSPBAIGetMode()`
 @*/
@@ -160,6 +160,9 @@ PetscErrorCode KSPBAISetMode(KSP ksp, BAIMode mode)
 .  mode - see `KSPBAISetMode()`
 
    Level: beginner
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
 
 .seealso: `KSPBAI`, `KSPBAISetMode()`
 @*/
