@@ -192,6 +192,7 @@ PETSC_INTERN PetscErrorCode BAIDestroyCoarse(BAICoarse *);
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *);
+PETSC_INTERN BAIInt         BAICorrectedLocalIters(const BAI *);
 PETSC_INTERN PetscErrorCode BAIFindLargest(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscBool      BAIUsesPolynomial(const BAI *);
 PETSC_INTERN PetscErrorCode BAIFindOmega(BAI *, Mat, PetscReal *);

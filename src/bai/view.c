@@ -43,8 +43,11 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   PetscCall(BAICheckStatus(bai, BAIEngineSums(bai->engine, &inside, &outside)));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  of the sum of their magnitudes %.3g inside blocks; a global iteration moves %.3g MB\n", (double)(inside > 0 ? inside / (inside + outside) : 0), 1e-6 * (double)bai->info.bytes_iteration));
   if (bai->vain) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction given up: it did not help\n"));
-  else if (bai->use.coarse) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction by %" PetscInt64_FMT " aggregates, %" PetscInt64_FMT " unknowns on rank 0%s, set up in %.2g s\n", (PetscInt64)bai->info.aggregates, (PetscInt64)bai->info.coarse, bai->use.nested ? ", of which blocks are made up" : "", (double)bai->coarse_time));
-  else if (o->coarse) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction auto: not set up, no solve was slow\n"));
+  else if (bai->use.coarse) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction by %" PetscInt64_FMT " aggregates, %" PetscInt64_FMT " unknowns on rank 0%s, set up in %.2g s\n", (PetscInt64)bai->info.aggregates, (PetscInt64)bai->info.coarse, bai->use.nested ? ", of which blocks are made up" : "", (double)bai->coarse_time));
+    if (BAICorrectedLocalIters(bai)) PetscCall(PetscViewerASCIIPrintf(viewer, "  with it %d local sweeps\n", (int)BAICorrectedLocalIters(bai)));
+  }
+  if (!bai->vain && !bai->use.coarse && o->coarse) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction auto: not set up, no solve was slow\n"));
   if (bai->scatter) PetscCall(PetscViewerASCIIPrintf(viewer, "  exchange of x between ranks: %s%s\n", BAIExchanges[bai->connected ? BAI_EXCHANGE_DK : o->exchange == BAI_EXCHANGE_AMC ? BAI_EXCHANGE_AMC : BAI_EXCHANGE_SCATTER], o->exchange == BAI_EXCHANGE_AUTO ? " (auto)" : ""));
   if (bai->info.units) PetscCall(PetscViewerASCIIPrintf(viewer, "  1 stands for the diagonal entry of %" PetscInt64_FMT " rows on rank 0, where it is zero or missing\n", (PetscInt64)bai->info.units));
   if (bai->use.overlap) PetscCall(PetscViewerASCIIPrintf(viewer, "  overlap %" PetscInt_FMT ": all blocks on rank 0 together sweep over %" PetscInt64_FMT " rows\n", bai->use.overlap, (PetscInt64)bai->info.rows));

@@ -111,6 +111,7 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
   step.momentum = (BAIReal)d->momentum;
   step.coarse   = (int)(bai->aggregates && !bai->vain);
   step.omega    = PlainOmega(bai, step.coarse);
+  if (step.coarse) step.local_iters = BAICorrectedLocalIters(bai);
   if (d->even) step.local_iters = EvenLocalIters(bai);
   return step;
 }
@@ -241,6 +242,7 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
   step.omega       = step.coarse && (accelerate || mode == BAI_MODE_ASYNC) ? step.omega : /* who takes corrections one at a time does not */
     PlainOmega(bai, step.coarse);
   step.coarsen     = goal.coarsen;
+  if (step.coarse) step.local_iters = BAICorrectedLocalIters(bai);
   step.top         = (BAIReal)goal.top;
   step.beta        = (BAIReal)goal.beta;
   if (mode == BAI_MODE_COLOR && accelerate) step.local_iters = EvenLocalIters(bai);
@@ -380,6 +382,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
 
   step.coarse = (int)(bai->aggregates && !bai->vain);
   step.omega  = PlainOmega(bai, step.coarse);
+  if (step.coarse) step.local_iters = BAICorrectedLocalIters(bai);
   if (ksp->normtype == KSP_NORM_NONE) {
     if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = EvenLocalIters(bai);
     PetscCall(BAIRunFaulty(bai, b, x, ksp->guess_zero, 0, ksp->max_it, &step, NULL));
