@@ -208,6 +208,7 @@ PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
 /* exchange.c */
 PETSC_INTERN PetscErrorCode BAIConnect(BAI *, Mat, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode BAIDisconnect(BAI *);
+PETSC_INTERN PetscErrorCode BAIOnNode(MPI_Comm, PetscMPIInt, const PetscMPIInt[], PetscBool *);
 
 /* norm.c */
 PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);

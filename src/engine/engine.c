@@ -10,7 +10,9 @@ struct BAIEngine_ {
   BAIPartition         partition;
   BAIInt              *places;    /* of the partition: first, row, own */
   int                  connected; /* with other ranks, */
-  int                  zero;      /* who know that x is zero on all of them */
+  int                  copies;    /* to whom x goes in copies, */
+  int                  zero;      /* who know that x is zero on all of them; */
+  int                  begun;     /* they have exchanged this x before */
 };
 
 /* The one table of backends; the build file decides which file defines BAIBackendCUDA */
@@ -90,7 +92,8 @@ BAIStatus BAIEngineUpdateValues(BAIEngine engine, const BAIMatrix *matrix)
 
 BAIStatus BAIEngineBind(BAIEngine engine, const BAIVectors *vectors, int guess_zero)
 {
-  engine->zero = guess_zero;
+  engine->zero  = guess_zero;
+  engine->begun = 0;
   return engine->ops->bind(engine->state, vectors, guess_zero);
 }
 
@@ -114,8 +117,15 @@ static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
 {
   const BAIInt staleness = engine->p.staleness, apart = engine->p.apart;
 
-  if (step->mode != BAI_MODE_ASYNC || step->coarse) return 1;
+  if (step->mode != BAI_MODE_ASYNC || step->coarse || engine->copies) return 1;
   return staleness >= 0 && staleness < apart ? staleness + 1 : apart;
+}
+
+/* Whether blocks may read what is newer or older than the x at the begin of so many global iterations */
+static int IsFree(BAIEngine engine, const BAIStep *step, BAIInt now)
+{
+  if (!engine->copies) return now > 1;
+  return engine->begun && (step->mode == BAI_MODE_ASYNC || step->mode == BAI_MODE_LAUNCH) && !step->coarse && engine->p.staleness; /* what is copied is an iteration older */
 }
 
 static BAIStatus Exchange(BAIEngine engine, BAIGhosts ghosts)
@@ -134,10 +144,11 @@ BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
     const BAIInt now = count - done < most ? count - done : most;
 
     if (now < count && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD; /* now is 1, or it does not matter */
-    BAITry(Exchange(engine, now > 1 ? BAI_GHOSTS_LIVE : BAI_GHOSTS_FIXED));
+    BAITry(Exchange(engine, IsFree(engine, how, now) ? BAI_GHOSTS_LIVE : BAI_GHOSTS_FIXED));
     BAITry(engine->ops->sweep(engine->state, now, &step));
-    engine->zero = 0;
-    step.fresh   = 0;
+    engine->begun = !engine->zero;
+    engine->zero  = 0;
+    step.fresh    = 0;
     step.done += now;
   }
   return BAIStatusOf(BAI_OK);
@@ -163,6 +174,7 @@ BAIStatus BAIEngineConnect(BAIEngine engine, const BAIPeers *peers, const BAIHan
 {
   BAITry(engine->ops->connect(engine->state, peers, theirs));
   engine->connected = 1;
+  engine->copies    = peers->copies;
   return BAIStatusOf(BAI_OK);
 }
 

@@ -150,6 +150,7 @@ typedef struct {
   const BAIInt *first, *row; /* peers+1; first[p] <= k < first[p + 1]: the own rows whose x goes to peer p, */
   const BAIInt *slot;        /* peers: and to which entry of its ghosts the first of them; */
   const BAIInt *place;       /* peers: the number of this rank among the peers of p */
+  int           copies;      /* x goes in copies after each global iteration, in the modes async and launch during the next one; else blocks of mode async write theirs while they iterate */
 } BAIPeers;
 
 /* What a peer has to know to write to this rank's memory; means something on one node only */
@@ -160,7 +161,7 @@ typedef struct {
 typedef enum {
   BAI_GHOSTS_ZERO,  /* x is zero on all ranks */
   BAI_GHOSTS_FIXED, /* those of the x that is there */
-  BAI_GHOSTS_LIVE   /* the same, and while mode async iterates the newest ones come in */
+  BAI_GHOSTS_LIVE   /* the same, and while mode async iterates the newest ones come in; or, if x goes in copies, those of the exchange before */
 } BAIGhosts;
 
 /*

@@ -164,14 +164,17 @@ typedef struct {
 /* Exchange with other ranks: see exchange.h */
 typedef struct {
   int       peers, sends;
-  void     *mailbox, **theirs; /* own, of cudaMalloc(), which alone can be shared; and those of peers, or NULL */
-  int      *first, *row;       /* tiles+1, as in BAISends; */
-  void    **to[2];             /* in even and odd exchanges */
-  BAIFlag **tell;              /* peers: the flag that is this rank's to set */
-  void     *zero;              /* ghosts of an x that is zero */
-  unsigned *arrived;           /* thread blocks that have sent their part */
+  BAIShared mailbox, *theirs; /* own, and those of peers, or NULL */
+  int      *first, *row;      /* tiles+1, as in BAISends; */
+  void    **to[2];            /* in even and odd exchanges */
+  BAIFlag **tell;             /* peers: the flag that is this rank's to set */
+  void     *zero;             /* ghosts of an x that is zero */
+  unsigned *arrived;          /* thread blocks that have sent their part */
   BAIFlag   exchanges;
-  int       live; /* tiles send x whenever they have a new one */
+  int       live;     /* tiles send x whenever they have a new one */
+  int       was_live; /* x might be old in the last exchange */
+
+  struct BAICUDACopies_ *copies; /* if x goes in copies: exchange.cu; else NULL */
 } BAICUDAExchange;
 
 struct BAIState_ {

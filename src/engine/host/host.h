@@ -29,16 +29,16 @@ typedef struct {
 typedef struct BAIHostStats_ BAIHostStats; /* stats.c */
 /* Exchange with other ranks: see exchange.h */
 typedef struct {
-  void     *mailbox, **theirs; /* own and, for each peer, its mailbox, */
-  size_t    bytes, *sizes;     /* and their sizes; */
-  char      name[64];          /* of the own one, until all have mapped it */
+  BAIShared mailbox, *theirs; /* own and, for each peer, its mailbox */
   BAIInt    peers, sends;
   BAIFlag **tell;        /* peers: the flag that is this rank's to set */
   BAIInt   *first, *row; /* blocks+1; first[k] <= s < first[k + 1]: the rows of block k that go to a peer, */
   void    **to[2];       /* and where, in even and odd exchanges */
   void     *zero;        /* ghosts of an x that is zero */
   BAIFlag   exchanges;
-  int       live; /* blocks send x whenever they have a new one */
+  int       live;     /* blocks send x whenever they have a new one */
+  int       copies;   /* none do: x goes in copies; */
+  int       was_live; /* and might be old in the last exchange */
 } BAIHostExchange;
 
 struct BAIState_ {
