@@ -69,28 +69,6 @@ static PetscErrorCode CreatePeers(Mat A, PetscInt nghost, const PetscInt garray[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether these ranks are on the node of this one */
-PetscErrorCode BAIOnNode(MPI_Comm comm, PetscMPIInt n, const PetscMPIInt rank[], PetscBool *all)
-{
-  MPI_Comm     node;
-  MPI_Group    whole, part;
-  PetscMPIInt *there;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, &there));
-  PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-  PetscCallMPI(MPI_Comm_group(comm, &whole));
-  PetscCallMPI(MPI_Comm_group(node, &part));
-  PetscCallMPI(MPI_Group_translate_ranks(whole, n, rank, part, there));
-  *all = PETSC_TRUE;
-  for (PetscMPIInt k = 0; k < n; k++) *all = (PetscBool)(*all && there[k] != MPI_UNDEFINED);
-  PetscCallMPI(MPI_Group_free(&whole));
-  PetscCallMPI(MPI_Group_free(&part));
-  PetscCallMPI(MPI_Comm_free(&node));
-  PetscCall(PetscFree(there));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode TellPeers(Mat A, Peers *p, const BAIHandle *mine)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)A);
@@ -158,16 +136,15 @@ static PetscErrorCode AllCan(BAI *bai, BAIStatus status, PetscBool *can)
 /* The engine exchanges x from now on, if that is what the options ask for or allow, and can be; collective */
 PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
 {
-  const MPI_Comm comm   = PetscObjectComm((PetscObject)A);
-  BAIStatus      status = BAIStatusOf(BAI_OK);
-  BAIHandle      mine;
-  Peers          peers;
-  PetscBool      can;
+  BAIStatus status = BAIStatusOf(BAI_OK);
+  BAIHandle mine;
+  Peers     peers;
+  PetscBool can;
 
   PetscFunctionBegin;
   if (!bai->scatter || bai->options.exchange == BAI_EXCHANGE_SCATTER || bai->options.exchange == BAI_EXCHANGE_AMC) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CreatePeers(A, nghost, garray, &peers));
-  PetscCall(BAIOnNode(comm, peers.n, peers.rank, &can));
+  PetscCall(BAIOnNode(bai, peers.n, peers.rank, &can));
   if (!can) status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
   else status = BAIEngineShare(bai->engine, (BAIInt)peers.n, &mine);
   PetscCall(AllCan(bai, status, &can));

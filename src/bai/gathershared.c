@@ -130,7 +130,7 @@ PetscErrorCode BAIGatherShare(BAI *bai, Mat A)
   sides[0] = side;
   sides[1] = -side;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sides, 2, MPI_INT, MPI_MAX, comm));
-  PetscCall(BAIOnNode(comm, 1, g->leader + rank, &can));
+  PetscCall(BAIOnNode(bai, 1, g->leader + rank, &can));
   if (!can) status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
   else if (g->side == BAI_BACKEND_AUTO || sides[0] != side || sides[1] != -side) status = BAIStatusBecause(BAI_ERR_PEERS, "VecGetArrayReadAndMemType()", "vectors in another kind of memory");
   PetscCall(AllCan(bai, status, &can));
