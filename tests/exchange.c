@@ -405,12 +405,18 @@ int main(int argc, char **argv)
   for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
     if (Case("smoother_%s", BAIModes[mode])) PetscCall(TestSmoother((BAIMode)mode));
   }
-  if (Case("slow")) {
+  if (Case("slow_fv1")) {
     PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 20, &A));
     for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_SYNC; mode++) {
       PetscCall(TestSlow(A, (BAIMode)mode, BAI_EXCHANGE_AUTO));
       PetscCall(TestSlow(A, (BAIMode)mode, BAI_EXCHANGE_AMC));
     }
+    PetscCall(MatDestroy(&A));
+  }
+  if (Case("slow_pace")) { /* enough rows that the others do more iterations meanwhile */
+    PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace3d", 24, &A));
+    PetscCall(MatShift(A, 1));
+    PetscCall(TestSlow(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO));
     PetscCall(MatDestroy(&A));
   }
   if (Case("asked")) { /* for dk and nothing else, which on the host can be */
@@ -441,7 +447,7 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       nsize: {{1 2}}
       timeoutfactor: 4
-      args: -ksp_bai_gather none -pc_bai_gather none -case same_sync_fv120_plain,same_color_laplace3d9_plain,free_async_laplace3d24,late_laplace3d24,single_laplace3d9,line_lower_sync,smoother_color,slow,life
+      args: -ksp_bai_gather none -pc_bai_gather none -case same_sync_fv120_plain,same_color_laplace3d9_plain,free_async_laplace3d24,late_laplace3d24,single_laplace3d9,line_lower_sync,smoother_color,slow_fv1,life
       test:
          suffix: cuda
          requires: baicuda

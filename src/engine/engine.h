@@ -86,6 +86,7 @@ typedef struct {
   int          coarse;      /* the coarse correction takes part, if there is one */
   int          coarsen;     /* BAIEngineSolve(): there is none yet, and the solve ends where one would help */
   BAIReal      top, beta;   /* BAIEngineSolve() with coarse and accelerate: see BAIGoal */
+  int          ahead;       /* BAIEngineSweep(), mode async, connected ranks: at the pace of BAIEngineSetPace() */
   int          faulty;      /* BAIEngineSweep(): faults of the parameters take part, */
   BAIInt       done;        /* by the global iterations of the solve before this call */
 } BAIStep;
@@ -274,7 +275,8 @@ typedef struct {
   BAIStatus (*stats)(BAIState, BAIStats *); /* NULL: what was counted is forgotten */
   BAIStatus (*share)(BAIState, BAIInt peers, BAIHandle *);
   BAIStatus (*connect)(BAIState, const BAIPeers *, const BAIHandle *);
-  BAIStatus (*exchange)(BAIState, BAIGhosts);
+  BAIStatus (*exchange)(BAIState, BAIGhosts, int swept); /* swept: since the last one, which this one's beginning ends */
+  double (*worked)(BAIState);                            /* seconds from the ends of exchanges to the next ones that were swept before, in all */
   BAIStatus (*disconnect)(BAIState);
   BAIStatus (*unbind)(BAIState);
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
@@ -329,6 +331,12 @@ BAIStatus BAIEngineUnbind(BAIEngine);
 BAIStatus BAIEngineShare(BAIEngine, BAIInt peers, BAIHandle *mine);
 BAIStatus BAIEngineConnect(BAIEngine, const BAIPeers *, const BAIHandle *theirs);
 BAIStatus BAIEngineDisconnect(BAIEngine);
+/*
+   Connected ranks of different speed: seconds that a global iteration has taken since this was asked the last time, waiting for others not counted, 0 if there was none; known after
+   BAIEngineResidual(). And how many iterations to do when one is asked for, at least 1, where the step allows it: so all come to the next exchange at one time
+*/
+double BAIEngineSeconds(BAIEngine);
+void   BAIEngineSetPace(BAIEngine, double pace);
 /*
    Which family of kernels does a mode that the engine is ready for, and why each one before it does not, in one line: "resident: 20 entries inside a block,
    16 at most; stream taken". Empty where there is nothing to choose, as on the host

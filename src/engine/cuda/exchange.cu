@@ -44,11 +44,36 @@ static __device__ inline void Send(int n, BAISends sends, const void *x)
   for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) BAIStoreFar(static_cast<V *>(sends.to[k]), static_cast<const V *>(x)[sends.row[k]]);
 }
 
-/* x to the ghosts of peers; the last thread block sets the flags there, and waits for those here */
-static __global__ void Exchange(bool single, int n, BAISends sends, const void *x, int peers, BAIFlag *const *tell, BAIFlag *told, BAIFlag exchanges, unsigned *arrived, int *stalled, int *stalled_host)
+static __device__ inline unsigned long long Nanoseconds(void)
 {
-  __shared__ bool last;
-  const long long cycles = BAI_PEER_SECONDS * 2000000000ll; /* by and large */
+  unsigned long long now;
+
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
+/* The time from one exchange to the next */
+typedef struct {
+  int                 swept;  /* it was that of sweeps; */
+  unsigned long long *last;   /* since the last exchange ended, then; */
+  double             *worked; /* the host has the sum */
+} Interval;
+
+/* Called by one thread, when the exchange that began then ends */
+static __device__ inline void EndExchange(const Interval &interval, unsigned long long start)
+{
+  volatile double *worked = interval.worked;
+
+  if (interval.swept) *worked = *worked + 1e-9 * (double)(start - *interval.last);
+  *interval.last = Nanoseconds();
+}
+
+/* x to the ghosts of peers; the last thread block sets the flags there, and waits for those here */
+static __global__ void Exchange(bool single, int n, BAISends sends, const void *x, int peers, BAIFlag *const *tell, BAIFlag *told, BAIFlag exchanges, unsigned *arrived, Interval interval, int *stalled, int *stalled_host)
+{
+  __shared__ bool          last;
+  const unsigned long long start  = Nanoseconds();
+  const long long          cycles = BAI_PEER_SECONDS * 2000000000ll; /* by and large */
 
   if (single) Send<BAISingle>(n, sends, x);
   else Send<BAIScalar>(n, sends, x);
@@ -66,6 +91,8 @@ static __global__ void Exchange(bool single, int n, BAISends sends, const void *
     BAISpin(
       stalled, stalled_host, [=] { return flag.load(cuda::memory_order_acquire) >= exchanges; }, cycles, BAI_ERR_ABSENT);
   }
+  __syncthreads();
+  if (!threadIdx.x) EndExchange(interval, start);
 }
 
 template <typename V>
@@ -239,6 +266,7 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   BAITry(Upload(state, (size_t)peers->peers, tell.get(), &e->tell));
   BAITry(BAICUDAAllocate(state, sizeof(*e->arrived), &e->arrived));
   CUDATry(cudaMemsetAsync(e->arrived, 0, sizeof(*e->arrived), state->stream));
+  BAITry(BAICUDAAllocate(state, sizeof(*e->last), &e->last));
   BAITry(BAICUDAAllocate(state, (size_t)state->nghost * size, &e->zero));
   CUDATry(cudaMemsetAsync(e->zero, 0, (size_t)state->nghost * size, state->stream));
   e->sends = (int)sends;
@@ -269,7 +297,12 @@ static BAIStatus Copy(BAIState state, unsigned grid)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts)
+double BAICUDAWorked(BAIState state)
+{
+  return *(const volatile double *)&state->pinned->worked;
+}
+
+BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
 {
   enum {
     MOST_BLOCKS = 128 /* that are at work at a time, on any device of today */
@@ -295,7 +328,7 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts)
   if (e->copies) {
     BAITry(Copy(state, grid));
     WaitForPeers<<<1, BAI_LANES, 0, state->stream>>>(e->peers, told, now, &state->result->stalled, &state->pinned->result.stalled);
-  } else Exchange<<<grid, THREADS, 0, state->stream>>>(state->A.single, e->sends, sends, state->x[state->current], e->peers, e->tell, told, e->exchanges, e->arrived, &state->result->stalled, &state->pinned->result.stalled);
+  } else Exchange<<<grid, THREADS, 0, state->stream>>>(state->A.single, e->sends, sends, state->x[state->current], e->peers, e->tell, told, e->exchanges, e->arrived, Interval{swept, e->last, &state->pinned->worked}, &state->result->stalled, &state->pinned->result.stalled);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

@@ -124,7 +124,8 @@ typedef struct {
 typedef struct BAIPinned_ {
   BAIResult          result;
   BAISolution        solution;
-  struct BAIPinned_ *next; /* of those that nobody has */
+  double             worked; /* seconds of sweeps from one exchange to the next, in all */
+  struct BAIPinned_ *next;   /* of those that nobody has */
 } BAIPinned;
 
 typedef struct BAIControl_ BAIControl; /* control.h */
@@ -172,8 +173,9 @@ typedef struct {
   unsigned *arrived;          /* thread blocks that have sent their part */
   BAIFlag   exchanges;
   int       live;     /* tiles send x whenever they have a new one */
-  int       was_live; /* x might be old in the last exchange */
+  int       was_live; /* x might be old in the last exchange, */
 
+  unsigned long long    *last;   /* which ended at that time, in ns */
   struct BAICUDACopies_ *copies; /* if x goes in copies: exchange.cu; else NULL */
 } BAICUDAExchange;
 
@@ -307,7 +309,8 @@ BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);
 BAIStatus BAICUDAConnect(BAIState, const BAIPeers *, const BAIHandle *);
-BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts);
+BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts, int swept);
+double    BAICUDAWorked(BAIState);
 BAIStatus BAICUDADisconnect(BAIState);
 void      BAICUDAExchangeDestroy(BAIState);
 BAIStatus BAICUDAReplay(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);

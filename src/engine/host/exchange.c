@@ -93,6 +93,14 @@ void BAIHostSendBlock(BAIState state, BAIInt block)
   if (state->exchange.live) Send(state, state->exchange.first[block], state->exchange.first[block + 1]);
 }
 
+static double Seconds(void)
+{
+  struct timespec now;
+
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 static BAIStatus WaitForPeers(const BAIHostExchange *e, BAIFlag exchange, const BAIFlag *flags)
 {
   const time_t start = time(NULL);
@@ -106,24 +114,34 @@ static BAIStatus WaitForPeers(const BAIHostExchange *e, BAIFlag exchange, const 
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts)
+double BAIHostWorked(BAIState state)
+{
+  return state->exchange.worked;
+}
+
+BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
 {
   BAIHostExchange *e      = &state->exchange;
   const size_t     nghost = (size_t)state->A.nghost, size = BAIValueSize(&state->A);
   const int        live = ghosts == BAI_GHOSTS_LIVE, was_live = e->was_live;
+  BAIStatus        status;
   BAIFlag          now;
 
   BAISharedOpened(BAI_BACKEND_HOST, &e->mailbox); /* all have connected */
+  if (swept) e->worked += Seconds() - e->last;
   e->live      = live && !e->copies;
   e->was_live  = live;
   state->ghost = e->zero;
+  e->last      = Seconds();
   if (ghosts == BAI_GHOSTS_ZERO) return BAIStatusOf(BAI_OK);
   e->exchanges++;
   Send(state, 0, e->sends);
   for (BAIInt p = 0; p < e->peers; p++) atomic_store_explicit((AtomicFlag *)e->tell[p], e->exchanges, memory_order_release);
   now          = BAIExchangeToRead(e->exchanges, e->copies, live, was_live);
   state->ghost = (char *)e->mailbox.memory + size * (size_t)(now & 1) * nghost;
-  return WaitForPeers(e, now, (const BAIFlag *)((const char *)e->mailbox.memory + BAIMailboxFlags(nghost, size)));
+  status       = WaitForPeers(e, now, (const BAIFlag *)((const char *)e->mailbox.memory + BAIMailboxFlags(nghost, size)));
+  e->last      = Seconds();
+  return status;
 }
 
 void BAIHostDisconnect(BAIState state)

@@ -38,7 +38,9 @@ typedef struct {
   BAIFlag   exchanges;
   int       live;     /* blocks send x whenever they have a new one */
   int       copies;   /* none do: x goes in copies; */
-  int       was_live; /* and might be old in the last exchange */
+  int       was_live; /* and might be old in the last exchange, */
+  double    last;     /* which ended then; */
+  double    worked;   /* seconds of sweeps from one exchange to the next, in all */
 } BAIHostExchange;
 
 struct BAIState_ {
@@ -74,7 +76,8 @@ void BAIHostResidualSingle(BAIState, BAIReal *norm2);
 
 BAIStatus BAIHostShare(BAIState, BAIInt peers, BAIHandle *);
 BAIStatus BAIHostConnect(BAIState, const BAIPeers *, const BAIHandle *);
-BAIStatus BAIHostExchangeGhosts(BAIState, BAIGhosts);
+BAIStatus BAIHostExchangeGhosts(BAIState, BAIGhosts, int swept);
+double    BAIHostWorked(BAIState);
 void      BAIHostSendBlock(BAIState, BAIInt block); /* new x, where it is live */
 void      BAIHostDisconnect(BAIState);
 

@@ -108,6 +108,7 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
   BAIStep step = BAIStepOf(bai, BAI_FORWARD);
 
   step.mode     = d->mode;
+  step.ahead    = !BAIHasFaults(bai) && !bai->options.stats && bai->options.staleness < 0;
   step.momentum = (BAIReal)d->momentum;
   step.coarse   = (int)(bai->aggregates && !bai->vain);
   step.omega    = PlainOmega(bai, step.coarse);

@@ -660,6 +660,10 @@ PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
    it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
    iteration, as with scatter, and results are the same. Every wait is bounded: a rank that does not come is an error.
 
+   With dk in mode async, unless faults, statistics or a bound on staleness are asked for, a rank that is faster than
+   others does up to eight global iterations for one of the slowest. So a busy GPU holds up nobody but itself.
+   Iterations are counted as on the slowest rank, and solves for a fixed number of them do no more.
+
    With dc the same goes in copies after each global iteration, between GPUs on streams of their own. In the modes async
    and launch they are under way during the next one, as with amc.
 
