@@ -142,18 +142,19 @@ typedef enum {
 +  `BAI_EXCHANGE_AUTO`    - (default) dk where it can be, else scatter
 .  `BAI_EXCHANGE_SCATTER` - by a `VecScatter` after each global iteration
 .  `BAI_EXCHANGE_AMC`     - by a `VecScatter` during the next global iteration, which reads older values; in modes sync and color as scatter
+.  `BAI_EXCHANGE_DC`      - as dk, but in copies after each global iteration: between GPUs on streams of their own; in modes async and launch during the next iteration, which reads older values
 -  `BAI_EXCHANGE_DK`      - each rank writes to the memory of the others: kernels, or threads, store x of the boundary straight into the others' ghosts
 
    Options Database Key:
-.  -ksp_bai_exchange (auto|scatter|amc|dk) - choose the exchange
+.  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - choose the exchange
 
    Level: intermediate
 
    Notes:
-   For dk, ranks that exchange x must be on one node, and all work on the host or each on a GPU of its own that reaches the memory of the others' GPUs. With
+   For dc and dk, ranks that exchange x must be on one node, and all work on the host or each on a GPU of its own that reaches the memory of the others' GPUs. With
    -info the first reason against it is told.
 
-   In mode `BAI_MODE_ASYNC` ranks then do not wait for each other either: a block reads what the blocks of other ranks have reached.
+   With dk, ranks do not wait for each other in mode `BAI_MODE_ASYNC` either: a block reads what the blocks of other ranks have reached.
 
 .seealso: `KSPBAI`, `PCBAI`, `KSPBAISetExchange()`, `PCBAISetExchange()`
 E*/
@@ -161,6 +162,7 @@ typedef enum {
   BAI_EXCHANGE_AUTO,
   BAI_EXCHANGE_SCATTER,
   BAI_EXCHANGE_AMC,
+  BAI_EXCHANGE_DC,
   BAI_EXCHANGE_DK
 } BAIExchange;
 

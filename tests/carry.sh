@@ -25,7 +25,7 @@ for d in tests tutorials; do
   [ ! -d "$src/$d/data" ] || { cp -r "$src/$d/data" "$to/src/$d"; cp -r "$src/$d/data" "$to/tests/$d"; }
 done
 cp "$src"/tutorials/*.py "$to/tests/tutorials"
-cp "$build/tests/bench/bench" "$build/tests/bench/nondeterminism" "$to"
+cp "$build/tests/bench/bench" "$build/tests/bench/nondeterminism" "$build/tests/bench/ranks" "$to"
 cp "$src/tests/summary.sh" "$src/tests/sanitizer.sh" "$src/tests/sanitizer.txt" "$src/tests/manual.sh" "$src/docs/manual.md" "$src/docs/tour.md" "$to"
 find "$build/tests/petsc" -type f -exec cp {} "$to/petsc" \;
 echo "$HAVE" >"$to/have"

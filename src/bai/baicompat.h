@@ -129,6 +129,15 @@ static inline PetscErrorCode BAIGetDevice(PetscMPIInt node_rank, int *device, vo
 }
 #endif
 
+/* Memory of a device in the place of that of a vector; a PETSc without CUDA has no such vectors */
+#if defined(PETSC_HAVE_CUDA)
+  #define BAIVecPlaceDeviceArray(v, array) VecCUDAPlaceArray(v, array)
+  #define BAIVecResetDeviceArray(v)        VecCUDAResetArray(v)
+#else
+  #define BAIVecPlaceDeviceArray(v, array) VecPlaceArray(v, array)
+  #define BAIVecResetDeviceArray(v)        VecResetArray(v)
+#endif
+
 /* A PETSc without devices has no count of their flops */
 #if defined(PETSC_HAVE_DEVICE)
   #define BAILogDeviceFlops(flops) PetscLogGpuFlops(flops)

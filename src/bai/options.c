@@ -9,7 +9,7 @@ const char *const BAIModes[]    = {"async", "launch", "sync", "color", "auto", "
 const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
 const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "safe", "BAIWeight", "BAI_WEIGHT_", NULL};
 
-const char *const BAIExchanges[]      = {"auto", "scatter", "amc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
+const char *const BAIExchanges[]      = {"auto", "scatter", "amc", "dc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
 const char *const BAIGatherTypes[]    = {"auto", "none", "device", "one", "BAIGatherType", "BAI_GATHER_", NULL};
 const char *const BAIPrecisions[]     = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
 const char *const BAIKernels[]        = {"auto", "resident", "staged", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};

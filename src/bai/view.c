@@ -48,7 +48,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
     if (BAICorrectedLocalIters(bai)) PetscCall(PetscViewerASCIIPrintf(viewer, "  with it %d local sweeps\n", (int)BAICorrectedLocalIters(bai)));
   }
   if (!bai->vain && !bai->use.coarse && o->coarse) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction auto: not set up, no solve was slow\n"));
-  if (bai->scatter) PetscCall(PetscViewerASCIIPrintf(viewer, "  exchange of x between ranks: %s%s\n", BAIExchanges[bai->connected ? BAI_EXCHANGE_DK : o->exchange == BAI_EXCHANGE_AMC ? BAI_EXCHANGE_AMC : BAI_EXCHANGE_SCATTER], o->exchange == BAI_EXCHANGE_AUTO ? " (auto)" : ""));
+  if (bai->scatter) PetscCall(PetscViewerASCIIPrintf(viewer, "  exchange of x between ranks: %s%s\n", BAIExchanges[o->exchange != BAI_EXCHANGE_AUTO ? o->exchange : bai->connected ? BAI_EXCHANGE_DK : BAI_EXCHANGE_SCATTER], o->exchange == BAI_EXCHANGE_AUTO ? " (auto)" : ""));
   if (bai->info.units) PetscCall(PetscViewerASCIIPrintf(viewer, "  1 stands for the diagonal entry of %" PetscInt64_FMT " rows on rank 0, where it is zero or missing\n", (PetscInt64)bai->info.units));
   if (bai->use.overlap) PetscCall(PetscViewerASCIIPrintf(viewer, "  overlap %" PetscInt_FMT ": all blocks on rank 0 together sweep over %" PetscInt64_FMT " rows\n", bai->use.overlap, (PetscInt64)bai->info.rows));
   if (o->theta) PetscCall(PetscViewerASCIIPrintf(viewer, "  local sweeps in a global iteration %" PetscInt64_FMT " on rank 0, without theta %" PetscInt64_FMT "\n", (PetscInt64)bai->info.local_sweeps, (PetscInt64)bai->info.blocks * (PetscInt64)bai->use.p.local_iters));

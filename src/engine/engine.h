@@ -87,6 +87,7 @@ typedef struct {
   int          coarse;      /* the coarse correction takes part, if there is one */
   int          coarsen;     /* BAIEngineSolve(): there is none yet, and the solve ends where one would help */
   BAIReal      top, beta;   /* BAIEngineSolve() with coarse and accelerate: see BAIGoal */
+  int          ahead;       /* BAIEngineSweep(), mode async, connected ranks: at the pace of BAIEngineSetPace() */
   int          faulty;      /* BAIEngineSweep(): faults of the parameters take part, */
   BAIInt       done;        /* by the global iterations of the solve before this call */
 } BAIStep;
@@ -151,6 +152,7 @@ typedef struct {
   const BAIInt *first, *row; /* peers+1; first[p] <= k < first[p + 1]: the own rows whose x goes to peer p, */
   const BAIInt *slot;        /* peers: and to which entry of its ghosts the first of them; */
   const BAIInt *place;       /* peers: the number of this rank among the peers of p */
+  int           copies;      /* x goes in copies after each global iteration, in the modes async and launch during the next one; else blocks of mode async write theirs while they iterate */
 } BAIPeers;
 
 /* What a peer has to know to write to this rank's memory; means something on one node only */
@@ -161,7 +163,7 @@ typedef struct {
 typedef enum {
   BAI_GHOSTS_ZERO,  /* x is zero on all ranks */
   BAI_GHOSTS_FIXED, /* those of the x that is there */
-  BAI_GHOSTS_LIVE   /* the same, and while mode async iterates the newest ones come in */
+  BAI_GHOSTS_LIVE   /* the same, and while mode async iterates the newest ones come in; or, if x goes in copies, those of the exchange before */
 } BAIGhosts;
 
 /*
@@ -274,7 +276,8 @@ typedef struct {
   BAIStatus (*stats)(BAIState, BAIStats *); /* NULL: what was counted is forgotten */
   BAIStatus (*share)(BAIState, BAIInt peers, BAIHandle *);
   BAIStatus (*connect)(BAIState, const BAIPeers *, const BAIHandle *);
-  BAIStatus (*exchange)(BAIState, BAIGhosts);
+  BAIStatus (*exchange)(BAIState, BAIGhosts, int swept); /* swept: since the last one, which this one's beginning ends */
+  double (*worked)(BAIState);                            /* seconds from the ends of exchanges to the next ones that were swept before, in all */
   BAIStatus (*disconnect)(BAIState);
   BAIStatus (*unbind)(BAIState);
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
@@ -329,6 +332,12 @@ BAIStatus BAIEngineUnbind(BAIEngine);
 BAIStatus BAIEngineShare(BAIEngine, BAIInt peers, BAIHandle *mine);
 BAIStatus BAIEngineConnect(BAIEngine, const BAIPeers *, const BAIHandle *theirs);
 BAIStatus BAIEngineDisconnect(BAIEngine);
+/*
+   Connected ranks of different speed: seconds that a global iteration has taken since this was asked the last time, waiting for others not counted, 0 if there was none; known after
+   BAIEngineResidual(). And how many iterations to do when one is asked for, at least 1, where the step allows it: so all come to the next exchange at one time
+*/
+double BAIEngineSeconds(BAIEngine);
+void   BAIEngineSetPace(BAIEngine, double pace);
 /*
    Which family of kernels does a mode that the engine is ready for, and why each one before it does not, in one line: "resident: 20 entries inside a block,
    16 at most; stream taken". Empty where there is nothing to choose, as on the host

@@ -187,6 +187,7 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .share      = BAICUDAShare,
   .connect    = BAICUDAConnect,
   .exchange   = BAICUDAExchangeGhosts,
+  .worked     = BAICUDAWorked,
   .disconnect = BAICUDADisconnect,
   .unbind     = Unbind,
   .explain    = BAIPlanExplain,

@@ -252,6 +252,7 @@ const BAIBackendOps BAIBackendHost = {
   .share      = BAIHostShare,
   .connect    = BAIHostConnect,
   .exchange   = BAIHostExchangeGhosts,
+  .worked     = BAIHostWorked,
   .disconnect = Disconnect,
   .unbind     = Unbind,
   .info       = Info,

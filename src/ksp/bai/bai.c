@@ -108,6 +108,7 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
   BAIStep step = BAIStepOf(bai, BAI_FORWARD);
 
   step.mode     = d->mode;
+  step.ahead    = !BAIHasFaults(bai) && !bai->options.stats && bai->options.staleness < 0;
   step.momentum = (BAIReal)d->momentum;
   step.coarse   = (int)(bai->aggregates && !bai->vain);
   step.omega    = PlainOmega(bai, step.coarse);
@@ -520,7 +521,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `KSPBAISetTheta()`
 .  -ksp_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `KSPBAISetOverlap()`
 .  -ksp_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
-.  -ksp_bai_exchange (auto|scatter|amc|dk)               - how x travels between MPI ranks, `KSPBAISetExchange()`
+.  -ksp_bai_exchange (auto|scatter|amc|dc|dk)            - how x travels between MPI ranks, `KSPBAISetExchange()`
 .  -ksp_bai_precision (native|single)                    - precision of the sweeps, `KSPBAISetPrecision()`
 .  -ksp_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `KSPBAISetOmega()`
 .  -ksp_bai_local_omega <1>                              - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`

@@ -22,12 +22,13 @@ static PetscErrorCode ApplyGathered(PC pc, Vec b, Vec x, PetscInt its, PetscBool
   PetscErrorCode code = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(BAIGatherForward(bai, b, g->b));
-  if (!guess_zero) PetscCall(BAIGatherForward(bai, x, g->x));
+  PetscCall(BAIGatherSend(bai, b, guess_zero ? NULL : x));
   PetscCall(BAIGatherBegin(bai));
-  if (worker) code = (*apply)((PC)worker->face, g->b, g->x, its, guess_zero);
+  if (worker && g->shares) code = BAIGatherPut(bai, b, guess_zero ? NULL : x);
+  if (worker && !code) code = (*apply)((PC)worker->face, g->b, g->x, its, guess_zero);
+  if (worker && !code) code = BAIGatherOffer(bai);
   PetscCall(BAIGatherEnd(bai, code, &news));
-  PetscCall(BAIGatherReverse(bai, x));
+  PetscCall(BAIGatherReverse(bai, x, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -221,7 +222,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
 .  -pc_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
 .  -pc_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
-.  -pc_bai_exchange (auto|scatter|amc|dk)               - how x travels between MPI ranks, `PCBAISetExchange()`
+.  -pc_bai_exchange (auto|scatter|amc|dc|dk)            - how x travels between MPI ranks, `PCBAISetExchange()`
 .  -pc_bai_precision (native|single)                    - precision of the sweeps, `PCBAISetPrecision()`
 .  -pc_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                              - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`

@@ -644,10 +644,10 @@ PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
 
    Input Parameters:
 +  pc       - the preconditioner
--  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC` or `BAI_EXCHANGE_DK`
+-  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or `BAI_EXCHANGE_DK`
 
    Options Database Key:
-.  -pc_bai_exchange (auto|scatter|amc|dk) - sets it
+.  -pc_bai_exchange (auto|scatter|amc|dc|dk) - sets it
 
    Level: intermediate
 
@@ -656,13 +656,16 @@ PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
    it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
    iteration, as with scatter, and results are the same. Every wait is bounded: a rank that does not come is an error.
 
+   With dc the same goes in copies after each global iteration, between GPUs on streams of their own. In the modes async
+   and launch they are under way during the next one, as with amc.
+
    Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
    Ranks then read values that are one iteration older, which costs some iterations.
 
    Reference:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC and
-   DK these are.
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC, DC
+   and DK these are.
 
 .seealso: `PCBAI`, `PCBAIGetExchange()`, `PCBAISetMode()`
 @*/
@@ -1130,9 +1133,10 @@ PetscErrorCode PCBAIGetBackend(PC pc, BAIBackend *backend)
    the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
    meanwhile.
 
-   Each solve or application moves the vectors there and back; the matrix moves when its values are new. Whatever the
-   `PC` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in the modes sync
-   and color.
+   Each solve or application moves the vectors there and back, through memory that the ranks share, from GPU to GPU;
+   through MPI if that cannot be, or if the exchange is scatter or amc. The matrix moves when its values are new.
+   Whatever the `PC` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in the
+   modes sync and color.
 
    If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
    would have them alone. Several ranks do not use the grid: there partition dm stands for auto.
