@@ -76,13 +76,13 @@ class Page:
         matplotlib.rcParams.update({"svg.hashsalt": "petsc-bai", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3, "axes.titlesize": 9, "svg.fonttype": "none"})
         import matplotlib.pyplot as plt
 
-        figure, axes = plt.subplots(1, columns, figsize=(max(4.6, 3.1 * columns + 0.4), 3.3), squeeze=False, sharey=False)
+        figure, axes = plt.subplots(1, columns, figsize=(max(4.6, 3.0 * columns + 0.6), 3.7), squeeze=False, sharey=False)
         draw(axes[0])
         labels = {label: handle for ax in axes[0] for handle, label in zip(*ax.get_legend_handles_labels())}
         below = 0
         if legend and labels:
             per_row = min(len(labels), 3 if columns > 1 else 2)
-            below = 0.075 * -(-len(labels) // per_row)
+            below = 0.066 * -(-len(labels) // per_row)
             figure.legend(labels.values(), labels.keys(), loc="lower center", ncol=per_row, frameon=False, fontsize=8.5)
         figure.suptitle(caption, fontsize=9.5)
         figure.tight_layout(rect=(0, below, 1, 1))
@@ -116,7 +116,7 @@ what differs, and why. A line that begins with *holds* is a statement that was c
     make experiments-page CSV=DIR             this page and its pictures, from the tables that it left in DIR
 
 On a machine with a GPU and without PETSc: `carried/run.sh experiments` of what `make bundle` packs.
-The tables are in [data/experiments](data/experiments). Right-hand sides are ones, guesses zero. async-(5) has six updates, as [the papers' tables have](concepts.md#if-you-come-from-the-papers); no momentum, no coarse correction.
+The tables are in `docs/data/experiments`. Right-hand sides are ones, guesses zero. async-(5) has six updates, as [the papers' tables have](concepts.md#if-you-come-from-the-papers); no momentum, no coarse correction.
 Not there: block-asynchronous refinement (thesis 4.13, Figures 4.34 to 4.37), which is not built. Matrix s1rmt3m1 and A318 are not generated.
 
 """

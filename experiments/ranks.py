@@ -65,6 +65,6 @@ def page(p):
             ax.set_xlabel("ranks" if place == "host" else "GPUs")
             ax.set_title(matrix)
             ax.set_ylim(bottom=0)
-            ax.xaxis.get_major_locator().set_params(integer=True)
+            ax.set_xticks(sorted({int(parts(row)[2]) for row in good}))
         axes[0].set_ylabel("speed of an iteration over one")
     p.picture(draw, f"Iterations per time by exchange, {place}", columns=2 if any(parts(row)[0] == "laplace3d" for row in good) else 1)

@@ -42,4 +42,4 @@ def page(p):
     p.why("Table 4.8 prints a reduction of 82 % for async-(5); its own times give 77 %.",
           "The papers' A318 has 318³ points. The program `storage` has their two algorithms as printed, with the conversion on one core of the host.",
           "In CRS, as printed, each of the updates reads the values outside the block again. So with more than one it is not the same iteration.",
-          "`KSPBAI` converts on the GPU into slices of 32 rows; the conversion is its whole set-up.")
+          "The conversion of `KSPBAI` is its whole set-up; on a GPU it converts there, into slices of 32 rows.")

@@ -59,7 +59,7 @@ def page(p):
                 some = [row for row in rows if parts(row)[:3] == ["omega", matrix, weight] and converged(row)]
                 if some:
                     p.curve(ax, name, [number(parts(row)[3]) for row in some], [number(row["its"]) for row in some])
-            ax.set_ylim(bottom=0)
+            ax.set_yscale("log")
             ax.set_xlabel("ω")
             ax.set_title(matrix)
         axes[0].set_ylabel("iterations to 1e-10")
