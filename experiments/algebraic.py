@@ -11,7 +11,7 @@ SMOOTHERS = {
     "color, ℓ1": BAI + " -mg_levels_pc_bai_weight l1", "color, τ": BAI + " -mg_levels_pc_bai_weight tau",
     "sync": BAI + " -mg_levels_pc_bai_mode sync", "sync, ℓ1": BAI + " -mg_levels_pc_bai_mode sync -mg_levels_pc_bai_weight l1", "sync, τ": BAI + " -mg_levels_pc_bai_mode sync -mg_levels_pc_bai_weight tau",
 }
-MATRICES = {"laplace3d": (24, 48), "anisotropic": (100, 200), "mesh": (100, 200), "powerlaw": (5000, 10000)}
+MATRICES = {"laplace3d": (24, 40), "anisotropic": (100, 150), "mesh": (100, 150), "powerlaw": (5000, 5000)}
 
 
 def run(m):
@@ -19,7 +19,7 @@ def run(m):
     for matrix, sizes in list(MATRICES.items())[:1] if m.quick else MATRICES.items():
         for name, options in list(SMOOTHERS.items())[:2] if m.quick else SMOOTHERS.items():
             cases.append((f"{matrix}|{name}", f"-matrix {matrix} -n {12 if m.quick else sizes[bool(m.gpus)]} {MG} {options} -seconds {0.05 if m.gpus else 0.01}"))
-    return m.solves(cases, timeout=150)
+    return m.solves(cases, timeout=40)
 
 
 def page(p):

@@ -29,7 +29,7 @@ def run(m):
     if m.gpus:  # solves of more than a millisecond, which sleeping is not to slow down
         for name, options in (("fv3, async-(5) to 1e-2", f"-matrix fv3 {async_(5)} -ksp_rtol 1e-2 -ksp_max_it 60000"), ("100³, default to 1e-8", "-matrix laplace3d -n 100 -ksp_type bai -ksp_rtol 1e-8"), ("48³, default to 1e-10", "-matrix laplace3d -n 48 -ksp_type bai -ksp_rtol 1e-10"),
                               ("128³, 500 iterations", f"-matrix laplace3d -n 128 {async_(5, 128)} -ksp_rtol 1e-300 -ksp_max_it 500")):
-            cases += [(f"slow|{name}|{idle}", f"{options} -ksp_bai_idle_wait {idle} -seconds 1") for idle in ("true", "false")]
+            cases += [(f"slow|{name}|{idle}", f"{options} -ksp_bai_idle_wait {idle} -seconds 1.5") for idle in ("true", "false")]
     return m.solves(cases)
 
 
@@ -48,8 +48,10 @@ def page(p):
                 published = PUBLISHED.get(name)
                 lines.append([NAMES.get(name, name), f"{published[2]} Wh" if published else "", f"{published[2] / 14.08:.2f}" if published else "", f"{1e3 * number(row['seconds']):.3g}", f"{joules(name):.3g}", f"{joules(name) / base:.3g}", f"{joules(name) / number(row['seconds']):.0f}", f"{number(row['cpu_joules']):.3g}" if number(row["cpu_joules"]) == number(row["cpu_joules"]) else "not readable"])
         p.table(f"fv3 to 1e-10, {place}: the GPU's energy of a solve, repeated for three seconds; the papers' energy is that of GPU and processors.", ["", "papers", "over Jacobi", "ms", "joules", "over Jacobi", "watts", "processors, joules"], lines)
-        p.check("async-(5) takes at most 0.33 of Jacobi's energy", joules("async-(5)") <= 0.33 * base)
-        p.check("the default solve takes at most 0.02 of Jacobi's energy", joules("default") <= 0.02 * base)
+        if joules("fused Jacobi") > 0:
+            p.text(f"Most of the gain over PETSc's Jacobi is that of one launch instead of one for each operation. Over Jacobi in one launch, async-(5) takes {joules('async-(5)') / joules('fused Jacobi'):.2f} of the energy, and the default solve {joules('default') / joules('fused Jacobi'):.2g}.")
+        p.check("async-(5) takes at most 0.33 of the energy of PETSc's Jacobi", joules("async-(5)") <= 0.33 * base)
+        p.check("the default solve takes at most 0.02 of it", joules("default") <= 0.02 * base)
         p.check("and at most 0.1 of that of CG", joules("default") <= 0.1 * joules("CG"))
     for place, rows in p.each():
         by = {tuple(parts(row)): row for row in rows}
@@ -64,7 +66,7 @@ def page(p):
             p.check("asleep, the processor is busy for at most 3 % of the time in async-(5) on fv3", number(by["async-(5)", "true"]["cpu"]) <= 0.03)
             p.check("no solve of more than 1 ms is slower by more than 5 %", all(number(a["seconds"]) <= 1.05 * number(b["seconds"]) for a, b in some if number(b["seconds"]) > 1e-3))
     p.why("The papers measure power of the whole system, and sleep between the launches of iterations. Here a whole solve is one launch, during which the host sleeps.",
-          "Short solves stay awake, as being woken takes longer than they have to gain.")
+          "Waits of less than 8 ms are spent awake, as being woken takes up to 0.3 ms. So are those for PETSc's own operations, as in refinement.")
     place, rows = p.best()
     by = {tuple(parts(row)): row for row in rows}
     names = [name for name in SOLVERS if number(by.get((name, "true"), {}).get("gpu_joules")) > 0 and converged(by[name, "true"])]
@@ -75,7 +77,7 @@ def page(p):
             axes[0].bar_label(bars, [f"{v:.3g} J" for v in values], padding=3)
             axes[0].set_yticks(range(len(names)), [NAMES.get(name, name) for name in names])
             axes[0].set_xscale("log")
-            axes[0].margins(x=0.2)
+            axes[0].margins(x=0.25)
             axes[0].invert_yaxis()
-            axes[0].set_xlabel("energy of the GPU for a solve of fv3 to 1e-10, joules")
+            axes[0].set_xlabel("joules of the GPU, fv3 to 1e-10")
         p.picture(draw, f"Energy of a solve, {place}", legend=False)

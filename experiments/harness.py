@@ -42,6 +42,12 @@ def at(numbers):
     return "-at " + ",".join(map(str, numbers))
 
 
+def complaint(text):
+    """The words of PETSc's first error message"""
+    found = re.search(r"PETSC ERROR: -+ *Error Message -+\n.*PETSC ERROR: (.*)\n(?:.*PETSC ERROR: (?!WARNING|Option|See )(.*))?", text)
+    return (found.group(2) or found.group(1)) if found else ""
+
+
 class Machine:
     """programs: a folder with solves, storage, nondeterminism, bench and ex4. gpus: how many to use, 0: the host"""
 
@@ -80,8 +86,7 @@ class Machine:
         except subprocess.TimeoutExpired as late:
             raise RuntimeError(f"more than {timeout} s") from late
         if done.returncode:
-            said = re.findall(r"PETSC ERROR: (?!-|See|PETSc Release|Configure|#|\S+ on |.*Option)(.*)", done.stderr + done.stdout)
-            raise RuntimeError(said[1] if len(said) > 1 else said[0] if said else f"exit status {done.returncode}")
+            raise RuntimeError(complaint(done.stderr + done.stdout) or f"exit status {done.returncode}")
         return done.stdout
 
     def solves(self, cases, ranks=1, timeout=300):
@@ -130,8 +135,7 @@ class Machine:
             if not process.returncode:
                 return ""
             said.seek(0)
-            found = [line for line in re.findall(r"PETSC ERROR: (.*)", said.read()) if not re.match(r"-|See |Petsc |Configure|#|WARNING|Option|\S+ on a", line)]
-            return found[1] if len(found) > 1 else found[0] if found else f"exit status {process.returncode}"
+            return complaint(said.read()) or f"exit status {process.returncode}"
 
 
 def group(rows, key="case"):

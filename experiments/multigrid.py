@@ -19,7 +19,7 @@ LARGE = {False: (2 ** 14 + 1, 10), True: (2 ** 19 + 1, 10)}
 
 def run(m):
     gpu = bool(m.gpus)
-    host = lambda name: "-dm_mat_type aij -dm_vec_type standard " if name == "Gauss-Seidel" and gpu else ""
+    host = lambda name: "-mat_type aij -dm_mat_type aij -dm_vec_type standard " if name == "Gauss-Seidel" and gpu else ""
     cases = []
     for steps in (1, 2):
         for epsilon in EPSILONS[2:3] if m.quick else EPSILONS:

@@ -54,7 +54,7 @@ def page(p):
         if sync:
             p.check("mode sync is within 2 % of Table 4.1's mean", abs(number(sync["mean"]) / 1.2685e-11 - 1) < 0.02)
     p.why("The papers' GPU starts a wave of blocks at once, all of which read the previous iterate. So their mean is that of mode sync.",
-          "Here the mode async has no such waves. On the host two blocks at a time read mostly new values.",
+          "Here mode launch is like that on a GPU. In mode async blocks go on by themselves, and what they read is older. On the host one or two blocks at a time read mostly new values.",
           "Table 4.2's relative variations after 5 and 40 iterations are off by ten. The standard errors of Table 4.3 are of 400 runs.")
     place, rows = p.best()
 

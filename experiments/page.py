@@ -76,7 +76,7 @@ class Page:
         matplotlib.rcParams.update({"svg.hashsalt": "petsc-bai", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3, "axes.titlesize": 9, "svg.fonttype": "none"})
         import matplotlib.pyplot as plt
 
-        figure, axes = plt.subplots(1, columns, figsize=(max(4.6, 3.0 * columns + 0.6), 3.7), squeeze=False, sharey=False)
+        figure, axes = plt.subplots(1, columns, figsize=(max(5.2, 3.0 * columns + 0.6), 3.7), squeeze=False, sharey=False)
         draw(axes[0])
         labels = {label: handle for ax in axes[0] for handle, label in zip(*ax.get_legend_handles_labels())}
         below = 0
@@ -100,7 +100,8 @@ def about(data):
         for key in dict.fromkeys((row["device"], row["commit"], row["date"], row["petsc"], row["threads"], row["gpus"]) for row in status if row["state"] == "done"):
             same = [row for row in status if (row["device"], row["commit"], row["date"], row["petsc"], row["threads"], row["gpus"]) == key and row["state"] == "done"]
             device, commit, date, petsc, threads, gpus = key
-            lines.append(f"| {place} | {gpus + ' × ' if int(gpus) > 1 else ''}{device}{f', {threads} threads' if gpus == '0' else ''} | {commit} | {date} | {petsc} | {sum(int(row['seconds']) for row in same)} |")
+            what = (gpus + " × " if int(gpus) > 1 else "") + device + ("" if int(gpus) else f", {threads} thread" + ("s" if threads != "1" else ""))
+            lines.append(f"| {place} | {what} | {commit} | {date} | {petsc} | {sum(int(row['seconds']) for row in same)} |")
         left += [f"* {row['experiment']}, {place}: {row['state']}, {row['why']}." for row in status if row["state"] != "done"]
     return lines + [""] + (["Left out, or failed:", ""] + left + [""] if left else [])
 

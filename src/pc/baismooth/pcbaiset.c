@@ -1181,8 +1181,8 @@ PetscErrorCode PCBAIGetKernel(PC pc, BAIKernel *kernel)
 
    Notes:
    For the backend cuda. A host thread that waits for the device by looking again and again keeps a processor busy, and
-   takes power. With this option it sleeps, and the device wakes it. Being woken takes some ten microseconds, so it
-   sleeps only where it waits for more than a millisecond, or did so the last time.
+   takes power. With this option it sleeps, and the device wakes it. Being woken takes up to 0.3 ms, so it sleeps only
+   where it waits for more than 8 ms, or did so the last time.
 
    PETSc's own operations on the device wait as PETSc does.
 
