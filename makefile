@@ -263,7 +263,7 @@ run-options:
 # The experiments run, and a page comes of them
 run-experiments-test: $(experiment_programs)
 	@mkdir -p $(TESTDIR)/experiments-test
-	@PYTHONDONTWRITEBYTECODE=1 python3 tests/experiments.py $(B)/tests $(TESTDIR)/experiments-test $(mpiexec) >$(TESTDIR)/experiments-test/tap || grep '^not ok' $(TESTDIR)/experiments-test/tap
+	@HAVE='$(have)' PYTHONDONTWRITEBYTECODE=1 python3 tests/experiments.py $(B)/tests $(TESTDIR)/experiments-test $(mpiexec) >$(TESTDIR)/experiments-test/tap || grep '^not ok' $(TESTDIR)/experiments-test/tap
 
 # Kernels within the limits of tests/kernels.txt
 run-kernels: $(LIB)
