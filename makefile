@@ -180,6 +180,7 @@ nondeterminism: $(B)/tests/bench/nondeterminism
 experiments_gpus := $(if $(cuda_petsc),$(or $(on_gpu),0),0)
 experiment_programs := $(patsubst %.c,$(B)/tests/%,$(wildcard experiments/*.c) bench/bench.c bench/nondeterminism.c tutorials/ex4.c)
 experiments: $(experiment_programs)
+	@$(if $(on_gpu),$(if $(cuda_petsc),:,echo 'this PETSc has no CUDA, so these are the experiments of the host'),:)
 	python3 experiments/run.py --programs $(B)/tests --out $(B)/experiments --gpus $(experiments_gpus) --mpiexec $(mpiexec) --device '$(DEVICE)' --commit $(COMMIT) --petsc $(call pc,--modversion) $(ARGS) $(EXPERIMENT)
 	@echo 'the page from it: make experiments-page CSV=$(B)/experiments'
 

@@ -2,7 +2,7 @@
 """Writes the page of the experiments and its pictures from the tables that run.py left.
 
   page.py                      docs/experiments.md from docs/data/experiments, without matplotlib without new pictures
-  page.py --csv DIR [...]      the tables of DIR take the place of those of the same kind of machine first: host, gpu or gpus
+  page.py --csv DIR [...]      the tables of DIR take the place of those of the same kind of machine first: host, gpu, or gpus for what needs several
   page.py --check              only says whether the page is what the tables make of it"""
 import argparse
 import math
@@ -160,15 +160,18 @@ def main():
         new = run.read(os.path.join(folder, "status.csv"))
         if not new:
             return f"{folder} has no status.csv: is it what make experiments wrote?"
-        gpus = max(int(row["gpus"]) for row in new)
-        to = os.path.join(a.data, "gpus" if gpus > 1 else "gpu" if gpus else "host")
-        os.makedirs(to, exist_ok=True)
-        names = {row["experiment"] for row in new}
-        old = [row for row in run.read(os.path.join(to, "status.csv")) if row["experiment"] not in names]
-        for name in names:
-            if os.path.exists(os.path.join(folder, name + ".csv")):
-                shutil.copyfile(os.path.join(folder, name + ".csv"), os.path.join(to, name + ".csv"))
-        run.write(os.path.join(to, "status.csv"), sorted(old + new, key=lambda row: run.NAMES.index(row["experiment"])))
+        for place in PLACES:
+            mine = [row for row in new if place == ("host" if row["gpus"] == "0" else "gpus" if row["gpus"] != "1" and row["experiment"] == "ranks" else "gpu")]
+            names = {row["experiment"] for row in mine}
+            if not names:
+                continue
+            to = os.path.join(a.data, place)
+            os.makedirs(to, exist_ok=True)
+            old = [row for row in run.read(os.path.join(to, "status.csv")) if row["experiment"] not in names]
+            for name in names:
+                if os.path.exists(os.path.join(folder, name + ".csv")):
+                    shutil.copyfile(os.path.join(folder, name + ".csv"), os.path.join(to, name + ".csv"))
+            run.write(os.path.join(to, "status.csv"), sorted(old + mine, key=lambda row: run.NAMES.index(row["experiment"])))
     write(a.data, a.page, a.pictures)
     try:
         import matplotlib  # noqa: F401
