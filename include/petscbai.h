@@ -80,6 +80,8 @@ PETSC_EXTERN PetscErrorCode KSPBAISetFaultSeed(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetFaultSeed(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetFaultDetect(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPBAIGetFaultDetect(KSP, PetscBool *);
+PETSC_EXTERN PetscErrorCode KSPBAISetIdleWait(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPBAIGetIdleWait(KSP, PetscBool *);
 PETSC_EXTERN PetscErrorCode KSPBAISetStats(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPBAIGetStats(KSP, PetscBool *);
 
@@ -123,4 +125,6 @@ PETSC_EXTERN PetscErrorCode PCBAISetGather(PC, BAIGatherType);
 PETSC_EXTERN PetscErrorCode PCBAIGetGather(PC, BAIGatherType *);
 PETSC_EXTERN PetscErrorCode PCBAISetKernel(PC, BAIKernel);
 PETSC_EXTERN PetscErrorCode PCBAIGetKernel(PC, BAIKernel *);
+PETSC_EXTERN PetscErrorCode PCBAISetIdleWait(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCBAIGetIdleWait(PC, PetscBool *);
 /* end of what is made */

@@ -6,6 +6,7 @@
 #include "baicompat.h"
 #include <petscbai.h>
 #include "../engine/adapt.h"
+#include "../engine/energy.h"
 
 /* What users set, and nothing that was chosen for them */
 typedef struct {
@@ -62,6 +63,11 @@ typedef struct {
 typedef struct {
   PetscInt  its;
   PetscReal after; /* global iterations after the tolerance was met, about; negative: it was not, or is not known */
+
+  BAIEnergyMeter begin;    /* of the solve; */
+  PetscReal      gpu, cpu; /* and joules that it took, negative: not known */
+  BAIDevice      device;   /* whose they are, */
+  PetscInt       setups;   /* as of so many set-ups; 0: of none */
 } BAICount;
 
 /* The data of a KSPBAI and of a PCBAI */
@@ -248,7 +254,7 @@ PETSC_INTERN PetscErrorCode BAIFaultsReset(BAI *);
 PETSC_INTERN PetscErrorCode BAIStatsStart(BAI *);
 PETSC_INTERN void           BAIStatsLook(BAI *, PetscInt, PetscReal, PetscInt, PetscReal, PetscReal);
 PETSC_INTERN PetscErrorCode BAIStatsView(BAI *, PetscViewer);
-PETSC_INTERN PetscErrorCode BAIStatsViewIfAsked(BAI *);
+PETSC_INTERN PetscErrorCode BAIStatsEnd(BAI *);
 PETSC_INTERN PetscErrorCode BAIStatsGetViewer(BAI *, const char[]);
 
 /* view.c */

@@ -166,6 +166,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->unit        = bai->unit;
   p->kernel      = o->kernel;
   p->stats       = (int)o->stats;
+  p->idle_wait   = (int)o->idle_wait;
   BAIFaultsChoose(o, bai->first, &p->fault);
   if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(GetThreads(bai->node_size, &p->threads));

@@ -194,6 +194,7 @@ typedef struct {
   BAIKernel kernel;      /* cuda: the family for this mode, and for others where it can; host: none but BAI_KERNEL_AUTO */
   BAIFault  fault;       /* fraction is 0 if there are none */
   int       stats;       /* sweeps are counted */
+  int       idle_wait;   /* cuda: the host sleeps while it waits for the device */
 } BAIParameters;
 
 typedef struct {
@@ -280,6 +281,7 @@ typedef struct {
   double (*worked)(BAIState);                            /* seconds from the ends of exchanges to the next ones that were swept before, in all */
   BAIStatus (*disconnect)(BAIState);
   BAIStatus (*unbind)(BAIState);
+  BAIStatus (*wait)(BAIState);
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
@@ -324,6 +326,8 @@ BAIStatus BAIEngineStats(BAIEngine, BAIStats *);
 BAIStatus BAIEngineForgetStats(BAIEngine);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */
 BAIStatus BAIEngineUnbind(BAIEngine);
+/* Until what was asked for is done, as idle_wait says; who does not call it waits where results are needed */
+BAIStatus BAIEngineWait(BAIEngine);
 /*
    So that ranks of one node exchange x by themselves, see exchange.h: each makes room for what its peers will write, tells them by a handle, and connects with theirs, in the order of
    the peers. From then on the bound ghosts are not looked at, and all ranks call BAIEngineSweep() and BAIEngineResidual() alike. BAI_ERR_PEERS if it cannot be. BAIEngineDisconnect()

@@ -391,7 +391,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     ksp->its       = ksp->max_it;
     ksp->reason    = KSP_CONVERGED_ITS;
     bai->count.its = ksp->its;
-    PetscCall(BAIStatsViewIfAsked(bai));
+    PetscCall(BAIStatsEnd(bai));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -449,7 +449,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       looked = PETSC_FALSE;
     }
   }
-  PetscCall(BAIStatsViewIfAsked(bai));
+  PetscCall(BAIStatsEnd(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -535,6 +535,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_fault_recover <0>                            - global iterations that simulated faults last, `KSPBAISetFaultRecover()`
 .  -ksp_bai_fault_seed <0>                               - choice of the rows or blocks that simulated faults hit, `KSPBAISetFaultSeed()`
 .  -ksp_bai_fault_detect <false>                         - whether faults are looked for and repaired, `KSPBAISetFaultDetect()`
+.  -ksp_bai_idle_wait <true>                             - whether the host sleeps during long waits for the device, `KSPBAISetIdleWait()`
 -  -ksp_bai_stats <false>                                - whether sweeps are counted, for statistics, `KSPBAISetStats()`
 
    Level: intermediate
@@ -577,7 +578,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
           `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`,
           `KSPBAISetBackend()`, `KSPBAISetGather()`, `KSPBAISetKernel()`, `KSPBAISetFaultType()`,
           `KSPBAISetFaultFraction()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`, `KSPBAISetFaultSeed()`,
-          `KSPBAISetFaultDetect()`, `KSPBAISetStats()`
+          `KSPBAISetFaultDetect()`, `KSPBAISetIdleWait()`, `KSPBAISetStats()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)

@@ -1236,3 +1236,63 @@ PetscErrorCode PCBAIGetKernel(PC pc, BAIKernel *kernel)
   BAIGetOption(pc, kernel, kernel);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*@
+   PCBAISetIdleWait - Sets whether the host sleeps during long waits for the device
+
+   Logically Collective
+
+   Input Parameters:
++  pc        - the preconditioner
+-  idle_wait - `PETSC_TRUE` (default) or `PETSC_FALSE`
+
+   Options Database Key:
+.  -pc_bai_idle_wait <true> - sets it
+
+   Level: intermediate
+
+   Notes:
+   For the backend cuda. A host thread that waits for the device by looking again and again keeps a processor busy, and
+   takes power. With this option it sleeps, and the device wakes it. Being woken takes up to 0.3 ms, so it sleeps only
+   where it waits for more than 8 ms, or did so the last time.
+
+   PETSc's own operations on the device wait as PETSc does.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 5.3.3.
+
+.seealso: `PCBAI`, `PCBAIGetIdleWait()`
+@*/
+PetscErrorCode PCBAISetIdleWait(PC pc, PetscBool idle_wait)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(pc, idle_wait, 2);
+  BAISetOption(pc, idle_wait, idle_wait);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetIdleWait - Gets whether the host sleeps during long waits for the device
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  idle_wait - see `PCBAISetIdleWait()`
+
+   Level: intermediate
+
+.seealso: `PCBAI`, `PCBAISetIdleWait()`
+@*/
+PetscErrorCode PCBAIGetIdleWait(PC pc, PetscBool *idle_wait)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(idle_wait, 2);
+  BAIGetOption(pc, idle_wait, idle_wait);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
