@@ -19,6 +19,7 @@ typedef struct {
   const int   *first; /* NULL: none goes while a kernel runs */
   const int   *row;
   void *const *to;
+  int          quiet, loud; /* tiles quiet <= tile < loud send nothing, so that most need not look */
 } BAISends;
 
 typedef struct {
