@@ -176,6 +176,12 @@ nondeterminism: $(B)/tests/bench/nondeterminism
 	$< $(if $(on_gpu),-mat_type aijcusparse) -device '$(subst $(comma), ,$(DEVICE))' -csv $(B)/nondeterminism.csv $(ARGS)
 	@ls $(B)/nondeterminism.csv
 
+# 1, 2, 4, ... of N ranks, as ratios to one; on GPUs one each
+N ?= 2
+scaling: $(B)/tests/bench/ranks
+	$(mpiexec) -n $(N) $< $(if $(on_gpu),-mat_type aijcusparse) -device '$(subst $(comma), ,$(DEVICE))' -commit $(COMMIT) -csv $(B)/ranks.csv $(ARGS)
+	@ls $(B)/ranks.csv
+
 # PETSc's test harness, from wherever this PETSc keeps it
 TESTDIR := $(B)/tests
 gentest := $(firstword $(wildcard $(PETSC_ROOT)/config/gmakegentest.py $(PETSC_PREFIX)/share/petsc/examples/config/gmakegentest.py))
@@ -320,7 +326,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench nondeterminism check fuzz fuzz-mtx test run-tests run-manual run-tour run-variants run-options run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
+.PHONY: all demo bench nondeterminism scaling check fuzz fuzz-mtx test run-tests run-manual run-tour run-variants run-options run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 
@@ -359,7 +365,8 @@ help:
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'nondeterminism  how results vary from run to run, as CSV; GPU=1: on the GPU'
-	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
+	@echo 'scaling  times on 1, 2, 4, ... of N=2 ranks, as CSV; GPU=1: on as many GPUs'
+	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv, and those of several GPUs from RANKS=ranks.csv'
 	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
 	@echo 'docs     the documents as pages, build/pages/index.html'
 	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
@@ -374,13 +381,17 @@ help:
 	@echo 'clean    removes build/'
 clean: ; rm -rf build
 
-# The tables of docs/performance.md, from what CSV= names (a bench.csv) or from the file of the last time
-performance: ; python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
+# The tables of docs/performance.md, from what CSV= names (a bench.csv) and RANKS= (a ranks.csv), or from the files of the last time
+performance:
+	python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
+	python3 bench/tables.py docs/performance.md docs/data/ranks.csv $(RANKS)
+	@if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/plot.py docs/data/ranks.csv docs/figures/ranks.svg; else echo 'no picture: python3 has no matplotlib'; fi
 
 # Links between documents, length of sentences and cells, whether what is made is up to date, and the version
 checkdocs:
 	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs packaging
 	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
+	python3 bench/tables.py --check docs/performance.md docs/data/ranks.csv
 	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
 	sh tests/version.sh
 
