@@ -6,6 +6,7 @@
 #include "baicompat.h"
 #include <petscbai.h>
 #include "../engine/adapt.h"
+#include "../engine/energy.h"
 
 /* What users set, and nothing that was chosen for them */
 typedef struct {
@@ -62,6 +63,11 @@ typedef struct {
 typedef struct {
   PetscInt  its;
   PetscReal after; /* global iterations after the tolerance was met, about; negative: it was not, or is not known */
+
+  BAIEnergyMeter begin;    /* of the solve; */
+  PetscReal      gpu, cpu; /* and joules that it took, negative: not known */
+  BAIDevice      device;   /* whose they are, */
+  PetscInt       setups;   /* as of so many set-ups; 0: of none */
 } BAICount;
 
 /* The data of a KSPBAI and of a PCBAI */
@@ -75,8 +81,10 @@ typedef struct {
   BAIInfo        info;
   int            unit;                 /* BAIParameters: 0 until this matrix has shown to need it */
   PetscBool      slow, vain;           /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscBool      crowded;              /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
   PetscReal      omega;                /* in use, 1 if it is auto; */
   PetscReal      smoothing_omega;      /* what auto stands for in smoothing steps, 0: not yet found */
+  PetscReal      largest;              /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */
   PetscBool      grew;                 /* with weight safe, for this matrix: a solve has grown */
   PetscObjectId  seen;                 /* the matrix of these; */
   PetscInt       rows, first;          /* and how many it has, on all ranks; and the first of this one */
@@ -191,6 +199,9 @@ PETSC_INTERN PetscErrorCode BAIDestroyCoarse(BAICoarse *);
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *);
+PETSC_INTERN BAIInt         BAICorrectedLocalIters(const BAI *);
+PETSC_INTERN PetscErrorCode BAIFindLargest(BAI *, Mat, PetscReal *);
+PETSC_INTERN PetscBool      BAIUsesPolynomial(const BAI *);
 PETSC_INTERN PetscErrorCode BAIFindOmega(BAI *, Mat, PetscReal *);
 
 /* setup.c */
@@ -216,6 +227,7 @@ PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);
 PETSC_INTERN PetscErrorCode BAIVecNorm(Vec, PetscReal *);
 
 /* run.c */
+PETSC_INTERN BAIMode        BAIModeOf(const BAI *);
 PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);
 PETSC_INTERN PetscErrorCode BAINeedWork(BAI *);
 PETSC_INTERN PetscErrorCode BAICorrect(BAI *, Vec, Vec);
@@ -242,7 +254,7 @@ PETSC_INTERN PetscErrorCode BAIFaultsReset(BAI *);
 PETSC_INTERN PetscErrorCode BAIStatsStart(BAI *);
 PETSC_INTERN void           BAIStatsLook(BAI *, PetscInt, PetscReal, PetscInt, PetscReal, PetscReal);
 PETSC_INTERN PetscErrorCode BAIStatsView(BAI *, PetscViewer);
-PETSC_INTERN PetscErrorCode BAIStatsViewIfAsked(BAI *);
+PETSC_INTERN PetscErrorCode BAIStatsEnd(BAI *);
 PETSC_INTERN PetscErrorCode BAIStatsGetViewer(BAI *, const char[]);
 
 /* view.c */

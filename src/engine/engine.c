@@ -232,6 +232,11 @@ BAIStatus BAIEngineStats(BAIEngine engine, BAIStats *stats)
   return engine->ops->stats(engine->state, stats);
 }
 
+BAIStatus BAIEngineWait(BAIEngine engine)
+{
+  return engine->ops->wait(engine->state);
+}
+
 BAIStatus BAIEngineForgetStats(BAIEngine engine)
 {
   return engine->ops->stats(engine->state, NULL);

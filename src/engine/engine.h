@@ -5,7 +5,7 @@
 
      s_i = b_i - sum_{j not in J} a_ij x_j                                    the others' x, read once
      y_i = y_i + local_omega ((s_i - sum_{j in J, j != i} a_ij y_j)/a_ii - y_i)   local_iters times, from y = x_J
-     x_J = x_J + omega (y - x_J) + momentum (x_J - x_J before that)           the others may read it at once
+     x_J = x_J + omega (y - x_J) + momentum (x_J - x_J before that)           the others may read it at once; in mode sync both may differ by iteration: fourth_kind.h
 
    and BAIMode says how far blocks wait for each other. With local_omega = 1 and momentum = 0 this is the method of Anzt, Tomov, Dongarra, Heuveline, "A block-asynchronous
    relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013, and of H. Anzt's thesis, whose damping is omega. Momentum is that of G. H. Golub, R. S. Varga,
@@ -79,6 +79,7 @@ typedef struct {
   BAIDirection direction;
   BAIInt       local_iters; /* 0: that of the parameters; not looked at if they depend on the block */
   BAIReal      omega, momentum;
+  int          fourth_kind; /* mode sync: weights of fourth_kind.h, of which omega is the inverse of the largest eigenvalue */
   int          fresh;       /* x is not what the engine left last: its first update has no momentum */
   int          accelerate;  /* BAIEngineSolve(): omega and momentum are found as adapt.h says */
   BAIMode      asked;       /* and this is the mode of the options, */
@@ -193,6 +194,7 @@ typedef struct {
   BAIKernel kernel;      /* cuda: the family for this mode, and for others where it can; host: none but BAI_KERNEL_AUTO */
   BAIFault  fault;       /* fraction is 0 if there are none */
   int       stats;       /* sweeps are counted */
+  int       idle_wait;   /* cuda: the host sleeps while it waits for the device */
 } BAIParameters;
 
 typedef struct {
@@ -279,6 +281,7 @@ typedef struct {
   double (*worked)(BAIState);                            /* seconds from the ends of exchanges to the next ones that were swept before, in all */
   BAIStatus (*disconnect)(BAIState);
   BAIStatus (*unbind)(BAIState);
+  BAIStatus (*wait)(BAIState);
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
@@ -323,6 +326,8 @@ BAIStatus BAIEngineStats(BAIEngine, BAIStats *);
 BAIStatus BAIEngineForgetStats(BAIEngine);
 /* Leaves the x reached in the caller's x; on a device, in the order of the stream */
 BAIStatus BAIEngineUnbind(BAIEngine);
+/* Until what was asked for is done, as idle_wait says; who does not call it waits where results are needed */
+BAIStatus BAIEngineWait(BAIEngine);
 /*
    So that ranks of one node exchange x by themselves, see exchange.h: each makes room for what its peers will write, tells them by a handle, and connects with theirs, in the order of
    the peers. From then on the bound ghosts are not looked at, and all ranks call BAIEngineSweep() and BAIEngineResidual() alike. BAI_ERR_PEERS if it cannot be. BAIEngineDisconnect()

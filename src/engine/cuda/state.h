@@ -230,6 +230,9 @@ struct BAIState_ {
   int64_t            *updates_host; /* tiles, and the time of each */
   double             *last_host;
 
+  cudaEvent_t reached; /* of BAICUDAWait(): what it waits for; and seconds that it took the last time */
+  double      waited;
+
   void    **owned; /* every allocation on the device */
   int       nowned;
   long long bytes;
@@ -316,6 +319,9 @@ BAIStatus BAICUDADisconnect(BAIState);
 void      BAICUDAExchangeDestroy(BAIState);
 BAIStatus BAICUDAReplay(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);
+/* wait.cu: until all that is in the stream is done */
+BAIStatus BAICUDAWait(BAIState);
+void      BAICUDAWaitDestroy(BAIState);
 /* stats.cu */
 BAIStatus BAIStatsCreate(BAIState);
 BAIStatus BAIStatsGet(BAIState, BAIStats *);

@@ -212,6 +212,13 @@ static void Recover(BAIState state, BAIInt iteration)
   state->p.fault.last = iteration;
 }
 
+/* Nothing goes on behind the caller's back */
+static BAIStatus Wait(BAIState state)
+{
+  (void)state;
+  return BAIStatusOf(BAI_OK);
+}
+
 static void Info(BAIState state, BAIInfo *info)
 {
   const BAIBlockCRS *A     = &state->A;
@@ -255,6 +262,7 @@ const BAIBackendOps BAIBackendHost = {
   .worked     = BAIHostWorked,
   .disconnect = Disconnect,
   .unbind     = Unbind,
+  .wait       = Wait,
   .info       = Info,
   .destroy    = Destroy,
   .replay     = BAIAdaptReplay,
