@@ -27,8 +27,8 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
                                               : bai->smoothing_omega > 0.0 ? bai->smoothing_omega
                                                                            : 1.0),
                                    o->omega != PETSC_DECIDE || BAIUsesPolynomial(bai) ? ""
-                                     : bai->smoothing_omega > 0.0 ? " (found)"
-                                                                  : " (auto, no smoothing step yet)",
+                                     : bai->smoothing_omega > 0.0                     ? " (found)"
+                                                                                      : " (auto, no smoothing step yet)",
                                    (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega), bai->engine && bai->info.local_omega < BAILocalOmega(&bai->use.p) ? " where it is least" : ""));
   if (!bai->engine) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));

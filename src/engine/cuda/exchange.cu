@@ -181,6 +181,21 @@ static BAIStatus Upload(BAIState state, size_t n, const T *from, T **to)
   return BAIStatusOf(BAI_OK);
 }
 
+/* The longest run of tiles that send nothing */
+static void FindQuiet(int tiles, const BAIInt *first, int *quiet, int *loud)
+{
+  int from = 0;
+
+  *quiet = *loud = 0;
+  for (int tile = 0; tile < tiles; tile++) {
+    if (first[tile + 1] > first[tile]) from = tile + 1;
+    else if (tile + 1 - from > *loud - *quiet) {
+      *quiet = from;
+      *loud  = tile + 1;
+    }
+  }
+}
+
 /* What copies take; theirs are the handles */
 static BAIStatus CreateCopies(BAIState state, const BAIPeers *peers, const Handle *theirs, BAIFlag *const *tell)
 {
@@ -256,6 +271,7 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   BAITry(Tiles(state, peers, group.get()));
   BAISortSends(peers, (BAIInt)tiles, group.get(), first.get(), send.get(), peer.get());
   for (BAIInt p = 0; p < peers->peers; p++) tell[p] = (BAIFlag *)((char *)e->theirs[p].memory + BAIMailboxFlags(theirs[p].nghost, size)) + peers->place[p];
+  FindQuiet((int)tiles, first.get(), &e->quiet, &e->loud);
   for (int odd = 0; odd < 2; odd++) {
     for (size_t k = 0; k < sends; k++) to[k] = (char *)e->theirs[peer[k]].memory + size * (odd * theirs[peer[k]].nghost + (size_t)(peers->slot[peer[k]] + send[k] - peers->first[peer[k]]));
     BAITry(Upload(state, sends, to.get(), &e->to[odd]));
@@ -321,7 +337,7 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
   if (!e->peers) return BAIStatusOf(BAI_OK);
   e->exchanges++;
   const BAIFlag  now   = BAIExchangeToRead(e->exchanges, e->copies != NULL, live, was_live);
-  const BAISends sends = {e->first, e->row, e->to[e->exchanges & 1]};
+  const BAISends sends = {e->first, e->row, e->to[e->exchanges & 1], e->quiet, e->loud};
   BAIFlag *const told  = (BAIFlag *)((char *)e->mailbox.memory + BAIMailboxFlags((size_t)state->nghost, size));
 
   state->ghost = (char *)e->mailbox.memory + (now & 1) * (size_t)state->nghost * size;

@@ -19,14 +19,15 @@ typedef struct {
   const int   *first; /* NULL: none goes while a kernel runs */
   const int   *row;
   void *const *to;
+  int          quiet, loud; /* tiles quiet <= tile < loud send nothing, so that most need not look */
 } BAISends;
 
 typedef struct {
   BAIInt       count, local_iters;
   BAIReal      omega, local_omega, momentum;
   int          fourth_kind; /* weights of fourth_kind.h */
-  int          fresh; /* no momentum in the first iteration */
-  BAIOrder     how;   /* where a kernel does more than one order */
+  int          fresh;       /* no momentum in the first iteration */
+  BAIOrder     how;         /* where a kernel does more than one order */
   void        *before;
   const void  *b, *ghost;
   void        *x[2];

@@ -166,7 +166,8 @@ typedef struct {
 typedef struct {
   int       peers, sends;
   BAIShared mailbox, *theirs; /* own, and those of peers, or NULL */
-  int      *first, *row;      /* tiles+1, as in BAISends; */
+  int      *first, *row;      /* tiles+1, as in BAISends, */
+  int       quiet, loud;      /* and these */
   void    **to[2];            /* in even and odd exchanges */
   BAIFlag **tell;             /* peers: the flag that is this rank's to set */
   void     *zero;             /* ghosts of an x that is zero */

@@ -101,7 +101,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.fault          = step->faulty ? state->p.fault : BAIFault{};
   p.its            = step->done;
   p.counts         = {state->updates, state->reads, state->last};
-  if (state->exchange.live) p.sends = BAISends{state->exchange.first, state->exchange.row, state->exchange.to[state->exchange.exchanges & 1]};
+  if (state->exchange.live) p.sends = BAISends{state->exchange.first, state->exchange.row, state->exchange.to[state->exchange.exchanges & 1], state->exchange.quiet, state->exchange.loud};
   return p;
 }
 

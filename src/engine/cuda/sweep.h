@@ -162,7 +162,7 @@ public:
 template <typename V>
 static __device__ inline void BAISendTile(const BAISweep &p, int tile, const V *x)
 {
-  if (!p.sends.first) return;
+  if (!p.sends.first || (tile >= p.sends.quiet && tile < p.sends.loud)) return;
   const int first = p.sends.first[tile], last = p.sends.first[tile + 1];
 
   if (first == last) return;

@@ -244,8 +244,8 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
     PlainOmega(bai, step.coarse);
   step.coarsen     = goal.coarsen;
   if (step.coarse) step.local_iters = BAICorrectedLocalIters(bai);
-  step.top         = (BAIReal)goal.top;
-  step.beta        = (BAIReal)goal.beta;
+  step.top  = (BAIReal)goal.top;
+  step.beta = (BAIReal)goal.beta;
   if (mode == BAI_MODE_COLOR && accelerate) step.local_iters = EvenLocalIters(bai);
   return step;
 }
