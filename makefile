@@ -18,7 +18,7 @@ ifneq ($(word 2,$(CURDIR)),)
   endif
 endif
 
-ifneq ($(filter-out help clean options format checkformat spell matrix performance checkdocs docs,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean options format checkformat spell matrix performance experiments-page checkdocs docs,$(or $(MAKECMDGOALS),all)),)
 
 ifneq ($(PETSC_DIR),)
   petsc.pc := $(firstword $(wildcard $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/petsc.pc $(PETSC_DIR)/$(PETSC_ARCH)/lib/pkgconfig/PETSc.pc))
@@ -43,8 +43,8 @@ all demo check test install:
 	@if [ -n "$(GOT_PETSC)" ]; then echo 'Debian has PETSc installed, but pkg-config does not find it: PKG_CONFIG_PATH and PKG_CONFIG_LIBDIR must be as usual'; exit 1; fi
 	@config/petsc.sh debian 'PETSC_DIR is not set, and pkg-config knows no PETSc' >/dev/null
 	@$(MAKE) --no-print-directory GOT_PETSC=1 $@
-.DEFAULT bench bundle tidy cppcheck coverage fuzz fuzz-mtx soak: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
-.PHONY: all demo check test install bench bundle tidy cppcheck coverage fuzz fuzz-mtx soak
+.DEFAULT bench experiments bundle tidy cppcheck coverage fuzz fuzz-mtx soak: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
+.PHONY: all demo check test install bench experiments bundle tidy cppcheck coverage fuzz fuzz-mtx soak
 
 else
 
@@ -102,7 +102,7 @@ cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
 # The engine's backends: the one place that knows whether there is CUDA
 engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(units),src/engine/cuda/cuda_none.c)
 faces   := $(wildcard src/bai/*.c src/ksp/bai/*.c src/pc/baismooth/*.c)
-gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(filter-out %_none.c,$(wildcard bench/parts/*.c)) bench/parts/$(if $(and $(NVCC),$(cuda_petsc)),residentcg.cu,residentcg_none.c) \
+gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(filter-out %_none.c,$(wildcard bench/parts/*.c)) bench/parts/$(if $(and $(NVCC),$(cuda_petsc)),residentcg.cu,residentcg_none.c) bench/parts/crs$(if $(NVCC),.cu,_none.c) \
   tests/parts/gpu$(if $(NVCC),.cu,_none.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
 quiet    = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2) && )
@@ -176,6 +176,20 @@ mpiexec = $(or $(call pc,--variable=mpiexec),mpiexec)
 nondeterminism: $(B)/tests/bench/nondeterminism
 	$< $(if $(on_gpu),-mat_type aijcusparse) -device '$(subst $(comma), ,$(DEVICE))' -csv $(B)/nondeterminism.csv $(ARGS)
 	@ls $(B)/nondeterminism.csv
+
+# 1, 2, 4, ... of N ranks, as ratios to one; on GPUs one each
+N ?= 2
+scaling: $(B)/tests/bench/ranks
+	$(mpiexec) -n $(N) $< $(if $(on_gpu),-mat_type aijcusparse) -device '$(subst $(comma), ,$(DEVICE))' -commit $(COMMIT) -csv $(B)/ranks.csv $(ARGS)
+	@ls $(B)/ranks.csv
+
+# The experiments of the papers, or some of them: EXPERIMENT="faults theta"; docs/experiments.md
+experiments_gpus := $(if $(cuda_petsc),$(or $(on_gpu),0),0)
+experiment_programs := $(patsubst %.c,$(B)/tests/%,$(wildcard experiments/*.c) bench/bench.c bench/nondeterminism.c tutorials/ex4.c)
+experiments: $(experiment_programs)
+	@$(if $(on_gpu),$(if $(cuda_petsc),:,echo 'this PETSc has no CUDA, so these are the experiments of the host'),:)
+	python3 experiments/run.py --programs $(B)/tests --out $(B)/experiments --gpus $(experiments_gpus) --mpiexec $(mpiexec) --device '$(DEVICE)' --commit $(COMMIT) --petsc $(call pc,--modversion) $(ARGS) $(EXPERIMENT)
+	@echo 'the page from it: make experiments-page CSV=$(B)/experiments'
 
 # PETSc's test harness, from wherever this PETSc keeps it
 TESTDIR := $(B)/tests
@@ -262,13 +276,18 @@ run-options:
 	@mkdir -p $(TESTDIR)/options
 	@python3 config/options.py --check >$(TESTDIR)/options/tap || grep '^not ok' $(TESTDIR)/options/tap
 
+# The experiments run, and a page comes of them
+run-experiments-test: $(experiment_programs)
+	@mkdir -p $(TESTDIR)/experiments-test
+	@HAVE='$(have)' PYTHONDONTWRITEBYTECODE=1 python3 tests/experiments.py $(B)/tests $(TESTDIR)/experiments-test $(mpiexec) >$(TESTDIR)/experiments-test/tap || grep '^not ok' $(TESTDIR)/experiments-test/tap
+
 # Kernels within the limits of tests/kernels.txt
 run-kernels: $(LIB)
 	@mkdir -p $(TESTDIR)/kernels
 	@NVCC='$(NVCC)' HAVE='$(have)' sh tests/kernels.sh check tests/kernels.txt $(if $(NVCC),$(patsubst %.o,%.log,$(call obj,$(units)))) >$(TESTDIR)/kernels/tap; grep '^not ok' $(TESTDIR)/kernels/tap || true
 
 # As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T is NAME or NAME-...
-extra  = manual tour variants options kernels
+extra  = manual tour variants options kernels experiments-test
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
 goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
@@ -280,7 +299,7 @@ test: $(TESTDIR)/testfiles
 	@sh tests/summary.sh $(TESTDIR) $(CURDIR) '$(named)'
 
 # All tests in one file that runs on a machine with a GPU and without PETSc: see tests/carry.sh
-programs := $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/ex*.c bench/*.c))
+programs := $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/ex*.c bench/*.c experiments/*.c))
 bundle: ; @$(MAKE) --no-print-directory GPU=1 carry
 carry: $(programs) $(unchanged) $(TESTDIR)/testfiles
 	@HAVE='$(have)' sh tests/carry.sh $(B) $(PETSC_PREFIX) $(B)/carried.tar.gz
@@ -307,14 +326,14 @@ install: $(LIB)
 tidy_flags = $(filter -I% -D% -isystem%,$(shell $(CC) -show 2>/dev/null) $(CPPFLAGS)) -Isrc/engine/host/serial -Itutorials -Isrc/bai -Wno-unknown-pragmas
 tidy:
 	@command -v clang-tidy-14 >/dev/null || config/packages.sh 'make tidy needs clang-tidy 14' clang-tidy-14
-	@printf '%s\n' $(filter %.c,$(engine) $(faces) $(gallery)) $(wildcard tests/*.c tests/fuzz/*.c tutorials/ex*.c bench/*.c) | xargs -P $$(nproc) -I{} clang-tidy-14 --quiet {} -- -std=gnu11 $(tidy_flags) 2>&1 | \
+	@printf '%s\n' $(filter %.c,$(engine) $(faces) $(gallery)) $(wildcard tests/*.c tests/fuzz/*.c tutorials/ex*.c bench/*.c experiments/*.c) | xargs -P $$(nproc) -I{} clang-tidy-14 --quiet {} -- -std=gnu11 $(tidy_flags) 2>&1 | \
 	  grep -v 'warnings generated\|^Suppressed\|^Use -header-filter' | tee $(B)/tidy.log; ! grep -q 'warning:\|error:' $(B)/tidy.log
 
 # What cppcheck finds there; it looks into no header of PETSc, which would take hours
 cppcheck:
 	@command -v cppcheck >/dev/null || config/packages.sh 'make cppcheck needs cppcheck' cppcheck
 	cppcheck --quiet --error-exitcode=1 --std=c11 --language=c --enable=warning,performance,portability --max-configs=1 --suppress=toomanyconfigs -Iinclude -Isrc/engine/host/serial -Itutorials -Isrc/bai \
-	  $(filter %.c,$(engine) $(faces)) $(wildcard tests/*.c tests/fuzz/*.c tests/parts/*.c tutorials/*.c bench/*.c bench/parts/*.c)
+	  $(filter %.c,$(engine) $(faces)) $(wildcard tests/*.c tests/fuzz/*.c tests/parts/*.c tutorials/*.c bench/*.c bench/parts/*.c experiments/*.c)
 
 # Lines of src/ that the tests reach on the host; T= takes some tests
 coverage:
@@ -329,7 +348,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench nondeterminism check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-variants run-options run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
+.PHONY: all demo bench nondeterminism scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 
@@ -340,7 +359,7 @@ options: ; @python3 config/options.py
 
 # PETSc's style, by the clang-format of Debian 12, as others differ; and the spelling of everything
 # (clang-format 14 mangles tables whose rows name different fields: those stand between "clang-format off" and "on")
-sources = $(wildcard $(foreach d,include src/* src/*/* tests tests/fuzz tests/parts tutorials bench bench/*,$(d)/*.c $(d)/*.h $(d)/*.cu))
+sources = $(wildcard $(foreach d,include src/* src/*/* tests tests/fuzz tests/parts tutorials bench bench/* experiments,$(d)/*.c $(d)/*.h $(d)/*.cu))
 format: clang-format ; @clang-format-14 -i $(sources)
 checkformat: clang-format
 	@for f in $(sources); do \
@@ -369,7 +388,10 @@ help:
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'nondeterminism  how results vary from run to run, as CSV; GPU=1: on the GPU'
-	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
+	@echo 'scaling  times on 1, 2, 4, ... of N=2 ranks, as CSV; GPU=1: on as many GPUs'
+	@echo 'experiments  those of the papers; GPU=1: on the GPU; EXPERIMENT="faults theta": some of them'
+	@echo 'experiments-page  docs/experiments.md and its pictures from the tables in CSV=DIR'
+	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv, and those of several GPUs from RANKS=ranks.csv'
 	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
 	@echo 'docs     the documents as pages, build/pages/index.html'
 	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
@@ -384,13 +406,21 @@ help:
 	@echo 'clean    removes build/'
 clean: ; rm -rf build
 
-# The tables of docs/performance.md, from what CSV= names (a bench.csv) or from the file of the last time
-performance: ; python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
+# The tables of docs/performance.md, from what CSV= names (a bench.csv) and RANKS= (a ranks.csv), or from the files of the last time
+performance:
+	python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
+	python3 bench/tables.py docs/performance.md docs/data/ranks.csv $(RANKS)
+	@if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/plot.py docs/data/ranks.csv docs/figures/ranks.svg; else echo 'no picture: python3 has no matplotlib'; fi
+
+# The page of the experiments and its pictures, from the folders that CSV= names (what make experiments wrote) or from those of the last time
+experiments-page: ; PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py $(if $(CSV),--csv $(CSV))
 
 # Links between documents, length of sentences and cells, whether what is made is up to date, and the version
 checkdocs:
 	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs packaging
 	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
+	python3 bench/tables.py --check docs/performance.md docs/data/ranks.csv
+	PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py --check
 	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
 	sh tests/version.sh
 
@@ -398,4 +428,4 @@ checkdocs:
 docs: ; @config/docs.sh
 
 FORCE:
-.PHONY: help options format checkformat clang-format spell matrix clean performance checkdocs docs FORCE
+.PHONY: help options format checkformat clang-format spell matrix clean performance experiments-page checkdocs docs FORCE

@@ -25,7 +25,10 @@ for d in tests tutorials; do
   [ ! -d "$src/$d/data" ] || { cp -r "$src/$d/data" "$to/src/$d"; cp -r "$src/$d/data" "$to/tests/$d"; }
 done
 cp "$src"/tutorials/*.py "$to/tests/tutorials"
-cp "$build/tests/bench/bench" "$build/tests/bench/nondeterminism" "$to"
+cp "$build/tests/bench/bench" "$build/tests/bench/nondeterminism" "$build/tests/bench/ranks" "$to"
+mkdir -p "$to/experiments"
+cp "$src"/experiments/*.py "$to/experiments"
+for f in "$src"/experiments/*.c; do cp "$build/tests/experiments/$(basename "$f" .c)" "$to/experiments"; done
 cp "$src/tests/summary.sh" "$src/tests/sanitizer.sh" "$src/tests/sanitizer.txt" "$src/tests/manual.sh" "$src/docs/manual.md" "$src/docs/tour.md" "$to"
 find "$build/tests/petsc" -type f -exec cp {} "$to/petsc" \;
 echo "$HAVE" >"$to/have"
@@ -37,6 +40,7 @@ cat >"$to/run.sh" <<'RUN'
 #   run.sh TOOL [PATTERN]     the same below that tool of compute-sanitizer: memcheck, initcheck, racecheck or synccheck; the last three are
 #                             slow, and without a PATTERN run what sanitizer.txt lists
 #   run.sh manual [PATTERN]   the manual's commands; run.sh tour [PATTERN] those of the tour
+#   run.sh experiments ARGS   those of the papers: see experiments/run.py, as in run.sh experiments --gpus 1 --out DIR faults theta
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH=$here/lib:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-} BAI_LIB=$here/lib/libpetscbai.so
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
@@ -52,6 +56,11 @@ if [ "${1:-}" = manual ] || [ "${1:-}" = tour ]; then
   sh "$here/manual.sh" "$here/$1.md" "$here/$1" "${2:-.}"
   ! grep -q '^not ok' "$here/$1/tap"
   exit
+fi
+if [ "${1:-}" = experiments ]; then
+  shift
+  export PYTHONDONTWRITEBYTECODE=1
+  exec python3 "$here/experiments/run.py" --programs "$here" "$@"
 fi
 tool=
 case "${1:-}" in

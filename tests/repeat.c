@@ -69,6 +69,48 @@ static PetscErrorCode Preconditioner(BAIMode mode, BAIWeight weight, int times)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the host sleeps while it waits changes nothing: not with a look at each iteration, nor with few, nor in a whole solve by the engine */
+static PetscErrorCode Idle(const char matrix[], PetscInt n, PetscInt interval)
+{
+  Mat       A;
+  Vec       b, x[2];
+  PetscInt  its[2];
+  PetscBool equal, has;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, &A));
+  PetscCall(MatCreateVecs(A, &x[0], &b));
+  PetscCall(VecDuplicate(x[0], &x[1]));
+  PetscCall(VecSet(b, 1));
+  for (int idle = 0; idle < 2; idle++) {
+    KSP       ksp;
+    PetscReal rnorm;
+    PetscBool is;
+
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, KSPBAI));
+    PetscCall(KSPSetTolerances(ksp, PETSC_SMALL, PETSC_DEFAULT, PETSC_DEFAULT, 5000));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC));
+    PetscCall(KSPBAISetIdleWait(ksp, (PetscBool)idle));
+    PetscCall(KSPBAISetCheckInterval(ksp, interval));
+    PetscCall(KSPSolve(ksp, b, x[idle]));
+    PetscCall(KSPGetIterationNumber(ksp, &its[idle]));
+    PetscCall(IsConverged(ksp, &rnorm, &is));
+    PetscCall(Expect(is, "idle_wait %d: not converged, %g", idle, (double)rnorm));
+    PetscCall(ViewHas((PetscObject)ksp, "idle_wait false", &has));
+    PetscCall(Expect(has == !idle, "idle_wait %d: the view says otherwise", idle));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecEqual(x[0], x[1], &equal));
+  PetscCall(Expect(equal && its[0] == its[1], "%" PetscInt_FMT " iterations awake, %" PetscInt_FMT " asleep, and x is %s", its[0], its[1], equal ? "the same" : "another one"));
+  for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&x[k]));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const int times = 6;
@@ -81,6 +123,10 @@ int main(int argc, char **argv)
       if (Case("ksp_%s_%s_laplace3d", BAIModes[mode], BAIWeights[weight])) PetscCall(Solver("laplace3d", 16, (BAIMode)mode, (BAIWeight)weight, times));
       if (weight != BAI_WEIGHT_SAFE && Case("pc_%s_%s", BAIModes[mode], BAIWeights[weight])) PetscCall(Preconditioner((BAIMode)mode, (BAIWeight)weight, times));
     }
+  }
+  for (PetscInt interval = 0; interval < 3; interval++) {
+    if (Case("idle_fv1_%d", (int)interval)) PetscCall(Idle("fv1", 60, interval));
+    if (Case("idle_fv3_%d", (int)interval)) PetscCall(Idle("fv3", 60, interval));
   }
   PetscCall(CheckFinalize());
   return 0;

@@ -2,6 +2,7 @@ static char help[] = "Statistics count what happens: staleness as the mode promi
 
 #include "check.h"
 #include "gallery.h"
+#include "../src/engine/energy.h"
 #include <unistd.h>
 
 enum {
@@ -67,6 +68,7 @@ static PetscErrorCode Read(KSP ksp, Counted *c)
     else if (!strcmp(quantity, "spread")) c->spread = value;
     else if (!strcmp(quantity, "updates")) *(of[0] == 'l' ? &c->least : of[1] == 'e' ? &c->median : &c->most) = value;
     else if (!strcmp(quantity, "after") && of[0] == 'i') c->after = value;
+    else if (!strcmp(quantity, "energy")) PetscCall(Expect(value > 0, "%g %s", (double)value, of));
     else if (!strcmp(quantity, "reads")) {
       const int stale = atoi(of);
 
@@ -239,6 +241,30 @@ static PetscErrorCode TestViewer(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Counters of energy begin anew at their range, and what cannot be read is no number of joules */
+static PetscErrorCode TestEnergy(void)
+{
+  const BAIEnergyMeter before = {
+    .gpu_known = 1, .gpu = 1000, .zones = 2, .zone = {500000,   9000000 },
+               .range = {10000000, 10000000}
+  };
+  const BAIEnergyMeter after = {
+    .gpu_known = 1, .gpu = 3500, .zones = 2, .zone = {1500000,  2000000 },
+               .range = {10000000, 10000000}
+  };
+  const BAIEnergyMeter none = {.gpu_known = 0};
+  BAIEnergyMeter       now[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(Expect(PetscAbsReal((PetscReal)BAIEnergyOfGPU(&before, &after) - 2.5) < 1e-12, "%g joules of the GPU", BAIEnergyOfGPU(&before, &after)));
+  PetscCall(Expect(PetscAbsReal((PetscReal)BAIEnergyOfCPU(&before, &after) - 4) < 1e-12, "%g joules of the processors", BAIEnergyOfCPU(&before, &after)));
+  PetscCall(Expect(BAIEnergyOfGPU(&before, &none) < 0 && BAIEnergyOfCPU(&none, &none) < 0, "%g and %g joules of no counter", BAIEnergyOfGPU(&before, &none), BAIEnergyOfCPU(&none, &none)));
+  for (int k = 0; k < 2; k++) BAIEnergyRead(NULL, &now[k]);
+  PetscCall(Expect(!now[0].gpu_known && now[0].zones == now[1].zones, "what can be read changes: %d, then %d", now[0].zones, now[1].zones));
+  PetscCall(Expect(!now[0].zones || BAIEnergyOfCPU(&now[0], &now[1]) >= 0, "%g joules", BAIEnergyOfCPU(&now[0], &now[1])));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -252,6 +278,7 @@ int main(int argc, char **argv)
   }
   if (Case("faults")) PetscCall(TestFaults());
   if (Case("viewer")) PetscCall(TestViewer());
+  if (Case("energy")) PetscCall(TestEnergy());
   PetscCall(CheckFinalize());
   return 0;
 }

@@ -17,7 +17,7 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["smartquotes"]
 CONTENTS = {
     "Using it": "docs/concepts docs/tour docs/manual docs/options docs/method docs/smoothing build/manualpages/index",
-    "Measured": "docs/performance docs/newton docs/schnakenberg",
+    "Measured": "docs/performance docs/experiments docs/newton docs/schnakenberg",
     "Getting it": "docs/packages docs/release-0.2.0 CHANGELOG",
     "Changing it": "CONTRIBUTING docs/architecture docs/developers docs/notebook/README",
     "Notebook": "docs/notebook/faults docs/notebook/kernels docs/notebook/momentum docs/notebook/nondeterminism docs/notebook/partitions docs/notebook/ranks docs/notebook/smoothing docs/notebook/twolevels docs/notebook/weights",

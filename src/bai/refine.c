@@ -161,6 +161,7 @@ PetscErrorCode BAIRefine(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt 
     else PetscCall(VecAXPY(x, 1.0, bai->c));
     f->seen = PETSC_FALSE;
     if (done + its == count && !rnorm) PetscFunctionReturn(PETSC_SUCCESS);
+    if (bai->options.idle_wait) PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->engine))); /* PETSc's operations stay awake */
     PetscCall(Look(bai, b, x, PETSC_FALSE, PETSC_TRUE));
     if (solver) PetscCall(Learn(bai));
   }

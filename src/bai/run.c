@@ -95,9 +95,9 @@ static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, const BAISte
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
-  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeBegin());
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
   if (!bai->failed.code) Note(bai, BAIEngineSweep(bai->engine, count, step));
-  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeEnd());
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
   PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->info.flops_iteration));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -111,9 +111,9 @@ static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *norm2, PetscIn
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_Residual, b, x, 0, 0));
-  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeBegin());
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
   if (!bai->failed.code) Note(bai, BAIEngineResidual(bai->engine, &mine));
-  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeEnd());
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
   PetscCall(LogFlops(bai, bai->info.flops_residual));
   local[0] = mine;
   local[1] = bai->failed.code ? 1 : 0;
@@ -121,6 +121,20 @@ static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *norm2, PetscIn
   *norm2  = sum[0];
   *failed = (PetscInt)sum[1];
   PetscCall(PetscLogEventEnd(BAI_Residual, b, x, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A rank that is faster than others does more iterations in the time of theirs, so that nobody waits */
+static PetscErrorCode FindPace(BAI *bai, Vec x)
+{
+  const PetscReal most = 8;
+  PetscReal       mine = (PetscReal)BAIEngineSeconds(bai->engine), slowest;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&mine, &slowest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)x)));
+  if (mine <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  BAIEngineSetPace(bai->engine, PetscMin(most, slowest / mine));
+  PetscCall(PetscInfo(bai->face, "A global iteration takes %g s here, %g s on the slowest rank\n", (double)mine, (double)slowest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -150,7 +164,7 @@ static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal 
 BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 {
   const BAIOptions *o    = &bai->options;
-  const BAIStep     step = {.mode = o->mode, .asked = o->mode, .direction = direction, .omega = bai->omega * bai->tau, .momentum = o->momentum > 0 ? o->momentum : 0, .fresh = 1};
+  const BAIStep     step = {.mode = BAIModeOf(bai), .asked = BAIModeOf(bai), .direction = direction, .omega = bai->omega * bai->tau, .momentum = o->momentum > 0 ? o->momentum : 0, .fresh = 1};
 
   return step;
 }
@@ -219,6 +233,7 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
     PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
   }
   if (rnorm) PetscCall(Residual(bai, b, x, &norm2, &failed));
+  if (rnorm && bai->connected && how->ahead) PetscCall(FindPace(bai, x));
   PetscCall(Unbind(bai, b, x, guess_zero, &v));
   PetscCall(TakeIn(bai));
   PetscCall(Raise(bai));
@@ -247,11 +262,11 @@ PetscErrorCode BAICorrect(BAI *bai, Vec b, Vec x)
   PetscFunctionBegin;
   if (!bai->aggregates) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
-  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeBegin());
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
   PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
   if (!bai->failed.code) Note(bai, BAIEngineCorrect(bai->engine, bai->omega));
   PetscCall(Unbind(bai, b, x, PETSC_FALSE, &v));
-  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(PetscLogGpuTimeEnd());
+  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
   PetscCall(LogFlops(bai, 2.0 * (PetscLogDouble)bai->info.coarse * (PetscLogDouble)bai->info.coarse));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
   PetscCall(Raise(bai));
@@ -272,9 +287,9 @@ PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal 
   *solution = (BAISolution){.its = 0};
   PetscCall(Bind(bai, b, x, guess_zero, &v));
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
-  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(BAILogDeviceBegin());
   if (!bai->failed.code) Note(bai, BAIEngineSolve(bai->engine, &tolerances, step, solution));
-  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(BAILogDeviceEnd());
   PetscCall(LogFlops(bai, (PetscLogDouble)solution->its * bai->info.flops_iteration + bai->info.flops_residual));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
   PetscCall(Unbind(bai, b, x, guess_zero, &v));

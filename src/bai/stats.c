@@ -9,14 +9,34 @@ typedef struct {
   PetscInt64 reads[2 * BAI_MOST_STALE + 1], all_reads, units;
   PetscReal  least, median, most; /* updates of a unit */
   PetscReal  spread;              /* seconds between the last updates of those of a rank, at most */
+  PetscReal  gpu, cpu;            /* joules, 0: none were counted */
 } Statistics;
+
+/* The counters of energy that are this rank's to read: its GPU's; and the processors', if it is the first rank of its node */
+static PetscErrorCode ReadEnergy(BAI *bai, BAIEnergyMeter *meter)
+{
+  BAICount *c    = &bai->count;
+  const int cuda = bai->use.backend == BAI_BACKEND_CUDA;
+
+  PetscFunctionBegin;
+  if (cuda && c->setups != bai->setups) PetscCall(BAICheckStatus(bai, BAIBackendGetDevice(BAI_BACKEND_CUDA, bai->use.p.device, &c->device)));
+  c->setups = bai->setups;
+  BAIEnergyRead(cuda ? &c->device : NULL, meter);
+  if (bai->node_rank) meter->zones = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* A solve begins */
 PetscErrorCode BAIStatsStart(BAI *bai)
 {
+  BAICount *c = &bai->count;
+
   PetscFunctionBegin;
-  bai->count = (BAICount){.after = -1.0};
-  if (bai->options.stats) PetscCall(BAICheckStatus(bai, BAIEngineForgetStats(bai->engine)));
+  c->its   = 0;
+  c->after = c->gpu = c->cpu = -1.0;
+  if (!bai->options.stats) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAICheckStatus(bai, BAIEngineForgetStats(bai->engine)));
+  PetscCall(ReadEnergy(bai, &c->begin));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -60,6 +80,32 @@ static PetscErrorCode SortUpdates(MPI_Comm comm, const BAIStats *mine, Statistic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of all ranks' GPUs, each once */
+static PetscErrorCode CollectEnergy(BAI *bai, Statistics *s)
+{
+  const MPI_Comm  comm = PetscObjectComm(bai->face);
+  const BAICount *c    = &bai->count;
+  const int       uuid = sizeof(c->device.uuid);
+  PetscReal       joules[2];
+  unsigned char  *all;
+  PetscMPIInt     size, rank;
+  PetscBool       again = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(PetscMalloc1((size_t)size * (size_t)uuid, &all));
+  PetscCallMPI(MPI_Allgather(c->device.uuid, uuid, MPI_UNSIGNED_CHAR, all, uuid, MPI_UNSIGNED_CHAR, comm));
+  for (PetscMPIInt k = 0; k < rank; k++) again = (PetscBool)(again || !memcmp(all + (size_t)k * (size_t)uuid, c->device.uuid, (size_t)uuid));
+  PetscCall(PetscFree(all));
+  joules[0] = again ? 0.0 : PetscMax(c->gpu, (PetscReal)0.0);
+  joules[1] = PetscMax(c->cpu, (PetscReal)0.0);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, joules, 2, MPIU_REAL, MPIU_SUM, comm));
+  s->gpu = joules[0];
+  s->cpu = joules[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Collect(BAI *bai, Statistics *s)
 {
   const MPI_Comm comm = PetscObjectComm(bai->face);
@@ -81,6 +127,7 @@ static PetscErrorCode Collect(BAI *bai, Statistics *s)
   PetscCallMPI(MPI_Allreduce(&spread, &s->spread, 1, MPIU_REAL, MPIU_MAX, comm));
   for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) s->all_reads += s->reads[k];
   PetscCall(SortUpdates(comm, &mine, s));
+  PetscCall(CollectEnergy(bai, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,6 +149,8 @@ static PetscErrorCode ViewText(const BAI *bai, const Statistics *s, PetscViewer 
     if (s->reads[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "    staleness %d%s: %" PetscInt64_FMT ", %.3g %%\n", stale, EndOf(stale), s->reads[k], 100.0 * (double)s->reads[k] / (double)s->all_reads));
   }
   if (bai->count.after >= 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  global iterations after the tolerance was met, by the contraction seen last: %.2g, local sweeps %.2g\n", (double)bai->count.after, (double)bai->count.after * (double)bai->info.local_sweeps));
+  if (s->gpu > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  energy of the last solve: GPU %.4g J\n", (double)s->gpu));
+  if (s->cpu > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  energy of the last solve: processors %.4g J\n", (double)s->cpu));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -117,6 +166,8 @@ static PetscErrorCode ViewCSV(const BAI *bai, const Statistics *s, PetscViewer v
     if (s->reads[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "reads,%d,%" PetscInt64_FMT "\n", k - BAI_MOST_STALE, s->reads[k]));
   }
   if (bai->count.after >= 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "after,iterations,%.6e\nafter,local sweeps,%.6e\n", (double)bai->count.after, (double)bai->count.after * (double)bai->info.local_sweeps));
+  if (s->gpu > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "energy,gpu joules,%.6e\n", (double)s->gpu));
+  if (s->cpu > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "energy,cpu joules,%.6e\n", (double)s->cpu));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,11 +188,19 @@ PetscErrorCode BAIStatsView(BAI *bai, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After a solve, where -ksp_bai_stats says */
-PetscErrorCode BAIStatsViewIfAsked(BAI *bai)
+/* A solve has ended: what it took, and a look at it where -ksp_bai_stats says */
+PetscErrorCode BAIStatsEnd(BAI *bai)
 {
+  BAICount      *c = &bai->count;
+  BAIEnergyMeter end;
+
   PetscFunctionBegin;
-  if (!bai->options.stats || !bai->viewer) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!bai->options.stats) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->engine)));
+  PetscCall(ReadEnergy(bai, &end));
+  c->gpu = (PetscReal)BAIEnergyOfGPU(&c->begin, &end);
+  c->cpu = (PetscReal)BAIEnergyOfCPU(&c->begin, &end);
+  if (!bai->viewer) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerPushFormat(bai->viewer, bai->format));
   PetscCall(BAIStatsView(bai, bai->viewer));
   PetscCall(PetscViewerPopFormat(bai->viewer));

@@ -11,6 +11,7 @@
 static void Destroy(BAIState state)
 {
   (void)cudaStreamSynchronize(state->stream); /* kernels may still write to what is pinned */
+  BAICUDAWaitDestroy(state);
   BAICUDAExchangeDestroy(state);
   BAIPinnedRestore(state->pinned);
   BAICUDAFreeAll(state);
@@ -158,7 +159,7 @@ static BAIStatus Unbind(BAIState state)
   if (state->A.single) BAITry(BAIWidenVector(state, state->A.n, state->x[0], state->on_device[2]));
   if (state->v.x_memory == BAI_MEMORY_HOST) {
     CUDATry(cudaMemcpyAsync(state->v.x, state->on_device[2], bytes, cudaMemcpyDeviceToHost, state->stream));
-    CUDATry(cudaStreamSynchronize(state->stream));
+    BAITry(BAICUDAWait(state));
   }
   return BAIStatusOf(BAI_OK);
 }
@@ -226,8 +227,10 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .share      = BAICUDAShare,
   .connect    = BAICUDAConnect,
   .exchange   = BAICUDAExchangeGhosts,
+  .worked     = BAICUDAWorked,
   .disconnect = BAICUDADisconnect,
   .unbind     = Unbind,
+  .wait       = BAICUDAWait,
   .explain    = BAIPlanExplain,
   .info       = Info,
   .destroy    = Destroy,

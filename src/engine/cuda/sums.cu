@@ -83,7 +83,7 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   CUDATry(cudaGetLastError());
   CUDATry(cub::DeviceReduce::Sum(state->reduce, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
   CUDATry(cudaMemcpyAsync(&state->pinned->result, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAICUDAWait(state));
   *norm2 = state->pinned->result.norm2 / (state->scale * state->scale);
   return BAIStalled(state);
 }

@@ -82,6 +82,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.local_iters    = step->local_iters ? step->local_iters : state->p.local_iters;
   p.omega          = step->omega;
   p.momentum       = step->momentum;
+  p.fourth_kind    = step->fourth_kind;
   p.local_omega    = state->local_omega;
   p.fresh          = step->fresh;
   p.how            = plan->order;
@@ -106,7 +107,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.fault          = step->faulty ? state->p.fault : BAIFault{};
   p.its            = step->done;
   p.counts         = {state->updates, state->reads, state->last};
-  if (state->exchange.live) p.sends = BAISends{state->exchange.first, state->exchange.row, state->exchange.to[state->exchange.exchanges & 1]};
+  if (state->exchange.live) p.sends = BAISends{state->exchange.first, state->exchange.row, state->exchange.to[state->exchange.exchanges & 1], state->exchange.quiet, state->exchange.loud};
   return p;
 }
 
@@ -177,7 +178,7 @@ static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
 
 BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
 {
-  const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && state->plain.kernel ? &state->plain : &state->plan[how->mode];
+  const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && !how->fourth_kind && state->plain.kernel ? &state->plain : &state->plan[how->mode];
   const BAIInt   most = plan->once ? 1 : MAX_ITS_PER_LAUNCH;
   BAIStep        step = *how;
 
@@ -233,7 +234,7 @@ static BAIStatus SolveCorrected(BAIState state, const BAITolerances *t, const BA
   if (step->mode == BAI_MODE_ASYNC) p.done_before = state->done_before = 0;
   CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(state->A.tiles), dim3(plan->threads), arguments, plan->shared, state->stream));
   if (step->mode == BAI_MODE_ASYNC) CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAICUDAWait(state));
   *solution = *stop.result;
   BAITry(BAIStalled(state));
   return BAIStatusOf(solution->its < 0 ? BAI_ERR_STALLED : BAI_OK);
@@ -255,7 +256,7 @@ BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *s
   CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
   CUDATry(cudaMemsetAsync(stop.r2, 0xbf, 2 * tiles * sizeof(BAIReal), state->stream)); /* negative: not there yet */
   CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(tiles + (plan->order == BAI_OWN)), dim3(plan->threads), arguments, plan->shared, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAICUDAWait(state));
   *solution = *stop.result;
   BAITry(BAIStalled(state));
   if (solution->its < 0) return BAIStatusOf(BAI_ERR_STALLED);

@@ -212,6 +212,13 @@ static void Recover(BAIState state, BAIInt iteration)
   state->p.fault.last = iteration;
 }
 
+/* Nothing goes on behind the caller's back */
+static BAIStatus Wait(BAIState state)
+{
+  (void)state;
+  return BAIStatusOf(BAI_OK);
+}
+
 static void Info(BAIState state, BAIInfo *info)
 {
   const BAIBlockCRS *A     = &state->A;
@@ -252,8 +259,10 @@ const BAIBackendOps BAIBackendHost = {
   .share      = BAIHostShare,
   .connect    = BAIHostConnect,
   .exchange   = BAIHostExchangeGhosts,
+  .worked     = BAIHostWorked,
   .disconnect = Disconnect,
   .unbind     = Unbind,
+  .wait       = Wait,
   .info       = Info,
   .destroy    = Destroy,
   .replay     = BAIAdaptReplay,

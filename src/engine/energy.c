@@ -1,0 +1,92 @@
+/*
+   Counters of energy: of the GPU by NVML, which comes with the driver and is loaded when it is asked for first, so that nothing is linked with it; of the processors by RAPL, as Linux
+   shows it below /sys/class/powercap, mostly to root only
+*/
+#include "energy.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What is taken from nvml.h */
+typedef struct nvmlDevice_st *nvmlDevice_t;
+
+typedef int (*Init)(void);
+typedef int (*GetHandleByUUID)(const char *, nvmlDevice_t *);
+typedef int (*GetTotalEnergy)(nvmlDevice_t, unsigned long long *);
+
+typedef struct {
+  int             tried;
+  GetHandleByUUID handle;
+  GetTotalEnergy  energy; /* NULL: there is no NVML */
+} NVML;
+
+static NVML Load(void)
+{
+  NVML  nvml = {.tried = 1};
+  void *lib  = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
+  Init  init = NULL;
+
+  if (!lib) return nvml;
+  *(void **)&init        = dlsym(lib, "nvmlInit_v2");
+  *(void **)&nvml.handle = dlsym(lib, "nvmlDeviceGetHandleByUUID");
+  *(void **)&nvml.energy = dlsym(lib, "nvmlDeviceGetTotalEnergyConsumption");
+  if (!init || !nvml.handle || !nvml.energy || init()) nvml.energy = NULL;
+  return nvml;
+}
+
+static void ReadGPU(const BAIDevice *gpu, BAIEnergyMeter *meter)
+{
+  static NVML          nvml;
+  static nvmlDevice_t  device;
+  static unsigned char of[sizeof(gpu->uuid)]; /* whose that is */
+  char                 name[64] = "GPU-";
+  size_t               length   = 4;
+  unsigned long long   energy;
+
+  if (!nvml.tried) nvml = Load();
+  if (!nvml.energy) return;
+  if (!device || memcmp(of, gpu->uuid, sizeof(of))) {
+    device = NULL;
+    for (size_t k = 0; k < sizeof(gpu->uuid); k++) length += (size_t)snprintf(name + length, sizeof(name) - length, "%s%02x", k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "", gpu->uuid[k]);
+    memcpy(of, gpu->uuid, sizeof(of));
+    if (nvml.handle(name, &device)) device = NULL;
+  }
+  if (!device || nvml.energy(device, &energy)) return;
+  meter->gpu_known = 1;
+  meter->gpu       = (long long)energy;
+}
+
+static int ReadNumber(int zone, const char file[], long long *number)
+{
+  char  name[96];
+  FILE *f;
+  int   found;
+
+  snprintf(name, sizeof(name), "/sys/class/powercap/intel-rapl:%d/%s", zone, file);
+  f = fopen(name, "r");
+  if (!f) return 0;
+  found = fscanf(f, "%lld", number) == 1;
+  fclose(f);
+  return found;
+}
+
+void BAIEnergyRead(const BAIDevice *gpu, BAIEnergyMeter *meter)
+{
+  memset(meter, 0, sizeof(*meter));
+  if (gpu) ReadGPU(gpu, meter);
+  while (meter->zones < BAI_MOST_ZONES && ReadNumber(meter->zones, "energy_uj", &meter->zone[meter->zones]) && ReadNumber(meter->zones, "max_energy_range_uj", &meter->range[meter->zones])) meter->zones++;
+}
+
+double BAIEnergyOfGPU(const BAIEnergyMeter *before, const BAIEnergyMeter *after)
+{
+  return before->gpu_known && after->gpu_known ? 1e-3 * (double)(after->gpu - before->gpu) : -1;
+}
+
+double BAIEnergyOfCPU(const BAIEnergyMeter *before, const BAIEnergyMeter *after)
+{
+  double sum = 0;
+
+  if (!before->zones || after->zones != before->zones) return -1;
+  for (int k = 0; k < after->zones; k++) sum += 1e-6 * (double)(after->zone[k] - before->zone[k] + (after->zone[k] < before->zone[k] ? after->range[k] : 0));
+  return sum;
+}
