@@ -574,8 +574,11 @@ static PetscErrorCode Functions(PetscBool near)
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(PETSC_COMM_SELF, "fv3", 30, &scalar));
   PetscCall(MatGetSize(scalar, &n, NULL));
-  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 2 * n, 2 * n, 18, NULL, &one));
+  PetscCall(MatCreate(PETSC_COMM_SELF, &one));
+  PetscCall(MatSetSizes(one, 2 * n, 2 * n, 2 * n, 2 * n));
   PetscCall(MatSetBlockSize(one, 2));
+  PetscCall(MatSetFromOptions(one)); /* where that of all ranks is */
+  PetscCall(MatSeqAIJSetPreallocation(one, 18, NULL));
   for (PetscInt row = 0; row < n; row++) {
     const PetscInt    *cols;
     const PetscScalar *values;

@@ -262,7 +262,7 @@ int main(int argc, char **argv)
       suffix: aijcusparse
       requires: baicuda
       nsize: {{1 2}}
-      args: -mat_type aijcusparse -vec_type cuda -pc_bai_gather none -case weights,auto_color,auto_colors
+      args: -mat_type aijcusparse -pc_bai_gather none -case weights,auto_color,auto_colors
       timeoutfactor: 3
 
 TEST*/

@@ -70,6 +70,7 @@ static PetscErrorCode Work(KSP ksp, KSP inner, BAIGatherNews *news)
 
   PetscFunctionBegin;
   if (bai->gather->shares) PetscCall(BAIGatherPut(bai, ksp->vec_rhs, ksp->guess_zero ? NULL : ksp->vec_sol));
+  if (ksp->guess_zero) PetscCall(VecZeroEntries(bai->gather->x)); /* not before the others have said that b is there, until when they may still take the x of the last solve */
   CopyTolerances(ksp, inner);
   inner->normtype            = ksp->normtype;
   inner->guess_zero          = ksp->guess_zero;
@@ -93,7 +94,6 @@ PetscErrorCode KSPSolve_BAIGathered(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(BAIGatherSend(bai, ksp->vec_rhs, ksp->guess_zero ? NULL : ksp->vec_sol));
-  if (ksp->guess_zero && g->x) PetscCall(VecZeroEntries(g->x));
   g->spoilt = PETSC_FALSE;
   PetscCall(BAIGatherBegin(bai));
   if (worker) code = Work(ksp, (KSP)worker->face, &news);
