@@ -176,7 +176,7 @@ static void DrawOptions(Dice *dice, System *s)
   for (int face = 0; face < 2; face++) {
     s->options[face][0] = 0;
     AddOption(s, face, "backend", s->backend);
-    AddOption(s, face, "mode", BAIModes[s->mode]);
+    AddOption(s, face, "mode", face && s->mode == BAI_MODE_COLOR && s->seed % 2 ? "auto" : BAIModes[s->mode]); /* which is color or sync */
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(options); k++) {
       const Option *o    = &options[k];
       PetscInt      most = o->kind == IS_INT || o->kind == IS_COUNT ? o->most : 1;
@@ -190,6 +190,7 @@ static void DrawOptions(Dice *dice, System *s)
       DrawValue(dice, o, face, most, word, sizeof(word));
       if (!strcmp(o->name, "partition") && !strcmp(word, "dm")) continue;                         /* there is no DM */
       if (!strcmp(o->name, "exchange") && (!strcmp(word, "dk") || !strcmp(word, "dc"))) continue; /* an error where ranks share a GPU; auto takes dk where it can be */
+      if (!strcmp(o->name, "polynomial") && !strcmp(word, "fourth")) continue;                    /* an error with most; auto takes it where it can be */
       if (face && !strcmp(o->name, "weight") && !strcmp(word, "safe")) continue;                  /* an error */
       AddOption(s, face, o->name, word);
     }
