@@ -552,7 +552,8 @@ static PetscErrorCode TestLost(void)
 
 int main(int argc, char **argv)
 {
-  const char *const settings[] = {"-ksp_bai_mode async", "-ksp_bai_mode sync -ksp_bai_coarse 9", "-ksp_bai_mode color -ksp_bai_partition graph", "-ksp_bai_mode launch -ksp_bai_overlap 1", "-ksp_bai_mode async -ksp_bai_precision single", "-ksp_bai_mode sync -ksp_bai_theta -ksp_bai_weight tau", "-ksp_bai_mode async -ksp_bai_coarse auto -ksp_bai_block_size 20"};
+  const char *const settings[] = {"-ksp_bai_mode async", "-ksp_bai_mode sync -ksp_bai_coarse 9", "-ksp_bai_mode color -ksp_bai_partition graph", "-ksp_bai_mode launch -ksp_bai_overlap 1", "-ksp_bai_mode async -ksp_bai_precision single", "-ksp_bai_mode sync -ksp_bai_theta -ksp_bai_weight tau", "-ksp_bai_mode async -ksp_bai_coarse auto -ksp_bai_block_size 20", "-ksp_bai_mode async -ksp_bai_coarse 9", "-ksp_bai_mode async -ksp_bai_weight tau", "-ksp_bai_mode async -ksp_bai_weight auto",
+                                  "-ksp_bai_mode auto"};
   PetscBool         cuda = PETSC_FALSE, take_all = PETSC_FALSE;
   char              name[16] = "host";
 
@@ -598,7 +599,7 @@ int main(int argc, char **argv)
          suffix: cuda
          requires: baicuda
          timeoutfactor: 2
-         args: -backend cuda
+         args: -backend cuda -case {{threads interleaved malloc exhausted capture_other}}
       test:
          suffix: streams
          requires: baicuda cuda

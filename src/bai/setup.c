@@ -548,6 +548,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, obj, A, 0, 0));
   mine = RenewUncrowded(bai, A, Ad, Ao, nghost, garray, &choice, &work);
+  if (mine) bai->id = 0;                                /* what the engine was not made ready for is the next set-up's business */
   PetscCall(PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0)); /* also after an error, which of gathered rows only some ranks have: those that wait in the log for all would wait in vain */
   PetscCall(mine);
   PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n", work == WORK_ENGINE ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks, BAIEngineName(bai->engine)));

@@ -66,18 +66,13 @@ const char *GPULimitPool(void)
   properties.location.type = cudaMemLocationTypeDevice;
   properties.location.id   = device;
   properties.maxSize       = bytes;
-  Try(cudaMemPoolCreate(&limited, &properties));
+  if (!limited) Try(cudaMemPoolCreate(&limited, &properties)); /* which stays, as what came from it may live on */
   return SetPool(limited);
 }
 
 const char *GPUUnlimitPool(void)
 {
-  const char *error = SetPool(usual);
-
-  if (error) return error;
-  Try(cudaDeviceSynchronize());
-  Try(cudaMemPoolDestroy(limited));
-  return NULL;
+  return SetPool(usual);
 }
 
 const char *GPUTakeAll(void)
