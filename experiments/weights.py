@@ -59,8 +59,8 @@ def page(p):
                 some = [row for row in rows if parts(row)[:3] == ["omega", matrix, weight] and converged(row)]
                 if some:
                     p.curve(ax, name, [number(parts(row)[3]) for row in some], [number(row["its"]) for row in some])
-            ax.set_yscale("log")
+            ax.set_ylim(0, 4 * min(y for line in ax.get_lines() for y in line.get_ydata()))
             ax.set_xlabel("ω")
             ax.set_title(matrix)
         axes[0].set_ylabel("iterations to 1e-10")
-    p.picture(draw, f"Iterations by ω where they converge, blocks of 512 rows, mode sync, {place}", columns=3)
+    p.picture(draw, f"Iterations by ω where they converge in not too many, blocks of 512 rows, mode sync, {place}", columns=3)
