@@ -176,6 +176,12 @@ nondeterminism: $(B)/tests/bench/nondeterminism
 	$< $(if $(on_gpu),-mat_type aijcusparse) -device '$(subst $(comma), ,$(DEVICE))' -csv $(B)/nondeterminism.csv $(ARGS)
 	@ls $(B)/nondeterminism.csv
 
+# 1, 2, 4, ... of N ranks, as ratios to one; on GPUs one each
+N ?= 2
+scaling: $(B)/tests/bench/ranks
+	$(mpiexec) -n $(N) $< $(if $(on_gpu),-mat_type aijcusparse) -device '$(subst $(comma), ,$(DEVICE))' -commit $(COMMIT) -csv $(B)/ranks.csv $(ARGS)
+	@ls $(B)/ranks.csv
+
 # The experiments of the papers, or some of them: EXPERIMENT="faults theta"; docs/experiments.md
 experiments_gpus := $(if $(cuda_petsc),$(or $(on_gpu),0),0)
 experiment_programs := $(patsubst %.c,$(B)/tests/%,$(wildcard experiments/*.c) bench/bench.c bench/nondeterminism.c tutorials/ex4.c)
@@ -333,7 +339,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench nondeterminism experiments check fuzz fuzz-mtx test run-tests run-manual run-tour run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
+.PHONY: all demo bench nondeterminism scaling experiments check fuzz fuzz-mtx test run-tests run-manual run-tour run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 
@@ -372,9 +378,10 @@ help:
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'nondeterminism  how results vary from run to run, as CSV; GPU=1: on the GPU'
+	@echo 'scaling  times on 1, 2, 4, ... of N=2 ranks, as CSV; GPU=1: on as many GPUs'
 	@echo 'experiments  those of the papers; GPU=1: on the GPU; EXPERIMENT="faults theta": some of them'
 	@echo 'experiments-page  docs/experiments.md and its pictures from the tables in CSV=DIR'
-	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv'
+	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv, and those of several GPUs from RANKS=ranks.csv'
 	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
 	@echo 'docs     the documents as pages, build/pages/index.html'
 	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
@@ -389,8 +396,11 @@ help:
 	@echo 'clean    removes build/'
 clean: ; rm -rf build
 
-# The tables of docs/performance.md, from what CSV= names (a bench.csv) or from the file of the last time
-performance: ; python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
+# The tables of docs/performance.md, from what CSV= names (a bench.csv) and RANKS= (a ranks.csv), or from the files of the last time
+performance:
+	python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
+	python3 bench/tables.py docs/performance.md docs/data/ranks.csv $(RANKS)
+	@if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/plot.py docs/data/ranks.csv docs/figures/ranks.svg; else echo 'no picture: python3 has no matplotlib'; fi
 
 # The page of the experiments and its pictures, from the folders that CSV= names (what make experiments wrote) or from those of the last time
 experiments-page: ; PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py $(if $(CSV),--csv $(CSV))
@@ -399,6 +409,7 @@ experiments-page: ; PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py $(if $
 checkdocs:
 	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs packaging
 	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
+	python3 bench/tables.py --check docs/performance.md docs/data/ranks.csv
 	PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py --check
 	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
 	sh tests/version.sh

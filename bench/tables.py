@@ -5,14 +5,13 @@
   tables.py PAGE.md DATA.csv NEW.csv    NEW.csv takes the place of DATA.csv first
   tables.py --check PAGE.md DATA.csv    only says whether PAGE.md is what DATA.csv makes of it
 
-The files are those of bench -csv; rows of several runs may be in one file. An empty field was not measured."""
+The files are those of bench -csv; rows of several runs may be in one file. An empty field was not measured. Those of ranks -csv go between <!-- ranks --> and <!-- /ranks -->."""
 import csv
 import math
 import os
 import shutil
 import sys
 
-BEGIN, END = "<!-- tables -->", "<!-- /tables -->"
 RUN = ("device", "commit", "date", "petsc", "processes", "threads")
 
 # Name in the file, heading
@@ -162,6 +161,46 @@ def tables(filename):
     return "\n".join(out + bandwidth(rows, matrices) + threads(matrices)).rstrip("\n")
 
 
+# Part in the file, its title, and what its times are of
+PARTS = [("solve", "Whole solves", "KSPSolve() to 1e-10, n = 10⁶ to 1e-8. *auto* is what is done by default; *mpi* the same with exchange scatter; *dk* without gathering."),
+         ("strong", "The same Laplacian", "300 iterations without norms, of KSPBAI in mode async without momentum."),
+         ("weak", "A Laplacian that grows with the number of GPUs", "As above; the size is that of one GPU's part."),
+         ("mg", "Geometric multigrid", "KSPSolve() to 1e-8, V(1,1) with PCBAI; *scatter* is its exchange."),
+         ("gamg", "Algebraic multigrid, growing with the number of GPUs", "KSPSolve() to 1e-8 by FCG and PCGAMG with PCBAI; the size is that of one GPU's part.")]
+
+
+def across(filename):
+    """The tables of ranks -csv: milliseconds on one process, and the ratio to it on more"""
+    with open(filename, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    found = {}
+    for row in rows:
+        found.setdefault(row["part"], {}).setdefault((row["system"], row["n"], row["what"]), {})[int(row["ranks"])] = row
+    run = list(dict.fromkeys(f"{row['device']}, commit `{row['commit']}`, {row['date']}" for row in rows))
+    out = [f"On one host: {'; '.join(run)}. Times of one GPU are in ms, those of more over that; iterations in brackets where they differ."]
+    for part, title, words in PARTS:
+        counts = sorted({ranks for by in found.get(part, {}).values() for ranks in by})
+        lines = []
+        for (system, n, what), by in found.get(part, {}).items():
+            cells = []
+            its = by[min(by)]["iterations"]
+            for ranks in counts:
+                row = by.get(ranks)
+                text = "" if not row else digits(1e3 * number(row["seconds"])) if ranks == 1 else digits(number(row["ratio"])) if number(row["ratio"]) else f"{digits(1e3 * number(row['seconds']))} ms"
+                cells.append(f"{text} ({row['iterations']})" if row and row["iterations"] != its else text)
+            lines.append([f"{system}, {n}" + ("" if part == "solve" else "³"), what] + cells)
+        if lines:
+            out += ["", f"**{title}.** {words}", ""]
+            out += table(["system", "solver"] + ["1 GPU, ms" if ranks == 1 else f"{ranks} GPUs" for ranks in counts], lines)
+    return "\n".join(out).rstrip("\n").replace("\n\n\n", "\n\n")
+
+
+def kind(filename):
+    """Which marks the figures belong between, and what makes tables of them"""
+    with open(filename, encoding="utf-8") as file:
+        return ("ranks", across) if file.readline().startswith("part,") else ("tables", tables)
+
+
 def main(args):
     check = args[:1] == ["--check"]
     args = args[check:]
@@ -170,12 +209,14 @@ def main(args):
     page, data = args[:2]
     if len(args) == 3 and os.path.realpath(args[2]) != os.path.realpath(data):
         shutil.copyfile(args[2], data)
+    mark, make = kind(data)
+    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
     with open(page, encoding="utf-8") as file:
         old = file.read()
-    if old.count(BEGIN) != 1 or old.count(END) != 1:
-        sys.exit(f"{page} must have one line {BEGIN} and one line {END}")
-    head, rest = old.split(BEGIN)
-    new = f"{head}{BEGIN}\n{tables(data)}\n{END}{rest.split(END)[1]}"
+    if old.count(begin) != 1 or old.count(end) != 1:
+        sys.exit(f"{page} must have one line {begin} and one line {end}")
+    head, rest = old.split(begin)
+    new = f"{head}{begin}\n{make(data)}\n{end}{rest.split(end)[1]}"
     if check:
         if new != old:
             sys.exit(f"{page} is not what {data} makes of it: make performance")

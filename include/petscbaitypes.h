@@ -12,11 +12,12 @@
 +  `BAI_MODE_ASYNC`  - (default of `KSPBAI`) never, inside one MPI rank: no barrier between global iterations; a block reads the newest values of the others that it can see; of other ranks as `BAIExchange` says
 .  `BAI_MODE_LAUNCH` - all blocks finish a global iteration before the next begins; within one, a block reads old and new values as it finds them
 .  `BAI_MODE_SYNC`   - every block reads exactly the previous iterate of the blocks that it depends on; bitwise repeatable
--  `BAI_MODE_COLOR`  - (default of `PCBAI`) blocks take turns in the order of a colouring: every block reads exactly the newest values of those before it
+.  `BAI_MODE_COLOR`  - blocks take turns in the order of a colouring: every block reads exactly the newest values of those before it
                        and the previous iterate of those after it, as in multicolour Gauss-Seidel; bitwise repeatable
+-  `BAI_MODE_AUTO`   - (default of `PCBAI`) color; but sync where many colours are needed, so that few blocks would work at the same time; for `KSPBAI` async
 
    Options Database Key:
-.  -ksp_bai_mode (async|launch|sync|color) - choose the mode
+.  -ksp_bai_mode (async|launch|sync|color|auto) - choose the mode
 
    Level: intermediate
 
@@ -26,8 +27,36 @@ typedef enum {
   BAI_MODE_ASYNC,
   BAI_MODE_LAUNCH,
   BAI_MODE_SYNC,
-  BAI_MODE_COLOR
+  BAI_MODE_COLOR,
+  BAI_MODE_AUTO
 } BAIMode;
+
+/*E
+   BAIPolynomial - Weights of the global iterations of a `PCBAI`
+
+   Values:
++  `BAI_POLYNOMIAL_AUTO`   - (default) fourth in mode sync, unless omega, momentum, overlap or weight tau is asked for; else none
+.  `BAI_POLYNOMIAL_NONE`   - each is multiplied by omega
+-  `BAI_POLYNOMIAL_FOURTH` - those of Chebyshev's polynomial of the fourth kind, for the largest eigenvalue, which is estimated by the first application
+
+   Options Database Key:
+.  -pc_bai_polynomial (auto|none|fourth) - choose the weights
+
+   Level: intermediate
+
+   Note:
+   Mode sync only: what is multiplied must be the same in each iteration.
+
+   Reference:
+   J. Lottes, "Optimal polynomial smoothers for multigrid V-cycles", Numerical Linear Algebra with Applications 30 (2023).
+
+.seealso: `PCBAI`, `PCBAISetPolynomial()`, `KSPChebyshevSetKind()`
+E*/
+typedef enum {
+  BAI_POLYNOMIAL_AUTO,
+  BAI_POLYNOMIAL_NONE,
+  BAI_POLYNOMIAL_FOURTH
+} BAIPolynomial;
 
 /*E
    BAIBackend - Where a block-asynchronous iteration runs
@@ -113,18 +142,19 @@ typedef enum {
 +  `BAI_EXCHANGE_AUTO`    - (default) dk where it can be, else scatter
 .  `BAI_EXCHANGE_SCATTER` - by a `VecScatter` after each global iteration
 .  `BAI_EXCHANGE_AMC`     - by a `VecScatter` during the next global iteration, which reads older values; in modes sync and color as scatter
+.  `BAI_EXCHANGE_DC`      - as dk, but in copies after each global iteration: between GPUs on streams of their own; in modes async and launch during the next iteration, which reads older values
 -  `BAI_EXCHANGE_DK`      - each rank writes to the memory of the others: kernels, or threads, store x of the boundary straight into the others' ghosts
 
    Options Database Key:
-.  -ksp_bai_exchange (auto|scatter|amc|dk) - choose the exchange
+.  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - choose the exchange
 
    Level: intermediate
 
    Notes:
-   For dk, ranks that exchange x must be on one node, and all work on the host or each on a GPU of its own that reaches the memory of the others' GPUs. With
+   For dc and dk, ranks that exchange x must be on one node, and all work on the host or each on a GPU of its own that reaches the memory of the others' GPUs. With
    -info the first reason against it is told.
 
-   In mode `BAI_MODE_ASYNC` ranks then do not wait for each other either: a block reads what the blocks of other ranks have reached.
+   With dk, ranks do not wait for each other in mode `BAI_MODE_ASYNC` either: a block reads what the blocks of other ranks have reached.
 
 .seealso: `KSPBAI`, `PCBAI`, `KSPBAISetExchange()`, `PCBAISetExchange()`
 E*/
@@ -132,6 +162,7 @@ typedef enum {
   BAI_EXCHANGE_AUTO,
   BAI_EXCHANGE_SCATTER,
   BAI_EXCHANGE_AMC,
+  BAI_EXCHANGE_DC,
   BAI_EXCHANGE_DK
 } BAIExchange;
 

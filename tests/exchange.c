@@ -4,6 +4,9 @@ static char help[] = "Exchange of x between ranks: straight into the others' mem
 #include "check.h"
 #include "gallery.h"
 #include <dirent.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 static PetscErrorCode CreateKSP(Mat A, BAIMode mode, BAIExchange exchange, KSP *ksp)
@@ -22,8 +25,8 @@ static PetscErrorCode CreateKSP(Mat A, BAIMode mode, BAIExchange exchange, KSP *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On several ranks the view names the exchange, and dk is there where it must be */
-static PetscErrorCode ExpectExchange(PetscObject obj)
+/* On several ranks the view names the exchange of auto, and dk is there where it must be. Where it is, dc can be as well */
+static PetscErrorCode ExpectExchange(PetscObject obj, PetscBool *can)
 {
   PetscMPIInt size;
   PetscBool   must = PETSC_FALSE, dk, scatter;
@@ -34,6 +37,7 @@ static PetscErrorCode ExpectExchange(PetscObject obj)
   PetscCall(ViewHas(obj, "exchange of x between ranks: dk", &dk));
   PetscCall(ViewHas(obj, "exchange of x between ranks: scatter", &scatter));
   PetscCall(Expect((size > 1) == (dk || scatter) && (!must || size == 1 || dk), "the view says dk %d, scatter %d", dk, scatter));
+  if (can) *can = (PetscBool)(dk || size == 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,34 +112,39 @@ static const struct {
   {"weight",      Weight     }
 };
 
-/* Each rank's x, from a guess that is zero or not, with dk and with a scatter: the same bits, after so many iterations or at convergence */
+static const BAIExchange exchanges[] = {BAI_EXCHANGE_SCATTER, BAI_EXCHANGE_AUTO, BAI_EXCHANGE_DC};
+
+/* Each rank's x, from a guess that is zero or not, with a scatter and the other exchanges: the same bits, after so many iterations or at convergence */
 static PetscErrorCode TestSame(Mat A, BAIMode mode, Change change, PetscInt max_it)
 {
   Vec       b, x[2];
   KSP       ksp;
   PetscInt  its[2];
   PetscReal norm[2];
-  PetscBool same;
+  PetscBool same, dc = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(MatCreateVecs(A, &x[0], &b));
   PetscCall(VecDuplicate(x[0], &x[1]));
   for (int guess = 0; guess < 2; guess++) {
-    for (int k = 0; k < 2; k++) {
+    for (int way = 0; way < (dc && guess ? 3 : 2); way++) {
+      const int k = way > 0;
+
       PetscCall(VecSet(b, 1));
       PetscCall(VecSet(x[k], 0.25));
-      PetscCall(CreateKSP(A, mode, k ? BAI_EXCHANGE_AUTO : BAI_EXCHANGE_SCATTER, &ksp));
+      PetscCall(CreateKSP(A, mode, exchanges[way], &ksp));
       PetscCall(change(ksp));
       PetscCall(KSPSetInitialGuessNonzero(ksp, (PetscBool)guess));
       PetscCall(KSPSetTolerances(ksp, max_it ? 1e-30 : 1e-6, 1e-300, PETSC_DEFAULT, max_it ? max_it : 5000));
       for (int solve = 0; solve < 2; solve++) PetscCall(KSPSolve(ksp, b, x[k])); /* the second one after another's exchanges */
       PetscCall(KSPGetIterationNumber(ksp, &its[k]));
       PetscCall(KSPGetResidualNorm(ksp, &norm[k]));
-      if (k) PetscCall(ExpectExchange((PetscObject)ksp));
+      if (way == 1) PetscCall(ExpectExchange((PetscObject)ksp, &dc));
       PetscCall(KSPDestroy(&ksp));
+      if (!k) continue;
+      PetscCall(VecEqual(x[0], x[1], &same));
+      PetscCall(Expect(same && its[0] == its[1] && norm[0] == norm[1], "%s: %d iterations to %g, with a scatter %d to %g", BAIExchanges[exchanges[way]], (int)its[1], (double)norm[1], (int)its[0], (double)norm[0]));
     }
-    PetscCall(VecEqual(x[0], x[1], &same));
-    PetscCall(Expect(same && its[0] == its[1] && norm[0] == norm[1], "%d iterations to %g, with a scatter %d to %g", (int)its[1], (double)norm[1], (int)its[0], (double)norm[0]));
   }
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x[0]));
@@ -149,7 +158,7 @@ static PetscErrorCode TestConverges(Mat A, BAIMode mode, BAIExchange exchange, C
   KSP         ksp;
   Vec         b, x;
   PetscReal   rnorm;
-  PetscBool   is;
+  PetscBool   is, dc = PETSC_FALSE;
   PetscMPIInt rank;
 
   PetscFunctionBeginUser;
@@ -166,10 +175,42 @@ static PetscErrorCode TestConverges(Mat A, BAIMode mode, BAIExchange exchange, C
     PetscCall(IsConverged(ksp, &rnorm, &is));
     PetscCall(Expect(is, "solve %d converges, residual norm %g", solve, (double)rnorm));
   }
-  if (exchange == BAI_EXCHANGE_AUTO) PetscCall(ExpectExchange((PetscObject)ksp));
+  if (exchange == BAI_EXCHANGE_AUTO) PetscCall(ExpectExchange((PetscObject)ksp, &dc));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
+  if (dc && late) PetscCall(TestConverges(A, mode, BAI_EXCHANGE_DC, change, staleness, late));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void Doze(PETSC_UNUSED int signal)
+{
+  const struct timespec pause = {.tv_nsec = 9000000};
+
+  (void)nanosleep(&pause, NULL);
+}
+
+/* This process sleeps for 9 ms whenever it has worked for one; or no longer */
+static PetscErrorCode SlowDown(PetscBool slow)
+{
+  const struct itimerval now  = {.it_interval = {.tv_usec = slow ? 1000 : 0}, .it_value = {.tv_usec = slow ? 1000 : 0}};
+  struct sigaction       doze = {.sa_handler = Doze, .sa_flags = SA_RESTART};
+
+  PetscFunctionBeginUser;
+  PetscCheck(!sigaction(SIGPROF, &doze, NULL) && !setitimer(ITIMER_PROF, &now, NULL), PETSC_COMM_SELF, PETSC_ERR_SYS, "setitimer() failed");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One rank is ten times slower than the others */
+static PetscErrorCode TestSlow(Mat A, BAIMode mode, BAIExchange exchange, PetscMPIInt slow)
+{
+  PetscMPIInt rank;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (rank == slow) PetscCall(SlowDown(PETSC_TRUE));
+  PetscCall(TestConverges(A, mode, exchange, Plain, -1, PETSC_FALSE));
+  if (rank == slow) PetscCall(SlowDown(PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,7 +246,7 @@ static PetscErrorCode TestSmoother(BAIMode mode)
 {
   Mat       A;
   Vec       b, x[2];
-  PetscBool same;
+  PetscBool same, dc = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 25, &A));
@@ -213,9 +254,10 @@ static PetscErrorCode TestSmoother(BAIMode mode)
   PetscCall(VecDuplicate(x[0], &x[1]));
   PetscCall(VecSet(b, 1));
   for (PetscInt its = 1; its <= 5; its += 2) {
-    for (int k = 0; k < 2; k++) {
-      KSP ksp;
-      PC  pc;
+    for (int way = 0; way < (dc ? 3 : 2); way++) {
+      const int k = way > 0;
+      KSP       ksp;
+      PC        pc;
 
       PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
       PetscCall(KSPSetType(ksp, KSPRICHARDSON));
@@ -230,7 +272,7 @@ static PetscErrorCode TestSmoother(BAIMode mode)
       PetscCall(KSPSetFromOptions(ksp));
       PetscCall(PCBAISetMode(pc, mode));
       PetscCall(PCBAISetGather(pc, BAI_GATHER_NONE));
-      PetscCall(PCBAISetExchange(pc, k ? BAI_EXCHANGE_AUTO : BAI_EXCHANGE_SCATTER));
+      PetscCall(PCBAISetExchange(pc, exchanges[way]));
       PetscCall(VecSet(x[k], 0));
       PetscCall(KSPSolve(ksp, b, x[k]));
       PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
@@ -238,11 +280,12 @@ static PetscErrorCode TestSmoother(BAIMode mode)
       PetscCall(PCApply(pc, x[k], b));
       PetscCall(VecCopy(b, x[k]));
       PetscCall(VecSet(b, 1));
-      if (k) PetscCall(ExpectExchange((PetscObject)pc));
+      if (way == 1) PetscCall(ExpectExchange((PetscObject)pc, &dc));
       PetscCall(KSPDestroy(&ksp));
+      if (!k) continue;
+      PetscCall(VecEqual(x[0], x[1], &same));
+      PetscCall(Expect(same, "%s: %d global iterations at a time have the bits that they have with a scatter", BAIExchanges[exchanges[way]], (int)its));
     }
-    PetscCall(VecEqual(x[0], x[1], &same));
-    PetscCall(Expect(same, "%d global iterations at a time have the bits that they have with a scatter", (int)its));
   }
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x[0]));
@@ -269,11 +312,13 @@ static PetscErrorCode CountShared(int *count)
 /* Solvers come and go, two at a time, get new values and another pattern, and leave nothing behind */
 static PetscErrorCode TestLife(void)
 {
-  Mat A[2];
-  Vec b, x;
-  int shared;
+  Mat       A[2];
+  Vec       b, x;
+  int       shared;
+  PetscBool must = PETSC_FALSE;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-dk", &must, NULL));
   PetscCall(CreateLine(PETSC_TRUE, PETSC_TRUE, PETSC_FALSE, &A[0]));
   PetscCall(CreateLine(PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, &A[1]));
   PetscCall(MatCreateVecs(A[0], &x, &b));
@@ -281,7 +326,7 @@ static PetscErrorCode TestLife(void)
   for (int life = 0; life < 8; life++) {
     KSP ksp[2];
 
-    for (int k = 0; k < 2; k++) PetscCall(CreateKSP(A[k], k ? BAI_MODE_SYNC : BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, &ksp[k]));
+    for (int k = 0; k < 2; k++) PetscCall(CreateKSP(A[k], k ? BAI_MODE_SYNC : BAI_MODE_ASYNC, life % 2 && must ? BAI_EXCHANGE_DC : BAI_EXCHANGE_AUTO, &ksp[k]));
     for (int solve = 0; solve < 4; solve++) {
       KSP       now = ksp[(solve + life) % 2];
       PetscReal rnorm;
@@ -357,6 +402,18 @@ int main(int argc, char **argv)
   for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
     if (Case("smoother_%s", BAIModes[mode])) PetscCall(TestSmoother((BAIMode)mode));
   }
+  if (Case("slow_fv1")) {
+    PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 20, &A));
+    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_SYNC; mode++) PetscCall(TestSlow(A, (BAIMode)mode, BAI_EXCHANGE_AUTO, mode % 2));
+    PetscCall(TestSlow(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AMC, 0));
+    PetscCall(MatDestroy(&A));
+  }
+  if (Case("slow_pace")) { /* enough rows that the others do more iterations meanwhile */
+    PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace3d", 24, &A));
+    PetscCall(MatShift(A, 2));
+    PetscCall(TestSlow(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, 0));
+    PetscCall(MatDestroy(&A));
+  }
   if (Case("asked")) { /* for dk and nothing else, which on the host can be */
     PetscBool must = PETSC_FALSE;
 
@@ -385,7 +442,7 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       nsize: {{1 2}}
       timeoutfactor: 4
-      args: -ksp_bai_gather none -pc_bai_gather none -case same_sync_fv120_plain,same_color_laplace3d9_plain,free_async_laplace3d24,late_laplace3d24,single_laplace3d9,line_lower_sync,smoother_color,life
+      args: -ksp_bai_gather none -pc_bai_gather none -case same_sync_fv120_plain,same_color_laplace3d9_plain,free_async_laplace3d24,late_laplace3d24,single_laplace3d9,line_lower_sync,smoother_color,slow_fv1,life
       test:
          suffix: cuda
          requires: baicuda

@@ -185,6 +185,23 @@ static PetscErrorCode SolveBoth(Twins *t, const char when[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* b and x go as -by says, through memory that ranks share unless MPI is asked for; without -by in either way */
+static PetscErrorCode ExpectWay(KSP ksp)
+{
+  char        by[64] = "";
+  PetscBool   shared, mpi;
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-by", by, sizeof(by), NULL));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ViewHas((PetscObject)ksp, "b and x of gathered rows go by memory that the ranks share", &shared));
+  PetscCall(ViewHas((PetscObject)ksp, "b and x of gathered rows go by MPI", &mpi));
+  PetscCall(Expect((shared || mpi) == (size > 1) && !(shared && mpi), "the view says how b and x go"));
+  if (by[0] && size > 1) PetscCall(Expect(shared == !strcmp(by, "memory") && mpi == !strcmp(by, "mpi"), "b and x go by %s", by));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* From zero, from a guess, and with what may be changed between solves */
 static PetscErrorCode Solves(const char matrix[], PetscInt n, Layout layout, BAIMode mode)
 {
@@ -200,6 +217,7 @@ static PetscErrorCode Solves(const char matrix[], PetscInt n, Layout layout, BAI
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(ViewHas((PetscObject)t.ksp, "gather one: 1 of ", &has));
   PetscCall(Expect(has == (size > 1), "the view says who works"));
+  PetscCall(ExpectWay(t.ksp));
   PetscCall(KSPSetInitialGuessNonzero(t.ksp, PETSC_TRUE));
   PetscCall(KSPSetInitialGuessNonzero(t.ksp_one, PETSC_TRUE));
   PetscCall(KSPSetTolerances(t.ksp, 1e-30, 1e-300, PETSC_DEFAULT, 7));
@@ -893,6 +911,10 @@ int main(int argc, char **argv)
       timeoutfactor: 4
       test:
          suffix: host
+         args: -by memory
+      test:
+         suffix: host_scatter
+         args: -by mpi -ksp_bai_exchange scatter -pc_bai_exchange scatter
       test:
          suffix: cuda
          requires: baicuda

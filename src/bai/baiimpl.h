@@ -79,22 +79,25 @@ typedef struct {
   BAIEngine      engine;
   BAIChoice      use;
   BAIInfo        info;
-  int            unit;            /* BAIParameters: 0 until this matrix has shown to need it */
-  PetscBool      slow, vain;      /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
-  PetscReal      omega;           /* in use, 1 if it is auto; */
-  PetscReal      smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
-  PetscBool      grew;            /* with weight safe, for this matrix: a solve has grown */
-  PetscObjectId  seen;            /* the matrix of these; */
-  PetscInt       rows, first;     /* and how many it has, on all ranks; and the first of this one */
-  PetscInt       aggregates;      /* of all ranks; 0: no coarse space */
-  PetscLogDouble coarse_time;     /* seconds that the last set-up of a coarse space took */
-  PetscReal      top, beta;       /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
-  PetscReal      radius[2], tau;  /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
-  PetscMPIInt    node_rank, node_size;
-  BAIGather      gather;          /* NULL on one rank, and if nothing is to be gathered */
-  PetscObjectId  known_as;        /* of the matrix of users, if this one was gathered from it; else 0; */
-  IS             numbers;         /* and the numbers of its rows there, if they are others */
-  PetscInt       setups, updates; /* times that the engine was created, and that it was given new values */
+  int            unit;                 /* BAIParameters: 0 until this matrix has shown to need it */
+  PetscBool      slow, vain;           /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscBool      crowded;              /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
+  PetscReal      omega;                /* in use, 1 if it is auto; */
+  PetscReal      smoothing_omega;      /* what auto stands for in smoothing steps, 0: not yet found */
+  PetscReal      largest;              /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */
+  PetscBool      grew;                 /* with weight safe, for this matrix: a solve has grown */
+  PetscObjectId  seen;                 /* the matrix of these; */
+  PetscInt       rows, first;          /* and how many it has, on all ranks; and the first of this one */
+  PetscInt       aggregates;           /* of all ranks; 0: no coarse space */
+  PetscLogDouble coarse_time;          /* seconds that the last set-up of a coarse space took */
+  PetscReal      top, beta;            /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
+  PetscReal      radius[2], tau;       /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
+  PetscMPIInt    node_rank, node_size; /* 0: not asked for yet */
+  MPI_Group      node;                 /* its ranks */
+  BAIGather      gather;               /* NULL on one rank, and if nothing is to be gathered */
+  PetscObjectId  known_as;             /* of the matrix of users, if this one was gathered from it; else 0; */
+  IS             numbers;              /* and the numbers of its rows there, if they are others */
+  PetscInt       setups, updates;      /* times that the engine was created, and that it was given new values */
 
   Mat              A;  /* that the engine holds, not referenced; */
   PetscObjectId    id; /* and its id and state then */
@@ -196,6 +199,9 @@ PETSC_INTERN PetscErrorCode BAIDestroyCoarse(BAICoarse *);
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *);
+PETSC_INTERN BAIInt         BAICorrectedLocalIters(const BAI *);
+PETSC_INTERN PetscErrorCode BAIFindLargest(BAI *, Mat, PetscReal *);
+PETSC_INTERN PetscBool      BAIUsesPolynomial(const BAI *);
 PETSC_INTERN PetscErrorCode BAIFindOmega(BAI *, Mat, PetscReal *);
 
 /* setup.c */
@@ -206,6 +212,7 @@ PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 
 PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
 PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);
+PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIInt[], PetscBool *);
 
 /* status.c */
 PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
@@ -220,6 +227,7 @@ PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);
 PETSC_INTERN PetscErrorCode BAIVecNorm(Vec, PetscReal *);
 
 /* run.c */
+PETSC_INTERN BAIMode        BAIModeOf(const BAI *);
 PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);
 PETSC_INTERN PetscErrorCode BAINeedWork(BAI *);
 PETSC_INTERN PetscErrorCode BAICorrect(BAI *, Vec, Vec);

@@ -69,28 +69,6 @@ static PetscErrorCode CreatePeers(Mat A, PetscInt nghost, const PetscInt garray[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All peers are on this rank's node */
-static PetscErrorCode OnNode(MPI_Comm comm, const Peers *p, PetscBool *all)
-{
-  MPI_Comm     node;
-  MPI_Group    whole, part;
-  PetscMPIInt *there;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(p->n, &there));
-  PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-  PetscCallMPI(MPI_Comm_group(comm, &whole));
-  PetscCallMPI(MPI_Comm_group(node, &part));
-  PetscCallMPI(MPI_Group_translate_ranks(whole, p->n, p->rank, part, there));
-  *all = PETSC_TRUE;
-  for (PetscMPIInt k = 0; k < p->n; k++) *all = (PetscBool)(*all && there[k] != MPI_UNDEFINED);
-  PetscCallMPI(MPI_Group_free(&whole));
-  PetscCallMPI(MPI_Group_free(&part));
-  PetscCallMPI(MPI_Comm_free(&node));
-  PetscCall(PetscFree(there));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode TellPeers(Mat A, Peers *p, const BAIHandle *mine)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)A);
@@ -131,10 +109,16 @@ static PetscErrorCode Connect(BAI *bai, const Peers *p, BAIStatus *status)
     slot[k]  = (BAIInt)p->slot[k];
     place[k] = (BAIInt)p->place[k];
   }
-  peers   = (BAIPeers){.peers = (BAIInt)p->n, .first = first, .row = row, .slot = slot, .place = place};
+  peers   = (BAIPeers){.peers = (BAIInt)p->n, .first = first, .row = row, .slot = slot, .place = place, .copies = bai->options.exchange == BAI_EXCHANGE_DC};
   *status = BAIEngineConnect(bai->engine, &peers, p->handle);
   PetscCall(PetscFree4(first, row, slot, place));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The exchange by the engine that is asked for, or would be best */
+static const char *Direct(const BAI *bai)
+{
+  return BAIExchanges[bai->options.exchange == BAI_EXCHANGE_AUTO ? BAI_EXCHANGE_DK : bai->options.exchange];
 }
 
 /* Whether all ranks can; with -info the first one that cannot says why */
@@ -143,7 +127,7 @@ static PetscErrorCode AllCan(BAI *bai, BAIStatus status, PetscBool *can)
   int failed = status.code ? 1 : 0;
 
   PetscFunctionBegin;
-  if (status.code) PetscCall(PetscInfo(bai->face, "Exchange dk cannot be: %s %s\n", status.what, status.why));
+  if (status.code) PetscCall(PetscInfo(bai->face, "Exchange %s cannot be: %s %s\n", Direct(bai), status.what, status.why));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->face)));
   *can = (PetscBool)!failed;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -152,16 +136,15 @@ static PetscErrorCode AllCan(BAI *bai, BAIStatus status, PetscBool *can)
 /* The engine exchanges x from now on, if that is what the options ask for or allow, and can be; collective */
 PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
 {
-  const MPI_Comm comm   = PetscObjectComm((PetscObject)A);
-  BAIStatus      status = BAIStatusOf(BAI_OK);
-  BAIHandle      mine;
-  Peers          peers;
-  PetscBool      can;
+  BAIStatus status = BAIStatusOf(BAI_OK);
+  BAIHandle mine;
+  Peers     peers;
+  PetscBool can;
 
   PetscFunctionBegin;
   if (!bai->scatter || bai->options.exchange == BAI_EXCHANGE_SCATTER || bai->options.exchange == BAI_EXCHANGE_AMC) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CreatePeers(A, nghost, garray, &peers));
-  PetscCall(OnNode(comm, &peers, &can));
+  PetscCall(BAIOnNode(bai, peers.n, peers.rank, &can));
   if (!can) status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
   else status = BAIEngineShare(bai->engine, (BAIInt)peers.n, &mine);
   PetscCall(AllCan(bai, status, &can));
@@ -176,8 +159,8 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
     const BAIStatus left = BAIEngineDisconnect(bai->engine);
     PetscErrorCode  code;
 
-    PetscCall(PetscInfo(bai->face, "Exchange scatter instead of dk\n"));
-    code = BAIAgree(bai, BAICheckStatus(bai, bai->options.exchange == BAI_EXCHANGE_DK && status.code ? status : left), NULL);
+    PetscCall(PetscInfo(bai->face, "Exchange scatter instead of %s\n", Direct(bai)));
+    code = BAIAgree(bai, BAICheckStatus(bai, bai->options.exchange != BAI_EXCHANGE_AUTO && status.code ? status : left), NULL);
     if (code) BAIEngineDestroy(&bai->engine); /* asked again, it must not say yes */
     PetscCall(code);
   }

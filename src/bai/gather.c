@@ -53,8 +53,9 @@ static PetscErrorCode GetKey(const BAI *bai, Mat A, BAIGatherKey *key)
   PetscCall(IdOf(nullspace, &key->nullspace));
   PetscCall(IdOf(nearnullspace, &key->nearnullspace));
   PetscCall(MatGetNonzeroState(A, &key->pattern));
-  key->gather  = bai->options.gather;
-  key->backend = bai->options.backend;
+  key->gather   = bai->options.gather;
+  key->backend  = bai->options.backend;
+  key->exchange = bai->options.exchange;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,6 +326,7 @@ PetscErrorCode BAIGatherView(BAI *bai, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "  gather %s: %d of %d ranks %s with all rows%s, %s\n", BAIGatherTypes[bai->options.gather], g->workers, g->size, g->workers == 1 ? "works" : "work", g->permuted ? (g->workers == 1 ? " in the natural order of the grid" : " renumbered") : "", reasons[g->reason]));
   if (g->workers > 1 && bai->options.partition == BAI_PARTITION_DM) PetscCall(PetscViewerASCIIPrintf(viewer, "  partition dm stands for auto: the rows of a rank that works are no box of the grid\n"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  b and x of gathered rows go by %s\n", g->shares ? "memory that the ranks share" : "MPI"));
   if (worker) PetscCall(BAIView(worker, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

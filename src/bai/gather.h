@@ -4,6 +4,7 @@
 #pragma once
 
 #include "baiimpl.h"
+#include "../engine/shared.h"
 
 /* Why these ranks work */
 typedef enum {
@@ -18,6 +19,7 @@ typedef struct {
   PetscObjectState pattern;
   BAIGatherType    gather;
   BAIBackend       backend;
+  BAIExchange      exchange;
 } BAIGatherKey;
 
 struct BAIGather_ {
@@ -39,6 +41,15 @@ struct BAIGather_ {
   VecScatter       scatter;  /* from a vector of all ranks to that */
   PetscObjectState state;    /* of the matrix of all ranks, whose values are in A; */
   PetscBool        ready;    /* and the set-up with it came through */
+
+  PetscBool   shares;             /* b and x are in memory that all ranks reach, */
+  BAIBackend  side;               /* of the host or of CUDA; */
+  void       *stream;             /* copies go in the order of this one */
+  BAIShared   shared;             /* all of b, then all of x, of the rank that takes the rows of this one, in the order of the matrix; */
+  PetscInt    rows_shared, first; /* how many rows those are, and this rank's first */
+  Vec         shared_b, shared_x; /* these, on the ranks that work; */
+  VecScatter  order;              /* and from there to b and x, if those have another order; else NULL */
+  PetscMPIInt tag;
 
   char      text[1024]; /* the first error since BAIGatherBegin() */
   PetscBool spoilt;     /* KSPBAI: a monitor or convergence test has failed */
@@ -66,7 +77,15 @@ PETSC_INTERN PetscErrorCode BAIGatherCreateMat(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIGatherUpdateMat(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIGatherDestroyMat(BAI *);
 PETSC_INTERN PetscErrorCode BAIGatherForward(BAI *, Vec, Vec);
-PETSC_INTERN PetscErrorCode BAIGatherReverse(BAI *, Vec);
+PETSC_INTERN PetscErrorCode BAIGatherSend(BAI *, Vec, Vec);
+PETSC_INTERN PetscErrorCode BAIGatherReverse(BAI *, Vec, PetscBool);
+
+/* gathershared.c */
+PETSC_INTERN PetscErrorCode BAIGatherShare(BAI *, Mat);
+PETSC_INTERN PetscErrorCode BAIGatherUnshare(BAI *);
+PETSC_INTERN PetscErrorCode BAIGatherPut(BAI *, Vec, Vec);
+PETSC_INTERN PetscErrorCode BAIGatherOffer(BAI *);
+PETSC_INTERN PetscErrorCode BAIGatherTake(BAI *, Vec, PetscBool);
 
 /* gathernews.c */
 PETSC_INTERN PetscErrorCode BAIGatherBegin(BAI *);

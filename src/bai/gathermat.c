@@ -25,6 +25,7 @@ PetscErrorCode BAIGatherDestroyMat(BAI *bai)
   BAIGather g = bai->gather;
 
   PetscFunctionBegin;
+  PetscCall(BAIGatherUnshare(bai));
   PetscCall(MatDestroy(&g->A));
   if (g->local) PetscCall(MatDestroySubMatrices(1, &g->local));
   PetscCall(VecDestroy(&g->b));
@@ -191,17 +192,33 @@ PetscErrorCode BAIGatherForward(BAI *bai, Vec v, Vec w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The x of those that work to that of all ranks */
-PetscErrorCode BAIGatherReverse(BAI *bai, Vec x)
+/* b, and x if it is not NULL, to those that work; if the memory is shared, these then call BAIGatherPut() */
+PetscErrorCode BAIGatherSend(BAI *bai, Vec b, Vec x)
+{
+  BAIGather g = bai->gather;
+
+  PetscFunctionBegin;
+  if (!g->shares) {
+    PetscCall(BAIGatherForward(bai, b, g->b));
+    if (x) PetscCall(BAIGatherForward(bai, x, g->x));
+  } else if (!g->inner) PetscCall(BAIGatherPut(bai, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The x of those that work to that of all ranks; if they are not done yet, they wait until all have it */
+PetscErrorCode BAIGatherReverse(BAI *bai, Vec x, PetscBool done)
 {
   BAIGather g = bai->gather;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_Gather, bai->face, 0, 0, 0));
-  if (g->x) PetscCall(VecGetLocalVectorRead(g->x, g->values));
-  PetscCall(VecScatterBegin(g->scatter, g->values, x, INSERT_VALUES, SCATTER_REVERSE));
-  PetscCall(VecScatterEnd(g->scatter, g->values, x, INSERT_VALUES, SCATTER_REVERSE));
-  if (g->x) PetscCall(VecRestoreLocalVectorRead(g->x, g->values));
+  if (g->shares) PetscCall(BAIGatherTake(bai, x, (PetscBool)!done));
+  else {
+    if (g->x) PetscCall(VecGetLocalVectorRead(g->x, g->values));
+    PetscCall(VecScatterBegin(g->scatter, g->values, x, INSERT_VALUES, SCATTER_REVERSE));
+    PetscCall(VecScatterEnd(g->scatter, g->values, x, INSERT_VALUES, SCATTER_REVERSE));
+    if (g->x) PetscCall(VecRestoreLocalVectorRead(g->x, g->values));
+  }
   PetscCall(PetscLogEventEnd(BAI_Gather, bai->face, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,6 +291,7 @@ PetscErrorCode BAIGatherCreateMat(BAI *bai, Mat A)
   PetscCall(BAIAgree(bai, FillMatrix(g, A, MAT_INITIAL_MATRIX), NULL));
   PetscCall(CreateVecs(g, A));
   PetscCall(GatherNullSpaces(bai, A));
+  PetscCall(BAIGatherShare(bai, A));
   if (g->inner) {
     BAI *worker = BAIGatherWorker(bai);
 

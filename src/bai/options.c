@@ -5,15 +5,16 @@
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/pcimpl.h>
 
-const char *const BAIModes[]    = {"async", "launch", "sync", "color", "BAIMode", "BAI_MODE_", NULL};
+const char *const BAIModes[]    = {"async", "launch", "sync", "color", "auto", "BAIMode", "BAI_MODE_", NULL};
 const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
 const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "safe", "BAIWeight", "BAI_WEIGHT_", NULL};
 
-const char *const BAIExchanges[]      = {"auto", "scatter", "amc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
+const char *const BAIExchanges[]      = {"auto", "scatter", "amc", "dc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
 const char *const BAIGatherTypes[]    = {"auto", "none", "device", "one", "BAIGatherType", "BAI_GATHER_", NULL};
 const char *const BAIPrecisions[]     = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
 const char *const BAIKernels[]        = {"auto", "resident", "staged", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
 const char *const BAIFaultTypes[]     = {"rows", "blocks", "x", "matrix", "sums", "BAIFaultType", "BAI_FAULT_", NULL};
+const char *const BAIPolynomials[]    = {"auto", "none", "fourth", "BAIPolynomial", "BAI_POLYNOMIAL_", NULL};
 const char *const BAIPartitionTypes[] = {"auto", "natural", "dm", "rcm", "graph", "BAIPartitionType", "BAI_PARTITION_", NULL};
 
 /* What options.def says of each option; the faces are in the order KSP, PC */
@@ -283,10 +284,18 @@ PetscErrorCode BAIOptionsCheckTogether(PetscObject obj, const BAIOptions *o)
     PetscCall(OptionName(obj, "weight", mode, sizeof(mode)));
     SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s safe: must be none, l1, tau or auto, as a preconditioner sees no residual norms", mode);
   }
-  if (o->staleness >= 0 && o->mode != BAI_MODE_ASYNC) {
+  if (o->staleness >= 0 && o->mode != BAI_MODE_ASYNC && (FaceOf(obj) || o->mode != BAI_MODE_AUTO)) {
     PetscCall(OptionName(obj, "staleness", staleness, sizeof(staleness)));
     PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));
     SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %s: must be -1 but for mode async", staleness, o->staleness, mode, BAIModes[o->mode]);
+  }
+  if (o->polynomial == BAI_POLYNOMIAL_FOURTH && FaceOf(obj)) {
+    PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));
+    PetscCheck(o->mode == BAI_MODE_SYNC || o->mode == BAI_MODE_AUTO, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %s with polynomial fourth: must be sync or auto", mode, BAIModes[o->mode]);
+    PetscCall(OptionName(obj, "momentum", mode, sizeof(mode)));
+    PetscCheck(o->momentum == 0.0, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %g with polynomial fourth: must be 0, as the polynomial says it", mode, (double)o->momentum);
+    PetscCall(OptionName(obj, "weight", mode, sizeof(mode)));
+    PetscCheck(o->weight == BAI_WEIGHT_NONE || o->weight == BAI_WEIGHT_L1, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %s with polynomial fourth: must be none or l1, as the polynomial damps", mode, BAIWeights[o->weight]);
   }
   if (o->fault_fraction > 0.0 && o->coarse > 0) {
     char coarse[PETSC_MAX_OPTION_NAME], fraction[PETSC_MAX_OPTION_NAME];

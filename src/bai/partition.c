@@ -16,7 +16,9 @@ PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
   enum {
     LARGE_ROWS    = 1 << 23, /* rows of a large matrix */
     MOST_FIELDS   = 6,       /* unknowns of a node: MatSetBlockSize() */
-    SHORT_ENTRIES = 8        /* entries of a short row; with more, a GPU has no room for several blocks as large as that */
+    SHORT_ENTRIES = 8,       /* entries of a short row; with more, a GPU has no room for several blocks as large as that */
+    ENOUGH_BLOCKS = 128,     /* at the same time, for a GPU; with a polynomial small ones hardly smooth worse */
+    SMALL_BLOCK   = 32       /* that fits registers, also with long rows */
   };
   const PetscBool solver = (PetscBool)(bai->face->classid == KSP_CLASSID);
   PetscInt        n, bs;
@@ -27,9 +29,14 @@ PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
   if (bs > MOST_FIELDS) bs = 1;
   *block_size = bai->options.block_size ? bai->options.block_size : solver ? 128 - 128 % bs : 256 - 256 % bs; /* no node is cut */
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
-  if (bai->options.block_size || solver || n < LARGE_ROWS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->options.block_size || solver) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
-  if (info.nz_used <= SHORT_ENTRIES * (PetscLogDouble)n) *block_size = 384 - 384 % bs;
+  if (bai->options.mode == BAI_MODE_AUTO && bai->crowded) {
+    const PetscInt rows = PetscMin(256, PetscMax(SMALL_BLOCK, n / ENOUGH_BLOCKS / SMALL_BLOCK * SMALL_BLOCK));
+
+    *block_size = rows - rows % bs;
+  }
+  if (n >= LARGE_ROWS && info.nz_used <= SHORT_ENTRIES * (PetscLogDouble)n) *block_size = 384 - 384 % bs;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

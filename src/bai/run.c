@@ -124,6 +124,20 @@ static PetscErrorCode Residual(BAI *bai, Vec b, Vec x, PetscReal *norm2, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A rank that is faster than others does more iterations in the time of theirs, so that nobody waits */
+static PetscErrorCode FindPace(BAI *bai, Vec x)
+{
+  const PetscReal most = 8;
+  PetscReal       mine = (PetscReal)BAIEngineSeconds(bai->engine), slowest;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&mine, &slowest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)x)));
+  if (mine <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  BAIEngineSetPace(bai->engine, PetscMin(most, slowest / mine));
+  PetscCall(PetscInfo(bai->face, "A global iteration takes %g s here, %g s on the slowest rank\n", (double)mine, (double)slowest));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Vectors for a residual and a correction */
 PetscErrorCode BAINeedWork(BAI *bai)
 {
@@ -150,7 +164,7 @@ static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal 
 BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 {
   const BAIOptions *o    = &bai->options;
-  const BAIStep     step = {.mode = o->mode, .asked = o->mode, .direction = direction, .omega = bai->omega * bai->tau, .momentum = o->momentum > 0 ? o->momentum : 0, .fresh = 1};
+  const BAIStep     step = {.mode = BAIModeOf(bai), .asked = BAIModeOf(bai), .direction = direction, .omega = bai->omega * bai->tau, .momentum = o->momentum > 0 ? o->momentum : 0, .fresh = 1};
 
   return step;
 }
@@ -219,6 +233,7 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
     PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
   }
   if (rnorm) PetscCall(Residual(bai, b, x, &norm2, &failed));
+  if (rnorm && bai->connected && how->ahead) PetscCall(FindPace(bai, x));
   PetscCall(Unbind(bai, b, x, guess_zero, &v));
   PetscCall(TakeIn(bai));
   PetscCall(Raise(bai));

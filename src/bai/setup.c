@@ -94,8 +94,50 @@ PetscErrorCode BAIGetNode(BAI *bai, MPI_Comm comm)
   PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
   PetscCallMPI(MPI_Comm_rank(node, &bai->node_rank));
   PetscCallMPI(MPI_Comm_size(node, &bai->node_size));
+  PetscCallMPI(MPI_Comm_group(node, &bai->node));
   PetscCallMPI(MPI_Comm_free(&node));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ForgetNode(BAI *bai)
+{
+  PetscFunctionBegin;
+  if (bai->node_size) PetscCallMPI(MPI_Group_free(&bai->node));
+  bai->node_size = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether these ranks of the face are on the node of this one */
+PetscErrorCode BAIOnNode(const BAI *bai, PetscMPIInt n, const PetscMPIInt rank[], PetscBool *all)
+{
+  MPI_Group    whole;
+  PetscMPIInt *there;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &there));
+  PetscCallMPI(MPI_Comm_group(PetscObjectComm(bai->face), &whole));
+  PetscCallMPI(MPI_Group_translate_ranks(whole, n, rank, bai->node, there));
+  *all = PETSC_TRUE;
+  for (PetscMPIInt k = 0; k < n; k++) *all = (PetscBool)(*all && there[k] != MPI_UNDEFINED);
+  PetscCallMPI(MPI_Group_free(&whole));
+  PetscCall(PetscFree(there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The mode that the options ask for, or that auto stands for as far as it is known */
+static BAIMode ModeNow(const BAI *bai)
+{
+  const BAIOptions *o = &bai->options;
+
+  if (o->mode != BAI_MODE_AUTO) return o->mode;
+  if (bai->face->classid == KSP_CLASSID) return BAI_MODE_ASYNC;
+  return bai->crowded || o->polynomial == BAI_POLYNOMIAL_FOURTH ? BAI_MODE_SYNC : BAI_MODE_COLOR;
+}
+
+/* In use, or to be so */
+BAIMode BAIModeOf(const BAI *bai)
+{
+  return bai->engine ? bai->use.p.mode : ModeNow(bai);
 }
 
 static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
@@ -111,11 +153,11 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: choices are compared as a whole */
-  p->mode        = o->mode;
+  p->mode        = ModeNow(bai);
   p->block_size  = (BAIInt)c->block_size;
   p->local_iters = o->local_iters;
   p->local_omega = c->weight == BAI_WEIGHT_TAU ? 0 : o->local_omega; /* 0: so that the local sweeps converge, which is what tau builds on */
-  p->momentum    = o->momentum == 0.0 ? 0 : o->momentum == PETSC_DECIDE ? 2 : 1;
+  p->momentum    = o->momentum > 0.0 ? 1 : o->momentum == PETSC_DECIDE || (p->mode == BAI_MODE_SYNC && bai->face->classid == PC_CLASSID && o->polynomial != BAI_POLYNOMIAL_NONE) ? 2 : 0;
   p->l1          = c->weight == BAI_WEIGHT_L1;
   p->theta       = (int)o->theta;
   p->staleness   = (BAIInt)o->staleness;
@@ -294,6 +336,7 @@ static void TakeOmega(BAI *bai, PetscBool anew)
   const PetscBool found = (PetscBool)(bai->options.omega == PETSC_DECIDE);
 
   if (anew || !found) bai->smoothing_omega = 0.0;
+  if (anew) bai->largest = 0.0;
   bai->omega = found ? 1.0 : bai->options.omega;
 }
 
@@ -349,8 +392,8 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   if (bai->known_as) id = bai->known_as;
   if (id != bai->seen) {
-    bai->slow = bai->vain = bai->grew = PETSC_FALSE;
-    bai->unit                         = BAI_UNIT_NONE;
+    bai->slow = bai->vain = bai->grew = bai->crowded = PETSC_FALSE;
+    bai->unit                                        = BAI_UNIT_NONE;
   }
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));
@@ -400,7 +443,7 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
   if (*work == WORK_ENGINE) PetscCall(BAIConnect(bai, A, nghost, garray));
   BAIEngineInfo(bai->engine, &bai->info);
   if (bai->info.units) PetscCall(PetscInfo(obj, "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n", (PetscInt64)bai->info.units));
-  if (*work == WORK_ENGINE) PetscCall(Explain(bai, bai->options.mode));
+  if (*work == WORK_ENGINE) PetscCall(Explain(bai, bai->use.p.mode));
   if (bai->use.p.single) PetscCall(BAIRefinementSetUp(bai));
   bai->set = bai->options;
   TakeOmega(bai, PETSC_TRUE);
@@ -410,6 +453,57 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
     PetscCall(BAIFindTau(bai, A, &bai->tau));
   }
   PetscCall(WeighCoarse(bai, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   With mode auto: few blocks could work at the same time if they took turns, on some rank; by the entries of rows, and, if the engine is there, by its colours. More are wanted for a product P^T A P, which
+   is a coarse level of multigrid: what smooths best there does not pay
+*/
+static PetscErrorCode LookIfCrowded(BAI *bai, Mat A, Mat Ad)
+{
+  enum {
+    LONG_ROW      = 48, /* entries, with which nearly all blocks read from each other */
+    FEW_COLORS    = 8,
+    MANY_BLOCKS   = 64, /* of one colour: half of a large GPU has work */
+    COARSE_BLOCKS = 256
+  };
+  const PetscBool auto_mode = (PetscBool)(bai->options.mode == BAI_MODE_AUTO && bai->face->classid == PC_CLASSID);
+  int             mine, any;
+  PetscInt        n;
+  MatInfo         info;
+  MatProductType  product;
+
+  PetscFunctionBegin;
+  if (!auto_mode || bai->crowded) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
+  mine = info.nz_used > LONG_ROW * (PetscLogDouble)n;
+  if (bai->engine && bai->info.colors > FEW_COLORS && bai->info.blocks < (int64_t)MANY_BLOCKS * bai->info.colors) mine = 1;
+  PetscCall(MatProductGetType(A, &product));
+  if (bai->engine && bai->info.colors && product == MATPRODUCT_PtAP && bai->info.blocks < (int64_t)COARSE_BLOCKS * bai->info.colors) mine = 1;
+  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->face)));
+  bai->crowded = (PetscBool)any;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Renew(), and where that shows that mode auto is to be another, once more */
+static PetscErrorCode RenewUncrowded(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, const PetscInt garray[], BAIChoice *choice, int *work)
+{
+  PetscBool crowded = bai->crowded;
+
+  PetscFunctionBegin;
+  if (*work == WORK_ENGINE) PetscCall(LookIfCrowded(bai, A, Ad));
+  if (bai->crowded != crowded) PetscCall(BAIAgree(bai, Choose(bai, Ad, choice->weight, choice), work));
+  crowded = bai->crowded;
+  PetscCall(Renew(bai, A, Ad, Ao, nghost, garray, choice, work));
+  if (*work != WORK_ENGINE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(LookIfCrowded(bai, A, Ad));
+  if (bai->crowded == crowded) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(bai->face, "mode auto: sync, as %d colors of %" PetscInt64_FMT " blocks leave little to do at the same time\n", bai->info.colors, (PetscInt64)bai->info.blocks));
+  PetscCall(BAIAgree(bai, Choose(bai, Ad, choice->weight, choice), work));
+  bai->setups--; /* that was to see this */
+  PetscCall(Renew(bai, A, Ad, Ao, nghost, garray, choice, work));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -451,7 +545,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   }
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, obj, A, 0, 0));
-  mine = Renew(bai, A, Ad, Ao, nghost, garray, &choice, &work);
+  mine = RenewUncrowded(bai, A, Ad, Ao, nghost, garray, &choice, &work);
   PetscCall(PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0)); /* also after an error, which of gathered rows only some ranks have: those that wait in the log for all would wait in vain */
   PetscCall(mine);
   PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n", work == WORK_ENGINE ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks, BAIEngineName(bai->engine)));
@@ -487,6 +581,7 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(ISDestroy(&bai->ghosts));
   PetscCall(ISDestroy(&bai->numbers));
   PetscCall(BAIGatherDestroy(bai));
+  PetscCall(ForgetNode(bai));
   bai->id = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -73,6 +73,18 @@ PetscErrorCode BAIFindRadius(Mat A, PetscReal *lower, PetscReal *upper)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Local sweeps of an accelerated iteration with a coarse correction, which brings more than five of them; 0: as many as the options say */
+BAIInt BAICorrectedLocalIters(const BAI *bai)
+{
+  enum {
+    USUAL = 5,
+    FEWER = 3
+  };
+  const BAIOptions *o = &bai->options;
+
+  return o->local_iters == USUAL && o->momentum == PETSC_DECIDE && !o->theta ? FEWER : 0;
+}
+
 /* What the eigenvalues are found of */
 typedef struct {
   BAI *bai;
@@ -83,7 +95,7 @@ typedef struct {
 /* One global iteration in mode sync, in which all blocks read the x given, or zero, if guess_zero */
 static PetscErrorCode Iterate(const Iteration *it, Vec b, Vec x, PetscBool guess_zero)
 {
-  const BAIStep step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .omega = 1, .fresh = 1, .coarse = it->coarse};
+  const BAIStep step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .local_iters = it->coarse ? BAICorrectedLocalIters(it->bai) : 0, .omega = 1, .fresh = 1, .coarse = it->coarse};
 
   PetscFunctionBegin;
   PetscCall(BAIIterate(it->bai, b, x, guess_zero, 1, &step, NULL));
@@ -103,14 +115,25 @@ static PetscErrorCode MatMult_Iteration(Mat shell, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* To ten bits: what is found twice is the same twice, though dot products on a GPU may be rounded in another order */
+static PetscReal Rounded(PetscReal value)
+{
+  int exponent;
+
+  if (!(value > 0.0) || PetscIsInfOrNanReal(value) || value == PETSC_MAX_REAL) return value;
+  const double part = frexp((double)value, &exponent);
+
+  return (PetscReal)ldexp(round(part * 1024.0) / 1024.0, exponent);
+}
+
 /*
    The extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x), from a few steps of GMRES; the engine must be ready for mode sync. Of complex ones, of a nonsymmetric matrix,
    |lambda|^2/Re lambda counts, whose damping makes each of them converge. most is 0 if there is none with a positive real part
 */
-static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscReal *least, PetscReal *most)
+static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, PetscReal *least, PetscReal *most)
 {
   enum {
-    STEPS = 20
+    STEPS = 20 /* at most */
   };
   Iteration   iteration = {.bai = bai, .coarse = coarse};
   KSP         ksp;
@@ -139,12 +162,12 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscReal *least
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
   PetscCall(KSPAppendOptionsPrefix(ksp, "bai_tau_")); /* so that it does not take what is meant for others */
   PetscCall(KSPSetType(ksp, KSPGMRES));
-  PetscCall(KSPGMRESSetRestart(ksp, STEPS));
+  PetscCall(KSPGMRESSetRestart(ksp, steps));
   PetscCall(KSPSetOperators(ksp, shell, shell));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCNONE));
   PetscCall(KSPSetComputeEigenvalues(ksp, PETSC_TRUE));
-  PetscCall(KSPSetTolerances(ksp, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, STEPS));
+  PetscCall(KSPSetTolerances(ksp, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, steps));
   PetscCall(VecZeroEntries(x));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPComputeEigenvalues(ksp, STEPS + 1, re, im, &n));
@@ -155,6 +178,8 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscReal *least
     *least = PetscMin(*least, re[k]);
     *most  = PetscMax(*most, (re[k] * re[k] + im[k] * im[k]) / re[k]);
   }
+  *least = Rounded(*least);
+  *most  = Rounded(*most);
   PetscCall(PetscRandomDestroy(&random));
   PetscCall(VecDestroy(&iteration.x));
   PetscCall(VecDestroy(&iteration.zero));
@@ -172,8 +197,29 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscReal       least, most;
 
   PetscFunctionBegin;
-  PetscCall(FindSpectrum(bai, A, 0, &least, &most));
+  PetscCall(FindSpectrum(bai, A, 0, 20, &least, &most));
   *tau = most > 0.0 ? 2.0 / (least + more * most) : 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The global iterations of applications have the weights of a polynomial */
+PetscBool BAIUsesPolynomial(const BAI *bai)
+{
+  const BAIOptions *o = &bai->options;
+
+  if (bai->face->classid == KSP_CLASSID || BAIModeOf(bai) != BAI_MODE_SYNC || o->polynomial == BAI_POLYNOMIAL_NONE) return PETSC_FALSE;
+  return (PetscBool)(o->polynomial == BAI_POLYNOMIAL_FOURTH || ((o->omega == 1.0 || o->omega == PETSC_DECIDE) && o->momentum == 0.0 && !o->overlap && bai->use.weight != BAI_WEIGHT_TAU));
+}
+
+/* The largest eigenvalue that a polynomial is to be for, a little more than that found */
+PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
+{
+  const PetscReal more = 1.1;
+  PetscReal       least, most;
+
+  PetscFunctionBegin;
+  PetscCall(FindSpectrum(bai, A, 0, 10, &least, &most));
+  *largest = most > 0.0 ? more * most : 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,7 +230,7 @@ PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top)
   PetscReal       least, most;
 
   PetscFunctionBegin;
-  PetscCall(FindSpectrum(bai, A, 1, &least, &most));
+  PetscCall(FindSpectrum(bai, A, 1, 20, &least, &most));
   *top = more * PetscMax(most, 1.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,7 +239,7 @@ PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top)
 static PetscErrorCode FindEnergy(BAI *bai, Mat A, Vec start, Vec zero, Vec x, Vec y, PetscReal omega, PetscReal *factor)
 {
   const PetscInt  its  = 6;
-  const BAIStep   step = {.mode = bai->options.mode, .direction = BAI_FORWARD, .omega = (BAIReal)omega, .fresh = 1};
+  const BAIStep   step = {.mode = BAIModeOf(bai), .direction = BAI_FORWARD, .omega = (BAIReal)omega, .fresh = 1};
   PetscScalar     energy;
   const PetscReal enough = PETSC_MACHINE_EPSILON;
 
@@ -212,22 +258,19 @@ static PetscErrorCode FindEnergy(BAI *bai, Mat A, Vec start, Vec zero, Vec x, Ve
 
 /*
    What omega auto stands for. Over-relaxation is for blocks that take turns, where it makes up for damped local sweeps; as it leaves more of what is rough and less of what is smooth, it is taken where
-   it is no worse for both together, and where no block reads old values that are raised as well: of other ranks, or of blocks that take their turn together. Damping is for blocks that read old values
+   it is no worse for both together, and where no block reads old values that are raised as well: of other ranks, or of blocks that take their turn together. Damping is for boundaries of ranks
 */
 PetscErrorCode BAIFindOmega(BAI *bai, Mat A, PetscReal *omega)
 {
-  const PetscReal  raised[] = {1.3, 1.15}, lowered[] = {0.85, 0.7, 0.55}, on_ranks[] = {0.8}, as_good = 1.05, clearly = 0.8;
-  const PetscBool  color = (PetscBool)(bai->options.mode == BAI_MODE_COLOR);
-  const PetscBool  raise = (PetscBool)(color && !bai->scatter && (bai->info.blocks == 1 || BAIGroup((BAIInt)bai->info.block_size) == 1));
-  const PetscReal *less  = color ? on_ranks : lowered;
-  const int        many  = color ? (bai->scatter ? 1 : 0) : 3;
-  Vec              start, zero, x, y;
-  PetscRandom      random;
-  PetscReal        one, best, factor;
+  const PetscReal raised[] = {1.3, 1.15}, on_ranks = 0.8, as_good = 1.05, clearly = 0.8;
+  const PetscBool raise = (PetscBool)(!bai->scatter && (bai->info.blocks == 1 || BAIGroup((BAIInt)bai->info.block_size) == 1));
+  Vec             start, zero, x, y;
+  PetscRandom     random;
+  PetscReal       one, factor;
 
   PetscFunctionBegin;
   *omega = 1.0;
-  if ((!color && bai->options.mode != BAI_MODE_SYNC) || bai->options.momentum != 0.0 || bai->use.weight == BAI_WEIGHT_TAU) PetscFunctionReturn(PETSC_SUCCESS);
+  if (BAIModeOf(bai) != BAI_MODE_COLOR || bai->options.momentum != 0.0 || bai->use.weight == BAI_WEIGHT_TAU) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecDuplicate(x, &start));
   PetscCall(VecDuplicate(x, &zero));
@@ -237,16 +280,13 @@ PetscErrorCode BAIFindOmega(BAI *bai, Mat A, PetscReal *omega)
   PetscCall(PetscRandomDestroy(&random));
   PetscCall(VecShift(start, -0.5));
   PetscCall(FindEnergy(bai, A, start, zero, x, y, 1.0, &one));
-  best = clearly * one;
   for (int k = 0; raise && one > 0.0 && *omega == 1.0 && k < 2; k++) {
     PetscCall(FindEnergy(bai, A, start, zero, x, y, raised[k], &factor));
     if (factor <= as_good * one) *omega = raised[k];
   }
-  for (int k = 0; one > 0.0 && *omega <= 1.0 && k < many; k++) {
-    PetscCall(FindEnergy(bai, A, start, zero, x, y, less[k], &factor));
-    if (factor >= best) continue;
-    best   = factor;
-    *omega = less[k];
+  if (bai->scatter && one > 0.0) {
+    PetscCall(FindEnergy(bai, A, start, zero, x, y, on_ranks, &factor));
+    if (factor < clearly * one) *omega = on_ranks;
   }
   PetscCall(VecDestroy(&start));
   PetscCall(VecDestroy(&zero));

@@ -10,7 +10,13 @@ struct BAIEngine_ {
   BAIPartition         partition;
   BAIInt              *places;    /* of the partition: first, row, own */
   int                  connected; /* with other ranks, */
-  int                  zero;      /* who know that x is zero on all of them */
+  int                  copies;    /* to whom x goes in copies, */
+  int                  zero;      /* who know that x is zero on all of them; */
+  int                  begun;     /* they have exchanged this x before */
+  int                  swept;     /* and iterated since */
+  double               pace;      /* iterations when one is asked for; */
+  double               worked;    /* what the backend had worked when it was asked, */
+  BAIInt               swept_its; /* and iterations since then */
 };
 
 /* The one table of backends; the build file decides which file defines BAIBackendCUDA */
@@ -90,7 +96,9 @@ BAIStatus BAIEngineUpdateValues(BAIEngine engine, const BAIMatrix *matrix)
 
 BAIStatus BAIEngineBind(BAIEngine engine, const BAIVectors *vectors, int guess_zero)
 {
-  engine->zero = guess_zero;
+  engine->zero  = guess_zero;
+  engine->begun = 0;
+  engine->swept = 0;
   return engine->ops->bind(engine->state, vectors, guess_zero);
 }
 
@@ -114,15 +122,25 @@ static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
 {
   const BAIInt staleness = engine->p.staleness, apart = engine->p.apart;
 
-  if (step->mode != BAI_MODE_ASYNC || step->coarse) return 1;
+  if (step->mode != BAI_MODE_ASYNC || step->coarse || engine->copies) return 1;
   return staleness >= 0 && staleness < apart ? staleness + 1 : apart;
+}
+
+/* Whether blocks may read what is newer or older than the x at the begin of so many global iterations */
+static int IsFree(BAIEngine engine, const BAIStep *step, BAIInt now)
+{
+  if (!engine->copies) return now > 1;
+  return engine->begun && (step->mode == BAI_MODE_ASYNC || step->mode == BAI_MODE_LAUNCH) && !step->coarse && engine->p.staleness; /* what is copied is an iteration older */
 }
 
 static BAIStatus Exchange(BAIEngine engine, BAIGhosts ghosts)
 {
+  const int swept = engine->swept;
+
+  engine->swept = 0;
   if (!engine->connected) return BAIStatusOf(BAI_OK);
   if (ghosts == BAI_GHOSTS_FIXED && engine->zero) ghosts = BAI_GHOSTS_ZERO;
-  return engine->ops->exchange(engine->state, ghosts);
+  return engine->ops->exchange(engine->state, ghosts, swept);
 }
 
 BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
@@ -132,12 +150,17 @@ BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
 
   for (BAIInt done = 0; done < count; done += most < count - done ? most : count - done) {
     const BAIInt now = count - done < most ? count - done : most;
+    BAIInt       mine;
 
     if (now < count && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD; /* now is 1, or it does not matter */
-    BAITry(Exchange(engine, now > 1 ? BAI_GHOSTS_LIVE : BAI_GHOSTS_FIXED));
-    BAITry(engine->ops->sweep(engine->state, now, &step));
-    engine->zero = 0;
-    step.fresh   = 0;
+    BAITry(Exchange(engine, IsFree(engine, how, now) ? BAI_GHOSTS_LIVE : BAI_GHOSTS_FIXED));
+    mine = engine->connected && step.ahead && now > 1 ? (BAIInt)((double)now * engine->pace) : now;
+    BAITry(engine->ops->sweep(engine->state, mine, &step));
+    engine->swept = 1;
+    engine->swept_its += mine;
+    engine->begun = !engine->zero;
+    engine->zero  = 0;
+    step.fresh    = 0;
     step.done += now;
   }
   return BAIStatusOf(BAI_OK);
@@ -163,7 +186,24 @@ BAIStatus BAIEngineConnect(BAIEngine engine, const BAIPeers *peers, const BAIHan
 {
   BAITry(engine->ops->connect(engine->state, peers, theirs));
   engine->connected = 1;
+  engine->copies    = peers->copies;
+  engine->pace      = 1;
   return BAIStatusOf(BAI_OK);
+}
+
+double BAIEngineSeconds(BAIEngine engine)
+{
+  const double worked = engine->ops->worked(engine->state), since = worked - engine->worked;
+  const BAIInt its = engine->swept_its;
+
+  engine->worked    = worked;
+  engine->swept_its = 0;
+  return its ? since / (double)its : 0;
+}
+
+void BAIEngineSetPace(BAIEngine engine, double pace)
+{
+  engine->pace = pace;
 }
 
 BAIStatus BAIEngineDisconnect(BAIEngine engine)

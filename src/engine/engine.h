@@ -5,7 +5,7 @@
 
      s_i = b_i - sum_{j not in J} a_ij x_j                                    the others' x, read once
      y_i = y_i + local_omega ((s_i - sum_{j in J, j != i} a_ij y_j)/a_ii - y_i)   local_iters times, from y = x_J
-     x_J = x_J + omega (y - x_J) + momentum (x_J - x_J before that)           the others may read it at once
+     x_J = x_J + omega (y - x_J) + momentum (x_J - x_J before that)           the others may read it at once; in mode sync both may differ by iteration: fourth_kind.h
 
    and BAIMode says how far blocks wait for each other. With local_omega = 1 and momentum = 0 this is the method of Anzt, Tomov, Dongarra, Heuveline, "A block-asynchronous
    relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013, and of H. Anzt's thesis, whose damping is omega. Momentum is that of G. H. Golub, R. S. Varga,
@@ -79,6 +79,7 @@ typedef struct {
   BAIDirection direction;
   BAIInt       local_iters; /* 0: that of the parameters; not looked at if they depend on the block */
   BAIReal      omega, momentum;
+  int          fourth_kind; /* mode sync: weights of fourth_kind.h, of which omega is the inverse of the largest eigenvalue */
   int          fresh;       /* x is not what the engine left last: its first update has no momentum */
   int          accelerate;  /* BAIEngineSolve(): omega and momentum are found as adapt.h says */
   BAIMode      asked;       /* and this is the mode of the options, */
@@ -86,6 +87,7 @@ typedef struct {
   int          coarse;      /* the coarse correction takes part, if there is one */
   int          coarsen;     /* BAIEngineSolve(): there is none yet, and the solve ends where one would help */
   BAIReal      top, beta;   /* BAIEngineSolve() with coarse and accelerate: see BAIGoal */
+  int          ahead;       /* BAIEngineSweep(), mode async, connected ranks: at the pace of BAIEngineSetPace() */
   int          faulty;      /* BAIEngineSweep(): faults of the parameters take part, */
   BAIInt       done;        /* by the global iterations of the solve before this call */
 } BAIStep;
@@ -150,6 +152,7 @@ typedef struct {
   const BAIInt *first, *row; /* peers+1; first[p] <= k < first[p + 1]: the own rows whose x goes to peer p, */
   const BAIInt *slot;        /* peers: and to which entry of its ghosts the first of them; */
   const BAIInt *place;       /* peers: the number of this rank among the peers of p */
+  int           copies;      /* x goes in copies after each global iteration, in the modes async and launch during the next one; else blocks of mode async write theirs while they iterate */
 } BAIPeers;
 
 /* What a peer has to know to write to this rank's memory; means something on one node only */
@@ -160,7 +163,7 @@ typedef struct {
 typedef enum {
   BAI_GHOSTS_ZERO,  /* x is zero on all ranks */
   BAI_GHOSTS_FIXED, /* those of the x that is there */
-  BAI_GHOSTS_LIVE   /* the same, and while mode async iterates the newest ones come in */
+  BAI_GHOSTS_LIVE   /* the same, and while mode async iterates the newest ones come in; or, if x goes in copies, those of the exchange before */
 } BAIGhosts;
 
 /*
@@ -274,7 +277,8 @@ typedef struct {
   BAIStatus (*stats)(BAIState, BAIStats *); /* NULL: what was counted is forgotten */
   BAIStatus (*share)(BAIState, BAIInt peers, BAIHandle *);
   BAIStatus (*connect)(BAIState, const BAIPeers *, const BAIHandle *);
-  BAIStatus (*exchange)(BAIState, BAIGhosts);
+  BAIStatus (*exchange)(BAIState, BAIGhosts, int swept); /* swept: since the last one, which this one's beginning ends */
+  double (*worked)(BAIState);                            /* seconds from the ends of exchanges to the next ones that were swept before, in all */
   BAIStatus (*disconnect)(BAIState);
   BAIStatus (*unbind)(BAIState);
   BAIStatus (*wait)(BAIState);
@@ -332,6 +336,12 @@ BAIStatus BAIEngineWait(BAIEngine);
 BAIStatus BAIEngineShare(BAIEngine, BAIInt peers, BAIHandle *mine);
 BAIStatus BAIEngineConnect(BAIEngine, const BAIPeers *, const BAIHandle *theirs);
 BAIStatus BAIEngineDisconnect(BAIEngine);
+/*
+   Connected ranks of different speed: seconds that a global iteration has taken since this was asked the last time, waiting for others not counted, 0 if there was none; known after
+   BAIEngineResidual(). And how many iterations to do when one is asked for, at least 1, where the step allows it: so all come to the next exchange at one time
+*/
+double BAIEngineSeconds(BAIEngine);
+void   BAIEngineSetPace(BAIEngine, double pace);
 /*
    Which family of kernels does a mode that the engine is ready for, and why each one before it does not, in one line: "resident: 20 entries inside a block,
    16 at most; stream taken". Empty where there is nothing to choose, as on the host

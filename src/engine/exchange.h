@@ -7,11 +7,14 @@
    an exchange only when it no longer reads what came with the one before the last; so two arrays of ghosts are enough, and nobody is asked for leave. Between exchanges, blocks of
    mode async may write x to the peers' ghosts of the last exchange again and again: what arrives late goes to ghosts that nobody reads before another exchange.
 
-   To write to the ghosts of another device while its kernel runs is the method DK of H. Anzt's thesis, Section 4.6.
+   Ranks that copy do not write while they iterate. Where x may be old, they wait for and read what was brought to the exchange before, while the copies of this one are under way;
+   unless in the one before all had to be there, as who is slow may still read it.
+
+   To write to the ghosts of another device while its kernel runs is the method DK of H. Anzt's thesis, Section 4.6, and to copy from device to device its method DC.
 */
 #pragma once
 
-#include "engine.h"
+#include "shared.h"
 #include <string.h>
 
 #if defined(__cplusplus)
@@ -33,6 +36,12 @@ static inline size_t BAIMailboxFlags(size_t nghost, size_t size)
 static inline size_t BAIMailboxBytes(size_t nghost, size_t size, BAIInt peers)
 {
   return BAIMailboxFlags(nghost, size) + ((size_t)peers + 1) * sizeof(BAIFlag);
+}
+
+/* The exchange whose ghosts are waited for and read in one; live: x may be old, as it might in the exchange before if was_live */
+static inline BAIFlag BAIExchangeToRead(BAIFlag exchange, int copies, int live, int was_live)
+{
+  return copies && live && was_live ? exchange - 1 : exchange;
 }
 
 /* What is sent, group by group of rows: first is groups+1; send is those of peers->row in the new order, and peer whose they are. group has the group of each send */

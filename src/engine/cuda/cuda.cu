@@ -188,6 +188,7 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .share      = BAICUDAShare,
   .connect    = BAICUDAConnect,
   .exchange   = BAICUDAExchangeGhosts,
+  .worked     = BAICUDAWorked,
   .disconnect = BAICUDADisconnect,
   .unbind     = Unbind,
   .wait       = BAICUDAWait,

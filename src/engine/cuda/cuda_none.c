@@ -1,7 +1,7 @@
 /*
    Stands in for the CUDA backend where the library is built without nvcc
 */
-#include "../engine.h"
+#include "../shared.h"
 #include <stddef.h>
 
 static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *parameters, BAIState *state)
@@ -15,3 +15,13 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
 
 /* Nothing else can be called, as nothing can be created */
 const BAIBackendOps BAIBackendCUDA = {.name = "cuda", .create = Create};
+
+static BAIStatus CreateShared(size_t bytes, BAIShared *shared, BAISharedHandle *handle)
+{
+  (void)bytes;
+  (void)shared;
+  (void)handle;
+  return BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
+const BAISharedOps BAISharedCUDA = {.create = CreateShared};

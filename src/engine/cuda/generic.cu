@@ -115,7 +115,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 
       if (row < 0) continue;
       const V xi      = BAILoad(x + row);
-      V       xi_next = xi + BAIRealOf<V>(p.omega) * (y[i] - xi);
+      V       xi_next = xi + BAIRealOf<V>(BAIOmegaAt(p, iteration)) * (y[i] - xi);
 
       if (p.before) {
         V *before = static_cast<V *>(p.before) + first + i;

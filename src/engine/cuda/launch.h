@@ -19,13 +19,15 @@ typedef struct {
   const int   *first; /* NULL: none goes while a kernel runs */
   const int   *row;
   void *const *to;
+  int          quiet, loud; /* tiles quiet <= tile < loud send nothing, so that most need not look */
 } BAISends;
 
 typedef struct {
   BAIInt       count, local_iters;
   BAIReal      omega, local_omega, momentum;
-  int          fresh; /* no momentum in the first iteration */
-  BAIOrder     how;   /* where a kernel does more than one order */
+  int          fourth_kind; /* weights of fourth_kind.h */
+  int          fresh;       /* no momentum in the first iteration */
+  BAIOrder     how;         /* where a kernel does more than one order */
   void        *before;
   const void  *b, *ghost;
   void        *x[2];
@@ -41,6 +43,6 @@ typedef struct {
   long long   *tickets, tickets_before;
   BAISends     sends;
   BAIFault     fault; /* its fraction is 0 if there are none */
-  BAIInt       its;   /* global iterations of the solve before this launch, by which faults go */
+  BAIInt       its;   /* global iterations of the solve before this launch, by which faults and weights go */
   BAICounts    counts;
 } BAISweep;

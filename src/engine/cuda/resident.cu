@@ -62,6 +62,10 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF), BAIResidentT
       if (order != BAI_OWN) neighbors.Wait(p, iteration);
       else if (solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
       if (MORE && own < -1) xi = BAILoad(BAIIterateOf<V>(p, from) + BAIRowOf(own));
+      if (order == BAI_FLAGS && p.fourth_kind) {
+        omega    = R(BAIOmegaAt(p, iteration));
+        momentum = R(BAIFourthKindMomentum(p.its + iteration));
+      }
       const V s = r.Outside(BAIIterateOf<V>(p, from));
       V       y = xi;
 

@@ -124,7 +124,8 @@ typedef struct {
 typedef struct BAIPinned_ {
   BAIResult          result;
   BAISolution        solution;
-  struct BAIPinned_ *next; /* of those that nobody has */
+  double             worked; /* seconds of sweeps from one exchange to the next, in all */
+  struct BAIPinned_ *next;   /* of those that nobody has */
 } BAIPinned;
 
 typedef struct BAIControl_ BAIControl; /* control.h */
@@ -164,14 +165,19 @@ typedef struct {
 /* Exchange with other ranks: see exchange.h */
 typedef struct {
   int       peers, sends;
-  void     *mailbox, **theirs; /* own, of cudaMalloc(), which alone can be shared; and those of peers, or NULL */
-  int      *first, *row;       /* tiles+1, as in BAISends; */
-  void    **to[2];             /* in even and odd exchanges */
-  BAIFlag **tell;              /* peers: the flag that is this rank's to set */
-  void     *zero;              /* ghosts of an x that is zero */
-  unsigned *arrived;           /* thread blocks that have sent their part */
+  BAIShared mailbox, *theirs; /* own, and those of peers, or NULL */
+  int      *first, *row;      /* tiles+1, as in BAISends, */
+  int       quiet, loud;      /* and these */
+  void    **to[2];            /* in even and odd exchanges */
+  BAIFlag **tell;             /* peers: the flag that is this rank's to set */
+  void     *zero;             /* ghosts of an x that is zero */
+  unsigned *arrived;          /* thread blocks that have sent their part */
   BAIFlag   exchanges;
-  int       live; /* tiles send x whenever they have a new one */
+  int       live;     /* tiles send x whenever they have a new one */
+  int       was_live; /* x might be old in the last exchange, */
+
+  unsigned long long    *last;   /* which ended at that time, in ns */
+  struct BAICUDACopies_ *copies; /* if x goes in copies: exchange.cu; else NULL */
 } BAICUDAExchange;
 
 struct BAIState_ {
@@ -307,7 +313,8 @@ BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);
 BAIStatus BAICUDAConnect(BAIState, const BAIPeers *, const BAIHandle *);
-BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts);
+BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts, int swept);
+double    BAICUDAWorked(BAIState);
 BAIStatus BAICUDADisconnect(BAIState);
 void      BAICUDAExchangeDestroy(BAIState);
 BAIStatus BAICUDAReplay(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);

@@ -76,6 +76,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.local_iters    = step->local_iters ? step->local_iters : state->p.local_iters;
   p.omega          = step->omega;
   p.momentum       = step->momentum;
+  p.fourth_kind    = step->fourth_kind;
   p.local_omega    = state->local_omega;
   p.fresh          = step->fresh;
   p.how            = plan->order;
@@ -100,7 +101,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.fault          = step->faulty ? state->p.fault : BAIFault{};
   p.its            = step->done;
   p.counts         = {state->updates, state->reads, state->last};
-  if (state->exchange.live) p.sends = BAISends{state->exchange.first, state->exchange.row, state->exchange.to[state->exchange.exchanges & 1]};
+  if (state->exchange.live) p.sends = BAISends{state->exchange.first, state->exchange.row, state->exchange.to[state->exchange.exchanges & 1], state->exchange.quiet, state->exchange.loud};
   return p;
 }
 
@@ -158,7 +159,7 @@ static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
 
 BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
 {
-  const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && state->plain.kernel ? &state->plain : &state->plan[how->mode];
+  const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && !how->fourth_kind && state->plain.kernel ? &state->plain : &state->plan[how->mode];
   const BAIInt   most = plan->once ? 1 : MAX_ITS_PER_LAUNCH;
   BAIStep        step = *how;
 

@@ -3,6 +3,7 @@
 */
 #pragma once
 
+#include "../fourth_kind.h"
 #include "iterate.h"
 #include "launch.h"
 
@@ -17,7 +18,13 @@ static __device__ inline V *BAIIterateOf(const BAISweep &s, int which)
 template <typename V>
 static __device__ inline V BAIMomentum(const BAISweep &s, int iteration, V next, V xi, V before)
 {
-  return s.fresh && !iteration ? next : next + BAIRealOf<V>(s.momentum) * (xi - before);
+  return s.fresh && !iteration ? next : next + BAIRealOf<V>(s.fourth_kind ? BAIFourthKindMomentum(s.its + iteration) : s.momentum) * (xi - before);
+}
+
+/* What multiplies an update */
+static __device__ inline BAIReal BAIOmegaAt(const BAISweep &s, int iteration)
+{
+  return s.fourth_kind ? s.omega * BAIFourthKindOmega(s.its + iteration) : s.omega;
 }
 
 /* Damping of the local sweeps of the row at a place */
@@ -155,7 +162,7 @@ public:
 template <typename V>
 static __device__ inline void BAISendTile(const BAISweep &p, int tile, const V *x)
 {
-  if (!p.sends.first) return;
+  if (!p.sends.first || (tile >= p.sends.quiet && tile < p.sends.loud)) return;
   const int first = p.sends.first[tile], last = p.sends.first[tile + 1];
 
   if (first == last) return;
@@ -270,7 +277,7 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
     }
   }
   if (own < 0) return;
-  V xi_next = xi + BAIRealOf<V>(p.omega) * (y - xi);
+  V xi_next = xi + BAIRealOf<V>(MORE ? BAIOmegaAt(p, iteration) : p.omega) * (y - xi);
 
   if (MORE && p.before) {
     V *before = static_cast<V *>(p.before) + place;

@@ -259,6 +259,7 @@ const BAIBackendOps BAIBackendHost = {
   .share      = BAIHostShare,
   .connect    = BAIHostConnect,
   .exchange   = BAIHostExchangeGhosts,
+  .worked     = BAIHostWorked,
   .disconnect = Disconnect,
   .unbind     = Unbind,
   .wait       = Wait,

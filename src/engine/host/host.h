@@ -29,16 +29,18 @@ typedef struct {
 typedef struct BAIHostStats_ BAIHostStats; /* stats.c */
 /* Exchange with other ranks: see exchange.h */
 typedef struct {
-  void     *mailbox, **theirs; /* own and, for each peer, its mailbox, */
-  size_t    bytes, *sizes;     /* and their sizes; */
-  char      name[64];          /* of the own one, until all have mapped it */
+  BAIShared mailbox, *theirs; /* own and, for each peer, its mailbox */
   BAIInt    peers, sends;
   BAIFlag **tell;        /* peers: the flag that is this rank's to set */
   BAIInt   *first, *row; /* blocks+1; first[k] <= s < first[k + 1]: the rows of block k that go to a peer, */
   void    **to[2];       /* and where, in even and odd exchanges */
   void     *zero;        /* ghosts of an x that is zero */
   BAIFlag   exchanges;
-  int       live; /* blocks send x whenever they have a new one */
+  int       live;     /* blocks send x whenever they have a new one */
+  int       copies;   /* none do: x goes in copies; */
+  int       was_live; /* and might be old in the last exchange, */
+  double    last;     /* which ended then; */
+  double    worked;   /* seconds of sweeps from one exchange to the next, in all */
 } BAIHostExchange;
 
 struct BAIState_ {
@@ -74,7 +76,8 @@ void BAIHostResidualSingle(BAIState, BAIReal *norm2);
 
 BAIStatus BAIHostShare(BAIState, BAIInt peers, BAIHandle *);
 BAIStatus BAIHostConnect(BAIState, const BAIPeers *, const BAIHandle *);
-BAIStatus BAIHostExchangeGhosts(BAIState, BAIGhosts);
+BAIStatus BAIHostExchangeGhosts(BAIState, BAIGhosts, int swept);
+double    BAIHostWorked(BAIState);
 void      BAIHostSendBlock(BAIState, BAIInt block); /* new x, where it is live */
 void      BAIHostDisconnect(BAIState);
 

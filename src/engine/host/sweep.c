@@ -2,6 +2,7 @@
    Block-asynchronous iteration, as defined in engine.h
 */
 #include "../fault.h"
+#include "../fourth_kind.h"
 #include "precision.h"
 #include <omp.h>
 #include <sched.h>
@@ -29,7 +30,9 @@ static const BAIFault *FaultOf(BAIState state, const BAIStep *step, BAIInt itera
 
 static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, Atomic *next)
 {
-  const Update update = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, (ValueReal)step->omega, (ValueReal)(step->fresh && !iteration ? 0 : step->momentum), HasCoarse(state, step) ? state->coarse.r : NULL, FaultOf(state, step, iteration)};
+  const BAIReal omega    = step->fourth_kind ? step->omega * BAIFourthKindOmega(step->done + iteration) : step->omega;
+  const BAIReal momentum = step->fourth_kind ? BAIFourthKindMomentum(step->done + iteration) : step->momentum;
+  const Update  update   = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, (ValueReal)omega, (ValueReal)(step->fresh && !iteration ? 0 : momentum), HasCoarse(state, step) ? state->coarse.r : NULL, FaultOf(state, step, iteration)};
 
   return update;
 }
@@ -279,6 +282,8 @@ void InThis(BAIHostSweep)(BAIState state, BAIInt count, const BAIStep *step)
     break;
   case BAI_MODE_COLOR:
     SweepColor(state, count, step);
+    break;
+  case BAI_MODE_AUTO: /* whoever calls the engine has decided */
     break;
   }
 }

@@ -56,7 +56,7 @@ static PetscBool IsCorrected(const BAI *bai)
 /* The mode that a solve begins in */
 static BAIMode FirstMode(const BAI *bai)
 {
-  return IsCorrected(bai) ? BAI_MODE_SYNC : bai->options.mode;
+  return IsCorrected(bai) ? BAI_MODE_SYNC : BAIModeOf(bai);
 }
 
 /* A solve that is slow may set up a coarse correction; with a fixed momentum it is what users want it to be */
@@ -69,7 +69,7 @@ static PetscBool MayCoarsen(const BAI *bai)
 static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
 {
   BAI          *bai  = (BAI *)ksp->data;
-  const BAIMode mode = bai->options.mode;
+  const BAIMode mode = BAIModeOf(bai);
   const double  far  = 1e100; /* squares beyond that are too large, or too small */
 
   bai->scale = rnorm > 0.0 && ((double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
@@ -108,9 +108,11 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
   BAIStep step = BAIStepOf(bai, BAI_FORWARD);
 
   step.mode     = d->mode;
+  step.ahead    = !BAIHasFaults(bai) && !bai->options.stats && bai->options.staleness < 0;
   step.momentum = (BAIReal)d->momentum;
   step.coarse   = (int)(bai->aggregates && !bai->vain);
   step.omega    = PlainOmega(bai, step.coarse);
+  if (step.coarse) step.local_iters = BAICorrectedLocalIters(bai);
   if (d->even) step.local_iters = EvenLocalIters(bai);
   return step;
 }
@@ -241,8 +243,9 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
   step.omega       = step.coarse && (accelerate || mode == BAI_MODE_ASYNC) ? step.omega : /* who takes corrections one at a time does not */
     PlainOmega(bai, step.coarse);
   step.coarsen     = goal.coarsen;
-  step.top         = (BAIReal)goal.top;
-  step.beta        = (BAIReal)goal.beta;
+  if (step.coarse) step.local_iters = BAICorrectedLocalIters(bai);
+  step.top  = (BAIReal)goal.top;
+  step.beta = (BAIReal)goal.beta;
   if (mode == BAI_MODE_COLOR && accelerate) step.local_iters = EvenLocalIters(bai);
   return step;
 }
@@ -380,6 +383,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
 
   step.coarse = (int)(bai->aggregates && !bai->vain);
   step.omega  = PlainOmega(bai, step.coarse);
+  if (step.coarse) step.local_iters = BAICorrectedLocalIters(bai);
   if (ksp->normtype == KSP_NORM_NONE) {
     if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = EvenLocalIters(bai);
     PetscCall(BAIRunFaulty(bai, b, x, ksp->guess_zero, 0, ksp->max_it, &step, NULL));
@@ -416,7 +420,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     if (!looked) {
       const BAIGoal goal = GoalOf(ksp, rnorm);
 
-      if (FirstMode(bai) != bai->options.mode) PetscCall(BAIPrepare(bai, FirstMode(bai)));
+      if (FirstMode(bai) != BAIModeOf(bai)) PetscCall(BAIPrepare(bai, FirstMode(bai)));
       bai->decision = BAIAdaptStart(&bai->adapt, &goal, FirstMode(bai), (BAIInt)ksp->its, Square(bai, rnorm));
       step          = StepOf(bai, &bai->decision);
       looked        = PETSC_TRUE;
@@ -509,7 +513,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Options Database Keys:
 +  -ksp_bai_local_iters <5>                              - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
 .  -ksp_bai_block_size <0>                               - rows of a block, `KSPBAISetBlockSize()`
-.  -ksp_bai_mode (async|launch|sync|color)               - how blocks wait for each other, `KSPBAISetMode()`
+.  -ksp_bai_mode (async|launch|sync|color|auto)          - how blocks wait for each other, `KSPBAISetMode()`
 .  -ksp_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `KSPBAISetPartition()`
 .  -ksp_bai_momentum <auto>                              - part of the last step that each update repeats, `KSPBAISetMomentum()`
 .  -ksp_bai_coarse <auto>                                - unknowns of the coarse correction, `KSPBAISetCoarse()`
@@ -517,7 +521,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `KSPBAISetTheta()`
 .  -ksp_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `KSPBAISetOverlap()`
 .  -ksp_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
-.  -ksp_bai_exchange (auto|scatter|amc|dk)               - how x travels between MPI ranks, `KSPBAISetExchange()`
+.  -ksp_bai_exchange (auto|scatter|amc|dc|dk)            - how x travels between MPI ranks, `KSPBAISetExchange()`
 .  -ksp_bai_precision (native|single)                    - precision of the sweeps, `KSPBAISetPrecision()`
 .  -ksp_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `KSPBAISetOmega()`
 .  -ksp_bai_local_omega <1>                              - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`

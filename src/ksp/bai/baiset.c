@@ -18,9 +18,11 @@
 
    Level: beginner
 
-   Note:
+   Notes:
    More local sweeps cost little where a block's part of the matrix stays in fast memory. They pay where much of each
    row lies inside its block. All updates are counted: with 1 the method is asynchronous Jacobi.
+
+   A solve that is accelerated with a coarse correction does 3 instead of the default's 5.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalIters()`
 @*/
@@ -126,16 +128,16 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
 
    Input Parameters:
 +  ksp  - the solver
--  mode - `BAI_MODE_ASYNC` (default), `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC` or `BAI_MODE_COLOR`
+-  mode - `BAI_MODE_ASYNC` (default), `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC`, `BAI_MODE_COLOR` or `BAI_MODE_AUTO`
 
    Options Database Key:
-.  -ksp_bai_mode (async|launch|sync|color) - sets it
+.  -ksp_bai_mode (async|launch|sync|color|auto) - sets it
 
    Level: beginner
 
    Note:
    Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` where results must repeat bit by bit. With the latter each iteration reduces
-   the error more, and it smooths much better.
+   the error more.
 
 .seealso: `KSPBAI`, `KSPBAIGetMode()`
 @*/
@@ -160,6 +162,9 @@ PetscErrorCode KSPBAISetMode(KSP ksp, BAIMode mode)
 .  mode - see `KSPBAISetMode()`
 
    Level: beginner
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
 
 .seealso: `KSPBAI`, `KSPBAISetMode()`
 @*/
@@ -648,10 +653,10 @@ PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
 
    Input Parameters:
 +  ksp      - the solver
--  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC` or `BAI_EXCHANGE_DK`
+-  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or `BAI_EXCHANGE_DK`
 
    Options Database Key:
-.  -ksp_bai_exchange (auto|scatter|amc|dk) - sets it
+.  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - sets it
 
    Level: intermediate
 
@@ -660,13 +665,20 @@ PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
    it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
    iteration, as with scatter, and results are the same. Every wait is bounded: a rank that does not come is an error.
 
+   With dk in mode async, unless faults, statistics or a bound on staleness are asked for, a rank that is faster than
+   others does up to eight global iterations for one of the slowest. So a busy GPU holds up nobody but itself.
+   Iterations are counted as on the slowest rank, and solves for a fixed number of them do no more.
+
+   With dc the same goes in copies after each global iteration, between GPUs on streams of their own. In the modes async
+   and launch they are under way during the next one, as with amc.
+
    Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
    Ranks then read values that are one iteration older, which costs some iterations.
 
    Reference:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC and
-   DK these are.
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC, DC
+   and DK these are.
 
 .seealso: `KSPBAI`, `KSPBAIGetExchange()`, `KSPBAISetMode()`
 @*/
@@ -1012,9 +1024,10 @@ PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
    the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
    meanwhile.
 
-   Each solve or application moves the vectors there and back; the matrix moves when its values are new. Whatever the
-   `KSP` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in the modes sync
-   and color.
+   Each solve or application moves the vectors there and back, through memory that the ranks share, from GPU to GPU;
+   through MPI if that cannot be, or if the exchange is scatter or amc. The matrix moves when its values are new.
+   Whatever the `KSP` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in
+   the modes sync and color.
 
    If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
    would have them alone. Several ranks do not use the grid: there partition dm stands for auto.

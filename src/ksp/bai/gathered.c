@@ -4,10 +4,16 @@
 #include "../../bai/gather.h"
 #include <petsc/private/kspimpl.h>
 
+/* Somebody may look at x whenever there is a residual norm */
+static PetscBool SeesX(KSP ksp)
+{
+  return (PetscBool)(ksp->numbermonitors || (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
+}
+
 /* Somebody wants to see every residual norm, or to decide on it */
 static PetscBool IsWatched(KSP ksp)
 {
-  return (PetscBool)(ksp->numbermonitors || ksp->res_hist || (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
+  return (PetscBool)(SeesX(ksp) || ksp->res_hist);
 }
 
 /* Users may change these at any time */
@@ -22,11 +28,11 @@ static void CopyTolerances(KSP from, KSP to)
   BAICopyMinimumIterations(from, to);
 }
 
-/* What KSPSolve_BAI() does with a residual norm, on all ranks; x is that of the norm if a monitor or convergence test may look at it */
+/* What KSPSolve_BAI() does with a residual norm, on all ranks */
 static PetscErrorCode Show(KSP ksp, const BAIGatherNews *news)
 {
   PetscFunctionBegin;
-  if (ksp->numbermonitors || (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip)) PetscCall(BAIGatherReverse((BAI *)ksp->data, ksp->vec_sol));
+  if (SeesX(ksp)) PetscCall(BAIGatherReverse((BAI *)ksp->data, ksp->vec_sol, PETSC_FALSE));
   ksp->its   = news->its;
   ksp->rnorm = news->rnorm;
   PetscCall(KSPLogResidualHistory(ksp, news->rnorm));
@@ -44,6 +50,8 @@ static PetscErrorCode Ask(KSP inner, PetscInt its, PetscReal rnorm, KSPConverged
   PetscErrorCode code;
 
   PetscFunctionBegin;
+  if (SeesX(ksp)) PetscCall(BAIGatherOffer(bai));
+  if (bai->gather->workers > 1) PetscCallMPI(MPI_Barrier(bai->gather->comm)); /* what others are told of is there */
   PetscCall(BAIGatherTell(bai, &news));
   PetscCall(BAIGatherSuspend(bai));
   code = Show(ksp, &news);
@@ -58,7 +66,10 @@ static PetscErrorCode Ask(KSP inner, PetscInt its, PetscReal rnorm, KSPConverged
 /* The solve by the ranks that work */
 static PetscErrorCode Work(KSP ksp, KSP inner, BAIGatherNews *news)
 {
+  BAI *bai = (BAI *)ksp->data;
+
   PetscFunctionBegin;
+  if (bai->gather->shares) PetscCall(BAIGatherPut(bai, ksp->vec_rhs, ksp->guess_zero ? NULL : ksp->vec_sol));
   CopyTolerances(ksp, inner);
   inner->normtype            = ksp->normtype;
   inner->guess_zero          = ksp->guess_zero;
@@ -68,6 +79,7 @@ static PetscErrorCode Work(KSP ksp, KSP inner, BAIGatherNews *news)
   if (IsWatched(ksp)) PetscCall(KSPSetConvergenceTest(inner, Ask, ksp, NULL));
   else PetscCall(KSPSetConvergenceTest(inner, ksp->converged, ksp->cnvP, NULL));
   PetscCall((*inner->ops->solve)(inner));
+  PetscCall(BAIGatherOffer(bai));
   *news = (BAIGatherNews){.its = inner->its, .rnorm = inner->rnorm, .rnorm0 = inner->rnorm0, .ttol = inner->ttol, .reason = inner->reason};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,9 +92,8 @@ PetscErrorCode KSPSolve_BAIGathered(KSP ksp)
   PetscErrorCode code = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(BAIGatherForward(bai, ksp->vec_rhs, g->b));
-  if (!ksp->guess_zero) PetscCall(BAIGatherForward(bai, ksp->vec_sol, g->x));
-  else if (g->x) PetscCall(VecZeroEntries(g->x));
+  PetscCall(BAIGatherSend(bai, ksp->vec_rhs, ksp->guess_zero ? NULL : ksp->vec_sol));
+  if (ksp->guess_zero && g->x) PetscCall(VecZeroEntries(g->x));
   g->spoilt = PETSC_FALSE;
   PetscCall(BAIGatherBegin(bai));
   if (worker) code = Work(ksp, (KSP)worker->face, &news);
@@ -100,6 +111,6 @@ PetscErrorCode KSPSolve_BAIGathered(KSP ksp)
   ksp->rnorm0 = news.rnorm0;
   ksp->ttol   = news.ttol;
   ksp->reason = news.reason;
-  PetscCall(BAIGatherReverse(bai, ksp->vec_sol));
+  PetscCall(BAIGatherReverse(bai, ksp->vec_sol, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,12 +22,13 @@ static PetscErrorCode ApplyGathered(PC pc, Vec b, Vec x, PetscInt its, PetscBool
   PetscErrorCode code = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(BAIGatherForward(bai, b, g->b));
-  if (!guess_zero) PetscCall(BAIGatherForward(bai, x, g->x));
+  PetscCall(BAIGatherSend(bai, b, guess_zero ? NULL : x));
   PetscCall(BAIGatherBegin(bai));
-  if (worker) code = (*apply)((PC)worker->face, g->b, g->x, its, guess_zero);
+  if (worker && g->shares) code = BAIGatherPut(bai, b, guess_zero ? NULL : x);
+  if (worker && !code) code = (*apply)((PC)worker->face, g->b, g->x, its, guess_zero);
+  if (worker && !code) code = BAIGatherOffer(bai);
   PetscCall(BAIGatherEnd(bai, code, &news));
-  PetscCall(BAIGatherReverse(bai, x));
+  PetscCall(BAIGatherReverse(bai, x, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -47,6 +48,32 @@ static PetscErrorCode ApplyRichardson(PC pc, Vec b, Vec x, PetscInt its, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Finds what follows from the values of the matrix, in the first application after a set-up */
+static PetscErrorCode FindOnce(BAI *bai, PetscErrorCode (*find)(BAI *, Mat, PetscReal *), PetscReal *value)
+{
+  PetscErrorCode code;
+
+  PetscFunctionBegin;
+  if (*value != 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
+  code = (*find)(bai, bai->A, value);
+  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An application, with the weights of a polynomial if there is one */
+static PetscErrorCode StepOf(BAI *bai, BAIDirection direction, BAIStep *step)
+{
+  PetscFunctionBegin;
+  *step = BAIStepOf(bai, direction);
+  if (!BAIUsesPolynomial(bai)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FindOnce(bai, BAIFindLargest, &bai->largest));
+  step->fourth_kind = 1;
+  step->omega       = (BAIReal)(bai->omega / bai->largest);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
 {
   BAI    *bai = (BAI *)pc->data;
@@ -58,7 +85,7 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
     PetscCall(ApplyGathered(pc, b, x, 1, PETSC_TRUE, Apply));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  step = BAIStepOf(bai, BAI_ALTERNATE);
+  PetscCall(StepOf(bai, BAI_ALTERNATE, &step));
   PetscCall(BAIRun(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
   PetscCall(BAICorrect(bai, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -67,9 +94,10 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
 /* Smoothing with the coarse correction: x = x + M (b - A x), M being what PCApply_BAI() applies */
 static PetscErrorCode ApplyCorrected(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt its)
 {
-  const BAIStep step = BAIStepOf(bai, BAI_ALTERNATE);
+  BAIStep step;
 
   PetscFunctionBegin;
+  PetscCall(StepOf(bai, BAI_ALTERNATE, &step));
   PetscCall(BAINeedWork(bai));
   for (PetscInt k = 0; k < its; k++) {
     const PetscBool zero = (PetscBool)(guess_zero && !k);
@@ -83,22 +111,14 @@ static PetscErrorCode ApplyCorrected(BAI *bai, Vec b, Vec x, PetscBool guess_zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* omega auto is for smoothing steps; applied to a vector by a Krylov method over-relaxation gains nothing for sure */
-static PetscErrorCode SmoothingOmega(BAI *bai, PetscReal *omega)
+/* A smoothing step. omega auto is for these; applied to a vector by a Krylov method over-relaxation gains nothing for sure */
+static PetscErrorCode SmoothingStepOf(BAI *bai, BAIDirection direction, BAIStep *step)
 {
   PetscFunctionBegin;
-  *omega = bai->omega;
-  if (bai->options.omega != PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (bai->smoothing_omega == 0.0) {
-    PetscErrorCode code;
-
-    PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
-    code = BAIFindOmega(bai, bai->A, &bai->smoothing_omega);
-    PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
-    PetscCall(code);
-    PetscCall(PetscInfo(bai->face, "omega auto: %g\n", (double)bai->smoothing_omega));
-  }
-  *omega = bai->smoothing_omega;
+  PetscCall(StepOf(bai, direction, step));
+  if (step->fourth_kind || bai->options.omega != PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FindOnce(bai, BAIFindOmega, &bai->smoothing_omega));
+  step->omega = (BAIReal)(bai->smoothing_omega * bai->tau);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,17 +128,14 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
   BAI           *bai  = (BAI *)pc->data;
   const PetscInt most = PETSC_MAX_INT / bai->options.its;
   BAIStep        step;
-  PetscReal      omega;
 
   PetscFunctionBegin;
   PetscCheck(its <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT, bai->options.its, its, most);
   PetscCall(BAISetUpIfAsked(bai, pc->pmat));
-  step = BAIStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD);
   if (BAIIsGathered(bai)) PetscCall(ApplyGathered(pc, b, x, its, guess_zero, ApplyRichardson));
   else if (bai->aggregates) PetscCall(ApplyCorrected(bai, b, x, guess_zero, its));
   else {
-    PetscCall(SmoothingOmega(bai, &omega));
-    step.omega = (BAIReal)(omega * bai->tau);
+    PetscCall(SmoothingStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD, &step));
     PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
   }
   *its_done = its;
@@ -129,7 +146,7 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
 /* The same linear operator in every application */
 static PetscBool IsFixed(const BAI *bai)
 {
-  return (PetscBool)(bai->options.mode == BAI_MODE_SYNC || bai->options.mode == BAI_MODE_COLOR);
+  return (PetscBool)(BAIModeOf(bai) == BAI_MODE_SYNC || BAIModeOf(bai) == BAI_MODE_COLOR);
 }
 
 /* Says once if the KSP counts on a preconditioner that is the same linear operator every time, and this is not */
@@ -147,7 +164,7 @@ static PetscErrorCode PCPreSolve_BAI(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_U
   if (flexible) bai->needs_fixed[0] = 0;
   if (flexible || said) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrncpy(bai->needs_fixed, type, sizeof(bai->needs_fixed)));
-  PetscCall(PetscInfo(pc, "Mode %s changes a little from one application to the next, and KSP type %s expects a fixed preconditioner: use a flexible method, as fcg or fgmres, or -pc_bai_mode color\n", BAIModes[bai->options.mode], bai->needs_fixed));
+  PetscCall(PetscInfo(pc, "Mode %s changes a little from one application to the next, and KSP type %s expects a fixed preconditioner: use a flexible method, as fcg or fgmres, or -pc_bai_mode color\n", BAIModes[BAIModeOf(bai)], bai->needs_fixed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -161,6 +178,8 @@ static PetscErrorCode PCView_BAI(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPrintf(viewer, "  global iterations per application %" PetscInt_FMT "%s\n", bai->options.its, bai->options.symmetric ? ", backward where the guess is not zero" : ""));
+  if (bai->engine && BAIUsesPolynomial(bai) && bai->largest > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind for eigenvalues up to %g\n", (double)bai->largest));
+  else if (bai->engine && BAIUsesPolynomial(bai)) PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind, no application yet\n"));
   if (bai->needs_fixed[0] && !IsFixed(bai)) PetscCall(PetscViewerASCIIPrintf(viewer, "  not a fixed operator, as KSP type %s expects: a flexible method or mode color is safer\n", bai->needs_fixed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -195,7 +214,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    Options Database Keys:
 +  -pc_bai_local_iters <5>                              - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
 .  -pc_bai_block_size <0>                               - rows of a block, `PCBAISetBlockSize()`
-.  -pc_bai_mode (color|async|launch|sync)               - how blocks wait for each other, `PCBAISetMode()`
+.  -pc_bai_mode (auto|async|launch|sync|color)          - how blocks wait for each other, `PCBAISetMode()`
 .  -pc_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `PCBAISetPartition()`
 .  -pc_bai_momentum <0>                                 - part of the last step that each update repeats, `PCBAISetMomentum()`
 .  -pc_bai_coarse <none>                                - unknowns of the coarse correction, `PCBAISetCoarse()`
@@ -203,11 +222,12 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
 .  -pc_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
 .  -pc_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
-.  -pc_bai_exchange (auto|scatter|amc|dk)               - how x travels between MPI ranks, `PCBAISetExchange()`
+.  -pc_bai_exchange (auto|scatter|amc|dc|dk)            - how x travels between MPI ranks, `PCBAISetExchange()`
 .  -pc_bai_precision (native|single)                    - precision of the sweeps, `PCBAISetPrecision()`
 .  -pc_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                              - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
 .  -pc_bai_its <2>                                      - global iterations per application, `PCBAISetIterations()`
+.  -pc_bai_polynomial (auto|none|fourth)                - weights of global iterations in mode sync, `PCBAISetPolynomial()`
 .  -pc_bai_symmetric <false>                            - whether smoothing goes backward where the guess is not zero, `PCBAISetSymmetric()`
 .  -pc_bai_backend (auto|host|cuda)                     - where the iteration runs, `PCBAISetBackend()`
 .  -pc_bai_gather (auto|none|device|one)                - which ranks take over the rows of others, `PCBAISetGather()`
@@ -227,11 +247,13 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    rank with a GPU is one kernel launch, with no residual computed in between and no estimate of eigenvalues. `KSPRICHARDSON` leaves to the `PC` to stop, and
    this one, as `PCSOR`, always does all the iterations asked for; to solve a system, use `KSPBAI`.
 
-   In mode `BAI_MODE_COLOR`, the default here, the blocks are coloured so that those of one colour do not read from each other, and take turns: the
+   In mode `BAI_MODE_COLOR` the blocks are coloured so that those of one colour do not read from each other, and take turns: the
    method is then multicolour block Gauss-Seidel with blocks solved by a few Jacobi sweeps, it smooths best, and gives the same bits every
    time. On the GPU there is no barrier between colours; a block waits only for the neighbours that are before it. The other
-   modes smooth less well the more blocks are at work at the same time, as each then reads its neighbours' old values. Where nearly all blocks are
-   neighbours, as on coarse levels of `PCGAMG`, most of a GPU waits: smooth the finest level only there, by -mg_fine_pc_type bai, or set -mg_levels_pc_bai_mode sync for the others.
+   modes smooth less well the more blocks are at work at the same time, as each then reads its neighbours' old values.
+
+   Where so many blocks are neighbours that most of a GPU would wait, as on coarse levels of `PCGAMG`, mode auto is `BAI_MODE_SYNC`. Its global iterations have the weights of
+   Chebyshev's polynomial of the fourth kind there, see `PCBAISetPolynomial()`. That costs no turns, and hardly a cycle, and is symmetric.
 
    Local sweeps must be damped to smooth: without `local_omega` below one a Jacobi sweep leaves the fastest oscillation in
    a block as it is.
@@ -239,7 +261,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    Where a diagonal entry is zero or missing, 1 stands for it, as in `PCJACOBI`; -info and the view say of how many rows. Coarse matrices of `PCGAMG` may have rows of zeros.
 
    Which `KSP` outside:
-   in the modes color and sync the preconditioner is a fixed linear operator. Applied by itself, as by `KSPCHEBYSHEV` or `KSPCG`, it starts from zero, and with an even
+   in the modes color and sync the preconditioner is a fixed linear operator; in sync, of a symmetric matrix, it is symmetric as well. Applied by itself, as by `KSPCHEBYSHEV` or `KSPCG`, it starts from zero, and with an even
    number of iterations it is symmetric if the matrix is, as the colours then take turns forward and backward. As a smoother below
    `KSPRICHARDSON` it always goes forward, which smooths best; below `KSPCG`, set -mg_levels_pc_bai_symmetric to smooth backward after the
    coarse correction and so have a symmetric V-cycle, or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`. With overlap nothing is symmetric. In the modes async and launch
@@ -257,8 +279,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
           `PCBAISetCoarse()`, `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetOverlap()`, `PCBAISetStaleness()`,
           `PCBAISetExchange()`, `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`,
-          `PCBAISetIterations()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`, `PCBAISetGather()`, `PCBAISetKernel()`,
-          `PCBAISetIdleWait()`
+          `PCBAISetIterations()`, `PCBAISetPolynomial()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`,
+          `PCBAISetGather()`, `PCBAISetKernel()`, `PCBAISetIdleWait()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)

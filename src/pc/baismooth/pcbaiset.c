@@ -79,9 +79,9 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    With 0 no block cuts a node: what is chosen is the largest multiple of the matrix's block size, if that is at most 6,
    that is no more than the following.
 
-   What 0 chooses is 256; 384 from 8 million local rows on with at most 8 entries each, on average. In mode
-   `BAI_MODE_COLOR` smaller blocks take their turn together, about 128 rows at a time, and read each other's previous
-   values.
+   What 0 chooses is 256; 384 from 8 million local rows on with at most 8 entries each, on average; if auto chose mode
+   `BAI_MODE_SYNC`, so few that there are 128 blocks, but at least 32. In mode `BAI_MODE_COLOR` smaller blocks take
+   their turn together, about 128 rows at a time, and read each other's previous values.
 
 .seealso: `PCBAI`, `PCBAIGetBlockSize()`
 @*/
@@ -128,16 +128,21 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
 
    Input Parameters:
 +  pc   - the preconditioner
--  mode - `BAI_MODE_COLOR` (default), `BAI_MODE_ASYNC`, `BAI_MODE_LAUNCH` or `BAI_MODE_SYNC`
+-  mode - `BAI_MODE_AUTO` (default), `BAI_MODE_ASYNC`, `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC` or `BAI_MODE_COLOR`
 
    Options Database Key:
-.  -pc_bai_mode (color|async|launch|sync) - sets it
+.  -pc_bai_mode (auto|async|launch|sync|color) - sets it
 
    Level: beginner
 
-   Note:
+   Notes:
    Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` where results must repeat bit by bit. With the latter each iteration reduces
-   the error more, and it smooths much better.
+   the error more.
+
+   What auto stands for is found at set-up, for all ranks together, and -pc_view says it. It is sync where rows have
+   more than 48 entries, on average, or where the blocks need more than 8 colours and fewer than 64 blocks have the same
+   one: most of a GPU would wait for its turn. If the matrix is a product P^T A P, as coarse levels of multigrid are,
+   that is so with fewer than 256 blocks of a colour.
 
 .seealso: `PCBAI`, `PCBAIGetMode()`
 @*/
@@ -162,6 +167,9 @@ PetscErrorCode PCBAISetMode(PC pc, BAIMode mode)
 .  mode - see `PCBAISetMode()`
 
    Level: beginner
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
 
 .seealso: `PCBAI`, `PCBAISetMode()`
 @*/
@@ -636,10 +644,10 @@ PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
 
    Input Parameters:
 +  pc       - the preconditioner
--  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC` or `BAI_EXCHANGE_DK`
+-  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or `BAI_EXCHANGE_DK`
 
    Options Database Key:
-.  -pc_bai_exchange (auto|scatter|amc|dk) - sets it
+.  -pc_bai_exchange (auto|scatter|amc|dc|dk) - sets it
 
    Level: intermediate
 
@@ -648,13 +656,16 @@ PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
    it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
    iteration, as with scatter, and results are the same. Every wait is bounded: a rank that does not come is an error.
 
+   With dc the same goes in copies after each global iteration, between GPUs on streams of their own. In the modes async
+   and launch they are under way during the next one, as with amc.
+
    Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
    Ranks then read values that are one iteration older, which costs some iterations.
 
    Reference:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC and
-   DK these are.
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC, DC
+   and DK these are.
 
 .seealso: `PCBAI`, `PCBAIGetExchange()`, `PCBAISetMode()`
 @*/
@@ -934,6 +945,66 @@ PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
 }
 
 /*@
+   PCBAISetPolynomial - Sets the weights of global iterations in mode sync
+
+   Logically Collective
+
+   Input Parameters:
++  pc         - the preconditioner
+-  polynomial - `BAI_POLYNOMIAL_AUTO` (default), `BAI_POLYNOMIAL_NONE` or `BAI_POLYNOMIAL_FOURTH`
+
+   Options Database Key:
+.  -pc_bai_polynomial (auto|none|fourth) - sets it
+
+   Level: intermediate
+
+   Notes:
+   In mode `BAI_MODE_SYNC` all blocks read old values, and global iterations that are all alike smooth badly, or
+   diverge. With the weights of a polynomial they smooth as `KSPCHEBYSHEV` of its fourth kind would with one of them as
+   its preconditioner, but in one kernel launch, and without residuals in between. The operator is symmetric where one
+   iteration is, and so is a V-cycle with it: `KSPCG` may be outside.
+
+   The largest eigenvalue is estimated by ten steps of `KSPGMRES` in the first application after each set-up.
+
+.seealso: `PCBAI`, `PCBAIGetPolynomial()`, `PCBAISetMode()`, `PCBAISetIterations()`, `KSPChebyshevSetKind()`
+@*/
+PetscErrorCode PCBAISetPolynomial(PC pc, BAIPolynomial polynomial)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, polynomial, 2);
+  BAISetOption(pc, polynomial, polynomial);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetPolynomial - Gets the weights of global iterations in mode sync
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  polynomial - see `PCBAISetPolynomial()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetPolynomial()`
+@*/
+PetscErrorCode PCBAIGetPolynomial(PC pc, BAIPolynomial *polynomial)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(polynomial, 2);
+  BAIGetOption(pc, polynomial, polynomial);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    PCBAISetSymmetric - Sets whether smoothing goes backward where the guess is not zero
 
    Logically Collective
@@ -1062,9 +1133,10 @@ PetscErrorCode PCBAIGetBackend(PC pc, BAIBackend *backend)
    the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
    meanwhile.
 
-   Each solve or application moves the vectors there and back; the matrix moves when its values are new. Whatever the
-   `PC` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in the modes sync
-   and color.
+   Each solve or application moves the vectors there and back, through memory that the ranks share, from GPU to GPU;
+   through MPI if that cannot be, or if the exchange is scatter or amc. The matrix moves when its values are new.
+   Whatever the `PC` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in the
+   modes sync and color.
 
    If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
    would have them alone. Several ranks do not use the grid: there partition dm stands for auto.

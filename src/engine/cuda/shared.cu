@@ -1,0 +1,80 @@
+/*
+   Memory of a device that other processes open: see ../shared.h. Only memory of cudaMalloc() has handles of CUDA's inter-process communication
+*/
+#include "state.h"
+#include <string.h>
+
+/* What a handle says */
+typedef struct {
+  cudaIpcMemHandle_t memory;
+  size_t             bytes;
+} Handle;
+
+static_assert(sizeof(Handle) <= sizeof(BAISharedHandle), "a handle holds it");
+
+static BAIStatus Refuse(const char *what, cudaError_t error)
+{
+  (void)cudaGetLastError();
+  return BAIStatusBecause(BAI_ERR_PEERS, what, cudaGetErrorString(error));
+}
+
+static BAIStatus Create(size_t bytes, BAIShared *shared, BAISharedHandle *handle)
+{
+  enum {
+    WHOLE = 1 << 21 /* memory is taken in multiples of so many bytes, as what else lies there would be shared as well */
+  };
+  Handle      h = {};
+  cudaError_t error;
+
+  h.bytes = (bytes + WHOLE - 1) / WHOLE * WHOLE;
+  if (!h.bytes) h.bytes = WHOLE;
+  CUDATry(cudaMalloc(&shared->memory, h.bytes));
+  shared->bytes = h.bytes;
+  shared->made  = 1;
+  CUDATry(cudaMemset(shared->memory, 0, h.bytes)); /* before anybody else knows of it */
+  CUDATry(cudaDeviceSynchronize());
+  error = cudaIpcGetMemHandle(&h.memory, shared->memory);
+  if (error != cudaSuccess) return Refuse("cudaIpcGetMemHandle()", error);
+  memcpy(handle, &h, sizeof(h));
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Open(const BAISharedHandle *handle, BAIShared *shared)
+{
+  Handle      h;
+  cudaError_t error;
+
+  memcpy(&h, handle, sizeof(h));
+  error = cudaIpcOpenMemHandle(&shared->memory, h.memory, cudaIpcMemLazyEnablePeerAccess);
+  if (error != cudaSuccess) {
+    shared->memory = NULL;
+    return Refuse("cudaIpcOpenMemHandle()", error);
+  }
+  shared->bytes = h.bytes;
+  return BAIStatusOf(BAI_OK);
+}
+
+static void Opened(BAIShared *)
+{
+}
+
+static BAIStatus Close(BAIShared *shared)
+{
+  if (shared->made) CUDATry(cudaFree(shared->memory));
+  else CUDATry(cudaIpcCloseMemHandle(shared->memory));
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Copy(void *stream, size_t bytes, const void *from, void *to)
+{
+  CUDATry(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, (cudaStream_t)stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Wait(void *stream)
+{
+  CUDATry(cudaStreamSynchronize((cudaStream_t)stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+extern "C" const BAISharedOps BAISharedCUDA = {.create = Create, .open = Open, .opened = Opened, .close = Close, .copy = Copy, .wait = Wait};

@@ -1,0 +1,98 @@
+/*
+   Shared memory of POSIX: see shared.h
+*/
+#include "../shared.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* What a handle says */
+typedef struct {
+  char   name[48];
+  size_t bytes;
+} Handle;
+
+_Static_assert(sizeof(Handle) <= sizeof(BAISharedHandle), "a handle holds it");
+
+static BAIStatus Refuse(const char *what)
+{
+  return BAIStatusBecause(BAI_ERR_PEERS, what, strerror(errno));
+}
+
+/* Maps the object of a name */
+static BAIStatus Map(const char *name, int flags, size_t bytes, void **memory)
+{
+  const int file = shm_open(name, flags | O_RDWR, 0600);
+  BAIStatus status;
+
+  if (file < 0) return Refuse("shm_open()");
+  if (flags & O_CREAT) errno = posix_fallocate(file, 0, (off_t)bytes); /* without it, memory that is not there would be missed when it is written to */
+  if (flags & O_CREAT && errno) {
+    status = Refuse("posix_fallocate()");
+    (void)close(file);
+    (void)shm_unlink(name);
+    return status;
+  }
+  *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  status  = *memory == MAP_FAILED ? Refuse("mmap()") : BAIStatusOf(BAI_OK);
+  if (status.code) *memory = NULL;
+  (void)close(file);
+  if (status.code && flags & O_CREAT) (void)shm_unlink(name);
+  return status;
+}
+
+static BAIStatus Create(size_t bytes, BAIShared *shared, BAISharedHandle *handle)
+{
+  static _Atomic(unsigned) number;
+  Handle                   h = {.bytes = bytes ? bytes : 1};
+
+  (void)snprintf(h.name, sizeof(h.name), "/petscbai-%ld-%u", (long)getpid(), atomic_fetch_add(&number, 1));
+  BAITry(Map(h.name, O_CREAT | O_EXCL, h.bytes, &shared->memory));
+  shared->bytes = h.bytes;
+  shared->made  = 1;
+  memcpy(shared->name, h.name, sizeof(h.name));
+  memcpy(handle, &h, sizeof(h));
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Open(const BAISharedHandle *handle, BAIShared *shared)
+{
+  Handle h;
+
+  memcpy(&h, handle, sizeof(h));
+  BAITry(Map(h.name, 0, h.bytes, &shared->memory));
+  shared->bytes = h.bytes;
+  return BAIStatusOf(BAI_OK);
+}
+
+static void Opened(BAIShared *shared)
+{
+  if (shared->made && shared->name[0]) (void)shm_unlink(shared->name);
+  shared->name[0] = 0;
+}
+
+static BAIStatus Close(BAIShared *shared)
+{
+  Opened(shared);
+  (void)munmap(shared->memory, shared->bytes);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Copy(void *stream, size_t bytes, const void *from, void *to)
+{
+  (void)stream;
+  memcpy(to, from, bytes);
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Wait(void *stream)
+{
+  (void)stream;
+  return BAIStatusOf(BAI_OK);
+}
+
+const BAISharedOps BAISharedHost = {.create = Create, .open = Open, .opened = Opened, .close = Close, .copy = Copy, .wait = Wait};

@@ -1,0 +1,40 @@
+#include "shared.h"
+#include <string.h>
+
+static const BAISharedOps *const kinds[] = {[BAI_BACKEND_HOST] = &BAISharedHost, [BAI_BACKEND_CUDA] = &BAISharedCUDA};
+
+BAIStatus BAISharedCreate(BAIBackend kind, size_t bytes, BAIShared *shared, BAISharedHandle *handle)
+{
+  memset(shared, 0, sizeof(*shared));
+  memset(handle, 0, sizeof(*handle));
+  return kinds[kind]->create(bytes, shared, handle);
+}
+
+BAIStatus BAISharedOpen(BAIBackend kind, const BAISharedHandle *handle, BAIShared *shared)
+{
+  memset(shared, 0, sizeof(*shared));
+  return kinds[kind]->open(handle, shared);
+}
+
+void BAISharedOpened(BAIBackend kind, BAIShared *shared)
+{
+  if (shared->memory) kinds[kind]->opened(shared);
+}
+
+BAIStatus BAISharedClose(BAIBackend kind, BAIShared *shared)
+{
+  const BAIStatus status = shared->memory ? kinds[kind]->close(shared) : BAIStatusOf(BAI_OK);
+
+  memset(shared, 0, sizeof(*shared));
+  return status;
+}
+
+BAIStatus BAISharedCopy(BAIBackend kind, void *stream, size_t bytes, const void *from, void *to)
+{
+  return bytes ? kinds[kind]->copy(stream, bytes, from, to) : BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAISharedWait(BAIBackend kind, void *stream)
+{
+  return kinds[kind]->wait(stream);
+}

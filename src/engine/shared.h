@@ -1,0 +1,47 @@
+/*
+   Memory that other ranks of the node reach: on the host shared memory, with CUDA memory of a device whose handle another process opens. Who made it frees it, after all others have
+   closed it
+*/
+#pragma once
+
+#include "engine.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct {
+  void  *memory; /* NULL: none */
+  size_t bytes;
+  int    made;     /* here; else it was opened */
+  char   name[48]; /* host: by which it is opened, as long as it can be */
+} BAIShared;
+
+/* By which other ranks open it; means something on one node only */
+typedef struct {
+  unsigned char bytes[72];
+} BAISharedHandle;
+
+typedef struct {
+  BAIStatus (*create)(size_t bytes, BAIShared *, BAISharedHandle *); /* all bytes are 0 */
+  BAIStatus (*open)(const BAISharedHandle *, BAIShared *);
+  void (*opened)(BAIShared *); /* nobody else is going to open it */
+  BAIStatus (*close)(BAIShared *);
+  BAIStatus (*copy)(void *stream, size_t bytes, const void *from, void *to); /* in the order of the stream, */
+  BAIStatus (*wait)(void *stream);                                           /* which is waited for */
+} BAISharedOps;
+
+extern const BAISharedOps BAISharedHost, BAISharedCUDA;
+
+/* BAI_ERR_PEERS if it cannot be; what is none may be closed. CUDA: of the current device, whose are the streams */
+BAIStatus BAISharedCreate(BAIBackend, size_t bytes, BAIShared *, BAISharedHandle *);
+BAIStatus BAISharedOpen(BAIBackend, const BAISharedHandle *, BAIShared *);
+void      BAISharedOpened(BAIBackend, BAIShared *);
+BAIStatus BAISharedClose(BAIBackend, BAIShared *);
+/* Either side may be shared, or any memory of this rank */
+BAIStatus BAISharedCopy(BAIBackend, void *stream, size_t bytes, const void *from, void *to);
+BAIStatus BAISharedWait(BAIBackend, void *stream);
+
+#if defined(__cplusplus)
+}
+#endif
