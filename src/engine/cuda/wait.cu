@@ -1,7 +1,6 @@
 /*
    How the host waits for what is in the stream. A thread that spins sees the end at once, and keeps a processor busy until then. One that sleeps on a blocking event is woken late, by
-   up to 0.3 ms on a machine with an H200. So who is to sleep does so where the wait is long: where it turns out to be, or where the last two
-   were, so that at most one short wait in two long ones is slept through
+   up to 0.3 ms on a machine with an H200. So who is to sleep does so where the wait is long: where it turns out to be, or where the last two were
 */
 #include "state.h"
 #include <chrono>
@@ -25,10 +24,8 @@ BAIStatus BAICUDAWait(BAIState state)
   if (!state->reached) CUDATry(cudaEventCreateWithFlags(&state->reached, cudaEventBlockingSync | cudaEventDisableTiming));
   CUDATry(cudaEventRecord(state->reached, state->stream));
   while (state->long_waits < 2 && ready == cudaErrorNotReady && Now() - begin < LONG_WAIT) ready = cudaEventQuery(state->reached);
-  if (ready == cudaErrorNotReady) {
-    (void)cudaGetLastError(); /* not ready is none */
-    ready = cudaEventSynchronize(state->reached);
-  }
+  (void)cudaGetLastError(); /* not ready is none */
+  if (ready == cudaErrorNotReady) ready = cudaEventSynchronize(state->reached);
   CUDATry(ready);
   state->long_waits = Now() - begin < LONG_WAIT ? 0 : state->long_waits + (state->long_waits < 2);
   return BAIStatusOf(BAI_OK);
