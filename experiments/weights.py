@@ -50,7 +50,7 @@ def page(p):
                 lines.append([matrix] + [f"{1e3 * best[w]:.3g}" for w in best] + [f"{best['SOR'] / min(best['none'], best['l1']):.3g}"])
             p.table(f"Milliseconds to 1e-10 with the best ω, mode async, {place}; SOR on the host, with a look at each residual.", ["matrix", "async-(5)", "ℓ1", "SOR", "SOR over the better one"], lines)
     p.why("The papers: on fv1 and fv3 more than ten times as fast as SOR, on Trefethen_2000 with ℓ1 about five times. ω ≥ 1.4 diverged on every matrix.",
-          "They report that Chem97ZtZ diverges at ω = 1.1. Their own bound for it is 2/(1 + ρ) = 1.118.", p.chem())
+          "They report that Chem97ZtZ diverges at ω = 1.1. Their own bound for it is 2/(1 + ρ) = 1.118.")
     place, rows = p.best()
 
     def draw(axes):
