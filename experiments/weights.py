@@ -59,7 +59,7 @@ def page(p):
                 some = [row for row in rows if parts(row)[:3] == ["omega", matrix, weight] and converged(row)]
                 if some:
                     p.curve(ax, name, [number(parts(row)[3]) for row in some], [number(row["its"]) for row in some])
-            ax.set_ylim(0, 4 * min(y for line in ax.get_lines() for y in line.get_ydata()))
+            ax.set_ylim(0, 4 * max(min(line.get_ydata()) for line in ax.get_lines()))
             ax.set_xlabel("ω")
             ax.set_title(matrix)
         axes[0].set_ylabel("iterations to 1e-10")
