@@ -43,8 +43,8 @@ all demo check test install:
 	@if [ -n "$(GOT_PETSC)" ]; then echo 'Debian has PETSc installed, but pkg-config does not find it: PKG_CONFIG_PATH and PKG_CONFIG_LIBDIR must be as usual'; exit 1; fi
 	@config/petsc.sh debian 'PETSC_DIR is not set, and pkg-config knows no PETSc' >/dev/null
 	@$(MAKE) --no-print-directory GOT_PETSC=1 $@
-.DEFAULT bench experiments bundle tidy cppcheck coverage fuzz fuzz-mtx: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
-.PHONY: all demo check test install bench experiments bundle tidy cppcheck coverage fuzz fuzz-mtx
+.DEFAULT bench experiments bundle tidy cppcheck coverage fuzz fuzz-mtx soak: ; $(error PETSC_DIR is not set, and pkg-config knows no PETSc: set PETSC_DIR, or let make demo install Debian's)
+.PHONY: all demo check test install bench experiments bundle tidy cppcheck coverage fuzz fuzz-mtx soak
 
 else
 
@@ -102,7 +102,8 @@ cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
 # The engine's backends: the one place that knows whether there is CUDA
 engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(units),src/engine/cuda/cuda_none.c)
 faces   := $(wildcard src/bai/*.c src/ksp/bai/*.c src/pc/baismooth/*.c)
-gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(filter-out %_none.c,$(wildcard bench/parts/*.c)) bench/parts/$(if $(and $(NVCC),$(cuda_petsc)),residentcg.cu,residentcg_none.c) bench/parts/crs$(if $(NVCC),.cu,_none.c)
+gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(filter-out %_none.c,$(wildcard bench/parts/*.c)) bench/parts/$(if $(and $(NVCC),$(cuda_petsc)),residentcg.cu,residentcg_none.c) bench/parts/crs$(if $(NVCC),.cu,_none.c) \
+  tests/parts/gpu$(if $(NVCC),.cu,_none.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
 quiet    = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2) && )
 
@@ -142,7 +143,7 @@ $(B)/libgallery.a: $(call obj,$(gallery)) ; $(call quiet,AR,$@)rm -f $@; $(AR) r
 
 # Programs: each tests/*.c and tutorials/*.c with a main, linked with the library, the gallery, and for the tests the engine itself
 LINK = -L$(B)/lib -Wl,-rpath,'$(CURDIR)/$(B)/lib' -lpetscbai
-$(B)/tests/%: %.c $(LIB) $(B)/libgallery.a $(B)/libengine.a $(wildcard tests/*.h tutorials/*.h)
+$(B)/tests/%: %.c $(LIB) $(B)/libgallery.a $(B)/libengine.a $(wildcard tests/*.h tests/parts/*.h tutorials/*.h)
 	@mkdir -p $(@D)
 	$(call quiet,CC,$<)$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/bai $(LDFLAGS) $< -o $@ $(B)/libgallery.a $(LINK) $(B)/libengine.a $(PETSC_LIB) $(CUDA_LIB)
 
@@ -231,6 +232,14 @@ fuzz: $(B)/tests/tests/differential
 	  timeout $$(($(SECONDS) / 4 + 120)) $(mpiexec) -n $$ranks $< -first $$first -seconds $$(($(SECONDS) / 4)) $(FUZZ) >$(B)/fuzz.log 2>&1 || { echo "differential on $$ranks ranks from seed $$first: exit status $$?"; failed=1; }; \
 	  cat $(B)/fuzz.log; ! grep -q '^Not so' $(B)/fuzz.log || failed=1; first=$$((first + 10000000)); \
 	done; exit $$failed
+
+# Very many solves by RANKS processes for SECONDS: on the host, and where there is a GPU on it, which nobody else may use meanwhile
+RANKS ?= 2
+soak: $(B)/tests/tests/soak
+	@for how in '-backend host' $(if $(on_gpu),'-backend cuda -alone' $(if $(cuda_petsc),'-backend cuda -alone -mat_type aijcusparse')); do \
+	  $(mpiexec) -n $(RANKS) $< -seed $(FIRST) -seconds $$(($(SECONDS) / $(if $(on_gpu),$(if $(cuda_petsc),3,2),1))) $$how >$(B)/soak.log 2>&1; status=$$?; \
+	  cat $(B)/soak.log; [ $$status = 0 ] && ! grep -q '^Not so' $(B)/soak.log || { echo "soak $$how: exit status $$status"; exit 1; }; \
+	done
 
 # Files for the reader of Matrix Market files, by libFuzzer, which begins with those of tutorials/data and keeps what it finds new. What MPI leaves at its end is not looked at
 FUZZ_CC = OMPI_CC=clang MPICH_CC=clang $(CC) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
@@ -324,7 +333,7 @@ tidy:
 cppcheck:
 	@command -v cppcheck >/dev/null || config/packages.sh 'make cppcheck needs cppcheck' cppcheck
 	cppcheck --quiet --error-exitcode=1 --std=c11 --language=c --enable=warning,performance,portability --max-configs=1 --suppress=toomanyconfigs -Iinclude -Isrc/engine/host/serial -Itutorials -Isrc/bai \
-	  $(filter %.c,$(engine) $(faces)) $(wildcard tests/*.c tests/fuzz/*.c tutorials/*.c bench/*.c bench/parts/*.c experiments/*.c)
+	  $(filter %.c,$(engine) $(faces)) $(wildcard tests/*.c tests/fuzz/*.c tests/parts/*.c tutorials/*.c bench/*.c bench/parts/*.c experiments/*.c)
 
 # Lines of src/ that the tests reach on the host; T= takes some tests
 coverage:
@@ -339,7 +348,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench nondeterminism scaling experiments check fuzz fuzz-mtx test run-tests run-manual run-tour run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
+.PHONY: all demo bench nondeterminism scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 
@@ -350,7 +359,7 @@ options: ; @python3 config/options.py
 
 # PETSc's style, by the clang-format of Debian 12, as others differ; and the spelling of everything
 # (clang-format 14 mangles tables whose rows name different fields: those stand between "clang-format off" and "on")
-sources = $(wildcard $(foreach d,include src/* src/*/* tests tests/fuzz tutorials bench bench/* experiments,$(d)/*.c $(d)/*.h $(d)/*.cu))
+sources = $(wildcard $(foreach d,include src/* src/*/* tests tests/fuzz tests/parts tutorials bench bench/* experiments,$(d)/*.c $(d)/*.h $(d)/*.cu))
 format: clang-format ; @clang-format-14 -i $(sources)
 checkformat: clang-format
 	@for f in $(sources); do \
@@ -375,6 +384,7 @@ help:
 	@echo 'check    all tests; gets PETSc first if there is none'
 	@echo 'test     all tests; T=PATTERN: those whose names it matches, CASE=NAME: one case of them'
 	@echo 'fuzz     random systems and options for SECONDS, from seed FIRST on; fuzz-mtx: files for the reader of Matrix Market files'
+	@echo 'soak     very many solves for SECONDS by RANKS processes: memory must not grow'
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'nondeterminism  how results vary from run to run, as CSV; GPU=1: on the GPU'
@@ -388,7 +398,7 @@ help:
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
 	@echo 'options  writes what follows from src/bai/options.def'
 	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang, without OpenMP: MATRIX="complex clang" takes some,'
-	@echo '         MATRIX="single release 3.22.5" builds other PETSc first'
+	@echo '         MATRIX="single release 3.22.5 cuda-complex cuda-int64" builds other PETSc first'
 	@echo 'format   puts the sources into PETSc'"'"'s style; checkformat only says which are not'
 	@echo 'tidy     what clang-tidy finds; cppcheck: what cppcheck finds'
 	@echo 'coverage lines of src/ that the tests reach on the host'

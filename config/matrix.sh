@@ -1,11 +1,12 @@
 #!/bin/sh
-# Builds and tests without CUDA, in build folders of their own, and prints a line for each: make matrix
+# Builds and tests, without CUDA where nothing else is said, in build folders of their own, and prints a line for each: make matrix
 #
-#   MATRIX  which of (all but single and release, which build a PETSc first)
+#   MATRIX  which of (all but the last three lines, which build a PETSc first)
 #             real, complex, int64, complex-int64   Debian's PETSc 3.18 with these
 #             sanitize, clang, noopenmp             it below gcc's sanitizers, by clang, without OpenMP
 #             single                                a newer PETSc in single precision
 #             release, 3.22.5                       a newer PETSc, or this one of its releases
+#             cuda-complex, cuda-int64              a newer PETSc with CUDA; tests of the GPU run if there is one
 #   T       which tests, a pattern of grep (all)
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +20,7 @@ run()
   start=$(date +%s) log=build/matrix/$name.log
   if dir=$("$here/petsc.sh" "$petsc" "make matrix tests $name"); then
     echo "matrix.sh: $name, with the PETSc in $dir: building and testing" >&2
-    make NVCC= PETSC_DIR="$dir" ARCH="matrix-$name" "$@" test >"$log" 2>&1
+    make $nvcc PETSC_DIR="$dir" ARCH="matrix-$name" "$@" test >"$log" 2>&1
     status=$?
   else
     status=1
@@ -32,9 +33,13 @@ run()
 
 failed=0
 for name in $MATRIX; do
+  nvcc=NVCC=
+  case $name in
+  cuda-*) nvcc= ;;
+  esac
   case $name in
   real) run real debian ;;
-  complex | int64 | complex-int64 | single | release) run "$name" "$name" ;;
+  complex | int64 | complex-int64 | single | release | cuda-complex | cuda-int64) run "$name" "$name" ;;
   3.*) PETSC_VERSION=$name run "$name" release ;;
   sanitize) run sanitize debian SANITIZE=1 ;;
   noopenmp) run noopenmp debian OPENMP= ;;
@@ -42,7 +47,7 @@ for name in $MATRIX; do
     "$here/packages.sh" 'make matrix tests clang' clang libomp-dev || exit 1
     OMPI_CC=clang run clang debian
     ;;
-  *) echo "MATRIX has no $name: real, complex, int64, complex-int64, single, release, 3.MINOR.PATCH, sanitize, clang, noopenmp"; exit 2 ;;
+  *) echo "MATRIX has no $name: real, complex, int64, complex-int64, single, release, 3.MINOR.PATCH, cuda-complex, cuda-int64, sanitize, clang, noopenmp"; exit 2 ;;
   esac
 done
 exit $failed

@@ -3,6 +3,7 @@
 #
 #   config/petsc.sh debian [WHY]   Debian's packages: PETSc, its test harness, Open MPI, compilers (seconds)
 #   config/petsc.sh cuda [WHY]     PETSc with CUDA, built from PyPI's source package (minutes, once)
+#   config/petsc.sh cuda-complex, cuda-int64 [WHY]  that one with complex scalars, or with 64-bit indices
 #   config/petsc.sh complex, int64, complex-int64 [WHY]  Debian's PETSc with complex scalars, 64-bit indices, or both (seconds)
 #   config/petsc.sh release, single [WHY]  a release of PETSc without CUDA, in double or in single precision, built likewise
 #
@@ -97,15 +98,20 @@ build()
   echo "$prefix"
 }
 
-cuda()
+# with_cuda KIND WITH OPTION ...
+with_cuda()
 {
+  kind=$1 what=$2; shift 2
   : "${CUDA_HOME:=$(dirname "$(dirname "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")}"
   [ -x "$CUDA_HOME/bin/nvcc" ] || die "no nvcc in $CUDA_HOME/bin: install the CUDA toolkit or set CUDA_HOME"
   arch=${CUDA_ARCH:-$( { nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null || true; } | sed -n '1s/\.//p')}
-  build cuda "$CUDA_HOME" "$("$CUDA_HOME/bin/nvcc" --version | tail -n 1)" \
+  build "$kind" "$CUDA_HOME$what" "$("$CUDA_HOME/bin/nvcc" --version | tail -n 1)" \
     --with-debugging=0 --with-cuda --with-cuda-dir="$CUDA_HOME" --with-cuda-arch="${arch:-90}" --with-fc=0 --with-mpi-dir=/usr \
-    --with-shared-libraries --with-x=0 --with-ssl=0 COPTFLAGS='-O3 -g0' CXXOPTFLAGS='-O3 -g0' CUDAOPTFLAGS=-O3
+    --with-shared-libraries --with-x=0 --with-ssl=0 COPTFLAGS='-O3 -g0' CXXOPTFLAGS='-O3 -g0' CUDAOPTFLAGS=-O3 "$@"
 }
+cuda() { with_cuda cuda ''; }
+cuda_complex() { with_cuda complex-cuda ', complex scalars' --with-scalar-type=complex; }
+cuda_int64() { with_cuda int64-cuda ', 64-bit indices' --with-64-bit-indices; }
 
 # For tests: quick to build, and slower than PETSc could be
 host()
@@ -127,6 +133,6 @@ single() { host single 'the C compiler, in single precision'; }
 why=${2:-"config/petsc.sh ${1:-} was asked for"}
 case ${1:-} in
 debian | cuda | complex | int64 | release | single) "$1" ;;
-complex-int64) complex_int64 ;;
+complex-int64 | cuda-complex | cuda-int64) "$(echo "$1" | tr - _)" ;;
 *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

@@ -7,58 +7,13 @@ linear where it is fixed; on a GPU it is what it is on the host; nothing hangs.\
   -tell                      : prints each system before it is solved\n\n";
 
 #include "check.h"
+#include "dice.h"
 #include <petsctime.h>
 #include <petsc/private/petscimpl.h>
 #include <float.h>
 #include <omp.h>
 #include <signal.h>
 #include <unistd.h>
-
-/* Random numbers that depend on nothing but the seed: splitmix64, as by S. Vigna */
-typedef struct {
-  uint64_t state;
-} Dice;
-
-static uint64_t Next(Dice *dice)
-{
-  uint64_t z = (dice->state += 0x9e3779b97f4a7c15U);
-
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
-
-/* 0 ... n - 1 */
-static PetscInt Below(Dice *dice, PetscInt n)
-{
-  return (PetscInt)(Next(dice) % (uint64_t)n);
-}
-
-static PetscBool OneIn(Dice *dice, PetscInt n)
-{
-  return (PetscBool)(Below(dice, n) == 0);
-}
-
-/* [0,1) */
-static PetscReal Unit(Dice *dice)
-{
-  return (PetscReal)(Next(dice) >> 40) / (PetscReal)(1 << 24);
-}
-
-static PetscReal Between(Dice *dice, PetscReal least, PetscReal most)
-{
-  return least + (most - least) * Unit(dice);
-}
-
-/* Dice of one row of the matrix or vector number `which`, on whatever rank it is */
-static Dice RowDice(int seed, int which, PetscInt row)
-{
-  Dice dice = {.state = (uint64_t)seed};
-
-  dice.state = Next(&dice) + (uint64_t)which;
-  dice.state = Next(&dice) + (uint64_t)row;
-  return dice;
-}
 
 /* What options.def says of an option that matters here; the faces are in the order KSP, PC */
 typedef enum {

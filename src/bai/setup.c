@@ -536,6 +536,8 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   mine = Choose(bai, Ad, WeightNow(bai), &choice);
+  if (!mine && !bai->engine) bai->use.backend = choice.backend; /* which errors name */
+  if (!mine) mine = BAICheckStatus(bai, BAIBackendIsReady(choice.backend, choice.p.stream));
   if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
   PetscCall(BAIAgree(bai, mine, &work));
   if (work == WORK_NONE) {
@@ -552,13 +554,20 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same, if an option was set since */
+/* The same, if an option was set since, or PETSc works on another stream now */
 PetscErrorCode BAISetUpIfAsked(BAI *bai, Mat A)
 {
   PetscBool same;
 
   PetscFunctionBegin;
   PetscCall(BAIOptionsEqual(&bai->set, &bai->options, &same));
+  if (same && bai->engine && bai->use.backend == BAI_BACKEND_CUDA) {
+    int   device;
+    void *stream;
+
+    PetscCall(BAIDeviceOf(bai->node_rank, &device, &stream));
+    same = (PetscBool)(stream == bai->use.p.stream);
+  }
   if (!same) PetscCall(BAISetUp(bai, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,7 +13,8 @@ PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
   PetscFunctionBegin;
   if (status.code == BAI_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(status.code != BAI_ERR_NOT_BUILT, PETSC_COMM_SELF, PETSC_ERR_SUP_SYS, "Backend %s (-%s_bai_backend) is not in this libpetscbai, which was built without nvcc; there is: host", backend, face);
-  PetscCheck(status.code != BAI_ERR_MEMORY, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory on the side of the backend %s %s", backend, status.what);
+  PetscCheck(status.code != BAI_ERR_MEMORY, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory on the side of the backend %s%s%s%s%s", backend, status.what[0] ? ": " : "", status.what, status.why[0] ? ": " : "", status.why);
+  PetscCheck(status.code != BAI_ERR_CAPTURE, PETSC_COMM_SELF, PETSC_ERR_SUP, "Backend cuda (-%s_bai_backend) cannot be captured into a CUDA graph, nor work where CUDA does not allow it meanwhile: %s: %s", face, status.what, status.why);
   PetscCheck(status.code != BAI_ERR_KERNEL, PETSC_COMM_SELF, PETSC_ERR_SUP, "-%s_bai_kernel %s: %s", face, status.what, status.why);
   PetscCheck(status.code != BAI_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "Backend %s (-%s_bai_backend): %s: %s", backend, face, status.what, status.why);
   PetscCheck(status.code != BAI_ERR_PEERS, PETSC_COMM_SELF, PETSC_ERR_SUP, "-%s_bai_exchange %s: %s: %s", face, BAIExchanges[bai->options.exchange], status.what, status.why);

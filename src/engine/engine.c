@@ -36,6 +36,7 @@ const char *BAICodeString(BAICode code)
     [BAI_ERR_PEERS]     = "memory cannot be shared with another rank",
     [BAI_ERR_NOT_BUILT] = "not in this build of the library",
     [BAI_ERR_COARSE]    = "the matrix of the coarse space cannot be inverted",
+    [BAI_ERR_CAPTURE]   = "a CUDA graph is being captured",
     [BAI_ERR_KERNEL]    = "this family of kernels cannot be used",
   };
   return text[code];
@@ -266,6 +267,11 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
 BAIStatus BAIBackendGetDevice(BAIBackend backend, int device, BAIDevice *found)
 {
   return backends[backend]->device ? backends[backend]->device(device, found) : BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
+BAIStatus BAIBackendIsReady(BAIBackend backend, void *stream)
+{
+  return backends[backend]->ready ? backends[backend]->ready(stream) : BAIStatusOf(BAI_OK);
 }
 
 void BAIEngineBlocks(BAIEngine engine, BAIInt *block)

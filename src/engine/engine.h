@@ -24,6 +24,10 @@
 
    No function allocates after set-up but where it says so, none prints, and all errors come back as a BAIStatus.
    Pointers given to the engine stay the caller's; between BAIEngineBind() and BAIEngineUnbind() it uses those of the vectors.
+
+   Threads of a process may each use engines of their own at the same time; one engine is for one thread at a time. On a device an engine works on its stream alone, and so beside
+   others; its device must be the current one of the thread that calls, and its stream must outlive it. What is captured into a graph would run with the counts of one launch every
+   time, so calls that launch refuse to be: BAI_ERR_CAPTURE.
 */
 #pragma once
 
@@ -42,11 +46,12 @@ typedef enum {
   BAI_ERR_PATTERN,   /* BAIEngineUpdateValues(): not the pattern of the matrix the engine was created with */
   BAI_ERR_SIZE,      /* more rows than the backend can index */
   BAI_ERR_DEVICE,    /* a call of the device's run time failed; what and why say which */
-  BAI_ERR_STALLED,   /* a block waited too long for another; the device is not ours alone, or hangs */
+  BAI_ERR_STALLED,   /* a block waited too long for another: the device hangs, or a global iteration of a block takes ten seconds. The engine can go on */
   BAI_ERR_ABSENT,    /* another rank did not come to an exchange */
   BAI_ERR_PEERS,     /* memory cannot be shared with another rank; why says why */
   BAI_ERR_NOT_BUILT, /* the library was built without this backend */
   BAI_ERR_COARSE,    /* the matrix of the coarse space has no inverse */
+  BAI_ERR_CAPTURE,   /* the stream is being captured into a graph, or another one so that no calls are allowed on this one; what and why say more */
   BAI_ERR_KERNEL     /* the family of kernels that was asked for cannot be used; what is its name, and why says why */
 } BAICode;
 
@@ -286,6 +291,7 @@ typedef struct {
   void (*info)(BAIState, BAIInfo *);
   void (*destroy)(BAIState);
   BAIStatus (*device)(int, BAIDevice *); /* NULL: it works on none */
+  BAIStatus (*ready)(void *stream);      /* NULL: it always is */
   BAIStatus (*replay)(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
   BAIStatus (*aggregate)(const BAIMatrix *, BAIInt wanted, BAIInt *aggregates, BAIInt *aggregate);
 } BAIBackendOps;
@@ -354,6 +360,8 @@ void        BAIEngineDestroy(BAIEngine *);
 const char *BAIEngineName(BAIEngine);
 /* The device that an engine would work on, by the device of its parameters; BAI_ERR_NOT_BUILT if it would work on none */
 BAIStatus BAIBackendGetDevice(BAIBackend, int device, BAIDevice *);
+/* Whether engines on this stream may be called: BAI_ERR_CAPTURE while it is captured into a graph */
+BAIStatus BAIBackendIsReady(BAIBackend, void *stream);
 /* For tests: what the rules of adapt.h decide where this backend decides, n times: from iteration 0 on at ||r||^2 = rnorm2[0], and then whenever the decision before asks for a look */
 BAIStatus BAIBackendReplay(BAIBackend, const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 /* For tests: the aggregates of aggregate.h as this backend finds them; aggregate is on the host */

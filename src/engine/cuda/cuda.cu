@@ -4,6 +4,7 @@
 #include "../aggregate.h"
 #include "../coloring.h"
 #include "state.h"
+#include <new>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,27 @@ static BAIStatus GetDevice(int device, BAIDevice *found)
   return BAIStatusOf(BAI_OK);
 }
 
+/* On the legacy default stream this also fails while another one is captured that waits for it */
+static BAIStatus IsReady(void *stream)
+{
+  cudaStreamCaptureStatus capture;
+
+  CUDATry(cudaStreamIsCapturing((cudaStream_t)stream, &capture));
+  if (capture == cudaStreamCaptureStatusNone) return BAIStatusOf(BAI_OK);
+  return BAIStatusBecause(BAI_ERR_CAPTURE, "cudaStreamIsCapturing()", "this stream is being captured");
+}
+
+/* The C++ library throws where memory of the host is short */
+template <typename Call>
+static BAIStatus Catch(Call call)
+{
+  try {
+    return call();
+  } catch (const std::bad_alloc &) {
+    return BAIStatusOf(BAI_ERR_MEMORY);
+  }
+}
+
 static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartition *partition)
 {
   BAITry(SetDevice(state->p.device));
@@ -52,14 +74,16 @@ static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartiti
 
 static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p, BAIState *newstate)
 {
-  BAIState  state = (BAIState)calloc(1, sizeof(*state));
+  BAIState  state;
   BAIStatus status;
 
   *newstate = NULL;
+  BAITry(IsReady(p->stream));
+  state = (BAIState)calloc(1, sizeof(*state));
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
   state->p      = *p;
   state->stream = (cudaStream_t)p->stream;
-  status        = SetUp(state, matrix, partition);
+  status        = Catch([&] { return SetUp(state, matrix, partition); });
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;
@@ -90,6 +114,7 @@ static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
 {
   const size_t n = (size_t)state->A.n, nghost = (size_t)state->nghost;
 
+  BAITry(IsReady(state->stream));
   state->v       = *v;
   state->current = 0;
   state->scale   = state->A.single && v->scale > 0 ? v->scale : 1;
@@ -107,8 +132,22 @@ static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
 
 static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
 {
-  BAITry(BAISlicedUpdateValues(state, matrix));
-  return BAICUDACoarseUpdate(state, matrix);
+  BAITry(IsReady(state->stream));
+  return Catch([&] {
+    BAITry(BAISlicedUpdateValues(state, matrix));
+    return BAICUDACoarseUpdate(state, matrix);
+  });
+}
+
+static BAIStatus Coarsen(BAIState state, const BAIMatrix *matrix, const BAICoarse *coarse)
+{
+  BAITry(IsReady(state->stream));
+  return Catch([&] { return BAICUDACoarsen(state, matrix, coarse); });
+}
+
+static BAIStatus Stats(BAIState state, BAIStats *stats)
+{
+  return Catch([&] { return BAIStatsGet(state, stats); });
 }
 
 static BAIStatus Unbind(BAIState state)
@@ -179,12 +218,12 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .sweep      = BAISweepRun,
   .solve      = BAISweepSolve,
   .residual   = BAIResidualRun,
-  .coarsen    = BAICUDACoarsen,
+  .coarsen    = Coarsen,
   .correct    = BAICUDACorrect,
   .sums       = BAISumsRun,
   .flip       = BAICUDAFlip,
   .recover    = Recover,
-  .stats      = BAIStatsGet,
+  .stats      = Stats,
   .share      = BAICUDAShare,
   .connect    = BAICUDAConnect,
   .exchange   = BAICUDAExchangeGhosts,
@@ -196,6 +235,7 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .info       = Info,
   .destroy    = Destroy,
   .device     = GetDevice,
+  .ready      = IsReady,
   .replay     = BAICUDAReplay,
   .aggregate  = BAICUDAAggregateMatrix,
 };

@@ -4,7 +4,20 @@
 */
 #include "state.h"
 #include <mutex>
+#include <stdio.h>
 #include <stdlib.h>
+
+static BAIStatus Take(size_t bytes, cudaStream_t stream, void **p)
+{
+  const cudaError_t error = cudaMallocAsync(p, bytes ? bytes : 1, stream);
+  char              text[64];
+
+  if (error != cudaErrorMemoryAllocation) return error == cudaSuccess ? BAIStatusOf(BAI_OK) : BAICUDAStatus(error, "cudaMallocAsync()");
+  (void)cudaGetLastError();
+  *p = NULL;
+  snprintf(text, sizeof(text), "%zu bytes on the device", bytes);
+  return BAIStatusBecause(BAI_ERR_MEMORY, "cudaMallocAsync()", text);
+}
 
 BAIStatus BAICUDAAllocate(BAIState state, size_t bytes, void *pointer)
 {
@@ -12,7 +25,7 @@ BAIStatus BAICUDAAllocate(BAIState state, size_t bytes, void *pointer)
 
   if (!owned) return BAIStatusOf(BAI_ERR_MEMORY);
   state->owned = owned;
-  CUDATry(cudaMallocAsync(&p, bytes ? bytes : 1, state->stream));
+  BAITry(Take(bytes, state->stream, &p));
   owned[state->nowned++] = p;
   state->bytes += (long long)bytes;
   *(void **)pointer = p;
@@ -42,8 +55,7 @@ BAIStatus BAITemporary::Allocate(BAIState state, size_t bytes)
   stream = state->stream;
   if (p) CUDATry(cudaFreeAsync(p, stream));
   p = nullptr;
-  CUDATry(cudaMallocAsync(&p, bytes ? bytes : 1, stream));
-  return BAIStatusOf(BAI_OK);
+  return Take(bytes, stream, &p);
 }
 
 BAITemporary::~BAITemporary()

@@ -139,6 +139,7 @@ static BAIStatus Color(BAIState state, bool needed)
   const unsigned               grid  = ((unsigned)tiles + THREADS - 1) / THREADS;
   const std::unique_ptr<int[]> first(new (std::nothrow) int[tiles + 1]), order(new (std::nothrow) int[tiles]), rank(new (std::nothrow) int[tiles]), turn_first(new (std::nothrow) int[tiles + 1]);
   BAITemporary                 first_device, lower_device, rank_device, scan;
+  int                         *order_device;
   size_t                       bytes = 0;
   int                          turns;
 
@@ -167,13 +168,14 @@ static BAIStatus Color(BAIState state, bool needed)
   CUDATry(cudaMemcpyAsync(lower.get(), lower_device.p, lower_bytes, cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   BAITry(BAIColor(&graph, order.get(), rank.get(), turn_first.get(), &turns, &state->colors));
-  BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &state->order));
+  BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &order_device));
   BAITry(rank_device.Allocate(state, tiles * sizeof(int)));
-  CUDATry(cudaMemcpyAsync(state->order, order.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaMemcpyAsync(order_device, order.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   CUDATry(cudaMemcpyAsync(rank_device.p, rank.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   MarkBefore<<<(unsigned)(((long long)tiles * BAI_LANES + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(tiles, state->neighbors, (const int *)rank_device.p);
   CUDATry(cudaGetLastError());
   CUDATry(cudaStreamSynchronize(state->stream));
+  state->order = order_device;
   return BAIStatusOf(BAI_OK);
 }
 

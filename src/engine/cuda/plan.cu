@@ -3,6 +3,7 @@
 */
 #include "plan.h"
 #include "twolevel.h"
+#include <mutex>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +28,18 @@ static unsigned Asks(BAIState state, BAIMode mode, bool momentum)
   return (momentum ? BAI_CAN_MOMENTUM : 0) | (A->share ? BAI_CAN_WEIGHTS : 0) | (A->iters ? BAI_CAN_THETA : 0) | (A->row ? BAI_CAN_PARTITION : 0) | (A->overlap ? BAI_CAN_OVERLAP : 0) | (state->nghost ? BAI_CAN_GHOSTS : 0) | (A->piece_first ? BAI_CAN_LONG_ROWS : 0) | (A->single ? BAI_CAN_SINGLE : 0) | (mode == BAI_MODE_LAUNCH ? BAI_CAN_LAUNCHES : 0) | (state->p.fault.fraction > 0 ? BAI_CAN_FAULTS : 0) | (state->p.stats ? BAI_CAN_STATS : 0);
 }
 
+/* Allows a kernel so much shared memory: of all engines of the process what the largest needs; no more, as it is taken from the cache */
+static BAIStatus AllowShared(const void *kernel, size_t bytes)
+{
+  static std::mutex                 mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  cudaFuncAttributes                attributes;
+
+  CUDATry(cudaFuncGetAttributes(&attributes, kernel));
+  if ((int)bytes > attributes.maxDynamicSharedSizeBytes) CUDATry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  return BAIStatusOf(BAI_OK);
+}
+
 /* Takes a variant if a multiprocessor has room for enough thread blocks of it; room is then those that can be there at once, else 0, and why says why */
 static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const BAIVariant *variant, BAIPlan *plan, int *room, char why[BAI_REASON])
 {
@@ -49,7 +62,7 @@ static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const 
     snprintf(why, BAI_REASON, "%lld bytes of shared memory, %d at most", (long long)(variant->shared + OWN_SHARED), shared_max);
     return BAIStatusOf(BAI_OK);
   }
-  if ((int)variant->shared > attributes.maxDynamicSharedSizeBytes) CUDATry(cudaFuncSetAttribute(variant->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)variant->shared)); /* of all matrices the largest; no more, as it is taken from the cache */
+  if ((int)variant->shared > attributes.maxDynamicSharedSizeBytes) BAITry(AllowShared(variant->kernel, variant->shared));
   CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant->kernel, variant->threads, variant->shared));
   if (blocks < family->blocks) {
     snprintf(why, BAI_REASON, "room for %d thread blocks on a multiprocessor, %d at least", blocks, family->blocks);
@@ -137,8 +150,9 @@ static BAIStatus Choose(BAIState state, BAIMode mode, bool momentum, BAIPlan *pl
 static BAIStatus NeedScratch(BAIState state, const BAIPlan *plan)
 {
   if (plan->shared || state->scratch_grid >= plan->grid) return BAIStatusOf(BAI_OK);
+  BAITry(BAICUDAAllocate(state, 3 * (size_t)state->A.tile_rows * BAIValueSize(&state->A) * (size_t)plan->grid, &state->scratch));
   state->scratch_grid = plan->grid;
-  return BAICUDAAllocate(state, 3 * (size_t)state->A.tile_rows * BAIValueSize(&state->A) * (size_t)plan->grid, &state->scratch);
+  return BAIStatusOf(BAI_OK);
 }
 
 static BAIStatus NeedDone(BAIState state)

@@ -21,7 +21,8 @@ typedef float BAISingle;
 
 static inline BAIStatus BAICUDAStatus(cudaError_t error, const char *what)
 {
-  const BAIStatus status = {error == cudaErrorMemoryAllocation ? BAI_ERR_MEMORY : BAI_ERR_DEVICE, -1, what, cudaGetErrorString(error)};
+  const bool      capture = error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorStreamCaptureWrongThread; /* what CUDA does not allow while a graph is captured */
+  const BAIStatus status  = {capture ? BAI_ERR_CAPTURE : error == cudaErrorMemoryAllocation ? BAI_ERR_MEMORY : BAI_ERR_DEVICE, -1, what, cudaGetErrorString(error)};
 
   (void)cudaGetLastError();
   return status;
@@ -244,12 +245,6 @@ static inline size_t BAIValueSize(const BAISliced *A)
   return A->single ? sizeof(BAISingle) : sizeof(BAIScalar);
 }
 
-/* Whether a launch gave up, as far as the host knows */
-static inline BAIStatus BAIStalled(const BAIState_ *state)
-{
-  return BAIStatusOf((BAICode) * (const volatile int *)&state->pinned->result.stalled);
-}
-
 static inline int BAISlices(const BAISliced *A)
 {
   return A->tiles * A->tile_slices;
@@ -299,6 +294,8 @@ BAIStatus BAIPlanExplain(BAIState, BAIMode, char *text, size_t size);
 BAIStatus BAISweepPrepare(BAIState, BAIMode);
 BAIStatus BAISweepRun(BAIState, BAIInt count, const BAIStep *);
 BAIStatus BAISweepSolve(BAIState, const BAITolerances *, const BAIStep *, BAISolution *);
+/* Whether a launch gave up, as far as the host knows. After BAI_ERR_STALLED the state is fit for the next launch; ranks of which one was absent are out of step, and stay so */
+BAIStatus BAIStalled(BAIState);
 BAIStatus BAIResidualSetUp(BAIState);
 BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
 /* coarse.cu; the correction adds omega P A_c^{-1} P^H r to x */

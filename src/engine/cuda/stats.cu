@@ -26,6 +26,8 @@ BAIStatus BAIStatsCreate(BAIState state)
 {
   const size_t tiles = (size_t)state->A.tiles;
 
+  free(state->updates_host); /* of a time when memory was short */
+  free(state->last_host);
   state->updates_host = (int64_t *)calloc(tiles + 1, sizeof(*state->updates_host));
   state->last_host    = (double *)calloc(tiles + 1, sizeof(*state->last_host));
   if (!state->updates_host || !state->last_host) return BAIStatusOf(BAI_ERR_MEMORY);

@@ -40,32 +40,38 @@ static BAIStatus NeedControl(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* With a coarse correction */
-static BAIStatus PrepareCorrected(BAIState state, BAIMode mode)
+static BAIStatus PrepareCorrected(BAIState state, BAIMode mode, bool momentum)
 {
-  const bool momentum = NeedsMomentum(state, mode);
-
-  if (!state->coarse.m || state->corrected[mode].kernel) return BAIStatusOf(BAI_OK);
   BAITry(BAIPlanCreateCorrected(state, mode, momentum, &state->corrected[mode]));
   BAITry(NeedVectors(state, mode, &state->corrected[mode]));
   BAITry(BAIPlanCreateTwoLevel(state, mode, momentum, &state->two_level[mode]));
   return state->two_level[mode].kernel ? NeedControl(state) : BAIStatusOf(BAI_OK);
 }
 
+static BAIStatus PreparePlain(BAIState state, BAIMode mode, bool momentum)
+{
+  BAIPlan *plan = &state->plan[mode];
+
+  BAITry(BAIPlanCreate(state, mode, momentum, plan));
+  if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident) BAITry(BAIPlanCreate(state, mode, false, &state->plain));
+  BAITry(NeedVectors(state, mode, plan));
+  return plan->resident ? NeedControl(state) : BAIStatusOf(BAI_OK);
+}
+
+/* What fails leaves no kernel, and so can be tried again */
 BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
 {
   const bool momentum = NeedsMomentum(state, mode);
-  BAIPlan   *plan     = &state->plan[mode];
+  BAIStatus  status   = BAIStatusOf(BAI_OK);
 
-  if (!state->A.tiles) return BAIStatusOf(BAI_OK);
+  if (!state->A.tiles) return status;
   if (state->p.stats && !state->updates) BAITry(BAIStatsCreate(state));
-  if (!plan->kernel) {
-    BAITry(BAIPlanCreate(state, mode, momentum, plan));
-    if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident) BAITry(BAIPlanCreate(state, mode, false, &state->plain));
-    BAITry(NeedVectors(state, mode, plan));
-    if (plan->resident) BAITry(NeedControl(state));
-  }
-  return PrepareCorrected(state, mode);
+  if (!state->plan[mode].kernel) status = PreparePlain(state, mode, momentum);
+  if (status.code) state->plan[mode].kernel = NULL;
+  if (status.code || !state->coarse.m || state->corrected[mode].kernel) return status;
+  status = PrepareCorrected(state, mode, momentum); /* with a coarse correction */
+  if (status.code) state->corrected[mode].kernel = NULL;
+  return status;
 }
 
 static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step)
@@ -140,6 +146,19 @@ static BAIStatus OneBuffer(BAIState state, BAIMode mode)
   CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * BAIValueSize(&state->A), cudaMemcpyDeviceToDevice, state->stream));
   state->current = 0;
   return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIStalled(BAIState state)
+{
+  const BAICode code = (BAICode) * (const volatile int *)&state->pinned->result.stalled;
+
+  if (code != BAI_ERR_STALLED) return BAIStatusOf(code);
+  CUDATry(cudaStreamSynchronize(state->stream)); /* the rest of the launch, which waits for nobody any more */
+  state->pinned->result.stalled = 0;
+  CUDATry(cudaMemsetAsync(&state->result->stalled, 0, sizeof(int), state->stream));
+  if (state->done) CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
+  state->done_before = 0;
+  return BAIStatusOf(code);
 }
 
 /* An iteration a launch, each with a coarse correction */
@@ -239,6 +258,7 @@ BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *s
   CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(tiles + (plan->order == BAI_OWN)), dim3(plan->threads), arguments, plan->shared, state->stream));
   BAITry(BAICUDAWait(state));
   *solution = *stop.result;
+  BAITry(BAIStalled(state));
   if (solution->its < 0) return BAIStatusOf(BAI_ERR_STALLED);
   if (step->mode == BAI_MODE_SYNC) state->current = (int)((state->current + solution->its) & 1);
   return CountDone(state, plan, solution->its);

@@ -485,8 +485,8 @@ static __device__ inline bool GivesUp(const BAISweep &p, int passes)
 
   if (passes % 1024) return false;
   if (passes >= MOST) {
-    cuda::atomic_ref<int, cuda::thread_scope_device>(*p.stalled).store(1, cuda::memory_order_relaxed);
-    cuda::atomic_ref<int, cuda::thread_scope_system>(*p.stalled_host).store(1, cuda::memory_order_relaxed);
+    cuda::atomic_ref<int, cuda::thread_scope_device>(*p.stalled).store(BAI_ERR_STALLED, cuda::memory_order_relaxed);
+    cuda::atomic_ref<int, cuda::thread_scope_system>(*p.stalled_host).store(BAI_ERR_STALLED, cuda::memory_order_relaxed);
   }
   return HasStalled(p);
 }

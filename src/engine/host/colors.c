@@ -59,5 +59,10 @@ BAIStatus BAIHostColor(BAIState state)
   free(end);
   free(rank);
   free(lower);
+  if (status.code) { /* to be tried again */
+    free(state->order);
+    free(state->turn_first);
+    state->order = state->turn_first = NULL;
+  }
   return status;
 }
