@@ -5,10 +5,11 @@ TITLE = "Weights inside algebraic multigrid: an open question"
 SEEDS = "weights paper, conclusions"
 MG = "-ksp_type fgmres -ksp_rtol 1e-8 -ksp_max_it 200 -ksp_norm_type unpreconditioned -ksp_pc_side right -pc_type gamg -mg_levels_ksp_norm_type none"
 BAI = "-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai"
+COLOR = BAI + " -mg_levels_pc_bai_mode color"
 SMOOTHERS = {
     "PETSc's default, Chebyshev": "",
-    "color": BAI, "color, ω = 0.8": BAI + " -mg_levels_pc_bai_omega 0.8", "color, ω auto": BAI + " -mg_levels_pc_bai_omega auto",
-    "color, ℓ1": BAI + " -mg_levels_pc_bai_weight l1", "color, τ": BAI + " -mg_levels_pc_bai_weight tau",
+    "color": COLOR, "color, ω = 0.8": COLOR + " -mg_levels_pc_bai_omega 0.8", "color, ω auto": COLOR + " -mg_levels_pc_bai_omega auto",
+    "color, ℓ1": COLOR + " -mg_levels_pc_bai_weight l1", "color, τ": COLOR + " -mg_levels_pc_bai_weight tau",
     "sync": BAI + " -mg_levels_pc_bai_mode sync", "sync, ℓ1": BAI + " -mg_levels_pc_bai_mode sync -mg_levels_pc_bai_weight l1", "sync, τ": BAI + " -mg_levels_pc_bai_mode sync -mg_levels_pc_bai_weight tau",
 }
 MATRICES = {"laplace3d": (24, 40), "anisotropic": (100, 150), "mesh": (100, 150), "powerlaw": (5000, 5000)}

@@ -38,8 +38,7 @@ def page(p):
     p.why("The papers give curves and no numbers. Recomputed in exact arithmetic, Gauss-Seidel takes 78, 17350 and 14 iterations on fv1, fv3 and Trefethen_2000.",
           "On a GPU all blocks are at work at once, and values in mode async are one to two iterations old. That costs iterations, which are cheaper in turn.",
           "It costs most on Chem97ZtZ, whose blocks have nothing to sweep over inside: there asynchronous values are all that differs from Jacobi's method.",
-          "s1rmt3m1, on which nothing converges, is not generated here. With weight tau such matrices converge: see the notebook on weights.",
-          p.chem())
+          "s1rmt3m1, on which nothing converges, is not generated here. With weight tau such matrices converge: see the notebook on weights.")
     place, rows = p.best()
     curves = {tuple(parts(some[0])): some for some in group(rows).values()}
 

@@ -46,7 +46,7 @@ def page(p):
             mean = [sum(its) / len(its) / number(plain[0]["its"]) - 1 for its in several]
             p.check(f"fv1, {place}: within 3 points of Table 4.7's 8.16, 19.50 and 31.66 %", all(abs(100 * m - q) < 3 for m, q in zip(mean, PUBLISHED["fv1"])))
     p.why("The papers' figures are of time. On fv1 they are those of iterations. On Trefethen_2000 they hold an overhead: by iterations the delay is larger.",
-          "Which rows fail is chosen at random, so that each choice gives another delay.", p.chem())
+          "Which rows fail is chosen at random, so that each choice gives another delay.")
     place, rows = p.best()
 
     def draw(axes):

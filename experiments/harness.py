@@ -129,8 +129,12 @@ class Machine:
                     with open(table) as file:
                         self.say(f"{before + len({line.split(',')[0] for line in file})} of {all_} cases")
                 if time.time() - begin > timeout:
-                    process.kill()
-                    process.wait()
+                    process.terminate()  # which mpiexec passes on
+                    try:
+                        process.wait(5)
+                    except subprocess.TimeoutExpired:
+                        process.kill()
+                        process.wait()
                     return f"more than {timeout} s"
             if not process.returncode:
                 return ""

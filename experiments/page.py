@@ -36,10 +36,10 @@ class Page:
     def best(self):
         return list(self.each())[-1]
 
-    def chem(self):
-        """Which matrix stood for Chem97ZtZ"""
-        notes = {PLACES[folder]: row["note"] for folder in PLACES for row in run.read(os.path.join(self.data, folder, "status.csv")) if row["experiment"] == self.name and row.get("note")}
-        return " ".join(f"On the {place} {note}." for place, note in notes.items())
+    def notes(self):
+        """What status.csv remarks, by kind of machine"""
+        notes = {place: row["note"] for folder, place in PLACES.items() for row in run.read(os.path.join(self.data, folder, "status.csv")) if row["experiment"] == self.name and row.get("note")}
+        return [f"* {place}: {note}." for place, note in notes.items()]
 
     def text(self, *sentences):
         if any(sentences):
@@ -134,7 +134,8 @@ def write(data, page, pictures):
         module.page(p)
         anchor = "".join(c for c in module.TITLE.lower() if c.isalnum() or c in " -_").replace(" ", "-")
         contents.append(f"* [{module.TITLE}](#{anchor})")
-        sections += [f"## {module.TITLE}", "", f"`{name}`: {module.SEEDS}.", ""] + p.lines + [f"* {line}" for line in p.checks] + ([""] if p.checks else []) + list(filter(None, p.pending)) + ([""] if p.pending else [])
+        remarks = [f"* {sentence}" for sentence in p.pending] + p.notes()
+        sections += [f"## {module.TITLE}", "", f"`{name}`: {module.SEEDS}.", ""] + p.lines + [f"* {line}" for line in p.checks] + ([""] if p.checks else []) + (["What differs, and why:", ""] + remarks + [""] if remarks else [])
     text = "\n".join(out + contents + [""] + sections).rstrip("\n") + "\n"
     if page is None:
         return text

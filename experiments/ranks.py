@@ -1,5 +1,5 @@
 """Several GPUs"""
-from harness import Skip, async_, number, parts
+from harness import Skip, async_, converged, number, parts
 
 TITLE = "Several GPUs"
 SEEDS = "thesis 4.6 and 4.7, Figures 4.8 to 4.14; journal 3.4, Figure 11"
@@ -37,13 +37,14 @@ def page(p):
                 line = [exchange]
                 for size in sizes[1:]:
                     solve, its = by.get((matrix, exchange, str(size), "solve")), by.get((matrix, exchange, str(size), "iteration"))
-                    ok = solve and solve["n"] and solve["reason"].startswith("CONVERGED") and its and its["n"]
-                    line += [f"{number(one['seconds']) / number(solve['seconds']):.2f}", f"{number(by[matrix, 'one rank', '1', 'iteration']['seconds']) / number(its['seconds']):.2f}", solve["its"]] if ok else ["–"] * 3
+                    line.append(f"{number(one['seconds']) / number(solve['seconds']):.2f}" if solve and solve["n"] and converged(solve) else "–")
+                    line.append(f"{number(by[matrix, 'one rank', '1', 'iteration']['seconds']) / number(its['seconds']):.2f}" if its and its["n"] else "–")
+                    line.append(solve["its"] if solve and solve["n"] and converged(solve) else "–")
                 if any(cell != "–" for cell in line[1:]):
                     lines.append(line)
-                else:
-                    said = next((row["reason"] for key, row in by.items() if key[:2] == (matrix, exchange)), "")
-                    p.text(f"Exchange `{exchange}` is left out: {said}." if said else "")
+                for key, row in by.items():
+                    if key[:2] == (matrix, exchange) and not row["n"]:
+                        p.text(f"Exchange `{exchange}`, {key[2]} ranks, {key[3]}, failed: {row['reason']}.")
             ranks = "ranks" if place == "host" else "GPUs"
             p.table(f"{matrix}, {place}: async-(5) with blocks of 448 rows; speed over one of the {ranks} (whole solve to 1e-10, one iteration), and iterations, {one['its']} on one.",
                     ["exchange"] + [f"{size} {ranks}: {what}" for size in sizes[1:] for what in ("solve", "iteration", "its")], lines)

@@ -28,7 +28,7 @@ def page(p):
                 p.check(f"{matrix}, {place}: refinement is as accurate as double precision", number(single["residual"]) <= 1.1e-12)
         p.table(f"async-(5), blocks of 448 rows, to 1e-12, {place}; double: as it is, single: refinement round iterations in single precision.", ["matrix", "iterations, double", "single", "corrections, about", "ms, double", "single", "double over single"], lines)
     p.why("The papers, on Fermi: refinement about twice as fast on fv1, at most five corrections. On fv3 they contradict themselves: Figure 4.33 loses, Table 5.6 wins.",
-          "Here the double precision solve of a small matrix is one kernel launch, and refinement is not. So it can lose on small matrices. It wins where memory limits: see the notebook on kernels.", p.chem())
+          "Here the double precision solve of a small matrix is one kernel launch, and refinement is not. So it can lose on small matrices. It wins where memory limits: see the notebook on kernels.")
     place, rows = p.best()
 
     def draw(axes):

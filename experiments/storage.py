@@ -32,14 +32,15 @@ def page(p):
             lines.append([f"the same kernels here, async-({'5' if k == '6' else k})", f"{1e6 * number(crs['seconds']):.0f}", f"{1e6 * number(block['seconds']):.0f}", f"{number(block['seconds']) / number(crs['seconds']) - 1:+.0%}", f"{number(block['conversion']) / number(block['seconds']):.0f}"])
             if k == "1":
                 p.check(f"{place}: with one update both storages give the same residual within 5 %", abs(number(crs["residual"]) / number(block["residual"]) - 1) < 0.05)
+        conversion = min((number(row["conversion"]) for key, row in by.items() if key[0] == "ours" and row["n"]), default=float("nan"))
         for mode in ("launch", "async"):
             for k in PUBLISHED:
                 row = by.get(("ours", mode, k))
                 if row and row["n"]:
-                    lines.append([f"KSPBAI, mode {mode}, async-({'5' if k == '6' else k})", "", f"{1e6 * number(row['seconds']):.0f}", "", f"{number(row['conversion']) / number(row['seconds']):.0f}"])
+                    lines.append([f"KSPBAI, mode {mode}, async-({'5' if k == '6' else k})", "", f"{1e6 * number(row['seconds']):.0f}", "", f"{conversion / number(row['seconds']):.0f}"])
         n = round(number(rows[0]["n"]) ** (1 / 3))
         p.table(f"µs of a global iteration on the 7-point Laplacian, blocks of 448 rows; ours {n}³ points, {place}; conversion in iterations of Block-CRS.", ["", "CRS", "Block-CRS", "", "conversion"], lines)
     p.why("Table 4.8 prints a reduction of 82 % for async-(5); its own times give 77 %.",
           "The papers' A318 has 318³ points. The program `storage` has their two algorithms as printed, with the conversion on one core of the host.",
           "In CRS, as printed, each of the updates reads the values outside the block again. So with more than one it is not the same iteration.",
-          "The conversion of `KSPBAI` is its whole set-up; on a GPU it converts there, into slices of 32 rows.")
+          "The conversion of `KSPBAI` is its whole set-up, the shortest of the four; on a GPU it converts there, into slices of 32 rows.")

@@ -29,6 +29,7 @@ def main():
         print("ok experiments # SKIP real scalars in double precision and 32-bit indices required")
         return 0
     programs, folder, mpiexec = sys.argv[1], sys.argv[2], " ".join(sys.argv[3:]) or "mpiexec"
+    os.environ["OMP_NUM_THREADS"] = "1"  # the same in every run
     out = os.path.join(folder, "tables")
     os.makedirs(out, exist_ok=True)
     for file in os.listdir(out):
@@ -55,9 +56,9 @@ def main():
     theta = cases(out, "theta")
     expect("theta", harness.number(theta["448|theta"]["found"]) <= 5 * 5, f"{theta['448|theta']['found']} local sweeps with theta, 25 without")
     storage = cases(out, "storage")
-    for k in "16":  # with one update it is one method; with more, in CRS all of them read the newest values outside the block, which converges faster
+    for k in "16":  # one thread takes a block after the other, so that values outside a block do not change meanwhile, and the two storages are one method
         crs, split = (harness.number(storage[f"papers|{name}|{k}"]["residual"]) for name in ("crs", "block-crs"))
-        expect(f"storage_{k}", abs(crs / split - 1) < 0.2 if k == "1" else crs < split, f"residuals {crs} and {split} in two storages")
+        expect(f"storage_{k}", crs < 1 and abs(crs / split - 1) < 1e-4, f"residuals {crs} and {split} of one method in two storages")
     refined = cases(out, "refinement")
     expect("refinement", all(harness.number(row["residual"]) <= 1.01 * float(name.split("|")[2]) for name, row in refined.items()), "a tolerance is not met")
     broken = machine.solves([("good", "-matrix fv1 -n 20 -ksp_type bai"), ("bad", "-matrix nonesuch"), ("good after bad", "-matrix fv1 -n 20 -ksp_type bai")])

@@ -231,8 +231,8 @@ struct BAIState_ {
   int64_t            *updates_host; /* tiles, and the time of each */
   double             *last_host;
 
-  cudaEvent_t reached; /* of BAICUDAWait(): what it waits for; and seconds that it took the last time */
-  double      waited;
+  cudaEvent_t reached;    /* of BAICUDAWait(): what it waits for; */
+  int         long_waits; /* the last two that were long, one after the other: 0 to 2 */
 
   void    **owned; /* every allocation on the device */
   int       nowned;

@@ -1,6 +1,6 @@
 /*
    How the host waits for what is in the stream. A thread that spins sees the end at once, and keeps a processor busy until then. One that sleeps on a blocking event is woken late, by
-   up to 0.3 ms on a machine with an H200. So who is to sleep does so where the wait is long: where the last one was, or where it turns out to be
+   up to 0.3 ms on a machine with an H200. So who is to sleep does so where the wait is long: where it turns out to be, or where the last two were
 */
 #include "state.h"
 #include <chrono>
@@ -23,13 +23,11 @@ BAIStatus BAICUDAWait(BAIState state)
   }
   if (!state->reached) CUDATry(cudaEventCreateWithFlags(&state->reached, cudaEventBlockingSync | cudaEventDisableTiming));
   CUDATry(cudaEventRecord(state->reached, state->stream));
-  while (state->waited < LONG_WAIT && ready == cudaErrorNotReady && Now() - begin < LONG_WAIT) ready = cudaEventQuery(state->reached);
-  if (ready == cudaErrorNotReady) {
-    (void)cudaGetLastError(); /* not ready is none */
-    ready = cudaEventSynchronize(state->reached);
-  }
+  while (state->long_waits < 2 && ready == cudaErrorNotReady && Now() - begin < LONG_WAIT) ready = cudaEventQuery(state->reached);
+  (void)cudaGetLastError(); /* not ready is none */
+  if (ready == cudaErrorNotReady) ready = cudaEventSynchronize(state->reached);
   CUDATry(ready);
-  state->waited = Now() - begin;
+  state->long_waits = Now() - begin < LONG_WAIT ? 0 : state->long_waits + (state->long_waits < 2);
   return BAIStatusOf(BAI_OK);
 }
 

@@ -1476,7 +1476,7 @@ PetscErrorCode KSPBAIGetFaultDetect(KSP ksp, PetscBool *detect)
    Notes:
    For the backend cuda. A host thread that waits for the device by looking again and again keeps a processor busy, and
    takes power. With this option it sleeps, and the device wakes it. Being woken takes up to 0.3 ms, so it sleeps only
-   where it waits for more than 8 ms, or did so the last time.
+   where it waits for more than 8 ms, or did so the last two times.
 
    PETSc's own operations on the device wait as PETSc does.
 
