@@ -99,7 +99,7 @@ static PetscErrorCode Options(Mat A)
     {"-foo_ksp_bai_theta",          "7up",       "Unknown logical value: 7up"                                                        },
     {"-foo_ksp_bai_staleness",      "-2",        "-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)"                    },
     {"-foo_ksp_bai_precision",      "half",      "-foo_ksp_bai_precision half: must be one of native, single"                        },
-    {"-foo_ksp_bai_mode",           "sometimes", "-foo_ksp_bai_mode sometimes: must be one of async, launch, sync, color, auto"            },
+    {"-foo_ksp_bai_mode",           "sometimes", "-foo_ksp_bai_mode sometimes: must be one of async, launch, sync, color, auto"      },
     {"-foo_ksp_bai_backend",        "abacus",    "-foo_ksp_bai_backend abacus: must be one of auto, host, cuda"                      },
     {"-foo_pc_type",                "jacobi",    "-foo_pc_type jacobi: KSPBAI uses no preconditioner, so it must be none or left out"}
   };
@@ -143,7 +143,7 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_partition",   "metis",     "-foo_pc_bai_partition metis: must be one of auto, natural, dm, rcm, graph"       },
     {"-foo_pc_bai_staleness",   "-2",        "-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)"                   },
     {"-foo_pc_bai_precision",   "half",      "-foo_pc_bai_precision half: must be one of native, single"                       },
-    {"-foo_pc_bai_mode",        "sometimes", "-foo_pc_bai_mode sometimes: must be one of async, launch, sync, color, auto"           },
+    {"-foo_pc_bai_mode",        "sometimes", "-foo_pc_bai_mode sometimes: must be one of async, launch, sync, color, auto"     },
     {"-foo_pc_bai_backend",     "abacus",    "-foo_pc_bai_backend abacus: must be one of auto, host, cuda"                     }
   };
 
