@@ -158,7 +158,7 @@ static BAIStatus Open(BAIState state, int peers, const Handle *handles)
 }
 
 /* The tile of each row that is sent */
-static BAIStatus Tiles(BAIState state, const BAIPeers *peers, int *tile)
+static BAIStatus Tiles(BAIState state, const BAIPeers *peers, BAIInt *tile)
 {
   const BAISliced             &A = state->A;
   const std::unique_ptr<int[]> place(new (std::nothrow) int[A.row ? A.n + 1 : 1]);
@@ -262,10 +262,11 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   const size_t                       sends = (size_t)peers->first[peers->peers], tiles = (size_t)state->A.tiles, size = BAIValueSize(&state->A);
   const std::unique_ptr<Handle[]>    theirs(new (std::nothrow) Handle[peers->peers + 1]);
   const std::unique_ptr<BAIInt[]>    group(new (std::nothrow) BAIInt[sends + 1]), send(new (std::nothrow) BAIInt[sends + 1]), peer(new (std::nothrow) BAIInt[sends + 1]), first(new (std::nothrow) BAIInt[tiles + 1]);
+  const std::unique_ptr<int[]>       narrow(new (std::nothrow) int[std::max(sends, tiles) + 1]); /* as kernels count rows */
   const std::unique_ptr<void *[]>    to(new (std::nothrow) void *[sends + 1]);
   const std::unique_ptr<BAIFlag *[]> tell(new (std::nothrow) BAIFlag *[peers->peers + 1]);
 
-  if (!theirs || !group || !send || !peer || !first || !to || !tell) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (!theirs || !group || !send || !peer || !first || !narrow || !to || !tell) return BAIStatusOf(BAI_ERR_MEMORY);
   for (BAIInt p = 0; p < peers->peers; p++) memcpy(&theirs[p], handles + p, sizeof(Handle));
   BAITry(Open(state, (int)peers->peers, theirs.get()));
   BAITry(Tiles(state, peers, group.get()));
@@ -276,9 +277,10 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
     for (size_t k = 0; k < sends; k++) to[k] = (char *)e->theirs[peer[k]].memory + size * (odd * theirs[peer[k]].nghost + (size_t)(peers->slot[peer[k]] + send[k] - peers->first[peer[k]]));
     BAITry(Upload(state, sends, to.get(), &e->to[odd]));
   }
-  for (size_t k = 0; k < sends; k++) group[k] = peers->row[send[k]];
-  BAITry(Upload(state, sends, group.get(), &e->row));
-  BAITry(Upload(state, tiles + 1, first.get(), &e->first));
+  for (size_t k = 0; k < sends; k++) narrow[k] = (int)peers->row[send[k]];
+  BAITry(Upload(state, sends, narrow.get(), &e->row));
+  for (size_t tile = 0; tile <= tiles; tile++) narrow[tile] = (int)first[tile];
+  BAITry(Upload(state, tiles + 1, narrow.get(), &e->first));
   BAITry(Upload(state, (size_t)peers->peers, tell.get(), &e->tell));
   BAITry(BAICUDAAllocate(state, sizeof(*e->arrived), &e->arrived));
   CUDATry(cudaMemsetAsync(e->arrived, 0, sizeof(*e->arrived), state->stream));
