@@ -81,6 +81,7 @@ int main(int argc, char **argv)
          args: -ksp_bai_backend cuda
       test:
          suffix: aijcusparse
+         timeoutfactor: 3
          requires: baicuda cuda
          args: -mat_type aijcusparse
 

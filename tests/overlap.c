@@ -418,6 +418,7 @@ int main(int argc, char **argv)
          nsize: {{1 2}}
       test:
          suffix: cuda
+         timeoutfactor: 4
          nsize: {{1 2}}
          requires: baicuda
          args: -ksp_bai_backend cuda -pc_bai_backend cuda -ksp_bai_gather none -pc_bai_gather none

@@ -99,8 +99,8 @@ static PetscErrorCode Idle(const char matrix[], PetscInt n, PetscInt interval)
     PetscCall(KSPGetIterationNumber(ksp, &its[idle]));
     PetscCall(IsConverged(ksp, &rnorm, &is));
     PetscCall(Expect(is, "idle_wait %d: not converged, %g", idle, (double)rnorm));
-    PetscCall(ViewHas((PetscObject)ksp, "idle_wait false", &has));
-    PetscCall(Expect(has == !idle, "idle_wait %d: the view says otherwise", idle));
+    PetscCall(ViewHas((PetscObject)ksp, "idle_wait: the host sleeps", &has));
+    PetscCall(Expect(has == (PetscBool)idle, "idle_wait %d: the view says otherwise", idle));
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(VecEqual(x[0], x[1], &equal));

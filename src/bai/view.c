@@ -19,7 +19,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   if (bai->gather && o->gather == BAI_GATHER_DEVICE) PetscCall(PetscViewerASCIIPrintf(viewer, "  gather device: all ranks work, no two of them on the same GPU\n"));
   if (o->momentum > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum %g\n", (double)o->momentum));
   if (o->staleness >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  staleness %" PetscInt_FMT "\n", o->staleness));
-  if (!o->idle_wait) PetscCall(PetscViewerASCIIPrintf(viewer, "  idle_wait false: the host stays awake while it waits for the device\n"));
+  if (o->idle_wait) PetscCall(PetscViewerASCIIPrintf(viewer, "  idle_wait: the host sleeps during long waits for the device\n"));
   if (o->kernel != BAI_KERNEL_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  kernel %s\n", BAIKernels[o->kernel]));
   if (o->precision != BAI_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, bai->refinement.learnt ? "  precision %s, %" PetscInt_FMT " iterations for a correction\n" : "  precision %s\n", BAIPrecisions[o->precision], bai->refinement.most));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s%s, local_iters %" PetscInt_FMT "%s, omega %g%s, local_omega %g%s\n", BAIModes[BAIModeOf(bai)], o->mode == BAI_MODE_AUTO ? " (auto)" : "", o->local_iters, o->theta ? " on average at most" : "",

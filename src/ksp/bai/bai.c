@@ -535,7 +535,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_fault_recover <0>                            - global iterations that simulated faults last, `KSPBAISetFaultRecover()`
 .  -ksp_bai_fault_seed <0>                               - choice of the rows or blocks that simulated faults hit, `KSPBAISetFaultSeed()`
 .  -ksp_bai_fault_detect <false>                         - whether faults are looked for and repaired, `KSPBAISetFaultDetect()`
-.  -ksp_bai_idle_wait <true>                             - whether the host sleeps during long waits for the device, `KSPBAISetIdleWait()`
+.  -ksp_bai_idle_wait <false>                            - whether the host sleeps during long waits for the device, `KSPBAISetIdleWait()`
 -  -ksp_bai_stats <false>                                - whether sweeps are counted, for statistics, `KSPBAISetStats()`
 
    Level: intermediate

@@ -1466,17 +1466,18 @@ PetscErrorCode KSPBAIGetFaultDetect(KSP ksp, PetscBool *detect)
 
    Input Parameters:
 +  ksp       - the solver
--  idle_wait - `PETSC_TRUE` (default) or `PETSC_FALSE`
+-  idle_wait - `PETSC_TRUE` or `PETSC_FALSE` (default)
 
    Options Database Key:
-.  -ksp_bai_idle_wait <true> - sets it
+.  -ksp_bai_idle_wait <false> - sets it
 
    Level: intermediate
 
    Notes:
    For the backend cuda. A host thread that waits for the device by looking again and again keeps a processor busy, and
    takes power. With this option it sleeps, and the device wakes it. Being woken takes up to 0.3 ms, so it sleeps only
-   where it waits for more than 8 ms, or did so the last two times.
+   where it waits for more than 8 ms, or did so the last two times. A solve of 200 x 200 x 200 points on an H200 takes 2
+   % longer.
 
    PETSc's own operations on the device wait as PETSc does.
 

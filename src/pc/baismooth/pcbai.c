@@ -232,7 +232,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_backend (auto|host|cuda)                     - where the iteration runs, `PCBAISetBackend()`
 .  -pc_bai_gather (auto|none|device|one)                - which ranks take over the rows of others, `PCBAISetGather()`
 .  -pc_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `PCBAISetKernel()`
--  -pc_bai_idle_wait <true>                             - whether the host sleeps during long waits for the device, `PCBAISetIdleWait()`
+-  -pc_bai_idle_wait <false>                            - whether the host sleeps during long waits for the device, `PCBAISetIdleWait()`
 
    Level: intermediate
 
