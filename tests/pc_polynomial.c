@@ -193,6 +193,36 @@ static PetscErrorCode CreateScattered(PetscInt n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is not a number stays so, for the solver outside to see; it is no error */
+static PetscErrorCode TestNotANumber(void)
+{
+  Mat         A;
+  Vec         x, y;
+  PC          pc;
+  PetscInt    first;
+  PetscReal   norm;
+  PetscMPIInt rank;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 20, &A));
+  PetscCall(MatGetOwnershipRange(A, &first, NULL));
+  if (!rank) PetscCall(MatSetValue(A, first, first + 1, NAN, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1.0));
+  PetscCall(Create(A, BAI_MODE_SYNC, BAI_POLYNOMIAL_AUTO, 2, &pc));
+  PetscCall(PCApply(pc, x, y));
+  PetscCall(VecNorm(y, NORM_2, &norm));
+  PetscCall(Expect(PetscIsNanReal(norm), "norm %g of what is applied with a matrix that has no numbers", (double)norm));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestAutos(void)
 {
   PetscMPIInt size;
@@ -242,6 +272,7 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&A));
   }
   PetscCall(TestAutos());
+  if (Case("not_a_number")) PetscCall(TestNotANumber());
   PetscCall(CheckFinalize());
   return 0;
 }
