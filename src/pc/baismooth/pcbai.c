@@ -136,7 +136,9 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
   else if (bai->aggregates) PetscCall(ApplyCorrected(bai, b, x, guess_zero, its));
   else {
     PetscCall(SmoothingStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD, &step));
-    PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
+    if (step.fourth_kind) { /* a polynomial begins anew in each iteration of the KSP, which so converges if one brings x nearer */
+      for (PetscInt k = 0; k < its; k++) PetscCall(BAIRun(bai, b, x, (PetscBool)(guess_zero && !k), bai->options.its, &step, NULL));
+    } else PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
   }
   *its_done = its;
   *reason   = PCRICHARDSON_CONVERGED_ITS;
