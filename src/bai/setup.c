@@ -340,6 +340,28 @@ static void TakeOmega(BAI *bai, PetscBool anew)
   bai->omega = found ? 1.0 : bai->options.omega;
 }
 
+/* With a coarse correction three local sweeps bring what five do, unless nearly all of the matrix is inside the blocks */
+static PetscErrorCode ChooseCorrectedIters(BAI *bai)
+{
+  enum {
+    USUAL = 5,
+    FEWER = 3
+  };
+  const PetscReal   most = 0.9;
+  const BAIOptions *o    = &bai->options;
+  BAIReal           inside, outside;
+  PetscReal         sums[2];
+
+  PetscFunctionBegin;
+  if (o->local_iters != USUAL || o->momentum != PETSC_DECIDE || o->theta) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineSums(bai->engine, &inside, &outside)), NULL));
+  sums[0] = inside;
+  sums[1] = outside;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPIU_REAL, MPIU_SUM, PetscObjectComm(bai->face)));
+  if (sums[0] < most * (sums[0] + sums[1])) bai->corrected_iters = FEWER;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What follows from the coarse space, on all ranks */
 static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
 {
@@ -349,9 +371,12 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   bai->aggregates = 0;
   bai->top        = 0.0;
   bai->beta       = 0.0;
+
+  bai->corrected_iters = 0;
   if (!bai->use.coarse) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Allreduce(&mine, &bai->aggregates, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
   if (!bai->aggregates || bai->face->classid == PC_CLASSID || bai->options.momentum > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ChooseCorrectedIters(bai));
   PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
   PetscCall(BAIFindTop(bai, A, &bai->top));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -73,18 +73,6 @@ PetscErrorCode BAIFindRadius(Mat A, PetscReal *lower, PetscReal *upper)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Local sweeps of an accelerated iteration with a coarse correction, which brings more than five of them; 0: as many as the options say */
-BAIInt BAICorrectedLocalIters(const BAI *bai)
-{
-  enum {
-    USUAL = 5,
-    FEWER = 3
-  };
-  const BAIOptions *o = &bai->options;
-
-  return o->local_iters == USUAL && o->momentum == PETSC_DECIDE && !o->theta ? FEWER : 0;
-}
-
 /* What the eigenvalues are found of */
 typedef struct {
   BAI *bai;
@@ -95,7 +83,7 @@ typedef struct {
 /* One global iteration in mode sync, in which all blocks read the x given, or zero, if guess_zero */
 static PetscErrorCode Iterate(const Iteration *it, Vec b, Vec x, PetscBool guess_zero)
 {
-  const BAIStep step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .local_iters = it->coarse ? BAICorrectedLocalIters(it->bai) : 0, .omega = 1, .fresh = 1, .coarse = it->coarse};
+  const BAIStep step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .local_iters = it->coarse ? it->bai->corrected_iters : 0, .omega = 1, .fresh = 1, .coarse = it->coarse};
 
   PetscFunctionBegin;
   PetscCall(BAIIterate(it->bai, b, x, guess_zero, 1, &step, NULL));

@@ -112,7 +112,7 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
   step.momentum = (BAIReal)d->momentum;
   step.coarse   = (int)(bai->aggregates && !bai->vain);
   step.omega    = PlainOmega(bai, step.coarse);
-  if (step.coarse) step.local_iters = BAICorrectedLocalIters(bai);
+  if (step.coarse && step.mode == BAI_MODE_SYNC) step.local_iters = bai->corrected_iters;
   if (d->even) step.local_iters = EvenLocalIters(bai);
   return step;
 }
@@ -243,7 +243,7 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
   step.omega       = step.coarse && (accelerate || mode == BAI_MODE_ASYNC) ? step.omega : /* who takes corrections one at a time does not */
     PlainOmega(bai, step.coarse);
   step.coarsen     = goal.coarsen;
-  if (step.coarse) step.local_iters = BAICorrectedLocalIters(bai);
+  if (step.coarse && step.mode == BAI_MODE_SYNC) step.local_iters = bai->corrected_iters;
   step.top  = (BAIReal)goal.top;
   step.beta = (BAIReal)goal.beta;
   if (mode == BAI_MODE_COLOR && accelerate) step.local_iters = EvenLocalIters(bai);
@@ -383,7 +383,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
 
   step.coarse = (int)(bai->aggregates && !bai->vain);
   step.omega  = PlainOmega(bai, step.coarse);
-  if (step.coarse) step.local_iters = BAICorrectedLocalIters(bai);
+  if (step.coarse && step.mode == BAI_MODE_SYNC) step.local_iters = bai->corrected_iters;
   if (ksp->normtype == KSP_NORM_NONE) {
     if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = EvenLocalIters(bai);
     PetscCall(BAIRunFaulty(bai, b, x, ksp->guess_zero, 0, ksp->max_it, &step, NULL));

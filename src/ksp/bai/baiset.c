@@ -22,7 +22,8 @@
    More local sweeps cost little where a block's part of the matrix stays in fast memory. They pay where much of each
    row lies inside its block. All updates are counted: with 1 the method is asynchronous Jacobi.
 
-   A solve that is accelerated with a coarse correction does 3 instead of the default's 5.
+   A solve that is accelerated with a coarse correction does 3 instead of the default's 5, unless 0.9 of the matrix, by
+   the sum of magnitudes, is inside the blocks.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalIters()`
 @*/
