@@ -107,18 +107,34 @@ static PetscErrorCode TestFixed(Mat A, Vec x, Vec y, PetscBool symmetric, BAIMod
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The solution stays where it is; from elsewhere each smoothing step comes closer in mode color, else five of them, as a polynomial promises that for the energy of the error only; from zero it is one application */
-static PetscErrorCode TestSmoothing(Mat A, Vec x, BAIMode mode)
+/* e^H A e */
+static PetscErrorCode Energy(Mat A, Vec e, PetscReal *energy)
+{
+  Vec         Ae;
+  PetscScalar dot;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDuplicate(e, &Ae));
+  PetscCall(MatMult(A, e, Ae));
+  PetscCall(VecDot(Ae, e, &dot));
+  *energy = PetscRealPart(dot);
+  PetscCall(VecDestroy(&Ae));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The solution stays where it is; from elsewhere each smoothing step comes closer in mode color, and in sync in the energy of the error, which is what its polynomial promises; else five of them; from zero it is one application */
+static PetscErrorCode TestSmoothing(Mat A, Vec x, PetscBool symmetric, BAIMode mode)
 {
   PC        pc;
   Vec       b, z, w;
-  PetscReal before, now, size;
+  PetscReal before, now, size, energy, left;
 
   PetscFunctionBeginUser;
   PetscCall(Create(A, mode, &pc));
   PetscCall(VecDuplicate(x, &b));
   PetscCall(VecDuplicate(x, &z));
   PetscCall(VecDuplicate(x, &w));
+  PetscCall(Energy(A, x, &energy));
   PetscCall(MatMult(A, x, b));
   PetscCall(VecCopy(x, z));
   PetscCall(Smooth(pc, b, z, 1, PETSC_FALSE));
@@ -135,6 +151,11 @@ static PetscErrorCode TestSmoothing(Mat A, Vec x, BAIMode mode)
     if (step == 4 || mode == BAI_MODE_COLOR) {
       PetscCall(Expect(now < before, "smoothing comes closer to the solution"));
       before = now;
+    }
+    if (symmetric && mode == BAI_MODE_SYNC) {
+      PetscCall(Energy(A, w, &left));
+      PetscCall(Expect(left < energy, "smoothing leaves %g of the energy %g of the error", (double)left, (double)energy));
+      energy = left;
     }
     PetscCall(Smooth(pc, b, z, 1, PETSC_FALSE));
   }
@@ -363,7 +384,7 @@ int main(int argc, char **argv)
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
     if ((mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) && Case("fixed_%s", BAIModes[mode])) PetscCall(TestFixed(A, x, y, symmetric, (BAIMode)mode));
     if (mode != BAI_MODE_SYNC && Case("omega_%s", BAIModes[mode])) PetscCall(TestOmega(A, x, (BAIMode)mode));
-    if (Case("smoothing_%s", BAIModes[mode])) PetscCall(TestSmoothing(A, x, (BAIMode)mode));
+    if (Case("smoothing_%s", BAIModes[mode])) PetscCall(TestSmoothing(A, x, symmetric, (BAIMode)mode));
   }
   if (Case("update")) PetscCall(TestUpdate(A, x));
   if (Case("options")) PetscCall(TestOptions(A));

@@ -793,8 +793,8 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    correction. The first one finds it for these values of the matrix: a random error is smoothed by a few global
    iterations with each of some values. In mode color 1.3 or 1.15 are taken if they leave no more of its energy than 1
    does; so over-relaxation makes up for local sweeps that are damped. Blocks of at most 64 rows, which take turns
-   together, do not bear that, nor do several MPI ranks, where it is 1 or 0.8. In mode sync it is 1, 0.85, 0.7 or 0.55,
-   which leaves the least. In other modes it is 1. The view gives it.
+   together, do not bear that, nor do several MPI ranks, where it is 1 or 0.8. In other modes it is 1; in mode sync a
+   polynomial damps, see `PCBAISetPolynomial()`. The view gives it.
 
 .seealso: `PCBAI`, `PCBAIGetOmega()`
 @*/
