@@ -74,8 +74,10 @@ typedef struct {
   void      *loc_j;              /* uint16_t, or int if the tiles are long */
   int       *off_j;              /* columns from n on are ghosts */
   int        unit;               /* BAIParameters: where 1 stands for a_ii */
+  int        sweep_single;       /* what follows is BAISingle, else BAIScalar: */
+  void      *dinv;               /* places: 1/a_ii; */
+  void      *sweep_a;            /* loc_a as the local sweeps read it, which is the same array if it is of this type */
   int        single;             /* what follows is BAISingle, else BAIScalar */
-  void      *dinv;               /* places: 1/a_ii */
   void      *loc_a, *off_a;
   int       *piece_first; /* slices+1, or NULL if no row is that long */
   BAIPiece  *piece;
@@ -245,6 +247,11 @@ static inline size_t BAIValueSize(const BAISliced *A)
   return A->single ? sizeof(BAISingle) : sizeof(BAIScalar);
 }
 
+static inline size_t BAISweepSize(const BAISliced *A)
+{
+  return A->sweep_single ? sizeof(BAISingle) : sizeof(BAIScalar);
+}
+
 static inline int BAISlices(const BAISliced *A)
 {
   return A->tiles * A->tile_slices;
@@ -303,9 +310,10 @@ BAIStatus BAICUDACoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
 BAIStatus BAICUDACoarseUpdate(BAIState, const BAIMatrix *);
 BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
 BAIStatus BAICUDACorrectBy(BAIState, const BAIScalar *r, BAIReal omega, void *x);
-/* round.cu: to single precision, times the state's scale, and back */
+/* round.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a rounded copy */
 BAIStatus BAIRoundVector(BAIState, int n, const BAIScalar *, void *);
 BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
+BAIStatus BAIRoundInside(BAIState);
 BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);
