@@ -82,6 +82,7 @@ typedef struct {
   BAIInfo        info;
   int            unit;                 /* BAIParameters: 0 until this matrix has shown to need it */
   PetscBool      slow, vain;           /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscBool      strong;               /* PCBAI with partition auto: blocks are grown along strong couplings, as those leave much less outside */
   PetscBool      crowded;              /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
   PetscReal      omega;                /* in use, 1 if it is auto; */
   PetscReal      smoothing_omega;      /* what auto stands for in smoothing steps, 0: not yet found */
@@ -181,6 +182,7 @@ PETSC_INTERN PetscErrorCode BAIDeviceOf(PetscMPIInt, int *, void **);
 /* partition.c */
 PETSC_INTERN PetscErrorCode BAIChooseBlockSize(const BAI *, Mat, PetscInt *);
 PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
+PETSC_INTERN PetscErrorCode BAIWantsStrong(const BAI *, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIWantsGraph(const BAI *, Mat, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, PetscInt, BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);

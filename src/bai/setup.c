@@ -291,16 +291,18 @@ static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt over
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With partition auto, first in natural order, which shows whether that is good enough; or in blocks made up of aggregates */
+/* With partition auto along strong couplings, or first in natural order, which shows whether that is good enough; or in blocks made up of aggregates */
 static PetscErrorCode CreateBest(BAI *bai, Mat Ad, const BAIMatrix *M, BAICoarse *coarse, BAIStatus *status)
 {
   const PetscBool choose = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && !bai->use.nested);
   PetscBool       graph;
 
   PetscFunctionBegin;
-  if (choose) bai->use.partition = BAI_PARTITION_NATURAL;
-  PetscCall(Create(bai, Ad, M, choose ? 0 : bai->use.overlap, coarse, status));
-  if (!choose || status->code) PetscFunctionReturn(PETSC_SUCCESS);
+  bai->strong = PETSC_FALSE;
+  if (choose) PetscCall(BAIWantsStrong(bai, Ad, &bai->strong));
+  if (choose) bai->use.partition = bai->strong ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
+  PetscCall(Create(bai, Ad, M, choose && !bai->strong ? 0 : bai->use.overlap, coarse, status));
+  if (!choose || bai->strong || status->code) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIWantsGraph(bai, Ad, (PetscInt)M->n, &graph));
   if (graph) bai->use.partition = BAI_PARTITION_GRAPH;
   if (graph || bai->use.overlap) PetscCall(Create(bai, Ad, M, bai->use.overlap, coarse, status));

@@ -201,6 +201,10 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
    blocks of graph and rcm are found on the host, from the matrix as it is when they are needed first. New values in an
    old pattern keep them.
 
+   What auto stands for is found at set-up, and -ksp_view says it. It is natural, but graph where less than a twentieth
+   of the entries lie inside blocks of consecutive rows, unless a row has more entries than a block has rows. With more
+   than a million local rows it is natural.
+
 .seealso: `KSPBAI`, `KSPBAIGetPartition()`, `KSPBAISetBlockSize()`
 @*/
 PetscErrorCode KSPBAISetPartition(KSP ksp, BAIPartitionType type)

@@ -205,6 +205,15 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
    blocks of graph and rcm are found on the host, from the matrix as it is when they are needed first. New values in an
    old pattern keep them.
 
+   What auto stands for is found at set-up, and -pc_view says it. It is natural, but graph where less than a twentieth
+   of the entries lie inside blocks of consecutive rows, unless a row has more entries than a block has rows. With more
+   than a million local rows it is natural.
+
+   It is also graph where that leaves less than a tenth of what consecutive rows leave outside their blocks, by sums of
+   |a_ij|. A few blocks are grown at set-up to see that, if consecutive rows leave more than a fifth outside, and of the
+   couplings of a row at most three quarters are strong. Not so if the matrix has a block size, as a node would be cut,
+   nor for a product P^T A P, as coarse levels of multigrid are.
+
 .seealso: `PCBAI`, `PCBAIGetPartition()`, `PCBAISetBlockSize()`
 @*/
 PetscErrorCode PCBAISetPartition(PC pc, BAIPartitionType type)
