@@ -163,6 +163,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->staleness   = (BAIInt)o->staleness;
   p->apart       = bai->rows / size < FEW_ROWS ? 1 : MOST_APART;
   p->single      = o->precision == BAI_PRECISION_SINGLE;
+  p->refined     = c->refine == BAI_REFINE_ASYNC;
   p->unit        = bai->unit;
   p->kernel      = o->kernel;
   p->stats       = (int)o->stats;
@@ -181,6 +182,7 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
   c->backend  = bai->options.backend;
   c->overlap  = bai->options.overlap;
   c->exchange = bai->options.exchange;
+  c->refine   = BAIRefineOf(&bai->options);
   c->weight   = weight;
   if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
   c->coarse = BAIChooseCoarse(bai);
@@ -471,7 +473,8 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
   BAIEngineInfo(bai->engine, &bai->info);
   if (bai->info.units) PetscCall(PetscInfo(obj, "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n", (PetscInt64)bai->info.units));
   if (*work == WORK_ENGINE) PetscCall(Explain(bai, bai->use.p.mode));
-  if (bai->use.p.single) PetscCall(BAIRefinementSetUp(bai));
+  bai->refinement.learnt = PETSC_FALSE;
+  if (bai->use.refine == BAI_REFINE_SYNC) PetscCall(BAIRefinementSetUp(bai));
   bai->set = bai->options;
   TakeOmega(bai, PETSC_TRUE);
   bai->tau = 1.0;

@@ -21,7 +21,7 @@ static __global__ void FlipEntries(BAISliced A, BAIFault fault, unsigned long lo
   const int      bytes = A.single ? (int)sizeof(float) : (int)sizeof(BAIReal), lane = i % BAI_LANES;
 
   if (which == 0) BAIFaultFlip(&fault, row, A.d + place, sizeof(BAIReal));
-  else if (which == 1) BAIFaultFlip(&fault, row, static_cast<char *>(A.dinv) + size * (size_t)place, bytes);
+  else if (which == 1) BAIFaultFlip(&fault, row, static_cast<char *>(A.dinv) + (A.sweep_single ? sizeof(BAISingle) : sizeof(BAIScalar)) * (size_t)place, A.sweep_single ? (int)sizeof(float) : (int)sizeof(BAIReal));
   else if (k < slice.loc_width) BAIFaultFlip(&fault, row, static_cast<char *>(A.loc_a) + size * (size_t)(slice.loc + (long long)k * BAI_LANES + lane), bytes);
   else BAIFaultFlip(&fault, row, static_cast<char *>(A.off_a) + size * (size_t)(slice.off + (long long)(k - slice.loc_width) * BAI_LANES + lane), bytes);
   atomicAdd(flipped, 1ull);

@@ -203,10 +203,10 @@ static __device__ inline void FinishRow(const BAISliced &A, int place, int row, 
 {
   const BAIReal share = dominance ? BAIShareOfDominance(BAIAbs(r.d), r.sum) : 1;
 
-  if (isinf(A.single ? BAIReal(float(BAIReal(1) / BAIAbs(r.d))) : BAIReal(1) / BAIAbs(r.d))) atomicMin(&findings->bad, row); /* zero, or as good as that */
-  if (share < 1) atomicMin(&findings->least_share, __float_as_int((float)share));                                            /* positive numbers are ordered as their bits are */
+  if (isinf(A.sweep_single ? BAIReal(float(BAIReal(1) / BAIAbs(r.d))) : BAIReal(1) / BAIAbs(r.d))) atomicMin(&findings->bad, row); /* zero, or as good as that */
+  if (share < 1) atomicMin(&findings->least_share, __float_as_int((float)share));                                                  /* positive numbers are ordered as their bits are */
   A.d[place] = r.d;
-  if (A.single) static_cast<BAISingle *>(A.dinv)[place] = BAISingle(BAIScalar(1) / r.d);
+  if (A.sweep_single) static_cast<BAISingle *>(A.dinv)[place] = BAISingle(BAIScalar(1) / r.d);
   else static_cast<BAIScalar *>(A.dinv)[place] = BAIScalar(1) / r.d;
   if (A.share) A.share[place] = share * (l1 ? BAIShareOfL1(BAIAbs(r.d), r.sum_outside) : 1);
   if (sums) {

@@ -74,8 +74,10 @@ typedef struct {
   void      *loc_j;              /* uint16_t, or int if the tiles are long */
   int       *off_j;              /* columns from n on are ghosts */
   int        unit;               /* BAIParameters: where 1 stands for a_ii */
+  int        sweep_single;       /* what follows is BAISingle, else BAIScalar: */
+  void      *dinv;               /* places: 1/a_ii; */
+  void      *sweep_a;            /* loc_a as the local sweeps read it, which is the same array if it is of this type */
   int        single;             /* what follows is BAISingle, else BAIScalar */
-  void      *dinv;               /* places: 1/a_ii */
   void      *loc_a, *off_a;
   int       *piece_first; /* slices+1, or NULL if no row is that long */
   BAIPiece  *piece;
@@ -251,6 +253,11 @@ static inline size_t BAIValueSize(const BAISliced *A)
   return A->single ? sizeof(BAISingle) : sizeof(BAIScalar);
 }
 
+static inline size_t BAISweepSize(const BAISliced *A)
+{
+  return A->sweep_single ? sizeof(BAISingle) : sizeof(BAIScalar);
+}
+
 static inline int BAISlices(const BAISliced *A)
 {
   return A->tiles * A->tile_slices;
@@ -311,9 +318,10 @@ BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
 /* The same in two halves: omega A_c^{-1} P^H r, of an r or, if it is NULL, of sums that a launch has left; and P times that, added to x */
 BAIStatus BAICUDACoarseSolve(BAIState, const BAIScalar *r, BAIReal omega);
 BAIStatus BAICUDAProlong(BAIState, void *x);
-/* round.cu: to single precision, times the state's scale, and back */
+/* round.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a rounded copy */
 BAIStatus BAIRoundVector(BAIState, int n, const BAIScalar *, void *);
 BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
+BAIStatus BAIRoundInside(BAIState);
 BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);
