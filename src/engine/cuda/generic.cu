@@ -58,29 +58,31 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 
     turn.Begin();
     if (WATCHED && p.counts.updates) CountReads<order>(p, tile);
-    if (A.piece_first) BAISumPieces<order>(A, p, tile, x);
+    if (A.long_first) BAIOwnPieces<order>(A, p, tile, x);
     for (int slice = warp; slice < A.tile_slices; slice += warps) {
       const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
+      const V   pieces = A.long_first ? BAISumOfPieces<V>(A, A.long_first[slice0 + slice], A.long_first[slice0 + slice + 1], lane) : V(0);
 
       if (row < 0) continue;
-      const BAISlice S   = A.slice[slice0 + slice];
-      V              sum = b[row];
+      const BAIOutside O   = BAIOutsideOf(A, A.slice[slice0 + slice], slice0 + slice, lane);
+      V                sum = b[row];
 
-      for (int w = 0; w < (int)S.off_width; w += LOADS_IN_FLIGHT) {
+      for (int w = 0; w < O.width; w += LOADS_IN_FLIGHT) {
         V other[LOADS_IN_FLIGHT];
 
 #pragma unroll
-        for (int v = 0; v < LOADS_IN_FLIGHT; v++) other[v] = w + v < (int)S.off_width ? BAILoadColumn<order>(A, x, ghost, BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w + v, lane))) : V(0);
+        for (int v = 0; v < LOADS_IN_FLIGHT; v++) other[v] = w + v < O.width ? BAILoadColumn<order>(A, x, ghost, BAIColumn(A, O.by_delta, row, A.off_j[O.j + (long long)(w + v) * O.step_j])) : V(0);
 #pragma unroll
         for (int v = 0; v < LOADS_IN_FLIGHT; v++) {
-          if (w + v < (int)S.off_width) sum -= off_a[S.off + (long long)(w + v) * BAI_LANES + lane] * other[v];
+          if (w + v < O.width) sum -= off_a[O.a + (long long)(w + v) * O.step] * other[v];
         }
       }
-      if (A.piece_first) sum -= BAISumOfPieces<V>(A, slice0 + slice, lane);
+      sum -= pieces;
       if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row)) BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<V>));
       s[i] = sum;
       y[i] = BAILoad(x + row);
     }
+    if (A.long_first) BAISharedPieces<order>(A, p, tile, iteration, x);
     __syncthreads();
 
     for (int sweep = 1; sweep <= most; sweep++) {
