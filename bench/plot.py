@@ -46,6 +46,10 @@ def draw(matrices, filename):
     figure.savefig(filename, dpi=120)
 
 
+# Colours that the colour-blind tell apart, by the names of bench/ranks
+RANKS = {"dk": ("#0072B2", "o-"), "auto": ("#0072B2", "o-"), "dc": ("#009E73", "s-"), "amc": ("#CC79A7", "v--"), "scatter": ("#000000", "x--"), "cg": ("#D55E00", "^:"), "chebyshev": ("#E69F00", "D:")}
+
+
 def draw_ranks(rows, filename):
     """A part of the benchmark and a size in each picture, a line for each solver; dotted is what no loss would be"""
     pictures = {}
@@ -54,18 +58,20 @@ def draw_ranks(rows, filename):
             lines = pictures.setdefault((row["part"], row["system"], int(row["n"])), {})
             lines.setdefault(row["what"], []).append((int(row["ranks"]), float(row["ratio"])))
     pictures = {key: lines for key, lines in pictures.items() if key[0] in ("strong", "weak", "mg", "gamg")}
-    columns = min(3, len(pictures))
+    columns = min(2, len(pictures))
     figure, axes = plt.subplots(-(-len(pictures) // columns), columns, figsize=(4.5 * columns, 3.6 * -(-len(pictures) // columns)), squeeze=False)
     for ax, ((part, system, n), lines) in zip(axes.flat, pictures.items()):
         counts = sorted({ranks for points in lines.values() for ranks, _ in points})
         ax.loglog(counts, [1 if part in ("weak", "gamg") else 1 / ranks for ranks in counts], "k:", linewidth=1)
         for what, points in lines.items():
             points = [(1, 1.0)] + [point for point in points if point[0] > 1]
-            ax.loglog(*zip(*points), "o-" if what in ("dk", "auto") else "s--", label=what, markersize=4, linewidth=1.2)
+            color, style = RANKS.get(what, ("#56B4E9", "+--"))
+            ax.loglog(*zip(*points), style, color=color, label=what, markersize=4, linewidth=1.2)
         ax.minorticks_off()
         ax.set_xticks(counts, [str(ranks) for ranks in counts])
-        ratios = [ratio for points in lines.values() for _, ratio in points] + [1, 1 / counts[-1]]
+        ratios = [ratio for points in lines.values() for _, ratio in points] + [1, 1 if part in ("weak", "gamg") else 1 / counts[-1]]
         ticks = [tick for tick in (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5) if min(ratios) / 1.3 < tick < max(ratios) * 1.3]
+        ax.set_ylim(min(ratios) / 1.2, max(ratios) * 1.2)
         ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.set_title(f"{part}, {system} {n}^3")
         ax.set_xlabel("GPUs")

@@ -90,7 +90,7 @@ typedef struct {
   PetscInt       rows, first;          /* and how many it has, on all ranks; and the first of this one */
   PetscInt       aggregates;           /* of all ranks; 0: no coarse space */
   PetscLogDouble coarse_time;          /* seconds that the last set-up of a coarse space took */
-  BAIInt         corrected_iters;      /* local sweeps of mode sync with a coarse correction, if it is accelerated; 0: as many as the options say */
+  BAIInt         corrected_iters;      /* local sweeps with a coarse correction, if it is accelerated, but in mode color; 0: as many as the options say */
   PetscReal      top, beta;            /* the largest eigenvalue of the corrected iteration, for acceleration; momentum of the last solve, 0: not known */
   PetscReal      radius[2], tau;       /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
   PetscMPIInt    node_rank, node_size; /* 0: not asked for yet */

@@ -102,7 +102,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 #pragma unroll
           for (int v = 0; v < LOADS_IN_FLIGHT; v++) sum -= value[v];
         }
-        if (p.r && sweep == 1 && BAIOwnRowAt(A, tile, i) >= 0) p.r[BAIOwnRowAt(A, tile, i)] = BAIScalar(sum) - A.d[first + i] * BAIScalar(y[i]);
+        if (p.correction.r && sweep == 1 && BAIOwnRowAt(A, tile, i) >= 0) p.correction.r[BAIOwnRowAt(A, tile, i)] = BAIScalar(sum) - A.d[first + i] * BAIScalar(y[i]);
         ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAIRealOf<V>(BAILocalOmegaAt(A, p, first + i)) * (sum * dinv[first + i] - y[i]);
         if (WATCHED && faulty && Stops(A, p, BAIRowAt(A, tile, i))) ynext[i] = y[i];
       }

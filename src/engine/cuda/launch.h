@@ -22,6 +22,26 @@ typedef struct {
   int          quiet, loud; /* tiles quiet <= tile < loud send nothing, so that most need not look */
 } BAISends;
 
+/* Sums of r over the segments of each slice: see BAICUDACoarse */
+typedef struct {
+  const unsigned *heads;
+  const int      *first, *slot;
+  BAIScalar      *sums; /* NULL: not asked for */
+} BAISegments;
+
+/* A correction that x still lacks: e[unknown[i]] of each row i. Mode sync reads x with it, and so writes x that has it */
+typedef struct {
+  const BAIScalar *e; /* NULL: x is as it should be */
+  const uint16_t  *unknown;
+} BAIPending;
+
+/* What a launch has to do with a coarse correction */
+typedef struct {
+  BAIScalar  *r;        /* where own rows leave b - A x, or NULL, */
+  BAISegments segments; /* as others leave sums of it */
+  BAIPending  pending;
+} BAICorrection;
+
 typedef struct {
   BAIInt       count, local_iters;
   BAIReal      omega, local_omega, momentum;
@@ -33,7 +53,7 @@ typedef struct {
   void        *x[2];
   int          current;
   void        *scratch;
-  BAIScalar   *r; /* where own rows leave b - A x, or NULL */
+  BAICorrection correction;
   BAINeighbors neighbors;
   BAIDirection direction;
   const int   *order;

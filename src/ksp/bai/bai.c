@@ -96,6 +96,12 @@ static BAIReal PlainOmega(const BAI *bai, int coarse)
   return coarse && bai->options.momentum <= 0 ? omega * (BAIReal)(2 / bai->top) : omega;
 }
 
+/* Local sweeps of a step, 0: as many as the options say. PlainOmega() and acceleration take the eigenvalues with so many; in mode color blocks see each other, and bear more */
+static BAIInt SweepsOf(const BAI *bai, const BAIStep *step)
+{
+  return step->coarse && step->mode != BAI_MODE_COLOR ? bai->corrected_iters : 0;
+}
+
 /* The next even number of local sweeps; see BAIDecision */
 static BAIInt EvenLocalIters(const BAI *bai)
 {
@@ -112,7 +118,7 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
   step.momentum = (BAIReal)d->momentum;
   step.coarse   = (int)(bai->aggregates && !bai->vain);
   step.omega    = PlainOmega(bai, step.coarse);
-  if (step.coarse && step.mode == BAI_MODE_SYNC) step.local_iters = bai->corrected_iters;
+  step.local_iters = SweepsOf(bai, &step);
   if (d->even) step.local_iters = EvenLocalIters(bai);
   return step;
 }
@@ -243,7 +249,7 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
   step.omega       = step.coarse && (accelerate || mode == BAI_MODE_ASYNC) ? step.omega : /* who takes corrections one at a time does not */
     PlainOmega(bai, step.coarse);
   step.coarsen     = goal.coarsen;
-  if (step.coarse && step.mode == BAI_MODE_SYNC) step.local_iters = bai->corrected_iters;
+  step.local_iters = SweepsOf(bai, &step);
   step.top  = (BAIReal)goal.top;
   step.beta = (BAIReal)goal.beta;
   if (mode == BAI_MODE_COLOR && accelerate) step.local_iters = EvenLocalIters(bai);
@@ -383,7 +389,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
 
   step.coarse = (int)(bai->aggregates && !bai->vain);
   step.omega  = PlainOmega(bai, step.coarse);
-  if (step.coarse && step.mode == BAI_MODE_SYNC) step.local_iters = bai->corrected_iters;
+  step.local_iters = SweepsOf(bai, &step);
   if (ksp->normtype == KSP_NORM_NONE) {
     if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = EvenLocalIters(bai);
     PetscCall(BAIRunFaulty(bai, b, x, ksp->guess_zero, 0, ksp->max_it, &step, NULL));
