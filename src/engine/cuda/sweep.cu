@@ -171,7 +171,7 @@ static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
 {
   const BAICUDACoarse *c    = &state->coarse;
   const BAIPlan       *plan = &state->corrected[how->mode];
-  const bool           sums = c->heads && plan->family == BAI_KERNEL_STREAM, late = how->mode == BAI_MODE_SYNC && sums && c->unknown && !state->A.piece_first;
+  const bool           sums = c->heads && plan->family == BAI_KERNEL_STREAM, late = how->mode == BAI_MODE_SYNC && sums && c->unknown && !state->A.off_first;
   BAIStep              step = *how;
   BAICorrection        with = {};
 
