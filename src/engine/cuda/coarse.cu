@@ -480,11 +480,12 @@ static __global__ void FindSeen(BAISliced A, const int *aggregate, const int *ti
   __syncthreads();
   for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
     const int      lane = i % BAI_LANES, row = BAIRowAt(A, tile, i);
-    const BAISlice S = A.slice[tile * A.tile_slices + i / BAI_LANES];
+    const BAISlice S       = A.slice[tile * A.tile_slices + i / BAI_LANES];
+    const auto     outside = BAIOutsideOf(A, S, tile * A.tile_slices + i / BAI_LANES, lane);
 
-    for (int w = 0; row >= 0 && w < (int)S.off_width; w++) {
-      if (BAIValue(A, A.off_a, S.off + lane + (long long)w * BAI_LANES) == BAIScalar(0)) continue;
-      const int I = aggregate[BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane))];
+    for (int w = 0; row >= 0 && w < outside.width; w++) {
+      if (BAIValue(A, A.off_a, outside.a + (long long)w * outside.step) == BAIScalar(0)) continue;
+      const int I = aggregate[BAIColumn(A, outside.by_delta, row, A.off_j[outside.j + (long long)w * outside.step_j])];
 
       for (int k = many; I >= 0 && (I < first || I >= first + many); k++) {
         if (k == BAI_TWO_LEVEL_SEEN) {
@@ -592,7 +593,7 @@ static BAIStatus FindSegments(BAIState state)
 {
   BAICUDACoarse *c      = &state->coarse;
   const int      slices = BAISlices(&state->A), bits = 32 - __builtin_clz((unsigned)c->aggregates | 1);
-  const unsigned warps  = Grid((long long)slices * BAI_LANES);
+  const unsigned warps = Grid((long long)slices * BAI_LANES);
   BAITemporary   count, of, sorted, segment, order, work;
   size_t         bytes;
   int            n;

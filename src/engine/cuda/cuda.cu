@@ -173,7 +173,7 @@ static int64_t BytesOfIteration(BAIState state, const BAIPlan *plan)
   const int64_t    value = (int64_t)BAIValueSize(A), vector = A->n * value, rounded = A->sweep_a == A->loc_a ? 0 : state->places_loc * (int64_t)BAISweepSize(A);
 
   if (plan->resident) return 2 * vector;
-  return rounded + state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) + state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value + BAISlices(A) * (int64_t)sizeof(BAISlice) + (4 + 2 * (plan->momentum && (state->p.momentum == 1 || state->has_before))) * vector;
+  return rounded + state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) + state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value + (A->off_first ? BAISlices(A) * (BAI_LANES + 1) * (int64_t)sizeof(int) : 0) + A->pieces * (int64_t)(sizeof(BAIPiece) + 2 * value) + BAISlices(A) * (int64_t)sizeof(BAISlice) + (4 + 2 * (plan->momentum && (state->p.momentum == 1 || state->has_before))) * vector;
 }
 
 static void Info(BAIState state, BAIInfo *info)
@@ -195,7 +195,7 @@ static void Info(BAIState state, BAIInfo *info)
      From memory, over-relaxation takes half the iterations. On the chip, taking turns takes longer; where rows are long, nearly all blocks are neighbours; and small
      blocks that take turns together do not bear it
   */
-  info->ordered       = plan->resident || state->nghost || state->A.piece_first || BAIGroup(state->A.block_size) > 1 ? BAI_MODE_SYNC : BAI_MODE_COLOR;
+  info->ordered       = plan->resident || state->nghost || state->A.off_first || BAIGroup(state->A.block_size) > 1 ? BAI_MODE_SYNC : BAI_MODE_COLOR;
   info->solves        = 0;
   info->solves_coarse = 0;
   for (int mode = 0; mode < 4; mode++) {

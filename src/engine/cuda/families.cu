@@ -14,7 +14,7 @@ static const struct {
   {BAI_CAN_LAUNCHES,  "a launch for each global iteration"     },
   {BAI_CAN_GHOSTS,    "rows that couple to other ranks"        },
   {BAI_CAN_THETA,     "local sweeps that depend on the block"  },
-  {BAI_CAN_LONG_ROWS, "rows that are cut into pieces"          },
+  {BAI_CAN_LONG_ROWS, "rows that are packed or cut into pieces"},
   {BAI_CAN_OVERLAP,   "blocks that overlap"                    },
   {BAI_CAN_PARTITION, "blocks of rows that are not consecutive"},
   {BAI_CAN_WEIGHTS,   "damping that differs from row to row"   },
@@ -54,7 +54,7 @@ static size_t RowShared(const BAISliced *A)
 /* More than the plain kernels of a family do */
 static bool More(const BAIWork *work)
 {
-  return (work->asks & (BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_LONG_ROWS | BAI_CAN_RESIDUALS)) != 0;
+  return (work->asks & (BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_RESIDUALS)) != 0;
 }
 
 static void RefuseRows(const BAISliced *A, int most, char why[BAI_REASON])
@@ -181,9 +181,10 @@ static bool StreamVariant(const BAIWork *work, int which, BAIVariant *variant)
 {
   const BAISliced *A = work->A;
 
-  variant->kernel  = NULL;
+  variant->kernel  = A->off_first ? BAIRaggedKernel(A, work->order) : NULL;
   variant->threads = RowThreads(A);
-  variant->shared  = RowShared(A);
+  variant->shared  = A->off_first ? BAIRaggedBytes(A) : RowShared(A);
+  if (A->off_first) return !which;
   for (const auto &shape : stream) {
     if (variant->kernel || A->loc_width > shape.loc || A->off_width > shape.most_off || !A->single != !shape.single || (More(work) && !shape.more)) continue;
     variant->kernel = shape.kernel(work->order);
@@ -209,7 +210,7 @@ static bool GenericVariant(const BAIWork *work, int which, BAIVariant *variant)
   variant->kernel  = BAIGenericKernel(A, work->order, (work->asks & BAI_CAN_REFINE) != 0, (work->asks & (BAI_CAN_FAULTS | BAI_CAN_STATS)) != 0);
   variant->threads = RowThreads(A);
   variant->shared  = which ? 0 : 3 * (size_t)A->tile_rows * BAIValueSize(A);
-  if (A->piece_first && variant->threads < PIECE_THREADS) variant->threads = PIECE_THREADS;
+  if (A->long_first && variant->threads < PIECE_THREADS) variant->threads = PIECE_THREADS;
   if (variant->threads > MAX_THREADS) variant->threads = MAX_THREADS;
   return which < 2;
 }

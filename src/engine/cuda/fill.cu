@@ -11,8 +11,7 @@
 #include <vector>
 
 enum {
-  LOADS_IN_FLIGHT      = 4, /* of a lane that goes along its row: it reads memory in pieces of no less, 32 bytes */
-  LONG_LOADS_IN_FLIGHT = 8  /* of each of the lanes that go along a row together */
+  LOADS_IN_FLIGHT = 4 /* of a lane that goes along its row: it reads memory in pieces of no less, 32 bytes */
 };
 
 /* Found on the way through the matrix: the first row without a diagonal entry, whether an entry has no place, the bits of the least share, rows for whose a_ii 1 stands, and a hash of the pattern */
@@ -31,26 +30,16 @@ static __device__ inline unsigned long long HashOfEntry(int row, int col, BAIInt
   return z ^ z >> 31;
 }
 
-/* Where the entries of a row go, counted from 0 inside its block, and outside it: there may be more of these than the slice is wide */
-template <typename V, bool same_pattern>
+/* Where the entries of a row go, counted from 0 inside its block, and outside it: there may be more of these than it has places in its slice */
+template <typename V, bool same_pattern, bool RAGGED>
 struct RowPut {
   const BAISliced &A;
   const BAISlice   s;
-  int              lane;
-  long long        rest, rest_end;
+  const BAIOutside outside;
+  const int        lane;
   bool             different; /* there was no place for an entry */
 
-  __device__ RowPut(const BAISliced &A, int slice, int lane) : A(A), s(A.slice[slice]), lane(lane), rest(0), rest_end(0), different(false)
-  {
-#pragma unroll 4
-    for (int k = A.piece_first ? A.piece_first[slice] : 0; A.piece_first && k < A.piece_first[slice + 1]; k++) {
-      const BAIPiece piece = A.piece[k];
-
-      if (piece.lane != lane) continue;
-      if (!rest_end) rest = piece.first;
-      rest_end = piece.last;
-    }
-  }
+  __device__ RowPut(const BAISliced &A, int slice, int lane) : A(A), s(A.slice[slice]), outside(RAGGED ? BAIOutsideOf(A, s, slice, lane) : BAIOutsideByColumns(s, lane)), lane(lane), different(false) {}
 
   /* at: of the tile */
   __device__ void Inside(int w, int at, BAIScalar value)
@@ -68,15 +57,12 @@ struct RowPut {
 
   __device__ void Outside(int w, int col, V value)
   {
-    const long long at = (long long)w * BAI_LANES + lane, to = rest + w - (int)s.off_width;
-
-    if (w < (int)s.off_width) {
-      if (!s.by_delta && !same_pattern) A.off_j[s.off_j + at] = col;
-      static_cast<V *>(A.off_a)[s.off + at] = value;
-    } else if (to < rest_end) {
-      if (!same_pattern) A.rest_j[to] = col;
-      static_cast<V *>(A.rest_a)[to] = value;
-    } else different = true;
+    if (w >= outside.width) {
+      different = true;
+      return;
+    }
+    if (!outside.by_delta && !same_pattern) A.off_j[outside.j + (long long)w * outside.step_j] = col;
+    static_cast<V *>(A.off_a)[outside.a + (long long)w * outside.step] = value;
   }
 
   /* What fills a row up; in the old pattern it is there */
@@ -100,8 +86,8 @@ typedef struct {
 } RowSums;
 
 /* Each lane a row */
-template <typename V, bool same_pattern>
-static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first, RowPut<V, same_pattern> &put, RowSums &r)
+template <typename V, bool same_pattern, bool RAGGED>
+static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first, RowPut<V, same_pattern, RAGGED> &put, RowSums &r)
 {
   for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
     const BAICSR C   = part ? M.B : M.A;
@@ -128,51 +114,9 @@ static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, in
           put.Inside(r.inside++, at - tile_first, values[k]);
         } else {
           r.sum_outside += BAIAbs(values[k]);
-          for (; put.s.by_delta && r.outside < (int)put.s.off_width && row + A.off_j[put.s.off_j + r.outside] < col; r.outside++) put.NoneOutside(r.outside, row);
+          for (; put.outside.by_delta && r.outside < put.outside.width && row + A.off_j[put.outside.j + r.outside] < col; r.outside++) put.NoneOutside(r.outside, row);
           put.Outside(r.outside++, col, V(values[k]) + V(0)); /* never a negative zero */
         }
-      }
-    }
-  }
-}
-
-/* All lanes of a warp a row, side by side, its entries in their order */
-template <typename V, bool same_pattern>
-static __device__ inline void FillLongRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first, RowPut<V, same_pattern> &put, RowSums &r)
-{
-  const int      lane   = threadIdx.x % BAI_LANES;
-  const unsigned before = (1u << lane) - 1;
-
-  for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
-    const BAICSR C   = part ? M.B : M.A;
-    const BAIInt end = C.i[row + 1];
-
-    for (BAIInt left = end - C.i[row] - lane; __any_sync(~0u, left > 0); left -= LONG_LOADS_IN_FLIGHT * BAI_LANES) {
-      int       cols[LONG_LOADS_IN_FLIGHT], at[LONG_LOADS_IN_FLIGHT];
-      BAIScalar values[LONG_LOADS_IN_FLIGHT];
-
-#pragma unroll
-      for (int k = 0; k < LONG_LOADS_IN_FLIGHT; k++) {
-        cols[k]   = k * BAI_LANES < left ? (int)C.j[end - left + k * BAI_LANES] + (part ? A.n : 0) : row;
-        values[k] = k * BAI_LANES < left ? C.a[end - left + k * BAI_LANES] : BAIScalar(0);
-      }
-#pragma unroll
-      for (int k = 0; k < LONG_LOADS_IN_FLIGHT; k++) at[k] = part || cols[k] == row ? -1 : PlaceInBlock(A, block, cols[k]);
-#pragma unroll
-      for (int k = 0; k < LONG_LOADS_IN_FLIGHT; k++) {
-        const unsigned in = __ballot_sync(~0u, at[k] >= 0), out = __ballot_sync(~0u, at[k] < 0 && cols[k] != row);
-
-        if (k * BAI_LANES < left) r.pattern += HashOfEntry(row, cols[k], end - left + k * BAI_LANES);
-        if (cols[k] == row) r.d += values[k];
-        else if (at[k] >= 0) {
-          r.sum += BAIAbs(values[k]);
-          put.Inside(r.inside + __popc(in & before), at[k] - tile_first, values[k]);
-        } else {
-          r.sum_outside += BAIAbs(values[k]);
-          put.Outside(r.outside + __popc(out & before), cols[k], V(values[k]) + V(0));
-        }
-        r.inside += __popc(in);
-        r.outside += __popc(out);
       }
     }
   }
@@ -187,8 +131,8 @@ static __device__ inline T SumOfLanes(T value)
 }
 
 /* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the place that is kept for it has 0 */
-template <typename V, bool same_pattern>
-static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut<V, same_pattern> &put, RowSums &r, Findings *findings)
+template <typename V, bool same_pattern, bool RAGGED>
+static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut<V, same_pattern, RAGGED> &put, RowSums &r, Findings *findings)
 {
   const bool stands = A.unit == BAI_UNIT_ALL || r.sum + r.sum_outside == 0;
 
@@ -224,18 +168,26 @@ static __device__ inline void AddPattern(unsigned long long pattern, Findings *f
   if (!threadIdx.x) atomicAdd(&findings->pattern, pattern);
 }
 
+static __device__ inline bool IsLong(const BAISliced &A, int slice, int lane)
+{
+  for (int k = A.long_first ? A.long_first[slice] : 0; A.long_first && k < A.long_first[slice + 1]; k++) {
+    if (A.long_row[k].place == slice * BAI_LANES + lane) return true;
+  }
+  return false;
+}
+
 /* A warp a slice: the rows that are not in pieces. With same_pattern the places of entries are known, and those of none are as they should be */
-template <typename V, bool same_pattern>
+template <typename V, bool same_pattern, bool RAGGED>
 static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAIReal *sums, Findings *findings)
 {
   const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), tile = slice / A.tile_slices, tile_first = tile * A.tile_rows;
   RowSums   r = {};
 
   if (slice < A.tiles * A.tile_slices) {
-    const int               row = RowOfLane(A, slice, lane), place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0), own = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
-    RowPut<V, same_pattern> put(A, slice, lane);
+    const int                       row = RowOfLane(A, slice, lane), place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0), own = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
+    RowPut<V, same_pattern, RAGGED> put(A, slice, lane);
 
-    if (!put.rest_end) {
+    if (!RAGGED || !IsLong(A, slice, lane)) {
       if (row >= 0) {
         FillRow(A, M, row, BlockAt(A, place, row), tile_first, put, r);
         if (A.unit && r.d == BAIScalar(0)) {
@@ -245,44 +197,137 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
         FinishRow(A, place, row, r, l1, dominance, sums, findings);
       }
       for (int w = r.inside; w < put.s.loc_width; w++) put.NoneInside(w, place - tile_first);
-      for (int w = r.outside; w < (int)put.s.off_width; w++) put.NoneOutside(w, own);
+      for (int w = r.outside; w < put.outside.width; w++) put.NoneOutside(w, own);
       if (put.different) findings->different = 1;
+    }
+    if (RAGGED && !same_pattern) { /* what rounds a packed slice up */
+      const int end = A.off_first[(size_t)slice * (BAI_LANES + 1) + BAI_LANES];
+
+      for (long long at = put.s.off + end + lane; end >= 0 && at < A.slice[slice + 1].off; at += BAI_LANES) static_cast<V *>(A.off_a)[at] = 0;
     }
   }
   AddPattern(r.pattern, findings);
 }
 
-/* A warp a slice: the rows that are in pieces */
-template <typename V, bool same_pattern>
-static __global__ void FillLong(BAISliced A, BAIMatrix M, int l1, int dominance, BAIReal *sums, Findings *findings)
+/* What a piece adds to the sums of its row */
+typedef struct {
+  BAIScalar d;
+  BAIReal   sum, sum_outside;
+  int       inside;
+} PieceSums;
+
+/* Where a piece is in the matrix, which need not have the pattern that the piece is from: entries that are there, and the number of the first one */
+static __device__ inline int PieceOf(const BAICSR &C, const BAIPiece &piece, int row, BAIInt *first)
 {
-  const int          lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), tile_first = slice / A.tile_slices * A.tile_rows;
+  *first = C.i[row] + piece.at;
+  return (int)max((BAIInt)0, min((BAIInt)piece.size, C.i[row + 1] - *first));
+}
+
+/* A warp a piece; what lies inside the block is counted only */
+template <typename V>
+static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, PieceSums *sums, Findings *findings)
+{
+  enum {
+    EACH = BAI_PIECE / BAI_LANES /* entries of a lane, all on their way at once */
+  };
+  const int          lane = threadIdx.x % BAI_LANES, k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
   unsigned long long pattern = 0;
 
-  if (slice < A.tiles * A.tile_slices) {
-    const RowPut<V, same_pattern> mine(A, slice, lane);
+  if (k < A.pieces) {
+    const BAIPiece piece = A.piece[k];
+    const int      place = A.long_row[piece.row].place, slice = place / BAI_LANES, row = RowOfLane(A, slice, place % BAI_LANES), block = BlockOfLane(A, slice, place % BAI_LANES, row);
+    const BAICSR   C = piece.part ? M.B : M.A;
+    BAIInt         first;
+    const int      size = PieceOf(C, piece, row, &first);
+    int            cols[EACH], inside = 0;
+    BAIScalar      values[EACH], d    = 0;
+    BAIReal        sum = 0, sum_outside = 0;
 
-    for (unsigned left = __ballot_sync(~0u, mine.rest_end > 0); left; left &= left - 1) {
-      const int of = __ffs(left) - 1, row = RowOfLane(A, slice, of), place = tile_first + slice % A.tile_slices * BAI_LANES + of;
-      auto      put = mine;
-      RowSums   r   = {};
+#pragma unroll
+    for (int w = 0; w < EACH; w++) {
+      const int at = w * BAI_LANES + lane;
 
-      put.lane     = of;
-      put.rest     = __shfl_sync(~0u, mine.rest, of);
-      put.rest_end = __shfl_sync(~0u, mine.rest_end, of);
-      FillLongRow(A, M, row, BlockAt(A, place, row), tile_first, put, r);
-      r.d           = SumOfLanes(r.d);
-      r.sum         = SumOfLanes(r.sum);
-      r.sum_outside = SumOfLanes(r.sum_outside);
-      if (A.unit && r.d == BAIScalar(0)) {
-        if (!lane) PutUnit(A, place, row, tile_first, put, r, findings);
-        r.inside++;
-      }
-      for (int w = r.inside + lane; w < put.s.loc_width; w += BAI_LANES) put.NoneInside(w, place - tile_first);
-      if (!lane) FinishRow(A, place, row, r, l1, dominance, sums, findings);
-      if (put.different || put.rest + r.outside - (int)put.s.off_width != put.rest_end) findings->different = 1;
-      pattern += r.pattern;
+      cols[w]   = at < size ? (int)C.j[first + at] + (piece.part ? A.n : 0) : row;
+      values[w] = at < size ? C.a[first + at] : BAIScalar(0);
     }
+#pragma unroll
+    for (int w = 0; w < EACH; w++) {
+      const int  at      = w * BAI_LANES + lane;
+      const bool is_in   = at < size && !piece.part && cols[w] != row && PlaceInBlock(A, block, cols[w]) >= 0;
+      const bool outside = at < size && cols[w] != row && !is_in;
+
+      if (at >= size) continue;
+      pattern += HashOfEntry(row, cols[w], first + at);
+      if (cols[w] == row) d += values[w];
+      if (is_in) sum += BAIAbs(values[w]);
+      if (outside) sum_outside += BAIAbs(values[w]);
+      inside += is_in;
+      if (!same_pattern) A.rest_j[piece.first + at] = outside ? cols[w] : row;
+      static_cast<V *>(A.rest_a)[piece.first + at] = outside ? V(values[w]) + V(0) : BAINoEntry<V>();
+    }
+    d           = SumOfLanes(d);
+    sum         = SumOfLanes(sum);
+    sum_outside = SumOfLanes(sum_outside);
+    inside      = __reduce_add_sync(~0u, inside);
+    if (!lane) sums[k] = {d, sum, sum_outside, inside};
+    if (!lane && size < piece.size) findings->different = 1;
+  }
+  AddPattern(pattern, findings);
+}
+
+/* A warp a long row: what its pieces add up to, and its entries inside the block, in their order */
+template <typename V>
+static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominance, const PieceSums *pieces, BAIReal *sums, Findings *findings)
+{
+  const int          lane = threadIdx.x % BAI_LANES, k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+  const unsigned     before  = (1u << lane) - 1;
+  unsigned long long pattern = 0;
+
+  if (k < A.long_rows) {
+    const BAILongRow       L     = A.long_row[k];
+    const int              slice = L.place / BAI_LANES, row_lane = L.place % BAI_LANES, row = RowOfLane(A, slice, row_lane), tile_first = slice / A.tile_slices * A.tile_rows, place = tile_first + slice % A.tile_slices * BAI_LANES + row_lane, block = BlockAt(A, place, row);
+    RowPut<V, false, true> put(A, slice, row_lane);
+    RowSums                r      = {};
+    int                    length = 0;
+
+    for (int first = L.first; first < L.last; first += BAI_LANES) {
+      const bool there = first + lane < L.last;
+
+      if (there) {
+        const PieceSums p = pieces[first + lane];
+
+        r.d += p.d;
+        r.sum += p.sum;
+        r.sum_outside += p.sum_outside;
+        length += A.piece[first + lane].size;
+      }
+      for (unsigned left = __ballot_sync(~0u, there && pieces[there ? first + lane : first].inside > 0); left; left &= left - 1) {
+        const BAIPiece piece = A.piece[first + __ffs(left) - 1];
+        BAIInt         from;
+        const int      size = PieceOf(M.A, piece, row, &from);
+
+        for (int at = lane; at - lane < size; at += BAI_LANES) {
+          const int      col = at < size ? (int)M.A.j[from + at] : row, to = col == row ? -1 : PlaceInBlock(A, block, col);
+          const unsigned in = __ballot_sync(~0u, to >= 0);
+
+          if (to >= 0) put.Inside(r.inside + __popc(in & before), to - tile_first, M.A.a[from + at]);
+          r.inside += __popc(in);
+        }
+      }
+    }
+    r.d           = SumOfLanes(r.d);
+    r.sum         = SumOfLanes(r.sum);
+    r.sum_outside = SumOfLanes(r.sum_outside);
+    length        = __reduce_add_sync(~0u, length);
+    if (A.unit && r.d == BAIScalar(0)) {
+      if (!lane) PutUnit(A, place, row, tile_first, put, r, findings);
+      r.inside++;
+    }
+    for (int w = r.inside + lane; w < put.s.loc_width; w += BAI_LANES) put.NoneInside(w, place - tile_first);
+    for (int w = lane; w < put.outside.width; w += BAI_LANES) put.NoneOutside(w, row);
+    if (!lane) FinishRow(A, place, row, r, l1, dominance, sums, findings);
+    if (put.different || length != M.A.i[row + 1] - M.A.i[row] + (M.nghost ? M.B.i[row + 1] - M.B.i[row] : 0)) findings->different = 1;
+    pattern = r.pattern;
   }
   AddPattern(pattern, findings);
 }
@@ -322,32 +367,41 @@ static BAIStatus CountLocalSweeps(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
+static unsigned WarpGrid(int warps)
+{
+  return (unsigned)(((long long)warps * BAI_LANES + THREADS - 1) / THREADS);
+}
+
+template <typename V, bool same_pattern>
+static BAIStatus Run(BAIState state, const BAIMatrix *M, PieceSums *pieces, Findings *findings)
+{
+  const BAISliced A  = state->A;
+  const int       l1 = state->p.l1, dominance = !(state->p.local_omega > 0);
+
+  if (A.off_first) Fill<V, same_pattern, true><<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, l1, dominance, state->sums, findings);
+  else Fill<V, same_pattern, false><<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, l1, dominance, state->sums, findings);
+  CUDATry(cudaGetLastError());
+  if (!A.pieces) return BAIStatusOf(BAI_OK);
+  FillPieces<V><<<WarpGrid(A.pieces), THREADS, 0, state->stream>>>(A, *M, same_pattern, pieces, findings);
+  CUDATry(cudaGetLastError());
+  FinishLong<V><<<WarpGrid(A.long_rows), THREADS, 0, state->stream>>>(A, *M, l1, dominance, pieces, state->sums, findings);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
 {
   const BAISliced A = state->A;
-  BAITemporary    t;
+  BAITemporary    t, pieces;
   Findings        findings = {INT_MAX, 0, 0, 0, 0};
   BAIStatus       status   = BAIStatusOf(BAI_OK);
   float           least    = 1;
-  typedef void (*FillKernel)(BAISliced, BAIMatrix, int, int, BAIReal *, Findings *);
-  const FillKernel fill[2][2] = {
-    {Fill<BAIScalar, false>, Fill<BAIScalar, true>},
-    {Fill<BAISingle, false>, Fill<BAISingle, true>}
-  };
-  const FillKernel fill_long[2][2] = {
-    {FillLong<BAIScalar, false>, FillLong<BAIScalar, true>},
-    {FillLong<BAISingle, false>, FillLong<BAISingle, true>}
-  };
-
   if (!A.tiles) return status;
   memcpy(&findings.least_share, &least, sizeof(least));
   BAITry(t.Allocate(state, sizeof(findings)));
   CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
-  for (FillKernel kernel : {fill[A.single][same_pattern], fill_long[A.single][same_pattern]}) {
-    kernel<<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, state->p.l1, !(state->p.local_omega > 0), state->sums, (Findings *)t.p);
-    CUDATry(cudaGetLastError());
-    if (!A.piece_first) break;
-  }
+  if (A.pieces) BAITry(pieces.Allocate(state, A.pieces * sizeof(PieceSums)));
+  BAITry((A.single ? same_pattern ? Run<BAISingle, true> : Run<BAISingle, false> : same_pattern ? Run<BAIScalar, true> : Run<BAIScalar, false>)(state, M, (PieceSums *)pieces.p, (Findings *)t.p));
   CUDATry(cudaMemcpyAsync(&findings, t.p, sizeof(findings), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   memcpy(&least, &findings.least_share, sizeof(least));

@@ -43,25 +43,31 @@ static __device__ inline void CountUpdate(const BAISweep &p, int tile)
   __threadfence();
 }
 
-/* b minus what a row has outside its block; what is cut into pieces is there already */
+/* What a row has outside its block in pieces; called by all lanes */
+template <typename V>
+static __device__ __forceinline__ V PiecesOf(const BAISliced &A, int slice, int lane)
+{
+  return A.long_first ? BAISumOfPieces<V>(A, A.long_first[slice], A.long_first[slice + 1], lane) : V(0);
+}
+
+/* b minus what a row has outside its block and not in pieces */
 template <BAIOrder order, typename V>
 static __device__ __forceinline__ V SumOutside(const BAISliced &A, const BAISweep &p, int slice, int lane, int row, const V *x)
 {
-  const V       *off_a = static_cast<const V *>(A.off_a), *b = static_cast<const V *>(p.b), *ghost = static_cast<const V *>(p.ghost);
-  const BAISlice S   = A.slice[slice];
-  V              sum = b[row];
+  const V         *off_a = static_cast<const V *>(A.off_a), *b = static_cast<const V *>(p.b), *ghost = static_cast<const V *>(p.ghost);
+  const BAIOutside O   = BAIOutsideOf(A, A.slice[slice], slice, lane);
+  V                sum = b[row];
 
-  for (int w = 0; w < (int)S.off_width; w += LOADS_IN_FLIGHT) {
+  for (int w = 0; w < O.width; w += LOADS_IN_FLIGHT) {
     V other[LOADS_IN_FLIGHT];
 
 #pragma unroll
-    for (int v = 0; v < LOADS_IN_FLIGHT; v++) other[v] = w + v < (int)S.off_width ? BAILoadColumn<order>(A, x, ghost, BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w + v, lane))) : V(0);
+    for (int v = 0; v < LOADS_IN_FLIGHT; v++) other[v] = w + v < O.width ? BAILoadColumn<order>(A, x, ghost, BAIColumn(A, O.by_delta, row, A.off_j[O.j + (long long)(w + v) * O.step_j])) : V(0);
 #pragma unroll
     for (int v = 0; v < LOADS_IN_FLIGHT; v++) {
-      if (w + v < (int)S.off_width) sum -= off_a[S.off + (long long)(w + v) * BAI_LANES + lane] * other[v];
+      if (w + v < O.width) sum -= off_a[O.a + (long long)(w + v) * O.step] * other[v];
     }
   }
-  if (A.piece_first) sum -= BAISumOfPieces<V>(A, slice, lane);
   return sum;
 }
 
@@ -119,7 +125,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 
     turn.Begin();
     if (WATCHED && p.counts.updates) CountReads<order>(p, tile);
-    if (A.piece_first) BAISumPieces<order>(A, p, tile, x);
+    if (A.long_first) BAIOwnPieces<order>(A, p, tile, x);
     if constexpr (REFINED) {
       __shared__ int largest;
       V             *xs       = s + (sizeof(I) < sizeof(V) ? 1 : 2) * A.tile_rows; /* the tile's x, where nothing else is yet */
@@ -131,9 +137,10 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
       __syncthreads();
       for (int slice = warp; slice < A.tile_slices; slice += warps) {
         const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
+        const V   pieces = PiecesOf<V>(A, slice0 + slice, lane);
 
         if (row < 0) continue;
-        V r = SumOutside<order>(A, p, slice0 + slice, lane, row, x) - A.d[first + i] * xs[i];
+        V r = SumOutside<order>(A, p, slice0 + slice, lane, row, x) - pieces - A.d[first + i] * xs[i];
 
         r        = SumInside(A, slice0 + slice, lane, loc_j, static_cast<const V *>(A.loc_a), xs, r);
         exponent = max(exponent, ilogb(BAIAbs(r)));
@@ -145,15 +152,17 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
     } else {
       for (int slice = warp; slice < A.tile_slices; slice += warps) {
         const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
+        const V   pieces = PiecesOf<V>(A, slice0 + slice, lane);
 
         if (row < 0) continue;
-        V sum = SumOutside<order>(A, p, slice0 + slice, lane, row, x);
+        V sum = SumOutside<order>(A, p, slice0 + slice, lane, row, x) - pieces;
 
         if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row)) BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<V>));
         s[i] = sum;
         y[i] = BAILoad(x + row);
       }
     }
+    if (A.long_first) BAISharedPieces<order>(A, p, tile, iteration, x);
     __syncthreads();
 
     for (int sweep = 1; sweep <= most; sweep++) {

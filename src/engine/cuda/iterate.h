@@ -196,6 +196,27 @@ static __device__ inline int BAIColumn(const BAISliced &A, bool by_delta, int ro
   return by_delta ? min(max(row + j, 0), A.cols - 1) : j; /* a row without an entry there has a zero */
 }
 
+/* Where the entries of a lane's row outside its block are: number w at a + w*step in off_a and at j + w*step_j in off_j. Where they lie by columns some of them may be none */
+typedef struct {
+  long long a, j;
+  int       step, step_j, width;
+  bool      by_delta;
+} BAIOutside;
+
+static __device__ inline BAIOutside BAIOutsideByColumns(const BAISlice &S, int lane)
+{
+  return {S.off + lane, S.by_delta ? S.off_j : S.off_j + lane, BAI_LANES, S.by_delta ? 1 : BAI_LANES, (int)S.off_width, S.by_delta != 0};
+}
+
+static __device__ inline BAIOutside BAIOutsideOf(const BAISliced &A, const BAISlice &S, int slice, int lane)
+{
+  const int *first = A.off_first + (size_t)slice * (BAI_LANES + 1) + lane;
+
+  if (!A.off_first || first[0] < 0) return BAIOutsideByColumns(S, lane);
+
+  return {S.off + first[0], S.off_j + first[0], 1, 1, first[1] - first[0], false};
+}
+
 static __device__ inline BAIScalar BAIValue(const BAISliced &A, const void *a, long long at)
 {
   return A.single ? BAIScalar(static_cast<const BAISingle *>(a)[at]) : static_cast<const BAIScalar *>(a)[at];

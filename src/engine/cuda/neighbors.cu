@@ -22,9 +22,9 @@ enum {
 
 typedef unsigned long long Pair; /* tile, tile to wait for: the latter in the lower bits */
 
-/* The tiles that a tile reads from, entries and rows of overlaps, each once, and both ways round; *pairs_found of them, of which those that there is room for are written */
+/* The tiles that a tile reads from, entries and rows of overlaps, each once, and both ways round; *pairs_found of them, of which those that there is room for are written. With more than the limit it is given up */
 template <typename V>
-static __global__ void Readers(BAISliced A, int bits, unsigned long long room, unsigned long long *pairs_found, Pair *pairs)
+static __global__ void Readers(BAISliced A, int bits, unsigned long long room, unsigned long long limit, unsigned long long *pairs_found, Pair *pairs)
 {
   enum {
     AHEAD = 8 /* entries of a row on their way */
@@ -32,12 +32,19 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
   extern __shared__ unsigned    map[];
   __shared__ unsigned           found;
   __shared__ unsigned long long begin;
+  __shared__ bool               too_many;
   const int                     words = min(WORDS, (A.tiles + 31) / 32);
   const V                      *off_a = static_cast<const V *>(A.off_a);
 
   for (int w = threadIdx.x; w < words; w += blockDim.x) map[w] = 0;
   for (int tile = blockIdx.x; tile < A.tiles; tile += gridDim.x) {
-    const int slice0 = tile * A.tile_slices, first = A.piece_first ? A.piece_first[slice0] : 0, last = A.piece_first ? A.piece_first[slice0 + A.tile_slices] : 0;
+    if (limit < ULLONG_MAX) {
+      __syncthreads();
+      if (!threadIdx.x) too_many = *(volatile unsigned long long *)pairs_found > limit;
+      __syncthreads();
+      if (too_many) return;
+    }
+    const int slice0 = tile * A.tile_slices, first = A.long_first ? A.long_first[slice0] : 0, last = A.long_first ? A.long_first[slice0 + A.tile_slices] : 0;
 
     for (int window = 0; window < A.tiles; window += words * 32) {
       const auto mark = [&](int row) { /* or a column */
@@ -49,20 +56,25 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
       if (!threadIdx.x) found = 0;
       __syncthreads();
       for (int at = threadIdx.x; at < A.tile_slices * BAI_LANES; at += blockDim.x) {
-        const BAISlice s   = A.slice[slice0 + at / BAI_LANES];
-        const int      row = BAIRowAt(A, tile, at), lane = at % BAI_LANES, width = row < 0 ? 0 : (int)s.off_width;
+        const int        slice = slice0 + at / BAI_LANES, row = BAIRowAt(A, tile, at);
+        const BAIOutside o     = BAIOutsideOf(A, A.slice[slice], slice, at % BAI_LANES);
+        const int        width = row < 0 ? 0 : o.width;
 
         for (int k = 0; k < width; k += AHEAD) {
           int col[AHEAD];
 
 #pragma unroll
-          for (int w = 0; w < AHEAD; w++) col[w] = k + w < width && !BAIIsNoEntry(off_a[s.off + (long long)(k + w) * BAI_LANES + lane]) ? BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, k + w, lane)) : -1;
+          for (int w = 0; w < AHEAD; w++) col[w] = k + w < width && !BAIIsNoEntry(off_a[o.a + (long long)(k + w) * o.step]) ? BAIColumn(A, o.by_delta, row, A.off_j[o.j + (long long)(k + w) * o.step_j]) : -1;
 #pragma unroll
           for (int w = 0; w < AHEAD; w++) mark(col[w]);
         }
       }
-      for (int k = first; k < last; k++) {
-        for (long long at = A.piece[k].first + threadIdx.x; at < A.piece[k].last; at += blockDim.x) mark(A.rest_j[at]);
+      if (first < last) {
+        const BAIPiece  end    = A.piece[A.long_row[last - 1].last - 1]; /* all entries of the rows between lie one behind the other */
+        const long long behind = end.first + end.size;
+
+#pragma unroll 4
+        for (long long at = A.piece[A.long_row[first].first].first + threadIdx.x; at < behind; at += blockDim.x) mark(A.rest_j[at]);
       }
       for (int i = threadIdx.x; A.overlap && i < A.tile_rows; i += blockDim.x) {
         const int own = BAIOwnRowAt(A, tile, i);
@@ -179,8 +191,8 @@ static BAIStatus Color(BAIState state, bool needed)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Finds the pairs of Readers(), sorts them, and leaves each once; a tile's number has so many bits */
-static BAIStatus Pairs(BAIState state, int bits, BAITemporary *unique, unsigned long long *n)
+/* Finds the pairs of Readers(), sorts them, and leaves each once; a tile's number has so many bits. With more than the limit there are none */
+static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITemporary *unique, unsigned long long *n)
 {
   const BAISliced    A       = state->A;
   const int          threads = std::min(A.tile_slices * BAI_LANES, (int)THREADS), grid = std::min(A.tiles, (int)GRID);
@@ -197,10 +209,11 @@ static BAIStatus Pairs(BAIState state, int bits, BAITemporary *unique, unsigned 
     room = *n;
     BAITry(pairs[0].Allocate(state, room * sizeof(Pair)));
     CUDATry(cudaMemsetAsync(found, 0, sizeof(*n), state->stream));
-    readers<<<grid, threads, shared, state->stream>>>(A, bits, room, found, (Pair *)pairs[0].p);
+    readers<<<grid, threads, shared, state->stream>>>(A, bits, room, limit, found, (Pair *)pairs[0].p);
     CUDATry(cudaGetLastError());
     CUDATry(cudaMemcpyAsync(n, found, sizeof(*n), cudaMemcpyDeviceToHost, state->stream));
     CUDATry(cudaStreamSynchronize(state->stream));
+    if (*n > limit) return BAIStatusOf(BAI_OK);
   }
   BAITry(pairs[1].Allocate(state, *n * sizeof(Pair)));
   BAITry(unique->Allocate(state, *n * sizeof(Pair)));
@@ -217,8 +230,10 @@ static BAIStatus Pairs(BAIState state, int bits, BAITemporary *unique, unsigned 
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAINeighborsCreate(BAIState state)
+/* If they are not needed, a graph of rows that differ much in length is given up as soon as it shows to have too many neighbours for an order */
+static BAIStatus FindNeighbors(BAIState state, bool needed)
 {
+  const auto         limit = needed || !state->A.off_first ? ULLONG_MAX : 2ull * NEIGHBORS_PER_TILE * (unsigned long long)state->A.tiles; /* each may have been found twice */
   const int          tiles = state->A.tiles;
   int                bits  = 1;
   BAITemporary       pairs;
@@ -226,7 +241,8 @@ BAIStatus BAINeighborsCreate(BAIState state)
 
   if (!tiles || state->neighbors.first) return BAIStatusOf(BAI_OK);
   while (tiles >> bits) bits++;
-  BAITry(Pairs(state, bits, &pairs, &n));
+  BAITry(Pairs(state, bits, limit, &pairs, &n));
+  if (n > limit) return BAIStatusOf(BAI_OK);
   if (n > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
   BAITry(BAICUDAAllocate(state, n * sizeof(int), &state->neighbors.tile));
   BAITry(BAICUDAAllocate(state, (tiles + 1) * sizeof(int), &state->neighbors.first));
@@ -235,7 +251,14 @@ BAIStatus BAINeighborsCreate(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
+BAIStatus BAINeighborsCreate(BAIState state)
+{
+  return FindNeighbors(state, true);
+}
+
 BAIStatus BAITurnsCreate(BAIState state, bool needed)
 {
-  return state->A.tiles && !state->order ? Color(state, needed) : BAIStatusOf(BAI_OK);
+  if (!state->A.tiles || state->order) return BAIStatusOf(BAI_OK);
+  BAITry(FindNeighbors(state, needed));
+  return state->neighbors.first ? Color(state, needed) : BAIStatusOf(BAI_OK);
 }

@@ -25,7 +25,7 @@ static unsigned Asks(BAIState state, BAIMode mode, bool momentum)
 {
   const BAISliced *A = &state->A;
 
-  return (momentum ? BAI_CAN_MOMENTUM : 0) | (A->share ? BAI_CAN_WEIGHTS : 0) | (A->iters ? BAI_CAN_THETA : 0) | (A->row ? BAI_CAN_PARTITION : 0) | (A->overlap ? BAI_CAN_OVERLAP : 0) | (state->nghost ? BAI_CAN_GHOSTS : 0) | (A->piece_first ? BAI_CAN_LONG_ROWS : 0) | (A->single ? BAI_CAN_SINGLE : 0) | (mode == BAI_MODE_LAUNCH ? BAI_CAN_LAUNCHES : 0) | (state->p.fault.fraction > 0 ? BAI_CAN_FAULTS : 0) | (state->p.stats ? BAI_CAN_STATS : 0) | (state->p.refined ? BAI_CAN_REFINE : 0);
+  return (momentum ? BAI_CAN_MOMENTUM : 0) | (A->share ? BAI_CAN_WEIGHTS : 0) | (A->iters ? BAI_CAN_THETA : 0) | (A->row ? BAI_CAN_PARTITION : 0) | (A->overlap ? BAI_CAN_OVERLAP : 0) | (state->nghost ? BAI_CAN_GHOSTS : 0) | (A->off_first ? BAI_CAN_LONG_ROWS : 0) | (A->single ? BAI_CAN_SINGLE : 0) | (mode == BAI_MODE_LAUNCH ? BAI_CAN_LAUNCHES : 0) | (state->p.fault.fraction > 0 ? BAI_CAN_FAULTS : 0) | (state->p.stats ? BAI_CAN_STATS : 0) | (state->p.refined ? BAI_CAN_REFINE : 0);
 }
 
 /* Allows a kernel so much shared memory: of all engines of the process what the largest needs; no more, as it is taken from the cache */
@@ -172,10 +172,10 @@ static BAIStatus Complete(BAIState state, BAIMode mode, BAIPlan *plan)
   };
 
   BAITry(NeedScratch(state, plan));
-  if (mode == BAI_MODE_SYNC && !plan->once) plan->once = state->A.tiles / TILES_PER_LAUNCH >= plan->grid;
+  if (mode == BAI_MODE_SYNC && !plan->once) plan->once = state->A.tiles / (state->A.long_first ? 1 : TILES_PER_LAUNCH) >= plan->grid; /* pieces of long rows are then shared by all */
   plan->waits     = !plan->once && (plan->order == BAI_FLAGS || plan->order == BAI_LAG || plan->order == BAI_TURNS);
   plan->uses_done = plan->waits || (plan->order == BAI_QUEUE && state->A.tiles / TILES_UNCOUNTED < plan->grid);
-  if (plan->waits || plan->order == BAI_QUEUE || state->p.stats) BAITry(BAINeighborsCreate(state));
+  if (plan->waits || state->p.stats) BAITry(BAINeighborsCreate(state));
   if (plan->order == BAI_TURNS || plan->order == BAI_QUEUE) BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue colour by colour converges as mode color does */
   return plan->uses_done ? NeedDone(state) : BAIStatusOf(BAI_OK);
 }

@@ -12,7 +12,7 @@ enum { /* beyond the plain global iterations of consecutive rows: what a family 
   BAI_CAN_PARTITION = 1 << 3,
   BAI_CAN_OVERLAP   = 1 << 4,
   BAI_CAN_GHOSTS    = 1 << 5,
-  BAI_CAN_LONG_ROWS = 1 << 6, /* rows in pieces */
+  BAI_CAN_LONG_ROWS = 1 << 6, /* packed slices, rows in pieces */
   BAI_CAN_SINGLE    = 1 << 7,
   BAI_CAN_LAUNCHES  = 1 << 8,  /* a launch for each global iteration */
   BAI_CAN_RESIDUALS = 1 << 9,  /* leaves b - A x, a by-product, for the coarse correction */
@@ -62,7 +62,9 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES], BAITwoLevelFamily;
 /* Why a family does not do some work, or empty; the room that there is on the device is not looked at */
 void BAIFamilyRefuse(const BAIFamily *, const BAIWork *, char why[BAI_REASON]);
 
-/* Kernels of one unit, and shared memory that those of staged need for their stages */
+/* Kernels of one unit, shared memory that those of staged need for their stages, and all of those of stream for rows of very different lengths */
 const void *BAIStagedKernel(const BAISliced *, bool more);
 size_t      BAIStagedBytes(const BAISliced *);
+const void *BAIRaggedKernel(const BAISliced *, BAIOrder);
+size_t      BAIRaggedBytes(const BAISliced *);
 const void *BAIGenericKernel(const BAISliced *, BAIOrder, bool refined, bool watched);

@@ -36,20 +36,29 @@ enum {
 
 /*
    Where a slice has its entries: column by column, each column 32 entries wide. If by_delta is set, all rows of the slice have their entries outside
-   the blocks in the same diagonals of the matrix, a column each, and off_j has one number a column: column minus row. Else it has the column of each entry
+   the blocks in the same diagonals of the matrix, a column each, and off_j has one number a column: column minus row. Else it has the column of each entry.
+   In a packed slice (see off_first) those outside the blocks lie row by row instead, one row behind the other: so rows of very different lengths take no more room than they need
 */
 typedef struct __align__(16)
 {
   long long loc, off, off_j; /* first entries in loc_j and loc_a, in off_a, and in off_j */
   int       loc_width;
-  unsigned  off_width : 31, by_delta : 1;
+  unsigned  off_width : 31, by_delta : 1; /* off_width: entries of the longest row */
 }
 BAISlice;
 
-/* What a long row has outside the block beyond A.most_off entries is cut into pieces of at most BAI_PIECE, each a warp's */
+/* A long row, all that it has outside its block being in pieces */
 typedef struct {
-  long long first, last; /* in rest_j, rest_a */
-  int       lane;        /* of its row in the slice */
+  int place;       /* slice*32 + lane */
+  int first, last; /* its pieces */
+} BAILongRow;
+
+/* Of a long row at most BAI_PIECE entries, a warp's work. What lies inside the block has its place here too, and is none: so each piece can be filled by itself */
+typedef struct {
+  long long first; /* in rest_j, rest_a */
+  int       size;
+  int       row;      /* in long_row */
+  int       part, at; /* in the row of the matrix: its square part, or that of the ghosts; and where it begins there */
 } BAIPiece;
 
 /*
@@ -59,31 +68,34 @@ typedef struct {
    tile, 16 bits each where that is enough.
 */
 typedef struct {
-  int        n, cols;                        /* rows; and columns, ghosts included */
-  int        loc_width, off_width;           /* widest slice inside and outside the blocks */
-  int        tile_loc, tile_off, tile_off_j; /* places in loc_a, off_a and off_j that a tile takes, at most */
-  int        most_off;                       /* entries outside the blocks that a row has in its slice, at most */
-  int        block_size, tile_rows, tiles, tile_slices;
-  int       *row;                /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap of a block, -2 minus the row */
-  int       *place, *block;      /* n, if there is row: the place and the block of each row */
-  int       *home, *overlap;     /* if blocks overlap: the block of each place, or -1; the first and last place of each block's overlap, whose rows are in the order of their numbers */
-  BAIScalar *d;                  /* places: a_ii */
-  BAIReal   *share;              /* places, or NULL: what multiplies the damping of a row */
-  int       *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
-  BAISlice  *slice;              /* slices+1 */
-  void      *loc_j;              /* uint16_t, or int if the tiles are long */
-  int       *off_j;              /* columns from n on are ghosts */
-  int        unit;               /* BAIParameters: where 1 stands for a_ii */
-  int        sweep_single;       /* what follows is BAISingle, else BAIScalar: */
-  void      *dinv;               /* places: 1/a_ii; */
-  void      *sweep_a;            /* loc_a as the local sweeps read it, which is the same array if it is of this type */
-  int        single;             /* what follows is BAISingle, else BAIScalar */
-  void      *loc_a, *off_a;
-  int       *piece_first; /* slices+1, or NULL if no row is that long */
-  BAIPiece  *piece;
-  void      *piece_sum; /* room for what they are in a global iteration */
-  int       *rest_j;
-  void      *rest_a;
+  int         n, cols;                        /* rows; and columns, ghosts included */
+  int         loc_width, off_width;           /* widest slice inside and outside the blocks */
+  int         tile_loc, tile_off, tile_off_j; /* places in loc_a, off_a and off_j that a tile takes, at most */
+  int         most_off;                       /* entries outside the blocks that a row has in its slice, at most: longer rows are in pieces */
+  int         block_size, tile_rows, tiles, tile_slices;
+  int        *row;                /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap of a block, -2 minus the row */
+  int        *place, *block;      /* n, if there is row: the place and the block of each row */
+  int        *home, *overlap;     /* if blocks overlap: the block of each place, or -1; the first and last place of each block's overlap, whose rows are in the order of their numbers */
+  BAIScalar  *d;                  /* places: a_ii */
+  BAIReal    *share;              /* places, or NULL: what multiplies the damping of a row */
+  int        *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
+  BAISlice   *slice;              /* slices+1 */
+  void       *loc_j;              /* uint16_t, or int if the tiles are long */
+  int        *off_j;              /* columns from n on are ghosts */
+  int         unit;               /* BAIParameters: where 1 stands for a_ii */
+  int         sweep_single;       /* what follows is BAISingle, else BAIScalar: */
+  void       *dinv;               /* places: 1/a_ii; */
+  void       *sweep_a;            /* loc_a as the local sweeps read it, which is the same array if it is of this type */
+  int         single;             /* what follows is BAISingle, else BAIScalar */
+  void       *loc_a, *off_a;
+  int        *off_first;  /* slices*33, or NULL if rows are of much the same length: in a packed slice the first entry of each lane, and the end; in others -1 */
+  int        *long_first; /* slices+1, or NULL if no row is in pieces: the first long row of each slice */
+  BAILongRow *long_row;
+  int         long_rows, pieces;
+  BAIPiece   *piece;
+  void       *piece_sum; /* room for what they are in a global iteration; in single precision too as large as BAIScalar */
+  int        *rest_j;
+  void       *rest_a;
 } BAISliced;
 
 /*
@@ -156,11 +168,11 @@ typedef struct {
   BAIScalar *sums, *e;    /* P^H r, and A_c^{-1} of it */
   BAIScalar *r;           /* n; for kernels that do not sum */
   /* segments: rows that are next to each other in a slice, and of one aggregate. Without a basis; else NULL */
-  unsigned  *heads;                      /* slices: bits of the lanes that begin one */
-  int       *segment_first, *slot;       /* slices+1: the first of each slice; of each segment: where its sum goes, those of an aggregate together, */
-  int       *slot_first;                 /* aggregates+1: from there on */
-  BAIScalar *segment_sums;               /* of r */
-  uint16_t  *unknown;                    /* n: the aggregate, or m, where e has a zero; NULL if 16 bits are too few */
+  unsigned  *heads;                /* slices: bits of the lanes that begin one */
+  int       *segment_first, *slot; /* slices+1: the first of each slice; of each segment: where its sum goes, those of an aggregate together, */
+  int       *slot_first;           /* aggregates+1: from there on */
+  BAIScalar *segment_sums;         /* of r */
+  uint16_t  *unknown;              /* n: the aggregate, or m, where e has a zero; NULL if 16 bits are too few */
   /* A_c: the pairs of aggregates that couple, I*aggregates + J, and the entries of each, in one order every time */
   int       pairs;
   unsigned *pair;

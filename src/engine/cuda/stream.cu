@@ -1,12 +1,12 @@
 /*
-   The kernel for matrices that do not fit the chip: a thread a row, which reads the row once per global iteration and keeps
+   The kernel for matrices that do not fit the chip and whose rows have much the same length: a thread a row, which reads the row once per global iteration and keeps
    its entries inside the block in registers for all local sweeps.
 
    Moved per row and global iteration: 10 bytes an entry inside the blocks, 8 or, without common diagonals, 12 one outside (with padding, and their x from the
    caches), 8 each for b and 1/a_ii, 16 for x; in double precision. In single 4 less for each value.
 */
-#include "pieces.h"
 #include "shapes.h"
+#include "sweep.h"
 
 /* Threads of the launch bounds, which stand for at most 48, 56, 64 or, where one thread block is enough, 128 registers */
 static constexpr int Threads(int loc, int off, bool more)
@@ -26,7 +26,7 @@ static constexpr int LeastBlocks(int loc, int off)
 template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
-  constexpr bool corrects = MORE && order == BAI_FLAGS;
+  constexpr bool    corrects = MORE && order == BAI_FLAGS;
   extern __shared__ __align__(16) unsigned char shared[];
   V                                            *y0 = reinterpret_cast<V *>(shared), *y1 = y0 + blockDim.x;
   const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j);
@@ -79,10 +79,6 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 #pragma unroll
       for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
     } while ((k += OFF) < off_width);
-    if (MORE && A.piece_first) {
-      BAISumPieces<order, V>(A, p, tile, x);
-      s -= BAISumOfPieces<V>(A, slice, lane);
-    }
     BAISweepRows<LOC, MORE>(A, p, tile, iteration, to, a, j, s, dinv, xi, mine ? own : -1, y0, y1);
   });
 }

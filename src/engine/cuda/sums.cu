@@ -24,21 +24,18 @@ static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const V *
   const int      tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane, row = BAIOwnRowAt(A, tile, i);
   const BAISlice s = A.slice[slice];
   const Columns  loc_j(A);
-  const V       *loc_a = static_cast<const V *>(A.loc_a) + s.loc + lane, *off_a = static_cast<const V *>(A.off_a) + s.off + lane;
+  const auto     outside = BAIOutsideOf(A, s, slice, lane);
+  const V       *loc_a = static_cast<const V *>(A.loc_a) + s.loc + lane, *off_a = static_cast<const V *>(A.off_a) + outside.a;
   BAIScalar      r     = row >= 0 ? BAIScalar(b[row]) - A.d[first + i] * BAIScalar(x[row]) : BAIScalar(0);
   BAIReal        norm2 = 0;
 
   for (int w = 0; row >= 0 && w < s.loc_width; w++) r -= BAIScalar(loc_a[(long long)w * BAI_LANES]) * BAIScalar(x[BAIRowAt(A, tile, loc_j[s.loc + lane + (long long)w * BAI_LANES])]);
-  for (int w = 0; row >= 0 && w < (int)s.off_width; w++) {
-    const int col = BAIColumn(A, s.by_delta, row, *BAIColumnAt(A, s, w, lane));
+  for (int w = 0; row >= 0 && w < outside.width; w++) {
+    const int col = BAIColumn(A, outside.by_delta, row, A.off_j[outside.j + (long long)w * outside.step_j]);
 
-    r -= BAIScalar(off_a[(long long)w * BAI_LANES]) * BAIScalar(BAILoadColumn<AT_REST>(A, x, ghost, col));
+    r -= BAIScalar(off_a[(long long)w * outside.step]) * BAIScalar(BAILoadColumn<AT_REST>(A, x, ghost, col));
   }
-  for (int k = A.piece_first ? A.piece_first[slice] : 0; A.piece_first && k < A.piece_first[slice + 1]; k++) {
-    const BAIScalar sum = cub::ShuffleIndex<BAI_LANES>(BAISumPiece<AT_REST, BAIScalar>(A, A.piece[k], x, ghost), 0, ~0u);
-
-    if (lane == A.piece[k].lane) r -= sum;
-  }
+  if (A.long_first) r -= BAISumOfPieces<BAIScalar>(A, A.long_first[slice], A.long_first[slice + 1], lane);
   if (row >= 0) norm2 = BAIAbs2(r);
   norm2 = cub::WarpReduce<BAIReal>(storage[threadIdx.x / BAI_LANES]).Sum(norm2);
   if (!lane) partial[slice] = norm2;
@@ -79,6 +76,7 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
 
   *norm2 = 0;
   if (!slices) return BAIStatusOf(BAI_OK);
+  BAITry(BAIPiecesRun(state, x, true));
   norms<<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
   CUDATry(cudaGetLastError());
   CUDATry(cub::DeviceReduce::Sum(state->reduce, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));

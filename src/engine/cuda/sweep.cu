@@ -3,6 +3,7 @@
 */
 #include "control.h"
 #include "launch.h"
+#include "pieces.h"
 #include "twolevel.h"
 #include <limits.h>
 
@@ -132,6 +133,7 @@ static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const
   p.correction = with;
   p.fresh |= !state->has_before;
   state->has_before = plan->momentum;
+  if (!plan->waits) BAITry(BAIPiecesRun(state, state->x[state->current], false)); /* for the first iteration */
   if (plan->waits) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(grid), dim3(plan->threads), arguments, plan->shared, state->stream));
   else CUDATry(cudaLaunchKernel(plan->kernel, dim3(grid), dim3(plan->threads), arguments, plan->shared, state->stream));
   if (plan->order == BAI_QUEUE) state->tickets_before += (long long)count * state->A.tiles + 3 * plan->grid; /* each thread block ends with three tickets too many */
@@ -169,7 +171,7 @@ static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
 {
   const BAICUDACoarse *c    = &state->coarse;
   const BAIPlan       *plan = &state->corrected[how->mode];
-  const bool           sums = c->heads && plan->family == BAI_KERNEL_STREAM, late = how->mode == BAI_MODE_SYNC && sums && c->unknown && !state->A.piece_first;
+  const bool           sums = c->heads && plan->family == BAI_KERNEL_STREAM, late = how->mode == BAI_MODE_SYNC && sums && c->unknown && !state->A.off_first;
   BAIStep              step = *how;
   BAICorrection        with = {};
 

@@ -113,11 +113,11 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
 {
   BAIStep step = BAIStepOf(bai, BAI_FORWARD);
 
-  step.mode     = d->mode;
-  step.ahead    = !BAIHasFaults(bai) && !bai->options.stats && bai->options.staleness < 0;
-  step.momentum = (BAIReal)d->momentum;
-  step.coarse   = (int)(bai->aggregates && !bai->vain);
-  step.omega    = PlainOmega(bai, step.coarse);
+  step.mode        = d->mode;
+  step.ahead       = !BAIHasFaults(bai) && !bai->options.stats && bai->options.staleness < 0;
+  step.momentum    = (BAIReal)d->momentum;
+  step.coarse      = (int)(bai->aggregates && !bai->vain);
+  step.omega       = PlainOmega(bai, step.coarse);
   step.local_iters = SweepsOf(bai, &step);
   if (d->even) step.local_iters = EvenLocalIters(bai);
   return step;
@@ -250,8 +250,8 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
     PlainOmega(bai, step.coarse);
   step.coarsen     = goal.coarsen;
   step.local_iters = SweepsOf(bai, &step);
-  step.top  = (BAIReal)goal.top;
-  step.beta = (BAIReal)goal.beta;
+  step.top         = (BAIReal)goal.top;
+  step.beta        = (BAIReal)goal.beta;
   if (mode == BAI_MODE_COLOR && accelerate) step.local_iters = EvenLocalIters(bai);
   return step;
 }
@@ -387,8 +387,8 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   ksp->its = 0;
   step     = BAIStepOf(bai, BAI_FORWARD);
 
-  step.coarse = (int)(bai->aggregates && !bai->vain);
-  step.omega  = PlainOmega(bai, step.coarse);
+  step.coarse      = (int)(bai->aggregates && !bai->vain);
+  step.omega       = PlainOmega(bai, step.coarse);
   step.local_iters = SweepsOf(bai, &step);
   if (ksp->normtype == KSP_NORM_NONE) {
     if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = EvenLocalIters(bai);
