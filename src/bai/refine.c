@@ -92,15 +92,17 @@ static PetscReal Epsilon(const BAI *bai)
   return bai->use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
 }
 
-/* How many iterations a correction is to take, by what this one gained */
-static PetscErrorCode Learn(BAI *bai)
+/* How many iterations a correction is to take, by what this one gained. Where x is as good as full precision allows it gained nothing, which says nothing */
+static PetscErrorCode Learn(BAI *bai, Vec x)
 {
   BAIRefinement  *f    = &bai->refinement;
   const PetscReal gain = f->now / f->from;
-  PetscReal       cnorm, wanted;
+  PetscReal       xnorm, cnorm, wanted;
 
   PetscFunctionBegin;
   if (!(gain < 1.0) || !(gain > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecNorm(x, NORM_2, &xnorm));
+  if (f->now <= above_rounding * PETSC_MACHINE_EPSILON * f->diagonal * xnorm) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(bai->c, NORM_2, &cnorm));
   wanted    = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * Epsilon(bai) * f->diagonal * cnorm / f->from));
   f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2, PetscMax((PetscReal)1, PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain))));
@@ -173,7 +175,7 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     if (done + its == count && !rnorm) PetscFunctionReturn(PETSC_SUCCESS);
     if (bai->options.idle_wait) PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->engine))); /* PETSc's operations stay awake */
     PetscCall(Look(bai, b, x, PETSC_FALSE, PETSC_TRUE));
-    if (solver) PetscCall(Learn(bai));
+    if (solver) PetscCall(Learn(bai, x));
   }
   PetscCall(See(f, b, x));
   if (rnorm) *rnorm = f->now;
