@@ -177,6 +177,12 @@ nondeterminism: $(B)/tests/bench/nondeterminism
 	$< $(if $(on_gpu),-mat_type aijcusparse) -device '$(subst $(comma), ,$(DEVICE))' -csv $(B)/nondeterminism.csv $(ARGS)
 	@ls $(B)/nondeterminism.csv
 
+# What other numbers of local sweeps and rows of a block are worth: docs/notebook/partitions.md. The matrices of the notebook that are generated; ARGS='-f ...' for others
+generated := -matrix fv1,fv2,fv3,trefethen,laplace2d,laplace3d,helmholtz,anisotropic -n 0,0,0,2000,100,48,100,100
+choices preconditioners: %: $(B)/tests/bench/%
+	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(generated)) -device '$(subst $(comma), ,$(DEVICE))' -commit $(COMMIT) -csv $(B)/$@.csv
+	@ls $(B)/$@.csv
+
 # 1, 2, 4, ... of N ranks, as ratios to one; on GPUs one each
 N ?= 2
 scaling: $(B)/tests/bench/ranks
@@ -348,7 +354,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench nondeterminism scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
+.PHONY: all demo bench nondeterminism choices preconditioners scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 
@@ -388,6 +394,8 @@ help:
 	@echo 'bundle   all tests in one file, for a machine with a GPU and without PETSc'
 	@echo 'bench    timings next to PETSc'"'"'s solvers; GPU=1: on the GPU'
 	@echo 'nondeterminism  how results vary from run to run, as CSV; GPU=1: on the GPU'
+	@echo 'choices  what other numbers of local sweeps and block sizes are worth; GPU=1: on the GPU'
+	@echo 'preconditioners  PCBAI with each partition beside PCSOR; GPU=1: on the GPU'
 	@echo 'scaling  times on 1, 2, 4, ... of N=2 ranks, as CSV; GPU=1: on as many GPUs'
 	@echo 'experiments  those of the papers; GPU=1: on the GPU; EXPERIMENT="faults theta": some of them'
 	@echo 'experiments-page  docs/experiments.md and its pictures from the tables in CSV=DIR'

@@ -1,12 +1,11 @@
 #include "parts/bench.h"
-#include "gallery.h"
 #include <omp.h>
 #include <string.h>
 #include <time.h>
 
 static char help[] = "Times block-asynchronous iteration beside PETSc's own solvers, in one process, as ratios.\n\n\
   ./bench -matrix fv1,trefethen,laplace3d -n 0,0,100   generated matrices, 0 for their default sizes\n\
-  ./bench -f matrix.mtx                                a Matrix Market file\n\
+  ./bench -f one.mtx,two.mtx                           Matrix Market files\n\
   ./bench -mat_type aijcusparse                        on a GPU\n\
   -rtol <1e-2,1e-6,1e-10>  tolerances of the solves\n\
   -samples <7>       timings of which the median is taken, and half the distance between the quartiles\n\
@@ -22,9 +21,10 @@ static char help[] = "Times block-asynchronous iteration beside PETSc's own solv
   -bai_ksp_bai_block_size 256          an option of all of KSPBAI's\n\n";
 
 /* The matrix's lines of the table */
-static PetscErrorCode BenchMatrix(Bench *bench, const char name[], Mat A)
+static PetscErrorCode BenchMatrix(void *ctx, const char name[], Mat A)
 {
-  System      s = {A, NULL, NULL, NULL};
+  Bench      *bench = (Bench *)ctx;
+  System      s     = {A, NULL, NULL, NULL};
   MatInfo     info;
   VecType     type;
   PetscMPIInt size;
@@ -135,35 +135,14 @@ static PetscErrorCode SetFromOptions(Bench *bench)
 
 int main(int argc, char **argv)
 {
-  enum {
-    MAX = 32
-  };
-  Bench     bench = {.samples = 7, .max_it = 20000, .copy_mb = 512, .seconds = 5, .device = "unknown", .commit = "unknown"};
-  Mat       A;
-  char     *names[MAX], file[PETSC_MAX_PATH_LEN];
-  PetscInt  n[MAX] = {0}, many = MAX, sizes = MAX;
-  PetscBool hasfile, hasnames;
+  Bench bench = {.samples = 7, .max_it = 20000, .copy_mb = 512, .seconds = 5, .device = "unknown", .commit = "unknown"};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(BAIInitializePackage());
   PetscCall(ResidentCGRegister());
   PetscCall(SetFromOptions(&bench));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-f", file, sizeof(file), &hasfile));
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-matrix", names, &many, &hasnames));
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-n", n, &sizes, NULL));
-  PetscCheck(hasfile || hasnames, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "needs -matrix with names of " GALLERY_NAMES ", or -f with a Matrix Market file");
-  if (hasfile) {
-    PetscCall(MatrixMarketLoad(PETSC_COMM_WORLD, file, &A));
-    PetscCall(BenchMatrix(&bench, file, A));
-    PetscCall(MatDestroy(&A));
-  }
-  for (PetscInt k = 0; hasnames && k < many; k++) {
-    PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, names[k], n[k], &A));
-    PetscCall(BenchMatrix(&bench, names[k], A));
-    PetscCall(MatDestroy(&A));
-    PetscCall(PetscFree(names[k]));
-  }
+  PetscCall(ForMatrices(BenchMatrix, &bench));
   for (PetscInt w = 0; w < bench.nwithout; w++) PetscCall(PetscFree(bench.without[w]));
   PetscCall(ReportClose(&bench));
   PetscCall(PetscFinalize());

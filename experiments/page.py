@@ -118,7 +118,7 @@ what differs, and why. A line that begins with *holds* is a statement that was c
 
 On a machine with a GPU and without PETSc: `carried/run.sh experiments` of what `make bundle` packs.
 The tables are in `docs/data/experiments`. Right-hand sides are ones, guesses zero. async-(5) has six updates, as [the papers' tables have](concepts.md#if-you-come-from-the-papers); no momentum, no coarse correction.
-Not there: block-asynchronous refinement (thesis 4.13, Figures 4.34 to 4.37), which is not built. Matrix s1rmt3m1 and A318 are not generated.
+Matrix s1rmt3m1 and A318 are not generated.
 
 """
 

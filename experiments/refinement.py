@@ -12,7 +12,7 @@ def run(m):
     for matrix in ["trefethen"] if m.quick else MATRICES if m.gpus else ["fv1", "trefethen", "chem97"]:
         for precision in ("native", "single"):
             for rtol in TOLERANCES[:2] if m.quick else TOLERANCES:
-                cases.append((f"{matrix}|{precision}|{rtol}", f"{m.matrix(matrix)} {async_(5)} -ksp_bai_precision {precision} -ksp_rtol {rtol} -ksp_max_it 40000 -seconds {0.2 if m.gpus else 0.05}" + (" -find precision_single," if precision == "single" else "")))
+                cases.append((f"{matrix}|{precision}|{rtol}", f"{m.matrix(matrix)} {async_(5)} -ksp_bai_precision {precision} -ksp_rtol {rtol} -ksp_max_it 40000 -seconds {0.2 if m.gpus else 0.05}" + (" -find refine_sync," if precision == "single" else "")))
     return m.solves(cases)
 
 

@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
 
-NAMES = ["nondeterminism", "convergence", "local_sweeps", "over_time", "faults", "ranks", "storage", "weights", "theta", "meshes", "multigrid", "algebraic", "refinement", "newton", "energy"]
+NAMES = ["nondeterminism", "convergence", "local_sweeps", "over_time", "faults", "ranks", "storage", "weights", "theta", "meshes", "multigrid", "algebraic", "refinement", "block_refinement", "newton", "energy"]
 STATUS = ["experiment", "state", "seconds", "why", "device", "commit", "date", "petsc", "threads", "gpus", "note"]
 
 

@@ -171,19 +171,42 @@ typedef enum {
 
    Values:
 +  `BAI_PRECISION_NATIVE` - (default) in that of `PetscReal`
--  `BAI_PRECISION_SINGLE` - single; residuals and solutions are of full precision
+-  `BAI_PRECISION_SINGLE` - single; residuals and solutions are of full precision, unless `BAI_REFINE_NONE` is asked for
 
    Options Database Key:
 .  -ksp_bai_precision (native|single) - choose the precision
 
    Level: intermediate
 
-.seealso: `KSPBAI`, `PCBAI`, `KSPBAISetPrecision()`, `PCBAISetPrecision()`
+.seealso: `KSPBAI`, `PCBAI`, `BAIRefine`, `KSPBAISetPrecision()`, `PCBAISetPrecision()`
 E*/
 typedef enum {
   BAI_PRECISION_NATIVE,
   BAI_PRECISION_SINGLE
 } BAIPrecision;
+
+/*E
+   BAIRefine - Which iterative refinement a block-asynchronous iteration has round its sweeps
+
+   Values:
++  `BAI_REFINE_AUTO`  - (default) sync if the precision is single, else none
+.  `BAI_REFINE_NONE`  - none: sweeps go over x itself, in their precision
+.  `BAI_REFINE_SYNC`  - the residual b - A x is found for all rows, and global iterations go over a correction of x
+-  `BAI_REFINE_ASYNC` - each block finds the residual of its own rows, sweeps over a correction of its own x, and adds it; no block waits for that
+
+   Options Database Key:
+.  -ksp_bai_refine (auto|none|sync|async) - choose the refinement
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `PCBAI`, `BAIPrecision`, `KSPBAISetRefine()`, `PCBAISetRefine()`
+E*/
+typedef enum {
+  BAI_REFINE_AUTO,
+  BAI_REFINE_NONE,
+  BAI_REFINE_SYNC,
+  BAI_REFINE_ASYNC
+} BAIRefine;
 
 /*E
    BAIGatherType - Which MPI ranks of a block-asynchronous iteration take over the rows of others

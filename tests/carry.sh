@@ -25,7 +25,7 @@ for d in tests tutorials; do
   [ ! -d "$src/$d/data" ] || { cp -r "$src/$d/data" "$to/src/$d"; cp -r "$src/$d/data" "$to/tests/$d"; }
 done
 cp "$src"/tutorials/*.py "$to/tests/tutorials"
-cp "$build/tests/bench/bench" "$build/tests/bench/nondeterminism" "$build/tests/bench/ranks" "$to"
+for f in "$src"/bench/*.c; do cp "$build/tests/bench/$(basename "$f" .c)" "$to"; done
 mkdir -p "$to/experiments"
 cp "$src"/experiments/*.py "$to/experiments"
 for f in "$src"/experiments/*.c; do cp "$build/tests/experiments/$(basename "$f" .c)" "$to/experiments"; done

@@ -118,6 +118,49 @@ static PetscErrorCode CheckPath(BAIInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Rows in clusters of four, coupled by 1 inside and weakly to the next cluster and the one before: numbered side by side, or as far apart as can be. What grown blocks leave outside
+   is weak couplings only; consecutive rows leave outside all others if clusters are apart
+*/
+static PetscErrorCode CheckTry(BAIInt clusters, PetscBool apart, BAIInt block_size, PetscReal weak)
+{
+  enum {
+    SIZE = 4
+  };
+  const BAIInt n      = clusters * SIZE;
+  const double inside = SIZE - 1, most = 2 * weak / (inside + 2 * weak); /* most: of the weak ones */
+  BAIInt      *i, *j, nnz = 0;
+  PetscScalar *a;
+  BAICSR       csr;
+  double       consecutive, grown;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc3(n + 1, &i, n * (SIZE + 2) + 1, &j, n * (SIZE + 2) + 1, &a));
+  for (BAIInt r = 0; r < n; r++) {
+    const BAIInt cluster = apart ? r % clusters : r / SIZE, place = apart ? r / clusters : r % SIZE;
+
+    i[r] = nnz;
+    for (BAIInt k = 0; k < SIZE + 2; k++) {
+      const BAIInt other = k < SIZE ? cluster : (cluster + (k == SIZE ? 1 : clusters - 1)) % clusters, p = k < SIZE ? k : place;
+
+      j[nnz] = apart ? other + p * clusters : other * SIZE + p;
+      a[nnz] = j[nnz] == r ? -1e9 : k < SIZE ? 1 : (PetscScalar)weak;
+      nnz++;
+    }
+  }
+  i[n]  = nnz;
+  csr.i = i;
+  csr.j = j;
+  csr.a = (const BAIScalar *)a;
+  PetscCheck(!BAIPartitionTry(n, &csr, block_size, &consecutive, &grown).code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory");
+  if (apart && block_size < n && weak < 0.25) {
+    PetscCall(Expect(grown <= most, "grown blocks leave %g outside, weak couplings are %g", grown, most));
+    PetscCall(Expect(consecutive >= 1 - most, "consecutive rows leave %g outside, strong couplings are %g", consecutive, 1 - most));
+  } else PetscCall(Expect(grown == consecutive, "blocks are tried in vain: %g, %g", grown, consecutive));
+  PetscCall(PetscFree3(i, j, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const struct {
@@ -154,6 +197,11 @@ int main(int argc, char **argv)
   for (BAIInt n = 1; n < 200; n += 66) {
     if (Case("path_%d_rows", (int)n)) PetscCall(CheckPath(n));
   }
+  if (Case("try_side_by_side")) PetscCall(CheckTry(200, PETSC_FALSE, 64, 0.001));
+  if (Case("try_apart")) PetscCall(CheckTry(200, PETSC_TRUE, 64, 0.001));
+  if (Case("try_apart_alike")) PetscCall(CheckTry(200, PETSC_TRUE, 64, 1));
+  if (Case("try_one_block")) PetscCall(CheckTry(8, PETSC_TRUE, 64, 0.001));
+  if (Case("try_no_rows")) PetscCall(CheckTry(0, PETSC_TRUE, 64, 0.001));
   PetscCall(CheckFinalize());
   return 0;
 }

@@ -260,10 +260,16 @@ static PetscReal Tiny(const Method *m)
   return 1000 * (m->q.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON);
 }
 
+/* The same to x and its residual, which of blocks that refine are of full precision */
+static PetscReal TinyOfX(const Method *m)
+{
+  return m->q.refined ? 1000 * PETSC_MACHINE_EPSILON : Tiny(m);
+}
+
 static PetscErrorCode ExpectMethod(PetscBool right, const char what[], const Method *m, const Problem *p, PetscReal found)
 {
   PetscFunctionBeginUser;
-  PetscCall(Expect(right, "%s: n %d, ghosts %d, block_size %d%s%s, mode %d, local_iters %d, l1 %d, theta %d, single %d, staleness %d, momentum %g: %g", what, (int)p->M.n, (int)p->M.nghost, (int)m->q.block_size, m->natural ? "" : " and less", m->blocks.own ? ", overlap" : "", (int)m->q.mode, (int)m->q.local_iters, m->q.l1, m->q.theta, m->q.single, (int)m->q.staleness, (double)m->momentum, (double)found));
+  PetscCall(Expect(right, "%s: n %d, ghosts %d, block_size %d%s%s, mode %d, local_iters %d, l1 %d, theta %d, single %d, refined %d, staleness %d, momentum %g: %g", what, (int)p->M.n, (int)p->M.nghost, (int)m->q.block_size, m->natural ? "" : " and less", m->blocks.own ? ", overlap" : "", (int)m->q.mode, (int)m->q.local_iters, m->q.l1, m->q.theta, m->q.single, m->q.refined, (int)m->q.staleness, (double)m->momentum, (double)found));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,7 +376,7 @@ static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInf
 static PetscErrorCode CheckSums(BAIEngine engine, const Problem *p, const Method *m)
 {
   const BAIPartition *q    = &m->blocks;
-  const PetscReal     tiny = Tiny(m);
+  const PetscReal     tiny = TinyOfX(m);
   BAIInt             *in;
   BAIReal             sums[2];
   double              expected[2] = {0, 0};
@@ -428,7 +434,7 @@ static PetscErrorCode CheckUnit(BAIBackend backend, Problem *p, const Method *m)
       PetscCall(ExpectMethod(info.units == 1, "rows without a diagonal entry", m, p, (PetscReal)info.units));
       for (int values = 0; values < 2; values++) {
         PetscCall(Run(engine, p, m, 2, PETSC_FALSE, BAI_FORWARD, x, &norm2));
-        PetscCall(ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= Tiny(m) * (1 + norm2), "residual without a diagonal entry", m, p, norm2));
+        PetscCall(ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= TinyOfX(m) * (1 + norm2), "residual without a diagonal entry", m, p, norm2));
         if (m->q.mode == BAI_MODE_SYNC) PetscCall(Define(p, m, 2, p->x, expected));
         if (m->q.mode == BAI_MODE_SYNC) PetscCall(ExpectMethod(Distance(n, x, expected) <= Tiny(m) * PetscMax(1, Largest(n, expected)), "sweeps without a diagonal entry", m, p, Distance(n, x, expected)));
         status = BAIEngineUpdateValues(engine, &p->M);
@@ -487,8 +493,8 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
       const PetscBool guess_zero = (PetscBool)(count == 3);
 
       PetscCall(Run(engine, p, m, count, guess_zero, BAI_FORWARD, x, &norm2));
-      PetscCall(ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= tiny * (1 + norm2), "residual", m, p, norm2));
-      for (PetscInt i = 0; i < n && m->q.single && count; i++) PetscCall(ExpectMethod(x[i] == (PetscScalar)(float)PetscRealPart(x[i]) || PetscImaginaryPart(x[i]) != 0, "iterate in single precision", m, p, PetscAbsScalar(x[i])));
+      PetscCall(ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= TinyOfX(m) * (1 + norm2), "residual", m, p, norm2));
+      for (PetscInt i = 0; i < n && m->q.single && !m->q.refined && count; i++) PetscCall(ExpectMethod(x[i] == (PetscScalar)(float)PetscRealPart(x[i]) || PetscImaginaryPart(x[i]) != 0, "iterate in single precision", m, p, PetscAbsScalar(x[i])));
       if (m->q.mode != BAI_MODE_SYNC && m->q.mode != BAI_MODE_COLOR && count > 0) continue;
       if ((m->q.mode != BAI_MODE_COLOR || m->blocks.blocks <= 1) && !(PetscDefined(USE_REAL_SINGLE) && m->q.theta)) { /* sums of single precision may make another number of sweeps */
         PetscCall(Define(p, m, count, guess_zero ? zero : p->x, expected));
@@ -499,7 +505,7 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
     }
     PetscCall(Run(engine, p, m, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
     for (int again = 0; leaves && again < 4; again++) PetscCall(RunFrom(engine, p, m, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
-    PetscCall(ExpectMethod(ResidualNorm2(p, x) <= n * PetscSqr(tiny), "fixed point", m, p, ResidualNorm2(p, x)));
+    PetscCall(ExpectMethod(ResidualNorm2(p, x) <= n * PetscSqr(TinyOfX(m)), "fixed point", m, p, ResidualNorm2(p, x)));
   }
   if (info.solves >> m->q.mode & 1) PetscCall(CheckSolve(engine, p, m, x));
   if (n > 4 && p->i[n] > p->i[n - 1] + 1) { /* a column elsewhere, and the old one again */
@@ -700,7 +706,7 @@ typedef struct {
   PetscInt       n, block_size, local_iters, overlap, staleness;
   PetscReal      omega, local_omega;
   BAIMode        mode;
-  PetscBool      single;
+  PetscBool      single, refined;
   Pattern        pattern;
   const Feature *feature;
 } Combination;
@@ -729,6 +735,7 @@ static PetscErrorCode CheckCombination(BAIBackend backend, const Combination *c)
   m.q.theta       = c->feature->theta;
   m.q.momentum    = c->feature->momentum;
   m.q.single      = c->single;
+  m.q.refined     = c->refined;
   m.q.staleness   = (BAIInt)c->staleness;
   m.omega         = c->omega;
   m.momentum      = c->feature->momentum ? 0.1 : 0;
@@ -765,7 +772,7 @@ static const struct {
    Each number of rows with each block size, mode and feature; what else there is goes round, so that each of its values meets each of
    these. Where there are many sizes so does the staleness
 */
-static PetscErrorCode CheckProduct(BAIBackend backend, const char group[], PetscBool ragged, size_t sizes, const PetscInt n[], size_t block_sizes, const PetscInt block_size[])
+static PetscErrorCode CheckProduct(BAIBackend backend, const char group[], PetscBool refined, PetscBool ragged, size_t sizes, const PetscInt n[], size_t block_sizes, const PetscInt block_size[])
 {
   const PetscInt local_iters[] = {1, 2, 5};
 
@@ -789,6 +796,7 @@ static PetscErrorCode CheckProduct(BAIBackend backend, const char group[], Petsc
           c.omega       = b % 2 ? 1 : 0.875;
           c.local_omega = s % 2 ? 1 : 0.9;
           c.single      = (PetscBool)((s + b) % 3 == 1);
+          c.refined     = refined;
           c.pattern     = ragged ? RAGGED : (Pattern)((f + s + mode) % (features[f].overlap ? 2 : 3)); /* of wide rows the same is true */
           if (Case("%s_%s_n%d_block%d_%s", group, features[f].name, (int)n[s], (int)block_size[b], modes[v].name)) PetscCall(CheckCombination(backend, &c));
         }
@@ -806,25 +814,26 @@ static PetscErrorCode CheckManyBlocks(BAIBackend backend)
     int         feature; /* of the table above */
     PetscBool   single;
     PetscInt    staleness;
-    PetscBool   ragged;
+    PetscBool   refined, ragged;
     BAIMode     mode;
   } cases[] = {
-    {"plain",            0, PETSC_FALSE, -1, PETSC_FALSE, BAI_MODE_ASYNC },
-    {"staleness",        0, PETSC_FALSE, 1,  PETSC_FALSE, BAI_MODE_ASYNC },
-    {"partition",        1, PETSC_TRUE,  -1, PETSC_FALSE, BAI_MODE_ASYNC },
-    {"l1",               2, PETSC_FALSE, -1, PETSC_FALSE, BAI_MODE_ASYNC },
-    {"theta",            3, PETSC_FALSE, -1, PETSC_FALSE, BAI_MODE_ASYNC },
-    {"l1-theta",         4, PETSC_FALSE, -1, PETSC_FALSE, BAI_MODE_ASYNC },
-    {"ragged",           0, PETSC_FALSE, -1, PETSC_TRUE,  BAI_MODE_ASYNC },
-    {"ragged-partition", 1, PETSC_TRUE,  -1, PETSC_TRUE,  BAI_MODE_ASYNC },
-    {"ragged-launch",    2, PETSC_FALSE, -1, PETSC_TRUE,  BAI_MODE_LAUNCH},
-    {"ragged-sync",      0, PETSC_FALSE, -1, PETSC_TRUE,  BAI_MODE_SYNC  }
+    {"plain",            0, PETSC_FALSE, -1, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
+    {"staleness",        0, PETSC_FALSE, 1,  PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
+    {"partition",        1, PETSC_TRUE,  -1, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
+    {"l1",               2, PETSC_FALSE, -1, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
+    {"theta",            3, PETSC_FALSE, -1, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
+    {"l1-theta",         4, PETSC_FALSE, -1, PETSC_FALSE, PETSC_FALSE, BAI_MODE_ASYNC },
+    {"ragged",           0, PETSC_FALSE, -1, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_ASYNC },
+    {"ragged-partition", 1, PETSC_TRUE,  -1, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_ASYNC },
+    {"ragged-launch",    2, PETSC_FALSE, -1, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_LAUNCH},
+    {"ragged-sync",      0, PETSC_FALSE, -1, PETSC_FALSE, PETSC_TRUE,  BAI_MODE_SYNC  },
+    {"refined",          1, PETSC_TRUE,  -1, PETSC_TRUE,  PETSC_FALSE, BAI_MODE_ASYNC }
   };
 
   PetscFunctionBeginUser;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
     const Feature *feature = &features[cases[k].feature];
-    Combination    c       = {.n = 200000, .block_size = 64, .local_iters = 1, .omega = 0.875, .local_omega = 0.9, .mode = cases[k].mode, .feature = feature, .single = cases[k].single, .staleness = cases[k].staleness, .pattern = cases[k].ragged ? RAGGED : feature->natural ? DIAGONALS : NEAR_AND_FAR};
+    Combination    c       = {.n = 200000, .block_size = 64, .local_iters = 1, .omega = 0.875, .local_omega = 0.9, .mode = cases[k].mode, .feature = feature, .single = cases[k].single, .refined = cases[k].refined, .staleness = cases[k].staleness, .pattern = cases[k].ragged ? RAGGED : feature->natural ? DIAGONALS : NEAR_AND_FAR};
 
     if (Case("many-blocks_%s", cases[k].name)) PetscCall(CheckCombination(backend, &c));
   }
@@ -851,16 +860,19 @@ int main(int argc, char **argv)
   const PetscInt    small[] = {0, 1, 31, 32, 33, 1000}, small_blocks[] = {1, 7, 32, 100, 500, 5000};
   const PetscInt    medium[] = {3000}, medium_blocks[] = {130, 2800};
   const PetscInt    large[] = {70000}, large_blocks[] = {3000, 66000}; /* more than 16-bit columns can count, more than shared memory holds */
+  const PetscInt    refined[] = {1, 33, 1000}, refined_blocks[] = {7, 100, 5000};
   const PetscInt    ragged[] = {40, 1000}, ragged_blocks[] = {32, 130, 2000};
   BAIBackend        backend = BAI_BACKEND_HOST;
 
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-backend", backends, (PetscEnum *)&backend, NULL));
-  PetscCall(CheckProduct(backend, "small", PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(small), small, PETSC_STATIC_ARRAY_LENGTH(small_blocks), small_blocks));
-  PetscCall(CheckProduct(backend, "medium", PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(medium), medium, PETSC_STATIC_ARRAY_LENGTH(medium_blocks), medium_blocks));
-  PetscCall(CheckProduct(backend, "large", PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(large), large, PETSC_STATIC_ARRAY_LENGTH(large_blocks), large_blocks));
-  PetscCall(CheckProduct(backend, "ragged", PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(ragged), ragged, PETSC_STATIC_ARRAY_LENGTH(ragged_blocks), ragged_blocks));
+  PetscCall(CheckProduct(backend, "small", PETSC_FALSE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(small), small, PETSC_STATIC_ARRAY_LENGTH(small_blocks), small_blocks));
+  PetscCall(CheckProduct(backend, "medium", PETSC_FALSE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(medium), medium, PETSC_STATIC_ARRAY_LENGTH(medium_blocks), medium_blocks));
+  PetscCall(CheckProduct(backend, "large", PETSC_FALSE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(large), large, PETSC_STATIC_ARRAY_LENGTH(large_blocks), large_blocks));
+  PetscCall(CheckProduct(backend, "refined", PETSC_TRUE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(refined), refined, PETSC_STATIC_ARRAY_LENGTH(refined_blocks), refined_blocks));
+  PetscCall(CheckProduct(backend, "refined-large", PETSC_TRUE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(large), large, PETSC_STATIC_ARRAY_LENGTH(large_blocks), large_blocks));
+  PetscCall(CheckProduct(backend, "ragged", PETSC_FALSE, PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(ragged), ragged, PETSC_STATIC_ARRAY_LENGTH(ragged_blocks), ragged_blocks));
   PetscCall(CheckManyBlocks(backend));
   PetscCall(CheckUncountedBlocks(backend));
   PetscCall(CheckFinalize());
@@ -875,7 +887,7 @@ int main(int argc, char **argv)
       test:
          suffix: host
          timeoutfactor: 4
-         args: -backend host -case {{small_plain small_partition small_l1 small_theta small_l1-theta small_overlap small_all}}
+         args: -backend host -case {{small_plain small_partition small_l1 small_theta small_l1-theta small_overlap small_all refined}}
       test:
          suffix: host_medium
          timeoutfactor: 4
@@ -887,16 +899,16 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -backend cuda -case {{small_plain small_partition small_l1 small_theta small_l1-theta small_overlap small_all ragged_plain ragged_partition ragged_l1 ragged_theta ragged_l1-theta ragged_overlap ragged_all}}
+         args: -backend cuda -case {{small_plain small_partition small_l1 small_theta small_l1-theta small_overlap small_all ragged_plain ragged_partition ragged_l1 ragged_theta ragged_l1-theta ragged_overlap ragged_all refined}}
       test:
          suffix: cuda_large
          requires: baicuda
          timeoutfactor: 3
-         args: -backend cuda -case {{large_plain large_partition large_l1 large_theta large_l1-theta large_overlap large_all}}
+         args: -backend cuda -case {{large_plain large_partition large_l1 large_theta large_l1-theta large_overlap large_all refined-large_plain refined-large_all}}
       test:
          suffix: cuda_many
          requires: baicuda
-         args: -backend cuda -case {{many-blocks_plain many-blocks_staleness many-blocks_partition many-blocks_l1 many-blocks_theta many-blocks_l1-theta many-blocks_ragged many-blocks_ragged-partition many-blocks_ragged-launch many-blocks_ragged-sync}}
+         args: -backend cuda -case {{many-blocks_plain many-blocks_staleness many-blocks_partition many-blocks_l1 many-blocks_theta many-blocks_l1-theta many-blocks_ragged many-blocks_ragged-partition many-blocks_ragged-launch many-blocks_ragged-sync many-blocks_refined}}
       test:
          suffix: cuda_uncounted
          requires: baicuda

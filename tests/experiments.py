@@ -61,6 +61,9 @@ def main():
         expect(f"storage_{k}", crs < 1 and abs(crs / split - 1) < 1e-4, f"residuals {crs} and {split} of one method in two storages")
     refined = cases(out, "refinement")
     expect("refinement", all(harness.number(row["residual"]) <= 1.01 * float(name.split("|")[2]) for name, row in refined.items()), "a tolerance is not met")
+    blocks = harness.group(run.read(os.path.join(out, "block_refinement.csv")))
+    its = {name: harness.reached(rows, 1e-14) for name, rows in blocks.items() if "1e-4" not in name}
+    expect("block_refinement", len(its) == 6 and all(13 < its[f"trefethen|sync|{name}"] < 14 for name in ("without", "double", "single")), f"iterations {its}, not between 13 and 14")
     broken = machine.solves([("good", "-matrix fv1 -n 20 -ksp_type bai"), ("bad", "-matrix nonesuch"), ("good after bad", "-matrix fv1 -n 20 -ksp_type bai")])
     expect("failure", [harness.converged(row) for row in broken] == [True, False, True], f"{[row['reason'] for row in broken]}: the second case alone is to fail")
 

@@ -48,18 +48,19 @@ static PetscErrorCode Check(const char matrix[], PetscInt n, BAIMode mode, BAIKe
 
 int main(int argc, char **argv)
 {
-  PetscBool cuda = PETSC_FALSE;
+  PetscBool cuda = PETSC_FALSE, refines;
 
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-cuda", &cuda)); /* the backend has families */
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-cuda", &cuda));              /* the backend has families, */
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-ksp_bai_refine", &refines)); /* one of which refines */
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
     for (int kernel = BAI_KERNEL_AUTO; kernel <= BAI_KERNEL_GENERIC; kernel++) {
       Serves serves = YES;
 
       if (kernel == BAI_KERNEL_RESIDENT && mode == BAI_MODE_LAUNCH) serves = NO;
       if (kernel == BAI_KERNEL_STAGED) serves = mode == BAI_MODE_ASYNC ? EITHER : NO; /* for a queue of blocks, from compute capability 9.0 on */
-      if (kernel != BAI_KERNEL_AUTO && !cuda) serves = NO;
+      if (kernel != BAI_KERNEL_AUTO && (!cuda || (refines && kernel != BAI_KERNEL_GENERIC))) serves = NO;
       if (Case("%s_%s", BAIKernels[kernel], BAIModes[mode])) PetscCall(Check("fv1", 40, (BAIMode)mode, (BAIKernel)kernel, serves));
     }
   }
@@ -79,5 +80,9 @@ int main(int argc, char **argv)
          suffix: cuda
          requires: baicuda
          args: -ksp_bai_backend cuda -cuda
+      test:
+         suffix: cuda_refine
+         requires: baicuda
+         args: -ksp_bai_backend cuda -cuda -ksp_bai_refine async
 
 TEST*/

@@ -4,7 +4,7 @@ static char help[] = "Right-hand sides and residuals whose squares are too small
 #include "gallery.h"
 
 /* x + b - A x for b = 1 times scale; the residual is looked at times 1/scale, where squares are as they should be */
-static PetscErrorCode Check(const char matrix[], PetscInt n, PetscReal scale, PetscReal rtol, BAIMode mode, BAIPrecision precision, PetscBool guess)
+static PetscErrorCode Check(const char matrix[], PetscInt n, PetscReal scale, PetscReal rtol, BAIMode mode, BAIPrecision precision, BAIRefine refine, PetscBool guess)
 {
   KSP                ksp;
   Mat                A;
@@ -30,6 +30,7 @@ static PetscErrorCode Check(const char matrix[], PetscInt n, PetscReal scale, Pe
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPBAISetMode(ksp, mode));
   PetscCall(KSPBAISetPrecision(ksp, precision));
+  PetscCall(KSPBAISetRefine(ksp, refine));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetResidualNorm(ksp, &rnorm));
@@ -57,11 +58,13 @@ int main(int argc, char **argv)
   PetscCall(CheckInitialize(&argc, &argv, help));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(scales); k++) {
     for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
-      if (Case("b_%g_%s", (double)scales[k], BAIModes[mode])) PetscCall(Check("fv1", 15, scales[k], 1e-10, (BAIMode)mode, BAI_PRECISION_NATIVE, PETSC_FALSE));
+      if (Case("b_%g_%s", (double)scales[k], BAIModes[mode])) PetscCall(Check("fv1", 15, scales[k], 1e-10, (BAIMode)mode, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO, PETSC_FALSE));
     }
-    if (Case("single_%g", (double)scales[k])) PetscCall(Check("fv1", 15, scales[k], 1e-10, BAI_MODE_SYNC, BAI_PRECISION_SINGLE, PETSC_FALSE));
-    if (Case("guess_%g", (double)scales[k])) PetscCall(Check("fv1", 15, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, PETSC_TRUE));       /* there the tolerance is PETSc's rtol times what VecNorm() says of b */
-    if (Case("slow_%g", (double)scales[k])) PetscCall(Check("laplace2d", 12, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, PETSC_FALSE)); /* is accelerated */
+    if (Case("single_%g", (double)scales[k])) PetscCall(Check("fv1", 15, scales[k], 1e-10, BAI_MODE_SYNC, BAI_PRECISION_SINGLE, BAI_REFINE_SYNC, PETSC_FALSE));
+    if (Case("refined_%g", (double)scales[k])) PetscCall(Check("fv1", 15, scales[k], 1e-10, BAI_MODE_SYNC, BAI_PRECISION_SINGLE, BAI_REFINE_ASYNC, PETSC_FALSE));
+    if (Case("rounded_%g", (double)scales[k])) PetscCall(Check("fv1", 15, scales[k], 1e-5, BAI_MODE_SYNC, BAI_PRECISION_SINGLE, BAI_REFINE_NONE, PETSC_FALSE));
+    if (Case("guess_%g", (double)scales[k])) PetscCall(Check("fv1", 15, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO, PETSC_TRUE));       /* there the tolerance is PETSc's rtol times what VecNorm() says of b */
+    if (Case("slow_%g", (double)scales[k])) PetscCall(Check("laplace2d", 12, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO, PETSC_FALSE)); /* is accelerated */
   }
   PetscCall(CheckFinalize());
   return 0;

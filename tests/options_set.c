@@ -15,6 +15,7 @@ static char help[] = "Options give back what was set, before set-up and after it
     PetscCall(FACE##BAISetTheta(face, PETSC_TRUE)); \
     PetscCall(FACE##BAISetOverlap(face, 1)); \
     PetscCall(FACE##BAISetPrecision(face, BAI_PRECISION_SINGLE)); \
+    PetscCall(FACE##BAISetRefine(face, BAI_REFINE_ASYNC)); \
     PetscCall(FACE##BAISetOmega(face, 0.75)); \
     PetscCall(FACE##BAISetLocalOmega(face, 0.875)); \
     PetscCall(FACE##BAISetBackend(face, BAI_BACKEND_HOST)); \
@@ -29,6 +30,7 @@ typedef struct {
   BAIPartitionType partition;
   BAIWeight        weight;
   BAIPrecision     precision;
+  BAIRefine        refine;
   BAIBackend       backend;
   BAIKernel        kernel;
 } Values;
@@ -45,6 +47,7 @@ typedef struct {
     PetscCall(FACE##BAIGetOverlap(face, &(v)->overlap)); \
     PetscCall(FACE##BAIGetStaleness(face, &(v)->staleness)); \
     PetscCall(FACE##BAIGetPrecision(face, &(v)->precision)); \
+    PetscCall(FACE##BAIGetRefine(face, &(v)->refine)); \
     PetscCall(FACE##BAIGetOmega(face, &(v)->omega)); \
     PetscCall(FACE##BAIGetLocalOmega(face, &(v)->local_omega)); \
     PetscCall(FACE##BAIGetBackend(face, &(v)->backend)); \
@@ -55,7 +58,7 @@ static PetscErrorCode ExpectDefaults(const Values *v, PetscBool ksp, const char 
 {
   PetscFunctionBeginUser;
   PetscCall(Expect(v->local_iters == 5 && v->block_size == 0 && v->overlap == 0 && v->staleness == -1 && v->omega == 1 && !v->theta, "%s", when));
-  PetscCall(Expect(v->partition == BAI_PARTITION_AUTO && v->weight == (ksp ? BAI_WEIGHT_SAFE : BAI_WEIGHT_NONE) && v->precision == BAI_PRECISION_NATIVE && v->backend == BAI_BACKEND_AUTO && v->kernel == BAI_KERNEL_AUTO, "%s", when));
+  PetscCall(Expect(v->partition == BAI_PARTITION_AUTO && v->weight == (ksp ? BAI_WEIGHT_SAFE : BAI_WEIGHT_NONE) && v->precision == BAI_PRECISION_NATIVE && v->refine == BAI_REFINE_AUTO && v->backend == BAI_BACKEND_AUTO && v->kernel == BAI_KERNEL_AUTO, "%s", when));
   PetscCall(Expect(ksp ? v->mode == BAI_MODE_ASYNC && v->momentum == PETSC_DECIDE && v->local_omega == 1 : v->mode == BAI_MODE_AUTO && v->momentum == 0 && v->local_omega == 0, "%s", when));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -64,7 +67,7 @@ static PetscErrorCode ExpectSet(const Values *v, const char when[])
 {
   PetscFunctionBeginUser;
   PetscCall(Expect(v->local_iters == 3 && v->block_size == 24 && v->overlap == 1 && v->staleness == -1 && v->omega == (PetscReal)0.75 && v->theta, "%s", when));
-  PetscCall(Expect(v->partition == BAI_PARTITION_RCM && v->weight == BAI_WEIGHT_L1 && v->precision == BAI_PRECISION_SINGLE && v->backend == BAI_BACKEND_HOST && v->kernel == BAI_KERNEL_GENERIC, "%s", when));
+  PetscCall(Expect(v->partition == BAI_PARTITION_RCM && v->weight == BAI_WEIGHT_L1 && v->precision == BAI_PRECISION_SINGLE && v->refine == BAI_REFINE_ASYNC && v->backend == BAI_BACKEND_HOST && v->kernel == BAI_KERNEL_GENERIC, "%s", when));
   PetscCall(Expect(v->mode == BAI_MODE_SYNC && v->momentum == (PetscReal)0.25 && v->local_omega == (PetscReal)0.875, "%s", when));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

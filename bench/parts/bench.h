@@ -58,6 +58,9 @@ PetscErrorCode ReportHistory(const Bench *, const char solver[], PetscReal rtol,
 PetscErrorCode ReportOpen(Bench *, const char csv[], const char history[]);
 PetscErrorCode ReportClose(Bench *);
 
+/* matrices.c: of the options -matrix and -n, and -f; the name is that of the gallery or of the file */
+PetscErrorCode ForMatrices(PetscErrorCode (*)(void *ctx, const char name[], Mat), void *ctx);
+
 /* iterations.c */
 PetscErrorCode SetThreads(PetscInt);
 PetscErrorCode BenchIterations(Bench *, System *);

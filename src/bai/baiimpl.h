@@ -23,12 +23,13 @@ typedef struct {
   PetscInt         coarse; /* unknowns of the coarse space, about; PETSC_DECIDE: to be chosen, 0: there is none; */
   PetscBool        nested; /* and blocks are made up of its aggregates */
   BAIExchange      exchange;
+  BAIRefine        refine;
   BAIParameters    p; /* of the engine */
 } BAIChoice;
 
 typedef struct BAIGather_ *BAIGather; /* gather.c */
 
-/* Refinement, if the engine works in single precision: refine.c */
+/* Refinement round the engine: refine.c */
 typedef struct {
   Vec              rhs, base; /* of the correction: its right side, and the x that it is added to; */
   PetscReal        from, now; /* norms of the residual when it began, and at the last look; */
@@ -81,6 +82,7 @@ typedef struct {
   BAIInfo        info;
   int            unit;                 /* BAIParameters: 0 until this matrix has shown to need it */
   PetscBool      slow, vain;           /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscBool      strong;               /* PCBAI with partition auto: blocks are grown along strong couplings, as those leave much less outside */
   PetscBool      crowded;              /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
   PetscReal      omega;                /* in use, 1 if it is auto; */
   PetscReal      smoothing_omega;      /* what auto stands for in smoothing steps, 0: not yet found */
@@ -180,6 +182,7 @@ PETSC_INTERN PetscErrorCode BAIDeviceOf(PetscMPIInt, int *, void **);
 /* partition.c */
 PETSC_INTERN PetscErrorCode BAIChooseBlockSize(const BAI *, Mat, PetscInt *);
 PETSC_INTERN PetscErrorCode BAIChoosePartition(const BAI *, Mat, BAIPartitionType *);
+PETSC_INTERN PetscErrorCode BAIWantsStrong(const BAI *, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIWantsGraph(const BAI *, Mat, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, PetscInt, BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
@@ -236,9 +239,12 @@ PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const B
 PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, const BAIStep *, PetscReal *, PetscReal *, BAISolution *);
 
 /* refine.c */
+PETSC_INTERN BAIRefine      BAIRefineOf(const BAIOptions *);
+PETSC_INTERN PetscBool      BAIIteratesX(const BAI *);
 PETSC_INTERN PetscErrorCode BAIRefinementSetUp(BAI *);
 PETSC_INTERN PetscErrorCode BAIRefinementReset(BAI *);
-PETSC_INTERN PetscErrorCode BAIRefine(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIRunRefined(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIRunRounded(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
 
 /* fault.c */
 PETSC_INTERN PetscBool      BAIHasFaults(const BAI *);

@@ -113,17 +113,20 @@ static PetscErrorCode RestorePattern(Mat Ad, BAICSR *pattern)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+enum {
+  MOST_ROWS = 1000000 /* for which better blocks are not too dear */
+};
+
 /*
    Consecutive rows hardly couple, so that their local sweeps are in vain, there are not so many rows that better blocks would be dear, and no row couples to so many
    that a block cannot hold them: blocks around such rows hold little of them, and take long
 */
 PetscErrorCode BAIWantsGraph(const BAI *bai, Mat Ad, PetscInt n, PetscBool *wants)
 {
-  const PetscInt most = 1000000;
-  BAICSR         csr;
+  BAICSR csr;
 
   PetscFunctionBegin;
-  *wants = (PetscBool)(n <= most && bai->info.block_size > 1 && bai->info.blocks > 1 && bai->info.nnz_local < 0.05 * (double)(bai->info.nnz_local + bai->info.nnz_off));
+  *wants = (PetscBool)(n <= MOST_ROWS && bai->info.block_size > 1 && bai->info.blocks > 1 && bai->info.nnz_local < 0.05 * (double)(bai->info.nnz_local + bai->info.nnz_off));
   if (!*wants) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetPattern(Ad, &csr));
   for (PetscInt row = 0; row < n && *wants; row++) *wants = (PetscBool)(csr.i[row + 1] - csr.i[row] <= bai->info.block_size);
@@ -156,6 +159,32 @@ static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   PCBAI: blocks grown along strong couplings leave less than a tenth of what consecutive rows leave outside. On grids it is never less than a seventh. Not where rows are nodes of several unknowns, which
+   such blocks would cut, nor for a product P^T A P: what is between its blocks matters little on a coarse level of multigrid
+*/
+PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
+{
+  const double   less = 0.1;
+  BAICSR         csr;
+  MatProductType product;
+  PetscInt       n, bs;
+  double         consecutive, grown;
+
+  PetscFunctionBegin;
+  *wants = PETSC_FALSE;
+  PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  PetscCall(MatGetBlockSize(bai->A, &bs));
+  PetscCall(MatProductGetType(bai->A, &product));
+  if (bai->face->classid != PC_CLASSID || product == MATPRODUCT_PtAP || bs > 1 || n > MOST_ROWS || n <= bai->use.block_size || bai->use.block_size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIGetHostRows(Ad, &csr));
+  PetscCall(CheckStatus(BAIPartitionTry((BAIInt)n, &csr, (BAIInt)bai->use.block_size, &consecutive, &grown), n));
+  PetscCall(BAIRestoreHostRows(Ad, &csr));
+  *wants = (PetscBool)(grown < less * consecutive);
+  PetscCall(PetscInfo(bai->face, "Blocks of consecutive rows leave %g of the sum of |a_ij| outside, blocks along strong couplings would leave %g\n", consecutive, grown));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType type, PetscInt n, BAIInt *blocks, BAIInt *first, BAIInt *row)
 {
   const BAIInt       block_size = (BAIInt)bai->use.block_size;
@@ -167,7 +196,7 @@ static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType
   if (type == BAI_PARTITION_RCM) PetscCall(OrderRows(Ad, n, (PetscInt *)row));
   PetscCall(GetPattern(Ad, &csr));
   PetscCall(MatSeqAIJGetArrayRead(Ad, &a));
-  if (bai->options.partition != BAI_PARTITION_AUTO) csr.a = (const BAIScalar *)a; /* a choice of ours depends on the pattern only, and so not on which values came first */
+  if (bai->options.partition != BAI_PARTITION_AUTO || bai->strong) csr.a = (const BAIScalar *)a; /* where auto looks at the pattern only, so do the blocks, and not at which values came first */
   if (type == BAI_PARTITION_RCM) status = BAIPartitionOrder(n, &csr, block_size, blocks, first, row);
   else status = BAIPartitionGraph(n, &csr, block_size, blocks, first, row);
   PetscCall(CheckStatus(status, n));

@@ -1,8 +1,9 @@
 /*
-   Mixed-precision iterative refinement: the engine iterates in single precision for a correction c of A c = r, where r = b - A x and x are of full precision.
-   (H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.12)
+   Iterative refinement round the engine: it iterates for a correction c of A c = r, where r = b - A x and x are of full precision. With sweeps in single precision that is mixed-precision iterative
+   refinement (H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.12). Blocks that refine by themselves are the engine's business
 */
 #include "baiimpl.h"
+#include "../engine/scale.h"
 #include <float.h>
 #include <petsc/private/petscimpl.h>
 
@@ -12,6 +13,19 @@ enum {
 
 /* What a correction is to gain, and how many times what rounding leaves it is to stay above */
 static const PetscReal gain_wanted = 1e-6, above_rounding = 8;
+
+/* What auto stands for */
+BAIRefine BAIRefineOf(const BAIOptions *o)
+{
+  if (o->refine != BAI_REFINE_AUTO) return o->refine;
+  return o->precision == BAI_PRECISION_SINGLE ? BAI_REFINE_SYNC : BAI_REFINE_NONE;
+}
+
+/* What the engine iterates is x itself, in full precision; else it is a correction of x, or x is rounded */
+PetscBool BAIIteratesX(const BAI *bai)
+{
+  return (PetscBool)(bai->use.refine == BAI_REFINE_ASYNC || (bai->use.refine == BAI_REFINE_NONE && !bai->use.p.single));
+}
 
 /* x and b are what they were at the last look, so that r is theirs */
 static PetscErrorCode IsSeen(const BAIRefinement *f, Vec b, Vec x, PetscBool *same)
@@ -51,16 +65,6 @@ static PetscErrorCode Look(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What entries of this size are multiplied by, so that they are far from the ends of single precision; exact. 0: as they are */
-static PetscReal ScaleOf(PetscReal norm)
-{
-  int exponent;
-
-  if (!(norm > 0.0) || PetscIsInfOrNanReal(norm)) return 0.0;
-  (void)frexp((double)norm, &exponent);
-  return (PetscReal)ldexp(1.0, PetscMin(PetscMax(-exponent, -1000), 1000));
-}
-
 /* The right side of a new correction is the residual that was looked at */
 static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool continues)
 {
@@ -82,6 +86,12 @@ static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool continues)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What one stands apart from the next number, in the precision of the sweeps */
+static PetscReal Epsilon(const BAI *bai)
+{
+  return bai->use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
+}
+
 /* How many iterations a correction is to take, by what this one gained */
 static PetscErrorCode Learn(BAI *bai)
 {
@@ -92,7 +102,7 @@ static PetscErrorCode Learn(BAI *bai)
   PetscFunctionBegin;
   if (!(gain < 1.0) || !(gain > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(bai->c, NORM_2, &cnorm));
-  wanted    = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * FLT_EPSILON * f->diagonal * cnorm / f->from));
+  wanted    = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * Epsilon(bai) * f->diagonal * cnorm / f->from));
   f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2, PetscMax((PetscReal)1, PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain))));
   f->learnt = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -127,7 +137,7 @@ PetscErrorCode BAIRefinementReset(BAI *bai)
    As BAIRun(). A preconditioner does all of its iterations for one correction, and from zero b is the residual and x the correction, so that it is a fixed operator. A solver looks at the residual
    as often as corrections take. Momentum builds on the iterations before: with it a correction goes on after a look, if there is more to gain
 */
-PetscErrorCode BAIRefine(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
 {
   BAIRefinement  *f         = &bai->refinement;
   const PetscBool solver    = (PetscBool)(bai->face->classid == KSP_CLASSID);
@@ -151,7 +161,7 @@ PetscErrorCode BAIRefine(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt 
 
     if (anew) PetscCall(Begin(bai, x, continues));
     its        = solver ? PetscMin(count - done, f->most - f->its) : count;
-    f->scale   = solver ? ScaleOf(f->from) : 0.0;
+    f->scale   = solver ? BAIScaleOf(ilogb((double)f->from)) : 0.0;
     step.fresh = (int)anew;
     PetscCall(BAIIterate(bai, f->rhs, bai->c, anew, its, &step, NULL));
     f->scale   = 0.0;
@@ -167,5 +177,24 @@ PetscErrorCode BAIRefine(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt 
   }
   PetscCall(See(f, b, x));
   if (rnorm) *rnorm = f->now;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As BAIRun(), with x in single precision while it is iterated, and a residual norm of full precision */
+PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+{
+  BAIRefinement  *f      = &bai->refinement;
+  const PetscBool solver = (PetscBool)(bai->face->classid == KSP_CLASSID);
+  PetscReal       size   = 0.0;
+
+  PetscFunctionBegin;
+  if (solver && count) PetscCall(VecNorm(b, NORM_INFINITY, &size));
+  f->scale = solver && count ? BAIScaleOf(ilogb((double)size)) : 0.0;
+  if (count || guess_zero) PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, NULL)); /* x is not to be rounded for nothing */
+  f->scale = 0.0;
+  if (!rnorm) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAINeedWork(bai));
+  PetscCall(MatResidual(bai->A, b, x, bai->r));
+  PetscCall(BAIVecNorm(bai->r, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

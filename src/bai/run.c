@@ -249,8 +249,9 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
 PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
 {
   PetscFunctionBegin;
-  if (!bai->use.p.single) PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, rnorm));
-  else PetscCall(BAIRefine(bai, b, x, guess_zero, count, how, rnorm));
+  if (BAIIteratesX(bai)) PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, rnorm));
+  else if (bai->use.refine == BAI_REFINE_SYNC) PetscCall(BAIRunRefined(bai, b, x, guess_zero, count, how, rnorm));
+  else PetscCall(BAIRunRounded(bai, b, x, guess_zero, count, how, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

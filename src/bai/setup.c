@@ -163,6 +163,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->staleness   = (BAIInt)o->staleness;
   p->apart       = bai->rows / size < FEW_ROWS ? 1 : MOST_APART;
   p->single      = o->precision == BAI_PRECISION_SINGLE;
+  p->refined     = c->refine == BAI_REFINE_ASYNC;
   p->unit        = bai->unit;
   p->kernel      = o->kernel;
   p->stats       = (int)o->stats;
@@ -181,6 +182,7 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
   c->backend  = bai->options.backend;
   c->overlap  = bai->options.overlap;
   c->exchange = bai->options.exchange;
+  c->refine   = BAIRefineOf(&bai->options);
   c->weight   = weight;
   if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
   c->coarse = BAIChooseCoarse(bai);
@@ -289,16 +291,18 @@ static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt over
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With partition auto, first in natural order, which shows whether that is good enough; or in blocks made up of aggregates */
+/* With partition auto along strong couplings, or first in natural order, which shows whether that is good enough; or in blocks made up of aggregates */
 static PetscErrorCode CreateBest(BAI *bai, Mat Ad, const BAIMatrix *M, BAICoarse *coarse, BAIStatus *status)
 {
   const PetscBool choose = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && !bai->use.nested);
   PetscBool       graph;
 
   PetscFunctionBegin;
-  if (choose) bai->use.partition = BAI_PARTITION_NATURAL;
-  PetscCall(Create(bai, Ad, M, choose ? 0 : bai->use.overlap, coarse, status));
-  if (!choose || status->code) PetscFunctionReturn(PETSC_SUCCESS);
+  bai->strong = PETSC_FALSE;
+  if (choose) PetscCall(BAIWantsStrong(bai, Ad, &bai->strong));
+  if (choose) bai->use.partition = bai->strong ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
+  PetscCall(Create(bai, Ad, M, choose && !bai->strong ? 0 : bai->use.overlap, coarse, status));
+  if (!choose || bai->strong || status->code) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIWantsGraph(bai, Ad, (PetscInt)M->n, &graph));
   if (graph) bai->use.partition = BAI_PARTITION_GRAPH;
   if (graph || bai->use.overlap) PetscCall(Create(bai, Ad, M, bai->use.overlap, coarse, status));
@@ -469,7 +473,8 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
   BAIEngineInfo(bai->engine, &bai->info);
   if (bai->info.units) PetscCall(PetscInfo(obj, "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n", (PetscInt64)bai->info.units));
   if (*work == WORK_ENGINE) PetscCall(Explain(bai, bai->use.p.mode));
-  if (bai->use.p.single) PetscCall(BAIRefinementSetUp(bai));
+  bai->refinement.learnt = PETSC_FALSE;
+  if (bai->use.refine == BAI_REFINE_SYNC) PetscCall(BAIRefinementSetUp(bai));
   bai->set = bai->options;
   TakeOmega(bai, PETSC_TRUE);
   bai->tau = 1.0;

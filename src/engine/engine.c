@@ -261,7 +261,8 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
   engine->ops->info(engine->state, info);
   info->rows            = engine->partition.own ? engine->partition.first[engine->partition.blocks] : engine->n;
   info->flops_iteration = 2.0 * (double)info->nnz_off + (double)info->local_sweeps / (double)(info->blocks ? info->blocks : 1) * (2.0 * (double)info->nnz_local + 4 * (double)info->rows) + 3 * n;
-  info->flops_residual  = 2.0 * (double)(info->nnz_off + info->nnz_local) * (info->rows ? n / (double)info->rows : 1) + 4 * n; /* own rows have as many entries as others, on average */
+  if (engine->p.refined) info->flops_iteration += 2.0 * (double)info->nnz_local + 2 * n;
+  info->flops_residual = 2.0 * (double)(info->nnz_off + info->nnz_local) * (info->rows ? n / (double)info->rows : 1) + 4 * n; /* own rows have as many entries as others, on average */
 }
 
 BAIStatus BAIBackendGetDevice(BAIBackend backend, int device, BAIDevice *found)

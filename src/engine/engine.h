@@ -13,6 +13,14 @@
    take their turn several at a time: see coloring.h. Blocks may overlap: J then holds rows of other blocks as well, which it sweeps over like its own; it
    writes only its own ones back (restricted additive Schwarz; Cai, Sarkis, SIAM J. Sci. Comput. 21, 1999).
 
+   A block may refine: it then finds the difference y - x_J as a correction c, which may be of less precision than x,
+
+     r_i = b_i - sum_j a_ij x_j                                                   the others' x, read once
+     c_i = c_i + local_omega ((r_i - sum_{j in J, j != i} a_ij c_j)/a_ii - c_i)   local_iters times, from c = 0
+     x_J = x_J + omega c + momentum (x_J - x_J before that)
+
+   In exact arithmetic that is the same. It is the thesis's block-asynchronous iterative refinement (Section 4.13).
+
    As information travels one block in a global iteration, a coarse space may take it further: see BAICoarse. With it the update is
 
      x_J = x_J + omega ((y - x_J) + (P A_c^{-1} P^H r)_J) + momentum (x_J - x_J before that)      r = b - A x, of the x that was read, and A_c = P^H A P
@@ -190,7 +198,8 @@ typedef struct {
   BAIReal   local_omega; /* > 0, or 0: chosen for each row, see BAILocalOmega() */
   int       momentum;    /* sweeps may ask for momentum: 1 in every mode, 2 in mode sync only */
   int       l1;          /* a_ii + sign(a_ii) sum_{j not in J} |a_ij| stands for a_ii in the local sweeps */
-  int       single;      /* the matrix is rounded to single precision, and solved with so: iterate, sums and what is kept of the vectors are in single precision too */
+  int       single;      /* the matrix is rounded to single precision, and solved with so: iterate, sums and what is kept of the vectors are in single precision too; */
+  int       refined;     /* of blocks that refine, that is true of the local sweeps only */
   int       theta;       /* the local sweeps of a block depend on how much of its rows lies inside it: theta.h */
   int       threads;     /* host: OpenMP threads */
   int       device;      /* cuda: take device number this % devices; -1: the current one */

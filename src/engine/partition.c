@@ -182,51 +182,161 @@ static Candidate Pop(Heap *heap)
   return top;
 }
 
+/* A block that grows */
+typedef struct {
+  double *strength; /* of a row's couplings to it, 0 if there are none; of a row that has a block already: minus its number, counted from 1 */
+  Heap    heap;
+  size_t  found;
+} Growth;
+
+static BAIStatus BeginGrowth(Growth *g, BAIInt n)
+{
+  *g = (Growth){.strength = calloc((size_t)n + 1, sizeof(*g->strength))};
+  return BAIStatusOf(g->strength ? BAI_OK : BAI_ERR_MEMORY);
+}
+
+static void EndGrowth(Growth *g)
+{
+  free(g->strength);
+  free(g->heap.c);
+}
+
+/* The next block is not that to which candidates couple */
+static void ForgetCandidates(Growth *g)
+{
+  for (size_t k = 0; k < g->heap.n; k++) {
+    if (g->strength[g->heap.c[k].row] > 0) g->strength[g->heap.c[k].row] = 0;
+  }
+  g->heap.n = 0;
+}
+
+/* The row that couples most strongly to the block, or -1 */
+static BAIInt StrongestCandidate(Growth *g)
+{
+  while (g->heap.n) {
+    const Candidate c = Pop(&g->heap);
+
+    if (g->strength[c.row] == c.strength) return c.row; /* else it has a block, or stands further up with more */
+  }
+  return -1;
+}
+
+static BAIStatus Join(Growth *g, const BAICSR *A, BAIInt block, BAIInt row)
+{
+  g->strength[row] = -(double)block - 1;
+  for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+    const BAIInt    j = A->j[k];
+    const Candidate c = {g->strength[j] + (A->a ? Abs(A->a[k]) : 1), g->found++, j};
+
+    if (g->strength[j] < 0 || c.strength <= g->strength[j]) continue;
+    g->strength[j] = c.strength;
+    if (!Push(&g->heap, c)) return BAIStatusOf(BAI_ERR_MEMORY);
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
 {
-  double   *strength = calloc((size_t)n + 1, sizeof(*strength)); /* to the block that grows; negative: the row has a block */
-  Heap      heap     = {NULL, 0, 0};
-  BAIStatus status   = BAIStatusOf(strength ? BAI_OK : BAI_ERR_MEMORY);
-  BAIInt    left     = 0; /* no row before it is left */
-  size_t    found    = 0;
+  Growth    g;
+  BAIStatus status = BeginGrowth(&g, n);
+  BAIInt    left   = 0; /* no row before it is left */
 
   *blocks = 0;
   for (BAIInt place = 0; place < n && !status.code; place++) {
-    BAIInt next = -1;
+    BAIInt next;
 
     if (place % block_size == 0) {
-      for (size_t k = 0; k < heap.n; k++) {
-        if (strength[heap.c[k].row] > 0) strength[heap.c[k].row] = 0;
-      }
-      heap.n             = 0;
+      ForgetCandidates(&g);
       first[(*blocks)++] = place;
     }
-    while (heap.n && next < 0) {
-      const Candidate c = Pop(&heap);
-
-      if (strength[c.row] == c.strength) next = c.row; /* else it has a block, or stands further up with more */
+    for (next = StrongestCandidate(&g); next < 0; left++) {
+      if (g.strength[left] >= 0) next = left;
     }
-    for (; next < 0; left++) {
-      if (strength[left] >= 0) next = left;
-    }
-    row[place]     = next;
-    strength[next] = -1;
-    for (BAIInt k = A->i[next]; k < A->i[next + 1]; k++) {
-      const BAIInt    j = A->j[k];
-      const Candidate c = {strength[j] + (A->a ? Abs(A->a[k]) : 1), found++, j};
+    row[place] = next;
+    status     = Join(&g, A, *blocks - 1, next);
+  }
+  first[*blocks] = n;
+  EndGrowth(&g);
+  return status.code ? status : SortByOutside(n, A, *blocks, first, row);
+}
 
-      if (strength[j] < 0 || c.strength <= strength[j]) continue;
-      strength[j] = c.strength;
-      if (!Push(&heap, c)) {
-        status = BAIStatusOf(BAI_ERR_MEMORY);
-        break;
+/* By a look at some rows: blocks of consecutive rows cut much, and rows couple much more strongly to some than to others, so that grown ones may cut less */
+static int IsWorthTrying(BAIInt n, const BAICSR *A, BAIInt block_size, double *consecutive)
+{
+  enum {
+    LOOKS = 256
+  };
+  const double much = 0.2, strong = 0.25, alike = 0.75;
+  double       all = 0, outside = 0;
+  long         couplings = 0, few = 0;
+
+  for (BAIInt look = 0; look < LOOKS; look++) {
+    const BAIInt row  = n / LOOKS * look + n % LOOKS * look / LOOKS;
+    double       most = 0;
+
+    if (row >= n) break;
+    for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+      const double size = A->j[k] == row ? 0 : Abs(A->a[k]);
+
+      all += size;
+      if (A->j[k] / block_size != row / block_size) outside += size;
+      if (size > most) most = size;
+    }
+    for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+      couplings += A->j[k] != row;
+      few += A->j[k] != row && Abs(A->a[k]) >= strong * most;
+    }
+  }
+  *consecutive = all > 0 ? outside / all : 0;
+  return outside > much * all && (double)few <= alike * (double)couplings;
+}
+
+BAIStatus BAIPartitionTry(BAIInt n, const BAICSR *A, BAIInt block_size, double *consecutive, double *grown)
+{
+  enum {
+    TRIALS = 8
+  };
+  BAIInt   *row;
+  Growth    g;
+  BAIStatus status;
+  double    all = 0;
+
+  if (!IsWorthTrying(n, A, block_size, consecutive)) {
+    *grown = *consecutive;
+    return BAIStatusOf(BAI_OK);
+  }
+  row    = malloc(((size_t)block_size + 1) * sizeof(*row));
+  status = BeginGrowth(&g, n);
+  if (!row) status = BAIStatusOf(BAI_ERR_MEMORY);
+  *consecutive = *grown = 0;
+  for (BAIInt block = 0; block < TRIALS && !status.code; block++) {
+    BAIInt next = n / TRIALS * block + n % TRIALS * block / TRIALS, rows = 0;
+
+    if (next >= n || g.strength[next] < 0) continue;
+    ForgetCandidates(&g);
+    while (next >= 0 && !status.code) {
+      row[rows++] = next;
+      status      = Join(&g, A, block, next);
+      next        = rows < block_size ? StrongestCandidate(&g) : -1;
+    }
+    for (BAIInt at = 0; at < rows; at++) {
+      for (BAIInt k = A->i[row[at]]; k < A->i[row[at] + 1]; k++) {
+        const double size = Abs(A->a[k]);
+
+        if (A->j[k] == row[at]) continue;
+        all += size;
+        if (A->j[k] / block_size != row[at] / block_size) *consecutive += size;
+        if (g.strength[A->j[k]] != -(double)block - 1) *grown += size;
       }
     }
   }
-  first[*blocks] = n;
-  free(strength);
-  free(heap.c);
-  return status.code ? status : SortByOutside(n, A, *blocks, first, row);
+  if (all > 0) {
+    *consecutive /= all;
+    *grown /= all;
+  }
+  free(row);
+  EndGrowth(&g);
+  return status;
 }
 
 static int ByNumber(const void *a, const void *b)

@@ -17,6 +17,11 @@ extern "C" {
 BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
 /* Blocks of block_size rows, each grown from the first row that is left along the strongest couplings |a_ij|, or, without a, as if all were 1 */
 BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
+/*
+   What such blocks would leave outside, and what blocks of consecutive rows do, as part of the sum of |a_ij|, j != i: in the rows of a few blocks, grown from rows spread over all
+   of them, each as if it were the first. Both are the same, of some rows, where a look at these shows that it is not worth trying: little is outside, or couplings are alike
+*/
+BAIStatus BAIPartitionTry(BAIInt n, const BAICSR *, BAIInt block_size, double *consecutive, double *grown);
 /* Blocks of block_size consecutive ones of the rows in the order in which row has them already */
 BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);
 /*

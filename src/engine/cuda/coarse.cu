@@ -480,7 +480,7 @@ static __global__ void FindSeen(BAISliced A, const int *aggregate, const int *ti
   __syncthreads();
   for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
     const int      lane = i % BAI_LANES, row = BAIRowAt(A, tile, i);
-    const BAISlice S = A.slice[tile * A.tile_slices + i / BAI_LANES];
+    const BAISlice S       = A.slice[tile * A.tile_slices + i / BAI_LANES];
     const auto     outside = BAIOutsideOf(A, S, tile * A.tile_slices + i / BAI_LANES, lane);
 
     for (int w = 0; row >= 0 && w < outside.width; w++) {
@@ -593,7 +593,7 @@ static BAIStatus FindSegments(BAIState state)
 {
   BAICUDACoarse *c      = &state->coarse;
   const int      slices = BAISlices(&state->A), bits = 32 - __builtin_clz((unsigned)c->aggregates | 1);
-  const unsigned warps  = Grid((long long)slices * BAI_LANES);
+  const unsigned warps = Grid((long long)slices * BAI_LANES);
   BAITemporary   count, of, sorted, segment, order, work;
   size_t         bytes;
   int            n;

@@ -68,6 +68,7 @@ static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartiti
 {
   BAITry(SetDevice(state->p.device));
   BAITry(BAISlicedCreate(state, matrix, partition));
+  BAITry(BAIRoundInside(state));
   BAITry(BAIResidualSetUp(state));
   return BAISweepPrepare(state, state->p.mode);
 }
@@ -135,6 +136,7 @@ static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
   BAITry(IsReady(state->stream));
   return Catch([&] {
     BAITry(BAISlicedUpdateValues(state, matrix));
+    BAITry(BAIRoundInside(state));
     return BAICUDACoarseUpdate(state, matrix);
   });
 }
@@ -168,10 +170,10 @@ static BAIStatus Unbind(BAIState state)
 static int64_t BytesOfIteration(BAIState state, const BAIPlan *plan)
 {
   const BAISliced *A     = &state->A;
-  const int64_t    value = (int64_t)BAIValueSize(A), vector = A->n * value;
+  const int64_t    value = (int64_t)BAIValueSize(A), vector = A->n * value, rounded = A->sweep_a == A->loc_a ? 0 : state->places_loc * (int64_t)BAISweepSize(A);
 
   if (plan->resident) return 2 * vector;
-  return state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) + state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value + (A->off_first ? BAISlices(A) * (BAI_LANES + 1) * (int64_t)sizeof(int) : 0) + A->pieces * (int64_t)(sizeof(BAIPiece) + 2 * value) + BAISlices(A) * (int64_t)sizeof(BAISlice) + (4 + 2 * (plan->momentum && (state->p.momentum == 1 || state->has_before))) * vector;
+  return rounded + state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) + state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value + (A->off_first ? BAISlices(A) * (BAI_LANES + 1) * (int64_t)sizeof(int) : 0) + A->pieces * (int64_t)(sizeof(BAIPiece) + 2 * value) + BAISlices(A) * (int64_t)sizeof(BAISlice) + (4 + 2 * (plan->momentum && (state->p.momentum == 1 || state->has_before))) * vector;
 }
 
 static void Info(BAIState state, BAIInfo *info)

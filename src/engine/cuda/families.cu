@@ -22,7 +22,8 @@ static const struct {
   {BAI_CAN_MOMENTUM,  "momentum"                               },
   {BAI_CAN_SINGLE,    "single precision"                       },
   {BAI_CAN_FAULTS,    "simulated faults"                       },
-  {BAI_CAN_STATS,     "statistics"                             }
+  {BAI_CAN_STATS,     "statistics"                             },
+  {BAI_CAN_REFINE,    "blocks that refine"                     }
 };
 
 /* By BAIOrder */
@@ -206,7 +207,7 @@ static bool GenericVariant(const BAIWork *work, int which, BAIVariant *variant)
   };
   const BAISliced *A = work->A;
 
-  variant->kernel  = BAIGenericKernel(A, work->order, (work->asks & (BAI_CAN_FAULTS | BAI_CAN_STATS)) != 0);
+  variant->kernel  = BAIGenericKernel(A, work->order, (work->asks & BAI_CAN_REFINE) != 0, (work->asks & (BAI_CAN_FAULTS | BAI_CAN_STATS)) != 0);
   variant->threads = RowThreads(A);
   variant->shared  = which ? 0 : 3 * (size_t)A->tile_rows * BAIValueSize(A);
   if (A->long_first && variant->threads < PIECE_THREADS) variant->threads = PIECE_THREADS;
@@ -245,7 +246,7 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
   {
    .kernel     = BAI_KERNEL_GENERIC,
    .orders     = BAI_IN_ALL | BAI_IN_LAG,
-   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS | BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_RESIDUALS | BAI_CAN_FAULTS | BAI_CAN_STATS,
+   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS | BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_RESIDUALS | BAI_CAN_FAULTS | BAI_CAN_STATS | BAI_CAN_REFINE,
    .capability = 0,
    .blocks     = 1,
    .refuse     = NULL,

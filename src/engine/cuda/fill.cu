@@ -147,10 +147,10 @@ static __device__ inline void FinishRow(const BAISliced &A, int place, int row, 
 {
   const BAIReal share = dominance ? BAIShareOfDominance(BAIAbs(r.d), r.sum) : 1;
 
-  if (isinf(A.single ? BAIReal(float(BAIReal(1) / BAIAbs(r.d))) : BAIReal(1) / BAIAbs(r.d))) atomicMin(&findings->bad, row); /* zero, or as good as that */
-  if (share < 1) atomicMin(&findings->least_share, __float_as_int((float)share));                                            /* positive numbers are ordered as their bits are */
+  if (isinf(A.sweep_single ? BAIReal(float(BAIReal(1) / BAIAbs(r.d))) : BAIReal(1) / BAIAbs(r.d))) atomicMin(&findings->bad, row); /* zero, or as good as that */
+  if (share < 1) atomicMin(&findings->least_share, __float_as_int((float)share));                                                  /* positive numbers are ordered as their bits are */
   A.d[place] = r.d;
-  if (A.single) static_cast<BAISingle *>(A.dinv)[place] = BAISingle(BAIScalar(1) / r.d);
+  if (A.sweep_single) static_cast<BAISingle *>(A.dinv)[place] = BAISingle(BAIScalar(1) / r.d);
   else static_cast<BAIScalar *>(A.dinv)[place] = BAIScalar(1) / r.d;
   if (A.share) A.share[place] = share * (l1 ? BAIShareOfL1(BAIAbs(r.d), r.sum_outside) : 1);
   if (sums) {
@@ -184,7 +184,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
   RowSums   r = {};
 
   if (slice < A.tiles * A.tile_slices) {
-    const int               row = RowOfLane(A, slice, lane), place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0), own = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
+    const int                       row = RowOfLane(A, slice, lane), place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0), own = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
     RowPut<V, same_pattern, RAGGED> put(A, slice, lane);
 
     if (!RAGGED || !IsLong(A, slice, lane)) {
@@ -240,7 +240,7 @@ static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, P
     BAIInt         first;
     const int      size = PieceOf(C, piece, row, &first);
     int            cols[EACH], inside = 0;
-    BAIScalar      values[EACH], d = 0;
+    BAIScalar      values[EACH], d    = 0;
     BAIReal        sum = 0, sum_outside = 0;
 
 #pragma unroll

@@ -2,8 +2,10 @@
    The kernel for any matrix and any block size. The local sweeps read the entries inside the blocks from the caches
 */
 #include "../fault.h"
+#include "../scale.h"
 #include "pieces.h"
 #include "plan.h"
+#include <limits.h>
 
 enum {
   LOADS_IN_FLIGHT = 8 /* of a thread */
@@ -41,73 +43,146 @@ static __device__ inline void CountUpdate(const BAISweep &p, int tile)
   __threadfence();
 }
 
-template <typename Columns, typename V, BAIOrder order, bool WATCHED = false>
+/* What a row has outside its block in pieces; called by all lanes */
+template <typename V>
+static __device__ __forceinline__ V PiecesOf(const BAISliced &A, int slice, int lane)
+{
+  return A.long_first ? BAISumOfPieces<V>(A, A.long_first[slice], A.long_first[slice + 1], lane) : V(0);
+}
+
+/* b minus what a row has outside its block and not in pieces */
+template <BAIOrder order, typename V>
+static __device__ __forceinline__ V SumOutside(const BAISliced &A, const BAISweep &p, int slice, int lane, int row, const V *x)
+{
+  const V         *off_a = static_cast<const V *>(A.off_a), *b = static_cast<const V *>(p.b), *ghost = static_cast<const V *>(p.ghost);
+  const BAIOutside O   = BAIOutsideOf(A, A.slice[slice], slice, lane);
+  V                sum = b[row];
+
+  for (int w = 0; w < O.width; w += LOADS_IN_FLIGHT) {
+    V other[LOADS_IN_FLIGHT];
+
+#pragma unroll
+    for (int v = 0; v < LOADS_IN_FLIGHT; v++) other[v] = w + v < O.width ? BAILoadColumn<order>(A, x, ghost, BAIColumn(A, O.by_delta, row, A.off_j[O.j + (long long)(w + v) * O.step_j])) : V(0);
+#pragma unroll
+    for (int v = 0; v < LOADS_IN_FLIGHT; v++) {
+      if (w + v < O.width) sum -= off_a[O.a + (long long)(w + v) * O.step] * other[v];
+    }
+  }
+  return sum;
+}
+
+/* sum minus what a row has inside its block, but for the diagonal */
+template <typename V, typename Columns>
+static __device__ __forceinline__ V SumInside(const BAISliced &A, int slice, int lane, const Columns &loc_j, const V *loc_a, const V *y, V sum)
+{
+  const long long loc   = A.slice[slice].loc + lane;
+  const int       width = A.slice[slice].loc_width;
+
+  for (int w = 0; w < width; w += LOADS_IN_FLIGHT) {
+    V value[LOADS_IN_FLIGHT];
+
+#pragma unroll
+    for (int v = 0; v < LOADS_IN_FLIGHT; v++) value[v] = w + v < width ? loc_a[loc + (long long)(w + v) * BAI_LANES] * y[loc_j[loc + (long long)(w + v) * BAI_LANES]] : V(0);
+#pragma unroll
+    for (int v = 0; v < LOADS_IN_FLIGHT; v++) sum -= value[v];
+  }
+  return sum;
+}
+
+/* The largest exponent of what a tile's threads have, for all of them; called by all, who meet */
+static __device__ inline int LargestExponent(int mine, int *largest)
+{
+  cub::WarpReduce<int>::TempStorage storage;
+
+  if (!threadIdx.x) *largest = INT_MIN;
+  __syncthreads();
+  mine = cub::WarpReduce<int>(storage).Reduce(mine, [](int a, int b) { return max(a, b); });
+  if (threadIdx.x % BAI_LANES == 0) atomicMax(largest, mine);
+  __syncthreads();
+  return *largest;
+}
+
+/*
+   x and sums are of type V. With REFINED the local sweeps find a correction, from zero, and are of type I: r is b - A x, and what they read of it is multiplied by a power of two so that it
+   fits that type
+*/
+template <typename Columns, typename V, BAIOrder order, bool WATCHED = false, bool REFINED = false, typename I = V>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   V                                            *work = p.scratch ? static_cast<V *>(p.scratch) + 3 * (size_t)A.tile_rows * blockIdx.x : reinterpret_cast<V *>(shared);
   const Columns                                 loc_j(A);
-  const V                                      *loc_a = static_cast<const V *>(A.loc_a), *off_a = static_cast<const V *>(A.off_a), *dinv = static_cast<const V *>(A.dinv), *b = static_cast<const V *>(p.b), *ghost = static_cast<const V *>(p.ghost);
+  const I                                      *sweep_a = static_cast<const I *>(A.sweep_a), *dinv = static_cast<const I *>(A.dinv);
 
   BAIGoThroughTiles<order, V>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int  lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
     const int  first = tile * A.tile_rows, slice0 = tile * A.tile_slices, most = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
     const bool faulty = WATCHED && BAIFaultIsAt(&p.fault, p.its + iteration);
     const V   *x      = BAIIterateOf<V>(p, from);
-    V         *next = BAIIterateOf<V>(p, to), *s = work, *y = s + A.tile_rows, *ynext = y + A.tile_rows;
+    V         *next = BAIIterateOf<V>(p, to), *s = work;
+    I         *y = reinterpret_cast<I *>(s + (sizeof(I) < sizeof(V) ? 2 : 1) * A.tile_rows), *ynext = y + A.tile_rows;
+    BAIReal    scale = 1;
 
     turn.Begin();
     if (WATCHED && p.counts.updates) CountReads<order>(p, tile);
     if (A.long_first) BAIOwnPieces<order>(A, p, tile, x);
-    for (int slice = warp; slice < A.tile_slices; slice += warps) {
-      const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
-      const V   pieces = A.long_first ? BAISumOfPieces<V>(A, A.long_first[slice0 + slice], A.long_first[slice0 + slice + 1], lane) : V(0);
+    if constexpr (REFINED) {
+      __shared__ int largest;
+      V             *xs       = s + (sizeof(I) < sizeof(V) ? 1 : 2) * A.tile_rows; /* the tile's x, where nothing else is yet */
+      int            exponent = INT_MIN;
 
-      if (row < 0) continue;
-      const BAIOutside O   = BAIOutsideOf(A, A.slice[slice0 + slice], slice0 + slice, lane);
-      V                sum = b[row];
-
-      for (int w = 0; w < O.width; w += LOADS_IN_FLIGHT) {
-        V other[LOADS_IN_FLIGHT];
-
-#pragma unroll
-        for (int v = 0; v < LOADS_IN_FLIGHT; v++) other[v] = w + v < O.width ? BAILoadColumn<order>(A, x, ghost, BAIColumn(A, O.by_delta, row, A.off_j[O.j + (long long)(w + v) * O.step_j])) : V(0);
-#pragma unroll
-        for (int v = 0; v < LOADS_IN_FLIGHT; v++) {
-          if (w + v < O.width) sum -= off_a[O.a + (long long)(w + v) * O.step] * other[v];
-        }
+      for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
+        if (BAIRowAt(A, tile, i) >= 0) xs[i] = BAILoad(x + BAIRowAt(A, tile, i));
       }
-      sum -= pieces;
-      if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row)) BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<V>));
-      s[i] = sum;
-      y[i] = BAILoad(x + row);
+      __syncthreads();
+      for (int slice = warp; slice < A.tile_slices; slice += warps) {
+        const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
+        const V   pieces = PiecesOf<V>(A, slice0 + slice, lane);
+
+        if (row < 0) continue;
+        V r = SumOutside<order>(A, p, slice0 + slice, lane, row, x) - pieces - A.d[first + i] * xs[i];
+
+        r        = SumInside(A, slice0 + slice, lane, loc_j, static_cast<const V *>(A.loc_a), xs, r);
+        exponent = max(exponent, ilogb(BAIAbs(r)));
+        if (p.correction.r && BAIOwnRowAt(A, tile, i) >= 0) p.correction.r[BAIOwnRowAt(A, tile, i)] = r;
+        s[i] = r;
+        y[i] = I(0);
+      }
+      if (sizeof(I) < sizeof(V)) scale = BAIScaleOf(LargestExponent(exponent, &largest));
+    } else {
+      for (int slice = warp; slice < A.tile_slices; slice += warps) {
+        const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
+        const V   pieces = PiecesOf<V>(A, slice0 + slice, lane);
+
+        if (row < 0) continue;
+        V sum = SumOutside<order>(A, p, slice0 + slice, lane, row, x) - pieces;
+
+        if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row)) BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<V>));
+        s[i] = sum;
+        y[i] = BAILoad(x + row);
+      }
     }
     if (A.long_first) BAISharedPieces<order>(A, p, tile, iteration, x);
     __syncthreads();
 
     for (int sweep = 1; sweep <= most; sweep++) {
       for (int slice = warp; slice < A.tile_slices; slice += warps) {
-        const int i = slice * BAI_LANES + lane;
+        const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
 
-        if (BAIRowAt(A, tile, i) < 0) continue;
-        const long long loc   = A.slice[slice0 + slice].loc + lane;
-        const int       width = A.slice[slice0 + slice].loc_width;
-        V               sum   = s[i];
+        if (row < 0) continue;
+        I sum = I(s[i]);
 
-        for (int w = 0; w < width; w += LOADS_IN_FLIGHT) {
-          V value[LOADS_IN_FLIGHT];
-
-#pragma unroll
-          for (int v = 0; v < LOADS_IN_FLIGHT; v++) value[v] = w + v < width ? loc_a[loc + (long long)(w + v) * BAI_LANES] * y[loc_j[loc + (long long)(w + v) * BAI_LANES]] : V(0);
-#pragma unroll
-          for (int v = 0; v < LOADS_IN_FLIGHT; v++) sum -= value[v];
+        if constexpr (REFINED) {
+          sum = I(scale * s[i]);
+          if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row)) BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<I>));
         }
-        if (p.correction.r && sweep == 1 && BAIOwnRowAt(A, tile, i) >= 0) p.correction.r[BAIOwnRowAt(A, tile, i)] = BAIScalar(sum) - A.d[first + i] * BAIScalar(y[i]);
-        ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAIRealOf<V>(BAILocalOmegaAt(A, p, first + i)) * (sum * dinv[first + i] - y[i]);
-        if (WATCHED && faulty && Stops(A, p, BAIRowAt(A, tile, i))) ynext[i] = y[i];
+        sum = SumInside(A, slice0 + slice, lane, loc_j, sweep_a, y, sum);
+        if (!REFINED && p.correction.r && sweep == 1 && BAIOwnRowAt(A, tile, i) >= 0) p.correction.r[BAIOwnRowAt(A, tile, i)] = BAIScalar(sum) - A.d[first + i] * BAIScalar(y[i]);
+        ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAIRealOf<I>(BAILocalOmegaAt(A, p, first + i)) * (sum * dinv[first + i] - y[i]);
+        if (WATCHED && faulty && Stops(A, p, row)) ynext[i] = y[i];
       }
       __syncthreads();
-      V *swap = y;
+      I *swap = y;
       y       = ynext;
       ynext   = swap;
     }
@@ -117,7 +192,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 
       if (row < 0) continue;
       const V xi      = BAILoad(x + row);
-      V       xi_next = xi + BAIRealOf<V>(BAIOmegaAt(p, iteration)) * (y[i] - xi);
+      V       xi_next = xi + BAIRealOf<V>(BAIOmegaAt(p, iteration)) * (REFINED ? V(y[i]) / BAIRealOf<V>(scale) : V(y[i]) - xi);
 
       if (p.before) {
         V *before = static_cast<V *>(p.before) + first + i;
@@ -161,8 +236,20 @@ static __global__ void __launch_bounds__(1024, 1) GenericWatched(BAISliced A, BA
   else GoThroughTiles<BAINarrowOrWide, V, BAI_TURNS, true>(A, p);
 }
 
-const void *BAIGenericKernel(const BAISliced *A, BAIOrder order, bool watched)
+/* Blocks that refine, in any way; corrections are of type I */
+template <typename I>
+static __global__ void __launch_bounds__(1024, 1) GenericRefined(BAISliced A, BAISweep p)
 {
+  if (p.how == BAI_OWN) GoThroughTiles<BAINarrowOrWide, BAIScalar, BAI_OWN, true, true, I>(A, p);
+  else if (p.how == BAI_QUEUE) GoThroughTiles<BAINarrowOrWide, BAIScalar, BAI_QUEUE, true, true, I>(A, p);
+  else if (p.how == BAI_FLAGS) GoThroughTiles<BAINarrowOrWide, BAIScalar, BAI_FLAGS, true, true, I>(A, p);
+  else if (p.how == BAI_LAG) GoThroughTiles<BAINarrowOrWide, BAIScalar, BAI_LAG, true, true, I>(A, p);
+  else GoThroughTiles<BAINarrowOrWide, BAIScalar, BAI_TURNS, true, true, I>(A, p);
+}
+
+const void *BAIGenericKernel(const BAISliced *A, BAIOrder order, bool refined, bool watched)
+{
+  if (refined) return A->sweep_single ? (const void *)GenericRefined<BAISingle> : (const void *)GenericRefined<BAIScalar>;
   if (watched) return A->single ? (const void *)GenericWatched<BAISingle> : (const void *)GenericWatched<BAIScalar>;
   if (A->single) return (const void *)GenericAny<BAISingle>;
   if (BAIWide(A)) return (const void *)GenericAny<BAIScalar>;

@@ -43,26 +43,26 @@ typedef struct {
 } BAICorrection;
 
 typedef struct {
-  BAIInt       count, local_iters;
-  BAIReal      omega, local_omega, momentum;
-  int          fourth_kind; /* weights of fourth_kind.h */
-  int          fresh;       /* no momentum in the first iteration */
-  BAIOrder     how;         /* where a kernel does more than one order */
-  void        *before;
-  const void  *b, *ghost;
-  void        *x[2];
-  int          current;
-  void        *scratch;
+  BAIInt        count, local_iters;
+  BAIReal       omega, local_omega, momentum;
+  int           fourth_kind; /* weights of fourth_kind.h */
+  int           fresh;       /* no momentum in the first iteration */
+  BAIOrder      how;         /* where a kernel does more than one order */
+  void         *before;
+  const void   *b, *ghost;
+  void         *x[2];
+  int           current;
+  void         *scratch;
   BAICorrection correction;
-  BAINeighbors neighbors;
-  BAIDirection direction;
-  const int   *order;
-  int         *done, done_before;      /* done is NULL where no tile is waited for */
-  int          staleness;              /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
-  int         *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
-  long long   *tickets, tickets_before;
-  BAISends     sends;
-  BAIFault     fault; /* its fraction is 0 if there are none */
-  BAIInt       its;   /* global iterations of the solve before this launch, by which faults and weights go */
-  BAICounts    counts;
+  BAINeighbors  neighbors;
+  BAIDirection  direction;
+  const int    *order;
+  int          *done, done_before;      /* done is NULL where no tile is waited for */
+  int           staleness;              /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
+  int          *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
+  long long    *tickets, tickets_before;
+  BAISends      sends;
+  BAIFault      fault; /* its fraction is 0 if there are none */
+  BAIInt        its;   /* global iterations of the solve before this launch, by which faults and weights go */
+  BAICounts     counts;
 } BAISweep;

@@ -233,7 +233,7 @@ static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITe
 /* If they are not needed, a graph of rows that differ much in length is given up as soon as it shows to have too many neighbours for an order */
 static BAIStatus FindNeighbors(BAIState state, bool needed)
 {
-  const auto limit = needed || !state->A.off_first ? ULLONG_MAX : 2ull * NEIGHBORS_PER_TILE * (unsigned long long)state->A.tiles; /* each may have been found twice */
+  const auto         limit = needed || !state->A.off_first ? ULLONG_MAX : 2ull * NEIGHBORS_PER_TILE * (unsigned long long)state->A.tiles; /* each may have been found twice */
   const int          tiles = state->A.tiles;
   int                bits  = 1;
   BAITemporary       pairs;

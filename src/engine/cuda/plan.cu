@@ -25,7 +25,7 @@ static unsigned Asks(BAIState state, BAIMode mode, bool momentum)
 {
   const BAISliced *A = &state->A;
 
-  return (momentum ? BAI_CAN_MOMENTUM : 0) | (A->share ? BAI_CAN_WEIGHTS : 0) | (A->iters ? BAI_CAN_THETA : 0) | (A->row ? BAI_CAN_PARTITION : 0) | (A->overlap ? BAI_CAN_OVERLAP : 0) | (state->nghost ? BAI_CAN_GHOSTS : 0) | (A->off_first ? BAI_CAN_LONG_ROWS : 0) | (A->single ? BAI_CAN_SINGLE : 0) | (mode == BAI_MODE_LAUNCH ? BAI_CAN_LAUNCHES : 0) | (state->p.fault.fraction > 0 ? BAI_CAN_FAULTS : 0) | (state->p.stats ? BAI_CAN_STATS : 0);
+  return (momentum ? BAI_CAN_MOMENTUM : 0) | (A->share ? BAI_CAN_WEIGHTS : 0) | (A->iters ? BAI_CAN_THETA : 0) | (A->row ? BAI_CAN_PARTITION : 0) | (A->overlap ? BAI_CAN_OVERLAP : 0) | (state->nghost ? BAI_CAN_GHOSTS : 0) | (A->off_first ? BAI_CAN_LONG_ROWS : 0) | (A->single ? BAI_CAN_SINGLE : 0) | (mode == BAI_MODE_LAUNCH ? BAI_CAN_LAUNCHES : 0) | (state->p.fault.fraction > 0 ? BAI_CAN_FAULTS : 0) | (state->p.stats ? BAI_CAN_STATS : 0) | (state->p.refined ? BAI_CAN_REFINE : 0);
 }
 
 /* Allows a kernel so much shared memory: of all engines of the process what the largest needs; no more, as it is taken from the cache */

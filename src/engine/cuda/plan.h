@@ -18,6 +18,7 @@ enum { /* beyond the plain global iterations of consecutive rows: what a family 
   BAI_CAN_RESIDUALS = 1 << 9,  /* leaves b - A x, a by-product, for the coarse correction */
   BAI_CAN_FAULTS    = 1 << 11, /* simulated ones */
   BAI_CAN_STATS     = 1 << 12, /* counts what tiles read, and when */
+  BAI_CAN_REFINE    = 1 << 13, /* blocks that refine */
   BAI_CAN_SOLVE     = 1 << 10  /* a whole solve in one launch: all tiles must be there at once */
 };
 
@@ -66,4 +67,4 @@ const void *BAIStagedKernel(const BAISliced *, bool more);
 size_t      BAIStagedBytes(const BAISliced *);
 const void *BAIRaggedKernel(const BAISliced *, BAIOrder);
 size_t      BAIRaggedBytes(const BAISliced *);
-const void *BAIGenericKernel(const BAISliced *, BAIOrder, bool watched);
+const void *BAIGenericKernel(const BAISliced *, BAIOrder, bool refined, bool watched);

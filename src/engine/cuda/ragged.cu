@@ -23,7 +23,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
     const int      i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, own = BAIOwnRowAt(A, tile, i), row = BAIRowOf(own);
     const bool     mine = row >= 0;
     const V       *x = BAIIterateOf<V>(p, from), *ghost = static_cast<const V *>(p.ghost);
-    const BAISlice S = A.slice[slice]; /* lanes without a row find zeros there, or nothing */
+    const BAISlice S          = A.slice[slice]; /* lanes without a row find zeros there, or nothing */
     const int      long_first = A.long_first ? A.long_first[slice] : 0, long_last = A.long_first ? A.long_first[slice + 1] : 0;
     const int      begin = A.off_first[(size_t)slice * (BAI_LANES + 1) + lane], end = A.off_first[(size_t)slice * (BAI_LANES + 1) + lane + 1], entries = __shfl_sync(~0u, end, BAI_LANES - 1); /* of the row and the slice */
     const bool     by_delta = S.by_delta, packed = begin >= 0;

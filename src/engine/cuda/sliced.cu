@@ -91,15 +91,16 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
   A->tiles      = (int)(((long long)A->n + A->tile_rows - 1) / A->tile_rows);
   state->blocks = M->n / A->block_size + (M->n % A->block_size ? 1 : 0);
   if (partition) BAITry(TakePartition(state, partition));
-  A->tile_slices = (A->tile_rows + BAI_LANES - 1) / BAI_LANES;
-  state->nghost  = (int)M->nghost;
-  A->cols        = A->n + (int)M->nghost;
-  A->unit        = state->p.unit;
-  A->single      = state->p.single;
-  state->wide    = BAIWide(A);
+  A->tile_slices  = (A->tile_rows + BAI_LANES - 1) / BAI_LANES;
+  state->nghost   = (int)M->nghost;
+  A->cols         = A->n + (int)M->nghost;
+  A->unit         = state->p.unit;
+  A->single       = state->p.single && !state->p.refined;
+  A->sweep_single = state->p.single;
+  state->wide     = BAIWide(A);
 
   BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIScalar), &A->d));
-  BAITry(BAICUDAAllocate(state, BAIPlaces(A) * BAIValueSize(A), &A->dinv));
+  BAITry(BAICUDAAllocate(state, BAIPlaces(A) * BAISweepSize(A), &A->dinv));
   if (state->p.l1 || !(state->p.local_omega > 0)) BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIReal), &A->share));
   if (state->p.theta) {
     BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(int), &A->iters));

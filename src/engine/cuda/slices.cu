@@ -212,9 +212,9 @@ static __global__ void Choose(BAISliced A, int ragged, Extent *extent, const Wid
   const long long slice = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
   if (slice >= A.tiles * A.tile_slices) return;
-  BAISlice       &s       = A.slice[slice];
-  Extent         &e       = extent[slice];
-  const int       entries = (int)e.off, value = A.single ? (int)sizeof(BAISingle) : (int)sizeof(BAIScalar);
+  BAISlice &s       = A.slice[slice];
+  Extent   &e       = extent[slice];
+  const int entries = (int)e.off, value = A.single ? (int)sizeof(BAISingle) : (int)sizeof(BAIScalar);
 
   s.by_delta = s.off_width > 0 && e.off_j <= widest->off_width;
   if (s.by_delta) s.off_width = (unsigned)e.off_j;

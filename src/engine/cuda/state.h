@@ -68,24 +68,26 @@ typedef struct {
    tile, 16 bits each where that is enough.
 */
 typedef struct {
-  int        n, cols;                        /* rows; and columns, ghosts included */
-  int        loc_width, off_width;           /* widest slice inside and outside the blocks */
-  int        tile_loc, tile_off, tile_off_j; /* places in loc_a, off_a and off_j that a tile takes, at most */
-  int        most_off;                       /* entries outside the blocks that a row has in its slice, at most: longer rows are in pieces */
-  int        block_size, tile_rows, tiles, tile_slices;
-  int       *row;                /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap of a block, -2 minus the row */
-  int       *place, *block;      /* n, if there is row: the place and the block of each row */
-  int       *home, *overlap;     /* if blocks overlap: the block of each place, or -1; the first and last place of each block's overlap, whose rows are in the order of their numbers */
-  BAIScalar *d;                  /* places: a_ii */
-  BAIReal   *share;              /* places, or NULL: what multiplies the damping of a row */
-  int       *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
-  BAISlice  *slice;              /* slices+1 */
-  void      *loc_j;              /* uint16_t, or int if the tiles are long */
-  int       *off_j;              /* columns from n on are ghosts */
-  int        unit;               /* BAIParameters: where 1 stands for a_ii */
-  int        single;             /* what follows is BAISingle, else BAIScalar */
-  void      *dinv;               /* places: 1/a_ii */
-  void      *loc_a, *off_a;
+  int         n, cols;                        /* rows; and columns, ghosts included */
+  int         loc_width, off_width;           /* widest slice inside and outside the blocks */
+  int         tile_loc, tile_off, tile_off_j; /* places in loc_a, off_a and off_j that a tile takes, at most */
+  int         most_off;                       /* entries outside the blocks that a row has in its slice, at most: longer rows are in pieces */
+  int         block_size, tile_rows, tiles, tile_slices;
+  int        *row;                /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap of a block, -2 minus the row */
+  int        *place, *block;      /* n, if there is row: the place and the block of each row */
+  int        *home, *overlap;     /* if blocks overlap: the block of each place, or -1; the first and last place of each block's overlap, whose rows are in the order of their numbers */
+  BAIScalar  *d;                  /* places: a_ii */
+  BAIReal    *share;              /* places, or NULL: what multiplies the damping of a row */
+  int        *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
+  BAISlice   *slice;              /* slices+1 */
+  void       *loc_j;              /* uint16_t, or int if the tiles are long */
+  int        *off_j;              /* columns from n on are ghosts */
+  int         unit;               /* BAIParameters: where 1 stands for a_ii */
+  int         sweep_single;       /* what follows is BAISingle, else BAIScalar: */
+  void       *dinv;               /* places: 1/a_ii; */
+  void       *sweep_a;            /* loc_a as the local sweeps read it, which is the same array if it is of this type */
+  int         single;             /* what follows is BAISingle, else BAIScalar */
+  void       *loc_a, *off_a;
   int        *off_first;  /* slices*33, or NULL if rows are of much the same length: in a packed slice the first entry of each lane, and the end; in others -1 */
   int        *long_first; /* slices+1, or NULL if no row is in pieces: the first long row of each slice */
   BAILongRow *long_row;
@@ -166,11 +168,11 @@ typedef struct {
   BAIScalar *sums, *e;    /* P^H r, and A_c^{-1} of it */
   BAIScalar *r;           /* n; for kernels that do not sum */
   /* segments: rows that are next to each other in a slice, and of one aggregate. Without a basis; else NULL */
-  unsigned  *heads;                      /* slices: bits of the lanes that begin one */
-  int       *segment_first, *slot;       /* slices+1: the first of each slice; of each segment: where its sum goes, those of an aggregate together, */
-  int       *slot_first;                 /* aggregates+1: from there on */
-  BAIScalar *segment_sums;               /* of r */
-  uint16_t  *unknown;                    /* n: the aggregate, or m, where e has a zero; NULL if 16 bits are too few */
+  unsigned  *heads;                /* slices: bits of the lanes that begin one */
+  int       *segment_first, *slot; /* slices+1: the first of each slice; of each segment: where its sum goes, those of an aggregate together, */
+  int       *slot_first;           /* aggregates+1: from there on */
+  BAIScalar *segment_sums;         /* of r */
+  uint16_t  *unknown;              /* n: the aggregate, or m, where e has a zero; NULL if 16 bits are too few */
   /* A_c: the pairs of aggregates that couple, I*aggregates + J, and the entries of each, in one order every time */
   int       pairs;
   unsigned *pair;
@@ -263,6 +265,11 @@ static inline size_t BAIValueSize(const BAISliced *A)
   return A->single ? sizeof(BAISingle) : sizeof(BAIScalar);
 }
 
+static inline size_t BAISweepSize(const BAISliced *A)
+{
+  return A->sweep_single ? sizeof(BAISingle) : sizeof(BAIScalar);
+}
+
 static inline int BAISlices(const BAISliced *A)
 {
   return A->tiles * A->tile_slices;
@@ -323,9 +330,10 @@ BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
 /* The same in two halves: omega A_c^{-1} P^H r, of an r or, if it is NULL, of sums that a launch has left; and P times that, added to x */
 BAIStatus BAICUDACoarseSolve(BAIState, const BAIScalar *r, BAIReal omega);
 BAIStatus BAICUDAProlong(BAIState, void *x);
-/* round.cu: to single precision, times the state's scale, and back */
+/* round.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a rounded copy */
 BAIStatus BAIRoundVector(BAIState, int n, const BAIScalar *, void *);
 BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
+BAIStatus BAIRoundInside(BAIState);
 BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);

@@ -26,7 +26,7 @@ static constexpr int LeastBlocks(int loc, int off)
 template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
-  constexpr bool corrects = MORE && order == BAI_FLAGS;
+  constexpr bool    corrects = MORE && order == BAI_FLAGS;
   extern __shared__ __align__(16) unsigned char shared[];
   V                                            *y0 = reinterpret_cast<V *>(shared), *y1 = y0 + blockDim.x;
   const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j);

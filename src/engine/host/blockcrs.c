@@ -32,9 +32,9 @@ static BAIStatus CountRows(BAIBlockCRS *A, const BAIMatrix *M, int unit)
   return BAIStatusOf(BAI_OK);
 }
 
-static void SetValue(const BAIBlockCRS *A, void *a, BAIInt k, BAIScalar value)
+static void SetValue(int single, void *a, BAIInt k, BAIScalar value)
 {
-  if (A->single) ((BAISingle *)a)[k] = (BAISingle)value;
+  if (single) ((BAISingle *)a)[k] = (BAISingle)value;
   else ((BAIScalar *)a)[k] = value;
 }
 
@@ -74,10 +74,10 @@ static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt block, BAIInt 
       else *j = col;
       if (inside) {
         sums.inside += BAIAbs(C->a[k]);
-        SetValue(A, A->loc_a, loc++, C->a[k]);
+        SetValue(A->single, A->loc_a, loc++, C->a[k]);
       } else {
         sums.outside += BAIAbs(C->a[k]);
-        SetValue(A, A->off_a, off++, C->a[k]);
+        SetValue(A->single, A->off_a, off++, C->a[k]);
       }
     }
   }
@@ -87,12 +87,20 @@ static RowSums FillRow(BAIBlockCRS *A, const BAIMatrix *M, BAIInt block, BAIInt 
       if (same_pattern) sums.different |= A->loc_j[loc] != place - BAIBlockFirst(A, block);
       else A->loc_j[loc] = place - BAIBlockFirst(A, block);
       sums.unit = unit == BAI_UNIT_ALL || sums.inside + sums.outside == 0;
-      SetValue(A, A->loc_a, loc++, sums.unit ? -1 : 0);
+      SetValue(A->single, A->loc_a, loc++, sums.unit ? -1 : 0);
       A->d[place] = sums.unit;
     }
   }
   sums.different |= loc != A->loc_i[place + 1] || off != A->off_i[place + 1];
   return sums;
+}
+
+/* What the local sweeps read, if it is a rounded copy */
+static void RoundInside(BAIBlockCRS *A)
+{
+  if (A->sweep_a == A->loc_a) return;
+#pragma omp parallel for num_threads(A->threads) schedule(static)
+  for (BAIInt k = 0; k < A->loc_i[A->places]; k++) ((BAISingle *)A->sweep_a)[k] = (BAISingle)((BAIScalar *)A->loc_a)[k];
 }
 
 static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameters *p, int same_pattern)
@@ -114,10 +122,10 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameter
       outside += sums.outside;
       different |= sums.different;
       units += sums.unit && place < BAIBlockOwn(A, block);
-      if (d != d || (d > 0 && !isinf(A->single ? (BAIReal)(float)(1 / d) : 1 / d))) {
+      if (d != d || (d > 0 && !isinf(A->sweep_single ? (BAIReal)(float)(1 / d) : 1 / d))) {
         const BAIReal dominance = p->local_omega > 0 ? 1 : BAIShareOfDominance(d, sums.inside);
 
-        SetValue(A, A->dinv, place, 1 / A->d[place]);
+        SetValue(A->sweep_single, A->dinv, place, 1 / A->d[place]);
         if (A->share) A->share[place] = dominance * (p->l1 ? BAIShareOfL1(d, sums.outside) : 1);
         if ((float)dominance < least) least = (float)dominance;
       } else if (BAIRowAt(A, place) < bad) bad = BAIRowAt(A, place);
@@ -127,6 +135,7 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameter
       A->outside[block] = outside;
     }
   }
+  RoundInside(A);
   A->least_share = least;
   A->units       = units;
   if (different) return BAIStatusOf(BAI_ERR_PATTERN);
@@ -161,18 +170,19 @@ BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, c
 {
   size_t places;
 
-  A->n          = M->n;
-  A->nghost     = M->nghost;
-  A->block_size = p->block_size < M->n ? p->block_size : (M->n ? M->n : 1);
-  A->blocks     = M->n / A->block_size + (M->n % A->block_size ? 1 : 0);
-  A->places     = M->n;
-  A->most_rows  = A->block_size;
-  A->threads    = p->threads;
-  A->single     = p->single;
+  A->n            = M->n;
+  A->nghost       = M->nghost;
+  A->block_size   = p->block_size < M->n ? p->block_size : (M->n ? M->n : 1);
+  A->blocks       = M->n / A->block_size + (M->n % A->block_size ? 1 : 0);
+  A->places       = M->n;
+  A->most_rows    = A->block_size;
+  A->threads      = p->threads;
+  A->single       = p->single && !p->refined;
+  A->sweep_single = p->single;
   if (partition) BAITry(TakePartition(A, partition));
   places   = (size_t)A->places;
   A->d     = malloc((places + 1) * sizeof(BAIScalar));
-  A->dinv  = malloc((places + 1) * BAIValueSize(A));
+  A->dinv  = malloc((places + 1) * BAISweepSize(A));
   A->loc_i = calloc(places + 1, sizeof(BAIInt));
   A->off_i = calloc(places + 1, sizeof(BAIInt));
   if (!A->d || !A->dinv || !A->loc_i || !A->off_i) return BAIStatusOf(BAI_ERR_MEMORY);
@@ -186,11 +196,12 @@ BAIStatus BAIBlockCRSCreate(const BAIMatrix *M, const BAIPartition *partition, c
     if (!A->inside || !A->outside) return BAIStatusOf(BAI_ERR_MEMORY);
   }
   BAITry(CountRows(A, M, p->unit));
-  A->loc_j = malloc(((size_t)A->loc_i[places] + 1) * sizeof(BAIInt));
-  A->loc_a = malloc(((size_t)A->loc_i[places] + 1) * BAIValueSize(A));
-  A->off_j = malloc(((size_t)A->off_i[places] + 1) * sizeof(BAIInt));
-  A->off_a = malloc(((size_t)A->off_i[places] + 1) * BAIValueSize(A));
-  if (!A->loc_j || !A->loc_a || !A->off_j || !A->off_a) return BAIStatusOf(BAI_ERR_MEMORY);
+  A->loc_j   = malloc(((size_t)A->loc_i[places] + 1) * sizeof(BAIInt));
+  A->loc_a   = malloc(((size_t)A->loc_i[places] + 1) * BAIValueSize(A));
+  A->off_j   = malloc(((size_t)A->off_i[places] + 1) * sizeof(BAIInt));
+  A->off_a   = malloc(((size_t)A->off_i[places] + 1) * BAIValueSize(A));
+  A->sweep_a = A->single == A->sweep_single ? A->loc_a : malloc(((size_t)A->loc_i[places] + 1) * BAISweepSize(A));
+  if (!A->loc_j || !A->loc_a || !A->sweep_a || !A->off_j || !A->off_a) return BAIStatusOf(BAI_ERR_MEMORY);
   return FillRows(A, M, p, 0);
 }
 
@@ -211,6 +222,7 @@ void BAIBlockCRSDestroy(BAIBlockCRS *A)
   free(A->outside);
   free(A->loc_i);
   free(A->loc_j);
+  if (A->sweep_a != A->loc_a) free(A->sweep_a);
   free(A->loc_a);
   free(A->off_i);
   free(A->off_j);

@@ -19,16 +19,17 @@ typedef struct {
   BAIInt        units;            /* rows for whose a_ii 1 stands */
   float         least_share;      /* for lack of dominance, among the rows */
   BAIScalar    *d;                /* places: a_ii, */
-  void         *dinv;             /* and 1/a_ii; BAISingle if single, else BAIScalar */
+  void         *dinv;             /* and 1/a_ii, of the type of sweep_a */
   BAIReal      *share;            /* places, or NULL: what multiplies the damping of a row */
   BAIReal      *inside, *outside; /* blocks, or NULL: sums of |a_ij|, i != j, inside and outside the block */
   BAIInt       *loc_i;            /* places+1: rows of the diagonal blocks, without a_ii */
   BAIInt       *loc_j;            /* columns counted from the first of the block */
-  void         *loc_a;            /* of the same type as dinv */
+  void         *loc_a;            /* BAISingle if single, else BAIScalar */
+  void         *sweep_a;          /* the same as the local sweeps read it: BAISingle if sweep_single; loc_a itself, if that is of this type */
   BAIInt       *off_i;            /* places+1: rows of all that is outside the blocks */
   BAIInt       *off_j;            /* columns; from n on, ghosts */
   void         *off_a;
-  int           single;
+  int           single, sweep_single;
 } BAIBlockCRS;
 
 BAIStatus BAIBlockCRSCreate(const BAIMatrix *, const BAIPartition *, const BAIParameters *, BAIBlockCRS *);
@@ -38,6 +39,11 @@ void      BAIBlockCRSDestroy(BAIBlockCRS *);
 static inline size_t BAIValueSize(const BAIBlockCRS *A)
 {
   return A->single ? sizeof(BAISingle) : sizeof(BAIScalar);
+}
+
+static inline size_t BAISweepSize(const BAIBlockCRS *A)
+{
+  return A->sweep_single ? sizeof(BAISingle) : sizeof(BAIScalar);
 }
 
 static inline BAIScalar BAIValue(const BAIBlockCRS *A, const void *a, BAIInt k)

@@ -40,7 +40,7 @@ static BAIStatus Allocate(BAIState state)
   }
   state->x      = malloc(n * size);
   state->before = state->p.momentum ? malloc(n * size) : NULL;
-  state->work   = malloc(3 * ((size_t)state->A.most_rows + 1) * (size_t)state->p.threads * size);
+  state->work   = malloc(4 * ((size_t)state->A.most_rows + 1) * (size_t)state->p.threads * size);
   state->done   = malloc(((size_t)state->tasks + 1) * sizeof(*state->done));
   state->norm2  = malloc(((size_t)state->A.blocks + 1) * sizeof(*state->norm2));
   return state->x && state->work && state->done && state->norm2 && (state->before || !state->p.momentum) ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
@@ -150,6 +150,7 @@ static BAIStatus Unbind(BAIState state)
 static BAIStatus Sweep(BAIState state, BAIInt count, const BAIStep *step)
 {
   if (state->A.single) BAIHostSweepSingle(state, count, step);
+  else if (state->A.sweep_single) BAIHostSweepMixed(state, count, step);
   else BAIHostSweep(state, count, step);
   return BAIStatusOf(BAI_OK);
 }
@@ -195,11 +196,11 @@ static BAIStatus Flip(BAIState state, BAIInt *flipped)
   for (BAIInt place = 0; place < A->places; place++) {
     const BAIInt row = BAIRowAt(A, place), local = A->loc_i[place + 1] - A->loc_i[place], off = A->off_i[place + 1] - A->off_i[place];
     const BAIInt which = (BAIInt)(BAIFaultHash(fault, row + fault->seed) % (uint64_t)(2 + local + off)), k = which - 2;
-    const size_t size = A->single ? sizeof(BAISingle) : sizeof(BAIScalar), bytes = A->single ? sizeof(float) : sizeof(BAIReal);
+    const size_t size = BAIValueSize(A), bytes = A->single ? sizeof(float) : sizeof(BAIReal);
 
     if (!BAIFaultHits(fault, row)) continue;
     if (which == 0) BAIFaultFlip(fault, row, A->d + place, sizeof(BAIReal));
-    else if (which == 1) BAIFaultFlip(fault, row, (char *)A->dinv + size * (size_t)place, (int)bytes);
+    else if (which == 1) BAIFaultFlip(fault, row, (char *)A->dinv + BAISweepSize(A) * (size_t)place, A->sweep_single ? sizeof(float) : sizeof(BAIReal));
     else if (k < local) BAIFaultFlip(fault, row, (char *)A->loc_a + size * (size_t)(A->loc_i[place] + k), (int)bytes);
     else BAIFaultFlip(fault, row, (char *)A->off_a + size * (size_t)(A->off_i[place] + k - local), (int)bytes);
     ++*flipped;
@@ -222,7 +223,7 @@ static BAIStatus Wait(BAIState state)
 static void Info(BAIState state, BAIInfo *info)
 {
   const BAIBlockCRS *A     = &state->A;
-  const int64_t      value = (int64_t)BAIValueSize(A), vector = A->n * value;
+  const int64_t      value = (int64_t)BAIValueSize(A), vector = A->n * value, rounded = A->sweep_a == A->loc_a ? 0 : A->loc_i[A->places] * (int64_t)BAISweepSize(A);
 
   info->block_size      = A->block_size;
   info->local_sweeps    = state->local_sweeps;
@@ -238,8 +239,8 @@ static void Info(BAIState state, BAIInfo *info)
   info->colors          = state->colors;
   info->nnz_local       = A->loc_i[A->places];
   info->nnz_off         = A->off_i[A->places];
-  info->bytes           = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) + A->places * ((int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + value) + (1 + A->single + (state->next != NULL) + (state->before != NULL)) * vector + BAIHasCoarse(&state->coarse) * A->n * (int64_t)sizeof(BAIScalar) + (int64_t)info->coarse * (int64_t)info->coarse * (int64_t)sizeof(BAISingle);
-  info->bytes_iteration = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) + A->places * ((int64_t)(2 * sizeof(BAIInt)) + value) + (3 + 2 * (state->p.momentum == 1)) * vector;
+  info->bytes           = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) + A->places * ((int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + value) + (1 + A->single + (state->next != NULL) + (state->before != NULL)) * vector + BAIHasCoarse(&state->coarse) * A->n * (int64_t)sizeof(BAIScalar) + (int64_t)info->coarse * (int64_t)info->coarse * (int64_t)sizeof(BAISingle) + rounded;
+  info->bytes_iteration = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) + A->places * ((int64_t)(2 * sizeof(BAIInt)) + value) + (3 + 2 * (state->p.momentum == 1)) * vector + rounded;
 }
 
 const BAIBackendOps BAIBackendHost = {

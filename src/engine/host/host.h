@@ -53,7 +53,7 @@ struct BAIState_ {
   BAIReal          scale;
   void            *x, *next;             /* the iterate, of the type of ghost; modes sync and color write the next one beside it */
   void            *before;               /* the iterate before the last one, if there is momentum */
-  void            *work;                 /* per thread: s, y and the next y of a block */
+  void            *work;                 /* per thread: r, s, y and the next y of a block */
   _Atomic(BAIInt) *done;                 /* mode async: global iterations that each task has behind it */
   BAIReal         *norm2;                /* per block: its share of ||b - A x||^2 */
   BAIInt           tasks, blocks_task;   /* modes async and launch: what a thread takes at a time */
@@ -68,9 +68,10 @@ struct BAIState_ {
 };
 
 BAIStatus BAIHostColor(BAIState);
-/* In the precision of BAIScalar, and in single */
+/* In the precision of BAIScalar, in single, and with corrections in single */
 void BAIHostSweep(BAIState, BAIInt count, const BAIStep *);
 void BAIHostSweepSingle(BAIState, BAIInt count, const BAIStep *);
+void BAIHostSweepMixed(BAIState, BAIInt count, const BAIStep *);
 void BAIHostResidual(BAIState, BAIReal *norm2);
 void BAIHostResidualSingle(BAIState, BAIReal *norm2);
 

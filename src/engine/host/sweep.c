@@ -3,6 +3,7 @@
 */
 #include "../fault.h"
 #include "../fourth_kind.h"
+#include "../scale.h"
 #include "precision.h"
 #include <omp.h>
 #include <sched.h>
@@ -37,12 +38,12 @@ static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, At
   return update;
 }
 
-static void FlipSums(const BAIFault *fault, const BAIBlockCRS *A, BAIInt first, BAIInt m, Value *s)
+static void FlipSums(const BAIFault *fault, const BAIBlockCRS *A, BAIInt first, BAIInt m, Inner *s)
 {
   for (BAIInt i = 0; i < m; i++) {
     const BAIInt row = BAIRowAt(A, first + i);
 
-    if (fault->type == BAI_FAULT_SUMS && BAIFaultHits(fault, row)) BAIFaultFlip(fault, row, s + i, sizeof(ValueReal));
+    if (fault->type == BAI_FAULT_SUMS && BAIFaultHits(fault, row)) BAIFaultFlip(fault, row, s + i, sizeof(InnerReal));
   }
 }
 
@@ -51,39 +52,75 @@ static int Stops(const BAIFault *fault, const BAIBlockCRS *A, BAIInt row)
   return fault && BAIFaultStops(fault, row, BAIBlockOfRow(A, row));
 }
 
-static void IterateBlock(BAIState state, BAIInt block, Update u)
+/* b minus what lies outside the block */
+static Value SumOutside(BAIState state, BAIInt place, Atomic *x)
 {
   const BAIBlockCRS *A = &state->A;
-  const Value       *b = state->b, *dinv = A->dinv, *loc_a = A->loc_a, *off_a = A->off_a;
-  Value             *before = state->before;
-  Atomic            *ghost  = state->ghost;
-  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first, local_iters = state->iters ? state->iters[block] : u.local_iters;
-  Value             *s = (Value *)state->work + 3 * (size_t)A->most_rows * (size_t)omp_get_thread_num(), *y = s + A->most_rows, *ynext = y + A->most_rows;
+  const Value       *b = state->b, *off_a = A->off_a;
+  Atomic            *ghost = state->ghost;
+  Value              sum   = b[BAIRowAt(A, place)];
+
+  for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) {
+    const BAIInt j = A->off_j[k];
+
+    sum -= off_a[k] * (j < A->n ? Load(x, j) : Load(ghost, j - A->n));
+  }
+  return sum;
+}
+
+/*
+   With refinement: r = b - A x of the rows of a block, of the x that others have now. It is left in s for the local sweeps, times a power of two that is returned, so that their precision holds it; and
+   where own rows leave it for the coarse correction
+*/
+static ValueReal ReadResidual(BAIState state, BAIInt block, const Update *u, Value *r, Inner *s)
+{
+  const BAIBlockCRS *A     = &state->A;
+  const Value       *loc_a = A->loc_a;
+  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first;
+  BAIReal            largest = 0;
+  ValueReal          scale   = 1;
 
   for (BAIInt i = 0; i < m; i++) {
     const BAIInt row = BAIRowAt(A, first + i);
-    Value        sum = b[row];
 
-    for (BAIInt k = A->off_i[first + i]; k < A->off_i[first + i + 1]; k++) {
-      const BAIInt j = A->off_j[k];
+    r[i] = SumOutside(state, first + i, u->x) - (Value)A->d[first + i] * Load(u->x, row);
+    for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++) r[i] -= loc_a[k] * Load(u->x, BAIRowAt(A, first + A->loc_j[k]));
+    if (u->r && i < own) u->r[row] = r[i];
+    if (BAIAbs(r[i]) > largest) largest = BAIAbs(r[i]);
+  }
+  if (sizeof(Inner) < sizeof(Value)) scale = (ValueReal)BAIScaleOf(ilogb((double)largest));
+  for (BAIInt i = 0; i < m; i++) s[i] = (Inner)(scale * r[i]);
+  return scale;
+}
 
-      sum -= off_a[k] * (j < A->n ? Load(u.x, j) : Load(ghost, j - A->n));
-    }
-    s[i] = sum;
-    y[i] = Load(u.x, row);
+/* The local sweeps find y, or with refinement a correction of x: y - x, from zero */
+static void IterateBlock(BAIState state, BAIInt block, Update u)
+{
+  const BAIBlockCRS *A       = &state->A;
+  const int          refined = state->p.refined;
+  const Inner       *dinv = A->dinv, *loc_a = A->sweep_a;
+  Value             *before = state->before;
+  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first, local_iters = state->iters ? state->iters[block] : u.local_iters;
+  Value             *r = (Value *)state->work + 4 * (size_t)A->most_rows * (size_t)omp_get_thread_num();
+  Inner             *s = (Inner *)(r + A->most_rows), *y = s + A->most_rows, *ynext = y + A->most_rows;
+  const ValueReal    scale = refined ? ReadResidual(state, block, &u, r, s) : 1;
+
+  for (BAIInt i = 0; i < m; i++) {
+    if (!refined) s[i] = (Inner)SumOutside(state, first + i, u.x);
+    y[i] = refined ? 0 : (Inner)Load(u.x, BAIRowAt(A, first + i));
   }
   if (state->stats) BAIHostStatsRead(state->stats, block);
   if (u.fault) FlipSums(u.fault, A, first, m, s);
 
   for (BAIInt sweep = 0; sweep < local_iters; sweep++) {
-    Value *swap = y;
+    Inner *swap = y;
 
     for (BAIInt i = 0; i < m; i++) {
-      const ValueReal local_omega = (ValueReal)(A->share ? state->local_omega * A->share[first + i] : state->local_omega);
-      Value           sum         = s[i];
+      const InnerReal local_omega = (InnerReal)(A->share ? state->local_omega * A->share[first + i] : state->local_omega);
+      Inner           sum         = s[i];
 
       for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++) sum -= loc_a[k] * y[A->loc_j[k]];
-      if (u.r && !sweep && i < own) u.r[BAIRowAt(A, first + i)] = sum - A->d[first + i] * y[i];
+      if (u.r && !refined && !sweep && i < own) u.r[BAIRowAt(A, first + i)] = sum - A->d[first + i] * y[i];
       ynext[i] = y[i] + local_omega * (sum * dinv[first + i] - y[i]);
     }
     for (BAIInt i = 0; u.fault && i < m; i++) {
@@ -96,7 +133,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
   for (BAIInt i = 0; i < own; i++) {
     const BAIInt row     = BAIRowAt(A, first + i);
     const Value  xi      = Load(u.x, row);
-    Value        xi_next = xi + u.omega * (y[i] - xi);
+    Value        xi_next = xi + u.omega * (refined ? y[i] / scale : y[i] - xi);
 
     if (u.momentum != 0) xi_next += u.momentum * (xi - before[row]);
     if (Stops(u.fault, A, row)) xi_next = xi;
@@ -286,31 +323,4 @@ void InThis(BAIHostSweep)(BAIState state, BAIInt count, const BAIStep *step)
   case BAI_MODE_AUTO: /* whoever calls the engine has decided */
     break;
   }
-}
-
-/* Summed block by block, in the same order for any number of threads */
-void InThis(BAIHostResidual)(BAIState state, BAIReal *norm2)
-{
-  const BAIBlockCRS *A = &state->A;
-  const Value       *b = state->b, *loc_a = A->loc_a, *off_a = A->off_a;
-  Atomic            *ghost = state->ghost;
-
-#pragma omp parallel for num_threads(state->p.threads) schedule(static)
-  for (BAIInt block = 0; block < A->blocks; block++) {
-    const BAIInt first = BAIBlockFirst(A, block), last = BAIBlockOwn(A, block);
-    BAIReal      sum = 0;
-
-    for (BAIInt place = first; place < last; place++) {
-      const BAIInt row = BAIRowAt(A, place);
-      BAIScalar    r   = b[row] - A->d[place] * Load(state->x, row);
-
-      for (BAIInt k = A->loc_i[place]; k < A->loc_i[place + 1]; k++) r -= (BAIScalar)loc_a[k] * Load(state->x, BAIRowAt(A, first + A->loc_j[k]));
-      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) r -= (BAIScalar)off_a[k] * (A->off_j[k] < A->n ? Load(state->x, A->off_j[k]) : Load(ghost, A->off_j[k] - A->n));
-      sum += BAIAbs2(r);
-    }
-    state->norm2[block] = sum;
-  }
-  *norm2 = 0;
-  for (BAIInt block = 0; block < A->blocks; block++) *norm2 += state->norm2[block];
-  *norm2 /= state->scale * state->scale;
 }

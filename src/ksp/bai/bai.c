@@ -50,7 +50,7 @@ static double Square(const BAI *bai, PetscReal norm)
 /* There is a coarse correction, and the solve is accelerated with it, in mode sync */
 static PetscBool IsCorrected(const BAI *bai)
 {
-  return (PetscBool)(bai->aggregates && bai->options.momentum == PETSC_DECIDE && !bai->vain && !bai->use.p.single);
+  return (PetscBool)(bai->aggregates && bai->options.momentum == PETSC_DECIDE && !bai->vain && BAIIteratesX(bai));
 }
 
 /* The mode that a solve begins in */
@@ -62,7 +62,7 @@ static BAIMode FirstMode(const BAI *bai)
 /* A solve that is slow may set up a coarse correction; with a fixed momentum it is what users want it to be */
 static PetscBool MayCoarsen(const BAI *bai)
 {
-  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && !bai->use.p.single && !bai->options.check_interval && (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) && !(bai->options.fault_fraction > 0.0) && BAICanCoarsen(bai));
+  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && BAIIteratesX(bai) && !bai->options.check_interval && (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) && !(bai->options.fault_fraction > 0.0) && BAICanCoarsen(bai));
 }
 
 /* What a solve is to reach. In which mode it is accelerated depends on the device, and on several ranks must not */
@@ -113,11 +113,11 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
 {
   BAIStep step = BAIStepOf(bai, BAI_FORWARD);
 
-  step.mode     = d->mode;
-  step.ahead    = !BAIHasFaults(bai) && !bai->options.stats && bai->options.staleness < 0;
-  step.momentum = (BAIReal)d->momentum;
-  step.coarse   = (int)(bai->aggregates && !bai->vain);
-  step.omega    = PlainOmega(bai, step.coarse);
+  step.mode        = d->mode;
+  step.ahead       = !BAIHasFaults(bai) && !bai->options.stats && bai->options.staleness < 0;
+  step.momentum    = (BAIReal)d->momentum;
+  step.coarse      = (int)(bai->aggregates && !bai->vain);
+  step.omega       = PlainOmega(bai, step.coarse);
   step.local_iters = SweepsOf(bai, &step);
   if (d->even) step.local_iters = EvenLocalIters(bai);
   return step;
@@ -218,7 +218,7 @@ static PetscBool CanSolveAtOnce(KSP ksp, BAIMode mode, MatNullSpace nullspace)
   const BAI *bai    = (BAI *)ksp->data;
   const int  solves = bai->aggregates && !bai->vain ? bai->info.solves_coarse : bai->info.solves;
 
-  return (PetscBool)((solves >> mode & 1) && !bai->use.p.single && !bai->scatter && !bai->options.check_interval && !BAIHasFaults(bai) && !bai->options.stats && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
+  return (PetscBool)((solves >> mode & 1) && BAIIteratesX(bai) && !bai->scatter && !bai->options.check_interval && !BAIHasFaults(bai) && !bai->options.stats && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
 }
 
 /* A coarse correction is set up: solves begin anew with it, this one from where it is */
@@ -250,8 +250,8 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
     PlainOmega(bai, step.coarse);
   step.coarsen     = goal.coarsen;
   step.local_iters = SweepsOf(bai, &step);
-  step.top  = (BAIReal)goal.top;
-  step.beta = (BAIReal)goal.beta;
+  step.top         = (BAIReal)goal.top;
+  step.beta        = (BAIReal)goal.beta;
   if (mode == BAI_MODE_COLOR && accelerate) step.local_iters = EvenLocalIters(bai);
   return step;
 }
@@ -387,8 +387,8 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   ksp->its = 0;
   step     = BAIStepOf(bai, BAI_FORWARD);
 
-  step.coarse = (int)(bai->aggregates && !bai->vain);
-  step.omega  = PlainOmega(bai, step.coarse);
+  step.coarse      = (int)(bai->aggregates && !bai->vain);
+  step.omega       = PlainOmega(bai, step.coarse);
   step.local_iters = SweepsOf(bai, &step);
   if (ksp->normtype == KSP_NORM_NONE) {
     if (step.mode == BAI_MODE_COLOR && bai->options.momentum == PETSC_DECIDE) step.local_iters = EvenLocalIters(bai);
@@ -529,6 +529,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
 .  -ksp_bai_exchange (auto|scatter|amc|dc|dk)            - how x travels between MPI ranks, `KSPBAISetExchange()`
 .  -ksp_bai_precision (native|single)                    - precision of the sweeps, `KSPBAISetPrecision()`
+.  -ksp_bai_refine (auto|none|sync|async)                - iterative refinement round the sweeps, `KSPBAISetRefine()`
 .  -ksp_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `KSPBAISetOmega()`
 .  -ksp_bai_local_omega <1>                              - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`
 .  -ksp_bai_check_interval <0>                           - global iterations between residual norms, `KSPBAISetCheckInterval()`
@@ -581,10 +582,10 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`,
           `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetCoarse()`, `KSPBAISetWeight()`,
           `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetExchange()`,
-          `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`,
-          `KSPBAISetBackend()`, `KSPBAISetGather()`, `KSPBAISetKernel()`, `KSPBAISetFaultType()`,
-          `KSPBAISetFaultFraction()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`, `KSPBAISetFaultSeed()`,
-          `KSPBAISetFaultDetect()`, `KSPBAISetIdleWait()`, `KSPBAISetStats()`
+          `KSPBAISetPrecision()`, `KSPBAISetRefine()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`,
+          `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`, `KSPBAISetGather()`, `KSPBAISetKernel()`,
+          `KSPBAISetFaultType()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`,
+          `KSPBAISetFaultSeed()`, `KSPBAISetFaultDetect()`, `KSPBAISetIdleWait()`, `KSPBAISetStats()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)

@@ -201,6 +201,10 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
    blocks of graph and rcm are found on the host, from the matrix as it is when they are needed first. New values in an
    old pattern keep them.
 
+   What auto stands for is found at set-up, and -ksp_view says it. It is natural, but graph where less than a twentieth
+   of the entries lie inside blocks of consecutive rows, unless a row has more entries than a block has rows. With more
+   than a million local rows it is natural.
+
 .seealso: `KSPBAI`, `KSPBAIGetPartition()`, `KSPBAISetBlockSize()`
 @*/
 PetscErrorCode KSPBAISetPartition(KSP ksp, BAIPartitionType type)
@@ -735,7 +739,8 @@ PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
 
    Notes:
    With `BAI_PRECISION_SINGLE` sweeps are wholly in single precision: matrix, iterate and sums. So about half as many
-   bytes are moved, and on a GPU a matrix twice as large stays on the chip.
+   bytes are moved, and on a GPU a matrix twice as large stays on the chip. What follows is so unless another refinement
+   is asked for.
 
    This is mixed-precision iterative refinement. The residual b - A x and x are of full precision; what is iterated for
    is a correction of x. So the solution is as good as without, if the condition number of the matrix is well below 1e7.
@@ -750,7 +755,7 @@ PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
    M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
    Communications 180 (2009).
 
-.seealso: `KSPBAI`, `KSPBAIGetPrecision()`
+.seealso: `KSPBAI`, `KSPBAIGetPrecision()`, `KSPBAISetRefine()`
 @*/
 PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
 {
@@ -782,6 +787,76 @@ PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(precision, 2);
   BAIGetOption(ksp, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetRefine - Sets the iterative refinement round the sweeps
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  refine - `BAI_REFINE_AUTO` (default), `BAI_REFINE_NONE`, `BAI_REFINE_SYNC` or `BAI_REFINE_ASYNC`
+
+   Options Database Key:
+.  -ksp_bai_refine (auto|none|sync|async) - sets it
+
+   Level: intermediate
+
+   Notes:
+   With `BAI_REFINE_ASYNC` each block computes the residual b - A x of its own rows, with the x that others have now. It
+   sweeps over a correction of its x, from zero, and adds it. Blocks wait for each other as the mode says, and not for a
+   residual. x and residuals are of full precision, corrections are of the precision of the sweeps. In native precision
+   iterations are those without refinement, up to rounding. On a GPU the generic kernel iterates, and a solve is never a
+   single kernel launch.
+
+   With `BAI_REFINE_SYNC` the residual is found for all rows, and global iterations go over a correction of x. How many
+   a correction takes is found by what the first ones gain. In native precision that takes about as many iterations as
+   without. A solve is never a single kernel launch, and there is no coarse correction by itself.
+
+   With `BAI_REFINE_NONE` in single precision x itself is iterated in single precision. The residual norm, which is the
+   true one, then falls to about 1e-7 of the size of A x, and no further. A tolerance below that is not met.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Sections 4.12 and 4.13.
+
+.seealso: `KSPBAI`, `KSPBAIGetRefine()`, `KSPBAISetPrecision()`
+@*/
+PetscErrorCode KSPBAISetRefine(KSP ksp, BAIRefine refine)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, refine, 2);
+  BAISetOption(ksp, refine, refine);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetRefine - Gets the iterative refinement round the sweeps
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  refine - see `KSPBAISetRefine()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetRefine()`
+@*/
+PetscErrorCode KSPBAIGetRefine(KSP ksp, BAIRefine *refine)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(refine, 2);
+  BAIGetOption(ksp, refine, refine);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -226,6 +226,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
 .  -pc_bai_exchange (auto|scatter|amc|dc|dk)            - how x travels between MPI ranks, `PCBAISetExchange()`
 .  -pc_bai_precision (native|single)                    - precision of the sweeps, `PCBAISetPrecision()`
+.  -pc_bai_refine (auto|none|sync|async)                - iterative refinement round the sweeps, `PCBAISetRefine()`
 .  -pc_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                              - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
 .  -pc_bai_its <2>                                      - global iterations per application, `PCBAISetIterations()`
@@ -280,7 +281,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
           `PCBAISetCoarse()`, `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetOverlap()`, `PCBAISetStaleness()`,
-          `PCBAISetExchange()`, `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`,
+          `PCBAISetExchange()`, `PCBAISetPrecision()`, `PCBAISetRefine()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`,
           `PCBAISetIterations()`, `PCBAISetPolynomial()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`,
           `PCBAISetGather()`, `PCBAISetKernel()`, `PCBAISetIdleWait()`
 M*/

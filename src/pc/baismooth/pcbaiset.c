@@ -205,6 +205,15 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
    blocks of graph and rcm are found on the host, from the matrix as it is when they are needed first. New values in an
    old pattern keep them.
 
+   What auto stands for is found at set-up, and -pc_view says it. It is natural, but graph where less than a twentieth
+   of the entries lie inside blocks of consecutive rows, unless a row has more entries than a block has rows. With more
+   than a million local rows it is natural.
+
+   It is also graph where that leaves less than a tenth of what consecutive rows leave outside their blocks, by sums of
+   |a_ij|. A few blocks are grown at set-up to see that, if consecutive rows leave more than a fifth outside, and of the
+   couplings of a row at most three quarters are strong. Not so if the matrix has a block size, as a node would be cut,
+   nor for a product P^T A P, as coarse levels of multigrid are.
+
 .seealso: `PCBAI`, `PCBAIGetPartition()`, `PCBAISetBlockSize()`
 @*/
 PetscErrorCode PCBAISetPartition(PC pc, BAIPartitionType type)
@@ -721,7 +730,8 @@ PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
 
    Notes:
    With `BAI_PRECISION_SINGLE` sweeps are wholly in single precision: matrix, iterate and sums. So about half as many
-   bytes are moved, and on a GPU a matrix twice as large stays on the chip.
+   bytes are moved, and on a GPU a matrix twice as large stays on the chip. What follows is so unless another refinement
+   is asked for.
 
    From a zero guess the preconditioner is the iteration in single precision. From another one, as below `KSPRICHARDSON`
    after the coarse correction, the residual b - A x is of full precision, and what is iterated is the correction of x.
@@ -736,7 +746,7 @@ PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
    M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
    Communications 180 (2009).
 
-.seealso: `PCBAI`, `PCBAIGetPrecision()`
+.seealso: `PCBAI`, `PCBAIGetPrecision()`, `PCBAISetRefine()`
 @*/
 PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
 {
@@ -768,6 +778,76 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(precision, 2);
   BAIGetOption(pc, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetRefine - Sets the iterative refinement round the sweeps
+
+   Logically Collective
+
+   Input Parameters:
++  pc     - the preconditioner
+-  refine - `BAI_REFINE_AUTO` (default), `BAI_REFINE_NONE`, `BAI_REFINE_SYNC` or `BAI_REFINE_ASYNC`
+
+   Options Database Key:
+.  -pc_bai_refine (auto|none|sync|async) - sets it
+
+   Level: intermediate
+
+   Notes:
+   With `BAI_REFINE_ASYNC` each block computes the residual b - A x of its own rows, with the x that others have now. It
+   sweeps over a correction of its x, from zero, and adds it. Blocks wait for each other as the mode says, and not for a
+   residual. x and residuals are of full precision, corrections are of the precision of the sweeps. In native precision
+   iterations are those without refinement, up to rounding. On a GPU the generic kernel iterates, and a solve is never a
+   single kernel launch.
+
+   With `BAI_REFINE_SYNC` what is iterated from a nonzero guess is a correction, which starts from zero. This takes one
+   product with the matrix more. From a zero guess there is nothing to refine.
+
+   With `BAI_REFINE_NONE` in single precision x is rounded by each application, and there is no product with the matrix.
+   Inside a Krylov method or multigrid, which see full residuals outside, that is good enough. `KSPRICHARDSON` with it
+   comes no further than single precision does.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Sections 4.12 and 4.13.
+
+.seealso: `PCBAI`, `PCBAIGetRefine()`, `PCBAISetPrecision()`
+@*/
+PetscErrorCode PCBAISetRefine(PC pc, BAIRefine refine)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, refine, 2);
+  BAISetOption(pc, refine, refine);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetRefine - Gets the iterative refinement round the sweeps
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  refine - see `PCBAISetRefine()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetRefine()`
+@*/
+PetscErrorCode PCBAIGetRefine(PC pc, BAIRefine *refine)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(refine, 2);
+  BAIGetOption(pc, refine, refine);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
