@@ -1,5 +1,5 @@
 /*
-   The coarse space on a device: A_c = P^H A P, its inverse by cuSOLVER, and the correction in small kernels. All sums are in the same order every time
+   The coarse space on a device: A_c = P^H A P, its inverse by cuSOLVER, and the correction in three small kernels. All sums are in the same order every time
 */
 #include "iterate.h"
 #include "twolevel.h"
@@ -193,20 +193,8 @@ static __global__ void Restrict(Space c, const BAIScalar *r, BAIScalar *sums)
   if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
 
-/* The same, of the sums over segments */
-static __global__ void __launch_bounds__(PRODUCT_THREADS) SumSlots(const int *slot_first, const BAIScalar *segment_sums, BAIScalar *sums)
-{
-  __shared__ typename cub::BlockReduce<BAIScalar, PRODUCT_THREADS>::TempStorage storage;
-  BAIScalar                                                                     sum = 0;
-
-#pragma unroll 4
-  for (int k = slot_first[blockIdx.x] + (int)threadIdx.x; k < slot_first[blockIdx.x + 1]; k += PRODUCT_THREADS) sum += segment_sums[k];
-  sum = cub::BlockReduce<BAIScalar, PRODUCT_THREADS>(storage).Sum(sum);
-  if (!threadIdx.x) sums[blockIdx.x] = sum;
-}
-
 /* A thread block an unknown; all that a thread reads is on its way at once, or nearly */
-static __global__ void __launch_bounds__(PRODUCT_THREADS) Product(Space c, const BAIScalar *sums, BAIReal omega, BAIScalar *e)
+static __global__ void __launch_bounds__(PRODUCT_THREADS) Product(Space c, const BAIScalar *sums, BAIScalar *e)
 {
   __shared__ typename cub::BlockReduce<BAIScalar, PRODUCT_THREADS>::TempStorage storage;
   const BAISingle                                                              *row = c.inverse + (long long)blockIdx.x * c.m;
@@ -215,11 +203,11 @@ static __global__ void __launch_bounds__(PRODUCT_THREADS) Product(Space c, const
 #pragma unroll 8
   for (int j = (int)threadIdx.x; j < c.m; j += PRODUCT_THREADS) sum += BAIScalar(row[j]) * sums[j];
   sum = cub::BlockReduce<BAIScalar, PRODUCT_THREADS>(storage).Sum(sum);
-  if (!threadIdx.x) e[blockIdx.x] = omega * sum;
+  if (!threadIdx.x) e[blockIdx.x] = sum;
 }
 
 template <typename V>
-static __global__ void Prolong(int n, Space c, const BAIScalar *e, V *x)
+static __global__ void Prolong(int n, Space c, const BAIScalar *e, BAIReal omega, V *x)
 {
   const int first = (int)(blockIdx.x * blockDim.x * ROWS_OF_THREAD + threadIdx.x);
 
@@ -233,30 +221,22 @@ static __global__ void Prolong(int n, Space c, const BAIScalar *e, V *x)
     else {
       for (int u = 0; u < c.columns; u++) sum += Basis(c, i, u) * e[(long long)I * c.columns + u];
     }
-    x[i] = V(BAIScalar(x[i]) + sum);
+    x[i] = V(BAIScalar(x[i]) + omega * sum);
   }
 }
 
-BAIStatus BAICUDACoarseSolve(BAIState state, const BAIScalar *r, BAIReal omega)
+BAIStatus BAICUDACorrectBy(BAIState state, const BAIScalar *r, BAIReal omega, void *x)
 {
   const BAICUDACoarse *c     = &state->coarse;
   const Space          space = SpaceOf(c);
+  const unsigned       grid  = Grid((state->A.n + ROWS_OF_THREAD - 1) / ROWS_OF_THREAD);
 
-  if (r) Restrict<<<c->m, THREADS, 0, state->stream>>>(space, r, c->sums);
-  else SumSlots<<<c->m, PRODUCT_THREADS, 0, state->stream>>>(c->slot_first, c->segment_sums, c->sums);
+  Restrict<<<c->m, THREADS, 0, state->stream>>>(space, r, c->sums);
   CUDATry(cudaGetLastError());
-  Product<<<c->m, PRODUCT_THREADS, 0, state->stream>>>(space, c->sums, omega, c->e);
+  Product<<<c->m, PRODUCT_THREADS, 0, state->stream>>>(space, c->sums, c->e);
   CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAICUDAProlong(BAIState state, void *x)
-{
-  const BAICUDACoarse *c    = &state->coarse;
-  const unsigned       grid = Grid((state->A.n + ROWS_OF_THREAD - 1) / ROWS_OF_THREAD);
-
-  if (state->A.single) Prolong<<<grid, THREADS, 0, state->stream>>>(state->A.n, SpaceOf(c), c->e, static_cast<BAISingle *>(x));
-  else Prolong<<<grid, THREADS, 0, state->stream>>>(state->A.n, SpaceOf(c), c->e, static_cast<BAIScalar *>(x));
+  if (state->A.single) Prolong<<<grid, THREADS, 0, state->stream>>>(state->A.n, space, c->e, omega, static_cast<BAISingle *>(x));
+  else Prolong<<<grid, THREADS, 0, state->stream>>>(state->A.n, space, c->e, omega, static_cast<BAIScalar *>(x));
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -264,8 +244,7 @@ BAIStatus BAICUDAProlong(BAIState state, void *x)
 BAIStatus BAICUDACorrect(BAIState state, BAIReal omega)
 {
   if (!state->coarse.m || !state->A.n) return BAIStatusOf(BAI_OK);
-  BAITry(BAICUDACoarseSolve(state, state->on_device[0], omega * state->scale));
-  return BAICUDAProlong(state, state->x[state->current]);
+  return BAICUDACorrectBy(state, state->on_device[0], omega * state->scale, state->x[state->current]);
 }
 
 static cudaDataType TypeOf(void)
@@ -542,95 +521,6 @@ static BAIStatus Nest(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* A warp a slice: the lanes at which a segment begins, and how many do */
-static __global__ void FindHeads(BAISliced A, const int *aggregate, unsigned *heads, int *count)
-{
-  const int slice = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES), lane = threadIdx.x % BAI_LANES;
-
-  if (slice >= A.tiles * A.tile_slices) return;
-  const int      row = BAIOwnRowAt(A, slice / A.tile_slices, slice % A.tile_slices * BAI_LANES + lane), mine = row >= 0 ? aggregate[row] : -1;
-  const int      before = __shfl_up_sync(~0u, mine, 1);
-  const unsigned mask   = __ballot_sync(~0u, !lane || mine != before);
-
-  if (lane) return;
-  heads[slice] = mask;
-  count[slice] = __popc(mask);
-}
-
-/* A warp a slice: the aggregate of each segment, or none, and its number */
-static __global__ void NameSegments(BAISliced A, const int *aggregate, const unsigned *heads, const int *first, unsigned none, unsigned *of, int *segment)
-{
-  const int slice = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES), lane = threadIdx.x % BAI_LANES;
-
-  if (slice >= A.tiles * A.tile_slices || !(heads[slice] >> lane & 1)) return;
-  const int row = BAIOwnRowAt(A, slice / A.tile_slices, slice % A.tile_slices * BAI_LANES + lane), k = first[slice] + __popc(heads[slice] & ((1u << lane) - 1));
-
-  of[k]      = row >= 0 && aggregate[row] >= 0 ? (unsigned)aggregate[row] : none;
-  segment[k] = k;
-}
-
-/* In the order of aggregates: a thread a place */
-static __global__ void PlaceSegments(int n, int aggregates, const unsigned *of, const int *segment, int *slot, int *slot_first)
-{
-  const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (k > n) return;
-  const int mine = k < n ? min((int)of[k], aggregates) : aggregates, before = k ? min((int)of[k - 1], aggregates) : -1;
-
-  for (int I = before + 1; I <= mine; I++) slot_first[I] = k;
-  if (k < n) slot[segment[k]] = k;
-}
-
-static __global__ void Unknowns(int n, int m, const int *aggregate, uint16_t *unknown)
-{
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (i < n) unknown[i] = (uint16_t)(aggregate[i] < 0 ? m : aggregate[i]);
-}
-
-/* Segments, for aggregates without a basis */
-static BAIStatus FindSegments(BAIState state)
-{
-  BAICUDACoarse *c      = &state->coarse;
-  const int      slices = BAISlices(&state->A), bits = 32 - __builtin_clz((unsigned)c->aggregates | 1);
-  const unsigned warps = Grid((long long)slices * BAI_LANES);
-  BAITemporary   count, of, sorted, segment, order, work;
-  size_t         bytes;
-  int            n;
-
-  if (c->basis || !slices) return BAIStatusOf(BAI_OK);
-  BAITry(BAICUDAAllocate(state, (size_t)slices * sizeof(unsigned), &c->heads));
-  BAITry(BAICUDAAllocate(state, ((size_t)slices + 1) * sizeof(int), &c->segment_first));
-  BAITry(BAICUDAAllocate(state, ((size_t)c->aggregates + 1) * sizeof(int), &c->slot_first));
-  BAITry(count.Allocate(state, ((size_t)slices + 1) * sizeof(int)));
-  FindHeads<<<warps, THREADS, 0, state->stream>>>(state->A, c->aggregate, c->heads, (int *)count.p);
-  CUDATry(cudaGetLastError());
-  CUDATry(cudaMemsetAsync((int *)count.p + slices, 0, sizeof(int), state->stream));
-  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, (const int *)count.p, c->segment_first, slices + 1, state->stream));
-  BAITry(work.Allocate(state, bytes));
-  CUDATry(cub::DeviceScan::ExclusiveSum(work.p, bytes, (const int *)count.p, c->segment_first, slices + 1, state->stream));
-  CUDATry(cudaMemcpyAsync(&n, c->segment_first + slices, sizeof(int), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
-  BAITry(of.Allocate(state, (size_t)n * sizeof(unsigned)));
-  BAITry(sorted.Allocate(state, (size_t)n * sizeof(unsigned)));
-  BAITry(segment.Allocate(state, (size_t)n * sizeof(int)));
-  BAITry(order.Allocate(state, (size_t)n * sizeof(int)));
-  BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(int), &c->slot));
-  BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(BAIScalar), &c->segment_sums));
-  NameSegments<<<warps, THREADS, 0, state->stream>>>(state->A, c->aggregate, c->heads, c->segment_first, (unsigned)c->aggregates, (unsigned *)of.p, (int *)segment.p);
-  CUDATry(cudaGetLastError());
-  CUDATry(cub::DeviceRadixSort::SortPairs(nullptr, bytes, (const unsigned *)of.p, (unsigned *)sorted.p, (const int *)segment.p, (int *)order.p, n, 0, bits, state->stream));
-  BAITry(work.Allocate(state, bytes));
-  CUDATry(cub::DeviceRadixSort::SortPairs(work.p, bytes, (const unsigned *)of.p, (unsigned *)sorted.p, (const int *)segment.p, (int *)order.p, n, 0, bits, state->stream));
-  PlaceSegments<<<Grid(n + 1), THREADS, 0, state->stream>>>(n, c->aggregates, (const unsigned *)sorted.p, (const int *)order.p, c->slot, c->slot_first);
-  CUDATry(cudaGetLastError());
-  if (c->m >= UINT16_MAX) return BAIStatusOf(BAI_OK);
-  BAITry(BAICUDAAllocate(state, (size_t)state->A.n * sizeof(uint16_t), &c->unknown));
-  Unknowns<<<Grid(state->A.n), THREADS, 0, state->stream>>>(state->A.n, c->m, c->aggregate, c->unknown);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
-}
-
 /* The rows of each aggregate */
 static void ListRows(int n, const BAICoarse *coarse, std::vector<int> &aggregate, std::vector<int> &first, std::vector<int> &row)
 {
@@ -647,7 +537,7 @@ static void ListRows(int n, const BAICoarse *coarse, std::vector<int> &aggregate
 static void Forget(BAIState state)
 {
   BAICUDACoarse *c       = &state->coarse;
-  void          *owned[] = {c->aggregate, c->basis, c->first, c->row, c->inverse, c->sums, c->e, c->r, c->pair, c->pair_first, c->entry, c->slice_aggregate, c->tile_first, c->seen_count, c->seen, c->shares, c->heads, c->segment_first, c->slot, c->slot_first, c->segment_sums, c->unknown};
+  void          *owned[] = {c->aggregate, c->basis, c->first, c->row, c->inverse, c->sums, c->e, c->r, c->pair, c->pair_first, c->entry, c->slice_aggregate, c->tile_first, c->seen_count, c->seen, c->shares};
 
   for (void *p : owned) {
     if (p) BAICUDAFree(state, 0, p);
@@ -682,8 +572,7 @@ BAIStatus BAICUDACoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *co
   BAITry(BAICUDAAllocate(state, n * sizeof(int), &c->row));
   BAITry(BAICUDAAllocate(state, m * m * sizeof(BAISingle), &c->inverse));
   BAITry(BAICUDAAllocate(state, m * sizeof(BAIScalar), &c->sums));
-  BAITry(BAICUDAAllocate(state, (m + 1) * sizeof(BAIScalar), &c->e));
-  CUDATry(cudaMemsetAsync(c->e, 0, (m + 1) * sizeof(BAIScalar), state->stream)); /* of rows without an aggregate */
+  BAITry(BAICUDAAllocate(state, m * sizeof(BAIScalar), &c->e));
   BAITry(BAICUDAAllocate(state, n * sizeof(BAIScalar), &c->r));
   BAITry(Copy(state, c->aggregate, aggregate.data(), n * sizeof(int)));
   BAITry(Copy(state, c->first, first.data(), first.size() * sizeof(int)));
@@ -694,7 +583,6 @@ BAIStatus BAICUDACoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *co
   }
   c->m = (int)m;
   BAITry(FindPairs(state, M)); /* waits for the copies */
-  BAITry(FindSegments(state));
   BAITry(Nest(state));
   BAITry(BAICUDACoarseUpdate(state, M));
   for (int mode = 0; mode < 4; mode++) {

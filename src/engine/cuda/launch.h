@@ -22,47 +22,27 @@ typedef struct {
   int          quiet, loud; /* tiles quiet <= tile < loud send nothing, so that most need not look */
 } BAISends;
 
-/* Sums of r over the segments of each slice: see BAICUDACoarse */
 typedef struct {
-  const unsigned *heads;
-  const int      *first, *slot;
-  BAIScalar      *sums; /* NULL: not asked for */
-} BAISegments;
-
-/* A correction that x still lacks: e[unknown[i]] of each row i. Mode sync reads x with it, and so writes x that has it */
-typedef struct {
-  const BAIScalar *e; /* NULL: x is as it should be */
-  const uint16_t  *unknown;
-} BAIPending;
-
-/* What a launch has to do with a coarse correction */
-typedef struct {
-  BAIScalar  *r;        /* where own rows leave b - A x, or NULL, */
-  BAISegments segments; /* as others leave sums of it */
-  BAIPending  pending;
-} BAICorrection;
-
-typedef struct {
-  BAIInt        count, local_iters;
-  BAIReal       omega, local_omega, momentum;
-  int           fourth_kind; /* weights of fourth_kind.h */
-  int           fresh;       /* no momentum in the first iteration */
-  BAIOrder      how;         /* where a kernel does more than one order */
-  void         *before;
-  const void   *b, *ghost;
-  void         *x[2];
-  int           current;
-  void         *scratch;
-  BAICorrection correction;
-  BAINeighbors  neighbors;
-  BAIDirection  direction;
-  const int    *order;
-  int          *done, done_before;      /* done is NULL where no tile is waited for */
-  int           staleness;              /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
-  int          *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
-  long long    *tickets, tickets_before;
-  BAISends      sends;
-  BAIFault      fault; /* its fraction is 0 if there are none */
-  BAIInt        its;   /* global iterations of the solve before this launch, by which faults and weights go */
-  BAICounts     counts;
+  BAIInt       count, local_iters;
+  BAIReal      omega, local_omega, momentum;
+  int          fourth_kind; /* weights of fourth_kind.h */
+  int          fresh;       /* no momentum in the first iteration */
+  BAIOrder     how;         /* where a kernel does more than one order */
+  void        *before;
+  const void  *b, *ghost;
+  void        *x[2];
+  int          current;
+  void        *scratch;
+  BAIScalar   *r; /* where own rows leave b - A x, or NULL */
+  BAINeighbors neighbors;
+  BAIDirection direction;
+  const int   *order;
+  int         *done, done_before;      /* done is NULL where no tile is waited for */
+  int          staleness;              /* BAI_LAG: iterations that a tile may be ahead of those it reads from */
+  int         *stalled, *stalled_host; /* set if a wait was given up; the second is read by the host */
+  long long   *tickets, tickets_before;
+  BAISends     sends;
+  BAIFault     fault; /* its fraction is 0 if there are none */
+  BAIInt       its;   /* global iterations of the solve before this launch, by which faults and weights go */
+  BAICounts    counts;
 } BAISweep;

@@ -166,13 +166,7 @@ typedef struct {
   int       *first, *row; /* aggregates+1, and the rows of each in ascending order */
   BAISingle *inverse;     /* m*m, row by row */
   BAIScalar *sums, *e;    /* P^H r, and A_c^{-1} of it */
-  BAIScalar *r;           /* n; for kernels that do not sum */
-  /* segments: rows that are next to each other in a slice, and of one aggregate. Without a basis; else NULL */
-  unsigned  *heads;                /* slices: bits of the lanes that begin one */
-  int       *segment_first, *slot; /* slices+1: the first of each slice; of each segment: where its sum goes, those of an aggregate together, */
-  int       *slot_first;           /* aggregates+1: from there on */
-  BAIScalar *segment_sums;         /* of r */
-  uint16_t  *unknown;              /* n: the aggregate, or m, where e has a zero; NULL if 16 bits are too few */
+  BAIScalar *r;           /* n */
   /* A_c: the pairs of aggregates that couple, I*aggregates + J, and the entries of each, in one order every time */
   int       pairs;
   unsigned *pair;
@@ -327,9 +321,7 @@ BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
 BAIStatus BAICUDACoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
 BAIStatus BAICUDACoarseUpdate(BAIState, const BAIMatrix *);
 BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
-/* The same in two halves: omega A_c^{-1} P^H r, of an r or, if it is NULL, of sums that a launch has left; and P times that, added to x */
-BAIStatus BAICUDACoarseSolve(BAIState, const BAIScalar *r, BAIReal omega);
-BAIStatus BAICUDAProlong(BAIState, void *x);
+BAIStatus BAICUDACorrectBy(BAIState, const BAIScalar *r, BAIReal omega, void *x);
 /* round.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a rounded copy */
 BAIStatus BAIRoundVector(BAIState, int n, const BAIScalar *, void *);
 BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);

@@ -26,7 +26,6 @@ static constexpr int LeastBlocks(int loc, int off)
 template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
-  constexpr bool    corrects = MORE && order == BAI_FLAGS;
   extern __shared__ __align__(16) unsigned char shared[];
   V                                            *y0 = reinterpret_cast<V *>(shared), *y1 = y0 + blockDim.x;
   const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j);
@@ -68,14 +67,9 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
       if (!k) {
         turn.Begin();
         xi = mine ? BAILoad(x + row) : V(0);
-        if (corrects && p.correction.pending.e && mine) xi = BAIWithPending(p.correction.pending, A.n, row, xi);
       }
 #pragma unroll
       for (int w = 0; w < OFF; w++) other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoadColumn<order>(A, x, ghost, by_delta ? row + col[w] : col[w]);
-      if (corrects && p.correction.pending.e) {
-#pragma unroll
-        for (int w = 0; w < OFF; w++) other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAIWithPending(p.correction.pending, A.n, by_delta ? row + col[w] : col[w], other[w]);
-      }
 #pragma unroll
       for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
     } while ((k += OFF) < off_width);

@@ -95,6 +95,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.x[1]           = state->x[1];
   p.current        = state->current;
   p.scratch        = plan->shared ? NULL : state->scratch;
+  p.r              = step->coarse ? state->coarse.r : NULL;
   p.neighbors      = state->neighbors;
   p.order          = state->order;
   p.done           = plan->uses_done ? state->done : NULL;
@@ -123,14 +124,13 @@ static BAIStatus CountDone(BAIState state, const BAIPlan *plan, BAIInt count)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step, const BAICorrection &with = {})
+static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step)
 {
   const int grid        = plan->once && plan->shared ? state->A.tiles : plan->grid; /* the device hands tiles out as fast as can be */
   BAISweep  p           = Arguments(state, plan, count, step);
   BAIStop   stop        = {};
   void     *arguments[] = {&state->A, &p, &stop};
 
-  p.correction = with;
   p.fresh |= !state->has_before;
   state->has_before = plan->momentum;
   if (!plan->waits) BAITry(BAIPiecesRun(state, state->x[state->current], false)); /* for the first iteration */
@@ -163,26 +163,15 @@ BAIStatus BAIStalled(BAIState state)
   return BAIStatusOf(code);
 }
 
-/*
-   An iteration a launch, each with a coarse correction. Where a kernel can, it leaves sums of the residual instead of the residual; and in mode sync, where x is read from one place and written
-   to another, the next launch reads x as corrected, and the last correction alone is added to x
-*/
+/* An iteration a launch, each with a coarse correction */
 static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
 {
-  const BAICUDACoarse *c    = &state->coarse;
-  const BAIPlan       *plan = &state->corrected[how->mode];
-  const bool           sums = c->heads && plan->family == BAI_KERNEL_STREAM, late = how->mode == BAI_MODE_SYNC && sums && c->unknown && !state->A.off_first;
-  BAIStep              step = *how;
-  BAICorrection        with = {};
+  BAIStep step = *how;
 
-  if (sums) with.segments = BAISegments{c->heads, c->segment_first, c->slot, c->segment_sums};
-  else with.r = c->r;
   for (BAIInt k = 0; k < count; k++) {
     if (how->direction == BAI_ALTERNATE) step.direction = k % 2 ? BAI_BACKWARD : BAI_FORWARD;
-    BAITry(Launch(state, plan, 1, &step, with));
-    BAITry(BAICUDACoarseSolve(state, with.r, step.omega));
-    if (late) with.pending = BAIPending{c->e, c->unknown};
-    if (!late || k == count - 1) BAITry(BAICUDAProlong(state, state->x[state->current]));
+    BAITry(Launch(state, &state->corrected[step.mode], 1, &step));
+    BAITry(BAICUDACorrectBy(state, state->coarse.r, step.omega, state->x[state->current]));
     step.fresh = 0;
     step.done++;
   }

@@ -6,7 +6,6 @@
 #include "../fourth_kind.h"
 #include "iterate.h"
 #include "launch.h"
-#include <cub/warp/warp_reduce.cuh>
 
 /* x[which], without the indexing that would move the arguments of a kernel to slow memory */
 template <typename V = BAIScalar>
@@ -247,23 +246,6 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
   }
 }
 
-/* What x lacks of a correction in a row; ghosts lack none */
-template <typename V>
-static __device__ inline V BAIWithPending(const BAIPending &pending, int n, int row, V x)
-{
-  return row < n ? V(BAIScalar(x) + pending.e[pending.unknown[row]]) : x;
-}
-
-/* Leaves the sums of r over the segments of a slice; called by all lanes */
-static __device__ inline void BAISumSegments(const BAISegments &segments, int slice, int lane, BAIScalar r)
-{
-  typename cub::WarpReduce<BAIScalar>::TempStorage storage; /* none */
-  const unsigned                                   heads = segments.heads[slice], head = heads >> lane & 1;
-
-  r = cub::WarpReduce<BAIScalar>(storage).HeadSegmentedSum(r, (int)head);
-  if (head) segments.sums[segments.slot[segments.first[slice] + __popc(heads & ((1u << lane) - 1))]] = r;
-}
-
 /*
    The local sweeps of a tile, a thread a row, and the update: a and j are the row's entries inside the block, s is b minus what lies outside it. All is done in the precision of V
 */
@@ -283,12 +265,7 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
 
 #pragma unroll
     for (int w = 0; w < LOC; w++) sum -= a[w] * now[j[w]];
-    if (MORE && sweep == 1 && (p.correction.r || p.correction.segments.sums)) {
-      const BAIScalar r = own >= 0 ? BAIScalar(sum) - A.d[place] * BAIScalar(y) : BAIScalar(0);
-
-      if (p.correction.segments.sums) BAISumSegments(p.correction.segments, tile * A.tile_slices + i / BAI_LANES, i % BAI_LANES, r);
-      else if (own >= 0) p.correction.r[own] = r;
-    }
+    if (MORE && p.r && sweep == 1 && own >= 0) p.r[own] = BAIScalar(sum) - A.d[place] * BAIScalar(y);
     if (!MORE || sweep <= iters) y += local_omega * (sum * dinv - y);
     if (sweep < most) {
       V *swap = now;
