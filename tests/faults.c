@@ -373,6 +373,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/empty.out
+    timeoutfactor: 3
     requires: double
     test:
       suffix: host

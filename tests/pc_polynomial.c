@@ -251,6 +251,37 @@ static PetscErrorCode TestAutos(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The weights do not depend on the size of the matrix: what is left of b, which is scaled alike, is the same, also where squares of entries of M^{-1} b are beyond what there is of numbers */
+static PetscErrorCode TestScaled(void)
+{
+  const PetscScalar tiny = (PetscScalar)ldexp(1.0, PetscDefined(USE_REAL_SINGLE) ? -60 : -560);
+  Mat               A[2];
+  Vec               b, x[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 40, &A[0]));
+  PetscCall(MatDuplicate(A[0], MAT_COPY_VALUES, &A[1]));
+  PetscCall(MatScale(A[1], tiny));
+  PetscCall(MatCreateVecs(A[0], NULL, &b));
+  PetscCall(VecSet(b, 1.0));
+  for (int k = 0; k < 2; k++) {
+    PC pc;
+
+    PetscCall(Create(A[k], BAI_MODE_SYNC, BAI_POLYNOMIAL_FOURTH, 3, &pc));
+    PetscCall(VecDuplicate(b, &x[k]));
+    PetscCall(PCApply(pc, b, x[k]));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(VecScale(b, tiny));
+  }
+  PetscCall(ExpectClose("of a matrix and a right-hand side that are scaled", x[0], x[1]));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatDestroy(&A[k]));
+    PetscCall(VecDestroy(&x[k]));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char *const names[] = {"laplace2d", "fv1", "trefethen"};
@@ -273,6 +304,7 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&A));
   }
   PetscCall(TestAutos());
+  if (Case("scaled")) PetscCall(TestScaled());
   if (Case("not_a_number")) PetscCall(TestNotANumber());
   PetscCall(CheckFinalize());
   return 0;
@@ -289,12 +321,12 @@ int main(int argc, char **argv)
     test:
       suffix: cuda
       requires: baicuda
-      args: -pc_bai_backend cuda -case weights
+      args: -pc_bai_backend cuda -case weights,scaled
     test:
       suffix: aijcusparse
       requires: baicuda
       nsize: {{1 2}}
-      args: -mat_type aijcusparse -pc_bai_gather none -case weights,auto_color,auto_colors
+      args: -mat_type aijcusparse -pc_bai_gather none -case weights,auto_color,auto_colors,scaled
       timeoutfactor: 3
 
 TEST*/

@@ -172,6 +172,7 @@ int main(int argc, char **argv)
 
    testset:
       output_file: output/empty.out
+      timeoutfactor: 3
       nsize: {{1 2}}
       test:
          suffix: host

