@@ -239,6 +239,16 @@ static PetscErrorCode FindGrid(PetscInt n, const BAICSR *csr, PetscInt m[3])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How many unknowns auto has: with more, A_c takes long to invert, or to apply. On a grid of three dimensions fewer do nearly as much: boxes of 1000 rows are ten points wide */
+static PetscInt Unknowns(const BAI *bai, PetscInt n, PetscBool solid)
+{
+  const PetscInt usual = 2000, most = 3900, each = 250, large = 1 << 21;
+
+  if (bai->use.backend == BAI_BACKEND_HOST) return PetscMin(512, n / 64);
+  if (n > large || n / each <= usual) return PetscMin(usual, n / 64);
+  return solid ? PetscMax(usual / 2, n / 1000) : PetscMin(most, n / each);
+}
+
 /* Aggregates that have nothing to do with the blocks: boxes of the grid if there is one, else by the graph */
 PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
 {
@@ -248,7 +258,6 @@ PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
-  wanted = bai->use.coarse != PETSC_DECIDE ? PetscMin(n, bai->use.coarse) : bai->use.backend == BAI_BACKEND_HOST ? PetscMin(512, n / 64) : PetscMax(PetscMin(2000, n / 64), n <= 1 << 21 ? PetscMin(3900, n / 250) : 0); /* with more, A_c takes long to invert, or to apply */
   PetscCall(PetscMalloc1(n + 1, &aggregate));
   coarse->aggregate = (const BAIInt *)aggregate;
   PetscCall(BAIGetGrid(bai, Ad, m, &dof));
@@ -258,6 +267,7 @@ PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
     PetscCall(BAIRestoreHostRows(Ad, &csr));
     if (m[0]) dof = 1;
   }
+  wanted = bai->use.coarse != PETSC_DECIDE ? PetscMin(n, bai->use.coarse) : Unknowns(bai, n, (PetscBool)(dof && m[2] > 1));
   if (dof && wanted) {
     PetscInt *first, *row;
     BAIInt    found;
