@@ -46,6 +46,30 @@ static PetscErrorCode Difference(Vec x, Vec y, PetscReal *difference)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* x is random, and y the same */
+static PetscErrorCode CreateVecs(Mat A, Vec *b, Vec *x, Vec *y)
+{
+  PetscRandom random;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, x, b));
+  PetscCall(VecDuplicate(*x, y));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(VecSetRandom(*x, random));
+  PetscCall(VecCopy(*x, *y));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyVecs(Vec *b, Vec *x, Vec *y)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecDestroy(b));
+  PetscCall(VecDestroy(x));
+  PetscCall(VecDestroy(y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What else an update may have */
 static PetscErrorCode SetFeature(KSP ksp, const char feature[])
 {
@@ -62,17 +86,12 @@ static PetscErrorCode SetFeature(KSP ksp, const char feature[])
 /* In native precision x after some iterations is that of plain ones, up to rounding */
 static PetscErrorCode TestSame(Mat A, const char feature[], BAIMode mode, BAIRefine refine)
 {
-  Vec         b, x, y;
-  KSP         ksp;
-  PetscRandom random;
-  PetscReal   difference;
+  Vec       b, x, y;
+  KSP       ksp;
+  PetscReal difference;
 
   PetscFunctionBeginUser;
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecDuplicate(x, &y));
-  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
-  PetscCall(VecSetRandom(x, random));
-  PetscCall(VecCopy(x, y));
+  PetscCall(CreateVecs(A, &b, &x, &y));
   PetscCall(VecSet(b, 1));
   for (int refined = 0; refined < 2; refined++) {
     PetscCall(Create(A, mode, BAI_PRECISION_NATIVE, refined ? refine : BAI_REFINE_NONE, &ksp));
@@ -82,37 +101,26 @@ static PetscErrorCode TestSame(Mat A, const char feature[], BAIMode mode, BAIRef
   }
   PetscCall(Difference(x, y, &difference));
   PetscCall(ExpectMode((PetscBool)(difference <= (strcmp(feature, "coarse") ? 100 : 1e4) * PETSC_MACHINE_EPSILON), "difference", feature, mode, (double)difference)); /* the inverse of the coarse matrix is in single precision */
-  PetscCall(PetscRandomDestroy(&random));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
+  PetscCall(DestroyVecs(&b, &x, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The solution stays where it is, whatever the precision of corrections */
 static PetscErrorCode TestFixedPoint(Mat A, BAIMode mode, BAIPrecision precision)
 {
-  Vec         b, x, y;
-  KSP         ksp;
-  PetscRandom random;
-  PetscReal   difference;
+  Vec       b, x, y;
+  KSP       ksp;
+  PetscReal difference;
 
   PetscFunctionBeginUser;
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecDuplicate(x, &y));
-  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
-  PetscCall(VecSetRandom(x, random));
-  PetscCall(VecCopy(x, y));
+  PetscCall(CreateVecs(A, &b, &x, &y));
   PetscCall(MatMult(A, x, b));
   PetscCall(Create(A, mode, precision, BAI_REFINE_ASYNC, &ksp));
   PetscCall(Iterate(ksp, 20, b, x));
   PetscCall(Difference(x, y, &difference));
   PetscCall(ExpectMode((PetscBool)(difference <= 1000 * PETSC_MACHINE_EPSILON), "distance from the solution", BAIPrecisions[precision], mode, (double)difference));
-  PetscCall(PetscRandomDestroy(&random));
   PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
+  PetscCall(DestroyVecs(&b, &x, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
