@@ -211,8 +211,9 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
 
    It is also graph where that leaves less than a tenth of what consecutive rows leave outside their blocks, by sums of
    |a_ij|. A few blocks are grown at set-up to see that, if consecutive rows leave more than a fifth outside, and of the
-   couplings of a row at most three quarters are strong. Not so if the matrix has a block size, as a node would be cut,
-   nor for a product P^T A P, as coarse levels of multigrid are.
+   couplings of a row at most three quarters are strong. Values that only a device has are copied to the host for that.
+   Not so if the matrix has a block size, as a node would be cut, nor for a product P^T A P, as coarse levels of
+   multigrid are.
 
 .seealso: `PCBAI`, `PCBAIGetPartition()`, `PCBAISetBlockSize()`
 @*/
