@@ -50,6 +50,7 @@ def page(p):
                     ["exchange"] + [f"{size} {ranks}: {what}" for size in sizes[1:] for what in ("solve", "iteration", "its")], lines)
     p.why("The papers, on PCI express: AMC on two GPUs twice as fast as one, three 20 % slower than two, four faster again. DC and DK gain less than 10 %.",
           "On today's GPUs Trefethen_20000 is too small to gain by a second one. An iteration takes a microsecond, and a message as long. By default such systems are gathered on one rank.",
+          "What the four exchanges do on two and four GPUs, on a Laplacian of A318's size, is measured by `bench/ranks`: see [several GPUs](performance.md#several-gpus).",
           "Set-up is not counted. Where data are in host memory (Figure 4.11) is not asked: they are on the GPU.")
     place, rows = p.best()
     good = [row for row in rows if row["n"]]
