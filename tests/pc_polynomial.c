@@ -282,6 +282,49 @@ static PetscErrorCode TestScaled(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* So many parts a rank that know nothing of each other: all the same singular matrix of four rows, nonsymmetric */
+static PetscErrorCode CreateParts(PetscInt parts, Mat *A)
+{
+  const PetscScalar part[] = {1.0, -1.0, 0.0, 0.0, 0.0, 1.0, -0.5, -0.5, -0.3, 0.0, 1.0, -0.7, -0.6, -0.4, 0.0, 1.0};
+  PetscInt          start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, 4 * parts, 4 * parts, PETSC_DETERMINE, PETSC_DETERMINE, 4, NULL, 0, NULL, A));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatGetOwnershipRange(*A, &start, &end));
+  for (PetscInt i = start; i < end; i += 4) {
+    const PetscInt rows[] = {i, i + 1, i + 2, i + 3};
+
+    PetscCall(MatSetValues(*A, 4, rows, 4, rows, part, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a few different eigenvalues the largest is found whatever rounding errors say: more of the same parts have no other */
+static PetscErrorCode TestParts(void)
+{
+  const PetscInt parts[] = {5, 6, 7, 31, 100};
+  PetscReal      largest[PETSC_STATIC_ARRAY_LENGTH(parts)];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsSetValue(NULL, "-pc_bai_block_size", "2"));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(parts); k++) {
+    Mat A;
+    PC  one;
+
+    PetscCall(CreateParts(parts[k], &A));
+    PetscCall(Create(A, BAI_MODE_SYNC, BAI_POLYNOMIAL_NONE, 1, &one));
+    PetscCall(FindLargest(A, one, &largest[k]));
+    PetscCall(Expect(PetscAbsReal(largest[k] - largest[0]) <= 1e3 * PETSC_MACHINE_EPSILON * largest[0], "of %" PetscInt_FMT " parts the largest is %g, of %" PetscInt_FMT " it is %g", parts[k], (double)largest[k], parts[0], (double)largest[0]));
+    PetscCall(PCDestroy(&one));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(PetscOptionsClearValue(NULL, "-pc_bai_block_size"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char *const names[] = {"laplace2d", "fv1", "trefethen"};
@@ -305,6 +348,7 @@ int main(int argc, char **argv)
   }
   PetscCall(TestAutos());
   if (Case("scaled")) PetscCall(TestScaled());
+  if (Case("parts")) PetscCall(TestParts());
   if (Case("not_a_number")) PetscCall(TestNotANumber());
   PetscCall(CheckFinalize());
   return 0;
@@ -321,12 +365,12 @@ int main(int argc, char **argv)
     test:
       suffix: cuda
       requires: baicuda
-      args: -pc_bai_backend cuda -case weights,scaled
+      args: -pc_bai_backend cuda -case weights,scaled,parts
     test:
       suffix: aijcusparse
       requires: baicuda
       nsize: {{1 2}}
-      args: -mat_type aijcusparse -pc_bai_gather none -case weights,auto_color,auto_colors,scaled
+      args: -mat_type aijcusparse -pc_bai_gather none -case weights,auto_color,auto_colors,scaled,parts
       timeoutfactor: 3
 
 TEST*/

@@ -5,6 +5,7 @@
 #include "../engine/coloring.h"
 #include "../engine/scale.h"
 #include <petsc/private/petscimpl.h>
+#include <float.h>
 
 /* A with the absolute values of its entries */
 static PetscErrorCode CreateAbs(Mat A, Mat *absA)
@@ -124,15 +125,16 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   enum {
     STEPS = 20 /* at most */
   };
-  Iteration   iteration = {.bai = bai, .coarse = coarse};
-  KSP         ksp;
-  PC          pc;
-  Mat         shell;
-  const char *prefix;
-  Vec         x, b;
-  PetscRandom random;
-  PetscReal   re[STEPS + 1], im[STEPS + 1], size;
-  PetscInt    n, m, N;
+  const PetscReal noise     = bai->options.precision == BAI_PRECISION_SINGLE ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
+  Iteration       iteration = {.bai = bai, .coarse = coarse};
+  KSP             ksp;
+  PC              pc;
+  Mat             shell;
+  const char     *prefix;
+  Vec             x, b;
+  PetscRandom     random;
+  PetscReal       re[STEPS + 1], im[STEPS + 1], size;
+  PetscInt        n, m, N;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &x, &b));
@@ -144,6 +146,8 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   PetscCall(Iterate(&iteration, x, b, PETSC_TRUE));
   PetscCall(VecNorm(b, NORM_INFINITY, &size));
   PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* the square of its norm is to be a number */
+  PetscCall(VecNorm(b, NORM_2, &size));
+  PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* below one, as GMRES compares with its norm what is left of a vector */
   PetscCall(MatGetLocalSize(A, &m, NULL));
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), m, m, N, N, &iteration, &shell));
@@ -154,6 +158,8 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   PetscCall(KSPAppendOptionsPrefix(ksp, "bai_tau_")); /* so that it does not take what is meant for others */
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPGMRESSetRestart(ksp, steps));
+  PetscCall(KSPGMRESSetHapTol(ksp, PetscSqrtReal(noise))); /* of directions that are rounding errors no eigenvalues are wanted */
+  PetscCall(KSPGMRESSetCGSRefinementType(ksp, KSP_GMRES_CGS_REFINE_IFNEEDED));
   PetscCall(KSPSetOperators(ksp, shell, shell));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCNONE));
@@ -164,8 +170,10 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   PetscCall(KSPComputeEigenvalues(ksp, STEPS + 1, re, im, &n));
   *least = PETSC_MAX_REAL;
   *most  = 0.0;
+  size   = 0.0;
+  for (PetscInt k = 0; k < n; k++) size = PetscMax(size, PetscMax(PetscAbsReal(re[k]), PetscAbsReal(im[k])));
   for (PetscInt k = 0; k < n; k++) {
-    if (re[k] <= 0.0) continue;
+    if (re[k] <= PetscSqrtReal(noise) * size) continue; /* of a singular matrix, zero but for rounding errors */
     *least = PetscMin(*least, re[k]);
     *most  = PetscMax(*most, (re[k] * re[k] + im[k] * im[k]) / re[k]);
   }
