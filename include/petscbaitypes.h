@@ -170,17 +170,19 @@ typedef enum {
    BAIPrecision - The precision of the sweeps of a block-asynchronous iteration
 
    Values:
-+  `BAI_PRECISION_NATIVE` - (default) in that of `PetscReal`
++  `BAI_PRECISION_AUTO`   - (default) single for `KSPBAI` where that pays, else native
+.  `BAI_PRECISION_NATIVE` - in that of `PetscReal`
 -  `BAI_PRECISION_SINGLE` - single; residuals and solutions are of full precision, unless `BAI_REFINE_NONE` is asked for
 
    Options Database Key:
-.  -ksp_bai_precision (native|single) - choose the precision
+.  -ksp_bai_precision (auto|native|single) - choose the precision
 
    Level: intermediate
 
 .seealso: `KSPBAI`, `PCBAI`, `BAIRefine`, `KSPBAISetPrecision()`, `PCBAISetPrecision()`
 E*/
 typedef enum {
+  BAI_PRECISION_AUTO,
   BAI_PRECISION_NATIVE,
   BAI_PRECISION_SINGLE
 } BAIPrecision;

@@ -282,12 +282,12 @@ static PetscErrorCode TestInterval(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With the matrix in single precision the residual falls as far. Each look begins anew then, so there is no acceleration by eigenvalues, and auto makes no coarse space */
+/* With sweeps in single precision the residual falls as far, and as fast: one correction takes the momentum of that before along */
 static PetscErrorCode TestPrecision(BAIMode mode, PetscInt coarse)
 {
   Mat      A;
   KSP      ksp;
-  PetscInt without, single;
+  PetscInt without, native, single;
 
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv3", 40, &A));
@@ -298,10 +298,49 @@ static PetscErrorCode TestPrecision(BAIMode mode, PetscInt coarse)
   PetscCall(Solve(ksp, PETSC_FALSE, &without));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(CreateKSP(A, mode, coarse, &ksp));
+  PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_NATIVE));
+  PetscCall(Solve(ksp, PETSC_FALSE, &native));
   PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_SINGLE));
   PetscCall(Solve(ksp, PETSC_FALSE, &single));
   PetscCall(Expect(single > 0 && (without < 0 || single < without), "%d iterations, %d without and without momentum", (int)single, (int)without));
-  PetscCall(ExpectView((PetscObject)ksp, "coarse correction by ", (PetscBool)(coarse > 0)));
+  PetscCall(Expect(single <= 1.25 * native + 10, "%d iterations, %d in native precision", (int)single, (int)native));
+  PetscCall(ExpectView((PetscObject)ksp, "coarse correction by ", PETSC_TRUE));
+  PetscCall(ExpectView((PetscObject)ksp, "precision single", PETSC_TRUE));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On a GPU auto takes single precision for many rows, unless the matrix is beyond its range, or so near to singular that rounding would leave too much */
+static PetscErrorCode TestPrecisionAuto(PetscReal scale, PetscReal row_sum, PetscBool single)
+{
+  Mat      A;
+  KSP      ksp;
+  PetscInt native, its;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace3d", 95, &A));
+  PetscCall(MatScale(A, scale));
+  if (row_sum > 0) { /* instead of what it is at the boundary: the smallest eigenvalue */
+    Vec d;
+
+    PetscCall(MatCreateVecs(A, NULL, &d));
+    PetscCall(MatGetRowSum(A, d));
+    PetscCall(VecScale(d, -1.0));
+    PetscCall(VecShift(d, row_sum));
+    PetscCall(MatDiagonalSet(A, d, ADD_VALUES));
+    PetscCall(VecDestroy(&d));
+  }
+  PetscCall(CreateKSP(A, BAI_MODE_ASYNC, PETSC_DECIDE, &ksp));
+  for (int solve = 0; solve < 2; solve++) {
+    PetscCall(Solve(ksp, PETSC_FALSE, &its));
+    PetscCall(ExpectView((PetscObject)ksp, "precision single (auto)", single));
+    PetscCall(ExpectView((PetscObject)ksp, "precision auto: native", (PetscBool)!single));
+  }
+  PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_NATIVE));
+  PetscCall(Solve(ksp, PETSC_FALSE, &native));
+  PetscCall(ExpectView((PetscObject)ksp, "precision", PETSC_FALSE));
+  PetscCall(Expect(its > 0 && its <= 1.25 * native + 10, "%d iterations, %d in native precision", (int)its, (int)native));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -955,6 +994,7 @@ static PetscErrorCode TestMultigrid(void)
 int main(int argc, char **argv)
 {
   PetscMPIInt size;
+  char        backend[16] = "";
   const struct {
     const char *name;
     PetscInt    n;
@@ -1019,6 +1059,12 @@ int main(int argc, char **argv)
     if (Case("grid_found_anisotropic")) PetscCall(TestFound("anisotropic", 80, PETSC_DECIDE, 200));
   }
   if (Case("multigrid")) PetscCall(TestMultigrid());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-ksp_bai_backend", backend, sizeof(backend), NULL));
+  if (!strcmp(backend, "cuda")) {
+    if (Case("precision_auto")) PetscCall(TestPrecisionAuto(1.0, 0.0, PETSC_TRUE));
+    if (Case("precision_range")) PetscCall(TestPrecisionAuto(1e30, 0.0, PETSC_FALSE));
+    if (Case("precision_rounding")) PetscCall(TestPrecisionAuto(1.0, 1e-6, PETSC_FALSE));
+  }
   PetscCall(CheckFinalize());
   return 0;
 }
@@ -1046,7 +1092,7 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval single,values,near,elastic,grid singular vain operator cg,fcg,multigrid}}
+         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval single,values,near,elastic,grid singular vain operator cg,fcg,multigrid precision}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda

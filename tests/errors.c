@@ -58,7 +58,7 @@ static PetscErrorCode Setters(Mat A)
   ExpectError("-foo_ksp_bai_weight 5: must be one of none, l1, tau, auto, safe", "KSPBAISetWeight()", KSPBAISetWeight(ksp, (BAIWeight)5));
   ExpectError("-foo_ksp_bai_partition -1: must be one of auto, natural, dm, rcm, graph", "KSPBAISetPartition()", KSPBAISetPartition(ksp, (BAIPartitionType)-1));
   ExpectError("-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)", "KSPBAISetStaleness()", KSPBAISetStaleness(ksp, -2));
-  ExpectError("-foo_ksp_bai_precision 2: must be one of native, single", "KSPBAISetPrecision()", KSPBAISetPrecision(ksp, (BAIPrecision)2));
+  ExpectError("-foo_ksp_bai_precision 3: must be one of auto, native, single", "KSPBAISetPrecision()", KSPBAISetPrecision(ksp, (BAIPrecision)3));
   ExpectError("-foo_ksp_bai_refine 4: must be one of auto, none, sync, async", "KSPBAISetRefine()", KSPBAISetRefine(ksp, (BAIRefine)4));
   ExpectError("-foo_ksp_bai_mode 5: must be one of async, launch, sync, color, auto", "KSPBAISetMode()", KSPBAISetMode(ksp, (BAIMode)5));
   ExpectError("-foo_ksp_bai_backend 9: must be one of auto, host, cuda", "KSPBAISetBackend()", KSPBAISetBackend(ksp, (BAIBackend)9));
@@ -99,7 +99,7 @@ static PetscErrorCode Options(Mat A)
     {"-foo_ksp_bai_partition",      "metis",     "-foo_ksp_bai_partition metis: must be one of auto, natural, dm, rcm, graph"        },
     {"-foo_ksp_bai_theta",          "7up",       "Unknown logical value: 7up"                                                        },
     {"-foo_ksp_bai_staleness",      "-2",        "-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)"                    },
-    {"-foo_ksp_bai_precision",      "half",      "-foo_ksp_bai_precision half: must be one of native, single"                        },
+    {"-foo_ksp_bai_precision",      "half",      "-foo_ksp_bai_precision half: must be one of auto, native, single"                  },
     {"-foo_ksp_bai_refine",         "twice",     "-foo_ksp_bai_refine twice: must be one of auto, none, sync, async"                 },
     {"-foo_ksp_bai_mode",           "sometimes", "-foo_ksp_bai_mode sometimes: must be one of async, launch, sync, color, auto"      },
     {"-foo_ksp_bai_backend",        "abacus",    "-foo_ksp_bai_backend abacus: must be one of auto, host, cuda"                      },
@@ -144,7 +144,7 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_weight",      "l2",        "-foo_pc_bai_weight l2: must be one of none, l1, tau, auto, safe"                 },
     {"-foo_pc_bai_partition",   "metis",     "-foo_pc_bai_partition metis: must be one of auto, natural, dm, rcm, graph"       },
     {"-foo_pc_bai_staleness",   "-2",        "-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)"                   },
-    {"-foo_pc_bai_precision",   "half",      "-foo_pc_bai_precision half: must be one of native, single"                       },
+    {"-foo_pc_bai_precision",   "half",      "-foo_pc_bai_precision half: must be one of auto, native, single"                 },
     {"-foo_pc_bai_refine",      "twice",     "-foo_pc_bai_refine twice: must be one of auto, none, sync, async"                },
     {"-foo_pc_bai_mode",        "sometimes", "-foo_pc_bai_mode sometimes: must be one of async, launch, sync, color, auto"     },
     {"-foo_pc_bai_backend",     "abacus",    "-foo_pc_bai_backend abacus: must be one of auto, host, cuda"                     }

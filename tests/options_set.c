@@ -58,7 +58,7 @@ static PetscErrorCode ExpectDefaults(const Values *v, PetscBool ksp, const char 
 {
   PetscFunctionBeginUser;
   PetscCall(Expect(v->local_iters == 5 && v->block_size == 0 && v->overlap == 0 && v->staleness == -1 && v->omega == 1 && !v->theta, "%s", when));
-  PetscCall(Expect(v->partition == BAI_PARTITION_AUTO && v->weight == (ksp ? BAI_WEIGHT_SAFE : BAI_WEIGHT_NONE) && v->precision == BAI_PRECISION_NATIVE && v->refine == BAI_REFINE_AUTO && v->backend == BAI_BACKEND_AUTO && v->kernel == BAI_KERNEL_AUTO, "%s", when));
+  PetscCall(Expect(v->partition == BAI_PARTITION_AUTO && v->weight == (ksp ? BAI_WEIGHT_SAFE : BAI_WEIGHT_NONE) && v->precision == BAI_PRECISION_AUTO && v->refine == BAI_REFINE_AUTO && v->backend == BAI_BACKEND_AUTO && v->kernel == BAI_KERNEL_AUTO, "%s", when));
   PetscCall(Expect(ksp ? v->mode == BAI_MODE_ASYNC && v->momentum == PETSC_DECIDE && v->local_omega == 1 : v->mode == BAI_MODE_AUTO && v->momentum == 0 && v->local_omega == 0, "%s", when));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

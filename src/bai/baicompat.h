@@ -36,6 +36,11 @@ typedef PetscMPIInt      BAIRankCount;
   #define KSPSetDMActive(ksp, what, active) KSPSetDMActive(ksp, active)
 #endif
 
+#if PETSC_VERSION_LT(3, 26, 0)
+  #define KSP_ORTHOGONALIZATION_CGS_REFINE_IFNEEDED           KSP_GMRES_CGS_REFINE_IFNEEDED
+  #define KSPOrthogonalizationSetCGSRefinementType(ksp, type) KSPGMRESSetCGSRefinementType(ksp, type)
+#endif
+
 /* Of the struct of a KSP: whoever asks for it includes kspimpl.h */
 #if PETSC_VERSION_LT(3, 20, 0)
   #define BAICopyMinimumIterations(from, to) ((void)(from), (void)(to))

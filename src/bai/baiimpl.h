@@ -34,7 +34,9 @@ typedef struct {
   Vec              rhs, base; /* of the correction: its right side, and the x that it is added to; */
   PetscReal        from, now; /* norms of the residual when it began, and at the last look; */
   PetscReal        scale;     /* what multiplies vectors in the engine; 0: 1 */
+  PetscBool        shifted;   /* the correction goes on from that before, whose momentum it takes along */
   PetscInt         its, most; /* iterations that it has behind it, and that corrections are to take */
+  PetscInt         undone;    /* iterations that were not done, as single precision turned out not to do */
   PetscBool        learnt;    /* by what one gained; */
   PetscBool        begun;     /* it may go on; */
   PetscBool        seen;      /* and b and x are those of the last look if they are these: */
@@ -88,6 +90,7 @@ typedef struct {
   PetscReal      smoothing_omega;      /* what auto stands for in smoothing steps, 0: not yet found */
   PetscReal      largest;              /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */
   PetscBool      grew;                 /* with weight safe, for this matrix: a solve has grown */
+  PetscBool      rough;                /* KSPBAI with precision auto, for this matrix: single precision does not do */
   PetscObjectId  seen;                 /* the matrix of these; */
   PetscInt       rows, first;          /* and how many it has, on all ranks; and the first of this one */
   PetscInt       aggregates;           /* of all ranks; 0: no coarse space */
@@ -239,7 +242,9 @@ PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const B
 PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, const BAIStep *, PetscReal *, PetscReal *, BAISolution *);
 
 /* refine.c */
-PETSC_INTERN BAIRefine      BAIRefineOf(const BAIOptions *);
+PETSC_INTERN PetscBool      BAIIsSingle(const BAI *, const BAIChoice *);
+PETSC_INTERN PetscErrorCode BAICheckRange(BAI *, Mat);
+PETSC_INTERN BAIRefine      BAIRefineOf(const BAIOptions *, PetscBool);
 PETSC_INTERN PetscBool      BAIIteratesX(const BAI *);
 PETSC_INTERN PetscErrorCode BAIRefinementSetUp(BAI *);
 PETSC_INTERN PetscErrorCode BAIRefinementReset(BAI *);

@@ -139,6 +139,7 @@ static void Carry(const BAI *from, BAI *to)
 {
   to->slow    = from->slow;
   to->vain    = from->vain;
+  to->rough   = from->rough;
   to->seen    = from->seen;
   to->setups  = from->setups;
   to->updates = from->updates;

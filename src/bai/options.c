@@ -11,7 +11,7 @@ const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "safe", "BAIWeig
 
 const char *const BAIExchanges[]      = {"auto", "scatter", "amc", "dc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
 const char *const BAIGatherTypes[]    = {"auto", "none", "device", "one", "BAIGatherType", "BAI_GATHER_", NULL};
-const char *const BAIPrecisions[]     = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
+const char *const BAIPrecisions[]     = {"auto", "native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
 const char *const BAIRefines[]        = {"auto", "none", "sync", "async", "BAIRefine", "BAI_REFINE_", NULL};
 const char *const BAIKernels[]        = {"auto", "resident", "staged", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
 const char *const BAIFaultTypes[]     = {"rows", "blocks", "x", "matrix", "sums", "BAIFaultType", "BAI_FAULT_", NULL};

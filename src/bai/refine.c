@@ -5,7 +5,7 @@
 #include "baiimpl.h"
 #include "../engine/scale.h"
 #include <float.h>
-#include <petsc/private/petscimpl.h>
+#include <petsc/private/kspimpl.h>
 
 enum {
   FIRST_ITS = 16 /* of the first correction, which shows how fast it goes */
@@ -14,11 +14,45 @@ enum {
 /* What a correction is to gain, and how many times what rounding leaves it is to stay above */
 static const PetscReal gain_wanted = 1e-6, above_rounding = 8;
 
+/*
+   Sweeps are in single precision. Auto takes it where an iteration takes as long as its bytes do, and there are enough of them: with a coarse correction, which a solver has once it is known to be slow. The
+   rows are those of a rank on average, so that all ranks say the same
+*/
+PetscBool BAIIsSingle(const BAI *bai, const BAIChoice *c)
+{
+  const PetscInt    many = 3 << 18;
+  const BAIOptions *o    = &bai->options;
+  PetscMPIInt       size;
+
+  if (o->precision != BAI_PRECISION_AUTO) return (PetscBool)(o->precision == BAI_PRECISION_SINGLE);
+  if (bai->face->classid != KSP_CLASSID || ((KSP)bai->face)->normtype == KSP_NORM_NONE || bai->rough || sizeof(PetscReal) <= sizeof(float)) return PETSC_FALSE;
+  if (c->backend != BAI_BACKEND_CUDA || !c->coarse || o->momentum != PETSC_DECIDE || o->kernel != BAI_KERNEL_AUTO || o->stats || BAIHasFaults(bai) || (o->refine != BAI_REFINE_AUTO && o->refine != BAI_REFINE_SYNC)) return PETSC_FALSE;
+  if (MPI_Comm_size(PetscObjectComm(bai->face), &size)) return PETSC_FALSE;
+  return (PetscBool)(bai->rows / size > many);
+}
+
+/* With precision auto: whether the matrix is well within the range of single precision. Entries beside the diagonal are not looked at: an iteration that converges has none much larger */
+PetscErrorCode BAICheckRange(BAI *bai, Mat A)
+{
+  const PetscReal range = 1e25;
+  PetscReal       least, most;
+
+  PetscFunctionBegin;
+  PetscCall(BAINeedWork(bai));
+  PetscCall(MatGetDiagonal(A, bai->r));
+  PetscCall(VecAbs(bai->r));
+  PetscCall(VecMin(bai->r, NULL, &least));
+  PetscCall(VecMax(bai->r, NULL, &most));
+  bai->rough = (PetscBool) !(least > 1 / range && most < range);
+  if (bai->rough) PetscCall(PetscInfo(bai->face, "precision auto: native, as diagonal entries are between %g and %g\n", (double)least, (double)most));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What auto stands for */
-BAIRefine BAIRefineOf(const BAIOptions *o)
+BAIRefine BAIRefineOf(const BAIOptions *o, PetscBool single)
 {
   if (o->refine != BAI_REFINE_AUTO) return o->refine;
-  return o->precision == BAI_PRECISION_SINGLE ? BAI_REFINE_SYNC : BAI_REFINE_NONE;
+  return single ? BAI_REFINE_SYNC : BAI_REFINE_NONE;
 }
 
 /* What the engine iterates is x itself, in full precision; else it is a correction of x, or x is rounded */
@@ -65,8 +99,8 @@ static PetscErrorCode Look(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The right side of a new correction is the residual that was looked at */
-static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool continues)
+/* The right side of a new correction is the residual that was looked at. A preconditioner's has no other beside it */
+static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool solver)
 {
   BAIRefinement *f = &bai->refinement;
   Vec            swap;
@@ -76,11 +110,11 @@ static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool continues)
   swap   = f->rhs;
   f->rhs = bai->r;
   bai->r = swap;
-  if (continues) {
+  if (solver) {
     if (!f->base) PetscCall(VecDuplicate(x, &f->base));
     PetscCall(VecCopy(x, f->base));
   }
-  f->begun = continues;
+  f->begun = solver;
   f->from  = f->now;
   f->its   = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -92,21 +126,57 @@ static PetscReal Epsilon(const BAI *bai)
   return bai->use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
 }
 
+/* What rounding leaves of a residual, about, whatever the iterations: this much of that which the correction began with */
+static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
+{
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(bai->c, NORM_2, &norm));
+  *left = Epsilon(bai) * bai->refinement.diagonal * norm / bai->refinement.from;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* How many iterations a correction is to take, by what this one gained. Where x is as good as full precision allows it gained nothing, which says nothing */
 static PetscErrorCode Learn(BAI *bai, Vec x)
 {
   BAIRefinement  *f    = &bai->refinement;
   const PetscReal gain = f->now / f->from;
-  PetscReal       xnorm, cnorm, wanted;
+  PetscReal       xnorm, left, wanted;
 
   PetscFunctionBegin;
   if (!(gain < 1.0) || !(gain > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(x, NORM_2, &xnorm));
   if (f->now <= above_rounding * PETSC_MACHINE_EPSILON * f->diagonal * xnorm) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecNorm(bai->c, NORM_2, &cnorm));
-  wanted    = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * Epsilon(bai) * f->diagonal * cnorm / f->from));
+  PetscCall(FindRounding(bai, &left));
+  wanted    = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * left));
   f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2, PetscMax((PetscReal)1, PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain))));
   f->learnt = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   With precision auto: what is iterated is no number any more, or rounding leaves so much of the residual that the coarse correction, which smooth errors are for, sees more of that than of them. Back to x as
+   it was before this correction, if that was better
+*/
+static PetscErrorCode IsFutile(BAI *bai, Vec x, PetscBool *futile)
+{
+  const PetscReal most = 0.1;
+  BAIRefinement  *f    = &bai->refinement;
+  PetscReal       left;
+
+  PetscFunctionBegin;
+  *futile = PETSC_FALSE;
+  if (bai->options.precision != BAI_PRECISION_AUTO || !bai->use.p.single) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FindRounding(bai, &left));
+  if (left <= most && !PetscIsInfOrNanReal(f->now)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(bai->face, "precision auto: native from now on. The residual norm came from %g to %g, and rounding leaves about %g\n", (double)f->from, (double)f->now, (double)(left * f->from)));
+  if (!(f->now < f->from)) {
+    PetscCall(VecCopy(f->base, x));
+    f->now = f->from;
+  }
+  f->begun = f->seen = PETSC_FALSE;
+  bai->rough = *futile = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,7 +207,8 @@ PetscErrorCode BAIRefinementReset(BAI *bai)
 
 /*
    As BAIRun(). A preconditioner does all of its iterations for one correction, and from zero b is the residual and x the correction, so that it is a fixed operator. A solver looks at the residual
-   as often as corrections take. Momentum builds on the iterations before: with it a correction goes on after a look, if there is more to gain
+   as often as corrections take. Momentum builds on the iterations before: with it a correction goes on after a look, if there is more to gain, and the next one takes it along. Where single precision turns out not to do, there are fewer
+   iterations than asked for, and bai->rough is set
 */
 PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
 {
@@ -145,7 +216,7 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
   const PetscBool solver    = (PetscBool)(bai->face->classid == KSP_CLASSID);
   const PetscBool continues = (PetscBool)(solver && how->momentum != 0);
   BAIStep         step      = *how;
-  PetscBool       same      = PETSC_FALSE;
+  PetscBool       same      = PETSC_FALSE, futile;
 
   PetscFunctionBegin;
   if (!solver && guess_zero && !rnorm) {
@@ -159,23 +230,31 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     PetscCall(Look(bai, b, x, guess_zero, (PetscBool)(solver || rnorm)));
   }
   for (PetscInt done = 0, its; done < count; done += its) {
-    const PetscBool anew = (PetscBool)(!f->begun || !continues || step.fresh || f->its >= f->most);
+    const PetscBool fresh = (PetscBool)(!f->begun || !continues || step.fresh), anew = (PetscBool)(fresh || f->its >= f->most - f->most / 8); /* no look for a few iterations */
 
-    if (anew) PetscCall(Begin(bai, x, continues));
+    if (anew) PetscCall(Begin(bai, x, solver));
     its        = solver ? PetscMin(count - done, f->most - f->its) : count;
     f->scale   = solver ? BAIScaleOf(ilogb((double)f->from)) : 0.0;
-    step.fresh = (int)anew;
+    f->shifted = (PetscBool)(anew && !fresh);
+    step.fresh = (int)fresh;
     PetscCall(BAIIterate(bai, f->rhs, bai->c, anew, its, &step, NULL));
     f->scale   = 0.0;
+    f->shifted = PETSC_FALSE;
     step.fresh = 0;
     f->its += its;
-    if (continues) PetscCall(VecWAXPY(x, 1.0, bai->c, f->base));
+    if (solver) PetscCall(VecWAXPY(x, 1.0, bai->c, f->base));
     else PetscCall(VecAXPY(x, 1.0, bai->c));
     f->seen = PETSC_FALSE;
     if (done + its == count && !rnorm) PetscFunctionReturn(PETSC_SUCCESS);
     if (bai->options.idle_wait) PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->engine))); /* PETSc's operations stay awake */
     PetscCall(Look(bai, b, x, PETSC_FALSE, PETSC_TRUE));
-    if (solver) PetscCall(Learn(bai, x));
+    if (!solver) continue;
+    PetscCall(IsFutile(bai, x, &futile));
+    if (futile) {
+      f->undone = count - done - its;
+      break;
+    }
+    PetscCall(Learn(bai, x));
   }
   PetscCall(See(f, b, x));
   if (rnorm) *rnorm = f->now;

@@ -61,6 +61,7 @@ static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVect
   v->ghost        = NULL;
   v->ghost_memory = BAI_MEMORY_HOST;
   v->scale        = (BAIReal)bai->refinement.scale;
+  v->shifted      = (int)(guess_zero && bai->refinement.shifted);
   if (bai->scatter && !bai->connected) PetscCall(GetArrayRead(bai, bai->ghost, &v->ghost, &v->ghost_memory));
   PetscCall(GetArrayRead(bai, b, &v->b, &v->b_memory));
   if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArray(x, (PetscScalar **)&v->x));

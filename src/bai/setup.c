@@ -162,7 +162,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->theta       = (int)o->theta;
   p->staleness   = (BAIInt)o->staleness;
   p->apart       = bai->rows / size < FEW_ROWS ? 1 : MOST_APART;
-  p->single      = o->precision == BAI_PRECISION_SINGLE;
+  p->single      = BAIIsSingle(bai, c);
   p->refined     = c->refine == BAI_REFINE_ASYNC;
   p->unit        = bai->unit;
   p->kernel      = o->kernel;
@@ -182,13 +182,13 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
   c->backend  = bai->options.backend;
   c->overlap  = bai->options.overlap;
   c->exchange = bai->options.exchange;
-  c->refine   = BAIRefineOf(&bai->options);
   c->weight   = weight;
   if (c->backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, &c->backend));
   c->coarse = BAIChooseCoarse(bai);
   PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
   PetscCall(BAIChoosePartition(bai, Ad, &c->partition));
   PetscCall(BAIChooseNested(bai, Ad, c));
+  c->refine = BAIRefineOf(&bai->options, BAIIsSingle(bai, c));
   PetscCall(GetParameters(bai, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -241,6 +241,19 @@ static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, int *work)
   PetscCall(PetscMemcmp(c, &other, sizeof(other), &same));
   if (!same) *work = WORK_ENGINE;
   PetscCall(PetscMemcpy(c, &other, sizeof(other)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With precision auto: single was chosen, but the matrix is beyond that */
+static PetscErrorCode ChoosePrecision(BAI *bai, Mat A, BAIChoice *c, int *work)
+{
+  PetscFunctionBegin;
+  if (!c->p.single || bai->options.precision != BAI_PRECISION_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAICheckRange(bai, A));
+  if (!bai->rough) PetscFunctionReturn(PETSC_SUCCESS);
+  c->refine = BAIRefineOf(&bai->options, PETSC_FALSE);
+  PetscCall(GetParameters(bai, c));
+  *work = WORK_ENGINE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -344,12 +357,13 @@ static void TakeOmega(BAI *bai, PetscBool anew)
   bai->omega = found ? 1.0 : bai->options.omega;
 }
 
-/* With a coarse correction three local sweeps bring what five do, unless nearly all of the matrix is inside the blocks */
+/* With a coarse correction three local sweeps bring what five do, unless nearly all of the matrix is inside the blocks; from memory, where precision auto is single, two bring nearly as much, and take less time */
 static PetscErrorCode ChooseCorrectedIters(BAI *bai)
 {
   enum {
     USUAL = 5,
-    FEWER = 3
+    FEWER = 3,
+    FEW   = 2
   };
   const PetscReal   most = 0.9;
   const BAIOptions *o    = &bai->options;
@@ -362,7 +376,7 @@ static PetscErrorCode ChooseCorrectedIters(BAI *bai)
   sums[0] = inside;
   sums[1] = outside;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPIU_REAL, MPIU_SUM, PetscObjectComm(bai->face)));
-  if (sums[0] < most * (sums[0] + sums[1])) bai->corrected_iters = FEWER;
+  if (sums[0] < most * (sums[0] + sums[1])) bai->corrected_iters = bai->use.p.single && o->precision == BAI_PRECISION_AUTO ? FEW : FEWER;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -421,8 +435,8 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   if (bai->known_as) id = bai->known_as;
   if (id != bai->seen) {
-    bai->slow = bai->vain = bai->grew = bai->crowded = PETSC_FALSE;
-    bai->unit                                        = BAI_UNIT_NONE;
+    bai->slow = bai->vain = bai->grew = bai->crowded = bai->rough = PETSC_FALSE;
+    bai->unit                                                     = BAI_UNIT_NONE;
   }
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));
@@ -444,6 +458,7 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
   bai->id = 0; /* until all ranks are known to have come through */
   PetscCall(BAICheckMatrix(obj, A));
   PetscCall(ChooseWeight(bai, A, choice, work));
+  PetscCall(ChoosePrecision(bai, A, choice, work));
   M.nghost = nghost;
   PetscCall(MatGetLocalSize(A, &M.n, NULL));
   mine = BAIGetRows(choice->backend, Ad, &M.A, &device);

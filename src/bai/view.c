@@ -5,7 +5,8 @@
 
 PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
 {
-  const BAIOptions *o = &bai->options;
+  const BAIOptions *o      = &bai->options;
+  const BAIRefine   refine = bai->engine ? bai->use.refine : BAIRefineOf(o, (PetscBool)(o->precision == BAI_PRECISION_SINGLE));
   BAIReal           inside, outside;
   PetscBool         ascii;
 
@@ -21,8 +22,9 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   if (o->staleness >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  staleness %" PetscInt_FMT "\n", o->staleness));
   if (o->idle_wait) PetscCall(PetscViewerASCIIPrintf(viewer, "  idle_wait: the host sleeps during long waits for the device\n"));
   if (o->kernel != BAI_KERNEL_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  kernel %s\n", BAIKernels[o->kernel]));
-  if (o->precision != BAI_PRECISION_NATIVE) PetscCall(PetscViewerASCIIPrintf(viewer, "  precision %s\n", BAIPrecisions[o->precision]));
-  if (o->refine != BAI_REFINE_AUTO || BAIRefineOf(o) != BAI_REFINE_NONE) PetscCall(PetscViewerASCIIPrintf(viewer, bai->refinement.learnt ? "  refine %s, %" PetscInt_FMT " iterations for a correction\n" : "  refine %s\n", BAIRefines[BAIRefineOf(o)], bai->refinement.most));
+  if (o->precision == BAI_PRECISION_SINGLE || (bai->engine && bai->use.p.single)) PetscCall(PetscViewerASCIIPrintf(viewer, "  precision single%s\n", o->precision == BAI_PRECISION_AUTO ? " (auto)" : ""));
+  if (bai->rough && o->precision == BAI_PRECISION_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  precision auto: native, as single is not enough for this matrix\n"));
+  if (o->refine != BAI_REFINE_AUTO || refine != BAI_REFINE_NONE) PetscCall(PetscViewerASCIIPrintf(viewer, bai->refinement.learnt ? "  refine %s, %" PetscInt_FMT " iterations for a correction\n" : "  refine %s\n", BAIRefines[refine], bai->refinement.most));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s%s, local_iters %" PetscInt_FMT "%s, omega %g%s, local_omega %g%s\n", BAIModes[BAIModeOf(bai)], o->mode == BAI_MODE_AUTO ? " (auto)" : "", o->local_iters, o->theta ? " on average at most" : "",
                                    (double)(o->omega != PETSC_DECIDE       ? o->omega
                                               : bai->smoothing_omega > 0.0 ? bai->smoothing_omega

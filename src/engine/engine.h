@@ -155,6 +155,7 @@ typedef struct {
   BAIScalar       *x;                                /* n */
   BAIMemory        b_memory, ghost_memory, x_memory; /* the host backend takes host memory only */
   BAIReal          scale;                            /* single precision: what all of them are multiplied by there, as its range is small; a power of two, 0: 1 */
+  int              shifted;                          /* x is that of the last bind, and begins from zero again: what momentum builds on is from now on less the x that was, times the new scale over the old one */
 } BAIVectors;
 
 /*

@@ -177,7 +177,8 @@ static __global__ void Round(long long n, const BAIScalar *a, BAISingle *single)
 }
 
 /* A thread block an unknown */
-static __global__ void Restrict(Space c, const BAIScalar *r, BAIScalar *sums)
+template <typename V>
+static __global__ void Restrict(Space c, const V *r, BAIScalar *sums)
 {
   __shared__ typename cub::BlockReduce<BAIScalar, THREADS>::TempStorage storage;
   const int                                                             I = (int)blockIdx.x / c.columns, k = (int)blockIdx.x % c.columns;
@@ -187,7 +188,7 @@ static __global__ void Restrict(Space c, const BAIScalar *r, BAIScalar *sums)
   for (int at = c.first[I] + (int)threadIdx.x; at < c.first[I + 1]; at += THREADS) {
     const int i = c.row[at];
 
-    sum += c.basis ? Conjugate(Basis(c, i, k)) * r[i] : r[i];
+    sum += c.basis ? Conjugate(Basis(c, i, k)) * BAIScalar(r[i]) : BAIScalar(r[i]);
   }
   sum = cub::BlockReduce<BAIScalar, THREADS>(storage).Sum(sum);
   if (!threadIdx.x) sums[blockIdx.x] = sum;
@@ -225,14 +226,13 @@ static __global__ void Prolong(int n, Space c, const BAIScalar *e, BAIReal omega
   }
 }
 
-BAIStatus BAICUDACorrectBy(BAIState state, const BAIScalar *r, BAIReal omega, void *x)
+/* What r sums up to is there already */
+static BAIStatus Add(BAIState state, BAIReal omega, void *x)
 {
   const BAICUDACoarse *c     = &state->coarse;
   const Space          space = SpaceOf(c);
   const unsigned       grid  = Grid((state->A.n + ROWS_OF_THREAD - 1) / ROWS_OF_THREAD);
 
-  Restrict<<<c->m, THREADS, 0, state->stream>>>(space, r, c->sums);
-  CUDATry(cudaGetLastError());
   Product<<<c->m, PRODUCT_THREADS, 0, state->stream>>>(space, c->sums, c->e);
   CUDATry(cudaGetLastError());
   if (state->A.single) Prolong<<<grid, THREADS, 0, state->stream>>>(state->A.n, space, c->e, omega, static_cast<BAISingle *>(x));
@@ -241,10 +241,26 @@ BAIStatus BAICUDACorrectBy(BAIState state, const BAIScalar *r, BAIReal omega, vo
   return BAIStatusOf(BAI_OK);
 }
 
+/* Of the residuals that sweeps left */
+BAIStatus BAICUDACorrectSwept(BAIState state, BAIReal omega)
+{
+  const BAICUDACoarse *c = &state->coarse;
+
+  if (state->A.single) Restrict<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), static_cast<const BAISingle *>(c->r), c->sums);
+  else Restrict<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), static_cast<const BAIScalar *>(c->r), c->sums);
+  CUDATry(cudaGetLastError());
+  return Add(state, omega, state->x[state->current]);
+}
+
+/* Of b */
 BAIStatus BAICUDACorrect(BAIState state, BAIReal omega)
 {
-  if (!state->coarse.m || !state->A.n) return BAIStatusOf(BAI_OK);
-  return BAICUDACorrectBy(state, state->on_device[0], omega * state->scale, state->x[state->current]);
+  const BAICUDACoarse *c = &state->coarse;
+
+  if (!c->m || !state->A.n) return BAIStatusOf(BAI_OK);
+  Restrict<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), state->on_device[0], c->sums);
+  CUDATry(cudaGetLastError());
+  return Add(state, omega * state->scale, state->x[state->current]);
 }
 
 static cudaDataType TypeOf(void)
@@ -573,7 +589,7 @@ BAIStatus BAICUDACoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *co
   BAITry(BAICUDAAllocate(state, m * m * sizeof(BAISingle), &c->inverse));
   BAITry(BAICUDAAllocate(state, m * sizeof(BAIScalar), &c->sums));
   BAITry(BAICUDAAllocate(state, m * sizeof(BAIScalar), &c->e));
-  BAITry(BAICUDAAllocate(state, n * sizeof(BAIScalar), &c->r));
+  BAITry(BAICUDAAllocate(state, n * BAIValueSize(&state->A), &c->r));
   BAITry(Copy(state, c->aggregate, aggregate.data(), n * sizeof(int)));
   BAITry(Copy(state, c->first, first.data(), first.size() * sizeof(int)));
   BAITry(Copy(state, c->row, row.data(), n * sizeof(int)));

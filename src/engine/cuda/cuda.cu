@@ -113,12 +113,14 @@ static BAIStatus Round(BAIState state, int k, size_t n, bool copy, void **vector
 
 static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
 {
-  const size_t n = (size_t)state->A.n, nghost = (size_t)state->nghost;
+  const size_t  n = (size_t)state->A.n, nghost = (size_t)state->nghost;
+  const BAIReal scale = state->A.single && v->scale > 0 ? v->scale : 1;
 
   BAITry(IsReady(state->stream));
+  if (guess_zero && v->shifted && state->has_before) BAITry(BAIShiftBefore(state, scale / state->scale));
   state->v       = *v;
   state->current = 0;
-  state->scale   = state->A.single && v->scale > 0 ? v->scale : 1;
+  state->scale   = scale;
   BAITry(Stage(state, 0, n, v->b_memory, v->b, true, &state->on_device[0]));
   BAITry(Stage(state, 2, n, v->x_memory, v->x, !guess_zero, &state->on_device[2]));
   BAITry(Round(state, 0, n, true, &state->b));

@@ -144,7 +144,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 
         r        = SumInside(A, slice0 + slice, lane, loc_j, static_cast<const V *>(A.loc_a), xs, r);
         exponent = max(exponent, ilogb(BAIAbs(r)));
-        if (p.r && BAIOwnRowAt(A, tile, i) >= 0) p.r[BAIOwnRowAt(A, tile, i)] = r;
+        if (p.r && BAIOwnRowAt(A, tile, i) >= 0) static_cast<V *>(p.r)[BAIOwnRowAt(A, tile, i)] = r;
         s[i] = r;
         y[i] = I(0);
       }
@@ -177,7 +177,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
           if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row)) BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<I>));
         }
         sum = SumInside(A, slice0 + slice, lane, loc_j, sweep_a, y, sum);
-        if (!REFINED && p.r && sweep == 1 && BAIOwnRowAt(A, tile, i) >= 0) p.r[BAIOwnRowAt(A, tile, i)] = BAIScalar(sum) - A.d[first + i] * BAIScalar(y[i]);
+        if (!REFINED && p.r && sweep == 1 && BAIOwnRowAt(A, tile, i) >= 0) static_cast<V *>(p.r)[BAIOwnRowAt(A, tile, i)] = V(BAIScalar(sum) - A.d[first + i] * BAIScalar(y[i]));
         ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAIRealOf<I>(BAILocalOmegaAt(A, p, first + i)) * (sum * dinv[first + i] - y[i]);
         if (WATCHED && faulty && Stops(A, p, row)) ynext[i] = y[i];
       }

@@ -33,7 +33,7 @@ typedef struct {
   void        *x[2];
   int          current;
   void        *scratch;
-  BAIScalar   *r; /* where own rows leave b - A x, or NULL */
+  void        *r; /* where own rows leave b - A x, as x is; or NULL */
   BAINeighbors neighbors;
   BAIDirection direction;
   const int   *order;

@@ -78,7 +78,7 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
       s -= BAISumOfPieces<V>(A, long_first, long_last, lane);
       BAISharedPieces<order>(A, p, tile, iteration, x);
     }
-    BAISweepRows<LOC, true>(A, p, tile, iteration, to, a, j, s, dinv, xi, mine ? own : -1, y0, y1);
+    BAISweepRows<LOC, true>(A, p, tile, iteration, to, S.loc_width, a, j, s, dinv, xi, mine ? own : -1, y0, y1);
   });
 }
 

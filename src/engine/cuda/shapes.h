@@ -91,13 +91,14 @@ const void *BAITwoLevelKernel(BAIMode);
   SHAPE(8, 16, INT_MAX, false, true, BAI_IN_ALL, false) \
   SHAPE(16, 16, INT_MAX, false, true, BAI_IN_FLAGS | BAI_IN_TURNS, false) \
   SHAPE(16, 16, INT_MAX, false, true, BAI_IN_ALL, true) \
-  SHAPE(32, 4, INT_MAX, false, true, BAI_IN_ALL, false) \
+  SHAPE(32, 16, INT_MAX, false, true, BAI_IN_ALL, false) \
   SHAPE(2, 5, 8, true, false, BAI_IN_ALL, false) \
   SHAPE(2, 5, 8, true, true, BAI_IN_FLAGS, false) \
   SHAPE(4, 4, 8, true, false, BAI_IN_FLAGS | BAI_IN_TURNS, false) \
+  SHAPE(4, 4, 8, true, true, BAI_IN_FLAGS, false) \
   SHAPE(8, 4, 8, true, true, BAI_IN_ALL, true) \
   SHAPE(8, 16, INT_MAX, true, true, BAI_IN_ALL, true) \
-  SHAPE(32, 4, INT_MAX, true, true, BAI_IN_ALL, true)
+  SHAPE(32, 16, INT_MAX, true, true, BAI_IN_ALL, true)
 
 /* NULL: not in this order */
 template <int LOC, int OFF, bool SINGLE, bool MORE, unsigned ORDERS, bool ANY>

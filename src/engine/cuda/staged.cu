@@ -176,7 +176,7 @@ static __global__ void __launch_bounds__(Bounds<LOC, V>::threads, 2) Staged(BAIS
         if (k + w < off_width) s -= off_a[(k + w) * BAI_LANES] * other[w];
       }
     } while ((k += OFF) < off_width);
-    BAISweepRows<LOC, MORE>(A, p, tile, iteration, to, a, j, s, dinv, xi, mine ? row : -1, y0, y1);
+    BAISweepRows<LOC, MORE>(A, p, tile, iteration, to, LOC, a, j, s, dinv, xi, mine ? row : -1, y0, y1);
     step++;
   });
 }

@@ -166,7 +166,7 @@ typedef struct {
   int       *first, *row; /* aggregates+1, and the rows of each in ascending order */
   BAISingle *inverse;     /* m*m, row by row */
   BAIScalar *sums, *e;    /* P^H r, and A_c^{-1} of it */
-  BAIScalar *r;           /* n */
+  void      *r;           /* n, as x is */
   /* A_c: the pairs of aggregates that couple, I*aggregates + J, and the entries of each, in one order every time */
   int       pairs;
   unsigned *pair;
@@ -321,11 +321,13 @@ BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
 BAIStatus BAICUDACoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
 BAIStatus BAICUDACoarseUpdate(BAIState, const BAIMatrix *);
 BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
-BAIStatus BAICUDACorrectBy(BAIState, const BAIScalar *r, BAIReal omega, void *x);
+BAIStatus BAICUDACorrectSwept(BAIState, BAIReal omega);
 /* round.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a rounded copy */
 BAIStatus BAIRoundVector(BAIState, int n, const BAIScalar *, void *);
 BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
 BAIStatus BAIRoundInside(BAIState);
+/* shift.cu: before becomes (before - x) times a factor */
+BAIStatus BAIShiftBefore(BAIState, BAIReal factor);
 BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);

@@ -8,10 +8,10 @@
 #include "shapes.h"
 #include "sweep.h"
 
-/* Threads of the launch bounds, which stand for at most 48, 56, 64 or, where one thread block is enough, 128 registers */
-static constexpr int Threads(int loc, int off, bool more)
+/* Threads of the launch bounds, which stand for at most 48, 56, 64 or, where one thread block is enough, 128 registers. In single precision entries take half as many, and more rows are to be on their way */
+static constexpr int Threads(int loc, int off, bool single, bool more)
 {
-  return BAI_ROW_THREADS + (loc > 4 || more ? 0 : off > 4 ? 64 : 128);
+  return BAI_ROW_THREADS + (loc > 4 ? 0 : more ? (single ? 128 : 0) : off > 4 ? 64 : 128);
 }
 
 static constexpr int LeastBlocks(int loc, int off)
@@ -26,6 +26,7 @@ static constexpr int LeastBlocks(int loc, int off)
 template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
+  constexpr bool    late = LOC >= 16; /* registers are for what is outside first */
   extern __shared__ __align__(16) unsigned char shared[];
   V                                            *y0 = reinterpret_cast<V *>(shared), *y1 = y0 + blockDim.x;
   const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j);
@@ -44,14 +45,18 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
     V              a[LOC];
     int            j[LOC];
 
+    const auto load_inside = [&] {
 #pragma unroll
-    for (int w = 0; w < LOC; w++) {
-      const bool      there = w < S.loc_width;
-      const long long at    = S.loc + lane + w * BAI_LANES;
+      for (int w = 0; w < LOC; w++) {
+        const bool      there = w < S.loc_width;
+        const long long at    = S.loc + lane + w * BAI_LANES;
 
-      a[w] = there ? BAIStreamed(loc_a + at) : V(0);
-      j[w] = there ? (int)__ldcs(loc_j + at) : i;
-    }
+        a[w] = there ? BAIStreamed(loc_a + at) : V(0);
+        j[w] = there ? (int)__ldcs(loc_j + at) : i;
+      }
+    };
+
+    if (!late) load_inside();
     int k = 0;
     do {
       V   value[OFF], other[OFF];
@@ -73,19 +78,20 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 #pragma unroll
       for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
     } while ((k += OFF) < off_width);
-    BAISweepRows<LOC, MORE>(A, p, tile, iteration, to, a, j, s, dinv, xi, mine ? own : -1, y0, y1);
+    if (late) load_inside();
+    BAISweepRows<LOC, MORE>(A, p, tile, iteration, to, S.loc_width, a, j, s, dinv, xi, mine ? own : -1, y0, y1);
   });
 }
 
 template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
-static __global__ void __launch_bounds__(Threads(LOC, OFF, MORE), LeastBlocks(LOC, OFF)) Stream(BAISliced A, BAISweep p)
+static __global__ void __launch_bounds__(Threads(LOC, OFF, sizeof(V) < sizeof(BAIScalar), MORE), LeastBlocks(LOC, OFF)) Stream(BAISliced A, BAISweep p)
 {
   GoThroughTiles<LOC, OFF, V, order, MORE>(A, p);
 }
 
 /* The same in the order that p says */
 template <int LOC, int OFF, typename V>
-static __global__ void __launch_bounds__(Threads(LOC, OFF, true), LeastBlocks(LOC, OFF)) StreamAny(BAISliced A, BAISweep p)
+static __global__ void __launch_bounds__(Threads(LOC, OFF, sizeof(V) < sizeof(BAIScalar), true), LeastBlocks(LOC, OFF)) StreamAny(BAISliced A, BAISweep p)
 {
   if (p.how == BAI_OWN) GoThroughTiles<LOC, OFF, V, BAI_OWN, true>(A, p);
   else if (p.how == BAI_QUEUE) GoThroughTiles<LOC, OFF, V, BAI_QUEUE, true>(A, p);

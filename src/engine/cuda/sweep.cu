@@ -171,7 +171,7 @@ static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
   for (BAIInt k = 0; k < count; k++) {
     if (how->direction == BAI_ALTERNATE) step.direction = k % 2 ? BAI_BACKWARD : BAI_FORWARD;
     BAITry(Launch(state, &state->corrected[step.mode], 1, &step));
-    BAITry(BAICUDACorrectBy(state, state->coarse.r, step.omega, state->x[state->current]));
+    BAITry(BAICUDACorrectSwept(state, step.omega));
     step.fresh = 0;
     step.done++;
   }

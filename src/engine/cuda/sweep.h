@@ -246,12 +246,23 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
   }
 }
 
+/* b - A x of a row, by what its first sweep begins with. In single precision a division costs less than to read d, which is in double precision */
+template <typename V>
+static __device__ inline V ResidualOf(const BAISliced &A, int place, V sum, V dinv, V y)
+{
+  if constexpr (sizeof(V) < sizeof(BAIScalar)) return (sum * dinv - y) / dinv;
+  else return sum - A.d[place] * y;
+}
+
 /*
-   The local sweeps of a tile, a thread a row, and the update: a and j are the row's entries inside the block, s is b minus what lies outside it. All is done in the precision of V
+   The local sweeps of a tile, a thread a row, and the update: a and j are the row's entries inside the block, width those of its slice, s is b minus what lies outside it. All is done in the precision of V
 */
 template <int LOC, bool MORE, typename V>
-static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to, const V (&a)[LOC], const int (&j)[LOC], V s, V dinv, V xi, int own, V *now, V *next)
+static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to, int width, const V (&a)[LOC], const int (&j)[LOC], V s, V dinv, V xi, int own, V *now, V *next)
 {
+  enum {
+    FEW = 8 /* entries that are looked at without asking whether there are so many */
+  };
   const int          i = threadIdx.x, place = tile * A.tile_rows + i;
   const bool         mine  = own != -1;
   const int          iters = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
@@ -264,8 +275,11 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
     V sum = s;
 
 #pragma unroll
-    for (int w = 0; w < LOC; w++) sum -= a[w] * now[j[w]];
-    if (MORE && p.r && sweep == 1 && own >= 0) p.r[own] = BAIScalar(sum) - A.d[place] * BAIScalar(y);
+    for (int w = 0; w < LOC; w++) {
+      if (w >= FEW && w % FEW == 0 && w >= width) break; /* the same for a warp */
+      sum -= a[w] * now[j[w]];
+    }
+    if (MORE && p.r && sweep == 1 && own >= 0) static_cast<V *>(p.r)[own] = ResidualOf(A, place, sum, dinv, y);
     if (!MORE || sweep <= iters) y += local_omega * (sum * dinv - y);
     if (sweep < most) {
       V *swap = now;

@@ -126,10 +126,23 @@ static void *Round(BAIState state, const BAIScalar *vector, BAIInt n, BAISingle 
   return rounded;
 }
 
+/* What momentum builds on, less x, in the new scale */
+static void Shift(BAIState state, BAIReal scale)
+{
+  const BAIReal factor = scale / state->scale;
+
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt i = 0; i < state->A.n; i++) {
+    if (state->A.single) ((BAISingle *)state->before)[i] = (BAISingle)((((BAISingle *)state->before)[i] - BAILoadSingle(state->x, i)) * factor);
+    else ((BAIScalar *)state->before)[i] -= BAILoad(state->x, i);
+  }
+}
+
 static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
 {
   const BAIBlockCRS *A = &state->A;
 
+  if (guess_zero && v->shifted && state->before) Shift(state, A->single && v->scale > 0 ? v->scale : 1);
   state->v     = *v;
   state->scale = A->single && v->scale > 0 ? v->scale : 1;
   state->b     = A->single ? Round(state, v->b, A->n, state->rounded_b) : v->b;

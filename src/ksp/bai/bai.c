@@ -47,10 +47,16 @@ static double Square(const BAI *bai, PetscReal norm)
   return scaled * scaled;
 }
 
+/* Solves come to full precision */
+static PetscBool IsExact(const BAI *bai)
+{
+  return (PetscBool)(BAIIteratesX(bai) || bai->use.refine == BAI_REFINE_SYNC);
+}
+
 /* There is a coarse correction, and the solve is accelerated with it, in mode sync */
 static PetscBool IsCorrected(const BAI *bai)
 {
-  return (PetscBool)(bai->aggregates && bai->options.momentum == PETSC_DECIDE && !bai->vain && BAIIteratesX(bai));
+  return (PetscBool)(bai->aggregates && bai->options.momentum == PETSC_DECIDE && !bai->vain && IsExact(bai));
 }
 
 /* The mode that a solve begins in */
@@ -62,7 +68,7 @@ static BAIMode FirstMode(const BAI *bai)
 /* A solve that is slow may set up a coarse correction; with a fixed momentum it is what users want it to be */
 static PetscBool MayCoarsen(const BAI *bai)
 {
-  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && BAIIteratesX(bai) && !bai->options.check_interval && (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) && !(bai->options.fault_fraction > 0.0) && BAICanCoarsen(bai));
+  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && IsExact(bai) && !bai->options.check_interval && (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) && !(bai->options.fault_fraction > 0.0) && BAICanCoarsen(bai));
 }
 
 /* What a solve is to reach. In which mode it is accelerated depends on the device, and on several ranks must not */
@@ -437,6 +443,12 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     PetscCall(Run(ksp, b, x, its, &step, &rnorm));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += its;
+    if (bai->rough && bai->use.p.single) {
+      ksp->its -= bai->refinement.undone;
+      PetscCall(BAISetUp(bai, A));
+      looked = PETSC_FALSE;
+      continue;
+    }
     PetscCall(BAIFaultsLook(bai, ksp->its, b, x, &rnorm, &step));
     BAIStatsLook(bai, ksp->its - its, before, ksp->its, rnorm, ksp->ttol);
     if (!IsRelaxed(bai) && Grows(ksp, rnorm)) {
@@ -528,7 +540,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `KSPBAISetOverlap()`
 .  -ksp_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
 .  -ksp_bai_exchange (auto|scatter|amc|dc|dk)            - how x travels between MPI ranks, `KSPBAISetExchange()`
-.  -ksp_bai_precision (native|single)                    - precision of the sweeps, `KSPBAISetPrecision()`
+.  -ksp_bai_precision (auto|native|single)               - precision of the sweeps, `KSPBAISetPrecision()`
 .  -ksp_bai_refine (auto|none|sync|async)                - iterative refinement round the sweeps, `KSPBAISetRefine()`
 .  -ksp_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `KSPBAISetOmega()`
 .  -ksp_bai_local_omega <1>                              - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`

@@ -730,10 +730,10 @@ PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
 
    Input Parameters:
 +  ksp       - the solver
--  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
+-  precision - `BAI_PRECISION_AUTO` (default), `BAI_PRECISION_NATIVE` or `BAI_PRECISION_SINGLE`
 
    Options Database Key:
-.  -ksp_bai_precision (native|single) - sets it
+.  -ksp_bai_precision (auto|native|single) - sets it
 
    Level: intermediate
 
@@ -745,7 +745,11 @@ PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
    This is mixed-precision iterative refinement. The residual b - A x and x are of full precision; what is iterated for
    is a correction of x. So the solution is as good as without, if the condition number of the matrix is well below 1e7.
    How many iterations a correction takes is found by what the first ones gain: six digits, or fewer if rounding leaves
-   no more. There is no coarse correction by itself then, and a solve is never a single kernel launch.
+   no more. A solve is never a single kernel launch.
+
+   `BAI_PRECISION_AUTO` is single where most time goes into bytes: on a GPU, for more than 786432 rows of a rank, with a
+   coarse correction. There diagonal entries must be within 1e-25 and 1e25. If corrections gain nothing, as the
+   condition number is too large, the solve goes on in native precision, and so do later ones with this matrix.
 
    Entries of the matrix must be within the range of single precision, below 1e38.
 
@@ -778,6 +782,9 @@ PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
 .  precision - see `KSPBAISetPrecision()`
 
    Level: intermediate
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
 
 .seealso: `KSPBAI`, `KSPBAISetPrecision()`
 @*/
@@ -813,7 +820,7 @@ PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
 
    With `BAI_REFINE_SYNC` the residual is found for all rows, and global iterations go over a correction of x. How many
    a correction takes is found by what the first ones gain. In native precision that takes about as many iterations as
-   without. A solve is never a single kernel launch, and there is no coarse correction by itself.
+   without. A solve is never a single kernel launch.
 
    With `BAI_REFINE_NONE` in single precision x itself is iterated in single precision. The residual norm, which is the
    true one, then falls to about 1e-7 of the size of A x, and no further. A tolerance below that is not met.

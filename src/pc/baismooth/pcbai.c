@@ -225,7 +225,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
 .  -pc_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
 .  -pc_bai_exchange (auto|scatter|amc|dc|dk)            - how x travels between MPI ranks, `PCBAISetExchange()`
-.  -pc_bai_precision (native|single)                    - precision of the sweeps, `PCBAISetPrecision()`
+.  -pc_bai_precision (auto|native|single)               - precision of the sweeps, `PCBAISetPrecision()`
 .  -pc_bai_refine (auto|none|sync|async)                - iterative refinement round the sweeps, `PCBAISetRefine()`
 .  -pc_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                              - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`

@@ -722,10 +722,10 @@ PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
 
    Input Parameters:
 +  pc        - the preconditioner
--  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
+-  precision - `BAI_PRECISION_AUTO` (default), `BAI_PRECISION_NATIVE` or `BAI_PRECISION_SINGLE`
 
    Options Database Key:
-.  -pc_bai_precision (native|single) - sets it
+.  -pc_bai_precision (auto|native|single) - sets it
 
    Level: intermediate
 
@@ -734,10 +734,10 @@ PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
    bytes are moved, and on a GPU a matrix twice as large stays on the chip. What follows is so unless another refinement
    is asked for.
 
-   From a zero guess the preconditioner is the iteration in single precision. From another one, as below `KSPRICHARDSON`
-   after the coarse correction, the residual b - A x is of full precision, and what is iterated is the correction of x.
-   So multigrid converges to full precision; this takes one product with the matrix more. Vectors whose entries are all
-   smaller than 1e-38 are zero to it.
+   `BAI_PRECISION_AUTO` is native. With single precision the preconditioner is the iteration in it, from a zero guess.
+   From another one, as below `KSPRICHARDSON` after the coarse correction, the residual b - A x is of full precision,
+   and what is iterated is the correction of x. So multigrid converges to full precision; this takes one product with
+   the matrix more. Vectors whose entries are all smaller than 1e-38 are zero to it.
 
    Entries of the matrix must be within the range of single precision, below 1e38.
 
@@ -770,6 +770,9 @@ PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
 .  precision - see `PCBAISetPrecision()`
 
    Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
 
 .seealso: `PCBAI`, `PCBAISetPrecision()`
 @*/
