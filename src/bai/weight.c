@@ -142,8 +142,13 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   PetscCall(VecDuplicate(b, &iteration.zero));
   PetscCall(VecZeroEntries(iteration.zero));
   PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)A), &random));
-  PetscCall(VecSetRandom(b, random));
-  PetscCall(VecShift(b, -0.5));
+  PetscCall(VecSetRandom(x, random));
+  if (coarse) { /* M^{-1} would leave next to nothing but what is smooth, which is no start for the largest eigenvalue */
+    PetscCall(VecCopy(x, b));
+    PetscCall(VecShift(b, -0.5));
+  } else PetscCall(Iterate(&iteration, x, b, PETSC_TRUE));
+  PetscCall(VecNorm(b, NORM_INFINITY, &size));
+  PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* the square of its norm is to be a number */
   PetscCall(VecNorm(b, NORM_2, &size));
   PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* below one, as GMRES compares with its norm what is left of a vector */
   PetscCall(MatGetLocalSize(A, &m, NULL));
