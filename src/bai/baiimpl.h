@@ -242,7 +242,7 @@ PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const B
 PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, const BAIStep *, PetscReal *, PetscReal *, BAISolution *);
 
 /* refine.c */
-PETSC_INTERN PetscBool      BAIIsSingle(const BAI *, const BAIChoice *);
+PETSC_INTERN PetscErrorCode BAIChoosePrecision(const BAI *, const BAIChoice *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAICheckRange(BAI *, Mat);
 PETSC_INTERN BAIRefine      BAIRefineOf(const BAIOptions *, PetscBool);
 PETSC_INTERN PetscBool      BAIIteratesX(const BAI *);

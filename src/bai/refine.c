@@ -18,17 +18,20 @@ static const PetscReal gain_wanted = 1e-6, above_rounding = 8;
    Sweeps are in single precision. Auto takes it where an iteration takes as long as its bytes do, and there are enough of them: with a coarse correction, which a solver has once it is known to be slow. The
    rows are those of a rank on average, so that all ranks say the same
 */
-PetscBool BAIIsSingle(const BAI *bai, const BAIChoice *c)
+PetscErrorCode BAIChoosePrecision(const BAI *bai, const BAIChoice *c, PetscBool *single)
 {
   const PetscInt    many = 3 << 18;
   const BAIOptions *o    = &bai->options;
   PetscMPIInt       size;
 
-  if (o->precision != BAI_PRECISION_AUTO) return (PetscBool)(o->precision == BAI_PRECISION_SINGLE);
-  if (bai->face->classid != KSP_CLASSID || ((KSP)bai->face)->normtype == KSP_NORM_NONE || bai->rough || sizeof(PetscReal) <= sizeof(float)) return PETSC_FALSE;
-  if (c->backend != BAI_BACKEND_CUDA || !c->coarse || o->momentum != PETSC_DECIDE || o->kernel != BAI_KERNEL_AUTO || o->stats || BAIHasFaults(bai) || (o->refine != BAI_REFINE_AUTO && o->refine != BAI_REFINE_SYNC)) return PETSC_FALSE;
-  if (MPI_Comm_size(PetscObjectComm(bai->face), &size)) return PETSC_FALSE;
-  return (PetscBool)(bai->rows / size > many);
+  PetscFunctionBegin;
+  *single = (PetscBool)(o->precision == BAI_PRECISION_SINGLE);
+  if (o->precision != BAI_PRECISION_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->face->classid != KSP_CLASSID || ((KSP)bai->face)->normtype == KSP_NORM_NONE || bai->rough || sizeof(PetscReal) <= sizeof(float)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->backend != BAI_BACKEND_CUDA || !c->coarse || o->momentum != PETSC_DECIDE || o->kernel != BAI_KERNEL_AUTO || o->stats || BAIHasFaults(bai) || (o->refine != BAI_REFINE_AUTO && o->refine != BAI_REFINE_SYNC)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
+  *single = (PetscBool)(bai->rows / size > many);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* With precision auto: whether the matrix is well within the range of single precision. Entries beside the diagonal are not looked at: an iteration that converges has none much larger */
@@ -138,17 +141,16 @@ static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
 }
 
 /* How many iterations a correction is to take, by what this one gained. Where x is as good as full precision allows it gained nothing, which says nothing */
-static PetscErrorCode Learn(BAI *bai, Vec x)
+static PetscErrorCode Learn(BAI *bai, Vec x, PetscReal left)
 {
   BAIRefinement  *f    = &bai->refinement;
   const PetscReal gain = f->now / f->from;
-  PetscReal       xnorm, left, wanted;
+  PetscReal       xnorm, wanted;
 
   PetscFunctionBegin;
   if (!(gain < 1.0) || !(gain > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(x, NORM_2, &xnorm));
   if (f->now <= above_rounding * PETSC_MACHINE_EPSILON * f->diagonal * xnorm) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FindRounding(bai, &left));
   wanted    = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * left));
   f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2, PetscMax((PetscReal)1, PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain))));
   f->learnt = PETSC_TRUE;
@@ -159,17 +161,15 @@ static PetscErrorCode Learn(BAI *bai, Vec x)
    With precision auto: what is iterated is no number any more, or rounding leaves so much of the residual that the coarse correction, which smooth errors are for, sees more of that than of them. Back to x as
    it was before this correction, if that was better
 */
-static PetscErrorCode IsFutile(BAI *bai, Vec x, PetscBool *futile)
+static PetscErrorCode IsFutile(BAI *bai, Vec x, PetscReal left, PetscBool *futile)
 {
   const PetscReal most = 0.1;
   BAIRefinement  *f    = &bai->refinement;
-  PetscReal       left;
 
   PetscFunctionBegin;
   *futile = PETSC_FALSE;
   if (bai->options.precision != BAI_PRECISION_AUTO || !bai->use.p.single) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(FindRounding(bai, &left));
-  if (left <= most && !PetscIsInfOrNanReal(f->now)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!(left > most) && !PetscIsInfOrNanReal(f->now)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(bai->face, "precision auto: native from now on. The residual norm came from %g to %g, and rounding leaves about %g\n", (double)f->from, (double)f->now, (double)(left * f->from)));
   if (!(f->now < f->from)) {
     PetscCall(VecCopy(f->base, x));
@@ -217,6 +217,7 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
   const PetscBool continues = (PetscBool)(solver && how->momentum != 0);
   BAIStep         step      = *how;
   PetscBool       same      = PETSC_FALSE, futile;
+  PetscReal       left      = 0.0;
 
   PetscFunctionBegin;
   if (!solver && guess_zero && !rnorm) {
@@ -249,12 +250,13 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     if (bai->options.idle_wait) PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->engine))); /* PETSc's operations stay awake */
     PetscCall(Look(bai, b, x, PETSC_FALSE, PETSC_TRUE));
     if (!solver) continue;
-    PetscCall(IsFutile(bai, x, &futile));
+    PetscCall(FindRounding(bai, &left));
+    PetscCall(IsFutile(bai, x, left, &futile));
     if (futile) {
       f->undone = count - done - its;
       break;
     }
-    PetscCall(Learn(bai, x));
+    PetscCall(Learn(bai, x, left));
   }
   PetscCall(See(f, b, x));
   if (rnorm) *rnorm = f->now;

@@ -149,9 +149,12 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   const BAIOptions *o = &bai->options;
   BAIParameters    *p = &c->p;
   PetscMPIInt       size;
+  PetscBool         single;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
+  PetscCall(BAIChoosePrecision(bai, c, &single));
+  c->refine = BAIRefineOf(o, single);
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: choices are compared as a whole */
   p->mode        = ModeNow(bai);
   p->block_size  = (BAIInt)c->block_size;
@@ -162,7 +165,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->theta       = (int)o->theta;
   p->staleness   = (BAIInt)o->staleness;
   p->apart       = bai->rows / size < FEW_ROWS ? 1 : MOST_APART;
-  p->single      = BAIIsSingle(bai, c);
+  p->single      = (int)single;
   p->refined     = c->refine == BAI_REFINE_ASYNC;
   p->unit        = bai->unit;
   p->kernel      = o->kernel;
@@ -188,7 +191,6 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
   PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
   PetscCall(BAIChoosePartition(bai, Ad, &c->partition));
   PetscCall(BAIChooseNested(bai, Ad, c));
-  c->refine = BAIRefineOf(&bai->options, BAIIsSingle(bai, c));
   PetscCall(GetParameters(bai, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -244,14 +246,13 @@ static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, int *work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With precision auto: single was chosen, but the matrix is beyond that */
-static PetscErrorCode ChoosePrecision(BAI *bai, Mat A, BAIChoice *c, int *work)
+/* With precision auto: single was chosen, but the matrix may be beyond that */
+static PetscErrorCode CheckPrecision(BAI *bai, Mat A, BAIChoice *c, int *work)
 {
   PetscFunctionBegin;
   if (!c->p.single || bai->options.precision != BAI_PRECISION_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAICheckRange(bai, A));
   if (!bai->rough) PetscFunctionReturn(PETSC_SUCCESS);
-  c->refine = BAIRefineOf(&bai->options, PETSC_FALSE);
   PetscCall(GetParameters(bai, c));
   *work = WORK_ENGINE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -458,7 +459,7 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
   bai->id = 0; /* until all ranks are known to have come through */
   PetscCall(BAICheckMatrix(obj, A));
   PetscCall(ChooseWeight(bai, A, choice, work));
-  PetscCall(ChoosePrecision(bai, A, choice, work));
+  PetscCall(CheckPrecision(bai, A, choice, work));
   M.nghost = nghost;
   PetscCall(MatGetLocalSize(A, &M.n, NULL));
   mine = BAIGetRows(choice->backend, Ad, &M.A, &device);

@@ -443,7 +443,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     PetscCall(Run(ksp, b, x, its, &step, &rnorm));
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += its;
-    if (bai->rough && bai->use.p.single) {
+    if (bai->options.precision == BAI_PRECISION_AUTO && bai->rough && bai->use.p.single) {
       ksp->its -= bai->refinement.undone;
       PetscCall(BAISetUp(bai, A));
       looked = PETSC_FALSE;

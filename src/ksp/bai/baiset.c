@@ -748,8 +748,9 @@ PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
    no more. A solve is never a single kernel launch.
 
    `BAI_PRECISION_AUTO` is single where most time goes into bytes: on a GPU, for more than 786432 rows of a rank, with a
-   coarse correction. There diagonal entries must be within 1e-25 and 1e25. If corrections gain nothing, as the
-   condition number is too large, the solve goes on in native precision, and so do later ones with this matrix.
+   coarse correction. There diagonal entries must be within 1e-25 and 1e25. Near a singular matrix, where rounding
+   leaves more than a tenth of the residual that a correction began with, the solve goes on in native precision, and so
+   do later ones with this matrix.
 
    Entries of the matrix must be within the range of single precision, below 1e38.
 
