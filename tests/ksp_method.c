@@ -38,6 +38,7 @@ static PetscErrorCode Create(BAIMode mode, KSP *ksp)
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetType(*ksp, KSPBAI));
   PetscCall(KSPBAISetBlockSize(*ksp, mode == BAI_MODE_COLOR ? 128 : 64)); /* smaller ones take turns together, and cannot be over-relaxed */
+  PetscCall(KSPBAISetExchange(*ksp, BAI_EXCHANGE_SCATTER)); /* iterations are compared, and of ranks that do not wait there are any number */
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPBAISetMode(*ksp, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -374,7 +375,6 @@ static PetscErrorCode Refinement(BAIMode mode)
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 90));
   PetscCall(KSPBAISetMomentum(ksp, 0.0));
-  PetscCall(KSPBAISetExchange(ksp, BAI_EXCHANGE_SCATTER)); /* so many iterations of ranks that do not wait come to anything between many and few */
   for (int single = 0; single < 2; single++) {
     PetscCall(KSPBAISetPrecision(ksp, single ? BAI_PRECISION_SINGLE : BAI_PRECISION_NATIVE));
     PetscCall(KSPSolve(ksp, b, x));
