@@ -833,6 +833,61 @@ static PetscErrorCode CreatePC(Mat A, BAIMode mode, PetscInt coarse, PC *pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* M b where A and b are multiplied by a power of two, which rounding does not see */
+static PetscErrorCode ApplyScaled(PetscInt exponent, PetscInt coarse, Vec *Mb)
+{
+  const PetscReal scale = (PetscReal)ldexp(1.0, (int)exponent);
+  Mat             A;
+  PC              pc;
+  Vec             b;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 24, &A));
+  PetscCall(MatScale(A, scale));
+  PetscCall(MatCreateVecs(A, Mb, &b));
+  PetscCall(VecSet(b, scale));
+  PetscCall(CreatePC(A, BAI_MODE_SYNC, coarse, &pc));
+  PetscCall(PCBAISetPartition(pc, BAI_PARTITION_NATURAL));
+  PetscCall(PCApply(pc, b, *Mb));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The correction is the same for A and b of any size, unless single precision cannot hold the inverse of A_c: then there is none */
+static PetscErrorCode TestRange(void)
+{
+  const struct {
+    PetscInt  exponent;
+    PetscBool held;
+  } cases[] = {
+    {-60,  PETSC_TRUE },
+    {60,   PETSC_TRUE },
+    {-110, PETSC_FALSE},
+    {110,  PETSC_FALSE},
+    {-500, PETSC_FALSE},
+    {500,  PETSC_FALSE}
+  };
+  Vec       with, without, x;
+  PetscBool equal;
+
+  PetscFunctionBeginUser;
+  PetscCall(ApplyScaled(0, 20, &with));
+  PetscCall(ApplyScaled(0, 0, &without));
+  PetscCall(VecEqual(with, without, &equal));
+  PetscCall(Expect(!equal, "there is a correction"));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
+    PetscCall(ApplyScaled(cases[k].exponent, 20, &x));
+    PetscCall(VecEqual(x, cases[k].held ? with : without, &equal));
+    PetscCall(Expect(equal, "times 2^%d it is what it is %s", (int)cases[k].exponent, cases[k].held ? "for A" : "without a correction"));
+    PetscCall(VecDestroy(&x));
+  }
+  PetscCall(VecDestroy(&with));
+  PetscCall(VecDestroy(&without));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The preconditioner is a fixed operator, linear, symmetric and positive definite; a smoothing step with it is x + M (b - A x) */
 static PetscErrorCode TestOperator(const char matrix[], PetscInt n, BAIMode mode)
 {
@@ -1040,6 +1095,7 @@ int main(int argc, char **argv)
   if (Case("interval_auto")) PetscCall(TestInterval());
   if (Case("values_auto")) PetscCall(TestValues(PETSC_DECIDE));
   if (Case("values_number")) PetscCall(TestValues(100));
+  if (Case("range")) PetscCall(TestRange());
   if (Case("near")) PetscCall(TestNear());
   if (Case("elastic")) PetscCall(TestElastic());
   if (Case("grid_1")) PetscCall(TestGrid(1));
@@ -1077,15 +1133,16 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval single,values,near,elastic,grid singular vain setters operator cg,fcg,multigrid}}
+         args: -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval single,values,range,near,elastic,grid singular vain setters operator cg,fcg,multigrid}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
          args: -malloc_dump 0 -case errors
       test:
          suffix: host_ranks
+         timeoutfactor: 4
          nsize: {{2 3}}
-         args: -case {{auto_fv3,number_laplace2d,plain_fv3 values,near,elastic,grid singular vain operator,cg}}
+         args: -case {{auto_fv3,number_laplace2d,plain_fv3 values,range,near,elastic,grid singular vain operator,cg}}
 
    testset:
       output_file: output/empty.out
@@ -1093,11 +1150,11 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval single,values,near,elastic,grid singular vain operator cg,fcg,multigrid precision}}
+         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval single,values,range,near,elastic,grid singular vain operator cg,fcg,multigrid precision}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -dm_mat_type aijcusparse -options_left no -case {{auto_fv3,auto_laplace3d,number_laplace2d,plain_fv3 values,near,elastic,grid,singular_async operator,cg}}
+         args: -mat_type aijcusparse -dm_mat_type aijcusparse -options_left no -case {{auto_fv3,auto_laplace3d,number_laplace2d,plain_fv3 values,range,near,elastic,grid,singular_async operator,cg}}
       # ranks that share a GPU exchange slowly: a part of it only
       test:
          suffix: aijcusparse_ranks

@@ -37,8 +37,7 @@ PetscErrorCode BAIChoosePrecision(const BAI *bai, const BAIChoice *c, PetscBool 
 /* With precision auto: whether the matrix is well within the range of single precision. Entries beside the diagonal are not looked at: an iteration that converges has none much larger */
 PetscErrorCode BAICheckRange(BAI *bai, Mat A)
 {
-  const PetscReal range = 1e25;
-  PetscReal       least, most;
+  PetscReal least, most;
 
   PetscFunctionBegin;
   PetscCall(BAINeedWork(bai));
@@ -46,7 +45,7 @@ PetscErrorCode BAICheckRange(BAI *bai, Mat A)
   PetscCall(VecAbs(bai->r));
   PetscCall(VecMin(bai->r, NULL, &least));
   PetscCall(VecMax(bai->r, NULL, &most));
-  bai->rough = (PetscBool) !(least > 1 / range && most < range);
+  bai->rough = (PetscBool) !(least > 1 / BAI_SINGLE_RANGE && most < BAI_SINGLE_RANGE);
   if (bai->rough) PetscCall(PetscInfo(bai->face, "precision auto: native, as diagonal entries are between %g and %g\n", (double)least, (double)most));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -337,7 +337,7 @@ static PetscErrorCode Build(BAI *bai, Mat A, Mat Ad, const BAIMatrix *M, BAIStat
     PetscCall(BAICreateBasis(A, Ad, &coarse));
     *status = BAIEngineCoarsen(bai->engine, M, &coarse);
     if (status->code == BAI_ERR_COARSE) { /* so there is none */
-      PetscCall(PetscInfo(bai->face, "No coarse correction: P^T A P of %" PetscInt64_FMT " aggregates has no inverse\n", (PetscInt64)coarse.aggregates));
+      PetscCall(PetscInfo(bai->face, "No coarse correction: P^T A P of %" PetscInt64_FMT " aggregates has no inverse that single precision holds\n", (PetscInt64)coarse.aggregates));
       coarse.aggregates = 0;
       *status           = BAIEngineCoarsen(bai->engine, M, &coarse);
     }

@@ -1,6 +1,7 @@
 /*
    The coarse space on a device: A_c = P^H A P, its inverse by cuSOLVER, and the correction in three small kernels. All sums are in the same order every time
 */
+#include "../scale.h"
 #include "iterate.h"
 #include "twolevel.h"
 #include <cub/block/block_reduce.cuh>
@@ -9,7 +10,6 @@
 #include <cub/device/device_scan.cuh>
 #include <cub/warp/warp_reduce.cuh>
 #include <cusolverDn.h>
-#include <float.h>
 #include <limits.h>
 #include <mutex>
 #include <stdlib.h>
@@ -381,7 +381,6 @@ BAIStatus BAICUDACoarseUpdate(BAIState state, const BAIMatrix *M)
 {
   BAICUDACoarse  *c       = &state->coarse;
   const long long most    = (long long)c->m * c->m;
-  const double    epsilon = sizeof(BAIReal) == 8 ? DBL_EPSILON : FLT_EPSILON;
   BAITemporary    i, j, values, a, inverse, mean, norm2;
   double          norm, inverse_norm;
   BAICSR          A;
@@ -406,7 +405,7 @@ BAIStatus BAICUDACoarseUpdate(BAIState state, const BAIMatrix *M)
   BAITry(NormOf(state, c->m, (const BAIScalar *)a.p, &norm));
   BAITry(Invert(state, c->m, (BAIScalar *)a.p, (BAIScalar *)inverse.p));
   BAITry(NormOf(state, c->m, (const BAIScalar *)inverse.p, &inverse_norm));
-  if (!(norm * inverse_norm < 0.01 / epsilon)) return BAIStatusOf(BAI_ERR_COARSE); /* singular, but for rounding */
+  if (!BAIHoldsInverse(norm, inverse_norm)) return BAIStatusOf(BAI_ERR_COARSE);
   Round<<<Grid(most), THREADS, 0, state->stream>>>(most, (const BAIScalar *)inverse.p, c->inverse);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);

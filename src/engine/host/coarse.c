@@ -1,6 +1,7 @@
 /*
    The coarse space of engine.h: A_c = P^H A P, its inverse, and the correction
 */
+#include "../scale.h"
 #include "host.h"
 #include <petscsys.h>
 #include <petscblaslapack.h>
@@ -94,7 +95,7 @@ static double Norm(size_t m, const BAIScalar *a)
   return most;
 }
 
-/* A matrix that only rounding keeps from being singular has no inverse */
+/* In full precision, for single precision */
 static BAIStatus Invert(const BAIHostCoarse *c, BAIScalar *a)
 {
   const size_t m = (size_t)Unknowns(c);
@@ -107,7 +108,7 @@ static BAIStatus Invert(const BAIHostCoarse *c, BAIScalar *a)
   if (!status.code) {
     LAPACKgetrf_(&n, &n, (PetscScalar *)a, &n, pivot, &info);
     if (!info) LAPACKgetri_(&n, (PetscScalar *)a, &n, pivot, (PetscScalar *)work, &lwork, &info);
-    if (info || !(norm * Norm(m, a) < 0.01 / PETSC_MACHINE_EPSILON)) status = BAIStatusOf(BAI_ERR_COARSE);
+    if (info || !BAIHoldsInverse(norm, Norm(m, a))) status = BAIStatusOf(BAI_ERR_COARSE);
   }
   free(pivot);
   free(work);
