@@ -379,6 +379,32 @@ static PetscErrorCode TestValues(PetscInt coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Momentum is carried from one solve to the next: what solves to loose tolerances leave does not make one to a tight tolerance slower */
+static PetscErrorCode TestCarried(const char matrix[], PetscInt n, BAIMode mode)
+{
+  const PetscReal loose[] = {0.1, 0.1, 0.1, 0.01, 0.01, rtol, rtol, rtol};
+  Mat             A;
+  KSP             ksp;
+  PetscInt        first, second, its;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, &A));
+  PetscCall(CreateKSP(A, mode, PETSC_DECIDE, &ksp));
+  PetscCall(Solve(ksp, PETSC_FALSE, &first));
+  PetscCall(Solve(ksp, PETSC_FALSE, &second));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(Expect(second > 0 && second <= first, "%d iterations, %d the first time", (int)second, (int)first));
+  PetscCall(CreateKSP(A, mode, PETSC_DECIDE, &ksp));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(loose); k++) {
+    PetscCall(KSPSetTolerances(ksp, loose[k], PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+    PetscCall(Solve(ksp, PETSC_FALSE, &its));
+    PetscCall(Expect(its > 0 && (loose[k] > rtol || its <= Most(1.15, second)), "solve %d, to %g: %d iterations, %d without those before", (int)k, (double)loose[k], (int)its, (int)second));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The Laplacian of a grid without a boundary: constants are its null space */
 static PetscErrorCode CreateNeumann(PetscInt n, PetscBool attach, Mat *A)
 {
@@ -1080,6 +1106,8 @@ int main(int argc, char **argv)
     if (Case("watched_%s_auto", BAIModes[mode])) PetscCall(TestWatched((BAIMode)mode, PETSC_DECIDE, 0));
     if (Case("watched_%s_number", BAIModes[mode])) PetscCall(TestWatched((BAIMode)mode, 60, 0));
     if (Case("interval_%s", BAIModes[mode])) PetscCall(TestWatched((BAIMode)mode, 60, 10));
+    if (Case("carried_%s_powerlaw", BAIModes[mode])) PetscCall(TestCarried("powerlaw", 5000, (BAIMode)mode));
+    if (Case("carried_%s_fv3", BAIModes[mode])) PetscCall(TestCarried("fv3", 60, (BAIMode)mode));
     if (Case("single_%s", BAIModes[mode])) PetscCall(TestPrecision((BAIMode)mode, 60));
     if (Case("single_%s_auto", BAIModes[mode])) PetscCall(TestPrecision((BAIMode)mode, PETSC_DECIDE));
     if (Case("singular_%s_auto", BAIModes[mode])) PetscCall(TestSingular((BAIMode)mode, PETSC_DECIDE, PETSC_TRUE, PETSC_FALSE));
@@ -1133,7 +1161,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval single,values,range,near,elastic,grid singular vain setters operator cg,fcg,multigrid}}
+         args: -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried single,values,range,near,elastic,grid singular vain setters operator cg,fcg,multigrid}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -1142,7 +1170,7 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 4
          nsize: {{2 3}}
-         args: -case {{auto_fv3,number_laplace2d,plain_fv3 values,range,near,elastic,grid singular vain operator,cg}}
+         args: -case {{auto_fv3,number_laplace2d,plain_fv3 values,range,near,elastic,grid singular vain operator,cg,carried}}
 
    testset:
       output_file: output/empty.out
@@ -1150,7 +1178,7 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval single,values,range,near,elastic,grid singular vain operator cg,fcg,multigrid precision}}
+         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried single,values,range,near,elastic,grid singular vain operator cg,fcg,multigrid precision}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda

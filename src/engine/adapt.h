@@ -21,9 +21,10 @@
 
      omega = (1 + sqrt(beta))^2/top, and momentum beta = ((sqrt(kappa) - 1)/(sqrt(kappa) + 1))^2 with kappa = top/a
 
-   are best, and a is what is estimated from the rate. It begins so, as what a coarse space leaves depends little on the matrix, or as a solve before has ended. Where
- over-relaxation comes to nothing in mode color, mode sync is tried; where momentum comes to
-   nothing in a mode that was not asked for, the mode of the options goes on.
+   are best, and a is what is estimated from the rate. It begins so, as what a coarse space leaves depends little on the matrix, or as a solve before has ended.
+   Momentum only goes up, also from solve to solve, so it is not raised by what a few iterations show: the norm swings if it is larger than the matrix asks for.
+
+   Where over-relaxation comes to nothing in mode color, mode sync is tried; where momentum comes to nothing in a mode that was not asked for, the mode of the options goes on.
 */
 #pragma once
 

@@ -305,12 +305,12 @@ BAI_INLINE double BAIAdaptCondition(const BAIAdapt *a, double factor, BAIInt fir
 
 /*
    With a coarse correction. How fast the norm falls is known for iterations from rest, but for a constant: so the iteration comes to rest whenever something changes, the first interval after
-   that is not looked at, and then it is how the norm falls from one look to the next
+   that is not looked at, and then it is how the norm falls from one look to the next, an interval later or more
 */
 BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
 {
   const BAIAdaptNumbers n      = BAIAdaptNumbersOf();
-  const int             better = rnorm2 < a->best2, due = its >= a->until, grown = !(rnorm2 <= n.grown_far * a->best2);
+  const int             better = rnorm2 < a->best2, due = its >= a->until && its - a->from >= BAIAdaptInterval(a), grown = !(rnorm2 <= n.grown_far * a->best2);
 
   a->rest = 0;
   if (grown) {
