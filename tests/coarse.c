@@ -379,26 +379,33 @@ static PetscErrorCode TestValues(PetscInt coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Momentum is carried from one solve to the next: what solves to loose tolerances leave does not make one to a tight tolerance slower */
-static PetscErrorCode TestCarried(const char matrix[], PetscInt n, BAIMode mode)
+/* Momentum is carried from one solve to the next, and found in some: then no solve before was faster. What solves to loose tolerances leave does not make one to a tight tolerance slower */
+static PetscErrorCode TestCarried(const char matrix[], PetscInt n, PetscReal part, BAIMode mode)
 {
   const PetscReal loose[] = {0.1, 0.1, 0.1, 0.01, 0.01, rtol, rtol, rtol};
   Mat             A;
   KSP             ksp;
-  PetscInt        first, second, its;
+  const size_t    last    = PETSC_STATIC_ARRAY_LENGTH(loose) - 1;
+  PetscInt        its, second = 0, least = PETSC_MAX_INT;
+  PetscMPIInt     size;
 
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, &A));
   PetscCall(CreateKSP(A, mode, PETSC_DECIDE, &ksp));
-  PetscCall(Solve(ksp, PETSC_FALSE, &first));
-  PetscCall(Solve(ksp, PETSC_FALSE, &second));
+  for (int solve = 0; solve < 10; solve++) {
+    PetscCall(Solve(ksp, PETSC_FALSE, &its));
+    PetscCall(Expect(its > 0, "solve %d converges", solve));
+    if (solve == 1) second = its;
+    least = PetscMin(least, its);
+  }
   PetscCall(KSPDestroy(&ksp));
-  PetscCall(Expect(second > 0 && second <= first, "%d iterations, %d the first time", (int)second, (int)first));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(Expect(its <= (PetscInt)(1.05 * (PetscReal)least) && (size > 1 || its <= Most(part, second)), "%d iterations in the end, %d in the second solve, %d in another", (int)its, (int)second, (int)least));
   PetscCall(CreateKSP(A, mode, PETSC_DECIDE, &ksp));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(loose); k++) {
+  for (size_t k = 0; k <= last; k++) {
     PetscCall(KSPSetTolerances(ksp, loose[k], PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
     PetscCall(Solve(ksp, PETSC_FALSE, &its));
-    PetscCall(Expect(its > 0 && (loose[k] > rtol || its <= Most(1.15, second)), "solve %d, to %g: %d iterations, %d without those before", (int)k, (double)loose[k], (int)its, (int)second));
+    PetscCall(Expect(its > 0 && (k < last || its <= (PetscInt)(1.15 * (PetscReal)second)), "solve %d, to %g: %d iterations, %d without those before", (int)k, (double)loose[k], (int)its, (int)second));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
@@ -1106,8 +1113,9 @@ int main(int argc, char **argv)
     if (Case("watched_%s_auto", BAIModes[mode])) PetscCall(TestWatched((BAIMode)mode, PETSC_DECIDE, 0));
     if (Case("watched_%s_number", BAIModes[mode])) PetscCall(TestWatched((BAIMode)mode, 60, 0));
     if (Case("interval_%s", BAIModes[mode])) PetscCall(TestWatched((BAIMode)mode, 60, 10));
-    if (Case("carried_%s_powerlaw", BAIModes[mode])) PetscCall(TestCarried("powerlaw", 5000, (BAIMode)mode));
-    if (Case("carried_%s_fv3", BAIModes[mode])) PetscCall(TestCarried("fv3", 60, (BAIMode)mode));
+    if (Case("carried_%s_powerlaw", BAIModes[mode])) PetscCall(TestCarried("powerlaw", 5000, 0.8, (BAIMode)mode));
+    if (Case("carried_%s_fv3", BAIModes[mode])) PetscCall(TestCarried("fv3", 60, 1, (BAIMode)mode));
+    if (Case("carried_%s_laplace3d", BAIModes[mode])) PetscCall(TestCarried("laplace3d", 20, 1, (BAIMode)mode));
     if (Case("single_%s", BAIModes[mode])) PetscCall(TestPrecision((BAIMode)mode, 60));
     if (Case("single_%s_auto", BAIModes[mode])) PetscCall(TestPrecision((BAIMode)mode, PETSC_DECIDE));
     if (Case("singular_%s_auto", BAIModes[mode])) PetscCall(TestSingular((BAIMode)mode, PETSC_DECIDE, PETSC_TRUE, PETSC_FALSE));

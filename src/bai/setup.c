@@ -389,8 +389,10 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   PetscFunctionBegin;
   bai->aggregates = 0;
   bai->top        = 0.0;
-  bai->beta       = 0.0;
 
+  bai->beta            = (PetscReal)BAIAdaptFirstBeta();
+  bai->beta_enough     = 0.0;
+  bai->beta_found      = PETSC_FALSE;
   bai->corrected_iters = 0;
   if (!bai->use.coarse) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Allreduce(&mine, &bai->aggregates, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));

@@ -21,8 +21,8 @@
 
      omega = (1 + sqrt(beta))^2/top, and momentum beta = ((sqrt(kappa) - 1)/(sqrt(kappa) + 1))^2 with kappa = top/a
 
-   are best, and a is what is estimated from the rate. It begins so, as what a coarse space leaves depends little on the matrix, or as a solve before has ended.
-   Momentum only goes up, also from solve to solve, so it is not raised by what a few iterations show: the norm swings if it is larger than the matrix asks for.
+   are best, and a is what is estimated from the rate. It begins so, as what a coarse space leaves depends little on the matrix, or with what solves before have found.
+   In a solve momentum only goes up, so it is not raised by what a few iterations show: the norm swings if it is larger than the matrix asks for.
 
    Where over-relaxation comes to nothing in mode color, mode sync is tried; where momentum comes to nothing in a mode that was not asked for, the mode of the options goes on.
 */
@@ -41,7 +41,7 @@ typedef struct BAIGoal_ {
   BAIInt  first;       /* iterations before the first look */
   int     coarsen;     /* there is no coarse correction, but may be: the decision then says when it is to be made */
   double  top;         /* with a coarse correction, and mode sync: the largest eigenvalue of what it makes of A; 0: without */
-  double  beta;        /* with it: momentum to begin with, 0: not known; */
+  double  beta;        /* with it: momentum to begin with; 0: BAIAdaptFirstBeta(); */
   int     late;        /* and decisions are for the iteration after the next */
 } BAIGoal;
 
@@ -95,6 +95,9 @@ extern "C" {
 BAIDecision BAIAdaptStart(BAIAdapt *, const BAIGoal *, BAIMode, BAIInt its, double rnorm2);
 /* Takes note of ||r||^2 after its global iterations. After BAI_X_BACK the iteration goes on from the residual norm of the x kept, whose square is best2 */
 BAIDecision BAIAdaptLook(BAIAdapt *, BAIInt its, double rnorm2);
+/* With a coarse correction: the momentum to begin with, and a smaller one to try next, for two thirds of the condition; 0 if there is none */
+double BAIAdaptFirstBeta(void);
+double BAIAdaptLessBeta(double beta);
 /* BAIBackendReplay() on the host */
 BAIStatus BAIAdaptReplay(const BAIGoal *, int n, const double *rnorm2, BAIDecision *);
 

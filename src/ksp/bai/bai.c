@@ -262,14 +262,34 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
   return step;
 }
 
+/*
+   With a coarse correction: the momentum that solves begin with, after one that ended with another, or the same, in so many iterations. As long as they get along with what they begin with, less is tried;
+   if that was too little, it is what was enough before
+*/
+static void LearnBeta(BAI *bai, PetscReal ended, PetscInt its, PetscBool converged)
+{
+  const PetscInt  shown = 30; /* iterations in which momentum is raised if it is too small */
+  const PetscReal less  = (PetscReal)BAIAdaptLessBeta((double)bai->beta);
+
+  if (ended > bai->beta) {
+    bai->beta        = bai->beta_enough > 0.0 ? PetscMin(bai->beta_enough, ended) : ended;
+    bai->beta_enough = 0.0;
+    bai->beta_found  = PETSC_TRUE;
+  } else if (converged && its >= shown && !bai->beta_found) {
+    bai->beta_found  = (PetscBool)(less == 0.0);
+    bai->beta_enough = bai->beta;
+    if (less > 0.0) bai->beta = less;
+  }
+}
+
 /* What the view is to say of a solve, and the next solve to know */
-static void Remember(BAI *bai, const BAIStep *step, const BAISolution *solution)
+static void Remember(BAI *bai, const BAIStep *step, const BAISolution *solution, PetscBool converged)
 {
   bai->used          = *step;
   bai->used.omega    = solution->omega;
   bai->used.momentum = solution->momentum;
   if (solution->vain) bai->vain = PETSC_TRUE;
-  else if (step->coarse && step->accelerate) bai->beta = solution->beta;
+  else if (step->coarse && step->accelerate) LearnBeta(bai, (PetscReal)solution->beta, (PetscInt)solution->its, converged);
 }
 
 /*
@@ -325,7 +345,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
   if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it, &step, &bnorm, rnorm, &solution));
   if (ksp->guess_zero) PetscCall(Keep(ksp, x, bnorm));
   ksp->its = (PetscInt)solution.its;
-  Remember(bai, &step, &solution);
+  Remember(bai, &step, &solution, (PetscBool)(*rnorm <= ksp->ttol));
   grows = Grows(ksp, *rnorm);
   while ((solution.mode != step.mode || solution.coarsen || solution.vain || grows) && ksp->max_it > ksp->its && *rnorm > ksp->ttol && (grows || *rnorm < ksp->divtol * bnorm)) { /* it is slow so, or its acceleration came to nothing */
     BAIMode mode = solution.mode;
@@ -342,7 +362,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
     step = StepAtOnce(ksp, mode, grows ? GoalOf(ksp, 0.0).accelerate : solution.accelerate, grows || solution.coarsen || solution.vain ? GoalOf(ksp, 0.0).accelerated : BAI_MODE_SYNC);
     PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - ksp->its, &step, &bnorm, rnorm, &solution));
     ksp->its += (PetscInt)solution.its;
-    Remember(bai, &step, &solution);
+    Remember(bai, &step, &solution, (PetscBool)(*rnorm <= ksp->ttol));
     grows = Grows(ksp, *rnorm);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -377,6 +397,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   MatNullSpace nullspace;
   BAIStep      step   = {.omega = 0};
   PetscReal    rnorm  = 0.0;
+  PetscInt     begun  = 0; /* iterations before those that are adapted */
   PetscBool    looked = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -436,6 +457,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       bai->decision = BAIAdaptStart(&bai->adapt, &goal, FirstMode(bai), (BAIInt)ksp->its, Square(bai, rnorm));
       step          = StepOf(bai, &bai->decision);
       looked        = PETSC_TRUE;
+      begun         = ksp->its;
       if (bai->decision.x == BAI_X_KEEP || (MayWeigh(bai) && !ksp->its)) PetscCall(Keep(ksp, x, rnorm));
     }
     its    = NextLook(ksp);
@@ -460,13 +482,13 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     if (decision.vain) bai->vain = PETSC_TRUE;
     PetscCall(Obey(ksp, x, &decision, &rnorm, &step));
     bai->used = step;
-    if (IsCorrected(bai)) bai->beta = (PetscReal)bai->adapt.beta;
     if (decision.coarsen) {
       PetscCall(Coarsen(ksp, rnorm));
       PetscCall(BAIFaultsRestart(bai, b, x));
       looked = PETSC_FALSE;
     }
   }
+  if (looked && IsCorrected(bai)) LearnBeta(bai, (PetscReal)bai->adapt.beta, ksp->its - begun, (PetscBool)(ksp->reason > 0));
   PetscCall(BAIStatsEnd(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
