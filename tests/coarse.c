@@ -385,7 +385,7 @@ static PetscErrorCode TestCarried(const char matrix[], PetscInt n, PetscReal par
   const PetscReal loose[] = {0.1, 0.1, 0.1, 0.01, 0.01, rtol, rtol, rtol};
   Mat             A;
   KSP             ksp;
-  const size_t    last    = PETSC_STATIC_ARRAY_LENGTH(loose) - 1;
+  const size_t    last = PETSC_STATIC_ARRAY_LENGTH(loose) - 1;
   PetscInt        its, second = 0, least = PETSC_MAX_INT;
   PetscMPIInt     size;
 

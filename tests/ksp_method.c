@@ -38,7 +38,7 @@ static PetscErrorCode Create(BAIMode mode, KSP *ksp)
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetType(*ksp, KSPBAI));
   PetscCall(KSPBAISetBlockSize(*ksp, mode == BAI_MODE_COLOR ? 128 : 64)); /* smaller ones take turns together, and cannot be over-relaxed */
-  PetscCall(KSPBAISetExchange(*ksp, BAI_EXCHANGE_SCATTER)); /* iterations are compared, and of ranks that do not wait there are any number */
+  PetscCall(KSPBAISetExchange(*ksp, BAI_EXCHANGE_SCATTER));               /* iterations are compared, and of ranks that do not wait there are any number */
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPBAISetMode(*ksp, mode));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -379,8 +379,8 @@ static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAITemporary *i, B
 
 BAIStatus BAICUDACoarseUpdate(BAIState state, const BAIMatrix *M)
 {
-  BAICUDACoarse  *c       = &state->coarse;
-  const long long most    = (long long)c->m * c->m;
+  BAICUDACoarse  *c    = &state->coarse;
+  const long long most = (long long)c->m * c->m;
   BAITemporary    i, j, values, a, inverse, mean, norm2;
   double          norm, inverse_norm;
   BAICSR          A;
