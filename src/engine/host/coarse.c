@@ -95,7 +95,7 @@ static double Norm(size_t m, const BAIScalar *a)
   return most;
 }
 
-/* In full precision, for single precision */
+/* The inverse, which is to be rounded to single precision */
 static BAIStatus Invert(const BAIHostCoarse *c, BAIScalar *a)
 {
   const size_t m = (size_t)Unknowns(c);
