@@ -3,6 +3,7 @@ linear where it is fixed; on a GPU it is what it is on the host; nothing hangs.\
   -first SEED -count SYSTEMS : the systems of these seeds, a case each (1, 50)\n\
   -seconds T                 : as many from the first on as T seconds allow, then says how many\n\
   -backend (auto|host|cuda)  : where they are solved\n\
+  -gather (auto|none|device|one) : which ranks do, where no option is drawn that says so (auto)\n\
   -patience T                : seconds that a system may take (60)\n\
   -tell                      : prints each system before it is solved\n\n";
 
@@ -110,7 +111,7 @@ typedef struct {
   PetscReal   dominance, spread, scale, rhs_scale, rtol, atol;
   PetscInt    max_it;
   BAIMode     mode;
-  const char *backend;
+  const char *backend, *gather;
   char        options[2][1024];
   Mat         A;
   Vec         b, x0;
@@ -176,6 +177,7 @@ static void DrawOptions(Dice *dice, System *s)
   for (int face = 0; face < 2; face++) {
     s->options[face][0] = 0;
     AddOption(s, face, "backend", s->backend);
+    AddOption(s, face, "gather", s->gather);
     AddOption(s, face, "mode", face && s->mode == BAI_MODE_COLOR && s->seed % 2 ? "auto" : BAIModes[s->mode]); /* which is color or sync */
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(options); k++) {
       const Option *o    = &options[k];
@@ -199,7 +201,7 @@ static void DrawOptions(Dice *dice, System *s)
 }
 
 /* All but the entries, which depend on the seed and their row only */
-static void Draw(System *s, int seed, const char backend[])
+static void Draw(System *s, int seed, const char backend[], const char gather[])
 {
   const int       digits     = PetscDefined(USE_REAL_SINGLE) ? FLT_DIG : DBL_DIG;
   const double    far        = 0.55 * (PetscDefined(USE_REAL_SINGLE) ? FLT_MAX_10_EXP : DBL_MAX_10_EXP); /* squares beyond that over- or underflow */
@@ -209,6 +211,7 @@ static void Draw(System *s, int seed, const char backend[])
 
   s->seed      = seed;
   s->backend   = backend;
+  s->gather    = gather;
   s->n         = OneIn(&dice, 4) ? Below(&dice, 9) : OneIn(&dice, 2) ? Below(&dice, 200) : Below(&dice, 3001);
   s->pattern   = (Pattern)Below(&dice, PATTERNS);
   s->degree    = 1 + Below(&dice, OneIn(&dice, 8) ? 40 : 9);
@@ -758,12 +761,12 @@ static PetscErrorCode Tell(const System *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Test(int seed, const char backend[], PetscBool tell)
+static PetscErrorCode Test(int seed, const char backend[], const char gather[], PetscBool tell)
 {
   System s;
 
   PetscFunctionBeginUser;
-  Draw(&s, seed, backend);
+  Draw(&s, seed, backend, gather);
   PetscCall(CreateSystem(&s));
   if (tell) PetscCall(Tell(&s));
   PetscCall(TestSolver(&s));
@@ -784,7 +787,7 @@ int main(int argc, char **argv)
   PetscMPIInt    size;
   PetscErrorCode code;
   PetscBool      tell        = PETSC_FALSE;
-  char           backend[16] = "auto";
+  char           backend[16] = "auto", gather[16] = "auto";
 
   PetscFunctionBeginUser;
   (void)setenv("OMP_NUM_THREADS", "2", 0); /* so that numbers of threads are those of omp_set_num_threads() */
@@ -794,13 +797,14 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-seconds", &seconds, &timed));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-patience", &patience, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-gather", gather, sizeof(gather), NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-tell", &tell, NULL));
   (void)signal(SIGALRM, Hangs);
   PetscCall(PetscTime(&start));
   while (more) {
     if (Case("seed_%d", (int)(first + done))) {
       (void)alarm((unsigned)patience);
-      code = Test((int)(first + done), backend, tell);
+      code = Test((int)(first + done), backend, gather, tell);
       (void)alarm(0);
       if (code) { /* perhaps not on all ranks */
         PetscCall(PetscPrintf(PETSC_COMM_SELF, "Not so: %s: error %d\n", check.name, (int)code));
@@ -827,6 +831,10 @@ int main(int argc, char **argv)
       nsize: {{1 2 3 4}}
       test:
          suffix: host
+      # as ranks that share a GPU are by default
+      test:
+         suffix: host_gathered
+         args: -gather one
       test:
          suffix: cuda
          requires: baicuda
