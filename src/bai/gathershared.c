@@ -149,8 +149,8 @@ PetscErrorCode BAIGatherShare(BAI *bai, Mat A)
 /* Nobody reads or writes the shared memory any longer; collective */
 PetscErrorCode BAIGatherUnshare(BAI *bai)
 {
-  BAIGather g      = bai->gather;
-  BAIStatus status = BAIStatusOf(BAI_OK);
+  BAIGather g = bai->gather;
+  BAIStatus status;
 
   PetscFunctionBegin;
   if (!g->shares) PetscFunctionReturn(PETSC_SUCCESS);

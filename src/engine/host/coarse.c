@@ -32,6 +32,7 @@ static void Galerkin(const BAIHostCoarse *c, const BAIMatrix *M, int threads, BA
 {
   const BAIInt m = Unknowns(c);
 
+  (void)threads; /* without OpenMP */
   memset(a, 0, (size_t)m * (size_t)m * sizeof(*a));
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (BAIInt K = 0; K < c->aggregates; K++) {

@@ -2,6 +2,8 @@
 #ifndef BAI_SERIAL_OMP_H
 #define BAI_SERIAL_OMP_H
 
+#include <time.h>
+
 static inline int omp_get_thread_num(void)
 {
   return 0;
@@ -15,6 +17,14 @@ static inline int omp_get_max_threads(void)
 static inline int omp_get_num_procs(void)
 {
   return 1;
+}
+
+static inline double omp_get_wtime(void)
+{
+  struct timespec now;
+
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static inline void omp_set_num_threads(int n)
