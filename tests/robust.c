@@ -295,7 +295,7 @@ static PetscErrorCode TestBeside(PetscBool threads)
 }
 
 /* Each call of malloc() in set-up and solve fails once: an error says so, and the solver that has seen it works from then on */
-static PetscErrorCode TestMalloc(const char options[])
+static PetscErrorCode TestMalloc(const char matrix[], const char options[])
 {
   PetscBool fails = PETSC_TRUE;
   long      calls = 0;
@@ -304,13 +304,17 @@ static PetscErrorCode TestMalloc(const char options[])
   for (; fails; calls++) {
     PetscOptions   o;
     System         s;
+    PC             pc;
     PetscErrorCode code;
 
     PetscCall(PetscOptionsCreate(&o));
     PetscCall(PetscOptionsInsertString(o, options));
-    PetscCall(SystemCreate("laplace2d", 12, BAI_MODE_ASYNC, &s));
+    PetscCall(SystemCreate(matrix, 12, BAI_MODE_ASYNC, &s));
+    PetscCall(KSPGetPC(s.ksp, &pc));
     PetscCall(PetscObjectSetOptions((PetscObject)s.ksp, o));
+    PetscCall(PetscObjectSetOptions((PetscObject)pc, o));
     PetscCall(KSPSetFromOptions(s.ksp));
+    PetscCall(PetscObjectSetOptions((PetscObject)pc, NULL));
     PetscCall(PetscObjectSetOptions((PetscObject)s.ksp, NULL));
     PetscCall(PetscOptionsDestroy(&o));
     if (!FailAfter(calls)) fails = PETSC_FALSE;
@@ -566,8 +570,9 @@ int main(int argc, char **argv)
   if (Case("threads")) PetscCall(TestBeside(PETSC_TRUE));
   if (Case("interleaved")) PetscCall(TestBeside(PETSC_FALSE));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(settings); k++) {
-    if (Case("malloc_%d", (int)k)) PetscCall(TestMalloc(settings[k]));
+    if (Case("malloc_%d", (int)k)) PetscCall(TestMalloc("laplace2d", settings[k]));
   }
+  if (!cuda && Case("malloc_try")) PetscCall(TestMalloc("anisotropic", "-ksp_type fgmres -pc_type bai -pc_bai_block_size 3")); /* looks whether blocks along strong couplings are better */
   if (cuda && Case("exhausted")) PetscCall(TestExhausted(GPULimitPool, GPUUnlimitPool, 80));
   if (cuda && take_all && Case("exhausted_all")) PetscCall(TestExhausted(GPUTakeAll, GPUGiveBack, 120));
   for (int global = 0; cuda && global < 2; global++) {

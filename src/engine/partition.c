@@ -153,16 +153,17 @@ static int Stronger(Candidate a, Candidate b)
 
 static int Push(Heap *heap, Candidate c)
 {
-  size_t at = heap->n++;
+  size_t at = heap->n;
 
-  if (heap->n > heap->room) {
-    const size_t room = 2 * heap->n + 1024;
+  if (at == heap->room) {
+    const size_t room = 2 * at + 1024;
     Candidate   *more = realloc(heap->c, room * sizeof(*more));
 
     if (!more) return 0;
     heap->c    = more;
     heap->room = room;
   }
+  heap->n++;
   for (; at && Stronger(c, heap->c[(at - 1) / 2]); at = (at - 1) / 2) heap->c[at] = heap->c[(at - 1) / 2];
   heap->c[at] = c;
   return 1;
