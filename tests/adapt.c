@@ -353,30 +353,31 @@ static PetscErrorCode Replay(BAIMode mode, double q, double jump, double top, Pe
   enum {
     LOOKS = 60
   };
-  BAIGoal     goal    = GoalFor(mode, mode == BAI_MODE_COLOR ? BAI_MODE_COLOR : BAI_MODE_SYNC, 1e-200);
-  BAIBackend  backend = BAI_BACKEND_HOST;
-  double      rnorm2[LOOKS];
-  BAIDecision found[LOOKS];
-  BAIAdapt    a;
-  BAIDecision d;
-  BAIStatus   status;
+  BAIGoal      goal    = GoalFor(mode, mode == BAI_MODE_COLOR ? BAI_MODE_COLOR : BAI_MODE_SYNC, 1e-200);
+  BAIBackend   backend = BAI_BACKEND_HOST;
+  double       rnorm2[LOOKS];
+  BAIDecision *found;
+  BAIAdapt     a;
+  BAIDecision  d;
+  BAIStatus    status;
 
   PetscFunctionBeginUser;
   goal.top     = top;
   goal.coarsen = coarsen;
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-backend", BAIBackends, (PetscEnum *)&backend, NULL));
   for (int k = 0; k < LOOKS; k++) rnorm2[k] = pow(q, 20.0 * k) * (k % 7 == 5 ? jump : 1);
+  PetscCall(PetscMalloc1(LOOKS, &found));
   status = BAIBackendReplay(backend, &goal, LOOKS, rnorm2, found);
   PetscCall(Expect(!status.code, "backend %s: %s", BAIBackends[backend], BAICodeString(status.code)));
-  if (status.code) PetscFunctionReturn(PETSC_SUCCESS);
   d = BAIAdaptStart(&a, &goal, goal.mode, 0, rnorm2[0]);
-  for (int k = 0; k < LOOKS; k++) {
+  for (int k = 0; k < LOOKS && !status.code; k++) {
     const BAIDecision *f = &found[k];
 
     if (k) d = BAIAdaptLook(&a, d.until, rnorm2[k]);
     PetscCall(Expect(f->stop == d.stop && f->mode == d.mode && f->begins == d.begins && f->even == d.even && f->until == d.until && f->plain == d.plain && f->x == d.x && f->rest == d.rest && f->vain == d.vain && f->coarsen == d.coarsen, "look %d: the same decision", k));
     PetscCall(Expect(fabs(f->omega - d.omega) <= 1e-12 && fabs(f->momentum - d.momentum) <= 1e-12, "look %d: omega %.15g, not %.15g", k, f->omega, d.omega));
   }
+  PetscCall(PetscFree(found));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

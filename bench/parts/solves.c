@@ -6,35 +6,35 @@ typedef struct {
   KSPType     ksp;
   PCType      pc;
   BAIMode     mode;
-  PetscInt    local_iters;
-  PetscReal   momentum;
-  PetscInt    degree; /* of the polynomials of an inner KSPCHEBYSHEV if pc is ksp, else 0 */
-  const char *option, *value;
   BAIExchange exchange; /* of several ranks; auto: any number of them, else only where there are several */
+  PetscInt    local_iters;
+  PetscInt    degree; /* of the polynomials of an inner KSPCHEBYSHEV if pc is ksp, else 0 */
+  PetscReal   momentum;
+  const char *option, *value;
 } Solver;
 
 /* PETSc has the optimised polynomials of the fourth kind to degree 16: such ones, one after the other */
 static const Solver solvers[] = {
-  {"cg",                      KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"pipecg",                  KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"resident-cg",             KSPRESIDENTCG, PCNONE,   BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"chebyshev",               KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"chebyshev4",              KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  0, 0,            16, "-chebyshev4_ksp_ksp_chebyshev_kind", "opt_fourth", BAI_EXCHANGE_AUTO   },
-  {"richardson-jacobi",       KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"richardson-sor",          KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  0, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"bai-async-5",             KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"bai-async-2",             KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  2, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"bai-launch-5",            KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, 5, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"bai-sync-5",              KSPBAI,        PCNONE,   BAI_MODE_SYNC,   5, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"bai-color-5",             KSPBAI,        PCNONE,   BAI_MODE_COLOR,  5, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"bai-sync-1",              KSPBAI,        PCNONE,   BAI_MODE_SYNC,   1, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"bai-async-5-auto",        KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, PETSC_DECIDE, 0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"bai-sync-5-auto",         KSPBAI,        PCNONE,   BAI_MODE_SYNC,   5, PETSC_DECIDE, 0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"bai-sync-2-auto",         KSPBAI,        PCNONE,   BAI_MODE_SYNC,   2, PETSC_DECIDE, 0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"bai-color-6-auto",        KSPBAI,        PCNONE,   BAI_MODE_COLOR,  6, PETSC_DECIDE, 0,  NULL,                                 NULL,         BAI_EXCHANGE_AUTO   },
-  {"bai-async-5-scatter",     KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_SCATTER},
-  {"bai-async-5-amc",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  5, 0,            0,  NULL,                                 NULL,         BAI_EXCHANGE_AMC    },
-  {"bai-sync-5-auto-scatter", KSPBAI,        PCNONE,   BAI_MODE_SYNC,   5, PETSC_DECIDE, 0,  NULL,                                 NULL,         BAI_EXCHANGE_SCATTER}
+  {"cg",                      KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL,                                 NULL        },
+  {"pipecg",                  KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL,                                 NULL        },
+  {"resident-cg",             KSPRESIDENTCG, PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL,                                 NULL        },
+  {"chebyshev",               KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL,                                 NULL        },
+  {"chebyshev4",              KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 16, 0,            "-chebyshev4_ksp_ksp_chebyshev_kind", "opt_fourth"},
+  {"richardson-jacobi",       KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL,                                 NULL        },
+  {"richardson-sor",          KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL,                                 NULL        },
+  {"bai-async-5",             KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL,                                 NULL        },
+  {"bai-async-2",             KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    2, 0,  0,            NULL,                                 NULL        },
+  {"bai-launch-5",            KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL,                                 NULL        },
+  {"bai-sync-5",              KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL,                                 NULL        },
+  {"bai-color-5",             KSPBAI,        PCNONE,   BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL,                                 NULL        },
+  {"bai-sync-1",              KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    1, 0,  0,            NULL,                                 NULL        },
+  {"bai-async-5-auto",        KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0,  PETSC_DECIDE, NULL,                                 NULL        },
+  {"bai-sync-5-auto",         KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0,  PETSC_DECIDE, NULL,                                 NULL        },
+  {"bai-sync-2-auto",         KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    2, 0,  PETSC_DECIDE, NULL,                                 NULL        },
+  {"bai-color-6-auto",        KSPBAI,        PCNONE,   BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    6, 0,  PETSC_DECIDE, NULL,                                 NULL        },
+  {"bai-async-5-scatter",     KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_SCATTER, 5, 0,  0,            NULL,                                 NULL        },
+  {"bai-async-5-amc",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AMC,     5, 0,  0,            NULL,                                 NULL        },
+  {"bai-sync-5-auto-scatter", KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_SCATTER, 5, 0,  PETSC_DECIDE, NULL,                                 NULL        }
 };
 enum {
   NSOLVERS = PETSC_STATIC_ARRAY_LENGTH(solvers)

@@ -94,8 +94,8 @@ typedef struct {
   PetscObjectId  seen;                 /* the matrix of these; */
   PetscInt       rows, first;          /* and how many it has, on all ranks; and the first of this one */
   PetscInt       aggregates;           /* of all ranks; 0: no coarse space */
-  PetscLogDouble coarse_time;          /* seconds that the last set-up of a coarse space took */
   BAIInt         corrected_iters;      /* local sweeps with a coarse correction, if it is accelerated, but in mode color; 0: as many as the options say */
+  PetscLogDouble coarse_time;          /* seconds that the last set-up of a coarse space took */
   PetscReal      top, beta;            /* the largest eigenvalue of the corrected iteration, for acceleration; momentum to begin with, */
   PetscReal      beta_enough;          /* and that which was enough before less was tried, or 0 */
   PetscBool      beta_found;           /* no less is tried any longer */
@@ -115,12 +115,12 @@ typedef struct {
   PetscObjectId    aij_of; /* of which matrix, and its state then */
   PetscObjectState aij_state;
 
-  VecScatter scatter; /* NULL on one rank */
-  Vec        ghost;   /* values of x that other ranks own, */
-  Vec        coming;  /* those that come while ghost is read, */
-  Vec        sent;    /* and what they come from, on the other ranks */
-  PetscBool  under_way;
+  VecScatter scatter;   /* NULL on one rank */
+  Vec        ghost;     /* values of x that other ranks own, */
+  Vec        coming;    /* those that come while ghost is read, */
+  Vec        sent;      /* and what they come from, on the other ranks */
   IS         ghosts;    /* their global numbers */
+  PetscBool  under_way; /* values of x are on the way */
   PetscBool  connected; /* the engine exchanges x by itself */
   BAIStatus  failed;    /* the first thing that failed on this rank while iterating */
   Vec        r, c;      /* BAINeedWork(): residual, and correction of x */
