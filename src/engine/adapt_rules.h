@@ -294,11 +294,12 @@ BAI_INLINE double BAIAdaptFactor(const BAIAdapt *a, double kappa, BAIInt first, 
 BAI_INLINE double BAIAdaptCondition(const BAIAdapt *a, double factor, BAIInt first, BAIInt last)
 {
   const double least = BAIAdaptKappa(a->beta);
-  double       low   = BAIAdaptNumbersOf().worse * least;
+  double       low = BAIAdaptNumbersOf().worse * least, step = 1e3; /* step multiplies low */
 
   if (!(factor > BAIAdaptFactor(a, low, first, last))) return least;
-  for (double step = 1e3; step > 1.04; step = sqrt(step)) { /* which multiplies low */
+  while (step > 1.04) {
     if (factor > BAIAdaptFactor(a, step * low, first, last)) low *= step;
+    step = sqrt(step);
   }
   return low;
 }
