@@ -89,7 +89,7 @@ static PetscErrorCode Define(Mat A, Vec b, PetscInt block_size, PetscInt local_i
   PetscCall(MatConvert(Ad, MATSEQAIJ, MAT_INITIAL_MATRIX, &host));
   PetscCall(MatGetLocalSize(A, &n, NULL));
   blocks = (n + block_size - 1) / block_size;
-  PetscCall(PetscMalloc2(blocks, &own, blocks, &J));
+  PetscCall(PetscMalloc2(blocks, &own, blocks, &J)); /* NOLINT(bugprone-sizeof-expression): an IS is a pointer, and these are arrays of them */
   for (PetscInt k = 0; k < blocks; k++) {
     PetscCall(ISCreateStride(PETSC_COMM_SELF, PetscMin(block_size, n - k * block_size), k * block_size, 1, &own[k]));
     PetscCall(ISDuplicate(own[k], &J[k]));

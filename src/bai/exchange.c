@@ -78,7 +78,7 @@ static PetscErrorCode TellPeers(Mat A, Peers *p, const BAIHandle *mine)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetNewTag((PetscObject)A, &tag));
-  PetscCall(PetscCalloc3(p->n, &sent, p->n, &got, 2 * p->n, &request));
+  PetscCall(PetscCalloc3(p->n, &sent, p->n, &got, 2 * p->n, &request)); /* NOLINT(bugprone-sizeof-expression): an MPI_Request may be a pointer, and these are an array of them */
   for (PetscMPIInt k = 0; k < p->n; k++) {
     sent[k].handle = *mine;
     sent[k].slot   = p->mine[k];

@@ -2,4 +2,4 @@
    The residual in single precision
 */
 #define BAI_IN_SINGLE
-#include "residual.c"
+#include "residual.c" /* NOLINT(bugprone-suspicious-include): the same source in another precision */
