@@ -144,6 +144,17 @@ static BAIStatus Exchange(BAIEngine engine, BAIGhosts ghosts)
   return engine->ops->exchange(engine->state, ghosts, swept);
 }
 
+/* Global iterations from one exchange to the next */
+static BAIStatus SweepOwn(BAIEngine engine, BAIInt count, const BAIStep *step)
+{
+  BAITry(engine->ops->sweep(engine->state, count, step));
+  engine->swept = 1;
+  engine->swept_its += count;
+  engine->begun = !engine->zero;
+  engine->zero  = 0;
+  return BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
 {
   const BAIInt most = engine->connected ? AtOnce(engine, how) : count;
@@ -156,12 +167,8 @@ BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
     if (now < count && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD; /* now is 1, or it does not matter */
     BAITry(Exchange(engine, IsFree(engine, how, now) ? BAI_GHOSTS_LIVE : BAI_GHOSTS_FIXED));
     mine = engine->connected && step.ahead && now > 1 ? (BAIInt)((double)now * engine->pace) : now;
-    BAITry(engine->ops->sweep(engine->state, mine, &step));
-    engine->swept = 1;
-    engine->swept_its += mine;
-    engine->begun = !engine->zero;
-    engine->zero  = 0;
-    step.fresh    = 0;
+    BAITry(SweepOwn(engine, mine, &step));
+    step.fresh = 0;
     step.done += now;
   }
   return BAIStatusOf(BAI_OK);
@@ -279,7 +286,10 @@ void BAIEngineBlocks(BAIEngine engine, BAIInt *block)
 {
   const BAIPartition *p = &engine->partition;
 
-  for (BAIInt i = 0; !p->first && i < engine->n; i++) block[i] = i / engine->p.block_size;
+  if (!p->first) {
+    for (BAIInt i = 0; i < engine->n; i++) block[i] = i / engine->p.block_size;
+    return;
+  }
   for (BAIInt k = 0; k < p->blocks; k++) {
     for (BAIInt place = p->first[k]; place < (p->own ? p->own[k] : p->first[k + 1]); place++) block[p->row[place]] = k;
   }

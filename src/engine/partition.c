@@ -93,7 +93,7 @@ BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BA
 static BAIStatus SortByOutside(BAIInt n, const BAICSR *A, BAIInt blocks, const BAIInt *first, BAIInt *row)
 {
   BAIInt   *block = malloc(((size_t)n + 1) * sizeof(*block)), *outside = malloc(((size_t)n + 1) * sizeof(*outside));
-  BAIInt   *sorted = malloc(((size_t)n + 1) * sizeof(*sorted)), *count = malloc(((size_t)n + 2) * sizeof(*count));
+  BAIInt   *sorted = calloc((size_t)n + 1, sizeof(*sorted)), *count = malloc(((size_t)n + 2) * sizeof(*count));
   BAIStatus status = block && outside && sorted && count ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
 
   if (!status.code) {

@@ -166,7 +166,7 @@ BAIStatus BAIHostCoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *co
   c->first      = malloc(((size_t)c->aggregates + 2) * sizeof(*c->first));
   c->row        = malloc(n * sizeof(*c->row));
   c->inverse    = malloc(m * m * sizeof(*c->inverse));
-  c->sums       = malloc(m * sizeof(*c->sums));
+  c->sums       = calloc(m, sizeof(*c->sums));
   c->e          = malloc(m * sizeof(*c->e));
   c->r          = malloc(n * sizeof(*c->r));
   c->taken      = malloc(blocks * sizeof(*c->taken));

@@ -102,7 +102,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
   Value             *before = state->before;
   const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first, local_iters = state->iters ? state->iters[block] : u.local_iters;
   Value             *r = (Value *)state->work + 4 * (size_t)A->most_rows * (size_t)omp_get_thread_num();
-  Inner             *s = (Inner *)(r + A->most_rows), *y = s + A->most_rows, *ynext = y + A->most_rows;
+  Inner             *s = (void *)(r + A->most_rows), *y = s + A->most_rows, *ynext = y + A->most_rows;
   const ValueReal    scale = refined ? ReadResidual(state, block, &u, r, s) : 1;
 
   for (BAIInt i = 0; i < m; i++) {
@@ -135,7 +135,7 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     const Value  xi      = Load(u.x, row);
     Value        xi_next = xi + u.omega * (refined ? y[i] / scale : y[i] - xi);
 
-    if (u.momentum != 0) xi_next += u.momentum * (xi - before[row]);
+    if (before && u.momentum != 0) xi_next += u.momentum * (xi - before[row]);
     if (Stops(u.fault, A, row)) xi_next = xi;
     if (before) before[row] = xi;
     Store(u.next, row, xi_next);
