@@ -143,7 +143,7 @@ static PetscErrorCode TimePairs(Run *run, Mat A, PetscBool none)
 {
   Vec      b, x;
   Pair     defaults, best = {NULL, 0, 0, 0, 0};
-  PetscInt size[MAX_LIST + 2], sizes, most;
+  PetscInt size[MAX_LIST + 2] = {0}, sizes, most;
 
   PetscFunctionBeginUser;
   run->how = none ? "none" : "auto";
@@ -207,10 +207,9 @@ static PetscErrorCode GetList(const char option[], PetscInt list[], PetscInt *co
 
 static PetscErrorCode SetFromOptions(Run *run)
 {
-  static const char *const ways[2] = {"auto", "none"};
-  char                    *names[2], file[PETSC_MAX_PATH_LEN] = "";
-  PetscInt                 count = 2;
-  PetscBool                set;
+  char     *names[2], file[PETSC_MAX_PATH_LEN] = "";
+  PetscInt  count = 2;
+  PetscBool set;
 
   PetscFunctionBeginUser;
   PetscCall(GetList("-local_iters", run->local_iters, &run->nlocal));
@@ -219,11 +218,10 @@ static PetscErrorCode SetFromOptions(Run *run)
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-coarse", names, &count, &set));
   for (int k = 0; k < 2; k++) run->coarse[k] = (PetscBool)!set;
   for (PetscInt c = 0; set && c < count; c++) {
-    int k = 0;
+    const int none = !strcmp(names[c], "none");
 
-    while (k < 2 && strcmp(names[c], ways[k])) k++;
-    PetscCheck(k < 2, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-coarse %s: must be auto or none", names[c]);
-    run->coarse[k] = PETSC_TRUE;
+    PetscCheck(none || !strcmp(names[c], "auto"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-coarse %s: must be auto or none", names[c]);
+    run->coarse[none] = PETSC_TRUE;
     PetscCall(PetscFree(names[c]));
   }
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-rtol", &run->rtol, NULL));

@@ -136,13 +136,12 @@ static PetscErrorCode GetNames(const char option[], PetscInt n, const char *cons
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, option, names, &count, &set));
   for (PetscInt k = 0; k < n; k++) taken[k] = (PetscBool)!set;
   for (PetscInt c = 0; set && c < count; c++) {
-    PetscInt found = -1;
+    PetscBool is = PETSC_FALSE;
 
     for (PetscInt k = 0; k < n; k++) {
-      if (!strcmp(names[c], known[k])) found = k;
+      if (!strcmp(names[c], known[k])) taken[k] = is = PETSC_TRUE;
     }
-    PetscCheck(found >= 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%s %s: must be one of %s, %s, ...", option, names[c], known[0], known[1]);
-    taken[found] = PETSC_TRUE;
+    PetscCheck(is, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%s %s: must be one of %s, %s, ...", option, names[c], known[0], known[1]);
     PetscCall(PetscFree(names[c]));
   }
   PetscFunctionReturn(0);

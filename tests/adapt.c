@@ -283,7 +283,8 @@ static PetscErrorCode NearTolerance(double kappa)
 {
   PetscFunctionBeginUser;
   for (int k = 0; k < 400; k++) { /* tolerances that the last look misses by something, or not */
-    const double  tol  = pow(10, -6 - 0.01 * (k / 2));
+    const int     nth = k / 2, rough = k % 2;
+    const double  tol  = pow(10, -6 - 0.01 * nth);
     const BAIGoal goal = CoarseGoal(2, tol);
     BAIAdapt      a;
     BAIDecision   d;
@@ -291,7 +292,7 @@ static PetscErrorCode NearTolerance(double kappa)
     BAIInt        its;
     int           back;
 
-    DiagonalCreate(40, 2, kappa, k % 2, &s);
+    DiagonalCreate(40, 2, kappa, rough, &s);
     its = SolveDiagonal(&s, &a, &goal, &d, &back);
     PetscCall(Expect(d.stop && !back && a.beta <= BestMomentum(1.5 * PetscMax(kappa, FIRST_CONDITION)), "tolerance %g, condition %g: momentum %g after %d iterations", tol, kappa, a.beta, (int)its));
   }

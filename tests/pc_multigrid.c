@@ -11,23 +11,25 @@ static PetscErrorCode Operator(KSP ksp, Mat J, Mat A, void *ctx)
 {
   DM            dm;
   DMDALocalInfo info;
+  PetscInt      dim;
 
   PetscFunctionBeginUser;
   (void)J;
   (void)ctx;
   PetscCall(KSPGetDM(ksp, &dm));
   PetscCall(DMDAGetLocalInfo(dm, &info));
+  dim = info.dim == 2 ? 2 : 3;
   for (PetscInt k = info.zs; k < info.zs + info.zm; k++) {
     for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
       for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
         const PetscInt  at[3] = {i, j, k}, last[3] = {info.mx - 1, info.my - 1, info.mz - 1};
-        const PetscReal h = 1.0 / (PetscReal)(info.mx - 1), scale = info.dim == 2 ? 1 : h;
+        const PetscReal h = 1.0 / (PetscReal)(info.mx - 1), scale = dim == 2 ? 1 : h;
         MatStencil      row = {k, j, i, 0}, col[7];
         PetscScalar     value[7];
         PetscInt        entries = 0, boundary = 0;
 
-        for (int d = 0; d < info.dim; d++) boundary |= at[d] == 0 || at[d] == last[d];
-        for (int d = 0; d < info.dim && !boundary; d++) {
+        for (PetscInt d = 0; d < dim; d++) boundary |= at[d] == 0 || at[d] == last[d];
+        for (PetscInt d = 0; d < dim && !boundary; d++) {
           for (int side = -1; side <= 1; side += 2) {
             if (at[d] + side == 0 || at[d] + side == last[d]) continue;
             col[entries] = row;
@@ -38,7 +40,7 @@ static PetscErrorCode Operator(KSP ksp, Mat J, Mat A, void *ctx)
           }
         }
         col[entries]     = row;
-        value[entries++] = 2 * info.dim * scale;
+        value[entries++] = 2 * dim * scale;
         PetscCall(MatSetValuesStencil(A, 1, &row, entries, col, value, INSERT_VALUES));
       }
     }

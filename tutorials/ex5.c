@@ -20,17 +20,17 @@ static char help[] = "Bratu's problem -Laplace(u) = lambda e^u in the unit squar
 */
 static PetscInt LaplaceRow(const DMDALocalInfo *info, PetscInt i, PetscInt j, PetscInt k, MatStencil cols[], PetscScalar values[], PetscReal *volume)
 {
-  const PetscInt at[3] = {i, j, k}, last[3] = {info->mx - 1, info->my - 1, info->mz - 1};
+  const PetscInt at[3] = {i, j, k}, last[3] = {info->mx - 1, info->my - 1, info->mz - 1}, dim = info->dim == 2 ? 2 : 3;
   PetscBool      boundary = PETSC_FALSE;
   PetscInt       n        = 1;
 
   *volume = 1;
-  for (PetscInt d = 0; d < info->dim; d++) *volume /= last[d];
+  for (PetscInt d = 0; d < dim; d++) *volume /= last[d];
   cols[0].i = i;
   cols[0].j = j;
   cols[0].k = k;
   values[0] = 0;
-  for (PetscInt d = 0; d < info->dim; d++) {
+  for (PetscInt d = 0; d < dim; d++) {
     const PetscReal weight = *volume * last[d] * last[d];
 
     values[0] += 2 * weight;
