@@ -121,8 +121,8 @@ static bool TwoLevelVariant(const BAIWork *work, int which, BAIVariant *variant)
   variant->kernel = NULL;
   if (which >= last) return false;
   variant->threads = RowThreads(A);
-  variant->shared  = 5 * (size_t)RowThreads(A) * sizeof(BAIScalar) + work->coarse + (two_level[which].off ? 0 : (size_t)A->off_width * (size_t)RowThreads(A) * (sizeof(BAIScalar) + sizeof(int) + 1));
-  if (A->loc_width <= two_level[which].loc && A->tile_rows <= two_level[which].rows && (!two_level[which].off || A->off_width <= two_level[which].off)) variant->kernel = two_level[which].kernel(work->mode);
+  variant->shared  = 6 * (size_t)RowThreads(A) * sizeof(BAIScalar) + work->coarse + (two_level[which].off ? 0 : (size_t)A->off_width * (size_t)RowThreads(A) * (sizeof(BAIScalar) + sizeof(unsigned)));
+  if (A->n < BAI_TWO_LEVEL_COLUMNS && A->loc_width <= two_level[which].loc && A->tile_rows <= two_level[which].rows && (!two_level[which].off || A->off_width <= two_level[which].off)) variant->kernel = two_level[which].kernel(work->mode);
   return true;
 }
 

@@ -13,7 +13,8 @@ typedef unsigned BAIBits;
 #endif
 
 enum {
-  BAI_REALS = sizeof(BAIScalar) / sizeof(BAIReal) /* of a scalar */
+  BAI_REALS = sizeof(BAIScalar) / sizeof(BAIReal), /* of a scalar */
+  BAI_PAUSE = 20                                   /* ns before what is not there is asked for again: who asks at once keeps others from asking */
 };
 
 static __device__ inline BAIBits BAILoadBits(const BAIReal *place)
@@ -85,6 +86,7 @@ struct BAITagged {
 
     if (!missing()) return;
     BAISpin(p.stalled, p.stalled_host, [&] {
+      __nanosleep(BAI_PAUSE);
 #pragma unroll
       for (int v = 0; v < N; v++) {
         if (Misses(v, parity)) {

@@ -18,8 +18,10 @@
 #include "shapes.h"
 
 enum {
-  LOADS_OF_ROW  = 8,    /* of x, for what a row has outside the block in shared memory: it is little */
-  TEAM          = 8,    /* threads that find the correction on an aggregate */
+  LOADS_OF_ROW  = 8, /* of x, for what a row has outside the block in shared memory: it is little; */
+  FEW_LOADS     = 4, /* and where registers are few */
+  HALF          = BAI_LANES / 2,
+  SMALL_TEAM    = 8,    /* threads that find the correction on an aggregate, where there is not a warp for each */
   ALIVE         = 64,   /* epochs after which all meet in any case */
   FIRST_MEETING = 8,    /* and the first after so many: how much the parts, left while x is rough, add up to beyond ||r|| is not known before */
   GROWN         = 10000 /* growth of ||r||^2 that is too much */
@@ -29,91 +31,109 @@ enum {
 #define LEAST_EASY    BAIReal(1e-4)
 #define MOST_EASY     BAIReal(1e6)
 
-/* Sums over a warp: lane 0 has it */
-static __device__ inline BAIReal WarpSum(BAIReal value)
+/* Tiles of many rows have few registers a thread */
+template <int ROWS>
+constexpr bool FEW_REGISTERS = ROWS > BAI_ROW_THREADS;
+
+/* Sums of two reals over a warp: lane 0 has the first one, lane 16 the second */
+static __device__ inline BAIReal WarpSums(BAIReal a, BAIReal b)
 {
+  const bool second = threadIdx.x & BAI_LANES / 2;
+  BAIReal    value  = (second ? b : a) + __shfl_xor_sync(~0u, second ? a : b, BAI_LANES / 2);
+
 #pragma unroll
-  for (int k = BAI_LANES / 2; k; k /= 2) value += __shfl_down_sync(~0u, value, k);
+  for (int k = BAI_LANES / 4; k; k /= 2) value += __shfl_xor_sync(~0u, value, k);
   return value;
 }
 
-/* Sums over a team, which alone calls it: its first thread has it */
-static __device__ inline BAIReal TeamSum(BAIReal value)
+/* Sums over each team of a warp, all of which calls it: the first thread of each has it */
+template <int THREADS, typename R>
+static __device__ inline R TeamSum(R value)
 {
-  const unsigned mask = ((1u << TEAM) - 1) << threadIdx.x % BAI_LANES / TEAM * TEAM;
-
 #pragma unroll
-  for (int k = TEAM / 2; k; k /= 2) value += __shfl_down_sync(mask, value, k, TEAM);
+  for (int k = THREADS / 2; k; k /= 2) value += __shfl_down_sync(~0u, value, k, THREADS);
   return value;
-}
-
-static __device__ inline BAIReal Down(BAIReal value, int k)
-{
-  return __shfl_down_sync(~0u, value, k);
 }
 
 #if defined(PETSC_USE_COMPLEX)
-static __device__ inline BAIScalar WarpSum(BAIScalar value)
+template <int THREADS, typename R>
+static __device__ inline cuda::std::complex<R> TeamSum(cuda::std::complex<R> value)
 {
-  return BAIScalar(WarpSum(value.real()), WarpSum(value.imag()));
-}
-
-static __device__ inline BAIScalar TeamSum(BAIScalar value)
-{
-  return BAIScalar(TeamSum(value.real()), TeamSum(value.imag()));
-}
-
-static __device__ inline BAIScalar Down(BAIScalar value, int k)
-{
-  return BAIScalar(Down(value.real(), k), Down(value.imag(), k));
+  return cuda::std::complex<R>(TeamSum<THREADS>(value.real()), TeamSum<THREADS>(value.imag()));
 }
 #endif
 
+/* The parts of an entry of r that are summed: its reals, then |r|^2 */
+static __device__ inline BAIReal PartOf(BAIScalar r, int part)
+{
+  if (part == BAI_REALS) return BAIAbs2(r);
+#if defined(PETSC_USE_COMPLEX)
+  return part ? r.imag() : r.real();
+#else
+  return r;
+#endif
+}
+
 /* What the threads of a tile share */
 struct Board {
-  BAIScalar sum[BAI_TWO_LEVEL_SLICES]; /* of r, by warp; */
-  BAIReal   norm2[BAI_TWO_LEVEL_SLICES];
-  int       of[BAI_TWO_LEVEL_SLICES];  /* the aggregate of each warp, counted from the first of the tile, or -1; */
-  int       seen[BAI_TWO_LEVEL_SEEN];  /* the aggregates that the tile needs to know of: first its own, */
-  BAIScalar e[BAI_TWO_LEVEL_SEEN + 1]; /* the correction on each; then a zero, for rows that belong to none; */
-  BAIReal   all2;                      /* and ||r||^2 */
+  static_assert((int)BAI_TWO_LEVEL_SLICES <= (int)HALF, "a half of a warp adds up what the warps of a tile leave");
+  BAIReal   sum[BAI_REALS + 1][BAI_TWO_LEVEL_SLICES]; /* of the parts of r, by warp; */
+  int       of[BAI_TWO_LEVEL_SLICES];                 /* the aggregate of each warp, counted from the first of the tile, or -1; */
+  unsigned  warps[BAI_TWO_LEVEL_SLICES + 1];          /* those of each aggregate, and last all; */
+  int       first, seen_count;                        /* that first one; and how many the tile needs to know of: */
+  int       seen[BAI_TWO_LEVEL_SEEN];                 /* first its own, */
+  BAIScalar e[BAI_TWO_LEVEL_SEEN + 1];                /* the correction on each; then a zero, for rows that belong to none; */
+  BAIReal   all2;                                     /* and ||r||^2 */
 };
 
-/* What a tile has to do with the coarse space */
+/* What a tile has to do with the coarse space. It has no numbers of its own, as registers are few */
 struct Tile {
-  int              m, first, many, seen; /* unknowns; the aggregates of the tile; and of all that it needs to know of */
-  int              tiles, tile;
-  BAIReal         *shares;
-  float           *sums;    /* of all tiles, in shared memory, which is as good as the inverse is; */
-  BAIReal         *share;   /* and their shares of ||r||^2 */
-  const BAISingle *inverse; /* the rows of those seen */
-  Board           &board;
+  const BAISliced   &A;
+  const BAITwoLevel &t;
+  Board             &board;
+  unsigned char     *work; /* room for BAITwoLevelBytes(), in shared memory: */
 
-  /* work has room for BAITwoLevelBytes() */
-  __device__ Tile(const BAISliced &A, const BAITwoLevel &t, int tile, Board &board, unsigned char *work) : m(t.m), first(t.first[tile]), many(t.first[tile + 1] - first), seen(t.seen_count[tile]), tiles(A.tiles), tile(tile), shares(t.shares), sums(reinterpret_cast<float *>(work + (size_t)A.tiles * sizeof(BAIReal))), share(reinterpret_cast<BAIReal *>(work)), board(board)
+  __device__ Tile(const BAISliced &A, const BAITwoLevel &t, Board &board, unsigned char *work) : A(A), t(t), board(board), work(work)
   {
-    BAISingle *rows = reinterpret_cast<BAISingle *>(work + BAISumsBytes(t, tiles));
-    const int  i = threadIdx.x, slice = tile * A.tile_slices + i / BAI_LANES;
+    const int tile = blockIdx.x, i = threadIdx.x, slice = tile * A.tile_slices + i / BAI_LANES, first = t.first[tile], seen = t.seen_count[tile];
 
+    if (!i) {
+      board.first      = first;
+      board.seen_count = seen;
+    }
     if (i % BAI_LANES == 0) board.of[i / BAI_LANES] = t.aggregate[slice] < 0 ? -1 : t.aggregate[slice] - first;
     for (int k = i; k < seen; k += blockDim.x) board.seen[k] = t.seen[tile * BAI_TWO_LEVEL_SEEN + k];
     __syncthreads();
-    for (int k = 0; k < seen; k++) {
-      for (int j = i; j < m; j += blockDim.x) rows[k * m + j] = t.inverse[(size_t)board.seen[k] * m + j];
+    if (i <= BAI_TWO_LEVEL_SLICES) {
+      unsigned which = 0;
+
+      for (int warp = 0; warp < (int)blockDim.x / BAI_LANES; warp++) which |= (unsigned)(i == BAI_TWO_LEVEL_SLICES || board.of[warp] == i) << warp;
+      board.warps[i] = which;
     }
-    inverse = rows;
+    for (int k = 0; k <= seen; k++) { /* the last time the sums, which end with zeros */
+      for (int j = i; j < BAIPadded(t); j += blockDim.x) (k < seen ? Inverse() + k * BAIPadded(t) : reinterpret_cast<BAISingle *>(Sums()))[j] = k < seen && j < t.m ? t.inverse[(size_t)board.seen[k] * t.m + j] : BAISingle(0);
+    }
     __syncthreads();
   }
 
-  __device__ BAIReal *Set(const BAITwoLevel &t, int which) const { return shares + (which & 1) * BAIShares(t, tiles); }
+  /* what all have published of their sums, as exact as the inverse is, */
+  __device__ float *Sums() const { return reinterpret_cast<float *>(work); }
+
+  /* and of ||r||^2; */
+  __device__ BAIReal *Share() const { return reinterpret_cast<BAIReal *>(work + BAIPadded(t) * sizeof(BAISingle)); }
+
+  /* and the rows of that for the aggregates seen */
+  __device__ BAISingle *Inverse() const { return reinterpret_cast<BAISingle *>(work + BAISumsBytes(t, A.tiles)); }
+
+  __device__ BAIReal *Set(int which) const { return t.shares + (which & 1) * BAIShares(t, A.tiles); }
 
   /* Which of those seen an aggregate is */
   __device__ int Find(int aggregate) const
   {
-    for (int k = 0; k < seen; k++) {
+    for (int k = 0; k < board.seen_count; k++) {
       if (board.seen[k] == aggregate) return k;
     }
-    return seen;
+    return board.seen_count;
   }
 
   /* That of this thread's row, or -1 */
@@ -122,42 +142,45 @@ struct Tile {
   /* Each warp leaves its sums of r; they are seen when all have met */
   __device__ void Leave(BAIScalar r) const
   {
-    const int       warp = threadIdx.x / BAI_LANES;
-    const BAIScalar sum  = WarpSum(r);
-    const BAIReal   r2   = WarpSum(BAIAbs2(r));
+    const int warp = threadIdx.x / BAI_LANES, lane = threadIdx.x % BAI_LANES;
 
-    if (threadIdx.x % BAI_LANES) return;
-    board.sum[warp]   = sum;
-    board.norm2[warp] = r2;
+#pragma unroll
+    for (int part = 0; part <= BAI_REALS; part += 2) {
+      const BAIReal sum  = WarpSums(PartOf(r, part), part < BAI_REALS ? PartOf(r, part + 1) : 0);
+      const int     mine = part + lane / HALF;
+
+      if (lane % HALF == 0 && mine <= BAI_REALS) board.sum[mine][warp] = sum;
+    }
   }
 
-  /* What the tile has to publish of r: the first warp adds up what belongs to the same aggregate, which are warps one after the other */
+  /* What the tile has to publish of r: a lane for each part of each of its aggregates, and of ||r||^2 */
   __device__ void Publish(BAIReal *set, unsigned parity) const
   {
-    const int warps = blockDim.x / BAI_LANES, lane = threadIdx.x, of = lane < warps ? board.of[lane] : -1;
+    const int warps = blockDim.x / BAI_LANES, k = threadIdx.x % HALF;
 
-    if (lane >= BAI_LANES) return;
-    BAIScalar sum   = lane < warps ? board.sum[lane] : BAIScalar(0);
-    BAIReal   norm2 = lane < warps ? board.norm2[lane] : 0;
+    if (threadIdx.x >= BAI_LANES) return;
+#pragma unroll
+    for (int part = 0; part <= BAI_REALS; part += 2) {
+      const int      mine  = part + threadIdx.x / HALF;
+      const bool     norm  = mine == BAI_REALS;
+      const unsigned which = mine > BAI_REALS ? 0 : board.warps[norm ? (int)BAI_TWO_LEVEL_SLICES : k];
+      BAIReal        sum   = 0;
 
-    for (int k = 1; k < warps; k *= 2) {
-      const BAIScalar more = Down(sum, k);
-      const int       its  = __shfl_down_sync(~0u, of, k);
+#pragma unroll 4
+      for (int warp = 0; warp < warps; warp++) {
+        const BAIReal more = board.sum[min(mine, (int)BAI_REALS)][warp];
 
-      norm2 += __shfl_down_sync(~0u, norm2, k);
-      if (lane + k < warps && its == of) sum += more;
+        if (which >> warp & 1) sum += more;
+      }
+      if (which && (!norm || !k)) (void)BAIPublish(set + (norm ? BAI_REALS * t.m + (int)blockIdx.x : BAI_REALS * (board.first + k) + mine), sum, parity);
     }
-    const int before = __shfl_up_sync(~0u, of, 1);
-
-    if (of >= 0 && (!lane || before != of)) (void)BAIPublishScalar(set, first + of, sum, parity);
-    if (!lane) (void)BAIPublish(set + BAI_REALS * m + tile, norm2, parity);
   }
 
   /* When all have published what they have in an iteration: copies it, for all threads when they have met; each has N on their way at a time */
   template <int N>
   __device__ void ReadAhead(const BAISweep &p, const BAIReal *set, unsigned parity) const
   {
-    const int all = BAI_REALS * m + tiles;
+    const int all = BAI_REALS * t.m + A.tiles;
 
     for (int first = threadIdx.x; first < all; first += N * blockDim.x) {
       BAIBits bits[N];
@@ -167,6 +190,7 @@ struct Tile {
       BAISpin(p.stalled, p.stalled_host, [&] {
         bool missing = false;
 
+        __nanosleep(BAI_PAUSE);
 #pragma unroll
         for (int l = 0; l < N; l++) {
           if ((bits[l] & 1) != parity) bits[l] = BAILoadBits(set + first + l * blockDim.x);
@@ -178,81 +202,107 @@ struct Tile {
       for (int l = 0; l < N; l++) {
         const int k = first + l * blockDim.x;
 
-        if (k < BAI_REALS * m) sums[k] = (float)BAIRealOfBits(bits[l]);
-        else if (k < all) share[k - BAI_REALS * m] = BAIRealOfBits(bits[l]);
+        if (k < BAI_REALS * t.m) Sums()[k] = (float)BAIRealOfBits(bits[l]);
+        else if (k < all) Share()[k - BAI_REALS * t.m] = BAIRealOfBits(bits[l]);
       }
     }
   }
 
+  template <bool FEW>
   __device__ void Read(const BAISweep &p, const BAIReal *set, unsigned parity) const
   {
-    if (BAI_REALS * m + tiles <= 2 * (int)blockDim.x) ReadAhead<2>(p, set, parity);
+    if (FEW || BAI_REALS * t.m + A.tiles <= 2 * (int)blockDim.x) ReadAhead<2>(p, set, parity);
     else ReadAhead<4>(p, set, parity);
     __syncthreads();
   }
 
-  /* The corrections on the aggregates seen, and ||r||^2, are on the board when all have met: a team finds one of these */
+  /* The corrections on the aggregates seen, and ||r||^2, are on the board when all have met: teams find one of these each, and the last warp that */
+  template <int THREADS>
   __device__ void Correct() const
   {
-    const int j = threadIdx.x % TEAM;
+    constexpr int PACK = THREADS < BAI_LANES ? BAI_TWO_LEVEL_PACK : 1;
+    struct alignas(PACK * sizeof(BAISingle)) Pack {
+      BAISingle a[PACK];
+    };
+    constexpr int TEAMS = BAI_LANES / THREADS, AHEAD = THREADS < BAI_LANES ? 4 : 1; /* packs on their way at a time */
+    const int     warp = threadIdx.x / BAI_LANES, lane = threadIdx.x % BAI_LANES, seen = board.seen_count, packs = BAIPadded(t) / PACK;
+    const Pack   *sum = reinterpret_cast<const Pack *>(Sums());
 
-    for (int k = threadIdx.x / TEAM; k / (BAI_LANES / TEAM) * (BAI_LANES / TEAM) <= seen; k += blockDim.x / TEAM) { /* the same for all of a warp */
-      if (k < seen) {
-        const BAISingle *row  = inverse + k * m;
-        const BAISingle *sum  = reinterpret_cast<const BAISingle *>(sums);
-        BAISingle        e[4] = {};
-        int              at   = j;
+    for (int first = warp * TEAMS; first < seen; first += blockDim.x / THREADS) { /* the same for all of a warp */
+      const int   k       = first + lane / THREADS;
+      const Pack *row     = reinterpret_cast<const Pack *>(Inverse()) + min(k, seen - 1) * packs;
+      BAISingle   e[PACK] = {}, all = 0;
 
-        for (; at + 3 * TEAM < m; at += 4 * TEAM) {
+#pragma unroll AHEAD
+      for (int at = lane % THREADS; at < packs; at += THREADS) {
+        const Pack p = row[at], q = sum[at];
+
 #pragma unroll
-          for (int u = 0; u < 4; u++) e[u] += row[at + u * TEAM] * sum[at + u * TEAM];
-        }
-#pragma unroll
-        for (int u = 0; u < 3; u++) {
-          if (at + u * TEAM < m) e[u] += row[at + u * TEAM] * sum[at + u * TEAM];
-        }
-        const BAIScalar all = TeamSum(BAIScalar(e[0] + e[1] + (e[2] + e[3])));
-
-        if (!j) board.e[k] = all;
-      } else {
-        BAIReal norm2 = 0;
-
-        for (int at = j; at < tiles && k == seen; at += TEAM) norm2 += share[at];
-        norm2 = TeamSum(norm2);
-        if (!j && k == seen) board.all2 = norm2;
+        for (int u = 0; u < PACK; u++) e[u] += p.a[u] * q.a[u];
       }
+#pragma unroll
+      for (int u = 0; u < PACK; u++) all += e[u];
+      all = TeamSum<THREADS>(all);
+      if (lane % THREADS == 0 && k < seen) board.e[k] = BAIScalar(all);
+    }
+    if (warp == (int)blockDim.x / BAI_LANES - 1) {
+      BAIReal norm2 = 0;
+
+#pragma unroll AHEAD
+      for (int at = lane; at < A.tiles; at += BAI_LANES) norm2 += Share()[at];
+      norm2 = TeamSum<BAI_LANES>(norm2);
+      if (!lane) board.all2 = norm2;
     }
     __syncthreads();
   }
 };
 
-/* What a row has outside its block, and which of the aggregates seen each column belongs to: in registers, */
-template <int OFF>
+/* What the compiler makes of a number it is not to keep from iteration to iteration: registers are few */
+static __device__ inline void Forget(unsigned &number)
+{
+  asm volatile("" : "+r"(number));
+}
+
+/* A column outside the block, and which of the aggregates seen it belongs to, in one number */
+struct Column {
+  enum : unsigned {
+    NONE = BAI_TWO_LEVEL_COLUMNS - 1 /* no entry */
+  };
+  unsigned both;
+
+  __device__ int  Row() const { return both % BAI_TWO_LEVEL_COLUMNS; }
+  __device__ int  Seen() const { return both / BAI_TWO_LEVEL_COLUMNS; }
+  __device__ bool There() const { return both != NONE; }
+};
+
+/* Entry w outside the block of a lane's row, and its column */
+static __device__ inline Column LoadOther(const BAISliced &A, const Tile &tile, const BAISlice &S, int w, int lane, int row, BAIScalar dinv, BAIScalar *a)
+{
+  *a = w < (int)S.off_width ? static_cast<const BAIScalar *>(A.off_a)[S.off + lane + w * BAI_LANES] * dinv : BAIScalar(0);
+  if (*a == BAIScalar(0)) return Column{Column::NONE};
+  const unsigned col = (unsigned)BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane));
+
+  return Column{(unsigned)tile.Find(tile.t.of_row[col]) * BAI_TWO_LEVEL_COLUMNS + col};
+}
+
+/* What a row has outside its block: in registers, */
+template <int OFF, int LOADS>
 struct Others {
-  BAIScalar a[OFF];
-  int       j[OFF]; /* -1: no entry */
-  unsigned  seen[(OFF + 3) / 4];
-
-  __device__ void Load(const BAISliced &A, const BAITwoLevel &t, const Tile &tile, int slice, int lane, int row, BAIScalar dinv, unsigned char *)
-  {
-    const BAISlice S = A.slice[slice];
-
-#pragma unroll
-    for (int w = 0; w < OFF; w++) {
-      a[w] = w < (int)S.off_width ? static_cast<const BAIScalar *>(A.off_a)[S.off + lane + w * BAI_LANES] * dinv : BAIScalar(0);
-      j[w] = a[w] != BAIScalar(0) ? BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)) : -1;
-      if (w % 4 == 0) seen[w / 4] = 0;
-      if (j[w] >= 0) seen[w / 4] |= (unsigned)tile.Find(t.of_row[j[w]]) << 8 * (w % 4);
-    }
-  }
-
+  BAIScalar      a[OFF];
+  Column         col[OFF];
   BAITagged<OFF> value;
+
+  __device__ Others(const BAISliced &A, const Tile &tile, int slice, int lane, int row, BAIScalar dinv, unsigned char *)
+  {
+#pragma unroll
+    for (int w = 0; w < OFF; w++) col[w] = LoadOther(A, tile, A.slice[slice], w, lane, row, dinv, a + w);
+  }
 
   /* Sends for the values there, */
   __device__ void Ask(const BAIReal *x, unsigned parity)
   {
 #pragma unroll
-    for (int w = 0; w < OFF; w++) value.Ask(w, j[w] >= 0 ? x : NULL, j[w], parity);
+    for (int w = 0; w < OFF; w++) value.Ask(w, col[w].There() ? x : NULL, col[w].Row(), parity);
   }
 
   /* and subtracts from b what they add up to; the correction on them is still to come */
@@ -262,41 +312,34 @@ struct Others {
 
     value.Await(p, parity, [&](int w, const BAIReal **base, int *k) {
       *base = x;
-      *k    = j[w];
+      *k    = col[w].Row();
     });
 #pragma unroll
     for (int w = 0; w < OFF; w += 2) {
-      b -= a[w] * (value[w] + omega * e[seen[w / 4] >> 8 * (w % 4) & 0xff]);
-      half -= a[w + 1] * (value[w + 1] + omega * e[seen[w / 4] >> 8 * (w % 4 + 1) & 0xff]);
+      b -= a[w] * (value[w] + omega * e[col[w].Seen()]);
+      half -= a[w + 1] * (value[w + 1] + omega * e[col[w + 1].Seen()]);
     }
     return b + half;
   }
 };
 
-/* or in shared memory, of each row in a column of its own */
-template <>
-struct Others<0> {
-  BAIScalar     *a;
-  int           *j;
-  unsigned char *seen;
-  int            width;
+/* or in shared memory, of each row in a column of its own; so many of the values are on their way at a time. They are asked for when they are there: to ask again costs more */
+template <int LOADS>
+struct Others<0, LOADS> {
+  const BAISliced &A;
+  unsigned char   *shared;
+  unsigned         i; /* threadIdx.x */
 
-  __device__ void Load(const BAISliced &A, const BAITwoLevel &t, const Tile &tile, int slice, int lane, int row, BAIScalar dinv, unsigned char *shared)
+  __device__ BAIScalar &Entry(int w) const { return reinterpret_cast<BAIScalar *>(shared)[w * blockDim.x + i]; }
+  __device__ Column    &At(int w) const { return reinterpret_cast<Column *>(shared + (size_t)A.off_width * blockDim.x * sizeof(BAIScalar))[w * blockDim.x + i]; }
+
+  __device__ Others(const BAISliced &A, const Tile &tile, int slice, int lane, int row, BAIScalar dinv, unsigned char *shared) : A(A), shared(shared), i(threadIdx.x)
   {
-    const BAISlice S    = A.slice[slice];
-    const size_t   room = (size_t)A.off_width * blockDim.x;
+    for (int w = 0; w < A.off_width; w++) {
+      BAIScalar a;
 
-    a     = reinterpret_cast<BAIScalar *>(shared) + threadIdx.x;
-    j     = reinterpret_cast<int *>(shared + room * sizeof(BAIScalar)) + threadIdx.x;
-    seen  = shared + room * (sizeof(BAIScalar) + sizeof(int)) + threadIdx.x;
-    width = (int)S.off_width;
-    for (int w = 0; w < width; w++) {
-      const BAIScalar value = static_cast<const BAIScalar *>(A.off_a)[S.off + lane + w * BAI_LANES] * dinv;
-      const int       col   = value != BAIScalar(0) ? BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane)) : -1;
-
-      a[w * blockDim.x]    = value;
-      j[w * blockDim.x]    = col;
-      seen[w * blockDim.x] = (unsigned char)(col >= 0 ? tile.Find(t.of_row[col]) : 0);
+      At(w)    = LoadOther(A, tile, A.slice[slice], w, lane, row, dinv, &a);
+      Entry(w) = a;
     }
   }
 
@@ -304,22 +347,23 @@ struct Others<0> {
 
   __device__ BAIScalar Subtract(const BAISweep &p, BAIScalar b, const BAIReal *x, unsigned parity, const BAIScalar *e, BAIReal omega)
   {
-    for (int w = 0; w < width; w += LOADS_OF_ROW) {
-      BAITagged<LOADS_OF_ROW> value;
+    Forget(i);
+    for (int w = 0; w < A.off_width; w += LOADS) {
+      BAITagged<LOADS> value;
 
 #pragma unroll
-      for (int v = 0; v < LOADS_OF_ROW; v++) {
-        const int col = w + v < width ? j[(w + v) * blockDim.x] : -1;
+      for (int v = 0; v < LOADS; v++) {
+        const Column col = w + v < A.off_width ? At(w + v) : Column{Column::NONE};
 
-        value.Ask(v, col >= 0 ? x : NULL, col, parity);
+        value.Ask(v, col.There() ? x : NULL, col.Row(), parity);
       }
       value.Await(p, parity, [&](int v, const BAIReal **base, int *k) {
         *base = x;
-        *k    = j[(w + v) * blockDim.x];
+        *k    = At(w + v).Row();
       });
 #pragma unroll
-      for (int v = 0; v < LOADS_OF_ROW; v++) {
-        if (w + v < width) b -= a[(w + v) * blockDim.x] * (value[v] + omega * e[seen[(w + v) * blockDim.x]]);
+      for (int v = 0; v < LOADS; v++) {
+        if (w + v < A.off_width) b -= Entry(w + v) * (value[v] + omega * e[At(w + v).Seen()]);
       }
     }
     return b;
@@ -353,32 +397,29 @@ static __device__ inline bool HasStalled(const BAISweep &p)
 template <int LOC, int OFF, int ROWS, int BLOCKS>
 static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAISweep p, BAIStop stop, BAITwoLevel t)
 {
+  constexpr bool    FEW = FEW_REGISTERS<ROWS>;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ Board                              board;
   __shared__ BAIAdapt                           adapt;
   __shared__ BAIDecision                        decision;
   __shared__ int                                given_up;
-  __shared__ BAIReal                            tol2, most2, bnorm2;
+  __shared__ BAIReal                            tol2, most2, bnorm2, omega, momentum;
   BAIScalar                                    *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
-  BAIScalar                                    *d = next + blockDim.x, *before = d + blockDim.x, *kept = before + blockDim.x; /* a thread's own */
+  BAIScalar                                    *d = next + blockDim.x, *b = d + blockDim.x, *before = b + blockDim.x, *kept = before + blockDim.x; /* a thread's own */
   unsigned char                                *work = reinterpret_cast<unsigned char *>(kept + blockDim.x);
   const int                                     i = threadIdx.x, place = blockIdx.x * A.tile_rows + i, row = BAIRowAt(A, blockIdx.x, i), slice = blockIdx.x * A.tile_slices + i / BAI_LANES;
-  const Tile                                    tile(A, t, blockIdx.x, board, work);
-  const int                                     mine        = tile.Mine();
+  const Tile                                    tile(A, t, board, work);
   const BAIScalar                               dinv        = row >= 0 ? static_cast<const BAIScalar *>(A.dinv)[place] : BAIScalar(0);
   const BAIReal                                 local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
-  RowInside<LOC>                                r;
-  Others<OFF>                                   others;
+  Others<OFF, FEW ? FEW_LOADS : LOADS_OF_ROW>   others(A, tile, slice, i % BAI_LANES, row, dinv, work + BAITwoLevelBytes(t, A.tiles));
   BAIScalar                                     xi, s;
-  BAIReal                                       omega = p.omega, momentum = p.momentum, rnorm2;
   int                                           iteration = 0, until = 0;
   bool                                          back = false; /* in this iteration x only goes back to that which was kept */
 
-  r.Load(A, A.slice[slice], static_cast<const BAIScalar *>(p.b), i % BAI_LANES, row, place, dinv);
-  others.Load(A, t, tile, slice, i % BAI_LANES, row, dinv, work + BAITwoLevelBytes(t, A.tiles));
-  for (int k = i; k <= tile.seen; k += blockDim.x) board.e[k] = 0;
+  for (int k = i; k <= board.seen_count; k += blockDim.x) board.e[k] = 0;
   xi        = row >= 0 ? BAIPublishScalar(t.x, row, BAILoad(BAIIterateOf(p, 0) + row), 0) : BAIScalar(0);
   d[i]      = row >= 0 ? A.d[place] : BAIScalar(0);
+  b[i]      = row >= 0 ? static_cast<const BAIScalar *>(p.b)[row] * dinv : BAIScalar(0);
   before[i] = kept[i] = xi;
   if (!i) {
     const BAIGoal goal = GoalOf(p, stop, 0);
@@ -387,79 +428,83 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
     tol2     = 0;
     most2    = 0;
     bnorm2   = stop.bnorm2;
+    omega    = p.omega * (BAIReal)decision.omega;
+    momentum = (BAIReal)decision.momentum;
   }
   __syncthreads();
-  omega    = p.omega * (BAIReal)decision.omega;
-  momentum = (BAIReal)decision.momentum;
   others.Ask(t.x, 0);
-  s = others.Subtract(p, r.b, t.x, 0, board.e, 0);
-  for (;; iteration++) {
-    const unsigned parity = iteration >> 1 & 1, parity_x = (iteration + 1) >> 1 & 1;
-    BAIReal       *set = tile.Set(t, iteration), *x = t.x + ((iteration + 1) & 1) * t.reals_x;
-    BAIScalar      y = xi, to;
+  s = others.Subtract(p, b[i], t.x, 0, board.e, 0);
+  for (;;) {
+    RowInside<LOC> r; /* loaded anew after each look: the compiler is not to keep it through what is called there, for which it would take registers from the iterations */
+    bool           looks;
 
-    /* now is not what the last sweep of the iteration before read: its threads need not have met */
-    now[i] = y;
-    __syncthreads();
-    for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
-      const BAIScalar step = r.Inside(s - y, now);
-      BAIScalar      *swap = now;
+    r.Load(A, A.slice[slice], static_cast<const BAIScalar *>(p.b), i % BAI_LANES, row, place, row >= 0 ? static_cast<const BAIScalar *>(A.dinv)[place] : BAIScalar(0));
+    do {
+      const unsigned parity = iteration >> 1 & 1, parity_x = (iteration + 1) >> 1 & 1;
+      BAIReal       *set = tile.Set(iteration), *x = t.x + ((iteration + 1) & 1) * t.reals_x;
+      BAIScalar      y = xi, to;
 
-      if (sweep == 1) tile.Leave(step * d[i]);
-      y += local_omega * step;
-      now  = next;
-      next = swap;
-      if (sweep == 1 || sweep < p.local_iters) {
-        now[i] = y;
-        __syncthreads();
-        if (sweep == 1) tile.Publish(set, parity);
-      }
-    }
-    to = back ? kept[i] : xi + omega * (y - xi) + momentum * (xi - before[i]);
-    if (row >= 0) to = BAIPublishScalar(x, row, to, parity_x);
-    tile.Read(p, set, parity);
-    others.Ask(x, parity_x);
-    tile.Correct();
-    rnorm2 = board.all2;
-
-    const bool went  = back;                                                                /* back */
-    const bool looks = !went && (iteration >= until || !(rnorm2 > tol2 && rnorm2 < most2)); /* all tiles, or none */
-
-    back = false;
-    if (looks) {
-      __syncthreads(); /* before what they went by changes */
-      if (!i) {
-        if (!iteration) {
-          if (bnorm2 < 0) bnorm2 = rnorm2;
-          const BAIGoal goal = GoalOf(p, stop, bnorm2);
-
-          decision = BAIAdaptStart(&adapt, &goal, stop.mode, 0, (double)rnorm2);
-        } else decision = BAIAdaptLook(&adapt, iteration, (double)rnorm2);
-        given_up = HasStalled(p);
-        tol2     = (BAIReal)adapt.goal.tol2;
-        most2    = (BAIReal)adapt.goal.most2;
-      }
+      now[i] = y;
       __syncthreads();
-      until = decision.until;
-      if (decision.x == BAI_X_KEEP) kept[i] = xi;
-      back = decision.x == BAI_X_BACK;
-      if (decision.stop || decision.vain || given_up) break;
-    }
-    before[i] = went ? to : xi;
-    xi        = went || mine < 0 ? to : to + omega * board.e[mine];
-    s         = others.Subtract(p, r.b, x, parity_x, board.e, went ? 0 : omega);
-    if (looks) {
+      for (unsigned &j : r.j) Forget(j);
+      BAIScalar step = r.Inside(s - y, now);
+
+      tile.Leave(step * d[i]);
+      y += local_omega * step;
+      next[i] = y;
+      __syncthreads();
+      tile.Publish(set, parity);
+      for (BAIInt sweep = 2; sweep <= p.local_iters; sweep++) {
+        BAIScalar *swap = now;
+
+        now  = next;
+        next = swap;
+        for (unsigned &j : r.j) Forget(j);
+        step = r.Inside(s - y, now);
+        y += local_omega * step;
+        if (sweep < p.local_iters) {
+          next[i] = y;
+          __syncthreads();
+        }
+      }
+      to = back ? kept[i] : xi + omega * (y - xi) + momentum * (xi - before[i]);
+      if (row >= 0) to = BAIPublishScalar(x, row, to, parity_x);
+      tile.template Read<FEW>(p, set, parity);
+      others.Ask(x, parity_x);
+      tile.template Correct<FEW ? BAI_LANES : SMALL_TEAM>();
+      looks     = !back && (iteration >= until || !(board.all2 > tol2 && board.all2 < most2)); /* all tiles, or none */
+      before[i] = back ? to : xi;
+      xi        = back || tile.Mine() < 0 ? to : to + omega * board.e[tile.Mine()];
+      s         = others.Subtract(p, b[i], x, parity_x, board.e, back ? 0 : omega);
+      back      = false;
+      iteration++;
+    } while (!looks);
+    __syncthreads(); /* before what they went by changes */
+    if (!i) {
+      if (iteration == 1) {
+        if (bnorm2 < 0) bnorm2 = board.all2;
+        const BAIGoal goal = GoalOf(p, stop, bnorm2);
+
+        decision = BAIAdaptStart(&adapt, &goal, stop.mode, 0, (double)board.all2);
+      } else decision = BAIAdaptLook(&adapt, iteration - 1, (double)board.all2);
+      given_up = HasStalled(p);
+      tol2     = (BAIReal)adapt.goal.tol2;
+      most2    = (BAIReal)adapt.goal.most2;
       omega    = p.omega * (BAIReal)decision.omega;
       momentum = (BAIReal)decision.momentum;
-      if (decision.rest) before[i] = xi;
     }
+    __syncthreads();
+    until = decision.until;
+    back  = decision.x == BAI_X_BACK;
+    if (decision.x == BAI_X_KEEP) kept[i] = before[i]; /* of which ||r|| is */
+    if (decision.stop || decision.vain || given_up) break;
+    if (decision.rest) before[i] = xi;
   }
-  if (back) xi = kept[i];
-  if (row >= 0) BAIStore(BAIIterateOf(p, 0) + row, xi);
+  if (row >= 0) BAIStore(BAIIterateOf(p, 0) + row, back ? kept[i] : before[i]);
   if (blockIdx.x || i || given_up) return;
-  stop.result->rnorm2     = back ? (BAIReal)adapt.best2 : rnorm2;
+  stop.result->rnorm2     = back ? (BAIReal)adapt.best2 : board.all2;
   stop.result->bnorm2     = bnorm2;
-  stop.result->its        = iteration;
+  stop.result->its        = iteration - 1;
   stop.result->omega      = omega;
   stop.result->momentum   = momentum;
   stop.result->mode       = decision.vain ? decision.mode : stop.mode;
@@ -509,6 +554,7 @@ static __device__ inline void Meet(const BAISweep &p, Meeting &m, int all)
 template <int LOC, int OFF, int ROWS, int BLOCKS>
 static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISweep p, BAIStop stop, BAITwoLevel t)
 {
+  constexpr bool    FEW = FEW_REGISTERS<ROWS>;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ Board                              board;
   __shared__ int                                most, given_up;
@@ -516,7 +562,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
   unsigned char                                *work = reinterpret_cast<unsigned char *>(next + blockDim.x);
   const int                                     i = threadIdx.x, place = blockIdx.x * A.tile_rows + i, row = BAIRowAt(A, blockIdx.x, i);
   const int                                     first = p.neighbors.first[blockIdx.x], last = p.neighbors.first[blockIdx.x + 1];
-  const Tile                                    tile(A, t, blockIdx.x, board, work);
+  const Tile                                    tile(A, t, board, work);
   const int                                     mine        = tile.Mine();
   const BAIScalar                               d           = row >= 0 ? A.d[place] : BAIScalar(0);
   const BAIReal                                 local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
@@ -532,7 +578,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
   xi = row >= 0 ? BAILoad(x + row) : BAIScalar(0);
   for (;;) {
     const unsigned parity = epoch >> 1 & 1;
-    BAIReal       *set    = tile.Set(t, epoch);
+    BAIReal       *set    = tile.Set(epoch);
 
     if (meets) {
       if (!i) meeting.its.fetch_max(iteration, cuda::memory_order_relaxed);
@@ -548,8 +594,8 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
     }
     if (there) {
       passes = 0;
-      tile.Read(p, set, parity);
-      tile.Correct();
+      tile.template Read<FEW>(p, set, parity);
+      tile.template Correct<FEW ? BAI_LANES : SMALL_TEAM>();
       rnorm2 = board.all2;
       if (finds) { /* all have this number */
         if (bnorm2 < 0) bnorm2 = rnorm2;

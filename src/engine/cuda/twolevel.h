@@ -6,9 +6,11 @@
 #include "sweep.h"
 
 enum {
-  BAI_TWO_LEVEL_ROWS   = 512, /* of a tile, at most */
-  BAI_TWO_LEVEL_SLICES = BAI_TWO_LEVEL_ROWS / BAI_LANES,
-  BAI_TWO_LEVEL_SEEN   = 48 /* aggregates that a tile, and what it reads, belongs to, at most */
+  BAI_TWO_LEVEL_ROWS    = 512, /* of a tile, at most */
+  BAI_TWO_LEVEL_SLICES  = BAI_TWO_LEVEL_ROWS / BAI_LANES,
+  BAI_TWO_LEVEL_PACK    = 16 / sizeof(BAISingle), /* of the inverse that a thread reads at a time */
+  BAI_TWO_LEVEL_SEEN    = 48,                     /* aggregates that a tile, and what it reads, belongs to, at most */
+  BAI_TWO_LEVEL_COLUMNS = 1 << 24                 /* of the matrix, at most: the chip has no room for so many */
 };
 
 /* Each slice belongs to one aggregate, if to any, and each aggregate to one tile; those of a tile are numbered one after the other */
@@ -31,15 +33,21 @@ static __host__ __device__ inline int BAIShares(const BAITwoLevel &t, int tiles)
   return t.m * (int)(sizeof(BAIScalar) / sizeof(BAIReal)) + tiles;
 }
 
+/* Unknowns, and zeros */
+static __host__ __device__ inline int BAIPadded(const BAITwoLevel &t)
+{
+  return (t.m + BAI_TWO_LEVEL_PACK - 1) / BAI_TWO_LEVEL_PACK * BAI_TWO_LEVEL_PACK;
+}
+
 /* What a thread block keeps of the coarse space in shared memory: what all tiles have published, and its rows of the inverse */
 static __host__ __device__ inline size_t BAISumsBytes(const BAITwoLevel &t, int tiles)
 {
-  return ((size_t)t.m * sizeof(BAISingle) + (size_t)tiles * sizeof(BAIReal) + 15) / 16 * 16;
+  return (size_t)BAIPadded(t) * sizeof(BAISingle) + ((size_t)tiles * sizeof(BAIReal) + 15) / 16 * 16;
 }
 
 static __host__ __device__ inline size_t BAITwoLevelBytes(const BAITwoLevel &t, int tiles)
 {
-  return BAISumsBytes(t, tiles) + ((size_t)t.m * (size_t)t.most_seen * sizeof(BAISingle) + 15) / 16 * 16;
+  return BAISumsBytes(t, tiles) + (size_t)BAIPadded(t) * (size_t)t.most_seen * sizeof(BAISingle);
 }
 
 static inline BAITwoLevel BAITwoLevelOf(BAIState state)
