@@ -277,7 +277,7 @@ BAI_INLINE double BAIAdaptKappa(double beta)
 /* By what the iterations from the first to the last, from rest, multiply the part of the error that belongs to the eigenvalue top/kappa, for kappa at least that of beta */
 BAI_INLINE double BAIAdaptFactor(const BAIAdapt *a, double kappa, BAIInt first, BAIInt last)
 {
-  const double step   = BAIAdaptOmega(a) * a->goal.top / kappa, both = 1 - step + a->beta;
+  const double step = BAIAdaptOmega(a) * a->goal.top / kappa, both = 1 - step + a->beta;
   double       before = 1, now = 1 - step, from = 1;
 
   for (BAIInt k = 1; k < last; k++) {

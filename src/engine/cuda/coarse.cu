@@ -1,6 +1,7 @@
 /*
-   The coarse space on a device: A_c = P^H A P, its inverse by cuSOLVER, and the correction in three small kernels. All sums are in the same order every time
+   The coarse space on a device: A_c = P^H A P, its inverse by cuSOLVER or LAPACK, and the correction in three small kernels. All sums are in the same order every time
 */
+#include "../inverse.h"
 #include "../scale.h"
 #include "iterate.h"
 #include "twolevel.h"
@@ -19,7 +20,8 @@
 enum {
   THREADS         = 256,
   PRODUCT_THREADS = 128,
-  ROWS_OF_THREAD  = 4
+  ROWS_OF_THREAD  = 4,
+  FEW_UNKNOWNS    = 320 /* so many are LAPACK's on the host, which is done long before cuSOLVER is loaded, and takes no longer then */
 };
 
 static inline unsigned Grid(long long n)
@@ -322,8 +324,21 @@ static BAIStatus NormOf(BAIState state, int m, const BAIScalar *a, double *norm)
   return BAIStatusOf(BAI_OK);
 }
 
-/* inverse = a^{-1}, both row by row: by columns they are the transposes */
-static BAIStatus Invert(BAIState state, int m, BAIScalar *a, BAIScalar *inverse)
+/* inverse = a^{-1}, on the host */
+static BAIStatus InvertOnHost(BAIState state, int m, BAIScalar *a, BAIScalar *inverse)
+{
+  std::vector<BAIScalar> copy((size_t)m * (size_t)m);
+
+  CUDATry(cudaMemcpyAsync(copy.data(), a, copy.size() * sizeof(BAIScalar), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAIInvert(m, copy.data()));
+  CUDATry(cudaMemcpyAsync(inverse, copy.data(), copy.size() * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* inverse = a^{-1}, both row by row: by columns they are the transposes. BAI_ERR_COARSE as for BAIInvert() */
+static BAIStatus InvertOnDevice(BAIState state, int m, BAIScalar *a, BAIScalar *inverse)
 {
   const std::lock_guard<std::mutex> lock(solver_mutex);
   cusolverDnHandle_t                solver;
@@ -332,8 +347,10 @@ static BAIStatus Invert(BAIState state, int m, BAIScalar *a, BAIScalar *inverse)
   BAITemporary                      work, pivot, info;
   void                             *host;
   int                               result[2] = {0, 0};
+  double                            norm, inverse_norm;
   cusolverStatus_t                  status;
 
+  BAITry(NormOf(state, m, a, &norm));
   BAITry(GetSolver(state, &solver));
   SolverTry(cusolverDnCreateParams(&parameters));
   status = cusolverDnXgetrf_bufferSize(solver, parameters, m, m, TypeOf(), a, m, TypeOf(), &device_bytes, &host_bytes);
@@ -350,7 +367,9 @@ static BAIStatus Invert(BAIState state, int m, BAIScalar *a, BAIScalar *inverse)
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(result, info.p, sizeof(result), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  return BAIStatusOf(result[0] || result[1] ? BAI_ERR_COARSE : BAI_OK);
+  if (result[0] || result[1]) return BAIStatusOf(BAI_ERR_COARSE);
+  BAITry(NormOf(state, m, inverse, &inverse_norm));
+  return BAIStatusOf(BAIHoldsInverse(norm, inverse_norm) ? BAI_OK : BAI_ERR_COARSE);
 }
 
 /* The rows of A, where kernels can read them */
@@ -382,7 +401,6 @@ BAIStatus BAICUDACoarseUpdate(BAIState state, const BAIMatrix *M)
   BAICUDACoarse  *c    = &state->coarse;
   const long long most = (long long)c->m * c->m;
   BAITemporary    i, j, values, a, inverse, mean, norm2;
-  double          norm, inverse_norm;
   BAICSR          A;
   BAIInt          nnz;
 
@@ -402,10 +420,7 @@ BAIStatus BAICUDACoarseUpdate(BAIState state, const BAIMatrix *M)
     Lift<<<Grid(most), THREADS, 0, state->stream>>>(c->m, (BAIScalar *)a.p, (const BAIScalar *)mean.p, c->sums, (const BAIReal *)norm2.p);
   }
   CUDATry(cudaGetLastError());
-  BAITry(NormOf(state, c->m, (const BAIScalar *)a.p, &norm));
-  BAITry(Invert(state, c->m, (BAIScalar *)a.p, (BAIScalar *)inverse.p));
-  BAITry(NormOf(state, c->m, (const BAIScalar *)inverse.p, &inverse_norm));
-  if (!BAIHoldsInverse(norm, inverse_norm)) return BAIStatusOf(BAI_ERR_COARSE);
+  BAITry((c->m <= FEW_UNKNOWNS ? InvertOnHost : InvertOnDevice)(state, c->m, (BAIScalar *)a.p, (BAIScalar *)inverse.p));
   Round<<<Grid(most), THREADS, 0, state->stream>>>(most, (const BAIScalar *)inverse.p, c->inverse);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);

@@ -1,10 +1,8 @@
 /*
    The coarse space of engine.h: A_c = P^H A P, its inverse, and the correction
 */
-#include "../scale.h"
+#include "../inverse.h"
 #include "host.h"
-#include <petscsys.h>
-#include <petscblaslapack.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,40 +80,6 @@ static void Regularize(const BAIHostCoarse *c, BAIScalar *a)
   for (size_t k = 0; norm2 > 0 && k < m * m; k++) a[k] += mean * z[k % m] * Conjugate(z[k / m]) / norm2;
 }
 
-/* The largest sum of magnitudes in a column */
-static double Norm(size_t m, const BAIScalar *a)
-{
-  double most = 0;
-
-  for (size_t j = 0; j < m; j++) {
-    double sum = 0;
-
-    for (size_t i = 0; i < m; i++) sum += (double)BAIAbs(a[j * m + i]);
-    if (!(sum <= most)) most = sum;
-  }
-  return most;
-}
-
-/* The inverse, which is to be rounded to single precision */
-static BAIStatus Invert(const BAIHostCoarse *c, BAIScalar *a)
-{
-  const size_t m = (size_t)Unknowns(c);
-  PetscBLASInt n = (PetscBLASInt)m, lwork, info, *pivot = malloc((m + 1) * sizeof(*pivot));
-  BAIScalar   *work   = malloc(64 * (m + 1) * sizeof(*work));
-  const double norm   = Norm(m, a);
-  BAIStatus    status = BAIStatusOf(pivot && work ? BAI_OK : BAI_ERR_MEMORY);
-
-  lwork = 64 * n;
-  if (!status.code) {
-    LAPACKgetrf_(&n, &n, (PetscScalar *)a, &n, pivot, &info);
-    if (!info) LAPACKgetri_(&n, (PetscScalar *)a, &n, pivot, (PetscScalar *)work, &lwork, &info);
-    if (info || !BAIHoldsInverse(norm, Norm(m, a))) status = BAIStatusOf(BAI_ERR_COARSE);
-  }
-  free(pivot);
-  free(work);
-  return status;
-}
-
 BAIStatus BAIHostCoarseUpdate(BAIState state, const BAIMatrix *M)
 {
   BAIHostCoarse *c = &state->coarse;
@@ -128,7 +92,7 @@ BAIStatus BAIHostCoarseUpdate(BAIState state, const BAIMatrix *M)
   if (!a) return BAIStatusOf(BAI_ERR_MEMORY);
   Galerkin(c, M, state->p.threads, a);
   Regularize(c, a);
-  status = Invert(c, a);
+  status = BAIInvert((int)m, a);
   for (size_t i = 0; !status.code && i < m; i++) {
     for (size_t j = 0; j < m; j++) c->inverse[i * m + j] = (BAISingle)a[j * m + i];
   }
