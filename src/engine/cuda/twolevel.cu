@@ -46,7 +46,10 @@ static __device__ inline BAIReal WarpSums(BAIReal a, BAIReal b)
   return value;
 }
 
-/* Sums over each team of a warp, all of which calls it: the first thread of each has it */
+/*
+   Sums over each team of a warp, all of which calls it: the first thread of each has it. Of shuffles that name the team alone the compiler finds out at run time who is there, which takes
+   longer than the sum
+*/
 template <int THREADS, typename R>
 static __device__ inline R TeamSum(R value)
 {
