@@ -268,18 +268,7 @@ PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
     if (m[0]) dof = 1;
   }
   wanted = bai->use.coarse != PETSC_DECIDE ? PetscMin(n, bai->use.coarse) : Unknowns(bai, n, (PetscBool)(dof && m[2] > 1));
-  if (dof && wanted) {
-    PetscInt *first, *row;
-    BAIInt    found;
-
-    PetscCall(PetscMalloc2(n + 1, &first, n + 1, &row));
-    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)((n + wanted - 1) / wanted), &found, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
-    coarse->aggregates = found;
-    for (BAIInt K = 0; K < found; K++) {
-      for (PetscInt at = first[K]; at < first[K + 1]; at++) aggregate[row[at]] = (PetscInt)K;
-    }
-    PetscCall(PetscFree2(first, row));
-  }
+  if (dof && wanted) BAIBoxesOfRows((BAIInt[]){(BAIInt)m[0], (BAIInt)m[1], (BAIInt)m[2]}, (BAIInt)dof, (BAIInt)((n + wanted - 1) / wanted), &coarse->aggregates, (BAIInt *)aggregate);
   if (!dof || coarse->aggregates > BAI_MOST_COARSE) {
     PetscCall(BAIGetHostRows(Ad, &csr));
     status = BAIAggregate((BAIInt)n, &csr, (BAIInt)wanted, &coarse->aggregates, (BAIInt *)aggregate);
