@@ -302,6 +302,7 @@ typedef struct {
   void (*destroy)(BAIState);
   BAIStatus (*device)(int, BAIDevice *); /* NULL: it works on none */
   BAIStatus (*ready)(void *stream);      /* NULL: it always is */
+  BAIStatus (*noise)(void *stream, int64_t first, BAIInt n, BAIScalar *x);
   BAIStatus (*replay)(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
   BAIStatus (*aggregate)(const BAIMatrix *, BAIInt wanted, BAIInt *aggregates, BAIInt *aggregate);
 } BAIBackendOps;
@@ -372,6 +373,8 @@ const char *BAIEngineName(BAIEngine);
 BAIStatus BAIBackendGetDevice(BAIBackend, int device, BAIDevice *);
 /* Whether engines on this stream may be called: BAI_ERR_CAPTURE while it is captured into a graph */
 BAIStatus BAIBackendIsReady(BAIBackend, void *stream);
+/* x_i = (a number between -1/2 and 1/2, as if at random, by first + i alone), 0 <= i < n; on a device, in the order of a stream */
+BAIStatus BAIBackendNoise(BAIBackend, BAIMemory, void *stream, int64_t first, BAIInt n, BAIScalar *x);
 /* For tests: what the rules of adapt.h decide where this backend decides, n times: from iteration 0 on at ||r||^2 = rnorm2[0], and then whenever the decision before asks for a look */
 BAIStatus BAIBackendReplay(BAIBackend, const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 /* For tests: the aggregates of aggregate.h as this backend finds them; aggregate is on the host */

@@ -3,23 +3,23 @@
 */
 #pragma once
 
-#include "engine.h"
+#include "hash.h"
 #include <string.h>
 
-/* The finalizer of SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014) */
+BAI_INLINE uint64_t BAIFaultNumber(const BAIFault *fault, BAIInt k)
+{
+  return ((uint64_t)fault->seed << 32) + (uint64_t)fault->row + (uint64_t)k;
+}
+
 BAI_INLINE uint64_t BAIFaultHash(const BAIFault *fault, BAIInt k)
 {
-  uint64_t h = ((uint64_t)fault->seed << 32) + (uint64_t)fault->row + (uint64_t)k + UINT64_C(0x9e3779b97f4a7c15);
-
-  h = (h ^ (h >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  h = (h ^ (h >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return h ^ (h >> 31);
+  return BAIHash(BAIFaultNumber(fault, k));
 }
 
 /* A row, or, if the type is that, a block is hit */
 BAI_INLINE int BAIFaultHits(const BAIFault *fault, BAIInt k)
 {
-  return (double)(BAIFaultHash(fault, k) >> 11) < (double)fault->fraction * 9007199254740992.0; /* 2^53 */
+  return BAIHashPart(BAIFaultNumber(fault, k)) < (double)fault->fraction;
 }
 
 /* The kernels have to do with the faults of a global iteration */

@@ -240,6 +240,7 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .destroy    = Destroy,
   .device     = GetDevice,
   .ready      = IsReady,
+  .noise      = BAICUDANoise,
   .replay     = BAICUDAReplay,
   .aggregate  = BAICUDAAggregateMatrix,
 };

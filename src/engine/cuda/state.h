@@ -338,6 +338,7 @@ BAIStatus BAICUDADisconnect(BAIState);
 void      BAICUDAExchangeDestroy(BAIState);
 BAIStatus BAICUDAReplay(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);
+BAIStatus BAICUDANoise(void *stream, int64_t first, BAIInt n, BAIScalar *x);
 /* wait.cu: until all that is in the stream is done */
 BAIStatus BAICUDAWait(BAIState);
 void      BAICUDAWaitDestroy(BAIState);

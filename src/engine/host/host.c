@@ -4,6 +4,7 @@
 #include "../adapt.h"
 #include "../aggregate.h"
 #include "../fault.h"
+#include "../hash.h"
 #include "../theta.h"
 #include "host.h"
 #include <stdlib.h>
@@ -221,6 +222,13 @@ static BAIStatus Flip(BAIState state, BAIInt *flipped)
   return BAIStatusOf(BAI_OK);
 }
 
+static BAIStatus Noise(void *stream, int64_t first, BAIInt n, BAIScalar *x)
+{
+  (void)stream;
+  for (BAIInt i = 0; i < n; i++) x[i] = BAINoise((uint64_t)(first + i));
+  return BAIStatusOf(BAI_OK);
+}
+
 static void Recover(BAIState state, BAIInt iteration)
 {
   state->p.fault.last = iteration;
@@ -281,4 +289,5 @@ const BAIBackendOps BAIBackendHost = {
   .destroy    = Destroy,
   .replay     = BAIAdaptReplay,
   .aggregate  = BAIAggregateMatrix,
+  .noise      = Noise,
 };
