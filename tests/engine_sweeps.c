@@ -851,6 +851,12 @@ static PetscErrorCode CheckUncountedBlocks(BAIBackend backend)
       if (Case("uncounted-blocks_%s_%s", features[f].name, BAIModes[mode])) PetscCall(CheckCombination(backend, &c));
     }
   }
+  if (Case("uncounted-blocks_momentum_sync")) { /* which builds on the x that is overwritten */
+    const Feature     momentum = {.name = "momentum", .natural = PETSC_TRUE, .momentum = PETSC_TRUE};
+    const Combination c        = {.n = 1200000, .block_size = 128, .local_iters = 2, .omega = 0.875, .local_omega = 0.9, .mode = BAI_MODE_SYNC, .feature = &momentum, .staleness = -1, .pattern = DIAGONALS};
+
+    PetscCall(CheckCombination(backend, &c));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -913,6 +919,6 @@ int main(int argc, char **argv)
          suffix: cuda_uncounted
          requires: baicuda
          timeoutfactor: 3
-         args: -backend cuda -case {{uncounted-blocks_plain uncounted-blocks_l1}}
+         args: -backend cuda -case {{uncounted-blocks_plain uncounted-blocks_l1 uncounted-blocks_momentum}}
 
 TEST*/

@@ -4,6 +4,7 @@
 #include "../inverse.h"
 #include "../scale.h"
 #include "iterate.h"
+#include "plan.h"
 #include "twolevel.h"
 #include <cub/block/block_reduce.cuh>
 #include <cub/device/device_radix_sort.cuh>
@@ -24,6 +25,8 @@ enum {
   FEW_UNKNOWNS    = 320 /* so many are LAPACK's on the host, which is done long before cuSOLVER is loaded, and takes no longer then */
 };
 
+static_assert(BAI_MOST_COARSE <= INT16_MAX, "16 bits hold the number of an aggregate");
+
 static inline unsigned Grid(long long n)
 {
   return (unsigned)((n + THREADS - 1) / THREADS);
@@ -41,7 +44,8 @@ static __device__ inline BAIScalar Conjugate(BAIScalar value)
 /* What kernels need of it */
 typedef struct {
   int              aggregates, columns, m;
-  const int       *aggregate, *first, *row;
+  const int16_t   *aggregate;
+  const int       *first, *row;
   const BAIScalar *basis;
   const BAISingle *inverse;
 } Space;
@@ -196,6 +200,19 @@ static __global__ void Restrict(Space c, const V *r, BAIScalar *sums)
   if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
 
+/* The same of what r adds up to on runs of rows, where there is one function on an aggregate */
+template <typename V>
+static __global__ void __launch_bounds__(PRODUCT_THREADS) RestrictRuns(const int *first, const int *run, const V *run_sum, BAIScalar *sums)
+{
+  __shared__ typename cub::BlockReduce<BAIScalar, PRODUCT_THREADS>::TempStorage storage;
+  BAIScalar                                                                     sum = 0;
+
+#pragma unroll 4
+  for (int at = first[blockIdx.x] + (int)threadIdx.x; at < first[blockIdx.x + 1]; at += PRODUCT_THREADS) sum += BAIScalar(run_sum[run[at]]);
+  sum = cub::BlockReduce<BAIScalar, PRODUCT_THREADS>(storage).Sum(sum);
+  if (!threadIdx.x) sums[blockIdx.x] = sum;
+}
+
 /* A thread block an unknown; all that a thread reads is on its way at once, or nearly */
 static __global__ void __launch_bounds__(PRODUCT_THREADS) Product(Space c, const BAIScalar *sums, BAIScalar *e)
 {
@@ -213,18 +230,23 @@ template <typename V>
 static __global__ void Prolong(int n, Space c, const BAIScalar *e, BAIReal omega, V *x)
 {
   const int first = (int)(blockIdx.x * blockDim.x * ROWS_OF_THREAD + threadIdx.x);
+  int       I[ROWS_OF_THREAD];
+  V         xi[ROWS_OF_THREAD];
 
 #pragma unroll
   for (int k = 0; k < ROWS_OF_THREAD; k++) {
-    const int i = first + k * THREADS, I = i < n ? c.aggregate[i] : -1;
-    BAIScalar sum = 0;
+    const int i = first + k * THREADS;
 
-    if (I < 0) continue;
-    if (!c.basis) sum = e[I];
-    else {
-      for (int u = 0; u < c.columns; u++) sum += Basis(c, i, u) * e[(long long)I * c.columns + u];
-    }
-    x[i] = V(BAIScalar(x[i]) + omega * sum);
+    I[k]  = i < n ? (int)c.aggregate[i] : -1;
+    xi[k] = i < n ? x[i] : V(0);
+  }
+#pragma unroll
+  for (int k = 0; k < ROWS_OF_THREAD; k++) {
+    const int i   = first + k * THREADS;
+    BAIScalar sum = I[k] >= 0 && !c.basis ? e[I[k]] : BAIScalar(0);
+
+    for (int u = 0; c.basis && I[k] >= 0 && u < c.columns; u++) sum += Basis(c, i, u) * e[(long long)I[k] * c.columns + u];
+    if (I[k] >= 0) x[i] = V(BAIScalar(xi[k]) + omega * sum);
   }
 }
 
@@ -243,12 +265,15 @@ static BAIStatus Add(BAIState state, BAIReal omega, void *x)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Of the residuals that sweeps left */
-BAIStatus BAICUDACorrectSwept(BAIState state, BAIReal omega)
+/* Of the residuals that sweeps left, or of what they add up to on runs */
+BAIStatus BAICUDACorrectSwept(BAIState state, bool runs, BAIReal omega)
 {
   const BAICUDACoarse *c = &state->coarse;
 
-  if (state->A.single) Restrict<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), static_cast<const BAISingle *>(c->r), c->sums);
+  if (runs && c->runs) {
+    if (state->A.single) RestrictRuns<<<c->m, PRODUCT_THREADS, 0, state->stream>>>(c->run_first, c->run, static_cast<const BAISingle *>(c->run_sum), c->sums);
+    else RestrictRuns<<<c->m, PRODUCT_THREADS, 0, state->stream>>>(c->run_first, c->run, static_cast<const BAIScalar *>(c->run_sum), c->sums);
+  } else if (state->A.single) Restrict<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), static_cast<const BAISingle *>(c->r), c->sums);
   else Restrict<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), static_cast<const BAIScalar *>(c->r), c->sums);
   CUDATry(cudaGetLastError());
   return Add(state, omega, state->x[state->current]);
@@ -467,7 +492,7 @@ static BAIStatus FindPairs(BAIState state, const BAIMatrix *M)
 }
 
 /* The aggregate that all rows of a slice belong to, -1 if they belong to none, -2 if to several */
-static __global__ void AggregatesOfSlices(BAISliced A, const int *aggregate, int *of)
+static __global__ void AggregatesOfSlices(BAISliced A, const int16_t *aggregate, int *of)
 {
   const int slice = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES), lane = threadIdx.x % BAI_LANES;
 
@@ -479,7 +504,7 @@ static __global__ void AggregatesOfSlices(BAISliced A, const int *aggregate, int
 }
 
 /* A thread block a tile: the aggregates that its rows belong to and those that they read, which begin with its own; a count of more than there is room for says that there is none */
-static __global__ void FindSeen(BAISliced A, const int *aggregate, const int *tile_first, int *count, int *seen)
+static __global__ void FindSeen(BAISliced A, const int16_t *aggregate, const int *tile_first, int *count, int *seen)
 {
   __shared__ int table[BAI_TWO_LEVEL_SEEN], used;
   const int      tile = (int)blockIdx.x, first = tile_first[tile], many = tile_first[tile + 1] - first;
@@ -551,23 +576,141 @@ static BAIStatus Nest(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* The rows of each aggregate */
-static void ListRows(int n, const BAICoarse *coarse, std::vector<int> &aggregate, std::vector<int> &first, std::vector<int> &row)
+/* Where each aggregate begins among those of which there are n, in their order, and where the last one ends */
+static __global__ void FirstOf(int aggregates, int n, const unsigned *aggregate, int *first)
 {
-  for (int i = 0; i < n; i++) {
-    aggregate[(size_t)i] = (int)coarse->aggregate[i];
-    if (coarse->aggregate[i] >= 0) first[(size_t)coarse->aggregate[i] + 2]++;
+  const int I   = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  int       low = 0, high = n;
+
+  if (I > aggregates) return;
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+
+    if (aggregate[middle] < (unsigned)I) low = middle + 1;
+    else high = middle;
   }
-  for (size_t I = 2; I < first.size(); I++) first[I] += first[I - 1];
-  for (int i = 0; i < n; i++) {
-    if (coarse->aggregate[i] >= 0) row[(size_t)first[(size_t)coarse->aggregate[i] + 1]++] = i;
+  first[I] = low;
+}
+
+/* Numbers in the order of their aggregates, those of each in the order in which they are, and where each aggregate begins */
+static BAIStatus SortByAggregate(BAIState state, int n, const unsigned *aggregate, unsigned *sorted, const int *number, int *of, int *first)
+{
+  const int    aggregates = state->coarse.aggregates;
+  BAITemporary work;
+  size_t       bytes;
+
+  CUDATry(cub::DeviceRadixSort::SortPairs(nullptr, bytes, aggregate, sorted, number, of, n, 0, 16, state->stream));
+  BAITry(work.Allocate(state, bytes));
+  CUDATry(cub::DeviceRadixSort::SortPairs(work.p, bytes, aggregate, sorted, number, of, n, 0, 16, state->stream));
+  FirstOf<<<Grid(aggregates + 1), THREADS, 0, state->stream>>>(aggregates, n, sorted, first);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The lanes of each slice that begin a run, and how many these are */
+static __global__ void BeginRuns(BAISliced A, const int16_t *aggregate, uint2 *runs, int *count)
+{
+  const int slice = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES), lane = threadIdx.x % BAI_LANES;
+
+  if (slice >= A.tiles * A.tile_slices) return;
+  const int      row = BAIOwnRowAt(A, slice / A.tile_slices, slice % A.tile_slices * BAI_LANES + lane), mine = row >= 0 ? aggregate[row] : -1, before = __shfl_up_sync(~0u, mine, 1);
+  const unsigned begins = __ballot_sync(~0u, !lane || mine != before);
+
+  if (lane) return;
+  runs[slice].x = begins;
+  count[slice]  = __popc(begins);
+}
+
+/* The number of the first run of each slice, and the aggregate of each run; none is m */
+static __global__ void NumberRuns(BAISliced A, const int16_t *aggregate, int m, const int *first, uint2 *runs, unsigned *of, int *number)
+{
+  const int slice = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES), lane = threadIdx.x % BAI_LANES;
+
+  if (slice >= A.tiles * A.tile_slices) return;
+  const int      row = BAIOwnRowAt(A, slice / A.tile_slices, slice % A.tile_slices * BAI_LANES + lane), mine = row >= 0 ? aggregate[row] : -1;
+  const unsigned begins = runs[slice].x;
+  const int      run    = first[slice] + __popc(begins & ((1u << lane) - 1));
+
+  if (!lane) runs[slice].y = (unsigned)run;
+  if (!(begins >> lane & 1)) return;
+  of[run]     = (unsigned)(mine < 0 ? m : mine);
+  number[run] = run;
+}
+
+/* Where neighbouring rows are of one aggregate, as in boxes of a grid, sweeps leave what r adds up to on runs of these */
+static BAIStatus FindRuns(BAIState state)
+{
+  enum {
+    LEAST_ROWS = 4 /* of a run, on average, with which it is worth while */
+  };
+  BAICUDACoarse *c      = &state->coarse;
+  const int      slices = BAISlices(&state->A);
+  BAITemporary   count, first, of, sorted, number, work;
+  size_t         bytes;
+  int            n;
+
+  if (c->columns > 1 || !slices || !BAIOnceKernel(&state->A)) return BAIStatusOf(BAI_OK);
+  BAITry(count.Allocate(state, ((size_t)slices + 1) * sizeof(int)));
+  BAITry(first.Allocate(state, ((size_t)slices + 1) * sizeof(int)));
+  BAITry(BAICUDAAllocate(state, (size_t)slices * sizeof(uint2), &c->runs));
+  CUDATry(cudaMemsetAsync((int *)count.p + slices, 0, sizeof(int), state->stream));
+  BeginRuns<<<Grid((long long)slices * BAI_LANES), THREADS, 0, state->stream>>>(state->A, c->aggregate, c->runs, (int *)count.p);
+  CUDATry(cudaGetLastError());
+  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, (const int *)count.p, (int *)first.p, slices + 1, state->stream));
+  BAITry(work.Allocate(state, bytes));
+  CUDATry(cub::DeviceScan::ExclusiveSum(work.p, bytes, (const int *)count.p, (int *)first.p, slices + 1, state->stream));
+  CUDATry(cudaMemcpyAsync(&n, (const int *)first.p + slices, sizeof(n), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  if (n > state->A.n / LEAST_ROWS) {
+    BAICUDAFree(state, 0, c->runs);
+    c->runs = NULL;
+    return BAIStatusOf(BAI_OK);
   }
+  BAITry(of.Allocate(state, (size_t)n * sizeof(unsigned)));
+  BAITry(sorted.Allocate(state, (size_t)n * sizeof(unsigned)));
+  BAITry(number.Allocate(state, (size_t)n * sizeof(int)));
+  BAITry(BAICUDAAllocate(state, (size_t)n * BAIValueSize(&state->A), &c->run_sum));
+  BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(int), &c->run));
+  BAITry(BAICUDAAllocate(state, ((size_t)c->aggregates + 1) * sizeof(int), &c->run_first));
+  NumberRuns<<<Grid((long long)slices * BAI_LANES), THREADS, 0, state->stream>>>(state->A, c->aggregate, c->aggregates, (const int *)first.p, c->runs, (unsigned *)of.p, (int *)number.p);
+  CUDATry(cudaGetLastError());
+  return SortByAggregate(state, n, (const unsigned *)of.p, (unsigned *)sorted.p, (const int *)number.p, c->run, c->run_first);
+}
+
+static __global__ void Narrow(int n, int m, const BAIInt *wide, int16_t *aggregate, unsigned *key, int *row)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i >= n) return;
+  aggregate[i] = (int16_t)wide[i];
+  key[i]       = (unsigned)(wide[i] < 0 ? m : (int)wide[i]);
+  row[i]       = i;
+}
+
+/* The aggregate of each row, and the rows of each aggregate; those of none come last */
+static BAIStatus ListRows(BAIState state, const BAICoarse *coarse)
+{
+  BAICUDACoarse *c = &state->coarse;
+  const int      n = state->A.n;
+  BAITemporary   wide, key, sorted, number;
+
+  BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(*c->aggregate), &c->aggregate));
+  BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(int), &c->row));
+  BAITry(BAICUDAAllocate(state, ((size_t)c->aggregates + 1) * sizeof(int), &c->first));
+  BAITry(wide.Allocate(state, (size_t)n * sizeof(BAIInt)));
+  BAITry(key.Allocate(state, (size_t)n * sizeof(unsigned)));
+  BAITry(sorted.Allocate(state, (size_t)n * sizeof(unsigned)));
+  BAITry(number.Allocate(state, (size_t)n * sizeof(int)));
+  CUDATry(cudaMemcpyAsync(wide.p, coarse->aggregate, (size_t)n * sizeof(BAIInt), cudaMemcpyHostToDevice, state->stream));
+  Narrow<<<Grid(n), THREADS, 0, state->stream>>>(n, c->aggregates, (const BAIInt *)wide.p, c->aggregate, (unsigned *)key.p, (int *)number.p);
+  CUDATry(cudaGetLastError());
+  return SortByAggregate(state, n, (const unsigned *)key.p, (unsigned *)sorted.p, (const int *)number.p, c->row, c->first);
 }
 
 static void Forget(BAIState state)
 {
   BAICUDACoarse *c       = &state->coarse;
-  void          *owned[] = {c->aggregate, c->basis, c->first, c->row, c->inverse, c->sums, c->e, c->r, c->pair, c->pair_first, c->entry, c->slice_aggregate, c->tile_first, c->seen_count, c->seen, c->shares};
+  void          *owned[] = {c->aggregate, c->basis, c->first, c->row, c->inverse, c->sums, c->e, c->r, c->runs, c->run_sum, c->run_first, c->run, c->pair, c->pair_first, c->entry, c->slice_aggregate, c->tile_first, c->seen_count, c->seen, c->shares};
 
   for (void *p : owned) {
     if (p) BAICUDAFree(state, 0, p);
@@ -577,43 +720,31 @@ static void Forget(BAIState state)
   memset(state->two_level, 0, sizeof(state->two_level));
 }
 
-static BAIStatus Copy(BAIState state, void *to, const void *from, size_t bytes)
-{
-  CUDATry(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, state->stream));
-  return BAIStatusOf(BAI_OK);
-}
-
 BAIStatus BAICUDACoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *coarse)
 {
-  BAICUDACoarse   *c = &state->coarse;
-  const size_t     n = (size_t)state->A.n;
-  std::vector<int> aggregate(n), first((size_t)coarse->aggregates + 2), row(n);
+  BAICUDACoarse *c = &state->coarse;
+  const size_t   n = (size_t)state->A.n;
 
   Forget(state);
   if (!coarse->aggregates || !n) return BAIStatusOf(BAI_OK);
-  c->aggregates = (int)coarse->aggregates;
-  c->columns    = (int)coarse->columns;
-  c->singular   = coarse->singular;
-  ListRows((int)n, coarse, aggregate, first, row);
+  c->aggregates  = (int)coarse->aggregates;
+  c->columns     = (int)coarse->columns;
+  c->singular    = coarse->singular;
   const size_t m = (size_t)(c->aggregates * c->columns);
 
-  BAITry(BAICUDAAllocate(state, n * sizeof(int), &c->aggregate));
-  BAITry(BAICUDAAllocate(state, first.size() * sizeof(int), &c->first));
-  BAITry(BAICUDAAllocate(state, n * sizeof(int), &c->row));
   BAITry(BAICUDAAllocate(state, m * m * sizeof(BAISingle), &c->inverse));
   BAITry(BAICUDAAllocate(state, m * sizeof(BAIScalar), &c->sums));
   BAITry(BAICUDAAllocate(state, m * sizeof(BAIScalar), &c->e));
   BAITry(BAICUDAAllocate(state, n * BAIValueSize(&state->A), &c->r));
-  BAITry(Copy(state, c->aggregate, aggregate.data(), n * sizeof(int)));
-  BAITry(Copy(state, c->first, first.data(), first.size() * sizeof(int)));
-  BAITry(Copy(state, c->row, row.data(), n * sizeof(int)));
+  BAITry(ListRows(state, coarse));
   if (coarse->basis) {
     BAITry(BAICUDAAllocate(state, n * (size_t)c->columns * sizeof(BAIScalar), &c->basis));
-    BAITry(Copy(state, c->basis, coarse->basis, n * (size_t)c->columns * sizeof(BAIScalar)));
+    CUDATry(cudaMemcpyAsync(c->basis, coarse->basis, n * (size_t)c->columns * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
   }
   c->m = (int)m;
   BAITry(FindPairs(state, M)); /* waits for the copies */
   BAITry(Nest(state));
+  BAITry(FindRuns(state));
   BAITry(BAICUDACoarseUpdate(state, M));
   for (int mode = 0; mode < 4; mode++) {
     if (state->plan[mode].kernel) BAITry(BAISweepPrepare(state, (BAIMode)mode));

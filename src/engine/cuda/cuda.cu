@@ -158,7 +158,8 @@ static BAIStatus Unbind(BAIState state)
 {
   const size_t bytes = (size_t)state->A.n * sizeof(BAIScalar);
 
-  if (state->current) CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * BAIValueSize(&state->A), cudaMemcpyDeviceToDevice, state->stream));
+  if (state->current && state->has_before == BAI_BEFORE_OTHER) BAITry(BAISwapIterates(state));
+  else if (state->current) CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * BAIValueSize(&state->A), cudaMemcpyDeviceToDevice, state->stream));
   state->current = 0;
   if (state->A.single) BAITry(BAIWidenVector(state, state->A.n, state->x[0], state->on_device[2]));
   if (state->v.x_memory == BAI_MEMORY_HOST) {
@@ -175,7 +176,7 @@ static int64_t BytesOfIteration(BAIState state, const BAIPlan *plan)
   const int64_t    value = (int64_t)BAIValueSize(A), vector = A->n * value, rounded = A->sweep_a == A->loc_a ? 0 : state->places_loc * (int64_t)BAISweepSize(A);
 
   if (plan->resident) return 2 * vector;
-  return rounded + state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) + state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value + (A->off_first ? BAISlices(A) * (BAI_LANES + 1) * (int64_t)sizeof(int) : 0) + A->pieces * (int64_t)(sizeof(BAIPiece) + 2 * value) + BAISlices(A) * (int64_t)sizeof(BAISlice) + (4 + 2 * (plan->momentum && (state->p.momentum == 1 || state->has_before))) * vector;
+  return rounded + state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) + state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value + (A->off_first ? BAISlices(A) * (BAI_LANES + 1) * (int64_t)sizeof(int) : 0) + A->pieces * (int64_t)(sizeof(BAIPiece) + 2 * value) + BAISlices(A) * (int64_t)sizeof(BAISlice) + (4 + (plan->from_other ? 1 : 2) * (plan->momentum && (state->p.momentum == 1 || state->has_before))) * vector;
 }
 
 static void Info(BAIState state, BAIInfo *info)

@@ -177,19 +177,23 @@ static const struct {
 #undef SHAPE
 };
 
+/* First that for a launch of mode sync, where one is asked for */
 static bool StreamVariant(const BAIWork *work, int which, BAIVariant *variant)
 {
   const BAISliced *A = work->A;
 
-  variant->kernel  = A->off_first ? BAIRaggedKernel(A, work->order) : NULL;
-  variant->threads = RowThreads(A);
-  variant->shared  = A->off_first ? BAIRaggedBytes(A) : RowShared(A);
-  if (A->off_first) return !which;
+  variant->threads    = RowThreads(A);
+  variant->shared     = A->off_first ? BAIRaggedBytes(A) : RowShared(A);
+  variant->from_other = !which;
+  if (!which) variant->kernel = work->asks & BAI_CAN_LAUNCHES && work->order == BAI_FLAGS ? BAIOnceKernel(A) : NULL;
+  if (which != 1) return !which;
+  variant->kernel = A->off_first ? BAIRaggedKernel(A, work->order) : NULL;
+  if (A->off_first) return true;
   for (const auto &shape : stream) {
     if (variant->kernel || A->loc_width > shape.loc || A->off_width > shape.most_off || !A->single != !shape.single || (More(work) && !shape.more)) continue;
     variant->kernel = shape.kernel(work->order);
   }
-  return !which;
+  return true;
 }
 
 static void RefuseStream(const BAIWork *work, char why[BAI_REASON])

@@ -78,19 +78,20 @@ static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const 
       return BAIStatusOf(BAI_OK);
     }
   }
-  plan->kernel   = variant->kernel;
-  plan->family   = family->kernel;
-  plan->resident = (family->can & BAI_CAN_SOLVE) != 0;
-  plan->threads  = variant->threads;
-  plan->shared   = variant->shared;
-  plan->grid     = work->A->tiles < *room ? work->A->tiles : *room;
+  plan->kernel     = variant->kernel;
+  plan->family     = family->kernel;
+  plan->resident   = (family->can & BAI_CAN_SOLVE) != 0;
+  plan->threads    = variant->threads;
+  plan->shared     = variant->shared;
+  plan->from_other = variant->from_other;
+  plan->grid       = work->A->tiles < *room ? work->A->tiles : *room;
   return BAIStatusOf(BAI_OK);
 }
 
 /* The first variant of a family that can */
 static BAIStatus TryFamily(const BAIFamily *family, const BAIWork *work, BAIPlan *plan, int *room, char why[BAI_REASON])
 {
-  BAIVariant variant;
+  BAIVariant variant = {};
 
   *room = 0;
   BAIFamilyRefuse(family, work, why);
@@ -185,6 +186,10 @@ BAIStatus BAIPlanCreate(BAIState state, BAIMode mode, bool momentum, BAIPlan *pl
   char why[BAI_FAMILIES][BAI_REASON];
 
   BAITry(Choose(state, mode, momentum, plan, why));
+  BAITry(Complete(state, mode, plan));
+  if (mode != BAI_MODE_SYNC || !plan->once || plan->family != BAI_KERNEL_STREAM) return BAIStatusOf(BAI_OK);
+  BAITry(ChooseKernel(state, mode, momentum, BAI_CAN_LAUNCHES, BAI_KERNEL_STREAM, plan, why));
+  plan->once = plan->from_other; /* of which there may be room for more thread blocks */
   return Complete(state, mode, plan);
 }
 
@@ -193,7 +198,7 @@ BAIStatus BAIPlanCreateCorrected(BAIState state, BAIMode mode, bool momentum, BA
 {
   char why[BAI_FAMILIES][BAI_REASON];
 
-  BAITry(ChooseKernel(state, mode, momentum, BAI_CAN_RESIDUALS, BAI_KERNEL_AUTO, plan, why));
+  BAITry(ChooseKernel(state, mode, momentum, BAI_CAN_RESIDUALS | (mode == BAI_MODE_SYNC ? BAI_CAN_LAUNCHES : 0), BAI_KERNEL_AUTO, plan, why));
   plan->once = mode == BAI_MODE_SYNC || mode == BAI_MODE_LAUNCH;
   return Complete(state, mode, plan);
 }

@@ -39,7 +39,8 @@ typedef struct {
 typedef struct {
   const void *kernel;
   int         threads;
-  size_t      shared; /* 0: its vectors are in BAIState's scratch */
+  size_t      shared;     /* 0: its vectors are in BAIState's scratch */
+  bool        from_other; /* see BAIPlan */
 } BAIVariant;
 
 typedef struct {
@@ -65,6 +66,7 @@ void BAIFamilyRefuse(const BAIFamily *, const BAIWork *, char why[BAI_REASON]);
 /* Kernels of one unit, shared memory that those of staged need for their stages, and all of those of stream for rows of very different lengths */
 const void *BAIStagedKernel(const BAISliced *, bool more);
 size_t      BAIStagedBytes(const BAISliced *);
+const void *BAIOnceKernel(const BAISliced *); /* NULL: none does this matrix */
 const void *BAIRaggedKernel(const BAISliced *, BAIOrder);
 size_t      BAIRaggedBytes(const BAISliced *);
 const void *BAIGenericKernel(const BAISliced *, BAIOrder, bool refined, bool watched);

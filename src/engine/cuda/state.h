@@ -116,6 +116,13 @@ typedef enum {
   BAI_TURNS  /* the same, but tiles whose turn is later wait for the same iteration of those before them: mode color */
 } BAIOrder;
 
+/* Where the last kernel left the iterate before the last one */
+typedef enum {
+  BAI_BEFORE_NOWHERE,
+  BAI_BEFORE_PLACES, /* in before, */
+  BAI_BEFORE_OTHER   /* or in that of the two x that is not the iterate */
+} BAIBefore;
+
 /* The kernel of a mode, and its launch: see plan.cu */
 typedef struct {
   const void *kernel; /* NULL: the mode is not ready */
@@ -124,10 +131,11 @@ typedef struct {
   int         resident; /* the kernel keeps the matrix on the chip, and can do a whole solve */
   int         grid, threads;
   size_t      shared;
-  int         once;      /* a launch is one global iteration, so nothing is to be waited for */
-  int         waits;     /* tiles are waited for, so all thread blocks must be there at once */
-  int         uses_done; /* it counts the iterations of the tiles */
-  int         momentum;  /* it can do with momentum */
+  int         once;       /* a launch is one global iteration, so nothing is to be waited for */
+  int         waits;      /* tiles are waited for, so all thread blocks must be there at once */
+  int         uses_done;  /* it counts the iterations of the tiles */
+  int         momentum;   /* it can do with momentum, */
+  int         from_other; /* which builds on the x that is overwritten, not on before */
 } BAIPlan;
 
 typedef struct {
@@ -161,12 +169,16 @@ typedef struct {
 typedef struct {
   int        aggregates, columns, m; /* m: unknowns */
   int        singular;
-  int       *aggregate;   /* n */
+  int16_t   *aggregate;   /* n: that of each row, or -1 */
   BAIScalar *basis;       /* n*columns, or NULL */
   int       *first, *row; /* aggregates+1, and the rows of each in ascending order */
   BAISingle *inverse;     /* m*m, row by row */
   BAIScalar *sums, *e;    /* P^H r, and A_c^{-1} of it */
-  void      *r;           /* n, as x is */
+  void      *r;           /* n, as x is; */
+  /* or what it adds up to on runs of rows of one aggregate, as in BAIRuns; NULL: there are too many */
+  uint2 *runs;
+  void  *run_sum;
+  int   *run_first, *run; /* aggregates+1, and the runs of each */
   /* A_c: the pairs of aggregates that couple, I*aggregates + J, and the entries of each, in one order every time */
   int       pairs;
   unsigned *pair;
@@ -222,14 +234,14 @@ struct BAIState_ {
   void      *x[2];      /* the iterate; mode sync goes back and forth between the two */
   int        current;   /* which of the two it is */
 
-  BAIPlan plan[4];                    /* by mode */
-  BAIPlan corrected[4], two_level[4]; /* by mode, with a coarse correction: an iteration a launch; a whole solve, if it can be */
-  BAIPlan plain;                      /* mode sync without momentum, if its plan can do with it, and takes longer */
-  BAIStop stop;
-  void   *scratch; /* stands in for shared memory if the tiles are too long for it */
-  int     scratch_grid;
-  void   *before;     /* places, if there is momentum: the iterate before the last one, */
-  int     has_before; /* which the last kernel left there */
+  BAIPlan   plan[4];                    /* by mode */
+  BAIPlan   corrected[4], two_level[4]; /* by mode, with a coarse correction: an iteration a launch; a whole solve, if it can be */
+  BAIPlan   plain;                      /* mode sync without momentum, if its plan can do with it, and takes longer */
+  BAIStop   stop;
+  void     *scratch; /* stands in for shared memory if the tiles are too long for it */
+  int       scratch_grid;
+  void     *before;     /* places, if there is momentum: the iterate before the last one, */
+  BAIBefore has_before; /* if it is there */
 
   BAIReal   *partial; /* of the residual: per slice */
   void      *reduce;  /* CUB's working space */
@@ -321,13 +333,14 @@ BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
 BAIStatus BAICUDACoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
 BAIStatus BAICUDACoarseUpdate(BAIState, const BAIMatrix *);
 BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
-BAIStatus BAICUDACorrectSwept(BAIState, BAIReal omega);
+BAIStatus BAICUDACorrectSwept(BAIState, bool runs, BAIReal omega);
 /* round.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a rounded copy */
 BAIStatus BAIRoundVector(BAIState, int n, const BAIScalar *, void *);
 BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
 BAIStatus BAIRoundInside(BAIState);
-/* shift.cu: before becomes (before - x) times a factor */
+/* before.cu: the iterate before the last one, as momentum builds on it, becomes itself less x, times a factor. And x[0] becomes the iterate, x[1] the one before it */
 BAIStatus BAIShiftBefore(BAIState, BAIReal factor);
+BAIStatus BAISwapIterates(BAIState);
 BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);

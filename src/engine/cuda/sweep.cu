@@ -19,7 +19,7 @@ static bool NeedsMomentum(BAIState state, BAIMode mode)
 /* What a kernel that goes through tiles in this way works with */
 static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
 {
-  if (plan->momentum && !state->before) BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * BAIValueSize(&state->A), &state->before));
+  if (plan->momentum && !plan->from_other && !state->before) BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * BAIValueSize(&state->A), &state->before));
   if (mode == BAI_MODE_SYNC && !state->x[1]) BAITry(BAICUDAAllocate(state, state->A.n * BAIValueSize(&state->A), &state->x[1]));
   if (plan->order == BAI_QUEUE && !state->tickets) {
     BAITry(BAICUDAAllocate(state, sizeof(long long), &state->tickets));
@@ -54,7 +54,7 @@ static BAIStatus PreparePlain(BAIState state, BAIMode mode, bool momentum)
   BAIPlan *plan = &state->plan[mode];
 
   BAITry(BAIPlanCreate(state, mode, momentum, plan));
-  if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident) BAITry(BAIPlanCreate(state, mode, false, &state->plain));
+  if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident && !plan->from_other) BAITry(BAIPlanCreate(state, mode, false, &state->plain));
   BAITry(NeedVectors(state, mode, plan));
   return plan->resident ? NeedControl(state) : BAIStatusOf(BAI_OK);
 }
@@ -88,7 +88,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.fresh          = step->fresh;
   p.how            = plan->order;
   p.direction      = step->direction;
-  p.before         = plan->momentum ? state->before : NULL;
+  p.before         = plan->momentum && !plan->from_other ? state->before : NULL;
   p.b              = state->b;
   p.ghost          = state->ghost;
   p.x[0]           = state->x[0];
@@ -96,6 +96,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.current        = state->current;
   p.scratch        = plan->shared ? NULL : state->scratch;
   p.r              = step->coarse ? state->coarse.r : NULL;
+  p.runs           = plan->from_other ? BAIRuns{state->coarse.runs, state->coarse.run_sum} : BAIRuns{};
   p.neighbors      = state->neighbors;
   p.order          = state->order;
   p.done           = plan->uses_done ? state->done : NULL;
@@ -124,6 +125,24 @@ static BAIStatus CountDone(BAIState state, const BAIPlan *plan, BAIInt count)
   return BAIStatusOf(BAI_OK);
 }
 
+/* Without momentum in the first iteration, if what it builds on is not where the kernel looks for it */
+static void Continue(BAIState state, const BAIPlan *plan, BAISweep *p)
+{
+  const BAIBefore left = !plan->momentum ? BAI_BEFORE_NOWHERE : plan->from_other ? BAI_BEFORE_OTHER : BAI_BEFORE_PLACES;
+
+  p->fresh |= state->has_before != left;
+  state->has_before = left;
+}
+
+/* What a launch of one iteration need not find out by itself */
+static void Weigh(BAISweep *p)
+{
+  if (p->fourth_kind) p->omega *= BAIFourthKindOmega(p->its);
+  if (p->fourth_kind) p->momentum = BAIFourthKindMomentum(p->its);
+  if (p->fresh) p->momentum = 0;
+  p->fourth_kind = 0;
+}
+
 static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step)
 {
   const int grid        = plan->once && plan->shared ? state->A.tiles : plan->grid; /* the device hands tiles out as fast as can be */
@@ -131,8 +150,8 @@ static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const
   BAIStop   stop        = {};
   void     *arguments[] = {&state->A, &p, &stop};
 
-  p.fresh |= !state->has_before;
-  state->has_before = plan->momentum;
+  Continue(state, plan, &p);
+  if (plan->from_other) Weigh(&p);
   if (!plan->waits) BAITry(BAIPiecesRun(state, state->x[state->current], false)); /* for the first iteration */
   if (plan->waits) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(grid), dim3(plan->threads), arguments, plan->shared, state->stream));
   else CUDATry(cudaLaunchKernel(plan->kernel, dim3(grid), dim3(plan->threads), arguments, plan->shared, state->stream));
@@ -171,7 +190,7 @@ static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
   for (BAIInt k = 0; k < count; k++) {
     if (how->direction == BAI_ALTERNATE) step.direction = k % 2 ? BAI_BACKWARD : BAI_FORWARD;
     BAITry(Launch(state, &state->corrected[step.mode], 1, &step));
-    BAITry(BAICUDACorrectSwept(state, step.omega));
+    BAITry(BAICUDACorrectSwept(state, state->corrected[step.mode].from_other, step.omega));
     step.fresh = 0;
     step.done++;
   }
@@ -229,7 +248,7 @@ static BAIStatus SolveCorrected(BAIState state, const BAITolerances *t, const BA
 
   if (state->current) CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * sizeof(BAIScalar), cudaMemcpyDeviceToDevice, state->stream));
   state->current    = 0;
-  state->has_before = 0;
+  state->has_before = BAI_BEFORE_NOWHERE;
   if (step->mode == BAI_MODE_ASYNC) CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
   CUDATry(cudaMemsetAsync(c->shares, 0xff, (2 * (size_t)two.reals_x + 2 * (size_t)BAIShares(two, state->A.tiles)) * sizeof(BAIReal), state->stream)); /* not there yet */
   if (step->mode == BAI_MODE_ASYNC) CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
@@ -252,9 +271,8 @@ BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *s
 
   if (step->coarse && state->coarse.m) return SolveCorrected(state, t, step, solution);
   BAITry(OneBuffer(state, step->mode));
-  p.fresh |= !state->has_before;
-  state->has_before = plan->momentum;
-  p.current         = state->current;
+  Continue(state, plan, &p);
+  p.current = state->current;
   CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
   CUDATry(cudaMemsetAsync(stop.r2, 0xbf, 2 * tiles * sizeof(BAIReal), state->stream)); /* negative: not there yet */
   CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(tiles + (plan->order == BAI_OWN)), dim3(plan->threads), arguments, plan->shared, state->stream));

@@ -246,11 +246,12 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
   }
 }
 
-/* b - A x of a row, by what its first sweep begins with. In single precision a division costs less than to read d, which is in double precision */
+/* b - A x of a row, by what its first sweep begins with. In single precision a division costs less than to read d, which is in double precision; nor need it be exact */
 template <typename V>
-static __device__ inline V ResidualOf(const BAISliced &A, int place, V sum, V dinv, V y)
+static __device__ inline V BAIResidualOf(const BAISliced &A, int place, V sum, V dinv, V y)
 {
-  if constexpr (sizeof(V) < sizeof(BAIScalar)) return (sum * dinv - y) / dinv;
+  if constexpr (cuda::std::is_same_v<V, float>) return __fdividef(sum * dinv - y, dinv);
+  else if constexpr (sizeof(V) < sizeof(BAIScalar)) return (sum * dinv - y) / dinv;
   else return sum - A.d[place] * y;
 }
 
@@ -279,7 +280,7 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
       if (w >= FEW && w % FEW == 0 && w >= width) break; /* the same for a warp */
       sum -= a[w] * now[j[w]];
     }
-    if (MORE && p.r && sweep == 1 && own >= 0) static_cast<V *>(p.r)[own] = ResidualOf(A, place, sum, dinv, y);
+    if (MORE && p.r && sweep == 1 && own >= 0) static_cast<V *>(p.r)[own] = BAIResidualOf(A, place, sum, dinv, y);
     if (!MORE || sweep <= iters) y += local_omega * (sum * dinv - y);
     if (sweep < most) {
       V *swap = now;

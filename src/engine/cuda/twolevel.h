@@ -18,7 +18,7 @@ typedef struct {
   int              m;                 /* unknowns, which are the aggregates */
   const int       *aggregate;         /* slices: that of each, or -1 */
   const int       *first;             /* tiles+1: the first aggregate of each tile */
-  const int       *of_row;            /* n: the aggregate of each row, or -1 */
+  const int16_t   *of_row;            /* n: the aggregate of each row, or -1 */
   const int       *seen_count, *seen; /* tiles; and BAI_TWO_LEVEL_SEEN for each: the aggregates that it needs to know of, first its own */
   int              most_seen;
   const BAISingle *inverse; /* m x m, row by row */

@@ -1,0 +1,135 @@
+/*
+   The kernel for global iterations of mode sync that are a launch each: of matrices that do not fit the chip, in blocks of consecutive rows of much the same length, all of which do as many local sweeps,
+   damped alike. Nobody waits for anybody, and each thread block does one tile and is gone: so there are fewer instructions than in stream.cu, on which the time of an iteration depends in single precision
+
+   Moved per row and global iteration: what stream.cu moves, and 8 bytes with momentum, which builds on the x that is about to be overwritten. Of r = b - A x only what it adds up to on runs of
+   rows of one aggregate is written, for the coarse correction.
+*/
+#include "plan.h"
+#include "sweep.h"
+#include <cub/warp/warp_reduce.cuh>
+
+/* Tiles of 512 rows that a multiprocessor is to have room for: in single precision these are at most 32 or 40 registers, in double 64 */
+static constexpr int LeastBlocks(int loc, bool single)
+{
+  return !single ? 2 : loc <= 2 ? 4 : 3;
+}
+
+/* The compiler is not to find these anew where they are used: that takes instructions */
+static __device__ inline void Keep(int &value)
+{
+  asm("" : "+r"(value));
+}
+
+template <typename V>
+static __device__ inline void Keep(const V *&pointer)
+{
+  asm("" : "+l"(pointer));
+  __builtin_assume(__isGlobal(pointer));
+}
+
+/* LOC entries of a row inside its block, at most; OFF of those outside are on their way at a time */
+template <int LOC, int OFF, bool GHOSTS, typename V>
+static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeof(V) < sizeof(BAIScalar))) Once(BAISliced A, BAISweep p)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  const unsigned                                i = threadIdx.x, lane = i % BAI_LANES, tile = blockIdx.x, slice = tile * A.tile_slices + i / BAI_LANES;
+  const int                                     row  = (int)(tile * A.tile_rows + i);
+  const bool                                    mine = i < (unsigned)A.tile_rows && row < A.n, moves = p.momentum != 0;
+  const BAISlice                                S        = A.slice[slice]; /* lanes without a row find zeros there */
+  const bool                                    by_delta = S.by_delta;
+  const V                                      *x = static_cast<const V *>(p.current ? p.x[1] : p.x[0]), *far = static_cast<const V *>(p.ghost) - A.n;
+  V                                            *to = static_cast<V *>(p.current ? p.x[0] : p.x[1]) + row, *now = reinterpret_cast<V *>(shared), *next = now + blockDim.x;
+  const V                                      *loc_a = static_cast<const V *>(A.loc_a) + S.loc + lane, *off_a = static_cast<const V *>(A.off_a) + S.off + lane;
+  const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j) + S.loc + lane;
+  const int                                    *off_j = BAIColumnAt(A, S, 0, (int)lane);
+  int                                           base  = by_delta ? row : 0; /* of columns */
+  const V                                      *from  = x + base;
+  uint2                                         run   = {};
+  V                                             s = V(0), dinv = V(0), xi = V(0), before = V(0), a[LOC];
+  int                                           j[LOC];
+
+  Keep(from);
+  Keep(base);
+#pragma unroll
+  for (int w = 0; w < LOC; w++) {
+    const bool there = w < S.loc_width;
+
+    a[w] = there ? BAIStreamed(loc_a + w * BAI_LANES) : V(0);
+    j[w] = there ? (int)__ldcs(loc_j + w * BAI_LANES) : (int)i;
+  }
+  if (mine) {
+    s    = BAIStreamed(static_cast<const V *>(p.b) + row);
+    dinv = BAIStreamed(static_cast<const V *>(A.dinv) + row);
+    xi   = x[row];
+  }
+  for (int left = (int)S.off_width; left > 0; left -= OFF) {
+    V   value[OFF], other[OFF];
+    int col[OFF];
+
+#pragma unroll
+    for (int w = 0; w < OFF; w++) value[w] = w < left ? BAIStreamed(off_a + w * BAI_LANES) : BAINoEntry<V>();
+    if (by_delta) {
+#pragma unroll
+      for (int w = 0; w < OFF; w++) col[w] = w < left ? __ldcs(off_j + w) : 0;
+      off_j += OFF;
+    } else {
+#pragma unroll
+      for (int w = 0; w < OFF; w++) col[w] = w < left ? __ldcs(off_j + w * BAI_LANES) : 0;
+      off_j += OFF * BAI_LANES;
+    }
+    off_a += OFF * BAI_LANES;
+#pragma unroll
+    for (int w = 0; w < OFF; w++) {
+      if constexpr (GHOSTS) other[w] = BAIIsNoEntry(value[w]) ? V(0) : *((base + col[w] < A.n ? x : far) + base + col[w]);
+      else other[w] = BAIIsNoEntry(value[w]) ? V(0) : from[col[w]];
+    }
+#pragma unroll
+    for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
+  }
+
+  if (mine && moves) before = *to;
+  if (p.runs.slice) run = p.runs.slice[slice];
+  const BAIRealOf<V> local_omega = BAIRealOf<V>(p.local_omega);
+  V                  y           = xi;
+
+  for (int sweep = 1; sweep <= p.local_iters; sweep++) {
+    V sum = s;
+
+    now[i] = y;
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < LOC; w++) sum -= a[w] * now[j[w]];
+    if (sweep == 1 && p.r) {
+      V r = mine ? BAIResidualOf(A, row, sum, dinv, y) : V(0);
+
+      if (p.runs.slice) {
+        typename cub::WarpReduce<V>::TempStorage storage; /* of nothing */
+
+        r = cub::WarpReduce<V>(storage).HeadSegmentedSum(r, run.x >> lane & 1);
+        if (run.x >> lane & 1) static_cast<V *>(p.runs.sum)[run.y + __popc(run.x & ((1u << lane) - 1))] = r;
+      } else if (mine) static_cast<V *>(p.r)[row] = r;
+    }
+    y += local_omega * (sum * dinv - y);
+    V *swap = now;
+    now     = next;
+    next    = swap;
+  }
+  if (!mine) return;
+  y = xi + BAIRealOf<V>(p.omega) * (y - xi);
+  if (moves) y += BAIRealOf<V>(p.momentum) * (xi - before);
+  *to = y;
+}
+
+template <int LOC, int OFF>
+static const void *KernelOf(const BAISliced *A)
+{
+  if (A->cols > A->n) return A->single ? (const void *)Once<LOC, OFF, true, BAISingle> : (const void *)Once<LOC, OFF, true, BAIScalar>;
+  return A->single ? (const void *)Once<LOC, OFF, false, BAISingle> : (const void *)Once<LOC, OFF, false, BAIScalar>;
+}
+
+const void *BAIOnceKernel(const BAISliced *A)
+{
+  if (A->row || A->overlap || A->share || A->iters || A->off_first || A->loc_width > 8) return NULL;
+  return A->loc_width <= 2 ? KernelOf<2, 5>(A) : A->loc_width <= 4 ? KernelOf<4, 4>(A) : KernelOf<8, 6>(A);
+}
