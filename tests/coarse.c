@@ -412,6 +412,34 @@ static PetscErrorCode TestCarried(const char matrix[], PetscInt n, PetscReal par
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Grids of about the same size take about as many iterations, in the first solve and later: also those where the estimate of the largest eigenvalue comes out smallest */
+static PetscErrorCode TestSizes(void)
+{
+  const PetscInt sizes[] = {79, 82, 90, 97, 98, 99};
+  PetscInt       most[2] = {0, 0}, least[2] = {PETSC_MAX_INT, PETSC_MAX_INT};
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
+    Mat A;
+    KSP ksp;
+
+    PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv3", sizes[k], &A));
+    PetscCall(CreateKSP(A, BAI_MODE_SYNC, PETSC_DECIDE, &ksp));
+    for (int later = 0; later < 2; later++) {
+      PetscInt its;
+
+      PetscCall(Solve(ksp, PETSC_FALSE, &its));
+      PetscCall(Expect(its > 0, "solve %d of %d x %d cells converges", later, (int)sizes[k], (int)sizes[k]));
+      most[later]  = PetscMax(most[later], its);
+      least[later] = PetscMin(least[later], its);
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&A));
+  }
+  for (int later = 0; later < 2; later++) PetscCall(Expect((PetscReal)most[later] <= 1.5 * (PetscReal)least[later], "solve %d: %d iterations for one size, %d for another", later, (int)most[later], (int)least[later]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The Laplacian of a grid without a boundary: constants are its null space */
 static PetscErrorCode CreateNeumann(PetscInt n, PetscBool attach, Mat *A)
 {
@@ -1131,6 +1159,7 @@ int main(int argc, char **argv)
   if (Case("interval_auto")) PetscCall(TestInterval());
   if (Case("values_auto")) PetscCall(TestValues(PETSC_DECIDE));
   if (Case("values_number")) PetscCall(TestValues(100));
+  if (Case("sizes")) PetscCall(TestSizes());
   if (Case("range")) PetscCall(TestRange());
   if (Case("near")) PetscCall(TestNear());
   if (Case("elastic")) PetscCall(TestElastic());
@@ -1169,7 +1198,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried single,values,range,near,elastic,grid singular vain setters operator cg,fcg,multigrid}}
+         args: -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried,sizes single,values,range,near,elastic,grid singular vain setters operator cg,fcg,multigrid}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -1178,7 +1207,7 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 4
          nsize: {{2 3}}
-         args: -case {{auto_fv3,number_laplace2d,plain_fv3 values,range,near,elastic,grid singular vain operator,cg,carried}}
+         args: -case {{auto_fv3,number_laplace2d,plain_fv3 values,range,near,elastic,grid singular vain operator,cg,carried,sizes}}
 
    testset:
       output_file: output/empty.out
@@ -1186,7 +1215,7 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried single,values,range,near,elastic,grid singular vain operator cg,fcg,multigrid precision}}
+         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried,sizes single,values,range,near,elastic,grid singular vain operator cg,fcg,multigrid precision}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda

@@ -96,7 +96,7 @@ typedef struct {
   PetscInt       aggregates;           /* of all ranks; 0: no coarse space */
   BAIInt         corrected_iters;      /* local sweeps with a coarse correction, if it is accelerated, but in mode color; 0: as many as the options say */
   PetscLogDouble coarse_time;          /* seconds that the last set-up of a coarse space took */
-  PetscReal      top, beta;            /* the largest eigenvalue of the corrected iteration, for acceleration; momentum to begin with, */
+  PetscReal      top_found, top, beta; /* the largest eigenvalue of the corrected iteration, for acceleration, as estimated and as solves have shown; momentum to begin with, */
   PetscReal      beta_enough;          /* and that which was enough before less was tried, or 0 */
   PetscBool      beta_found;           /* no less is tried any longer */
   PetscReal      radius[2], tau;       /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */

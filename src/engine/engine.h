@@ -246,7 +246,7 @@ typedef struct {
   int     accelerate;      /* and whether it may be accelerated then; */
   int     coarsen;         /* with a coarse correction, which is to be made; */
   int     vain;            /* without the one that there is, which does not help; */
-  BAIReal beta;            /* and from which momentum on */
+  BAIReal top, beta;       /* and with it, for which largest eigenvalue, and from which momentum on */
 } BAISolution;
 
 typedef struct {

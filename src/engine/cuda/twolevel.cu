@@ -514,6 +514,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
   stop.result->accelerate = stop.accelerate;
   stop.result->coarsen    = 0;
   stop.result->vain       = decision.vain;
+  stop.result->top        = (BAIReal)adapt.goal.top;
   stop.result->beta       = (BAIReal)adapt.beta;
 }
 
@@ -672,6 +673,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
   stop.result->accelerate = stop.accelerate;
   stop.result->coarsen    = 0;
   stop.result->vain       = 0;
+  stop.result->top        = 0;
   stop.result->beta       = 0;
 }
 

@@ -263,14 +263,15 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
 }
 
 /*
-   With a coarse correction: the momentum that solves begin with, after one that ended with another, or the same, in so many iterations. As long as they get along with what they begin with, less is tried;
-   if that was too little, it is what was enough before
+   With a coarse correction: what solves begin with, after one that ended with this in so many iterations. The largest eigenvalue may have turned out to be larger, but not by more than its estimate
+   can be wrong. Momentum is another, or the same; as long as solves get along with what they begin with, less is tried; if that was too little, it is what was enough before
 */
-static void LearnBeta(BAI *bai, PetscReal ended, PetscInt its, PetscBool converged)
+static void Learn(BAI *bai, PetscReal top, PetscReal ended, PetscInt its, PetscBool converged)
 {
   const PetscInt  shown = 30; /* iterations in which momentum is raised if it is too small */
-  const PetscReal less  = (PetscReal)BAIAdaptLessBeta((double)bai->beta);
+  const PetscReal less = (PetscReal)BAIAdaptLessBeta((double)bai->beta), wrong = (PetscReal)1.25;
 
+  bai->top = PetscMax(bai->top, PetscMin(top, wrong * bai->top_found));
   if (ended > bai->beta) {
     bai->beta        = bai->beta_enough > 0.0 ? PetscMin(bai->beta_enough, ended) : ended;
     bai->beta_enough = 0.0;
@@ -289,7 +290,7 @@ static void Remember(BAI *bai, const BAIStep *step, const BAISolution *solution,
   bai->used.omega    = solution->omega;
   bai->used.momentum = solution->momentum;
   if (solution->vain) bai->vain = PETSC_TRUE;
-  else if (step->coarse && step->accelerate) LearnBeta(bai, (PetscReal)solution->beta, (PetscInt)solution->its, converged);
+  else if (step->coarse && step->accelerate) Learn(bai, (PetscReal)solution->top, (PetscReal)solution->beta, (PetscInt)solution->its, converged);
 }
 
 /*
@@ -488,7 +489,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       looked = PETSC_FALSE;
     }
   }
-  if (looked && IsCorrected(bai)) LearnBeta(bai, (PetscReal)bai->adapt.beta, ksp->its - begun, (PetscBool)(ksp->reason > 0));
+  if (looked && IsCorrected(bai)) Learn(bai, (PetscReal)bai->adapt.goal.top, (PetscReal)bai->adapt.beta, ksp->its - begun, (PetscBool)(ksp->reason > 0));
   PetscCall(BAIStatsEnd(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
