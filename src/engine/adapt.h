@@ -23,7 +23,7 @@
 
    are best, and a is what is estimated from the rate. It begins so, as what a coarse space leaves depends little on the matrix, or with what solves before have found.
    In a solve momentum goes up, so it is not raised by what a few iterations show: the norm swings if it is larger than the matrix asks for. If the norm falls no faster with more of it, what is
-   slow belongs to an eigenvalue above top: top is raised, and momentum is what it was.
+   slow belongs to an eigenvalue above top: top is raised, as it is if the norm grows, and momentum is what it was to begin with.
 
    Where over-relaxation comes to nothing in mode color, mode sync is tried; where momentum comes to nothing in a mode that was not asked for, the mode of the options goes on.
 */

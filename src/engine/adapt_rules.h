@@ -278,6 +278,12 @@ BAI_INLINE double BAIAdaptKappa(double beta)
   return q * q;
 }
 
+/* Momentum to begin with */
+BAI_INLINE double BAIAdaptCoarseBeta(const BAIGoal *goal)
+{
+  return goal->beta > 0 ? goal->beta : BAIAdaptBetaOf(BAIAdaptNumbersOf().kappa);
+}
+
 /* By what the iterations from the first to the last, from rest, multiply the part of the error that belongs to the eigenvalue top/kappa, for kappa at least that of beta */
 BAI_INLINE double BAIAdaptFactor(const BAIAdapt *a, double kappa, BAIInt first, BAIInt last)
 {
@@ -308,6 +314,16 @@ BAI_INLINE double BAIAdaptCondition(const BAIAdapt *a, double factor, BAIInt fir
   return low;
 }
 
+/* The largest eigenvalue was too small. So what momentum was raised for was not that it was too small */
+BAI_INLINE void BAIAdaptRaiseTop(BAIAdapt *a, double by)
+{
+  a->goal.top *= by;
+  a->beta       = BAIAdaptCoarseBeta(&a->goal);
+  a->beta_below = -1;
+  a->rest       = 1;
+  if (++a->held >= BAIAdaptNumbersOf().tries) a->cap = 0;
+}
+
 /*
    With a coarse correction. How fast the norm falls is known for iterations from rest, but for a constant: so the iteration comes to rest whenever something changes, the first interval after
    that is not looked at, and then it is how the norm falls from one look to the next, an interval later or more
@@ -319,22 +335,15 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
 
   a->rest = 0;
   if (grown) {
-    a->goal.top *= n.top;
-    if (++a->held >= n.tries) a->cap = 0;
-    rnorm2  = a->best2;
-    a->rest = 1;
+    BAIAdaptRaiseTop(a, n.top);
+    rnorm2 = a->best2;
   } else if (due && a->from > a->resting) {
     const double factor = sqrt(rnorm2 / a->from2), kappa = BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting), beta = BAIAdaptBetaOf(n.over * kappa);
     const double slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
     const int    raise = kappa > BAIAdaptKappa(a->beta), no_help = raise && a->beta_below >= 0 && !a->held && slope < n.slower * a->slope_below && kappa < n.alike * BAIAdaptKappa(a->beta);
 
-    if (factor >= 1 || no_help) { /* whatever the momentum, so that is not too small */
-      if (no_help) a->beta = a->beta_below;
-      a->beta_below = -1;
-      a->goal.top *= n.top_stuck;
-      a->rest = 1;
-      if (++a->held >= n.tries) a->cap = 0;
-    } else if (raise) {
+    if (factor >= 1 || no_help) BAIAdaptRaiseTop(a, n.top_stuck); /* whatever the momentum, so that is not too small */
+    else if (raise) {
       a->beta_below  = a->beta;
       a->slope_below = slope;
       a->beta        = beta < n.cap ? beta : n.cap;
@@ -389,7 +398,7 @@ BAI_ADAPT_FUNCTION BAIDecision BAIAdaptStart(BAIAdapt *a, const BAIGoal *goal, B
   if (goal->accelerate && BAIAdaptHasCoarse(a)) {
     a->accelerated = 1;
     a->resting     = its;
-    a->beta        = goal->beta > 0 ? goal->beta : BAIAdaptBetaOf(BAIAdaptNumbersOf().kappa);
+    a->beta        = BAIAdaptCoarseBeta(goal);
     a->until       = its;
     BAIAdaptPlan(a, its, rnorm2);
   }
