@@ -387,9 +387,9 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   PetscInt mine = bai->use.coarse ? (PetscInt)bai->info.aggregates : 0;
 
   PetscFunctionBegin;
-  bai->aggregates = 0;
-  bai->top        = 0.0;
-
+  bai->aggregates      = 0;
+  bai->top_found       = 0.0;
+  bai->top             = 0.0;
   bai->beta            = (PetscReal)BAIAdaptFirstBeta();
   bai->beta_enough     = 0.0;
   bai->beta_found      = PETSC_FALSE;

@@ -50,6 +50,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   else if (bai->use.coarse) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction by %" PetscInt64_FMT " aggregates, %" PetscInt64_FMT " unknowns on rank 0%s, set up in %.2g s\n", (PetscInt64)bai->info.aggregates, (PetscInt64)bai->info.coarse, bai->use.nested ? ", of which blocks are made up" : "", (double)bai->coarse_time));
     if (bai->corrected_iters && BAIModeOf(bai) != BAI_MODE_COLOR) PetscCall(PetscViewerASCIIPrintf(viewer, "  with it %d local sweeps\n", (int)bai->corrected_iters));
+    if (bai->top > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  largest eigenvalue with it taken to be %g%s\n", (double)bai->top, bai->top > bai->top_found ? ", more than was estimated" : ""));
   }
   if (!bai->vain && !bai->use.coarse && o->coarse) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction auto: not set up, no solve was slow\n"));
   if (bai->scatter) PetscCall(PetscViewerASCIIPrintf(viewer, "  exchange of x between ranks: %s%s\n", BAIExchanges[o->exchange != BAI_EXCHANGE_AUTO ? o->exchange : bai->connected ? BAI_EXCHANGE_DK : BAI_EXCHANGE_SCATTER], o->exchange == BAI_EXCHANGE_AUTO ? " (auto)" : ""));

@@ -94,12 +94,16 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
                    .beta        = (double)bai->beta};
 }
 
-/* What omega is without acceleration. With a coarse correction local sweeps and correction together overshoot with 1 */
+/* What omega is before it is raised or damped: tau is for the iteration without a coarse correction, top for that with one */
+static BAIReal OmegaOf(const BAI *bai, int coarse)
+{
+  return bai->omega * (coarse && bai->top > 0 ? 1 : bai->tau);
+}
+
+/* And without acceleration. With a coarse correction local sweeps and correction together overshoot with 1 */
 static BAIReal PlainOmega(const BAI *bai, int coarse)
 {
-  const BAIReal omega = bai->omega * bai->tau;
-
-  return coarse && bai->options.momentum <= 0 ? omega * (BAIReal)(2 / bai->top) : omega;
+  return OmegaOf(bai, coarse) * (coarse && bai->top > 0 ? (BAIReal)(2 / bai->top) : 1);
 }
 
 /* Local sweeps of a step, 0: as many as the options say. PlainOmega() and acceleration take the eigenvalues with so many; in mode color blocks see each other, and bear more */
@@ -176,17 +180,24 @@ static PetscBool IsRelaxed(const BAI *bai)
   return (PetscBool)(bai->adapt.accelerated && (bai->adapt.beta > 0 || bai->adapt.goal.top > 0));
 }
 
-/* From the best x on with weight tau */
+/* From the best x on: with a coarse correction as if its largest eigenvalue were larger, up to about twice as large as it was found; else, and then, with weight tau */
 static PetscErrorCode Weigh(KSP ksp, Vec x, PetscReal *rnorm)
 {
-  BAI *bai = (BAI *)ksp->data;
-  Mat  A;
+  const PetscReal more = 1.25, most = 1.9;
+  BAI            *bai = (BAI *)ksp->data;
+  Mat             A;
 
   PetscFunctionBegin;
-  bai->grew = PETSC_TRUE;
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(BAISetUp(bai, A));
-  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: it grows; back to the best one, %g, and weight tau from now on, which is %g\n", ksp->its, (double)*rnorm, (double)bai->kept_norm, (double)bai->tau));
+  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: it grows; back to the best one, %g\n", ksp->its, (double)*rnorm, (double)bai->kept_norm));
+  if (bai->aggregates && !bai->vain && bai->top < most * bai->top_found) {
+    bai->top *= more;
+    PetscCall(PetscInfo(ksp, "The largest eigenvalue with the coarse correction is taken to be %g from now on\n", (double)bai->top));
+  } else {
+    bai->grew = PETSC_TRUE;
+    PetscCall(KSPGetOperators(ksp, &A, NULL));
+    PetscCall(BAISetUp(bai, A));
+    PetscCall(PetscInfo(ksp, "Weight tau from now on, which is %g\n", (double)bai->tau));
+  }
   PetscCall(GoBack(ksp, x));
   *rnorm = bai->kept_norm;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -200,7 +211,7 @@ static PetscErrorCode Obey(KSP ksp, Vec x, const BAIDecision *d, PetscReal *rnor
 
   PetscFunctionBegin;
   if (d->vain) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: the coarse correction does not help, and is given up\n", ksp->its, (double)*rnorm));
-  if (d->omega != before) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its, (double)*rnorm, d->x == BAI_X_BACK ? ", back to the best one" : "", (double)(bai->omega * bai->tau) * d->omega));
+  if (d->omega != before) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its, (double)*rnorm, d->x == BAI_X_BACK ? ", back to the best one" : "", (double)OmegaOf(bai, step->coarse) * d->omega));
   if (d->x == BAI_X_KEEP) PetscCall(Keep(ksp, x, *rnorm));
   if (d->x == BAI_X_BACK) {
     PetscCall(GoBack(ksp, x));
@@ -252,12 +263,12 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
   step.accelerate  = accelerate;
   step.accelerated = accelerated;
   step.coarse      = (int)(bai->aggregates && !bai->vain);
-  step.omega       = step.coarse && (accelerate || mode == BAI_MODE_ASYNC) ? step.omega : /* who takes corrections one at a time does not */
-    PlainOmega(bai, step.coarse);
   step.coarsen     = goal.coarsen;
   step.local_iters = SweepsOf(bai, &step);
   step.top         = (BAIReal)goal.top;
   step.beta        = (BAIReal)goal.beta;
+  if (accelerate) step.omega = OmegaOf(bai, step.coarse);
+  else if (mode != BAI_MODE_ASYNC) step.omega = PlainOmega(bai, step.coarse); /* who takes corrections one at a time does not overshoot */
   if (mode == BAI_MODE_COLOR && accelerate) step.local_iters = EvenLocalIters(bai);
   return step;
 }
@@ -378,7 +389,7 @@ static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, Pe
 
   PetscFunctionBegin;
   if (raised > 0) {
-    step->omega = bai->omega * bai->tau * (BAIReal)d->omega;
+    step->omega = OmegaOf(bai, step->coarse) * (BAIReal)d->omega;
     PetscCall(BAIRunFaulty(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), ksp->its, raised, step, raised < its ? NULL : rnorm));
     step->fresh = 0;
   }

@@ -414,8 +414,9 @@ PetscErrorCode KSPBAIGetCoarse(KSP ksp, PetscInt *unknowns)
    needs no weight.
 
    `BAI_WEIGHT_SAFE` is none until the residual norm of a solve grows to a thousand times the smallest one, or to the
-   divergence tolerance. Then the solve goes back to the best solution so far, and goes on with tau. So do later solves
-   with this matrix. -info and the view say so. Where solves converge it costs nothing but a copy of a nonzero guess.
+   divergence tolerance. Then the solve goes back to the best solution so far, and goes on with tau; with a coarse
+   correction, first with a larger one of its eigenvalues. So do later solves with this matrix. -info and the view say
+   so. Where solves converge it costs nothing but a copy of a nonzero guess.
 
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
    weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local
