@@ -442,6 +442,53 @@ static PetscErrorCode TestSizes(PetscReal momentum, PetscReal part)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The Laplacian of n by n cells that are longer than wide: couplings in one direction are ratio times as strong */
+static PetscErrorCode CreateStretched(PetscInt n, PetscReal ratio, Mat *A)
+{
+  PetscInt rstart, rend;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n, 5, NULL, 4, NULL, A));
+  PetscCall(MatGetOwnershipRange(*A, &rstart, &rend));
+  for (PetscInt row = rstart; row < rend; row++) {
+    const PetscInt  to[]   = {row - 1, row + 1, row - n, row + n};
+    const PetscBool is[]   = {(PetscBool)(row % n > 0), (PetscBool)(row % n < n - 1), (PetscBool)(row >= n), (PetscBool)(row < n * n - n)};
+    const PetscReal size[] = {ratio, ratio, 1, 1};
+
+    PetscCall(MatSetValue(*A, row, row, 2 * ratio + 2, INSERT_VALUES));
+    for (int k = 0; k < 4; k++) {
+      if (is[k]) PetscCall(MatSetValue(*A, row, to[k], -size[k], INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Couplings that are a little stronger in one direction do not make aggregates long, which takes several times the iterations */
+static PetscErrorCode TestStretched(void)
+{
+  const PetscReal ratios[] = {1, 1.2, 2, 3};
+  PetscInt        square   = 0;
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(ratios); k++) {
+    Mat      A;
+    KSP      ksp;
+    PetscInt first, its;
+
+    PetscCall(CreateStretched(90, ratios[k], &A));
+    PetscCall(CreateKSP(A, BAI_MODE_SYNC, PETSC_DECIDE, &ksp));
+    PetscCall(Solve(ksp, PETSC_FALSE, &first));
+    PetscCall(Solve(ksp, PETSC_FALSE, &its));
+    if (!k) square = its;
+    PetscCall(Expect(first > 0 && its > 0 && (PetscReal)its <= 1.5 * (PetscReal)square, "cells %g times as long as wide: %d iterations, %d for squares", (double)PetscSqrtReal(ratios[k]), (int)its, (int)square));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The Laplacian of a grid without a boundary: constants are its null space */
 static PetscErrorCode CreateNeumann(PetscInt n, PetscBool attach, Mat *A)
 {
@@ -1163,6 +1210,7 @@ int main(int argc, char **argv)
   if (Case("values_number")) PetscCall(TestValues(100));
   if (Case("sizes")) PetscCall(TestSizes(PETSC_DECIDE, 1.5));
   if (Case("sizes_plain")) PetscCall(TestSizes(0, 2));
+  if (Case("stretched")) PetscCall(TestStretched());
   if (Case("range")) PetscCall(TestRange());
   if (Case("near")) PetscCall(TestNear());
   if (Case("elastic")) PetscCall(TestElastic());
@@ -1201,7 +1249,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried,sizes single,values,range,near,elastic,grid singular vain setters operator cg,fcg,multigrid}}
+         args: -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried,sizes,stretched single,values,range,near,elastic,grid singular vain setters operator cg,fcg,multigrid}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -1210,7 +1258,7 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 4
          nsize: {{2 3}}
-         args: -case {{auto_fv3,number_laplace2d,plain_fv3 values,range,near,elastic,grid singular vain operator,cg,carried,sizes}}
+         args: -case {{auto_fv3,number_laplace2d,plain_fv3 values,range,near,elastic,grid singular vain operator,cg,carried,sizes,stretched}}
 
    testset:
       output_file: output/empty.out
@@ -1218,7 +1266,7 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried,sizes single,values,range,near,elastic,grid singular vain operator cg,fcg,multigrid precision}}
+         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried,sizes,stretched single,values,range,near,elastic,grid singular vain operator cg,fcg,multigrid precision}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda

@@ -137,39 +137,123 @@ static PetscBool IsAnisotropic(PetscInt n, const BAICSR *csr)
   return (PetscBool)(few <= 0.6 * (double)all);
 }
 
-/* Aggregates grown along strong couplings, and blocks of them grown alike */
+/* The part of the sum of |a_ij|, i != j, that is inside aggregates */
+static PetscReal Inside(PetscInt n, const BAICSR *csr, const PetscInt *aggregate)
+{
+  const PetscScalar *a   = (const PetscScalar *)csr->a;
+  PetscReal          all = 0.0, inside = 0.0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    for (BAIInt k = csr->i[i]; k < csr->i[i + 1]; k++) {
+      const PetscReal magnitude = csr->j[k] == i ? 0.0 : PetscAbsScalar(a[k]);
+
+      all += magnitude;
+      if (aggregate[csr->j[k]] == aggregate[i]) inside += magnitude;
+    }
+  }
+  return all > 0.0 ? inside / all : 1.0;
+}
+
+/* All couplings of a row are of the same size, in all rows */
+static PetscBool AreAlike(PetscInt n, const BAICSR *csr)
+{
+  const PetscScalar *a = (const PetscScalar *)csr->a;
+
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal one = 0.0;
+
+    for (BAIInt k = csr->i[i]; k < csr->i[i + 1]; k++) {
+      const PetscReal magnitude = csr->j[k] == i ? 0.0 : PetscAbsScalar(a[k]);
+
+      if (magnitude > 0.0 && one > 0.0 && magnitude != one) return PETSC_FALSE;
+      if (magnitude > 0.0) one = magnitude;
+    }
+  }
+  return PETSC_TRUE;
+}
+
+/* Rows in the order of aggregates that are grown one after the other */
+typedef struct {
+  PetscInt  rows; /* of an aggregate, but for the last */
+  BAIInt    m;    /* aggregates */
+  PetscInt *first, *row, *aggregate;
+  PetscReal inside;
+} Growth;
+
+static PetscErrorCode Grow(PetscInt n, const BAICSR *csr, PetscBool pattern, PetscInt rows, Growth *g)
+{
+  const BAICSR by = {csr->i, csr->j, pattern ? NULL : csr->a};
+
+  PetscFunctionBegin;
+  g->rows = rows;
+  PetscCall(PetscMalloc3(n + 1, &g->first, n + 1, &g->row, n + 1, &g->aggregate));
+  PetscCall(CheckMemory(BAIPartitionGraph((BAIInt)n, &by, (BAIInt)rows, &g->m, (BAIInt *)g->first, (BAIInt *)g->row), n));
+  for (PetscInt K = 0; K < g->m; K++) {
+    for (PetscInt at = g->first[K]; at < g->first[K + 1]; at++) g->aggregate[g->row[at]] = K;
+  }
+  g->inside = Inside(n, csr, g->aggregate);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Forget(Growth *g)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree3(g->first, g->row, g->aggregate));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Aggregates grown along strong couplings; long ones leave more to do, and so are smaller. Where some couplings are only a little stronger, aggregates become long for nothing: so they are grown by
+   the pattern alone as well, and those are taken if they have clearly more inside
+*/
+static PetscErrorCode GrowAggregates(PetscInt n, const BAICSR *csr, PetscInt rows, PetscBool smaller, Growth *g)
+{
+  const PetscReal clearly = 1.02;
+  Growth          other;
+
+  PetscFunctionBegin;
+  PetscCall(Grow(n, csr, PETSC_FALSE, smaller && IsAnisotropic(n, csr) ? PetscMax(rows / 2, WARP) : rows, g));
+  if (AreAlike(n, csr)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Grow(n, csr, PETSC_TRUE, rows, &other));
+  if (other.inside >= clearly * g->inside) {
+    const Growth along = *g;
+
+    *g    = other;
+    other = along;
+  }
+  PetscCall(Forget(&other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Aggregates of rows that couple, and blocks of them grown alike */
 PetscErrorCode BAICreateNested(const BAI *bai, Mat Ad, BAIPartition *partition, BAICoarse *coarse)
 {
-  PetscInt     n, rows, each, m, *aggregate, *first, *row, *members, *block_first, *place_first, *place_row, *qi, *qj;
-  BAIInt       found, blocks;
+  PetscInt     n, m, *aggregate, *members, *block_first, *place_first, *place_row, *qi, *qj;
+  BAIInt       blocks;
   PetscScalar *qa;
   BAICSR       csr, quotient;
+  Growth       g;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
-  rows = NestedRows(&bai->use, n);
-  PetscCall(PetscMalloc3(n + 1, &first, n + 1, &row, n + 1, &members));
+  PetscCall(PetscMalloc1(n + 1, &members));
   PetscCall(PetscMalloc1(n + 1, &block_first));
   PetscCall(PetscMalloc1(n + 1, &aggregate));
   PetscCall(PetscMalloc1(n + 1, &place_first));
   PetscCall(PetscMalloc1(n + 1, &place_row));
   PetscCall(BAIGetHostRows(Ad, &csr));
-  if (bai->use.coarse == PETSC_DECIDE && n <= LARGE_ROWS / 4 && IsAnisotropic(n, &csr)) rows = PetscMax(rows / 2, WARP); /* long aggregates leave more to do */
-  each = bai->use.block_size / rows;
-  PetscCall(CheckMemory(BAIPartitionGraph((BAIInt)n, &csr, (BAIInt)rows, &found, (BAIInt *)first, (BAIInt *)row), n));
-  m = (PetscInt)found;
-  for (PetscInt K = 0; K < m; K++) {
-    for (PetscInt at = first[K]; at < first[K + 1]; at++) aggregate[row[at]] = K;
-  }
-  PetscCall(Quotient(n, &csr, m, (BAIInt *)first, (BAIInt *)row, aggregate, &qi, &qj, &qa));
+  PetscCall(GrowAggregates(n, &csr, NestedRows(&bai->use, n), (PetscBool)(bai->use.coarse == PETSC_DECIDE && n <= LARGE_ROWS / 4), &g));
+  m = (PetscInt)g.m;
+  PetscCall(Quotient(n, &csr, m, (BAIInt *)g.first, (BAIInt *)g.row, g.aggregate, &qi, &qj, &qa));
   PetscCall(BAIRestoreHostRows(Ad, &csr));
   quotient = (BAICSR){(const BAIInt *)qi, (const BAIInt *)qj, (const BAIScalar *)qa};
-  PetscCall(CheckMemory(BAIPartitionGraph((BAIInt)m, &quotient, (BAIInt)each, &blocks, (BAIInt *)block_first, (BAIInt *)members), n));
-  ListBlocks((PetscInt)blocks, (BAIInt *)block_first, (BAIInt *)members, rows, (BAIInt *)first, (BAIInt *)row, place_first, place_row, aggregate);
+  PetscCall(CheckMemory(BAIPartitionGraph((BAIInt)m, &quotient, (BAIInt)(bai->use.block_size / g.rows), &blocks, (BAIInt *)block_first, (BAIInt *)members), n));
+  ListBlocks((PetscInt)blocks, (BAIInt *)block_first, (BAIInt *)members, g.rows, (BAIInt *)g.first, (BAIInt *)g.row, place_first, place_row, aggregate);
+  PetscCall(Forget(&g));
   PetscCall(PetscFree(qi));
   PetscCall(PetscFree(qj));
   PetscCall(PetscFree(qa));
-  PetscCall(PetscFree3(first, row, members));
+  PetscCall(PetscFree(members));
   PetscCall(PetscFree(block_first));
   partition->blocks  = blocks;
   partition->first   = (const BAIInt *)place_first;
