@@ -382,7 +382,7 @@ static PetscErrorCode TestValues(PetscInt coarse)
 /* Momentum is carried from one solve to the next, and found in some: then no solve before was faster. What solves to loose tolerances leave does not make one to a tight tolerance slower */
 static PetscErrorCode TestCarried(const char matrix[], PetscInt n, PetscReal part, BAIMode mode)
 {
-  const PetscReal loose[] = {0.1, 0.1, 0.1, 0.01, 0.01, rtol, rtol, rtol};
+  const PetscReal loose[] = {0.1, 0.1, 0.1, 0.01, 0.01, rtol, rtol, rtol, rtol}; /* one of these may try less momentum */
   Mat             A;
   KSP             ksp;
   const size_t    last = PETSC_STATIC_ARRAY_LENGTH(loose) - 1;
@@ -405,7 +405,7 @@ static PetscErrorCode TestCarried(const char matrix[], PetscInt n, PetscReal par
   for (size_t k = 0; k <= last; k++) {
     PetscCall(KSPSetTolerances(ksp, loose[k], PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
     PetscCall(Solve(ksp, PETSC_FALSE, &its));
-    PetscCall(Expect(its > 0 && (k < last || its <= (PetscInt)(1.2 * (PetscReal)second)), "solve %d, to %g: %d iterations, %d without those before", (int)k, (double)loose[k], (int)its, (int)second));
+    PetscCall(Expect(its > 0 && (k < last || its <= (PetscInt)(1.15 * (PetscReal)second)), "solve %d, to %g: %d iterations, %d without those before", (int)k, (double)loose[k], (int)its, (int)second));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));

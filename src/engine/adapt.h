@@ -22,7 +22,7 @@
      omega = (1 + sqrt(beta))^2/top, and momentum beta = ((sqrt(kappa) - 1)/(sqrt(kappa) + 1))^2 with kappa = top/a
 
    are best, and a is what is estimated from the rate. It begins so, as what a coarse space leaves depends little on the matrix, or with what solves before have found.
-   In a solve momentum goes up, so it is not raised by what a few iterations show: the norm swings if it is larger than the matrix asks for. If the norm falls no faster with more of it, what is
+   In a solve momentum goes up, so it is not raised by what a few iterations show: the norm swings if it is larger than the matrix asks for. If the norm falls more slowly with more of it, what is
    slow belongs to an eigenvalue above top: top is raised, as it is if the norm grows, and momentum is what it was to begin with.
 
    Where over-relaxation comes to nothing in mode color, mode sync is tried; where momentum comes to nothing in a mode that was not asked for, the mode of the options goes on.
