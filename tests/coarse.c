@@ -442,8 +442,8 @@ static PetscErrorCode TestSizes(PetscReal momentum, PetscReal part)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The Laplacian of n by n cells that are longer than wide: couplings in one direction are ratio times as strong */
-static PetscErrorCode CreateStretched(PetscInt n, PetscReal ratio, Mat *A)
+/* The Laplacian of n by n cells that are longer than wide: couplings in one direction are ratio times as strong; and a flow in circles that is so strong, upwind */
+static PetscErrorCode CreateStretched(PetscInt n, PetscReal ratio, PetscReal flow, Mat *A)
 {
   PetscInt rstart, rend;
 
@@ -453,9 +453,10 @@ static PetscErrorCode CreateStretched(PetscInt n, PetscReal ratio, Mat *A)
   for (PetscInt row = rstart; row < rend; row++) {
     const PetscInt  to[]   = {row - 1, row + 1, row - n, row + n};
     const PetscBool is[]   = {(PetscBool)(row % n > 0), (PetscBool)(row % n < n - 1), (PetscBool)(row >= n), (PetscBool)(row < n * n - n)};
-    const PetscReal size[] = {ratio, ratio, 1, 1};
+    const PetscReal u = 2 * (PetscReal)(row % n) / (PetscReal)n - 1, v = 2 * (PetscReal)(row / n) / (PetscReal)n - 1, east = flow * v * (1 - u * u), north = -flow * u * (1 - v * v);
+    const PetscReal size[] = {ratio + PetscMax(east, 0), ratio + PetscMax(-east, 0), 1 + PetscMax(north, 0), 1 + PetscMax(-north, 0)};
 
-    PetscCall(MatSetValue(*A, row, row, 2 * ratio + 2, INSERT_VALUES));
+    PetscCall(MatSetValue(*A, row, row, size[0] + size[1] + size[2] + size[3], INSERT_VALUES));
     for (int k = 0; k < 4; k++) {
       if (is[k]) PetscCall(MatSetValue(*A, row, to[k], -size[k], INSERT_VALUES));
     }
@@ -477,7 +478,7 @@ static PetscErrorCode TestStretched(void)
     KSP      ksp;
     PetscInt first, its;
 
-    PetscCall(CreateStretched(90, ratios[k], &A));
+    PetscCall(CreateStretched(90, ratios[k], 0, &A));
     PetscCall(CreateKSP(A, BAI_MODE_SYNC, PETSC_DECIDE, &ksp));
     PetscCall(Solve(ksp, PETSC_FALSE, &first));
     PetscCall(Solve(ksp, PETSC_FALSE, &its));
@@ -486,6 +487,61 @@ static PetscErrorCode TestStretched(void)
     PetscCall(KSPDestroy(&ksp));
     PetscCall(MatDestroy(&A));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A matrix that is not symmetric, whose eigenvalues are complex with the correction: momentum is less then. Solves are faster than without, or, where it is the correction that makes them complex, hardly
+   slower
+*/
+static PetscErrorCode TestComplex(Mat A, BAIMode mode, PetscReal part)
+{
+  KSP      ksp;
+  PetscInt none, its;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateKSP(A, mode, 0, &ksp));
+  PetscCall(Solve(ksp, PETSC_FALSE, &none));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(CreateKSP(A, mode, PETSC_DECIDE, &ksp));
+  for (int solve = 0; solve < 4; solve++) {
+    PetscCall(Solve(ksp, PETSC_FALSE, &its));
+    PetscCall(Expect(its > 0 && (PetscReal)its <= part * (PetscReal)none, "solve %d: %d iterations, %d without", solve, (int)its, (int)none));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestFlow(BAIMode mode)
+{
+  Mat A;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateStretched(60, 1, 1, &A));
+  PetscCall(TestComplex(A, mode, 0.6));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows that are multiplied by something: to sweeps that is nothing, to P^T A P it is */
+static PetscErrorCode TestScaledRows(BAIMode mode)
+{
+  Mat         A;
+  Vec         rows;
+  PetscRandom random;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateStretched(60, 1, 0, &A));
+  PetscCall(MatCreateVecs(A, NULL, &rows));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(PetscRandomSetInterval(random, -3.0, 3.0));
+  PetscCall(VecSetRandom(rows, random));
+  PetscCall(VecExp(rows));
+  PetscCall(MatDiagonalScale(A, rows, NULL));
+  PetscCall(TestComplex(A, mode, 1.3));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(VecDestroy(&rows));
+  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1211,6 +1267,10 @@ int main(int argc, char **argv)
   if (Case("sizes")) PetscCall(TestSizes(PETSC_DECIDE, 1.5));
   if (Case("sizes_plain")) PetscCall(TestSizes(0, 2));
   if (Case("stretched")) PetscCall(TestStretched());
+  for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+    if (Case("flow_%s", BAIModes[mode])) PetscCall(TestFlow((BAIMode)mode));
+    if (Case("scaled-rows_%s", BAIModes[mode])) PetscCall(TestScaledRows((BAIMode)mode));
+  }
   if (Case("range")) PetscCall(TestRange());
   if (Case("near")) PetscCall(TestNear());
   if (Case("elastic")) PetscCall(TestElastic());
@@ -1249,7 +1309,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried,sizes,stretched single,values,range,near,elastic,grid singular vain setters operator cg,fcg,multigrid}}
+         args: -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried,sizes,stretched,flow,scaled-rows single,values,range,near,elastic,grid singular vain setters operator cg,fcg,multigrid}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -1258,7 +1318,7 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 4
          nsize: {{2 3}}
-         args: -case {{auto_fv3,number_laplace2d,plain_fv3 values,range,near,elastic,grid singular vain operator,cg,carried,sizes,stretched}}
+         args: -case {{auto_fv3,number_laplace2d,plain_fv3 values,range,near,elastic,grid singular vain operator,cg,carried,sizes,stretched,flow,scaled-rows}}
 
    testset:
       output_file: output/empty.out
@@ -1266,7 +1326,7 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried,sizes,stretched single,values,range,near,elastic,grid singular vain operator cg,fcg,multigrid precision}}
+         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no -case {{auto number plain fast,fixed-momentum,norm-none,watched,interval,carried,sizes,stretched,flow,scaled-rows single,values,range,near,elastic,grid singular vain operator cg,fcg,multigrid precision}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda

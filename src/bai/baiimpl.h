@@ -97,7 +97,8 @@ typedef struct {
   BAIInt         corrected_iters;      /* local sweeps with a coarse correction, if it is accelerated, but in mode color; 0: as many as the options say */
   PetscLogDouble coarse_time;          /* seconds that the last set-up of a coarse space took */
   PetscReal      top_found, top, beta; /* the largest eigenvalue of the corrected iteration, for acceleration, as estimated and as solves have shown; momentum to begin with, */
-  PetscReal      beta_enough;          /* and that which was enough before less was tried, or 0 */
+  PetscReal      beta_enough;          /* and that which was enough before less was tried, or 0; */
+  PetscReal      bears;                /* the largest condition whose momentum it bears, 1: none; 0: not known */
   PetscBool      beta_found;           /* no less is tried any longer */
   PetscReal      radius[2], tau;       /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
   PetscMPIInt    node_rank, node_size; /* 0: not asked for yet */
@@ -207,7 +208,7 @@ PETSC_INTERN PetscErrorCode BAIDestroyCoarse(BAICoarse *);
 /* weight.c */
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
-PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *top, PetscBool *spoils);
 PETSC_INTERN PetscErrorCode BAIFindLargest(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscBool      BAIUsesPolynomial(const BAI *);
 PETSC_INTERN PetscErrorCode BAIFindOmega(BAI *, Mat, PetscReal *);

@@ -384,7 +384,8 @@ static PetscErrorCode ChooseCorrectedIters(BAI *bai)
 /* What follows from the coarse space, on all ranks */
 static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
 {
-  PetscInt mine = bai->use.coarse ? (PetscInt)bai->info.aggregates : 0;
+  PetscInt  mine = bai->use.coarse ? (PetscInt)bai->info.aggregates : 0;
+  PetscBool spoils;
 
   PetscFunctionBegin;
   bai->aggregates      = 0;
@@ -392,6 +393,7 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   bai->top             = 0.0;
   bai->beta            = (PetscReal)BAIAdaptFirstBeta();
   bai->beta_enough     = 0.0;
+  bai->bears           = 0.0;
   bai->beta_found      = PETSC_FALSE;
   bai->corrected_iters = 0;
   if (!bai->use.coarse) PetscFunctionReturn(PETSC_SUCCESS);
@@ -399,8 +401,9 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   if (!bai->aggregates || bai->face->classid == PC_CLASSID || bai->options.momentum > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ChooseCorrectedIters(bai));
   PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
-  PetscCall(BAIFindTop(bai, A, &bai->top_found));
+  PetscCall(BAIFindTop(bai, A, &bai->top_found, &spoils));
   bai->top = bai->top_found;
+  if (spoils && bai->options.coarse == PETSC_DECIDE && bai->options.momentum == PETSC_DECIDE) bai->vain = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

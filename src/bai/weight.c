@@ -138,9 +138,9 @@ static PetscErrorCode SetNoise(const BAI *bai, Vec x)
 
 /*
    The extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x), from a few steps of GMRES; the engine must be ready for mode sync. Of complex ones, of a nonsymmetric matrix,
-   |lambda|^2/Re lambda counts, whose damping makes each of them converge. most is 0 if there is none with a positive real part
+   |lambda|^2/Re lambda counts, whose damping makes each of them converge. most is 0 if there is none with a positive real part; imaginary is the largest imaginary part over the largest one
 */
-static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, PetscReal *least, PetscReal *most)
+static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, PetscReal *least, PetscReal *most, PetscReal *imaginary)
 {
   enum {
     STEPS = 20 /* at most */
@@ -152,7 +152,7 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   Mat             shell;
   const char     *prefix;
   Vec             x, b;
-  PetscReal       re[STEPS + 1], im[STEPS + 1], size;
+  PetscReal       re[STEPS + 1], im[STEPS + 1], size, above;
   PetscInt        n, m, N;
 
   PetscFunctionBegin;
@@ -192,7 +192,10 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   *least = PETSC_MAX_REAL;
   *most  = 0.0;
   size   = 0.0;
+  above  = 0.0;
   for (PetscInt k = 0; k < n; k++) size = PetscMax(size, PetscMax(PetscAbsReal(re[k]), PetscAbsReal(im[k])));
+  for (PetscInt k = 0; k < n; k++) above = PetscMax(above, PetscAbsReal(im[k]));
+  if (imaginary) *imaginary = size > 0.0 ? above / size : 0.0;
   for (PetscInt k = 0; k < n; k++) {
     if (re[k] <= PetscSqrtReal(noise) * size) continue; /* of a singular matrix, zero but for rounding errors */
     *least = PetscMin(*least, re[k]);
@@ -216,7 +219,7 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscReal       least, most;
 
   PetscFunctionBegin;
-  PetscCall(FindSpectrum(bai, A, 0, 20, &least, &most));
+  PetscCall(FindSpectrum(bai, A, 0, 20, &least, &most, NULL));
   *tau = most > 0.0 ? 2.0 / (least + more * most) : 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,20 +240,27 @@ PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
   PetscReal       least, most;
 
   PetscFunctionBegin;
-  PetscCall(FindSpectrum(bai, A, 0, 10, &least, &most));
+  PetscCall(FindSpectrum(bai, A, 0, 10, &least, &most, NULL));
   *largest = most > 0.0 ? more * most : 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest eigenvalue with the coarse correction. One that belongs to few rows shows late: of 130 systems so many steps found 0.957 of it at least, and 0.99 of most */
-PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top)
+/*
+   The largest eigenvalue with the coarse correction. One that belongs to few rows shows late: of 130 systems so many steps found 0.957 of it at least, and 0.99 of most. Of a matrix that is not
+   symmetric the correction may have made eigenvalues complex that are real without it: momentum then does more without it
+*/
+PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top, PetscBool *spoils)
 {
-  const PetscReal more = 1.06;
-  PetscReal       least, most;
+  const PetscInt  steps = 12;
+  const PetscReal more = 1.06, complex_from = 0.02, real_below = 0.1;
+  PetscReal       least, most, with, without = 0.0;
 
   PetscFunctionBegin;
-  PetscCall(FindSpectrum(bai, A, 1, 12, &least, &most));
+  PetscCall(FindSpectrum(bai, A, 1, steps, &least, &most, &with));
   *top = more * PetscMax(most, 1.0);
+  if (with > complex_from) PetscCall(FindSpectrum(bai, A, 0, steps, &least, &most, &without));
+  *spoils = (PetscBool)(with > complex_from && without < real_below * with);
+  if (*spoils) PetscCall(PetscInfo(bai->face, "With the coarse correction imaginary parts are %g of the largest eigenvalue, without it %g: no momentum for it\n", (double)with, (double)without));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -16,6 +16,18 @@ double BAIAdaptLessBeta(double beta)
   return kappa < least ? 0 : BAIAdaptBetaOf(kappa);
 }
 
+BAIDecision BAIAdaptLookAgain(BAIAdapt *a, BAIInt its, double rnorm2)
+{
+  a->goal.coarsen = 0;
+  a->coarsen      = 0;
+  return BAIAdaptLook(a, its, rnorm2);
+}
+
+double BAIAdaptEndsBearing(const BAIAdapt *a)
+{
+  return BAIAdaptBears(a);
+}
+
 BAIStatus BAIAdaptReplay(const BAIGoal *goal, int n, const double *rnorm2, BAIDecision *decisions)
 {
   BAIAdaptReplayAll(goal, n, rnorm2, decisions);

@@ -23,7 +23,8 @@
 
    are best, and a is what is estimated from the rate. It begins so, as what a coarse space leaves depends little on the matrix, or with what solves before have found.
    In a solve momentum goes up, so it is not raised by what a few iterations show: the norm swings if it is larger than the matrix asks for. If the norm falls more slowly with more of it, what is
-   slow belongs to an eigenvalue above top: top is raised, as it is if the norm grows, and momentum is what it was to begin with.
+   slow belongs to an eigenvalue above top: top is raised, as it is if the norm grows, and momentum is what it was to begin with. If that happens again there are eigenvalues that are not real,
+   of a matrix that is not symmetric: from then on momentum has a bound, below which less is tried as long as it is faster.
 
    Where over-relaxation comes to nothing in mode color, mode sync is tried; where momentum comes to nothing in a mode that was not asked for, the mode of the options goes on.
 */
@@ -43,6 +44,7 @@ typedef struct BAIGoal_ {
   int     coarsen;     /* there is no coarse correction, but may be: the decision then says when it is to be made */
   double  top;         /* with a coarse correction, and mode sync: the largest eigenvalue of what it makes of A; 0: without */
   double  beta;        /* with it: momentum to begin with; 0: BAIAdaptFirstBeta(); */
+  double  bears;       /* the largest condition whose momentum it bears, 1: none; 0: not known; */
   int     late;        /* and decisions are for the iteration after the next */
 } BAIGoal;
 
@@ -74,7 +76,8 @@ typedef struct {
   int     accelerate;  /* it may be; and it is, */
   int     accelerated; /* that is, the following is more than when to look */
   double  beta, cap;   /* omega - 1, and what it stays below */
-  double  best2;       /* smallest ||r||^2 so far */
+  double  begin2;      /* ||r||^2 where the mode began, */
+  double  best2;       /* and the smallest so far */
   double  from2;       /* ||r||^2 where the rate is measured from */
   BAIInt  from, until; /* the global iteration of that, and the one after which the next look is worth while */
   double  slope;       /* fall of log ||r|| per iteration that was seen last; 0: not yet with this relaxation */
@@ -82,6 +85,9 @@ typedef struct {
   double  beta_below;  /* which was this; negative: none */
   int     slower;      /* intervals in a row that fell less than with that */
   int     held, hold;  /* intervals that the cap has held beta, and after how many it gives way a little */
+  double  slope_more;  /* with a coarse correction, where less momentum is tried than it bears: the fall with more, */
+  double  beta_more;   /* which was this; negative: not tried; */
+  int     settled;     /* and whether that has come to an end */
   int     coarsen;     /* a coarse correction is to be made */
   int     rest;        /* the iteration comes to rest, */
   BAIInt  resting;     /* and where it did so last */
@@ -96,9 +102,13 @@ extern "C" {
 BAIDecision BAIAdaptStart(BAIAdapt *, const BAIGoal *, BAIMode, BAIInt its, double rnorm2);
 /* Takes note of ||r||^2 after its global iterations. After BAI_X_BACK the iteration goes on from the residual norm of the x kept, whose square is best2 */
 BAIDecision BAIAdaptLook(BAIAdapt *, BAIInt its, double rnorm2);
+/* After a look that asks for a coarse correction: the same without, as it turned out to be no good */
+BAIDecision BAIAdaptLookAgain(BAIAdapt *, BAIInt its, double rnorm2);
 /* With a coarse correction: the momentum to begin with, and a smaller one to try next, for two thirds of the condition; 0 if there is none */
 double BAIAdaptFirstBeta(void);
 double BAIAdaptLessBeta(double beta);
+/* What BAIGoal::bears is to be for solves after this one */
+double BAIAdaptEndsBearing(const BAIAdapt *);
 /* BAIBackendReplay() on the host */
 BAIStatus BAIAdaptReplay(const BAIGoal *, int n, const double *rnorm2, BAIDecision *);
 

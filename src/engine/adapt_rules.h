@@ -14,7 +14,8 @@
 typedef struct {
   BAIInt early;       /* iterations that show how fast it is, */
   double slow;        /* and that many more to do are too many, */
-  double slow_other;  /* or that many, if another mode, whose iterations take longer, is to do them */
+  double slow_other;  /* or that many, if another mode, whose iterations take longer, is to do them, */
+  double slow_coarse; /* or that many, if a coarse correction is to be made first */
   double interval;    /* a rate is measured over so many times the iterations in which the best one falls by e, */
   BAIInt least, most; /* but over at least and at most so many */
   BAIInt plain;       /* mode color: plain iterations before a look */
@@ -40,7 +41,9 @@ typedef struct {
   double top_stuck;    /* or does not fall; */
   double slower;       /* of the rate before: what falls less with more momentum, */
   double alike;        /* and asks for less than so many times its condition, is slow because of the largest eigenvalue; */
-  int    tries;        /* and how often that may happen before the correction is in vain */
+  double rounding;     /* of ||r||^2 at the beginning: below that it may not fall because of rounding; */
+  double bears;        /* of the condition whose momentum was too much: that is tried next, */
+  double bears_least;  /* and below this one none */
 } BAIAdaptNumbers;
 
 BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
@@ -49,6 +52,7 @@ BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
     30,       /* early */
     20,       /* slow */
     100,      /* slow_other */
+    120,      /* slow_coarse */
     4,        /* interval */
     16,       /* least */
     1000,     /* most */
@@ -75,7 +79,9 @@ BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
     1.1,      /* top_stuck */
     0.95,     /* slower */
     2,        /* alike */
-    5         /* tries */
+    1e-24,    /* rounding */
+    0.25,     /* bears */
+    2         /* bears_least */
   };
 
   return n;
@@ -115,7 +121,7 @@ BAI_INLINE double BAIAdaptOmega(const BAIAdapt *a)
 {
   const double q = 1 + sqrt(a->beta);
 
-  return BAIAdaptHasCoarse(a) ? q * q / a->goal.top : 1 + a->beta;
+  return BAIAdaptHasCoarse(a) ? (a->beta > 0 ? q * q : 2) / a->goal.top : 1 + a->beta;
 }
 
 /* log of the factor by which the residual norm is to fall; 0 if there is no tolerance */
@@ -170,6 +176,7 @@ BAI_INLINE void BAIAdaptBegin(BAIAdapt *a, BAIMode mode, int accelerate, BAIInt 
   a->accelerated = 0;
   a->beta        = 0;
   a->cap         = n.cap;
+  a->begin2      = rnorm2;
   a->best2       = rnorm2;
   a->from2       = rnorm2;
   a->from        = its;
@@ -179,6 +186,7 @@ BAI_INLINE void BAIAdaptBegin(BAIAdapt *a, BAIMode mode, int accelerate, BAIInt 
   a->beta_below  = -1;
   a->slower      = 0;
   a->held        = 0;
+  a->settled     = 0;
   a->hold        = n.hold;
   a->coarsen     = 0;
   a->rest        = 0;
@@ -216,13 +224,13 @@ BAI_INLINE BAIAdvice BAIAdaptLookPlain(BAIAdapt *a, BAIInt its, double rnorm2)
   const BAIAdaptNumbers n         = BAIAdaptNumbersOf();
   const int             same_mode = a->mode == a->goal.accelerated;
 
-  a->slope = its > a->from && rnorm2 < a->from2 ? 0.5 * log(a->from2 / rnorm2) / (double)(its - a->from) : 0;
+  if (its > a->from) a->slope = rnorm2 < a->from2 ? 0.5 * log(a->from2 / rnorm2) / (double)(its - a->from) : 0;
   if (its / 2 >= a->from) {
     a->from  = its;
     a->from2 = rnorm2;
   }
   if (!(a->accelerate || a->goal.coarsen) || its < n.early) return BAI_X_ON;
-  if (a->goal.coarsen && !(a->slope > 0 && BAIAdaptFall(a, rnorm2) < n.slow_other * a->slope)) {
+  if (a->goal.coarsen && !(a->slope > 0 && BAIAdaptFall(a, rnorm2) < n.slow_coarse * a->slope)) {
     a->coarsen = 1;
     return BAI_X_ON;
   }
@@ -281,7 +289,9 @@ BAI_INLINE double BAIAdaptKappa(double beta)
 /* Momentum to begin with */
 BAI_INLINE double BAIAdaptCoarseBeta(const BAIGoal *goal)
 {
-  return goal->beta > 0 ? goal->beta : BAIAdaptBetaOf(BAIAdaptNumbersOf().kappa);
+  const double beta = goal->beta > 0 ? goal->beta : BAIAdaptBetaOf(BAIAdaptNumbersOf().kappa);
+
+  return goal->bears > 0 && goal->bears < BAIAdaptKappa(beta) ? BAIAdaptBetaOf(goal->bears) : beta;
 }
 
 /* By what the iterations from the first to the last, from rest, multiply the part of the error that belongs to the eigenvalue top/kappa, for kappa at least that of beta */
@@ -314,14 +324,57 @@ BAI_INLINE double BAIAdaptCondition(const BAIAdapt *a, double factor, BAIInt fir
   return low;
 }
 
-/* The largest eigenvalue was too small. So what momentum was raised for was not that it was too small */
-BAI_INLINE void BAIAdaptRaiseTop(BAIAdapt *a, double by)
+/* Momentum from here on and from now on at most, for a condition of so much */
+BAI_INLINE void BAIAdaptBound(BAIAdapt *a, double kappa)
 {
-  a->goal.top *= by;
-  a->beta       = BAIAdaptCoarseBeta(&a->goal);
+  a->goal.bears = kappa < BAIAdaptNumbersOf().bears_least ? 1 : kappa;
+  a->cap        = BAIAdaptBetaOf(a->goal.bears);
+  a->beta       = a->cap;
   a->beta_below = -1;
   a->rest       = 1;
-  if (++a->held >= BAIAdaptNumbersOf().tries) a->cap = 0;
+}
+
+/* As much momentum as it bears may still be more than is best, where eigenvalues are not real: less is tried, as long as that is faster */
+BAI_INLINE void BAIAdaptTryLess(BAIAdapt *a, double slope)
+{
+  const BAIAdaptNumbers n = BAIAdaptNumbersOf();
+
+  if (a->beta_more >= 0 && slope <= a->slope_more) {
+    BAIAdaptBound(a, BAIAdaptKappa(a->beta_more));
+    a->settled = 1;
+  } else if (a->beta > 0 && slope < n.poor * BAIAdaptBestSlope(a)) {
+    a->beta_more  = a->beta;
+    a->slope_more = slope;
+    BAIAdaptBound(a, n.bears * BAIAdaptKappa(a->beta));
+  } else a->settled = 1;
+}
+
+/* What later solves are to know of that; a trial that has not come to its end says nothing */
+BAI_INLINE double BAIAdaptBears(const BAIAdapt *a)
+{
+  return a->settled || a->beta_more < 0 ? a->goal.bears : BAIAdaptKappa(a->beta_more);
+}
+
+/*
+   It is not momentum that is too small: the largest eigenvalue was, so what momentum was raised for was not that; or there are eigenvalues that are not real, which bear the less momentum the further
+   from that they are, and none at all if the correction does not help
+*/
+BAI_INLINE void BAIAdaptRefuse(BAIAdapt *a, double by)
+{
+  const BAIAdaptNumbers n = BAIAdaptNumbersOf();
+
+  if (a->held && !(a->beta > 0)) a->cap = -1;
+  else if (a->held) {
+    BAIAdaptBound(a, a->beta_below >= 0 ? BAIAdaptKappa(a->beta_below) : n.bears * BAIAdaptKappa(a->beta));
+    a->beta_more = -1;
+    a->settled   = 0;
+  } else {
+    a->goal.top *= by;
+    a->held       = 1;
+    a->beta       = BAIAdaptCoarseBeta(&a->goal);
+    a->beta_below = -1;
+    a->rest       = 1;
+  }
 }
 
 /*
@@ -332,25 +385,28 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
 {
   const BAIAdaptNumbers n      = BAIAdaptNumbersOf();
   const int             better = rnorm2 < a->best2, due = its >= a->until && its - a->from >= BAIAdaptInterval(a), grown = !(rnorm2 <= n.grown_far * a->best2);
+  int                   back = grown;
 
   a->rest = 0;
-  if (grown) {
-    BAIAdaptRaiseTop(a, n.top);
-    rnorm2 = a->best2;
-  } else if (due && a->from > a->resting) {
-    const double factor = sqrt(rnorm2 / a->from2), kappa = BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting), beta = BAIAdaptBetaOf(n.over * kappa);
-    const double slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
-    const int    raise = kappa > BAIAdaptKappa(a->beta), no_help = raise && a->beta_below >= 0 && !a->held && slope < n.slower * a->slope_below && kappa < n.alike * BAIAdaptKappa(a->beta);
+  if (grown) BAIAdaptRefuse(a, n.top);
+  else if (due && a->from > a->resting && rnorm2 > n.rounding * a->begin2) {
+    const double factor = sqrt(rnorm2 / a->from2), slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
+    const double kappa   = a->beta < a->cap ? BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting) : 1, beta = BAIAdaptBetaOf(n.over * kappa);
+    const int    raise   = kappa > BAIAdaptKappa(a->beta);
+    const int    no_help = raise && a->beta_below >= 0 && slope < n.slower * a->slope_below && (a->held || kappa < n.alike * BAIAdaptKappa(a->beta));
 
-    if (factor >= 1 || no_help) BAIAdaptRaiseTop(a, n.top_stuck); /* whatever the momentum, so that is not too small */
-    else if (raise) {
+    if (factor >= 1 || no_help) { /* whatever the momentum, so that is not too small */
+      BAIAdaptRefuse(a, n.top_stuck);
+      back = rnorm2 > n.grown * a->best2;
+    } else if (raise) {
       a->beta_below  = a->beta;
       a->slope_below = slope;
-      a->beta        = beta < n.cap ? beta : n.cap;
+      a->beta        = beta < a->cap ? beta : a->cap;
       a->rest        = 1;
-    }
+    } else if (a->goal.bears > 0 && !a->settled) BAIAdaptTryLess(a, slope);
     a->slope = slope;
   }
+  if (back) rnorm2 = a->best2;
   if (a->rest || (due && its - a->resting >= 2 * (a->from - a->resting))) {
     a->from  = its;
     a->from2 = rnorm2;
@@ -359,7 +415,7 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
     a->resting = BAIAdaptSum(its, a->goal.late);
     a->slope   = 0;
   }
-  if (grown) return BAI_X_BACK;
+  if (back) return BAI_X_BACK;
   if (!better) return BAI_X_ON;
   a->best2 = rnorm2;
   return BAI_X_KEEP;
@@ -368,7 +424,7 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
 /* Relaxation came to nothing, and there is another way to go on */
 BAI_INLINE int BAIAdaptIsInVain(const BAIAdapt *a)
 {
-  return a->accelerated && a->cap == 0 && (BAIAdaptByTurns(a) || a->mode != a->goal.mode || BAIAdaptHasCoarse(a));
+  return a->accelerated && (BAIAdaptHasCoarse(a) ? a->cap < 0 : a->cap == 0 && (BAIAdaptByTurns(a) || a->mode != a->goal.mode));
 }
 
 BAI_INLINE BAIDecision BAIAdaptDecision(const BAIAdapt *a, int stop, int begins, int vain, BAIAdvice x)
@@ -399,6 +455,10 @@ BAI_ADAPT_FUNCTION BAIDecision BAIAdaptStart(BAIAdapt *a, const BAIGoal *goal, B
     a->accelerated = 1;
     a->resting     = its;
     a->beta        = BAIAdaptCoarseBeta(goal);
+    a->beta_more   = -1;
+    a->held        = goal->bears > 0;
+    a->settled     = a->held;
+    a->cap         = a->held ? BAIAdaptBetaOf(goal->bears) : a->cap;
     a->until       = its;
     BAIAdaptPlan(a, its, rnorm2);
   }
@@ -418,6 +478,7 @@ BAI_ADAPT_FUNCTION BAIDecision BAIAdaptLook(BAIAdapt *a, BAIInt its, double rnor
     if (!coarse) a->goal.accelerated = BAI_MODE_SYNC;
     a->goal.top = 0;
     BAIAdaptBegin(a, again ? BAI_MODE_SYNC : a->goal.mode, again || coarse, its, rnorm2);
+    if (coarse) a->until = BAIAdaptSum(its, BAIAdaptNumbersOf().early); /* that it is slow is known */
     if (its >= a->until) BAIAdaptPlan(a, its, rnorm2);
     return BAIAdaptDecision(a, stop, 1, coarse, x);
   }

@@ -99,7 +99,7 @@ typedef struct {
   BAIMode      accelerated; /* and sync or color, that in which it is accelerated; if another mode than the present one is to go on, the solve ends */
   int          coarse;      /* the coarse correction takes part, if there is one */
   int          coarsen;     /* BAIEngineSolve(): there is none yet, and the solve ends where one would help */
-  BAIReal      top, beta;   /* BAIEngineSolve() with coarse and accelerate: see BAIGoal */
+  BAIReal      top, beta, bears; /* BAIEngineSolve() with coarse and accelerate: see BAIGoal */
   int          ahead;       /* BAIEngineSweep(), mode async, connected ranks: at the pace of BAIEngineSetPace() */
   int          faulty;      /* BAIEngineSweep(): faults of the parameters take part, */
   BAIInt       done;        /* by the global iterations of the solve before this call */
@@ -246,7 +246,7 @@ typedef struct {
   int     accelerate;      /* and whether it may be accelerated then; */
   int     coarsen;         /* with a coarse correction, which is to be made; */
   int     vain;            /* without the one that there is, which does not help; */
-  BAIReal top, beta;       /* and with it, for which largest eigenvalue, and from which momentum on */
+  BAIReal top, beta, bears; /* and with it, for which largest eigenvalue, from which momentum on, and up to which condition; see BAIGoal */
 } BAISolution;
 
 typedef struct {

@@ -162,7 +162,7 @@ typedef struct {
   int          accelerate;
   BAIMode      mode, asked, accelerated; /* the present one; the others as in BAIStep, */
   int          coarsen;                  /* and so are these */
-  BAIReal      top, beta;
+  BAIReal      top, beta, bears;
 } BAIStop;
 
 /* The coarse space: see BAICoarse */

@@ -231,6 +231,7 @@ static BAIStop StopOf(BAIState state, const BAITolerances *t, const BAIStep *ste
   stop.coarsen     = step->coarsen;
   stop.top         = step->top;
   stop.beta        = step->beta;
+  stop.bears       = step->bears;
   *stop.result     = BAISolution{};
   stop.result->its = -1;
   return stop;

@@ -387,6 +387,7 @@ static __device__ inline BAIGoal GoalOf(const BAISweep &p, const BAIStop &stop, 
   goal.first       = 1;
   goal.top         = stop.accelerate ? stop.top : 0;
   goal.beta        = stop.beta;
+  goal.bears       = stop.bears;
   goal.late        = 1;
   return goal;
 }
@@ -516,6 +517,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
   stop.result->vain       = decision.vain;
   stop.result->top        = (BAIReal)adapt.goal.top;
   stop.result->beta       = (BAIReal)adapt.beta;
+  stop.result->bears      = (BAIReal)BAIAdaptBears(&adapt);
 }
 
 /* What thread blocks share that do not wait for each other */
@@ -675,6 +677,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
   stop.result->vain       = 0;
   stop.result->top        = 0;
   stop.result->beta       = 0;
+  stop.result->bears      = 0;
 }
 
 template <int LOC, int OFF, int ROWS, int BLOCKS>

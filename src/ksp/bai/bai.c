@@ -91,7 +91,8 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
                    .first       = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1,
                    .coarsen     = (int)MayCoarsen(bai),
                    .top         = IsCorrected(bai) ? (double)bai->top : 0.0,
-                   .beta        = (double)bai->beta};
+                   .beta        = (double)bai->beta,
+                   .bears       = (double)bai->bears};
 }
 
 /* What omega is before it is raised or damped: tau is for the iteration without a coarse correction, top for that with one */
@@ -238,7 +239,7 @@ static PetscBool CanSolveAtOnce(KSP ksp, BAIMode mode, MatNullSpace nullspace)
   return (PetscBool)((solves >> mode & 1) && BAIIteratesX(bai) && !bai->scatter && !bai->options.check_interval && !BAIHasFaults(bai) && !bai->options.stats && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
 }
 
-/* A coarse correction is set up: solves begin anew with it, this one from where it is */
+/* A coarse correction is set up: solves begin anew with it, this one from where it is; unless it turns out to be in vain */
 static PetscErrorCode Coarsen(KSP ksp, PetscReal rnorm)
 {
   BAI *bai = (BAI *)ksp->data;
@@ -249,6 +250,7 @@ static PetscErrorCode Coarsen(KSP ksp, PetscReal rnorm)
   bai->slow = PETSC_TRUE;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(BAISetUp(bai, A));
+  if (bai->vain) PetscCall(BAISetUp(bai, A)); /* as it was, with blocks that no correction needs */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,6 +269,7 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
   step.local_iters = SweepsOf(bai, &step);
   step.top         = (BAIReal)goal.top;
   step.beta        = (BAIReal)goal.beta;
+  step.bears       = (BAIReal)goal.bears;
   if (accelerate) step.omega = OmegaOf(bai, step.coarse);
   else if (mode != BAI_MODE_ASYNC) step.omega = PlainOmega(bai, step.coarse); /* who takes corrections one at a time does not overshoot */
   if (mode == BAI_MODE_COLOR && accelerate) step.local_iters = EvenLocalIters(bai);
@@ -277,12 +280,13 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
    With a coarse correction: what solves begin with, after one that ended with this in so many iterations. The largest eigenvalue may have turned out to be larger, but not by more than its estimate
    can be wrong. Momentum is another, or the same; as long as solves get along with what they begin with, less is tried; if that was too little, it is what was enough before
 */
-static void Learn(BAI *bai, PetscReal top, PetscReal ended, PetscInt its, PetscBool converged)
+static void Learn(BAI *bai, PetscReal top, PetscReal ended, PetscReal bears, PetscInt its, PetscBool converged)
 {
   const PetscInt  shown = 30; /* iterations in which momentum is raised if it is too small */
   const PetscReal less = (PetscReal)BAIAdaptLessBeta((double)bai->beta), wrong = (PetscReal)1.25;
 
   bai->top = PetscMax(bai->top, PetscMin(top, wrong * bai->top_found));
+  if (converged) bai->bears = bears; /* else that may be due to rounding, or to a right-hand side */
   if (ended > bai->beta) {
     bai->beta        = bai->beta_enough > 0.0 ? PetscMin(bai->beta_enough, ended) : ended;
     bai->beta_enough = 0.0;
@@ -301,7 +305,7 @@ static void Remember(BAI *bai, const BAIStep *step, const BAISolution *solution,
   bai->used.omega    = solution->omega;
   bai->used.momentum = solution->momentum;
   if (solution->vain) bai->vain = PETSC_TRUE;
-  else if (step->coarse && step->accelerate) Learn(bai, (PetscReal)solution->top, (PetscReal)solution->beta, (PetscInt)solution->its, converged);
+  else if (step->coarse && step->accelerate) Learn(bai, (PetscReal)solution->top, (PetscReal)solution->beta, (PetscReal)solution->bears, (PetscInt)solution->its, converged);
 }
 
 /*
@@ -367,7 +371,8 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
       mode = FirstMode(bai);
     } else if (solution.coarsen) {
       PetscCall(Coarsen(ksp, *rnorm));
-      mode = FirstMode(bai);
+      mode = bai->vain ? goal.accelerated : FirstMode(bai);
+      if (bai->vain) PetscCall(BAIPrepare(bai, mode));
     } else PetscCall(BAIPrepare(bai, mode));
     if (!CanSolveAtOnce(ksp, mode, NULL)) break;
     PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)*rnorm, BAIModes[mode]));
@@ -497,10 +502,14 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     if (decision.coarsen) {
       PetscCall(Coarsen(ksp, rnorm));
       PetscCall(BAIFaultsRestart(bai, b, x));
-      looked = PETSC_FALSE;
+      looked = bai->vain;
+      if (looked) {
+        decision = BAIAdaptLookAgain(&bai->adapt, (BAIInt)ksp->its, Square(bai, rnorm));
+        PetscCall(Obey(ksp, x, &decision, &rnorm, &step));
+      }
     }
   }
-  if (looked && IsCorrected(bai)) Learn(bai, (PetscReal)bai->adapt.goal.top, (PetscReal)bai->adapt.beta, ksp->its - begun, (PetscBool)(ksp->reason > 0));
+  if (looked && IsCorrected(bai)) Learn(bai, (PetscReal)bai->adapt.goal.top, (PetscReal)bai->adapt.beta, (PetscReal)BAIAdaptEndsBearing(&bai->adapt), ksp->its - begun, (PetscBool)(ksp->reason > 0));
   PetscCall(BAIStatsEnd(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
