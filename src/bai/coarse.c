@@ -209,10 +209,11 @@ static PetscErrorCode Forget(Growth *g)
 static PetscErrorCode GrowAggregates(PetscInt n, const BAICSR *csr, PetscInt rows, PetscBool smaller, Growth *g)
 {
   const PetscReal clearly = 1.02;
+  const PetscInt  fewer   = PetscMax(rows / 2, WARP);
   Growth          other;
 
   PetscFunctionBegin;
-  PetscCall(Grow(n, csr, PETSC_FALSE, smaller && IsAnisotropic(n, csr) ? PetscMax(rows / 2, WARP) : rows, g));
+  PetscCall(Grow(n, csr, PETSC_FALSE, rows, g));
   if (AreAlike(n, csr)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Grow(n, csr, PETSC_TRUE, rows, &other));
   if (other.inside >= clearly * g->inside) {
@@ -220,6 +221,9 @@ static PetscErrorCode GrowAggregates(PetscInt n, const BAICSR *csr, PetscInt row
 
     *g    = other;
     other = along;
+  } else if (smaller && fewer < rows && IsAnisotropic(n, csr)) {
+    PetscCall(Forget(g));
+    PetscCall(Grow(n, csr, PETSC_FALSE, fewer, g));
   }
   PetscCall(Forget(&other));
   PetscFunctionReturn(PETSC_SUCCESS);
