@@ -491,10 +491,10 @@ static PetscErrorCode TestStretched(void)
 }
 
 /*
-   A matrix that is not symmetric, whose eigenvalues are complex with the correction: momentum is less then. Solves are faster than without, or, where it is the correction that makes them complex, hardly
-   slower
+   A matrix that is not symmetric, whose eigenvalues are complex with the correction: momentum is less then, and all solves are faster than without. Where it is the correction that makes them complex it
+   is given up in the first one
 */
-static PetscErrorCode TestComplex(Mat A, BAIMode mode, PetscReal part)
+static PetscErrorCode TestComplex(Mat A, BAIMode mode, PetscReal first, PetscReal later)
 {
   KSP      ksp;
   PetscInt none, its;
@@ -506,7 +506,7 @@ static PetscErrorCode TestComplex(Mat A, BAIMode mode, PetscReal part)
   PetscCall(CreateKSP(A, mode, PETSC_DECIDE, &ksp));
   for (int solve = 0; solve < 4; solve++) {
     PetscCall(Solve(ksp, PETSC_FALSE, &its));
-    PetscCall(Expect(its > 0 && (PetscReal)its <= part * (PetscReal)none, "solve %d: %d iterations, %d without", solve, (int)its, (int)none));
+    PetscCall(Expect(its > 0 && (PetscReal)its <= (solve ? later : first) * (PetscReal)none, "solve %d: %d iterations, %d without", solve, (int)its, (int)none));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -518,7 +518,7 @@ static PetscErrorCode TestFlow(BAIMode mode)
 
   PetscFunctionBeginUser;
   PetscCall(CreateStretched(60, 1, 1, &A));
-  PetscCall(TestComplex(A, mode, 0.6));
+  PetscCall(TestComplex(A, mode, 0.6, 0.6));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -538,7 +538,7 @@ static PetscErrorCode TestScaledRows(BAIMode mode)
   PetscCall(VecSetRandom(rows, random));
   PetscCall(VecExp(rows));
   PetscCall(MatDiagonalScale(A, rows, NULL));
-  PetscCall(TestComplex(A, mode, 1.3));
+  PetscCall(TestComplex(A, mode, 3, 1.1));
   PetscCall(PetscRandomDestroy(&random));
   PetscCall(VecDestroy(&rows));
   PetscCall(MatDestroy(&A));

@@ -403,7 +403,7 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
   PetscCall(BAIFindTop(bai, A, &bai->top_found, &spoils));
   bai->top = bai->top_found;
-  if (spoils && bai->options.coarse == PETSC_DECIDE && bai->options.momentum == PETSC_DECIDE) bai->vain = PETSC_TRUE;
+  if (spoils) bai->bears = -1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -260,7 +260,7 @@ PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top, PetscBool *spoils)
   *top = more * PetscMax(most, 1.0);
   if (with > complex_from) PetscCall(FindSpectrum(bai, A, 0, steps, &least, &most, &without));
   *spoils = (PetscBool)(with > complex_from && without < real_below * with);
-  if (*spoils) PetscCall(PetscInfo(bai->face, "With the coarse correction imaginary parts are %g of the largest eigenvalue, without it %g: no momentum for it\n", (double)with, (double)without));
+  if (*spoils) PetscCall(PetscInfo(bai->face, "With the coarse correction imaginary parts are %g of the largest eigenvalue, without it %g\n", (double)with, (double)without));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

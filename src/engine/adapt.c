@@ -16,13 +16,6 @@ double BAIAdaptLessBeta(double beta)
   return kappa < least ? 0 : BAIAdaptBetaOf(kappa);
 }
 
-BAIDecision BAIAdaptLookAgain(BAIAdapt *a, BAIInt its, double rnorm2)
-{
-  a->goal.coarsen = 0;
-  a->coarsen      = 0;
-  return BAIAdaptLook(a, its, rnorm2);
-}
-
 double BAIAdaptEndsBearing(const BAIAdapt *a)
 {
   return BAIAdaptBears(a);

@@ -44,7 +44,7 @@ typedef struct BAIGoal_ {
   int     coarsen;     /* there is no coarse correction, but may be: the decision then says when it is to be made */
   double  top;         /* with a coarse correction, and mode sync: the largest eigenvalue of what it makes of A; 0: without */
   double  beta;        /* with it: momentum to begin with; 0: BAIAdaptFirstBeta(); */
-  double  bears;       /* the largest condition whose momentum it bears, 1: none; 0: not known; */
+  double  bears;       /* the largest condition whose momentum it bears, 1: none; 0: not known; negative: not known, but without the correction it bears more */
   int     late;        /* and decisions are for the iteration after the next */
 } BAIGoal;
 
@@ -102,8 +102,6 @@ extern "C" {
 BAIDecision BAIAdaptStart(BAIAdapt *, const BAIGoal *, BAIMode, BAIInt its, double rnorm2);
 /* Takes note of ||r||^2 after its global iterations. After BAI_X_BACK the iteration goes on from the residual norm of the x kept, whose square is best2 */
 BAIDecision BAIAdaptLook(BAIAdapt *, BAIInt its, double rnorm2);
-/* After a look that asks for a coarse correction: the same without, as it turned out to be no good */
-BAIDecision BAIAdaptLookAgain(BAIAdapt *, BAIInt its, double rnorm2);
 /* With a coarse correction: the momentum to begin with, and a smaller one to try next, for two thirds of the condition; 0 if there is none */
 double BAIAdaptFirstBeta(void);
 double BAIAdaptLessBeta(double beta);

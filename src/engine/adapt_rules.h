@@ -42,6 +42,7 @@ typedef struct {
   double slower;       /* of the rate before: what falls less with more momentum, */
   double alike;        /* and asks for less than so many times its condition, is slow because of the largest eigenvalue; */
   double rounding;     /* of ||r||^2 at the beginning: below that it may not fall because of rounding; */
+  double helped;       /* and that shows that the correction helps; */
   double bears;        /* of the condition whose momentum was too much: that is tried next, */
   double bears_least;  /* and below this one none */
 } BAIAdaptNumbers;
@@ -80,6 +81,7 @@ BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
     0.95,     /* slower */
     2,        /* alike */
     1e-24,    /* rounding */
+    1e-8,     /* helped */
     0.25,     /* bears */
     2         /* bears_least */
   };
@@ -224,7 +226,7 @@ BAI_INLINE BAIAdvice BAIAdaptLookPlain(BAIAdapt *a, BAIInt its, double rnorm2)
   const BAIAdaptNumbers n         = BAIAdaptNumbersOf();
   const int             same_mode = a->mode == a->goal.accelerated;
 
-  if (its > a->from) a->slope = rnorm2 < a->from2 ? 0.5 * log(a->from2 / rnorm2) / (double)(its - a->from) : 0;
+  a->slope = its > a->from && rnorm2 < a->from2 ? 0.5 * log(a->from2 / rnorm2) / (double)(its - a->from) : 0;
   if (its / 2 >= a->from) {
     a->from  = its;
     a->from2 = rnorm2;
@@ -357,18 +359,19 @@ BAI_INLINE double BAIAdaptBears(const BAIAdapt *a)
 
 /*
    It is not momentum that is too small: the largest eigenvalue was, so what momentum was raised for was not that; or there are eigenvalues that are not real, which bear the less momentum the further
-   from that they are, and none at all if the correction does not help
+   from that they are, and none at all if the correction does not help; or if there are none such without it, it is given up
 */
 BAI_INLINE void BAIAdaptRefuse(BAIAdapt *a, double by)
 {
-  const BAIAdaptNumbers n = BAIAdaptNumbersOf();
+  const BAIAdaptNumbers n    = BAIAdaptNumbersOf();
+  const int             vain = !(a->best2 < n.helped * a->begin2) && (!(a->beta > 0) || a->goal.bears < 0);
 
-  if (a->held && !(a->beta > 0)) a->cap = -1;
-  else if (a->held) {
+  if (a->held && vain) a->cap = -1;
+  else if (a->held && a->beta > 0) {
     BAIAdaptBound(a, a->beta_below >= 0 ? BAIAdaptKappa(a->beta_below) : n.bears * BAIAdaptKappa(a->beta));
     a->beta_more = -1;
     a->settled   = 0;
-  } else {
+  } else if (!a->held) {
     a->goal.top *= by;
     a->held       = 1;
     a->beta       = BAIAdaptCoarseBeta(&a->goal);

@@ -239,7 +239,7 @@ static PetscBool CanSolveAtOnce(KSP ksp, BAIMode mode, MatNullSpace nullspace)
   return (PetscBool)((solves >> mode & 1) && BAIIteratesX(bai) && !bai->scatter && !bai->options.check_interval && !BAIHasFaults(bai) && !bai->options.stats && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
 }
 
-/* A coarse correction is set up: solves begin anew with it, this one from where it is; unless it turns out to be in vain */
+/* A coarse correction is set up: solves begin anew with it, this one from where it is */
 static PetscErrorCode Coarsen(KSP ksp, PetscReal rnorm)
 {
   BAI *bai = (BAI *)ksp->data;
@@ -250,7 +250,6 @@ static PetscErrorCode Coarsen(KSP ksp, PetscReal rnorm)
   bai->slow = PETSC_TRUE;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(BAISetUp(bai, A));
-  if (bai->vain) PetscCall(BAISetUp(bai, A)); /* as it was, with blocks that no correction needs */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -371,8 +370,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
       mode = FirstMode(bai);
     } else if (solution.coarsen) {
       PetscCall(Coarsen(ksp, *rnorm));
-      mode = bai->vain ? goal.accelerated : FirstMode(bai);
-      if (bai->vain) PetscCall(BAIPrepare(bai, mode));
+      mode = FirstMode(bai);
     } else PetscCall(BAIPrepare(bai, mode));
     if (!CanSolveAtOnce(ksp, mode, NULL)) break;
     PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)*rnorm, BAIModes[mode]));
@@ -502,11 +500,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     if (decision.coarsen) {
       PetscCall(Coarsen(ksp, rnorm));
       PetscCall(BAIFaultsRestart(bai, b, x));
-      looked = bai->vain;
-      if (looked) {
-        decision = BAIAdaptLookAgain(&bai->adapt, (BAIInt)ksp->its, Square(bai, rnorm));
-        PetscCall(Obey(ksp, x, &decision, &rnorm, &step));
-      }
+      looked = PETSC_FALSE;
     }
   }
   if (looked && IsCorrected(bai)) Learn(bai, (PetscReal)bai->adapt.goal.top, (PetscReal)bai->adapt.beta, (PetscReal)BAIAdaptEndsBearing(&bai->adapt), ksp->its - begun, (PetscBool)(ksp->reason > 0));
