@@ -451,8 +451,8 @@ static PetscErrorCode CreateStretched(PetscInt n, PetscReal ratio, PetscReal flo
   PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n, 5, NULL, 4, NULL, A));
   PetscCall(MatGetOwnershipRange(*A, &rstart, &rend));
   for (PetscInt row = rstart; row < rend; row++) {
-    const PetscInt  to[]   = {row - 1, row + 1, row - n, row + n};
-    const PetscBool is[]   = {(PetscBool)(row % n > 0), (PetscBool)(row % n < n - 1), (PetscBool)(row >= n), (PetscBool)(row < n * n - n)};
+    const PetscInt  to[] = {row - 1, row + 1, row - n, row + n};
+    const PetscBool is[] = {(PetscBool)(row % n > 0), (PetscBool)(row % n < n - 1), (PetscBool)(row >= n), (PetscBool)(row < n * n - n)};
     const PetscReal u = 2 * (PetscReal)(row % n) / (PetscReal)n - 1, v = 2 * (PetscReal)(row / n) / (PetscReal)n - 1, east = flow * v * (1 - u * u), north = -flow * u * (1 - v * v);
     const PetscReal size[] = {ratio + PetscMax(east, 0), ratio + PetscMax(-east, 0), 1 + PetscMax(north, 0), 1 + PetscMax(-north, 0)};
 

@@ -394,7 +394,7 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
   if (grown) BAIAdaptRefuse(a, n.top);
   else if (due && a->from > a->resting && rnorm2 > n.rounding * a->begin2) {
     const double factor = sqrt(rnorm2 / a->from2), slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
-    const double kappa   = a->beta < a->cap ? BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting) : 1, beta = BAIAdaptBetaOf(n.over * kappa);
+    const double kappa = a->beta < a->cap ? BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting) : 1, beta = BAIAdaptBetaOf(n.over * kappa);
     const int    raise   = kappa > BAIAdaptKappa(a->beta);
     const int    no_help = raise && a->beta_below >= 0 && slope < n.slower * a->slope_below && (a->held || kappa < n.alike * BAIAdaptKappa(a->beta));
 

@@ -92,17 +92,17 @@ typedef struct {
   BAIDirection direction;
   BAIInt       local_iters; /* 0: that of the parameters; not looked at if they depend on the block */
   BAIReal      omega, momentum;
-  int          fourth_kind; /* mode sync: weights of fourth_kind.h, of which omega is the inverse of the largest eigenvalue */
-  int          fresh;       /* x is not what the engine left last: its first update has no momentum */
-  int          accelerate;  /* BAIEngineSolve(): omega and momentum are found as adapt.h says */
-  BAIMode      asked;       /* and this is the mode of the options, */
-  BAIMode      accelerated; /* and sync or color, that in which it is accelerated; if another mode than the present one is to go on, the solve ends */
-  int          coarse;      /* the coarse correction takes part, if there is one */
-  int          coarsen;     /* BAIEngineSolve(): there is none yet, and the solve ends where one would help */
+  int          fourth_kind;      /* mode sync: weights of fourth_kind.h, of which omega is the inverse of the largest eigenvalue */
+  int          fresh;            /* x is not what the engine left last: its first update has no momentum */
+  int          accelerate;       /* BAIEngineSolve(): omega and momentum are found as adapt.h says */
+  BAIMode      asked;            /* and this is the mode of the options, */
+  BAIMode      accelerated;      /* and sync or color, that in which it is accelerated; if another mode than the present one is to go on, the solve ends */
+  int          coarse;           /* the coarse correction takes part, if there is one */
+  int          coarsen;          /* BAIEngineSolve(): there is none yet, and the solve ends where one would help */
   BAIReal      top, beta, bears; /* BAIEngineSolve() with coarse and accelerate: see BAIGoal */
-  int          ahead;       /* BAIEngineSweep(), mode async, connected ranks: at the pace of BAIEngineSetPace() */
-  int          faulty;      /* BAIEngineSweep(): faults of the parameters take part, */
-  BAIInt       done;        /* by the global iterations of the solve before this call */
+  int          ahead;            /* BAIEngineSweep(), mode async, connected ranks: at the pace of BAIEngineSetPace() */
+  int          faulty;           /* BAIEngineSweep(): faults of the parameters take part, */
+  BAIInt       done;             /* by the global iterations of the solve before this call */
 } BAIStep;
 
 typedef enum {
@@ -239,13 +239,13 @@ typedef struct {
 } BAITolerances;
 
 typedef struct {
-  BAIReal bnorm2, rnorm2;  /* rnorm2 is ||b - A x||^2 of the x reached */
-  BAIReal omega, momentum; /* in use at the end */
-  BAIInt  its;             /* the most global iterations that any block did */
-  BAIMode mode;            /* in which to go on if the tolerance is not met, */
-  int     accelerate;      /* and whether it may be accelerated then; */
-  int     coarsen;         /* with a coarse correction, which is to be made; */
-  int     vain;            /* without the one that there is, which does not help; */
+  BAIReal bnorm2, rnorm2;   /* rnorm2 is ||b - A x||^2 of the x reached */
+  BAIReal omega, momentum;  /* in use at the end */
+  BAIInt  its;              /* the most global iterations that any block did */
+  BAIMode mode;             /* in which to go on if the tolerance is not met, */
+  int     accelerate;       /* and whether it may be accelerated then; */
+  int     coarsen;          /* with a coarse correction, which is to be made; */
+  int     vain;             /* without the one that there is, which does not help; */
   BAIReal top, beta, bears; /* and with it, for which largest eigenvalue, from which momentum on, and up to which condition; see BAIGoal */
 } BAISolution;
 

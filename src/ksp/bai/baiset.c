@@ -346,8 +346,8 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
    on with them, as do later ones with this matrix.
 
    With momentum auto that is second-order Richardson iteration in mode sync. Its parameters follow from the eigenvalues
-   of the corrected iteration. With momentum 0 it is the mode of the options. Where the correction does not help it is
-   given up.
+   of the corrected iteration. With momentum 0 it is the mode of the options. Complex eigenvalues bear less momentum,
+   which a solve finds out. Where the correction does not help it is given up.
 
    With partition auto a matrix that is small gets blocks that are made up of aggregates. On one rank of a GPU that
    holds it on the chip, a solve is then one kernel launch. In mode async no block waits: it takes a correction when all
