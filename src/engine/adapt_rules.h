@@ -8,6 +8,9 @@
 #if !defined(BAI_ADAPT_FUNCTION)
   #define BAI_ADAPT_FUNCTION BAI_INLINE
 #endif
+#if !defined(BAI_ADAPT_COARSE)
+  #define BAI_ADAPT_COARSE 1 /* 0: for kernels without a coarse correction, which need not carry the rules for it */
+#endif
 #include <math.h>
 
 /* The numbers that the rules go by */
@@ -107,7 +110,7 @@ BAI_INLINE BAIInt BAIAdaptPlain(const BAIAdapt *a)
 
 BAI_INLINE int BAIAdaptHasCoarse(const BAIAdapt *a)
 {
-  return a->goal.top > 0;
+  return BAI_ADAPT_COARSE && a->goal.top > 0;
 }
 
 /* The best momentum for a condition */

@@ -3,6 +3,7 @@
 */
 #pragma once
 
+#define BAI_ADAPT_COARSE 0
 #include "../adapt_rules.h"
 #include "control.h"
 #include "sweep.h"
