@@ -329,6 +329,25 @@ static PetscErrorCode CoarseInVain(BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Norms that fall, as they do with a correction that helps, and then stay where rounding leaves them: it is not given up; but if they grow, it is */
+static PetscErrorCode CoarseHelped(PetscBool grows)
+{
+  const BAIGoal goal  = CoarseGoal(2, 1e-30);
+  const double  floor = 1e-7;
+  BAIAdapt      a;
+  BAIDecision   d     = BAIAdaptStart(&a, &goal, BAI_MODE_SYNC, 0, 1);
+  int           looks = 0;
+
+  PetscFunctionBeginUser;
+  for (; !d.vain && looks < 100 && d.until < 100000; looks++) {
+    const double fallen = pow(0.8, (double)d.until);
+
+    d = BAIAdaptLook(&a, d.until, fallen > floor ? fallen * fallen : floor * floor * (grows ? 1e20 : 1));
+  }
+  PetscCall(Expect((d.vain != 0) == grows, "after %d looks: in vain %d", looks, d.vain));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Norms that stay where they are: the same, a little later */
 static PetscErrorCode CoarseStays(void)
 {
@@ -481,6 +500,8 @@ int main(int argc, char **argv)
   if (Case("near-tolerance_20")) PetscCall(NearTolerance(20));
   if (Case("near-tolerance_60")) PetscCall(NearTolerance(60));
   if (Case("near-tolerance_200")) PetscCall(NearTolerance(200));
+  if (Case("helped_stays")) PetscCall(CoarseHelped(PETSC_FALSE));
+  if (Case("helped_grows")) PetscCall(CoarseHelped(PETSC_TRUE));
   if (Case("complex_0")) PetscCall(Complex(0));
   if (Case("complex_0.02")) PetscCall(Complex(0.02));
   if (Case("complex_0.1")) PetscCall(Complex(0.1));

@@ -45,7 +45,7 @@ typedef struct {
   double slower;       /* of the rate before: what falls less with more momentum, */
   double alike;        /* and asks for less than so many times its condition, is slow because of the largest eigenvalue; */
   double rounding;     /* of ||r||^2 at the beginning: below that it may not fall because of rounding; */
-  double helped;       /* and that shows that the correction helps; */
+  double helped;       /* and that shows that the correction helps, though the norm may not fall now; */
   double bears;        /* of the condition whose momentum was too much: that is tried next, */
   double bears_least;  /* and below this one none */
 } BAIAdaptNumbers;
@@ -364,10 +364,10 @@ BAI_INLINE double BAIAdaptBears(const BAIAdapt *a)
    It is not momentum that is too small: the largest eigenvalue was, so what momentum was raised for was not that; or there are eigenvalues that are not real, which bear the less momentum the further
    from that they are, and none at all if the correction does not help; or if there are none such without it, it is given up
 */
-BAI_INLINE void BAIAdaptRefuse(BAIAdapt *a, double by)
+BAI_INLINE void BAIAdaptRefuse(BAIAdapt *a, int grown)
 {
   const BAIAdaptNumbers n    = BAIAdaptNumbersOf();
-  const int             vain = !(a->best2 < n.helped * a->begin2) && (!(a->beta > 0) || a->goal.bears < 0);
+  const int             vain = (grown || !(a->best2 < n.helped * a->begin2)) && (!(a->beta > 0) || a->goal.bears < 0);
 
   if (a->held && vain) a->cap = -1;
   else if (a->held && a->beta > 0) {
@@ -375,7 +375,7 @@ BAI_INLINE void BAIAdaptRefuse(BAIAdapt *a, double by)
     a->beta_more = -1;
     a->settled   = 0;
   } else if (!a->held) {
-    a->goal.top *= by;
+    a->goal.top *= grown ? n.top : n.top_stuck;
     a->held       = 1;
     a->beta       = BAIAdaptCoarseBeta(&a->goal);
     a->beta_below = -1;
@@ -394,7 +394,7 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
   int                   back = grown;
 
   a->rest = 0;
-  if (grown) BAIAdaptRefuse(a, n.top);
+  if (grown) BAIAdaptRefuse(a, 1);
   else if (due && a->from > a->resting && rnorm2 > n.rounding * a->begin2) {
     const double factor = sqrt(rnorm2 / a->from2), slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
     const double kappa = a->beta < a->cap ? BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting) : 1, beta = BAIAdaptBetaOf(n.over * kappa);
@@ -402,7 +402,7 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
     const int    no_help = raise && a->beta_below >= 0 && slope < n.slower * a->slope_below && (a->held || kappa < n.alike * BAIAdaptKappa(a->beta));
 
     if (factor >= 1 || no_help) { /* whatever the momentum, so that is not too small */
-      BAIAdaptRefuse(a, n.top_stuck);
+      BAIAdaptRefuse(a, 0);
       back = rnorm2 > n.grown * a->best2;
     } else if (raise) {
       a->beta_below  = a->beta;
