@@ -251,7 +251,8 @@ static PetscErrorCode Underestimated(double more)
 static PetscErrorCode Complex(double imaginary)
 {
   enum {
-    N = 24
+    HALF = 12,
+    N    = 2 * HALF
   };
   const double top = 2, tol = 1e-12, kappa = 400;
   BAIGoal      goal = CoarseGoal(top, tol);
@@ -267,8 +268,8 @@ static PetscErrorCode Complex(double imaginary)
 
     its[solve] = 0;
     for (int k = 0; k < N; k++) {
-      re[k]   = k < N / 2 ? top * pow(kappa, (double)k / (N / 2 - 1) - 1) : top * (0.4 + 0.5 * (k - N / 2) / (N / 2 - 1));
-      im[k]   = k < N / 2 ? 0 : imaginary * top;
+      re[k]   = k < HALF ? top * pow(kappa, (double)k / (HALF - 1) - 1) : top * (0.4 + 0.5 * (k - HALF) / (HALF - 1));
+      im[k]   = k < HALF ? 0 : imaginary * top;
       e[0][k] = b[0][k] = kept[0][k] = 1;
       e[1][k] = b[1][k] = kept[1][k] = 0;
       norm2 += PetscSqr(re[k]) + PetscSqr(im[k]);

@@ -453,7 +453,8 @@ static PetscErrorCode CreateStretched(PetscInt n, PetscReal ratio, PetscReal flo
   for (PetscInt row = rstart; row < rend; row++) {
     const PetscInt  to[] = {row - 1, row + 1, row - n, row + n};
     const PetscBool is[] = {(PetscBool)(row % n > 0), (PetscBool)(row % n < n - 1), (PetscBool)(row >= n), (PetscBool)(row < n * n - n)};
-    const PetscReal u = 2 * (PetscReal)(row % n) / (PetscReal)n - 1, v = 2 * (PetscReal)(row / n) / (PetscReal)n - 1, east = flow * v * (1 - u * u), north = -flow * u * (1 - v * v);
+    const PetscInt  line = row / n;
+    const PetscReal u = 2 * (PetscReal)(row % n) / (PetscReal)n - 1, v = 2 * (PetscReal)line / (PetscReal)n - 1, east = flow * v * (1 - u * u), north = -flow * u * (1 - v * v);
     const PetscReal size[] = {ratio + PetscMax(east, 0), ratio + PetscMax(-east, 0), 1 + PetscMax(north, 0), 1 + PetscMax(-north, 0)};
 
     PetscCall(MatSetValue(*A, row, row, size[0] + size[1] + size[2] + size[3], INSERT_VALUES));
