@@ -303,6 +303,10 @@ static PetscErrorCode NoFault(void)
   PetscCall(Solve(&s, &its, &reason));
   PetscCall(ViewedNumber((PetscObject)s.ksp, "faults found in the last solve ", &found));
   PetscCall(Expect((reason == KSP_DIVERGED_DTOL || reason == KSP_DIVERGED_NANORINF) && found == 0, "omega 3: %s, %g faults found", KSPConvergedReasons[reason], (double)found));
+  PetscCall(KSPBAISetCoarse(s.ksp, 0));
+  PetscCall(Solve(&s, &its, &reason));
+  PetscCall(ViewedNumber((PetscObject)s.ksp, "faults found in the last solve ", &found));
+  PetscCall(Expect(reason == KSP_DIVERGED_DTOL && found == 0, "omega 3, no coarse correction: %s, %g faults found", KSPConvergedReasons[reason], (double)found));
   PetscCall(Destroy(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -193,8 +193,10 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   *most  = 0.0;
   size   = 0.0;
   above  = 0.0;
-  for (PetscInt k = 0; k < n; k++) size = PetscMax(size, PetscMax(PetscAbsReal(re[k]), PetscAbsReal(im[k])));
-  for (PetscInt k = 0; k < n; k++) above = PetscMax(above, PetscAbsReal(im[k]));
+  for (PetscInt k = 0; k < n; k++) {
+    above = PetscMax(above, PetscAbsReal(im[k]));
+    size  = PetscMax(size, PetscMax(above, PetscAbsReal(re[k])));
+  }
   if (imaginary) *imaginary = size > 0.0 ? above / size : 0.0;
   for (PetscInt k = 0; k < n; k++) {
     if (re[k] <= PetscSqrtReal(noise) * size) continue; /* of a singular matrix, zero but for rounding errors */
@@ -253,12 +255,12 @@ PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top, PetscBool *spoils)
 {
   const PetscInt  steps = 12;
   const PetscReal more = 1.06, complex_from = 0.02, real_below = 0.1;
-  PetscReal       least, most, with, without = 0.0;
+  PetscReal       least, most, with, without = PETSC_MAX_REAL;
 
   PetscFunctionBegin;
   PetscCall(FindSpectrum(bai, A, 1, steps, &least, &most, &with));
   *top = more * PetscMax(most, 1.0);
-  if (with > complex_from) PetscCall(FindSpectrum(bai, A, 0, steps, &least, &most, &without));
+  if (with > complex_from && bai->options.momentum == PETSC_DECIDE) PetscCall(FindSpectrum(bai, A, 0, steps, &least, &most, &without));
   *spoils = (PetscBool)(with > complex_from && without < real_below * with);
   if (*spoils) PetscCall(PetscInfo(bai->face, "With the coarse correction imaginary parts are %g of the largest eigenvalue, without it %g\n", (double)with, (double)without));
   PetscFunctionReturn(PETSC_SUCCESS);

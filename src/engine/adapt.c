@@ -16,11 +16,6 @@ double BAIAdaptLessBeta(double beta)
   return kappa < least ? 0 : BAIAdaptBetaOf(kappa);
 }
 
-double BAIAdaptEndsBearing(const BAIAdapt *a)
-{
-  return BAIAdaptBears(a);
-}
-
 BAIStatus BAIAdaptReplay(const BAIGoal *goal, int n, const double *rnorm2, BAIDecision *decisions)
 {
   BAIAdaptReplayAll(goal, n, rnorm2, decisions);

@@ -84,7 +84,7 @@ typedef struct {
   double  slope_below; /* that with the relaxation before, */
   double  beta_below;  /* which was this; negative: none */
   int     slower;      /* intervals in a row that fell less than with that */
-  int     held, hold;  /* intervals that the cap has held beta, and after how many it gives way a little */
+  int     held, hold;  /* intervals that the cap has held beta, and after how many it gives way a little; with a coarse correction: top is not raised any more */
   double  slope_more;  /* with a coarse correction, where less momentum is tried than it bears: the fall with more, */
   double  beta_more;   /* which was this; negative: not tried; */
   int     settled;     /* and whether that has come to an end */
@@ -106,7 +106,7 @@ BAIDecision BAIAdaptLook(BAIAdapt *, BAIInt its, double rnorm2);
 double BAIAdaptFirstBeta(void);
 double BAIAdaptLessBeta(double beta);
 /* What BAIGoal::bears is to be for solves after this one */
-double BAIAdaptEndsBearing(const BAIAdapt *);
+double BAIAdaptBears(const BAIAdapt *);
 /* BAIBackendReplay() on the host */
 BAIStatus BAIAdaptReplay(const BAIGoal *, int n, const double *rnorm2, BAIDecision *);
 

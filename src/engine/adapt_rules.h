@@ -355,7 +355,7 @@ BAI_INLINE void BAIAdaptTryLess(BAIAdapt *a, double slope)
 }
 
 /* What later solves are to know of that; a trial that has not come to its end says nothing */
-BAI_INLINE double BAIAdaptBears(const BAIAdapt *a)
+BAI_ADAPT_FUNCTION double BAIAdaptBears(const BAIAdapt *a)
 {
   return a->settled || a->beta_more < 0 ? a->goal.bears : BAIAdaptKappa(a->beta_more);
 }
@@ -412,6 +412,7 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
     } else if (a->goal.bears > 0 && !a->settled) BAIAdaptTryLess(a, slope);
     a->slope = slope;
   }
+  back = back && (a->rest || a->cap < 0); /* else the same would come again */
   if (back) rnorm2 = a->best2;
   if (a->rest || (due && its - a->resting >= 2 * (a->from - a->resting))) {
     a->from  = its;

@@ -503,7 +503,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       looked = PETSC_FALSE;
     }
   }
-  if (looked && IsCorrected(bai)) Learn(bai, (PetscReal)bai->adapt.goal.top, (PetscReal)bai->adapt.beta, (PetscReal)BAIAdaptEndsBearing(&bai->adapt), ksp->its - begun, (PetscBool)(ksp->reason > 0));
+  if (looked && IsCorrected(bai)) Learn(bai, (PetscReal)bai->adapt.goal.top, (PetscReal)bai->adapt.beta, (PetscReal)BAIAdaptBears(&bai->adapt), ksp->its - begun, (PetscBool)(ksp->reason > 0));
   PetscCall(BAIStatsEnd(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
