@@ -83,7 +83,8 @@ typedef struct {
   BAIChoice      use;
   BAIInfo        info;
   int            unit;                 /* BAIParameters: 0 until this matrix has shown to need it */
-  PetscBool      slow, vain;           /* with coarse auto, for this matrix: a solve would have liked a coarse correction; and it did not help */
+  PetscBool      slow, vain;           /* with coarse auto, for this matrix: a coarse correction is worth while; and it did not help */
+  PetscBool      slowed;               /* and for these values: a solve would have liked one */
   PetscBool      strong;               /* PCBAI with partition auto: blocks are grown along strong couplings, as those leave much less outside */
   PetscBool      crowded;              /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
   PetscReal      omega;                /* in use, 1 if it is auto; */
@@ -93,6 +94,7 @@ typedef struct {
   PetscBool      rough;                /* KSPBAI with precision auto, for this matrix: single precision does not do */
   PetscObjectId  seen;                 /* the matrix of these; */
   PetscInt       rows, first;          /* and how many it has, on all ranks; and the first of this one */
+  PetscReal      entries;              /* and how many entries a rank has of it, on average */
   PetscInt       aggregates;           /* of all ranks; 0: no coarse space */
   BAIInt         corrected_iters;      /* local sweeps with a coarse correction, if it is accelerated, but in mode color; 0: as many as the options say */
   PetscLogDouble coarse_time;          /* seconds that the last set-up of a coarse space took */
@@ -199,6 +201,7 @@ PETSC_INTERN PetscErrorCode BAIRestoreHostRows(Mat, BAICSR *);
 /* coarse.c */
 PETSC_INTERN PetscInt       BAIChooseCoarse(const BAI *);
 PETSC_INTERN PetscBool      BAICanCoarsen(const BAI *);
+PETSC_INTERN PetscInt       BAICoarsenFrom(const BAI *);
 PETSC_INTERN PetscErrorCode BAIChooseNested(const BAI *, Mat, BAIChoice *);
 PETSC_INTERN PetscErrorCode BAICreateNested(const BAI *, Mat, BAIPartition *, BAICoarse *);
 PETSC_INTERN PetscErrorCode BAICreateCoarse(const BAI *, Mat, BAICoarse *);

@@ -28,6 +28,18 @@ PetscBool BAICanCoarsen(const BAI *bai)
   return (PetscBool)(bai->rows >= LEAST_ROWS);
 }
 
+/*
+   Global iterations after which a slow solve makes one: about as many as that takes the time of, so that a solve takes at most twice the time that it needs. On the host these are few. On a GPU it is some
+   25 ms whatever the size, most of which passes on the host, or between kernels: entries that are read meanwhile, but of small matrices no more than so many times
+*/
+PetscInt BAICoarsenFrom(const BAI *bai)
+{
+  const PetscReal entries = 5e9, most = 5000;
+
+  if (bai->use.backend == BAI_BACKEND_HOST) return 1;
+  return (PetscInt)PetscMin(PetscMax(entries / PetscMax(bai->entries, 1), 1), most);
+}
+
 /* Rows of an aggregate of which blocks are made up */
 static PetscInt NestedRows(const BAIChoice *c, PetscInt n)
 {

@@ -138,6 +138,7 @@ static PetscErrorCode ChooseLeaders(const BAI *bai, Mat A, Mat Ad, PetscBool can
 static void Carry(const BAI *from, BAI *to)
 {
   to->slow    = from->slow;
+  to->slowed  = from->slowed;
   to->vain    = from->vain;
   to->rough   = from->rough;
   to->seen    = from->seen;

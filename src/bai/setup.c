@@ -442,12 +442,25 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   if (bai->known_as) id = bai->known_as;
   if (id != bai->seen) {
-    bai->slow = bai->vain = bai->grew = bai->crowded = bai->rough = PETSC_FALSE;
-    bai->unit                                                     = BAI_UNIT_NONE;
+    bai->slow = bai->slowed = bai->vain = bai->grew = bai->crowded = bai->rough = PETSC_FALSE;
+    bai->unit                                                                   = BAI_UNIT_NONE;
   }
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));
   PetscCall(MatGetOwnershipRange(A, &bai->first, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How much of the matrix each rank has, on average */
+static PetscErrorCode CountEntries(BAI *bai, Mat A)
+{
+  MatInfo     info;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  bai->entries = (PetscReal)(info.nz_used / size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -491,7 +504,10 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
   PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL));
   PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
-  if (*work == WORK_ENGINE) PetscCall(BAIConnect(bai, A, nghost, garray));
+  if (*work == WORK_ENGINE) {
+    PetscCall(CountEntries(bai, A));
+    PetscCall(BAIConnect(bai, A, nghost, garray));
+  }
   BAIEngineInfo(bai->engine, &bai->info);
   if (bai->info.units) PetscCall(PetscInfo(obj, "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n", (PetscInt64)bai->info.units));
   if (*work == WORK_ENGINE) PetscCall(Explain(bai, bai->use.p.mode));
@@ -565,7 +581,8 @@ static PetscErrorCode RenewUncrowded(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt n
 */
 PetscErrorCode BAISetUp(BAI *bai, Mat A)
 {
-  const PetscObject obj = bai->face;
+  const PetscObject obj   = bai->face;
+  const Mat         given = A;
   Mat               Ad, Ao;
   PetscInt          nghost;
   const PetscInt   *garray;
@@ -592,6 +609,12 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   if (!mine) mine = BAICheckStatus(bai, BAIBackendIsReady(choice.backend, choice.p.stream));
   if (!mine) mine = Compare(bai, A, &choice, nghost, garray, &work);
   PetscCall(BAIAgree(bai, mine, &work));
+  if (work != WORK_NONE) bai->slowed = PETSC_FALSE;
+  else if (bai->slowed && !bai->slow) {
+    bai->slow = PETSC_TRUE; /* there are several solves with these values, so it pays */
+    PetscCall(BAISetUp(bai, given));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (work == WORK_NONE) {
     TakeOmega(bai, (PetscBool)(bai->options.momentum != bai->set.momentum));
     bai->set = bai->options;

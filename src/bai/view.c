@@ -52,7 +52,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
     if (bai->corrected_iters && BAIModeOf(bai) != BAI_MODE_COLOR) PetscCall(PetscViewerASCIIPrintf(viewer, "  with it %d local sweeps\n", (int)bai->corrected_iters));
     if (bai->top > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  largest eigenvalue with it taken to be %g%s\n", (double)bai->top, bai->top > bai->top_found ? ", more than was estimated" : ""));
   }
-  if (!bai->vain && !bai->use.coarse && o->coarse) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction auto: not set up, no solve was slow\n"));
+  if (!bai->vain && !bai->use.coarse && o->coarse) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction auto: %s\n", bai->slowed ? "the next solve with these values begins with one" : "not set up, no solve was slow"));
   if (bai->scatter) PetscCall(PetscViewerASCIIPrintf(viewer, "  exchange of x between ranks: %s%s\n", BAIExchanges[o->exchange != BAI_EXCHANGE_AUTO ? o->exchange : bai->connected ? BAI_EXCHANGE_DK : BAI_EXCHANGE_SCATTER], o->exchange == BAI_EXCHANGE_AUTO ? " (auto)" : ""));
   if (bai->info.units) PetscCall(PetscViewerASCIIPrintf(viewer, "  1 stands for the diagonal entry of %" PetscInt64_FMT " rows on rank 0, where it is zero or missing\n", (PetscInt64)bai->info.units));
   if (bai->use.overlap) PetscCall(PetscViewerASCIIPrintf(viewer, "  overlap %" PetscInt_FMT ": all blocks on rank 0 together sweep over %" PetscInt64_FMT " rows\n", bai->use.overlap, (PetscInt64)bai->info.rows));

@@ -41,7 +41,7 @@ typedef struct BAIGoal_ {
   double  tol2, most2; /* it ends when ||r||^2 is at most tol2, at least most2, or not a number; tol2 is 0 if there is no tolerance, */
   BAIInt  max_it;      /* or after so many iterations */
   BAIInt  first;       /* iterations before the first look */
-  int     coarsen;     /* there is no coarse correction, but may be: the decision then says when it is to be made */
+  BAIInt  coarsen;     /* there is no coarse correction, but after so many iterations may be: the decision then says when it is to be made; 0: never */
   double  top;         /* with a coarse correction, and mode sync: the largest eigenvalue of what it makes of A; 0: without */
   double  beta;        /* with it: momentum to begin with; 0: BAIAdaptFirstBeta(); */
   double  bears;       /* the largest condition whose momentum it bears, 1: none; 0: not known; negative: not known, but without the correction it bears more */

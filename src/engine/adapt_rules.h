@@ -158,6 +158,7 @@ BAI_INLINE void BAIAdaptPlan(BAIAdapt *a, BAIInt its, double rnorm2)
   const double slope = a->slope > 0 ? a->slope : a->beta > 0 ? BAIAdaptBestSlope(a) : 0, enough = fall > 0 && slope > 0 ? 1 + fall / slope : 1e9;
 
   a->until = a->accelerated && BAIAdaptHasCoarse(a) ? BAIAdaptSum(its, BAIAdaptInterval(a) + (its > a->resting ? (its - a->resting) / 4 : 0)) : a->accelerated ? BAIAdaptSum(a->from, BAIAdaptInterval(a)) : BAIAdaptSum(BAIAdaptSum(its, its), 1);
+  if (a->goal.coarsen > its && a->until > a->goal.coarsen) a->until = a->goal.coarsen;
   if (a->until <= its || enough < (double)(a->until - its)) a->until = BAIAdaptSum(its, (BAIInt)(enough < far ? enough : far) + BAIAdaptPlain(a));
 }
 
@@ -223,6 +224,12 @@ BAI_INLINE void BAIAdaptLower(BAIAdapt *a, BAIInt its, double rnorm2, double cap
   BAIAdaptRestart(a, its, rnorm2, beta);
 }
 
+/* A coarse correction is due, and the solve will not soon be done without */
+BAI_INLINE int BAIAdaptCoarsens(const BAIAdapt *a, BAIInt its, double rnorm2, double slope)
+{
+  return a->goal.coarsen && its >= a->goal.coarsen && !(slope > 0 && BAIAdaptFall(a, rnorm2) < BAIAdaptNumbersOf().slow_coarse * slope);
+}
+
 /* While it is as the options say */
 BAI_INLINE BAIAdvice BAIAdaptLookPlain(BAIAdapt *a, BAIInt its, double rnorm2)
 {
@@ -235,7 +242,7 @@ BAI_INLINE BAIAdvice BAIAdaptLookPlain(BAIAdapt *a, BAIInt its, double rnorm2)
     a->from2 = rnorm2;
   }
   if (!(a->accelerate || a->goal.coarsen) || its < n.early) return BAI_X_ON;
-  if (a->goal.coarsen && !(a->slope > 0 && BAIAdaptFall(a, rnorm2) < n.slow_coarse * a->slope)) {
+  if (BAIAdaptCoarsens(a, its, rnorm2, a->slope)) {
     a->coarsen = 1;
     return BAI_X_ON;
   }
@@ -258,8 +265,9 @@ BAI_INLINE BAIAdvice BAIAdaptLookAccelerated(BAIAdapt *a, BAIInt its, double rno
     return BAI_X_BACK;
   }
   if (better) a->best2 = rnorm2;
-  if (its - a->from < BAIAdaptInterval(a)) return better ? BAI_X_KEEP : BAI_X_ON;
-  slope     = 0.5 * log(a->from2 / rnorm2) / (double)(its - a->from);
+  slope      = its > a->from ? 0.5 * log(a->from2 / rnorm2) / (double)(its - a->from) : 0;
+  a->coarsen = BAIAdaptCoarsens(a, its, rnorm2, slope);
+  if (a->coarsen || its - a->from < BAIAdaptInterval(a)) return better ? BAI_X_KEEP : BAI_X_ON;
   a->slower = a->beta_below >= 0 && slope < (BAIAdaptByTurns(a) ? n.same_color : n.same_sync) * a->slope_below ? a->slower + 1 : 0;
   if (a->slower > 1) BAIAdaptLower(a, its, rnorm2, a->beta_below + 0.5 * (a->beta - a->beta_below), a->beta_below);
   else if (slope <= 0 && a->beta > 0 && !a->slower) BAIAdaptLower(a, its, rnorm2, n.lower_stuck * a->beta, n.lower_stuck * a->beta);

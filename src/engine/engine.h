@@ -98,7 +98,7 @@ typedef struct {
   BAIMode      asked;            /* and this is the mode of the options, */
   BAIMode      accelerated;      /* and sync or color, that in which it is accelerated; if another mode than the present one is to go on, the solve ends */
   int          coarse;           /* the coarse correction takes part, if there is one */
-  int          coarsen;          /* BAIEngineSolve(): there is none yet, and the solve ends where one would help */
+  BAIInt       coarsen;          /* BAIEngineSolve(): there is none yet, and the solve ends where one would help, after so many global iterations; 0: never */
   BAIReal      top, beta, bears; /* BAIEngineSolve() with coarse and accelerate: see BAIGoal */
   int          ahead;            /* BAIEngineSweep(), mode async, connected ranks: at the pace of BAIEngineSetPace() */
   int          faulty;           /* BAIEngineSweep(): faults of the parameters take part, */

@@ -161,7 +161,7 @@ typedef struct {
   BAISolution *result;  /* on the host */
   int          accelerate;
   BAIMode      mode, asked, accelerated; /* the present one; the others as in BAIStep, */
-  int          coarsen;                  /* and so are these */
+  BAIInt       coarsen;                  /* and so are these */
   BAIReal      top, beta, bears;
 } BAIStop;
 

@@ -89,7 +89,7 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
                    .most2       = PETSC_MAX_REAL,
                    .max_it      = (BAIInt)ksp->max_it,
                    .first       = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1,
-                   .coarsen     = (int)MayCoarsen(bai),
+                   .coarsen     = MayCoarsen(bai) ? (BAIInt)BAICoarsenFrom(bai) : 0,
                    .top         = IsCorrected(bai) ? (double)bai->top : 0.0,
                    .beta        = (double)bai->beta,
                    .bears       = (double)bai->bears};
@@ -264,7 +264,7 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
   step.accelerate  = accelerate;
   step.accelerated = accelerated;
   step.coarse      = (int)(bai->aggregates && !bai->vain);
-  step.coarsen     = goal.coarsen;
+  step.coarsen     = goal.coarsen ? (BAIInt)PetscMax(1, (PetscInt)goal.coarsen - ksp->its) : 0;
   step.local_iters = SweepsOf(bai, &step);
   step.top         = (BAIReal)goal.top;
   step.beta        = (BAIReal)goal.beta;
@@ -404,6 +404,15 @@ static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A solve was slow, but too short to set up a coarse correction: if there is another one with these values, that may do so before it begins */
+static PetscBool WasSlow(KSP ksp)
+{
+  const BAI     *bai  = (BAI *)ksp->data;
+  const PetscInt many = 100;
+
+  return (PetscBool)(MayCoarsen(bai) && ksp->its >= many && BAICoarsenFrom(bai) > many);
+}
+
 static PetscErrorCode KSPSolve_BAI(KSP ksp)
 {
   BAI         *bai = (BAI *)ksp->data;
@@ -503,6 +512,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
       looked = PETSC_FALSE;
     }
   }
+  if (WasSlow(ksp)) bai->slowed = PETSC_TRUE;
   if (looked && IsCorrected(bai)) Learn(bai, (PetscReal)bai->adapt.goal.top, (PetscReal)bai->adapt.beta, (PetscReal)BAIAdaptBears(&bai->adapt), ksp->its - begun, (PetscBool)(ksp->reason > 0));
   PetscCall(BAIStatsEnd(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
