@@ -649,7 +649,7 @@ static BAIStatus FindRuns(BAIState state)
   size_t         bytes;
   int            n;
 
-  if (c->columns > 1 || !slices || !BAIOnceKernel(&state->A)) return BAIStatusOf(BAI_OK);
+  if (c->columns > 1 || !slices || !BAIOnceKernel(&state->A, BAI_FLAGS)) return BAIStatusOf(BAI_OK);
   BAITry(count.Allocate(state, ((size_t)slices + 1) * sizeof(int)));
   BAITry(first.Allocate(state, ((size_t)slices + 1) * sizeof(int)));
   BAITry(BAICUDAAllocate(state, (size_t)slices * sizeof(uint2), &c->runs));

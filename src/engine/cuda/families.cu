@@ -163,7 +163,6 @@ static void RefuseStaged(const BAIWork *work, char why[BAI_REASON])
   if (!*why) RefuseInside(A, 8, why);
   if (!*why && places > MOST_PLACES) snprintf(why, BAI_REASON, "%d places for entries of a thread block, %d at most", places, (int)MOST_PLACES);
   if (!*why && A->tile_rows * BAIValueSize(A) % 16) snprintf(why, BAI_REASON, "%d rows of a thread block are not a multiple of 16 bytes", A->tile_rows);
-  if (!*why && !BAIStagedKernel(A, More(work))) snprintf(why, BAI_REASON, "no kernel in single precision for %d entries inside a block%s", A->loc_width, More(work) ? " and more than plain sweeps" : "");
 }
 
 static const struct {
@@ -177,15 +176,16 @@ static const struct {
 #undef SHAPE
 };
 
-/* First that for a launch of mode sync, where one is asked for */
+/* First that whose tiles the device hands out: for a launch of mode sync, where one is asked for, or a queue */
 static bool StreamVariant(const BAIWork *work, int which, BAIVariant *variant)
 {
   const BAISliced *A = work->A;
 
   variant->threads    = RowThreads(A);
   variant->shared     = A->off_first ? BAIRaggedBytes(A) : RowShared(A);
-  variant->from_other = !which;
-  if (!which) variant->kernel = work->asks & BAI_CAN_LAUNCHES && work->order == BAI_FLAGS ? BAIOnceKernel(A) : NULL;
+  variant->from_other = !which && work->order == BAI_FLAGS;
+  variant->handed     = !which && work->order == BAI_QUEUE;
+  if (!which) variant->kernel = (variant->handed ? !(work->asks & BAI_CAN_MOMENTUM) : (work->asks & BAI_CAN_LAUNCHES) != 0) ? BAIOnceKernel(A, work->order) : NULL;
   if (which != 1) return !which;
   variant->kernel = A->off_first ? BAIRaggedKernel(A, work->order) : NULL;
   if (A->off_first) return true;
@@ -232,7 +232,7 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
   {
    .kernel     = BAI_KERNEL_STAGED,
    .orders     = BAI_IN_QUEUE,
-   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_GHOSTS | BAI_CAN_SINGLE,
+   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_GHOSTS,
    .capability = 90,
    .blocks     = 4, /* that are at work while others wait */
     .refuse     = RefuseStaged,

@@ -1,6 +1,9 @@
 /*
-   The kernel for global iterations of mode sync that are a launch each: of matrices that do not fit the chip, in blocks of consecutive rows of much the same length, all of which do as many local sweeps,
-   damped alike. Nobody waits for anybody, and each thread block does one tile and is gone: so there are fewer instructions than in stream.cu, on which the time of an iteration depends in single precision
+   The kernel whose thread blocks do one tile each and are gone: of matrices that do not fit the chip, in blocks of consecutive rows of much the same length, all of which do as many local sweeps, damped
+   alike. Nobody waits for anybody, and the device hands the tiles out: so there are fewer instructions than in stream.cu, on which the time of an iteration depends in single precision
+
+   Of mode sync a launch is one global iteration. Of the queue of mode async it is any number: blockIdx.x is the place in the queue, blockIdx.y the iteration, and the device goes through them in this order.
+   Were a tile begun anew before it is done, which takes tiles that are at work for as long as all others together, its rows would get the x of either.
 
    Moved per row and global iteration: what stream.cu moves, and 8 bytes with momentum, which builds on the x that is about to be overwritten. Of r = b - A x only what it adds up to on runs of
    rows of one aggregate is written, for the coarse correction.
@@ -28,18 +31,19 @@ static __device__ inline void Keep(const V *&pointer)
   __builtin_assume(__isGlobal(pointer));
 }
 
-/* LOC entries of a row inside its block, at most; OFF of those outside are on their way at a time */
-template <int LOC, int OFF, bool GHOSTS, typename V>
+/* LOC entries of a row inside its block, at most; OFF of those outside are on their way at a time. The order is BAI_FLAGS, which is mode sync, or BAI_QUEUE */
+template <int LOC, int OFF, bool GHOSTS, BAIOrder order, typename V>
 static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeof(V) < sizeof(BAIScalar))) Once(BAISliced A, BAISweep p)
 {
+  constexpr bool    queue = order == BAI_QUEUE;
   extern __shared__ __align__(16) unsigned char shared[];
-  const unsigned                                i = threadIdx.x, lane = i % BAI_LANES, tile = blockIdx.x, slice = tile * A.tile_slices + i / BAI_LANES;
+  const unsigned                                i = threadIdx.x, lane = i % BAI_LANES, tile = queue && p.order ? (unsigned)p.order[blockIdx.x] : blockIdx.x, slice = tile * A.tile_slices + i / BAI_LANES;
   const int                                     row  = (int)(tile * A.tile_rows + i);
-  const bool                                    mine = i < (unsigned)A.tile_rows && row < A.n, moves = p.momentum != 0;
+  const bool                                    mine = i < (unsigned)A.tile_rows && row < A.n, moves = !queue && p.momentum != 0;
   const BAISlice                                S        = A.slice[slice]; /* lanes without a row find zeros there */
   const bool                                    by_delta = S.by_delta;
-  const V                                      *x = static_cast<const V *>(p.current ? p.x[1] : p.x[0]), *far = static_cast<const V *>(p.ghost) - A.n;
-  V                                            *to = static_cast<V *>(p.current ? p.x[0] : p.x[1]) + row, *now = reinterpret_cast<V *>(shared), *next = now + blockDim.x;
+  const V                                      *x = BAIIterateOf<V>(p, queue ? 0 : p.current), *far = static_cast<const V *>(p.ghost) - A.n;
+  V                                            *to = BAIIterateOf<V>(p, queue ? 0 : !p.current) + row, *now = reinterpret_cast<V *>(shared), *next = now + blockDim.x;
   const V                                      *loc_a = static_cast<const V *>(A.loc_a) + S.loc + lane, *off_a = static_cast<const V *>(A.off_a) + S.off + lane;
   const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j) + S.loc + lane;
   const int                                    *off_j = BAIColumnAt(A, S, 0, (int)lane);
@@ -61,7 +65,7 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
   if (mine) {
     s    = BAIStreamed(static_cast<const V *>(p.b) + row);
     dinv = BAIStreamed(static_cast<const V *>(A.dinv) + row);
-    xi   = x[row];
+    xi   = BAILoadOther<order>(x + row);
   }
   for (int left = (int)S.off_width; left > 0; left -= OFF) {
     V   value[OFF], other[OFF];
@@ -81,15 +85,16 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
     off_a += OFF * BAI_LANES;
 #pragma unroll
     for (int w = 0; w < OFF; w++) {
-      if constexpr (GHOSTS) other[w] = BAIIsNoEntry(value[w]) ? V(0) : *((base + col[w] < A.n ? x : far) + base + col[w]);
-      else other[w] = BAIIsNoEntry(value[w]) ? V(0) : from[col[w]];
+      if constexpr (GHOSTS && queue) other[w] = BAIIsNoEntry(value[w]) ? V(0) : base + col[w] < A.n ? BAILoad(x + base + col[w]) : BAILoadFar(far + base + col[w]);
+      else if constexpr (GHOSTS) other[w] = BAIIsNoEntry(value[w]) ? V(0) : *((base + col[w] < A.n ? x : far) + base + col[w]);
+      else other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoadOther<order>(from + col[w]);
     }
 #pragma unroll
     for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
   }
 
   if (mine && moves) before = *to;
-  if (p.runs.slice) run = p.runs.slice[slice];
+  if (!queue && p.runs.slice) run = p.runs.slice[slice];
   const BAIRealOf<V> local_omega = BAIRealOf<V>(p.local_omega);
   V                  y           = xi;
 
@@ -103,7 +108,7 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
     if (sweep == 1 && p.r) {
       V r = mine ? BAIResidualOf(A, row, sum, dinv, y) : V(0);
 
-      if (p.runs.slice) {
+      if (!queue && p.runs.slice) {
         typename cub::WarpReduce<V>::TempStorage storage; /* of nothing */
 
         r = cub::WarpReduce<V>(storage).HeadSegmentedSum(r, run.x >> lane & 1);
@@ -115,21 +120,29 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
     now     = next;
     next    = swap;
   }
-  if (!mine) return;
   y = xi + BAIRealOf<V>(p.omega) * (y - xi);
   if (moves) y += BAIRealOf<V>(p.momentum) * (xi - before);
-  *to = y;
+  if (mine && queue) BAIStore(to, y);
+  else if (mine) *to = y;
+  if constexpr (GHOSTS && queue) BAISendTile(p, (int)tile, x);
+}
+
+template <int LOC, int OFF, bool GHOSTS>
+static const void *KernelOf(const BAISliced *A, BAIOrder order)
+{
+  if (order == BAI_QUEUE) return A->single ? (const void *)Once<LOC, OFF, GHOSTS, BAI_QUEUE, BAISingle> : NULL; /* else staged.cu is faster */
+  if (order != BAI_FLAGS) return NULL;
+  return A->single ? (const void *)Once<LOC, OFF, GHOSTS, BAI_FLAGS, BAISingle> : (const void *)Once<LOC, OFF, GHOSTS, BAI_FLAGS, BAIScalar>;
 }
 
 template <int LOC, int OFF>
-static const void *KernelOf(const BAISliced *A)
+static const void *KernelOf(const BAISliced *A, BAIOrder order)
 {
-  if (A->cols > A->n) return A->single ? (const void *)Once<LOC, OFF, true, BAISingle> : (const void *)Once<LOC, OFF, true, BAIScalar>;
-  return A->single ? (const void *)Once<LOC, OFF, false, BAISingle> : (const void *)Once<LOC, OFF, false, BAIScalar>;
+  return A->cols > A->n ? KernelOf<LOC, OFF, true>(A, order) : KernelOf<LOC, OFF, false>(A, order);
 }
 
-const void *BAIOnceKernel(const BAISliced *A)
+const void *BAIOnceKernel(const BAISliced *A, BAIOrder order)
 {
   if (A->row || A->overlap || A->share || A->iters || A->off_first || A->loc_width > 8) return NULL;
-  return A->loc_width <= 2 ? KernelOf<2, 5>(A) : A->loc_width <= 4 ? KernelOf<4, 4>(A) : KernelOf<8, 6>(A);
+  return A->loc_width <= 2 ? KernelOf<2, 5>(A, order) : A->loc_width <= 4 ? KernelOf<4, 4>(A, order) : KernelOf<8, 6>(A, order);
 }

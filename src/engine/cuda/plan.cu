@@ -84,6 +84,7 @@ static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const 
   plan->threads    = variant->threads;
   plan->shared     = variant->shared;
   plan->from_other = variant->from_other;
+  plan->handed     = variant->handed;
   plan->grid       = work->A->tiles < *room ? work->A->tiles : *room;
   return BAIStatusOf(BAI_OK);
 }
@@ -175,7 +176,7 @@ static BAIStatus Complete(BAIState state, BAIMode mode, BAIPlan *plan)
   BAITry(NeedScratch(state, plan));
   if (mode == BAI_MODE_SYNC && !plan->once) plan->once = state->A.tiles / (state->A.long_first ? 1 : TILES_PER_LAUNCH) >= plan->grid; /* pieces of long rows are then shared by all */
   plan->waits     = !plan->once && (plan->order == BAI_FLAGS || plan->order == BAI_LAG || plan->order == BAI_TURNS);
-  plan->uses_done = plan->waits || (plan->order == BAI_QUEUE && state->A.tiles / TILES_UNCOUNTED < plan->grid);
+  plan->uses_done = plan->waits || (plan->order == BAI_QUEUE && !plan->handed && state->A.tiles / TILES_UNCOUNTED < plan->grid);
   if (plan->waits || state->p.stats) BAITry(BAINeighborsCreate(state));
   if (plan->order == BAI_TURNS || plan->order == BAI_QUEUE) BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue colour by colour converges as mode color does */
   return plan->uses_done ? NeedDone(state) : BAIStatusOf(BAI_OK);

@@ -40,7 +40,7 @@ typedef struct {
   const void *kernel;
   int         threads;
   size_t      shared;     /* 0: its vectors are in BAIState's scratch */
-  bool        from_other; /* see BAIPlan */
+  bool        from_other, handed; /* see BAIPlan */
 } BAIVariant;
 
 typedef struct {
@@ -66,7 +66,7 @@ void BAIFamilyRefuse(const BAIFamily *, const BAIWork *, char why[BAI_REASON]);
 /* Kernels of one unit, shared memory that those of staged need for their stages, and all of those of stream for rows of very different lengths */
 const void *BAIStagedKernel(const BAISliced *, bool more);
 size_t      BAIStagedBytes(const BAISliced *);
-const void *BAIOnceKernel(const BAISliced *); /* NULL: none does this matrix */
+const void *BAIOnceKernel(const BAISliced *, BAIOrder); /* NULL: none does this matrix */
 const void *BAIRaggedKernel(const BAISliced *, BAIOrder);
 size_t      BAIRaggedBytes(const BAISliced *);
 const void *BAIGenericKernel(const BAISliced *, BAIOrder, bool refined, bool watched);

@@ -92,7 +92,7 @@ const void *BAITwoLevelKernel(BAIMode);
   SHAPE(16, 16, INT_MAX, false, true, BAI_IN_FLAGS | BAI_IN_TURNS, false) \
   SHAPE(16, 16, INT_MAX, false, true, BAI_IN_ALL, true) \
   SHAPE(32, 16, INT_MAX, false, true, BAI_IN_ALL, false) \
-  SHAPE(2, 5, 8, true, false, BAI_IN_ALL, false) \
+  SHAPE(2, 5, 8, true, false, BAI_IN_OWN | BAI_IN_FLAGS | BAI_IN_TURNS, false) \
   SHAPE(2, 5, 8, true, true, BAI_IN_FLAGS, false) \
   SHAPE(4, 4, 8, true, false, BAI_IN_FLAGS | BAI_IN_TURNS, false) \
   SHAPE(4, 4, 8, true, true, BAI_IN_FLAGS, false) \

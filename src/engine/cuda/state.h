@@ -136,6 +136,7 @@ typedef struct {
   int         uses_done;  /* it counts the iterations of the tiles */
   int         momentum;   /* it can do with momentum, */
   int         from_other; /* which builds on the x that is overwritten, not on before */
+  int         handed;     /* the device hands out the tiles of all iterations of a launch, so nobody draws from the queue */
 } BAIPlan;
 
 typedef struct {

@@ -8,7 +8,8 @@
 #include <limits.h>
 
 enum {
-  MAX_ITS_PER_LAUNCH = 1 << 24 /* even */
+  MAX_ITS_PER_LAUNCH = 1 << 24, /* even */
+  MAX_ITS_HANDED     = 65535    /* of which each is a row of the grid */
 };
 
 static bool NeedsMomentum(BAIState state, BAIMode mode)
@@ -21,7 +22,7 @@ static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
 {
   if (plan->momentum && !plan->from_other && !state->before) BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * BAIValueSize(&state->A), &state->before));
   if (mode == BAI_MODE_SYNC && !state->x[1]) BAITry(BAICUDAAllocate(state, state->A.n * BAIValueSize(&state->A), &state->x[1]));
-  if (plan->order == BAI_QUEUE && !state->tickets) {
+  if (plan->order == BAI_QUEUE && !plan->handed && !state->tickets) {
     BAITry(BAICUDAAllocate(state, sizeof(long long), &state->tickets));
     CUDATry(cudaMemsetAsync(state->tickets, 0, sizeof(long long), state->stream));
   }
@@ -145,17 +146,17 @@ static void Weigh(BAISweep *p)
 
 static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step)
 {
-  const int grid        = plan->once && plan->shared ? state->A.tiles : plan->grid; /* the device hands tiles out as fast as can be */
-  BAISweep  p           = Arguments(state, plan, count, step);
-  BAIStop   stop        = {};
-  void     *arguments[] = {&state->A, &p, &stop};
+  const dim3 grid((unsigned)(plan->handed || (plan->once && plan->shared) ? state->A.tiles : plan->grid), plan->handed ? (unsigned)count : 1); /* the device hands tiles out as fast as can be */
+  BAISweep   p           = Arguments(state, plan, count, step);
+  BAIStop    stop        = {};
+  void      *arguments[] = {&state->A, &p, &stop};
 
   Continue(state, plan, &p);
   if (plan->from_other) Weigh(&p);
   if (!plan->waits) BAITry(BAIPiecesRun(state, state->x[state->current], false)); /* for the first iteration */
-  if (plan->waits) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(grid), dim3(plan->threads), arguments, plan->shared, state->stream));
-  else CUDATry(cudaLaunchKernel(plan->kernel, dim3(grid), dim3(plan->threads), arguments, plan->shared, state->stream));
-  if (plan->order == BAI_QUEUE) state->tickets_before += (long long)count * state->A.tiles + 3 * plan->grid; /* each thread block ends with three tickets too many */
+  if (plan->waits) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, grid, dim3(plan->threads), arguments, plan->shared, state->stream));
+  else CUDATry(cudaLaunchKernel(plan->kernel, grid, dim3(plan->threads), arguments, plan->shared, state->stream));
+  if (plan->order == BAI_QUEUE && !plan->handed) state->tickets_before += (long long)count * state->A.tiles + 3 * plan->grid; /* each thread block ends with three tickets too many */
   if (step->mode == BAI_MODE_SYNC) state->current = (int)((state->current + count) & 1);
   return CountDone(state, plan, count);
 }
@@ -200,7 +201,7 @@ static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
 BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
 {
   const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && !how->fourth_kind && state->plain.kernel ? &state->plain : &state->plan[how->mode];
-  const BAIInt   most = plan->once ? 1 : MAX_ITS_PER_LAUNCH;
+  const BAIInt   most = plan->once ? 1 : plan->handed ? MAX_ITS_HANDED : MAX_ITS_PER_LAUNCH;
   BAIStep        step = *how;
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
