@@ -840,15 +840,17 @@ static PetscErrorCode CheckManyBlocks(BAIBackend backend)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* So many blocks that nothing counts their iterations, and mode sync takes a launch for each */
+/* So many blocks that nothing counts their iterations, mode sync takes a launch for each, and mode color for each turn */
 static PetscErrorCode CheckUncountedBlocks(BAIBackend backend)
 {
   PetscFunctionBeginUser;
   for (int f = 0; f < 3; f += 2) { /* plain, l1 */
-    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_SYNC; mode++) {
+    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
       Combination c = {.n = 1200000, .block_size = 128, .local_iters = mode == 0 ? 1 : mode == 1 ? 2 : 5, .omega = 0.875, .local_omega = 0.9, .mode = (BAIMode)mode, .feature = &features[f], .staleness = -1, .pattern = DIAGONALS};
 
       if (Case("uncounted-blocks_%s_%s", features[f].name, BAIModes[mode])) PetscCall(CheckCombination(backend, &c));
+      c.single = PETSC_TRUE;
+      if (Case("uncounted-blocks_%s_%s_single", features[f].name, BAIModes[mode])) PetscCall(CheckCombination(backend, &c));
     }
   }
   if (Case("uncounted-blocks_momentum_sync")) { /* which builds on the x that is overwritten */

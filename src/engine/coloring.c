@@ -3,7 +3,7 @@
 
 /* Groups of a stretch: many times those that a device works on at a time, whatever their colour */
 enum {
-  STRETCH = 8192
+  STRETCH = 32768
 };
 
 static int Greedy(const BAIGraph *graph, int *color, int *taken)

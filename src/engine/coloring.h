@@ -28,7 +28,7 @@ static inline BAIInt BAIGroup(BAIInt block_size)
 
 /*
    Colours that no two neighbours share, given greedily in natural order. order[n] are the groups in the order of their turns:
-   stretch by stretch of some thousand groups, whose x stays in the cache of a device meanwhile, and colour by colour in each. rank[n] are their
+   stretch by stretch of so many groups that their x stays in the cache of a large device, or nearly, and colour by colour in each. rank[n] are their
    places in it, turn_first[n + 1] where each of the *turns turns begins. Groups of one turn are not neighbours
 */
 BAIStatus BAIColor(const BAIGraph *, int *order, int *rank, int *turn_first, int *turns, int *colors);

@@ -3,6 +3,7 @@
 */
 #include "../inverse.h"
 #include "../scale.h"
+#include "follow.h"
 #include "iterate.h"
 #include "plan.h"
 #include "twolevel.h"
@@ -11,6 +12,7 @@
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/warp/warp_reduce.cuh>
+#include <cuda/std/tuple>
 #include <cusolverDn.h>
 #include <limits.h>
 #include <mutex>
@@ -22,6 +24,7 @@ enum {
   THREADS         = 256,
   PRODUCT_THREADS = 128,
   ROWS_OF_THREAD  = 4,
+  AHEAD           = 16,
   FEW_UNKNOWNS    = 320 /* so many are LAPACK's on the host, which is done long before cuSOLVER is loaded, and takes no longer then */
 };
 
@@ -190,6 +193,7 @@ static __global__ void Restrict(Space c, const V *r, BAIScalar *sums)
   const int                                                             I = (int)blockIdx.x / c.columns, k = (int)blockIdx.x % c.columns;
   BAIScalar                                                             sum = 0;
 
+  BAIFollow();
 #pragma unroll 4
   for (int at = c.first[I] + (int)threadIdx.x; at < c.first[I + 1]; at += THREADS) {
     const int i = c.row[at];
@@ -205,23 +209,36 @@ template <typename V>
 static __global__ void __launch_bounds__(PRODUCT_THREADS) RestrictRuns(const int *first, const int *run, const V *run_sum, BAIScalar *sums)
 {
   __shared__ typename cub::BlockReduce<BAIScalar, PRODUCT_THREADS>::TempStorage storage;
+  const int                                                                     end = first[blockIdx.x + 1];
+  int                                                                           at  = first[blockIdx.x] + (int)threadIdx.x;
   BAIScalar                                                                     sum = 0;
 
+  BAIFollow();
 #pragma unroll 4
-  for (int at = first[blockIdx.x] + (int)threadIdx.x; at < first[blockIdx.x + 1]; at += PRODUCT_THREADS) sum += BAIScalar(run_sum[run[at]]);
+  for (; at < end; at += PRODUCT_THREADS) sum += BAIScalar(run_sum[run[at]]);
   sum = cub::BlockReduce<BAIScalar, PRODUCT_THREADS>(storage).Sum(sum);
   if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
 
-/* A thread block an unknown; all that a thread reads is on its way at once, or nearly */
+/* A thread block an unknown; all that a thread reads is on its way at once, or nearly, and the inverse is so before there is anything to multiply it with */
 static __global__ void __launch_bounds__(PRODUCT_THREADS) Product(Space c, const BAIScalar *sums, BAIScalar *e)
 {
   __shared__ typename cub::BlockReduce<BAIScalar, PRODUCT_THREADS>::TempStorage storage;
   const BAISingle                                                              *row = c.inverse + (long long)blockIdx.x * c.m;
+  BAISingle                                                                     ahead[AHEAD];
   BAIScalar                                                                     sum = 0;
+  int                                                                           j   = (int)threadIdx.x;
 
+#pragma unroll
+  for (int k = 0; k < AHEAD; k++) ahead[k] = j + k * PRODUCT_THREADS < c.m ? row[j + k * PRODUCT_THREADS] : BAISingle(0);
+  BAIFollow();
+#pragma unroll
+  for (int k = 0; k < AHEAD; k++) {
+    if (j < c.m) sum += BAIScalar(ahead[k]) * sums[j];
+    j += PRODUCT_THREADS;
+  }
 #pragma unroll 8
-  for (int j = (int)threadIdx.x; j < c.m; j += PRODUCT_THREADS) sum += BAIScalar(row[j]) * sums[j];
+  for (; j < c.m; j += PRODUCT_THREADS) sum += BAIScalar(row[j]) * sums[j];
   sum = cub::BlockReduce<BAIScalar, PRODUCT_THREADS>(storage).Sum(sum);
   if (!threadIdx.x) e[blockIdx.x] = sum;
 }
@@ -237,7 +254,13 @@ static __global__ void Prolong(int n, Space c, const BAIScalar *e, BAIReal omega
   for (int k = 0; k < ROWS_OF_THREAD; k++) {
     const int i = first + k * THREADS;
 
-    I[k]  = i < n ? (int)c.aggregate[i] : -1;
+    I[k] = i < n ? (int)c.aggregate[i] : -1;
+  }
+  BAIFollow();
+#pragma unroll
+  for (int k = 0; k < ROWS_OF_THREAD; k++) {
+    const int i = first + k * THREADS;
+
     xi[k] = i < n ? x[i] : V(0);
   }
 #pragma unroll
@@ -250,44 +273,59 @@ static __global__ void Prolong(int n, Space c, const BAIScalar *e, BAIReal omega
   }
 }
 
+/* A kernel that follows that before it */
+template <typename... Parameters, typename... Arguments>
+static cudaError_t Follow(BAIState state, void (*kernel)(Parameters...), unsigned grid, int threads, Arguments... values)
+{
+  cuda::std::tuple<Parameters...> parameters(values...);
+
+  return cuda::std::apply(
+    [&](auto &...parameter) {
+      void *arguments[] = {(void *)&parameter...};
+
+      return BAILaunch((const void *)kernel, dim3(grid), threads, 0, state->stream, state->follows, arguments);
+    },
+    parameters);
+}
+
 /* What r sums up to is there already */
-static BAIStatus Add(BAIState state, BAIReal omega, void *x)
+template <typename V>
+static BAIStatus Add(BAIState state, BAIReal omega, V *x)
 {
   const BAICUDACoarse *c     = &state->coarse;
   const Space          space = SpaceOf(c);
-  const unsigned       grid  = Grid((state->A.n + ROWS_OF_THREAD - 1) / ROWS_OF_THREAD);
 
-  Product<<<c->m, PRODUCT_THREADS, 0, state->stream>>>(space, c->sums, c->e);
-  CUDATry(cudaGetLastError());
-  if (state->A.single) Prolong<<<grid, THREADS, 0, state->stream>>>(state->A.n, space, c->e, omega, static_cast<BAISingle *>(x));
-  else Prolong<<<grid, THREADS, 0, state->stream>>>(state->A.n, space, c->e, omega, static_cast<BAIScalar *>(x));
-  CUDATry(cudaGetLastError());
+  CUDATry(Follow(state, Product, (unsigned)c->m, PRODUCT_THREADS, space, c->sums, c->e));
+  CUDATry(Follow(state, Prolong<V>, Grid((state->A.n + ROWS_OF_THREAD - 1) / ROWS_OF_THREAD), THREADS, state->A.n, space, c->e, omega, x));
   return BAIStatusOf(BAI_OK);
+}
+
+template <typename V>
+static BAIStatus CorrectSwept(BAIState state, bool runs, BAIReal omega)
+{
+  const BAICUDACoarse *c = &state->coarse;
+
+  if (runs && c->runs) CUDATry(Follow(state, RestrictRuns<V>, (unsigned)c->m, PRODUCT_THREADS, c->run_first, c->run, static_cast<const V *>(c->run_sum), c->sums));
+  else CUDATry(Follow(state, Restrict<V>, (unsigned)c->m, THREADS, SpaceOf(c), static_cast<const V *>(c->r), c->sums));
+  return Add(state, omega, static_cast<V *>(state->x[state->current]));
 }
 
 /* Of the residuals that sweeps left, or of what they add up to on runs */
 BAIStatus BAICUDACorrectSwept(BAIState state, bool runs, BAIReal omega)
 {
-  const BAICUDACoarse *c = &state->coarse;
-
-  if (runs && c->runs) {
-    if (state->A.single) RestrictRuns<<<c->m, PRODUCT_THREADS, 0, state->stream>>>(c->run_first, c->run, static_cast<const BAISingle *>(c->run_sum), c->sums);
-    else RestrictRuns<<<c->m, PRODUCT_THREADS, 0, state->stream>>>(c->run_first, c->run, static_cast<const BAIScalar *>(c->run_sum), c->sums);
-  } else if (state->A.single) Restrict<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), static_cast<const BAISingle *>(c->r), c->sums);
-  else Restrict<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), static_cast<const BAIScalar *>(c->r), c->sums);
-  CUDATry(cudaGetLastError());
-  return Add(state, omega, state->x[state->current]);
+  return state->A.single ? CorrectSwept<BAISingle>(state, runs, omega) : CorrectSwept<BAIScalar>(state, runs, omega);
 }
 
 /* Of b */
 BAIStatus BAICUDACorrect(BAIState state, BAIReal omega)
 {
   const BAICUDACoarse *c = &state->coarse;
+  void                *x = state->x[state->current];
 
   if (!c->m || !state->A.n) return BAIStatusOf(BAI_OK);
   Restrict<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), state->on_device[0], c->sums);
   CUDATry(cudaGetLastError());
-  return Add(state, omega * state->scale, state->x[state->current]);
+  return state->A.single ? Add(state, omega * state->scale, static_cast<BAISingle *>(x)) : Add(state, omega * state->scale, static_cast<BAIScalar *>(x));
 }
 
 static cudaDataType TypeOf(void)

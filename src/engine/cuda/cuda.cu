@@ -3,7 +3,7 @@
 */
 #include "../aggregate.h"
 #include "../coloring.h"
-#include "state.h"
+#include "follow.h"
 #include <new>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@ static void Destroy(BAIState state)
   BAICUDAExchangeDestroy(state);
   BAIPinnedRestore(state->pinned);
   BAICUDAFreeAll(state);
+  free(state->turn_first);
   free(state->updates_host);
   free(state->last_host);
   free(state);
@@ -67,6 +68,7 @@ static BAIStatus Catch(Call call)
 static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartition *partition)
 {
   BAITry(SetDevice(state->p.device));
+  BAITry(BAICanFollow(&state->follows));
   BAITry(BAISlicedCreate(state, matrix, partition));
   BAITry(BAIRoundInside(state));
   BAITry(BAIResidualSetUp(state));

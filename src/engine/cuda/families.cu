@@ -176,7 +176,30 @@ static const struct {
 #undef SHAPE
 };
 
-/* First that whose tiles the device hands out: for a launch of mode sync, where one is asked for, or a queue */
+/* The kernel whose tiles the device hands out, where that is faster: a launch of modes sync and launch, the queue of mode async, and the turns of mode color, if there is enough to do in each */
+static const void *HandedKernel(const BAIWork *work)
+{
+  enum {
+    WIDE           = 8,   /* entries outside the blocks: with more in the queue this is faster in double precision too */
+    TILES_PER_TURN = 1024 /* with which a launch a turn costs less than flags; in double precision twice as many */
+  };
+  const BAISliced *A = work->A;
+
+  switch (work->order) {
+  case BAI_FLAGS:
+    return work->asks & BAI_CAN_LAUNCHES ? BAIOnceKernel(A, BAI_FLAGS) : NULL;
+  case BAI_OWN:
+    return (work->asks & (BAI_CAN_LAUNCHES | BAI_CAN_MOMENTUM)) == BAI_CAN_LAUNCHES ? BAIOnceKernel(A, BAI_QUEUE) : NULL;
+  case BAI_QUEUE:
+    return !(work->asks & BAI_CAN_MOMENTUM) && (A->single || A->off_width > WIDE) ? BAIOnceKernel(A, BAI_QUEUE) : NULL;
+  case BAI_TURNS:
+    return !(work->asks & BAI_CAN_MOMENTUM) && work->turns && A->tiles / work->turns >= (A->single ? 1 : 2) * TILES_PER_TURN ? BAIOnceKernel(A, BAI_QUEUE) : NULL;
+  default:
+    return NULL;
+  }
+}
+
+/* That first */
 static bool StreamVariant(const BAIWork *work, int which, BAIVariant *variant)
 {
   const BAISliced *A = work->A;
@@ -184,8 +207,8 @@ static bool StreamVariant(const BAIWork *work, int which, BAIVariant *variant)
   variant->threads    = RowThreads(A);
   variant->shared     = A->off_first ? BAIRaggedBytes(A) : RowShared(A);
   variant->from_other = !which && work->order == BAI_FLAGS;
-  variant->handed     = !which && work->order == BAI_QUEUE;
-  if (!which) variant->kernel = (variant->handed ? !(work->asks & BAI_CAN_MOMENTUM) : (work->asks & BAI_CAN_LAUNCHES) != 0) ? BAIOnceKernel(A, work->order) : NULL;
+  variant->handed     = !which && work->order != BAI_FLAGS;
+  if (!which) variant->kernel = HandedKernel(work);
   if (which != 1) return !which;
   variant->kernel = A->off_first ? BAIRaggedKernel(A, work->order) : NULL;
   if (A->off_first) return true;

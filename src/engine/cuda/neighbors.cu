@@ -149,13 +149,13 @@ static BAIStatus Color(BAIState state, bool needed)
 {
   const int                    tiles = state->A.tiles;
   const unsigned               grid  = ((unsigned)tiles + THREADS - 1) / THREADS;
-  const std::unique_ptr<int[]> first(new (std::nothrow) int[tiles + 1]), order(new (std::nothrow) int[tiles]), rank(new (std::nothrow) int[tiles]), turn_first(new (std::nothrow) int[tiles + 1]);
+  const std::unique_ptr<int[]> first(new (std::nothrow) int[tiles + 1]), order(new (std::nothrow) int[tiles]), rank(new (std::nothrow) int[tiles]);
   BAITemporary                 first_device, lower_device, rank_device, scan;
   int                         *order_device;
   size_t                       bytes = 0;
-  int                          turns;
 
-  if (!first || !order || !rank || !turn_first) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (!state->turn_first) state->turn_first = (int *)malloc((tiles + 1) * sizeof(int));
+  if (!first || !order || !rank || !state->turn_first) return BAIStatusOf(BAI_ERR_MEMORY);
   BAITry(first_device.Allocate(state, (tiles + 1) * sizeof(int)));
   int *at = (int *)first_device.p;
 
@@ -179,7 +179,7 @@ static BAIStatus Color(BAIState state, bool needed)
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(lower.get(), lower_device.p, lower_bytes, cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
-  BAITry(BAIColor(&graph, order.get(), rank.get(), turn_first.get(), &turns, &state->colors));
+  BAITry(BAIColor(&graph, order.get(), rank.get(), state->turn_first, &state->turns, &state->colors));
   BAITry(BAICUDAAllocate(state, tiles * sizeof(int), &order_device));
   BAITry(rank_device.Allocate(state, tiles * sizeof(int)));
   CUDATry(cudaMemcpyAsync(order_device, order.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));

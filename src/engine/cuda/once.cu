@@ -2,12 +2,13 @@
    The kernel whose thread blocks do one tile each and are gone: of matrices that do not fit the chip, in blocks of consecutive rows of much the same length, all of which do as many local sweeps, damped
    alike. Nobody waits for anybody, and the device hands the tiles out: so there are fewer instructions than in stream.cu, on which the time of an iteration depends in single precision
 
-   Of mode sync a launch is one global iteration. Of the queue of mode async it is any number: blockIdx.x is the place in the queue, blockIdx.y the iteration, and the device goes through them in this order.
-   Were a tile begun anew before it is done, which takes tiles that are at work for as long as all others together, its rows would get the x of either.
+   Of modes sync and launch a launch is one global iteration, and of mode color one turn. Of the queue of mode async it is any number: blockIdx.x is the place in the queue, blockIdx.y the iteration, and the
+   device goes through them in this order. Were a tile begun anew before it is done, which takes tiles that are at work for as long as all others together, its rows would get the x of either.
 
    Moved per row and global iteration: what stream.cu moves, and 8 bytes with momentum, which builds on the x that is about to be overwritten. Of r = b - A x only what it adds up to on runs of
    rows of one aggregate is written, for the coarse correction.
 */
+#include "follow.h"
 #include "plan.h"
 #include "sweep.h"
 #include <cub/warp/warp_reduce.cuh>
@@ -31,7 +32,7 @@ static __device__ inline void Keep(const V *&pointer)
   __builtin_assume(__isGlobal(pointer));
 }
 
-/* LOC entries of a row inside its block, at most; OFF of those outside are on their way at a time. The order is BAI_FLAGS, which is mode sync, or BAI_QUEUE */
+/* LOC entries of a row inside its block, at most; OFF of those outside are on their way at a time. The order is BAI_FLAGS, which is mode sync, or BAI_QUEUE for all others */
 template <int LOC, int OFF, bool GHOSTS, BAIOrder order, typename V>
 static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeof(V) < sizeof(BAIScalar))) Once(BAISliced A, BAISweep p)
 {
@@ -43,7 +44,6 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
   const BAISlice                                S        = A.slice[slice]; /* lanes without a row find zeros there */
   const bool                                    by_delta = S.by_delta;
   const V                                      *x = BAIIterateOf<V>(p, queue ? 0 : p.current), *far = static_cast<const V *>(p.ghost) - A.n;
-  V                                            *to = BAIIterateOf<V>(p, queue ? 0 : !p.current) + row, *now = reinterpret_cast<V *>(shared), *next = now + blockDim.x;
   const V                                      *loc_a = static_cast<const V *>(A.loc_a) + S.loc + lane, *off_a = static_cast<const V *>(A.off_a) + S.off + lane;
   const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j) + S.loc + lane;
   const int                                    *off_j = BAIColumnAt(A, S, 0, (int)lane);
@@ -65,12 +65,10 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
   if (mine) {
     s    = BAIStreamed(static_cast<const V *>(p.b) + row);
     dinv = BAIStreamed(static_cast<const V *>(A.dinv) + row);
-    xi   = BAILoadOther<order>(x + row);
   }
-  for (int left = (int)S.off_width; left > 0; left -= OFF) {
-    V   value[OFF], other[OFF];
-    int col[OFF];
-
+  V          value[OFF];
+  int        col[OFF], left = (int)S.off_width;
+  const auto fetch = [&] {
 #pragma unroll
     for (int w = 0; w < OFF; w++) value[w] = w < left ? BAIStreamed(off_a + w * BAI_LANES) : BAINoEntry<V>();
     if (by_delta) {
@@ -83,15 +81,31 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
       off_j += OFF * BAI_LANES;
     }
     off_a += OFF * BAI_LANES;
+    left -= OFF;
+  };
+  const auto subtract = [&] {
+    V other[OFF];
+
 #pragma unroll
     for (int w = 0; w < OFF; w++) {
       if constexpr (GHOSTS && queue) other[w] = BAIIsNoEntry(value[w]) ? V(0) : base + col[w] < A.n ? BAILoad(x + base + col[w]) : BAILoadFar(far + base + col[w]);
-      else if constexpr (GHOSTS) other[w] = BAIIsNoEntry(value[w]) ? V(0) : *((base + col[w] < A.n ? x : far) + base + col[w]);
-      else other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoadOther<order>(from + col[w]);
+      else if constexpr (GHOSTS) other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoad((base + col[w] < A.n ? x : far) + base + col[w]);
+      else other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoad(from + col[w]);
     }
 #pragma unroll
     for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
+  };
+
+  fetch();
+  BAIFollow();
+  if (mine) xi = BAILoad(x + row);
+  subtract();
+  while (left > 0) {
+    fetch();
+    subtract();
   }
+  V *const to  = BAIIterateOf<V>(p, queue ? 0 : !p.current) + row;
+  V       *now = reinterpret_cast<V *>(shared), *next = now + blockDim.x;
 
   if (mine && moves) before = *to;
   if (!queue && p.runs.slice) run = p.runs.slice[slice];
@@ -127,18 +141,17 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
   if constexpr (GHOSTS && queue) BAISendTile(p, (int)tile, x);
 }
 
-template <int LOC, int OFF, bool GHOSTS>
-static const void *KernelOf(const BAISliced *A, BAIOrder order)
+template <int LOC, int OFF, BAIOrder order>
+static const void *KernelOf(const BAISliced *A)
 {
-  if (order == BAI_QUEUE) return A->single ? (const void *)Once<LOC, OFF, GHOSTS, BAI_QUEUE, BAISingle> : NULL; /* else staged.cu is faster */
-  if (order != BAI_FLAGS) return NULL;
-  return A->single ? (const void *)Once<LOC, OFF, GHOSTS, BAI_FLAGS, BAISingle> : (const void *)Once<LOC, OFF, GHOSTS, BAI_FLAGS, BAIScalar>;
+  if (A->cols > A->n) return A->single ? (const void *)Once<LOC, OFF, true, order, BAISingle> : (const void *)Once<LOC, OFF, true, order, BAIScalar>;
+  return A->single ? (const void *)Once<LOC, OFF, false, order, BAISingle> : (const void *)Once<LOC, OFF, false, order, BAIScalar>;
 }
 
 template <int LOC, int OFF>
 static const void *KernelOf(const BAISliced *A, BAIOrder order)
 {
-  return A->cols > A->n ? KernelOf<LOC, OFF, true>(A, order) : KernelOf<LOC, OFF, false>(A, order);
+  return order == BAI_FLAGS ? KernelOf<LOC, OFF, BAI_FLAGS>(A) : KernelOf<LOC, OFF, BAI_QUEUE>(A);
 }
 
 const void *BAIOnceKernel(const BAISliced *A, BAIOrder order)

@@ -109,9 +109,11 @@ static BAIStatus TryFamily(const BAIFamily *family, const BAIWork *work, BAIPlan
 static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsigned more, BAIKernel only, BAIPlan *plan, char why[BAI_FAMILIES][BAI_REASON])
 {
   const bool bounded = mode == BAI_MODE_ASYNC && state->p.staleness >= 0;
-  BAIWork    work    = {&state->A, mode, BAI_OWN, Asks(state, mode, momentum) | more, 0};
+  BAIWork    work    = {&state->A, mode, BAI_OWN, Asks(state, mode, momentum) | more, 0, 0};
   int        room;
 
+  if (mode == BAI_MODE_COLOR) BAITry(BAITurnsCreate(state, true));
+  if (mode == BAI_MODE_COLOR) work.turns = state->turns;
   *plan          = BAIPlan{};
   plan->momentum = momentum;
   plan->once     = mode == BAI_MODE_LAUNCH;
@@ -169,13 +171,13 @@ static BAIStatus NeedDone(BAIState state)
 static BAIStatus Complete(BAIState state, BAIMode mode, BAIPlan *plan)
 {
   enum {
-    TILES_PER_LAUNCH = 8, /* of a thread block, with which a launch an iteration costs less than flags */
+    TILES_PER_LAUNCH = 4, /* of a thread block, with which a launch an iteration costs less than flags */
     TILES_UNCOUNTED  = 4  /* with which one is through with a tile long before it is drawn again; and were it not, x would only be older */
   };
 
   BAITry(NeedScratch(state, plan));
   if (mode == BAI_MODE_SYNC && !plan->once) plan->once = state->A.tiles / (state->A.long_first ? 1 : TILES_PER_LAUNCH) >= plan->grid; /* pieces of long rows are then shared by all */
-  plan->waits     = !plan->once && (plan->order == BAI_FLAGS || plan->order == BAI_LAG || plan->order == BAI_TURNS);
+  plan->waits     = !plan->once && !plan->handed && (plan->order == BAI_FLAGS || plan->order == BAI_LAG || plan->order == BAI_TURNS);
   plan->uses_done = plan->waits || (plan->order == BAI_QUEUE && !plan->handed && state->A.tiles / TILES_UNCOUNTED < plan->grid);
   if (plan->waits || state->p.stats) BAITry(BAINeighborsCreate(state));
   if (plan->order == BAI_TURNS || plan->order == BAI_QUEUE) BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue colour by colour converges as mode color does */
@@ -208,7 +210,7 @@ BAIStatus BAIPlanCreateCorrected(BAIState state, BAIMode mode, bool momentum, BA
 BAIStatus BAIPlanCreateTwoLevel(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan)
 {
   const BAIOrder order = mode == BAI_MODE_SYNC ? BAI_FLAGS : BAI_OWN;
-  BAIWork        work  = {&state->A, mode, order, Asks(state, mode, momentum) | BAI_CAN_RESIDUALS, BAITwoLevelBytes(BAITwoLevelOf(state), state->A.tiles)};
+  BAIWork        work  = {&state->A, mode, order, Asks(state, mode, momentum) | BAI_CAN_RESIDUALS, BAITwoLevelBytes(BAITwoLevelOf(state), state->A.tiles), 0};
   char           why[BAI_REASON];
   int            room;
 

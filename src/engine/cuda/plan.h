@@ -33,13 +33,14 @@ typedef struct {
   BAIOrder         order;
   unsigned         asks;   /* BAI_CAN_... */
   size_t           coarse; /* bytes that a thread block needs for a coarse space */
+  int              turns;  /* that blocks take in mode color; 0: not known */
 } BAIWork;
 
 /* A kernel, and what it is to be launched with */
 typedef struct {
   const void *kernel;
   int         threads;
-  size_t      shared;     /* 0: its vectors are in BAIState's scratch */
+  size_t      shared;             /* 0: its vectors are in BAIState's scratch */
   bool        from_other, handed; /* see BAIPlan */
 } BAIVariant;
 

@@ -221,10 +221,11 @@ struct BAIState_ {
   int                units;                                             /* rows for whose a_ii 1 stands */
   unsigned long long pattern;                                           /* a hash of the nonzero pattern */
   BAINeighbors       neighbors;
-  int               *order; /* of the tiles, colour by colour; NULL: as they come */
-  int                colors;
-  int               *done, done_before;       /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
-  long long         *tickets, tickets_before; /* drawn from the queue of tiles; and before this call */
+  int               *order;                      /* of the tiles, colour by colour; NULL: as they come */
+  int                colors, turns, *turn_first; /* on the host: the places in that order where a turn begins, and its end */
+  int                follows;                    /* see follow.h */
+  int               *done, done_before;          /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
+  long long         *tickets, tickets_before;    /* drawn from the queue of tiles; and before this call */
 
   BAIVectors v;            /* as bound */
   BAIScalar *on_device[3]; /* b, ghost and x: as bound, or what stands in for them; */

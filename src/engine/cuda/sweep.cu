@@ -2,6 +2,7 @@
    Launches the kernels that plan.cu chose
 */
 #include "control.h"
+#include "follow.h"
 #include "launch.h"
 #include "pieces.h"
 #include "twolevel.h"
@@ -99,7 +100,7 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.r              = step->coarse ? state->coarse.r : NULL;
   p.runs           = plan->from_other ? BAIRuns{state->coarse.runs, state->coarse.run_sum} : BAIRuns{};
   p.neighbors      = state->neighbors;
-  p.order          = state->order;
+  p.order          = plan->order == BAI_OWN ? NULL : state->order;
   p.done           = plan->uses_done ? state->done : NULL;
   p.done_before    = state->done_before;
   p.staleness      = (int)state->p.staleness;
@@ -144,9 +145,31 @@ static void Weigh(BAISweep *p)
   p->fourth_kind = 0;
 }
 
-static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step)
+/* Global iterations of mode color, a launch a turn */
+static BAIStatus LaunchTurns(BAIState state, const BAIPlan *plan, BAIInt count, const BAISweep *sweep, bool follows)
 {
-  const dim3 grid((unsigned)(plan->handed || (plan->once && plan->shared) ? state->A.tiles : plan->grid), plan->handed ? (unsigned)count : 1); /* the device hands tiles out as fast as can be */
+  BAISweep p           = *sweep;
+  void    *arguments[] = {&state->A, &p};
+
+  p.sends = BAISends{}; /* ranks exchange between iterations */
+  for (BAIInt k = 0; k < count; k++) {
+    const bool backward = p.direction == BAI_BACKWARD || (p.direction == BAI_ALTERNATE && k % 2);
+
+    for (int t = 0; t < state->turns; t++) {
+      const int turn = backward ? state->turns - 1 - t : t, first = state->turn_first[turn];
+
+      p.order = sweep->order + first;
+      CUDATry(BAILaunch(plan->kernel, dim3((unsigned)(state->turn_first[turn + 1] - first)), plan->threads, plan->shared, state->stream, follows || (state->follows && (k || t)), arguments));
+    }
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/* follows: another launch of this kernel, or a coarse correction, and knows what is before it */
+static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step, bool follows)
+{
+  const bool can = state->follows && (plan->handed || plan->from_other);
+  const dim3 grid((unsigned)(plan->handed || (plan->once && plan->shared) ? state->A.tiles : plan->grid), plan->handed && !plan->once ? (unsigned)count : 1); /* the device hands tiles out as fast as can be */
   BAISweep   p           = Arguments(state, plan, count, step);
   BAIStop    stop        = {};
   void      *arguments[] = {&state->A, &p, &stop};
@@ -154,8 +177,9 @@ static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const
   Continue(state, plan, &p);
   if (plan->from_other) Weigh(&p);
   if (!plan->waits) BAITry(BAIPiecesRun(state, state->x[state->current], false)); /* for the first iteration */
-  if (plan->waits) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, grid, dim3(plan->threads), arguments, plan->shared, state->stream));
-  else CUDATry(cudaLaunchKernel(plan->kernel, grid, dim3(plan->threads), arguments, plan->shared, state->stream));
+  if (plan->handed && plan->order == BAI_TURNS) BAITry(LaunchTurns(state, plan, count, &p, can && follows));
+  else if (plan->waits) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, grid, dim3((unsigned)plan->threads), arguments, plan->shared, state->stream));
+  else CUDATry(BAILaunch(plan->kernel, grid, plan->threads, plan->shared, state->stream, can && follows, arguments));
   if (plan->order == BAI_QUEUE && !plan->handed) state->tickets_before += (long long)count * state->A.tiles + 3 * plan->grid; /* each thread block ends with three tickets too many */
   if (step->mode == BAI_MODE_SYNC) state->current = (int)((state->current + count) & 1);
   return CountDone(state, plan, count);
@@ -190,7 +214,7 @@ static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
 
   for (BAIInt k = 0; k < count; k++) {
     if (how->direction == BAI_ALTERNATE) step.direction = k % 2 ? BAI_BACKWARD : BAI_FORWARD;
-    BAITry(Launch(state, &state->corrected[step.mode], 1, &step));
+    BAITry(Launch(state, &state->corrected[step.mode], 1, &step, k > 0));
     BAITry(BAICUDACorrectSwept(state, state->corrected[step.mode].from_other, step.omega));
     step.fresh = 0;
     step.done++;
@@ -201,7 +225,7 @@ static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
 BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
 {
   const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && !how->fourth_kind && state->plain.kernel ? &state->plain : &state->plan[how->mode];
-  const BAIInt   most = plan->once ? 1 : plan->handed ? MAX_ITS_HANDED : MAX_ITS_PER_LAUNCH;
+  const BAIInt   most = plan->once ? 1 : plan->handed && plan->order == BAI_QUEUE ? MAX_ITS_HANDED : MAX_ITS_PER_LAUNCH;
   BAIStep        step = *how;
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
@@ -209,7 +233,7 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   BAITry(OneBuffer(state, step.mode));
   if (step.coarse && state->coarse.m) return RunCorrected(state, count, how);
   for (BAIInt left = count; left > 0; left -= most < left ? most : left) {
-    BAITry(Launch(state, plan, left < most ? left : most, &step));
+    BAITry(Launch(state, plan, left < most ? left : most, &step, left < count));
     step.fresh = 0;
     step.done += left < most ? left : most;
   }
