@@ -840,17 +840,15 @@ static PetscErrorCode CheckManyBlocks(BAIBackend backend)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* So many blocks that nothing counts their iterations, mode sync takes a launch for each, and mode color for each turn */
+/* So many blocks that nothing counts their iterations, and mode sync takes a launch for each */
 static PetscErrorCode CheckUncountedBlocks(BAIBackend backend)
 {
   PetscFunctionBeginUser;
   for (int f = 0; f < 3; f += 2) { /* plain, l1 */
-    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_SYNC; mode++) {
       Combination c = {.n = 1200000, .block_size = 128, .local_iters = mode == 0 ? 1 : mode == 1 ? 2 : 5, .omega = 0.875, .local_omega = 0.9, .mode = (BAIMode)mode, .feature = &features[f], .staleness = -1, .pattern = DIAGONALS};
 
       if (Case("uncounted-blocks_%s_%s", features[f].name, BAIModes[mode])) PetscCall(CheckCombination(backend, &c));
-      c.single = PETSC_TRUE;
-      if (Case("uncounted-blocks_%s_%s_single", features[f].name, BAIModes[mode])) PetscCall(CheckCombination(backend, &c));
     }
   }
   if (Case("uncounted-blocks_momentum_sync")) { /* which builds on the x that is overwritten */
@@ -858,6 +856,20 @@ static PetscErrorCode CheckUncountedBlocks(BAIBackend backend)
     const Combination c        = {.n = 1200000, .block_size = 128, .local_iters = 2, .omega = 0.875, .local_omega = 0.9, .mode = BAI_MODE_SYNC, .feature = &momentum, .staleness = -1, .pattern = DIAGONALS};
 
     PetscCall(CheckCombination(backend, &c));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* So many that the device hands them out: to the queue in single precision, and in mode color, which is two turns here, to a launch for each */
+static PetscErrorCode CheckHandedBlocks(BAIBackend backend)
+{
+  PetscFunctionBeginUser;
+  for (int single = 0; single < 2; single++) {
+    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode += BAI_MODE_COLOR - BAI_MODE_ASYNC) {
+      const Combination c = {.n = single ? 270000 : 530000, .block_size = 128, .local_iters = 2, .omega = 0.875, .local_omega = 0.9, .mode = (BAIMode)mode, .feature = &features[0], .single = (PetscBool)single, .staleness = -1, .pattern = DIAGONALS};
+
+      if (Case("handed-blocks_%s_%s", BAIModes[mode], single ? "single" : "native")) PetscCall(CheckCombination(backend, &c));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -883,6 +895,7 @@ int main(int argc, char **argv)
   PetscCall(CheckProduct(backend, "ragged", PETSC_FALSE, PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(ragged), ragged, PETSC_STATIC_ARRAY_LENGTH(ragged_blocks), ragged_blocks));
   PetscCall(CheckManyBlocks(backend));
   PetscCall(CheckUncountedBlocks(backend));
+  PetscCall(CheckHandedBlocks(backend));
   PetscCall(CheckFinalize());
   return 0;
 }
@@ -921,6 +934,6 @@ int main(int argc, char **argv)
          suffix: cuda_uncounted
          requires: baicuda
          timeoutfactor: 3
-         args: -backend cuda -case {{uncounted-blocks_plain uncounted-blocks_l1 uncounted-blocks_momentum}}
+         args: -backend cuda -case {{uncounted-blocks_plain uncounted-blocks_l1 uncounted-blocks_momentum handed-blocks}}
 
 TEST*/

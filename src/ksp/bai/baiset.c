@@ -345,6 +345,9 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
    With auto nothing is set up before a solve has shown to be slow. Then blocks and aggregates are made. The solve goes
    on with them, as do later ones with this matrix.
 
+   On a GPU a set-up takes as long as many iterations, so a solve does so many first. If it ends before, in 100
+   iterations or more, a second solve with the same values begins with the set-up. A number sets it up at once.
+
    With momentum auto that is second-order Richardson iteration in mode sync. Its parameters follow from the eigenvalues
    of the corrected iteration. With momentum 0 it is the mode of the options. Complex eigenvalues bear less momentum,
    which a solve finds out. Where the correction does not help it is given up.
