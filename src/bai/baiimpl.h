@@ -84,7 +84,7 @@ typedef struct {
   BAIInfo        info;
   int            unit;                 /* BAIParameters: 0 until this matrix has shown to need it */
   PetscBool      slow, vain;           /* with coarse auto, for this matrix: a coarse correction is worth while; and it did not help */
-  PetscBool      slowed;               /* and for these values: a solve would have liked one */
+  PetscBool      slowed;               /* and for these values: a solve was slow, and ended before one was worth while, so the next one is to begin with it */
   PetscBool      strong;               /* PCBAI with partition auto: blocks are grown along strong couplings, as those leave much less outside */
   PetscBool      crowded;              /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
   PetscReal      omega;                /* in use, 1 if it is auto; */

@@ -24,7 +24,7 @@ enum {
   THREADS         = 256,
   PRODUCT_THREADS = 128,
   ROWS_OF_THREAD  = 4,
-  AHEAD           = 16,
+  AHEAD           = 16, /* entries of the inverse that a thread asks for before it knows what to multiply them with */
   FEW_UNKNOWNS    = 320 /* so many are LAPACK's on the host, which is done long before cuSOLVER is loaded, and takes no longer then */
 };
 

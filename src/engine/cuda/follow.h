@@ -8,14 +8,18 @@
 #include <nv/target>
 
 /* Called by all threads, before they read or write what kernels of the row write */
-static __device__ inline void BAIFollow(void){NV_IF_TARGET(NV_PROVIDES_SM_90, ({
-                                                             cudaTriggerProgrammaticLaunchCompletion();
-                                                             cudaGridDependencySynchronize();
-                                                           }))}
+static __device__ inline void BAIFollow(void)
+{
+  NV_IF_TARGET(NV_PROVIDES_SM_90, ({
+                 cudaTriggerProgrammaticLaunchCompletion();
+                 cudaGridDependencySynchronize();
+               }));
+}
 
 /* The device, and the code that is there for it, know how to */
 BAIStatus BAICanFollow(int *can);
 
+/* follows: what was launched before is a kernel of the row */
 static inline cudaError_t BAILaunch(const void *kernel, dim3 grid, int threads, size_t shared, cudaStream_t stream, bool follows, void **arguments)
 {
   cudaLaunchAttribute following = {};
