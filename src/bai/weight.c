@@ -254,7 +254,7 @@ PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
 PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top, PetscBool *spoils)
 {
   const PetscInt  steps = 12;
-  const PetscReal more = 1.06, complex_from = 0.02, real_below = 0.1;
+  const PetscReal more = 1.06, complex_from = 0.045, real_below = 0.1;
   PetscReal       least, most, with, without = PETSC_MAX_REAL;
 
   PetscFunctionBegin;
