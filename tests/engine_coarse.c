@@ -4,7 +4,8 @@ static char help[] = "The coarse correction of the engine, on each backend, agai
 /*
    Global iterations with a coarse correction are those of the definition, up to the rounding of an inverse in single precision; modes sync and color give the same
    bits every time, for any number of threads; the correction by itself leaves no residual in the coarse space; new values are taken over, another coarse space
-   takes the place of the old one; mode async comes to the solution, with the true residual norm; iterations are as many as computed elsewhere
+   takes the place of the old one; mode async comes to the solution, with the true residual norm; iterations are as many as computed elsewhere. Two engines that have half of the rows each, and make
+   up the coarse space together, do what one does
 */
 
 #include "check.h"
@@ -828,6 +829,201 @@ static PetscErrorCode CheckAll(const char matrix[], PetscInt n, const Kind *kind
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An engine of some of the rows, those of some blocks and their aggregates */
+typedef struct {
+  BAIEngine    engine;
+  BAIMatrix    M;
+  BAICoarse    c;
+  PetscInt     n, nghost, *row, *ghost, *local; /* the rows of both kinds; where each row of the whole is among them, ghosts from n on, or -1 */
+  PetscInt    *i[2], *j[2], *first, *place, *aggregate, *of;
+  PetscScalar *a[2], *basis, *of_basis, *b, *x, *ghost_x;
+  PetscScalar *known; /* sums of all halves, as far as they have been told; */
+  PetscInt     mine, unknowns;
+} Half;
+
+/* What this half brings becomes known, and it takes what is */
+static BAIStatus Tell(void *context, BAIScalar *sums)
+{
+  Half          *half  = (Half *)context;
+  BAIScalar     *known = (BAIScalar *)half->known;
+  const PetscInt q = (PetscInt)half->c.columns, all = (PetscInt)half->c.all * q;
+
+  for (PetscInt k = half->mine; k < half->mine + half->unknowns; k++) known[k] = sums[k];
+  for (PetscInt k = 0; k < all; k++) sums[k] = known[k];
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Blocks from first on and before last; of a method with nested blocks, of two aggregates each */
+static PetscErrorCode HalfCreate(const System *s, const Space *space, const Method *m, PetscInt first, PetscInt last, PetscScalar *known, Half *half)
+{
+  const PetscInt q = (PetscInt)space->c.columns, begin = m->first[first], end = m->first[last];
+  PetscInt       nnz[2] = {0, 0};
+  BAIPartition   partition;
+
+  PetscFunctionBeginUser;
+  half->n      = end - begin;
+  half->nghost = 0;
+  PetscCall(PetscMalloc5(s->n, &half->local, half->n, &half->row, s->n, &half->ghost, last - first + 1, &half->first, half->n, &half->place));
+  for (PetscInt i = 0; i < s->n; i++) half->local[i] = -1;
+  for (PetscInt at = begin; at < end; at++) half->local[m->row[at]] = 0;
+  for (PetscInt i = 0, count = 0; i < s->n; i++) {
+    if (half->local[i] == 0) {
+      half->row[count] = i;
+      half->local[i]   = count++;
+    }
+  }
+  for (PetscInt k = first; k <= last; k++) half->first[k - first] = m->first[k] - begin;
+  for (PetscInt at = begin; at < end; at++) half->place[at - begin] = half->local[m->row[at]];
+  for (int b = 0; b < 2; b++) PetscCall(PetscMalloc3(half->n + 1, &half->i[b], s->i[s->n], &half->j[b], s->i[s->n], &half->a[b]));
+  for (PetscInt i = 0; i < half->n; i++) {
+    half->i[0][i] = nnz[0];
+    half->i[1][i] = nnz[1];
+    for (PetscInt k = s->i[half->row[i]]; k < s->i[half->row[i] + 1]; k++) {
+      const PetscInt j = s->j[k];
+
+      if (half->local[j] < 0) {
+        half->ghost[half->nghost] = j;
+        half->local[j]            = half->n + half->nghost++;
+      }
+      const int b = half->local[j] >= half->n;
+
+      half->j[b][nnz[b]]   = half->local[j] - (b ? half->n : 0);
+      half->a[b][nnz[b]++] = s->a[k];
+    }
+  }
+  half->i[0][half->n] = nnz[0];
+  half->i[1][half->n] = nnz[1];
+  half->M             = (BAIMatrix){
+                .n = (BAIInt)half->n, .nghost = (BAIInt)half->nghost, .A = {(const BAIInt *)half->i[0], (const BAIInt *)half->j[0], (const BAIScalar *)half->a[0]},
+                        .B = {(const BAIInt *)half->i[1], (const BAIInt *)half->j[1], (const BAIScalar *)half->a[1]},
+                        .memory = BAI_MEMORY_HOST
+  };
+  half->c = (BAICoarse){.aggregates = (BAIInt)(PetscMin(2 * last, (PetscInt)space->c.aggregates) - 2 * first), .columns = space->c.columns, .singular = space->c.singular, .gather = Tell, .context = half, .all = space->c.aggregates, .first = (BAIInt)(2 * first)};
+  PetscCall(PetscMalloc4(half->n, &half->aggregate, half->nghost, &half->of, half->n * q, &half->basis, half->nghost * q, &half->of_basis));
+  for (PetscInt i = 0; i < half->n; i++) {
+    half->aggregate[i] = space->aggregate[half->row[i]] - 2 * first;
+    for (PetscInt k = 0; k < q; k++) half->basis[i * q + k] = Basis(space, half->row[i], k);
+  }
+  for (PetscInt i = 0; i < half->nghost; i++) {
+    half->of[i] = space->aggregate[half->ghost[i]];
+    for (PetscInt k = 0; k < q; k++) half->of_basis[i * q + k] = Basis(space, half->ghost[i], k);
+  }
+  half->c.aggregate   = (const BAIInt *)half->aggregate;
+  half->c.ghost       = (const BAIInt *)half->of;
+  half->c.basis       = space->basis ? (const BAIScalar *)half->basis : NULL;
+  half->c.ghost_basis = space->basis ? (const BAIScalar *)half->of_basis : NULL;
+  half->known         = known;
+  half->mine          = 2 * first * q;
+  half->unknowns      = (PetscInt)half->c.aggregates * q;
+  PetscCall(PetscMalloc3(half->n, &half->b, half->n, &half->x, half->nghost, &half->ghost_x));
+  for (PetscInt i = 0; i < half->n; i++) half->b[i] = s->b[half->row[i]];
+  partition = (BAIPartition){.blocks = (BAIInt)(last - first), .first = (const BAIInt *)half->first, .row = (const BAIInt *)half->place};
+  EngineCall(BAIEngineCreate(backend, &half->M, &partition, &m->q, &half->engine));
+  EngineCall(BAIEngineCoarsen(half->engine, &half->M, &half->c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HalfDestroy(Half *half)
+{
+  PetscFunctionBeginUser;
+  BAIEngineDestroy(&half->engine);
+  PetscCall(PetscFree5(half->local, half->row, half->ghost, half->first, half->place));
+  for (int b = 0; b < 2; b++) PetscCall(PetscFree3(half->i[b], half->j[b], half->a[b]));
+  PetscCall(PetscFree4(half->aggregate, half->of, half->basis, half->of_basis));
+  PetscCall(PetscFree3(half->b, half->x, half->ghost_x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both halves find their rows of A_c, and then the inverse */
+static PetscErrorCode InvertTogether(Half halves[2])
+{
+  const size_t m = (size_t)halves[0].c.all * (size_t)halves[0].c.columns;
+  BAIScalar   *rows, *copy;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc2(m * (m + 1), &rows, m * (m + 1), &copy));
+  for (int k = 0; k < 2; k++) EngineCall(BAIEngineCoarseRows(halves[k].engine, &halves[k].M, rows + (size_t)halves[k].mine * (m + 1)));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscArraycpy(copy, rows, m * (m + 1)));
+    EngineCall(BAIEngineCoarseInvert(halves[k].engine, copy));
+  }
+  PetscCall(PetscFree2(rows, copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One global iteration of both from x, or only the correction by omega b. The first time round they get to know each other's sums */
+static PetscErrorCode RunTogether(Half halves[2], const Method *m, PetscBool sweep, PetscScalar *x)
+{
+  const BAIStep step = {.mode = m->q.mode, .direction = BAI_FORWARD, .omega = m->omega, .fresh = 1, .coarse = 1};
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 4; k++) {
+    Half      *half = &halves[k % 2];
+    BAIVectors v    = {.b = (const BAIScalar *)half->b, .ghost = (const BAIScalar *)half->ghost_x, .x = (BAIScalar *)half->x, .b_memory = BAI_MEMORY_HOST, .ghost_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
+
+    for (PetscInt i = 0; i < half->n; i++) half->x[i] = x[half->row[i]];
+    for (PetscInt i = 0; i < half->nghost; i++) half->ghost_x[i] = x[half->ghost[i]];
+    EngineCall(BAIEngineBind(half->engine, &v, 0));
+    if (sweep) EngineCall(BAIEngineSweep(half->engine, 1, &step));
+    else EngineCall(BAIEngineCorrect(half->engine, m->omega));
+    EngineCall(BAIEngineUnbind(half->engine));
+  }
+  for (int k = 0; k < 2; k++) {
+    for (PetscInt i = 0; i < halves[k].n; i++) x[halves[k].row[i]] = halves[k].x[i];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What two engines that make up the space together do is what is defined for one: an iteration, and the correction alone, also after new values */
+static PetscErrorCode CheckTogether(const char matrix[], PetscInt n, PetscInt columns, PetscInt parts)
+{
+  const PetscBool singular = (PetscBool)(matrix[0] == 'n');
+  System          s;
+  Space           space;
+  Method          m;
+  Half            halves[2];
+  PetscScalar    *x, *expected, *c, *known;
+  PetscReal       slack, largest;
+
+  PetscFunctionBeginUser;
+  PetscCall(SystemCreate(matrix, n, &s));
+  PetscCall(SpaceCreate(&s, 25, columns, PETSC_FALSE, singular, &space));
+  PetscCall(MethodCreate(&s, &space, "nested", 0, BAI_MODE_SYNC, &m));
+  PetscCall(PetscMalloc3(s.n, &x, s.n, &expected, s.n, &c));
+  PetscCall(PetscCalloc1(space.m, &known));
+  m.omega = 0.7;
+  PetscCall(HalfCreate(&s, &space, &m, 0, (PetscInt)m.blocks.blocks / parts, known, &halves[0]));
+  PetscCall(HalfCreate(&s, &space, &m, (PetscInt)m.blocks.blocks / parts, (PetscInt)m.blocks.blocks, known, &halves[1]));
+  for (int again = 0; again < 2; again++) {
+    PetscCall(InvertTogether(halves));
+    PetscCall(PetscArraycpy(expected, s.x0, s.n));
+    PetscCall(Define(&s, &space, &m, 1, expected, &slack, &largest));
+    PetscCall(PetscArraycpy(x, s.x0, s.n));
+    PetscCall(RunTogether(halves, &m, PETSC_TRUE, x));
+    PetscCall(Expect(Largest(s.n, x, expected) <= slack && slack < 1e-3 * largest, "one iteration together: as defined but for %g, at most %g; the correction is %g", (double)Largest(s.n, x, expected), (double)slack, (double)largest));
+    PetscCall(Correction(&s, &space, s.b, c, &slack));
+    for (PetscInt i = 0; i < s.n; i++) expected[i] = s.x0[i] + m.omega * c[i];
+    PetscCall(PetscArraycpy(x, s.x0, s.n));
+    PetscCall(RunTogether(halves, &m, PETSC_FALSE, x));
+    PetscCall(Expect(Largest(s.n, x, expected) <= slack, "the correction together is wrong by %g, at most %g", (double)Largest(s.n, x, expected), (double)slack));
+    for (PetscInt k = 0; k < s.i[s.n]; k++) s.a[k] *= 1.5;
+    for (int k = 0; k < 2; k++) {
+      for (int b = 0; b < 2; b++) {
+        for (PetscInt e = 0; e < halves[k].i[b][halves[k].n]; e++) halves[k].a[b][e] *= 1.5;
+      }
+      EngineCall(BAIEngineUpdateValues(halves[k].engine, &halves[k].M));
+    }
+    PetscCall(Invert(&s, &space));
+  }
+  for (int k = 0; k < 2; k++) PetscCall(HalfDestroy(&halves[k]));
+  PetscCall(PetscFree3(x, expected, c));
+  PetscCall(PetscFree(known));
+  PetscCall(MethodDestroy(&m));
+  PetscCall(SpaceDestroy(&space));
+  PetscCall(SystemDestroy(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Constants are in the null space of the matrix: the same, and x stays bounded */
 static PetscErrorCode CheckSingular(BAIMode mode, PetscInt columns)
 {
@@ -919,6 +1115,12 @@ int main(int argc, char **argv)
     if (Case("freely_%s_natural", matrices[k].name)) PetscCall(CheckAsync(matrices[k].name, k == 2 ? 18 : 60, "natural"));
     if (Case("freely_%s_boxes", matrices[k].name)) PetscCall(CheckAsync(matrices[k].name, k == 2 ? 18 : 60, "boxes"));
   }
+  for (PetscInt columns = 1; columns < 4; columns++) {
+    if (Case("together_fv3_%d", (int)columns)) PetscCall(CheckTogether("fv3", 24, columns, 2));
+    if (Case("together_laplace3d_%d", (int)columns)) PetscCall(CheckTogether("laplace3d", 9, columns, 3));
+    if (Case("together_upwind_%d", (int)columns)) PetscCall(CheckTogether("upwind", 24, columns, 4));
+    if (Case("together_neumann_%d", (int)columns)) PetscCall(CheckTogether("neumann", 24, columns, 2));
+  }
   if (Case("no-inverse")) PetscCall(CheckNoInverse());
   if (Case("count_natural")) PetscCall(CheckCount("natural", 0, 1.979526, 0.905186, 525));
   if (Case("count_natural_11")) PetscCall(CheckCount("natural", 11, 1.335334, 0.635576, 121));
@@ -939,7 +1141,7 @@ int main(int argc, char **argv)
          args: -backend host -case {{fv3 laplace2d laplace3d mesh helmholtz upwind}}
       test:
          suffix: host_others
-         args: -backend host -case {{singular freely no-inverse count}}
+         args: -backend host -case {{singular freely together no-inverse count}}
       test:
          suffix: cuda
          requires: baicuda
@@ -947,6 +1149,6 @@ int main(int argc, char **argv)
       test:
          suffix: cuda_others
          requires: baicuda
-         args: -backend cuda -case {{singular freely no-inverse count}}
+         args: -backend cuda -case {{singular freely together no-inverse count}}
 
 TEST*/

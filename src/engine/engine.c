@@ -17,6 +17,11 @@ struct BAIEngine_ {
   double               pace;      /* iterations when one is asked for; */
   double               worked;    /* what the backend had worked when it was asked, */
   BAIInt               swept_its; /* and iterations since then */
+  BAIGatherSums        gather;    /* NULL, or of the coarse space that ranks make up together, */
+  void                *context;   /* as in BAICoarse, */
+  BAIScalar           *sums;      /* of all ranks, and where this one's begin */
+  BAIInt               first;
+  int                  linked; /* the backends exchange them by themselves */
 };
 
 /* The one table of backends; the build file decides which file defines BAIBackendCUDA */
@@ -110,19 +115,54 @@ BAIStatus BAIEnginePrepare(BAIEngine engine, BAIMode mode)
 
 BAIStatus BAIEngineCoarsen(BAIEngine engine, const BAIMatrix *matrix, const BAICoarse *coarse)
 {
+  free(engine->sums);
+  engine->sums    = NULL;
+  engine->linked  = 0;
+  engine->gather  = coarse->gather;
+  engine->context = coarse->context;
+  engine->first   = coarse->first * coarse->columns;
+  if (coarse->gather) {
+    engine->sums = calloc((size_t)coarse->all * (size_t)coarse->columns + 1, sizeof(*engine->sums));
+    if (!engine->sums) return BAIStatusOf(BAI_ERR_MEMORY);
+  }
   return engine->ops->coarsen(engine->state, matrix, coarse);
+}
+
+BAIStatus BAIEngineCoarseRows(BAIEngine engine, const BAIMatrix *matrix, BAIScalar *rows)
+{
+  return engine->ops->rows(engine->state, matrix, rows);
+}
+
+BAIStatus BAIEngineCoarseInvert(BAIEngine engine, BAIScalar *rows)
+{
+  return engine->ops->invert(engine->state, rows);
+}
+
+/* Sums are gathered by the caller */
+static int Gathers(BAIEngine engine)
+{
+  return engine->gather && !engine->linked;
+}
+
+/* The correction of a space that ranks make up together */
+static BAIStatus CorrectTogether(BAIEngine engine, int of_b, BAIReal omega)
+{
+  BAITry(engine->ops->restricted(engine->state, of_b, engine->sums + engine->first));
+  BAITry(engine->gather(engine->context, engine->sums));
+  return engine->ops->prolong(engine->state, engine->sums, omega);
 }
 
 BAIStatus BAIEngineCorrect(BAIEngine engine, BAIReal omega)
 {
-  return engine->ops->correct(engine->state, omega);
+  return Gathers(engine) ? CorrectTogether(engine, 1, omega) : engine->ops->correct(engine->state, omega);
 }
 
-/* Global iterations that are done between two exchanges */
+/* Global iterations that are done before ranks have to know of each other's */
 static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
 {
   const BAIInt staleness = engine->p.staleness, apart = engine->p.apart;
 
+  if (!engine->connected) return step->coarse && Gathers(engine) ? 1 : BAI_INT_MAX;
   if (step->mode != BAI_MODE_ASYNC || step->coarse || engine->copies) return 1;
   return staleness >= 0 && staleness < apart ? staleness + 1 : apart;
 }
@@ -148,6 +188,7 @@ static BAIStatus Exchange(BAIEngine engine, BAIGhosts ghosts)
 static BAIStatus SweepOwn(BAIEngine engine, BAIInt count, const BAIStep *step)
 {
   BAITry(engine->ops->sweep(engine->state, count, step));
+  if (Gathers(engine) && step->coarse) BAITry(CorrectTogether(engine, 0, step->omega));
   engine->swept = 1;
   engine->swept_its += count;
   engine->begun = !engine->zero;
@@ -157,7 +198,7 @@ static BAIStatus SweepOwn(BAIEngine engine, BAIInt count, const BAIStep *step)
 
 BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
 {
-  const BAIInt most = engine->connected ? AtOnce(engine, how) : count;
+  const BAIInt most = AtOnce(engine, how);
   BAIStep      step = *how;
 
   for (BAIInt done = 0; done < count; done += most < count - done ? most : count - done) {
@@ -197,6 +238,24 @@ BAIStatus BAIEngineConnect(BAIEngine engine, const BAIPeers *peers, const BAIHan
   engine->copies    = peers->copies;
   engine->pace      = 1;
   return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIEngineShareSums(BAIEngine engine, BAIInt ranks, BAIHandle *mine)
+{
+  return engine->ops->share_sums ? engine->ops->share_sums(engine->state, ranks, mine) : BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
+BAIStatus BAIEngineConnectSums(BAIEngine engine, BAIInt ranks, BAIInt self, const BAIHandle *theirs)
+{
+  if (ranks) BAITry(engine->ops->connect_sums(engine->state, ranks, self, theirs));
+  engine->linked = 1;
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIEngineDisconnectSums(BAIEngine engine)
+{
+  engine->linked = 0;
+  return engine->ops->disconnect_sums ? engine->ops->disconnect_sums(engine->state) : BAIStatusOf(BAI_OK);
 }
 
 double BAIEngineSeconds(BAIEngine engine)
@@ -320,6 +379,7 @@ void BAIEngineDestroy(BAIEngine *engine)
   if (!*engine) return;
   if ((*engine)->state) (*engine)->ops->destroy((*engine)->state);
   free((*engine)->places);
+  free((*engine)->sums);
   free(*engine);
   *engine = NULL;
 }

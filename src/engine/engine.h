@@ -28,7 +28,8 @@
    In mode sync r is that of one x. In the modes color and launch each block finds its part when it is updated, and all are corrected at the end of the global
    iteration. In mode async nobody waits: a block leaves its part of r for the next correction as soon as all blocks that it reads from have taken the last one, goes on with
    its iterations, and takes the correction when all parts are there. The idea is that of C. Glusa, E. G. Boman, E. Chow, S. Rajamanickam, D. B. Szyld, "Scalable asynchronous domain
-   decomposition solvers", SIAM J. Sci. Comput. 42, 2020, between the thread blocks of a device.
+   decomposition solvers", SIAM J. Sci. Comput. 42, 2020, between the thread blocks of a device. Ranks that make up a coarse space together are corrected at the end of each global iteration, in all
+   modes.
 
    No function allocates after set-up but where it says so, none prints, and all errors come back as a BAIStatus.
    Pointers given to the engine stay the caller's; between BAIEngineBind() and BAIEngineUnbind() it uses those of the vectors.
@@ -132,16 +133,26 @@ typedef struct {
   const BAIInt *first, *own, *row;
 } BAIPartition;
 
+/* Called by all ranks alike: each brings the sums of its own aggregates, in their places, and leaves with those of all */
+typedef BAIStatus (*BAIGatherSums)(void *context, BAIScalar *sums);
+
 /*
-   A coarse space: each row belongs to one aggregate, or to none, and on each aggregate there are some functions, which are the columns of P; on the host. A_c is found from
-   this rank's rows and columns, and its inverse is kept, dense and in single precision, as the residual is exact in any case
+   A coarse space: each row belongs to one aggregate, or to none, and on each aggregate there are some functions, which are the columns of P; on the host. The inverse of A_c is kept, dense and
+   in single precision, as the residual is exact in any case. A_c is found from this rank's rows and columns; or, if ranks make up a space together, from those of all, and then a rank keeps
+   the rows of the inverse that are its own
 */
 typedef struct {
   BAIInt           aggregates;
   const BAIInt    *aggregate; /* n: that of each row, or -1 */
-  BAIInt           columns;   /* functions on an aggregate; the unknowns are aggregates*columns, at most BAI_MOST_COARSE */
+  BAIInt           columns;   /* functions on an aggregate; the unknowns are aggregates*columns, at most BAI_MOST_COARSE of all ranks that make up the space */
   const BAIScalar *basis;     /* n*columns: their values in a row side by side; NULL: one function, which is 1 */
   int              singular;  /* the vector of all ones is in the null space of A: A_c is then inverted on what is orthogonal to it; the columns of a basis are orthonormal then */
+
+  BAIGatherSums    gather;      /* NULL: the space is this rank's alone. Else it is called after each global iteration that has the correction, and by BAIEngineCorrect(), */
+  void            *context;     /* with this, and all*columns sums; */
+  BAIInt           all, first;  /* aggregates of all ranks, of which this one's are from first on; */
+  const BAIInt    *ghost;       /* nghost: and which of them the ghosts belong to, or -1; */
+  const BAIScalar *ghost_basis; /* nghost*columns, or NULL */
 } BAICoarse;
 
 enum {
@@ -285,7 +296,11 @@ typedef struct {
   BAIStatus (*solve)(BAIState, const BAITolerances *, const BAIStep *, BAISolution *); /* only if info says so */
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
   BAIStatus (*coarsen)(BAIState, const BAIMatrix *, const BAICoarse *);
-  BAIStatus (*correct)(BAIState, BAIReal omega);
+  BAIStatus (*rows)(BAIState, const BAIMatrix *, BAIScalar *);
+  BAIStatus (*invert)(BAIState, BAIScalar *);
+  BAIStatus (*correct)(BAIState, BAIReal omega);                /* if the caller has nothing to do with the sums; else, in two steps: */
+  BAIStatus (*restricted)(BAIState, int of_b, BAIScalar *sums); /* P^H r of the last sweep, or P^H b, as x is scaled; */
+  BAIStatus (*prolong)(BAIState, const BAIScalar *, BAIReal);   /* and, from the sums of all ranks, x = x + omega P A_c^{-1} sums */
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
   BAIStatus (*flip)(BAIState, BAIInt *flipped);
   void (*recover)(BAIState, BAIInt iteration);
@@ -295,6 +310,9 @@ typedef struct {
   BAIStatus (*exchange)(BAIState, BAIGhosts, int swept); /* swept: since the last one, which this one's beginning ends */
   double (*worked)(BAIState);                            /* seconds from the ends of exchanges to the next ones that were swept before, in all */
   BAIStatus (*disconnect)(BAIState);
+  BAIStatus (*share_sums)(BAIState, BAIInt ranks, BAIHandle *); /* NULL: ranks cannot exchange sums by themselves */
+  BAIStatus (*connect_sums)(BAIState, BAIInt ranks, BAIInt self, const BAIHandle *);
+  BAIStatus (*disconnect_sums)(BAIState);
   BAIStatus (*unbind)(BAIState);
   BAIStatus (*wait)(BAIState);
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
@@ -322,8 +340,14 @@ BAIStatus BAIEngineUpdateValues(BAIEngine, const BAIMatrix *);
 BAIStatus BAIEngineBind(BAIEngine, const BAIVectors *, int guess_zero);
 /* Makes ready for one more mode; allocates, the first time */
 BAIStatus BAIEnginePrepare(BAIEngine, BAIMode);
-/* Takes a coarse space, which it copies, in the place of the one that there was; no aggregates: none. The matrix is that of the engine. Later values are taken over with those of the engine */
+/*
+   Takes a coarse space, which it copies, in the place of the one that there was; no aggregates: none. The matrix is that of the engine. Later values are taken over with those of the engine,
+   unless ranks make up the space together: then, at first and after new values, each rank finds its rows of A_c, and behind each row the entry of P^H 1, which are aggregates*columns times
+   all*columns + 1 values; and when it has those of all ranks, the inverse, for which it overwrites them
+*/
 BAIStatus BAIEngineCoarsen(BAIEngine, const BAIMatrix *, const BAICoarse *);
+BAIStatus BAIEngineCoarseRows(BAIEngine, const BAIMatrix *, BAIScalar *rows);
+BAIStatus BAIEngineCoarseInvert(BAIEngine, BAIScalar *rows);
 /* x = x + omega P A_c^{-1} P^H b on the bound vectors; nothing, if there is no coarse space */
 BAIStatus BAIEngineCorrect(BAIEngine, BAIReal omega);
 /* count global iterations on the bound vectors; of connected ranks, those of mode async read what the others have reached meanwhile, and others the last iterate of all */
@@ -353,6 +377,13 @@ BAIStatus BAIEngineWait(BAIEngine);
 BAIStatus BAIEngineShare(BAIEngine, BAIInt peers, BAIHandle *mine);
 BAIStatus BAIEngineConnect(BAIEngine, const BAIPeers *, const BAIHandle *theirs);
 BAIStatus BAIEngineDisconnect(BAIEngine);
+/*
+   The same for the sums of a coarse space that ranks make up together, after they are connected and have the inverse: all that have aggregates of it, in one order, self being this rank's number
+   among them; ranks is 0 where there are none. From then on gather is not called. BAI_ERR_PEERS, or BAI_ERR_NOT_BUILT, if it cannot be; then BAIEngineDisconnectSums() on all ranks undoes it
+*/
+BAIStatus BAIEngineShareSums(BAIEngine, BAIInt ranks, BAIHandle *mine);
+BAIStatus BAIEngineConnectSums(BAIEngine, BAIInt ranks, BAIInt self, const BAIHandle *theirs);
+BAIStatus BAIEngineDisconnectSums(BAIEngine);
 /*
    Connected ranks of different speed: seconds that a global iteration has taken since this was asked the last time, waiting for others not counted, 0 if there was none; known after
    BAIEngineResidual(). And how many iterations to do when one is asked for, at least 1, where the step allows it: so all come to the next exchange at one time

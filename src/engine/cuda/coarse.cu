@@ -46,7 +46,7 @@ static __device__ inline BAIScalar Conjugate(BAIScalar value)
 
 /* What kernels need of it */
 typedef struct {
-  int              aggregates, columns, m;
+  int              aggregates, columns, width; /* width: of a row of A_c, in unknowns */
   const int16_t   *aggregate;
   const int       *first, *row;
   const BAIScalar *basis;
@@ -55,25 +55,38 @@ typedef struct {
 
 static Space SpaceOf(const BAICUDACoarse *c)
 {
-  return Space{c->aggregates, c->columns, c->m, c->aggregate, c->first, c->row, c->basis, c->inverse};
+  return Space{c->aggregates, c->columns, c->all * c->columns, c->aggregate, c->first, c->row, c->basis, c->inverse};
 }
+
+/* Entries of A, and then those of B, in the columns that other ranks own; of each the aggregates of its columns, counted over all ranks from mine on, and the functions there */
+typedef struct {
+  BAICSR           A;
+  unsigned         nnz;
+  const int16_t   *aggregate;
+  int              mine;
+  const BAIScalar *basis;
+} Part;
+
+typedef struct {
+  Part part[2];
+} Entries;
 
 static __device__ inline BAIScalar Basis(const Space &c, int i, int k)
 {
   return c.basis ? c.basis[(long long)i * c.columns + k] : BAIScalar(1);
 }
 
-/* The pair of aggregates of each entry; what belongs to none comes last */
-static __global__ void Pairs(int n, const BAIInt *ai, const BAIInt *aj, Space c, unsigned *pair, unsigned *entry)
+/* The pair of aggregates of each entry of a part, the first of which has that number; what belongs to none comes last */
+static __global__ void Pairs(int n, Part part, unsigned first, Space c, int all, unsigned *pair, unsigned *entry)
 {
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), none = c.aggregates * c.aggregates;
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), none = c.aggregates * all;
 
   if (i >= n) return;
-  for (BAIInt k = ai[i]; k < ai[i + 1]; k++) {
-    const int I = c.aggregate[i], J = c.aggregate[aj[k]];
+  for (BAIInt k = part.A.i[i]; k < part.A.i[i + 1]; k++) {
+    const int I = c.aggregate[i], J = part.aggregate[part.A.j[k]];
 
-    pair[k]  = (unsigned)(I < 0 || J < 0 ? none : I * c.aggregates + J);
-    entry[k] = (unsigned)k;
+    pair[first + k]  = (unsigned)(I < 0 || J < 0 ? none : I * all + part.mine + J);
+    entry[first + k] = first + (unsigned)k;
   }
 }
 
@@ -91,26 +104,28 @@ static __device__ inline int RowOfEntry(int n, const BAIInt *ai, BAIInt k)
 }
 
 /* A warp a pair; a is row by row */
-static __global__ void Galerkin(int n, BAICSR A, Space c, int pairs, const unsigned *pair, const int *pair_first, const unsigned *entry, BAIScalar *a)
+static __global__ void Galerkin(int n, Entries entries, Space c, int all, int pairs, const unsigned *pair, const int *pair_first, const unsigned *entry, BAIScalar *a)
 {
   __shared__ typename cub::WarpReduce<BAIScalar>::TempStorage storage[THREADS / BAI_LANES];
   const int                                                   lane = threadIdx.x % BAI_LANES, p = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES);
 
-  if (p >= pairs || pair[p] >= (unsigned)(c.aggregates * c.aggregates)) return;
-  const int I = (int)(pair[p] / (unsigned)c.aggregates), J = (int)(pair[p] % (unsigned)c.aggregates);
+  if (p >= pairs || pair[p] >= (unsigned)(c.aggregates * all)) return;
+  const int I = (int)(pair[p] / (unsigned)all), J = (int)(pair[p] % (unsigned)all);
 
   for (int u = 0; u < c.columns; u++) {
     for (int v = 0; v < c.columns; v++) {
       BAIScalar sum = 0;
 
       for (int k = pair_first[p] + lane; k < pair_first[p + 1]; k += BAI_LANES) {
-        const BAIInt e = (BAIInt)entry[k];
+        const bool   other = entry[k] >= entries.part[0].nnz;
+        const Part  &part  = entries.part[other];
+        const BAIInt e     = (BAIInt)(entry[k] - (other ? entries.part[0].nnz : 0));
 
-        sum += c.basis ? Conjugate(Basis(c, RowOfEntry(n, A.i, e), u)) * A.a[e] * Basis(c, (int)A.j[e], v) : A.a[e];
+        sum += c.basis ? Conjugate(Basis(c, RowOfEntry(n, part.A.i, e), u)) * part.A.a[e] * part.basis[(long long)part.A.j[e] * c.columns + v] : part.A.a[e];
       }
       sum = cub::WarpReduce<BAIScalar>(storage[threadIdx.x / BAI_LANES]).Sum(sum);
       __syncwarp();
-      if (!lane) a[(long long)(I * c.columns + u) * c.m + J * c.columns + v] = sum;
+      if (!lane) a[(long long)(I * c.columns + u) * c.width + J * c.columns + v] = sum;
     }
   }
 }
@@ -224,21 +239,21 @@ static __global__ void __launch_bounds__(PRODUCT_THREADS) RestrictRuns(const int
 static __global__ void __launch_bounds__(PRODUCT_THREADS) Product(Space c, const BAIScalar *sums, BAIScalar *e)
 {
   __shared__ typename cub::BlockReduce<BAIScalar, PRODUCT_THREADS>::TempStorage storage;
-  const BAISingle                                                              *row = c.inverse + (long long)blockIdx.x * c.m;
+  const BAISingle                                                              *row = c.inverse + (long long)blockIdx.x * c.width;
   BAISingle                                                                     ahead[AHEAD];
   BAIScalar                                                                     sum = 0;
   int                                                                           j   = (int)threadIdx.x;
 
 #pragma unroll
-  for (int k = 0; k < AHEAD; k++) ahead[k] = j + k * PRODUCT_THREADS < c.m ? row[j + k * PRODUCT_THREADS] : BAISingle(0);
+  for (int k = 0; k < AHEAD; k++) ahead[k] = j + k * PRODUCT_THREADS < c.width ? row[j + k * PRODUCT_THREADS] : BAISingle(0);
   BAIFollow();
 #pragma unroll
   for (int k = 0; k < AHEAD; k++) {
-    if (j < c.m) sum += BAIScalar(ahead[k]) * sums[j];
+    if (j < c.width) sum += BAIScalar(ahead[k]) * sums[j];
     j += PRODUCT_THREADS;
   }
 #pragma unroll 8
-  for (; j < c.m; j += PRODUCT_THREADS) sum += BAIScalar(row[j]) * sums[j];
+  for (; j < c.width; j += PRODUCT_THREADS) sum += BAIScalar(row[j]) * sums[j];
   sum = cub::BlockReduce<BAIScalar, PRODUCT_THREADS>(storage).Sum(sum);
   if (!threadIdx.x) e[blockIdx.x] = sum;
 }
@@ -290,42 +305,102 @@ static cudaError_t Follow(BAIState state, void (*kernel)(Parameters...), unsigne
 
 /* What r sums up to is there already */
 template <typename V>
-static BAIStatus Add(BAIState state, BAIReal omega, V *x)
+static BAIStatus Add(BAIState state, const BAIScalar *sums, BAIReal omega, V *x)
 {
   const BAICUDACoarse *c     = &state->coarse;
   const Space          space = SpaceOf(c);
 
-  CUDATry(Follow(state, Product, (unsigned)c->m, PRODUCT_THREADS, space, c->sums, c->e));
+  CUDATry(Follow(state, Product, (unsigned)c->m, PRODUCT_THREADS, space, sums, c->e));
   CUDATry(Follow(state, Prolong<V>, Grid((state->A.n + ROWS_OF_THREAD - 1) / ROWS_OF_THREAD), THREADS, state->A.n, space, c->e, omega, x));
   return BAIStatusOf(BAI_OK);
 }
 
+/* Where the sums of own aggregates are among those of all */
+static BAIScalar *OwnSums(const BAICUDACoarse *c)
+{
+  return c->sums + (size_t)c->mine * c->columns;
+}
+
 template <typename V>
-static BAIStatus CorrectSwept(BAIState state, bool runs, BAIReal omega)
+static BAIStatus SumSwept(BAIState state, bool runs)
 {
   const BAICUDACoarse *c = &state->coarse;
 
-  if (runs && c->runs) CUDATry(Follow(state, RestrictRuns<V>, (unsigned)c->m, PRODUCT_THREADS, c->run_first, c->run, static_cast<const V *>(c->run_sum), c->sums));
-  else CUDATry(Follow(state, Restrict<V>, (unsigned)c->m, THREADS, SpaceOf(c), static_cast<const V *>(c->r), c->sums));
-  return Add(state, omega, static_cast<V *>(state->x[state->current]));
+  if (runs && c->runs) CUDATry(Follow(state, RestrictRuns<V>, (unsigned)c->m, PRODUCT_THREADS, c->run_first, c->run, static_cast<const V *>(c->run_sum), OwnSums(c)));
+  else CUDATry(Follow(state, Restrict<V>, (unsigned)c->m, THREADS, SpaceOf(c), static_cast<const V *>(c->r), OwnSums(c)));
+  return BAIStatusOf(BAI_OK);
 }
 
 /* Of the residuals that sweeps left, or of what they add up to on runs */
+static BAIStatus Sum(BAIState state, bool runs)
+{
+  return state->A.single ? SumSwept<BAISingle>(state, runs) : SumSwept<BAIScalar>(state, runs);
+}
+
+static BAIStatus SumB(BAIState state)
+{
+  const BAICUDACoarse *c = &state->coarse;
+
+  Restrict<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), state->on_device[0], OwnSums(c));
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus AddToX(BAIState state, const BAIScalar *sums, BAIReal omega)
+{
+  void *x = state->x[state->current];
+
+  return state->A.single ? Add(state, sums, omega, static_cast<BAISingle *>(x)) : Add(state, sums, omega, static_cast<BAIScalar *>(x));
+}
+
+/* Own sums are there; those of other ranks may have to come */
+static BAIStatus Correct(BAIState state, BAIReal omega)
+{
+  const BAIScalar *sums = state->coarse.sums;
+
+  if (state->telling.peers) BAITry(BAICUDAExchangeSums(state, OwnSums(&state->coarse), &sums));
+  return AddToX(state, sums, omega);
+}
+
 BAIStatus BAICUDACorrectSwept(BAIState state, bool runs, BAIReal omega)
 {
-  return state->A.single ? CorrectSwept<BAISingle>(state, runs, omega) : CorrectSwept<BAIScalar>(state, runs, omega);
+  BAICUDACoarse *c = &state->coarse;
+
+  c->swept_runs = runs;
+  if (c->together && !state->telling.peers) return BAIStatusOf(BAI_OK); /* it is the caller's business */
+  BAITry(Sum(state, runs));
+  return Correct(state, omega);
 }
 
 /* Of b */
 BAIStatus BAICUDACorrect(BAIState state, BAIReal omega)
 {
   const BAICUDACoarse *c = &state->coarse;
-  void                *x = state->x[state->current];
 
   if (!c->m || !state->A.n) return BAIStatusOf(BAI_OK);
-  Restrict<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), state->on_device[0], c->sums);
-  CUDATry(cudaGetLastError());
-  return state->A.single ? Add(state, omega * state->scale, static_cast<BAISingle *>(x)) : Add(state, omega * state->scale, static_cast<BAIScalar *>(x));
+  BAITry(SumB(state));
+  return Correct(state, omega * state->scale);
+}
+
+BAIStatus BAICUDARestricted(BAIState state, int of_b, BAIScalar *sums)
+{
+  const BAICUDACoarse *c = &state->coarse;
+
+  if (!c->m) return BAIStatusOf(BAI_OK);
+  BAITry(of_b ? SumB(state) : Sum(state, c->swept_runs));
+  CUDATry(cudaMemcpyAsync(sums, OwnSums(c), (size_t)c->m * sizeof(BAIScalar), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  for (int k = 0; of_b && k < c->m; k++) sums[k] *= state->scale;
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAICUDAProlong(BAIState state, const BAIScalar *sums, BAIReal omega)
+{
+  const BAICUDACoarse *c = &state->coarse;
+
+  if (!c->m) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(c->sums, sums, (size_t)c->all * c->columns * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
+  return AddToX(state, c->sums, omega);
 }
 
 static cudaDataType TypeOf(void)
@@ -435,74 +510,153 @@ static BAIStatus InvertOnDevice(BAIState state, int m, BAIScalar *a, BAIScalar *
   return BAIStatusOf(BAIHoldsInverse(norm, inverse_norm) ? BAI_OK : BAI_ERR_COARSE);
 }
 
-/* The rows of A, where kernels can read them */
-static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAITemporary *i, BAITemporary *j, BAITemporary *a, BAICSR *A, BAIInt *nnz)
-{
-  const size_t rows = (size_t)M->n + 1;
+/* What kernels read of a part, and where it is kept meanwhile if it comes from the host */
+class OnDevice {
+public:
+  Part part = {};
 
-  *A = M->A;
-  if (M->memory == BAI_MEMORY_DEVICE) {
-    CUDATry(cudaMemcpyAsync(nnz, M->A.i + M->n, sizeof(*nnz), cudaMemcpyDeviceToHost, state->stream));
-    CUDATry(cudaStreamSynchronize(state->stream));
+  BAIStatus Get(BAIState state, const BAIMatrix *M, const BAICSR *A)
+  {
+    const size_t rows = (size_t)M->n + 1;
+    BAIInt       nnz;
+
+    part.A = *A;
+    if (M->memory == BAI_MEMORY_DEVICE) {
+      CUDATry(cudaMemcpyAsync(&nnz, A->i + M->n, sizeof(nnz), cudaMemcpyDeviceToHost, state->stream));
+      CUDATry(cudaStreamSynchronize(state->stream));
+    } else nnz = A->i[M->n];
+    if (nnz > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+    part.nnz = (unsigned)nnz;
+    if (M->memory == BAI_MEMORY_DEVICE) return BAIStatusOf(BAI_OK);
+    BAITry(i_.Allocate(state, rows * sizeof(BAIInt)));
+    BAITry(j_.Allocate(state, (size_t)nnz * sizeof(BAIInt)));
+    BAITry(a_.Allocate(state, (size_t)nnz * sizeof(BAIScalar)));
+    CUDATry(cudaMemcpyAsync(i_.p, A->i, rows * sizeof(BAIInt), cudaMemcpyHostToDevice, state->stream));
+    CUDATry(cudaMemcpyAsync(j_.p, A->j, (size_t)nnz * sizeof(BAIInt), cudaMemcpyHostToDevice, state->stream));
+    CUDATry(cudaMemcpyAsync(a_.p, A->a, (size_t)nnz * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
+    part.A.i = (const BAIInt *)i_.p;
+    part.A.j = (const BAIInt *)j_.p;
+    part.A.a = (const BAIScalar *)a_.p;
     return BAIStatusOf(BAI_OK);
   }
-  *nnz = M->A.i[M->n];
-  BAITry(i->Allocate(state, rows * sizeof(BAIInt)));
-  BAITry(j->Allocate(state, (size_t)*nnz * sizeof(BAIInt)));
-  BAITry(a->Allocate(state, (size_t)*nnz * sizeof(BAIScalar)));
-  CUDATry(cudaMemcpyAsync(i->p, M->A.i, rows * sizeof(BAIInt), cudaMemcpyHostToDevice, state->stream));
-  CUDATry(cudaMemcpyAsync(j->p, M->A.j, (size_t)*nnz * sizeof(BAIInt), cudaMemcpyHostToDevice, state->stream));
-  CUDATry(cudaMemcpyAsync(a->p, M->A.a, (size_t)*nnz * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
-  A->i = (const BAIInt *)i->p;
-  A->j = (const BAIInt *)j->p;
-  A->a = (const BAIScalar *)a->p;
+
+private:
+  BAITemporary i_, j_, a_;
+};
+
+/* All entries that A_c is made of */
+static BAIStatus GetEntries(BAIState state, const BAIMatrix *M, OnDevice *A, OnDevice *B, Entries *entries)
+{
+  const BAICUDACoarse *c = &state->coarse;
+
+  BAITry(A->Get(state, M, &M->A));
+  A->part.aggregate = c->aggregate;
+  A->part.mine      = c->mine;
+  A->part.basis     = c->basis;
+  if (c->ghost) BAITry(B->Get(state, M, &M->B));
+  B->part.aggregate = c->ghost;
+  B->part.basis     = c->ghost_basis;
+  if ((long long)A->part.nnz + B->part.nnz > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  *entries = Entries{
+    {A->part, B->part}
+  };
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Own rows of A_c, and P^H 1 */
+static BAIStatus FindRows(BAIState state, const BAIMatrix *M, BAIScalar *a, BAIScalar *ones)
+{
+  const BAICUDACoarse *c = &state->coarse;
+  OnDevice             A, B;
+  Entries              entries;
+
+  BAITry(GetEntries(state, M, &A, &B, &entries));
+  CUDATry(cudaMemsetAsync(a, 0, (size_t)c->m * c->all * c->columns * sizeof(BAIScalar), state->stream));
+  Galerkin<<<Grid((long long)c->pairs * BAI_LANES), THREADS, 0, state->stream>>>(state->A.n, entries, SpaceOf(c), c->all, c->pairs, c->pair, c->pair_first, c->entry, a);
+  CUDATry(cudaGetLastError());
+  Ones<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), ones);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+/* From A_c and P^H 1 of all ranks that make up the space; a is overwritten */
+static BAIStatus Invert(BAIState state, BAIScalar *a, const BAIScalar *ones)
+{
+  const BAICUDACoarse *c    = &state->coarse;
+  const int            m    = c->all * c->columns;
+  const long long      most = (long long)m * m, own = (long long)c->m * m;
+  BAITemporary         inverse, mean, norm2;
+
+  BAITry(inverse.Allocate(state, (size_t)most * sizeof(BAIScalar)));
+  BAITry(mean.Allocate(state, sizeof(BAIScalar)));
+  BAITry(norm2.Allocate(state, sizeof(BAIReal)));
+  Regularize<<<1, THREADS, 0, state->stream>>>(m, a, (BAIScalar *)mean.p);
+  CUDATry(cudaGetLastError());
+  if (c->singular) {
+    Norm2<<<1, THREADS, 0, state->stream>>>(m, ones, (BAIReal *)norm2.p);
+    CUDATry(cudaGetLastError());
+    Lift<<<Grid(most), THREADS, 0, state->stream>>>(m, a, (const BAIScalar *)mean.p, ones, (const BAIReal *)norm2.p);
+    CUDATry(cudaGetLastError());
+  }
+  BAITry((m <= FEW_UNKNOWNS ? InvertOnHost : InvertOnDevice)(state, m, a, (BAIScalar *)inverse.p));
+  Round<<<Grid(own), THREADS, 0, state->stream>>>(own, (const BAIScalar *)inverse.p + (long long)c->mine * c->columns * m, c->inverse);
+  CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAICUDACoarseUpdate(BAIState state, const BAIMatrix *M)
 {
-  BAICUDACoarse  *c    = &state->coarse;
-  const long long most = (long long)c->m * c->m;
-  BAITemporary    i, j, values, a, inverse, mean, norm2;
-  BAICSR          A;
-  BAIInt          nnz;
+  const BAICUDACoarse *c = &state->coarse;
+  BAITemporary         a;
+
+  if (!c->m || c->together) return BAIStatusOf(BAI_OK);
+  BAITry(a.Allocate(state, (size_t)c->m * c->m * sizeof(BAIScalar)));
+  BAITry(FindRows(state, M, (BAIScalar *)a.p, c->sums));
+  return Invert(state, (BAIScalar *)a.p, c->sums);
+}
+
+BAIStatus BAICUDACoarseRows(BAIState state, const BAIMatrix *M, BAIScalar *rows)
+{
+  const BAICUDACoarse *c    = &state->coarse;
+  const size_t         size = sizeof(BAIScalar), m = (size_t)c->m, all = (size_t)c->all * c->columns;
+  BAITemporary         a;
 
   if (!c->m) return BAIStatusOf(BAI_OK);
-  BAITry(OnDevice(state, M, &i, &j, &values, &A, &nnz));
-  BAITry(a.Allocate(state, (size_t)most * sizeof(BAIScalar)));
-  BAITry(inverse.Allocate(state, (size_t)most * sizeof(BAIScalar)));
-  BAITry(mean.Allocate(state, sizeof(BAIScalar)));
-  BAITry(norm2.Allocate(state, sizeof(BAIReal)));
-  CUDATry(cudaMemsetAsync(a.p, 0, (size_t)most * sizeof(BAIScalar), state->stream));
-  Galerkin<<<Grid((long long)c->pairs * BAI_LANES), THREADS, 0, state->stream>>>(state->A.n, A, SpaceOf(c), c->pairs, c->pair, c->pair_first, c->entry, (BAIScalar *)a.p);
-  CUDATry(cudaGetLastError());
-  Regularize<<<1, THREADS, 0, state->stream>>>(c->m, (BAIScalar *)a.p, (BAIScalar *)mean.p);
-  if (c->singular) {
-    Ones<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), c->sums);
-    Norm2<<<1, THREADS, 0, state->stream>>>(c->m, c->sums, (BAIReal *)norm2.p);
-    Lift<<<Grid(most), THREADS, 0, state->stream>>>(c->m, (BAIScalar *)a.p, (const BAIScalar *)mean.p, c->sums, (const BAIReal *)norm2.p);
-  }
-  CUDATry(cudaGetLastError());
-  BAITry((c->m <= FEW_UNKNOWNS ? InvertOnHost : InvertOnDevice)(state, c->m, (BAIScalar *)a.p, (BAIScalar *)inverse.p));
-  Round<<<Grid(most), THREADS, 0, state->stream>>>(most, (const BAIScalar *)inverse.p, c->inverse);
-  CUDATry(cudaGetLastError());
+  BAITry(a.Allocate(state, m * all * size));
+  BAITry(FindRows(state, M, (BAIScalar *)a.p, c->sums));
+  CUDATry(cudaMemcpy2DAsync(rows, (all + 1) * size, a.p, all * size, all * size, m, cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaMemcpy2DAsync(rows + all, (all + 1) * size, c->sums, size, size, m, cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAICUDACoarseInvert(BAIState state, BAIScalar *rows)
+{
+  const BAICUDACoarse *c    = &state->coarse;
+  const size_t         size = sizeof(BAIScalar), m = (size_t)c->all * c->columns;
+  BAITemporary         a;
+
+  if (!c->m) return BAIStatusOf(BAI_OK);
+  BAITry(a.Allocate(state, m * m * size));
+  CUDATry(cudaMemcpy2DAsync(a.p, m * size, rows, (m + 1) * size, m * size, m, cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaMemcpy2DAsync(c->sums, size, rows + m, (m + 1) * size, size, m, cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream)); /* the rows are the caller's */
+  return Invert(state, (BAIScalar *)a.p, c->sums);
 }
 
 /* Which entries add up to which entry of A_c */
 static BAIStatus FindPairs(BAIState state, const BAIMatrix *M)
 {
   BAICUDACoarse *c    = &state->coarse;
-  const int      bits = 32 - __builtin_clz((unsigned)(c->aggregates * c->aggregates) | 1);
-  BAITemporary   i, j, a, pair, sorted, entry, unique, count, number, work;
+  const int      bits = 32 - __builtin_clz((unsigned)(c->aggregates * c->all) | 1);
+  BAITemporary   pair, sorted, entry, unique, count, number, work;
   size_t         bytes, more;
-  BAICSR         A;
-  BAIInt         nnz;
-  int            n;
+  OnDevice       A, B;
+  Entries        entries;
+  unsigned       first = 0;
 
-  BAITry(OnDevice(state, M, &i, &j, &a, &A, &nnz));
-  if (nnz > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
-  n = (int)nnz;
+  BAITry(GetEntries(state, M, &A, &B, &entries));
+  const int n = (int)(A.part.nnz + B.part.nnz);
   BAITry(pair.Allocate(state, (size_t)n * sizeof(unsigned)));
   BAITry(sorted.Allocate(state, (size_t)n * sizeof(unsigned)));
   BAITry(entry.Allocate(state, (size_t)n * sizeof(unsigned)));
@@ -510,8 +664,11 @@ static BAIStatus FindPairs(BAIState state, const BAIMatrix *M)
   BAITry(count.Allocate(state, ((size_t)n + 1) * sizeof(int)));
   BAITry(number.Allocate(state, sizeof(int)));
   BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(unsigned), &c->entry));
-  Pairs<<<Grid(state->A.n), THREADS, 0, state->stream>>>(state->A.n, A.i, A.j, SpaceOf(c), (unsigned *)pair.p, (unsigned *)entry.p);
-  CUDATry(cudaGetLastError());
+  for (const Part &part : entries.part) {
+    if (part.nnz) Pairs<<<Grid(state->A.n), THREADS, 0, state->stream>>>(state->A.n, part, first, SpaceOf(c), c->all, (unsigned *)pair.p, (unsigned *)entry.p);
+    CUDATry(cudaGetLastError());
+    first += part.nnz;
+  }
   CUDATry(cub::DeviceRadixSort::SortPairs(nullptr, bytes, (const unsigned *)pair.p, (unsigned *)sorted.p, (const unsigned *)entry.p, c->entry, n, 0, bits, state->stream));
   CUDATry(cub::DeviceRunLengthEncode::Encode(nullptr, more, (const unsigned *)sorted.p, (unsigned *)unique.p, (int *)count.p, (int *)number.p, n, state->stream));
   BAITry(work.Allocate(state, bytes > more ? bytes : more));
@@ -586,7 +743,7 @@ static BAIStatus Nest(BAIState state)
   std::vector<int> of(slices), first((size_t)tiles + 1), count((size_t)tiles);
   int              next = 0;
 
-  if (c->columns > 1 || !tiles || state->A.tile_rows > BAI_TWO_LEVEL_ROWS || state->nghost) return BAIStatusOf(BAI_OK);
+  if (c->columns > 1 || !tiles || state->A.tile_rows > BAI_TWO_LEVEL_ROWS || state->nghost || c->together) return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(state, slices * sizeof(int), &c->slice_aggregate));
   AggregatesOfSlices<<<Grid((long long)slices * BAI_LANES), THREADS, 0, state->stream>>>(state->A, c->aggregate, c->slice_aggregate);
   CUDATry(cudaGetLastError());
@@ -748,7 +905,7 @@ static BAIStatus ListRows(BAIState state, const BAICoarse *coarse)
 static void Forget(BAIState state)
 {
   BAICUDACoarse *c       = &state->coarse;
-  void          *owned[] = {c->aggregate, c->basis, c->first, c->row, c->inverse, c->sums, c->e, c->r, c->runs, c->run_sum, c->run_first, c->run, c->pair, c->pair_first, c->entry, c->slice_aggregate, c->tile_first, c->seen_count, c->seen, c->shares};
+  void          *owned[] = {c->aggregate, c->basis, c->ghost, c->ghost_basis, c->first, c->row, c->inverse, c->sums, c->e, c->r, c->runs, c->run_sum, c->run_first, c->run, c->pair, c->pair_first, c->entry, c->slice_aggregate, c->tile_first, c->seen_count, c->seen, c->shares};
 
   for (void *p : owned) {
     if (p) BAICUDAFree(state, 0, p);
@@ -756,6 +913,25 @@ static void Forget(BAIState state)
   memset(c, 0, sizeof(*c));
   memset(state->corrected, 0, sizeof(state->corrected));
   memset(state->two_level, 0, sizeof(state->two_level));
+}
+
+/* The aggregates of columns that other ranks own, and the functions there */
+static BAIStatus TakeGhosts(BAIState state, const BAICoarse *coarse)
+{
+  BAICUDACoarse       *c = &state->coarse;
+  const size_t         n = (size_t)state->nghost;
+  std::vector<int16_t> narrow(n);
+
+  if (!c->together || !n) return BAIStatusOf(BAI_OK);
+  for (size_t i = 0; i < n; i++) narrow[i] = (int16_t)coarse->ghost[i];
+  BAITry(BAICUDAAllocate(state, n * sizeof(*c->ghost), &c->ghost));
+  CUDATry(cudaMemcpyAsync(c->ghost, narrow.data(), n * sizeof(*c->ghost), cudaMemcpyHostToDevice, state->stream));
+  if (coarse->ghost_basis) {
+    BAITry(BAICUDAAllocate(state, n * (size_t)c->columns * sizeof(BAIScalar), &c->ghost_basis));
+    CUDATry(cudaMemcpyAsync(c->ghost_basis, coarse->ghost_basis, n * (size_t)c->columns * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
+  }
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAICUDACoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *coarse)
@@ -768,10 +944,13 @@ BAIStatus BAICUDACoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *co
   c->aggregates  = (int)coarse->aggregates;
   c->columns     = (int)coarse->columns;
   c->singular    = coarse->singular;
-  const size_t m = (size_t)(c->aggregates * c->columns);
+  c->together    = coarse->gather != NULL;
+  c->all         = c->together ? (int)coarse->all : c->aggregates;
+  c->mine        = c->together ? (int)coarse->first : 0;
+  const size_t m = (size_t)(c->aggregates * c->columns), all = (size_t)(c->all * c->columns);
 
-  BAITry(BAICUDAAllocate(state, m * m * sizeof(BAISingle), &c->inverse));
-  BAITry(BAICUDAAllocate(state, m * sizeof(BAIScalar), &c->sums));
+  BAITry(BAICUDAAllocate(state, m * all * sizeof(BAISingle), &c->inverse));
+  BAITry(BAICUDAAllocate(state, all * sizeof(BAIScalar), &c->sums));
   BAITry(BAICUDAAllocate(state, m * sizeof(BAIScalar), &c->e));
   BAITry(BAICUDAAllocate(state, n * BAIValueSize(&state->A), &c->r));
   BAITry(ListRows(state, coarse));
@@ -779,6 +958,7 @@ BAIStatus BAICUDACoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *co
     BAITry(BAICUDAAllocate(state, n * (size_t)c->columns * sizeof(BAIScalar), &c->basis));
     CUDATry(cudaMemcpyAsync(c->basis, coarse->basis, n * (size_t)c->columns * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
   }
+  BAITry(TakeGhosts(state, coarse));
   c->m = (int)m;
   BAITry(FindPairs(state, M)); /* waits for the copies */
   BAITry(Nest(state));

@@ -151,6 +151,17 @@ static BAIStatus Coarsen(BAIState state, const BAIMatrix *matrix, const BAICoars
   return Catch([&] { return BAICUDACoarsen(state, matrix, coarse); });
 }
 
+static BAIStatus Rows(BAIState state, const BAIMatrix *matrix, BAIScalar *rows)
+{
+  BAITry(IsReady(state->stream));
+  return Catch([&] { return BAICUDACoarseRows(state, matrix, rows); });
+}
+
+static BAIStatus Invert(BAIState state, BAIScalar *rows)
+{
+  return Catch([&] { return BAICUDACoarseInvert(state, rows); });
+}
+
 static BAIStatus Stats(BAIState state, BAIStats *stats)
 {
   return Catch([&] { return BAIStatsGet(state, stats); });
@@ -217,33 +228,40 @@ static void Recover(BAIState state, BAIInt iteration)
 }
 
 extern "C" const BAIBackendOps BAIBackendCUDA = {
-  .name       = "cuda",
-  .create     = Create,
-  .update     = Update,
-  .bind       = Bind,
-  .prepare    = BAISweepPrepare,
-  .sweep      = BAISweepRun,
-  .solve      = BAISweepSolve,
-  .residual   = BAIResidualRun,
-  .coarsen    = Coarsen,
-  .correct    = BAICUDACorrect,
-  .sums       = BAISumsRun,
-  .flip       = BAICUDAFlip,
-  .recover    = Recover,
-  .stats      = Stats,
-  .share      = BAICUDAShare,
-  .connect    = BAICUDAConnect,
-  .exchange   = BAICUDAExchangeGhosts,
-  .worked     = BAICUDAWorked,
-  .disconnect = BAICUDADisconnect,
-  .unbind     = Unbind,
-  .wait       = BAICUDAWait,
-  .explain    = BAIPlanExplain,
-  .info       = Info,
-  .destroy    = Destroy,
-  .device     = GetDevice,
-  .ready      = IsReady,
-  .noise      = BAICUDANoise,
-  .replay     = BAICUDAReplay,
-  .aggregate  = BAICUDAAggregateMatrix,
+  .name            = "cuda",
+  .create          = Create,
+  .update          = Update,
+  .bind            = Bind,
+  .prepare         = BAISweepPrepare,
+  .sweep           = BAISweepRun,
+  .solve           = BAISweepSolve,
+  .residual        = BAIResidualRun,
+  .coarsen         = Coarsen,
+  .rows            = Rows,
+  .invert          = Invert,
+  .correct         = BAICUDACorrect,
+  .restricted      = BAICUDARestricted,
+  .prolong         = BAICUDAProlong,
+  .sums            = BAISumsRun,
+  .flip            = BAICUDAFlip,
+  .recover         = Recover,
+  .stats           = Stats,
+  .share           = BAICUDAShare,
+  .connect         = BAICUDAConnect,
+  .exchange        = BAICUDAExchangeGhosts,
+  .worked          = BAICUDAWorked,
+  .disconnect      = BAICUDADisconnect,
+  .share_sums      = BAICUDAShareSums,
+  .connect_sums    = BAICUDAConnectSums,
+  .disconnect_sums = BAICUDADisconnectSums,
+  .unbind          = Unbind,
+  .wait            = BAICUDAWait,
+  .explain         = BAIPlanExplain,
+  .info            = Info,
+  .destroy         = Destroy,
+  .device          = GetDevice,
+  .ready           = IsReady,
+  .noise           = BAICUDANoise,
+  .replay          = BAICUDAReplay,
+  .aggregate       = BAICUDAAggregateMatrix,
 };

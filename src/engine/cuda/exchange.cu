@@ -1,7 +1,9 @@
 /*
    Exchange of x between ranks whose devices reach each other's memory: see ../exchange.h. Mailboxes are shared by the handles of CUDA's inter-process communication. An exchange is
    one kernel, in the order of the stream; or, if x goes in copies, these are on streams of their own, between a kernel that gathers what is copied, and one that waits for the peers.
-   The host waits for nothing
+   The host waits for nothing.
+
+   Ranks that make up a coarse space together tell each other their sums in the same way, through mailboxes of their own: there each is a peer of all, itself included
 */
 #include "sweep.h"
 #include <algorithm>
@@ -122,36 +124,45 @@ static __global__ void WaitForPeers(int peers, BAIFlag *told, BAIFlag exchange, 
   }
 }
 
-BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
+/* A mailbox for so many values from these peers, and the handle by which they open it */
+static BAIStatus Share(size_t values, size_t size, BAIInt peers, BAIShared *mailbox, BAIHandle *handle)
 {
-  const size_t   bytes = BAIMailboxBytes((size_t)state->nghost, BAIValueSize(&state->A), peers);
-  Handle         h     = {};
+  Handle         h = {};
   int            device;
   cudaDeviceProp properties;
 
   CUDATry(cudaGetDevice(&device));
   CUDATry(cudaGetDeviceProperties(&properties, device));
-  BAITry(BAISharedCreate(BAI_BACKEND_CUDA, bytes, &state->exchange.mailbox, &h.memory));
+  BAITry(BAISharedCreate(BAI_BACKEND_CUDA, BAIMailboxBytes(values, size, peers), mailbox, &h.memory));
   h.device = properties.uuid;
-  h.nghost = (size_t)state->nghost;
+  h.nghost = values;
   memset(handle, 0, sizeof(*handle));
   memcpy(handle, &h, sizeof(h));
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Open(BAIState state, int peers, const Handle *handles)
+BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
 {
-  BAICUDAExchange *e = &state->exchange;
-  int              device;
-  cudaDeviceProp   properties;
+  return Share((size_t)state->nghost, BAIValueSize(&state->A), peers, &state->exchange.mailbox, handle);
+}
+
+/* The mailboxes of all peers; that of peer self is this rank's own */
+static BAIStatus Open(BAICUDAExchange *e, int peers, int self, const Handle *handles)
+{
+  int            device;
+  cudaDeviceProp properties;
 
   CUDATry(cudaGetDevice(&device));
   CUDATry(cudaGetDeviceProperties(&properties, device));
+  e->self   = self;
   e->theirs = new (std::nothrow) BAIShared[peers + 1]();
   if (!e->theirs) return BAIStatusOf(BAI_ERR_MEMORY);
   for (int p = 0; p < peers; p++) {
-    if (!memcmp(&handles[p].device, &properties.uuid, sizeof(properties.uuid))) return BAIStatusBecause(BAI_ERR_PEERS, "cudaIpcOpenMemHandle()", "ranks share a device, where a kernel must not wait for another's");
-    BAITry(BAISharedOpen(BAI_BACKEND_CUDA, &handles[p].memory, &e->theirs[p]));
+    if (p == self) e->theirs[p].memory = e->mailbox.memory;
+    else {
+      if (!memcmp(&handles[p].device, &properties.uuid, sizeof(properties.uuid))) return BAIStatusBecause(BAI_ERR_PEERS, "cudaIpcOpenMemHandle()", "ranks share a device, where a kernel must not wait for another's");
+      BAITry(BAISharedOpen(BAI_BACKEND_CUDA, &handles[p].memory, &e->theirs[p]));
+    }
     e->peers++;
   }
   return BAIStatusOf(BAI_OK);
@@ -256,40 +267,81 @@ static void DestroyCopies(struct BAICUDACopies_ *c, int peers)
   delete c;
 }
 
-BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
+/* Opens the mailboxes of peers, and finds where each value goes that is sent: of entries of so many groups of rows, group by group. first, of groups+1, is theirs, and stays on the host */
+static BAIStatus Connect(BAIState state, BAICUDAExchange *e, const BAIPeers *peers, int self, const Handle *theirs, size_t size, size_t groups, const BAIInt *group, BAIInt *first)
 {
-  BAICUDAExchange                   *e     = &state->exchange;
-  const size_t                       sends = (size_t)peers->first[peers->peers], tiles = (size_t)state->A.tiles, size = BAIValueSize(&state->A);
-  const std::unique_ptr<Handle[]>    theirs(new (std::nothrow) Handle[peers->peers + 1]);
-  const std::unique_ptr<BAIInt[]>    group(new (std::nothrow) BAIInt[sends + 1]), send(new (std::nothrow) BAIInt[sends + 1]), peer(new (std::nothrow) BAIInt[sends + 1]), first(new (std::nothrow) BAIInt[tiles + 1]);
-  const std::unique_ptr<int[]>       narrow(new (std::nothrow) int[std::max(sends, tiles) + 1]); /* as kernels count rows */
+  const size_t                       n = (size_t)peers->peers, sends = (size_t)peers->first[n];
+  const std::unique_ptr<BAIInt[]>    send(new (std::nothrow) BAIInt[sends + 1]), peer(new (std::nothrow) BAIInt[sends + 1]);
+  const std::unique_ptr<int[]>       row(new (std::nothrow) int[sends + 1]); /* as kernels count rows */
   const std::unique_ptr<void *[]>    to(new (std::nothrow) void *[sends + 1]);
-  const std::unique_ptr<BAIFlag *[]> tell(new (std::nothrow) BAIFlag *[peers->peers + 1]);
+  const std::unique_ptr<BAIFlag *[]> tell(new (std::nothrow) BAIFlag *[n + 1]);
 
-  if (!theirs || !group || !send || !peer || !first || !narrow || !to || !tell) return BAIStatusOf(BAI_ERR_MEMORY);
-  for (BAIInt p = 0; p < peers->peers; p++) memcpy(&theirs[p], handles + p, sizeof(Handle));
-  BAITry(Open(state, (int)peers->peers, theirs.get()));
-  BAITry(Tiles(state, peers, group.get()));
-  BAISortSends(peers, (BAIInt)tiles, group.get(), first.get(), send.get(), peer.get());
-  for (BAIInt p = 0; p < peers->peers; p++) tell[p] = (BAIFlag *)((char *)e->theirs[p].memory + BAIMailboxFlags(theirs[p].nghost, size)) + peers->place[p];
-  FindQuiet((int)tiles, first.get(), &e->quiet, &e->loud);
+  if (!send || !peer || !row || !to || !tell) return BAIStatusOf(BAI_ERR_MEMORY);
+  BAITry(Open(e, (int)n, self, theirs));
+  BAISortSends(peers, (BAIInt)groups, group, first, send.get(), peer.get());
+  for (size_t p = 0; p < n; p++) tell[p] = (BAIFlag *)((char *)e->theirs[p].memory + BAIMailboxFlags(theirs[p].nghost, size)) + peers->place[p];
   for (int odd = 0; odd < 2; odd++) {
     for (size_t k = 0; k < sends; k++) to[k] = (char *)e->theirs[peer[k]].memory + size * (odd * theirs[peer[k]].nghost + (size_t)(peers->slot[peer[k]] + send[k] - peers->first[peer[k]]));
     BAITry(Upload(state, sends, to.get(), &e->to[odd]));
   }
-  for (size_t k = 0; k < sends; k++) narrow[k] = (int)peers->row[send[k]];
-  BAITry(Upload(state, sends, narrow.get(), &e->row));
-  for (size_t tile = 0; tile <= tiles; tile++) narrow[tile] = (int)first[tile];
-  BAITry(Upload(state, tiles + 1, narrow.get(), &e->first));
-  BAITry(Upload(state, (size_t)peers->peers, tell.get(), &e->tell));
+  for (size_t k = 0; k < sends; k++) row[k] = (int)peers->row[send[k]];
+  BAITry(Upload(state, sends, row.get(), &e->row));
+  BAITry(Upload(state, n, tell.get(), &e->tell));
   BAITry(BAICUDAAllocate(state, sizeof(*e->arrived), &e->arrived));
   CUDATry(cudaMemsetAsync(e->arrived, 0, sizeof(*e->arrived), state->stream));
   BAITry(BAICUDAAllocate(state, sizeof(*e->last), &e->last));
+  e->sends = (int)sends;
+  if (peers->copies) BAITry(CreateCopies(state, peers, theirs, tell.get()));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
+{
+  BAICUDAExchange                *e     = &state->exchange;
+  const size_t                    sends = (size_t)peers->first[peers->peers], tiles = (size_t)state->A.tiles, size = BAIValueSize(&state->A);
+  const std::unique_ptr<Handle[]> theirs(new (std::nothrow) Handle[peers->peers + 1]);
+  const std::unique_ptr<BAIInt[]> group(new (std::nothrow) BAIInt[sends + 1]), first(new (std::nothrow) BAIInt[tiles + 1]);
+  const std::unique_ptr<int[]>    narrow(new (std::nothrow) int[tiles + 1]);
+
+  if (!theirs || !group || !first || !narrow) return BAIStatusOf(BAI_ERR_MEMORY);
+  for (BAIInt p = 0; p < peers->peers; p++) memcpy(&theirs[p], handles + p, sizeof(Handle));
+  BAITry(Tiles(state, peers, group.get()));
+  BAITry(Connect(state, e, peers, -1, theirs.get(), size, tiles, group.get(), first.get()));
+  FindQuiet((int)tiles, first.get(), &e->quiet, &e->loud);
+  for (size_t tile = 0; tile <= tiles; tile++) narrow[tile] = (int)first[tile];
+  BAITry(Upload(state, tiles + 1, narrow.get(), &e->first));
   BAITry(BAICUDAAllocate(state, (size_t)state->nghost * size, &e->zero));
   CUDATry(cudaMemsetAsync(e->zero, 0, (size_t)state->nghost * size, state->stream));
-  e->sends = (int)sends;
-  if (peers->copies) BAITry(CreateCopies(state, peers, theirs.get(), tell.get()));
   return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAICUDAShareSums(BAIState state, BAIInt ranks, BAIHandle *handle)
+{
+  const BAICUDACoarse *c = &state->coarse;
+
+  return Share((size_t)c->all * (size_t)c->columns, sizeof(BAIScalar), ranks, &state->telling.mailbox, handle);
+}
+
+BAIStatus BAICUDAConnectSums(BAIState state, BAIInt ranks, BAIInt self, const BAIHandle *handles)
+{
+  const BAICUDACoarse            *c = &state->coarse;
+  const size_t                    n = (size_t)ranks, m = (size_t)c->m;
+  const std::unique_ptr<Handle[]> theirs(new (std::nothrow) Handle[n]);
+  const std::unique_ptr<BAIInt[]> first(new (std::nothrow) BAIInt[n + 1]), row(new (std::nothrow) BAIInt[n * m]), group(new (std::nothrow) BAIInt[n * m]()), slot(new (std::nothrow) BAIInt[n]), place(new (std::nothrow) BAIInt[n]);
+  BAIInt                          begin[2];
+
+  if (!theirs || !first || !row || !group || !slot || !place) return BAIStatusOf(BAI_ERR_MEMORY);
+  first[0] = 0;
+  for (size_t p = 0; p < n; p++) {
+    memcpy(&theirs[p], handles + p, sizeof(Handle));
+    first[p + 1] = first[p] + (BAIInt)m;
+    slot[p]      = (BAIInt)(c->mine * c->columns);
+    place[p]     = self;
+    for (size_t k = 0; k < m; k++) row[p * m + k] = (BAIInt)k;
+  }
+  const BAIPeers peers = {.peers = ranks, .first = first.get(), .row = row.get(), .slot = slot.get(), .place = place.get(), .copies = 0};
+
+  return Connect(state, &state->telling, &peers, (int)self, theirs.get(), sizeof(BAIScalar), 1, group.get(), begin);
 }
 
 /* Copies on streams of their own; the flag of each follows its values */
@@ -315,6 +367,33 @@ static BAIStatus Copy(BAIState state, unsigned grid)
   return BAIStatusOf(BAI_OK);
 }
 
+enum {
+  MOST_BLOCKS = 128 /* that are at work at a time, on any device of today */
+};
+
+/* Of these values, in one kernel, which waits for those of the peers */
+static BAIStatus Run(BAIState state, BAICUDAExchange *e, bool single, const void *values, BAIFlag *told, int swept)
+{
+  const unsigned grid  = (unsigned)std::max(1, std::min((e->sends + THREADS - 1) / THREADS, (int)MOST_BLOCKS));
+  const BAISends sends = {e->first, e->row, e->to[e->exchanges & 1], e->quiet, e->loud};
+
+  Exchange<<<grid, THREADS, 0, state->stream>>>(single, e->sends, sends, values, e->peers, e->tell, told, e->exchanges, e->arrived, Interval{swept, e->last, &state->pinned->worked}, &state->result->stalled, &state->pinned->result.stalled);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAICUDAExchangeSums(BAIState state, const BAIScalar *own, const BAIScalar **all)
+{
+  const BAICUDACoarse *c      = &state->coarse;
+  BAICUDAExchange     *e      = &state->telling;
+  const size_t         values = (size_t)c->all * (size_t)c->columns;
+  char                *box    = (char *)e->mailbox.memory;
+
+  e->exchanges++;
+  *all = (const BAIScalar *)box + (e->exchanges & 1) * values;
+  return Run(state, e, false, own, (BAIFlag *)(box + BAIMailboxFlags(values, sizeof(BAIScalar))), 0);
+}
+
 double BAICUDAWorked(BAIState state)
 {
   return *(const volatile double *)&state->pinned->worked;
@@ -322,12 +401,8 @@ double BAICUDAWorked(BAIState state)
 
 BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
 {
-  enum {
-    MOST_BLOCKS = 128 /* that are at work at a time, on any device of today */
-  };
   BAICUDAExchange *e    = &state->exchange;
   const size_t     size = BAIValueSize(&state->A);
-  const unsigned   grid = (unsigned)std::max(1, std::min((e->sends + THREADS - 1) / THREADS, (int)MOST_BLOCKS));
 
   const int live = ghosts == BAI_GHOSTS_LIVE, was_live = e->was_live;
 
@@ -338,20 +413,32 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
   if (ghosts == BAI_GHOSTS_ZERO) return BAIStatusOf(BAI_OK);
   if (!e->peers) return BAIStatusOf(BAI_OK);
   e->exchanges++;
-  const BAIFlag  now   = BAIExchangeToRead(e->exchanges, e->copies != NULL, live, was_live);
-  const BAISends sends = {e->first, e->row, e->to[e->exchanges & 1], e->quiet, e->loud};
-  BAIFlag *const told  = (BAIFlag *)((char *)e->mailbox.memory + BAIMailboxFlags((size_t)state->nghost, size));
+  const BAIFlag  now  = BAIExchangeToRead(e->exchanges, e->copies != NULL, live, was_live);
+  BAIFlag *const told = (BAIFlag *)((char *)e->mailbox.memory + BAIMailboxFlags((size_t)state->nghost, size));
 
   state->ghost = (char *)e->mailbox.memory + (now & 1) * (size_t)state->nghost * size;
-  if (e->copies) {
-    BAITry(Copy(state, grid));
-    WaitForPeers<<<1, BAI_LANES, 0, state->stream>>>(e->peers, told, now, &state->result->stalled, &state->pinned->result.stalled);
-  } else Exchange<<<grid, THREADS, 0, state->stream>>>(state->A.single, e->sends, sends, state->x[state->current], e->peers, e->tell, told, e->exchanges, e->arrived, Interval{swept, e->last, &state->pinned->worked}, &state->result->stalled, &state->pinned->result.stalled);
+  if (!e->copies) return Run(state, e, state->A.single, state->x[state->current], told, swept);
+  BAITry(Copy(state, (unsigned)std::max(1, std::min((e->sends + THREADS - 1) / THREADS, (int)MOST_BLOCKS))));
+  WaitForPeers<<<1, BAI_LANES, 0, state->stream>>>(e->peers, told, now, &state->result->stalled, &state->pinned->result.stalled);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-/* The mailbox stays, as peers may not have closed it yet; it goes with the rest of what connecting took */
+static BAIStatus CloseTheirs(BAICUDAExchange *e)
+{
+  for (; e->peers; e->peers--) {
+    if (e->peers - 1 != e->self) BAITry(BAISharedClose(BAI_BACKEND_CUDA, &e->theirs[e->peers - 1]));
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAICUDADisconnectSums(BAIState state)
+{
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return CloseTheirs(&state->telling);
+}
+
+/* Mailboxes stay, as peers may not have closed them yet; they go with the rest of what connecting took */
 BAIStatus BAICUDADisconnect(BAIState state)
 {
   BAICUDAExchange *e = &state->exchange;
@@ -360,15 +447,15 @@ BAIStatus BAICUDADisconnect(BAIState state)
   for (int p = 0; e->copies && p < e->peers; p++) CUDATry(cudaStreamSynchronize(e->copies->stream[p]));
   DestroyCopies(e->copies, e->peers);
   e->copies = NULL;
-  for (; e->peers; e->peers--) BAITry(BAISharedClose(BAI_BACKEND_CUDA, &e->theirs[e->peers - 1]));
-  return BAIStatusOf(BAI_OK);
+  BAITry(CloseTheirs(&state->telling));
+  return CloseTheirs(e);
 }
 
 void BAICUDAExchangeDestroy(BAIState state)
 {
-  BAICUDAExchange *e = &state->exchange;
-
   (void)BAICUDADisconnect(state);
-  delete[] e->theirs;
-  (void)BAISharedClose(BAI_BACKEND_CUDA, &e->mailbox);
+  for (BAICUDAExchange *e : {&state->exchange, &state->telling}) {
+    delete[] e->theirs;
+    (void)BAISharedClose(BAI_BACKEND_CUDA, &e->mailbox);
+  }
 }

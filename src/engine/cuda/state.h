@@ -168,19 +168,24 @@ typedef struct {
 
 /* The coarse space: see BAICoarse */
 typedef struct {
-  int        aggregates, columns, m; /* m: unknowns */
+  int        aggregates, columns, m; /* m: own unknowns */
   int        singular;
+  bool       together;    /* with other ranks; else */
+  int        all, mine;   /* all aggregates are aggregates, of which this rank's begin with mine, which is 0 */
   int16_t   *aggregate;   /* n: that of each row, or -1 */
   BAIScalar *basis;       /* n*columns, or NULL */
+  int16_t   *ghost;       /* nghost: of all aggregates; NULL: there are none */
+  BAIScalar *ghost_basis; /* nghost*columns, or NULL */
   int       *first, *row; /* aggregates+1, and the rows of each in ascending order */
-  BAISingle *inverse;     /* m*m, row by row */
-  BAIScalar *sums, *e;    /* P^H r, and A_c^{-1} of it */
+  BAISingle *inverse;     /* own rows, m times all*columns, row by row */
+  BAIScalar *sums, *e;    /* P^H r of all aggregates, and A_c^{-1} of it for own ones */
+  bool       swept_runs;  /* the last sweep left what r adds up to on runs */
   void      *r;           /* n, as x is; */
   /* or what it adds up to on runs of rows of one aggregate, as in BAIRuns; NULL: there are too many */
   uint2 *runs;
   void  *run_sum;
   int   *run_first, *run; /* aggregates+1, and the runs of each */
-  /* A_c: the pairs of aggregates that couple, I*aggregates + J, and the entries of each, in one order every time */
+  /* A_c: the pairs of aggregates that couple, I*all + J, and the entries of each, in one order every time */
   int       pairs;
   unsigned *pair;
   int      *pair_first; /* pairs+1 */
@@ -193,6 +198,7 @@ typedef struct {
 /* Exchange with other ranks: see exchange.h */
 typedef struct {
   int       peers, sends;
+  int       self;             /* the peer that is this rank, or -1 */
   BAIShared mailbox, *theirs; /* own, and those of peers, or NULL */
   int      *first, *row;      /* tiles+1, as in BAISends, */
   int       quiet, loud;      /* and these */
@@ -252,7 +258,7 @@ struct BAIState_ {
   BAIPinned *pinned;
 
   BAICUDACoarse   coarse;
-  BAICUDAExchange exchange;
+  BAICUDAExchange exchange, telling; /* of x; of the sums of a coarse space, if it has peers */
 
   int                *updates; /* what is counted: see BAICounts; NULL: nothing is */
   unsigned long long *reads, *last;
@@ -334,6 +340,10 @@ BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
 /* coarse.cu; the correction adds omega P A_c^{-1} P^H r to x */
 BAIStatus BAICUDACoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
 BAIStatus BAICUDACoarseUpdate(BAIState, const BAIMatrix *);
+BAIStatus BAICUDACoarseRows(BAIState, const BAIMatrix *, BAIScalar *);
+BAIStatus BAICUDACoarseInvert(BAIState, BAIScalar *);
+BAIStatus BAICUDARestricted(BAIState, int of_b, BAIScalar *sums);
+BAIStatus BAICUDAProlong(BAIState, const BAIScalar *sums, BAIReal omega);
 BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
 BAIStatus BAICUDACorrectSwept(BAIState, bool runs, BAIReal omega);
 /* round.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a rounded copy */
@@ -350,6 +360,11 @@ BAIStatus BAICUDAConnect(BAIState, const BAIPeers *, const BAIHandle *);
 BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts, int swept);
 double    BAICUDAWorked(BAIState);
 BAIStatus BAICUDADisconnect(BAIState);
+BAIStatus BAICUDAShareSums(BAIState, BAIInt ranks, BAIHandle *);
+BAIStatus BAICUDAConnectSums(BAIState, BAIInt ranks, BAIInt self, const BAIHandle *);
+BAIStatus BAICUDADisconnectSums(BAIState);
+/* Own sums to all ranks, and where theirs are */
+BAIStatus BAICUDAExchangeSums(BAIState, const BAIScalar *own, const BAIScalar **all);
 void      BAICUDAExchangeDestroy(BAIState);
 BAIStatus BAICUDAReplay(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);

@@ -25,78 +25,111 @@ static BAIScalar Basis(const BAIHostCoarse *c, BAIInt i, BAIInt k)
   return c->basis ? c->basis[i * c->columns + k] : 1;
 }
 
-/* A_c column by column, as LAPACK takes it; each of its rows is one thread's */
-static void Galerkin(const BAIHostCoarse *c, const BAIMatrix *M, int threads, BAIScalar *a)
+static BAIInt AllUnknowns(const BAIHostCoarse *c)
 {
-  const BAIInt m = Unknowns(c);
+  return c->all * c->columns;
+}
 
-  (void)threads; /* without OpenMP */
-  memset(a, 0, (size_t)m * (size_t)m * sizeof(*a));
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (BAIInt K = 0; K < c->aggregates; K++) {
-    for (BAIInt at = c->first[K]; at < c->first[K + 1]; at++) {
-      const BAIInt i = c->row[at];
+/* Adds the entries of a row of A, or of the columns that other ranks own, to the rows of A_c that its aggregate has; aggregate and basis are those of the columns */
+static void AddRow(const BAIHostCoarse *c, BAIInt i, const BAICSR *A, const BAIInt *aggregate, BAIInt mine, const BAIScalar *basis, BAIScalar *a, size_t width)
+{
+  for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) {
+    const BAIInt j = A->j[k], J = aggregate[j];
 
-      for (BAIInt k = M->A.i[i]; k < M->A.i[i + 1]; k++) {
-        const BAIInt j = M->A.j[k], J = c->aggregate[j];
-
-        for (BAIInt p = 0; J >= 0 && p < c->columns; p++) {
-          for (BAIInt q = 0; q < c->columns; q++) a[(size_t)(J * c->columns + q) * (size_t)m + (size_t)(K * c->columns + p)] += Conjugate(Basis(c, i, p)) * M->A.a[k] * Basis(c, j, q);
-        }
-      }
+    for (BAIInt p = 0; J >= 0 && p < c->columns; p++) {
+      for (BAIInt q = 0; q < c->columns; q++) a[(size_t)p * width + (size_t)((mine + J) * c->columns + q)] += Conjugate(Basis(c, i, p)) * A->a[k] * (basis ? basis[j * c->columns + q] : 1);
     }
   }
 }
 
-/* z = P^H 1; returns z^H z */
-static BAIReal Ones(const BAIHostCoarse *c, BAIScalar *z)
+/* Own rows of A_c, each so wide; those of an aggregate are one thread's */
+static void Galerkin(const BAIHostCoarse *c, const BAIMatrix *M, int threads, BAIScalar *a, size_t width)
 {
-  BAIReal norm2 = 0;
+  (void)threads; /* without OpenMP */
+  memset(a, 0, (size_t)Unknowns(c) * width * sizeof(*a));
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (BAIInt K = 0; K < c->aggregates; K++) {
+    BAIScalar *row = a + (size_t)(K * c->columns) * width;
+
+    for (BAIInt at = c->first[K]; at < c->first[K + 1]; at++) {
+      AddRow(c, c->row[at], &M->A, c->aggregate, c->mine, c->basis, row, width);
+      if (c->ghost) AddRow(c, c->row[at], &M->B, c->ghost, 0, c->ghost_basis, row, width);
+    }
+  }
+}
+
+/* The entry of P^H 1 behind each own row of A_c */
+static void Ones(const BAIHostCoarse *c, BAIScalar *a)
+{
+  const size_t m = (size_t)AllUnknowns(c);
 
   for (BAIInt K = 0; K < c->aggregates; K++) {
     for (BAIInt k = 0; k < c->columns; k++) {
       BAIScalar sum = c->basis ? 0 : 1;
 
       for (BAIInt at = c->first[K]; c->basis && at < c->first[K + 1]; at++) sum += Conjugate(Basis(c, c->row[at], k));
-      z[K * c->columns + k] = sum;
-      norm2 += BAIAbs2(sum);
+      a[(size_t)(K * c->columns + k) * (m + 1) + m] = sum;
     }
   }
-  return norm2;
 }
 
-/* Makes the inverse one that exists: where a function is zero everywhere its unknown stays alone, and the null space, which is z, is lifted by the mean of the diagonal */
-static void Regularize(const BAIHostCoarse *c, BAIScalar *a)
+/*
+   A_c, m rows and columns, from what has P^H 1 behind each row. It is made to have an inverse: where a function is zero everywhere its unknown stays alone, and the null space, which is P^H 1, is lifted
+   by the mean of the diagonal
+*/
+static void Regularize(size_t m, int singular, BAIScalar *a)
 {
-  const size_t m    = (size_t)Unknowns(c);
-  BAIScalar    mean = 0, *z = c->sums;
-  BAIReal      norm2;
+  BAIScalar mean  = 0;
+  BAIReal   norm2 = 0;
 
   for (size_t i = 0; i < m; i++) {
-    mean += a[i * m + i] / (BAIReal)m;
-    if (a[i * m + i] == 0) a[i * m + i] = 1;
+    BAIScalar *d = a + i * (m + 1) + i;
+
+    mean += *d / (BAIReal)m;
+    if (*d == 0) *d = 1;
+    norm2 += BAIAbs2(a[i * (m + 1) + m]);
   }
-  norm2 = c->singular ? Ones(c, z) : 0;
-  for (size_t k = 0; norm2 > 0 && k < m * m; k++) a[k] += mean * z[k % m] * Conjugate(z[k / m]) / norm2;
+  for (size_t i = 0; singular && norm2 > 0 && i < m; i++) {
+    for (size_t j = 0; j < m; j++) a[i * (m + 1) + j] += mean * a[i * (m + 1) + m] * Conjugate(a[j * (m + 1) + m]) / norm2;
+  }
+  for (size_t i = 1; i < m; i++) memmove(a + i * m, a + i * (m + 1), m * sizeof(*a));
+}
+
+BAIStatus BAIHostCoarseRows(BAIState state, const BAIMatrix *M, BAIScalar *rows)
+{
+  const BAIHostCoarse *c = &state->coarse;
+
+  Galerkin(c, M, state->p.threads, rows, (size_t)AllUnknowns(c) + 1);
+  Ones(c, rows);
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIHostCoarseInvert(BAIState state, BAIScalar *rows)
+{
+  BAIHostCoarse *c = &state->coarse;
+  const size_t   m = (size_t)AllUnknowns(c), own = (size_t)Unknowns(c) * m, first = (size_t)(c->mine * c->columns) * m;
+  BAIStatus      status;
+
+  if (!BAIHasCoarse(c)) return BAIStatusOf(BAI_OK);
+  Regularize(m, c->singular, rows);
+  status = BAIInvert((int)m, rows); /* by columns it is the transpose, and so is its inverse */
+  for (size_t k = 0; !status.code && k < own; k++) c->inverse[k] = (BAISingle)rows[first + k];
+  return status;
 }
 
 BAIStatus BAIHostCoarseUpdate(BAIState state, const BAIMatrix *M)
 {
   BAIHostCoarse *c = &state->coarse;
   const size_t   m = (size_t)Unknowns(c);
-  BAIScalar     *a;
+  BAIScalar     *rows;
   BAIStatus      status;
 
-  if (!BAIHasCoarse(c)) return BAIStatusOf(BAI_OK);
-  a = malloc(m * m * sizeof(*a));
-  if (!a) return BAIStatusOf(BAI_ERR_MEMORY);
-  Galerkin(c, M, state->p.threads, a);
-  Regularize(c, a);
-  status = BAIInvert((int)m, a);
-  for (size_t i = 0; !status.code && i < m; i++) {
-    for (size_t j = 0; j < m; j++) c->inverse[i * m + j] = (BAISingle)a[j * m + i];
-  }
-  free(a);
+  if (!BAIHasCoarse(c) || c->together) return BAIStatusOf(BAI_OK);
+  rows = malloc(m * (m + 1) * sizeof(*rows));
+  if (!rows) return BAIStatusOf(BAI_ERR_MEMORY);
+  status = BAIHostCoarseRows(state, M, rows);
+  if (!status.code) status = BAIHostCoarseInvert(state, rows);
+  free(rows);
   return status;
 }
 
@@ -124,12 +157,15 @@ BAIStatus BAIHostCoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *co
   c->aggregates = coarse->aggregates;
   c->columns    = coarse->columns;
   c->singular   = coarse->singular;
+  c->together   = coarse->gather != NULL;
+  c->all        = c->together ? coarse->all : c->aggregates;
+  c->mine       = c->together ? coarse->first : 0;
   m             = (size_t)Unknowns(c);
   c->aggregate  = malloc(n * sizeof(*c->aggregate));
   c->basis      = coarse->basis ? malloc(n * (size_t)c->columns * sizeof(*c->basis)) : NULL;
   c->first      = malloc(((size_t)c->aggregates + 2) * sizeof(*c->first));
   c->row        = malloc(n * sizeof(*c->row));
-  c->inverse    = malloc(m * m * sizeof(*c->inverse));
+  c->inverse    = malloc(m * (size_t)AllUnknowns(c) * sizeof(*c->inverse));
   c->sums       = calloc(m, sizeof(*c->sums));
   c->e          = malloc(m * sizeof(*c->e));
   c->r          = malloc(n * sizeof(*c->r));
@@ -138,6 +174,15 @@ BAIStatus BAIHostCoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *co
   c->smoothed   = malloc(blocks * sizeof(*c->smoothed));
   c->since      = malloc(blocks * sizeof(*c->since));
   if (!c->aggregate || (coarse->basis && !c->basis) || !c->first || !c->row || !c->inverse || !c->sums || !c->e || !c->r || !c->taken || !c->left || !c->smoothed || !c->since) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (c->together && state->A.nghost) {
+    const size_t ghosts = (size_t)state->A.nghost;
+
+    c->ghost       = malloc(ghosts * sizeof(*c->ghost));
+    c->ghost_basis = coarse->ghost_basis ? malloc(ghosts * (size_t)c->columns * sizeof(*c->ghost_basis)) : NULL;
+    if (!c->ghost || (coarse->ghost_basis && !c->ghost_basis)) return BAIStatusOf(BAI_ERR_MEMORY);
+    memcpy(c->ghost, coarse->ghost, ghosts * sizeof(*c->ghost));
+    if (c->ghost_basis) memcpy(c->ghost_basis, coarse->ghost_basis, ghosts * (size_t)c->columns * sizeof(*c->ghost_basis));
+  }
   memcpy(c->aggregate, coarse->aggregate, (n - 1) * sizeof(*c->aggregate));
   if (c->basis) memcpy(c->basis, coarse->basis, (n - 1) * (size_t)c->columns * sizeof(*c->basis));
   ListRows(c, state->A.n);
@@ -159,24 +204,62 @@ void BAIHostCoarseBind(BAIState state)
   atomic_init(&c->ready, 0);
 }
 
-void BAIHostCoarseSolve(BAIHostCoarse *c, const BAIScalar *r)
+/* sums = P^H r */
+static void Restrict(const BAIHostCoarse *c, const BAIScalar *r, BAIScalar *sums)
 {
-  const BAIInt m = Unknowns(c);
-
   for (BAIInt K = 0; K < c->aggregates; K++) {
     for (BAIInt k = 0; k < c->columns; k++) {
       BAIScalar sum = 0;
 
       for (BAIInt at = c->first[K]; at < c->first[K + 1]; at++) sum += Conjugate(Basis(c, c->row[at], k)) * r[c->row[at]];
-      c->sums[K * c->columns + k] = sum;
+      sums[K * c->columns + k] = sum;
     }
   }
-  for (BAIInt i = 0; i < m; i++) {
-    BAIScalar sum = 0;
+}
 
-    for (BAIInt j = 0; j < m; j++) sum += (BAIScalar)c->inverse[(size_t)i * (size_t)m + (size_t)j] * c->sums[j];
+/* e = A_c^{-1} sums, own rows */
+static void Multiply(BAIHostCoarse *c, const BAIScalar *sums)
+{
+  const BAIInt m = Unknowns(c), all = AllUnknowns(c);
+
+  for (BAIInt i = 0; i < m; i++) {
+    const BAISingle *row = c->inverse + (size_t)i * (size_t)all;
+    BAIScalar        sum = 0;
+
+    for (BAIInt j = 0; j < all; j++) sum += (BAIScalar)row[j] * sums[j];
     c->e[i] = sum;
   }
+}
+
+void BAIHostCoarseSolve(BAIHostCoarse *c, const BAIScalar *r)
+{
+  Restrict(c, r, c->sums);
+  Multiply(c, c->sums);
+}
+
+BAIStatus BAIHostRestricted(BAIState state, int of_b, BAIScalar *sums)
+{
+  const BAIHostCoarse *c = &state->coarse;
+
+  Restrict(c, of_b ? state->v.b : c->r, sums);
+  for (BAIInt k = 0; of_b && k < Unknowns(c); k++) sums[k] *= state->scale;
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIHostProlong(BAIState state, const BAIScalar *sums, BAIReal omega)
+{
+  BAIHostCoarse *c = &state->coarse;
+
+  if (!BAIHasCoarse(c)) return BAIStatusOf(BAI_OK);
+  Multiply(c, sums);
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt i = 0; i < state->A.n; i++) {
+    const BAIScalar add = omega * BAIProlong(c, i);
+
+    if (state->A.single) BAIStoreSingle(state->x, i, BAILoadSingle(state->x, i) + (BAISingle)add);
+    else BAIStore(state->x, i, BAILoad(state->x, i) + add);
+  }
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIHostCorrect(BAIState state, BAIReal omega)
@@ -184,15 +267,16 @@ BAIStatus BAIHostCorrect(BAIState state, BAIReal omega)
   BAIHostCoarse *c = &state->coarse;
 
   if (!BAIHasCoarse(c)) return BAIStatusOf(BAI_OK);
-  BAIHostCoarseSolve(c, state->v.b);
-  for (BAIInt i = 0; i < state->A.n; i++) BAISetX(state, i, BAIGetX(state, i) + omega * BAIProlong(c, i));
-  return BAIStatusOf(BAI_OK);
+  BAITry(BAIHostRestricted(state, 1, c->sums));
+  return BAIHostProlong(state, c->sums, omega);
 }
 
 void BAIHostCoarseDestroy(BAIHostCoarse *c)
 {
   free(c->aggregate);
   free(c->basis);
+  free(c->ghost);
+  free(c->ghost_basis);
   free(c->first);
   free(c->row);
   free(c->inverse);

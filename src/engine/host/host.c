@@ -260,7 +260,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->colors          = state->colors;
   info->nnz_local       = A->loc_i[A->places];
   info->nnz_off         = A->off_i[A->places];
-  info->bytes           = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) + A->places * ((int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + value) + (1 + A->single + (state->next != NULL) + (state->before != NULL)) * vector + BAIHasCoarse(&state->coarse) * A->n * (int64_t)sizeof(BAIScalar) + (int64_t)info->coarse * (int64_t)info->coarse * (int64_t)sizeof(BAISingle) + rounded;
+  info->bytes           = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) + A->places * ((int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + value) + (1 + A->single + (state->next != NULL) + (state->before != NULL)) * vector + BAIHasCoarse(&state->coarse) * A->n * (int64_t)sizeof(BAIScalar) + (int64_t)info->coarse * (int64_t)(state->coarse.all * state->coarse.columns) * (int64_t)sizeof(BAISingle) + rounded;
   info->bytes_iteration = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) + A->places * ((int64_t)(2 * sizeof(BAIInt)) + value) + (3 + 2 * (state->p.momentum == 1)) * vector + rounded;
 }
 
@@ -273,7 +273,11 @@ const BAIBackendOps BAIBackendHost = {
   .sweep      = Sweep,
   .residual   = Residual,
   .coarsen    = BAIHostCoarsen,
+  .rows       = BAIHostCoarseRows,
+  .invert     = BAIHostCoarseInvert,
   .correct    = BAIHostCorrect,
+  .restricted = BAIHostRestricted,
+  .prolong    = BAIHostProlong,
   .sums       = Sums,
   .flip       = Flip,
   .recover    = Recover,

@@ -12,11 +12,15 @@
 typedef struct {
   BAIInt           aggregates, columns;
   int              singular;
+  int              together;    /* with other ranks; else */
+  BAIInt           all, mine;   /* all aggregates are aggregates, of which this rank's begin with mine, which is 0 */
   BAIInt          *aggregate;   /* n */
   BAIScalar       *basis;       /* n*columns, or NULL: all 1 */
+  BAIInt          *ghost;       /* nghost: of all aggregates; NULL: there are none */
+  BAIScalar       *ghost_basis; /* nghost*columns, or NULL */
   BAIInt          *first, *row; /* aggregates+1, and the rows of each in ascending order */
-  BAISingle       *inverse;     /* of A_c, row by row */
-  BAIScalar       *sums, *e;    /* P^H r, and A_c^{-1} of it */
+  BAISingle       *inverse;     /* of A_c, own rows, row by row */
+  BAIScalar       *sums, *e;    /* P^H r of own aggregates, and A_c^{-1} of it */
   BAIScalar       *r;           /* n: b - A x, as far as blocks have left it */
   BAIInt          *taken;       /* mode async: epochs whose correction each block has taken, */
   _Atomic(BAIInt) *smoothed;    /* and done BAI_SMOOTHED iterations since; */
@@ -85,9 +89,13 @@ void      BAIHostDisconnect(BAIState);
 BAIStatus BAIHostCoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
 BAIStatus BAIHostCoarseUpdate(BAIState, const BAIMatrix *);
 void      BAIHostCoarseBind(BAIState);
-void      BAIHostCoarseSolve(BAIHostCoarse *, const BAIScalar *r); /* e = A_c^{-1} P^H r */
+BAIStatus BAIHostCoarseRows(BAIState, const BAIMatrix *, BAIScalar *);
+BAIStatus BAIHostCoarseInvert(BAIState, BAIScalar *);
+void      BAIHostCoarseSolve(BAIHostCoarse *, const BAIScalar *r); /* e = A_c^{-1} P^H r, of a space that is this rank's alone */
 void      BAIHostCoarseDestroy(BAIHostCoarse *);
 BAIStatus BAIHostCorrect(BAIState, BAIReal omega);
+BAIStatus BAIHostRestricted(BAIState, int of_b, BAIScalar *sums);
+BAIStatus BAIHostProlong(BAIState, const BAIScalar *sums, BAIReal omega);
 
 /* x_i, as the caller knows it */
 static inline BAIScalar BAIGetX(BAIState state, BAIInt i)

@@ -163,10 +163,10 @@ static void WaitForOthers(BAIState state, BAIInt block, BAIInt iteration)
   }
 }
 
-/* The coarse correction after a global iteration, by all threads or by one */
+/* The coarse correction after a global iteration, by all threads or by one; that of ranks together is their caller's */
 static void Correct(BAIState state, Atomic *x, const BAIStep *step)
 {
-  if (!HasCoarse(state, step)) return;
+  if (!HasCoarse(state, step) || state->coarse.together) return;
 #pragma omp single
   BAIHostCoarseSolve(&state->coarse, state->coarse.r);
 #pragma omp for schedule(static)
