@@ -7,19 +7,19 @@ static char help[] = "KSPBAI and PCBAI with a coarse correction: iterations that
 
 static const PetscReal rtol = 1e-10;
 
-/* Of the iterations without a coarse correction, at most so many with one: a part of them, but on several ranks, each of which has a coarse problem of its own, more */
+/* Of the iterations without a coarse correction, at most so many with one: a part of them, but on several ranks, which cut blocks where their rows end, a little more */
 static PetscReal Most(PetscReal part, PetscInt none)
 {
   PetscMPIInt size;
 
   if (MPI_Comm_size(PETSC_COMM_WORLD, &size)) return 0;
-  return (size > 1 ? PetscMax(part, (PetscReal)0.9) : part) * (PetscReal)none;
+  return (size > 1 ? (PetscReal)1.15 * part : part) * (PetscReal)none;
 }
 
 static PetscErrorCode CreateKSP(Mat A, BAIMode mode, PetscInt coarse, KSP *ksp)
 {
   PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
   PetscCall(KSPSetType(*ksp, KSPBAI));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetTolerances(*ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, 8000));
@@ -190,6 +190,31 @@ static PetscErrorCode TestNumber(const char matrix[], PetscInt n, PetscReal part
   PetscCall(Expect(after == mode, "the mode of the options stays"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All ranks make up one coarse problem: about as many iterations as on one rank */
+static PetscErrorCode TestRanks(const char matrix[], PetscInt n, BAIMode mode)
+{
+  PetscInt its[2], aggregates[2];
+
+  PetscFunctionBeginUser;
+  for (int alone = 0; alone < 2; alone++) {
+    Mat A;
+    KSP ksp;
+
+    PetscCall(GalleryCreateMat(alone ? PETSC_COMM_SELF : PETSC_COMM_WORLD, matrix, n, &A));
+    PetscCall(CreateKSP(A, mode, PETSC_DECIDE, &ksp));
+    PetscCall(KSPBAISetGather(ksp, BAI_GATHER_NONE));
+    for (int solve = 0; solve < 5; solve++) PetscCall(Solve(ksp, PETSC_FALSE, &its[alone])); /* by the last of which momentum is known */
+    PetscCall(Aggregates((PetscObject)ksp, &aggregates[alone]));
+    PetscCall(ExpectView((PetscObject)ksp, "unknowns on rank 0", PETSC_FALSE));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&A));
+  }
+  if (getenv("TT")) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %d %d\n", matrix, its[0], its[1]));
+  PetscCall(Expect(its[0] > 0 && its[0] <= 1.3 * its[1] + 5, "%d iterations, %d on one rank", (int)its[0], (int)its[1]));
+  PetscCall(Expect(aggregates[0] >= 0.7 * aggregates[1] && aggregates[0] <= BAI_MOST_COARSE, "%d aggregates, %d on one rank", (int)aggregates[0], (int)aggregates[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -428,7 +453,7 @@ static PetscErrorCode TestCarried(const char matrix[], PetscInt n, PetscReal par
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(Expect(its <= (PetscInt)(1.05 * (PetscReal)least) && (size > 1 || its <= Most(part, second)), "%d iterations in the end, %d in the second solve, %d in another", (int)its, (int)second, (int)least));
+  PetscCall(Expect(its <= (PetscInt)(1.08 * (PetscReal)least) && (size > 1 || its <= Most(part, second)), "%d iterations in the end, %d in the second solve, %d in another", (int)its, (int)second, (int)least));
   PetscCall(CreateKSP(A, mode, PETSC_DECIDE, &ksp));
   for (size_t k = 0; k <= last; k++) {
     PetscCall(KSPSetTolerances(ksp, loose[k], PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
@@ -1273,6 +1298,12 @@ int main(int argc, char **argv)
       if (Case("plain_%s_%s", slow[k].name, BAIModes[mode])) PetscCall(TestNumber(slow[k].name, slow[k].n, 1.25 * slow[k].part, 100, (BAIMode)mode, 0));
     }
   }
+  for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR && size > 1; mode++) {
+    if (Case("ranks_%s_laplace2d", BAIModes[mode])) PetscCall(TestRanks("laplace2d", 100, (BAIMode)mode));
+    if (Case("ranks_%s_laplace3d", BAIModes[mode])) PetscCall(TestRanks("laplace3d", 24, (BAIMode)mode));
+    if (Case("ranks_%s_fv3", BAIModes[mode])) PetscCall(TestRanks("fv3", 60, (BAIMode)mode));
+    if (Case("ranks_%s_anisotropic", BAIModes[mode])) PetscCall(TestRanks("anisotropic", 80, (BAIMode)mode));
+  }
   if (Case("fast_fv1")) PetscCall(TestFast("fv1", 40));
   if (Case("fast_trefethen")) PetscCall(TestFast("trefethen", 1000));
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
@@ -1352,7 +1383,12 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 4
          nsize: {{2 3}}
-         args: -case {{auto_fv3,number_laplace2d,plain_fv3 values,range,near,elastic,grid singular vain operator,cg,carried,sizes,stretched,flow,scaled-rows}}
+         args: -case {{auto_fv3,number_laplace2d,plain_fv3,ranks values,range,near,elastic,grid singular vain operator,cg,carried,sizes,stretched,flow,scaled-rows}}
+      test:
+         suffix: host_more_ranks
+         timeoutfactor: 4
+         nsize: {{4 7}}
+         args: -case {{ranks singular_sync,near,elastic,grid}}
 
    testset:
       output_file: output/empty.out
@@ -1370,6 +1406,6 @@ int main(int argc, char **argv)
          suffix: aijcusparse_ranks
          nsize: 2
          requires: baicuda cuda
-         args: -mat_type aijcusparse -dm_mat_type aijcusparse -options_left no -case {{auto_fv3_sync values_number,grid_1 operator_sync_laplace2d}}
+         args: -mat_type aijcusparse -dm_mat_type aijcusparse -options_left no -case {{auto_fv3_sync,ranks_sync_fv3 values_number,grid_1 operator_sync_laplace2d}}
 
 TEST*/

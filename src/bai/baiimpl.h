@@ -45,6 +45,14 @@ typedef struct {
   PetscReal        diagonal; /* the largest magnitude on it */
 } BAIRefinement;
 
+/* The coarse space that ranks make up together: coarseranks.c */
+typedef struct {
+  PetscMPIInt *count, *first, rank; /* its unknowns by rank, and where they begin; this rank */
+  PetscInt     unknowns;            /* of all; 0: there is none */
+  PetscBool    direct;              /* the engines exchange sums by themselves; */
+  PetscInt64   gathers;             /* else times that they were gathered */
+} BAITogether;
+
 /* What a solve has noticed of faults, and what it compares with: fault.c */
 typedef struct {
   PetscInt       faults, resets, reassigned, copies; /* found; blocks set back, rows taken over, copies of the matrix */
@@ -85,7 +93,7 @@ typedef struct {
   int            unit;                 /* BAIParameters: 0 until this matrix has shown to need it */
   PetscBool      slow, vain;           /* with coarse auto, for this matrix: a coarse correction is worth while; and it did not help */
   PetscBool      slowed;               /* and for these values: a solve was slow, and ended before one was worth while, so the next one is to begin with it */
-  PetscBool      strong;               /* PCBAI with partition auto: blocks are grown along strong couplings, as those leave much less outside */
+  PetscBool      strong;               /* with partition auto: blocks are grown along strong couplings, as those leave much less outside, or for a coarse correction */
   PetscBool      crowded;              /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
   PetscReal      omega;                /* in use, 1 if it is auto; */
   PetscReal      smoothing_omega;      /* what auto stands for in smoothing steps, 0: not yet found */
@@ -129,6 +137,7 @@ typedef struct {
   Vec        r, c;      /* BAINeedWork(): residual, and correction of x */
 
   BAIRefinement refinement;
+  BAITogether   together;
 
   BAIAdapt    adapt;     /* KSPBAI: when to look, and acceleration; */
   BAIDecision decision;  /* how it goes on; */
@@ -202,11 +211,18 @@ PETSC_INTERN PetscErrorCode BAIRestoreHostRows(Mat, BAICSR *);
 PETSC_INTERN PetscInt       BAIChooseCoarse(const BAI *);
 PETSC_INTERN PetscBool      BAICanCoarsen(const BAI *);
 PETSC_INTERN PetscInt       BAICoarsenFrom(const BAI *);
-PETSC_INTERN PetscErrorCode BAIChooseNested(const BAI *, Mat, BAIChoice *);
+PETSC_INTERN PetscBool      BAIGrowsBlocks(const BAI *);
+PETSC_INTERN PetscErrorCode BAIChooseNested(const BAI *, BAIChoice *);
 PETSC_INTERN PetscErrorCode BAICreateNested(const BAI *, Mat, BAIPartition *, BAICoarse *);
 PETSC_INTERN PetscErrorCode BAICreateCoarse(const BAI *, Mat, BAICoarse *);
-PETSC_INTERN PetscErrorCode BAICreateBasis(Mat, Mat, BAICoarse *);
+PETSC_INTERN PetscErrorCode BAICreateBasis(Mat, Mat, PetscInt, BAICoarse *);
 PETSC_INTERN PetscErrorCode BAIDestroyCoarse(BAICoarse *);
+
+/* coarseranks.c */
+PETSC_INTERN PetscErrorCode BAICoarsen(BAI *, Mat, Mat, Mat, PetscInt, PetscBool, BAICoarse *);
+PETSC_INTERN PetscInt64     BAIGathersOf(const BAI *, PetscInt);
+PETSC_INTERN PetscErrorCode BAIGatherDue(BAI *, PetscInt64);
+PETSC_INTERN PetscErrorCode BAITogetherReset(BAI *);
 
 /* weight.c */
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
@@ -232,6 +248,7 @@ PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
 
 /* exchange.c */
 PETSC_INTERN PetscErrorCode BAIConnect(BAI *, Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode BAIConnectSums(BAI *);
 PETSC_INTERN PetscErrorCode BAIDisconnect(BAI *);
 
 /* norm.c */

@@ -7,7 +7,7 @@
 #include <petsc/private/kspimpl.h>
 
 enum {
-  NESTED_ROWS = 1 << 17, /* of a rank, at most: more than that no device keeps on the chip; */
+  NESTED_ROWS = 1 << 17, /* at most: more than that no device keeps on the chip; */
   LARGE_ROWS  = 1 << 16, /* and of more than so many, blocks are to be larger, and so aggregates and unknowns fewer: */
   LARGE_BLOCK = 512,
   LEAST_ROWS  = 512, /* that auto makes a coarse space for */
@@ -40,7 +40,7 @@ PetscInt BAICoarsenFrom(const BAI *bai)
   return (PetscInt)PetscMin(PetscMax(entries / PetscMax(bai->entries, 1), 1), most);
 }
 
-/* Rows of an aggregate of which blocks are made up */
+/* Rows of an aggregate of which blocks are made up, of n that make up a coarse space */
 static PetscInt NestedRows(const BAIChoice *c, PetscInt n)
 {
   const PetscInt wanted = c->coarse == PETSC_DECIDE ? (n <= LARGE_ROWS / 2 ? c->block_size / 2 : c->block_size) : n / c->coarse;
@@ -49,15 +49,24 @@ static PetscInt NestedRows(const BAIChoice *c, PetscInt n)
   return PetscMax(rows, WARP);
 }
 
-/* Blocks made up of aggregates, if nobody wants others, and the matrix is small */
-PetscErrorCode BAIChooseNested(const BAI *bai, Mat Ad, BAIChoice *c)
+/* On several ranks, with a coarse correction, blocks of a small matrix are grown along strong couplings: with those of consecutive rows it saves less */
+PetscBool BAIGrowsBlocks(const BAI *bai)
 {
-  PetscInt n;
+  return (PetscBool)(bai->use.coarse && bai->scatter && bai->rows <= NESTED_ROWS);
+}
+
+/* Blocks made up of aggregates, if nobody wants others, and the matrix is small, and all on this rank: where ranks meet, what is left over for the last aggregates would be strips */
+PetscErrorCode BAIChooseNested(const BAI *bai, BAIChoice *c)
+{
+  const PetscInt n = bai->rows;
+  PetscMPIInt    size;
 
   PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(Ad, &n, NULL));
-  if (c->coarse && !bai->options.block_size && n > LARGE_ROWS && n <= NESTED_ROWS && bai->face->classid == KSP_CLASSID) c->block_size = LARGE_BLOCK;
-  c->nested = (PetscBool)(c->coarse && bai->options.partition == BAI_PARTITION_AUTO && !bai->options.overlap && !bai->options.theta && n <= NESTED_ROWS && c->block_size >= WARP && NestedRows(c, n) <= c->block_size);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
+  c->nested = PETSC_FALSE;
+  if (size > 1 || n > NESTED_ROWS) PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->coarse && !bai->options.block_size && n > LARGE_ROWS && bai->face->classid == KSP_CLASSID) c->block_size = LARGE_BLOCK;
+  c->nested = (PetscBool)(c->coarse && bai->options.partition == BAI_PARTITION_AUTO && !bai->options.overlap && !bai->options.theta && c->block_size >= WARP && NestedRows(c, n) <= c->block_size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,7 +267,7 @@ PetscErrorCode BAICreateNested(const BAI *bai, Mat Ad, BAIPartition *partition, 
   PetscCall(PetscMalloc1(n + 1, &place_first));
   PetscCall(PetscMalloc1(n + 1, &place_row));
   PetscCall(BAIGetHostRows(Ad, &csr));
-  PetscCall(GrowAggregates(n, &csr, NestedRows(&bai->use, n), (PetscBool)(bai->use.coarse == PETSC_DECIDE && n <= LARGE_ROWS / 4), &g));
+  PetscCall(GrowAggregates(n, &csr, NestedRows(&bai->use, bai->rows), (PetscBool)(bai->use.coarse == PETSC_DECIDE && bai->rows <= LARGE_ROWS / 4), &g));
   m = (PetscInt)g.m;
   PetscCall(Quotient(n, &csr, m, (BAIInt *)g.first, (BAIInt *)g.row, g.aggregate, &qi, &qj, &qa));
   PetscCall(BAIRestoreHostRows(Ad, &csr));
@@ -339,14 +348,33 @@ static PetscErrorCode FindGrid(PetscInt n, const BAICSR *csr, PetscInt m[3])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many unknowns auto has: with more, A_c takes long to invert, or to apply. On a grid of three dimensions fewer do nearly as much: boxes of 1000 rows are ten points wide */
-static PetscInt Unknowns(const BAI *bai, PetscInt n, PetscBool solid)
+/* How many unknowns auto has in all: with more, A_c takes long to invert, or to apply. On a grid of three dimensions fewer do nearly as much: boxes of 1000 rows are ten points wide */
+static PetscInt Unknowns(const BAI *bai, PetscBool solid)
 {
-  const PetscInt usual = 2000, most = 3900, each = 250, large = 1 << 21;
+  const PetscInt usual = 2000, most = 3900, each = 250, large = 1 << 21, n = bai->rows, few = n / (bai->scatter ? 32 : 64);
 
-  if (bai->use.backend == BAI_BACKEND_HOST) return PetscMin(512, n / 64);
-  if (n > large || n / each <= usual) return PetscMin(usual, n / 64);
+  if (bai->use.backend == BAI_BACKEND_HOST) return PetscMin(512, few);
+  if (n > large || n / each <= usual) return PetscMin(usual, few);
   return solid ? PetscMax(usual / 2, n / 1000) : PetscMin(most, n / each);
+}
+
+/* Aggregates of so many rows, of which no blocks are made up */
+static PetscErrorCode GrowAlone(PetscInt n, const BAICSR *csr, PetscInt rows, BAIInt *aggregates, PetscInt *aggregate)
+{
+  Growth g;
+
+  PetscFunctionBegin;
+  PetscCall(GrowAggregates(n, csr, rows, PETSC_FALSE, &g));
+  *aggregates = g.m;
+  PetscCall(PetscArraycpy(aggregate, g.aggregate, n));
+  PetscCall(Forget(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of so many unknowns those of a rank with n rows */
+static PetscInt ShareOf(const BAI *bai, PetscInt n, PetscInt unknowns)
+{
+  return (PetscInt)(((PetscInt64)unknowns * n + bai->rows - 1) / bai->rows);
 }
 
 /* Aggregates that have nothing to do with the blocks: boxes of the grid if there is one, else by the graph */
@@ -354,7 +382,7 @@ PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
 {
   PetscInt  n, wanted, m[3], dof, *aggregate;
   BAICSR    csr;
-  BAIStatus status;
+  BAIStatus status = BAIStatusOf(BAI_OK);
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
@@ -367,11 +395,13 @@ PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
     PetscCall(BAIRestoreHostRows(Ad, &csr));
     if (m[0]) dof = 1;
   }
-  wanted = bai->use.coarse != PETSC_DECIDE ? PetscMin(n, bai->use.coarse) : Unknowns(bai, n, (PetscBool)(dof && m[2] > 1));
+  wanted = PetscMin(n, ShareOf(bai, n, bai->use.coarse != PETSC_DECIDE ? bai->use.coarse : Unknowns(bai, (PetscBool)(dof && m[2] > 1))));
   if (dof && wanted) BAIBoxesOfRows((BAIInt[]){(BAIInt)m[0], (BAIInt)m[1], (BAIInt)m[2]}, (BAIInt)dof, (BAIInt)((n + wanted - 1) / wanted), &coarse->aggregates, (BAIInt *)aggregate);
   if (!dof || coarse->aggregates > BAI_MOST_COARSE) {
     PetscCall(BAIGetHostRows(Ad, &csr));
-    status = BAIAggregate((BAIInt)n, &csr, (BAIInt)wanted, &coarse->aggregates, (BAIInt *)aggregate);
+    coarse->aggregates = 0;
+    if (bai->rows > NESTED_ROWS || !IsAnisotropic(n, &csr)) status = BAIAggregate((BAIInt)n, &csr, (BAIInt)wanted, &coarse->aggregates, (BAIInt *)aggregate);
+    if (wanted && bai->rows <= NESTED_ROWS && !status.code && !coarse->aggregates) PetscCall(GrowAlone(n, &csr, (n + wanted - 1) / wanted, &coarse->aggregates, aggregate));
     PetscCall(BAIRestoreHostRows(Ad, &csr));
     PetscCall(CheckMemory(status, n));
   }
@@ -412,12 +442,11 @@ static PetscErrorCode Orthonormalize(PetscInt n, BAIInt aggregates, const BAIInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The functions on the aggregates: the near null space of the matrix, or a constant for each field, or just constants */
-PetscErrorCode BAICreateBasis(Mat A, Mat Ad, BAICoarse *coarse)
+/* The functions on the aggregates, of which there are so many on all ranks: the near null space of the matrix, or a constant for each field, or just constants */
+PetscErrorCode BAICreateBasis(Mat A, Mat Ad, PetscInt aggregates, BAICoarse *coarse)
 {
   MatNullSpace null, near;
   PetscInt     n, bs, nvec = 0, columns;
-  PetscMPIInt  size;
   PetscBool    constant = PETSC_FALSE;
   const Vec   *vecs     = NULL;
   PetscScalar *basis, *product;
@@ -430,15 +459,14 @@ PetscErrorCode BAICreateBasis(Mat A, Mat Ad, BAICoarse *coarse)
   PetscCall(MatGetNearNullSpace(A, &near));
   coarse->columns = 1;
   if (null) PetscCall(MatNullSpaceGetVecs(null, &constant, &nvec, &vecs));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  coarse->singular = (int)(constant && size == 1); /* of several ranks none has it in its own block */
+  coarse->singular = (int)constant;
   nvec             = 0;
   if (near) PetscCall(MatNullSpaceGetVecs(near, &constant, &nvec, &vecs));
   columns = near ? nvec + (constant ? 1 : 0) : bs;
   if (columns < 2 && !nvec) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!coarse->aggregates) PetscFunctionReturn(PETSC_SUCCESS);
-  if (columns > BAI_MOST_COARSE / coarse->aggregates) {
-    PetscCall(PetscInfo(Ad, "%" PetscInt_FMT " functions on %" PetscInt64_FMT " aggregates are more than %d unknowns: constants instead\n", columns, (PetscInt64)coarse->aggregates, (int)BAI_MOST_COARSE));
+  if (!aggregates) PetscFunctionReturn(PETSC_SUCCESS);
+  if (columns > BAI_MOST_COARSE / aggregates) {
+    PetscCall(PetscInfo(Ad, "%" PetscInt_FMT " functions on %" PetscInt_FMT " aggregates are more than %d unknowns: constants instead\n", columns, aggregates, (int)BAI_MOST_COARSE));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscCalloc1((size_t)n * columns + 1, &basis));
@@ -469,5 +497,7 @@ PetscErrorCode BAIDestroyCoarse(BAICoarse *coarse)
   PetscFunctionBegin;
   PetscCall(PetscFree(coarse->aggregate));
   PetscCall(PetscFree(coarse->basis));
+  PetscCall(PetscFree(coarse->ghost));
+  PetscCall(PetscFree(coarse->ghost_basis));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

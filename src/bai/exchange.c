@@ -1,5 +1,5 @@
 /*
-   How x travels between ranks: by the engine, if each rank reaches the memory of those that it exchanges x with, else by a VecScatter
+   How x travels between ranks, and the sums of a coarse problem: by the engine, if each rank reaches the memory of those that it exchanges x with, else by a VecScatter
 */
 #include "baiimpl.h"
 #include <petscsf.h>
@@ -164,6 +164,40 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
     if (code) BAIEngineDestroy(&bai->engine); /* asked again, it must not say yes */
     PetscCall(code);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The engines tell each other the sums of the coarse space by themselves from now on, if they exchange x so, and can; collective */
+PetscErrorCode BAIConnectSums(BAI *bai)
+{
+  const MPI_Comm comm   = PetscObjectComm(bai->face);
+  BAITogether   *t      = &bai->together;
+  BAIStatus      status = BAIStatusOf(BAI_OK);
+  BAIHandle      mine   = {{0}}, *theirs;
+  PetscMPIInt   *rank, size, ranks = 0, self = 0;
+  PetscBool      can;
+
+  PetscFunctionBegin;
+  if (!bai->connected || bai->use.backend == BAI_BACKEND_HOST) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscMalloc2(size, &rank, size, &theirs));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    if (r == t->rank) self = ranks;
+    if (t->count[r]) rank[ranks++] = r;
+  }
+  PetscCall(BAIOnNode(bai, ranks, rank, &can));
+  if (!can) status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
+  else if (t->count[t->rank]) status = BAIEngineShareSums(bai->engine, (BAIInt)ranks, &mine);
+  PetscCall(AllCan(bai, status, &can));
+  if (can) {
+    PetscCallMPI(MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, theirs, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
+    for (PetscMPIInt r = 0; r < ranks; r++) theirs[r] = theirs[rank[r]];
+    PetscCall(AllCan(bai, BAIEngineConnectSums(bai->engine, t->count[t->rank] ? (BAIInt)ranks : 0, (BAIInt)self, theirs), &can));
+    if (!can) PetscCall(BAICheckStatus(bai, BAIEngineDisconnectSums(bai->engine)));
+  }
+  PetscCall(PetscFree2(rank, theirs));
+  t->direct = can;
+  PetscCall(PetscInfo(bai->face, "Sums of the coarse problem go %s\n", can ? "from device to device" : "by MPI"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

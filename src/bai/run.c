@@ -94,10 +94,13 @@ static PetscErrorCode LogFlops(const BAI *bai, PetscLogDouble flops)
 
 static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *step)
 {
+  const PetscInt64 due = BAIGathersOf(bai, step->coarse ? count : 0);
+
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
   if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
   if (!bai->failed.code) Note(bai, BAIEngineSweep(bai->engine, count, step));
+  PetscCall(BAIGatherDue(bai, due));
   if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
   PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->info.flops_iteration));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
@@ -256,10 +259,11 @@ PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt cou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x = x + omega P A_c^{-1} P^H b, this rank's */
+/* x = x + omega P A_c^{-1} P^H b */
 PetscErrorCode BAICorrect(BAI *bai, Vec b, Vec x)
 {
-  BAIVectors v;
+  const PetscInt64 due = BAIGathersOf(bai, 1);
+  BAIVectors       v;
 
   PetscFunctionBegin;
   if (!bai->aggregates) PetscFunctionReturn(PETSC_SUCCESS);
@@ -267,9 +271,10 @@ PetscErrorCode BAICorrect(BAI *bai, Vec b, Vec x)
   if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
   PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
   if (!bai->failed.code) Note(bai, BAIEngineCorrect(bai->engine, bai->omega));
+  PetscCall(BAIGatherDue(bai, due));
   PetscCall(Unbind(bai, b, x, PETSC_FALSE, &v));
   if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
-  PetscCall(LogFlops(bai, 2.0 * (PetscLogDouble)bai->info.coarse * (PetscLogDouble)bai->info.coarse));
+  PetscCall(LogFlops(bai, 2.0 * (PetscLogDouble)bai->info.coarse * (PetscLogDouble)(bai->together.unknowns ? bai->together.unknowns : bai->info.coarse)));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
   PetscCall(Raise(bai));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -190,7 +190,7 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
   c->coarse = BAIChooseCoarse(bai);
   PetscCall(BAIChooseBlockSize(bai, Ad, &c->block_size));
   PetscCall(BAIChoosePartition(bai, Ad, &c->partition));
-  PetscCall(BAIChooseNested(bai, Ad, c));
+  PetscCall(BAIChooseNested(bai, c));
   PetscCall(GetParameters(bai, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -313,38 +313,14 @@ static PetscErrorCode CreateBest(BAI *bai, Mat Ad, const BAIMatrix *M, BAICoarse
 
   PetscFunctionBegin;
   bai->strong = PETSC_FALSE;
-  if (choose) PetscCall(BAIWantsStrong(bai, Ad, &bai->strong));
+  if (choose && BAIGrowsBlocks(bai)) bai->strong = PETSC_TRUE;
+  else if (choose) PetscCall(BAIWantsStrong(bai, Ad, &bai->strong));
   if (choose) bai->use.partition = bai->strong ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
   PetscCall(Create(bai, Ad, M, choose && !bai->strong ? 0 : bai->use.overlap, coarse, status));
   if (!choose || bai->strong || status->code) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIWantsGraph(bai, Ad, (PetscInt)M->n, &graph));
   if (graph) bai->use.partition = BAI_PARTITION_GRAPH;
   if (graph || bai->use.overlap) PetscCall(Create(bai, Ad, M, bai->use.overlap, coarse, status));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The engine, with a coarse space if one is asked for */
-static PetscErrorCode Build(BAI *bai, Mat A, Mat Ad, const BAIMatrix *M, BAIStatus *status)
-{
-  BAICoarse      coarse = {0};
-  PetscLogDouble start, end;
-
-  PetscFunctionBegin;
-  PetscCall(PetscTime(&start));
-  PetscCall(CreateBest(bai, Ad, M, &coarse, status));
-  if (bai->use.coarse && !status->code) {
-    if (!bai->use.nested) PetscCall(BAICreateCoarse(bai, Ad, &coarse));
-    PetscCall(BAICreateBasis(A, Ad, &coarse));
-    *status = BAIEngineCoarsen(bai->engine, M, &coarse);
-    if (status->code == BAI_ERR_COARSE) { /* so there is none */
-      PetscCall(PetscInfo(bai->face, "No coarse correction: P^T A P of %" PetscInt64_FMT " aggregates has no inverse that single precision holds\n", (PetscInt64)coarse.aggregates));
-      coarse.aggregates = 0;
-      *status           = BAIEngineCoarsen(bai->engine, M, &coarse);
-    }
-  }
-  PetscCall(BAIDestroyCoarse(&coarse));
-  PetscCall(PetscTime(&end));
-  bai->coarse_time = end - start;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -469,11 +445,14 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
 {
   const PetscObject obj    = bai->face;
   BAIStatus         status = BAIStatusOf(BAI_OK);
+  BAICoarse         coarse = {0};
+  PetscLogDouble    start, end;
   BAIMatrix         M;
   PetscBool         device;
   PetscErrorCode    mine;
 
   PetscFunctionBegin;
+  PetscCall(PetscTime(&start));
   bai->A  = A;
   bai->id = 0; /* until all ranks are known to have come through */
   PetscCall(BAICheckMatrix(obj, A));
@@ -493,8 +472,9 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
   PetscCall(PetscMemcpy(&bai->use, choice, sizeof(*choice)));
   if (*work == WORK_ENGINE) {
     PetscCall(BAIDisconnect(bai));
+    PetscCall(BAITogetherReset(bai));
     PetscCall(CreateScatter(bai, A, Ao, nghost, garray));
-    mine = Build(bai, A, Ad, &M, &status);
+    mine = CreateBest(bai, Ad, &M, &coarse, &status);
     bai->setups++;
   } else bai->updates++;
   if (mine || status.code) BAIEngineDestroy(&bai->engine);
@@ -502,12 +482,21 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
   if (Ao) PetscCall(BAIRestoreRows(choice->backend, Ao, &M.B));
   PetscCall(CheckDiagonal(bai, A, status));
   PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL));
-  PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
   if (*work == WORK_ENGINE) {
     PetscCall(CountEntries(bai, A));
     PetscCall(BAIConnect(bai, A, nghost, garray));
   }
+  mine = BAICoarsen(bai, A, Ad, Ao, nghost, (PetscBool)(*work == WORK_ENGINE), &coarse);
+  if (mine) { /* on all ranks */
+    PetscCall(BAIDisconnect(bai));
+    BAIEngineDestroy(&bai->engine);
+  }
+  PetscCall(BAIDestroyCoarse(&coarse));
+  PetscCall(mine);
+  PetscCall(PetscTime(&end));
+  if (bai->use.coarse && *work == WORK_ENGINE) bai->coarse_time = end - start;
+  PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
   BAIEngineInfo(bai->engine, &bai->info);
   if (bai->info.units) PetscCall(PetscInfo(obj, "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n", (PetscInt64)bai->info.units));
   if (*work == WORK_ENGINE) PetscCall(Explain(bai, bai->use.p.mode));
@@ -665,6 +654,7 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(BAIRefinementReset(bai));
   PetscCall(ISDestroy(&bai->ghosts));
   PetscCall(ISDestroy(&bai->numbers));
+  PetscCall(BAITogetherReset(bai));
   PetscCall(BAIGatherDestroy(bai));
   PetscCall(ForgetNode(bai));
   bai->id = 0;

@@ -48,7 +48,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "  of the sum of their magnitudes %.3g inside blocks; a global iteration moves %.3g MB\n", (double)(inside > 0 ? inside / (inside + outside) : 0), 1e-6 * (double)bai->info.bytes_iteration));
   if (bai->vain) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction given up: it did not help\n"));
   else if (bai->use.coarse) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction by %" PetscInt64_FMT " aggregates, %" PetscInt64_FMT " unknowns on rank 0%s, set up in %.2g s\n", (PetscInt64)bai->info.aggregates, (PetscInt64)bai->info.coarse, bai->use.nested ? ", of which blocks are made up" : "", (double)bai->coarse_time));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction by %" PetscInt_FMT " aggregates, %" PetscInt_FMT " unknowns%s%s, set up in %.2g s\n", bai->together.unknowns ? bai->aggregates : (PetscInt)bai->info.aggregates, bai->together.unknowns ? bai->together.unknowns : (PetscInt)bai->info.coarse, bai->together.unknowns || !bai->scatter ? "" : " on rank 0", bai->use.nested ? ", of which blocks are made up" : "", (double)bai->coarse_time));
     if (bai->corrected_iters && BAIModeOf(bai) != BAI_MODE_COLOR) PetscCall(PetscViewerASCIIPrintf(viewer, "  with it %d local sweeps\n", (int)bai->corrected_iters));
     if (bai->top > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  largest eigenvalue with it taken to be %g%s\n", (double)bai->top, bai->top > bai->top_found ? ", more than was estimated" : ""));
   }

@@ -325,7 +325,7 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
 
    Input Parameters:
 +  ksp      - the solver
--  unknowns - of each MPI rank, about, 0 for none, at most 4096, or `PETSC_DECIDE` to have it chosen (default `PETSC_DECIDE`)
+-  unknowns - of all MPI ranks, about, 0 for none, at most 4096, or `PETSC_DECIDE` to have it chosen (default `PETSC_DECIDE`)
 
    Options Database Key:
 .  -ksp_bai_coarse <auto> - sets it
@@ -333,10 +333,12 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
    Level: beginner
 
    Notes:
-   Information travels one block in a global iteration. With a coarse correction the rows of a rank also make up
-   aggregates, of strongly coupled rows. Each global iteration then adds P A_c^{-1} P^T r. Here A_c is P^T A P, r the
-   residual, and P constant on each aggregate. The inverse of A_c is dense, in single precision, and stays on the
-   device.
+   Information travels one block in a global iteration. With a coarse correction rows also make up aggregates, of
+   strongly coupled rows. Each global iteration then adds P A_c^{-1} P^T r. Here A_c is P^T A P, r the residual, and P
+   constant on each aggregate. The inverse of A_c is dense, in single precision, and stays on the device.
+
+   Ranks make up one coarse problem together, and each keeps its rows of the inverse. So iterations depend little on the
+   number of ranks. If there would be more than 4096 aggregates, each rank has a problem of its own.
 
    If the matrix has a near null space, its vectors stand for the constants: see `MatSetNearNullSpace()`. Otherwise,
    with a block size of more than one, there is a constant for each field. Then each aggregate has several unknowns, and
@@ -352,9 +354,9 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
    of the corrected iteration. With momentum 0 it is the mode of the options. Complex eigenvalues bear less momentum,
    which a solve finds out. Where the correction does not help it is given up.
 
-   With partition auto a matrix that is small gets blocks that are made up of aggregates. On one rank of a GPU that
-   holds it on the chip, a solve is then one kernel launch. In mode async no block waits: it takes a correction when all
-   have left their residuals for it.
+   With partition auto a small matrix on one rank gets blocks that are made up of aggregates. On a GPU that holds it on
+   the chip, a solve is then one kernel launch. In mode async no block waits: it takes a correction when all have left
+   their residuals for it. On several ranks all take it at the end of each global iteration.
 
    Reference:
    C. Glusa, E. G. Boman, E. Chow, S. Rajamanickam, D. B. Szyld, "Scalable asynchronous domain decomposition solvers",

@@ -324,7 +324,7 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
 
    Input Parameters:
 +  pc       - the preconditioner
--  unknowns - of each MPI rank, about, 0 for none, at most 4096, or `PETSC_DECIDE` to have it chosen (default 0)
+-  unknowns - of all MPI ranks, about, 0 for none, at most 4096, or `PETSC_DECIDE` to have it chosen (default 0)
 
    Options Database Key:
 .  -pc_bai_coarse <none> - sets it
@@ -332,10 +332,12 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
    Level: beginner
 
    Notes:
-   Information travels one block in a global iteration. With a coarse correction the rows of a rank also make up
-   aggregates, of strongly coupled rows. Each global iteration then adds P A_c^{-1} P^T r. Here A_c is P^T A P, r the
-   residual, and P constant on each aggregate. The inverse of A_c is dense, in single precision, and stays on the
-   device.
+   Information travels one block in a global iteration. With a coarse correction rows also make up aggregates, of
+   strongly coupled rows. Each global iteration then adds P A_c^{-1} P^T r. Here A_c is P^T A P, r the residual, and P
+   constant on each aggregate. The inverse of A_c is dense, in single precision, and stays on the device.
+
+   Ranks make up one coarse problem together, and each keeps its rows of the inverse. So iterations depend little on the
+   number of ranks. If there would be more than 4096 aggregates, each rank has a problem of its own.
 
    If the matrix has a near null space, its vectors stand for the constants: see `MatSetNearNullSpace()`. Otherwise,
    with a block size of more than one, there is a constant for each field. Then each aggregate has several unknowns, and
@@ -344,9 +346,9 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
    The correction is added once to each application. So it is additive Schwarz with two levels, symmetric where the mode
    is. Smoothing steps with a nonzero guess compute a residual for it.
 
-   With partition auto a matrix that is small gets blocks that are made up of aggregates. On one rank of a GPU that
-   holds it on the chip, a solve is then one kernel launch. In mode async no block waits: it takes a correction when all
-   have left their residuals for it.
+   With partition auto a small matrix on one rank gets blocks that are made up of aggregates. On a GPU that holds it on
+   the chip, a solve is then one kernel launch. In mode async no block waits: it takes a correction when all have left
+   their residuals for it. On several ranks all take it at the end of each global iteration.
 
    Reference:
    C. Glusa, E. G. Boman, E. Chow, S. Rajamanickam, D. B. Szyld, "Scalable asynchronous domain decomposition solvers",
