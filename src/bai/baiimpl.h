@@ -211,7 +211,6 @@ PETSC_INTERN PetscErrorCode BAIRestoreHostRows(Mat, BAICSR *);
 PETSC_INTERN PetscInt       BAIChooseCoarse(const BAI *);
 PETSC_INTERN PetscBool      BAICanCoarsen(const BAI *);
 PETSC_INTERN PetscInt       BAICoarsenFrom(const BAI *);
-PETSC_INTERN PetscBool      BAIGrowsBlocks(const BAI *);
 PETSC_INTERN PetscErrorCode BAIChooseNested(const BAI *, BAIChoice *);
 PETSC_INTERN PetscErrorCode BAICreateNested(const BAI *, Mat, BAIPartition *, BAICoarse *);
 PETSC_INTERN PetscErrorCode BAICreateCoarse(const BAI *, Mat, BAICoarse *);

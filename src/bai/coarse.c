@@ -49,12 +49,6 @@ static PetscInt NestedRows(const BAIChoice *c, PetscInt n)
   return PetscMax(rows, WARP);
 }
 
-/* On several ranks, with a coarse correction, blocks of a small matrix are grown along strong couplings: with those of consecutive rows it saves less */
-PetscBool BAIGrowsBlocks(const BAI *bai)
-{
-  return (PetscBool)(bai->use.coarse && bai->scatter && bai->rows <= NESTED_ROWS);
-}
-
 /* Blocks made up of aggregates, if nobody wants others, and the matrix is small, and all on this rank: where ranks meet, what is left over for the last aggregates would be strips */
 PetscErrorCode BAIChooseNested(const BAI *bai, BAIChoice *c)
 {

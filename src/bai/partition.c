@@ -161,10 +161,12 @@ static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
 
 /*
    PCBAI: blocks grown along strong couplings leave less than a tenth of what consecutive rows leave outside. On grids it is never less than a seventh. Not where rows are nodes of several unknowns, which
-   such blocks would cut, nor for a product P^T A P: what is between its blocks matters little on a coarse level of multigrid
+   such blocks would cut, nor for a product P^T A P: what is between its blocks matters little on a coarse level of multigrid. And small matrices on several ranks, with a coarse correction, which saves less with
+   blocks of consecutive rows
 */
 PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
 {
+  const PetscInt few  = 1 << 17;
   const double   less = 0.1;
   BAICSR         csr;
   MatProductType product;
@@ -176,6 +178,10 @@ PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   PetscCall(MatGetBlockSize(bai->A, &bs));
   PetscCall(MatProductGetType(bai->A, &product));
+  if (bai->use.coarse && bai->scatter && bai->rows <= few) {
+    *wants = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (bai->face->classid != PC_CLASSID || product == MATPRODUCT_PtAP || bs > 1 || n > MOST_ROWS || n <= bai->use.block_size || bai->use.block_size == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIGetHostRows(Ad, &csr));
   PetscCall(CheckStatus(BAIPartitionTry((BAIInt)n, &csr, (BAIInt)bai->use.block_size, &consecutive, &grown), n));

@@ -313,8 +313,7 @@ static PetscErrorCode CreateBest(BAI *bai, Mat Ad, const BAIMatrix *M, BAICoarse
 
   PetscFunctionBegin;
   bai->strong = PETSC_FALSE;
-  if (choose && BAIGrowsBlocks(bai)) bai->strong = PETSC_TRUE;
-  else if (choose) PetscCall(BAIWantsStrong(bai, Ad, &bai->strong));
+  if (choose) PetscCall(BAIWantsStrong(bai, Ad, &bai->strong));
   if (choose) bai->use.partition = bai->strong ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
   PetscCall(Create(bai, Ad, M, choose && !bai->strong ? 0 : bai->use.overlap, coarse, status));
   if (!choose || bai->strong || status->code) PetscFunctionReturn(PETSC_SUCCESS);
