@@ -284,8 +284,8 @@ static PetscErrorCode Complex(double imaginary)
 }
 
 /*
-   Norms that grow whatever is done: each time back, after so many times without the coarse correction, in the mode of the options and never with it again; after two where less momentum is not worth a try,
-   as the iteration bears more without
+   Norms that grow whatever is done: each time back, after so many times without the coarse correction, in the mode of the options and never with it again; after three where the iteration bears more
+   momentum without, and so none is tried at once
 */
 static PetscErrorCode CoarseInVain(BAIMode mode, PetscBool spoils)
 {
@@ -296,7 +296,7 @@ static PetscErrorCode CoarseInVain(BAIMode mode, PetscBool spoils)
 
   PetscFunctionBeginUser;
   goal.mode  = mode;
-  goal.bears = spoils ? -1 : 0;
+  goal.bears = spoils ? BAI_SPOILT : 0;
   d          = BAIAdaptStart(&a, &goal, BAI_MODE_SYNC, 0, 1);
   while (!d.vain && tries < 100) {
     const double top = a.goal.top, momentum = d.momentum;
@@ -306,7 +306,7 @@ static PetscErrorCode CoarseInVain(BAIMode mode, PetscBool spoils)
     PetscCall(Expect(d.x == BAI_X_BACK, "it goes back"));
     PetscCall(Expect(d.vain || ((a.goal.top > top || d.momentum < momentum) && d.rest), "the largest eigenvalue is raised, from %g to %g, or momentum goes down, from %g to %g, and it begins anew", top, a.goal.top, momentum, d.momentum));
   }
-  PetscCall(Expect(tries == (spoils ? 2 : TRIES), "after %d times it is in vain", tries));
+  PetscCall(Expect(tries == (spoils ? 3 : TRIES), "after %d times it is in vain", tries));
   PetscCall(Expect(d.vain && d.begins && !d.stop && d.mode == mode && d.omega == 1 && d.momentum == 0 && a.goal.top == 0, "the mode of the options goes on without"));
   for (int k = 0; k < 20 && !d.stop; k++) {
     d = BAIAdaptLook(&a, d.until, pow(0.99, 2.0 * (double)d.until));
@@ -346,6 +346,40 @@ static PetscErrorCode CoarseStays(void)
   PetscFunctionBeginUser;
   for (; !d.vain && looks < 100; looks++) d = BAIAdaptLook(&a, d.until, 1);
   PetscCall(Expect(d.vain && looks <= 2 * TRIES + 2, "after %d looks it is in vain", looks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The iteration bears more momentum without the coarse correction: norms that stay have none tried at once, and then they fall so fast that so many more iterations are to be done. Where those are more than four
+   times the square root of the rows the correction is given up, else it stays, and so it does for the next solve, without momentum from the start
+*/
+static PetscErrorCode CoarseSpoils(double its, PetscBool few)
+{
+  BAIGoal     goal = CoarseGoal(2, 1e-10);
+  BAIAdapt    a;
+  BAIDecision d;
+  BAIInt      none  = 0;
+  int         looks = 0;
+
+  PetscFunctionBeginUser;
+  goal.bears = BAI_SPOILT;
+  goal.rows  = 10000;
+  d          = BAIAdaptStart(&a, &goal, BAI_MODE_SYNC, 0, 1);
+  for (; !d.vain && !d.stop && looks < 100; looks++) {
+    const int tried = a.goal.bears == BAI_SPOILT_NONE;
+    BAIInt    now   = d.until;
+
+    d = BAIAdaptLook(&a, now, tried ? pow(1e-10, 2.0 * (double)(now - none) / its) : 1);
+    if (!tried && a.goal.bears == BAI_SPOILT_NONE) {
+      none = now;
+      PetscCall(Expect(d.momentum == 0 && d.rest, "none is tried at once: %g", d.momentum));
+    }
+  }
+  PetscCall(Expect(none > 0 && few == (d.stop && !d.vain) && few != (PetscBool)d.vain, "%g more iterations, %d looks: at the goal %d, in vain %d", its, looks, d.stop, d.vain));
+  if (!few) PetscFunctionReturn(PETSC_SUCCESS);
+  goal.bears = BAIAdaptBears(&a);
+  d          = BAIAdaptStart(&a, &goal, BAI_MODE_SYNC, 0, 1);
+  PetscCall(Expect(goal.bears == 1 && d.momentum == 0, "the next solve begins with momentum %g", d.momentum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -491,6 +525,10 @@ int main(int argc, char **argv)
   if (Case("near-tolerance_20")) PetscCall(NearTolerance(20));
   if (Case("near-tolerance_60")) PetscCall(NearTolerance(60));
   if (Case("near-tolerance_200")) PetscCall(NearTolerance(200));
+  if (Case("spoils_fast")) PetscCall(CoarseSpoils(100, PETSC_TRUE));
+  if (Case("spoils_few")) PetscCall(CoarseSpoils(380, PETSC_TRUE));
+  if (Case("spoils_many")) PetscCall(CoarseSpoils(500, PETSC_FALSE));
+  if (Case("spoils_more")) PetscCall(CoarseSpoils(1e5, PETSC_FALSE));
   if (Case("helped_stays")) PetscCall(CoarseHelped(1));
   if (Case("helped_wobbles")) PetscCall(CoarseHelped(30));
   if (Case("helped_grows")) PetscCall(CoarseHelped(1e10));

@@ -108,7 +108,7 @@ typedef struct {
   PetscLogDouble coarse_time;          /* seconds that the last set-up of a coarse space took */
   PetscReal      top_found, top, beta; /* the largest eigenvalue of the corrected iteration, for acceleration, as estimated and as solves have shown; momentum to begin with, */
   PetscReal      beta_enough;          /* and that which was enough before less was tried, or 0; */
-  PetscReal      bears;                /* the largest condition whose momentum it bears, 1: none; 0: not known; negative: without the correction more */
+  PetscReal      bears;                /* see BAIGoal */
   PetscBool      beta_found;           /* no less is tried any longer */
   PetscReal      radius[2], tau;       /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
   PetscMPIInt    node_rank, node_size; /* 0: not asked for yet */

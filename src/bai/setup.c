@@ -378,7 +378,7 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
   PetscCall(BAIFindTop(bai, A, &bai->top_found, &spoils));
   bai->top = bai->top_found;
-  if (spoils) bai->bears = -1.0;
+  if (spoils) bai->bears = BAI_SPOILT;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

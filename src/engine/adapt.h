@@ -24,13 +24,20 @@
    are best, and a is what is estimated from the rate. It begins so, as what a coarse space leaves depends little on the matrix, or with what solves before have found.
    In a solve momentum goes up, so it is not raised by what a few iterations show: the norm swings if it is larger than the matrix asks for. If the norm falls more slowly with more of it, what is
    slow belongs to an eigenvalue above top: top is raised, as it is if the norm grows, and momentum is what it was to begin with. If that happens again there are eigenvalues that are not real,
-   of a matrix that is not symmetric: from then on momentum has a bound, below which less is tried as long as it is faster.
+   of a matrix that is not symmetric: from then on momentum has a bound, below which less is tried as long as it is faster. Where these are the correction's doing there is no momentum from then on, and
+   if that takes too long the correction is given up.
 
    Where over-relaxation comes to nothing in mode color, mode sync is tried; where momentum comes to nothing in a mode that was not asked for, the mode of the options goes on.
 */
 #pragma once
 
 #include "engine.h"
+
+/* Of what it bears with a coarse correction: it is not known, but without the correction it bears more; and the same, and now it goes on with none */
+enum {
+  BAI_SPOILT      = -1,
+  BAI_SPOILT_NONE = -2
+};
 
 /* What a solve is to reach, and how it may go on */
 typedef struct BAIGoal_ {
@@ -43,8 +50,9 @@ typedef struct BAIGoal_ {
   BAIInt  first;       /* iterations before the first look */
   BAIInt  coarsen;     /* there is no coarse correction, but after so many iterations may be: the decision then says when it is to be made; 0: never */
   double  top;         /* with a coarse correction, and mode sync: the largest eigenvalue of what it makes of A; 0: without */
-  double  beta;        /* with it: momentum to begin with; 0: BAIAdaptFirstBeta(); */
-  double  bears;       /* the largest condition whose momentum it bears, 1: none; 0: not known; negative: not known, but without the correction it bears more */
+  double  rows;        /* with it: of the matrix; */
+  double  beta;        /* momentum to begin with; 0: BAIAdaptFirstBeta(); */
+  double  bears;       /* the largest condition whose momentum it bears, 1: none; 0: not known; or BAI_SPOILT */
   int     late;        /* and decisions are for the iteration after the next */
 } BAIGoal;
 

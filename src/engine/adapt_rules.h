@@ -48,6 +48,7 @@ typedef struct {
   double helped;       /* and that shows that the correction helps, though the norm may not fall now; */
   double bears;        /* of the condition whose momentum was too much: that is tried next, */
   double bears_least;  /* and below this one none */
+  double hopeless;     /* iterations to do without momentum, where there may be more of it without the correction: so many times the square root of the rows are too many, as that takes about as many */
 } BAIAdaptNumbers;
 
 BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
@@ -86,7 +87,8 @@ BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
     1e-24,    /* rounding */
     1e-8,     /* helped */
     0.25,     /* bears */
-    2         /* bears_least */
+    2,        /* bears_least */
+    4         /* hopeless */
   };
 
   return n;
@@ -365,20 +367,24 @@ BAI_INLINE void BAIAdaptTryLess(BAIAdapt *a, double slope)
 /* What later solves are to know of that; a trial that has not come to its end says nothing */
 BAI_ADAPT_FUNCTION double BAIAdaptBears(const BAIAdapt *a)
 {
+  if (a->goal.bears == BAI_SPOILT_NONE) return 1;
   return a->settled || a->beta_more < 0 ? a->goal.bears : BAIAdaptKappa(a->beta_more);
 }
 
 /*
    It is not momentum that is too small: the largest eigenvalue was, so what momentum was raised for was not that; or there are eigenvalues that are not real, which bear the less momentum the further
-   from that they are, and none at all if the correction does not help; or if there are none such without it, it is given up
+   from that they are, and none at all if the correction does not help. If there are none such without it, none is tried at once
 */
 BAI_INLINE void BAIAdaptRefuse(BAIAdapt *a, int grown)
 {
   const BAIAdaptNumbers n    = BAIAdaptNumbersOf();
-  const int             vain = (grown || !(a->best2 < n.helped * a->begin2)) && (!(a->beta > 0) || a->goal.bears < 0);
+  const int             vain = (grown || !(a->best2 < n.helped * a->begin2)) && !(a->beta > 0);
 
   if (a->held && vain) a->cap = -1;
-  else if (a->held && a->beta > 0) {
+  else if (a->held && a->goal.bears < 0) {
+    BAIAdaptBound(a, 1);
+    a->goal.bears = BAI_SPOILT_NONE;
+  } else if (a->held && a->beta > 0) {
     BAIAdaptBound(a, a->beta_below >= 0 ? BAIAdaptKappa(a->beta_below) : n.bears * BAIAdaptKappa(a->beta));
     a->beta_more = -1;
     a->settled   = 0;
@@ -417,7 +423,8 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
       a->slope_below = slope;
       a->beta        = beta < a->cap ? beta : a->cap;
       a->rest        = 1;
-    } else if (a->goal.bears > 0 && !a->settled) BAIAdaptTryLess(a, slope);
+    } else if (a->goal.bears == BAI_SPOILT_NONE && BAIAdaptFall(a, rnorm2) > n.hopeless * sqrt(a->goal.rows) * slope) a->cap = -1;
+    else if (a->goal.bears > 0 && !a->settled) BAIAdaptTryLess(a, slope);
     a->slope = slope;
   }
   back = back && (a->rest || a->cap < 0); /* else the same would come again */

@@ -373,7 +373,7 @@ struct Others<0, LOADS> {
   }
 };
 
-static __device__ inline BAIGoal GoalOf(const BAISweep &p, const BAIStop &stop, BAIReal bnorm2)
+static __device__ inline BAIGoal GoalOf(const BAISweep &p, const BAIStop &stop, int rows, BAIReal bnorm2)
 {
   BAIGoal goal = {};
 
@@ -386,6 +386,7 @@ static __device__ inline BAIGoal GoalOf(const BAISweep &p, const BAIStop &stop, 
   goal.max_it      = p.count;
   goal.first       = 1;
   goal.top         = stop.accelerate ? stop.top : 0;
+  goal.rows        = rows;
   goal.beta        = stop.beta;
   goal.bears       = stop.bears;
   goal.late        = 1;
@@ -426,7 +427,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
   b[i]      = row >= 0 ? static_cast<const BAIScalar *>(p.b)[row] * dinv : BAIScalar(0);
   before[i] = kept[i] = xi;
   if (!i) {
-    const BAIGoal goal = GoalOf(p, stop, 0);
+    const BAIGoal goal = GoalOf(p, stop, A.n, 0);
 
     decision = BAIAdaptStart(&adapt, &goal, stop.mode, 0, 1); /* how it is to begin; the norm is known later */
     tol2     = 0;
@@ -487,7 +488,7 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
     if (!i) {
       if (iteration == 1) {
         if (bnorm2 < 0) bnorm2 = board.all2;
-        const BAIGoal goal = GoalOf(p, stop, bnorm2);
+        const BAIGoal goal = GoalOf(p, stop, A.n, bnorm2);
 
         decision = BAIAdaptStart(&adapt, &goal, stop.mode, 0, (double)board.all2);
       } else decision = BAIAdaptLook(&adapt, iteration - 1, (double)board.all2);

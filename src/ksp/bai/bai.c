@@ -91,6 +91,7 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
                    .first       = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1,
                    .coarsen     = MayCoarsen(bai) ? (BAIInt)BAICoarsenFrom(bai) : 0,
                    .top         = IsCorrected(bai) ? (double)bai->top : 0.0,
+                   .rows        = (double)bai->rows,
                    .beta        = (double)bai->beta,
                    .bears       = (double)bai->bears};
 }
