@@ -218,6 +218,30 @@ static PetscErrorCode TestRanks(const char matrix[], PetscInt n, BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With a coarse correction no x is read that is older than with another exchange: the same iterations */
+static PetscErrorCode TestExchange(BAIMode mode)
+{
+  const BAIExchange ways[] = {BAI_EXCHANGE_SCATTER, BAI_EXCHANGE_AMC};
+  PetscInt          its[2];
+  Mat               A;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace3d", 12, &A));
+  for (int k = 0; k < 2; k++) {
+    KSP ksp;
+
+    PetscCall(CreateKSP(A, mode, 20, &ksp));
+    PetscCall(KSPBAISetGather(ksp, BAI_GATHER_NONE));
+    PetscCall(KSPBAISetMomentum(ksp, 0));
+    PetscCall(KSPBAISetExchange(ksp, ways[k]));
+    PetscCall(Solve(ksp, PETSC_FALSE, &its[k]));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(Expect(its[0] > 0 && its[1] > 0 && its[1] <= 1.25 * its[0] + 5, "%d iterations with exchange amc, %d with scatter", (int)its[1], (int)its[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A momentum that is fixed is not meant for an iteration that auto has changed since: it does what it does without */
 static PetscErrorCode TestFixedMomentum(BAIMode mode)
 {
@@ -1299,6 +1323,7 @@ int main(int argc, char **argv)
     }
   }
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR && size > 1; mode++) {
+    if (Case("ranks_%s_amc", BAIModes[mode])) PetscCall(TestExchange((BAIMode)mode));
     if (Case("ranks_%s_laplace2d", BAIModes[mode])) PetscCall(TestRanks("laplace2d", 100, (BAIMode)mode));
     if (Case("ranks_%s_laplace3d", BAIModes[mode])) PetscCall(TestRanks("laplace3d", 24, (BAIMode)mode));
     if (Case("ranks_%s_fv3", BAIModes[mode])) PetscCall(TestRanks("fv3", 60, (BAIMode)mode));

@@ -205,7 +205,7 @@ static PetscErrorCode TakeIn(BAI *bai)
 */
 PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
 {
-  const PetscBool scatters = (PetscBool)(bai->scatter && !bai->connected), overlaps = (PetscBool)(bai->options.exchange == BAI_EXCHANGE_AMC && (how->mode == BAI_MODE_ASYNC || how->mode == BAI_MODE_LAUNCH));
+  const PetscBool scatters = (PetscBool)(bai->scatter && !bai->connected), overlaps = (PetscBool)(bai->options.exchange == BAI_EXCHANGE_AMC && (how->mode == BAI_MODE_ASYNC || how->mode == BAI_MODE_LAUNCH) && !how->coarse); /* a correction is of the x that all have */
   const PetscInt  at_once = scatters ? 1 : count;
   BAIStep         step    = *how;
   BAIVectors      v;

@@ -681,10 +681,10 @@ PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
    Iterations are counted as on the slowest rank, and solves for a fixed number of them do no more.
 
    With dc the same goes in copies after each global iteration, between GPUs on streams of their own. In the modes async
-   and launch they are under way during the next one, as with amc.
+   and launch, without a coarse correction, they are under way during the next one, as with amc.
 
-   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
-   Ranks then read values that are one iteration older, which costs some iterations.
+   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch
+   without a coarse correction. Ranks then read values that are one iteration older, which costs some iterations.
 
    Reference:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
