@@ -114,7 +114,8 @@ static PetscErrorCode InVain(BAIMode mode)
 /* What these cases know of the rules: the condition that a solve begins with, by what the one found may be off, and how often it is tried: with a larger eigenvalue, with less momentum, and without */
 enum {
   FIRST_CONDITION = 30,
-  TRIES           = 4
+  TRIES           = 4,
+  ROWS            = 10000 /* of the matrices that are meant */
 };
 static const double off = 1.35;
 
@@ -189,7 +190,8 @@ static BAIGoal CoarseGoal(double top, double tol)
 {
   BAIGoal goal = GoalFor(BAI_MODE_SYNC, BAI_MODE_SYNC, tol);
 
-  goal.top = top;
+  goal.top  = top;
+  goal.rows = ROWS;
   return goal;
 }
 
@@ -363,7 +365,6 @@ static PetscErrorCode CoarseSpoils(double its, PetscBool few)
 
   PetscFunctionBeginUser;
   goal.bears = BAI_SPOILT;
-  goal.rows  = 10000;
   d          = BAIAdaptStart(&a, &goal, BAI_MODE_SYNC, 0, 1);
   for (; !d.vain && !d.stop && looks < 100; looks++) {
     const int tried = a.goal.bears == BAI_SPOILT_NONE;
@@ -380,6 +381,22 @@ static PetscErrorCode CoarseSpoils(double its, PetscBool few)
   goal.bears = BAIAdaptBears(&a);
   d          = BAIAdaptStart(&a, &goal, BAI_MODE_SYNC, 0, 1);
   PetscCall(Expect(goal.bears == 1 && d.momentum == 0, "the next solve begins with momentum %g", d.momentum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* It bears little momentum, as solves before have found, and the norm falls so fast that so many iterations are to be done: if those are more than 64 times the square root of the rows the correction is given up */
+static PetscErrorCode CoarseHopeless(double its, PetscBool few)
+{
+  BAIGoal     goal = CoarseGoal(2, 1e-10);
+  BAIAdapt    a;
+  BAIDecision d;
+  int         looks = 0;
+
+  PetscFunctionBeginUser;
+  goal.bears = 3;
+  for (d = BAIAdaptStart(&a, &goal, BAI_MODE_SYNC, 0, 1); !d.vain && !d.stop && looks < 100; looks++) d = BAIAdaptLook(&a, d.until, pow(1e-10, 2.0 * (double)d.until / its));
+  PetscCall(Expect(few == (d.stop && !d.vain) && few != (PetscBool)d.vain, "%g iterations, %d looks: at the goal %d, in vain %d", its, looks, d.stop, d.vain));
+  PetscCall(Expect(few || looks < 10, "%g iterations: given up after %d looks", its, looks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -529,6 +546,10 @@ int main(int argc, char **argv)
   if (Case("spoils_few")) PetscCall(CoarseSpoils(380, PETSC_TRUE));
   if (Case("spoils_many")) PetscCall(CoarseSpoils(500, PETSC_FALSE));
   if (Case("spoils_more")) PetscCall(CoarseSpoils(1e5, PETSC_FALSE));
+  if (Case("hopeless_fast")) PetscCall(CoarseHopeless(100, PETSC_TRUE));
+  if (Case("hopeless_few")) PetscCall(CoarseHopeless(6300, PETSC_TRUE));
+  if (Case("hopeless_many")) PetscCall(CoarseHopeless(6600, PETSC_FALSE));
+  if (Case("hopeless_more")) PetscCall(CoarseHopeless(1e6, PETSC_FALSE));
   if (Case("helped_stays")) PetscCall(CoarseHelped(1));
   if (Case("helped_wobbles")) PetscCall(CoarseHelped(30));
   if (Case("helped_grows")) PetscCall(CoarseHelped(1e10));

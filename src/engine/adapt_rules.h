@@ -48,7 +48,8 @@ typedef struct {
   double helped;       /* and that shows that the correction helps, though the norm may not fall now; */
   double bears;        /* of the condition whose momentum was too much: that is tried next, */
   double bears_least;  /* and below this one none */
-  double hopeless;     /* iterations to do without momentum, where there may be more of it without the correction: so many times the square root of the rows are too many, as that takes about as many */
+  double hopeless;     /* iterations to do without momentum, where there may be more of it without the correction: so many times the square root of the rows are too many, as that takes about as many; */
+  double hopeless_far; /* or so many times that, with the little that it bears */
 } BAIAdaptNumbers;
 
 BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
@@ -88,7 +89,8 @@ BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
     1e-8,     /* helped */
     0.25,     /* bears */
     2,        /* bears_least */
-    4         /* hopeless */
+    4,        /* hopeless */
+    64        /* hopeless_far */
   };
 
   return n;
@@ -371,6 +373,15 @@ BAI_ADAPT_FUNCTION double BAIAdaptBears(const BAIAdapt *a)
   return a->settled || a->beta_more < 0 ? a->goal.bears : BAIAdaptKappa(a->beta_more);
 }
 
+/* With so little momentum, or none, there are more iterations to do than it may take without the correction. Where that has helped, and bears some, it may also be rounding that keeps the norm up */
+BAI_INLINE int BAIAdaptIsHopeless(const BAIAdapt *a, double rnorm2, double slope)
+{
+  const BAIAdaptNumbers n    = BAIAdaptNumbersOf();
+  const int             some = a->goal.bears > 0 && !(a->best2 < n.helped * a->begin2);
+
+  return (some || a->goal.bears == BAI_SPOILT_NONE) && BAIAdaptFall(a, rnorm2) > (some ? n.hopeless_far : n.hopeless) * sqrt(a->goal.rows) * slope;
+}
+
 /*
    It is not momentum that is too small: the largest eigenvalue was, so what momentum was raised for was not that; or there are eigenvalues that are not real, which bear the less momentum the further
    from that they are, and none at all if the correction does not help. If there are none such without it, none is tried at once
@@ -423,8 +434,8 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
       a->slope_below = slope;
       a->beta        = beta < a->cap ? beta : a->cap;
       a->rest        = 1;
-    } else if (a->goal.bears == BAI_SPOILT_NONE && BAIAdaptFall(a, rnorm2) > n.hopeless * sqrt(a->goal.rows) * slope) a->cap = -1;
-    else if (a->goal.bears > 0 && !a->settled) BAIAdaptTryLess(a, slope);
+    } else if (a->goal.bears > 0 && !a->settled) BAIAdaptTryLess(a, slope);
+    else if (BAIAdaptIsHopeless(a, rnorm2, slope)) a->cap = -1;
     a->slope = slope;
   }
   back = back && (a->rest || a->cap < 0); /* else the same would come again */
