@@ -6,16 +6,17 @@ enum {
   STRETCH = 32768
 };
 
-static int Greedy(const BAIGraph *graph, int *color, int *taken)
+/* taken, zero at first, is for as many as there may be colours: the last group, from 1 on, that found this one with a neighbour */
+static int Greedy(const BAIGraph *graph, const int *other_first, const int *other, int *color, int *taken)
 {
   int colors = 0;
 
-  for (int g = 0; g < graph->n; g++) taken[g] = -1; /* the last group that found this colour with a neighbour */
   for (int g = 0; g < graph->n; g++) {
     color[g] = 0;
-    for (int k = graph->first[g]; k < graph->first[g + 1]; k++) taken[color[graph->lower[k]]] = g;
-    while (taken[color[g]] == g) color[g]++;
-    if (color[g] == colors) colors++;
+    for (int k = graph->first[g]; k < graph->first[g + 1]; k++) taken[color[graph->lower[k]]] = g + 1;
+    for (int k = other_first ? other_first[g] : 0; other_first && k < other_first[g + 1]; k++) taken[other[k]] = g + 1;
+    while (taken[color[g]] == g + 1) color[g]++;
+    if (color[g] >= colors) colors = color[g] + 1;
   }
   return colors;
 }
@@ -23,12 +24,12 @@ static int Greedy(const BAIGraph *graph, int *color, int *taken)
 BAIStatus BAIColor(const BAIGraph *graph, int *order, int *rank, int *turn_first, int *turns, int *colors)
 {
   const int n     = graph->n;
-  int      *color = malloc(((size_t)n + 1) * sizeof(*color)), *place = malloc(((size_t)n + 1) * sizeof(*place));
+  int      *color = malloc(((size_t)n + 1) * sizeof(*color)), *place = calloc((size_t)n + 1, sizeof(*place));
   BAIStatus status = color && place ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
 
   *turns = *colors = 0;
   if (!status.code) {
-    *colors = Greedy(graph, color, place);
+    *colors = Greedy(graph, NULL, NULL, color, place);
     for (int first = 0; first < n; first += STRETCH) {
       const int last = n - first > STRETCH ? first + STRETCH : n;
       int       next = first;
@@ -52,4 +53,24 @@ BAIStatus BAIColor(const BAIGraph *graph, int *order, int *rank, int *turn_first
   free(color);
   free(place);
   return status;
+}
+
+BAIStatus BAIColorBeside(const BAIGraph *graph, const int *other_first, const int *other, int most_other, int *color, int *colors)
+{
+  int *taken = calloc((size_t)graph->n + (size_t)most_other + 2, sizeof(*taken));
+
+  if (!taken) return BAIStatusOf(BAI_ERR_MEMORY);
+  *colors = Greedy(graph, other_first, other, color, taken);
+  free(taken);
+  return BAIStatusOf(BAI_OK);
+}
+
+void BAIOrderByColor(int n, const int *color, int turns, int *order, int *turn_first)
+{
+  for (int t = 0; t <= turns; t++) turn_first[t] = 0;
+  for (int g = 0; g < n; g++) turn_first[color[g] + 1]++;
+  for (int t = 0; t < turns; t++) turn_first[t + 1] += turn_first[t];
+  for (int g = 0; g < n; g++) order[turn_first[color[g]]++] = g;
+  for (int t = turns; t; t--) turn_first[t] = turn_first[t - 1];
+  turn_first[0] = 0;
 }

@@ -21,7 +21,9 @@ struct BAIEngine_ {
   void                *context;   /* as in BAICoarse, */
   BAIScalar           *sums;      /* of all ranks, and where this one's begin */
   BAIInt               first;
-  int                  linked; /* the backends exchange them by themselves */
+  int                  linked;             /* the backends exchange them by themselves */
+  BAIInt               turns;              /* of mode color, that ranks take together; 0: none */
+  int                  under_way, changed; /* connected ranks have sent x that they have not taken in; and it has changed since */
 };
 
 /* The one table of backends; the build file decides which file defines BAIBackendCUDA */
@@ -102,15 +104,28 @@ BAIStatus BAIEngineUpdateValues(BAIEngine engine, const BAIMatrix *matrix)
 
 BAIStatus BAIEngineBind(BAIEngine engine, const BAIVectors *vectors, int guess_zero)
 {
-  engine->zero  = guess_zero;
-  engine->begun = 0;
-  engine->swept = 0;
+  engine->zero    = guess_zero;
+  engine->begun   = 0;
+  engine->swept   = 0;
+  engine->changed = 1;
   return engine->ops->bind(engine->state, vectors, guess_zero);
 }
 
 BAIStatus BAIEnginePrepare(BAIEngine engine, BAIMode mode)
 {
   return engine->ops->prepare(engine->state, mode);
+}
+
+BAIStatus BAIEngineColor(BAIEngine engine, const BAIInt *ghost, BAIInt *color)
+{
+  return engine->ops->color ? engine->ops->color(engine->state, ghost, color) : BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
+BAIStatus BAIEngineTakeTurns(BAIEngine engine, BAIInt turns, const BAIInt *color)
+{
+  BAITry(engine->ops->turns ? engine->ops->turns(engine->state, turns, color) : BAIStatusOf(BAI_ERR_NOT_BUILT));
+  engine->turns = turns;
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIEngineCoarsen(BAIEngine engine, const BAIMatrix *matrix, const BAICoarse *coarse)
@@ -154,6 +169,7 @@ static BAIStatus CorrectTogether(BAIEngine engine, int of_b, BAIReal omega)
 
 BAIStatus BAIEngineCorrect(BAIEngine engine, BAIReal omega)
 {
+  engine->changed = 1;
   return Gathers(engine) ? CorrectTogether(engine, 1, omega) : engine->ops->correct(engine->state, omega);
 }
 
@@ -174,25 +190,54 @@ static int IsFree(BAIEngine engine, const BAIStep *step, BAIInt now)
   return engine->begun && (step->mode == BAI_MODE_ASYNC || step->mode == BAI_MODE_LAUNCH) && !step->coarse && engine->p.staleness; /* what is copied is an iteration older */
 }
 
-static BAIStatus Exchange(BAIEngine engine, BAIGhosts ghosts)
+static BAIStatus ExchangeNow(BAIEngine engine, BAIGhosts ghosts)
 {
   const int swept = engine->swept;
 
   engine->swept = 0;
-  if (!engine->connected) return BAIStatusOf(BAI_OK);
-  if (ghosts == BAI_GHOSTS_FIXED && engine->zero) ghosts = BAI_GHOSTS_ZERO;
   return engine->ops->exchange(engine->state, ghosts, swept);
 }
 
-/* Global iterations from one exchange to the next */
+static BAIStatus Exchange(BAIEngine engine, BAIGhosts ghosts)
+{
+  if (!engine->connected) return BAIStatusOf(BAI_OK);
+  if (engine->under_way) {
+    engine->under_way = 0;
+    BAITry(ExchangeNow(engine, BAI_GHOSTS_TAKEN));
+    if (!engine->changed) return BAIStatusOf(BAI_OK);
+  }
+  return ExchangeNow(engine, ghosts == BAI_GHOSTS_FIXED && engine->zero ? BAI_GHOSTS_ZERO : ghosts);
+}
+
+/* Global iterations, or part of one, from one exchange to the next */
 static BAIStatus SweepOwn(BAIEngine engine, BAIInt count, const BAIStep *step)
 {
+  const int ends = !step->turn || (step->turn == engine->turns && step->part != 1);
+
   BAITry(engine->ops->sweep(engine->state, count, step));
-  if (Gathers(engine) && step->coarse) BAITry(CorrectTogether(engine, 0, step->omega));
+  if (ends && Gathers(engine) && step->coarse) BAITry(CorrectTogether(engine, 0, step->omega));
   engine->swept = 1;
-  engine->swept_its += count;
+  if (ends) engine->swept_its += count;
   engine->begun = !engine->zero;
   engine->zero  = 0;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* A global iteration turn by turn. What other ranks read sets out as soon as it is there, so that it comes while the rest of the turn is done */
+static BAIStatus SweepTurns(BAIEngine engine, const BAIStep *how)
+{
+  BAIStep step = *how;
+
+  for (step.turn = 1; step.turn <= engine->turns; step.turn++) {
+    BAITry(Exchange(engine, BAI_GHOSTS_FIXED));
+    step.part = 1;
+    BAITry(SweepOwn(engine, 1, &step));
+    engine->changed   = step.coarse && step.turn == engine->turns; /* it is still to be corrected */
+    engine->under_way = !engine->changed;
+    if (engine->under_way) BAITry(ExchangeNow(engine, BAI_GHOSTS_SENT));
+    step.part = 2;
+    BAITry(SweepOwn(engine, 1, &step));
+  }
   return BAIStatusOf(BAI_OK);
 }
 
@@ -206,9 +251,12 @@ BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
     BAIInt       mine;
 
     if (now < count && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD; /* now is 1, or it does not matter */
-    BAITry(Exchange(engine, IsFree(engine, how, now) ? BAI_GHOSTS_LIVE : BAI_GHOSTS_FIXED));
-    mine = engine->connected && step.ahead && now > 1 ? (BAIInt)((double)now * engine->pace) : now;
-    BAITry(SweepOwn(engine, mine, &step));
+    if (engine->connected && engine->turns && how->mode == BAI_MODE_COLOR) BAITry(SweepTurns(engine, &step));
+    else {
+      BAITry(Exchange(engine, IsFree(engine, how, now) ? BAI_GHOSTS_LIVE : BAI_GHOSTS_FIXED));
+      mine = engine->connected && step.ahead && now > 1 ? (BAIInt)((double)now * engine->pace) : now;
+      BAITry(SweepOwn(engine, mine, &step));
+    }
     step.fresh = 0;
     step.done += now;
   }
@@ -325,6 +373,7 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
   const double n = (double)engine->n;
 
   engine->ops->info(engine->state, info);
+  info->turns           = (int)engine->turns;
   info->rows            = engine->partition.own ? engine->partition.first[engine->partition.blocks] : engine->n;
   info->flops_iteration = 2.0 * (double)info->nnz_off + (double)info->local_sweeps / (double)(info->blocks ? info->blocks : 1) * (2.0 * (double)info->nnz_local + 4 * (double)info->rows) + 3 * n;
   if (engine->p.refined) info->flops_iteration += 2.0 * (double)info->nnz_local + 2 * n;

@@ -91,6 +91,8 @@ typedef struct {
 typedef struct {
   BAIMode      mode; /* one that the engine is ready for */
   BAIDirection direction;
+  BAIInt       turn;        /* BAIEngineSweep() of one global iteration in mode color: only this turn of those that ranks take together, from 1 on; 0: all; */
+  int          part;        /* for backends: and of that only 1: what other ranks read or that reads from them; or 2: the rest; 0: both */
   BAIInt       local_iters; /* 0: that of the parameters; not looked at if they depend on the block */
   BAIReal      omega, momentum;
   int          fourth_kind;      /* mode sync: weights of fourth_kind.h, of which omega is the inverse of the largest eigenvalue */
@@ -188,7 +190,9 @@ typedef struct {
 typedef enum {
   BAI_GHOSTS_ZERO,  /* x is zero on all ranks */
   BAI_GHOSTS_FIXED, /* those of the x that is there */
-  BAI_GHOSTS_LIVE   /* the same, and while mode async iterates the newest ones come in; or, if x goes in copies, those of the exchange before */
+  BAI_GHOSTS_LIVE,  /* the same, and while mode async iterates the newest ones come in; or, if x goes in copies, those of the exchange before */
+  BAI_GHOSTS_SENT,  /* ranks that take turns together: x sets out, but those of before are read, */
+  BAI_GHOSTS_TAKEN  /* until here: those that set out */
 } BAIGhosts;
 
 /*
@@ -230,6 +234,7 @@ typedef struct {
   int64_t local_sweeps;       /* of all blocks in one global iteration */
   int     workers;            /* host: threads; cuda: thread blocks at work at a time */
   int64_t nnz_local, nnz_off; /* entries off the diagonal, in the rows of overlaps too: inside the blocks; outside them, ghosts included */
+  int     turns;              /* mode color: that ranks take together; 0: none */
   int     colors;             /* mode color, and where an asynchronous queue of blocks goes by colours; else 0 */
   int64_t bytes;              /* memory that the engine holds */
   int64_t bytes_iteration;    /* that a global iteration moves at least: the matrix, b, and x both ways; if the matrix stays on the chip, x only */
@@ -292,6 +297,8 @@ typedef struct {
   BAIStatus (*update)(BAIState, const BAIMatrix *);
   BAIStatus (*bind)(BAIState, const BAIVectors *, int guess_zero);
   BAIStatus (*prepare)(BAIState, BAIMode);
+  BAIStatus (*color)(BAIState, const BAIInt *ghost, BAIInt *color); /* NULL: ranks cannot take turns together */
+  BAIStatus (*turns)(BAIState, BAIInt turns, const BAIInt *color);
   BAIStatus (*sweep)(BAIState, BAIInt count, const BAIStep *);
   BAIStatus (*solve)(BAIState, const BAITolerances *, const BAIStep *, BAISolution *); /* only if info says so */
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
@@ -340,6 +347,13 @@ BAIStatus BAIEngineUpdateValues(BAIEngine, const BAIMatrix *);
 BAIStatus BAIEngineBind(BAIEngine, const BAIVectors *, int guess_zero);
 /* Makes ready for one more mode; allocates, the first time */
 BAIStatus BAIEnginePrepare(BAIEngine, BAIMode);
+/*
+   So that ranks take turns together, when the engine is ready for mode color: finds colours of the rows, from 0 on. Rows that take their turn together have the same one, those that read from each other
+   others, and none has that of a ghost that it reads, unless that is negative. When all ranks have theirs, in any order, mode color goes through so many turns, a colour each. BAI_ERR_NOT_BUILT if
+   the backend cannot. Connected ranks then exchange x before each turn, and go on with what has nothing to do with others meanwhile; those that are not connected ask for one turn after another
+*/
+BAIStatus BAIEngineColor(BAIEngine, const BAIInt *ghost, BAIInt *color);
+BAIStatus BAIEngineTakeTurns(BAIEngine, BAIInt turns, const BAIInt *color);
 /*
    Takes a coarse space, which it copies, in the place of the one that there was; no aggregates: none. The matrix is that of the engine. Later values are taken over with those of the engine,
    unless ranks make up the space together: then, at first and after new values, each rank finds its rows of A_c, and behind each row the entry of P^H 1, which are aggregates*columns times

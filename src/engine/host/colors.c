@@ -23,7 +23,7 @@ static void Neighbors(const BAIState state, int *seen, int *end, int *lower)
 
   for (BAIInt group = 0; group < state->groups; group++) seen[group] = -1;
   for (int group = 0; group < state->groups; group++) {
-    const BAIInt first = group * blocks, last = A->blocks - first > blocks ? first + blocks : A->blocks;
+    const BAIInt first = group * blocks, last = BAIGroupEnd(state, group);
 
     for (BAIInt k = A->off_i[BAIBlockFirst(A, first)]; k < A->off_i[BAIBlockFirst(A, last)]; k++) {
       if (A->off_j[k] < A->n) Meet(group, (int)(BAIBlockOfRow(A, A->off_j[k]) / blocks), seen, end, lower);
@@ -34,35 +34,133 @@ static void Neighbors(const BAIState state, int *seen, int *end, int *lower)
   }
 }
 
-BAIStatus BAIHostColor(BAIState state)
+/* The graph of the groups; its lists are the caller's to free */
+static BAIStatus FindGraph(BAIState state, int **first, int **lower)
 {
   const size_t n    = (size_t)state->groups + 1;
-  int         *seen = malloc(n * sizeof(int)), *first = calloc(n, sizeof(int)), *end = malloc(n * sizeof(int)), *rank = malloc(n * sizeof(int)), *lower = NULL;
-  BAIStatus    status = BAIStatusOf(BAI_ERR_MEMORY);
+  int         *seen = malloc(n * sizeof(int)), *end = malloc(n * sizeof(int));
 
-  state->order      = malloc(n * sizeof(int));
-  state->turn_first = malloc((n + 1) * sizeof(int));
-  if (seen && first && end && rank && state->order && state->turn_first) {
-    Neighbors(state, seen, first, NULL);
-    for (BAIInt group = 0; group < state->groups; group++) first[group + 1] += first[group];
-    for (size_t group = 0; group < n; group++) end[group] = first[group];
-    lower = malloc(((size_t)first[state->groups] + 1) * sizeof(int));
-    if (lower) {
-      const BAIGraph graph = {(int)state->groups, first, lower};
-
-      Neighbors(state, seen, end, lower);
-      status = BAIColor(&graph, state->order, rank, state->turn_first, &state->turns, &state->colors);
-    }
+  *lower = NULL;
+  *first = calloc(n, sizeof(int));
+  if (seen && end && *first) {
+    Neighbors(state, seen, *first, NULL);
+    for (BAIInt group = 0; group < state->groups; group++) (*first)[group + 1] += (*first)[group];
+    for (size_t group = 0; group < n; group++) end[group] = (*first)[group];
+    *lower = malloc(((size_t)(*first)[state->groups] + 1) * sizeof(int));
+    if (*lower) Neighbors(state, seen, end, *lower);
   }
   free(seen);
-  free(first);
   free(end);
+  return BAIStatusOf(*lower ? BAI_OK : BAI_ERR_MEMORY);
+}
+
+/* Room for the order of so many turns, in the place of what was there */
+static BAIStatus NeedOrder(BAIState state, size_t turns)
+{
+  free(state->order);
+  free(state->turn_first);
+  state->parts      = 1;
+  state->order      = malloc(((size_t)state->groups + 1) * sizeof(int));
+  state->turn_first = malloc((turns + 1) * sizeof(int));
+  return BAIStatusOf(state->order && state->turn_first ? BAI_OK : BAI_ERR_MEMORY);
+}
+
+BAIStatus BAIHostColor(BAIState state)
+{
+  int      *rank = malloc(((size_t)state->groups + 1) * sizeof(int)), *first = NULL, *lower = NULL;
+  BAIStatus status = rank ? NeedOrder(state, (size_t)state->groups) : BAIStatusOf(BAI_ERR_MEMORY);
+
+  if (!status.code) status = FindGraph(state, &first, &lower);
+  if (!status.code) {
+    const BAIGraph graph = {(int)state->groups, first, lower};
+
+    status = BAIColor(&graph, state->order, rank, state->turn_first, &state->turns, &state->colors);
+  }
   free(rank);
+  free(first);
   free(lower);
   if (status.code) { /* to be tried again */
     free(state->order);
     free(state->turn_first);
     state->order = state->turn_first = NULL;
   }
+  return status;
+}
+
+/* The colours of ghosts that each group reads: how many there are up to its end, in first[group + 1], and, if there is room for them, those. The largest is returned */
+static int Others(BAIState state, const BAIInt *ghost, int *first, int *other)
+{
+  const BAIBlockCRS *A    = &state->A;
+  int                most = 0, n = 0;
+
+  first[0] = 0;
+  for (BAIInt group = 0; group < state->groups; group++) {
+    for (BAIInt k = A->off_i[BAIBlockFirst(A, group * state->blocks_group)]; k < A->off_i[BAIBlockFirst(A, BAIGroupEnd(state, group))]; k++) {
+      const int color = A->off_j[k] < A->n ? -1 : (int)ghost[A->off_j[k] - A->n];
+
+      if (color < 0) continue;
+      if (other) other[n] = color;
+      if (color > most) most = color;
+      n++;
+    }
+    first[group + 1] = n;
+  }
+  return most;
+}
+
+BAIStatus BAIHostColorRows(BAIState state, const BAIInt *ghost, BAIInt *color)
+{
+  const BAIBlockCRS *A     = &state->A;
+  int               *first = NULL, *lower = NULL, *other = NULL, *other_first = malloc(((size_t)state->groups + 1) * sizeof(int)), *of = malloc(((size_t)state->groups + 1) * sizeof(int)), colors;
+  BAIStatus          status = FindGraph(state, &first, &lower);
+
+  if (other_first && of && !status.code) {
+    (void)Others(state, ghost, other_first, NULL);
+    other = malloc(((size_t)other_first[state->groups] + 1) * sizeof(int));
+  }
+  if (!other) status = BAIStatusOf(BAI_ERR_MEMORY);
+  if (!status.code) {
+    const BAIGraph graph = {(int)state->groups, first, lower};
+    const int      most  = Others(state, ghost, other_first, other);
+
+    status = BAIColorBeside(&graph, other_first, other, most, of, &colors);
+  }
+  for (BAIInt block = 0; block < A->blocks && !status.code; block++) {
+    for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockOwn(A, block); place++) color[BAIRowAt(A, place)] = (BAIInt)of[block / state->blocks_group];
+  }
+  free(first);
+  free(lower);
+  free(other);
+  free(other_first);
+  free(of);
+  return status;
+}
+
+/* Whether other ranks read from a group, or it reads from them */
+static int IsBoundary(const BAIState state, BAIInt group)
+{
+  const BAIBlockCRS *A     = &state->A;
+  const BAIInt       first = group * state->blocks_group, end = BAIGroupEnd(state, group);
+
+  if (state->exchange.first && state->exchange.first[end] > state->exchange.first[first]) return 1;
+  for (BAIInt k = A->off_i[BAIBlockFirst(A, first)]; k < A->off_i[BAIBlockFirst(A, end)]; k++) {
+    if (A->off_j[k] >= A->n) return 1;
+  }
+  return 0;
+}
+
+BAIStatus BAIHostTakeTurns(BAIState state, BAIInt turns, const BAIInt *color)
+{
+  const BAIBlockCRS *A      = &state->A;
+  int               *part   = malloc(((size_t)state->groups + 1) * sizeof(int));
+  BAIStatus          status = part ? NeedOrder(state, 2 * (size_t)turns) : BAIStatusOf(BAI_ERR_MEMORY);
+
+  if (!status.code) {
+    for (BAIInt group = 0; group < state->groups; group++) part[group] = 2 * (int)color[BAIRowAt(A, BAIBlockFirst(A, group * state->blocks_group))] + !IsBoundary(state, group);
+    BAIOrderByColor((int)state->groups, part, 2 * (int)turns, state->order, state->turn_first);
+    state->parts = 2;
+    state->turns = state->colors = (int)turns;
+  }
+  free(part);
   return status;
 }

@@ -119,28 +119,39 @@ double BAIHostWorked(BAIState state)
   return state->exchange.worked;
 }
 
-BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
+/* What came with the last exchange, or with the one before it, is read from now on, when all of it is there */
+static BAIStatus Take(BAIState state, int live, int was_live)
 {
   BAIHostExchange *e      = &state->exchange;
   const size_t     nghost = (size_t)state->A.nghost, size = BAIValueSize(&state->A);
+  const BAIFlag    now = BAIExchangeToRead(e->exchanges, e->copies, live, was_live);
+
+  state->ghost = (char *)e->mailbox.memory + size * (size_t)(now & 1) * nghost;
+  return WaitForPeers(e, now, (const BAIFlag *)((const char *)e->mailbox.memory + BAIMailboxFlags(nghost, size)));
+}
+
+BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
+{
+  BAIHostExchange *e    = &state->exchange;
   const int        live = ghosts == BAI_GHOSTS_LIVE, was_live = e->was_live;
-  BAIStatus        status;
-  BAIFlag          now;
+  BAIStatus        status = BAIStatusOf(BAI_OK);
 
   BAISharedOpened(BAI_BACKEND_HOST, &e->mailbox); /* all have connected */
   if (swept) e->worked += Seconds() - e->last;
-  e->live      = live && !e->copies;
-  e->was_live  = live;
-  state->ghost = e->zero;
-  e->last      = Seconds();
-  if (ghosts == BAI_GHOSTS_ZERO) return BAIStatusOf(BAI_OK);
-  e->exchanges++;
-  Send(state, 0, e->sends);
-  for (BAIInt p = 0; p < e->peers; p++) atomic_store_explicit((AtomicFlag *)e->tell[p], e->exchanges, memory_order_release);
-  now          = BAIExchangeToRead(e->exchanges, e->copies, live, was_live);
-  state->ghost = (char *)e->mailbox.memory + size * (size_t)(now & 1) * nghost;
-  status       = WaitForPeers(e, now, (const BAIFlag *)((const char *)e->mailbox.memory + BAIMailboxFlags(nghost, size)));
-  e->last      = Seconds();
+  e->live     = live && !e->copies;
+  e->was_live = live;
+  e->last     = Seconds();
+  if (ghosts == BAI_GHOSTS_ZERO) {
+    state->ghost = e->zero;
+    return status;
+  }
+  if (ghosts != BAI_GHOSTS_TAKEN) {
+    e->exchanges++;
+    Send(state, 0, e->sends);
+    for (BAIInt p = 0; p < e->peers; p++) atomic_store_explicit((AtomicFlag *)e->tell[p], e->exchanges, memory_order_release);
+  }
+  if (ghosts != BAI_GHOSTS_SENT) status = Take(state, live, was_live);
+  e->last = Seconds();
   return status;
 }
 

@@ -65,13 +65,16 @@ struct BAIState_ {
   BAIInt          *iters;                /* local sweeps of each block, if they are not the same for all */
   int64_t          local_sweeps;         /* of all blocks */
   BAIReal          local_omega;
-  int             *order, *turn_first, turns, colors; /* mode color: the groups in the order of their turns */
+  int             *order, *turn_first, turns, colors; /* mode color: the groups in the order of their turns, */
+  int              parts;                             /* each of which has so many parts: one; or two, what has to do with other ranks first */
   BAIHostCoarse    coarse;
   BAIHostStats    *stats; /* NULL: nothing is counted */
   BAIHostExchange  exchange;
 };
 
 BAIStatus BAIHostColor(BAIState);
+BAIStatus BAIHostColorRows(BAIState, const BAIInt *ghost, BAIInt *color);
+BAIStatus BAIHostTakeTurns(BAIState, BAIInt turns, const BAIInt *color);
 /* In the precision of BAIScalar, in single, and with corrections in single */
 void BAIHostSweep(BAIState, BAIInt count, const BAIStep *);
 void BAIHostSweepSingle(BAIState, BAIInt count, const BAIStep *);
@@ -96,6 +99,12 @@ void      BAIHostCoarseDestroy(BAIHostCoarse *);
 BAIStatus BAIHostCorrect(BAIState, BAIReal omega);
 BAIStatus BAIHostRestricted(BAIState, int of_b, BAIScalar *sums);
 BAIStatus BAIHostProlong(BAIState, const BAIScalar *sums, BAIReal omega);
+
+/* The first block of the next group */
+static inline BAIInt BAIGroupEnd(BAIState state, BAIInt group)
+{
+  return state->A.blocks - group * state->blocks_group > state->blocks_group ? (group + 1) * state->blocks_group : state->A.blocks;
+}
 
 /* x_i, as the caller knows it */
 static inline BAIScalar BAIGetX(BAIState state, BAIInt i)

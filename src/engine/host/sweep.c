@@ -273,34 +273,40 @@ static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
   }
 }
 
-/* Groups of one turn read nothing of each other; the blocks of a group read it as it was before any of them has written */
+/*
+   Groups of one turn read nothing of each other; the blocks of a group read it as it was before any of them has written. Of ranks that take turns together it may be one turn, and first the part of it
+   that has to do with other ranks
+*/
 static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
 {
-  const BAIInt blocks = state->blocks_group;
+  const int begin = step->turn ? (int)step->turn - 1 : 0, end = step->turn ? (int)step->turn : state->turns, parts = state->parts;
+  const int from = step->part ? step->part - 1 : 0, to = step->part ? step->part : parts;
 
 #pragma omp parallel num_threads(state->p.threads)
   for (BAIInt iteration = 0; iteration < count; iteration++) {
     const int backward = step->direction == BAI_BACKWARD || (step->direction == BAI_ALTERNATE && iteration % 2);
 
-    for (int t = 0; t < state->turns; t++) {
+    for (int t = begin; t < end; t++) {
       const int turn = backward ? state->turns - 1 - t : t;
 
+      for (int part = turn * parts + from; part < turn * parts + to; part++) {
 #pragma omp for schedule(static)
-      for (int k = state->turn_first[turn]; k < state->turn_first[turn + 1]; k++) {
-        const BAIInt first = state->order[k] * blocks, last = state->A.blocks - first > blocks ? first + blocks : state->A.blocks;
+        for (int k = state->turn_first[part]; k < state->turn_first[part + 1]; k++) {
+          const BAIInt first = state->order[k] * state->blocks_group, last = BAIGroupEnd(state, state->order[k]);
 
-        for (BAIInt block = first; block < last; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
-        for (BAIInt block = first; block < last; block++) {
-          for (BAIInt place = BAIBlockFirst(&state->A, block); place < BAIBlockOwn(&state->A, block); place++) {
-            const BAIInt row = BAIRowAt(&state->A, place);
+          for (BAIInt block = first; block < last; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
+          for (BAIInt block = first; block < last; block++) {
+            for (BAIInt place = BAIBlockFirst(&state->A, block); place < BAIBlockOwn(&state->A, block); place++) {
+              const BAIInt row = BAIRowAt(&state->A, place);
 
-            Store(state->x, row, Load(state->next, row));
+              Store(state->x, row, Load(state->next, row));
+            }
           }
+          Wrote(state, first, last, step, iteration);
         }
-        Wrote(state, first, last, step, iteration);
       }
     }
-    Correct(state, state->x, step);
+    if (end == state->turns && to == parts) Correct(state, state->x, step);
   }
 }
 
