@@ -294,6 +294,51 @@ static PetscErrorCode TestSmoother(BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CountIterations(MPI_Comm comm, const char matrix[], PetscInt n, BAIExchange exchange, Change change, PetscInt *its)
+{
+  Mat                A;
+  Vec                b, x;
+  KSP                ksp;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(comm, matrix, n, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPCreate(comm, &ksp));
+  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPBAISetBlockSize(ksp, 16));
+  PetscCall(KSPBAISetCoarse(ksp, 0));
+  PetscCall(KSPBAISetMomentum(ksp, 0));
+  PetscCall(KSPBAISetMode(ksp, BAI_MODE_COLOR));
+  PetscCall(KSPBAISetExchange(ksp, exchange));
+  PetscCall(KSPBAISetGather(ksp, BAI_GATHER_NONE));
+  PetscCall(change(ksp));
+  PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100000));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  if (reason < 0) *its = 0;
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks of a host take turns together, so mode color takes about the iterations that it takes on one rank; accelerated, when that begins and how it goes on is by rates that differ a little */
+static PetscErrorCode TestTurns(const char matrix[], PetscInt n, BAIExchange exchange, Change change)
+{
+  PetscInt one, its;
+
+  PetscFunctionBeginUser;
+  PetscCall(CountIterations(PETSC_COMM_SELF, matrix, n, exchange, change, &one));
+  PetscCall(CountIterations(PETSC_COMM_WORLD, matrix, n, exchange, change, &its));
+  PetscCall(Expect(one > 0 && its > 0 && (change == Plain ? PetscAbsInt(its - one) <= PetscMax(2, one / 20) : its <= one + one / 4), "%d iterations, %d on one rank", (int)its, (int)one));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Entries of /dev/shm that this process made */
 static PetscErrorCode CountShared(int *count)
 {
@@ -401,6 +446,15 @@ int main(int argc, char **argv)
   }
   for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
     if (Case("smoother_%s", BAIModes[mode])) PetscCall(TestSmoother((BAIMode)mode));
+  }
+  for (int way = 0; way < 2; way++) {
+    for (int k = 0; k < 3; k += 2) { /* plain and accelerated */
+      const BAIExchange exchange = way ? BAI_EXCHANGE_SCATTER : BAI_EXCHANGE_AUTO;
+
+      if (Case("turns_%s_%s_laplace2d", BAIExchanges[exchange], changes[k].name)) PetscCall(TestTurns("laplace2d", 40, exchange, changes[k].change));
+      if (Case("turns_%s_%s_laplace3d", BAIExchanges[exchange], changes[k].name)) PetscCall(TestTurns("laplace3d", 16, exchange, changes[k].change));
+      if (Case("turns_%s_%s_helmholtz", BAIExchanges[exchange], changes[k].name)) PetscCall(TestTurns("helmholtz", 40, exchange, changes[k].change));
+    }
   }
   if (Case("slow_fv1")) {
     PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 20, &A));

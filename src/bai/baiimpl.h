@@ -249,6 +249,10 @@ PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
 PETSC_INTERN PetscErrorCode BAIConnect(BAI *, Mat, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode BAIConnectSums(BAI *);
 PETSC_INTERN PetscErrorCode BAIDisconnect(BAI *);
+PETSC_INTERN PetscErrorCode BAIToGhosts(BAI *, Vec, Vec, PetscInt, const PetscScalar *, PetscScalar *);
+
+/* turns.c */
+PETSC_INTERN PetscErrorCode BAITakeTurns(BAI *, Mat, PetscInt, const PetscInt[]);
 
 /* norm.c */
 PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);

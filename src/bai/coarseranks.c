@@ -46,27 +46,6 @@ PetscErrorCode BAITogetherReset(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values of a column of the basis, or the numbers of aggregates, to the ghosts; value is n values, each so many apart */
-static PetscErrorCode ToGhosts(BAI *bai, Vec x, Vec ghost, PetscInt apart, const PetscScalar *value, PetscScalar *there)
-{
-  PetscScalar       *xa;
-  const PetscScalar *ga;
-  PetscInt           n, nghost;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(VecGetLocalSize(ghost, &nghost));
-  PetscCall(VecGetArrayWrite(x, &xa));
-  for (PetscInt i = 0; i < n; i++) xa[i] = value[i * apart];
-  PetscCall(VecRestoreArrayWrite(x, &xa));
-  PetscCall(VecScatterBegin(bai->scatter, x, ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterEnd(bai->scatter, x, ghost, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecGetArrayRead(ghost, &ga));
-  for (PetscInt i = 0; i < nghost; i++) there[i * apart] = ga[i];
-  PetscCall(VecRestoreArrayRead(ghost, &ga));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The aggregates of ghosts, and the functions there */
 static PetscErrorCode FindGhosts(BAI *bai, Mat A, BAICoarse *coarse)
 {
@@ -82,11 +61,11 @@ static PetscErrorCode FindGhosts(BAI *bai, Mat A, BAICoarse *coarse)
   PetscCall(PetscMalloc1(PetscMax(n, nghost) + 1, &value));
   PetscCall(PetscMalloc1(nghost + 1, &of));
   for (PetscInt i = 0; i < n; i++) value[i] = coarse->aggregates && coarse->aggregate[i] >= 0 ? (PetscReal)(coarse->first + coarse->aggregate[i]) : -1.0;
-  PetscCall(ToGhosts(bai, x, ghost, 1, value, value));
+  PetscCall(BAIToGhosts(bai, x, ghost, 1, value, value));
   for (PetscInt i = 0; i < nghost; i++) of[i] = (PetscInt)PetscRealPart(value[i]);
   if (coarse->basis) {
     PetscCall(PetscMalloc1((size_t)nghost * (size_t)coarse->columns + 1, &basis));
-    for (PetscInt k = 0; k < (PetscInt)coarse->columns; k++) PetscCall(ToGhosts(bai, x, ghost, (PetscInt)coarse->columns, (const PetscScalar *)coarse->basis + k, basis + k));
+    for (PetscInt k = 0; k < (PetscInt)coarse->columns; k++) PetscCall(BAIToGhosts(bai, x, ghost, (PetscInt)coarse->columns, (const PetscScalar *)coarse->basis + k, basis + k));
   }
   PetscCall(PetscFree(value));
   PetscCall(VecDestroy(&x));

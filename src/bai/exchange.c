@@ -4,6 +4,27 @@
 #include "baiimpl.h"
 #include <petscsf.h>
 
+/* Values, each so many apart, that belong to own rows, to where they belong to ghosts; x and ghost are to work with */
+PetscErrorCode BAIToGhosts(BAI *bai, Vec x, Vec ghost, PetscInt apart, const PetscScalar *value, PetscScalar *there)
+{
+  PetscScalar       *xa;
+  const PetscScalar *ga;
+  PetscInt           n, nghost;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecGetLocalSize(ghost, &nghost));
+  PetscCall(VecGetArrayWrite(x, &xa));
+  for (PetscInt i = 0; i < n; i++) xa[i] = value[i * apart];
+  PetscCall(VecRestoreArrayWrite(x, &xa));
+  PetscCall(VecScatterBegin(bai->scatter, x, ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(bai->scatter, x, ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecGetArrayRead(ghost, &ga));
+  for (PetscInt i = 0; i < nghost; i++) there[i * apart] = ga[i];
+  PetscCall(VecRestoreArrayRead(ghost, &ga));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What a rank tells each of its peers */
 typedef struct {
   BAIHandle handle;

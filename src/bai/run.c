@@ -94,7 +94,8 @@ static PetscErrorCode LogFlops(const BAI *bai, PetscLogDouble flops)
 
 static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *step)
 {
-  const PetscInt64 due = BAIGathersOf(bai, step->coarse ? count : 0);
+  const PetscBool  ends = (PetscBool)(!step->turn || step->turn == bai->info.turns);
+  const PetscInt64 due  = BAIGathersOf(bai, step->coarse && ends ? count : 0);
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
@@ -102,7 +103,7 @@ static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, const BAISte
   if (!bai->failed.code) Note(bai, BAIEngineSweep(bai->engine, count, step));
   PetscCall(BAIGatherDue(bai, due));
   if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
-  PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->info.flops_iteration));
+  if (ends) PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->info.flops_iteration));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -206,8 +207,8 @@ static PetscErrorCode TakeIn(BAI *bai)
 PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
 {
   const PetscBool scatters = (PetscBool)(bai->scatter && !bai->connected), overlaps = (PetscBool)(bai->options.exchange == BAI_EXCHANGE_AMC && (how->mode == BAI_MODE_ASYNC || how->mode == BAI_MODE_LAUNCH) && !how->coarse); /* a correction is of the x that all have */
-  const PetscInt  at_once = scatters ? 1 : count;
-  BAIStep         step    = *how;
+  const PetscInt  at_once = scatters ? 1 : count, turns = scatters && how->mode == BAI_MODE_COLOR ? PetscMax(bai->info.turns, 1) : 1;
+  BAIStep         step = *how;
   BAIVectors      v;
   PetscReal       norm2  = 0;
   PetscInt        failed = 0;
@@ -216,16 +217,19 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
   PetscCall(Scatter(bai, x, guess_zero));
   PetscCall(Bind(bai, b, x, guess_zero, &v));
   for (PetscInt done = 0; done < count; done += at_once) {
-    if (scatters && done) {
-      PetscCall(Unbind(bai, b, x, guess_zero, &v));
-      guess_zero = PETSC_FALSE;
-      PetscCall(TakeIn(bai));
-      if (overlaps) PetscCall(SendOff(bai, x));
-      else PetscCall(Scatter(bai, x, PETSC_FALSE));
-      PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
-    }
     if (scatters && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
-    PetscCall(Sweep(bai, b, x, at_once, &step));
+    for (PetscInt turn = 0; turn < turns; turn++) {
+      if (scatters && (done || turn)) {
+        PetscCall(Unbind(bai, b, x, guess_zero, &v));
+        guess_zero = PETSC_FALSE;
+        PetscCall(TakeIn(bai));
+        if (overlaps) PetscCall(SendOff(bai, x));
+        else PetscCall(Scatter(bai, x, PETSC_FALSE));
+        PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
+      }
+      if (turns > 1) step.turn = (BAIInt)turn + 1;
+      PetscCall(Sweep(bai, b, x, at_once, &step));
+    }
     step.fresh = 0;
     step.done += (BAIInt)at_once;
   }

@@ -484,8 +484,9 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
   if (*work == WORK_ENGINE) {
     PetscCall(CountEntries(bai, A));
     PetscCall(BAIConnect(bai, A, nghost, garray));
+    mine = BAITakeTurns(bai, A, nghost, garray);
   }
-  mine = BAICoarsen(bai, A, Ad, Ao, nghost, (PetscBool)(*work == WORK_ENGINE), &coarse);
+  if (!mine) mine = BAICoarsen(bai, A, Ad, Ao, nghost, (PetscBool)(*work == WORK_ENGINE), &coarse);
   if (mine) { /* on all ranks */
     PetscCall(BAIDisconnect(bai));
     BAIEngineDestroy(&bai->engine);

@@ -289,12 +289,13 @@ static PetscErrorCode FindEnergy(BAI *bai, Mat A, Vec start, Vec zero, Vec x, Ve
 
 /*
    What omega auto stands for. Over-relaxation is for blocks that take turns, where it makes up for damped local sweeps; as it leaves more of what is rough and less of what is smooth, it is taken where
-   it is no worse for both together, and where no block reads old values that are raised as well: of other ranks, or of blocks that take their turn together. Damping is for boundaries of ranks
+   it is no worse for both together, and where no block reads old values that are raised as well: of other ranks, or of blocks that take their turn together. Damping is for boundaries of ranks that do
+   not take turns together
 */
 PetscErrorCode BAIFindOmega(BAI *bai, Mat A, PetscReal *omega)
 {
   const PetscReal raised[] = {1.3, 1.15}, on_ranks = 0.8, as_good = 1.05, clearly = 0.8;
-  const PetscBool raise = (PetscBool)(!bai->scatter && (bai->info.blocks == 1 || BAIGroup((BAIInt)bai->info.block_size) == 1));
+  const PetscBool apart = (PetscBool)(bai->scatter && !bai->info.turns), raise = (PetscBool)(!apart && (bai->info.blocks == 1 || BAIGroup((BAIInt)bai->info.block_size) == 1));
   Vec             start, zero, x, y;
   PetscReal       one, factor;
 
@@ -311,7 +312,7 @@ PetscErrorCode BAIFindOmega(BAI *bai, Mat A, PetscReal *omega)
     PetscCall(FindEnergy(bai, A, start, zero, x, y, raised[k], &factor));
     if (factor <= as_good * one) *omega = raised[k];
   }
-  if (bai->scatter && one > 0.0) {
+  if (apart && one > 0.0) {
     PetscCall(FindEnergy(bai, A, start, zero, x, y, on_ranks, &factor));
     if (factor < clearly * one) *omega = on_ranks;
   }

@@ -136,9 +136,13 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
 
    Level: beginner
 
-   Note:
+   Notes:
    Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` where results must repeat bit by bit. With the latter each iteration reduces
    the error more.
+
+   In `BAI_MODE_COLOR` the blocks of all MPI ranks take turns together on the host, and x is exchanged before each turn;
+   so iterations depend hardly on the number of ranks. On GPUs, where an exchange takes longer than a turn, each rank
+   colours its own blocks, and values of other ranks are those of the last global iteration.
 
 .seealso: `KSPBAI`, `KSPBAIGetMode()`
 @*/
@@ -434,7 +438,7 @@ PetscErrorCode KSPBAIGetCoarse(KSP ksp, PetscInt *unknowns)
 
    `BAI_WEIGHT_AUTO` bounds the spectral radius of |I - D^{-1}A| from both sides, by Collatz-Wielandt quotients of a few
    products. It takes tau unless the radius is shown to be below one; the view gives the bounds. In mode
-   `BAI_MODE_COLOR` on one rank Hermitian positive definite matrices need no tau.
+   `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no tau.
 
    Reference:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems",
@@ -674,7 +678,8 @@ PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
    Notes:
    With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
    it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
-   iteration, as with scatter, and results are the same. Every wait is bounded: a rank that does not come is an error.
+   iteration, or after each turn of mode color on the host, as with scatter, and results are the same. Every wait is
+   bounded: a rank that does not come is an error.
 
    With dk in mode async, unless faults, statistics or a bound on staleness are asked for, a rank that is faster than
    others does up to eight global iterations for one of the slowest. So a busy GPU holds up nobody but itself.

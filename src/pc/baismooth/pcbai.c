@@ -271,8 +271,7 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    the operator changes a little from one application to the next, and only these flexible methods are safe.
 
    The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`; with the latter nothing is copied to the host but, once per pattern,
-   the graph of the blocks. Of a `MATBAIJ` or `MATSBAIJ` there is a copy of type `MATAIJ`. New values in an old pattern are taken over without symbolic work. On several MPI ranks each colours its own blocks,
-   and values of other ranks are those of the last global iteration.
+   the graph of the blocks. Of a `MATBAIJ` or `MATSBAIJ` there is a copy of type `MATAIJ`. New values in an old pattern are taken over without symbolic work.
 
    References:
    H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated Systems",

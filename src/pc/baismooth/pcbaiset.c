@@ -139,6 +139,10 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
    Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` where results must repeat bit by bit. With the latter each iteration reduces
    the error more.
 
+   In `BAI_MODE_COLOR` the blocks of all MPI ranks take turns together on the host, and x is exchanged before each turn;
+   so iterations depend hardly on the number of ranks. On GPUs, where an exchange takes longer than a turn, each rank
+   colours its own blocks, and values of other ranks are those of the last global iteration.
+
    What auto stands for is found at set-up, for all ranks together, and -pc_view says it. It is sync where rows have
    more than 48 entries, on average, or where the blocks need more than 8 colours and fewer than 64 blocks have the same
    one: most of a GPU would wait for its turn. If the matrix is a product P^T A P, as coarse levels of multigrid are,
@@ -423,7 +427,7 @@ PetscErrorCode PCBAIGetCoarse(PC pc, PetscInt *unknowns)
 
    `BAI_WEIGHT_AUTO` bounds the spectral radius of |I - D^{-1}A| from both sides, by Collatz-Wielandt quotients of a few
    products. It takes tau unless the radius is shown to be below one; the view gives the bounds. In mode
-   `BAI_MODE_COLOR` on one rank Hermitian positive definite matrices need no tau.
+   `BAI_MODE_COLOR` on one rank, or on several on the host, Hermitian positive definite matrices need no tau.
 
    Reference:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems",
@@ -666,7 +670,8 @@ PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
    Notes:
    With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
    it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
-   iteration, as with scatter, and results are the same. Every wait is bounded: a rank that does not come is an error.
+   iteration, or after each turn of mode color on the host, as with scatter, and results are the same. Every wait is
+   bounded: a rank that does not come is an error.
 
    With dc the same goes in copies after each global iteration, between GPUs on streams of their own. In the modes async
    and launch, without a coarse correction, they are under way during the next one, as with amc.
@@ -879,8 +884,8 @@ PetscErrorCode PCBAIGetRefine(PC pc, BAIRefine *refine)
    correction. The first one finds it for these values of the matrix: a random error is smoothed by a few global
    iterations with each of some values. In mode color 1.3 or 1.15 are taken if they leave no more of its energy than 1
    does; so over-relaxation makes up for local sweeps that are damped. Blocks of at most 64 rows, which take turns
-   together, do not bear that, nor do several MPI ranks, where it is 1 or 0.8. In other modes it is 1; in mode sync a
-   polynomial damps, see `PCBAISetPolynomial()`. The view gives it.
+   together, do not bear that, nor do several MPI ranks with GPUs, where it is 1 or 0.8. In other modes it is 1; in mode
+   sync a polynomial damps, see `PCBAISetPolynomial()`. The view gives it.
 
 .seealso: `PCBAI`, `PCBAIGetOmega()`
 @*/
