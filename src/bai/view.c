@@ -41,8 +41,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   if (o->weight == BAI_WEIGHT_SAFE && bai->grew) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight safe: tau, since the residual norm of a solve grew\n"));
   if (bai->use.weight == BAI_WEIGHT_L1) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight l1\n"));
   if (bai->use.weight == BAI_WEIGHT_TAU) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->tau));
-  if (bai->info.turns) PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of all ranks take turns in the order of %d colors\n", bai->info.turns));
-  else if (bai->info.colors) PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors on rank 0\n", BAIModeOf(bai) == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors));
+  if (bai->info.colors) PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors %s\n", BAIModeOf(bai) == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors, bai->info.turns ? "of all ranks" : "on rank 0"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s%s%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->info.block_size, o->block_size ? "" : " (chosen)", bai->use.partition == BAI_PARTITION_NATURAL ? "" : " at most, partition ", bai->use.partition == BAI_PARTITION_NATURAL ? "" : BAIPartitionTypes[bai->use.partition], (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local,
                                    (PetscInt64)bai->info.nnz_off));
   PetscCall(BAICheckStatus(bai, BAIEngineSums(bai->engine, &inside, &outside)));
