@@ -131,6 +131,8 @@ typedef struct {
   Vec        coming;    /* those that come while ghost is read, */
   Vec        sent;      /* and what they come from, on the other ranks */
   IS         ghosts;    /* their global numbers */
+  PetscInt   nshown;    /* with turns of all ranks: own rows that other ranks read, */
+  BAIInt    *shown;     /* which are these */
   PetscBool  under_way; /* values of x are on the way */
   PetscBool  connected; /* the engine exchanges x by itself */
   BAIStatus  failed;    /* the first thing that failed on this rank while iterating */

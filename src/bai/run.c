@@ -200,6 +200,37 @@ static PetscErrorCode TakeIn(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* x of the rows that other ranks read, and nothing else, goes there between turns, and the engine reads what has come */
+static PetscErrorCode PassOn(BAI *bai, Vec x, BAIVectors *v)
+{
+  PetscScalar *sent;
+
+  PetscFunctionBegin;
+  if (!bai->sent) PetscCall(VecDuplicate(x, &bai->sent));
+  PetscCall(VecGetArray(bai->sent, &sent));
+  if (!bai->failed.code) Note(bai, BAIEngineShow(bai->engine, (BAIInt)bai->nshown, bai->shown, (BAIScalar *)sent));
+  PetscCall(VecRestoreArray(bai->sent, &sent));
+  PetscCall(RestoreArrayRead(bai, bai->ghost, &v->ghost));
+  PetscCall(VecScatterBegin(bai->scatter, bai->sent, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(bai->scatter, bai->sent, bai->ghost, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(GetArrayRead(bai, bai->ghost, &v->ghost, &v->ghost_memory));
+  if (!bai->failed.code) Note(bai, BAIEngineLook(bai->engine, v->ghost));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x goes to the other ranks, if it is not on the way, and what has come is read */
+static PetscErrorCode PassAll(BAI *bai, Vec b, Vec x, PetscBool overlaps, PetscBool *guess_zero, BAIVectors *v)
+{
+  PetscFunctionBegin;
+  PetscCall(Unbind(bai, b, x, *guess_zero, v));
+  *guess_zero = PETSC_FALSE;
+  PetscCall(TakeIn(bai));
+  if (overlaps) PetscCall(SendOff(bai, x));
+  else PetscCall(Scatter(bai, x, PETSC_FALSE));
+  PetscCall(Bind(bai, b, x, PETSC_FALSE, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    count global iterations of the matrix as the engine has it, from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
    NULL. If the engine does not exchange x between ranks, it is done here: after each global iteration, or, with exchange amc, during the next one
@@ -219,27 +250,16 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
   for (PetscInt done = 0; done < count; done += at_once) {
     if (scatters && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD;
     for (PetscInt turn = 0; turn < turns; turn++) {
-      if (scatters && (done || turn)) {
-        PetscCall(Unbind(bai, b, x, guess_zero, &v));
-        guess_zero = PETSC_FALSE;
-        PetscCall(TakeIn(bai));
-        if (overlaps) PetscCall(SendOff(bai, x));
-        else PetscCall(Scatter(bai, x, PETSC_FALSE));
-        PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
-      }
+      if (turns > 1 && (done || turn)) PetscCall(PassOn(bai, x, &v));
+      else if (scatters && done) PetscCall(PassAll(bai, b, x, overlaps, &guess_zero, &v));
       if (turns > 1) step.turn = (BAIInt)turn + 1;
       PetscCall(Sweep(bai, b, x, at_once, &step));
     }
     step.fresh = 0;
     step.done += (BAIInt)at_once;
   }
-  if (rnorm && scatters && count) {
-    PetscCall(Unbind(bai, b, x, guess_zero, &v));
-    guess_zero = PETSC_FALSE;
-    PetscCall(TakeIn(bai));
-    PetscCall(Scatter(bai, x, PETSC_FALSE));
-    PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
-  }
+  if (rnorm && turns > 1 && count) PetscCall(PassOn(bai, x, &v));
+  else if (rnorm && scatters && count) PetscCall(PassAll(bai, b, x, PETSC_FALSE, &guess_zero, &v));
   if (rnorm) PetscCall(Residual(bai, b, x, &norm2, &failed));
   if (rnorm && bai->connected && how->ahead) PetscCall(FindPace(bai, x));
   PetscCall(Unbind(bai, b, x, guess_zero, &v));

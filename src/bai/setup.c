@@ -654,6 +654,7 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(BAIRefinementReset(bai));
   PetscCall(ISDestroy(&bai->ghosts));
   PetscCall(ISDestroy(&bai->numbers));
+  PetscCall(PetscFree(bai->shown));
   PetscCall(BAITogetherReset(bai));
   PetscCall(BAIGatherDestroy(bai));
   PetscCall(ForgetNode(bai));

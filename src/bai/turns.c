@@ -7,6 +7,7 @@
 */
 #include "baiimpl.h"
 #include "../engine/hash.h"
+#include <petscsf.h>
 
 static PetscErrorCode WantsTurns(const BAI *bai, PetscBool *all)
 {
@@ -68,6 +69,29 @@ static PetscErrorCode FindColors(BAI *bai, Mat A, PetscInt n, PetscInt nghost, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The own rows that other ranks read */
+static PetscErrorCode FindShown(BAI *bai, Mat A, PetscInt n, PetscInt nghost, const PetscInt garray[])
+{
+  PetscSF         sf;
+  PetscLayout     columns;
+  const PetscInt *readers;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(bai->shown));
+  PetscCall(PetscMalloc1(n + 1, &bai->shown));
+  PetscCall(MatGetLayouts(A, NULL, &columns));
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &sf));
+  PetscCall(PetscSFSetGraphLayout(sf, columns, nghost, NULL, PETSC_COPY_VALUES, garray));
+  PetscCall(PetscSFComputeDegreeBegin(sf, &readers));
+  PetscCall(PetscSFComputeDegreeEnd(sf, &readers));
+  bai->nshown = 0;
+  for (PetscInt i = 0; i < n; i++) {
+    if (readers[i]) bai->shown[bai->nshown++] = (BAIInt)i;
+  }
+  PetscCall(PetscSFDestroy(&sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Ranks take turns together from now on, if they can; collective */
 PetscErrorCode BAITakeTurns(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
 {
@@ -83,6 +107,7 @@ PetscErrorCode BAITakeTurns(BAI *bai, Mat A, PetscInt nghost, const PetscInt gar
   PetscCall(PetscMalloc1(nghost + 1, &before));
   PetscCall(FindBefore(A, nghost, garray, before));
   PetscCall(FindColors(bai, A, n, nghost, before, color));
+  if (!bai->connected) PetscCall(FindShown(bai, A, n, nghost, garray));
   for (PetscInt i = 0; i < n; i++) turns = PetscMax(turns, (PetscInt)color[i] + 1);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &turns, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineTakeTurns(bai->engine, (BAIInt)turns, color)), NULL));

@@ -128,6 +128,16 @@ BAIStatus BAIEngineTakeTurns(BAIEngine engine, BAIInt turns, const BAIInt *color
   return BAIStatusOf(BAI_OK);
 }
 
+BAIStatus BAIEngineShow(BAIEngine engine, BAIInt rows, const BAIInt *row, BAIScalar *x)
+{
+  return engine->ops->show ? engine->ops->show(engine->state, rows, row, x) : BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
+BAIStatus BAIEngineLook(BAIEngine engine, const BAIScalar *ghost)
+{
+  return engine->ops->look ? engine->ops->look(engine->state, ghost) : BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
 BAIStatus BAIEngineCoarsen(BAIEngine engine, const BAIMatrix *matrix, const BAICoarse *coarse)
 {
   free(engine->sums);

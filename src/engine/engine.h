@@ -299,6 +299,8 @@ typedef struct {
   BAIStatus (*prepare)(BAIState, BAIMode);
   BAIStatus (*color)(BAIState, const BAIInt *ghost, BAIInt *color); /* NULL: ranks cannot take turns together */
   BAIStatus (*turns)(BAIState, BAIInt turns, const BAIInt *color);
+  BAIStatus (*show)(BAIState, BAIInt n, const BAIInt *row, BAIScalar *x);
+  BAIStatus (*look)(BAIState, const BAIScalar *ghost);
   BAIStatus (*sweep)(BAIState, BAIInt count, const BAIStep *);
   BAIStatus (*solve)(BAIState, const BAITolerances *, const BAIStep *, BAISolution *); /* only if info says so */
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
@@ -354,6 +356,9 @@ BAIStatus BAIEnginePrepare(BAIEngine, BAIMode);
 */
 BAIStatus BAIEngineColor(BAIEngine, const BAIInt *ghost, BAIInt *color);
 BAIStatus BAIEngineTakeTurns(BAIEngine, BAIInt turns, const BAIInt *color);
+/* Between such turns, on bound vectors: x of these rows, in its places in an array of n; and ghosts to read from now on, in the place of those bound. BAI_ERR_NOT_BUILT as well */
+BAIStatus BAIEngineShow(BAIEngine, BAIInt rows, const BAIInt *row, BAIScalar *x);
+BAIStatus BAIEngineLook(BAIEngine, const BAIScalar *ghost);
 /*
    Takes a coarse space, which it copies, in the place of the one that there was; no aggregates: none. The matrix is that of the engine. Later values are taken over with those of the engine,
    unless ranks make up the space together: then, at first and after new values, each rank finds its rows of A_c, and behind each row the entry of P^H 1, which are aggregates*columns times
