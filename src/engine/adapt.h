@@ -24,8 +24,8 @@
    are best, and a is what is estimated from the rate. It begins so, as what a coarse space leaves depends little on the matrix, or with what solves before have found.
    In a solve momentum goes up, so it is not raised by what a few iterations show: the norm swings if it is larger than the matrix asks for. If the norm falls more slowly with more of it, what is
    slow belongs to an eigenvalue above top: top is raised, as it is if the norm grows, and momentum is what it was to begin with. If that happens again there are eigenvalues that are not real,
-   of a matrix that is not symmetric: from then on momentum has a bound, below which less is tried as long as it is faster. Where these are the correction's doing there is no momentum from then on, and
-   if that takes too long the correction is given up.
+   of a matrix that is not symmetric: from then on momentum has a bound, below which less is tried as long as it is faster. Where these are the correction's doing there is no momentum from then on. If
+   it takes too long with none, or far too long with little, the correction is given up.
 
    Where over-relaxation comes to nothing in mode color, mode sync is tried; where momentum comes to nothing in a mode that was not asked for, the mode of the options goes on.
 */
