@@ -129,7 +129,7 @@ static PetscErrorCode Color(PetscInt parts, Part *part, PetscBool backward, Pets
 static PetscErrorCode CheckTurns(const char matrix[], PetscInt size, BAIInt block_size, PetscInt parts, BAIDirection direction, PetscReal momentum, PetscBool backward)
 {
   const PetscInt its = 5, group = (PetscInt)(block_size * BAIGroup(block_size));
-  BAIParameters  p   = {.mode = BAI_MODE_COLOR, .block_size = block_size, .local_iters = 3, .staleness = -1, .local_omega = 1, .momentum = momentum > 0, .threads = 2};
+  BAIParameters  p   = {.mode = BAI_MODE_COLOR, .block_size = block_size, .local_iters = 3, .staleness = -1, .local_omega = 1, .momentum = momentum > 0, .threads = 1};
   const BAIStep  how = {.mode = BAI_MODE_COLOR, .direction = direction, .omega = 0.9, .momentum = momentum, .fresh = 1};
   BAIStep        step;
   BAIInfo        info;
