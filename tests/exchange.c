@@ -12,7 +12,7 @@ static char help[] = "Exchange of x between ranks: straight into the others' mem
 static PetscErrorCode CreateKSP(Mat A, BAIMode mode, BAIExchange exchange, KSP *ksp)
 {
   PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
   PetscCall(KSPSetType(*ksp, KSPBAI));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPBAISetBlockSize(*ksp, 16));
@@ -305,15 +305,7 @@ static PetscErrorCode CountIterations(MPI_Comm comm, const char matrix[], PetscI
   PetscCall(GalleryCreateMat(comm, matrix, n, &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1));
-  PetscCall(KSPCreate(comm, &ksp));
-  PetscCall(KSPSetType(ksp, KSPBAI));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPBAISetBlockSize(ksp, 16));
-  PetscCall(KSPBAISetCoarse(ksp, 0));
-  PetscCall(KSPBAISetMomentum(ksp, 0));
-  PetscCall(KSPBAISetMode(ksp, BAI_MODE_COLOR));
-  PetscCall(KSPBAISetExchange(ksp, exchange));
-  PetscCall(KSPBAISetGather(ksp, BAI_GATHER_NONE));
+  PetscCall(CreateKSP(A, BAI_MODE_COLOR, exchange, &ksp));
   PetscCall(change(ksp));
   PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100000));
   PetscCall(KSPSolve(ksp, b, x));

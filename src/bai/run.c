@@ -233,7 +233,7 @@ static PetscErrorCode PassAll(BAI *bai, Vec b, Vec x, PetscBool overlaps, PetscB
 
 /*
    count global iterations of the matrix as the engine has it, from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
-   NULL. If the engine does not exchange x between ranks, it is done here: after each global iteration, or, with exchange amc, during the next one
+   NULL. If the engine does not exchange x between ranks, it is done here: after each global iteration, or turn of all ranks, or, with exchange amc, during the next one
 */
 PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
 {

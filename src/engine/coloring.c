@@ -55,12 +55,12 @@ BAIStatus BAIColor(const BAIGraph *graph, int *order, int *rank, int *turn_first
   return status;
 }
 
-BAIStatus BAIColorBeside(const BAIGraph *graph, const int *other_first, const int *other, int most_other, int *color, int *colors)
+BAIStatus BAIColorBeside(const BAIGraph *graph, const int *other_first, const int *other, int most_other, int *color)
 {
   int *taken = calloc((size_t)graph->n + (size_t)most_other + 2, sizeof(*taken));
 
   if (!taken) return BAIStatusOf(BAI_ERR_MEMORY);
-  *colors = Greedy(graph, other_first, other, color, taken);
+  (void)Greedy(graph, other_first, other, color, taken);
   free(taken);
   return BAIStatusOf(BAI_OK);
 }

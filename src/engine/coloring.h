@@ -37,7 +37,7 @@ BAIStatus BAIColor(const BAIGraph *, int *order, int *rank, int *turn_first, int
    For ranks that take turns together. Colours, from 0 on, that groups do not share with their neighbours; nor has group g one of other[k], other_first[g] <= k < other_first[g + 1], which are at most
    most_other. And, by such colours, the order of the groups, where each of so many turns, a colour each, begins and ends: turn_first is turns+1
 */
-BAIStatus BAIColorBeside(const BAIGraph *, const int *other_first, const int *other, int most_other, int *color, int *colors);
+BAIStatus BAIColorBeside(const BAIGraph *, const int *other_first, const int *other, int most_other, int *color);
 void      BAIOrderByColor(int n, const int *color, int turns, int *order, int *turn_first);
 
 #if defined(__cplusplus)

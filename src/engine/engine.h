@@ -369,7 +369,7 @@ BAIStatus BAIEngineCoarseRows(BAIEngine, const BAIMatrix *, BAIScalar *rows);
 BAIStatus BAIEngineCoarseInvert(BAIEngine, BAIScalar *rows);
 /* x = x + omega P A_c^{-1} P^H b on the bound vectors; nothing, if there is no coarse space */
 BAIStatus BAIEngineCorrect(BAIEngine, BAIReal omega);
-/* count global iterations on the bound vectors; of connected ranks, those of mode async read what the others have reached meanwhile, and others the last iterate of all */
+/* count global iterations on the bound vectors; of connected ranks, those of mode async read what the others have reached meanwhile, those that take turns together what others did in the turns before, and others the last iterate of all */
 BAIStatus BAIEngineSweep(BAIEngine, BAIInt count, const BAIStep *);
 /* Iterates on the bound vectors until a tolerance is met, without the host; only if BAIInfo says that it can, and without ghosts */
 BAIStatus BAIEngineSolve(BAIEngine, const BAITolerances *, const BAIStep *, BAISolution *);

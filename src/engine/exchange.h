@@ -10,6 +10,9 @@
    Ranks that copy do not write while they iterate. Where x may be old, they wait for and read what was brought to the exchange before, while the copies of this one are under way;
    unless in the one before all had to be there, as who is slow may still read it.
 
+   Ranks that take turns together bring x of their boundary when that part of a turn is done, and wait for the peers' before the next turn. They have read what came with the exchange before by then, and
+   never bring x again before they have waited, so that two arrays are enough here too.
+
    To write to the ghosts of another device while its kernel runs is the method DK of H. Anzt's thesis, Section 4.6, and to copy from device to device its method DC.
 */
 #pragma once

@@ -111,7 +111,7 @@ static int Others(BAIState state, const BAIInt *ghost, int *first, int *other)
 BAIStatus BAIHostColorRows(BAIState state, const BAIInt *ghost, BAIInt *color)
 {
   const BAIBlockCRS *A     = &state->A;
-  int               *first = NULL, *lower = NULL, *other = NULL, *other_first = malloc(((size_t)state->groups + 1) * sizeof(int)), *of = malloc(((size_t)state->groups + 1) * sizeof(int)), colors;
+  int               *first = NULL, *lower = NULL, *other = NULL, *other_first = malloc(((size_t)state->groups + 1) * sizeof(int)), *of = malloc(((size_t)state->groups + 1) * sizeof(int));
   BAIStatus          status = FindGraph(state, &first, &lower);
 
   if (other_first && of && !status.code) {
@@ -123,7 +123,7 @@ BAIStatus BAIHostColorRows(BAIState state, const BAIInt *ghost, BAIInt *color)
     const BAIGraph graph = {(int)state->groups, first, lower};
     const int      most  = Others(state, ghost, other_first, other);
 
-    status = BAIColorBeside(&graph, other_first, other, most, of, &colors);
+    status = BAIColorBeside(&graph, other_first, other, most, of);
   }
   for (BAIInt block = 0; block < A->blocks && !status.code; block++) {
     for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockOwn(A, block); place++) color[BAIRowAt(A, place)] = (BAIInt)of[block / state->blocks_group];

@@ -141,8 +141,8 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
    the error more.
 
    In `BAI_MODE_COLOR` the blocks of all MPI ranks take turns together on the host, and x is exchanged before each turn;
-   so iterations depend hardly on the number of ranks. On GPUs, where an exchange takes longer than a turn, each rank
-   colours its own blocks, and values of other ranks are those of the last global iteration.
+   so iterations depend hardly on the number of ranks. On GPUs each rank colours its own blocks, and values of other
+   ranks are those of the last global iteration.
 
 .seealso: `KSPBAI`, `KSPBAIGetMode()`
 @*/

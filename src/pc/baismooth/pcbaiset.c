@@ -140,8 +140,8 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
    the error more.
 
    In `BAI_MODE_COLOR` the blocks of all MPI ranks take turns together on the host, and x is exchanged before each turn;
-   so iterations depend hardly on the number of ranks. On GPUs, where an exchange takes longer than a turn, each rank
-   colours its own blocks, and values of other ranks are those of the last global iteration.
+   so iterations depend hardly on the number of ranks. On GPUs each rank colours its own blocks, and values of other
+   ranks are those of the last global iteration.
 
    What auto stands for is found at set-up, for all ranks together, and -pc_view says it. It is sync where rows have
    more than 48 entries, on average, or where the blocks need more than 8 colours and fewer than 64 blocks have the same
