@@ -40,7 +40,10 @@ static PetscErrorCode BenchMatrix(void *ctx, const char name[], Mat A)
   if (bench->bandwidth == 0) PetscCall(MeasureCopy(bench, type));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(SetThreads(bench->threads[bench->nthreads - 1]));
-  PetscCall(Print("%s: n %" PetscInt_FMT ", nnz %.0f; %d process%s, and on the host %" PetscInt_FMT " thread%s of KSPBAI each\n", bench->matrix, bench->n, (double)bench->nnz, size, size == 1 ? "" : "es", bench->threads[bench->nthreads - 1], bench->threads[bench->nthreads - 1] == 1 ? "" : "s"));
+  PetscCall(Print("%s: n %" PetscInt_FMT ", nnz %.0f; %d process%s, and on the host %" PetscInt_FMT
+                  " thread%s of KSPBAI each\n",
+                  bench->matrix, bench->n, (double)bench->nnz, size, size == 1 ? "" : "es",
+                  bench->threads[bench->nthreads - 1], bench->threads[bench->nthreads - 1] == 1 ? "" : "s"));
   PetscCall(BenchIterations(bench, &s));
   PetscCall(SetThreads(bench->threads[bench->nthreads - 1]));
   PetscCall(BenchSolves(bench, &s));
@@ -52,7 +55,8 @@ static PetscErrorCode BenchMatrix(void *ctx, const char name[], Mat A)
 /* In descending order, with powers of ten in between for the history */
 static PetscErrorCode SetTolerances(Bench *bench, PetscBool history)
 {
-  PetscReal all[MAX_RTOL], given[8] = {1e-2, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-6, PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-10};
+  PetscReal all[MAX_RTOL],
+    given[8]       = {1e-2, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-6, PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-10};
   PetscInt  ngiven = 8, n;
   PetscBool set;
 
@@ -60,7 +64,8 @@ static PetscErrorCode SetTolerances(Bench *bench, PetscBool history)
   PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-rtol", given, &ngiven, &set));
   if (!set) ngiven = 3;
   for (n = 0; n < ngiven; n++) {
-    PetscCheck(given[n] > 0 && given[n] < 1, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-rtol %g must be between 0 and 1", (double)given[n]);
+    PetscCheck(given[n] > 0 && given[n] < 1, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-rtol %g must be between 0 and 1",
+               (double)given[n]);
     all[n] = -given[n];
   }
   PetscCall(PetscSortReal(ngiven, all));
@@ -70,7 +75,8 @@ static PetscErrorCode SetTolerances(Bench *bench, PetscBool history)
     PetscBool shown = PETSC_FALSE;
 
     if (bench->nrtol && -all[k] > 0.99 * bench->rtol[bench->nrtol - 1]) continue;
-    for (PetscInt g = 0; g < ngiven; g++) shown = (PetscBool)(shown || PetscAbsReal(given[g] + all[k]) < 0.01 * given[g]);
+    for (PetscInt g = 0; g < ngiven; g++)
+      shown = (PetscBool)(shown || PetscAbsReal(given[g] + all[k]) < 0.01 * given[g]);
     bench->shown[bench->nrtol]  = shown;
     bench->rtol[bench->nrtol++] = -all[k];
   }
@@ -89,7 +95,9 @@ static PetscErrorCode SetThreadCounts(Bench *bench)
   PetscFunctionBeginUser;
   bench->nthreads = MAX_THREADS;
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-threads", bench->threads, &bench->nthreads, &set));
-  for (PetscInt k = 0; k < bench->nthreads && set; k++) PetscCheck(bench->threads[k] > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-threads %" PetscInt_FMT " must be at least 1", bench->threads[k]);
+  for (PetscInt k = 0; k < bench->nthreads && set; k++)
+    PetscCheck(bench->threads[k] > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+               "-threads %" PetscInt_FMT " must be at least 1", bench->threads[k]);
   if (set) PetscFunctionReturn(0);
   PetscCallMPI(MPI_Comm_split_type(PETSC_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
   PetscCallMPI(MPI_Comm_size(node, &size));
@@ -115,14 +123,21 @@ static PetscErrorCode SetFromOptions(Bench *bench)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-seconds", &bench->seconds, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-device", bench->device, sizeof(bench->device), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", bench->commit, sizeof(bench->commit), NULL));
-  PetscCheck(!strpbrk(bench->device, "\"\n") && !strpbrk(bench->commit, ",\"\n"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-device %s, -commit %s: no quotes, no new lines, and no comma in the commit", bench->device, bench->commit);
-  PetscCheck(strftime(bench->date, sizeof(bench->date), "%Y-%m-%d", gmtime(&now)), PETSC_COMM_SELF, PETSC_ERR_SYS, "strftime() failed");
+  PetscCheck(!strpbrk(bench->device, "\"\n") && !strpbrk(bench->commit, ",\"\n"), PETSC_COMM_WORLD,
+             PETSC_ERR_USER_INPUT, "-device %s, -commit %s: no quotes, no new lines, and no comma in the commit",
+             bench->device, bench->commit);
+  PetscCheck(strftime(bench->date, sizeof(bench->date), "%Y-%m-%d", gmtime(&now)), PETSC_COMM_SELF, PETSC_ERR_SYS,
+             "strftime() failed");
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-over_time", history, sizeof(history), NULL));
-  PetscCheck(bench->samples > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-samples %" PetscInt_FMT " must be at least 1", bench->samples);
-  PetscCheck(bench->max_it > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-max_it %" PetscInt_FMT " must be at least 1", bench->max_it);
-  PetscCheck(bench->copy_mb > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-copy_mb %" PetscInt_FMT " must be at least 1", bench->copy_mb);
-  PetscCheck(bench->seconds > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-seconds %g must be positive", (double)bench->seconds);
+  PetscCheck(bench->samples > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-samples %" PetscInt_FMT " must be at least 1", bench->samples);
+  PetscCheck(bench->max_it > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-max_it %" PetscInt_FMT " must be at least 1",
+             bench->max_it);
+  PetscCheck(bench->copy_mb > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-copy_mb %" PetscInt_FMT " must be at least 1", bench->copy_mb);
+  PetscCheck(bench->seconds > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-seconds %g must be positive",
+             (double)bench->seconds);
   bench->nwithout = MAX_WITHOUT;
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-without", bench->without, &bench->nwithout, &set));
   if (!set) bench->nwithout = 0;

@@ -2,7 +2,8 @@
 #include "now.h"
 #include <string.h>
 
-static char help[] = "What the choice of local sweeps and block size is worth: KSPBAI with each pair of them, beside its defaults.\n\n\
+static char help[] =
+  "What the choice of local sweeps and block size is worth: KSPBAI with each pair of them, beside its defaults.\n\n\
   ./choices -matrix fv1,fv3,laplace3d -n 0,0,48      generated matrices, 0 for their default sizes\n\
   ./choices -f one.mtx,two.mtx                       Matrix Market files\n\
   -mat_type aijcusparse          on a GPU\n\
@@ -37,7 +38,8 @@ typedef struct {
   PetscReal seconds; /* 0: did not converge */
 } Pair;
 
-static PetscErrorCode CreatePair(const Run *run, Mat A, PetscBool none, PetscInt local_iters, PetscInt block_size, PetscInt max_it, Pair *pair)
+static PetscErrorCode CreatePair(const Run *run, Mat A, PetscBool none, PetscInt local_iters, PetscInt block_size,
+                                 PetscInt max_it, Pair *pair)
 {
   PetscFunctionBeginUser;
   *pair = (Pair){.local_iters = local_iters, .block_size = block_size};
@@ -92,7 +94,11 @@ static PetscErrorCode Time(const Run *run, Pair *pair, Vec b, Vec x)
 static PetscErrorCode Write(const Run *run, const Pair *pair, const char what[])
 {
   PetscFunctionBeginUser;
-  if (run->csv) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv, "%s,%s,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g\n", run->device, run->commit, run->matrix, run->how, what, pair->local_iters, pair->block_size, pair->its, 1e6 * (double)pair->seconds));
+  if (run->csv)
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv,
+                           "%s,%s,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g\n", run->device,
+                           run->commit, run->matrix, run->how, what, pair->local_iters, pair->block_size, pair->its,
+                           1e6 * (double)pair->seconds));
   PetscFunctionReturn(0);
 }
 
@@ -115,7 +121,8 @@ static PetscErrorCode TimeAgain(const Run *run, Pair *first, Pair *second, Vec b
   PetscFunctionReturn(0);
 }
 
-/* The block sizes of the run, and with -lines the multiples of a grid's line that are next to 128 and 256; the line is where the first row couples to beyond its neighbour */
+/* The block sizes of the run, and with -lines the multiples of a grid's line that are next to 128 and 256; the line is
+ * where the first row couples to beyond its neighbour */
 static PetscErrorCode ListBlockSizes(const Run *run, Mat A, PetscInt size[], PetscInt *count)
 {
   const PetscInt  near[2] = {128, 256};
@@ -169,8 +176,16 @@ static PetscErrorCode TimePairs(Run *run, Mat A, PetscBool none)
   }
   if (best.ksp && defaults.seconds > 0) {
     PetscCall(TimeAgain(run, &defaults, &best, b, x));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s coarse %-4s defaults %9.1f us (%" PetscInt_FMT "), best %" PetscInt_FMT " sweeps, %" PetscInt_FMT " rows %9.1f us (%" PetscInt_FMT "): %.2f\n", run->matrix, run->how, 1e6 * (double)defaults.seconds, defaults.its, best.local_iters, best.block_size, 1e6 * (double)best.seconds, best.its, (double)(best.seconds / defaults.seconds)));
-  } else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s coarse %-4s the defaults do not converge in %" PetscInt_FMT " iterations, %s\n", run->matrix, run->how, run->max_it, best.ksp ? "others do" : "nor do others"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "%-20s coarse %-4s defaults %9.1f us (%" PetscInt_FMT "), best %" PetscInt_FMT
+                          " sweeps, %" PetscInt_FMT " rows %9.1f us (%" PetscInt_FMT "): %.2f\n",
+                          run->matrix, run->how, 1e6 * (double)defaults.seconds, defaults.its, best.local_iters,
+                          best.block_size, 1e6 * (double)best.seconds, best.its,
+                          (double)(best.seconds / defaults.seconds)));
+  } else
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "%-20s coarse %-4s the defaults do not converge in %" PetscInt_FMT " iterations, %s\n",
+                          run->matrix, run->how, run->max_it, best.ksp ? "others do" : "nor do others"));
   PetscCall(KSPDestroy(&best.ksp));
   PetscCall(KSPDestroy(&defaults.ksp));
   PetscCall(VecDestroy(&x));
@@ -199,7 +214,9 @@ static PetscErrorCode GetList(const char option[], PetscInt list[], PetscInt *co
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, option, given, &n, &set));
   if (!set) PetscFunctionReturn(0);
   PetscCheck(n > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%s needs numbers", option);
-  for (PetscInt k = 0; k < n; k++) PetscCheck(given[k] > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%s %" PetscInt_FMT ": must be at least 1", option, given[k]);
+  for (PetscInt k = 0; k < n; k++)
+    PetscCheck(given[k] > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%s %" PetscInt_FMT ": must be at least 1", option,
+               given[k]);
   PetscCall(PetscArraycpy(list, given, n));
   *count = n;
   PetscFunctionReturn(0);
@@ -220,7 +237,8 @@ static PetscErrorCode SetFromOptions(Run *run)
   for (PetscInt c = 0; set && c < count; c++) {
     const int none = !strcmp(names[c], "none");
 
-    PetscCheck(none || !strcmp(names[c], "auto"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-coarse %s: must be auto or none", names[c]);
+    PetscCheck(none || !strcmp(names[c], "auto"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+               "-coarse %s: must be auto or none", names[c]);
     run->coarse[none] = PETSC_TRUE;
     PetscCall(PetscFree(names[c]));
   }
@@ -228,16 +246,21 @@ static PetscErrorCode SetFromOptions(Run *run)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-seconds", &run->seconds, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-samples", &run->samples, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_it", &run->max_it, NULL));
-  PetscCheck(run->samples > 0 && run->samples <= MAX_SAMPLES, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-samples %" PetscInt_FMT ": must be between 1 and %d", run->samples, (int)MAX_SAMPLES);
-  PetscCheck(run->max_it > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-max_it %" PetscInt_FMT ": must be at least 1", run->max_it);
+  PetscCheck(run->samples > 0 && run->samples <= MAX_SAMPLES, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-samples %" PetscInt_FMT ": must be between 1 and %d", run->samples, (int)MAX_SAMPLES);
+  PetscCheck(run->max_it > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-max_it %" PetscInt_FMT ": must be at least 1",
+             run->max_it);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-device", run->device, sizeof(run->device), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", run->commit, sizeof(run->commit), NULL));
-  PetscCheck(!strpbrk(run->device, ",\"\n") && !strpbrk(run->commit, ",\"\n"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-device %s, -commit %s: no quotes, commas or new lines", run->device, run->commit);
+  PetscCheck(!strpbrk(run->device, ",\"\n") && !strpbrk(run->commit, ",\"\n"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-device %s, -commit %s: no quotes, commas or new lines", run->device, run->commit);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), NULL));
   if (file[0]) {
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &run->csv));
-    PetscCheck(!run->csv || !setvbuf(run->csv, NULL, _IOLBF, 0), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "setvbuf() failed"); /* what is cut short leaves what it has */
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv, "device,commit,matrix,coarse,what,local_iters,block_size,iterations,microseconds\n"));
+    PetscCheck(!run->csv || !setvbuf(run->csv, NULL, _IOLBF, 0), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
+               "setvbuf() failed"); /* what is cut short leaves what it has */
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv,
+                           "device,commit,matrix,coarse,what,local_iters,block_size,iterations,microseconds\n"));
   }
   PetscFunctionReturn(0);
 }
@@ -246,8 +269,15 @@ int main(int argc, char **argv)
 {
   Run run = {
     .local_iters = {1,  2, 3, 4, 5, 6, 7, 9},
-      .nlocal = 8, .block_size = {32, 64, 128,  256,  512},
-      .nblock = 5, .samples = 5, .max_it = 20000, .rtol = PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-10, .seconds = 0.1, .device = "unknown", .commit = "unknown"
+    .nlocal      = 8,
+    .block_size  = {32, 64, 128,  256,  512},
+    .nblock      = 5,
+    .samples     = 5,
+    .max_it      = 20000,
+    .rtol        = PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-10,
+    .seconds     = 0.1,
+    .device      = "unknown",
+    .commit      = "unknown"
   };
 
   PetscFunctionBeginUser;

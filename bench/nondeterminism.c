@@ -14,8 +14,9 @@ static char help[] = "How much the results of block-asynchronous iteration vary 
   -mat_type aijcusparse, -ksp_bai_backend cuda  on a GPU\n\n";
 
 /*
-   The settings of H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.3, Tables 4.1 to 4.4, and of its preprint for fv3: b = ones, x = 0, six updates per global iteration;
-   tests/ksp_published.c says why six, and why fv1 has blocks of 112 rows. What varies is ||b - A x||/||b|| after so many global iterations
+   The settings of H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.3, Tables 4.1 to 4.4, and of its
+   preprint for fv3: b = ones, x = 0, six updates per global iteration; tests/ksp_published.c says why six, and why fv1
+   has blocks of 112 rows. What varies is ||b - A x||/||b|| after so many global iterations
 */
 typedef struct {
   const char *matrix, *name;
@@ -62,7 +63,8 @@ static PetscErrorCode Run(KSP ksp, const Published *p, PetscBool looks, Vec b, V
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   for (PetscInt k = 0; k < p->looks; k++) {
     PetscCall(KSPSetInitialGuessNonzero(ksp, (PetscBool)(looks && k)));
-    PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, looks ? p->every : (k + 1) * p->every));
+    PetscCall(
+      KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, looks ? p->every : (k + 1) * p->every));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(MatResidual(A, b, x, r));
     PetscCall(VecNorm(r, NORM_2, &residual[k]));
@@ -87,7 +89,8 @@ static PetscErrorCode CreateSolver(Mat A, const Published *p, BAIMode mode, KSP 
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode Vary(const Published *p, BAIMode mode, PetscInt runs, PetscBool looks, const char device[], FILE *csv)
+static PetscErrorCode Vary(const Published *p, BAIMode mode, PetscInt runs, PetscBool looks, const char device[],
+                           FILE *csv)
 {
   Mat        A;
   Vec        b, x, r;
@@ -115,7 +118,14 @@ static PetscErrorCode Vary(const Published *p, BAIMode mode, PetscInt runs, Pets
     const Sample   *s        = &sample[k];
     const PetscReal variance = runs > 1 ? s->squares / (PetscReal)(runs - 1) : 0, deviation = PetscSqrtReal(variance);
 
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "%s,%s,%d,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.4e,%.4e,%.4e,%.4e,%.4e,%.4e,%.4e\n", device, cuda ? "cuda" : "host", cuda ? 0 : omp_get_max_threads(), looks ? "looks" : "whole", p->name, BAIModes[mode], p->block_size, (k + 1) * p->every, runs, (double)s->mean, (double)s->min, (double)s->max, (double)variance, (double)deviation, (double)(deviation / PetscSqrtReal((PetscReal)runs)), (double)((s->max - s->min) / s->mean)));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv,
+                           "%s,%s,%d,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT
+                           ",%.4e,%.4e,%.4e,%.4e,%.4e,%.4e,%.4e\n",
+                           device, cuda ? "cuda" : "host", cuda ? 0 : omp_get_max_threads(), looks ? "looks" : "whole",
+                           p->name, BAIModes[mode], p->block_size, (k + 1) * p->every, runs, (double)s->mean,
+                           (double)s->min, (double)s->max, (double)variance, (double)deviation,
+                           (double)(deviation / PetscSqrtReal((PetscReal)runs)),
+                           (double)((s->max - s->min) / s->mean)));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&r));
@@ -141,7 +151,8 @@ static PetscErrorCode GetNames(const char option[], PetscInt n, const char *cons
     for (PetscInt k = 0; k < n; k++) {
       if (!strcmp(names[c], known[k])) taken[k] = is = PETSC_TRUE;
     }
-    PetscCheck(is, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%s %s: must be one of %s, %s, ...", option, names[c], known[0], known[1]);
+    PetscCheck(is, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%s %s: must be one of %s, %s, ...", option, names[c],
+               known[0], known[1]);
     PetscCall(PetscFree(names[c]));
   }
   PetscFunctionReturn(0);
@@ -164,14 +175,19 @@ int main(int argc, char **argv)
   if (set) {
     for (PetscInt k = nruns; k < MATRICES; k++) runs[k] = runs[nruns - 1];
   }
-  for (PetscInt k = 0; k < MATRICES; k++) PetscCheck(runs[k] > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-runs %" PetscInt_FMT " must be at least 1", runs[k]);
+  for (PetscInt k = 0; k < MATRICES; k++)
+    PetscCheck(runs[k] > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-runs %" PetscInt_FMT " must be at least 1",
+               runs[k]);
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-looks", &looks, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-device", device, sizeof(device), NULL));
-  PetscCheck(!strpbrk(device, ",\"\n"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-device %s: no quotes, commas or new lines", device);
+  PetscCheck(!strpbrk(device, ",\"\n"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-device %s: no quotes, commas or new lines", device);
   csv = PETSC_STDOUT;
   if (file[0]) PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &csv));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "device,backend,threads,solves,matrix,mode,block_size,iterations,runs,mean,min,max,variance,standard_deviation,standard_error,relative_variation\n"));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv,
+                         "device,backend,threads,solves,matrix,mode,block_size,iterations,runs,mean,min,max,variance,"
+                         "standard_deviation,standard_error,relative_variation\n"));
   for (int k = 0; k < MATRICES; k++) {
     for (int m = 0; m < MODES; m++) {
       if (matrix[k] && mode[m]) PetscCall(Vary(&published[k], (BAIMode)m, runs[k], looks, device, csv));

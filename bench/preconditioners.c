@@ -2,7 +2,8 @@
 #include "now.h"
 #include <string.h>
 
-static char help[] = "PCBAI as a preconditioner, with each of its partitions, beside PCSOR: iterations, and milliseconds.\n\n\
+static char help[] =
+  "PCBAI as a preconditioner, with each of its partitions, beside PCSOR: iterations, and milliseconds.\n\n\
   ./preconditioners -matrix fv1,fv3,laplace3d -n 0,0,48      generated matrices, 0 for their default sizes\n\
   ./preconditioners -f one.mtx,two.mtx                       Matrix Market files\n\
   -mat_type aijcusparse          on a GPU\n\
@@ -109,8 +110,13 @@ static PetscErrorCode TimeWay(const Run *run, const char name[], Mat A, const ch
   PetscCall(Time(run, KSPSolve, ksp, b, x, &solve));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %-8s %6" PetscInt_FMT "%c %9.2f set-up %9.4f apply %9.2f solve\n", name, way, its, reason > 0 ? ' ' : '*', (double)setup, (double)(apply / APPLIED), (double)solve));
-  if (run->csv) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv, "%s,%s,%s,%s,%" PetscInt_FMT ",%s,%.5g,%.5g,%.5g\n", run->device, run->commit, name, way, its, KSPConvergedReasons[reason], (double)setup, (double)(apply / APPLIED), (double)solve));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s %-8s %6" PetscInt_FMT "%c %9.2f set-up %9.4f apply %9.2f solve\n",
+                        name, way, its, reason > 0 ? ' ' : '*', (double)setup, (double)(apply / APPLIED),
+                        (double)solve));
+  if (run->csv)
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv, "%s,%s,%s,%s,%" PetscInt_FMT ",%s,%.5g,%.5g,%.5g\n", run->device,
+                           run->commit, name, way, its, KSPConvergedReasons[reason], (double)setup,
+                           (double)(apply / APPLIED), (double)solve));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(0);
 }
@@ -144,15 +150,19 @@ static PetscErrorCode SetFromOptions(Run *run)
   }
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-seconds", &run->seconds, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-samples", &run->samples, NULL));
-  PetscCheck(run->samples > 0 && run->samples <= MAX_SAMPLES, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-samples %" PetscInt_FMT ": must be between 1 and %d", run->samples, (int)MAX_SAMPLES);
+  PetscCheck(run->samples > 0 && run->samples <= MAX_SAMPLES, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-samples %" PetscInt_FMT ": must be between 1 and %d", run->samples, (int)MAX_SAMPLES);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-device", run->device, sizeof(run->device), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", run->commit, sizeof(run->commit), NULL));
-  PetscCheck(!strpbrk(run->device, ",\"\n") && !strpbrk(run->commit, ",\"\n"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-device %s, -commit %s: no quotes, commas or new lines", run->device, run->commit);
+  PetscCheck(!strpbrk(run->device, ",\"\n") && !strpbrk(run->commit, ",\"\n"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-device %s, -commit %s: no quotes, commas or new lines", run->device, run->commit);
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), NULL));
   if (!file[0]) PetscFunctionReturn(0);
   PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &run->csv));
-  PetscCheck(!run->csv || !setvbuf(run->csv, NULL, _IOLBF, 0), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "setvbuf() failed"); /* what is cut short leaves what it has */
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv, "device,commit,matrix,way,iterations,reason,setup_ms,apply_ms,solve_ms\n"));
+  PetscCheck(!run->csv || !setvbuf(run->csv, NULL, _IOLBF, 0), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
+             "setvbuf() failed"); /* what is cut short leaves what it has */
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv,
+                         "device,commit,matrix,way,iterations,reason,setup_ms,apply_ms,solve_ms\n"));
   PetscFunctionReturn(0);
 }
 

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-static char help[] = "Times block-asynchronous iteration on 1, 2, 4, ... of the processes it runs on, as ratios to one of them, beside PETSc's solvers.\n\n\
+static char help[] =
+  "Times block-asynchronous iteration on 1, 2, 4, ... of the processes it runs on, as ratios to one of them, beside PETSc's solvers.\n\n\
   mpiexec -n 4 ./ranks -mat_type aijcusparse    on four GPUs, all parts in their usual sizes\n\
   -solves fv1,fv3,trefethen,laplace3d -solves_n 0,0,20000,48  whole solves to -rtol <1e-10>\n\
   -iterations 200,318      points in each direction of Laplacians, -its <300> global iterations of mode async without momentum\n\
@@ -64,7 +65,8 @@ static PetscBool IsWanted(Run *run, const Way *way, PetscInt w)
   return (PetscBool)(wanted && (run->ranks > 1 || way->alone));
 }
 
-static PetscErrorCode Say(Run *run, const char part[], const char system[], PetscInt n, const Way *way, PetscInt w, PetscReal seconds, PetscInt its)
+static PetscErrorCode Say(Run *run, const char part[], const char system[], PetscInt n, const Way *way, PetscInt w,
+                          PetscReal seconds, PetscInt its)
 {
   PetscMPIInt rank;
   PetscReal   ratio;
@@ -74,15 +76,18 @@ static PetscErrorCode Say(Run *run, const char part[], const char system[], Pets
   ratio = run->one[w] > 0 ? seconds / run->one[w] : 0;
   PetscCallMPI(MPI_Comm_rank(run->comm, &rank));
   if (rank) PetscFunctionReturn(0);
-  printf("%-10s %-10s %6d %d %-10s %10.3f ms %5d its  %.3f\n", part, system, (int)n, (int)run->ranks, way->name, 1e3 * (double)seconds, (int)its, (double)ratio);
+  printf("%-10s %-10s %6d %d %-10s %10.3f ms %5d its  %.3f\n", part, system, (int)n, (int)run->ranks, way->name,
+         1e3 * (double)seconds, (int)its, (double)ratio);
   fflush(stdout);
   if (!run->csv) PetscFunctionReturn(0);
-  fprintf(run->csv, "%s,%s,%d,%d,%s,%g,%d,%.4g,\"%s\",%s,%s\n", part, system, (int)n, (int)run->ranks, way->name, (double)seconds, (int)its, (double)ratio, run->device, run->commit, run->date);
+  fprintf(run->csv, "%s,%s,%d,%d,%s,%g,%d,%.4g,\"%s\",%s,%s\n", part, system, (int)n, (int)run->ranks, way->name,
+          (double)seconds, (int)its, (double)ratio, run->device, run->commit, run->date);
   fflush(run->csv);
   PetscFunctionReturn(0);
 }
 
-/* The seven-point Laplacian, numbered plane by plane, as the gallery has it; its rows are written where they are used, as there are many */
+/* The seven-point Laplacian, numbered plane by plane, as the gallery has it; its rows are written where they are used,
+ * as there are many */
 static PetscErrorCode CreateLaplacian(const Run *run, PetscInt nx, PetscInt ny, PetscInt nz, System *s)
 {
   const PetscInt N = nx * ny * nz, step[] = {-nx * ny, -nx, -1, 1, nx, nx * ny};
@@ -99,7 +104,8 @@ static PetscErrorCode CreateLaplacian(const Run *run, PetscInt nx, PetscInt ny, 
     at[0] = at[1] = 0;
     for (PetscInt row = first; row < last; row++) {
       const PetscInt  x = row % nx, y = row / nx % ny, z = row / (nx * ny);
-      const PetscBool there[] = {(PetscBool)(z > 0), (PetscBool)(y > 0), (PetscBool)(x > 0), (PetscBool)(x < nx - 1), (PetscBool)(y < ny - 1), (PetscBool)(z < nz - 1)};
+      const PetscBool there[] = {(PetscBool)(z > 0),      (PetscBool)(y > 0),      (PetscBool)(x > 0),
+                                 (PetscBool)(x < nx - 1), (PetscBool)(y < ny - 1), (PetscBool)(z < nz - 1)};
 
       for (int k = 0; k < 7; k++) {
         const int       e    = k < 3 ? k : k - 1;
@@ -115,11 +121,14 @@ static PetscErrorCode CreateLaplacian(const Run *run, PetscInt nx, PetscInt ny, 
       }
       for (int part = 0; part < 2 && pass; part++) s->i[part][row - first + 1] = at[part];
     }
-    for (int part = 0; part < 2 && !pass; part++) PetscCall(PetscMalloc3(n + 1, &s->i[part], at[part] + 1, &s->j[part], at[part] + 1, &s->a[part]));
+    for (int part = 0; part < 2 && !pass; part++)
+      PetscCall(PetscMalloc3(n + 1, &s->i[part], at[part] + 1, &s->j[part], at[part] + 1, &s->a[part]));
     s->i[0][0] = s->i[1][0] = 0;
   }
   if (run->ranks == 1) PetscCall(MatCreateSeqAIJWithArrays(run->comm, N, N, s->i[0], s->j[0], s->a[0], &s->A));
-  else PetscCall(MatCreateMPIAIJWithSplitArrays(run->comm, n, n, N, N, s->i[0], s->j[0], s->a[0], s->i[1], s->j[1], s->a[1], &s->A));
+  else
+    PetscCall(MatCreateMPIAIJWithSplitArrays(run->comm, n, n, N, N, s->i[0], s->j[0], s->a[0], s->i[1], s->j[1],
+                                             s->a[1], &s->A));
   if (run->type[0]) PetscCall(MatConvert(s->A, run->type, MAT_INPLACE_MATRIX, &s->A));
   PetscFunctionReturn(0);
 }
@@ -183,7 +192,8 @@ static PetscErrorCode CreateSolver(const Run *run, Mat A, const Way *way, KSP *k
 }
 
 /* The ways of a part, one after another */
-static PetscErrorCode TimeWays(Run *run, const char part[], const char name[], PetscInt n, Mat A, const Way *way, PetscInt ways, PetscErrorCode (*set)(const Run *, KSP, const Way *))
+static PetscErrorCode TimeWays(Run *run, const char part[], const char name[], PetscInt n, Mat A, const Way *way,
+                               PetscInt ways, PetscErrorCode (*set)(const Run *, KSP, const Way *))
 {
   Vec b, x;
 
@@ -244,7 +254,9 @@ static PetscErrorCode SetIterations(const Run *run, KSP ksp, const Way *way)
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, run->its));
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPCHEBYSHEV, &chebyshev));
-  if (chebyshev) PetscCall(KSPChebyshevSetEigenvalues(ksp, 2.1, 0.2)); /* of the Laplacian with Jacobi; without them they would be estimated */
+  if (chebyshev)
+    PetscCall(KSPChebyshevSetEigenvalues(ksp, 2.1,
+                                         0.2)); /* of the Laplacian with Jacobi; without them they would be estimated */
   PetscFunctionReturn(0);
 }
 
@@ -328,9 +340,9 @@ static PetscErrorCode FillGrid(KSP ksp, Mat J, Mat A, void *ctx)
   for (PetscInt z = info.zs; z < info.zs + info.zm; z++) {
     for (PetscInt y = info.ys; y < info.ys + info.ym; y++) {
       for (PetscInt x = info.xs; x < info.xs + info.xm; x++) {
-        const PetscReal  h     = 1 / (PetscReal)(info.mx - 1);
-        const PetscBool  edge  = (PetscBool)(!x || !y || !z || x == info.mx - 1 || y == info.my - 1 || z == info.mz - 1);
-        const MatStencil row   = {.i = x, .j = y, .k = z};
+        const PetscReal  h    = 1 / (PetscReal)(info.mx - 1);
+        const PetscBool  edge = (PetscBool)(!x || !y || !z || x == info.mx - 1 || y == info.my - 1 || z == info.mz - 1);
+        const MatStencil row  = {.i = x, .j = y, .k = z};
         const MatStencil col[] = {
           {.i = x,     .j = y,     .k = z    },
           {.i = x - 1, .j = y,     .k = z    },
@@ -357,7 +369,10 @@ static PetscErrorCode SetSmoother(const char prefix[], const char exchange[])
   char text[512];
 
   PetscFunctionBeginUser;
-  PetscCall(PetscSNPrintf(text, sizeof(text), "-%smg_levels_ksp_type richardson -%smg_levels_ksp_max_it 1 -%smg_levels_pc_type bai -%smg_levels_pc_bai_its 1 -%smg_levels_pc_bai_exchange %s", prefix, prefix, prefix, prefix, prefix, exchange));
+  PetscCall(PetscSNPrintf(text, sizeof(text),
+                          "-%smg_levels_ksp_type richardson -%smg_levels_ksp_max_it 1 -%smg_levels_pc_type bai "
+                          "-%smg_levels_pc_bai_its 1 -%smg_levels_pc_bai_exchange %s",
+                          prefix, prefix, prefix, prefix, prefix, exchange));
   PetscCall(PetscOptionsInsertString(NULL, text));
   PetscFunctionReturn(0);
 }
@@ -383,7 +398,8 @@ static PetscErrorCode Multigrid(Run *run, const char name[], PetscInt n)
 
     if (!IsWanted(run, &smoothers[w], w)) continue;
     PetscCall(SetSmoother("grid_", smoothers[w].name));
-    PetscCall(DMDACreate3d(run->comm, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n, n, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &da));
+    PetscCall(DMDACreate3d(run->comm, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n, n,
+                           PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &da));
     if (run->type[0]) PetscCall(DMSetMatType(da, run->type));
     if (strstr(run->type, "cusparse")) PetscCall(DMSetVecType(da, VECCUDA));
     PetscCall(DMSetUp(da));
@@ -484,7 +500,8 @@ static PetscErrorCode GetList(const char name[], PetscBool usual, List *list)
 typedef PetscErrorCode (*Part)(Run *, const char name[], PetscInt n);
 
 /* On 1, 2, ... processes, in all its sizes */
-static PetscErrorCode TimePart(Run *run, const List *ranks, const MPI_Comm comms[], Part part, char *const names[], const List *sizes)
+static PetscErrorCode TimePart(Run *run, const List *ranks, const MPI_Comm comms[], Part part, char *const names[],
+                               const List *sizes)
 {
   PetscFunctionBeginUser;
   for (PetscInt k = 1; k <= sizes->many; k++) {
@@ -500,8 +517,9 @@ static PetscErrorCode TimePart(Run *run, const List *ranks, const MPI_Comm comms
 
 int main(int argc, char **argv)
 {
-  Run         run   = {.samples = 3, .its = 300, .rtol = 1e-10, .device = "unknown", .commit = "unknown"};
-  List        ranks = {.n = {0}}, iterations = {.n = {200}}, weak = {.n = {100}}, mg = {.n = {65}}, gamg = {.n = {33}}, modes = {.n = {64}}, sizes = {.n = {0}};
+  Run  run   = {.samples = 3, .its = 300, .rtol = 1e-10, .device = "unknown", .commit = "unknown"};
+  List ranks = {.n = {0}}, iterations = {.n = {200}}, weak = {.n = {100}}, mg = {.n = {65}}, gamg = {.n = {33}},
+       modes = {.n = {64}}, sizes                      = {.n = {0}};
   char       *names[MAX_LIST], csv[PETSC_MAX_PATH_LEN] = "";
   PetscInt    many = MAX_LIST, nsizes = MAX_LIST;
   PetscBool   set, some               = PETSC_FALSE;
@@ -516,19 +534,23 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", run.type, sizeof(run.type), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-samples", &run.samples, NULL));
-  PetscCheck(run.samples > 0 && run.samples < MAX_LIST, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-samples %" PetscInt_FMT " must be between 1 and %d", run.samples, MAX_LIST - 1);
+  PetscCheck(run.samples > 0 && run.samples < MAX_LIST, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-samples %" PetscInt_FMT " must be between 1 and %d", run.samples, MAX_LIST - 1);
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-its", &run.its, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-rtol", &run.rtol, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-device", run.device, sizeof(run.device), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", run.commit, sizeof(run.commit), NULL));
-  PetscCheck(strftime(run.date, sizeof(run.date), "%Y-%m-%d", gmtime(&now)), PETSC_COMM_SELF, PETSC_ERR_SYS, "strftime() failed");
+  PetscCheck(strftime(run.date, sizeof(run.date), "%Y-%m-%d", gmtime(&now)), PETSC_COMM_SELF, PETSC_ERR_SYS,
+             "strftime() failed");
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
   if (csv[0] && !rank) {
     run.csv = fopen(csv, "w");
     PetscCheck(run.csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "-csv %s cannot be written", csv);
     fprintf(run.csv, "part,system,n,ranks,what,seconds,iterations,ratio,device,commit,date\n");
   }
-  for (const char **name = (const char *[]){"-solves", "-iterations", "-weak", "-mg", "-gamg", "-modes", NULL}; *name && !some; name++) PetscCall(PetscOptionsHasName(NULL, NULL, *name, &some));
+  for (const char **name = (const char *[]){"-solves", "-iterations", "-weak", "-mg", "-gamg", "-modes", NULL};
+       *name && !some; name++)
+    PetscCall(PetscOptionsHasName(NULL, NULL, *name, &some));
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-solves", names, &many, &set));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-solves_n", sizes.n + 1, &nsizes, NULL));
   if (!set) many = 0;
@@ -546,7 +568,8 @@ int main(int argc, char **argv)
     for (PetscInt r = 1; r <= size; r *= 2) ranks.n[++ranks.many] = r;
   }
   for (PetscInt r = 0; r < ranks.many; r++) {
-    PetscCheck(ranks.n[r + 1] > 0 && ranks.n[r + 1] <= size, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-ranks %" PetscInt_FMT ": there are %d", ranks.n[r + 1], size);
+    PetscCheck(ranks.n[r + 1] > 0 && ranks.n[r + 1] <= size, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+               "-ranks %" PetscInt_FMT ": there are %d", ranks.n[r + 1], size);
     PetscCallMPI(MPI_Comm_split(PETSC_COMM_WORLD, rank < ranks.n[r + 1] ? 0 : MPI_UNDEFINED, rank, &comms[r]));
   }
   PetscCall(TimePart(&run, &ranks, comms, Solves, names, &sizes));

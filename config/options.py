@@ -9,7 +9,7 @@ import os, re, sys, textwrap
 DEF, WORDS, TYPES = 'src/bai/options.def', 'src/bai/options.c', 'include/petscbaitypes.h'
 HEADER, MANUAL = 'include/petscbai.h', 'docs/options.md'
 PAGES = {'KSP': 'src/ksp/bai/bai.c', 'PC': 'src/pc/baismooth/pcbai.c'}
-SETTERS = {'KSP': 'src/ksp/bai/baiset.c', 'PC': 'src/pc/baismooth/pcbaiset.c'}
+SETTERS = {'KSP': 'src/ksp/bai/generated/baiset.c', 'PC': 'src/pc/baismooth/generated/pcbaiset.c'}
 WHAT = {'KSP': 'the solver', 'PC': 'the preconditioner'}
 FACES = ('KSP', 'PC')
 WIDTH = 120
@@ -34,7 +34,7 @@ class Enum:
     """An array of words for PETSc, {"first", ..., "Type", "PREFIX_", NULL}, and what its values mean by the page of its type"""
 
     def __init__(self, array):
-        found = re.search(r'%s\[\]\s*=\s*\{(.*?), NULL\}' % array, read(WORDS))
+        found = re.search(r'%s\[\]\s*=\s*\{(.*?),\s*NULL\}' % array, read(WORDS), re.S)
         if not found:
             sys.exit('%s: no array %s' % (WORDS, array))
         *self.words, self.type, prefix = [word.strip('"') for word in split(found.group(1))]
@@ -224,7 +224,7 @@ def setters(face, rows):
     top = '''/*
    Setters and getters of %sBAI, %s
 */
-#include "../../bai/baiimpl.h"
+#include "../../../bai/baiimpl.h"
 #include <petsc/private/%simpl.h> /*I "petscbai.h" I*/
 ''' % (face, MADE, face.lower())
     return '\n'.join([top] + [setter_and_getter(o, face) for o in rows if face in o.faces])

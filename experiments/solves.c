@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static char help[] = "Runs solves one after the other, and writes a table of what they took. The experiments of the papers are lists of them: see run.py.\n\n\
+static char help[] =
+  "Runs solves one after the other, and writes a table of what they took. The experiments of the papers are lists of them: see run.py.\n\n\
   ./solves -cases file        each line is a name, a tab, and the options of a solve\n\
   -csv <file>                 where the table goes, instead of the terminal\n\n\
 Beside those of PETSc and KSPBAI, options of a solve are:\n\
@@ -40,7 +41,8 @@ static double CPUTime(void)
   struct rusage usage;
 
   getrusage(RUSAGE_SELF, &usage);
-  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+    1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
 /* tridiag(-1, 2 + epsilon, -1), with a DM from which PCMG makes coarser levels */
@@ -84,7 +86,8 @@ static PetscErrorCode SystemDestroy(System_ *s)
 /* That of the present options, with b = 1, as in all of the papers' experiments */
 static PetscErrorCode SystemCreate(System_ *s)
 {
-  char      matrix[64] = "fv1", file[PETSC_MAX_PATH_LEN] = "", type[64] = "", dmtype[64] = "", epsilon[64] = "", key[sizeof(s->key)];
+  char matrix[64] = "fv1", file[PETSC_MAX_PATH_LEN] = "", type[64] = "", dmtype[64] = "", epsilon[64] = "",
+       key[sizeof(s->key)];
   PetscInt  n = 0;
   PetscBool line;
 
@@ -95,7 +98,8 @@ static PetscErrorCode SystemCreate(System_ *s)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_mat_type", dmtype, sizeof(dmtype), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-epsilon", epsilon, sizeof(epsilon), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
-  PetscCall(PetscSNPrintf(key, sizeof(key), "%s %s %s %s %s %" PetscInt_FMT, file, file[0] ? "" : matrix, type, dmtype, epsilon, n));
+  PetscCall(PetscSNPrintf(key, sizeof(key), "%s %s %s %s %s %" PetscInt_FMT, file, file[0] ? "" : matrix, type, dmtype,
+                          epsilon, n));
   if (!strcmp(key, s->key)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SystemDestroy(s));
   PetscCall(PetscStrcmp(matrix, "line", &line));
@@ -148,7 +152,9 @@ static PetscErrorCode Find(Run *run)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Row(const Run *run, System_ *s, PetscInt its, PetscReal residual, KSPConvergedReason reason, PetscInt solves, double setup, double seconds, double cpu, double gpu_joules, double cpu_joules)
+static PetscErrorCode Row(const Run *run, System_ *s, PetscInt its, PetscReal residual, KSPConvergedReason reason,
+                          PetscInt solves, double setup, double seconds, double cpu, double gpu_joules,
+                          double cpu_joules)
 {
   MatInfo  info;
   PetscInt n;
@@ -156,7 +162,11 @@ static PetscErrorCode Row(const Run *run, System_ *s, PetscInt its, PetscReal re
   PetscFunctionBeginUser;
   PetscCall(MatGetSize(s->A, &n, NULL));
   PetscCall(MatGetInfo(s->A, MAT_GLOBAL_SUM, &info));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv, "\"%s\",%" PetscInt_FMT ",%.0f,%" PetscInt_FMT ",%.5e,%s,%" PetscInt_FMT ",%.5e,%.5e,%.4g,%.5g,%.5g,%.6g\n", run->name, n, info.nz_used, its, (double)residual, KSPConvergedReasons[reason], solves, setup, seconds, cpu, gpu_joules, cpu_joules, run->found));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv,
+                         "\"%s\",%" PetscInt_FMT ",%.0f,%" PetscInt_FMT ",%.5e,%s,%" PetscInt_FMT
+                         ",%.5e,%.5e,%.4g,%.5g,%.5g,%.6g\n",
+                         run->name, n, info.nz_used, its, (double)residual, KSPConvergedReasons[reason], solves, setup,
+                         seconds, cpu, gpu_joules, cpu_joules, run->found));
   if (run->csv) fflush(run->csv);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,7 +203,8 @@ static PetscErrorCode RunAt(Run *run, System_ *s, PetscInt looks, const PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does nothing, but keeps KSPRICHARDSON from handing all iterations to its preconditioner, which would not look at the residual */
+/* Does nothing, but keeps KSPRICHARDSON from handing all iterations to its preconditioner, which would not look at the
+ * residual */
 static PetscErrorCode Watch(KSP ksp, PetscInt its, PetscReal rnorm, void *ctx)
 {
   (void)ksp;
@@ -239,7 +250,8 @@ static PetscErrorCode RunWhole(Run *run, System_ *s, PetscReal seconds)
   PetscCall(PetscMalloc1(MOST, &sample));
   sample[0] = end - begin;
   if (seconds > 0) {
-    if (sample[0] < seconds) PetscCall(KSPSolve(run->ksp, s->b, s->x)); /* what a slow solve has learnt, the next one knows from the start */
+    if (sample[0] < seconds)
+      PetscCall(KSPSolve(run->ksp, s->b, s->x)); /* what a slow solve has learnt, the next one knows from the start */
     PetscCall(Now(&start));
     BAIEnergyRead(gpu, &before);
     cpu = CPUTime();
@@ -338,7 +350,8 @@ int main(int argc, char **argv)
   if (file[0]) PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "a", &csv));
   while (fgets(line, sizeof(line), in)) {
     length = strcspn(line, "\n");
-    PetscCheck(line[length], PETSC_COMM_WORLD, PETSC_ERR_FILE_READ, "-cases %s: a line has more than %d characters, or no end", cases, (int)sizeof(line) - 2);
+    PetscCheck(line[length], PETSC_COMM_WORLD, PETSC_ERR_FILE_READ,
+               "-cases %s: a line has more than %d characters, or no end", cases, (int)sizeof(line) - 2);
     line[length] = 0;
     if (length) PetscCall(RunLine(line, csv, all, &s));
   }

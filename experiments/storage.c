@@ -4,7 +4,8 @@
 #include "../bench/parts/crs.h"
 #include <time.h>
 
-static char help[] = "Times global iterations on a matrix in compressed rows, and on one in diagonal blocks and the rest, as a table.\n\n\
+static char help[] =
+  "Times global iterations on a matrix in compressed rows, and on one in diagonal blocks and the rest, as a table.\n\n\
   ./storage -matrix laplace3d -n 100        a matrix of the gallery\n\
   -block_size <448>                         rows of a block\n\
   -local_iters <1,6>                        updates in a global iteration\n\
@@ -33,7 +34,8 @@ static double Residual(const CRS *m, const double *x)
   return sqrt(norm2 / m->n);
 }
 
-static PetscErrorCode Time(const CRS *matrix, const CRS *storage, const char name[], PetscBool device, PetscInt local_iters, PetscInt its, double conversion)
+static PetscErrorCode Time(const CRS *matrix, const CRS *storage, const char name[], PetscBool device,
+                           PetscInt local_iters, PetscInt its, double conversion)
 {
   double     *b, *x, seconds = 0, least = PETSC_MAX_REAL;
   const char *failed = NULL;
@@ -48,8 +50,11 @@ static PetscErrorCode Time(const CRS *matrix, const CRS *storage, const char nam
     failed = (device ? CRSIterateDevice : CRSIterateHost)(storage, b, x, (int)local_iters, (int)its, &seconds);
     if (run) least = PetscMin(least, seconds);
   }
-  PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_LIB, "iterations %s: %s", device ? "on the device" : "on the host", failed);
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s,%d,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",%.5e,%.5e,%.5e\n", name, matrix->n, matrix->i[matrix->n], local_iters, its, least / (double)its, conversion, Residual(matrix, x)));
+  PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_LIB, "iterations %s: %s", device ? "on the device" : "on the host",
+             failed);
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s,%d,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",%.5e,%.5e,%.5e\n", name,
+                        matrix->n, matrix->i[matrix->n], local_iters, its, least / (double)its, conversion,
+                        Residual(matrix, x)));
   PetscCall(PetscFree2(b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -74,8 +79,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-device", &device, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-local_iters", local_iters, &many, &set));
   if (!set) many = 2;
-  PetscCheck(sizeof(PetscInt) == sizeof(int) && sizeof(PetscScalar) == sizeof(double), PETSC_COMM_SELF, PETSC_ERR_SUP, "storage is for 32-bit indices and real scalars in double precision");
-  PetscCheck(block_size > 0 && block_size <= 1024 && its > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "-block_size must be 1 to 1024, -its at least 1");
+  PetscCheck(sizeof(PetscInt) == sizeof(int) && sizeof(PetscScalar) == sizeof(double), PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "storage is for 32-bit indices and real scalars in double precision");
+  PetscCheck(block_size > 0 && block_size <= 1024 && its > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "-block_size must be 1 to 1024, -its at least 1");
   PetscCall(GalleryCreateMat(PETSC_COMM_SELF, name, n, &A));
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &rows, &i, &j, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "the matrix has no compressed rows");

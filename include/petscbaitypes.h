@@ -48,7 +48,8 @@ typedef enum {
    Mode sync only: what is multiplied must be the same in each iteration.
 
    Reference:
-   J. Lottes, "Optimal polynomial smoothers for multigrid V-cycles", Numerical Linear Algebra with Applications 30 (2023).
+   J. Lottes, "Optimal polynomial smoothers for multigrid V-cycles", Numerical Linear Algebra with Applications 30
+   (2023).
 
 .seealso: `PCBAI`, `PCBAISetPolynomial()`, `KSPChebyshevSetKind()`
 E*/
@@ -151,10 +152,12 @@ typedef enum {
    Level: intermediate
 
    Notes:
-   For dc and dk, ranks that exchange x must be on one node, and all work on the host or each on a GPU of its own that reaches the memory of the others' GPUs. With
+   For dc and dk, ranks that exchange x must be on one node, and all work on the host or each on a GPU of its own that
+   reaches the memory of the others' GPUs. With
    -info the first reason against it is told.
 
-   With dk, ranks do not wait for each other in mode `BAI_MODE_ASYNC` either: a block reads what the blocks of other ranks have reached.
+   With dk, ranks do not wait for each other in mode `BAI_MODE_ASYNC` either: a block reads what the blocks of other
+   ranks have reached.
 
 .seealso: `KSPBAI`, `PCBAI`, `KSPBAISetExchange()`, `PCBAISetExchange()`
 E*/

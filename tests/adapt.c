@@ -1,4 +1,5 @@
-static char help[] = "What the acceleration decides, for residual norms that are known beforehand: when to look, with which relaxation to go on, and when to leave a mode.\n\n";
+static char help[] = "What the acceleration decides, for residual norms that are known beforehand: when to look, with "
+                     "which relaxation to go on, and when to leave a mode.\n\n";
 
 #include "check.h"
 #include "../src/engine/adapt.h"
@@ -6,12 +7,19 @@ static char help[] = "What the acceleration decides, for residual norms that are
 
 static BAIGoal GoalFor(BAIMode mode, BAIMode accelerated, double tol)
 {
-  const BAIGoal goal = {.mode = mode, .accelerated = accelerated, .accelerate = 1, .tol2 = tol * tol, .most2 = 1e300, .max_it = BAI_INT_MAX, .first = 1};
+  const BAIGoal goal = {.mode        = mode,
+                        .accelerated = accelerated,
+                        .accelerate  = 1,
+                        .tol2        = tol * tol,
+                        .most2       = 1e300,
+                        .max_it      = BAI_INT_MAX,
+                        .first       = 1};
 
   return goal;
 }
 
-/* A norm that falls by q in each iteration: looks are as many as the logarithm of the iterations, and the last one is where the tolerance is met */
+/* A norm that falls by q in each iteration: looks are as many as the logarithm of the iterations, and the last one is
+ * where the tolerance is met */
 static PetscErrorCode Looks(void)
 {
   const double  q = 0.5, tol = 1e-10;
@@ -23,7 +31,8 @@ static PetscErrorCode Looks(void)
 
   PetscFunctionBeginUser;
   while (!d.stop && looks < 100) {
-    PetscCall(Expect(d.until > its && d.mode == BAI_MODE_ASYNC && d.omega == 1 && d.momentum == 0 && d.x == BAI_X_ON, "look %d: it goes on as it is", looks));
+    PetscCall(Expect(d.until > its && d.mode == BAI_MODE_ASYNC && d.omega == 1 && d.momentum == 0 && d.x == BAI_X_ON,
+                     "look %d: it goes on as it is", looks));
     its = d.until;
     d   = BAIAdaptLook(&a, its, pow(q, 2.0 * (double)its));
     looks++;
@@ -52,12 +61,14 @@ static PetscErrorCode Relaxation(BAIMode mode)
   PetscCall(Expect(d.begins && d.mode == mode && d.x == BAI_X_KEEP, "the acceleration begins, and x is kept"));
   PetscCall(Expect(fabs(d.omega - omega) <= 1e-9, "omega %g is the best one, %g", d.omega, omega));
   PetscCall(Expect(fabs(d.momentum - (mode == BAI_MODE_SYNC ? omega - 1 : 0)) <= 1e-9, "momentum %g", d.momentum));
-  PetscCall(Expect(mode == BAI_MODE_SYNC ? d.plain == d.until : d.plain == d.until - 4, "plain iterations before the next look in mode color"));
+  PetscCall(Expect(mode == BAI_MODE_SYNC ? d.plain == d.until : d.plain == d.until - 4,
+                   "plain iterations before the next look in mode color"));
   PetscCall(Expect(d.even == (mode == BAI_MODE_COLOR), "an even number of local sweeps in mode color"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Leaving a mode costs something: the iterations left must be 100 where the mode would change, and 20 where it would not */
+/* Leaving a mode costs something: the iterations left must be 100 where the mode would change, and 20 where it would
+ * not */
 static PetscErrorCode Threshold(BAIMode mode, double left, PetscBool accelerates)
 {
   const double  q    = 0.9;
@@ -76,7 +87,8 @@ static PetscErrorCode Threshold(BAIMode mode, double left, PetscBool accelerates
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What over-relaxation is raised to makes the norm grow, every time: mode sync is tried, and then the mode of the options goes on for good */
+/* What over-relaxation is raised to makes the norm grow, every time: mode sync is tried, and then the mode of the
+ * options goes on for good */
 static PetscErrorCode InVain(BAIMode mode)
 {
   const double  q    = 0.995;
@@ -111,7 +123,8 @@ static PetscErrorCode InVain(BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What these cases know of the rules: the condition that a solve begins with, by what the one found may be off, and how often it is tried: with a larger eigenvalue, with less momentum, and without */
+/* What these cases know of the rules: the condition that a solve begins with, by what the one found may be off, and how
+ * often it is tried: with a larger eigenvalue, with less momentum, and without */
 enum {
   FIRST_CONDITION = 30,
   TRIES           = 4,
@@ -127,7 +140,8 @@ static double BestMomentum(double kappa)
   return q * q;
 }
 
-/* A diagonal system with a coarse correction: errors that belong to some eigenvalues, and what iterations make of them */
+/* A diagonal system with a coarse correction: errors that belong to some eigenvalues, and what iterations make of them
+ */
 typedef struct {
   int            n;
   double complex lambda[64], e[64], before[64], kept[64];
@@ -141,7 +155,8 @@ static double ResidualNorm2(const Diagonal *s)
   return norm2;
 }
 
-/* Eigenvalues from most/kappa to most, evenly spread in the logarithm; from each comes as much of the residual, or of the error, so that it is rough */
+/* Eigenvalues from most/kappa to most, evenly spread in the logarithm; from each comes as much of the residual, or of
+ * the error, so that it is rough */
 static void DiagonalCreate(int n, double most, double kappa, int rough, Diagonal *s)
 {
   s->n = n;
@@ -156,7 +171,8 @@ static void Iterate(Diagonal *s, const BAIDecision *d, BAIInt its, int fresh)
 {
   for (BAIInt it = its; it < d->until; it++) {
     for (int k = 0; k < s->n; k++) {
-      const double complex next = s->e[k] - d->omega * s->lambda[k] * s->e[k] + (fresh && it == its ? 0 : d->momentum) * (s->e[k] - s->before[k]);
+      const double complex next = s->e[k] - d->omega * s->lambda[k] * s->e[k] +
+        (fresh && it == its ? 0 : d->momentum) * (s->e[k] - s->before[k]);
 
       s->before[k] = s->e[k];
       s->e[k]      = next;
@@ -195,32 +211,40 @@ static BAIGoal CoarseGoal(double top, double tol)
   return goal;
 }
 
-/* From norms that are known polynomials of one eigenvalue, or sums of them, the condition is found up to the step of the search; an iteration that knows it is hardly slower than the best one */
+/* From norms that are known polynomials of one eigenvalue, or sums of them, the condition is found up to the step of
+ * the search; an iteration that knows it is hardly slower than the best one */
 static PetscErrorCode Condition(double kappa, int n)
 {
-  const double top = 2, tol = 1e-90, most = BestMomentum((n > 1 ? off : 2) * kappa), least = BestMomentum(kappa / off), first = BestMomentum(FIRST_CONDITION);
-  BAIGoal      goal = CoarseGoal(top, tol);
-  BAIAdapt     a;
-  BAIDecision  d;
-  Diagonal     s;
-  BAIInt       its;
-  int          back;
+  const double top = 2, tol = 1e-90, most = BestMomentum((n > 1 ? off : 2) * kappa), least = BestMomentum(kappa / off),
+               first = BestMomentum(FIRST_CONDITION);
+  BAIGoal     goal   = CoarseGoal(top, tol);
+  BAIAdapt    a;
+  BAIDecision d;
+  Diagonal    s;
+  BAIInt      its;
+  int         back;
 
   PetscFunctionBeginUser;
   DiagonalCreate(n, top, kappa, 0, &s);
   its = SolveDiagonal(&s, &a, &goal, &d, &back);
-  PetscCall(Expect(d.stop && !d.vain && !back && ResidualNorm2(&s) <= tol * tol, "condition %g: it gets there in %d iterations, back %d times", kappa, (int)its, back));
-  PetscCall(Expect(a.beta >= PetscMax(n > 1 ? 0 : least, first) - 1e-12 && a.beta <= PetscMax(most, first) + 1e-12, "condition %g: momentum %g is between %g and %g", kappa, a.beta, least, most));
-  PetscCall(Expect(fabs(d.omega * top - PetscSqr(1 + sqrt(a.beta))) <= 1e-12 && d.momentum == a.beta, "omega %g follows from momentum %g", d.omega, d.momentum));
+  PetscCall(Expect(d.stop && !d.vain && !back && ResidualNorm2(&s) <= tol * tol,
+                   "condition %g: it gets there in %d iterations, back %d times", kappa, (int)its, back));
+  PetscCall(Expect(a.beta >= PetscMax(n > 1 ? 0 : least, first) - 1e-12 && a.beta <= PetscMax(most, first) + 1e-12,
+                   "condition %g: momentum %g is between %g and %g", kappa, a.beta, least, most));
+  PetscCall(Expect(fabs(d.omega * top - PetscSqr(1 + sqrt(a.beta))) <= 1e-12 && d.momentum == a.beta,
+                   "omega %g follows from momentum %g", d.omega, d.momentum));
   goal.beta = a.beta; /* as the next solve begins */
   DiagonalCreate(n, top, kappa, 0, &s);
   its = SolveDiagonal(&s, &a, &goal, &d, &back);
-  PetscCall(Expect(d.stop && !back && a.beta <= PetscMax(most, first) + 1e-12, "condition %g: the next solve stays with it, %g", kappa, a.beta));
-  PetscCall(Expect((double)its <= 1.35 * -log(tol / sqrt(s.n)) * sqrt(PetscMax(kappa, FIRST_CONDITION)) / 2 + 60, "condition %g: %d iterations", kappa, (int)its));
+  PetscCall(Expect(d.stop && !back && a.beta <= PetscMax(most, first) + 1e-12,
+                   "condition %g: the next solve stays with it, %g", kappa, a.beta));
+  PetscCall(Expect((double)its <= 1.35 * -log(tol / sqrt(s.n)) * sqrt(PetscMax(kappa, FIRST_CONDITION)) / 2 + 60,
+                   "condition %g: %d iterations", kappa, (int)its));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest eigenvalue is larger than was thought: it gets there in the end, and the next solve, which begins with what this one found, is hardly slower than with the right one */
+/* The largest eigenvalue is larger than was thought: it gets there in the end, and the next solve, which begins with
+ * what this one found, is hardly slower than with the right one */
 static PetscErrorCode Underestimated(double more)
 {
   const double top = 2, tol = 1e-30, kappa = 60;
@@ -234,8 +258,10 @@ static PetscErrorCode Underestimated(double more)
   PetscFunctionBeginUser;
   DiagonalCreate(40, more * top, kappa, 0, &s);
   its = SolveDiagonal(&s, &a, &goal, &d, &back);
-  PetscCall(Expect(d.stop && !d.vain && ResidualNorm2(&s) <= tol * tol, "%g times larger: it gets there in %d iterations, back %d times", more, (int)its, back));
-  PetscCall(Expect(a.goal.top >= top * more * 0.95 && a.beta <= BestMomentum(2 * kappa), "%g times larger: the largest eigenvalue is taken to be %g, momentum %g", more, a.goal.top, a.beta));
+  PetscCall(Expect(d.stop && !d.vain && ResidualNorm2(&s) <= tol * tol,
+                   "%g times larger: it gets there in %d iterations, back %d times", more, (int)its, back));
+  PetscCall(Expect(a.goal.top >= top * more * 0.95 && a.beta <= BestMomentum(2 * kappa),
+                   "%g times larger: the largest eigenvalue is taken to be %g, momentum %g", more, a.goal.top, a.beta));
   goal.top   = a.goal.top;
   goal.beta  = a.beta;
   right.beta = BestMomentum(1.2 * kappa);
@@ -243,13 +269,16 @@ static PetscErrorCode Underestimated(double more)
   its = SolveDiagonal(&s, &a, &goal, &d, &back);
   DiagonalCreate(40, more * top, kappa, 0, &s);
   best = SolveDiagonal(&s, &a, &right, &d, &back);
-  PetscCall(Expect((double)its <= 1.25 * (double)best, "%g times larger: %d iterations in the next solve, %d of one that knows", more, (int)its, (int)best));
+  PetscCall(Expect((double)its <= 1.25 * (double)best,
+                   "%g times larger: %d iterations in the next solve, %d of one that knows", more, (int)its,
+                   (int)best));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   A matrix that is not symmetric: real eigenvalues from top/kappa to top, and some with so large an imaginary part, relative to top, which converge only for some momentum. Three solves get there, later
-   ones with what those before have found
+   A matrix that is not symmetric: real eigenvalues from top/kappa to top, and some with so large an imaginary part,
+   relative to top, which converge only for some momentum. Three solves get there, later ones with what those before
+   have found
 */
 static PetscErrorCode Complex(double imaginary)
 {
@@ -275,19 +304,24 @@ static PetscErrorCode Complex(double imaginary)
       s.e[k] = s.before[k] = s.kept[k] = 1;
     }
     its[solve] = SolveDiagonal(&s, &a, &goal, &d, &back);
-    PetscCall(Expect(d.stop && !d.vain && ResidualNorm2(&s) <= tol * tol, "imaginary parts %g: solve %d gets there in %d iterations", imaginary, solve, (int)its[solve]));
+    PetscCall(Expect(d.stop && !d.vain && ResidualNorm2(&s) <= tol * tol,
+                     "imaginary parts %g: solve %d gets there in %d iterations", imaginary, solve, (int)its[solve]));
     goal.top   = PetscMin(a.goal.top, 1.25 * top); /* as KSPBAI believes no more */
     goal.beta  = a.beta;
     goal.bears = BAIAdaptBears(&a);
   }
-  PetscCall(Expect(its[0] < plain, "imaginary parts %g: %d iterations, without momentum about %d", imaginary, (int)its[0], (int)plain));
-  PetscCall(Expect(4 * its[1] <= 5 * its[0] && its[2] <= 2 * its[0], "imaginary parts %g: %d iterations, then %d and %d", imaginary, (int)its[0], (int)its[1], (int)its[2]));
+  PetscCall(Expect(its[0] < plain, "imaginary parts %g: %d iterations, without momentum about %d", imaginary,
+                   (int)its[0], (int)plain));
+  PetscCall(Expect(4 * its[1] <= 5 * its[0] && its[2] <= 2 * its[0],
+                   "imaginary parts %g: %d iterations, then %d and %d", imaginary, (int)its[0], (int)its[1],
+                   (int)its[2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Norms that grow whatever is done: each time back, after so many times without the coarse correction, in the mode of the options and never with it again; after three where the iteration bears more
-   momentum without, and so none is tried at once
+   Norms that grow whatever is done: each time back, after so many times without the coarse correction, in the mode of
+   the options and never with it again; after three where the iteration bears more momentum without, and so none is
+   tried at once
 */
 static PetscErrorCode CoarseInVain(BAIMode mode, PetscBool spoils)
 {
@@ -306,10 +340,15 @@ static PetscErrorCode CoarseInVain(BAIMode mode, PetscBool spoils)
     d = BAIAdaptLook(&a, d.until, 1e20);
     tries++;
     PetscCall(Expect(d.x == BAI_X_BACK, "it goes back"));
-    PetscCall(Expect(d.vain || ((a.goal.top > top || d.momentum < momentum) && d.rest), "the largest eigenvalue is raised, from %g to %g, or momentum goes down, from %g to %g, and it begins anew", top, a.goal.top, momentum, d.momentum));
+    PetscCall(Expect(
+      d.vain || ((a.goal.top > top || d.momentum < momentum) && d.rest),
+      "the largest eigenvalue is raised, from %g to %g, or momentum goes down, from %g to %g, and it begins anew", top,
+      a.goal.top, momentum, d.momentum));
   }
   PetscCall(Expect(tries == (spoils ? 3 : TRIES), "after %d times it is in vain", tries));
-  PetscCall(Expect(d.vain && d.begins && !d.stop && d.mode == mode && d.omega == 1 && d.momentum == 0 && a.goal.top == 0, "the mode of the options goes on without"));
+  PetscCall(
+    Expect(d.vain && d.begins && !d.stop && d.mode == mode && d.omega == 1 && d.momentum == 0 && a.goal.top == 0,
+           "the mode of the options goes on without"));
   for (int k = 0; k < 20 && !d.stop; k++) {
     d = BAIAdaptLook(&a, d.until, pow(0.99, 2.0 * (double)d.until));
     PetscCall(Expect(!d.vain && !d.coarsen && a.goal.top == 0, "and never again with it"));
@@ -317,7 +356,8 @@ static PetscErrorCode CoarseInVain(BAIMode mode, PetscBool spoils)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Norms that fall, as they do with a correction that helps, and then stay about where rounding leaves them: it is not given up, and x does not go back again and again; but if they grow, it is */
+/* Norms that fall, as they do with a correction that helps, and then stay about where rounding leaves them: it is not
+ * given up, and x does not go back again and again; but if they grow, it is */
 static PetscErrorCode CoarseHelped(double more)
 {
   const BAIGoal goal  = CoarseGoal(2, 1e-30);
@@ -332,8 +372,11 @@ static PetscErrorCode CoarseHelped(double more)
 
     d = BAIAdaptLook(&a, d.until, fallen > least ? fallen * fallen : PetscSqr(looks % 9 ? more * least : least));
   }
-  PetscCall(Expect((d.vain != 0) == (more > 1e3), "norms %g times as large, %d looks: in vain %d", more, looks, d.vain));
-  PetscCall(Expect(d.vain || (d.momentum == 0 && d.x != BAI_X_BACK), "norms %g times as large: in the end momentum %g, and x goes back: %d", more, d.momentum, d.x == BAI_X_BACK));
+  PetscCall(
+    Expect((d.vain != 0) == (more > 1e3), "norms %g times as large, %d looks: in vain %d", more, looks, d.vain));
+  PetscCall(Expect(d.vain || (d.momentum == 0 && d.x != BAI_X_BACK),
+                   "norms %g times as large: in the end momentum %g, and x goes back: %d", more, d.momentum,
+                   d.x == BAI_X_BACK));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -352,8 +395,10 @@ static PetscErrorCode CoarseStays(void)
 }
 
 /*
-   The iteration bears more momentum without the coarse correction: norms that stay have none tried at once, and then they fall so fast that so many more iterations are to be done. Where those are more than four
-   times the square root of the rows the correction is given up, else it stays, and so it does for the next solve, without momentum from the start
+   The iteration bears more momentum without the coarse correction: norms that stay have none tried at once, and then
+   they fall so fast that so many more iterations are to be done. Where those are more than four times the square root
+   of the rows the correction is given up, else it stays, and so it does for the next solve, without momentum from the
+   start
 */
 static PetscErrorCode CoarseSpoils(double its, PetscBool few)
 {
@@ -376,7 +421,8 @@ static PetscErrorCode CoarseSpoils(double its, PetscBool few)
       PetscCall(Expect(d.momentum == 0 && d.rest, "none is tried at once: %g", d.momentum));
     }
   }
-  PetscCall(Expect(none > 0 && few == (d.stop && !d.vain) && few != (PetscBool)d.vain, "%g more iterations, %d looks: at the goal %d, in vain %d", its, looks, d.stop, d.vain));
+  PetscCall(Expect(none > 0 && few == (d.stop && !d.vain) && few != (PetscBool)d.vain,
+                   "%g more iterations, %d looks: at the goal %d, in vain %d", its, looks, d.stop, d.vain));
   if (!few) PetscFunctionReturn(PETSC_SUCCESS);
   goal.bears = BAIAdaptBears(&a);
   d          = BAIAdaptStart(&a, &goal, BAI_MODE_SYNC, 0, 1);
@@ -384,7 +430,8 @@ static PetscErrorCode CoarseSpoils(double its, PetscBool few)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* It bears little momentum, as solves before have found, and the norm falls so fast that so many iterations are to be done: if those are more than 64 times the square root of the rows the correction is given up */
+/* It bears little momentum, as solves before have found, and the norm falls so fast that so many iterations are to be
+ * done: if those are more than 64 times the square root of the rows the correction is given up */
 static PetscErrorCode CoarseHopeless(double its, PetscBool few)
 {
   BAIGoal     goal = CoarseGoal(2, 1e-10);
@@ -394,13 +441,16 @@ static PetscErrorCode CoarseHopeless(double its, PetscBool few)
 
   PetscFunctionBeginUser;
   goal.bears = 3;
-  for (d = BAIAdaptStart(&a, &goal, BAI_MODE_SYNC, 0, 1); !d.vain && !d.stop && looks < 100; looks++) d = BAIAdaptLook(&a, d.until, pow(1e-10, 2.0 * (double)d.until / its));
-  PetscCall(Expect(few == (d.stop && !d.vain) && few != (PetscBool)d.vain, "%g iterations, %d looks: at the goal %d, in vain %d", its, looks, d.stop, d.vain));
+  for (d = BAIAdaptStart(&a, &goal, BAI_MODE_SYNC, 0, 1); !d.vain && !d.stop && looks < 100; looks++)
+    d = BAIAdaptLook(&a, d.until, pow(1e-10, 2.0 * (double)d.until / its));
+  PetscCall(Expect(few == (d.stop && !d.vain) && few != (PetscBool)d.vain,
+                   "%g iterations, %d looks: at the goal %d, in vain %d", its, looks, d.stop, d.vain));
   PetscCall(Expect(few || looks < 10, "%g iterations: given up after %d looks", its, looks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Near the tolerance a look follows another after a few iterations, and says little: momentum does not change for that */
+/* Near the tolerance a look follows another after a few iterations, and says little: momentum does not change for that
+ */
 static PetscErrorCode NearTolerance(double kappa)
 {
   PetscFunctionBeginUser;
@@ -416,7 +466,8 @@ static PetscErrorCode NearTolerance(double kappa)
 
     DiagonalCreate(40, 2, kappa, rough, &s);
     its = SolveDiagonal(&s, &a, &goal, &d, &back);
-    PetscCall(Expect(d.stop && !back && a.beta <= BestMomentum(1.5 * PetscMax(kappa, FIRST_CONDITION)), "tolerance %g, condition %g: momentum %g after %d iterations", tol, kappa, a.beta, (int)its));
+    PetscCall(Expect(d.stop && !back && a.beta <= BestMomentum(1.5 * PetscMax(kappa, FIRST_CONDITION)),
+                     "tolerance %g, condition %g: momentum %g after %d iterations", tol, kappa, a.beta, (int)its));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -434,13 +485,16 @@ static PetscErrorCode Coarsen(BAIMode mode, double q, BAIInt from, PetscBool acc
   goal.accelerate = accelerate;
   d               = BAIAdaptStart(&a, &goal, mode, 0, 1);
   while (!d.stop && !d.coarsen && its < 10000) {
-    PetscCall(Expect(from > 1 || (d.mode == mode && d.omega == 1 && d.momentum == 0), "until then it goes on as it is"));
+    PetscCall(
+      Expect(from > 1 || (d.mode == mode && d.omega == 1 && d.momentum == 0), "until then it goes on as it is"));
     its = d.until;
     d   = BAIAdaptLook(&a, its, pow(q, 2.0 * (double)its));
     PetscCall(Expect(!d.coarsen || !d.begins, "there is one or the other"));
   }
   PetscCall(Expect((d.coarsen != 0) == slow, "falling by %g in each iteration it is slow: %d", q, d.coarsen));
-  if (slow) PetscCall(Expect(its >= PetscMax(30, from) && its <= PetscMax(63, from + from / 4), "it shows to be slow after %d iterations", (int)its));
+  if (slow)
+    PetscCall(Expect(its >= PetscMax(30, from) && its <= PetscMax(63, from + from / 4),
+                     "it shows to be slow after %d iterations", (int)its));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -497,8 +551,12 @@ static PetscErrorCode Replay(BAIMode mode, double q, double jump, double top, BA
     const BAIDecision *f = &found[k];
 
     if (k) d = BAIAdaptLook(&a, d.until, rnorm2[k]);
-    PetscCall(Expect(f->stop == d.stop && f->mode == d.mode && f->begins == d.begins && f->even == d.even && f->until == d.until && f->plain == d.plain && f->x == d.x && f->rest == d.rest && f->vain == d.vain && f->coarsen == d.coarsen, "look %d: the same decision", k));
-    PetscCall(Expect(fabs(f->omega - d.omega) <= 1e-12 && fabs(f->momentum - d.momentum) <= 1e-12, "look %d: omega %.15g, not %.15g", k, f->omega, d.omega));
+    PetscCall(Expect(f->stop == d.stop && f->mode == d.mode && f->begins == d.begins && f->even == d.even &&
+                       f->until == d.until && f->plain == d.plain && f->x == d.x && f->rest == d.rest &&
+                       f->vain == d.vain && f->coarsen == d.coarsen,
+                     "look %d: the same decision", k));
+    PetscCall(Expect(fabs(f->omega - d.omega) <= 1e-12 && fabs(f->momentum - d.momentum) <= 1e-12,
+                     "look %d: omega %.15g, not %.15g", k, f->omega, d.omega));
   }
   PetscCall(PetscFree(found));
   PetscFunctionReturn(PETSC_SUCCESS);

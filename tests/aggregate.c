@@ -1,4 +1,5 @@
-static char help[] = "Aggregates of rows along strong couplings: which rows are in one, that they are connected, and how many there are.\n\n";
+static char help[] = "Aggregates of rows along strong couplings: which rows are in one, that they are connected, and "
+                     "how many there are.\n\n";
 
 #include "check.h"
 #include "../src/engine/engine.h"
@@ -111,7 +112,8 @@ static PetscErrorCode Paths(BAIInt paths, BAIInt rows, PetscReal weak, Matrix *A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each row with three others, of all or, in a power law, of those that are often coupled to already; one way only if it is directed */
+/* Each row with three others, of all or, in a power law, of those that are often coupled to already; one way only if it
+ * is directed */
 static PetscErrorCode Graph(BAIInt n, PetscBool power_law, PetscBool directed, Matrix *A)
 {
   uint64_t seed = 2013;
@@ -134,7 +136,8 @@ static PetscErrorCode Graph(BAIInt n, PetscBool power_law, PetscBool directed, M
 }
 
 /*
-   Hubs in a ring, each with rows of its own that are strong for it and others that are not, though it is for them. The rows of the hubs are longer than most
+   Hubs in a ring, each with rows of its own that are strong for it and others that are not, though it is for them. The
+   rows of the hubs are longer than most
 */
 static PetscErrorCode Stars(BAIInt hubs, BAIInt rows, Matrix *A)
 {
@@ -191,12 +194,16 @@ static PetscErrorCode CheckConnected(const Matrix *A, PetscBool all, BAIInt aggr
     for (BAIInt k = A->i[r]; k < A->i[r + 1]; k++) {
       const PetscReal magnitude = PetscAbsScalar(A->a[k]);
 
-      if (A->j[k] != r && magnitude > 0 && (all || magnitude >= largest / 4) && aggregate[A->j[k]] == aggregate[r]) parent[RootOf(parent, r)] = RootOf(parent, A->j[k]);
+      if (A->j[k] != r && magnitude > 0 && (all || magnitude >= largest / 4) && aggregate[A->j[k]] == aggregate[r])
+        parent[RootOf(parent, r)] = RootOf(parent, A->j[k]);
     }
     coupled += largest > 0;
     in += aggregate[r] >= 0;
-    PetscCall(Expect(!aggregates || (aggregate[r] >= 0) == (largest > 0), "row %d is in aggregate %d, its largest coupling is %g", (int)r, (int)aggregate[r], (double)largest));
-    PetscCall(Expect(-1 <= aggregate[r] && aggregate[r] < aggregates, "row %d is in aggregate %d of %d", (int)r, (int)aggregate[r], (int)aggregates));
+    PetscCall(Expect(!aggregates || (aggregate[r] >= 0) == (largest > 0),
+                     "row %d is in aggregate %d, its largest coupling is %g", (int)r, (int)aggregate[r],
+                     (double)largest));
+    PetscCall(Expect(-1 <= aggregate[r] && aggregate[r] < aggregates, "row %d is in aggregate %d of %d", (int)r,
+                     (int)aggregate[r], (int)aggregates));
   }
   for (BAIInt r = 0; r < A->n; r++) sets += aggregate[r] >= 0 && parent[r] == r;
   PetscCall(Expect(sets == aggregates, "%d connected sets of rows in %d aggregates", (int)sets, (int)aggregates));
@@ -216,15 +223,18 @@ static PetscErrorCode Find(BAIBackend backend, const Matrix *A, BAIInt wanted, B
   PetscFunctionBeginUser;
   for (BAIInt r = 0; r < A->n; r++) aggregate[r] = -2;
   status = BAIBackendAggregate(backend, &matrix, wanted, aggregates, aggregate);
-  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s: %s %s", BAICodeString(status.code), status.what, status.why);
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s: %s %s", BAICodeString(status.code), status.what,
+             status.why);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   At least and at most so many aggregates of those wanted, connected by what is strong or by all couplings; as those of one thread on the host, whatever the backend or the number of threads. If there is a line, they
-   are in lines of so many rows. If even, the largest has four times the mean at most
+   At least and at most so many aggregates of those wanted, connected by what is strong or by all couplings; as those of
+   one thread on the host, whatever the backend or the number of threads. If there is a line, they are in lines of so
+   many rows. If even, the largest has four times the mean at most
 */
-static PetscErrorCode Check(Matrix *A, BAIInt wanted, BAIInt least, BAIInt most, PetscBool all, BAIInt line, PetscBool even)
+static PetscErrorCode Check(Matrix *A, BAIInt wanted, BAIInt least, BAIInt most, PetscBool all, BAIInt line,
+                            PetscBool even)
 {
   const int  threads = omp_get_max_threads();
   BAIBackend backend = BAI_BACKEND_HOST;
@@ -234,7 +244,8 @@ static PetscErrorCode Check(Matrix *A, BAIInt wanted, BAIInt least, BAIInt most,
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-backend", BAIBackends, (PetscEnum *)&backend, NULL));
   PetscCall(PetscMalloc3(A->n + 1, &aggregate, A->n + 1, &other, A->n + 1, &rows));
   PetscCall(Find(backend, A, wanted, &aggregates, aggregate));
-  PetscCall(Expect(least <= aggregates && aggregates <= most, "%d aggregates of %d wanted, at least %d and at most %d", (int)aggregates, (int)wanted, (int)least, (int)most));
+  PetscCall(Expect(least <= aggregates && aggregates <= most, "%d aggregates of %d wanted, at least %d and at most %d",
+                   (int)aggregates, (int)wanted, (int)least, (int)most));
   PetscCall(CheckConnected(A, all, aggregates, aggregate));
   for (int t = 1; t <= 3; t++) {
     BAIInt different = 0;
@@ -242,7 +253,9 @@ static PetscErrorCode Check(Matrix *A, BAIInt wanted, BAIInt least, BAIInt most,
     omp_set_num_threads(t);
     PetscCall(Find(BAI_BACKEND_HOST, A, wanted, &again, other));
     for (BAIInt r = 0; r < A->n; r++) different += other[r] != aggregate[r];
-    PetscCall(Expect(again == aggregates && !different, "%d threads of the host: %d aggregates, not %d, %d rows in others", t, (int)again, (int)aggregates, (int)different));
+    PetscCall(Expect(again == aggregates && !different,
+                     "%d threads of the host: %d aggregates, not %d, %d rows in others", t, (int)again, (int)aggregates,
+                     (int)different));
   }
   omp_set_num_threads(threads);
   PetscCall(PetscArrayzero(rows, A->n + 1));
@@ -254,9 +267,12 @@ static PetscErrorCode Check(Matrix *A, BAIInt wanted, BAIInt least, BAIInt most,
   for (BAIInt r = 0; line && r < A->n; r++) {
     const BAIInt last = aggregate[r] < 0 ? -1 : other[aggregate[r]];
 
-    PetscCall(Expect(last / line == r / line, "rows %d and %d of different lines in aggregate %d", (int)r, (int)last, (int)aggregate[r]));
+    PetscCall(Expect(last / line == r / line, "rows %d and %d of different lines in aggregate %d", (int)r, (int)last,
+                     (int)aggregate[r]));
   }
-  for (BAIInt k = 0; even && k < aggregates; k++) PetscCall(Expect(rows[k] * aggregates <= 4 * A->n, "%d rows of %d in one of %d aggregates", (int)rows[k], (int)A->n, (int)aggregates));
+  for (BAIInt k = 0; even && k < aggregates; k++)
+    PetscCall(Expect(rows[k] * aggregates <= 4 * A->n, "%d rows of %d in one of %d aggregates", (int)rows[k], (int)A->n,
+                     (int)aggregates));
   PetscCall(PetscFree3(aggregate, other, rows));
   PetscCall(Destroy(A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -19,8 +19,9 @@
      ...
      PetscCall(CheckFinalize());
 
-   and what a case asserts is Expect(condition, format, ...), called by all ranks. All cases run, or those of -case NAME[,NAME]:
-   NAME is a case's, or what it begins with up to an underscore, or a pattern of the shell. Nothing is printed while all is well
+   and what a case asserts is Expect(condition, format, ...), called by all ranks. All cases run, or those of -case
+   NAME[,NAME]: NAME is a case's, or what it begins with up to an underscore, or a pattern of the shell. Nothing is
+   printed while all is well
 */
 static struct {
   int       argc;
@@ -55,7 +56,8 @@ __attribute__((format(printf, 1, 2))) static inline PetscBool Case(const char fo
   (void)vsnprintf(check.name, sizeof(check.name), format, list);
   va_end(list);
   check.failed = PETSC_FALSE;
-  check.known_length += (size_t)snprintf(check.known + check.known_length, sizeof(check.known) - check.known_length, "  %s\n", check.name);
+  check.known_length += (size_t)snprintf(check.known + check.known_length, sizeof(check.known) - check.known_length,
+                                         "  %s\n", check.name);
   if (check.known_length >= sizeof(check.known)) check.known_length = sizeof(check.known) - 1;
   if (!check.wanted[0]) return PETSC_TRUE;
   memcpy(wanted, check.wanted, sizeof(wanted));
@@ -79,7 +81,8 @@ static inline PetscErrorCode CheckPrintCommand(void)
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  again: %s%s mpiexec -n %d %s", threads ? "OMP_NUM_THREADS=" : "", threads ? threads : "", size, realpath(check.argv[0], program) ? program : check.argv[0]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  again: %s%s mpiexec -n %d %s", threads ? "OMP_NUM_THREADS=" : "",
+                        threads ? threads : "", size, realpath(check.argv[0], program) ? program : check.argv[0]));
   for (int k = 1; k < check.argc; k++) {
     if (!strcmp(check.argv[k], "-case")) k++;
     else PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %s", check.argv[k]));
@@ -88,7 +91,8 @@ static inline PetscErrorCode CheckPrintCommand(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-__attribute__((format(printf, 2, 3))) static inline PetscErrorCode CheckExpect(PetscBool right, const char format[], ...)
+__attribute__((format(printf, 2, 3))) static inline PetscErrorCode CheckExpect(PetscBool right, const char format[],
+                                                                               ...)
 {
   va_list list;
   int     mine = right, all;
@@ -108,7 +112,8 @@ __attribute__((format(printf, 2, 3))) static inline PetscErrorCode CheckExpect(P
 #define Expect(condition, ...) CheckExpect((PetscBool)(condition), __VA_ARGS__)
 
 /* The same for what is found with some matrix or option in a mode */
-static inline PetscErrorCode ExpectMode(PetscBool right, const char what[], const char with[], BAIMode mode, double found)
+static inline PetscErrorCode ExpectMode(PetscBool right, const char what[], const char with[], BAIMode mode,
+                                        double found)
 {
   PetscFunctionBeginUser;
   PetscCall(Expect(right, "%s, %s, mode %s: %g", what, with, BAIModes[mode], found));
@@ -136,8 +141,9 @@ static inline PetscErrorCode CheckFinalize(void)
 }
 
 /*
-   Whether a solve ended within its rtol, by a residual norm that is the one of its solution. The norm is held against the tolerance as it is;
-   against ||b - A x|| with what rounding may do, as both sum the products of a row in an order of their own
+   Whether a solve ended within its rtol, by a residual norm that is the one of its solution. The norm is held against
+   the tolerance as it is; against ||b - A x|| with what rounding may do, as both sum the products of a row in an order
+   of their own
 */
 static inline PetscErrorCode IsConverged(KSP ksp, PetscReal *rnorm, PetscBool *is)
 {
@@ -161,7 +167,8 @@ static inline PetscErrorCode IsConverged(KSP ksp, PetscReal *rnorm, PetscBool *i
   PetscCall(MatNorm(A, NORM_INFINITY, &anorm));
   PetscCall(VecNorm(x, NORM_2, &xnorm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
-  *is = (PetscBool)(reason > 0 && *rnorm <= (1 + 100 * PETSC_MACHINE_EPSILON) * rtol * bnorm && PetscAbsReal(*rnorm - norm) <= 10 * PETSC_MACHINE_EPSILON * (anorm * xnorm + bnorm));
+  *is = (PetscBool)(reason > 0 && *rnorm <= (1 + 100 * PETSC_MACHINE_EPSILON) * rtol * bnorm &&
+                    PetscAbsReal(*rnorm - norm) <= 10 * PETSC_MACHINE_EPSILON * (anorm * xnorm + bnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,7 +235,10 @@ static inline PetscErrorCode ViewedNumber(PetscObject obj, const char words[], P
 /* An error handler that keeps what its first call says */
 static char check_said[512];
 
-static inline PetscErrorCode CheckKeep(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function, PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *text, PETSC_UNUSED void *ctx)
+static inline PetscErrorCode CheckKeep(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line,
+                                       PETSC_UNUSED const char *function, PETSC_UNUSED const char *file,
+                                       PetscErrorCode code, PetscErrorType type, const char *text,
+                                       PETSC_UNUSED void *ctx)
 {
   if (type == PETSC_ERROR_INITIAL && !check_said[0] && text) (void)snprintf(check_said, sizeof(check_said), "%s", text);
   return code;

@@ -1,4 +1,5 @@
-static char help[] = "KSPBAI and PCBAI with a coarse correction: iterations that it saves, where it is set up and of what, and that every claim is true.\n\n";
+static char help[] = "KSPBAI and PCBAI with a coarse correction: iterations that it saves, where it is set up and of "
+                     "what, and that every claim is true.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -7,7 +8,8 @@ static char help[] = "KSPBAI and PCBAI with a coarse correction: iterations that
 
 static const PetscReal rtol = 1e-10;
 
-/* Of the iterations without a coarse correction, at most so many with one: a part of them, but on several ranks, which cut blocks where their rows end, a little more */
+/* Of the iterations without a coarse correction, at most so many with one: a part of them, but on several ranks, which
+ * cut blocks where their rows end, a little more */
 static PetscReal Most(PetscReal part, PetscInt none)
 {
   PetscMPIInt size;
@@ -29,7 +31,8 @@ static PetscErrorCode CreateKSP(Mat A, BAIMode mode, PetscInt coarse, KSP *ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solves from zero, for b = 1, or for A times something; its is that of a solve that converged, else -1, and a claim that it has is true in any case */
+/* Solves from zero, for b = 1, or for A times something; its is that of a solve that converged, else -1, and a claim
+ * that it has is true in any case */
 static PetscErrorCode Solve(KSP ksp, PetscBool in_range, PetscInt *its)
 {
   Mat                A;
@@ -56,7 +59,8 @@ static PetscErrorCode Solve(KSP ksp, PetscBool in_range, PetscInt *its)
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   if (reason > 0) {
     PetscCall(IsConverged(ksp, &rnorm, &right));
-    PetscCall(Expect(right, "the residual norm of a converged solve, %g after %d iterations, is the true one", (double)rnorm, (int)*its));
+    PetscCall(Expect(right, "the residual norm of a converged solve, %g after %d iterations, is the true one",
+                     (double)rnorm, (int)*its));
   } else *its = -1;
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
@@ -83,7 +87,8 @@ static PetscErrorCode Aggregates(PetscObject obj, PetscInt *aggregates)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A slow solve goes on with a coarse correction at once; false: where a set-up takes as long as many iterations, as on a GPU, only the next one begins with it, if it is not very slow */
+/* A slow solve goes on with a coarse correction at once; false: where a set-up takes as long as many iterations, as on
+ * a GPU, only the next one begins with it, if it is not very slow */
 static PetscErrorCode AtOnce(KSP ksp, PetscBool *at_once)
 {
   PetscFunctionBeginUser;
@@ -102,7 +107,8 @@ static PetscErrorCode ShowSlow(KSP ksp, PetscInt coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing is set up before a solve is slow; that one goes on with a coarse correction, or else the next one begins with it and takes at most part of the iterations */
+/* Nothing is set up before a solve is slow; that one goes on with a coarse correction, or else the next one begins with
+ * it and takes at most part of the iterations */
 static PetscErrorCode TestAuto(const char matrix[], PetscInt n, PetscReal part, BAIMode mode)
 {
   Mat       A;
@@ -121,13 +127,19 @@ static PetscErrorCode TestAuto(const char matrix[], PetscInt n, PetscReal part, 
   PetscCall(ExpectView((PetscObject)ksp, "coarse correction auto: not set up, no solve was slow", PETSC_TRUE));
   PetscCall(AtOnce(ksp, &at_once));
   PetscCall(Solve(ksp, PETSC_FALSE, &first));
-  PetscCall(ExpectView((PetscObject)ksp, at_once ? "coarse correction by " : "coarse correction auto: the next solve with these values begins with one", PETSC_TRUE));
+  PetscCall(ExpectView((PetscObject)ksp,
+                       at_once ? "coarse correction by "
+                               : "coarse correction auto: the next solve with these values begins with one",
+                       PETSC_TRUE));
   PetscCall(Solve(ksp, PETSC_FALSE, &second));
   PetscCall(ExpectView((PetscObject)ksp, "coarse correction by ", PETSC_TRUE));
   PetscCall(Solve(ksp, PETSC_FALSE, &third));
-  PetscCall(Expect(none > 0 && first > 0 && (at_once ? first < none : first <= 1.1 * none), "%d iterations in the first solve, %d without", (int)first, (int)none));
-  PetscCall(Expect(second > 0 && second <= Most(part, none), "%d iterations in the second solve, %d without", (int)second, (int)none));
-  PetscCall(Expect(third > 0 && third <= Most(part, none), "%d iterations in the third solve, %d without", (int)third, (int)none));
+  PetscCall(Expect(none > 0 && first > 0 && (at_once ? first < none : first <= 1.1 * none),
+                   "%d iterations in the first solve, %d without", (int)first, (int)none));
+  PetscCall(Expect(second > 0 && second <= Most(part, none), "%d iterations in the second solve, %d without",
+                   (int)second, (int)none));
+  PetscCall(Expect(third > 0 && third <= Most(part, none), "%d iterations in the third solve, %d without", (int)third,
+                   (int)none));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -164,8 +176,10 @@ static PetscErrorCode TestFast(const char matrix[], PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* So many unknowns, about, are there from the first solve on, which takes at most part of the iterations; momentum is auto, or 0, where modes stay what they are */
-static PetscErrorCode TestNumber(const char matrix[], PetscInt n, PetscReal part, PetscInt unknowns, BAIMode mode, PetscReal momentum)
+/* So many unknowns, about, are there from the first solve on, which takes at most part of the iterations; momentum is
+ * auto, or 0, where modes stay what they are */
+static PetscErrorCode TestNumber(const char matrix[], PetscInt n, PetscReal part, PetscInt unknowns, BAIMode mode,
+                                 PetscReal momentum)
 {
   Mat         A;
   KSP         ksp;
@@ -185,7 +199,8 @@ static PetscErrorCode TestNumber(const char matrix[], PetscInt n, PetscReal part
   PetscCall(Expect(its > 0 && its <= Most(part, none), "%d iterations, %d without", (int)its, (int)none));
   PetscCall(Aggregates((PetscObject)ksp, &aggregates));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(Expect(aggregates <= 2 * unknowns && 6 * size * aggregates >= unknowns, "%d aggregates of %d", (int)aggregates, (int)unknowns));
+  PetscCall(Expect(aggregates <= 2 * unknowns && 6 * size * aggregates >= unknowns, "%d aggregates of %d",
+                   (int)aggregates, (int)unknowns));
   PetscCall(KSPBAIGetMode(ksp, &after));
   PetscCall(Expect(after == mode, "the mode of the options stays"));
   PetscCall(KSPDestroy(&ksp));
@@ -206,15 +221,18 @@ static PetscErrorCode TestRanks(const char matrix[], PetscInt n, BAIMode mode)
     PetscCall(GalleryCreateMat(alone ? PETSC_COMM_SELF : PETSC_COMM_WORLD, matrix, n, &A));
     PetscCall(CreateKSP(A, mode, PETSC_DECIDE, &ksp));
     PetscCall(KSPBAISetGather(ksp, BAI_GATHER_NONE));
-    for (int solve = 0; solve < 5; solve++) PetscCall(Solve(ksp, PETSC_FALSE, &its[alone])); /* by the last of which momentum is known */
+    for (int solve = 0; solve < 5; solve++)
+      PetscCall(Solve(ksp, PETSC_FALSE, &its[alone])); /* by the last of which momentum is known */
     PetscCall(Aggregates((PetscObject)ksp, &aggregates[alone]));
     PetscCall(ExpectView((PetscObject)ksp, "unknowns on rank 0", PETSC_FALSE));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(MatDestroy(&A));
   }
   if (getenv("TT")) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %d %d\n", matrix, its[0], its[1]));
-  PetscCall(Expect(its[0] > 0 && its[0] <= 1.3 * its[1] + 5, "%d iterations, %d on one rank", (int)its[0], (int)its[1]));
-  PetscCall(Expect(aggregates[0] >= 0.7 * aggregates[1] && aggregates[0] <= BAI_MOST_COARSE, "%d aggregates, %d on one rank", (int)aggregates[0], (int)aggregates[1]));
+  PetscCall(
+    Expect(its[0] > 0 && its[0] <= 1.3 * its[1] + 5, "%d iterations, %d on one rank", (int)its[0], (int)its[1]));
+  PetscCall(Expect(aggregates[0] >= 0.7 * aggregates[1] && aggregates[0] <= BAI_MOST_COARSE,
+                   "%d aggregates, %d on one rank", (int)aggregates[0], (int)aggregates[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -238,7 +256,8 @@ static PetscErrorCode TestExchange(BAIMode mode)
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(MatDestroy(&A));
-  PetscCall(Expect(its[0] > 0 && its[1] > 0 && its[1] <= 1.25 * its[0] + 5, "%d iterations with exchange amc, %d with scatter", (int)its[1], (int)its[0]));
+  PetscCall(Expect(its[0] > 0 && its[1] > 0 && its[1] <= 1.25 * its[0] + 5,
+                   "%d iterations with exchange amc, %d with scatter", (int)its[1], (int)its[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,13 +308,18 @@ static PetscErrorCode TestNormNone(BAIMode mode)
     PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, its[k]));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(TrueResidualNorm(A, b, x, &norm));
-    if (k || mode != BAI_MODE_ASYNC) PetscCall(Expect(norm < (k ? 0.1 : 1) * before, "after %d iterations the residual norm is %g, before %g", (int)its[k], (double)norm, (double)before));
-    /* corrections that blocks take at different times may raise it for a while; but the energy of the error, which is x'Ax - 2x'b more than that of zero, has fallen */
+    if (k || mode != BAI_MODE_ASYNC)
+      PetscCall(Expect(norm < (k ? 0.1 : 1) * before, "after %d iterations the residual norm is %g, before %g",
+                       (int)its[k], (double)norm, (double)before));
+    /* corrections that blocks take at different times may raise it for a while; but the energy of the error, which is
+     * x'Ax - 2x'b more than that of zero, has fallen */
     PetscCall(VecDuplicate(b, &Ax));
     PetscCall(MatMult(A, x, Ax));
     PetscCall(VecDot(x, Ax, &xAx));
     PetscCall(VecDot(x, b, &xb));
-    PetscCall(Expect(PetscRealPart(xAx) - 2 * PetscRealPart(xb) < 0, "after %d iterations the energy of the error is %g more than at the begin", (int)its[k], (double)(PetscRealPart(xAx) - 2 * PetscRealPart(xb))));
+    PetscCall(Expect(PetscRealPart(xAx) - 2 * PetscRealPart(xb) < 0,
+                     "after %d iterations the energy of the error is %g more than at the begin", (int)its[k],
+                     (double)(PetscRealPart(xAx) - 2 * PetscRealPart(xb))));
     PetscCall(VecDestroy(&Ax));
   }
   PetscCall(KSPDestroy(&ksp));
@@ -305,7 +329,8 @@ static PetscErrorCode TestNormNone(BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who watches sees a norm for each iteration, which falls in the long run, and waits about as long; with an interval there is a norm every so many */
+/* Who watches sees a norm for each iteration, which falls in the long run, and waits about as long; with an interval
+ * there is a norm every so many */
 static PetscErrorCode TestWatched(BAIMode mode, PetscInt coarse, PetscInt interval)
 {
   Mat              A;
@@ -326,11 +351,13 @@ static PetscErrorCode TestWatched(BAIMode mode, PetscInt coarse, PetscInt interv
   PetscCall(Solve(ksp, PETSC_FALSE, &its));
   PetscCall(KSPGetResidualHistory(ksp, &history, &norms));
   PetscCall(Expect(its > 0 && its <= 1.25 * plain + 10, "%d iterations, %d if nobody watches", (int)its, (int)plain));
-  PetscCall(Expect(norms == (interval ? its / interval : its) + 1 && (!interval || its % interval == 0), "%d norms of %d iterations", (int)norms, (int)its));
+  PetscCall(Expect(norms == (interval ? its / interval : its) + 1 && (!interval || its % interval == 0),
+                   "%d norms of %d iterations", (int)norms, (int)its));
   for (PetscInt k = 0; k + 40 / PetscMax(1, interval) < norms; k++) {
     const PetscInt later = k + 40 / PetscMax(1, interval);
 
-    PetscCall(Expect(history[later] < history[k], "norm %d is %g, norm %d is %g", (int)k, (double)history[k], (int)later, (double)history[later]));
+    PetscCall(Expect(history[later] < history[k], "norm %d is %g, norm %d is %g", (int)k, (double)history[k],
+                     (int)later, (double)history[later]));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
@@ -356,7 +383,8 @@ static PetscErrorCode TestInterval(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With sweeps in single precision the residual falls as far, and as fast: one correction takes the momentum of that before along */
+/* With sweeps in single precision the residual falls as far, and as fast: one correction takes the momentum of that
+ * before along */
 static PetscErrorCode TestPrecision(BAIMode mode, PetscInt coarse)
 {
   Mat      A;
@@ -377,7 +405,8 @@ static PetscErrorCode TestPrecision(BAIMode mode, PetscInt coarse)
   PetscCall(Solve(ksp, PETSC_FALSE, &native));
   PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_SINGLE));
   PetscCall(Solve(ksp, PETSC_FALSE, &single));
-  PetscCall(Expect(single > 0 && (without < 0 || single < without), "%d iterations, %d without and without momentum", (int)single, (int)without));
+  PetscCall(Expect(single > 0 && (without < 0 || single < without), "%d iterations, %d without and without momentum",
+                   (int)single, (int)without));
   PetscCall(Expect(single <= 1.25 * native + 10, "%d iterations, %d in native precision", (int)single, (int)native));
   PetscCall(ExpectView((PetscObject)ksp, "coarse correction by ", PETSC_TRUE));
   PetscCall(ExpectView((PetscObject)ksp, "precision single", PETSC_TRUE));
@@ -386,7 +415,8 @@ static PetscErrorCode TestPrecision(BAIMode mode, PetscInt coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On a GPU auto takes single precision for many rows once there is a coarse correction, unless the matrix is beyond its range, or so near to singular that rounding would leave too much */
+/* On a GPU auto takes single precision for many rows once there is a coarse correction, unless the matrix is beyond its
+ * range, or so near to singular that rounding would leave too much */
 static PetscErrorCode TestPrecisionAuto(PetscReal scale, PetscReal row_sum, PetscBool single)
 {
   Mat      A;
@@ -407,7 +437,9 @@ static PetscErrorCode TestPrecisionAuto(PetscReal scale, PetscReal row_sum, Pets
     PetscCall(VecDestroy(&d));
   }
   PetscCall(CreateKSP(A, BAI_MODE_ASYNC, PETSC_DECIDE, &ksp));
-  if (row_sum > 0) PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 8000)); /* native precision comes to about 1e-9 */
+  if (row_sum > 0)
+    PetscCall(
+      KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 8000)); /* native precision comes to about 1e-9 */
   PetscCall(ShowSlow(ksp, PETSC_DECIDE));
   for (int solve = 0; solve < 2; solve++) {
     PetscCall(Solve(ksp, PETSC_FALSE, &its));
@@ -417,7 +449,8 @@ static PetscErrorCode TestPrecisionAuto(PetscReal scale, PetscReal row_sum, Pets
   PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_NATIVE));
   PetscCall(Solve(ksp, PETSC_FALSE, &native));
   PetscCall(ExpectView((PetscObject)ksp, "precision", PETSC_FALSE));
-  PetscCall(Expect(its > 0 && its <= 1.25 * native + 10, "%d iterations, %d in native precision", (int)its, (int)native));
+  PetscCall(
+    Expect(its > 0 && its <= 1.25 * native + 10, "%d iterations, %d in native precision", (int)its, (int)native));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -456,10 +489,12 @@ static PetscErrorCode TestValues(PetscInt coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Momentum is carried from one solve to the next, and found in some: then no solve before was faster. What solves to loose tolerances leave does not make one to a tight tolerance slower */
+/* Momentum is carried from one solve to the next, and found in some: then no solve before was faster. What solves to
+ * loose tolerances leave does not make one to a tight tolerance slower */
 static PetscErrorCode TestCarried(const char matrix[], PetscInt n, PetscReal part, BAIMode mode)
 {
-  const PetscReal loose[] = {0.1, 0.1, 0.1, 0.01, 0.01, rtol, rtol, rtol, rtol}; /* one of these may try less momentum */
+  const PetscReal loose[] = {0.1,  0.1,  0.1,  0.01, 0.01,
+                             rtol, rtol, rtol, rtol}; /* one of these may try less momentum */
   Mat             A;
   KSP             ksp;
   const size_t    last = PETSC_STATIC_ARRAY_LENGTH(loose) - 1;
@@ -477,19 +512,24 @@ static PetscErrorCode TestCarried(const char matrix[], PetscInt n, PetscReal par
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(Expect(its <= (PetscInt)(1.08 * (PetscReal)least) && (size > 1 || its <= Most(part, second)), "%d iterations in the end, %d in the second solve, %d in another", (int)its, (int)second, (int)least));
+  PetscCall(Expect(its <= (PetscInt)(1.08 * (PetscReal)least) && (size > 1 || its <= Most(part, second)),
+                   "%d iterations in the end, %d in the second solve, %d in another", (int)its, (int)second,
+                   (int)least));
   PetscCall(CreateKSP(A, mode, PETSC_DECIDE, &ksp));
   for (size_t k = 0; k <= last; k++) {
     PetscCall(KSPSetTolerances(ksp, loose[k], PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
     PetscCall(Solve(ksp, PETSC_FALSE, &its));
-    PetscCall(Expect(its > 0 && (k < last || its <= (PetscInt)(1.15 * (PetscReal)second)), "solve %d, to %g: %d iterations, %d without those before", (int)k, (double)loose[k], (int)its, (int)second));
+    PetscCall(Expect(its > 0 && (k < last || its <= (PetscInt)(1.15 * (PetscReal)second)),
+                     "solve %d, to %g: %d iterations, %d without those before", (int)k, (double)loose[k], (int)its,
+                     (int)second));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Grids of about the same size take about as many iterations, in the first solve and later: also those where the estimate of the largest eigenvalue comes out smallest */
+/* Grids of about the same size take about as many iterations, in the first solve and later: also those where the
+ * estimate of the largest eigenvalue comes out smallest */
 static PetscErrorCode TestSizes(PetscReal momentum, PetscReal part)
 {
   const PetscInt sizes[] = {79, 82, 90, 97, 98, 99};
@@ -515,11 +555,15 @@ static PetscErrorCode TestSizes(PetscReal momentum, PetscReal part)
     PetscCall(KSPDestroy(&ksp));
     PetscCall(MatDestroy(&A));
   }
-  for (int later = 0; later < 2; later++) PetscCall(Expect((PetscReal)most[later] <= part * (PetscReal)least[later], "solve %d: %d iterations for one size, %d for another", later, (int)most[later], (int)least[later]));
+  for (int later = 0; later < 2; later++)
+    PetscCall(Expect((PetscReal)most[later] <= part * (PetscReal)least[later],
+                     "solve %d: %d iterations for one size, %d for another", later, (int)most[later],
+                     (int)least[later]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The Laplacian of n by n cells that are longer than wide: couplings in one direction are ratio times as strong; and a flow in circles that is so strong, upwind */
+/* The Laplacian of n by n cells that are longer than wide: couplings in one direction are ratio times as strong; and a
+ * flow in circles that is so strong, upwind */
 static PetscErrorCode CreateStretched(PetscInt n, PetscReal ratio, PetscReal flow, Mat *A)
 {
   PetscInt rstart, rend;
@@ -529,10 +573,13 @@ static PetscErrorCode CreateStretched(PetscInt n, PetscReal ratio, PetscReal flo
   PetscCall(MatGetOwnershipRange(*A, &rstart, &rend));
   for (PetscInt row = rstart; row < rend; row++) {
     const PetscInt  to[] = {row - 1, row + 1, row - n, row + n};
-    const PetscBool is[] = {(PetscBool)(row % n > 0), (PetscBool)(row % n < n - 1), (PetscBool)(row >= n), (PetscBool)(row < n * n - n)};
+    const PetscBool is[] = {(PetscBool)(row % n > 0), (PetscBool)(row % n < n - 1), (PetscBool)(row >= n),
+                            (PetscBool)(row < n * n - n)};
     const PetscInt  line = row / n;
-    const PetscReal u = 2 * (PetscReal)(row % n) / (PetscReal)n - 1, v = 2 * (PetscReal)line / (PetscReal)n - 1, east = flow * v * (1 - u * u), north = -flow * u * (1 - v * v);
-    const PetscReal size[] = {ratio + PetscMax(east, 0), ratio + PetscMax(-east, 0), 1 + PetscMax(north, 0), 1 + PetscMax(-north, 0)};
+    const PetscReal u = 2 * (PetscReal)(row % n) / (PetscReal)n - 1, v = 2 * (PetscReal)line / (PetscReal)n - 1,
+                    east = flow * v * (1 - u * u), north = -flow * u * (1 - v * v);
+    const PetscReal size[] = {ratio + PetscMax(east, 0), ratio + PetscMax(-east, 0), 1 + PetscMax(north, 0),
+                              1 + PetscMax(-north, 0)};
 
     PetscCall(MatSetValue(*A, row, row, size[0] + size[1] + size[2] + size[3], INSERT_VALUES));
     for (int k = 0; k < 4; k++) {
@@ -544,7 +591,8 @@ static PetscErrorCode CreateStretched(PetscInt n, PetscReal ratio, PetscReal flo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Couplings that are a little stronger in one direction do not make aggregates long, which takes several times the iterations */
+/* Couplings that are a little stronger in one direction do not make aggregates long, which takes several times the
+ * iterations */
 static PetscErrorCode TestStretched(void)
 {
   const PetscReal ratios[] = {1, 1.2, 2, 3};
@@ -561,7 +609,9 @@ static PetscErrorCode TestStretched(void)
     PetscCall(Solve(ksp, PETSC_FALSE, &first));
     PetscCall(Solve(ksp, PETSC_FALSE, &its));
     if (!k) square = its;
-    PetscCall(Expect(first > 0 && its > 0 && (PetscReal)its <= 1.7 * (PetscReal)square, "cells %g times as long as wide: %d iterations, %d for squares", (double)PetscSqrtReal(ratios[k]), (int)its, (int)square));
+    PetscCall(Expect(first > 0 && its > 0 && (PetscReal)its <= 1.7 * (PetscReal)square,
+                     "cells %g times as long as wide: %d iterations, %d for squares", (double)PetscSqrtReal(ratios[k]),
+                     (int)its, (int)square));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(MatDestroy(&A));
   }
@@ -569,8 +619,9 @@ static PetscErrorCode TestStretched(void)
 }
 
 /*
-   A matrix that is not symmetric, whose eigenvalues are complex with the correction: momentum is less then, and all solves are faster than without. Where it is the correction that makes them complex it
-   is given up in the first one that has it
+   A matrix that is not symmetric, whose eigenvalues are complex with the correction: momentum is less then, and all
+   solves are faster than without. Where it is the correction that makes them complex it is given up in the first one
+   that has it
 */
 static PetscErrorCode TestComplex(Mat A, BAIMode mode, PetscReal first, PetscReal later)
 {
@@ -588,7 +639,8 @@ static PetscErrorCode TestComplex(Mat A, BAIMode mode, PetscReal first, PetscRea
   if (!at_once) PetscCall(ShowSlow(ksp, PETSC_DECIDE));
   for (int solve = 0; solve < 4; solve++) {
     PetscCall(Solve(ksp, PETSC_FALSE, &its));
-    PetscCall(Expect(its > 0 && (PetscReal)its <= (solve ? later : first) * (PetscReal)none, "solve %d: %d iterations, %d without", solve, (int)its, (int)none));
+    PetscCall(Expect(its > 0 && (PetscReal)its <= (solve ? later : first) * (PetscReal)none,
+                     "solve %d: %d iterations, %d without", solve, (int)its, (int)none));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -620,7 +672,8 @@ static PetscErrorCode TestScaledRows(BAIMode mode)
   PetscCall(VecSetRandom(rows, random));
   PetscCall(VecExp(rows));
   PetscCall(MatDiagonalScale(A, rows, NULL));
-  PetscCall(TestComplex(A, mode, 3, mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? 1.1 : 1.5)); /* those are repeatable */
+  PetscCall(
+    TestComplex(A, mode, 3, mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? 1.1 : 1.5)); /* those are repeatable */
   PetscCall(PetscRandomDestroy(&random));
   PetscCall(VecDestroy(&rows));
   PetscCall(MatDestroy(&A));
@@ -661,7 +714,8 @@ static PetscErrorCode AttachLinear(PetscInt n, Mat A)
 
     PetscCall(MatCreateVecs(A, &v[k], NULL));
     PetscCall(VecGetOwnershipRange(v[k], &start, &end));
-    for (PetscInt i = start; i < end; i++) PetscCall(VecSetValue(v[k], i, (PetscReal)(k ? i / n : i % n) - 0.5 * (PetscReal)(n - 1), INSERT_VALUES));
+    for (PetscInt i = start; i < end; i++)
+      PetscCall(VecSetValue(v[k], i, (PetscReal)(k ? i / n : i % n) - 0.5 * (PetscReal)(n - 1), INSERT_VALUES));
     PetscCall(VecAssemblyBegin(v[k]));
     PetscCall(VecAssemblyEnd(v[k]));
     PetscCall(VecNormalize(v[k], NULL));
@@ -674,7 +728,8 @@ static PetscErrorCode AttachLinear(PetscInt n, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A singular matrix with its null space attached, with constants as coarse functions, or linear ones as well; without it attached, claims are true */
+/* A singular matrix with its null space attached, with constants as coarse functions, or linear ones as well; without
+ * it attached, claims are true */
 static PetscErrorCode TestSingular(BAIMode mode, PetscInt coarse, PetscBool attach, PetscBool linear)
 {
   const PetscInt n = 48;
@@ -691,7 +746,9 @@ static PetscErrorCode TestSingular(BAIMode mode, PetscInt coarse, PetscBool atta
   PetscCall(CreateKSP(A, mode, coarse, &ksp));
   PetscCall(Solve(ksp, PETSC_TRUE, &its));
   PetscCall(Solve(ksp, PETSC_TRUE, &second));
-  if (attach) PetscCall(Expect(its > 0 && second > 0 && second <= Most(0.7, none), "%d iterations, then %d, and %d without", (int)its, (int)second, (int)none));
+  if (attach)
+    PetscCall(Expect(its > 0 && second > 0 && second <= Most(0.7, none), "%d iterations, then %d, and %d without",
+                     (int)its, (int)second, (int)none));
   else PetscCall(Expect(its > 0 && second > 0, "it converges"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
@@ -718,11 +775,14 @@ static PetscErrorCode TestNear(void)
     PetscCall(Aggregates((PetscObject)ksp, &aggregates[near]));
     PetscCall(ViewedNumber((PetscObject)ksp, "aggregates, ", &unknowns));
     PetscCall(Expect(unknowns > 0, "unknowns %g", (double)unknowns));
-    if (size == 1) PetscCall(Expect((PetscInt)unknowns == (near ? 3 : 1) * aggregates[near], "%d unknowns of %d aggregates", (int)unknowns, (int)aggregates[near]));
+    if (size == 1)
+      PetscCall(Expect((PetscInt)unknowns == (near ? 3 : 1) * aggregates[near], "%d unknowns of %d aggregates",
+                       (int)unknowns, (int)aggregates[near]));
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(Expect(aggregates[0] == aggregates[1], "%d and %d aggregates", (int)aggregates[0], (int)aggregates[1]));
-  PetscCall(Expect(its[1] > 0 && its[1] < its[0] && its[1] <= Most(0.8, its[0]) + (size > 1 ? 0.1 * its[0] : 0), "%d iterations, %d with constants", (int)its[1], (int)its[0]));
+  PetscCall(Expect(its[1] > 0 && its[1] < its[0] && its[1] <= Most(0.8, its[0]) + (size > 1 ? 0.1 * its[0] : 0),
+                   "%d iterations, %d with constants", (int)its[1], (int)its[0]));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -781,7 +841,8 @@ static PetscErrorCode CreateElastic(PetscInt n, Mat *A, Vec *coordinates)
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatCreateVecs(*A, coordinates, NULL));
   PetscCall(VecSetBlockSize(*coordinates, 2));
-  for (PetscInt i = 0; rank == 0 && i < 2 * n * n; i++) PetscCall(VecSetValue(*coordinates, i, (PetscReal)(i % 2 ? i / 2 / n : i / 2 % n), INSERT_VALUES));
+  for (PetscInt i = 0; rank == 0 && i < 2 * n * n; i++)
+    PetscCall(VecSetValue(*coordinates, i, (PetscReal)(i % 2 ? i / 2 / n : i / 2 % n), INSERT_VALUES));
   PetscCall(VecAssemblyBegin(*coordinates));
   PetscCall(VecAssemblyEnd(*coordinates));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -816,8 +877,11 @@ static PetscErrorCode TestElastic(void)
     PetscCall(Solve(ksp, PETSC_FALSE, &its[near]));
     PetscCall(Aggregates((PetscObject)ksp, &aggregates));
     PetscCall(ViewedNumber((PetscObject)ksp, "aggregates, ", &unknowns));
-    if (size == 1) PetscCall(Expect((PetscInt)unknowns == (near ? 3 : 2) * aggregates, "%d unknowns of %d aggregates", (int)unknowns, (int)aggregates));
-    PetscCall(Expect(its[near] > 0 && its[near] <= Most(0.75, none), "%s: %d iterations, %d without", near ? "rigid body modes" : "two fields", (int)its[near], (int)none));
+    if (size == 1)
+      PetscCall(Expect((PetscInt)unknowns == (near ? 3 : 2) * aggregates, "%d unknowns of %d aggregates", (int)unknowns,
+                       (int)aggregates));
+    PetscCall(Expect(its[near] > 0 && its[near] <= Most(0.75, none), "%s: %d iterations, %d without",
+                     near ? "rigid body modes" : "two fields", (int)its[near], (int)none));
     PetscCall(KSPDestroy(&ksp));
   }
   if (size == 1) PetscCall(Expect(its[1] < its[0], "%d iterations, %d with constants", (int)its[1], (int)its[0]));
@@ -832,7 +896,8 @@ static PetscErrorCode CreateGrid(PetscInt n, PetscInt dof, DM *dm, Mat *A)
   DMDALocalInfo info;
 
   PetscFunctionBeginUser;
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n, PETSC_DECIDE, PETSC_DECIDE, dof, 1, NULL, NULL, dm));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n, PETSC_DECIDE,
+                         PETSC_DECIDE, dof, 1, NULL, NULL, dm));
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMSetUp(*dm));
   PetscCall(DMCreateMatrix(*dm, A));
@@ -854,7 +919,8 @@ static PetscErrorCode CreateGrid(PetscInt n, PetscInt dof, DM *dm, Mat *A)
           const MatStencil  col   = {.i = i + shift[k][0], .j = j + shift[k][1], .c = c};
           const PetscScalar value = k ? -1.0 : 4.0 + 0.01 * (PetscReal)c;
 
-          if (col.i >= 0 && col.i < n && col.j >= 0 && col.j < n) PetscCall(MatSetValuesStencil(*A, 1, &row, 1, &col, &value, INSERT_VALUES));
+          if (col.i >= 0 && col.i < n && col.j >= 0 && col.j < n)
+            PetscCall(MatSetValuesStencil(*A, 1, &row, 1, &col, &value, INSERT_VALUES));
         }
       }
     }
@@ -864,8 +930,8 @@ static PetscErrorCode CreateGrid(PetscInt n, PetscInt dof, DM *dm, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without a DMDA a grid in natural ordering is found in the matrix: aggregates of strips are boxes, of nearly equal size. Where couplings are strong in one direction only, blocks are made up of
-   smaller aggregates */
+/* Without a DMDA a grid in natural ordering is found in the matrix: aggregates of strips are boxes, of nearly equal
+   size. Where couplings are strong in one direction only, blocks are made up of smaller aggregates */
 static PetscErrorCode TestFound(const char matrix[], PetscInt n, PetscInt wanted, PetscInt expected)
 {
   Mat      A;
@@ -913,17 +979,22 @@ static PetscErrorCode TestGrid(PetscInt dof)
   PetscCall(Solve(ksp, PETSC_FALSE, &its));
   PetscCall(DMDAGetCorners(dm, NULL, NULL, NULL, &xm, &ym, NULL));
   PetscCall(PetscMalloc2(xm * ym * dof + 1, &first, xm * ym * dof, &row));
-  PetscCheck(!BAIPartitionBoxes((BAIInt[]){(BAIInt)xm, (BAIInt)ym, 1}, (BAIInt)dof, (BAIInt)(xm * ym * dof / wanted), &boxes, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_LIB, "Boxes");
+  PetscCheck(!BAIPartitionBoxes((BAIInt[]){(BAIInt)xm, (BAIInt)ym, 1}, (BAIInt)dof, (BAIInt)(xm * ym * dof / wanted),
+                                &boxes, (BAIInt *)first, (BAIInt *)row)
+                .code,
+             PETSC_COMM_SELF, PETSC_ERR_LIB, "Boxes");
   PetscCall(PetscFree2(first, row));
   mine = (long)boxes;
   PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_LONG, MPI_MAX, PETSC_COMM_WORLD));
   PetscCall(Aggregates((PetscObject)ksp, &aggregates));
-  PetscCall(Expect(aggregates == (PetscInt)boxes || aggregates <= (PetscInt)all, "%d aggregates are the %d boxes", (int)aggregates, (int)boxes));
+  PetscCall(Expect(aggregates == (PetscInt)boxes || aggregates <= (PetscInt)all, "%d aggregates are the %d boxes",
+                   (int)aggregates, (int)boxes));
   PetscCall(Expect(its > 0 && its <= Most(0.5, none), "%d iterations, %d without", (int)its, (int)none));
   if (dof > 1) {
     char words[64];
 
-    PetscCall(PetscSNPrintf(words, sizeof(words), "%d aggregates, %d unknowns", (int)aggregates, (int)(dof * aggregates)));
+    PetscCall(
+      PetscSNPrintf(words, sizeof(words), "%d aggregates, %d unknowns", (int)aggregates, (int)(dof * aggregates)));
     PetscCall(ExpectView((PetscObject)ksp, words, PETSC_TRUE));
   }
   PetscCall(KSPDestroy(&ksp));
@@ -932,7 +1003,8 @@ static PetscErrorCode TestGrid(PetscInt dof)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where constants on aggregates say nothing of the slow part of the error: convection, or eigenvalues of both signs. Nothing is claimed that is not so */
+/* Where constants on aggregates say nothing of the slow part of the error: convection, or eigenvalues of both signs.
+ * Nothing is claimed that is not so */
 static PetscErrorCode TestVain(PetscBool indefinite, BAIMode mode, PetscInt coarse)
 {
   const PetscInt     n = 600;
@@ -959,7 +1031,8 @@ static PetscErrorCode TestVain(PetscBool indefinite, BAIMode mode, PetscInt coar
     PetscCall(ViewHas((PetscObject)ksp, "coarse correction given up: it did not help", &given_up));
     PetscCall(ViewHas((PetscObject)ksp, "coarse correction", &is));
     PetscCall(Expect(is, "the view says what became of it"));
-    PetscCall(Expect(reason > 0, "solve %d: it converges, %s the correction: %s", k, given_up ? "without" : "with", KSPConvergedReasons[reason]));
+    PetscCall(Expect(reason > 0, "solve %d: it converges, %s the correction: %s", k, given_up ? "without" : "with",
+                     KSPConvergedReasons[reason]));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
@@ -1104,7 +1177,8 @@ static PetscErrorCode ApplyScaled(PetscInt exponent, PetscInt coarse, Vec *Mb)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The correction is the same for A and b of any size, unless single precision cannot hold the inverse of A_c: then there is none */
+/* The correction is the same for A and b of any size, unless single precision cannot hold the inverse of A_c: then
+ * there is none */
 static PetscErrorCode TestRange(void)
 {
   const struct {
@@ -1129,7 +1203,8 @@ static PetscErrorCode TestRange(void)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
     PetscCall(ApplyScaled(cases[k].exponent, 20, &x));
     PetscCall(VecEqual(x, cases[k].held ? with : without, &equal));
-    PetscCall(Expect(equal, "times 2^%d it is what it is %s", (int)cases[k].exponent, cases[k].held ? "for A" : "without a correction"));
+    PetscCall(Expect(equal, "times 2^%d it is what it is %s", (int)cases[k].exponent,
+                     cases[k].held ? "for A" : "without a correction"));
     PetscCall(VecDestroy(&x));
   }
   PetscCall(VecDestroy(&with));
@@ -1137,7 +1212,8 @@ static PetscErrorCode TestRange(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The preconditioner is a fixed operator, linear, symmetric and positive definite; a smoothing step with it is x + M (b - A x) */
+/* The preconditioner is a fixed operator, linear, symmetric and positive definite; a smoothing step with it is x + M (b
+ * - A x) */
 static PetscErrorCode TestOperator(const char matrix[], PetscInt n, BAIMode mode)
 {
   Mat         A;
@@ -1182,7 +1258,9 @@ static PetscErrorCode TestOperator(const char matrix[], PetscInt n, BAIMode mode
     PetscCall(VecDot(x, My, &b));
     PetscCall(VecNorm(Mx, NORM_2, &size));
     PetscCall(VecNorm(y, NORM_2, &ynorm));
-    PetscCall(Expect(PetscAbsScalar(a - b) <= 1e-6 * size * ynorm, "symmetric up to the rounding of the inverse, but for %g", (double)(PetscAbsScalar(a - b) / (size * ynorm))));
+    PetscCall(Expect(PetscAbsScalar(a - b) <= 1e-6 * size * ynorm,
+                     "symmetric up to the rounding of the inverse, but for %g",
+                     (double)(PetscAbsScalar(a - b) / (size * ynorm))));
     PetscCall(VecDot(Mx, x, &a));
     PetscCall(Expect(PetscRealPart(a) > 0, "positive definite: %g", (double)PetscRealPart(a)));
     PetscCall(VecCopy(y, z)); /* a smoothing step from y, for the right-hand side x */
@@ -1195,7 +1273,8 @@ static PetscErrorCode TestOperator(const char matrix[], PetscInt n, BAIMode mode
     PetscCall(VecNorm(y, NORM_INFINITY, &size));
     PetscCall(VecAXPY(z, -1.0, y));
     PetscCall(VecNorm(z, NORM_INFINITY, &norm));
-    PetscCall(Expect(done == 2 && norm <= 1e4 * PETSC_MACHINE_EPSILON * size, "two smoothing steps are two times x + M (b - A x), but for %g", (double)(norm / size)));
+    PetscCall(Expect(done == 2 && norm <= 1e4 * PETSC_MACHINE_EPSILON * size,
+                     "two smoothing steps are two times x + M (b - A x), but for %g", (double)(norm / size)));
   }
   PetscCall(PetscRandomDestroy(&random));
   PetscCall(PCDestroy(&pc));
@@ -1210,7 +1289,8 @@ static PetscErrorCode TestOperator(const char matrix[], PetscInt n, BAIMode mode
 }
 
 /* A Krylov method takes at most so much of the iterations that it takes without */
-static PetscErrorCode TestKrylov(const char matrix[], PetscInt n, KSPType type, BAIMode mode, PetscInt coarse, PetscReal part)
+static PetscErrorCode TestKrylov(const char matrix[], PetscInt n, KSPType type, BAIMode mode, PetscInt coarse,
+                                 PetscReal part)
 {
   Mat      A;
   PetscInt its[2];
@@ -1246,7 +1326,8 @@ static PetscErrorCode TestKrylov(const char matrix[], PetscInt n, KSPType type, 
     PetscCall(KSPDestroy(&ksp));
     PetscCall(PCDestroy(&pc));
   }
-  PetscCall(Expect(its[1] <= (Most(part, its[0]) > part * its[0] ? 1.1 * its[0] : part * its[0]), "%d iterations, %d without", (int)its[1], (int)its[0]));
+  PetscCall(Expect(its[1] <= (Most(part, its[0]) > part * its[0] ? 1.1 * its[0] : part * its[0]),
+                   "%d iterations, %d without", (int)its[1], (int)its[0]));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1270,8 +1351,18 @@ static PetscErrorCode TestMultigrid(void)
 
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
     PetscCall(KSPSetOptionsPrefix(ksp, with ? "with_" : "without_"));
-    PetscCall(PetscOptionsInsertString(NULL, with ? "-with_mg_coarse_ksp_type bai -with_mg_coarse_ksp_bai_coarse 60 -with_mg_coarse_pc_type none -with_mg_coarse_ksp_rtol 1e-6 -with_mg_coarse_ksp_max_it 2000" : "-without_mg_coarse_ksp_type cg -without_mg_coarse_pc_type jacobi -without_mg_coarse_ksp_rtol 1e-6 -without_mg_coarse_ksp_max_it 2000"));
-    PetscCall(PetscOptionsInsertString(NULL, with ? "-with_pc_mg_galerkin both -with_pc_mg_levels 2 -with_mg_levels_ksp_type richardson -with_mg_levels_ksp_max_it 1 -with_mg_levels_pc_type bai -with_mg_levels_pc_bai_mode sync" : "-without_pc_mg_galerkin both -without_pc_mg_levels 2 -without_mg_levels_ksp_type richardson -without_mg_levels_ksp_max_it 1 -without_mg_levels_pc_type bai -without_mg_levels_pc_bai_mode sync"));
+    PetscCall(PetscOptionsInsertString(
+      NULL,
+      with ? "-with_mg_coarse_ksp_type bai -with_mg_coarse_ksp_bai_coarse 60 -with_mg_coarse_pc_type none "
+             "-with_mg_coarse_ksp_rtol 1e-6 -with_mg_coarse_ksp_max_it 2000"
+           : "-without_mg_coarse_ksp_type cg -without_mg_coarse_pc_type jacobi -without_mg_coarse_ksp_rtol 1e-6 "
+             "-without_mg_coarse_ksp_max_it 2000"));
+    PetscCall(PetscOptionsInsertString(
+      NULL,
+      with ? "-with_pc_mg_galerkin both -with_pc_mg_levels 2 -with_mg_levels_ksp_type richardson "
+             "-with_mg_levels_ksp_max_it 1 -with_mg_levels_pc_type bai -with_mg_levels_pc_bai_mode sync"
+           : "-without_pc_mg_galerkin both -without_pc_mg_levels 2 -without_mg_levels_ksp_type richardson "
+             "-without_mg_levels_ksp_max_it 1 -without_mg_levels_pc_type bai -without_mg_levels_pc_bai_mode sync"));
     PetscCall(KSPSetType(ksp, KSPFGMRES));
     PetscCall(KSPSetDM(ksp, dm));
     PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
@@ -1317,9 +1408,12 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(slow); k++) {
     for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
-      if (Case("auto_%s_%s", slow[k].name, BAIModes[mode])) PetscCall(TestAuto(slow[k].name, slow[k].n, slow[k].part, (BAIMode)mode));
-      if (Case("number_%s_%s", slow[k].name, BAIModes[mode])) PetscCall(TestNumber(slow[k].name, slow[k].n, slow[k].part, 100, (BAIMode)mode, PETSC_DECIDE));
-      if (Case("plain_%s_%s", slow[k].name, BAIModes[mode])) PetscCall(TestNumber(slow[k].name, slow[k].n, 1.25 * slow[k].part, 100, (BAIMode)mode, 0));
+      if (Case("auto_%s_%s", slow[k].name, BAIModes[mode]))
+        PetscCall(TestAuto(slow[k].name, slow[k].n, slow[k].part, (BAIMode)mode));
+      if (Case("number_%s_%s", slow[k].name, BAIModes[mode]))
+        PetscCall(TestNumber(slow[k].name, slow[k].n, slow[k].part, 100, (BAIMode)mode, PETSC_DECIDE));
+      if (Case("plain_%s_%s", slow[k].name, BAIModes[mode]))
+        PetscCall(TestNumber(slow[k].name, slow[k].n, 1.25 * slow[k].part, 100, (BAIMode)mode, 0));
     }
   }
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR && size > 1; mode++) {
@@ -1341,10 +1435,12 @@ int main(int argc, char **argv)
     if (Case("carried_%s_laplace3d", BAIModes[mode])) PetscCall(TestCarried("laplace3d", 20, 1, (BAIMode)mode));
     if (Case("single_%s", BAIModes[mode])) PetscCall(TestPrecision((BAIMode)mode, 60));
     if (Case("single_%s_auto", BAIModes[mode])) PetscCall(TestPrecision((BAIMode)mode, PETSC_DECIDE));
-    if (Case("singular_%s_auto", BAIModes[mode])) PetscCall(TestSingular((BAIMode)mode, PETSC_DECIDE, PETSC_TRUE, PETSC_FALSE));
+    if (Case("singular_%s_auto", BAIModes[mode]))
+      PetscCall(TestSingular((BAIMode)mode, PETSC_DECIDE, PETSC_TRUE, PETSC_FALSE));
     if (Case("singular_%s_number", BAIModes[mode])) PetscCall(TestSingular((BAIMode)mode, 60, PETSC_TRUE, PETSC_FALSE));
     if (Case("singular_%s_linear", BAIModes[mode])) PetscCall(TestSingular((BAIMode)mode, 60, PETSC_TRUE, PETSC_TRUE));
-    if (Case("singular_%s_unsaid", BAIModes[mode])) PetscCall(TestSingular((BAIMode)mode, PETSC_DECIDE, PETSC_FALSE, PETSC_FALSE));
+    if (Case("singular_%s_unsaid", BAIModes[mode]))
+      PetscCall(TestSingular((BAIMode)mode, PETSC_DECIDE, PETSC_FALSE, PETSC_FALSE));
     if (Case("vain_%s_convection", BAIModes[mode])) PetscCall(TestVain(PETSC_FALSE, (BAIMode)mode, PETSC_DECIDE));
     if (Case("vain_%s_convection_number", BAIModes[mode])) PetscCall(TestVain(PETSC_FALSE, (BAIMode)mode, 60));
     if (Case("vain_%s_indefinite", BAIModes[mode])) PetscCall(TestVain(PETSC_TRUE, (BAIMode)mode, PETSC_DECIDE));
@@ -1373,7 +1469,8 @@ int main(int argc, char **argv)
     if (Case("operator_%s_laplace3d", BAIModes[mode])) PetscCall(TestOperator("laplace3d", 12, (BAIMode)mode));
     if (Case("operator_%s_fv3", BAIModes[mode])) PetscCall(TestOperator("fv3", 40, (BAIMode)mode));
     if (Case("cg_%s_number", BAIModes[mode])) PetscCall(TestKrylov("laplace2d", 200, KSPCG, (BAIMode)mode, 400, 0.5));
-    if (Case("cg_%s_auto", BAIModes[mode])) PetscCall(TestKrylov("laplace2d", 200, KSPCG, (BAIMode)mode, PETSC_DECIDE, 0.5));
+    if (Case("cg_%s_auto", BAIModes[mode]))
+      PetscCall(TestKrylov("laplace2d", 200, KSPCG, (BAIMode)mode, PETSC_DECIDE, 0.5));
   }
   if (Case("fcg_async")) PetscCall(TestKrylov("laplace2d", 100, KSPFCG, BAI_MODE_ASYNC, 200, 0.6));
   if (size == 1) {

@@ -1,4 +1,5 @@
-static char help[] = "Random systems and options, drawn from a seed: claims of convergence are true; modes sync and color give the same bits again, with other numbers of threads as well; PCBAI is\n\
+static char help[] =
+  "Random systems and options, drawn from a seed: claims of convergence are true; modes sync and color give the same bits again, with other numbers of threads as well; PCBAI is\n\
 linear where it is fixed; on a GPU it is what it is on the host; nothing hangs.\n\
   -first SEED -count SYSTEMS : the systems of these seeds, a case each (1, 50)\n\
   -seconds T                 : as many from the first on as T seconds allow, then says how many\n\
@@ -55,7 +56,8 @@ static const Option options[] = {
 #include "options.def"
 };
 
-/* Options that are drawn from less than what is allowed, so that a system takes a fraction of a second; with 0 they are left as they are */
+/* Options that are drawn from less than what is allowed, so that a system takes a fraction of a second; with 0 they are
+ * left as they are */
 static const struct {
   const char *name;
   PetscInt    most;
@@ -83,7 +85,8 @@ typedef enum {
   PATTERN_ARROW,
   PATTERNS
 } Pattern;
-static const char *const patterns[] = {"diagonal", "band", "grid", "random", "near", "lower", "blocks", "islands", "hubs", "arrow"};
+static const char *const patterns[] = {"diagonal", "band",   "grid",    "random", "near",
+                                       "lower",    "blocks", "islands", "hubs",   "arrow"};
 
 typedef enum {
   SPLIT_EVEN,
@@ -167,7 +170,8 @@ static void AddOption(System *s, int face, const char name[], const char word[])
 {
   const size_t used = strlen(s->options[face]);
 
-  (void)snprintf(s->options[face] + used, sizeof(s->options[face]) - used, " -%s_bai_%s %s", face ? "pc" : "ksp", name, word);
+  (void)snprintf(s->options[face] + used, sizeof(s->options[face]) - used, " -%s_bai_%s %s", face ? "pc" : "ksp", name,
+                 word);
 }
 
 /* The mode, and every third of the other options */
@@ -178,7 +182,9 @@ static void DrawOptions(Dice *dice, System *s)
     s->options[face][0] = 0;
     AddOption(s, face, "backend", s->backend);
     AddOption(s, face, "gather", s->gather);
-    AddOption(s, face, "mode", face && s->mode == BAI_MODE_COLOR && s->seed % 2 ? "auto" : BAIModes[s->mode]); /* which is color or sync */
+    AddOption(s, face, "mode",
+              face && s->mode == BAI_MODE_COLOR && s->seed % 2 ? "auto"
+                                                               : BAIModes[s->mode]); /* which is color or sync */
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(options); k++) {
       const Option *o    = &options[k];
       PetscInt      most = o->kind == IS_INT || o->kind == IS_COUNT ? o->most : 1;
@@ -190,11 +196,14 @@ static void DrawOptions(Dice *dice, System *s)
       if (!o->has[face] || !most || !OneIn(dice, 3)) continue;
       if (!strcmp(o->name, "staleness") && s->mode != BAI_MODE_ASYNC) continue; /* an error */
       DrawValue(dice, o, face, most, word, sizeof(word));
-      if (!strcmp(o->name, "partition") && !strcmp(word, "dm")) continue;                         /* there is no DM */
-      if (!strcmp(o->name, "exchange") && (!strcmp(word, "dk") || !strcmp(word, "dc"))) continue; /* an error where ranks share a GPU; auto takes dk where it can be */
-      if (!strcmp(o->name, "polynomial") && !strcmp(word, "fourth")) continue;                    /* an error with most; auto takes it where it can be */
-      if (face && !strcmp(o->name, "weight") && !strcmp(word, "safe")) continue;                  /* an error */
-      if (!strcmp(word, "single") && (s->scale < 1e-30 || s->scale > 1e30)) continue;             /* entries are beyond its range: an error */
+      if (!strcmp(o->name, "partition") && !strcmp(word, "dm")) continue; /* there is no DM */
+      if (!strcmp(o->name, "exchange") && (!strcmp(word, "dk") || !strcmp(word, "dc")))
+        continue; /* an error where ranks share a GPU; auto takes dk where it can be */
+      if (!strcmp(o->name, "polynomial") && !strcmp(word, "fourth"))
+        continue; /* an error with most; auto takes it where it can be */
+      if (face && !strcmp(o->name, "weight") && !strcmp(word, "safe")) continue; /* an error */
+      if (!strcmp(word, "single") && (s->scale < 1e-30 || s->scale > 1e30))
+        continue; /* entries are beyond its range: an error */
       AddOption(s, face, o->name, word);
     }
   }
@@ -203,8 +212,9 @@ static void DrawOptions(Dice *dice, System *s)
 /* All but the entries, which depend on the seed and their row only */
 static void Draw(System *s, int seed, const char backend[], const char gather[])
 {
-  const int       digits     = PetscDefined(USE_REAL_SINGLE) ? FLT_DIG : DBL_DIG;
-  const double    far        = 0.55 * (PetscDefined(USE_REAL_SINGLE) ? FLT_MAX_10_EXP : DBL_MAX_10_EXP); /* squares beyond that over- or underflow */
+  const int    digits = PetscDefined(USE_REAL_SINGLE) ? FLT_DIG : DBL_DIG;
+  const double far    = 0.55 *
+    (PetscDefined(USE_REAL_SINGLE) ? FLT_MAX_10_EXP : DBL_MAX_10_EXP); /* squares beyond that over- or underflow */
   const PetscReal dominant[] = {4, (PetscReal)1.5, (PetscReal)1.01, 1, (PetscReal)0.8, (PetscReal)0.2};
   Dice            dice       = RowDice(seed, 0, 0);
   double          e[2]       = {0, 0}; /* exponents of the scales of matrix and right-hand side */
@@ -331,14 +341,16 @@ static PetscErrorCode Scales(const System *s, int which, PetscReal scale, Vec v)
   for (PetscInt row = begin; row < end; row++) {
     Dice dice = RowDice(s->seed, which, row);
 
-    PetscCall(VecSetValue(v, row, scale * PetscPowReal(10, s->spread > 0 ? Between(&dice, -s->spread, s->spread) : 0), INSERT_VALUES));
+    PetscCall(VecSetValue(v, row, scale * PetscPowReal(10, s->spread > 0 ? Between(&dice, -s->spread, s->spread) : 0),
+                          INSERT_VALUES));
   }
   PetscCall(VecAssemblyBegin(v));
   PetscCall(VecAssemblyEnd(v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Diagonal entries are as large as the sum of the others in their row, times the dominance, before rows and columns are scaled */
+/* Diagonal entries are as large as the sum of the others in their row, times the dominance, before rows and columns are
+ * scaled */
 static PetscErrorCode CreateMatrix(System *s)
 {
   PetscInt     begin, end, m, *i, *j, *col;
@@ -569,8 +581,12 @@ static PetscErrorCode IsTrue(const System *s, Vec x, const Outcome *o)
 
   PetscFunctionBeginUser;
   PetscCall(Expect(o->reason != KSP_CONVERGED_ITERATING, "a solve has a reason to end"));
-  PetscCall(Expect(o->its >= 0 && o->its <= s->max_it, "%" PetscInt_FMT " iterations of at most %" PetscInt_FMT, o->its, s->max_it));
-  if (s->norm_none) PetscCall(Expect(o->reason == KSP_CONVERGED_ITS && o->its == s->max_it, "without a norm all iterations are done, and %s: %" PetscInt_FMT, KSPConvergedReasons[o->reason], o->its));
+  PetscCall(Expect(o->its >= 0 && o->its <= s->max_it, "%" PetscInt_FMT " iterations of at most %" PetscInt_FMT, o->its,
+                   s->max_it));
+  if (s->norm_none)
+    PetscCall(Expect(o->reason == KSP_CONVERGED_ITS && o->its == s->max_it,
+                     "without a norm all iterations are done, and %s: %" PetscInt_FMT, KSPConvergedReasons[o->reason],
+                     o->its));
   if (s->norm_none || o->reason == KSP_DIVERGED_NANORINF) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecDuplicate(s->b, &r));
   PetscCall(MatResidual(s->A, s->b, x, r));
@@ -585,9 +601,17 @@ static PetscErrorCode IsTrue(const System *s, Vec x, const Outcome *o)
     PetscCall(Norm(r, &first));
     tolerance = PetscMax(s->rtol * first, s->atol);
   }
-  if (o->reason > 0) PetscCall(Expect(norm <= (1 + 100 * PETSC_MACHINE_EPSILON) * tolerance + rounding, "%s after %" PetscInt_FMT " iterations, with a residual norm of %g for %g", KSPConvergedReasons[o->reason], o->its, (double)norm, (double)tolerance));
-  if (o->reason == KSP_DIVERGED_ITS) PetscCall(Expect(o->its == s->max_it, "%s after %" PetscInt_FMT " of %" PetscInt_FMT " iterations", KSPConvergedReasons[o->reason], o->its, s->max_it));
-  if (!PetscIsInfOrNanReal(norm)) PetscCall(Expect(PetscAbsReal(o->rnorm - norm) <= (PetscReal)1e-3 * norm + rounding, "%s: the residual norm is that of x: %g, not %g", KSPConvergedReasons[o->reason], (double)o->rnorm, (double)norm));
+  if (o->reason > 0)
+    PetscCall(Expect(norm <= (1 + 100 * PETSC_MACHINE_EPSILON) * tolerance + rounding,
+                     "%s after %" PetscInt_FMT " iterations, with a residual norm of %g for %g",
+                     KSPConvergedReasons[o->reason], o->its, (double)norm, (double)tolerance));
+  if (o->reason == KSP_DIVERGED_ITS)
+    PetscCall(Expect(o->its == s->max_it, "%s after %" PetscInt_FMT " of %" PetscInt_FMT " iterations",
+                     KSPConvergedReasons[o->reason], o->its, s->max_it));
+  if (!PetscIsInfOrNanReal(norm))
+    PetscCall(Expect(PetscAbsReal(o->rnorm - norm) <= (PetscReal)1e-3 * norm + rounding,
+                     "%s: the residual norm is that of x: %g, not %g", KSPConvergedReasons[o->reason], (double)o->rnorm,
+                     (double)norm));
   PetscCall(VecDestroy(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -614,7 +638,11 @@ static PetscErrorCode TestSolver(const System *s)
 
     PetscCall(Solve(s, threads[k], "", x, &o));
     PetscCall(VecEqual(x, first, &equal));
-    PetscCall(Expect(equal && o.its == o1.its && o.reason == o1.reason, "KSPBAI with %d threads gives the bits of that with %d: %s after %" PetscInt_FMT " iterations, and %s after %" PetscInt_FMT, threads[k], threads[0], KSPConvergedReasons[o.reason], o.its, KSPConvergedReasons[o1.reason], o1.its));
+    PetscCall(Expect(equal && o.its == o1.its && o.reason == o1.reason,
+                     "KSPBAI with %d threads gives the bits of that with %d: %s after %" PetscInt_FMT
+                     " iterations, and %s after %" PetscInt_FMT,
+                     threads[k], threads[0], KSPConvergedReasons[o.reason], o.its, KSPConvergedReasons[o1.reason],
+                     o1.its));
   }
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&first));
@@ -647,7 +675,10 @@ static PetscErrorCode DestroyPC(PC *pc, PetscOptions *o)
 /* M(x - 3 y) is Mx - 3 My, and Mx has the same bits again; a coarse correction is in single precision */
 static PetscErrorCode TestPC(const System *s)
 {
-  const PetscReal epsilon = IsRough(s, 1) || (strstr(s->options[1], "-pc_bai_coarse") && !strstr(s->options[1], "-pc_bai_coarse none")) ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
+  const PetscReal epsilon = IsRough(s, 1) ||
+      (strstr(s->options[1], "-pc_bai_coarse") && !strstr(s->options[1], "-pc_bai_coarse none"))
+    ? (PetscReal)FLT_EPSILON
+    : PETSC_MACHINE_EPSILON;
   PetscOptions    o;
   PC              pc;
   Vec             x, y, Mx, My, sum, again;
@@ -688,7 +719,9 @@ static PetscErrorCode TestPC(const System *s)
   PetscCall(VecNorm(sum, NORM_INFINITY, &error));
   PetscCall(VecNorm(Mx, NORM_INFINITY, &size[0]));
   PetscCall(VecNorm(My, NORM_INFINITY, &size[1]));
-  if (!PetscIsInfOrNanReal(size[0]) && !PetscIsInfOrNanReal(size[1])) PetscCall(Expect(error <= 1000 * epsilon * (size[0] + size[1]), "PCBAI is linear, to %g of %g", (double)error, (double)size[0]));
+  if (!PetscIsInfOrNanReal(size[0]) && !PetscIsInfOrNanReal(size[1]))
+    PetscCall(Expect(error <= 1000 * epsilon * (size[0] + size[1]), "PCBAI is linear, to %g of %g", (double)error,
+                     (double)size[0]));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&Mx));
@@ -699,8 +732,8 @@ static PetscErrorCode TestPC(const System *s)
 }
 
 /*
-   The same blocks, with the parameters given, swept over on the host and on the device; what is chosen by the backend, or by norms, is left out. In mode color one rank does it, as ranks that work take
-   their turns together on the host
+   The same blocks, with the parameters given, swept over on the host and on the device; what is chosen by the backend,
+   or by norms, is left out. In mode color one rank does it, as ranks that work take their turns together on the host
 */
 static PetscErrorCode TestBackends(System *s)
 {
@@ -723,8 +756,13 @@ static PetscErrorCode TestBackends(System *s)
       PC           pc;
       Outcome      outcome;
 
-      (void)snprintf(more, sizeof(more), "-%s_bai_backend %s -%s_bai_block_size %d -%s_bai_coarse none -%s_bai_weight none -%s_bai_gather %s -ksp_bai_momentum 0", name, BAIBackends[backends[k]], name, 1 + (int)s->which % 300, name, name, name, ranks > 1 && s->mode == BAI_MODE_COLOR ? "one" : "none");
-      if (strstr(s->options[face], "partition auto") || !strstr(s->options[face], "partition")) (void)snprintf(more + strlen(more), sizeof(more) - strlen(more), " -%s_bai_partition natural", name);
+      (void)snprintf(more, sizeof(more),
+                     "-%s_bai_backend %s -%s_bai_block_size %d -%s_bai_coarse none -%s_bai_weight none -%s_bai_gather "
+                     "%s -ksp_bai_momentum 0",
+                     name, BAIBackends[backends[k]], name, 1 + (int)s->which % 300, name, name, name,
+                     ranks > 1 && s->mode == BAI_MODE_COLOR ? "one" : "none");
+      if (strstr(s->options[face], "partition auto") || !strstr(s->options[face], "partition"))
+        (void)snprintf(more + strlen(more), sizeof(more) - strlen(more), " -%s_bai_partition natural", name);
       PetscCall(VecDuplicate(s->x0, &x[k]));
       if (face) {
         PetscCall(CreatePC(s, 2, more, &pc, &o));
@@ -741,7 +779,11 @@ static PetscErrorCode TestBackends(System *s)
     PetscCall(VecNorm(x[0], NORM_INFINITY, &size));
     PetscCall(VecAXPY(x[1], -1, x[0]));
     PetscCall(VecNorm(x[1], NORM_INFINITY, &error));
-    if (!PetscIsInfOrNanReal(size)) PetscCall(Expect(error <= (IsRough(s, face) ? 100 * (PetscReal)FLT_EPSILON : 10000 * PETSC_MACHINE_EPSILON) * size, "%s on the device is that on the host, to %g of %g", face ? "PCBAI" : "KSPBAI", (double)error, (double)size));
+    if (!PetscIsInfOrNanReal(size))
+      PetscCall(
+        Expect(error <= (IsRough(s, face) ? 100 * (PetscReal)FLT_EPSILON : 10000 * PETSC_MACHINE_EPSILON) * size,
+               "%s on the device is that on the host, to %g of %g", face ? "PCBAI" : "KSPBAI", (double)error,
+               (double)size));
     PetscCall(VecDestroy(&x[0]));
     PetscCall(VecDestroy(&x[1]));
   }
@@ -753,7 +795,9 @@ static void Hangs(PETSC_UNUSED int signal_number)
 {
   const char before[] = "Not so: ", after[] = ": it hangs\n";
 
-  if (write(1, before, sizeof(before) - 1) < 0 || write(1, check.name, strlen(check.name)) < 0 || write(1, after, sizeof(after) - 1) < 0) _exit(2);
+  if (write(1, before, sizeof(before) - 1) < 0 || write(1, check.name, strlen(check.name)) < 0 ||
+      write(1, after, sizeof(after) - 1) < 0)
+    _exit(2);
   (void)signal(SIGABRT, SIG_DFL);
   abort();
 }
@@ -761,7 +805,13 @@ static void Hangs(PETSC_UNUSED int signal_number)
 static PetscErrorCode Tell(const System *s)
 {
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  system: %" PetscInt_FMT " rows, %s of %" PetscInt_FMT "%s, dominance %g, scales %g and %g, spread %g, rtol %g, atol %g, max_it %" PetscInt_FMT "%s%s\n", s->n, patterns[s->pattern], s->degree, s->symmetric ? ", symmetric" : "", (double)s->dominance, (double)s->scale, (double)s->rhs_scale, (double)s->spread, (double)s->rtol, (double)s->atol, s->max_it, s->guess ? ", a guess" : "", s->norm_none ? ", no norm" : ""));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "  system: %" PetscInt_FMT " rows, %s of %" PetscInt_FMT
+                        "%s, dominance %g, scales %g and %g, spread %g, rtol %g, atol %g, max_it %" PetscInt_FMT
+                        "%s%s\n",
+                        s->n, patterns[s->pattern], s->degree, s->symmetric ? ", symmetric" : "", (double)s->dominance,
+                        (double)s->scale, (double)s->rhs_scale, (double)s->spread, (double)s->rtol, (double)s->atol,
+                        s->max_it, s->guess ? ", a guess" : "", s->norm_none ? ", no norm" : ""));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  options:%s%s\n", s->options[0], s->options[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -823,7 +873,10 @@ int main(int argc, char **argv)
     PetscCallMPI(MPI_Bcast(&more, 1, MPI_INT, 0, PETSC_COMM_WORLD));
   }
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  if (timed) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " systems on %d ranks, seeds %" PetscInt_FMT " to %" PetscInt_FMT "\n", done, size, first, first + done - 1));
+  if (timed)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "%" PetscInt_FMT " systems on %d ranks, seeds %" PetscInt_FMT " to %" PetscInt_FMT "\n", done,
+                          size, first, first + done - 1));
   PetscCall(CheckFinalize());
   return 0;
 }

@@ -2,10 +2,11 @@ static char help[] = "The coarse correction of the engine, on each backend, agai
   -backend <host>   host or cuda\n\n";
 
 /*
-   Global iterations with a coarse correction are those of the definition, up to the rounding of an inverse in single precision; modes sync and color give the same
-   bits every time, for any number of threads; the correction by itself leaves no residual in the coarse space; new values are taken over, another coarse space
-   takes the place of the old one; mode async comes to the solution, with the true residual norm; iterations are as many as computed elsewhere. Two engines that have half of the rows each, and make
-   up the coarse space together, do what one does
+   Global iterations with a coarse correction are those of the definition, up to the rounding of an inverse in single
+   precision; modes sync and color give the same bits every time, for any number of threads; the correction by itself
+   leaves no residual in the coarse space; new values are taken over, another coarse space takes the place of the old
+   one; mode async comes to the solution, with the true residual norm; iterations are as many as computed elsewhere. Two
+   engines that have half of the rows each, and make up the coarse space together, do what one does
 */
 
 #include "check.h"
@@ -109,8 +110,10 @@ static PetscErrorCode SystemCreate(const char matrix[], PetscInt n, System *s)
     PetscCall(PetscFree(y));
   }
   s->M = (BAIMatrix){
-    .n = (BAIInt)s->n, .nghost = 0, .A = {(const BAIInt *)s->i, (const BAIInt *)s->j, (const BAIScalar *)s->a},
-            .memory = BAI_MEMORY_HOST
+    .n      = (BAIInt)s->n,
+    .nghost = 0,
+    .A      = {(const BAIInt *)s->i, (const BAIInt *)s->j, (const BAIScalar *)s->a},
+    .memory = BAI_MEMORY_HOST
   };
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -132,7 +135,8 @@ static PetscScalar Basis(const Space *space, PetscInt i, PetscInt k)
   return space->basis ? space->basis[i * (PetscInt)space->c.columns + k] : 1;
 }
 
-/* inverse = (P^H A P)^{-1}, or, if constants are in the null space, that of the matrix to which z z^H/z^H z, P z = 1, is added with the mean of its diagonal */
+/* inverse = (P^H A P)^{-1}, or, if constants are in the null space, that of the matrix to which z z^H/z^H z, P z = 1,
+ * is added with the mean of its diagonal */
 static PetscErrorCode Invert(const System *s, Space *space)
 {
   const PetscInt q = (PetscInt)space->c.columns, m = space->m;
@@ -147,14 +151,17 @@ static PetscErrorCode Invert(const System *s, Space *space)
       const PetscInt K = space->aggregate[i], J = space->aggregate[s->j[e]];
 
       for (PetscInt u = 0; K >= 0 && J >= 0 && u < q; u++) {
-        for (PetscInt v = 0; v < q; v++) a[K * q + u + (J * q + v) * m] += PetscConj(Basis(space, i, u)) * s->a[e] * Basis(space, s->j[e], v);
+        for (PetscInt v = 0; v < q; v++)
+          a[K * q + u + (J * q + v) * m] += PetscConj(Basis(space, i, u)) * s->a[e] * Basis(space, s->j[e], v);
       }
     }
   }
   for (PetscInt k = 0; k < m; k++) mean += a[k * m + k] / (PetscReal)m;
   PetscCall(PetscCalloc1(m, &z));
   for (PetscInt i = 0; i < s->n; i++) {
-    for (PetscInt k = 0; space->aggregate[i] >= 0 && k < q; k++) z[space->aggregate[i] * q + k] = PetscConj(Basis(space, i, k)) + (space->basis ? z[space->aggregate[i] * q + k] : 0);
+    for (PetscInt k = 0; space->aggregate[i] >= 0 && k < q; k++)
+      z[space->aggregate[i] * q + k] = PetscConj(Basis(space, i, k)) +
+        (space->basis ? z[space->aggregate[i] * q + k] : 0);
   }
   for (PetscInt k = 0; k < m; k++) norm2 += PetscSqr(PetscAbsScalar(z[k]));
   for (PetscInt k = 0; space->c.singular && k < m * m; k++) a[k] += mean * z[k % m] * PetscConj(z[k / m]) / norm2;
@@ -189,7 +196,8 @@ static void Orthonormalize(PetscInt first, PetscInt last, const PetscInt *row, P
     for (PetscInt l = 0; l < k; l++) {
       PetscScalar dot = 0;
 
-      for (PetscInt at = first; at < last; at++) dot += PetscConj(basis[row[at] * columns + l]) * basis[row[at] * columns + k];
+      for (PetscInt at = first; at < last; at++)
+        dot += PetscConj(basis[row[at] * columns + l]) * basis[row[at] * columns + k];
       for (PetscInt at = first; at < last; at++) basis[row[at] * columns + k] -= dot * basis[row[at] * columns + l];
     }
     for (PetscInt at = first; at < last; at++) norm2 += PetscSqr(PetscAbsScalar(basis[row[at] * columns + k]));
@@ -197,8 +205,10 @@ static void Orthonormalize(PetscInt first, PetscInt last, const PetscInt *row, P
   }
 }
 
-/* Aggregates are boxes of so many points; columns are 1, x and y of the point in the box; in some rows of each there are holes, which belong to none. Of a singular matrix they are orthonormal */
-static PetscErrorCode SpaceCreate(const System *s, PetscInt points, PetscInt columns, PetscBool holes, PetscBool singular, Space *space)
+/* Aggregates are boxes of so many points; columns are 1, x and y of the point in the box; in some rows of each there
+ * are holes, which belong to none. Of a singular matrix they are orthonormal */
+static PetscErrorCode SpaceCreate(const System *s, PetscInt points, PetscInt columns, PetscBool holes,
+                                  PetscBool singular, Space *space)
 {
   const BAIInt grid[] = {(BAIInt)s->grid[0], (BAIInt)s->grid[1], (BAIInt)s->grid[2]};
   PetscInt    *first, *row;
@@ -206,7 +216,8 @@ static PetscErrorCode SpaceCreate(const System *s, PetscInt points, PetscInt col
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc2(s->n + 1, &first, s->n, &row));
-  PetscCheck(!BAIPartitionBoxes(grid, 1, (BAIInt)points, &boxes, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_LIB, "Boxes");
+  PetscCheck(!BAIPartitionBoxes(grid, 1, (BAIInt)points, &boxes, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF,
+             PETSC_ERR_LIB, "Boxes");
   PetscCall(PetscMalloc1(s->n, &space->aggregate));
   space->basis = NULL;
   if (columns > 1) PetscCall(PetscCalloc1(s->n * columns, &space->basis));
@@ -217,12 +228,18 @@ static PetscErrorCode SpaceCreate(const System *s, PetscInt points, PetscInt col
       const PetscInt i = row[at], d = i - corner;
 
       space->aggregate[i] = holes && i % 11 == 3 ? -1 : K;
-      for (PetscInt k = 0; space->basis && k < columns; k++) space->basis[i * columns + k] = !k ? 1 : (PetscReal)(k == 1 ? d % s->grid[0] : d / s->grid[0]) / 4 - 0.4;
+      for (PetscInt k = 0; space->basis && k < columns; k++)
+        space->basis[i * columns + k] = !k ? 1 : (PetscReal)(k == 1 ? d % s->grid[0] : d / s->grid[0]) / 4 - 0.4;
     }
   }
-  for (PetscInt K = 0; singular && columns > 1 && K < (PetscInt)boxes; K++) Orthonormalize(first[K], first[K + 1], row, columns, space->basis);
+  for (PetscInt K = 0; singular && columns > 1 && K < (PetscInt)boxes; K++)
+    Orthonormalize(first[K], first[K + 1], row, columns, space->basis);
   PetscCall(PetscFree2(first, row));
-  space->c = (BAICoarse){.aggregates = boxes, .aggregate = (const BAIInt *)space->aggregate, .columns = (BAIInt)columns, .basis = (const BAIScalar *)space->basis, .singular = singular};
+  space->c = (BAICoarse){.aggregates = boxes,
+                         .aggregate  = (const BAIInt *)space->aggregate,
+                         .columns    = (BAIInt)columns,
+                         .basis      = (const BAIScalar *)space->basis,
+                         .singular   = singular};
   space->m = (PetscInt)boxes * columns;
   PetscCall(PetscMalloc1(space->m * space->m, &space->inverse));
   PetscCall(Invert(s, space));
@@ -239,7 +256,8 @@ static PetscErrorCode SpaceDestroy(Space *space)
 }
 
 /* Blocks of block_size consecutive rows, or boxes of the grid, or each made up of two aggregates */
-static PetscErrorCode MethodCreate(const System *s, const Space *space, const char blocks[], PetscInt block_size, BAIMode mode, Method *m)
+static PetscErrorCode MethodCreate(const System *s, const Space *space, const char blocks[], PetscInt block_size,
+                                   BAIMode mode, Method *m)
 {
   PetscBool natural, nested;
   BAIInt    number = 0;
@@ -268,12 +286,20 @@ static PetscErrorCode MethodCreate(const System *s, const Space *space, const ch
   } else {
     const BAIInt grid[] = {(BAIInt)s->grid[0], (BAIInt)s->grid[1], (BAIInt)s->grid[2]};
 
-    PetscCheck(!BAIPartitionBoxes(grid, 1, (BAIInt)block_size, &number, (BAIInt *)m->first, (BAIInt *)m->row).code, PETSC_COMM_SELF, PETSC_ERR_LIB, "Boxes");
+    PetscCheck(!BAIPartitionBoxes(grid, 1, (BAIInt)block_size, &number, (BAIInt *)m->first, (BAIInt *)m->row).code,
+               PETSC_COMM_SELF, PETSC_ERR_LIB, "Boxes");
   }
   block_size = 1;
   for (PetscInt k = 0; k < (PetscInt)number; k++) block_size = PetscMax(block_size, m->first[k + 1] - m->first[k]);
   m->blocks   = (BAIPartition){.blocks = number, .first = (const BAIInt *)m->first, .row = (const BAIInt *)m->row};
-  m->q        = (BAIParameters){.mode = mode, .block_size = (BAIInt)block_size, .local_iters = 3, .staleness = -1, .local_omega = 0.9, .momentum = 1, .threads = 1, .device = -1};
+  m->q        = (BAIParameters){.mode        = mode,
+                                .block_size  = (BAIInt)block_size,
+                                .local_iters = 3,
+                                .staleness   = -1,
+                                .local_omega = 0.9,
+                                .momentum    = 1,
+                                .threads     = 1,
+                                .device      = -1};
   m->omega    = 1;
   m->momentum = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -313,8 +339,10 @@ static PetscReal Largest(PetscInt n, const PetscScalar *x, const PetscScalar *y)
   return most;
 }
 
-/* c = P A_c^{-1} P^H r; slack is by how much c may be wrong if each entry of the inverse is rounded to single precision */
-static PetscErrorCode Correction(const System *s, const Space *space, const PetscScalar *r, PetscScalar *c, PetscReal *slack)
+/* c = P A_c^{-1} P^H r; slack is by how much c may be wrong if each entry of the inverse is rounded to single precision
+ */
+static PetscErrorCode Correction(const System *s, const Space *space, const PetscScalar *r, PetscScalar *c,
+                                 PetscReal *slack)
 {
   const PetscInt q = (PetscInt)space->c.columns, m = space->m;
   PetscScalar   *sums, *e;
@@ -323,7 +351,8 @@ static PetscErrorCode Correction(const System *s, const Space *space, const Pets
   PetscFunctionBeginUser;
   PetscCall(PetscCalloc3(m, &sums, m, &e, m, &wrong));
   for (PetscInt i = 0; i < s->n; i++) {
-    for (PetscInt k = 0; space->aggregate[i] >= 0 && k < q; k++) sums[space->aggregate[i] * q + k] += PetscConj(Basis(space, i, k)) * r[i];
+    for (PetscInt k = 0; space->aggregate[i] >= 0 && k < q; k++)
+      sums[space->aggregate[i] * q + k] += PetscConj(Basis(space, i, k)) * r[i];
   }
   for (PetscInt k = 0; k < m; k++) {
     for (PetscInt l = 0; l < m; l++) {
@@ -341,7 +370,8 @@ static PetscErrorCode Correction(const System *s, const Space *space, const Pets
     }
     most = PetscMax(most, sum);
   }
-  *slack = most * PetscPowReal(2, PetscDefined(USE_COMPLEX) ? -23 : -24) + 1e4 * PETSC_MACHINE_EPSILON * Largest(s->n, c, NULL);
+  *slack = most * PetscPowReal(2, PetscDefined(USE_COMPLEX) ? -23 : -24) +
+    1e4 * PETSC_MACHINE_EPSILON * Largest(s->n, c, NULL);
   PetscCall(PetscFree3(sums, e, wrong));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -349,11 +379,12 @@ static PetscErrorCode Correction(const System *s, const Space *space, const Pets
 /* The groups of blocks in the order in which mode color updates them; *first[turns] */
 static PetscErrorCode Turns(const System *s, const Method *m, int **order, int *groups, PetscInt *group_blocks)
 {
-  const PetscInt blocks = (PetscInt)m->blocks.blocks, each = (PetscInt)BAIGroup(m->q.block_size), n = (blocks + each - 1) / each;
-  int           *first, *lower, *rank, *turn_first, turns, colors;
-  PetscInt      *group;
-  PetscBool     *reads;
-  BAIGraph       graph;
+  const PetscInt blocks = (PetscInt)m->blocks.blocks, each = (PetscInt)BAIGroup(m->q.block_size),
+                 n = (blocks + each - 1) / each;
+  int       *first, *lower, *rank, *turn_first, turns, colors;
+  PetscInt  *group;
+  PetscBool *reads;
+  BAIGraph   graph;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(s->n, &group));
@@ -363,7 +394,8 @@ static PetscErrorCode Turns(const System *s, const Method *m, int **order, int *
     for (PetscInt place = m->first[b]; place < m->first[b + 1]; place++) group[m->row[place]] = b / each;
   }
   for (PetscInt i = 0; i < s->n; i++) {
-    for (PetscInt k = s->i[i]; k < s->i[i + 1]; k++) reads[group[i] * n + group[s->j[k]]] = reads[group[s->j[k]] * n + group[i]] = PETSC_TRUE;
+    for (PetscInt k = s->i[i]; k < s->i[i + 1]; k++)
+      reads[group[i] * n + group[s->j[k]]] = reads[group[s->j[k]] * n + group[i]] = PETSC_TRUE;
   }
   for (PetscInt g = 0; g < n; g++) {
     first[g + 1] = first[g];
@@ -372,7 +404,8 @@ static PetscErrorCode Turns(const System *s, const Method *m, int **order, int *
     }
   }
   graph = (BAIGraph){(int)n, first, lower};
-  PetscCheck(!BAIColor(&graph, *order, rank, turn_first, &turns, &colors).code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory");
+  PetscCheck(!BAIColor(&graph, *order, rank, turn_first, &turns, &colors).code, PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "Out of memory");
   *groups       = (int)n;
   *group_blocks = each;
   PetscCall(PetscFree5(reads, first, lower, rank, turn_first));
@@ -381,7 +414,8 @@ static PetscErrorCode Turns(const System *s, const Method *m, int **order, int *
 }
 
 /* The local sweeps of a block that reads x: y and r = b - A x in its rows */
-static void DefineBlock(const System *s, const Method *m, PetscInt b, const PetscScalar *x, PetscInt *block, PetscScalar *y, PetscScalar *ynext, PetscScalar *r)
+static void DefineBlock(const System *s, const Method *m, PetscInt b, const PetscScalar *x, PetscInt *block,
+                        PetscScalar *y, PetscScalar *ynext, PetscScalar *r)
 {
   for (PetscInt place = m->first[b]; place < m->first[b + 1]; place++) {
     block[m->row[place]] = b;
@@ -404,10 +438,11 @@ static void DefineBlock(const System *s, const Method *m, PetscInt b, const Pets
 }
 
 /*
-   The definition, entry by entry: count global iterations of the mode, in mode launch of one thread. Each time the blocks of a group read x, and then write it; in mode sync all are one group.
-   largest is that of the corrections
+   The definition, entry by entry: count global iterations of the mode, in mode launch of one thread. Each time the
+   blocks of a group read x, and then write it; in mode sync all are one group. largest is that of the corrections
 */
-static PetscErrorCode Define(const System *s, const Space *space, const Method *m, PetscInt count, PetscScalar *x, PetscReal *slack, PetscReal *largest)
+static PetscErrorCode Define(const System *s, const Space *space, const Method *m, PetscInt count, PetscScalar *x,
+                             PetscReal *slack, PetscReal *largest)
 {
   const PetscInt n = s->n, blocks = (PetscInt)m->blocks.blocks;
   PetscScalar   *y, *ynext, *before, *next, *r, *c;
@@ -454,7 +489,8 @@ static PetscErrorCode Define(const System *s, const Space *space, const Method *
 #define EngineCall(...) \
   do { \
     const BAIStatus status_ = __VA_ARGS__; \
-    PetscCheck(!status_.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status_.code), status_.what, status_.why); \
+    PetscCheck(!status_.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status_.code), status_.what, \
+               status_.why); \
   } while (0)
 
 static PetscErrorCode Create(const System *s, const Method *m, const Space *space, BAIEngine *engine)
@@ -467,7 +503,11 @@ static PetscErrorCode Create(const System *s, const Method *m, const Space *spac
 
 static PetscErrorCode Bind(BAIEngine engine, const System *s, PetscScalar *x, PetscBool zero)
 {
-  const BAIVectors v = {.b = (const BAIScalar *)s->b, .x = (BAIScalar *)x, .b_memory = BAI_MEMORY_HOST, .ghost_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
+  const BAIVectors v = {.b            = (const BAIScalar *)s->b,
+                        .x            = (BAIScalar *)x,
+                        .b_memory     = BAI_MEMORY_HOST,
+                        .ghost_memory = BAI_MEMORY_HOST,
+                        .x_memory     = BAI_MEMORY_HOST};
 
   PetscFunctionBeginUser;
   EngineCall(BAIEngineBind(engine, &v, zero));
@@ -475,9 +515,15 @@ static PetscErrorCode Bind(BAIEngine engine, const System *s, PetscScalar *x, Pe
 }
 
 /* count global iterations of an engine from x, the last of them in a second go, and the residual norm */
-static PetscErrorCode Run(BAIEngine engine, const System *s, const Method *m, int coarse, PetscInt count, PetscScalar *x, PetscReal *norm)
+static PetscErrorCode Run(BAIEngine engine, const System *s, const Method *m, int coarse, PetscInt count,
+                          PetscScalar *x, PetscReal *norm)
 {
-  BAIStep step = {.mode = m->q.mode, .direction = BAI_FORWARD, .omega = m->omega, .momentum = m->momentum, .fresh = 1, .coarse = coarse};
+  BAIStep step = {.mode      = m->q.mode,
+                  .direction = BAI_FORWARD,
+                  .omega     = m->omega,
+                  .momentum  = m->momentum,
+                  .fresh     = 1,
+                  .coarse    = coarse};
   BAIReal norm2;
 
   PetscFunctionBeginUser;
@@ -491,7 +537,8 @@ static PetscErrorCode Run(BAIEngine engine, const System *s, const Method *m, in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A mode that gives the same every time, or launch with one thread: the definition for 1, 2 and 5 iterations, bits, and new values */
+/* A mode that gives the same every time, or launch with one thread: the definition for 1, 2 and 5 iterations, bits, and
+ * new values */
 static PetscErrorCode CheckDefinition(System *s, const Space *space, Method *m)
 {
   const BAIReal relax[3][2] = {
@@ -513,11 +560,16 @@ static PetscErrorCode CheckDefinition(System *s, const Space *space, Method *m)
     for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(counts); c++) {
       PetscCall(PetscArraycpy(expected, s->x0, n));
       PetscCall(Define(s, space, m, counts[c], expected, &slack, &largest));
-      PetscCall(Expect(largest > 1e-3 * Largest(n, s->x0, NULL) && slack < 1e-3 * largest, "the correction counts: %g, wrong by at most %g", (double)largest, (double)slack));
+      PetscCall(Expect(largest > 1e-3 * Largest(n, s->x0, NULL) && slack < 1e-3 * largest,
+                       "the correction counts: %g, wrong by at most %g", (double)largest, (double)slack));
       PetscCall(PetscArraycpy(x, s->x0, n));
       PetscCall(Run(engine, s, m, 1, counts[c], x, &norm));
-      PetscCall(Expect(Largest(n, x, expected) <= slack, "mode %s, %d iterations, omega %g, momentum %g: as defined but for %g, at most %g", BAIModes[m->q.mode], (int)counts[c], (double)m->omega, (double)m->momentum, (double)Largest(n, x, expected), (double)slack));
-      PetscCall(Expect(PetscAbsReal(norm - Norm(s, x)) <= 1e-12 * (1 + norm), "mode %s: the residual norm %g is the true one", BAIModes[m->q.mode], (double)norm));
+      PetscCall(Expect(Largest(n, x, expected) <= slack,
+                       "mode %s, %d iterations, omega %g, momentum %g: as defined but for %g, at most %g",
+                       BAIModes[m->q.mode], (int)counts[c], (double)m->omega, (double)m->momentum,
+                       (double)Largest(n, x, expected), (double)slack));
+      PetscCall(Expect(PetscAbsReal(norm - Norm(s, x)) <= 1e-12 * (1 + norm),
+                       "mode %s: the residual norm %g is the true one", BAIModes[m->q.mode], (double)norm));
       PetscCall(PetscArraycpy(again, s->x0, n));
       PetscCall(Run(engine, s, m, 1, counts[c], again, NULL));
       PetscCall(Expect(!memcmp(x, again, (size_t)n * sizeof(*x)), "mode %s: the same bits again", BAIModes[m->q.mode]));
@@ -529,7 +581,8 @@ static PetscErrorCode CheckDefinition(System *s, const Space *space, Method *m)
     PetscCall(Create(s, m, space, &engine));
     PetscCall(PetscArraycpy(again, s->x0, n));
     PetscCall(Run(engine, s, m, 1, counts[2], again, NULL));
-    PetscCall(Expect(!memcmp(x, again, (size_t)n * sizeof(*x)), "mode %s: the same bits with %d threads", BAIModes[m->q.mode], threads));
+    PetscCall(Expect(!memcmp(x, again, (size_t)n * sizeof(*x)), "mode %s: the same bits with %d threads",
+                     BAIModes[m->q.mode], threads));
     BAIEngineDestroy(&engine);
   }
   m->q.threads = 1;
@@ -537,7 +590,8 @@ static PetscErrorCode CheckDefinition(System *s, const Space *space, Method *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values, another coarse space and none are the same as with an engine that never had the old ones; and without .coarse it takes no part */
+/* New values, another coarse space and none are the same as with an engine that never had the old ones; and without
+ * .coarse it takes no part */
 static PetscErrorCode CheckChanges(System *s, Space *space, const Space *other, const Method *m)
 {
   const PetscInt n = s->n;
@@ -563,9 +617,14 @@ static PetscErrorCode CheckChanges(System *s, Space *space, const Space *other, 
     PetscCall(Create(s, m, what == 0 ? space : what == 1 ? other : NULL, &fresh));
     PetscCall(PetscArraycpy(expected, s->x0, n));
     PetscCall(Run(fresh, s, m, what < 2, 4, expected, NULL));
-    PetscCall(Expect(!memcmp(x, expected, (size_t)n * sizeof(*x)), "mode %s, %s: as a new engine has it, but for %g", BAIModes[m->q.mode], names[what], (double)Largest(n, x, expected)));
+    PetscCall(Expect(!memcmp(x, expected, (size_t)n * sizeof(*x)), "mode %s, %s: as a new engine has it, but for %g",
+                     BAIModes[m->q.mode], names[what], (double)Largest(n, x, expected)));
     BAIEngineInfo(engine, &info);
-    PetscCall(Expect((PetscInt)info.coarse == (what == 0 || what == 3 ? space->m : what == 1 ? other->m : 0), "%s: %d unknowns", names[what], (int)info.coarse));
+    PetscCall(Expect((PetscInt)info.coarse ==
+                       (what == 0 || what == 3 ? space->m
+                          : what == 1          ? other->m
+                                               : 0),
+                     "%s: %d unknowns", names[what], (int)info.coarse));
     BAIEngineDestroy(&engine);
     BAIEngineDestroy(&fresh);
     for (PetscInt k = 0; !what && k < s->i[n]; k++) s->a[k] /= s->j[k] % 3 ? 1.5 : 2;
@@ -574,7 +633,8 @@ static PetscErrorCode CheckChanges(System *s, Space *space, const Space *other, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The correction alone: omega P A_c^{-1} P^H b is added to x; from zero, with omega 1, it leaves no residual in the coarse space */
+/* The correction alone: omega P A_c^{-1} P^H b is added to x; from zero, with omega 1, it leaves no residual in the
+ * coarse space */
 static PetscErrorCode CheckCorrect(const System *s, const Space *space, const Method *m)
 {
   const PetscInt n = s->n, q = (PetscInt)space->c.columns;
@@ -592,7 +652,8 @@ static PetscErrorCode CheckCorrect(const System *s, const Space *space, const Me
   EngineCall(BAIEngineCorrect(engine, 0.7));
   EngineCall(BAIEngineUnbind(engine));
   for (PetscInt i = 0; i < n; i++) x[i] -= s->x0[i] + 0.7 * c[i];
-  PetscCall(Expect(Largest(n, x, NULL) <= slack, "the correction is wrong by %g, at most %g", (double)Largest(n, x, NULL), (double)slack));
+  PetscCall(Expect(Largest(n, x, NULL) <= slack, "the correction is wrong by %g, at most %g",
+                   (double)Largest(n, x, NULL), (double)slack));
   PetscCall(Bind(engine, s, x, PETSC_TRUE));
   EngineCall(BAIEngineCorrect(engine, 1));
   EngineCall(BAIEngineUnbind(engine));
@@ -601,17 +662,21 @@ static PetscErrorCode CheckCorrect(const System *s, const Space *space, const Me
 
     for (PetscInt k = s->i[i]; k < s->i[i + 1]; k++) sum += PetscAbsScalar(s->a[k]) * slack;
     weight = PetscMax(weight, sum);
-    for (PetscInt k = 0; space->aggregate[i] >= 0 && k < q; k++) sums[space->aggregate[i] * q + k] += PetscConj(Basis(space, i, k)) * Residual(s, x, i);
+    for (PetscInt k = 0; space->aggregate[i] >= 0 && k < q; k++)
+      sums[space->aggregate[i] * q + k] += PetscConj(Basis(space, i, k)) * Residual(s, x, i);
   }
   for (PetscInt k = 0; k < space->m; k++) most = PetscMax(most, PetscAbsScalar(sums[k]));
-  PetscCall(Expect(most <= weight * (PetscReal)n / (PetscReal)space->c.aggregates * 4, "the residual in the coarse space is %g, at most %g", (double)most, (double)(weight * (PetscReal)n / (PetscReal)space->c.aggregates * 4)));
+  PetscCall(Expect(most <= weight * (PetscReal)n / (PetscReal)space->c.aggregates * 4,
+                   "the residual in the coarse space is %g, at most %g", (double)most,
+                   (double)(weight * (PetscReal)n / (PetscReal)space->c.aggregates * 4)));
   BAIEngineDestroy(&engine);
   PetscCall(PetscFree2(x, c));
   PetscCall(PetscFree(sums));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* It comes to the solution, with the true residual norm, and no iteration of the way makes it large; from the solution it does not leave */
+/* It comes to the solution, with the true residual norm, and no iteration of the way makes it large; from the solution
+ * it does not leave */
 static PetscErrorCode CheckFixedPoint(const System *s, const Space *space, Method *m, int threads)
 {
   const PetscInt  n     = s->n;
@@ -623,27 +688,36 @@ static PetscErrorCode CheckFixedPoint(const System *s, const Space *space, Metho
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc2(n, &x, n, &y));
   m->q.threads = threads;
-  m->omega     = m->q.mode == BAI_MODE_ASYNC && backend == BAI_BACKEND_HOST ? 1 : 0.5; /* blocks that all add their part of the same residual overshoot with 1 */
+  m->omega     = m->q.mode == BAI_MODE_ASYNC && backend == BAI_BACKEND_HOST
+        ? 1
+        : 0.5; /* blocks that all add their part of the same residual overshoot with 1 */
   m->momentum  = 0;
   PetscCall(Create(s, m, space, &engine));
   PetscCall(PetscArraycpy(x, s->x0, n));
   for (int k = 0; k < 60 && last > 1e-11 * start; k++) {
     PetscCall(Run(engine, s, m, 1, 20, x, &norm));
-    PetscCall(Expect(PetscAbsReal(norm - Norm(s, x)) <= 1e-12 * start, "mode %s, %d threads: the residual norm %g is the true one", BAIModes[m->q.mode], threads, (double)norm));
-    PetscCall(Expect(norm <= 10 * start, "mode %s, %d threads: it does not diverge, %g", BAIModes[m->q.mode], threads, (double)(norm / start)));
+    PetscCall(Expect(PetscAbsReal(norm - Norm(s, x)) <= 1e-12 * start,
+                     "mode %s, %d threads: the residual norm %g is the true one", BAIModes[m->q.mode], threads,
+                     (double)norm));
+    PetscCall(Expect(norm <= 10 * start, "mode %s, %d threads: it does not diverge, %g", BAIModes[m->q.mode], threads,
+                     (double)(norm / start)));
     last = norm;
   }
-  PetscCall(Expect(last <= 1e-11 * start, "mode %s, %d threads: it comes to the solution, %g", BAIModes[m->q.mode], threads, (double)(last / start)));
+  PetscCall(Expect(last <= 1e-11 * start, "mode %s, %d threads: it comes to the solution, %g", BAIModes[m->q.mode],
+                   threads, (double)(last / start)));
   PetscCall(PetscArraycpy(y, x, n));
   PetscCall(Run(engine, s, m, 1, 20, x, &norm));
-  PetscCall(Expect(Largest(n, x, y) <= 1e-8 * (1 + Largest(n, y, NULL)), "mode %s, %d threads: the solution stays where it is, but for %g", BAIModes[m->q.mode], threads, (double)Largest(n, x, y)));
+  PetscCall(Expect(Largest(n, x, y) <= 1e-8 * (1 + Largest(n, y, NULL)),
+                   "mode %s, %d threads: the solution stays where it is, but for %g", BAIModes[m->q.mode], threads,
+                   (double)Largest(n, x, y)));
   BAIEngineDestroy(&engine);
   m->q.threads = 1;
   PetscCall(PetscFree2(x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In mode async no block waits, and half of the iterations that it takes without are enough on a matrix for which these are many */
+/* In mode async no block waits, and half of the iterations that it takes without are enough on a matrix for which these
+ * are many */
 static PetscErrorCode CheckAsync(const char matrix[], PetscInt n, const char blocks[])
 {
   PetscInt     its[2] = {0, 0};
@@ -663,7 +737,11 @@ static PetscErrorCode CheckAsync(const char matrix[], PetscInt n, const char blo
   m.q.threads = 2;
   PetscCall(Create(s, &m, &space, &engine));
   for (int coarse = 0; coarse < 2; coarse++) {
-    BAIStep step  = {.mode = BAI_MODE_ASYNC, .direction = BAI_FORWARD, .omega = coarse && backend == BAI_BACKEND_CUDA ? 0.6 : 1, .fresh = 1, .coarse = coarse};
+    BAIStep step  = {.mode      = BAI_MODE_ASYNC,
+                     .direction = BAI_FORWARD,
+                     .omega     = coarse && backend == BAI_BACKEND_CUDA ? 0.6 : 1,
+                     .fresh     = 1,
+                     .coarse    = coarse};
     BAIReal norm2 = 1e300;
 
     PetscCall(PetscArraycpy(x, s->x0, s->n));
@@ -675,7 +753,8 @@ static PetscErrorCode CheckAsync(const char matrix[], PetscInt n, const char blo
     }
     EngineCall(BAIEngineUnbind(engine));
   }
-  PetscCall(Expect(2 * its[1] <= its[0], "%d iterations with the coarse correction, %d without", (int)its[1], (int)its[0]));
+  PetscCall(
+    Expect(2 * its[1] <= its[0], "%d iterations with the coarse correction, %d without", (int)its[1], (int)its[0]));
   BAIEngineDestroy(&engine);
   PetscCall(PetscFree(x));
   PetscCall(MethodDestroy(&m));
@@ -684,10 +763,16 @@ static PetscErrorCode CheckAsync(const char matrix[], PetscInt n, const char blo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As many iterations as an implementation of its own has, in Python with NumPy and SciPy: fv3, b = 1, five local sweeps damped by 0.9, to 1e-10, with the best omega and momentum */
+/* As many iterations as an implementation of its own has, in Python with NumPy and SciPy: fv3, b = 1, five local sweeps
+ * damped by 0.9, to 1e-10, with the best omega and momentum */
 static PetscErrorCode CheckCount(const char blocks[], PetscInt box, BAIReal omega, BAIReal momentum, PetscInt its)
 {
-  const BAIStep   first   = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .omega = omega, .momentum = momentum, .fresh = 1, .coarse = box > 0};
+  const BAIStep   first   = {.mode      = BAI_MODE_SYNC,
+                             .direction = BAI_FORWARD,
+                             .omega     = omega,
+                             .momentum  = momentum,
+                             .fresh     = 1,
+                             .coarse    = box > 0};
   const PetscBool natural = (PetscBool)(blocks[0] == 'n');
   BAIStep         step    = first;
   System          s;
@@ -729,7 +814,11 @@ static PetscErrorCode Top(BAIEngine engine, const System *s, BAIReal *top)
 
   PetscFunctionBeginUser;
   PetscCall(PetscCalloc2(s->n, &x, s->n, &zero));
-  v = (BAIVectors){.b = (const BAIScalar *)zero, .x = (BAIScalar *)x, .b_memory = BAI_MEMORY_HOST, .ghost_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
+  v = (BAIVectors){.b            = (const BAIScalar *)zero,
+                   .x            = (BAIScalar *)x,
+                   .b_memory     = BAI_MEMORY_HOST,
+                   .ghost_memory = BAI_MEMORY_HOST,
+                   .x_memory     = BAI_MEMORY_HOST};
   PetscCall(PetscArraycpy(x, s->x0, s->n));
   for (int k = 0; k < 40; k++) {
     PetscScalar *before;
@@ -750,7 +839,8 @@ static PetscErrorCode Top(BAIEngine engine, const System *s, BAIReal *top)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A whole solve by the engine, where it can: it ends within its tolerance by the true residual norm, and, accelerated, in half of the iterations without */
+/* A whole solve by the engine, where it can: it ends within its tolerance by the true residual norm, and, accelerated,
+ * in half of the iterations without */
 static PetscErrorCode CheckSolve(const System *s, const Space *space, Method *m)
 {
   const PetscReal rtol   = 1e-9;
@@ -771,7 +861,14 @@ static PetscErrorCode CheckSolve(const System *s, const Space *space, Method *m)
   for (int coarse = 0; coarse < 2; coarse++) {
     const BAITolerances tolerances = {.rtol = rtol, .dtol = 1e5, .bnorm2 = -1, .max_it = 5000};
     BAISolution         solution   = {.its = 0};
-    BAIStep             step       = {.mode = m->q.mode, .asked = m->q.mode, .accelerated = BAI_MODE_SYNC, .direction = BAI_FORWARD, .omega = 1, .fresh = 1, .coarse = coarse, .accelerate = coarse && m->q.mode == BAI_MODE_SYNC};
+    BAIStep             step       = {.mode        = m->q.mode,
+                                      .asked       = m->q.mode,
+                                      .accelerated = BAI_MODE_SYNC,
+                                      .direction   = BAI_FORWARD,
+                                      .omega       = 1,
+                                      .fresh       = 1,
+                                      .coarse      = coarse,
+                                      .accelerate  = coarse && m->q.mode == BAI_MODE_SYNC};
 
     if (!((coarse ? info.solves_coarse : info.solves) >> m->q.mode & 1)) break;
     if (step.accelerate) PetscCall(Top(engine, s, &step.top));
@@ -779,9 +876,14 @@ static PetscErrorCode CheckSolve(const System *s, const Space *space, Method *m)
     EngineCall(BAIEngineSolve(engine, &tolerances, &step, &solution));
     EngineCall(BAIEngineUnbind(engine));
     its[coarse] = (PetscInt)solution.its;
-    PetscCall(Expect(PetscAbsReal(PetscSqrtReal(solution.rnorm2) - Norm(s, x)) <= 1e-12 * bnorm, "mode %s: the residual norm %g is the true one", BAIModes[m->q.mode], (double)PetscSqrtReal(solution.rnorm2)));
-    PetscCall(Expect(Norm(s, x) <= rtol * bnorm * (1 + 1e-6), "mode %s: within the tolerance, %g", BAIModes[m->q.mode], (double)(Norm(s, x) / bnorm)));
-    if (coarse) PetscCall(Expect(2 * its[1] <= its[0], "mode %s: %d iterations with the coarse correction, %d without", BAIModes[m->q.mode], (int)its[1], (int)its[0]));
+    PetscCall(Expect(PetscAbsReal(PetscSqrtReal(solution.rnorm2) - Norm(s, x)) <= 1e-12 * bnorm,
+                     "mode %s: the residual norm %g is the true one", BAIModes[m->q.mode],
+                     (double)PetscSqrtReal(solution.rnorm2)));
+    PetscCall(Expect(Norm(s, x) <= rtol * bnorm * (1 + 1e-6), "mode %s: within the tolerance, %g", BAIModes[m->q.mode],
+                     (double)(Norm(s, x) / bnorm)));
+    if (coarse)
+      PetscCall(Expect(2 * its[1] <= its[0], "mode %s: %d iterations with the coarse correction, %d without",
+                       BAIModes[m->q.mode], (int)its[1], (int)its[0]));
   }
   m->q.momentum = 1;
   BAIEngineDestroy(&engine);
@@ -831,10 +933,11 @@ static PetscErrorCode CheckAll(const char matrix[], PetscInt n, const Kind *kind
 
 /* An engine of some of the rows, those of some blocks and their aggregates */
 typedef struct {
-  BAIEngine    engine;
-  BAIMatrix    M;
-  BAICoarse    c;
-  PetscInt     n, nghost, *row, *ghost, *local; /* the rows of both kinds; where each row of the whole is among them, ghosts from n on, or -1 */
+  BAIEngine engine;
+  BAIMatrix M;
+  BAICoarse c;
+  PetscInt  n, nghost, *row, *ghost,
+    *local; /* the rows of both kinds; where each row of the whole is among them, ghosts from n on, or -1 */
   PetscInt    *i[2], *j[2], *first, *place, *aggregate, *of;
   PetscScalar *a[2], *basis, *of_basis, *b, *x, *ghost_x;
   PetscScalar *known; /* sums of all halves, as far as they have been told; */
@@ -854,7 +957,8 @@ static BAIStatus Tell(void *context, BAIScalar *sums)
 }
 
 /* Blocks from first on and before last; of a method with nested blocks, of two aggregates each */
-static PetscErrorCode HalfCreate(const System *s, const Space *space, const Method *m, PetscInt first, PetscInt last, PetscScalar *known, Half *half)
+static PetscErrorCode HalfCreate(const System *s, const Space *space, const Method *m, PetscInt first, PetscInt last,
+                                 PetscScalar *known, Half *half)
 {
   const PetscInt q = (PetscInt)space->c.columns, begin = m->first[first], end = m->first[last];
   PetscInt       nnz[2] = {0, 0};
@@ -863,7 +967,8 @@ static PetscErrorCode HalfCreate(const System *s, const Space *space, const Meth
   PetscFunctionBeginUser;
   half->n      = end - begin;
   half->nghost = 0;
-  PetscCall(PetscMalloc5(s->n, &half->local, half->n, &half->row, s->n, &half->ghost, last - first + 1, &half->first, half->n, &half->place));
+  PetscCall(PetscMalloc5(s->n, &half->local, half->n, &half->row, s->n, &half->ghost, last - first + 1, &half->first,
+                         half->n, &half->place));
   for (PetscInt i = 0; i < s->n; i++) half->local[i] = -1;
   for (PetscInt at = begin; at < end; at++) half->local[m->row[at]] = 0;
   for (PetscInt i = 0, count = 0; i < s->n; i++) {
@@ -874,7 +979,8 @@ static PetscErrorCode HalfCreate(const System *s, const Space *space, const Meth
   }
   for (PetscInt k = first; k <= last; k++) half->first[k - first] = m->first[k] - begin;
   for (PetscInt at = begin; at < end; at++) half->place[at - begin] = half->local[m->row[at]];
-  for (int b = 0; b < 2; b++) PetscCall(PetscMalloc3(half->n + 1, &half->i[b], s->i[s->n], &half->j[b], s->i[s->n], &half->a[b]));
+  for (int b = 0; b < 2; b++)
+    PetscCall(PetscMalloc3(half->n + 1, &half->i[b], s->i[s->n], &half->j[b], s->i[s->n], &half->a[b]));
   for (PetscInt i = 0; i < half->n; i++) {
     half->i[0][i] = nnz[0];
     half->i[1][i] = nnz[1];
@@ -894,12 +1000,21 @@ static PetscErrorCode HalfCreate(const System *s, const Space *space, const Meth
   half->i[0][half->n] = nnz[0];
   half->i[1][half->n] = nnz[1];
   half->M             = (BAIMatrix){
-                .n = (BAIInt)half->n, .nghost = (BAIInt)half->nghost, .A = {(const BAIInt *)half->i[0], (const BAIInt *)half->j[0], (const BAIScalar *)half->a[0]},
-                        .B = {(const BAIInt *)half->i[1], (const BAIInt *)half->j[1], (const BAIScalar *)half->a[1]},
-                        .memory = BAI_MEMORY_HOST
+                .n      = (BAIInt)half->n,
+                .nghost = (BAIInt)half->nghost,
+                .A      = {(const BAIInt *)half->i[0], (const BAIInt *)half->j[0], (const BAIScalar *)half->a[0]},
+                .B      = {(const BAIInt *)half->i[1], (const BAIInt *)half->j[1], (const BAIScalar *)half->a[1]},
+                .memory = BAI_MEMORY_HOST
   };
-  half->c = (BAICoarse){.aggregates = (BAIInt)(PetscMin(2 * last, (PetscInt)space->c.aggregates) - 2 * first), .columns = space->c.columns, .singular = space->c.singular, .gather = Tell, .context = half, .all = space->c.aggregates, .first = (BAIInt)(2 * first)};
-  PetscCall(PetscMalloc4(half->n, &half->aggregate, half->nghost, &half->of, half->n * q, &half->basis, half->nghost * q, &half->of_basis));
+  half->c = (BAICoarse){.aggregates = (BAIInt)(PetscMin(2 * last, (PetscInt)space->c.aggregates) - 2 * first),
+                        .columns    = space->c.columns,
+                        .singular   = space->c.singular,
+                        .gather     = Tell,
+                        .context    = half,
+                        .all        = space->c.aggregates,
+                        .first      = (BAIInt)(2 * first)};
+  PetscCall(PetscMalloc4(half->n, &half->aggregate, half->nghost, &half->of, half->n * q, &half->basis,
+                         half->nghost * q, &half->of_basis));
   for (PetscInt i = 0; i < half->n; i++) {
     half->aggregate[i] = space->aggregate[half->row[i]] - 2 * first;
     for (PetscInt k = 0; k < q; k++) half->basis[i * q + k] = Basis(space, half->row[i], k);
@@ -917,7 +1032,9 @@ static PetscErrorCode HalfCreate(const System *s, const Space *space, const Meth
   half->unknowns      = (PetscInt)half->c.aggregates * q;
   PetscCall(PetscMalloc3(half->n, &half->b, half->n, &half->x, half->nghost, &half->ghost_x));
   for (PetscInt i = 0; i < half->n; i++) half->b[i] = s->b[half->row[i]];
-  partition = (BAIPartition){.blocks = (BAIInt)(last - first), .first = (const BAIInt *)half->first, .row = (const BAIInt *)half->place};
+  partition = (BAIPartition){.blocks = (BAIInt)(last - first),
+                             .first  = (const BAIInt *)half->first,
+                             .row    = (const BAIInt *)half->place};
   EngineCall(BAIEngineCreate(backend, &half->M, &partition, &m->q, &half->engine));
   EngineCall(BAIEngineCoarsen(half->engine, &half->M, &half->c));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -942,7 +1059,8 @@ static PetscErrorCode InvertTogether(Half halves[2])
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc2(m * (m + 1), &rows, m * (m + 1), &copy));
-  for (int k = 0; k < 2; k++) EngineCall(BAIEngineCoarseRows(halves[k].engine, &halves[k].M, rows + (size_t)halves[k].mine * (m + 1)));
+  for (int k = 0; k < 2; k++)
+    EngineCall(BAIEngineCoarseRows(halves[k].engine, &halves[k].M, rows + (size_t)halves[k].mine * (m + 1)));
   for (int k = 0; k < 2; k++) {
     PetscCall(PetscArraycpy(copy, rows, m * (m + 1)));
     EngineCall(BAIEngineCoarseInvert(halves[k].engine, copy));
@@ -951,7 +1069,8 @@ static PetscErrorCode InvertTogether(Half halves[2])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One global iteration of both from x, or only the correction by omega b. The first time round they get to know each other's sums */
+/* One global iteration of both from x, or only the correction by omega b. The first time round they get to know each
+ * other's sums */
 static PetscErrorCode RunTogether(Half halves[2], const Method *m, PetscBool sweep, PetscScalar *x)
 {
   const BAIStep step = {.mode = m->q.mode, .direction = BAI_FORWARD, .omega = m->omega, .fresh = 1, .coarse = 1};
@@ -959,7 +1078,12 @@ static PetscErrorCode RunTogether(Half halves[2], const Method *m, PetscBool swe
   PetscFunctionBeginUser;
   for (int k = 0; k < 4; k++) {
     Half      *half = &halves[k % 2];
-    BAIVectors v    = {.b = (const BAIScalar *)half->b, .ghost = (const BAIScalar *)half->ghost_x, .x = (BAIScalar *)half->x, .b_memory = BAI_MEMORY_HOST, .ghost_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
+    BAIVectors v    = {.b            = (const BAIScalar *)half->b,
+                       .ghost        = (const BAIScalar *)half->ghost_x,
+                       .x            = (BAIScalar *)half->x,
+                       .b_memory     = BAI_MEMORY_HOST,
+                       .ghost_memory = BAI_MEMORY_HOST,
+                       .x_memory     = BAI_MEMORY_HOST};
 
     for (PetscInt i = 0; i < half->n; i++) half->x[i] = x[half->row[i]];
     for (PetscInt i = 0; i < half->nghost; i++) half->ghost_x[i] = x[half->ghost[i]];
@@ -974,7 +1098,8 @@ static PetscErrorCode RunTogether(Half halves[2], const Method *m, PetscBool swe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What two engines that make up the space together do is what is defined for one: an iteration, and the correction alone, also after new values */
+/* What two engines that make up the space together do is what is defined for one: an iteration, and the correction
+ * alone, also after new values */
 static PetscErrorCode CheckTogether(const char matrix[], PetscInt n, PetscInt columns, PetscInt parts)
 {
   const PetscBool singular = (PetscBool)(matrix[0] == 'n');
@@ -993,19 +1118,23 @@ static PetscErrorCode CheckTogether(const char matrix[], PetscInt n, PetscInt co
   PetscCall(PetscCalloc1(space.m, &known));
   m.omega = 0.7;
   PetscCall(HalfCreate(&s, &space, &m, 0, (PetscInt)m.blocks.blocks / parts, known, &halves[0]));
-  PetscCall(HalfCreate(&s, &space, &m, (PetscInt)m.blocks.blocks / parts, (PetscInt)m.blocks.blocks, known, &halves[1]));
+  PetscCall(
+    HalfCreate(&s, &space, &m, (PetscInt)m.blocks.blocks / parts, (PetscInt)m.blocks.blocks, known, &halves[1]));
   for (int again = 0; again < 2; again++) {
     PetscCall(InvertTogether(halves));
     PetscCall(PetscArraycpy(expected, s.x0, s.n));
     PetscCall(Define(&s, &space, &m, 1, expected, &slack, &largest));
     PetscCall(PetscArraycpy(x, s.x0, s.n));
     PetscCall(RunTogether(halves, &m, PETSC_TRUE, x));
-    PetscCall(Expect(Largest(s.n, x, expected) <= slack && slack < 1e-3 * largest, "one iteration together: as defined but for %g, at most %g; the correction is %g", (double)Largest(s.n, x, expected), (double)slack, (double)largest));
+    PetscCall(Expect(Largest(s.n, x, expected) <= slack && slack < 1e-3 * largest,
+                     "one iteration together: as defined but for %g, at most %g; the correction is %g",
+                     (double)Largest(s.n, x, expected), (double)slack, (double)largest));
     PetscCall(Correction(&s, &space, s.b, c, &slack));
     for (PetscInt i = 0; i < s.n; i++) expected[i] = s.x0[i] + m.omega * c[i];
     PetscCall(PetscArraycpy(x, s.x0, s.n));
     PetscCall(RunTogether(halves, &m, PETSC_FALSE, x));
-    PetscCall(Expect(Largest(s.n, x, expected) <= slack, "the correction together is wrong by %g, at most %g", (double)Largest(s.n, x, expected), (double)slack));
+    PetscCall(Expect(Largest(s.n, x, expected) <= slack, "the correction together is wrong by %g, at most %g",
+                     (double)Largest(s.n, x, expected), (double)slack));
     for (PetscInt k = 0; k < s.i[s.n]; k++) s.a[k] *= 1.5;
     for (int k = 0; k < 2; k++) {
       for (int b = 0; b < 2; b++) {
@@ -1044,7 +1173,8 @@ static PetscErrorCode CheckSingular(BAIMode mode, PetscInt columns)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix of the coarse space without an inverse, as both columns are the same, is told; without the coarse space the engine goes on */
+/* A matrix of the coarse space without an inverse, as both columns are the same, is told; without the coarse space the
+ * engine goes on */
 static PetscErrorCode CheckNoInverse(void)
 {
   System       s;
@@ -1112,7 +1242,8 @@ int main(int argc, char **argv)
     if (Case("singular_%s_two", BAIModes[mode])) PetscCall(CheckSingular((BAIMode)mode, 2));
   }
   for (size_t k = 0; k < 3; k++) {
-    if (Case("freely_%s_natural", matrices[k].name)) PetscCall(CheckAsync(matrices[k].name, k == 2 ? 18 : 60, "natural"));
+    if (Case("freely_%s_natural", matrices[k].name))
+      PetscCall(CheckAsync(matrices[k].name, k == 2 ? 18 : 60, "natural"));
     if (Case("freely_%s_boxes", matrices[k].name)) PetscCall(CheckAsync(matrices[k].name, k == 2 ? 18 : 60, "boxes"));
   }
   for (PetscInt columns = 1; columns < 4; columns++) {

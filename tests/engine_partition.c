@@ -4,14 +4,16 @@ static char help[] = "The engine's partitions of rows into blocks, and its colou
 #include "../src/engine/coloring.h"
 #include "../src/engine/partition.h"
 
-/* Each of n groups is coupled with the reach groups before it: no two neighbours in one turn, every group in one turn, and no more colours than the graph needs */
+/* Each of n groups is coupled with the reach groups before it: no two neighbours in one turn, every group in one turn,
+ * and no more colours than the graph needs */
 static PetscErrorCode CheckColors(int n, int reach, int wanted)
 {
   int     *first, *lower, *order, *rank, *turn_first, turns, colors, couplings = 0;
   BAIGraph graph;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscCalloc5(n + 1, &first, (size_t)n * (size_t)reach + 1, &lower, n + 1, &order, n + 1, &rank, n + 1, &turn_first));
+  PetscCall(PetscCalloc5(n + 1, &first, (size_t)n * (size_t)reach + 1, &lower, n + 1, &order, n + 1, &rank, n + 1,
+                         &turn_first));
   for (int g = 0; g < n; g++) {
     for (int other = PetscMax(0, g - reach); other < g; other++) lower[couplings++] = other;
     first[g + 1] = couplings;
@@ -19,14 +21,17 @@ static PetscErrorCode CheckColors(int n, int reach, int wanted)
   graph.n     = n;
   graph.first = first;
   graph.lower = lower;
-  PetscCheck(!BAIColor(&graph, order, rank, turn_first, &turns, &colors).code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory");
+  PetscCheck(!BAIColor(&graph, order, rank, turn_first, &turns, &colors).code, PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "Out of memory");
   PetscCall(Expect(colors == wanted, "%d colors, not %d", colors, wanted));
-  if (turns < colors || (turns ? turn_first[0] : 0) || turn_first[turns] != n) PetscCall(Expect(PETSC_FALSE, "the turns do not have all groups"));
+  if (turns < colors || (turns ? turn_first[0] : 0) || turn_first[turns] != n)
+    PetscCall(Expect(PETSC_FALSE, "the turns do not have all groups"));
   for (int t = 0; t < turns; t++) {
     for (int k = turn_first[t]; k < turn_first[t + 1]; k++) {
       if (rank[order[k]] != k) PetscCall(Expect(PETSC_FALSE, "rank is not the inverse of order"));
       for (int e = first[order[k]]; e < first[order[k] + 1]; e++) {
-        if (turn_first[t] <= rank[lower[e]] && rank[lower[e]] < turn_first[t + 1]) PetscCall(Expect(PETSC_FALSE, "neighbours in one turn"));
+        if (turn_first[t] <= rank[lower[e]] && rank[lower[e]] < turn_first[t + 1])
+          PetscCall(Expect(PETSC_FALSE, "neighbours in one turn"));
       }
     }
   }
@@ -35,7 +40,8 @@ static PetscErrorCode CheckColors(int n, int reach, int wanted)
 }
 
 /* Every row once, in blocks that are not too large */
-static PetscErrorCode CheckPartition(BAIInt n, BAIInt max_rows, BAIStatus status, BAIInt blocks, const BAIInt *first, const BAIInt *row)
+static PetscErrorCode CheckPartition(BAIInt n, BAIInt max_rows, BAIStatus status, BAIInt blocks, const BAIInt *first,
+                                     const BAIInt *row)
 {
   PetscBool *seen;
 
@@ -44,10 +50,13 @@ static PetscErrorCode CheckPartition(BAIInt n, BAIInt max_rows, BAIStatus status
   PetscCall(PetscCalloc1(n + 1, &seen));
   if (first[0] || first[blocks] != n) PetscCall(Expect(PETSC_FALSE, "not all of %d rows", (int)n));
   for (BAIInt b = 0; b < blocks; b++) {
-    if (first[b + 1] <= first[b] || first[b + 1] - first[b] > max_rows) PetscCall(Expect(PETSC_FALSE, "block %d of %d has %d rows, allowed are %d", (int)b, (int)blocks, (int)(first[b + 1] - first[b]), (int)max_rows));
+    if (first[b + 1] <= first[b] || first[b + 1] - first[b] > max_rows)
+      PetscCall(Expect(PETSC_FALSE, "block %d of %d has %d rows, allowed are %d", (int)b, (int)blocks,
+                       (int)(first[b + 1] - first[b]), (int)max_rows));
   }
   for (BAIInt place = 0; place < n; place++) {
-    if (row[place] < 0 || row[place] >= n || seen[row[place]]) PetscCall(Expect(PETSC_FALSE, "row %d is not there, or a second time", (int)row[place]));
+    if (row[place] < 0 || row[place] >= n || seen[row[place]])
+      PetscCall(Expect(PETSC_FALSE, "row %d is not there, or a second time", (int)row[place]));
     else seen[row[place]] = PETSC_TRUE;
   }
   PetscCall(PetscFree(seen));
@@ -71,7 +80,9 @@ static PetscErrorCode CheckBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_siz
   PetscCall(Expect(boxes == blocks, "%d boxes of rows, but %d blocks", (int)boxes, (int)blocks));
   for (BAIInt b = 0; b < blocks; b++) {
     for (BAIInt p = first[b]; p < first[b + 1]; p++) {
-      if (box[row[p]] != b) PetscCall(Expect(PETSC_FALSE, "row %d is in block %d, but its box is %d", (int)row[p], (int)b, (int)box[row[p]]));
+      if (box[row[p]] != b)
+        PetscCall(
+          Expect(PETSC_FALSE, "row %d is in block %d, but its box is %d", (int)row[p], (int)b, (int)box[row[p]]));
     }
   }
   PetscCall(PetscFree(box));
@@ -128,8 +139,9 @@ static PetscErrorCode CheckPath(BAIInt n)
 }
 
 /*
-   Rows in clusters of four, coupled by 1 inside and weakly to the next cluster and the one before: numbered side by side, or as far apart as can be. What grown blocks leave outside
-   is weak couplings only; consecutive rows leave outside all others if clusters are apart
+   Rows in clusters of four, coupled by 1 inside and weakly to the next cluster and the one before: numbered side by
+   side, or as far apart as can be. What grown blocks leave outside is weak couplings only; consecutive rows leave
+   outside all others if clusters are apart
 */
 static PetscErrorCode CheckTry(BAIInt clusters, PetscBool apart, BAIInt block_size, PetscReal weak)
 {
@@ -150,7 +162,8 @@ static PetscErrorCode CheckTry(BAIInt clusters, PetscBool apart, BAIInt block_si
 
     i[r] = nnz;
     for (BAIInt k = 0; k < SIZE + 2; k++) {
-      const BAIInt other = k < SIZE ? cluster : (cluster + (k == SIZE ? 1 : clusters - 1)) % clusters, p = k < SIZE ? k : place;
+      const BAIInt other = k < SIZE ? cluster : (cluster + (k == SIZE ? 1 : clusters - 1)) % clusters,
+                   p     = k < SIZE ? k : place;
 
       j[nnz] = apart ? other + p * clusters : other * SIZE + p;
       a[nnz] = j[nnz] == r ? -1e9 : k < SIZE ? 1 : (PetscScalar)weak;
@@ -161,10 +174,12 @@ static PetscErrorCode CheckTry(BAIInt clusters, PetscBool apart, BAIInt block_si
   csr.i = i;
   csr.j = j;
   csr.a = (const BAIScalar *)a;
-  PetscCheck(!BAIPartitionTry(n, &csr, block_size, &consecutive, &grown).code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory");
+  PetscCheck(!BAIPartitionTry(n, &csr, block_size, &consecutive, &grown).code, PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "Out of memory");
   if (apart && block_size < n && weak < 0.25) {
     PetscCall(Expect(grown <= most, "grown blocks leave %g outside, weak couplings are %g", grown, most));
-    PetscCall(Expect(consecutive >= 1 - most, "consecutive rows leave %g outside, strong couplings are %g", consecutive, 1 - most));
+    PetscCall(Expect(consecutive >= 1 - most, "consecutive rows leave %g outside, strong couplings are %g", consecutive,
+                     1 - most));
   } else PetscCall(Expect(grown == consecutive, "blocks are tried in vain: %g, %g", grown, consecutive));
   PetscCall(PetscFree3(i, j, a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -201,7 +216,8 @@ int main(int argc, char **argv)
     if (Case("colors_%s", graphs[g].name)) PetscCall(CheckColors(graphs[g].groups, graphs[g].reach, graphs[g].colors));
   }
   for (size_t g = 0; g < PETSC_STATIC_ARRAY_LENGTH(grids); g++) {
-    if (Case("boxes_%s", grids[g].name)) PetscCall(CheckBoxes(grids[g].points, grids[g].dof, grids[g].block_size, grids[g].cubes));
+    if (Case("boxes_%s", grids[g].name))
+      PetscCall(CheckBoxes(grids[g].points, grids[g].dof, grids[g].block_size, grids[g].cubes));
   }
   for (BAIInt n = 1; n < 200; n += 66) {
     if (Case("path_%d_rows", (int)n)) PetscCall(CheckPath(n));

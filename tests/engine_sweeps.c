@@ -2,11 +2,12 @@ static char help[] = "The engine's functions, one by one, on each backend, again
   -backend <host>   host or cuda\n\n";
 
 /*
-   In every mode and with every feature: synchronous global iterations are those of the definition, entry by entry; modes sync and color
-   give the same bits for any number of threads and at every run, and up to rounding those of the other backend; iterations tend to the
-   solution, those with a bound on their staleness at the rate that it allows; the residual norm is the true one; sums, counts and colours
-   are those of the matrix; new values are taken over, another pattern and a zero on the diagonal are noticed; a whole solve keeps its
-   tolerance and its number of iterations
+   In every mode and with every feature: synchronous global iterations are those of the definition, entry by entry;
+   modes sync and color give the same bits for any number of threads and at every run, and up to rounding those of the
+   other backend; iterations tend to the solution, those with a bound on their staleness at the rate that it allows;
+   the residual norm is the true one; sums, counts and colours are those of the matrix; new values are taken over,
+   another pattern and a zero on the diagonal are noticed; a whole solve keeps its tolerance and its number of
+   iterations
 */
 
 #include "check.h"
@@ -19,7 +20,7 @@ typedef enum {
   NEAR_AND_FAR, /* in no order, some rows having none and two having hundreds */
   DIAGONALS,    /* sorted, some of whose entries are missing */
   WIDE,         /* anywhere, 17 to 40 in a row */
-  RAGGED        /* a dense row, one half as long and backward, a dense column, and few or up to a hundred in the others */
+  RAGGED /* a dense row, one half as long and backward, a dense column, and few or up to a hundred in the others */
 } Pattern;
 
 /* A matrix, strictly diagonally dominant, with couplings to ghosts; and vectors */
@@ -48,7 +49,8 @@ static PetscInt Column(const Problem *p, PetscInt n, PetscInt max_entries, Petsc
     if (row == n / 2) col = c;
     else if (row == n / 3) col = n - 1 - 2 * c;
     else if (!c) col = 3 % n;
-    else if (c <= (row % 17 == 5 ? 20 + row % 80 : row % 6)) col = c % 2 ? (row + c) % n : (row * 7 + c * c * 13 + 3) % n;
+    else if (c <= (row % 17 == 5 ? 20 + row % 80 : row % 6))
+      col = c % 2 ? (row + c) % n : (row * 7 + c * c * 13 + 3) % n;
   } else if (p->pattern == WIDE) {
     if (c < 17 + row % (max_entries - 16)) col = (row * 7 + c * c * 13 + 3) % n;
   } else if (p->pattern == DIAGONALS) {
@@ -60,7 +62,8 @@ static PetscInt Column(const Problem *p, PetscInt n, PetscInt max_entries, Petsc
 
 static PetscErrorCode ProblemCreate(PetscInt n, PetscInt nghost, Pattern pattern, PetscRandom random, Problem *p)
 {
-  const PetscInt max_entries = pattern == WIDE ? 40 : PetscMin(n, 9), long_row = pattern == RAGGED ? n : PetscMin(n / 3, 300), max_ghosts = PetscMin(nghost, 2);
+  const PetscInt max_entries = pattern == WIDE ? 40 : PetscMin(n, 9),
+                 long_row = pattern == RAGGED ? n : PetscMin(n / 3, 300), max_ghosts = PetscMin(nghost, 2);
   const PetscInt room = pattern == RAGGED ? 18 * n + 200 : n * (max_entries + 1) + 2 * long_row;
   PetscInt      *seen; /* of each column, the last row that has it, counted from 1 */
   PetscReal      value;
@@ -68,14 +71,18 @@ static PetscErrorCode ProblemCreate(PetscInt n, PetscInt nghost, Pattern pattern
   PetscFunctionBeginUser;
   p->pattern = pattern;
   PetscCall(PetscCalloc1(n, &seen));
-  PetscCall(PetscMalloc6(n + 1, &p->i, room, &p->j, room, &p->a, n + 1, &p->gi, n * max_ghosts, &p->gj, n * max_ghosts, &p->ga));
+  PetscCall(PetscMalloc6(n + 1, &p->i, room, &p->j, room, &p->a, n + 1, &p->gi, n * max_ghosts, &p->gj, n * max_ghosts,
+                         &p->ga));
   PetscCall(PetscMalloc3(n, &p->b, n, &p->x, nghost, &p->ghost));
   p->i[0] = p->gi[0] = 0;
   for (PetscInt row = 0; row < n; row++) {
     PetscInt  k = p->i[row], g = p->gi[row];
     PetscReal sum = 0;
 
-    for (PetscInt c = 0; c < (pattern != RAGGED ? PetscMax(max_entries, long_row) : row == n / 2 || row == n / 3 ? n : 101); c++) {
+    for (PetscInt c = 0; c < (pattern != RAGGED                ? PetscMax(max_entries, long_row)
+                                : row == n / 2 || row == n / 3 ? n
+                                                               : 101);
+         c++) {
       const PetscInt col = Column(p, n, max_entries, row, c);
 
       if (col < 0 || seen[col] == row + 1) continue;
@@ -150,8 +157,10 @@ static PetscErrorCode FindSweeps(const Problem *p, const Method *m, BAIInt *iter
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One global iteration of a block that finds x: its rows, those of its overlap included, are swept over, in y; x outside it stands still. block says which rows these are */
-static void DefineBlock(const Problem *p, const Method *m, BAIInt b, BAIInt iters, const PetscScalar *x, BAIInt *block, PetscScalar *y, PetscScalar *ynext)
+/* One global iteration of a block that finds x: its rows, those of its overlap included, are swept over, in y; x
+ * outside it stands still. block says which rows these are */
+static void DefineBlock(const Problem *p, const Method *m, BAIInt b, BAIInt iters, const PetscScalar *x, BAIInt *block,
+                        PetscScalar *y, PetscScalar *ynext)
 {
   const BAIPartition *q = &m->blocks;
 
@@ -178,7 +187,8 @@ static void DefineBlock(const Problem *p, const Method *m, BAIInt b, BAIInt iter
       }
       const PetscScalar divisor = d == (PetscScalar)0 ? 1 : d; /* only with BAIParameters.unit */
 
-      ynext[row] = y[row] + m->q.local_omega * (sum - d * y[row]) / (divisor + (m->q.l1 ? divisor / PetscAbsScalar(divisor) * l1 : 0));
+      ynext[row] = y[row] +
+        m->q.local_omega * (sum - d * y[row]) / (divisor + (m->q.l1 ? divisor / PetscAbsScalar(divisor) * l1 : 0));
     }
     for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) y[q->row[place]] = ynext[q->row[place]];
   }
@@ -233,7 +243,8 @@ static PetscReal Distance(PetscInt n, const PetscScalar *x, const PetscScalar *y
 {
   PetscReal distance = 0;
 
-  for (PetscInt i = 0; i < n; i++) distance = PetscMax(distance, PetscAbsScalar(x[i] - y[i])); /* NaN is told apart below */
+  for (PetscInt i = 0; i < n; i++)
+    distance = PetscMax(distance, PetscAbsScalar(x[i] - y[i])); /* NaN is told apart below */
   for (PetscInt i = 0; i < n; i++)
     if (PetscIsInfOrNanScalar(x[i]) || PetscIsInfOrNanScalar(y[i])) distance = PETSC_MAX_REAL;
   return distance;
@@ -266,35 +277,50 @@ static PetscReal TinyOfX(const Method *m)
   return m->q.refined ? 1000 * PETSC_MACHINE_EPSILON : Tiny(m);
 }
 
-static PetscErrorCode ExpectMethod(PetscBool right, const char what[], const Method *m, const Problem *p, PetscReal found)
+static PetscErrorCode ExpectMethod(PetscBool right, const char what[], const Method *m, const Problem *p,
+                                   PetscReal found)
 {
   PetscFunctionBeginUser;
-  PetscCall(Expect(right, "%s: n %d, ghosts %d, block_size %d%s%s, mode %d, local_iters %d, l1 %d, theta %d, single %d, refined %d, staleness %d, momentum %g: %g", what, (int)p->M.n, (int)p->M.nghost, (int)m->q.block_size, m->natural ? "" : " and less", m->blocks.own ? ", overlap" : "", (int)m->q.mode, (int)m->q.local_iters, m->q.l1, m->q.theta, m->q.single, m->q.refined, (int)m->q.staleness, (double)m->momentum, (double)found));
+  PetscCall(Expect(right,
+                   "%s: n %d, ghosts %d, block_size %d%s%s, mode %d, local_iters %d, l1 %d, theta %d, single %d, "
+                   "refined %d, staleness %d, momentum %g: %g",
+                   what, (int)p->M.n, (int)p->M.nghost, (int)m->q.block_size, m->natural ? "" : " and less",
+                   m->blocks.own ? ", overlap" : "", (int)m->q.mode, (int)m->q.local_iters, m->q.l1, m->q.theta,
+                   m->q.single, m->q.refined, (int)m->q.staleness, (double)m->momentum, (double)found));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* So many global iterations from x, and ||b - A x||^2 */
-static PetscErrorCode RunFrom(BAIEngine engine, const Problem *p, const Method *m, PetscInt count, PetscBool guess_zero, BAIDirection direction, PetscScalar *x, PetscReal *norm2)
+static PetscErrorCode RunFrom(BAIEngine engine, const Problem *p, const Method *m, PetscInt count, PetscBool guess_zero,
+                              BAIDirection direction, PetscScalar *x, PetscReal *norm2)
 {
   BAIStep    step = {.mode = m->q.mode, .direction = direction, .omega = m->omega, .momentum = m->momentum, .fresh = 1};
-  BAIVectors v    = {.b = (const BAIScalar *)p->b, .ghost = (const BAIScalar *)p->ghost, .x = (BAIScalar *)x, .b_memory = BAI_MEMORY_HOST, .ghost_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
+  BAIVectors v    = {.b            = (const BAIScalar *)p->b,
+                     .ghost        = (const BAIScalar *)p->ghost,
+                     .x            = (BAIScalar *)x,
+                     .b_memory     = BAI_MEMORY_HOST,
+                     .ghost_memory = BAI_MEMORY_HOST,
+                     .x_memory     = BAI_MEMORY_HOST};
   BAIStatus  status;
   BAIReal    norm2_engine = 0;
 
   PetscFunctionBeginUser;
   status = BAIEngineBind(engine, &v, guess_zero);
-  if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count / 2), &step); /* in two goes, which must make no difference */
+  if (!status.code)
+    status = BAIEngineSweep(engine, (BAIInt)(count / 2), &step); /* in two goes, which must make no difference */
   if (count / 2) step.fresh = 0;
   if (!status.code) status = BAIEngineSweep(engine, (BAIInt)(count - count / 2), &step);
   if (!status.code) status = BAIEngineResidual(engine, &norm2_engine);
   if (!status.code) status = BAIEngineUnbind(engine);
-  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what,
+             status.why);
   *norm2 = norm2_engine;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The same from the x of the problem */
-static PetscErrorCode Run(BAIEngine engine, const Problem *p, const Method *m, PetscInt count, PetscBool guess_zero, BAIDirection direction, PetscScalar *x, PetscReal *norm2)
+static PetscErrorCode Run(BAIEngine engine, const Problem *p, const Method *m, PetscInt count, PetscBool guess_zero,
+                          BAIDirection direction, PetscScalar *x, PetscReal *norm2)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscArraycpy(x, p->x, (size_t)p->M.n));
@@ -314,24 +340,42 @@ static PetscErrorCode CheckSolve(BAIEngine engine, const Problem *p, const Metho
     const PetscBool its7       = (PetscBool)(k % 2); /* seven iterations, instead of to a tolerance */
     BAITolerances   tolerances = {.rtol = its7 ? 0 : rtol, .dtol = 1e5, .bnorm2 = -1, .max_it = its7 ? 7 : 1000};
     BAISolution     solution   = {.its = 0};
-    BAIStep         step       = {.mode = m->q.mode, .direction = BAI_FORWARD, .omega = m->omega, .momentum = m->momentum, .fresh = 1, .accelerate = k > 1 && m->q.mode != BAI_MODE_ASYNC};
-    BAIVectors      v          = {.b = (const BAIScalar *)p->b, .ghost = (const BAIScalar *)p->ghost, .x = (BAIScalar *)x, .b_memory = BAI_MEMORY_HOST, .ghost_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
+    BAIStep         step       = {.mode       = m->q.mode,
+                                  .direction  = BAI_FORWARD,
+                                  .omega      = m->omega,
+                                  .momentum   = m->momentum,
+                                  .fresh      = 1,
+                                  .accelerate = k > 1 && m->q.mode != BAI_MODE_ASYNC};
+    BAIVectors      v          = {.b            = (const BAIScalar *)p->b,
+                                  .ghost        = (const BAIScalar *)p->ghost,
+                                  .x            = (BAIScalar *)x,
+                                  .b_memory     = BAI_MEMORY_HOST,
+                                  .ghost_memory = BAI_MEMORY_HOST,
+                                  .x_memory     = BAI_MEMORY_HOST};
     BAIStatus       status     = BAIEngineBind(engine, &v, 1);
     PetscReal       norm2;
 
     if (!status.code) status = BAIEngineSolve(engine, &tolerances, &step, &solution);
     if (!status.code) status = BAIEngineUnbind(engine);
-    PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
+    PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what,
+               status.why);
     norm2 = ResidualNorm2(p, x);
-    PetscCall(ExpectMethod(PetscAbsReal(solution.bnorm2 - bnorm2) <= 1000 * PETSC_MACHINE_EPSILON * bnorm2, "norm of b", m, p, solution.bnorm2));
-    PetscCall(ExpectMethod(PetscAbsReal(PetscSqrtReal(solution.rnorm2) - PetscSqrtReal(norm2)) <= 1000 * PETSC_MACHINE_EPSILON * PetscSqrtReal(bnorm2), "residual of a solve", m, p, solution.rnorm2));
+    PetscCall(ExpectMethod(PetscAbsReal(solution.bnorm2 - bnorm2) <= 1000 * PETSC_MACHINE_EPSILON * bnorm2, "norm of b",
+                           m, p, solution.bnorm2));
+    PetscCall(ExpectMethod(PetscAbsReal(PetscSqrtReal(solution.rnorm2) - PetscSqrtReal(norm2)) <=
+                             1000 * PETSC_MACHINE_EPSILON * PetscSqrtReal(bnorm2),
+                           "residual of a solve", m, p, solution.rnorm2));
     if (its7) PetscCall(ExpectMethod(solution.its == 7, "iterations of a solve", m, p, solution.its));
-    else PetscCall(ExpectMethod(solution.rnorm2 <= rtol * rtol * bnorm2 * (1 + 1e-10) && solution.its > 0 && solution.its < 1000, "tolerance of a solve", m, p, solution.rnorm2));
+    else
+      PetscCall(
+        ExpectMethod(solution.rnorm2 <= rtol * rtol * bnorm2 * (1 + 1e-10) && solution.its > 0 && solution.its < 1000,
+                     "tolerance of a solve", m, p, solution.rnorm2));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The colours of mode color: what reads from each other, entries and rows of overlaps, does not take its turn together */
+/* The colours of mode color: what reads from each other, entries and rows of overlaps, does not take its turn together
+ */
 static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInfo *info)
 {
   const BAIPartition *q        = &m->blocks;
@@ -345,15 +389,18 @@ static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInf
   if (m->natural) max_rows = PetscMin(m->q.block_size, PetscMax(p->M.n, 1));
   groups = (int)((q->blocks + BAIGroup(max_rows) - 1) / BAIGroup(max_rows));
   PetscCall(PetscMalloc1(p->M.n + 1, &group));
-  PetscCall(PetscCalloc6(groups * groups + 1, &reads, groups + 1, &first, groups * groups + 1, &lower, groups + 1, &order, groups + 1, &rank, groups + 1, &turn_first));
+  PetscCall(PetscCalloc6(groups * groups + 1, &reads, groups + 1, &first, groups * groups + 1, &lower, groups + 1,
+                         &order, groups + 1, &rank, groups + 1, &turn_first));
   for (BAIInt b = 0; b < q->blocks; b++) {
-    for (BAIInt place = q->first[b]; place < (q->own ? q->own[b] : q->first[b + 1]); place++) group[q->row[place]] = b / BAIGroup(max_rows);
+    for (BAIInt place = q->first[b]; place < (q->own ? q->own[b] : q->first[b + 1]); place++)
+      group[q->row[place]] = b / BAIGroup(max_rows);
   }
   for (BAIInt b = 0; b < q->blocks; b++) {
     for (BAIInt place = q->first[b]; place < q->first[b + 1]; place++) {
       const BAIInt row = q->row[place], g = b / BAIGroup(max_rows);
 
-      for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) reads[g * groups + group[p->j[k]]] = reads[group[p->j[k]] * groups + g] = PETSC_TRUE;
+      for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++)
+        reads[g * groups + group[p->j[k]]] = reads[group[p->j[k]] * groups + g] = PETSC_TRUE;
     }
   }
   for (int g = 0; g < groups; g++) {
@@ -365,7 +412,8 @@ static PetscErrorCode CheckTurns(const Problem *p, const Method *m, const BAIInf
   graph.n     = groups;
   graph.first = first;
   graph.lower = lower;
-  PetscCheck(!BAIColor(&graph, order, rank, turn_first, &turns, &colors).code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory");
+  PetscCheck(!BAIColor(&graph, order, rank, turn_first, &turns, &colors).code, PETSC_COMM_SELF, PETSC_ERR_MEM,
+             "Out of memory");
   PetscCall(ExpectMethod(colors == info->colors, "colors", m, p, info->colors));
   PetscCall(PetscFree6(reads, first, lower, order, rank, turn_first));
   PetscCall(PetscFree(group));
@@ -392,20 +440,25 @@ static PetscErrorCode CheckSums(BAIEngine engine, const Problem *p, const Method
       for (PetscInt k = p->i[row]; k < p->i[row + 1]; k++) {
         if (p->j[k] != row) expected[in[p->j[k]] != b] += PetscAbsScalar(p->a[k]);
       }
-      for (PetscInt k = p->M.nghost ? p->gi[row] : 0; p->M.nghost && k < p->gi[row + 1]; k++) expected[1] += PetscAbsScalar(p->ga[k]);
+      for (PetscInt k = p->M.nghost ? p->gi[row] : 0; p->M.nghost && k < p->gi[row + 1]; k++)
+        expected[1] += PetscAbsScalar(p->ga[k]);
     }
   }
   PetscCall(PetscFree(in));
   PetscCheck(!BAIEngineSums(engine, &sums[0], &sums[1]).code, PETSC_COMM_SELF, PETSC_ERR_LIB, "Sums");
-  for (int k = 0; k < 2; k++) PetscCall(ExpectMethod(PetscAbsReal(sums[k] - expected[k]) <= tiny * expected[k], k ? "sum outside the blocks" : "sum inside the blocks", m, p, sums[k]));
+  for (int k = 0; k < 2; k++)
+    PetscCall(ExpectMethod(PetscAbsReal(sums[k] - expected[k]) <= tiny * expected[k],
+                           k ? "sum outside the blocks" : "sum inside the blocks", m, p, sums[k]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where a row has no diagonal entry: an error, unless 1 may stand for it, in all rows or in rows of zeros only. What is iterated and the residual are still those of A */
+/* Where a row has no diagonal entry: an error, unless 1 may stand for it, in all rows or in rows of zeros only. What is
+ * iterated and the residual are still those of A */
 static PetscErrorCode CheckUnit(BAIBackend backend, Problem *p, const Method *m)
 {
-  const PetscInt n = (PetscInt)p->M.n, bad = n / 2, first = p->i[bad], last = p->i[bad + 1] - 1, ghosts = p->M.nghost ? p->gi[bad + 1] - p->gi[bad] : 0;
-  PetscScalar   *x, *expected, *row;
+  const PetscInt n = (PetscInt)p->M.n, bad = n / 2, first = p->i[bad], last = p->i[bad + 1] - 1,
+                 ghosts = p->M.nghost ? p->gi[bad + 1] - p->gi[bad] : 0;
+  PetscScalar *x, *expected, *row;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc3(n, &x, n, &expected, last + 1 - first + ghosts, &row));
@@ -416,7 +469,8 @@ static PetscErrorCode CheckUnit(BAIBackend backend, Problem *p, const Method *m)
     for (PetscInt k = first; zeros && k < last; k++) p->a[k] = 0;
     for (PetscInt k = 0; zeros && k < ghosts; k++) p->ga[p->gi[bad] + k] = 0;
     for (int unit = BAI_UNIT_NONE; unit <= BAI_UNIT_ALL; unit++) {
-      const PetscBool right = (PetscBool)(unit == BAI_UNIT_ALL || (unit == BAI_UNIT_ROWS && (zeros || (last == first && !ghosts))));
+      const PetscBool right = (PetscBool)(unit == BAI_UNIT_ALL ||
+                                          (unit == BAI_UNIT_ROWS && (zeros || (last == first && !ghosts))));
       Method          with  = *m;
       BAIEngine       engine;
       BAIStatus       status;
@@ -426,17 +480,22 @@ static PetscErrorCode CheckUnit(BAIBackend backend, Problem *p, const Method *m)
       with.q.unit = unit;
       status      = BAIEngineCreate(backend, &p->M, m->natural ? NULL : &m->blocks, &with.q, &engine);
       if (!right) {
-        PetscCall(ExpectMethod(status.code == BAI_ERR_DIAGONAL && status.row == bad && !engine, "zero on the diagonal", m, p, (PetscReal)status.row));
+        PetscCall(ExpectMethod(status.code == BAI_ERR_DIAGONAL && status.row == bad && !engine, "zero on the diagonal",
+                               m, p, (PetscReal)status.row));
         continue;
       }
-      PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
+      PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what,
+                 status.why);
       BAIEngineInfo(engine, &info);
       PetscCall(ExpectMethod(info.units == 1, "rows without a diagonal entry", m, p, (PetscReal)info.units));
       for (int values = 0; values < 2; values++) {
         PetscCall(Run(engine, p, m, 2, PETSC_FALSE, BAI_FORWARD, x, &norm2));
-        PetscCall(ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= TinyOfX(m) * (1 + norm2), "residual without a diagonal entry", m, p, norm2));
+        PetscCall(ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= TinyOfX(m) * (1 + norm2),
+                               "residual without a diagonal entry", m, p, norm2));
         if (m->q.mode == BAI_MODE_SYNC) PetscCall(Define(p, m, 2, p->x, expected));
-        if (m->q.mode == BAI_MODE_SYNC) PetscCall(ExpectMethod(Distance(n, x, expected) <= Tiny(m) * PetscMax(1, Largest(n, expected)), "sweeps without a diagonal entry", m, p, Distance(n, x, expected)));
+        if (m->q.mode == BAI_MODE_SYNC)
+          PetscCall(ExpectMethod(Distance(n, x, expected) <= Tiny(m) * PetscMax(1, Largest(n, expected)),
+                                 "sweeps without a diagonal entry", m, p, Distance(n, x, expected)));
         status = BAIEngineUpdateValues(engine, &p->M);
         PetscCall(ExpectMethod(!status.code, "the same values", m, p, status.code));
       }
@@ -458,7 +517,8 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
 {
   const PetscInt  n    = (PetscInt)p->M.n;
   const PetscReal tiny = Tiny(m);
-  /* of blocks that do not wait for each other, some are through first, and others go on alone with what they left; so it may take several goes */
+  /* of blocks that do not wait for each other, some are through first, and others go on alone with what they left; so
+   * it may take several goes */
   const PetscBool leaves = (PetscBool)(m->q.mode == BAI_MODE_ASYNC && m->q.staleness < 0);
   const BAIInt    rows   = m->blocks.first[m->blocks.blocks];
   PetscInt        nnz    = 0;
@@ -471,7 +531,8 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
   PetscFunctionBeginUser;
   PetscCall(PetscCalloc4(n, &zero, n, &expected, n, &x, n, &again));
   status = BAIEngineCreate(backend, &p->M, m->natural ? NULL : &m->blocks, &m->q, &engine);
-  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what,
+             status.why);
   BAIEngineInfo(engine, &info);
   PetscCall(ExpectMethod(info.blocks == m->blocks.blocks, "blocks", m, p, (PetscReal)info.blocks));
   if (m->q.mode == BAI_MODE_COLOR) PetscCall(CheckTurns(p, m, &info));
@@ -481,30 +542,40 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
 
     nnz += p->i[row + 1] - p->i[row] + (p->M.nghost ? p->gi[row + 1] - p->gi[row] : 0);
   }
-  PetscCall(ExpectMethod(info.nnz_local + info.nnz_off + rows == nnz, "entries", m, p, (PetscReal)(info.nnz_local + info.nnz_off)));
+  PetscCall(ExpectMethod(info.nnz_local + info.nnz_off + rows == nnz, "entries", m, p,
+                         (PetscReal)(info.nnz_local + info.nnz_off)));
   for (PetscInt value = 0; value < 2; value++) {
     if (value) { /* other values in the same pattern */
       for (PetscInt k = 0; k < p->i[n]; k++) p->a[k] *= 1.5;
       status = BAIEngineUpdateValues(engine, &p->M);
-      PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
+      PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what,
+                 status.why);
     }
     PetscCall(CheckSums(engine, p, m));
     for (PetscInt count = 0; count < 4; count++) {
       const PetscBool guess_zero = (PetscBool)(count == 3);
 
       PetscCall(Run(engine, p, m, count, guess_zero, BAI_FORWARD, x, &norm2));
-      PetscCall(ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= TinyOfX(m) * (1 + norm2), "residual", m, p, norm2));
-      for (PetscInt i = 0; i < n && m->q.single && !m->q.refined && count; i++) PetscCall(ExpectMethod(x[i] == (PetscScalar)(float)PetscRealPart(x[i]) || PetscImaginaryPart(x[i]) != 0, "iterate in single precision", m, p, PetscAbsScalar(x[i])));
+      PetscCall(
+        ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= TinyOfX(m) * (1 + norm2), "residual", m, p, norm2));
+      for (PetscInt i = 0; i < n && m->q.single && !m->q.refined && count; i++)
+        PetscCall(ExpectMethod(x[i] == (PetscScalar)(float)PetscRealPart(x[i]) || PetscImaginaryPart(x[i]) != 0,
+                               "iterate in single precision", m, p, PetscAbsScalar(x[i])));
       if (m->q.mode != BAI_MODE_SYNC && m->q.mode != BAI_MODE_COLOR && count > 0) continue;
-      if ((m->q.mode != BAI_MODE_COLOR || m->blocks.blocks <= 1) && !(PetscDefined(USE_REAL_SINGLE) && m->q.theta)) { /* sums of single precision may make another number of sweeps */
+      if ((m->q.mode != BAI_MODE_COLOR || m->blocks.blocks <= 1) &&
+          !(PetscDefined(USE_REAL_SINGLE) &&
+            m->q.theta)) { /* sums of single precision may make another number of sweeps */
         PetscCall(Define(p, m, count, guess_zero ? zero : p->x, expected));
-        PetscCall(ExpectMethod(Distance(n, x, expected) <= tiny, "sweeps against the definition", m, p, Distance(n, x, expected)));
+        PetscCall(ExpectMethod(Distance(n, x, expected) <= tiny, "sweeps against the definition", m, p,
+                               Distance(n, x, expected)));
       }
       PetscCall(Run(engine, p, m, count, guess_zero, BAI_FORWARD, again, &norm2_again));
-      PetscCall(ExpectMethod(SameBits(n, x, again) && norm2 == norm2_again, "repeated bitwise", m, p, Distance(n, x, again)));
+      PetscCall(
+        ExpectMethod(SameBits(n, x, again) && norm2 == norm2_again, "repeated bitwise", m, p, Distance(n, x, again)));
     }
     PetscCall(Run(engine, p, m, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
-    for (int again = 0; leaves && again < 4 && ResidualNorm2(p, x) > n * PetscSqr(TinyOfX(m)); again++) PetscCall(RunFrom(engine, p, m, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
+    for (int again = 0; leaves && again < 4 && ResidualNorm2(p, x) > n * PetscSqr(TinyOfX(m)); again++)
+      PetscCall(RunFrom(engine, p, m, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
     PetscCall(ExpectMethod(ResidualNorm2(p, x) <= n * PetscSqr(TinyOfX(m)), "fixed point", m, p, ResidualNorm2(p, x)));
   }
   if (info.solves >> m->q.mode & 1) PetscCall(CheckSolve(engine, p, m, x));
@@ -549,7 +620,8 @@ static PetscErrorCode Agree(BAIBackend backend, Problem *p, const Method *m, BAI
 
     q.threads = k < 3 ? 1 << k : 2;
     status    = BAIEngineCreate(k < 3 ? BAI_BACKEND_HOST : backend, &p->M, m->natural ? NULL : &m->blocks, &q, &engine);
-    PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
+    PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what,
+               status.why);
     PetscCall(Run(engine, p, m, 7, PETSC_FALSE, direction, x[k], &norm2));
     BAIEngineDestroy(&engine);
     if (k < 3) PetscCall(ExpectMethod(SameBits(n, x[0], x[k]), "threads", m, p, Distance(n, x[0], x[k])));
@@ -559,7 +631,8 @@ static PetscErrorCode Agree(BAIBackend backend, Problem *p, const Method *m, BAI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Undamped single sweeps contract the error in the maximum norm; with values at most s iterations older than those of mode sync, at least once in s + 1 iterations */
+/* Undamped single sweeps contract the error in the maximum norm; with values at most s iterations older than those of
+ * mode sync, at least once in s + 1 iterations */
 static PetscErrorCode CheckStaleness(BAIBackend backend, Problem *p, const Method *m)
 {
   const PetscInt n     = (PetscInt)p->M.n;
@@ -586,15 +659,19 @@ static PetscErrorCode CheckStaleness(BAIBackend backend, Problem *p, const Metho
     contraction = PetscMax(contraction, sum / d);
   }
   status = BAIEngineCreate(backend, &p->M, m->natural ? NULL : &m->blocks, &plain.q, &engine);
-  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what,
+             status.why);
   PetscCall(Run(engine, p, &plain, 600, PETSC_FALSE, BAI_FORWARD, exact, &norm2));
   e0 = Distance(n, p->x, exact);
   for (PetscInt its = 0; its < 40; its += 5) {
-    const PetscInt pairs = its / 2 / (1 + (PetscInt)m->q.staleness) + (its - its / 2) / (1 + (PetscInt)m->q.staleness); /* Run() goes twice */
+    const PetscInt pairs = its / 2 / (1 + (PetscInt)m->q.staleness) +
+      (its - its / 2) / (1 + (PetscInt)m->q.staleness); /* Run() goes twice */
 
     PetscCall(Run(engine, p, &plain, its, PETSC_FALSE, BAI_FORWARD, x, &norm2));
     e = Distance(n, x, exact);
-    PetscCall(ExpectMethod(e <= PetscPowRealInt(contraction, pairs) * e0 + 100 * (m->q.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON), "contraction with bounded staleness", m, p, e));
+    PetscCall(ExpectMethod(e <= PetscPowRealInt(contraction, pairs) * e0 +
+                               100 * (m->q.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON),
+                           "contraction with bounded staleness", m, p, e));
   }
   BAIEngineDestroy(&engine);
   PetscCall(PetscFree2(x, exact));
@@ -602,7 +679,8 @@ static PetscErrorCode CheckStaleness(BAIBackend backend, Problem *p, const Metho
 }
 
 /* Consecutive rows in blocks of max_rows, or rows in any order, in blocks of up to max_rows */
-static PetscErrorCode PartitionCreate(PetscInt n, PetscInt max_rows, PetscBool natural, PetscRandom random, BAIPartition *partition)
+static PetscErrorCode PartitionCreate(PetscInt n, PetscInt max_rows, PetscBool natural, PetscRandom random,
+                                      BAIPartition *partition)
 {
   BAIInt   *first, *row;
   PetscReal value = 1;
@@ -642,7 +720,8 @@ static PetscErrorCode PartitionDestroy(BAIPartition *partition)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Extends the blocks by so much overlap, and looks whether these are the rows within that many couplings of the blocks */
+/* Extends the blocks by so much overlap, and looks whether these are the rows within that many couplings of the blocks
+ */
 static PetscErrorCode PartitionExtend(const Problem *p, BAIInt overlap, BAIPartition *partition)
 {
   const BAIInt n = p->M.n, blocks = partition->blocks;
@@ -652,27 +731,34 @@ static PetscErrorCode PartitionExtend(const Problem *p, BAIInt overlap, BAIParti
   PetscCall(PetscMalloc1(blocks + 1, &first));
   PetscCall(PetscMalloc1(blocks + 1, &own));
   PetscCall(PetscMalloc1(n + 1, &far));
-  PetscCheck(!BAIPartitionOverlap(n, &p->M.A, overlap, partition, first, own, NULL).code, PETSC_COMM_SELF, PETSC_ERR_LIB, "Overlap");
+  PetscCheck(!BAIPartitionOverlap(n, &p->M.A, overlap, partition, first, own, NULL).code, PETSC_COMM_SELF,
+             PETSC_ERR_LIB, "Overlap");
   PetscCall(PetscMalloc1(first[blocks] + 1, &row));
-  PetscCheck(!BAIPartitionOverlap(n, &p->M.A, overlap, partition, first, own, row).code, PETSC_COMM_SELF, PETSC_ERR_LIB, "Overlap");
+  PetscCheck(!BAIPartitionOverlap(n, &p->M.A, overlap, partition, first, own, row).code, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "Overlap");
   for (BAIInt b = 0; b < blocks; b++) {
     const BAIInt mine = partition->first[b + 1] - partition->first[b];
     BAIInt       more = 0;
     PetscBool    same;
 
     PetscCall(PetscArraycmp(row + first[b], partition->row + partition->first[b], mine, &same));
-    if (!same || own[b] != first[b] + mine) PetscCall(Expect(PETSC_FALSE, "overlap: block %d has not kept its rows", (int)b));
+    if (!same || own[b] != first[b] + mine)
+      PetscCall(Expect(PETSC_FALSE, "overlap: block %d has not kept its rows", (int)b));
     for (BAIInt i = 0; i < n; i++) far[i] = n;
     for (BAIInt k = first[b]; k < own[b]; k++) far[row[k]] = 0;
     for (BAIInt step = 0; step < overlap; step++) {
       for (BAIInt i = 0; i < n; i++) {
-        for (BAIInt k = p->M.A.i[i]; far[i] == step && k < p->M.A.i[i + 1]; k++) far[p->M.A.j[k]] = PetscMin(far[p->M.A.j[k]], step + 1);
+        for (BAIInt k = p->M.A.i[i]; far[i] == step && k < p->M.A.i[i + 1]; k++)
+          far[p->M.A.j[k]] = PetscMin(far[p->M.A.j[k]], step + 1);
       }
     }
     for (BAIInt i = 0; i < n; i++) more += far[i] > 0 && far[i] < n;
-    if (more != first[b + 1] - own[b]) PetscCall(Expect(PETSC_FALSE, "overlap: %d rows more in block %d, not %d", (int)(first[b + 1] - own[b]), (int)b, (int)more));
+    if (more != first[b + 1] - own[b])
+      PetscCall(Expect(PETSC_FALSE, "overlap: %d rows more in block %d, not %d", (int)(first[b + 1] - own[b]), (int)b,
+                       (int)more));
     for (BAIInt k = own[b]; k < first[b + 1]; k++) {
-      if (far[row[k]] < 1 || far[row[k]] == n || (k > own[b] && row[k] <= row[k - 1])) PetscCall(Expect(PETSC_FALSE, "overlap: row %d in block %d", (int)row[k], (int)b));
+      if (far[row[k]] < 1 || far[row[k]] == n || (k > own[b] && row[k] <= row[k - 1]))
+        PetscCall(Expect(PETSC_FALSE, "overlap: row %d in block %d", (int)row[k], (int)b));
     }
   }
   PetscCall(PetscFree(far));
@@ -719,7 +805,8 @@ static PetscErrorCode CheckCombination(BAIBackend backend, const Combination *c)
   unsigned long seed = 0;
 
   PetscFunctionBeginUser;
-  for (const char *letter = check.name; *letter; letter++) seed = 31 * seed + (unsigned char)*letter; /* the case has its values wherever it runs */
+  for (const char *letter = check.name; *letter; letter++)
+    seed = 31 * seed + (unsigned char)*letter; /* the case has its values wherever it runs */
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
   PetscCall(PetscRandomSetFromOptions(random));
   PetscCall(PetscRandomSetSeed(random, seed));
@@ -746,7 +833,8 @@ static PetscErrorCode CheckCombination(BAIBackend backend, const Combination *c)
   PetscCall(Check(backend, &p, &m));
   if (m.q.staleness >= 0) PetscCall(CheckStaleness(backend, &p, &m));
   if (c->mode == BAI_MODE_SYNC) PetscCall(Agree(backend, &p, &m, BAI_FORWARD));
-  for (int direction = BAI_FORWARD; direction <= BAI_ALTERNATE && c->mode == BAI_MODE_COLOR; direction++) PetscCall(Agree(backend, &p, &m, (BAIDirection)direction));
+  for (int direction = BAI_FORWARD; direction <= BAI_ALTERNATE && c->mode == BAI_MODE_COLOR; direction++)
+    PetscCall(Agree(backend, &p, &m, (BAIDirection)direction));
   PetscCall(PartitionDestroy(&m.blocks));
   PetscCall(ProblemDestroy(&p));
   PetscCall(PetscRandomDestroy(&random));
@@ -769,10 +857,11 @@ static const struct {
 };
 
 /*
-   Each number of rows with each block size, mode and feature; what else there is goes round, so that each of its values meets each of
-   these. Where there are many sizes so does the staleness
+   Each number of rows with each block size, mode and feature; what else there is goes round, so that each of its
+   values meets each of these. Where there are many sizes so does the staleness
 */
-static PetscErrorCode CheckProduct(BAIBackend backend, const char group[], PetscBool refined, PetscBool ragged, size_t sizes, const PetscInt n[], size_t block_sizes, const PetscInt block_size[])
+static PetscErrorCode CheckProduct(BAIBackend backend, const char group[], PetscBool refined, PetscBool ragged,
+                                   size_t sizes, const PetscInt n[], size_t block_sizes, const PetscInt block_size[])
 {
   const PetscInt local_iters[] = {1, 2, 5};
 
@@ -784,7 +873,8 @@ static PetscErrorCode CheckProduct(BAIBackend backend, const char group[], Petsc
           const size_t mode = (size_t)modes[v].mode;
           Combination  c;
 
-          if (features[f].overlap && n[s] > 10 * block_size[b] && n[s] > 1000) continue; /* each block would grow to most of the matrix */
+          if (features[f].overlap && n[s] > 10 * block_size[b] && n[s] > 1000)
+            continue; /* each block would grow to most of the matrix */
           if (modes[v].mode == BAI_MODE_ASYNC && sizes > 1 && v != (s + b + f) % 4) continue;
           c.n           = n[s];
           c.block_size  = block_size[b];
@@ -797,8 +887,11 @@ static PetscErrorCode CheckProduct(BAIBackend backend, const char group[], Petsc
           c.local_omega = s % 2 ? 1 : 0.9;
           c.single      = (PetscBool)((s + b) % 3 == 1);
           c.refined     = refined;
-          c.pattern     = ragged ? RAGGED : (Pattern)((f + s + mode) % (features[f].overlap ? 2 : 3)); /* of wide rows the same is true */
-          if (Case("%s_%s_n%d_block%d_%s", group, features[f].name, (int)n[s], (int)block_size[b], modes[v].name)) PetscCall(CheckCombination(backend, &c));
+          c.pattern     = ragged
+                ? RAGGED
+                : (Pattern)((f + s + mode) % (features[f].overlap ? 2 : 3)); /* of wide rows the same is true */
+          if (Case("%s_%s_n%d_block%d_%s", group, features[f].name, (int)n[s], (int)block_size[b], modes[v].name))
+            PetscCall(CheckCombination(backend, &c));
         }
       }
     }
@@ -833,7 +926,19 @@ static PetscErrorCode CheckManyBlocks(BAIBackend backend)
   PetscFunctionBeginUser;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) {
     const Feature *feature = &features[cases[k].feature];
-    Combination    c       = {.n = 200000, .block_size = 64, .local_iters = 1, .omega = 0.875, .local_omega = 0.9, .mode = cases[k].mode, .feature = feature, .single = cases[k].single, .refined = cases[k].refined, .staleness = cases[k].staleness, .pattern = cases[k].ragged ? RAGGED : feature->natural ? DIAGONALS : NEAR_AND_FAR};
+    Combination    c       = {.n           = 200000,
+                              .block_size  = 64,
+                              .local_iters = 1,
+                              .omega       = 0.875,
+                              .local_omega = 0.9,
+                              .mode        = cases[k].mode,
+                              .feature     = feature,
+                              .single      = cases[k].single,
+                              .refined     = cases[k].refined,
+                              .staleness   = cases[k].staleness,
+                              .pattern     = cases[k].ragged ? RAGGED
+                                    : feature->natural       ? DIAGONALS
+                                                             : NEAR_AND_FAR};
 
     if (Case("many-blocks_%s", cases[k].name)) PetscCall(CheckCombination(backend, &c));
   }
@@ -846,29 +951,58 @@ static PetscErrorCode CheckUncountedBlocks(BAIBackend backend)
   PetscFunctionBeginUser;
   for (int f = 0; f < 3; f += 2) { /* plain, l1 */
     for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_SYNC; mode++) {
-      Combination c = {.n = 1200000, .block_size = 128, .local_iters = mode == 0 ? 1 : mode == 1 ? 2 : 5, .omega = 0.875, .local_omega = 0.9, .mode = (BAIMode)mode, .feature = &features[f], .staleness = -1, .pattern = DIAGONALS};
+      Combination c = {.n           = 1200000,
+                       .block_size  = 128,
+                       .local_iters = mode == 0 ? 1
+                         : mode == 1            ? 2
+                                                : 5,
+                       .omega       = 0.875,
+                       .local_omega = 0.9,
+                       .mode        = (BAIMode)mode,
+                       .feature     = &features[f],
+                       .staleness   = -1,
+                       .pattern     = DIAGONALS};
 
       if (Case("uncounted-blocks_%s_%s", features[f].name, BAIModes[mode])) PetscCall(CheckCombination(backend, &c));
     }
   }
   if (Case("uncounted-blocks_momentum_sync")) { /* which builds on the x that is overwritten */
     const Feature     momentum = {.name = "momentum", .natural = PETSC_TRUE, .momentum = PETSC_TRUE};
-    const Combination c        = {.n = 1200000, .block_size = 128, .local_iters = 2, .omega = 0.875, .local_omega = 0.9, .mode = BAI_MODE_SYNC, .feature = &momentum, .staleness = -1, .pattern = DIAGONALS};
+    const Combination c        = {.n           = 1200000,
+                                  .block_size  = 128,
+                                  .local_iters = 2,
+                                  .omega       = 0.875,
+                                  .local_omega = 0.9,
+                                  .mode        = BAI_MODE_SYNC,
+                                  .feature     = &momentum,
+                                  .staleness   = -1,
+                                  .pattern     = DIAGONALS};
 
     PetscCall(CheckCombination(backend, &c));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* So many that the device hands them out: to the queue in single precision, and in mode color, which is two turns here, to a launch for each */
+/* So many that the device hands them out: to the queue in single precision, and in mode color, which is two turns here,
+ * to a launch for each */
 static PetscErrorCode CheckHandedBlocks(BAIBackend backend)
 {
   PetscFunctionBeginUser;
   for (int single = 0; single < 2; single++) {
     for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode += BAI_MODE_COLOR - BAI_MODE_ASYNC) {
-      const Combination c = {.n = single ? 270000 : 530000, .block_size = 128, .local_iters = 2, .omega = 0.875, .local_omega = 0.9, .mode = (BAIMode)mode, .feature = &features[0], .single = (PetscBool)single, .staleness = -1, .pattern = DIAGONALS};
+      const Combination c = {.n           = single ? 270000 : 530000,
+                             .block_size  = 128,
+                             .local_iters = 2,
+                             .omega       = 0.875,
+                             .local_omega = 0.9,
+                             .mode        = (BAIMode)mode,
+                             .feature     = &features[0],
+                             .single      = (PetscBool)single,
+                             .staleness   = -1,
+                             .pattern     = DIAGONALS};
 
-      if (Case("handed-blocks_%s_%s", BAIModes[mode], single ? "single" : "native")) PetscCall(CheckCombination(backend, &c));
+      if (Case("handed-blocks_%s_%s", BAIModes[mode], single ? "single" : "native"))
+        PetscCall(CheckCombination(backend, &c));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -879,20 +1013,27 @@ int main(int argc, char **argv)
   const char *const backends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
   const PetscInt    small[] = {0, 1, 31, 32, 33, 1000}, small_blocks[] = {1, 7, 32, 100, 500, 5000};
   const PetscInt    medium[] = {3000}, medium_blocks[] = {130, 2800};
-  const PetscInt    large[] = {70000}, large_blocks[] = {3000, 66000}; /* more than 16-bit columns can count, more than shared memory holds */
-  const PetscInt    refined[] = {1, 33, 1000}, refined_blocks[] = {7, 100, 5000};
-  const PetscInt    ragged[] = {40, 1000}, ragged_blocks[] = {32, 130, 2000};
-  BAIBackend        backend = BAI_BACKEND_HOST;
+  const PetscInt    large[]     = {70000},
+                 large_blocks[] = {3000, 66000}; /* more than 16-bit columns can count, more than shared memory holds */
+  const PetscInt refined[] = {1, 33, 1000}, refined_blocks[] = {7, 100, 5000};
+  const PetscInt ragged[] = {40, 1000}, ragged_blocks[] = {32, 130, 2000};
+  BAIBackend     backend = BAI_BACKEND_HOST;
 
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-backend", backends, (PetscEnum *)&backend, NULL));
-  PetscCall(CheckProduct(backend, "small", PETSC_FALSE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(small), small, PETSC_STATIC_ARRAY_LENGTH(small_blocks), small_blocks));
-  PetscCall(CheckProduct(backend, "medium", PETSC_FALSE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(medium), medium, PETSC_STATIC_ARRAY_LENGTH(medium_blocks), medium_blocks));
-  PetscCall(CheckProduct(backend, "large", PETSC_FALSE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(large), large, PETSC_STATIC_ARRAY_LENGTH(large_blocks), large_blocks));
-  PetscCall(CheckProduct(backend, "refined", PETSC_TRUE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(refined), refined, PETSC_STATIC_ARRAY_LENGTH(refined_blocks), refined_blocks));
-  PetscCall(CheckProduct(backend, "refined-large", PETSC_TRUE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(large), large, PETSC_STATIC_ARRAY_LENGTH(large_blocks), large_blocks));
-  PetscCall(CheckProduct(backend, "ragged", PETSC_FALSE, PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(ragged), ragged, PETSC_STATIC_ARRAY_LENGTH(ragged_blocks), ragged_blocks));
+  PetscCall(CheckProduct(backend, "small", PETSC_FALSE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(small), small,
+                         PETSC_STATIC_ARRAY_LENGTH(small_blocks), small_blocks));
+  PetscCall(CheckProduct(backend, "medium", PETSC_FALSE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(medium), medium,
+                         PETSC_STATIC_ARRAY_LENGTH(medium_blocks), medium_blocks));
+  PetscCall(CheckProduct(backend, "large", PETSC_FALSE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(large), large,
+                         PETSC_STATIC_ARRAY_LENGTH(large_blocks), large_blocks));
+  PetscCall(CheckProduct(backend, "refined", PETSC_TRUE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(refined), refined,
+                         PETSC_STATIC_ARRAY_LENGTH(refined_blocks), refined_blocks));
+  PetscCall(CheckProduct(backend, "refined-large", PETSC_TRUE, PETSC_FALSE, PETSC_STATIC_ARRAY_LENGTH(large), large,
+                         PETSC_STATIC_ARRAY_LENGTH(large_blocks), large_blocks));
+  PetscCall(CheckProduct(backend, "ragged", PETSC_FALSE, PETSC_TRUE, PETSC_STATIC_ARRAY_LENGTH(ragged), ragged,
+                         PETSC_STATIC_ARRAY_LENGTH(ragged_blocks), ragged_blocks));
   PetscCall(CheckManyBlocks(backend));
   PetscCall(CheckUncountedBlocks(backend));
   PetscCall(CheckHandedBlocks(backend));

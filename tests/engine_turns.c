@@ -1,4 +1,5 @@
-static char help[] = "Mode color of parts that take turns together: an engine for each, which reads before each turn what the others have reached, iterates like one engine for all rows.\n\n";
+static char help[] = "Mode color of parts that take turns together: an engine for each, which reads before each turn "
+                     "what the others have reached, iterates like one engine for all rows.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -26,7 +27,8 @@ typedef struct {
 static PetscErrorCode CheckStatus(BAIStatus status)
 {
   PetscFunctionBeginUser;
-  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what,
+             status.why);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -38,7 +40,8 @@ static PetscErrorCode PartCreate(const Rows *A, PetscInt first, PetscInt last, c
   PetscFunctionBeginUser;
   part->first = first;
   part->n     = last - first;
-  for (int b = 0; b < 2; b++) PetscCall(PetscCalloc3(part->n + 1, &part->i[b], nnz + 1, &part->j[b], nnz + 1, &part->a[b]));
+  for (int b = 0; b < 2; b++)
+    PetscCall(PetscCalloc3(part->n + 1, &part->i[b], nnz + 1, &part->j[b], nnz + 1, &part->a[b]));
   PetscCall(PetscMalloc1(A->n, &number));
   for (PetscInt c = 0; c < A->n; c++) number[c] = -1;
   for (PetscInt k = begin; k < begin + nnz; k++) {
@@ -63,9 +66,11 @@ static PetscErrorCode PartCreate(const Rows *A, PetscInt first, PetscInt last, c
   }
   PetscCall(PetscFree(number));
   part->M = (BAIMatrix){
-    .n = (BAIInt)part->n, .nghost = (BAIInt)nghost, .A = {part->i[0], part->j[0], (const BAIScalar *)part->a[0]},
-            .B = {part->i[1], part->j[1], (const BAIScalar *)part->a[1]},
-            .memory = BAI_MEMORY_HOST
+    .n      = (BAIInt)part->n,
+    .nghost = (BAIInt)nghost,
+    .A      = {part->i[0], part->j[0], (const BAIScalar *)part->a[0]},
+    .B      = {part->i[1], part->j[1], (const BAIScalar *)part->a[1]},
+    .memory = BAI_MEMORY_HOST
   };
   PetscCall(CheckStatus(BAIEngineCreate(BAI_BACKEND_HOST, &part->M, NULL, p, &part->engine)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -83,7 +88,9 @@ static PetscErrorCode PartDestroy(Part *part)
 /* So many iterations from x, or of that only a turn */
 static PetscErrorCode Sweep(Part *part, const PetscScalar *b, PetscScalar *x, BAIInt count, const BAIStep *step)
 {
-  BAIVectors v = {.b = (const BAIScalar *)b + part->first, .ghost = (const BAIScalar *)part->ghost, .x = (BAIScalar *)x + part->first};
+  BAIVectors v = {.b     = (const BAIScalar *)b + part->first,
+                  .ghost = (const BAIScalar *)part->ghost,
+                  .x     = (BAIScalar *)x + part->first};
 
   PetscFunctionBeginUser;
   for (PetscInt k = 0; k < (PetscInt)part->M.nghost; k++) part->ghost[k] = x[part->garray[k]];
@@ -117,7 +124,8 @@ static PetscErrorCode Color(PetscInt parts, Part *part, PetscBool backward, Pets
 
     PetscCall(CheckStatus(BAIEngineTakeTurns(part[k].engine, *turns, part[k].color)));
     for (PetscInt i = 0; i < part[k].n; i++) {
-      for (BAIInt e = part[k].i[1][i]; e < part[k].i[1][i + 1]; e++) differ = (PetscBool)(differ && part[k].color[i] != known[part[k].garray[part[k].j[1][e]]]);
+      for (BAIInt e = part[k].i[1][i]; e < part[k].i[1][i + 1]; e++)
+        differ = (PetscBool)(differ && part[k].color[i] != known[part[k].garray[part[k].j[1][e]]]);
     }
     PetscCall(Expect(differ, "part %d: rows and the ghosts that they read from take other turns", (int)k));
   }
@@ -125,11 +133,19 @@ static PetscErrorCode Color(PetscInt parts, Part *part, PetscBool backward, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix in parts of whole groups of blocks, and of none. In natural order colours are those of the whole, and so are the iterates, but for rounding; in any order they have the same limit */
-static PetscErrorCode CheckTurns(const char matrix[], PetscInt size, BAIInt block_size, PetscInt parts, BAIDirection direction, PetscReal momentum, PetscBool backward)
+/* A matrix in parts of whole groups of blocks, and of none. In natural order colours are those of the whole, and so are
+ * the iterates, but for rounding; in any order they have the same limit */
+static PetscErrorCode CheckTurns(const char matrix[], PetscInt size, BAIInt block_size, PetscInt parts,
+                                 BAIDirection direction, PetscReal momentum, PetscBool backward)
 {
   const PetscInt its = 5, group = (PetscInt)(block_size * BAIGroup(block_size));
-  BAIParameters  p   = {.mode = BAI_MODE_COLOR, .block_size = block_size, .local_iters = 3, .staleness = -1, .local_omega = 1, .momentum = momentum > 0, .threads = 1};
+  BAIParameters  p   = {.mode        = BAI_MODE_COLOR,
+                        .block_size  = block_size,
+                        .local_iters = 3,
+                        .staleness   = -1,
+                        .local_omega = 1,
+                        .momentum    = momentum > 0,
+                        .threads     = 1};
   const BAIStep  how = {.mode = BAI_MODE_COLOR, .direction = direction, .omega = 0.9, .momentum = momentum, .fresh = 1};
   BAIStep        step;
   BAIInfo        info;
@@ -149,16 +165,22 @@ static PetscErrorCode CheckTurns(const char matrix[], PetscInt size, BAIInt bloc
   for (PetscInt i = 0; i < rows.n; i++) b[i] = 1 + i % 3;
   PetscCall(PartCreate(&rows, 0, rows.n, &p, &whole));
   for (PetscInt k = 0; k < parts; k++) { /* the second one is empty */
-    const PetscInt groups = (rows.n + group - 1) / group, from = k < 2 ? k * (groups / parts) : (k - 1) * (groups / parts), to = k == 1 ? from : k == parts - 1 ? groups : from + groups / parts;
+    const PetscInt groups = (rows.n + group - 1) / group,
+                   from   = k < 2 ? k * (groups / parts) : (k - 1) * (groups / parts),
+                   to     = k == 1 ? from
+          : k == parts - 1         ? groups
+                                   : from + groups / parts;
 
     PetscCall(PartCreate(&rows, PetscMin(from * group, rows.n), PetscMin(to * group, rows.n), &p, &part[k]));
   }
   PetscCall(Color(parts, part, backward, rows.n, &turns));
   PetscCall(CheckStatus(BAIEngineColor(whole.engine, whole.theirs, whole.color)));
   for (PetscInt k = 0; k < parts; k++) {
-    for (PetscInt i = 0; i < part[k].n; i++) same = (PetscBool)(same && part[k].color[i] == whole.color[part[k].first + i]);
+    for (PetscInt i = 0; i < part[k].n; i++)
+      same = (PetscBool)(same && part[k].color[i] == whole.color[part[k].first + i]);
     BAIEngineInfo(part[k].engine, &info);
-    PetscCall(Expect(info.turns == turns && info.colors == turns, "part %d has %d turns of %d colors, not %d", (int)k, info.turns, info.colors, (int)turns));
+    PetscCall(Expect(info.turns == turns && info.colors == turns, "part %d has %d turns of %d colors, not %d", (int)k,
+                     info.turns, info.colors, (int)turns));
   }
   PetscCall(Expect(same || backward, "the parts have the colours of the whole"));
   for (int far = 0; far < 2; far++) { /* a few iterations, then to the limit */
@@ -176,7 +198,9 @@ static PetscErrorCode CheckTurns(const char matrix[], PetscInt size, BAIInt bloc
     }
     largest = 0;
     for (PetscInt i = 0; i < rows.n; i++) largest = PetscMax(largest, PetscAbsScalar(x[i] - expected[i]));
-    if (far || !backward) PetscCall(Expect(largest <= (far ? 1e6 : 1e3) * PETSC_MACHINE_EPSILON, "after %d iterations in turns together x differs by %g", (int)count, (double)largest));
+    if (far || !backward)
+      PetscCall(Expect(largest <= (far ? 1e6 : 1e3) * PETSC_MACHINE_EPSILON,
+                       "after %d iterations in turns together x differs by %g", (int)count, (double)largest));
   }
   for (PetscInt i = 0; i < rows.n; i++) x[i] = i % 7;
   step = how;
@@ -211,10 +235,14 @@ int main(int argc, char **argv)
     for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(sizes); s++) {
       for (int parts = 1; parts <= MOST_PARTS; parts += 2) {
         for (int direction = BAI_FORWARD; direction <= BAI_ALTERNATE; direction++) {
-          if (Case("turns_%s_block%d_parts%d_%d", matrices[m].name, (int)sizes[s], parts, direction)) PetscCall(CheckTurns(matrices[m].name, matrices[m].n, sizes[s], parts, (BAIDirection)direction, 0, PETSC_FALSE));
+          if (Case("turns_%s_block%d_parts%d_%d", matrices[m].name, (int)sizes[s], parts, direction))
+            PetscCall(
+              CheckTurns(matrices[m].name, matrices[m].n, sizes[s], parts, (BAIDirection)direction, 0, PETSC_FALSE));
         }
-        if (Case("momentum_%s_block%d_parts%d", matrices[m].name, (int)sizes[s], parts)) PetscCall(CheckTurns(matrices[m].name, matrices[m].n, sizes[s], parts, BAI_FORWARD, 0.2, PETSC_FALSE));
-        if (Case("backward_%s_block%d_parts%d", matrices[m].name, (int)sizes[s], parts)) PetscCall(CheckTurns(matrices[m].name, matrices[m].n, sizes[s], parts, BAI_FORWARD, 0, PETSC_TRUE));
+        if (Case("momentum_%s_block%d_parts%d", matrices[m].name, (int)sizes[s], parts))
+          PetscCall(CheckTurns(matrices[m].name, matrices[m].n, sizes[s], parts, BAI_FORWARD, 0.2, PETSC_FALSE));
+        if (Case("backward_%s_block%d_parts%d", matrices[m].name, (int)sizes[s], parts))
+          PetscCall(CheckTurns(matrices[m].name, matrices[m].n, sizes[s], parts, BAI_FORWARD, 0, PETSC_TRUE));
       }
     }
   }

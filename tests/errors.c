@@ -1,4 +1,5 @@
-static char help[] = "What KSPBAI cannot do is an error on all ranks that says what is wrong; after it, one can go on.\n\n";
+static char help[] =
+  "What KSPBAI cannot do is an error on all ranks that says what is wrong; after it, one can go on.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -44,28 +45,42 @@ static PetscErrorCode Setters(Mat A)
   PetscCall(Solver(A, "foo_", &ksp));
   PetscCall(KSPBAIGetMode(ksp, &mode_before));
   PetscCall(KSPBAIGetBackend(ksp, &backend_before));
-  ExpectError("-foo_ksp_bai_local_iters 0: must be at least 1 and at most 1000000", "KSPBAISetLocalIters()", KSPBAISetLocalIters(ksp, 0));
-  ExpectError("-foo_ksp_bai_block_size -1: must be at least 0 (0: chosen at set-up)", "KSPBAISetBlockSize()", KSPBAISetBlockSize(ksp, -1));
+  ExpectError("-foo_ksp_bai_local_iters 0: must be at least 1 and at most 1000000", "KSPBAISetLocalIters()",
+              KSPBAISetLocalIters(ksp, 0));
+  ExpectError("-foo_ksp_bai_block_size -1: must be at least 0 (0: chosen at set-up)", "KSPBAISetBlockSize()",
+              KSPBAISetBlockSize(ksp, -1));
   ExpectError("-foo_ksp_bai_overlap -1: must be at least 0", "KSPBAISetOverlap()", KSPBAISetOverlap(ksp, -1));
-  ExpectError("-foo_ksp_bai_check_interval -1: must be at least 0 (0: chosen while iterating)", "KSPBAISetCheckInterval()", KSPBAISetCheckInterval(ksp, -1));
+  ExpectError("-foo_ksp_bai_check_interval -1: must be at least 0 (0: chosen while iterating)",
+              "KSPBAISetCheckInterval()", KSPBAISetCheckInterval(ksp, -1));
   ExpectError("-foo_ksp_bai_omega 0.: must be a positive number", "KSPBAISetOmega()", KSPBAISetOmega(ksp, 0.0));
   ExpectError("-foo_ksp_bai_omega -1.: must be a positive number", "KSPBAISetOmega()", KSPBAISetOmega(ksp, -1.0));
   ExpectError("-foo_ksp_bai_omega nan.: must be a positive number", "KSPBAISetOmega()", KSPBAISetOmega(ksp, NAN));
   ExpectError("-foo_ksp_bai_omega inf.: must be a positive number", "KSPBAISetOmega()", KSPBAISetOmega(ksp, INFINITY));
-  ExpectError("-foo_ksp_bai_local_omega -1.: must be a positive number, or 0 (chosen at set-up)", "KSPBAISetLocalOmega()", KSPBAISetLocalOmega(ksp, -1.0));
-  ExpectError("-foo_ksp_bai_momentum -0.1: must be at least 0 and less than 1, or auto", "KSPBAISetMomentum()", KSPBAISetMomentum(ksp, -0.1));
-  ExpectError("-foo_ksp_bai_momentum 1.: must be at least 0 and less than 1, or auto", "KSPBAISetMomentum()", KSPBAISetMomentum(ksp, 1.0));
-  ExpectError("-foo_ksp_bai_weight 5: must be one of none, l1, tau, auto, safe", "KSPBAISetWeight()", KSPBAISetWeight(ksp, (BAIWeight)5));
-  ExpectError("-foo_ksp_bai_partition -1: must be one of auto, natural, dm, rcm, graph", "KSPBAISetPartition()", KSPBAISetPartition(ksp, (BAIPartitionType)-1));
-  ExpectError("-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)", "KSPBAISetStaleness()", KSPBAISetStaleness(ksp, -2));
-  ExpectError("-foo_ksp_bai_precision 3: must be one of auto, native, single", "KSPBAISetPrecision()", KSPBAISetPrecision(ksp, (BAIPrecision)3));
-  ExpectError("-foo_ksp_bai_refine 4: must be one of auto, none, sync, async", "KSPBAISetRefine()", KSPBAISetRefine(ksp, (BAIRefine)4));
-  ExpectError("-foo_ksp_bai_mode 5: must be one of async, launch, sync, color, auto", "KSPBAISetMode()", KSPBAISetMode(ksp, (BAIMode)5));
-  ExpectError("-foo_ksp_bai_backend 9: must be one of auto, host, cuda", "KSPBAISetBackend()", KSPBAISetBackend(ksp, (BAIBackend)9));
+  ExpectError("-foo_ksp_bai_local_omega -1.: must be a positive number, or 0 (chosen at set-up)",
+              "KSPBAISetLocalOmega()", KSPBAISetLocalOmega(ksp, -1.0));
+  ExpectError("-foo_ksp_bai_momentum -0.1: must be at least 0 and less than 1, or auto", "KSPBAISetMomentum()",
+              KSPBAISetMomentum(ksp, -0.1));
+  ExpectError("-foo_ksp_bai_momentum 1.: must be at least 0 and less than 1, or auto", "KSPBAISetMomentum()",
+              KSPBAISetMomentum(ksp, 1.0));
+  ExpectError("-foo_ksp_bai_weight 5: must be one of none, l1, tau, auto, safe", "KSPBAISetWeight()",
+              KSPBAISetWeight(ksp, (BAIWeight)5));
+  ExpectError("-foo_ksp_bai_partition -1: must be one of auto, natural, dm, rcm, graph", "KSPBAISetPartition()",
+              KSPBAISetPartition(ksp, (BAIPartitionType)-1));
+  ExpectError("-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)", "KSPBAISetStaleness()",
+              KSPBAISetStaleness(ksp, -2));
+  ExpectError("-foo_ksp_bai_precision 3: must be one of auto, native, single", "KSPBAISetPrecision()",
+              KSPBAISetPrecision(ksp, (BAIPrecision)3));
+  ExpectError("-foo_ksp_bai_refine 4: must be one of auto, none, sync, async", "KSPBAISetRefine()",
+              KSPBAISetRefine(ksp, (BAIRefine)4));
+  ExpectError("-foo_ksp_bai_mode 5: must be one of async, launch, sync, color, auto", "KSPBAISetMode()",
+              KSPBAISetMode(ksp, (BAIMode)5));
+  ExpectError("-foo_ksp_bai_backend 9: must be one of auto, host, cuda", "KSPBAISetBackend()",
+              KSPBAISetBackend(ksp, (BAIBackend)9));
 
   PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC)); /* where staleness has no meaning, found out when both are known */
   PetscCall(KSPBAISetStaleness(ksp, 2));
-  ExpectError("-foo_ksp_bai_staleness 2 with -foo_ksp_bai_mode sync: must be -1 but for mode async", "KSPSetUp()", KSPSetUp(ksp));
+  ExpectError("-foo_ksp_bai_staleness 2 with -foo_ksp_bai_mode sync: must be -1 but for mode async", "KSPSetUp()",
+              KSPSetUp(ksp));
   PetscCall(KSPBAISetMode(ksp, mode_before));
   PetscCall(KSPBAISetStaleness(ksp, -1));
 
@@ -77,7 +92,9 @@ static PetscErrorCode Setters(Mat A)
   PetscCall(KSPBAIGetLocalOmega(ksp, &local_omega));
   PetscCall(KSPBAIGetMode(ksp, &mode));
   PetscCall(KSPBAIGetBackend(ksp, &backend));
-  PetscCall(Expect(sweeps == 5 && size == 0 && overlap == 0 && interval == 0 && omega == 1 && local_omega == 1 && mode == mode_before && backend == backend_before, "a wrong value changes nothing"));
+  PetscCall(Expect(sweeps == 5 && size == 0 && overlap == 0 && interval == 0 && omega == 1 && local_omega == 1 &&
+                     mode == mode_before && backend == backend_before,
+                   "a wrong value changes nothing"));
   PetscCall(Converges(ksp));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -90,9 +107,11 @@ static PetscErrorCode Options(Mat A)
     {"-foo_ksp_bai_local_iters",    "0",         "-foo_ksp_bai_local_iters 0: must be at least 1 and at most 1000000"                },
     {"-foo_ksp_bai_block_size",     "-1",        "-foo_ksp_bai_block_size -1: must be at least 0 (0: chosen at set-up)"              },
     {"-foo_ksp_bai_overlap",        "-1",        "-foo_ksp_bai_overlap -1: must be at least 0"                                       },
-    {"-foo_ksp_bai_check_interval", "-2",        "-foo_ksp_bai_check_interval -2: must be at least 0 (0: chosen while iterating)"    },
+    {"-foo_ksp_bai_check_interval", "-2",
+     "-foo_ksp_bai_check_interval -2: must be at least 0 (0: chosen while iterating)"                                                },
     {"-foo_ksp_bai_omega",          "0",         "-foo_ksp_bai_omega 0.: must be a positive number"                                  },
-    {"-foo_ksp_bai_local_omega",    "-0.5",      "-foo_ksp_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)" },
+    {"-foo_ksp_bai_local_omega",    "-0.5",
+     "-foo_ksp_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)"                                             },
     {"-foo_ksp_bai_momentum",       "1",         "-foo_ksp_bai_momentum 1.: must be at least 0 and less than 1, or auto"             },
     {"-foo_ksp_bai_momentum",       "much",      "-foo_ksp_bai_momentum much: must be at least 0 and less than 1, or auto"           },
     {"-foo_ksp_bai_weight",         "l2",        "-foo_ksp_bai_weight l2: must be one of none, l1, tau, auto, safe"                  },
@@ -132,22 +151,23 @@ static PetscErrorCode Options(Mat A)
 static PetscErrorCode PCOptions(Mat A)
 {
   const char *const options[][3] = {
-    {"-foo_pc_bai_local_iters", "0",         "-foo_pc_bai_local_iters 0: must be at least 1 and at most 1000000"               },
-    {"-foo_pc_bai_block_size",  "-1",        "-foo_pc_bai_block_size -1: must be at least 0 (0: chosen at set-up)"             },
-    {"-foo_pc_bai_overlap",     "-1",        "-foo_pc_bai_overlap -1: must be at least 0"                                      },
-    {"-foo_pc_bai_its",         "0",         "-foo_pc_bai_its 0: must be at least 1"                                           },
-    {"-foo_pc_bai_omega",       "0",         "-foo_pc_bai_omega 0.: must be a positive number, or auto"                        },
-    {"-foo_pc_bai_omega",       "-1",        "-foo_pc_bai_omega -1.: must be a positive number, or auto"                       },
-    {"-foo_pc_bai_local_omega", "-0.5",      "-foo_pc_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)"},
-    {"-foo_pc_bai_momentum",    "auto",      "-foo_pc_bai_momentum auto: must be at least 0 and less than 1"                   },
-    {"-foo_pc_bai_momentum",    "-1",        "-foo_pc_bai_momentum -1.: must be at least 0 and less than 1"                    },
-    {"-foo_pc_bai_weight",      "l2",        "-foo_pc_bai_weight l2: must be one of none, l1, tau, auto, safe"                 },
-    {"-foo_pc_bai_partition",   "metis",     "-foo_pc_bai_partition metis: must be one of auto, natural, dm, rcm, graph"       },
-    {"-foo_pc_bai_staleness",   "-2",        "-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)"                   },
-    {"-foo_pc_bai_precision",   "half",      "-foo_pc_bai_precision half: must be one of auto, native, single"                 },
-    {"-foo_pc_bai_refine",      "twice",     "-foo_pc_bai_refine twice: must be one of auto, none, sync, async"                },
-    {"-foo_pc_bai_mode",        "sometimes", "-foo_pc_bai_mode sometimes: must be one of async, launch, sync, color, auto"     },
-    {"-foo_pc_bai_backend",     "abacus",    "-foo_pc_bai_backend abacus: must be one of auto, host, cuda"                     }
+    {"-foo_pc_bai_local_iters", "0",         "-foo_pc_bai_local_iters 0: must be at least 1 and at most 1000000"          },
+    {"-foo_pc_bai_block_size",  "-1",        "-foo_pc_bai_block_size -1: must be at least 0 (0: chosen at set-up)"        },
+    {"-foo_pc_bai_overlap",     "-1",        "-foo_pc_bai_overlap -1: must be at least 0"                                 },
+    {"-foo_pc_bai_its",         "0",         "-foo_pc_bai_its 0: must be at least 1"                                      },
+    {"-foo_pc_bai_omega",       "0",         "-foo_pc_bai_omega 0.: must be a positive number, or auto"                   },
+    {"-foo_pc_bai_omega",       "-1",        "-foo_pc_bai_omega -1.: must be a positive number, or auto"                  },
+    {"-foo_pc_bai_local_omega", "-0.5",
+     "-foo_pc_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)"                                   },
+    {"-foo_pc_bai_momentum",    "auto",      "-foo_pc_bai_momentum auto: must be at least 0 and less than 1"              },
+    {"-foo_pc_bai_momentum",    "-1",        "-foo_pc_bai_momentum -1.: must be at least 0 and less than 1"               },
+    {"-foo_pc_bai_weight",      "l2",        "-foo_pc_bai_weight l2: must be one of none, l1, tau, auto, safe"            },
+    {"-foo_pc_bai_partition",   "metis",     "-foo_pc_bai_partition metis: must be one of auto, natural, dm, rcm, graph"  },
+    {"-foo_pc_bai_staleness",   "-2",        "-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)"              },
+    {"-foo_pc_bai_precision",   "half",      "-foo_pc_bai_precision half: must be one of auto, native, single"            },
+    {"-foo_pc_bai_refine",      "twice",     "-foo_pc_bai_refine twice: must be one of auto, none, sync, async"           },
+    {"-foo_pc_bai_mode",        "sometimes", "-foo_pc_bai_mode sometimes: must be one of async, launch, sync, color, auto"},
+    {"-foo_pc_bai_backend",     "abacus",    "-foo_pc_bai_backend abacus: must be one of auto, host, cuda"                }
   };
 
   PetscFunctionBeginUser;
@@ -175,9 +195,11 @@ static PetscErrorCode PCOptions(Mat A)
     PetscCall(PCSetOptionsPrefix(pc, "foo_"));
     PetscCall(PCSetType(pc, PCBAI));
     PetscCall(PCSetOperators(pc, A, A));
-    ExpectError("-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)", "PCBAISetStaleness()", PCBAISetStaleness(pc, -2));
+    ExpectError("-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)", "PCBAISetStaleness()",
+                PCBAISetStaleness(pc, -2));
     PetscCall(PCBAISetStaleness(pc, 2)); /* in mode color */
-    ExpectError("-foo_pc_bai_staleness 2 with -foo_pc_bai_mode auto: must be -1 but for mode async", "PCSetUp()", PCSetUp(pc));
+    ExpectError("-foo_pc_bai_staleness 2 with -foo_pc_bai_mode auto: must be -1 but for mode async", "PCSetUp()",
+                PCSetUp(pc));
     PetscCall(PCDestroy(&pc));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -186,7 +208,15 @@ static PetscErrorCode PCOptions(Mat A)
 /* Matrices of a shape, type or state that cannot be, at set-up */
 static PetscErrorCode Matrices(PetscMPIInt size)
 {
-  const char *const expected[] = {"Matrix with 6 rows and 9 columns: must be square", size == 1 ? "Matrix type seqdense: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type" : "Matrix type mpidense: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type", "Matrix type shell: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type", "Matrix is not assembled"};
+  const char *const expected[] = {"Matrix with 6 rows and 9 columns: must be square",
+                                  size == 1
+                                    ? "Matrix type seqdense: block-asynchronous iteration needs the entries of a "
+                                      "matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type"
+                                    : "Matrix type mpidense: block-asynchronous iteration needs the entries of a "
+                                      "matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type",
+                                  "Matrix type shell: block-asynchronous iteration needs the entries of a matrix of "
+                                  "type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type",
+                                  "Matrix is not assembled"};
 
   PetscFunctionBeginUser;
   for (int which = 0; which < 4; which++) {
@@ -195,7 +225,9 @@ static PetscErrorCode Matrices(PetscMPIInt size)
 
     if (which == 1) PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 6, 6, NULL, &A));
     else if (which == 2) PetscCall(MatCreateShell(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 6, 6, NULL, &A));
-    else PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 6, which == 0 ? 9 : 6, 1, NULL, 0, NULL, &A));
+    else
+      PetscCall(
+        MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 6, which == 0 ? 9 : 6, 1, NULL, 0, NULL, &A));
     if (which < 3) {
       PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
       PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -218,7 +250,11 @@ static PetscErrorCode Diagonal(PetscInt missing, PetscInt zero, PetscInt named)
   char           expected[128];
 
   PetscFunctionBeginUser;
-  PetscCall(PetscSNPrintf(expected, sizeof(expected), "Row %" PetscInt_FMT " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it", named));
+  PetscCall(
+    PetscSNPrintf(expected, sizeof(expected),
+                  "Row %" PetscInt_FMT
+                  " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it",
+                  named));
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
   PetscCall(MatSetType(A, MATAIJ));
@@ -244,7 +280,8 @@ static PetscErrorCode Diagonal(PetscInt missing, PetscInt zero, PetscInt named)
     PetscCall(Converges(ksp));
     if (bad) break;
     for (PetscInt row = rstart; row < rend; row++) {
-      if (row == missing || row == zero) PetscCall(MatSetValue(A, row, row, 0.0, INSERT_VALUES)); /* now in the pattern known to the solver */
+      if (row == missing || row == zero)
+        PetscCall(MatSetValue(A, row, row, 0.0, INSERT_VALUES)); /* now in the pattern known to the solver */
     }
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -257,7 +294,8 @@ static PetscErrorCode Diagonal(PetscInt missing, PetscInt zero, PetscInt named)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* 1 stands for a missing diagonal entry as in PCJACOBI: in PCBAI, and for KSPBAI where the whole row is zero. The solution is one all the same */
+/* 1 stands for a missing diagonal entry as in PCJACOBI: in PCBAI, and for KSPBAI where the whole row is zero. The
+ * solution is one all the same */
 static PetscErrorCode Unit(PetscBool pcbai)
 {
   const PetscInt n = 20, missing = 2; /* of rank 0, whose rows the view counts */
@@ -314,14 +352,18 @@ static PetscErrorCode TinyDiagonal(void)
   char            expected[256];
 
   PetscFunctionBeginUser;
-  PetscCall(PetscSNPrintf(expected, sizeof(expected), "Row %" PetscInt_FMT " of the matrix has a diagonal entry of magnitude %g, by which one cannot divide: block-asynchronous iteration needs 1/a_ii to be finite", bad, (double)tiny));
+  PetscCall(PetscSNPrintf(expected, sizeof(expected),
+                          "Row %" PetscInt_FMT " of the matrix has a diagonal entry of magnitude %g, by which one "
+                          "cannot divide: block-asynchronous iteration needs 1/a_ii to be finite",
+                          bad, (double)tiny));
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
   PetscCall(MatSetType(A, MATAIJ));
   PetscCall(MatSetFromOptions(A));
   PetscCall(MatSetUp(A));
   PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
-  for (PetscInt row = rstart; row < rend; row++) PetscCall(MatSetValue(A, row, row, row == bad ? -tiny : 4.0, INSERT_VALUES));
+  for (PetscInt row = rstart; row < rend; row++)
+    PetscCall(MatSetValue(A, row, row, row == bad ? -tiny : 4.0, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(Solver(A, NULL, &ksp));
@@ -341,7 +383,8 @@ static PetscErrorCode Counts(Mat A)
   char     expected[256];
 
   PetscFunctionBeginUser;
-  PetscCall(PetscSNPrintf(expected, sizeof(expected), "-ksp_bai_local_iters %" PetscInt_FMT ": must be at least 1 and at most 1000000", most));
+  PetscCall(PetscSNPrintf(expected, sizeof(expected),
+                          "-ksp_bai_local_iters %" PetscInt_FMT ": must be at least 1 and at most 1000000", most));
   PetscCall(Solver(A, NULL, &ksp));
   ExpectError(expected, "KSPBAISetLocalIters()", KSPBAISetLocalIters(ksp, most));
   PetscCall(KSPDestroy(&ksp));
@@ -350,7 +393,11 @@ static PetscErrorCode Counts(Mat A)
   for (int which = 0; which < 2; which++) {
     const PetscInt its = which ? 2 : most / 2 + 1, max_it = which ? most : 3;
 
-    PetscCall(PetscSNPrintf(expected, sizeof(expected), "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT, its, max_it, most / its));
+    PetscCall(PetscSNPrintf(
+      expected, sizeof(expected),
+      "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT
+      " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT,
+      its, max_it, most / its));
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
     PetscCall(KSPSetOperators(ksp, A, A));
     PetscCall(KSPSetType(ksp, KSPRICHARDSON));
@@ -367,10 +414,12 @@ static PetscErrorCode Counts(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A backend that cannot be, for want of nvcc or of a GPU, is an error that names the option, or PETSc's own about its device; the host serves afterwards */
+/* A backend that cannot be, for want of nvcc or of a GPU, is an error that names the option, or PETSc's own about its
+ * device; the host serves afterwards */
 static PetscErrorCode Backend(Mat A)
 {
-  const char *const absent = "Backend cuda (-ksp_bai_backend) is not in this libpetscbai, which was built without nvcc; there is: host";
+  const char *const absent =
+    "Backend cuda (-ksp_bai_backend) is not in this libpetscbai, which was built without nvcc; there is: host";
   const char *const broken = "Backend cuda (-ksp_bai_backend): ";
   PetscErrorCode    code;
   KSP               ksp;
@@ -379,7 +428,10 @@ static PetscErrorCode Backend(Mat A)
   PetscCall(Solver(A, NULL, &ksp));
   PetscCall(KSPBAISetBackend(ksp, BAI_BACKEND_CUDA));
   CheckCall(code, KSPSetUp(ksp));
-  if (code) PetscCall(Expect(!strcmp(check_said, absent) || !strncmp(check_said, broken, strlen(broken)) || strstr(check_said, "PetscDevice"), "KSPSetUp(): \"%s\"", check_said));
+  if (code)
+    PetscCall(Expect(!strcmp(check_said, absent) || !strncmp(check_said, broken, strlen(broken)) ||
+                       strstr(check_said, "PetscDevice"),
+                     "KSPSetUp(): \"%s\"", check_said));
   PetscCall(KSPBAISetBackend(ksp, BAI_BACKEND_HOST));
   PetscCall(Converges(ksp));
   PetscCall(KSPDestroy(&ksp));
@@ -426,7 +478,8 @@ int main(int argc, char **argv)
   if (Case("pc_options")) PetscCall(PCOptions(A));
   if (Case("matrices")) PetscCall(Matrices(size));
   for (size_t d = 0; d < PETSC_STATIC_ARRAY_LENGTH(diagonals); d++) {
-    if (Case("diagonal_%s", diagonals[d].name)) PetscCall(Diagonal(diagonals[d].missing, diagonals[d].zero, diagonals[d].named));
+    if (Case("diagonal_%s", diagonals[d].name))
+      PetscCall(Diagonal(diagonals[d].missing, diagonals[d].zero, diagonals[d].named));
   }
   if (Case("diagonal_tiny")) PetscCall(TinyDiagonal());
   if (Case("diagonal_one_pc")) PetscCall(Unit(PETSC_TRUE));

@@ -1,4 +1,5 @@
-static char help[] = "Exchange of x between ranks: straight into the others' memory the same is read as after a VecScatter, where blocks wait; where they do not, it converges.\n\n\
+static char help[] =
+  "Exchange of x between ranks: straight into the others' memory the same is read as after a VecScatter, where blocks wait; where they do not, it converges.\n\n\
   -dk: ranks must be connected, as on the host; ranks that share a GPU are not\n\n";
 
 #include "check.h"
@@ -25,7 +26,8 @@ static PetscErrorCode CreateKSP(Mat A, BAIMode mode, BAIExchange exchange, KSP *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On several ranks the view names the exchange of auto, and dk is there where it must be. Where it is, dc can be as well */
+/* On several ranks the view names the exchange of auto, and dk is there where it must be. Where it is, dc can be as
+ * well */
 static PetscErrorCode ExpectExchange(PetscObject obj, PetscBool *can)
 {
   PetscMPIInt size;
@@ -36,7 +38,8 @@ static PetscErrorCode ExpectExchange(PetscObject obj, PetscBool *can)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(ViewHas(obj, "exchange of x between ranks: dk", &dk));
   PetscCall(ViewHas(obj, "exchange of x between ranks: scatter", &scatter));
-  PetscCall(Expect((size > 1) == (dk || scatter) && (!must || size == 1 || dk), "the view says dk %d, scatter %d", dk, scatter));
+  PetscCall(Expect((size > 1) == (dk || scatter) && (!must || size == 1 || dk), "the view says dk %d, scatter %d", dk,
+                   scatter));
   if (can) *can = (PetscBool)(dk || size == 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,7 +117,8 @@ static const struct {
 
 static const BAIExchange exchanges[] = {BAI_EXCHANGE_SCATTER, BAI_EXCHANGE_AUTO, BAI_EXCHANGE_DC};
 
-/* Each rank's x, from a guess that is zero or not, with a scatter and the other exchanges: the same bits, after so many iterations or at convergence */
+/* Each rank's x, from a guess that is zero or not, with a scatter and the other exchanges: the same bits, after so many
+ * iterations or at convergence */
 static PetscErrorCode TestSame(Mat A, BAIMode mode, Change change, PetscInt max_it)
 {
   Vec       b, x[2];
@@ -136,14 +140,17 @@ static PetscErrorCode TestSame(Mat A, BAIMode mode, Change change, PetscInt max_
       PetscCall(change(ksp));
       PetscCall(KSPSetInitialGuessNonzero(ksp, (PetscBool)guess));
       PetscCall(KSPSetTolerances(ksp, max_it ? 1e-30 : 1e-6, 1e-300, PETSC_DEFAULT, max_it ? max_it : 5000));
-      for (int solve = 0; solve < 2; solve++) PetscCall(KSPSolve(ksp, b, x[k])); /* the second one after another's exchanges */
+      for (int solve = 0; solve < 2; solve++)
+        PetscCall(KSPSolve(ksp, b, x[k])); /* the second one after another's exchanges */
       PetscCall(KSPGetIterationNumber(ksp, &its[k]));
       PetscCall(KSPGetResidualNorm(ksp, &norm[k]));
       if (way == 1) PetscCall(ExpectExchange((PetscObject)ksp, &dc));
       PetscCall(KSPDestroy(&ksp));
       if (!k) continue;
       PetscCall(VecEqual(x[0], x[1], &same));
-      PetscCall(Expect(same && its[0] == its[1] && norm[0] == norm[1], "%s: %d iterations to %g, with a scatter %d to %g", BAIExchanges[exchanges[way]], (int)its[1], (double)norm[1], (int)its[0], (double)norm[0]));
+      PetscCall(Expect(same && its[0] == its[1] && norm[0] == norm[1],
+                       "%s: %d iterations to %g, with a scatter %d to %g", BAIExchanges[exchanges[way]], (int)its[1],
+                       (double)norm[1], (int)its[0], (double)norm[0]));
     }
   }
   PetscCall(VecDestroy(&b));
@@ -153,7 +160,8 @@ static PetscErrorCode TestSame(Mat A, BAIMode mode, Change change, PetscInt max_
 }
 
 /* A solve in a mode that need not repeat: its claim is true, whoever begins late */
-static PetscErrorCode TestConverges(Mat A, BAIMode mode, BAIExchange exchange, Change change, PetscInt staleness, PetscBool late)
+static PetscErrorCode TestConverges(Mat A, BAIMode mode, BAIExchange exchange, Change change, PetscInt staleness,
+                                    PetscBool late)
 {
   KSP         ksp;
   Vec         b, x;
@@ -197,7 +205,8 @@ static PetscErrorCode SlowDown(PetscBool slow)
   struct sigaction       doze = {.sa_handler = Doze, .sa_flags = SA_RESTART};
 
   PetscFunctionBeginUser;
-  PetscCheck(!sigaction(SIGPROF, &doze, NULL) && !setitimer(ITIMER_PROF, &now, NULL), PETSC_COMM_SELF, PETSC_ERR_SYS, "setitimer() failed");
+  PetscCheck(!sigaction(SIGPROF, &doze, NULL) && !setitimer(ITIMER_PROF, &now, NULL), PETSC_COMM_SELF, PETSC_ERR_SYS,
+             "setitimer() failed");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,7 +223,8 @@ static PetscErrorCode TestSlow(Mat A, BAIMode mode, BAIExchange exchange, PetscM
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A tridiagonal matrix; without its lower part, ranks read only from those after them, and without both from none. The last rank has all rows but few */
+/* A tridiagonal matrix; without its lower part, ranks read only from those after them, and without both from none. The
+ * last rank has all rows but few */
 static PetscErrorCode CreateLine(PetscBool lower, PetscBool upper, PetscBool few, Mat *A)
 {
   PetscInt    first, last, n = few ? 4 : 100, N;
@@ -284,7 +294,8 @@ static PetscErrorCode TestSmoother(BAIMode mode)
       PetscCall(KSPDestroy(&ksp));
       if (!k) continue;
       PetscCall(VecEqual(x[0], x[1], &same));
-      PetscCall(Expect(same, "%s: %d global iterations at a time have the bits that they have with a scatter", BAIExchanges[exchanges[way]], (int)its));
+      PetscCall(Expect(same, "%s: %d global iterations at a time have the bits that they have with a scatter",
+                       BAIExchanges[exchanges[way]], (int)its));
     }
   }
   PetscCall(VecDestroy(&b));
@@ -294,7 +305,8 @@ static PetscErrorCode TestSmoother(BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CountIterations(MPI_Comm comm, const char matrix[], PetscInt n, BAIExchange exchange, Change change, PetscInt *its)
+static PetscErrorCode CountIterations(MPI_Comm comm, const char matrix[], PetscInt n, BAIExchange exchange,
+                                      Change change, PetscInt *its)
 {
   Mat                A;
   Vec                b, x;
@@ -319,7 +331,8 @@ static PetscErrorCode CountIterations(MPI_Comm comm, const char matrix[], PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ranks of a host take turns together, so mode color takes about the iterations that it takes on one rank; accelerated, when that begins and how it goes on is by rates that differ a little */
+/* Ranks of a host take turns together, so mode color takes about the iterations that it takes on one rank; accelerated,
+ * when that begins and how it goes on is by rates that differ a little */
 static PetscErrorCode TestTurns(const char matrix[], PetscInt n, BAIExchange exchange, Change change)
 {
   PetscInt one, its;
@@ -327,7 +340,9 @@ static PetscErrorCode TestTurns(const char matrix[], PetscInt n, BAIExchange exc
   PetscFunctionBeginUser;
   PetscCall(CountIterations(PETSC_COMM_SELF, matrix, n, exchange, change, &one));
   PetscCall(CountIterations(PETSC_COMM_WORLD, matrix, n, exchange, change, &its));
-  PetscCall(Expect(one > 0 && its > 0 && (change == Plain ? PetscAbsInt(its - one) <= PetscMax(2, one / 20) : its <= one + one / 4), "%d iterations, %d on one rank", (int)its, (int)one));
+  PetscCall(Expect(one > 0 && its > 0 &&
+                     (change == Plain ? PetscAbsInt(its - one) <= PetscMax(2, one / 20) : its <= one + one / 4),
+                   "%d iterations, %d on one rank", (int)its, (int)one));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -363,7 +378,9 @@ static PetscErrorCode TestLife(void)
   for (int life = 0; life < 8; life++) {
     KSP ksp[2];
 
-    for (int k = 0; k < 2; k++) PetscCall(CreateKSP(A[k], k ? BAI_MODE_SYNC : BAI_MODE_ASYNC, life % 2 && must ? BAI_EXCHANGE_DC : BAI_EXCHANGE_AUTO, &ksp[k]));
+    for (int k = 0; k < 2; k++)
+      PetscCall(CreateKSP(A[k], k ? BAI_MODE_SYNC : BAI_MODE_ASYNC,
+                          life % 2 && must ? BAI_EXCHANGE_DC : BAI_EXCHANGE_AUTO, &ksp[k]));
     for (int solve = 0; solve < 4; solve++) {
       KSP       now = ksp[(solve + life) % 2];
       PetscReal rnorm;
@@ -408,18 +425,24 @@ int main(int argc, char **argv)
     PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrices[m].name, matrices[m].n, &A));
     for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
       for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(changes); k++) {
-        if (m < 2 && Case("same_%s_%s%d_%s", BAIModes[mode], matrices[m].name, (int)matrices[m].n, changes[k].name)) PetscCall(TestSame(A, (BAIMode)mode, changes[k].change, 9));
+        if (m < 2 && Case("same_%s_%s%d_%s", BAIModes[mode], matrices[m].name, (int)matrices[m].n, changes[k].name))
+          PetscCall(TestSame(A, (BAIMode)mode, changes[k].change, 9));
       }
-      if (m < 4 && Case("same_%s_%s%d_converged", BAIModes[mode], matrices[m].name, (int)matrices[m].n)) PetscCall(TestSame(A, (BAIMode)mode, Accelerated, 0));
+      if (m < 4 && Case("same_%s_%s%d_converged", BAIModes[mode], matrices[m].name, (int)matrices[m].n))
+        PetscCall(TestSame(A, (BAIMode)mode, Accelerated, 0));
     }
     for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_LAUNCH; mode++) {
-      if (Case("free_%s_%s%d", BAIModes[mode], matrices[m].name, (int)matrices[m].n)) PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_FALSE));
+      if (Case("free_%s_%s%d", BAIModes[mode], matrices[m].name, (int)matrices[m].n))
+        PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_FALSE));
     }
     if (Case("amc_%s%d", matrices[m].name, (int)matrices[m].n)) {
-      for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AMC, Plain, -1, PETSC_TRUE));
+      for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++)
+        PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AMC, Plain, -1, PETSC_TRUE));
     }
-    if (Case("single_%s%d", matrices[m].name, (int)matrices[m].n)) PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Single, -1, PETSC_TRUE));
-    if (Case("late_%s%d", matrices[m].name, (int)matrices[m].n)) PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_TRUE));
+    if (Case("single_%s%d", matrices[m].name, (int)matrices[m].n))
+      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Single, -1, PETSC_TRUE));
+    if (Case("late_%s%d", matrices[m].name, (int)matrices[m].n))
+      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_TRUE));
     if (Case("bounded_%s%d", matrices[m].name, (int)matrices[m].n)) {
       PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, 0, PETSC_FALSE));
       PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, 3, PETSC_TRUE));
@@ -431,9 +454,11 @@ int main(int argc, char **argv)
 
     PetscCall(CreateLine(lower, upper, few, &A));
     for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
-      if (Case("line_%s%s%s_%s", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : "", BAIModes[mode])) PetscCall(TestSame(A, (BAIMode)mode, Plain, 0));
+      if (Case("line_%s%s%s_%s", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : "", BAIModes[mode]))
+        PetscCall(TestSame(A, (BAIMode)mode, Plain, 0));
     }
-    if (Case("line_%s%s%s_async", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : "")) PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_TRUE));
+    if (Case("line_%s%s%s_async", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : ""))
+      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_TRUE));
     PetscCall(MatDestroy(&A));
   }
   for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
@@ -443,14 +468,18 @@ int main(int argc, char **argv)
     for (int k = 0; k < 3; k += 2) { /* plain and accelerated */
       const BAIExchange exchange = way ? BAI_EXCHANGE_SCATTER : BAI_EXCHANGE_AUTO;
 
-      if (Case("turns_%s_%s_laplace2d", BAIExchanges[exchange], changes[k].name)) PetscCall(TestTurns("laplace2d", 40, exchange, changes[k].change));
-      if (Case("turns_%s_%s_laplace3d", BAIExchanges[exchange], changes[k].name)) PetscCall(TestTurns("laplace3d", 16, exchange, changes[k].change));
-      if (Case("turns_%s_%s_helmholtz", BAIExchanges[exchange], changes[k].name)) PetscCall(TestTurns("helmholtz", 40, exchange, changes[k].change));
+      if (Case("turns_%s_%s_laplace2d", BAIExchanges[exchange], changes[k].name))
+        PetscCall(TestTurns("laplace2d", 40, exchange, changes[k].change));
+      if (Case("turns_%s_%s_laplace3d", BAIExchanges[exchange], changes[k].name))
+        PetscCall(TestTurns("laplace3d", 16, exchange, changes[k].change));
+      if (Case("turns_%s_%s_helmholtz", BAIExchanges[exchange], changes[k].name))
+        PetscCall(TestTurns("helmholtz", 40, exchange, changes[k].change));
     }
   }
   if (Case("slow_fv1")) {
     PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 20, &A));
-    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_SYNC; mode++) PetscCall(TestSlow(A, (BAIMode)mode, BAI_EXCHANGE_AUTO, mode % 2));
+    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_SYNC; mode++)
+      PetscCall(TestSlow(A, (BAIMode)mode, BAI_EXCHANGE_AUTO, mode % 2));
     PetscCall(TestSlow(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AMC, 0));
     PetscCall(MatDestroy(&A));
   }

@@ -1,12 +1,15 @@
-static char help[] = "Simulated faults delay convergence as published; what is not repaired is never called converged, and the reason says why;\n\
+static char help[] =
+  "Simulated faults delay convergence as published; what is not repaired is never called converged, and the reason says why;\n\
 detection repairs flipped bits and lost rows, and finds nothing where nothing is wrong.\n\
   -clean <1>   how many times each clean solve is done\n\
   -seeds <12>  faults of each kind\n\n";
 
 /*
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.5: after 10 global iterations a random quarter of the components is no longer updated, and is again after
-   10, 20 or 30 more. Table 4.7 gives the additional time in per cent: on fv1 it is that of the iterations. As in tests/ksp_published.c its async-(5) makes six updates, in blocks of 112
-   rows. That of Chem97ZtZ, whose generated stand-in takes another number of iterations, is held against the delay: 8.22, 13.67 and 20.45 % of the 147 iterations that this would be
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.5: after 10 global iterations a random quarter
+   of the components is no longer updated, and is again after 10, 20 or 30 more. Table 4.7 gives the additional time in
+   per cent: on fv1 it is that of the iterations. As in tests/ksp_published.c its async-(5) makes six updates, in blocks
+   of 112 rows. That of Chem97ZtZ, whose generated stand-in takes another number of iterations, is held against the
+   delay: 8.22, 13.67 and 20.45 % of the 147 iterations that this would be
 */
 
 #include "check.h"
@@ -69,7 +72,8 @@ static PetscErrorCode Solve(System *s, PetscInt *its, KSPConvergedReason *reason
 }
 
 /* Iterations to 1e-10 with faults of 10, 20 and 30 iterations are so many per cent more than without, or than all */
-static PetscErrorCode Published(const char matrix[], PetscInt block_size, PetscReal all, const PetscReal percent[3], PetscReal within)
+static PetscErrorCode Published(const char matrix[], PetscInt block_size, PetscReal all, const PetscReal percent[3],
+                                PetscReal within)
 {
   System             s;
   PetscInt           without, with;
@@ -92,7 +96,9 @@ static PetscErrorCode Published(const char matrix[], PetscInt block_size, PetscR
     PetscCall(Solve(&s, &with, &reason));
     more = 100 * (PetscReal)(with - without) / (all > 0 ? all : (PetscReal)without);
     PetscCall(Expect(reason > 0, "%s after %d iterations: %s", matrix, 10 * (k + 1), KSPConvergedReasons[reason]));
-    PetscCall(Expect(PetscAbsReal(more - percent[k]) < within, "%s, recovered after %d iterations: %g %% more, published %g", matrix, 10 * (k + 1), (double)more, (double)percent[k]));
+    PetscCall(Expect(PetscAbsReal(more - percent[k]) < within,
+                     "%s, recovered after %d iterations: %g %% more, published %g", matrix, 10 * (k + 1), (double)more,
+                     (double)percent[k]));
   }
   PetscCall(Destroy(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -114,7 +120,8 @@ static PetscErrorCode Lost(BAIMode mode, BAIFaultType type, PetscReal momentum)
   PetscCall(SetFaults(s.ksp, type, 0.25, 5, 0));
   PetscCall(KSPSetFromOptions(s.ksp));
   PetscCall(Solve(&s, &its, &reason));
-  PetscCall(Expect(reason == KSP_DIVERGED_BREAKDOWN, "%s after %" PetscInt_FMT " iterations", KSPConvergedReasons[reason], its));
+  PetscCall(Expect(reason == KSP_DIVERGED_BREAKDOWN, "%s after %" PetscInt_FMT " iterations",
+                   KSPConvergedReasons[reason], its));
   PetscCall(Expect(its < 2000, "noticed after %" PetscInt_FMT " iterations", its));
   PetscCall(ViewHas((PetscObject)s.ksp, "the last solve stagnated", &has));
   PetscCall(Expect(has, "the view does not say that it stagnated"));
@@ -126,7 +133,8 @@ static PetscErrorCode Lost(BAIMode mode, BAIFaultType type, PetscReal momentum)
     PetscCall(ViewText((PetscObject)s.ksp, sizeof(text), text));
     PetscCall(PetscStrstr(text, "left in ", &found));
     rows = found ? (PetscReal)strtod(found + 8, NULL) : 0;
-    PetscCall(Expect(rows > 0.05 * (PetscReal)n && rows < 0.5 * (PetscReal)n, "the residual is left in %g of %" PetscInt_FMT " rows", (double)rows, n));
+    PetscCall(Expect(rows > 0.05 * (PetscReal)n && rows < 0.5 * (PetscReal)n,
+                     "the residual is left in %g of %" PetscInt_FMT " rows", (double)rows, n));
   }
   PetscCall(KSPBAISetFaultRecover(s.ksp, 7)); /* and again */
   PetscCall(Solve(&s, &its, &reason));
@@ -134,9 +142,11 @@ static PetscErrorCode Lost(BAIMode mode, BAIFaultType type, PetscReal momentum)
   PetscCall(KSPBAISetFaultRecover(s.ksp, 0)); /* by themselves */
   PetscCall(KSPBAISetFaultDetect(s.ksp, PETSC_TRUE));
   PetscCall(Solve(&s, &its, &reason));
-  PetscCall(Expect(reason > 0, "with detection, %s after %" PetscInt_FMT " iterations", KSPConvergedReasons[reason], its));
+  PetscCall(
+    Expect(reason > 0, "with detection, %s after %" PetscInt_FMT " iterations", KSPConvergedReasons[reason], its));
   PetscCall(ViewedNumber((PetscObject)s.ksp, "rows taken over ", &rows));
-  PetscCall(Expect(rows > 0.05 * (PetscReal)n && rows < 0.5 * (PetscReal)n, "%g of %" PetscInt_FMT " rows were taken over", (double)rows, n));
+  PetscCall(Expect(rows > 0.05 * (PetscReal)n && rows < 0.5 * (PetscReal)n,
+                   "%g of %" PetscInt_FMT " rows were taken over", (double)rows, n));
   PetscCall(Destroy(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -194,7 +204,9 @@ static PetscErrorCode Flipped(BAIFaultType type, BAIMode mode, PetscInt seeds)
     PetscCall(SetFaults(s.ksp, type, seed % 2 ? 0.1 : 0.001, 3 + 5 * (seed % 5), 0));
     PetscCall(KSPBAISetFaultSeed(s.ksp, seed));
     PetscCall(Solve(&s, &its, &reason));
-    PetscCall(Expect(reason > 0 || reason == KSP_DIVERGED_BREAKDOWN || reason == KSP_DIVERGED_NANORINF || reason == KSP_DIVERGED_DTOL, "seed %" PetscInt_FMT ": %s", seed, KSPConvergedReasons[reason]));
+    PetscCall(Expect(reason > 0 || reason == KSP_DIVERGED_BREAKDOWN || reason == KSP_DIVERGED_NANORINF ||
+                       reason == KSP_DIVERGED_DTOL,
+                     "seed %" PetscInt_FMT ": %s", seed, KSPConvergedReasons[reason]));
     PetscCall(Expect(reason > 0, "seed %" PetscInt_FMT ": %s, not repaired", seed, KSPConvergedReasons[reason]));
     PetscCall(ViewedNumber((PetscObject)s.ksp, "faults found in the last solve ", &now));
     found += now;
@@ -234,7 +246,9 @@ static PetscErrorCode Undetected(void)
     PetscCall(KSPBAISetFaultSeed(s.ksp, seed));
     PetscCall(KSPSetTolerances(s.ksp, 1e-8, PETSC_DEFAULT, 1e300, 20000));
     PetscCall(Solve(&s, &its, &reason));
-    PetscCall(Expect(reason > 0 || reason == KSP_DIVERGED_NANORINF || reason == KSP_DIVERGED_BREAKDOWN || reason == KSP_DIVERGED_DTOL, "copied anew, seed %" PetscInt_FMT ": %s", seed, KSPConvergedReasons[reason]));
+    PetscCall(Expect(reason > 0 || reason == KSP_DIVERGED_NANORINF || reason == KSP_DIVERGED_BREAKDOWN ||
+                       reason == KSP_DIVERGED_DTOL,
+                     "copied anew, seed %" PetscInt_FMT ": %s", seed, KSPConvergedReasons[reason]));
   }
   PetscCall(SetFaults(s.ksp, BAI_FAULT_MATRIX, 0, 3, 0));
   {
@@ -263,7 +277,10 @@ static PetscErrorCode Clean(const char matrix[], PetscInt n, BAIMode mode, Petsc
   PetscCall(KSPSetTolerances(s.ksp, 1e-6, PETSC_DEFAULT, PETSC_DEFAULT, 20000));
   PetscCall(KSPSetFromOptions(s.ksp));
   PetscCall(KSPBAIGetBackend(s.ksp, &backend));
-  if (backend == BAI_BACKEND_CUDA) PetscCall(KSPSetResidualHistory(s.ksp, NULL, PETSC_DECIDE, PETSC_TRUE)); /* so that no solve is a single launch, which sums norms in another order */
+  if (backend == BAI_BACKEND_CUDA)
+    PetscCall(
+      KSPSetResidualHistory(s.ksp, NULL, PETSC_DECIDE,
+                            PETSC_TRUE)); /* so that no solve is a single launch, which sums norms in another order */
   for (PetscInt k = 0; k < times; k++) {
     PetscCall(KSPBAISetCoarse(s.ksp, k % 2 ? PETSC_DECIDE : 0));
     PetscCall(KSPBAISetFaultDetect(s.ksp, PETSC_FALSE));
@@ -276,7 +293,8 @@ static PetscErrorCode Clean(const char matrix[], PetscInt n, BAIMode mode, Petsc
     PetscCall(Expect(reason[1] > 0, "%s after %" PetscInt_FMT " iterations", KSPConvergedReasons[reason[1]], its[1]));
     if (mode != BAI_MODE_SYNC && mode != BAI_MODE_COLOR) continue;
     PetscCall(VecEqual(s.x, s.y, &same));
-    PetscCall(Expect(k % 2 || (same && its[0] == its[1] && reason[0] == reason[1]), "%" PetscInt_FMT " iterations with detection, %" PetscInt_FMT " without", its[1], its[0]));
+    PetscCall(Expect(k % 2 || (same && its[0] == its[1] && reason[0] == reason[1]),
+                     "%" PetscInt_FMT " iterations with detection, %" PetscInt_FMT " without", its[1], its[0]));
   }
   PetscCall(Destroy(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -297,16 +315,19 @@ static PetscErrorCode NoFault(void)
   PetscCall(KSPSetFromOptions(s.ksp));
   PetscCall(Solve(&s, &its, &reason));
   PetscCall(ViewedNumber((PetscObject)s.ksp, "faults found in the last solve ", &found));
-  PetscCall(Expect(reason < 0 && found == 0, "rtol 1e-30: %s, %g faults found", KSPConvergedReasons[reason], (double)found));
+  PetscCall(
+    Expect(reason < 0 && found == 0, "rtol 1e-30: %s, %g faults found", KSPConvergedReasons[reason], (double)found));
   PetscCall(KSPBAISetMomentum(s.ksp, 0));
   PetscCall(KSPBAISetOmega(s.ksp, 3));
   PetscCall(Solve(&s, &its, &reason));
   PetscCall(ViewedNumber((PetscObject)s.ksp, "faults found in the last solve ", &found));
-  PetscCall(Expect((reason == KSP_DIVERGED_DTOL || reason == KSP_DIVERGED_NANORINF) && found == 0, "omega 3: %s, %g faults found", KSPConvergedReasons[reason], (double)found));
+  PetscCall(Expect((reason == KSP_DIVERGED_DTOL || reason == KSP_DIVERGED_NANORINF) && found == 0,
+                   "omega 3: %s, %g faults found", KSPConvergedReasons[reason], (double)found));
   PetscCall(KSPBAISetCoarse(s.ksp, 0));
   PetscCall(Solve(&s, &its, &reason));
   PetscCall(ViewedNumber((PetscObject)s.ksp, "faults found in the last solve ", &found));
-  PetscCall(Expect(reason == KSP_DIVERGED_DTOL && found == 0, "omega 3, no coarse correction: %s, %g faults found", KSPConvergedReasons[reason], (double)found));
+  PetscCall(Expect(reason == KSP_DIVERGED_DTOL && found == 0, "omega 3, no coarse correction: %s, %g faults found",
+                   KSPConvergedReasons[reason], (double)found));
   PetscCall(Destroy(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -319,8 +340,11 @@ static PetscErrorCode Errors(void)
   PetscCall(Create("fv1", 10, BAI_MODE_SYNC, &s));
   PetscCall(KSPBAISetCoarse(s.ksp, 8));
   PetscCall(KSPBAISetFaultFraction(s.ksp, 0.25));
-  ExpectError("-ksp_bai_coarse 8 with -ksp_bai_fault_fraction 0.25: must be none or auto, as a coarse correction changes rows that are not updated", "coarse", KSPSetUp(s.ksp));
-  ExpectError("-ksp_bai_fault_fraction 1.5: must be at least 0 and less than 1", "fraction", KSPBAISetFaultFraction(s.ksp, 1.5));
+  ExpectError("-ksp_bai_coarse 8 with -ksp_bai_fault_fraction 0.25: must be none or auto, as a coarse correction "
+              "changes rows that are not updated",
+              "coarse", KSPSetUp(s.ksp));
+  ExpectError("-ksp_bai_fault_fraction 1.5: must be at least 0 and less than 1", "fraction",
+              KSPBAISetFaultFraction(s.ksp, 1.5));
   ExpectError("-ksp_bai_fault_at -1: must be at least 0", "at", KSPBAISetFaultAt(s.ksp, -1));
   ExpectError("-ksp_bai_fault_recover -1: must be at least 0 (0: never)", "recover", KSPBAISetFaultRecover(s.ksp, -1));
   PetscCall(Destroy(&s));
@@ -355,14 +379,18 @@ int main(int argc, char **argv)
   if (Case("published_chem97ztz")) PetscCall(Published("chem97ztz-like", 128, 147, chem97ztz, 5));
   for (int mode = 0; mode < 4; mode++) {
     for (int type = 0; type < 2; type++) {
-      if (Case("lost_%s_%s", BAIModes[mode], BAIFaultTypes[type])) PetscCall(Lost((BAIMode)mode, (BAIFaultType)type, 0));
-      if (Case("accelerated_%s_%s", BAIModes[mode], BAIFaultTypes[type])) PetscCall(Lost((BAIMode)mode, (BAIFaultType)type, PETSC_DECIDE));
+      if (Case("lost_%s_%s", BAIModes[mode], BAIFaultTypes[type]))
+        PetscCall(Lost((BAIMode)mode, (BAIFaultType)type, 0));
+      if (Case("accelerated_%s_%s", BAIModes[mode], BAIFaultTypes[type]))
+        PetscCall(Lost((BAIMode)mode, (BAIFaultType)type, PETSC_DECIDE));
     }
     for (int type = 2; type < 5; type++) {
-      if (Case("flipped_%s_%s", BAIModes[mode], BAIFaultTypes[type])) PetscCall(Flipped((BAIFaultType)type, (BAIMode)mode, seeds));
+      if (Case("flipped_%s_%s", BAIModes[mode], BAIFaultTypes[type]))
+        PetscCall(Flipped((BAIFaultType)type, (BAIMode)mode, seeds));
     }
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(matrices); k++) {
-      if (Case("clean_%s_%s", BAIModes[mode], matrices[k].name)) PetscCall(Clean(matrices[k].name, matrices[k].n, (BAIMode)mode, clean));
+      if (Case("clean_%s_%s", BAIModes[mode], matrices[k].name))
+        PetscCall(Clean(matrices[k].name, matrices[k].n, (BAIMode)mode, clean));
     }
   }
   if (Case("seeds")) PetscCall(Seeds());

@@ -1,4 +1,5 @@
-static char help[] = "Gathered rows: a solver or preconditioner on several ranks gives what it gives on one, and looks the same to its users.\n\n";
+static char help[] = "Gathered rows: a solver or preconditioner on several ranks gives what it gives on one, and looks "
+                     "the same to its users.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -70,7 +71,8 @@ static PetscErrorCode SetVec(Vec v, PetscReal phase)
 
   PetscFunctionBeginUser;
   PetscCall(VecGetOwnershipRange(v, &first, &last));
-  for (PetscInt i = first; i < last; i++) PetscCall(VecSetValue(v, i, 1.0 + 0.5 * PetscSinReal(phase + (PetscReal)i), INSERT_VALUES));
+  for (PetscInt i = first; i < last; i++)
+    PetscCall(VecSetValue(v, i, 1.0 + 0.5 * PetscSinReal(phase + (PetscReal)i), INSERT_VALUES));
   PetscCall(VecAssemblyBegin(v));
   PetscCall(VecAssemblyEnd(v));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -168,7 +170,8 @@ static PetscErrorCode Compare(Twins *t, const PetscInt numbered[], const char wh
   PetscCall(KSPGetIterationNumber(t->ksp_one, &its_one));
   PetscCall(KSPGetResidualNorm(t->ksp, &rnorm));
   PetscCall(KSPGetResidualNorm(t->ksp_one, &rnorm_one));
-  PetscCall(Expect(reason == reason_one, "%s: %s, on one rank %s", when, KSPConvergedReasons[reason], KSPConvergedReasons[reason_one]));
+  PetscCall(Expect(reason == reason_one, "%s: %s, on one rank %s", when, KSPConvergedReasons[reason],
+                   KSPConvergedReasons[reason_one]));
   PetscCall(Expect(its == its_one, "%s: %" PetscInt_FMT " iterations, on one rank %" PetscInt_FMT, when, its, its_one));
   PetscCall(Expect(rnorm == rnorm_one, "%s: residual norm %g, on one rank %g", when, (double)rnorm, (double)rnorm_one));
   PetscCall(SameBits(t->x, t->x_one, numbered, &same));
@@ -198,7 +201,8 @@ static PetscErrorCode ExpectWay(KSP ksp)
   PetscCall(ViewHas((PetscObject)ksp, "b and x of gathered rows go by memory that the ranks share", &shared));
   PetscCall(ViewHas((PetscObject)ksp, "b and x of gathered rows go by MPI", &mpi));
   PetscCall(Expect((shared || mpi) == (size > 1) && !(shared && mpi), "the view says how b and x go"));
-  if (by[0] && size > 1) PetscCall(Expect(shared == !strcmp(by, "memory") && mpi == !strcmp(by, "mpi"), "b and x go by %s", by));
+  if (by[0] && size > 1)
+    PetscCall(Expect(shared == !strcmp(by, "memory") && mpi == !strcmp(by, "mpi"), "b and x go by %s", by));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -319,14 +323,16 @@ static PetscErrorCode Monitor(KSP ksp, PetscInt it, PetscReal norm, void *ctx)
   PetscFunctionBeginUser;
   PetscCheck(record->calls < MAX_NORMS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Called too often");
   record->norms[record->calls++] = norm;
-  PetscCheck(record->calls != record->fail, PetscObjectComm((PetscObject)ksp), PETSC_ERR_USER, "This monitor does not like iteration %" PetscInt_FMT, it);
+  PetscCheck(record->calls != record->fail, PetscObjectComm((PetscObject)ksp), PETSC_ERR_USER,
+             "This monitor does not like iteration %" PetscInt_FMT, it);
   if (record->limit) PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, record->limit));
   PetscCall(KSPBuildResidual(ksp, NULL, NULL, &r));
   PetscCall(VecNorm(r, NORM_2, &norm_r));
   PetscCall(KSPGetRhs(ksp, &b));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(VecDestroy(&r));
-  PetscCheck(PetscAbsReal(norm - norm_r) <= 1e3 * PETSC_MACHINE_EPSILON * bnorm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Residual norm %g, not %g", (double)norm_r, (double)norm);
+  PetscCheck(PetscAbsReal(norm - norm_r) <= 1e3 * PETSC_MACHINE_EPSILON * bnorm, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "Residual norm %g, not %g", (double)norm_r, (double)norm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -370,7 +376,9 @@ static PetscErrorCode Watched(const char matrix[], PetscInt n, PetscInt interval
   PetscCall(SolveBoth(&t, "with a history"));
   PetscCall(KSPGetResidualHistory(t.ksp, &history, &length));
   PetscCall(KSPGetResidualHistory(t.ksp_one, &history_one, &length_one));
-  PetscCall(Expect(length == length_one && length > 1 && !memcmp(history, history_one, (size_t)length * sizeof(*history)), "the history is that of one rank"));
+  PetscCall(
+    Expect(length == length_one && length > 1 && !memcmp(history, history_one, (size_t)length * sizeof(*history)),
+           "the history is that of one rank"));
   all = one = (Record){.calls = 0};
   PetscCall(KSPMonitorSet(t.ksp, Monitor, &all, NULL));
   PetscCall(KSPMonitorSet(t.ksp_one, Monitor, &one, NULL));
@@ -413,7 +421,11 @@ static PetscErrorCode Errors(void)
     if (mine) PetscCall(MatSetValue(t.A, row, row, 0.0, INSERT_VALUES));
     PetscCall(MatAssemblyBegin(t.A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(t.A, MAT_FINAL_ASSEMBLY));
-    PetscCall(PetscSNPrintf(expected, sizeof(expected), "Row %" PetscInt_FMT " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it", row));
+    PetscCall(
+      PetscSNPrintf(expected, sizeof(expected),
+                    "Row %" PetscInt_FMT
+                    " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it",
+                    row));
     for (int k = 0; k < 2; k++) {
       PetscCall(KSPSetOperators(t.ksp, t.A, t.A));
       ExpectError(expected, "a zero on the diagonal", KSPSetUp(t.ksp));
@@ -448,7 +460,8 @@ static PetscErrorCode ErrorsOfSolves(void)
   PetscCall(VecDuplicate(t.b, &nan));
   PetscCall(VecSet(nan, (PetscScalar)NAN));
   CheckCall(code, KSPSolve(t.ksp, nan, t.x));
-  PetscCall(Expect(code == PETSC_ERR_NOT_CONVERGED, "a right-hand side of no numbers is an error on all ranks: %d", (int)code));
+  PetscCall(
+    Expect(code == PETSC_ERR_NOT_CONVERGED, "a right-hand side of no numbers is an error on all ranks: %d", (int)code));
   PetscCall(VecDestroy(&nan));
   PetscCall(KSPSetErrorIfNotConverged(t.ksp, PETSC_FALSE));
   PetscCall(SolveBoth(&t, "with numbers"));
@@ -462,8 +475,9 @@ static PetscErrorCode Neumann(PetscInt n, Mat *A)
   PetscFunctionBeginUser;
   PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, n * n, n * n, 5, NULL, A));
   for (PetscInt i = 0; i < n * n; i++) {
-    const PetscInt x = i % n, y = i / n, near[] = {x ? i - 1 : -1, x < n - 1 ? i + 1 : -1, y ? i - n : -1, y < n - 1 ? i + n : -1};
-    PetscInt       count = 0;
+    const PetscInt x = i % n, y = i / n,
+                   near[] = {x ? i - 1 : -1, x < n - 1 ? i + 1 : -1, y ? i - n : -1, y < n - 1 ? i + n : -1};
+    PetscInt count        = 0;
 
     for (int k = 0; k < 4; k++) {
       if (near[k] < 0) continue;
@@ -487,14 +501,16 @@ static PetscErrorCode SetNullSpace(Mat A, PetscBool vector)
   PetscCall(MatCreateVecs(A, &v, NULL));
   PetscCall(VecSet(v, 1.0));
   PetscCall(VecNormalize(v, NULL));
-  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), (PetscBool)!vector, vector ? 1 : 0, vector ? &v : NULL, &nullspace));
+  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), (PetscBool)!vector, vector ? 1 : 0, vector ? &v : NULL,
+                               &nullspace));
   PetscCall(MatSetNullSpace(A, nullspace));
   PetscCall(MatNullSpaceDestroy(&nullspace));
   PetscCall(VecDestroy(&v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x has no part in the null space, whose vectors are gathered; sums of x come in another order, so it is not for the bits */
+/* x has no part in the null space, whose vectors are gathered; sums of x come in another order, so it is not for the
+ * bits */
 static PetscErrorCode NullSpace(PetscBool vector)
 {
   Twins              t;
@@ -518,8 +534,10 @@ static PetscErrorCode NullSpace(PetscBool vector)
   PetscCall(VecNorm(t.b, NORM_2, &bnorm));
   PetscCall(VecNorm(t.x, NORM_2, &xnorm));
   PetscCall(VecSum(t.x, &sum));
-  PetscCall(Expect(reason > 0 && rnorm <= (PetscDefined(USE_REAL_SINGLE) ? 1.1e-4 : 1.1e-9) * bnorm, "%s, residual norm %g", KSPConvergedReasons[reason], (double)rnorm));
-  PetscCall(Expect(PetscAbsScalar(sum) <= 1e4 * PETSC_MACHINE_EPSILON * xnorm, "the null space has %g of %g", (double)PetscAbsScalar(sum), (double)xnorm));
+  PetscCall(Expect(reason > 0 && rnorm <= (PetscDefined(USE_REAL_SINGLE) ? 1.1e-4 : 1.1e-9) * bnorm,
+                   "%s, residual norm %g", KSPConvergedReasons[reason], (double)rnorm));
+  PetscCall(Expect(PetscAbsScalar(sum) <= 1e4 * PETSC_MACHINE_EPSILON * xnorm, "the null space has %g of %g",
+                   (double)PetscAbsScalar(sum), (double)xnorm));
   PetscCall(DestroyTwins(&t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -554,7 +572,9 @@ static PetscErrorCode NullSpaceFunction(void)
   PetscCall(MatNullSpaceSetFunction(nullspace, RemoveMean, NULL));
   PetscCall(MatSetNullSpace(t.A, nullspace));
   PetscCall(MatNullSpaceDestroy(&nullspace));
-  if (size > 1) ExpectError("-ksp_bai_gather one with a null space of MatNullSpaceSetFunction(): must be none, or auto", "a function", KSPSolve(t.ksp, t.b, t.x));
+  if (size > 1)
+    ExpectError("-ksp_bai_gather one with a null space of MatNullSpaceSetFunction(): must be none, or auto",
+                "a function", KSPSolve(t.ksp, t.b, t.x));
   PetscCall(KSPBAISetGather(t.ksp, BAI_GATHER_AUTO));
   PetscCall(KSPSolve(t.ksp, t.b, t.x));
   PetscCall(DestroyTwins(&t));
@@ -586,7 +606,8 @@ static PetscErrorCode Functions(PetscBool near)
     PetscCall(MatGetRow(scalar, row, &count, &cols, &values));
     for (PetscInt k = 0; k < count; k++) {
       for (PetscInt c = 0; c < 4; c++) {
-        if (c % 3 == 0 || cols[k] == row) PetscCall(MatSetValue(one, 2 * row + c / 2, 2 * cols[k] + c % 2, values[k] * two[c], INSERT_VALUES));
+        if (c % 3 == 0 || cols[k] == row)
+          PetscCall(MatSetValue(one, 2 * row + c / 2, 2 * cols[k] + c % 2, values[k] * two[c], INSERT_VALUES));
       }
     }
     PetscCall(MatRestoreRow(scalar, row, &count, &cols, &values));
@@ -606,7 +627,8 @@ static PetscErrorCode Functions(PetscBool near)
 
       PetscCall(MatCreateVecs(A[k], &v[f], NULL));
       PetscCall(VecGetOwnershipRange(v[f], &first, &last));
-      for (PetscInt i = first; i < last; i++) PetscCall(VecSetValue(v[f], i, i % 4 == f ? 1.0 / PetscSqrtReal((PetscReal)(2 * n) / 4) : 0.0, INSERT_VALUES));
+      for (PetscInt i = first; i < last; i++)
+        PetscCall(VecSetValue(v[f], i, i % 4 == f ? 1.0 / PetscSqrtReal((PetscReal)(2 * n) / 4) : 0.0, INSERT_VALUES));
       PetscCall(VecAssemblyBegin(v[f]));
       PetscCall(VecAssemblyEnd(v[f]));
     }
@@ -639,15 +661,17 @@ static PetscErrorCode FillGrid(DM da, Mat A)
       for (PetscInt c = 0; c < dof; c++) {
         const MatStencil row   = {.i = i, .j = j, .c = c};
         const MatStencil col[] = {
-          row, {.i = i - 1, .j = j,     .c = c},
-           {.i = i + 1, .j = j,     .c = c},
-           {.i = i,     .j = j - 1, .c = c},
-           {.i = i,     .j = j + 1, .c = c}
+          row,
+          {.i = i - 1, .j = j,     .c = c},
+          {.i = i + 1, .j = j,     .c = c},
+          {.i = i,     .j = j - 1, .c = c},
+          {.i = i,     .j = j + 1, .c = c}
         };
         const PetscScalar value[5] = {4.2 + 0.01 * (PetscReal)i + (PetscReal)c, -1.0, -1.1, -0.9, -1.0};
 
         for (int k = 0; k < 5; k++) {
-          if (col[k].i >= 0 && col[k].i < M && col[k].j >= 0 && col[k].j < N) PetscCall(MatSetValuesStencil(A, 1, &row, 1, &col[k], &value[k], INSERT_VALUES));
+          if (col[k].i >= 0 && col[k].i < M && col[k].j >= 0 && col[k].j < N)
+            PetscCall(MatSetValuesStencil(A, 1, &row, 1, &col[k], &value[k], INSERT_VALUES));
         }
       }
     }
@@ -674,7 +698,8 @@ static PetscErrorCode Grid(PetscInt dof, BAIPartitionType partition, PetscBool z
     Mat A;
     KSP ksp;
 
-    PetscCall(DMDACreate2d(comms[k], DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 19, 17, k ? 1 : size, 1, dof, 1, NULL, NULL, &da[k]));
+    PetscCall(DMDACreate2d(comms[k], DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 19, 17, k ? 1 : size, 1,
+                           dof, 1, NULL, NULL, &da[k]));
     PetscCall(DMSetFromOptions(da[k]));
     PetscCall(DMSetUp(da[k]));
     PetscCall(DMCreateMatrix(da[k], &A));
@@ -692,14 +717,19 @@ static PetscErrorCode Grid(PetscInt dof, BAIPartitionType partition, PetscBool z
   for (PetscInt i = first; i < last; i++) numbered[i - first] = i;
   PetscCall(DMDAGetAO(da[0], &ao));
   PetscCall(AOPetscToApplication(ao, last - first, numbered));
-  for (PetscInt i = first; i < last; i++) PetscCall(VecSetValue(t.b, i, 1.0 + 0.5 * PetscSinReal((PetscReal)numbered[i - first]), INSERT_VALUES));
+  for (PetscInt i = first; i < last; i++)
+    PetscCall(VecSetValue(t.b, i, 1.0 + 0.5 * PetscSinReal((PetscReal)numbered[i - first]), INSERT_VALUES));
   PetscCall(VecAssemblyBegin(t.b));
   PetscCall(VecAssemblyEnd(t.b));
   if (zero) {
     const PetscInt row = 12 * dof; /* of the second line on several ranks, whose boxes are narrower than that */
     char           expected[256];
 
-    PetscCall(PetscSNPrintf(expected, sizeof(expected), "Row %" PetscInt_FMT " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it", row));
+    PetscCall(
+      PetscSNPrintf(expected, sizeof(expected),
+                    "Row %" PetscInt_FMT
+                    " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it",
+                    row));
     if (row >= first && row < last) PetscCall(MatSetValue(t.A, row, row, 0.0, INSERT_VALUES));
     PetscCall(MatAssemblyBegin(t.A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(t.A, MAT_FINAL_ASSEMBLY));
@@ -846,8 +876,10 @@ static PetscErrorCode Options(void)
     PetscCall(PCBAIGetGather(pc, &gather));
     PetscCall(Expect((int)gather == k, "PCBAISetGather(): %s", BAIGatherTypes[k]));
   }
-  ExpectError("-foo_ksp_bai_gather 4: must be one of auto, none, device, one", "a wrong value", KSPBAISetGather(ksp, (BAIGatherType)4));
-  ExpectError("-foo_pc_bai_gather -1: must be one of auto, none, device, one", "a wrong value", PCBAISetGather(pc, (BAIGatherType)-1));
+  ExpectError("-foo_ksp_bai_gather 4: must be one of auto, none, device, one", "a wrong value",
+              KSPBAISetGather(ksp, (BAIGatherType)4));
+  ExpectError("-foo_pc_bai_gather -1: must be one of auto, none, device, one", "a wrong value",
+              PCBAISetGather(pc, (BAIGatherType)-1));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -871,13 +903,16 @@ int main(int argc, char **argv)
   if (Case("options")) PetscCall(Options());
   for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
     for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(matrices); m++) {
-      if (Case("solves_%s_%s_%" PetscInt_FMT, BAIModes[mode], matrices[m].name, matrices[m].n)) PetscCall(Solves(matrices[m].name, matrices[m].n, LAYOUT_EVEN, (BAIMode)mode));
+      if (Case("solves_%s_%s_%" PetscInt_FMT, BAIModes[mode], matrices[m].name, matrices[m].n))
+        PetscCall(Solves(matrices[m].name, matrices[m].n, LAYOUT_EVEN, (BAIMode)mode));
     }
     for (int layout = LAYOUT_FIRST; layout < LAYOUT_NUMBER; layout++) {
-      if (Case("solves_%s_%s", BAIModes[mode], layouts[layout])) PetscCall(Solves("fv1", 16, (Layout)layout, (BAIMode)mode));
+      if (Case("solves_%s_%s", BAIModes[mode], layouts[layout]))
+        PetscCall(Solves("fv1", 16, (Layout)layout, (BAIMode)mode));
     }
     for (int layout = 0; layout < LAYOUT_NUMBER; layout++) {
-      if (Case("pc_%s_%s", BAIModes[mode], layouts[layout])) PetscCall(Preconditioner((Layout)layout, (BAIMode)mode, 0));
+      if (Case("pc_%s_%s", BAIModes[mode], layouts[layout]))
+        PetscCall(Preconditioner((Layout)layout, (BAIMode)mode, 0));
     }
     if (Case("pc_%s_coarse", BAIModes[mode])) PetscCall(Preconditioner(LAYOUT_EVEN, (BAIMode)mode, 20));
   }

@@ -1,4 +1,5 @@
-static char help[] = "A family of kernels that is asked for solves the system, or an error names the option and says why it cannot.\n\n";
+static char help[] =
+  "A family of kernels that is asked for solves the system, or an error names the option and says why it cannot.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -33,7 +34,9 @@ static PetscErrorCode Check(const char matrix[], PetscInt n, BAIMode mode, BAIKe
   CheckCall(code, KSPSetUp(ksp));
   PetscCall(PetscSNPrintf(name, sizeof(name), "-ksp_bai_kernel %s: ", BAIKernels[kernel]));
   PetscCall(PetscStrstr(check_said, name, &found));
-  PetscCall(Expect((!code && serves != NO) || (code && serves != YES && found == check_said && strlen(check_said) > strlen(name)), "it %s: \"%s\"", serves == YES ? "serves" : "does not, and says why", check_said));
+  PetscCall(Expect((!code && serves != NO) ||
+                     (code && serves != YES && found == check_said && strlen(check_said) > strlen(name)),
+                   "it %s: \"%s\"", serves == YES ? "serves" : "does not, and says why", check_said));
   if (!code) {
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(IsConverged(ksp, &rnorm, &is));
@@ -59,9 +62,11 @@ int main(int argc, char **argv)
       Serves serves = YES;
 
       if (kernel == BAI_KERNEL_RESIDENT && mode == BAI_MODE_LAUNCH) serves = NO;
-      if (kernel == BAI_KERNEL_STAGED) serves = mode == BAI_MODE_ASYNC ? EITHER : NO; /* for a queue of blocks, from compute capability 9.0 on */
+      if (kernel == BAI_KERNEL_STAGED)
+        serves = mode == BAI_MODE_ASYNC ? EITHER : NO; /* for a queue of blocks, from compute capability 9.0 on */
       if (kernel != BAI_KERNEL_AUTO && (!cuda || (refines && kernel != BAI_KERNEL_GENERIC))) serves = NO;
-      if (Case("%s_%s", BAIKernels[kernel], BAIModes[mode])) PetscCall(Check("fv1", 40, (BAIMode)mode, (BAIKernel)kernel, serves));
+      if (Case("%s_%s", BAIKernels[kernel], BAIModes[mode]))
+        PetscCall(Check("fv1", 40, (BAIMode)mode, (BAIKernel)kernel, serves));
     }
   }
   if (cuda && Case("large_resident")) PetscCall(Check("laplace3d27", 100, BAI_MODE_ASYNC, BAI_KERNEL_RESIDENT, NO));

@@ -3,7 +3,8 @@ static char help[] = "What KSPBAI promises: true residuals, reasons that are rig
 #include "check.h"
 #include "gallery.h"
 
-/* n rows with diag on the diagonal and off beside it; with neumann, the first and last diagonal entries make row sums zero */
+/* n rows with diag on the diagonal and off beside it; with neumann, the first and last diagonal entries make row sums
+ * zero */
 static PetscErrorCode Tridiagonal(PetscInt n, PetscScalar diag, PetscScalar off, PetscBool neumann, Mat *A)
 {
   PetscInt rstart, rend;
@@ -46,7 +47,8 @@ static PetscErrorCode Residual(KSP ksp, Mat A, Vec b, Vec x, PetscReal *norm)
   PetscCall(TrueResidualNorm(A, b, x, norm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(KSPGetResidualNorm(ksp, &rnorm));
-  PetscCall(Expect(PetscAbsReal(rnorm - *norm) <= 1e5 * PETSC_MACHINE_EPSILON * bnorm, "the residual norm is the true one"));
+  PetscCall(
+    Expect(PetscAbsReal(rnorm - *norm) <= 1e5 * PETSC_MACHINE_EPSILON * bnorm, "the residual norm is the true one"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,7 +75,8 @@ static PetscErrorCode Converges(Mat A, Vec b, Vec x)
     PetscCall(KSPBAISetCheckInterval(ksp, interval));
     PetscCall(Solve(ksp, b, x, &reason, &its));
     PetscCall(Residual(ksp, A, b, x, &norm));
-    PetscCall(Expect(reason == KSP_CONVERGED_RTOL && norm <= 1.000001e-7 * bnorm, "KSP_CONVERGED_RTOL, and the true residual is small"));
+    PetscCall(Expect(reason == KSP_CONVERGED_RTOL && norm <= 1.000001e-7 * bnorm,
+                     "KSP_CONVERGED_RTOL, and the true residual is small"));
     PetscCall(Expect(its > 0 && (!interval || its % interval == 0), "iterations are a multiple of the check interval"));
     PetscCall(KSPDestroy(&ksp));
 
@@ -81,7 +84,8 @@ static PetscErrorCode Converges(Mat A, Vec b, Vec x)
     PetscCall(KSPBAISetCheckInterval(ksp, interval));
     PetscCall(Solve(ksp, b, x, &reason, &its));
     PetscCall(Residual(ksp, A, b, x, &norm));
-    PetscCall(Expect(reason == KSP_CONVERGED_ATOL && norm <= 1.000001e-6, "KSP_CONVERGED_ATOL, and the true residual is small"));
+    PetscCall(Expect(reason == KSP_CONVERGED_ATOL && norm <= 1.000001e-6,
+                     "KSP_CONVERGED_ATOL, and the true residual is small"));
     PetscCall(KSPDestroy(&ksp));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -143,7 +147,8 @@ static PetscErrorCode UsesGuess(Mat A, Vec b, Vec x)
 }
 
 /* max_it iterations, with norms (0), without norms (1), with norms and KSPConvergedSkip() (2) */
-static PetscErrorCode Iterate(Mat A, Vec b, Vec x, PetscInt how, PetscBool guess, PetscBool sync, KSPConvergedReason *reason, PetscInt *its)
+static PetscErrorCode Iterate(Mat A, Vec b, Vec x, PetscInt how, PetscBool guess, PetscBool sync,
+                              KSPConvergedReason *reason, PetscInt *its)
 {
   KSP ksp;
 
@@ -179,7 +184,9 @@ static PetscErrorCode IteratesBlindly(Mat A, Vec b, Vec x)
     }
     for (PetscInt how = 1; how < 3; how++) {
       PetscCall(Iterate(A, b, x, how, (PetscBool)guess, PETSC_FALSE, &reason, &its));
-      PetscCall(Expect(reason == KSP_CONVERGED_ITS && its == 11, how == 1 ? "KSP_NORM_NONE: max_it iterations and KSP_CONVERGED_ITS" : "KSPConvergedSkip(): max_it iterations and KSP_CONVERGED_ITS"));
+      PetscCall(Expect(reason == KSP_CONVERGED_ITS && its == 11,
+                       how == 1 ? "KSP_NORM_NONE: max_it iterations and KSP_CONVERGED_ITS"
+                                : "KSPConvergedSkip(): max_it iterations and KSP_CONVERGED_ITS"));
       PetscCall(TrueResidualNorm(A, b, x, &norm));
       PetscCall(Expect(norm < 0.5 * bnorm, "iterations without norms get nearer to the solution"));
     }
@@ -206,7 +213,8 @@ static PetscErrorCode NoticesDivergence(void)
   PetscCall(Expect(reason == KSP_DIVERGED_DTOL && its < 1000, "KSP_DIVERGED_DTOL"));
   PetscCall(KSPSetTolerances(ksp, 1e-7, 1e-50, PETSC_MAX_REAL, 10000));
   PetscCall(Solve(ksp, b, x, &reason, &its));
-  PetscCall(Expect(reason == KSP_DIVERGED_NANORINF && its < 10000, "KSP_DIVERGED_NANORINF of an iterate that overflows"));
+  PetscCall(
+    Expect(reason == KSP_DIVERGED_NANORINF && its < 10000, "KSP_DIVERGED_NANORINF of an iterate that overflows"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));

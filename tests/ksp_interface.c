@@ -1,4 +1,5 @@
-static char help[] = "KSPBAI and what hooks into a KSP: monitors, residual history, convergence tests, views, options, changes of type.\n\n";
+static char help[] = "KSPBAI and what hooks into a KSP: monitors, residual history, convergence tests, views, options, "
+                     "changes of type.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -36,7 +37,8 @@ static PetscErrorCode Monitor(KSP ksp, PetscInt it, PetscReal norm, void *ctx)
   PetscCall(KSPBuildResidual(ksp, NULL, NULL, &r));
   PetscCall(VecNorm(r, NORM_2, &norm_r));
   PetscCall(VecDestroy(&r));
-  PetscCall(Expect(PetscAbsReal(norm - norm_r) <= 1e5 * PETSC_MACHINE_EPSILON * record->norms[0], "a monitor can have the solution of its residual norm"));
+  PetscCall(Expect(PetscAbsReal(norm - norm_r) <= 1e5 * PETSC_MACHINE_EPSILON * record->norms[0],
+                   "a monitor can have the solution of its residual norm"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,7 +59,8 @@ static PetscErrorCode Complete(const Record *record, PetscInt step, PetscInt its
   PetscBool right = (PetscBool)(record->calls == (its + step - 1) / step + 1);
 
   PetscFunctionBeginUser;
-  for (PetscInt k = 0; right && k < record->calls; k++) right = (PetscBool)(record->its[k] == PetscMin(k * step, its) && (!k || record->norms[k] < record->norms[k - 1]));
+  for (PetscInt k = 0; right && k < record->calls; k++)
+    right = (PetscBool)(record->its[k] == PetscMin(k * step, its) && (!k || record->norms[k] < record->norms[k - 1]));
   PetscCall(Expect(right, "%s", what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -105,9 +108,11 @@ static PetscErrorCode MonitorAndHistory(Mat A, Vec b, Vec x)
         }
         if (which & 2) {
           PetscCall(KSPGetResidualHistory(ksp, &kept, &n));
-          PetscCall(Expect(kept == history && n == (its + step - 1) / step + 1 && kept[n - 1] == norm, "a history has all norms"));
+          PetscCall(Expect(kept == history && n == (its + step - 1) / step + 1 && kept[n - 1] == norm,
+                           "a history has all norms"));
           for (PetscInt k = 1; k < n; k++) PetscCall(Expect(kept[k] < kept[k - 1], "a history's norms fall"));
-          for (PetscInt k = 0; k < n && (which & 1); k++) PetscCall(Expect(kept[k] == record.norms[k], "a history has the norms of the monitor"));
+          for (PetscInt k = 0; k < n && (which & 1); k++)
+            PetscCall(Expect(kept[k] == record.norms[k], "a history has the norms of the monitor"));
         }
         PetscCall(KSPDestroy(&ksp));
       }
@@ -119,7 +124,8 @@ static PetscErrorCode MonitorAndHistory(Mat A, Vec b, Vec x)
 static PetscErrorCode ConvergenceTest(Mat A, Vec b, Vec x)
 {
   const PetscInt           stops[]   = {0, 4, 5, 300};
-  const KSPConvergedReason reasons[] = {KSP_CONVERGED_ATOL, KSP_CONVERGED_ITS, KSP_DIVERGED_BREAKDOWN, KSP_CONVERGED_ITS};
+  const KSPConvergedReason reasons[] = {KSP_CONVERGED_ATOL, KSP_CONVERGED_ITS, KSP_DIVERGED_BREAKDOWN,
+                                        KSP_CONVERGED_ITS};
 
   PetscFunctionBeginUser;
   for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(stops); s++) {
@@ -140,7 +146,8 @@ static PetscErrorCode ConvergenceTest(Mat A, Vec b, Vec x)
     PetscCall(KSPGetIterationNumber(ksp, &its));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(Expect(its == end, "a convergence test's stop is obeyed"));
-    PetscCall(Expect(reason == (stops[s] > 12 ? KSP_DIVERGED_ITS : reasons[s]), "a convergence test's reason is given"));
+    PetscCall(
+      Expect(reason == (stops[s] > 12 ? KSP_DIVERGED_ITS : reasons[s]), "a convergence test's reason is given"));
     PetscCall(Complete(&record, 1, end, "a convergence test sees all iterations"));
 
     record.calls = 0; /* it need not know of NaN */
@@ -148,7 +155,8 @@ static PetscErrorCode ConvergenceTest(Mat A, Vec b, Vec x)
     PetscCall(VecSet(nan, NAN));
     PetscCall(KSPSolve(ksp, nan, x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
-    PetscCall(Expect(reason == KSP_DIVERGED_NANORINF && record.calls == 0, "a convergence test is not asked about NaN"));
+    PetscCall(
+      Expect(reason == KSP_DIVERGED_NANORINF && record.calls == 0, "a convergence test is not asked about NaN"));
     PetscCall(VecDestroy(&nan));
     PetscCall(KSPDestroy(&ksp));
   }
@@ -172,8 +180,22 @@ static PetscErrorCode ViewHasAll(KSP ksp, const char *const words[], PetscBool *
 
 static PetscErrorCode ViewAndGetters(Mat A, Vec b, Vec x)
 {
-  const char *const before[] = {"type: bai", "mode sync", "local_iters 3", "omega 0.75", "local_omega 0.875", "not yet set up", "every 2 global iterations", NULL};
-  const char *const after[]  = {"type: bai", "mode sync", "local_iters 3", "omega 0.75", "local_omega 0.875", "blocks of 24 rows", "every 2 global iterations", NULL};
+  const char *const before[] = {"type: bai",
+                                "mode sync",
+                                "local_iters 3",
+                                "omega 0.75",
+                                "local_omega 0.875",
+                                "not yet set up",
+                                "every 2 global iterations",
+                                NULL};
+  const char *const after[]  = {"type: bai",
+                                "mode sync",
+                                "local_iters 3",
+                                "omega 0.75",
+                                "local_omega 0.875",
+                                "blocks of 24 rows",
+                                "every 2 global iterations",
+                                NULL};
   const char *const chosen[] = {"blocks of 128 rows (chosen)", NULL};
   KSP               ksp;
   BAIMode           mode;
@@ -187,7 +209,10 @@ static PetscErrorCode ViewAndGetters(Mat A, Vec b, Vec x)
     PetscCall(Solver(A, NULL, &ksp));
     PetscCall(KSPBAIGetBackend(ksp, &wanted));
     if (options) {
-      PetscCall(PetscOptionsInsertString(NULL, "-my_ksp_bai_mode sync -my_ksp_bai_local_iters 3 -my_ksp_bai_omega 0.75 -my_ksp_bai_local_omega 0.875 -my_ksp_bai_block_size 24 -my_ksp_bai_check_interval 2"));
+      PetscCall(PetscOptionsInsertString(
+        NULL,
+        "-my_ksp_bai_mode sync -my_ksp_bai_local_iters 3 -my_ksp_bai_omega 0.75 -my_ksp_bai_local_omega 0.875 "
+        "-my_ksp_bai_block_size 24 -my_ksp_bai_check_interval 2"));
       PetscCall(KSPSetOptionsPrefix(ksp, "my_"));
       PetscCall(KSPSetFromOptions(ksp));
     } else {
@@ -208,7 +233,9 @@ static PetscErrorCode ViewAndGetters(Mat A, Vec b, Vec x)
       PetscCall(KSPBAIGetBlockSize(ksp, &size));
       PetscCall(KSPBAIGetCheckInterval(ksp, &interval));
       PetscCall(KSPBAIGetBackend(ksp, &backend));
-      PetscCall(Expect((PetscBool)(mode == BAI_MODE_SYNC && sweeps == 3 && omega == (PetscReal)0.75 && local_omega == (PetscReal)0.875 && size == 24 && interval == 2), "what is set can be got"));
+      PetscCall(Expect((PetscBool)(mode == BAI_MODE_SYNC && sweeps == 3 && omega == (PetscReal)0.75 &&
+                                   local_omega == (PetscReal)0.875 && size == 24 && interval == 2),
+                       "what is set can be got"));
       PetscCall(Expect((PetscBool)(backend == wanted), "the backend stays as it was set"));
       PetscCall(ViewHasAll(ksp, set_up ? after : before, &has));
       PetscCall(Expect(has, "KSPView() shows what is set"));
@@ -264,7 +291,10 @@ static PetscErrorCode ResetAndType(Mat A, Vec b, Vec x)
       continue;
     }
     PetscCall(VecEqual(x, xref, &equal));
-    PetscCall(Expect(equal, step == 0 ? "twice the same bits" : step == 1 ? "the same bits after KSPReset()" : "the same bits after another type"));
+    PetscCall(Expect(equal,
+                     step == 0     ? "twice the same bits"
+                       : step == 1 ? "the same bits after KSPReset()"
+                                   : "the same bits after another type"));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&xref));

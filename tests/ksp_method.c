@@ -1,4 +1,5 @@
-static char help[] = "Momentum, weights, partitions, theta, precision and staleness: what they promise, in every mode and on every backend.\n\n";
+static char help[] = "Momentum, weights, partitions, theta, precision and staleness: what they promise, in every mode "
+                     "and on every backend.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -37,14 +38,19 @@ static PetscErrorCode Create(BAIMode mode, KSP *ksp)
   PetscFunctionBeginUser;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetType(*ksp, KSPBAI));
-  PetscCall(KSPBAISetBlockSize(*ksp, mode == BAI_MODE_COLOR ? 128 : 64)); /* smaller ones take turns together, and cannot be over-relaxed */
-  PetscCall(KSPBAISetExchange(*ksp, BAI_EXCHANGE_SCATTER));               /* iterations are compared, and of ranks that do not wait there are any number */
+  PetscCall(KSPBAISetBlockSize(*ksp,
+                               mode == BAI_MODE_COLOR
+                                 ? 128
+                                 : 64)); /* smaller ones take turns together, and cannot be over-relaxed */
+  PetscCall(KSPBAISetExchange(*ksp, BAI_EXCHANGE_SCATTER)); /* iterations are compared, and of ranks that do not wait
+                                                               there are any number */
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPBAISetMode(*ksp, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tridiagonal and nonsymmetric, with eigenvalues of Jacobi's iteration on the imaginary axis, so that momentum diverges; or pentadiagonal, where Jacobi diverges */
+/* Tridiagonal and nonsymmetric, with eigenvalues of Jacobi's iteration on the imaginary axis, so that momentum
+ * diverges; or pentadiagonal, where Jacobi diverges */
 static PetscErrorCode CreateBanded(PetscInt n, PetscBool penta, Mat *A)
 {
   PetscInt first, last;
@@ -60,7 +66,8 @@ static PetscErrorCode CreateBanded(PetscInt n, PetscBool penta, Mat *A)
     const PetscScalar five[] = {1, -4, 6.1, -4, 1}, skew[] = {0, 0.499, 1, -0.499, 0};
 
     for (PetscInt k = penta ? 0 : 1; k < (penta ? 5 : 4); k++) {
-      if (row + k - 2 >= 0 && row + k - 2 < n) PetscCall(MatSetValue(*A, row, row + k - 2, penta ? five[k] : skew[k], INSERT_VALUES));
+      if (row + k - 2 >= 0 && row + k - 2 < n)
+        PetscCall(MatSetValue(*A, row, row + k - 2, penta ? five[k] : skew[k], INSERT_VALUES));
     }
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
@@ -68,13 +75,15 @@ static PetscErrorCode CreateBanded(PetscInt n, PetscBool penta, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* auto takes a fraction of the iterations where they are many, not many more where they are few, and converges where none does */
+/* auto takes a fraction of the iterations where they are many, not many more where they are few, and converges where
+ * none does */
 static PetscErrorCode Momentum(void)
 {
   const struct {
     const char *matrix;
     PetscInt    n;
-    PetscReal   fewer; /* by at least this factor; on several ranks mode color finds out first that it cannot over-relax */
+    PetscReal
+      fewer; /* by at least this factor; on several ranks mode color finds out first that it cannot over-relax */
   } cases[] = {
     {"laplace2d", 60,  4  },
     {"laplace3d", 20,  2  },
@@ -102,11 +111,17 @@ static PetscErrorCode Momentum(void)
       PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &without));
       PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
       PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &with));
-      PetscCall(ExpectMode(with > 0 && with * (size > 1 && mode == BAI_MODE_COLOR ? PetscMin(2, cases[c].fewer) : cases[c].fewer) <= without, "iterations with momentum auto, against without", cases[c].matrix, (BAIMode)mode, (double)with));
+      PetscCall(
+        ExpectMode(with > 0 &&
+                     with * (size > 1 && mode == BAI_MODE_COLOR ? PetscMin(2, cases[c].fewer) : cases[c].fewer) <=
+                       without,
+                   "iterations with momentum auto, against without", cases[c].matrix, (BAIMode)mode, (double)with));
       PetscCall(KSPBAISetMomentum(ksp, 0.2));
       PetscCall(Solve(ksp, A, cases[c].matrix, rtol, &with));
-      PetscCall(ViewHas((PetscObject)ksp, "backend cuda", &cuda)); /* whose values are staler, so that momentum gains less */
-      PetscCall(ExpectMode(with > 0 && (c > 2 || (cuda && mode == BAI_MODE_ASYNC ? 1.02 : 1.1) * with < without), "fewer iterations with a fixed momentum", cases[c].matrix, (BAIMode)mode, (double)with));
+      PetscCall(
+        ViewHas((PetscObject)ksp, "backend cuda", &cuda)); /* whose values are staler, so that momentum gains less */
+      PetscCall(ExpectMode(with > 0 && (c > 2 || (cuda && mode == BAI_MODE_ASYNC ? 1.02 : 1.1) * with < without),
+                           "fewer iterations with a fixed momentum", cases[c].matrix, (BAIMode)mode, (double)with));
       PetscCall(MatDestroy(&A));
     }
     if (Case("momentum_nonsymmetric_%s", BAIModes[mode])) {
@@ -114,7 +129,8 @@ static PetscErrorCode Momentum(void)
       PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
       PetscCall(CreateBanded(300, PETSC_FALSE, &A));
       PetscCall(Solve(ksp, A, "nonsymmetric", rtol, &with));
-      PetscCall(ExpectMode(with > 0, "convergence of auto where there is convergence without", "nonsymmetric", (BAIMode)mode, (double)with));
+      PetscCall(ExpectMode(with > 0, "convergence of auto where there is convergence without", "nonsymmetric",
+                           (BAIMode)mode, (double)with));
       PetscCall(MatDestroy(&A));
     }
     PetscCall(KSPDestroy(&ksp));
@@ -139,10 +155,12 @@ static PetscErrorCode Weights(void)
         PetscCall(Create((BAIMode)mode, &ksp));
         PetscCall(KSPBAISetLocalIters(ksp, sweeps));
         PetscCall(KSPBAISetWeight(ksp, (BAIWeight)weight));
-        if (weight == BAI_WEIGHT_L1) PetscCall(KSPBAISetBlockSize(ksp, 1)); /* so that the weight is the full one, which always converges */
+        if (weight == BAI_WEIGHT_L1)
+          PetscCall(KSPBAISetBlockSize(ksp, 1)); /* so that the weight is the full one, which always converges */
         PetscCall(Solve(ksp, A, BAIWeights[weight], 1e-4, &its));
         if (can) PetscCall(ExpectMode(its > 0, "convergence", BAIWeights[weight], (BAIMode)mode, (double)sweeps));
-        if (weight == BAI_WEIGHT_NONE && mode != BAI_MODE_COLOR) PetscCall(ExpectMode(its < 0, "divergence", BAIWeights[weight], (BAIMode)mode, (double)sweeps));
+        if (weight == BAI_WEIGHT_NONE && mode != BAI_MODE_COLOR)
+          PetscCall(ExpectMode(its < 0, "divergence", BAIWeights[weight], (BAIMode)mode, (double)sweeps));
         PetscCall(KSPDestroy(&ksp));
         PetscCall(MatDestroy(&A));
       }
@@ -151,7 +169,8 @@ static PetscErrorCode Weights(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Weight safe: tau where the norm grows, for the solves to come as well, from a zero guess or another; nothing where it does not */
+/* Weight safe: tau where the norm grows, for the solves to come as well, from a zero guess or another; nothing where it
+ * does not */
 static PetscErrorCode Safe(BAIMode mode)
 {
   KSP                ksp;
@@ -216,7 +235,8 @@ static PetscErrorCode Safe(BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A weight that is changed after set-up does what it does in a new solver; the local sweeps are damped alike in all, so that nothing else is set up anew */
+/* A weight that is changed after set-up does what it does in a new solver; the local sweeps are damped alike in all, so
+ * that nothing else is set up anew */
 static PetscErrorCode ChangeWeight(void)
 {
   const BAIWeight weights[] = {BAI_WEIGHT_NONE, BAI_WEIGHT_TAU, BAI_WEIGHT_NONE, BAI_WEIGHT_AUTO};
@@ -241,7 +261,8 @@ static PetscErrorCode ChangeWeight(void)
       PetscCall(KSPSolve(ksp[s], b, x));
       PetscCall(KSPGetResidualNorm(ksp[s], &rnorm[s]));
     }
-    PetscCall(ExpectMode(rnorm[0] == rnorm[1], "residual norm after a change of weight, as of a new solver", BAIWeights[weights[k]], BAI_MODE_SYNC, (double)(rnorm[0] - rnorm[1])));
+    PetscCall(ExpectMode(rnorm[0] == rnorm[1], "residual norm after a change of weight, as of a new solver",
+                         BAIWeights[weights[k]], BAI_MODE_SYNC, (double)(rnorm[0] - rnorm[1])));
     PetscCall(KSPDestroy(&ksp[1]));
   }
   PetscCall(KSPDestroy(&ksp[0]));
@@ -251,7 +272,8 @@ static PetscErrorCode ChangeWeight(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* auto takes blocks along the couplings if consecutive rows have none, but not around rows that no block can hold; it keeps them for new values, and gains by them */
+/* auto takes blocks along the couplings if consecutive rows have none, but not around rows that no block can hold; it
+ * keeps them for new values, and gains by them */
 static PetscErrorCode Automatic(void)
 {
   const char *const matrices[] = {"chem97ztz-like", "laplace2d", "powerlaw"};
@@ -277,7 +299,9 @@ static PetscErrorCode Automatic(void)
       PetscCall(KSPSetUp(ksp));
       PetscCall(ViewHas((PetscObject)ksp, graph ? ", partition graph," : ", partition ", &has));
       PetscCall(ExpectMode(has == graph, "partition in use", matrices[m], BAI_MODE_SYNC, type));
-      if (!m && type == BAI_PARTITION_NATURAL) PetscCall(ExpectMode(0 < its && its < 0.95 * natural, "fewer iterations than with consecutive rows", matrices[m], BAI_MODE_SYNC, (double)its));
+      if (!m && type == BAI_PARTITION_NATURAL)
+        PetscCall(ExpectMode(0 < its && its < 0.95 * natural, "fewer iterations than with consecutive rows",
+                             matrices[m], BAI_MODE_SYNC, (double)its));
       PetscCall(KSPDestroy(&ksp));
       PetscCall(MatDestroy(&A));
     }
@@ -285,14 +309,16 @@ static PetscErrorCode Automatic(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The solution does not depend on the partition; compact blocks take fewer iterations. theta does not do more local sweeps */
+/* The solution does not depend on the partition; compact blocks take fewer iterations. theta does not do more local
+ * sweeps */
 static PetscErrorCode Partitions(void)
 {
   DM  dm;
   Mat A;
 
   PetscFunctionBeginUser;
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 35, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 35, PETSC_DECIDE,
+                         PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
   PetscCall(DMCreateMatrix(dm, &A));
@@ -306,11 +332,16 @@ static PetscErrorCode Partitions(void)
                            {
                              .i = i, .j = j
         },
-                         cols[5]    = {{.i = i, .j = j}, {.i = i - 1, .j = j}, {.i = i + 1, .j = j}, {.i = i, .j = j - 1}, {.i = i, .j = j + 1}};
+                         cols[5]    = {{.i = i, .j = j},
+                                       {.i = i - 1, .j = j},
+                                       {.i = i + 1, .j = j},
+                                       {.i = i, .j = j - 1},
+                                       {.i = i, .j = j + 1}};
         const PetscScalar values[5] = {4.02, -1, -1, -1, -1};
 
         for (int k = 0; k < 5; k++) {
-          if (cols[k].i >= 0 && cols[k].i < info.mx && cols[k].j >= 0 && cols[k].j < info.my) PetscCall(MatSetValuesStencil(A, 1, &row, 1, &cols[k], &values[k], INSERT_VALUES));
+          if (cols[k].i >= 0 && cols[k].i < info.mx && cols[k].j >= 0 && cols[k].j < info.my)
+            PetscCall(MatSetValuesStencil(A, 1, &row, 1, &cols[k], &values[k], INSERT_VALUES));
         }
       }
     }
@@ -340,7 +371,9 @@ static PetscErrorCode Partitions(void)
         PetscCall(KSPBAIGetPartition(ksp, &used));
         PetscCall(ExpectMode((int)used == type, "partition in use", BAIPartitionTypes[type], (BAIMode)mode, used));
         if (type == BAI_PARTITION_NATURAL && !theta) natural = its;
-        if (mode == BAI_MODE_SYNC && !theta && (type == BAI_PARTITION_DM || type == BAI_PARTITION_GRAPH)) PetscCall(ExpectMode(its < 0.9 * natural, "fewer iterations than with consecutive rows", BAIPartitionTypes[type], (BAIMode)mode, (double)its));
+        if (mode == BAI_MODE_SYNC && !theta && (type == BAI_PARTITION_DM || type == BAI_PARTITION_GRAPH))
+          PetscCall(ExpectMode(its < 0.9 * natural, "fewer iterations than with consecutive rows",
+                               BAIPartitionTypes[type], (BAIMode)mode, (double)its));
         PetscCall(KSPDestroy(&ksp));
       }
     }
@@ -367,7 +400,8 @@ static PetscErrorCode Refinement(BAIMode mode)
   PetscCall(Solve(ksp, A, "native precision", rtol, &native));
   PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_SINGLE));
   PetscCall(Solve(ksp, A, "single precision", rtol, &its));
-  PetscCall(ExpectMode(native > 0 && its > 0 && its <= native + native / 4 + 10, "iterations", "single precision on fv1", mode, its));
+  PetscCall(ExpectMode(native > 0 && its > 0 && its <= native + native / 4 + 10, "iterations",
+                       "single precision on fv1", mode, its));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(b, &r));
   PetscCall(VecSet(b, 1.0));
@@ -381,7 +415,8 @@ static PetscErrorCode Refinement(BAIMode mode)
     PetscCall(MatResidual(A, b, x, r));
     PetscCall(VecNorm(r, NORM_2, &norm[single]));
   }
-  PetscCall(ExpectMode(norm[1] <= (mode == BAI_MODE_ASYNC ? 1e3 : 1.1) * norm[0] + 1e-11, "residual", "so many iterations in single precision", mode, (PetscInt)(norm[1] / norm[0])));
+  PetscCall(ExpectMode(norm[1] <= (mode == BAI_MODE_ASYNC ? 1e3 : 1.1) * norm[0] + 1e-11, "residual",
+                       "so many iterations in single precision", mode, (PetscInt)(norm[1] / norm[0])));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&r));
@@ -390,10 +425,12 @@ static PetscErrorCode Refinement(BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A rounded matrix is solved with, but not solved: the residual falls far below what rounding it would leave. And with a bound on their staleness blocks converge as well */
+/* A rounded matrix is solved with, but not solved: the residual falls far below what rounding it would leave. And with
+ * a bound on their staleness blocks converge as well */
 static PetscErrorCode Precision(void)
 {
-  const PetscReal rtol = 1e-10; /* a hundredth of what rounding leaves, and far enough above the rounding of residuals in double precision */
+  const PetscReal rtol =
+    1e-10; /* a hundredth of what rounding leaves, and far enough above the rounding of residuals in double precision */
 
   PetscFunctionBeginUser;
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
@@ -412,7 +449,8 @@ static PetscErrorCode Precision(void)
       PetscCall(ExpectMode(native > 0, "convergence", "native precision", (BAIMode)mode, native));
       PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_SINGLE));
       PetscCall(Solve(ksp, A, "single precision", rtol, &its));
-      PetscCall(ExpectMode(its > 0 && its <= native + native / 4 + 10, "iterations", "single precision", (BAIMode)mode, its));
+      PetscCall(
+        ExpectMode(its > 0 && its <= native + native / 4 + 10, "iterations", "single precision", (BAIMode)mode, its));
       PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_NATIVE));
       if (mode == BAI_MODE_ASYNC) {
         for (PetscInt staleness = 0; staleness < 3; staleness += 2) {

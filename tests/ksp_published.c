@@ -1,4 +1,5 @@
-static char help[] = "Published convergence of block-asynchronous iteration: met by mode sync, with the same bits every time; and mode async\n\
+static char help[] =
+  "Published convergence of block-asynchronous iteration: met by mode sync, with the same bits every time; and mode async\n\
 is no worse than it should be, run after run.\n\
   -runs <30>     runs of each matrix in mode async\n\
   -slower <1>    how many times as many iterations the slowest of them may need as the slowest published one\n\
@@ -6,9 +7,10 @@ is no worse than it should be, run after run.\n\
 
 /*
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Tables 4.1 (mean of 1000 runs of async-(5) on fv1) and 4.2
-   (slowest of 1000 runs on Trefethen_2000): ||r||/||b|| for b = ones, x0 = 0. Its async-(5) makes six updates per global
-   iteration, one with the values from outside the block and five more; its slowest runs are the synchronous ones. It says blocks of 128 for fv1;
-   112 reproduces its table (1.25e-11 after 100 iterations, printed 1.2685e-11), 128 does not (7.0e-13). Block size, b, x0 and synchronous order are our inferences.
+   (slowest of 1000 runs on Trefethen_2000): ||r||/||b|| for b = ones, x0 = 0. Its async-(5) makes six updates per
+   global iteration, one with the values from outside the block and five more; its slowest runs are the synchronous
+   ones. It says blocks of 128 for fv1; 112 reproduces its table (1.25e-11 after 100 iterations, printed 1.2685e-11),
+   128 does not (7.0e-13). Block size, b, x0 and synchronous order are our inferences.
 */
 
 #include "check.h"
@@ -28,8 +30,12 @@ typedef struct {
 } Published;
 
 static const Published published[] = {
-  {"fv1",       112, 10, 12, {7.8304e-02, 6.3243e-03, 5.1392e-04, 4.1902e-05, 3.4238e-06, 2.8019e-07, 2.2956e-08, 1.8825e-09, 1.5449e-10, 1.2685e-11, 1.0422e-12, 8.5725e-14}, 100, 1.2689e-11},
-  {"trefethen", 128, 5,  6,  {8.1516e-04, 8.6821e-06, 9.2472e-08, 9.8491e-10, 1.0427e-11, 1.1038e-13},                                                                         30,  1.1038e-13}
+  {"fv1",
+   112,              10,
+   12,                      {7.8304e-02, 6.3243e-03, 5.1392e-04, 4.1902e-05, 3.4238e-06, 2.8019e-07, 2.2956e-08, 1.8825e-09, 1.5449e-10,
+    1.2685e-11, 1.0422e-12, 8.5725e-14},
+   100,                                                                                                   1.2689e-11},
+  {"trefethen", 128, 5,  6, {8.1516e-04, 8.6821e-06, 9.2472e-08, 9.8491e-10, 1.0427e-11, 1.1038e-13}, 30, 1.1038e-13}
 };
 
 /* Residual norms of MAX_ITS global iterations with so many threads, and the x reached */
@@ -82,7 +88,8 @@ static PetscErrorCode Compare(const PetscReal *h, const PetscReal *history, Vec 
   PetscCall(VecAXPY(e, -1, x_host));
   PetscCall(VecNorm(e, NORM_INFINITY, &error));
   PetscCall(VecNorm(x, NORM_INFINITY, &norm));
-  PetscCall(Expect(error <= 20 * PETSC_MACHINE_EPSILON * norm, "differs from the host's x by %g", (double)(error / norm)));
+  PetscCall(
+    Expect(error <= 20 * PETSC_MACHINE_EPSILON * norm, "differs from the host's x by %g", (double)(error / norm)));
   PetscCall(VecDestroy(&e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -109,8 +116,13 @@ static PetscErrorCode Sync(const Published *table, PetscBool show)
     const PetscInt  its      = (e + 1) * table->every;
     const PetscReal residual = history[its] / history[0], ratio = residual / table->residual[e];
 
-    if (show) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-9s %4" PetscInt_FMT " %12.4e published %10.4e ratio %6.4f host %12.4e\n", table->matrix, its, (double)residual, (double)table->residual[e], (double)ratio, (double)(host[its] / host[0])));
-    PetscCall(Expect(ratio > 0.98 && ratio < 1.02, "%g after %" PetscInt_FMT " iterations, published is %g", (double)residual, its, (double)table->residual[e]));
+    if (show)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                            "%-9s %4" PetscInt_FMT " %12.4e published %10.4e ratio %6.4f host %12.4e\n", table->matrix,
+                            its, (double)residual, (double)table->residual[e], (double)ratio,
+                            (double)(host[its] / host[0])));
+    PetscCall(Expect(ratio > 0.98 && ratio < 1.02, "%g after %" PetscInt_FMT " iterations, published is %g",
+                     (double)residual, its, (double)table->residual[e]));
   }
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
@@ -121,9 +133,9 @@ static PetscErrorCode Sync(const Published *table, PetscBool show)
 }
 
 /*
-   Seen over 30 runs each: on the host with 1, 2, 4 threads at most 1.03 times the published iterations (a thread that the system
-   stops leaves its block one iteration behind); on an H200 1.37 times for fv1, 1.02 for trefethen (all blocks are
-   at work at once, so each reads what its neighbours had one to two iterations ago).
+   Seen over 30 runs each: on the host with 1, 2, 4 threads at most 1.03 times the published iterations (a thread that
+   the system stops leaves its block one iteration behind); on an H200 1.37 times for fv1, 1.02 for trefethen (all
+   blocks are at work at once, so each reads what its neighbours had one to two iterations ago).
 */
 static PetscErrorCode Async(const Published *table, PetscInt runs, PetscReal slower, PetscBool show)
 {
@@ -153,9 +165,16 @@ static PetscErrorCode Async(const Published *table, PetscInt runs, PetscReal slo
     mean += residual / runs;
     best  = PetscMin(best, residual);
     worst = PetscMax(worst, residual);
-    PetscCall(Expect(residual <= bound, "%g after %" PetscInt_FMT " iterations, more than %g", (double)residual, table->async_its, (double)bound));
+    PetscCall(Expect(residual <= bound, "%g after %" PetscInt_FMT " iterations, more than %g", (double)residual,
+                     table->async_its, (double)bound));
   }
-  if (show) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-9s after %" PetscInt_FMT ": best %10.4e mean %10.4e worst %10.4e, published worst %10.4e, iterations of the worst over the published %5.3f\n", table->matrix, table->async_its, (double)best, (double)mean, (double)worst, (double)table->async_residual, (double)(PetscLogReal(table->async_residual) / PetscLogReal(worst))));
+  if (show)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "%-9s after %" PetscInt_FMT ": best %10.4e mean %10.4e worst %10.4e, published worst %10.4e, "
+                          "iterations of the worst over the published %5.3f\n",
+                          table->matrix, table->async_its, (double)best, (double)mean, (double)worst,
+                          (double)table->async_residual,
+                          (double)(PetscLogReal(table->async_residual) / PetscLogReal(worst))));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

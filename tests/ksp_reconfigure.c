@@ -1,4 +1,5 @@
-static char help[] = "When the matrix or the options change between solves: the solution is that of the new system, found with no more work than needed.\n\n";
+static char help[] = "When the matrix or the options change between solves: the solution is that of the new system, "
+                     "found with no more work than needed.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -44,7 +45,8 @@ static PetscErrorCode Check(KSP ksp, Mat A, Work work, const char when[])
   PetscCall(IsConverged(ksp, &rnorm, &right));
   PetscCall(Expect(right, "it solves %s", when));
   PetscCall(Counts(ksp, counts));
-  PetscCall(Expect(counts[0] == before[0] + (work == SETUP) && counts[1] == before[1] + (work == UPDATE), "it does what is needed and no more %s", when));
+  PetscCall(Expect(counts[0] == before[0] + (work == SETUP) && counts[1] == before[1] + (work == UPDATE),
+                   "it does what is needed and no more %s", when));
   PetscCall(PetscArraycpy(before, counts, 2));
 
   PetscCall(KSPBAIGetMode(ksp, &mode));
@@ -70,8 +72,8 @@ static PetscErrorCode Check(KSP ksp, Mat A, Work work, const char when[])
 }
 
 /*
-   4 on the diagonal, and -1 in the first row of each rank, in a column that on several ranks is the shift-th of the next one:
-   then only the numbers of the other ranks' columns tell one shift from another
+   4 on the diagonal, and -1 in the first row of each rank, in a column that on several ranks is the shift-th of the
+   next one: then only the numbers of the other ranks' columns tell one shift from another
 */
 static PetscErrorCode OneEntry(PetscInt n, PetscInt shift, Mat *A)
 {

@@ -1,4 +1,5 @@
-static char help[] = "MATBAIJ and MATSBAIJ are solved and applied as the MATAIJ with the same entries, to the bit, and followed when values or patterns change; other types are refused by name.\n\n";
+static char help[] = "MATBAIJ and MATSBAIJ are solved and applied as the MATAIJ with the same entries, to the bit, and "
+                     "followed when values or patterns change; other types are refused by name.\n\n";
 
 #include "check.h"
 
@@ -18,7 +19,10 @@ static PetscErrorCode Fill(Mat A, PetscInt bs, PetscInt far, PetscReal scale)
 
       for (PetscInt col = block * bs; col < (block + 1) * bs; col++) {
         if (col < 0 || col >= n) continue;
-        PetscCall(MatSetValue(A, row, col, scale * (row == col ? 8 * bs + (PetscReal)(row % 7) : -1 / (PetscReal)(1 + (row + col) % 5)), INSERT_VALUES));
+        PetscCall(
+          MatSetValue(A, row, col,
+                      scale * (row == col ? 8 * bs + (PetscReal)(row % 7) : -1 / (PetscReal)(1 + (row + col) % 5)),
+                      INSERT_VALUES));
       }
     }
   }
@@ -102,7 +106,9 @@ static PetscErrorCode Same(Faces *aij, Faces *other, const char what[], PetscInt
 
     PetscCall(ViewedNumber(face, "set-ups ", &count[0]));
     PetscCall(ViewedNumber(face, "value updates ", &count[1]));
-    PetscCall(Expect(count[0] == setups && count[1] == updates, "%s: %s has done %g set-ups, not %" PetscInt_FMT ", and %g value updates, not %" PetscInt_FMT, what, k ? "PCBAI" : "KSPBAI", (double)count[0], setups, (double)count[1], updates));
+    PetscCall(Expect(count[0] == setups && count[1] == updates,
+                     "%s: %s has done %g set-ups, not %" PetscInt_FMT ", and %g value updates, not %" PetscInt_FMT,
+                     what, k ? "PCBAI" : "KSPBAI", (double)count[0], setups, (double)count[1], updates));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -149,7 +155,8 @@ static PetscErrorCode Follows(MatType type, PetscInt bs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The coarse correction has the near null space of the matrix that it was given: one function, where two fields would have two */
+/* The coarse correction has the near null space of the matrix that it was given: one function, where two fields would
+ * have two */
 static PetscErrorCode NearNullSpace(MatType type)
 {
   const PetscInt bs = 2, blocks = 400;
@@ -175,7 +182,9 @@ static PetscErrorCode NearNullSpace(MatType type)
     PetscCall(PCSetUp(f.pc));
     PetscCall(ViewedNumber((PetscObject)f.pc, "coarse correction by ", &aggregates));
     PetscCall(ViewedNumber((PetscObject)f.pc, "aggregates, ", &unknowns));
-    PetscCall(Expect(aggregates > 0 && unknowns == (with ? 1 : bs) * aggregates, "%s near null space: %g unknowns of %g aggregates", with ? "with a" : "without", (double)unknowns, (double)aggregates));
+    PetscCall(Expect(aggregates > 0 && unknowns == (with ? 1 : bs) * aggregates,
+                     "%s near null space: %g unknowns of %g aggregates", with ? "with a" : "without", (double)unknowns,
+                     (double)aggregates));
   }
   PetscCall(FacesDestroy(&f));
   PetscCall(MatDestroy(&A));
@@ -244,13 +253,19 @@ int main(int argc, char **argv)
   }
   if (Case("hipsparse")) {
     PetscCall(PetscSNPrintf(name, sizeof(name), "%saijhipsparse", kind));
-    PetscCall(PetscSNPrintf(expected, sizeof(expected), "Matrix type %s: block-asynchronous iteration runs on the host and on NVIDIA GPUs only; see MatConvert() and -mat_type aij", name));
+    PetscCall(PetscSNPrintf(expected, sizeof(expected),
+                            "Matrix type %s: block-asynchronous iteration runs on the host and on NVIDIA GPUs only; "
+                            "see MatConvert() and -mat_type aij",
+                            name));
     PetscCall(CreateNamed(name, &A));
     PetscCall(Refused(A, expected));
     PetscCall(MatDestroy(&A));
   }
   if (Case("sell")) {
-    PetscCall(PetscSNPrintf(expected, sizeof(expected), "Matrix type %ssell: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type", kind));
+    PetscCall(PetscSNPrintf(expected, sizeof(expected),
+                            "Matrix type %ssell: block-asynchronous iteration needs the entries of a matrix of type "
+                            "aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type",
+                            kind));
     PetscCall(Create(MATSELL, 1, 6, &A));
     PetscCall(Fill(A, 1, 0, 1));
     PetscCall(Refused(A, expected));

@@ -1,10 +1,12 @@
-static char help[] = "Right-hand sides and residuals whose squares are too small or too large for a PetscReal: a tolerance that is said to be met is met.\n\n";
+static char help[] = "Right-hand sides and residuals whose squares are too small or too large for a PetscReal: a "
+                     "tolerance that is said to be met is met.\n\n";
 
 #include "check.h"
 #include "gallery.h"
 
 /* x + b - A x for b = 1 times scale; the residual is looked at times 1/scale, where squares are as they should be */
-static PetscErrorCode Check(const char matrix[], PetscInt n, PetscReal scale, PetscReal rtol, BAIMode mode, BAIPrecision precision, BAIRefine refine, PetscBool guess)
+static PetscErrorCode Check(const char matrix[], PetscInt n, PetscReal scale, PetscReal rtol, BAIMode mode,
+                            BAIPrecision precision, BAIRefine refine, PetscBool guess)
 {
   KSP                ksp;
   Mat                A;
@@ -18,7 +20,8 @@ static PetscErrorCode Check(const char matrix[], PetscInt n, PetscReal scale, Pe
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(b, &r));
   PetscCall(VecGetOwnershipRange(b, &first, &last));
-  for (PetscInt row = first; row < last; row++) PetscCall(VecSetValue(b, row, scale, INSERT_VALUES)); /* after VecSet() VecNorm() would know better */
+  for (PetscInt row = first; row < last; row++)
+    PetscCall(VecSetValue(b, row, scale, INSERT_VALUES)); /* after VecSet() VecNorm() would know better */
   PetscCall(VecAssemblyBegin(b));
   PetscCall(VecAssemblyEnd(b));
   PetscCall(VecSet(x, guess ? 0.125 * scale : 0));
@@ -40,8 +43,10 @@ static PetscErrorCode Check(const char matrix[], PetscInt n, PetscReal scale, Pe
   PetscCall(VecNorm(r, NORM_2, &norm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(Expect(reason == KSP_CONVERGED_RTOL, "it converges: %s", KSPConvergedReasons[reason]));
-  PetscCall(Expect(norm <= 1.001 * rtol * bnorm, "the residual is within the tolerance: %g of %g", (double)(norm / bnorm), (double)rtol));
-  PetscCall(Expect(PetscAbsReal(rnorm / scale - norm) <= 1e-3 * norm + 1e-14 * bnorm, "the residual norm is that of the solution: %g, not %g", (double)(rnorm / scale), (double)norm));
+  PetscCall(Expect(norm <= 1.001 * rtol * bnorm, "the residual is within the tolerance: %g of %g",
+                   (double)(norm / bnorm), (double)rtol));
+  PetscCall(Expect(PetscAbsReal(rnorm / scale - norm) <= 1e-3 * norm + 1e-14 * bnorm,
+                   "the residual norm is that of the solution: %g, not %g", (double)(rnorm / scale), (double)norm));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&r));
@@ -58,13 +63,22 @@ int main(int argc, char **argv)
   PetscCall(CheckInitialize(&argc, &argv, help));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(scales); k++) {
     for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
-      if (Case("b_%g_%s", (double)scales[k], BAIModes[mode])) PetscCall(Check("fv1", 15, scales[k], 1e-10, (BAIMode)mode, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO, PETSC_FALSE));
+      if (Case("b_%g_%s", (double)scales[k], BAIModes[mode]))
+        PetscCall(
+          Check("fv1", 15, scales[k], 1e-10, (BAIMode)mode, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO, PETSC_FALSE));
     }
-    if (Case("single_%g", (double)scales[k])) PetscCall(Check("fv1", 15, scales[k], 1e-10, BAI_MODE_SYNC, BAI_PRECISION_SINGLE, BAI_REFINE_SYNC, PETSC_FALSE));
-    if (Case("refined_%g", (double)scales[k])) PetscCall(Check("fv1", 15, scales[k], 1e-10, BAI_MODE_SYNC, BAI_PRECISION_SINGLE, BAI_REFINE_ASYNC, PETSC_FALSE));
-    if (Case("rounded_%g", (double)scales[k])) PetscCall(Check("fv1", 15, scales[k], 1e-5, BAI_MODE_SYNC, BAI_PRECISION_SINGLE, BAI_REFINE_NONE, PETSC_FALSE));
-    if (Case("guess_%g", (double)scales[k])) PetscCall(Check("fv1", 15, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO, PETSC_TRUE));       /* there the tolerance is PETSc's rtol times what VecNorm() says of b */
-    if (Case("slow_%g", (double)scales[k])) PetscCall(Check("laplace2d", 12, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO, PETSC_FALSE)); /* is accelerated */
+    if (Case("single_%g", (double)scales[k]))
+      PetscCall(Check("fv1", 15, scales[k], 1e-10, BAI_MODE_SYNC, BAI_PRECISION_SINGLE, BAI_REFINE_SYNC, PETSC_FALSE));
+    if (Case("refined_%g", (double)scales[k]))
+      PetscCall(Check("fv1", 15, scales[k], 1e-10, BAI_MODE_SYNC, BAI_PRECISION_SINGLE, BAI_REFINE_ASYNC, PETSC_FALSE));
+    if (Case("rounded_%g", (double)scales[k]))
+      PetscCall(Check("fv1", 15, scales[k], 1e-5, BAI_MODE_SYNC, BAI_PRECISION_SINGLE, BAI_REFINE_NONE, PETSC_FALSE));
+    if (Case("guess_%g", (double)scales[k]))
+      PetscCall(Check("fv1", 15, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO,
+                      PETSC_TRUE)); /* there the tolerance is PETSc's rtol times what VecNorm() says of b */
+    if (Case("slow_%g", (double)scales[k]))
+      PetscCall(Check("laplace2d", 12, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO,
+                      PETSC_FALSE)); /* is accelerated */
   }
   PetscCall(CheckFinalize());
   return 0;

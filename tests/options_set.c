@@ -1,4 +1,5 @@
-static char help[] = "Options give back what was set, before set-up and after it; what was chosen instead is in the view. Wrong values change nothing.\n\n";
+static char help[] = "Options give back what was set, before set-up and after it; what was chosen instead is in the "
+                     "view. Wrong values change nothing.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -57,18 +58,31 @@ typedef struct {
 static PetscErrorCode ExpectDefaults(const Values *v, PetscBool ksp, const char when[])
 {
   PetscFunctionBeginUser;
-  PetscCall(Expect(v->local_iters == 5 && v->block_size == 0 && v->overlap == 0 && v->staleness == -1 && v->omega == 1 && !v->theta, "%s", when));
-  PetscCall(Expect(v->partition == BAI_PARTITION_AUTO && v->weight == (ksp ? BAI_WEIGHT_SAFE : BAI_WEIGHT_NONE) && v->precision == BAI_PRECISION_AUTO && v->refine == BAI_REFINE_AUTO && v->backend == BAI_BACKEND_AUTO && v->kernel == BAI_KERNEL_AUTO, "%s", when));
-  PetscCall(Expect(ksp ? v->mode == BAI_MODE_ASYNC && v->momentum == PETSC_DECIDE && v->local_omega == 1 : v->mode == BAI_MODE_AUTO && v->momentum == 0 && v->local_omega == 0, "%s", when));
+  PetscCall(Expect(v->local_iters == 5 && v->block_size == 0 && v->overlap == 0 && v->staleness == -1 &&
+                     v->omega == 1 && !v->theta,
+                   "%s", when));
+  PetscCall(Expect(v->partition == BAI_PARTITION_AUTO && v->weight == (ksp ? BAI_WEIGHT_SAFE : BAI_WEIGHT_NONE) &&
+                     v->precision == BAI_PRECISION_AUTO && v->refine == BAI_REFINE_AUTO &&
+                     v->backend == BAI_BACKEND_AUTO && v->kernel == BAI_KERNEL_AUTO,
+                   "%s", when));
+  PetscCall(Expect(ksp ? v->mode == BAI_MODE_ASYNC && v->momentum == PETSC_DECIDE && v->local_omega == 1
+                       : v->mode == BAI_MODE_AUTO && v->momentum == 0 && v->local_omega == 0,
+                   "%s", when));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode ExpectSet(const Values *v, const char when[])
 {
   PetscFunctionBeginUser;
-  PetscCall(Expect(v->local_iters == 3 && v->block_size == 24 && v->overlap == 1 && v->staleness == -1 && v->omega == (PetscReal)0.75 && v->theta, "%s", when));
-  PetscCall(Expect(v->partition == BAI_PARTITION_RCM && v->weight == BAI_WEIGHT_L1 && v->precision == BAI_PRECISION_SINGLE && v->refine == BAI_REFINE_ASYNC && v->backend == BAI_BACKEND_HOST && v->kernel == BAI_KERNEL_GENERIC, "%s", when));
-  PetscCall(Expect(v->mode == BAI_MODE_SYNC && v->momentum == (PetscReal)0.25 && v->local_omega == (PetscReal)0.875, "%s", when));
+  PetscCall(Expect(v->local_iters == 3 && v->block_size == 24 && v->overlap == 1 && v->staleness == -1 &&
+                     v->omega == (PetscReal)0.75 && v->theta,
+                   "%s", when));
+  PetscCall(Expect(v->partition == BAI_PARTITION_RCM && v->weight == BAI_WEIGHT_L1 &&
+                     v->precision == BAI_PRECISION_SINGLE && v->refine == BAI_REFINE_ASYNC &&
+                     v->backend == BAI_BACKEND_HOST && v->kernel == BAI_KERNEL_GENERIC,
+                   "%s", when));
+  PetscCall(Expect(v->mode == BAI_MODE_SYNC && v->momentum == (PetscReal)0.25 && v->local_omega == (PetscReal)0.875,
+                   "%s", when));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,7 +207,8 @@ static PetscErrorCode Momentum(void)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(numbers); k++) {
     PetscCall(NewSolver(&ksp));
     PetscCall(KSPBAISetMomentum(ksp, 0.25));
-    PetscCall(PetscSNPrintf(text, sizeof(text), "-foo_ksp_bai_momentum %s: must be at least 0 and less than 1, or auto", read[k]));
+    PetscCall(PetscSNPrintf(text, sizeof(text), "-foo_ksp_bai_momentum %s: must be at least 0 and less than 1, or auto",
+                            read[k]));
     ExpectError(text, numbers[k], ReadOption((PetscObject)ksp, "-foo_ksp_bai_momentum", numbers[k]));
     PetscCall(KSPBAIGetMomentum(ksp, &momentum));
     PetscCall(Expect(momentum == (PetscReal)0.25, "a wrong momentum changes nothing"));
@@ -235,13 +250,18 @@ static PetscErrorCode Kernel(void)
     PetscCall(PCBAIGetKernel(pc, &kernel));
     PetscCall(Expect((int)kernel == k, "%s", words[k]));
   }
-  ExpectError("-foo_ksp_bai_kernel 5: must be one of auto, resident, staged, stream, generic", "a wrong kernel", KSPBAISetKernel(ksp, (BAIKernel)5));
-  ExpectError("-foo_ksp_bai_kernel -1: must be one of auto, resident, staged, stream, generic", "a wrong kernel", KSPBAISetKernel(ksp, (BAIKernel)-1));
-  ExpectError("-foo_pc_bai_kernel 5: must be one of auto, resident, staged, stream, generic", "a wrong kernel", PCBAISetKernel(pc, (BAIKernel)5));
+  ExpectError("-foo_ksp_bai_kernel 5: must be one of auto, resident, staged, stream, generic", "a wrong kernel",
+              KSPBAISetKernel(ksp, (BAIKernel)5));
+  ExpectError("-foo_ksp_bai_kernel -1: must be one of auto, resident, staged, stream, generic", "a wrong kernel",
+              KSPBAISetKernel(ksp, (BAIKernel)-1));
+  ExpectError("-foo_pc_bai_kernel 5: must be one of auto, resident, staged, stream, generic", "a wrong kernel",
+              PCBAISetKernel(pc, (BAIKernel)5));
   PetscCall(KSPBAIGetKernel(ksp, &kernel));
   PetscCall(Expect(kernel == BAI_KERNEL_GENERIC, "a wrong kernel changes nothing"));
-  ExpectError("-foo_ksp_bai_kernel fast: must be one of auto, resident, staged, stream, generic", "a wrong kernel", ReadOption((PetscObject)ksp, "-foo_ksp_bai_kernel", "fast"));
-  ExpectError("-foo_pc_bai_kernel fast: must be one of auto, resident, staged, stream, generic", "a wrong kernel", ReadOption((PetscObject)pc, "-foo_pc_bai_kernel", "fast"));
+  ExpectError("-foo_ksp_bai_kernel fast: must be one of auto, resident, staged, stream, generic", "a wrong kernel",
+              ReadOption((PetscObject)ksp, "-foo_ksp_bai_kernel", "fast"));
+  ExpectError("-foo_pc_bai_kernel fast: must be one of auto, resident, staged, stream, generic", "a wrong kernel",
+              ReadOption((PetscObject)pc, "-foo_pc_bai_kernel", "fast"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,4 +1,5 @@
-static char help[] = "Overlapping blocks: restricted additive Schwarz with local Jacobi sweeps, in every mode and on every backend.\n\n";
+static char help[] =
+  "Overlapping blocks: restricted additive Schwarz with local Jacobi sweeps, in every mode and on every backend.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -69,8 +70,8 @@ static PetscErrorCode Distance(Vec x, Vec y, PetscReal *distance)
 }
 
 /*
-   The definition, by PETSc's own means: each block J, with the overlap that MatIncreaseOverlap() gives it, does local_iters sweeps z = z + D^{-1} (r_J - A_JJ z) from zero, r being b - A x,
-   and adds its own rows of z to x
+   The definition, by PETSc's own means: each block J, with the overlap that MatIncreaseOverlap() gives it, does
+   local_iters sweeps z = z + D^{-1} (r_J - A_JJ z) from zero, r being b - A x, and adds its own rows of z to x
 */
 static PetscErrorCode Define(Mat A, Vec b, PetscInt block_size, PetscInt local_iters, PetscInt overlap, Vec x)
 {
@@ -89,7 +90,9 @@ static PetscErrorCode Define(Mat A, Vec b, PetscInt block_size, PetscInt local_i
   PetscCall(MatConvert(Ad, MATSEQAIJ, MAT_INITIAL_MATRIX, &host));
   PetscCall(MatGetLocalSize(A, &n, NULL));
   blocks = (n + block_size - 1) / block_size;
-  PetscCall(PetscMalloc2(blocks, &own, blocks, &J)); /* NOLINT(bugprone-sizeof-expression): an IS is a pointer, and these are arrays of them */
+  PetscCall(
+    PetscMalloc2(blocks, &own, blocks,
+                 &J)); /* NOLINT(bugprone-sizeof-expression): an IS is a pointer, and these are arrays of them */
   for (PetscInt k = 0; k < blocks; k++) {
     PetscCall(ISCreateStride(PETSC_COMM_SELF, PetscMin(block_size, n - k * block_size), k * block_size, 1, &own[k]));
     PetscCall(ISDuplicate(own[k], &J[k]));
@@ -181,7 +184,8 @@ static PetscErrorCode CheckDefinition(void)
     PetscCall(Iterate(ksp, 2, b, x));
     for (int k = 0; k < 2; k++) PetscCall(Define(A, b, cases[c].block_size, cases[c].local_iters, cases[c].overlap, y));
     PetscCall(Distance(x, y, &distance));
-    PetscCall(ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "two iterations as defined", cases[c].matrix, BAI_MODE_SYNC, (double)distance));
+    PetscCall(ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "two iterations as defined", cases[c].matrix,
+                         BAI_MODE_SYNC, (double)distance));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
     PetscCall(PCSetType(pc, PCBAI));
@@ -198,7 +202,8 @@ static PetscErrorCode CheckDefinition(void)
     PetscCall(VecSet(y, 0));
     PetscCall(Define(A, b, cases[c].block_size, cases[c].local_iters, cases[c].overlap, y));
     PetscCall(Distance(x, y, &distance));
-    PetscCall(ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "an application as defined", cases[c].matrix, BAI_MODE_SYNC, (double)distance));
+    PetscCall(ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "an application as defined", cases[c].matrix,
+                         BAI_MODE_SYNC, (double)distance));
     PetscCall(PCDestroy(&pc));
     PetscCall(VecDestroy(&b));
     PetscCall(VecDestroy(&x));
@@ -208,7 +213,8 @@ static PetscErrorCode CheckDefinition(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solved blocks that overlap more take fewer iterations; blocks that overlap so far that each is the whole matrix take one, if there is nothing but this rank's */
+/* Solved blocks that overlap more take fewer iterations; blocks that overlap so far that each is the whole matrix take
+ * one, if there is nothing but this rank's */
 static PetscErrorCode CheckGain(void)
 {
   const PetscBool gain = Case("fewer_iterations");
@@ -225,7 +231,8 @@ static PetscErrorCode CheckGain(void)
     PetscCall(Create(A, BAI_MODE_SYNC, 32, 300, overlap, &ksp));
     PetscCall(KSPBAISetCheckInterval(ksp, 1));
     PetscCall(Solve(ksp, "laplace2d", &its));
-    PetscCall(ExpectMode(!overlap || its < 0.95 * before, "fewer iterations with more overlap", "laplace2d", BAI_MODE_SYNC, (double)its));
+    PetscCall(ExpectMode(!overlap || its < 0.95 * before, "fewer iterations with more overlap", "laplace2d",
+                         BAI_MODE_SYNC, (double)its));
     before = its;
     PetscCall(KSPDestroy(&ksp));
   }
@@ -246,7 +253,8 @@ static PetscErrorCode CheckGain(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The solution does not move, and on the way there the ordered modes give the same bits every time, and what the host gives; in mode color on one rank, as several take turns together there */
+/* The solution does not move, and on the way there the ordered modes give the same bits every time, and what the host
+ * gives; in mode color on one rank, as several take turns together there */
 static PetscErrorCode CheckModes(void)
 {
   Mat         A;
@@ -273,7 +281,8 @@ static PetscErrorCode CheckModes(void)
       PetscCall(VecCopy(solution, x));
       PetscCall(Iterate(ksp, 20, b, x));
       PetscCall(Distance(x, solution, &distance));
-      PetscCall(ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "fixed point", "fv3", (BAIMode)mode, (double)distance));
+      PetscCall(
+        ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "fixed point", "fv3", (BAIMode)mode, (double)distance));
       PetscCall(KSPDestroy(&ksp));
       if (mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) {
         const PetscBool one = (PetscBool)(mode == BAI_MODE_COLOR && size > 1);
@@ -291,7 +300,8 @@ static PetscErrorCode CheckModes(void)
         PetscCall(Distance(y[0], y[1], &distance));
         PetscCall(ExpectMode(distance == 0, "another run gives the same", "fv3", (BAIMode)mode, (double)distance));
         PetscCall(Distance(y[2], y[3], &distance));
-        PetscCall(ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "the host gives the same", "fv3", (BAIMode)mode, (double)distance));
+        PetscCall(ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "the host gives the same", "fv3", (BAIMode)mode,
+                             (double)distance));
         for (int k = 0; k < 4; k++) PetscCall(VecDestroy(&y[k]));
       }
     }
@@ -310,9 +320,11 @@ static PetscErrorCode CheckTogether(void)
   Mat A;
 
   PetscFunctionBeginUser;
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 24, 24, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 24, 24, PETSC_DECIDE,
+                         PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
   PetscCall(DMSetUp(dm));
-  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv3", 24, &A)); /* on several ranks not in the order of the boxes, which must not matter */
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv3", 24,
+                             &A)); /* on several ranks not in the order of the boxes, which must not matter */
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
     for (int type = BAI_PARTITION_AUTO; type <= BAI_PARTITION_GRAPH; type++) {
       const BAIWeight weight = (BAIWeight)((mode + type) % 4);
@@ -329,7 +341,8 @@ static PetscErrorCode CheckTogether(void)
       PetscCall(KSPBAISetMomentum(ksp, type % 2 ? PETSC_DECIDE : 0.1));
       PetscCall(Solve(ksp, BAIPartitionTypes[type], &its));
       PetscCall(KSPBAIGetOverlap(ksp, &overlap));
-      PetscCall(ExpectMode(overlap == 1 + type % 2, "the overlap asked for", BAIPartitionTypes[type], (BAIMode)mode, (double)overlap));
+      PetscCall(ExpectMode(overlap == 1 + type % 2, "the overlap asked for", BAIPartitionTypes[type], (BAIMode)mode,
+                           (double)overlap));
       PetscCall(KSPDestroy(&ksp));
     }
   }
@@ -338,7 +351,8 @@ static PetscErrorCode CheckTogether(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An overlap that is changed after set-up, and one that is set by an option, do what they do in a new solver; so do new values */
+/* An overlap that is changed after set-up, and one that is set by an option, do what they do in a new solver; so do new
+ * values */
 static PetscErrorCode CheckChange(void)
 {
   KSP       ksp, other;
@@ -372,7 +386,8 @@ static PetscErrorCode CheckChange(void)
       PetscCall(KSPBAISetOverlap(other, change % 3 + 1));
       PetscCall(Iterate(other, 3, b, y));
       PetscCall(Distance(x, y, &distance));
-      PetscCall(ExpectMode(distance > 1e-3, "another overlap does something else", "laplace2d", BAI_MODE_SYNC, (double)distance));
+      PetscCall(ExpectMode(distance > 1e-3, "another overlap does something else", "laplace2d", BAI_MODE_SYNC,
+                           (double)distance));
     }
     PetscCall(KSPDestroy(&other));
   }

@@ -1,4 +1,5 @@
-static char help[] = "The block size that PCBAI chooses: larger blocks where there are many rows, and no node cut by their boundaries.\n\n";
+static char help[] = "The block size that PCBAI chooses: larger blocks where there are many rows, and no node cut by "
+                     "their boundaries.\n\n";
 
 #include "check.h"
 
@@ -52,7 +53,8 @@ int main(int argc, char **argv)
 
     if (!Case("%s", cases[c].name)) continue;
     PetscCall(ChosenFor(cases[c].n, cases[c].bs, &size));
-    PetscCall(Expect(size == cases[c].block_size, "blocks of %" PetscInt_FMT " rows, not of %g", cases[c].block_size, (double)size));
+    PetscCall(Expect(size == cases[c].block_size, "blocks of %" PetscInt_FMT " rows, not of %g", cases[c].block_size,
+                     (double)size));
   }
   PetscCall(CheckFinalize());
   return 0;

@@ -17,7 +17,7 @@ static PetscErrorCode CreateMatrix(PetscInt n, Mat *A)
   PetscCall(MatMPIAIJSetPreallocation(*A, 4, NULL, 1, NULL));
   PetscCall(MatGetOwnershipRange(*A, &rstart, &rend));
   for (PetscInt row = rstart; row < rend; row++) {
-    const PetscInt    field = row % 2, cols[] = {row - 2, row, field ? row - 1 : row + 1, row + 2 < 2 * n ? row + 2 : -1};
+    const PetscInt field = row % 2, cols[] = {row - 2, row, field ? row - 1 : row + 1, row + 2 < 2 * n ? row + 2 : -1};
     const PetscScalar vals[] = {-1, field ? 2.5 : 2.2, field ? 0.3 : -0.6, -1};
 
     PetscCall(MatSetValues(*A, 1, &row, 4, cols, vals, INSERT_VALUES));
@@ -27,7 +27,8 @@ static PetscErrorCode CreateMatrix(PetscInt n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y += R^T P^{-1} R b with PCBAI of matrix P as P^{-1}, and R taking the rows of is; b and is may be of more processes than P */
+/* y += R^T P^{-1} R b with PCBAI of matrix P as P^{-1}, and R taking the rows of is; b and is may be of more processes
+ * than P */
 static PetscErrorCode AddCorrection(Mat P, IS is, Vec b, Vec y)
 {
   PC         pc;
@@ -92,7 +93,8 @@ static PetscErrorCode FieldSplit(Mat A, PCCompositeType type, Vec b, Vec x, Vec 
   PetscFunctionBeginUser;
   PetscCall(Create(A, PCFIELDSPLIT, &pc));
   PetscCall(PCFieldSplitSetBlockSize(pc, 2));
-  for (PetscInt field = 0; field < 2; field++) PetscCall(PCFieldSplitSetFields(pc, field ? "v" : "u", 1, &field, &field));
+  for (PetscInt field = 0; field < 2; field++)
+    PetscCall(PCFieldSplitSetFields(pc, field ? "v" : "u", 1, &field, &field));
   PetscCall(PCFieldSplitSetType(pc, type));
   PetscCall(PCSetUp(pc));
   PetscCall(PCFieldSplitGetSubKSP(pc, &n, &subs));
@@ -117,7 +119,8 @@ static PetscErrorCode FieldSplit(Mat A, PCCompositeType type, Vec b, Vec x, Vec 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Overlapping parts, a rank's at once; what they say is added. Two parts a rank are added in an order that is not ours: up to rounding */
+/* Overlapping parts, a rank's at once; what they say is added. Two parts a rank are added in an order that is not ours:
+ * up to rounding */
 static PetscErrorCode ASM(Mat A, PetscInt parts, Vec b, Vec x, Vec y)
 {
   PC          pc;

@@ -1,4 +1,5 @@
-static char help[] = "PCBAI where users meet it: a Poisson problem on a DMDA, with multigrid and all else from options.\n\n\
+static char help[] =
+  "PCBAI where users meet it: a Poisson problem on a DMDA, with multigrid and all else from options.\n\n\
   -dim <3>   2 or 3 dimensions\n\
   -max_its <n>  complains if the solve takes more iterations\n\
   -like_sor  complains if it takes two more than with PCSOR on the levels\n\n";
@@ -6,7 +7,8 @@ static char help[] = "PCBAI where users meet it: a Poisson problem on a DMDA, wi
 #include "check.h"
 #include <petscdmda.h>
 
-/* Rows of the boundary are those of the identity, scaled; others the 5- or 7-point stencil without what the boundary knows */
+/* Rows of the boundary are those of the identity, scaled; others the 5- or 7-point stencil without what the boundary
+ * knows */
 static PetscErrorCode Operator(KSP ksp, Mat J, Mat A, void *ctx)
 {
   DM            dm;
@@ -71,7 +73,8 @@ static PetscErrorCode Solve(DM dm, PetscInt *its)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, its));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(Expect(reason > 0, "converges, but %s after %" PetscInt_FMT " iterations", KSPConvergedReasons[reason], *its));
+  PetscCall(
+    Expect(reason > 0, "converges, but %s after %" PetscInt_FMT " iterations", KSPConvergedReasons[reason], *its));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(VecScale(b, -1.0));
@@ -97,8 +100,12 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_its", &max_its, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-like_sor", &like_sor, NULL));
-  if (dim == 2) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
-  else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, 9, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &dm));
+  if (dim == 2)
+    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9, 9, PETSC_DECIDE,
+                           PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
+  else
+    PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 9,
+                           9, 9, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &dm));
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
   PetscCall(Solve(dm, &its));

@@ -1,4 +1,5 @@
-static char help[] = "PCBAI as an operator: linear, symmetric and repeatable where it says so, with the solution as fixed point.\n\n";
+static char help[] =
+  "PCBAI as an operator: linear, symmetric and repeatable where it says so, with the solution as fixed point.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -89,11 +90,13 @@ static PetscErrorCode TestFixed(Mat A, Vec x, Vec y, PetscBool symmetric, BAIMod
     PetscCall(Expect(asymmetry <= 100 * PETSC_MACHINE_EPSILON, "an application is symmetric"));
     PetscCall(PCBAISetSymmetric(pc, PETSC_TRUE));
     PetscCall(Asymmetry(pc, PETSC_TRUE, x, y, &asymmetry));
-    PetscCall(Expect((PetscBool)(asymmetry <= 100 * PETSC_MACHINE_EPSILON), "smoothing forward, then backward, is symmetric"));
+    PetscCall(
+      Expect((PetscBool)(asymmetry <= 100 * PETSC_MACHINE_EPSILON), "smoothing forward, then backward, is symmetric"));
     PetscCall(ViewedNumber((PetscObject)pc, "blocks of ", &block));
     PetscCall(VecGetSize(x, &n));
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
-    if (mode == BAI_MODE_COLOR && !PetscDefined(USE_REAL_SINGLE) && n >= 4 * ranks * PetscMax(block, 128)) { /* with one turn a rank, forward is backward */
+    if (mode == BAI_MODE_COLOR && !PetscDefined(USE_REAL_SINGLE) &&
+        n >= 4 * ranks * PetscMax(block, 128)) { /* with one turn a rank, forward is backward */
       PetscCall(PCBAISetSymmetric(pc, PETSC_FALSE));
       PetscCall(Asymmetry(pc, PETSC_TRUE, x, y, &asymmetry));
       PetscCall(Expect(asymmetry > 1e6 * PETSC_MACHINE_EPSILON, "smoothing twice forward is not symmetric"));
@@ -122,7 +125,8 @@ static PetscErrorCode Energy(Mat A, Vec e, PetscReal *energy)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The solution stays where it is; from elsewhere each smoothing step comes closer in mode color, and in sync in the energy of the error, which is what its polynomial promises; else five of them; from zero it is one application */
+/* The solution stays where it is; from elsewhere each smoothing step comes closer in mode color, and in sync in the
+ * energy of the error, which is what its polynomial promises; else five of them; from zero it is one application */
 static PetscErrorCode TestSmoothing(Mat A, Vec x, PetscBool symmetric, BAIMode mode)
 {
   PC        pc;
@@ -154,7 +158,8 @@ static PetscErrorCode TestSmoothing(Mat A, Vec x, PetscBool symmetric, BAIMode m
     }
     if (symmetric && mode == BAI_MODE_SYNC) {
       PetscCall(Energy(A, w, &left));
-      PetscCall(Expect(left < energy, "smoothing leaves %g of the energy %g of the error", (double)left, (double)energy));
+      PetscCall(
+        Expect(left < energy, "smoothing leaves %g of the energy %g of the error", (double)left, (double)energy));
       energy = left;
     }
     PetscCall(Smooth(pc, b, z, 1, PETSC_FALSE));
@@ -166,7 +171,8 @@ static PetscErrorCode TestSmoothing(Mat A, Vec x, PetscBool symmetric, BAIMode m
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The damping chosen: 0.9 where rows of the blocks are dominated by their diagonal, else so that damped Jacobi converges in every block */
+/* The damping chosen: 0.9 where rows of the blocks are dominated by their diagonal, else so that damped Jacobi
+ * converges in every block */
 static PetscErrorCode TestDamping(void)
 {
   const PetscInt n = 60;
@@ -181,8 +187,10 @@ static PetscErrorCode TestDamping(void)
 
     PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, n, NULL, n, NULL, &A));
     PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
-    for (PetscInt row = rstart; row < rend; row++) { /* the matrix of ones and a multiple of the identity: positive definite, and far from diagonally dominant */
-      for (PetscInt col = 0; col < n; col++) PetscCall(MatSetValue(A, row, col, (row == col ? 10 : 0) + (strong ? 1 : 1e-3), INSERT_VALUES));
+    for (PetscInt row = rstart; row < rend; row++) { /* the matrix of ones and a multiple of the identity: positive
+                                                        definite, and far from diagonally dominant */
+      for (PetscInt col = 0; col < n; col++)
+        PetscCall(MatSetValue(A, row, col, (row == col ? 10 : 0) + (strong ? 1 : 1e-3), INSERT_VALUES));
     }
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -195,7 +203,9 @@ static PetscErrorCode TestDamping(void)
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PCSetUp(pc));
     PetscCall(ViewedNumber((PetscObject)pc, "local_omega ", &omega));
-    PetscCall(Expect((PetscBool)(strong ? omega < 0.9 && omega > 0.2 : PetscAbsReal(omega - (PetscReal)0.9) < (PetscReal)1e-6), "local_omega is chosen by the blocks"));
+    PetscCall(
+      Expect((PetscBool)(strong ? omega < 0.9 && omega > 0.2 : PetscAbsReal(omega - (PetscReal)0.9) < (PetscReal)1e-6),
+             "local_omega is chosen by the blocks"));
     for (int step = 0; step < 5; step++) {
       PetscCall(Smooth(pc, b, x, 5, PETSC_FALSE));
       before = now;
@@ -210,7 +220,8 @@ static PetscErrorCode TestDamping(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What omega auto finds is used: the same bits as with that number, which is one of few, and no more of a random error's energy is left than with 1 */
+/* What omega auto finds is used: the same bits as with that number, which is one of few, and no more of a random
+ * error's energy is left than with 1 */
 static PetscErrorCode TestOmega(Mat A, Vec x, BAIMode mode)
 {
   PC        pc;
@@ -230,7 +241,9 @@ static PetscErrorCode TestOmega(Mat A, Vec x, BAIMode mode)
   PetscCall(ViewedNumber((PetscObject)pc, "local_iters 5, omega ", &found));
   PetscCall(ViewHas((PetscObject)pc, "(found)", &equal));
   PetscCall(Expect(equal, "the view says that omega was found"));
-  PetscCall(Expect((PetscBool)(mode == BAI_MODE_COLOR ? found >= (PetscReal)0.8 && found <= (PetscReal)1.3 : found == 1), "omega is one of those tried, but %g", (double)found));
+  PetscCall(
+    Expect((PetscBool)(mode == BAI_MODE_COLOR ? found >= (PetscReal)0.8 && found <= (PetscReal)1.3 : found == 1),
+           "omega is one of those tried, but %g", (double)found));
   for (int one = 0; one < 2; one++) {
     PetscScalar dot;
 
@@ -244,7 +257,9 @@ static PetscErrorCode TestOmega(Mat A, Vec x, BAIMode mode)
     energy[one] = PetscRealPart(dot);
   }
   if (mode == BAI_MODE_COLOR) {
-    PetscCall(Expect(energy[0] <= 1.3 * energy[1], "energy left with omega %g: %g, with 1: %g", (double)found, (double)energy[0], (double)energy[1])); /* of another error than that it was found with, after as many iterations */
+    PetscCall(Expect(energy[0] <= 1.3 * energy[1], "energy left with omega %g: %g, with 1: %g", (double)found,
+                     (double)energy[0],
+                     (double)energy[1])); /* of another error than that it was found with, after as many iterations */
     PetscCall(PCBAISetOmega(pc, PETSC_DECIDE));
     PetscCall(VecCopy(x, z));
     PetscCall(Smooth(pc, b, z, 1, PETSC_FALSE));
@@ -349,7 +364,10 @@ static PetscErrorCode TestOptions(Mat A)
     if (by_option) break;
     PetscCall(PCSetType(pc, PCNONE));
     PetscCall(PCSetType(pc, PCBAI));
-    PetscCall(PetscOptionsInsertString(NULL, "-some_pc_bai_its 3 -some_pc_bai_local_iters 4 -some_pc_bai_omega 0.5 -some_pc_bai_local_omega 0.25 -some_pc_bai_mode sync -some_pc_bai_symmetric -some_pc_bai_backend host -some_pc_bai_block_size 9"));
+    PetscCall(PetscOptionsInsertString(
+      NULL,
+      "-some_pc_bai_its 3 -some_pc_bai_local_iters 4 -some_pc_bai_omega 0.5 -some_pc_bai_local_omega 0.25 "
+      "-some_pc_bai_mode sync -some_pc_bai_symmetric -some_pc_bai_backend host -some_pc_bai_block_size 9"));
     PetscCall(PCSetFromOptions(pc));
   }
   PetscCall(PCSetOperators(pc, A, A));
@@ -382,7 +400,8 @@ int main(int argc, char **argv)
   PetscCall(PetscRandomDestroy(&random));
   PetscCall(MatIsSymmetric(A, 0, &symmetric));
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
-    if ((mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) && Case("fixed_%s", BAIModes[mode])) PetscCall(TestFixed(A, x, y, symmetric, (BAIMode)mode));
+    if ((mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) && Case("fixed_%s", BAIModes[mode]))
+      PetscCall(TestFixed(A, x, y, symmetric, (BAIMode)mode));
     if (mode != BAI_MODE_SYNC && Case("omega_%s", BAIModes[mode])) PetscCall(TestOmega(A, x, (BAIMode)mode));
     if (Case("smoothing_%s", BAIModes[mode])) PetscCall(TestSmoothing(A, x, symmetric, (BAIMode)mode));
   }

@@ -1,4 +1,5 @@
-static char help[] = "The partition that PCBAI chooses: blocks along strong couplings where they leave much less outside, else consecutive rows.\n\n";
+static char help[] = "The partition that PCBAI chooses: blocks along strong couplings where they leave much less "
+                     "outside, else consecutive rows.\n\n";
 
 #include "check.h"
 
@@ -14,7 +15,8 @@ static PetscInt Row(PetscInt i, PetscInt j, PetscBool scattered)
   return scattered ? (prime * row) % (N * N) : row;
 }
 
-/* Differences on a grid of N x N points, whose couplings along its lines of consecutive rows are this much stronger than across */
+/* Differences on a grid of N x N points, whose couplings along its lines of consecutive rows are this much stronger
+ * than across */
 static PetscErrorCode CreateGrid(PetscReal along, PetscReal across, PetscBool scattered, Mat *A)
 {
   PetscFunctionBeginUser;
@@ -38,8 +40,10 @@ static PetscErrorCode CreateGrid(PetscReal along, PetscReal across, PetscBool sc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GMRES with this preconditioner, and with this partition if it is PCBAI; its is that of the solve, x the first application to all ones */
-static PetscErrorCode Solve(Mat A, PCType type, BAIPartitionType partition, PetscInt *its, Vec *applied, PetscReal *inside)
+/* GMRES with this preconditioner, and with this partition if it is PCBAI; its is that of the solve, x the first
+ * application to all ones */
+static PetscErrorCode Solve(Mat A, PCType type, BAIPartitionType partition, PetscInt *its, Vec *applied,
+                            PetscReal *inside)
 {
   KSP ksp;
   PC  pc;
@@ -70,7 +74,8 @@ static PetscErrorCode Solve(Mat A, PCType type, BAIPartitionType partition, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Auto is this partition, to the bit; and, if that is graph, leaves much less outside, and takes fewer iterations than consecutive rows, and no more than SOR */
+/* Auto is this partition, to the bit; and, if that is graph, leaves much less outside, and takes fewer iterations than
+ * consecutive rows, and no more than SOR */
 static PetscErrorCode CheckChoice(Mat A, BAIPartitionType expected)
 {
   PetscInt  its, auto_its, natural_its, sor_its;
@@ -82,15 +87,21 @@ static PetscErrorCode CheckChoice(Mat A, BAIPartitionType expected)
   PetscCall(Solve(A, PCBAI, BAI_PARTITION_AUTO, &auto_its, &auto_y, &inside));
   PetscCall(Solve(A, PCBAI, expected, &its, &y, NULL));
   PetscCall(VecEqual(y, auto_y, &same));
-  PetscCall(Expect(same && its == auto_its, "not as with partition %s: %" PetscInt_FMT " iterations of GMRES, not %" PetscInt_FMT, BAIPartitionTypes[expected], auto_its, its));
+  PetscCall(Expect(same && its == auto_its,
+                   "not as with partition %s: %" PetscInt_FMT " iterations of GMRES, not %" PetscInt_FMT,
+                   BAIPartitionTypes[expected], auto_its, its));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&auto_y));
   PetscCall(Solve(A, PCSOR, BAI_PARTITION_AUTO, &sor_its, NULL, NULL));
-  PetscCall(Expect(auto_its <= sor_its, "%" PetscInt_FMT " iterations of GMRES, with SOR %" PetscInt_FMT, auto_its, sor_its));
+  PetscCall(
+    Expect(auto_its <= sor_its, "%" PetscInt_FMT " iterations of GMRES, with SOR %" PetscInt_FMT, auto_its, sor_its));
   if (expected != BAI_PARTITION_GRAPH) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Solve(A, PCBAI, BAI_PARTITION_NATURAL, &natural_its, NULL, &natural_inside));
-  PetscCall(Expect(auto_its < natural_its, "%" PetscInt_FMT " iterations of GMRES, with consecutive rows %" PetscInt_FMT, auto_its, natural_its));
-  PetscCall(Expect(1 - inside < (1 - natural_inside) / 5, "blocks leave %g outside, consecutive rows %g", 1 - (double)inside, 1 - (double)natural_inside));
+  PetscCall(Expect(auto_its < natural_its,
+                   "%" PetscInt_FMT " iterations of GMRES, with consecutive rows %" PetscInt_FMT, auto_its,
+                   natural_its));
+  PetscCall(Expect(1 - inside < (1 - natural_inside) / 5, "blocks leave %g outside, consecutive rows %g",
+                   1 - (double)inside, 1 - (double)natural_inside));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,4 +1,5 @@
-static char help[] = "PCBAI in mode sync: weights of the polynomial of the fourth kind; and when mode auto is sync.\n\n";
+static char help[] =
+  "PCBAI in mode sync: weights of the polynomial of the fourth kind; and when mode auto is sync.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -27,7 +28,8 @@ static PetscErrorCode ExpectClose(const char what[], Vec x, Vec y)
   PetscCall(VecWAXPY(d, -1.0, x, y));
   PetscCall(VecNorm(d, NORM_2, &norm));
   PetscCall(VecNorm(x, NORM_2, &size));
-  PetscCall(Expect(norm <= 1e4 * PETSC_MACHINE_EPSILON * size, "%s: difference %g of %g", what, (double)norm, (double)size));
+  PetscCall(
+    Expect(norm <= 1e4 * PETSC_MACHINE_EPSILON * size, "%s: difference %g of %g", what, (double)norm, (double)size));
   PetscCall(VecDestroy(&d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -66,7 +68,8 @@ static PetscErrorCode TestWeights(Mat A, PC one, PetscReal largest)
     PC pc;
 
     PetscCall(Preconditioned(A, one, b, x, r, y));
-    PetscCall(VecAXPBY(d, (8.0 * (PetscReal)k + 4.0) / ((2.0 * (PetscReal)k + 3.0) * largest), (2.0 * (PetscReal)k - 1.0) / (2.0 * (PetscReal)k + 3.0), y));
+    PetscCall(VecAXPBY(d, (8.0 * (PetscReal)k + 4.0) / ((2.0 * (PetscReal)k + 3.0) * largest),
+                       (2.0 * (PetscReal)k - 1.0) / (2.0 * (PetscReal)k + 3.0), y));
     PetscCall(VecAXPY(x, 1.0, d));
     PetscCall(Create(A, BAI_MODE_SYNC, BAI_POLYNOMIAL_AUTO, k + 1, &pc));
     PetscCall(PCApply(pc, b, y));
@@ -91,7 +94,8 @@ static PetscErrorCode TestWeights(Mat A, PC one, PetscReal largest)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The eigenvalue that weights are for, by what one weighted iteration is of a plain one; the view says it to a few digits */
+/* The eigenvalue that weights are for, by what one weighted iteration is of a plain one; the view says it to a few
+ * digits */
 static PetscErrorCode FindLargest(Mat A, PC one, PetscReal *largest)
 {
   Vec       b, x, y;
@@ -109,7 +113,8 @@ static PetscErrorCode FindLargest(Mat A, PC one, PetscReal *largest)
   PetscCall(VecNorm(y, NORM_2, &ny));
   *largest = 4.0 / 3.0 * nx / ny;
   PetscCall(ViewedNumber((PetscObject)pc, "for eigenvalues up to ", &viewed));
-  PetscCall(Expect(PetscAbsReal(viewed - *largest) <= 1e-4 * *largest, "the view says %g, it is %g", (double)viewed, (double)*largest));
+  PetscCall(Expect(PetscAbsReal(viewed - *largest) <= 1e-4 * *largest, "the view says %g, it is %g", (double)viewed,
+                   (double)*largest));
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
@@ -138,7 +143,8 @@ static PetscErrorCode TestLargest(Mat A, PC one, PetscReal largest)
     PetscCall(VecNorm(y, NORM_2, &norm));
     PetscCall(VecCopy(y, x));
   }
-  PetscCall(Expect(norm <= largest && largest <= 1.11 * norm, "the largest eigenvalue is about %g, weights are for %g", (double)norm, (double)largest));
+  PetscCall(Expect(norm <= largest && largest <= 1.11 * norm, "the largest eigenvalue is about %g, weights are for %g",
+                   (double)norm, (double)largest));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&r));
@@ -251,7 +257,8 @@ static PetscErrorCode TestAutos(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The weights do not depend on the size of the matrix: what is left of b, which is scaled alike, is the same, also where squares of entries of M^{-1} b are beyond what there is of numbers */
+/* The weights do not depend on the size of the matrix: what is left of b, which is scaled alike, is the same, also
+ * where squares of entries of M^{-1} b are beyond what there is of numbers */
 static PetscErrorCode TestScaled(void)
 {
   const PetscScalar tiny = (PetscScalar)ldexp(1.0, PetscDefined(USE_REAL_SINGLE) ? -60 : -560);
@@ -289,7 +296,8 @@ static PetscErrorCode CreateParts(PetscInt parts, Mat *A)
   PetscInt          start, end;
 
   PetscFunctionBeginUser;
-  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, 4 * parts, 4 * parts, PETSC_DETERMINE, PETSC_DETERMINE, 4, NULL, 0, NULL, A));
+  PetscCall(
+    MatCreateAIJ(PETSC_COMM_WORLD, 4 * parts, 4 * parts, PETSC_DETERMINE, PETSC_DETERMINE, 4, NULL, 0, NULL, A));
   PetscCall(MatSetFromOptions(*A));
   PetscCall(MatGetOwnershipRange(*A, &start, &end));
   for (PetscInt i = start; i < end; i += 4) {
@@ -302,7 +310,8 @@ static PetscErrorCode CreateParts(PetscInt parts, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a few different eigenvalues the largest is found whatever rounding errors say: more of the same parts have no other */
+/* Of a few different eigenvalues the largest is found whatever rounding errors say: more of the same parts have no
+ * other */
 static PetscErrorCode TestParts(void)
 {
   const PetscInt parts[] = {5, 6, 7, 31, 100};
@@ -317,7 +326,9 @@ static PetscErrorCode TestParts(void)
     PetscCall(CreateParts(parts[k], &A));
     PetscCall(Create(A, BAI_MODE_SYNC, BAI_POLYNOMIAL_NONE, 1, &one));
     PetscCall(FindLargest(A, one, &largest[k]));
-    PetscCall(Expect(PetscAbsReal(largest[k] - largest[0]) <= 1e3 * PETSC_MACHINE_EPSILON * largest[0], "of %" PetscInt_FMT " parts the largest is %g, of %" PetscInt_FMT " it is %g", parts[k], (double)largest[k], parts[0], (double)largest[0]));
+    PetscCall(Expect(PetscAbsReal(largest[k] - largest[0]) <= 1e3 * PETSC_MACHINE_EPSILON * largest[0],
+                     "of %" PetscInt_FMT " parts the largest is %g, of %" PetscInt_FMT " it is %g", parts[k],
+                     (double)largest[k], parts[0], (double)largest[0]));
     PetscCall(PCDestroy(&one));
     PetscCall(MatDestroy(&A));
   }

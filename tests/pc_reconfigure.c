@@ -1,4 +1,5 @@
-static char help[] = "Options of PCBAI that are set after its set-up: an application does what a new PCBAI with these options does, to the bit where a mode promises that.\n\n";
+static char help[] = "Options of PCBAI that are set after its set-up: an application does what a new PCBAI with these "
+                     "options does, to the bit where a mode promises that.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -99,7 +100,8 @@ static PetscErrorCode Apply(PC pc, Mat A, PetscBool richardson, Vec *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From a PCBAI in a mode that was applied, by a change, which may be one of the mode as well, to what a new one gives */
+/* From a PCBAI in a mode that was applied, by a change, which may be one of the mode as well, to what a new one gives
+ */
 static PetscErrorCode Check(PetscBool diagonal, BAIMode from, BAIMode to, const Change *change)
 {
   PC  pc, fresh;
@@ -122,7 +124,8 @@ static PetscErrorCode Check(PetscBool diagonal, BAIMode from, BAIMode to, const 
       PetscCall(Apply(pc, A, (PetscBool)richardson, &x));
       PetscCall(Apply(fresh, A, (PetscBool)richardson, &y));
       PetscCall(VecEqual(x, y, &equal));
-      PetscCall(Expect(equal, "%s gives what it gives with a new PCBAI", richardson ? "a smoothing step" : "an application"));
+      PetscCall(
+        Expect(equal, "%s gives what it gives with a new PCBAI", richardson ? "a smoothing step" : "an application"));
       PetscCall(VecDestroy(&x));
       PetscCall(VecDestroy(&y));
     }
@@ -156,12 +159,14 @@ int main(int argc, char **argv)
       const PetscBool diagonal = (PetscBool)(to < BAI_MODE_SYNC);
 
       if (Case("%s_to_%s", BAIModes[from], BAIModes[to])) PetscCall(Check(diagonal, (BAIMode)from, (BAIMode)to, NULL));
-      if (Case("%s_to_%s_momentum", BAIModes[from], BAIModes[to])) PetscCall(Check(diagonal, (BAIMode)from, (BAIMode)to, momentum));
+      if (Case("%s_to_%s_momentum", BAIModes[from], BAIModes[to]))
+        PetscCall(Check(diagonal, (BAIMode)from, (BAIMode)to, momentum));
     }
   }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(changes); k++) {
     for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
-      if (Case("set_%s_%s", changes[k].name, BAIModes[mode])) PetscCall(Check(PETSC_FALSE, (BAIMode)mode, (BAIMode)mode, &changes[k]));
+      if (Case("set_%s_%s", changes[k].name, BAIModes[mode]))
+        PetscCall(Check(PETSC_FALSE, (BAIMode)mode, (BAIMode)mode, &changes[k]));
     }
   }
   PetscCall(CheckFinalize());

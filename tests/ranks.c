@@ -1,11 +1,13 @@
-static char help[] = "Any number of ranks: sync mode does the same as one rank if the ranks' rows end where blocks end; async mode\n\
+static char help[] =
+  "Any number of ranks: sync mode does the same as one rank if the ranks' rows end where blocks end; async mode\n\
 converges; ranks may have no rows.\n\n";
 
 #include "check.h"
 #include "gallery.h"
 
 /* x after some global iterations, or at convergence if rtol is not 0, on this communicator */
-static PetscErrorCode Solve(MPI_Comm comm, const char matrix[], PetscInt n, BAIMode mode, PetscBool guess_nonzero, PetscReal rtol, Vec *x, PetscReal *rnorm)
+static PetscErrorCode Solve(MPI_Comm comm, const char matrix[], PetscInt n, BAIMode mode, PetscBool guess_nonzero,
+                            PetscReal rtol, Vec *x, PetscReal *rnorm)
 {
   KSP                ksp;
   Mat                A;
@@ -32,8 +34,10 @@ static PetscErrorCode Solve(MPI_Comm comm, const char matrix[], PetscInt n, BAIM
   PetscCall(KSPGetResidualNorm(ksp, rnorm));
   PetscCall(TrueResidualNorm(A, b, *x, &rnorm_true));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
-  PetscCall(Expect(PetscAbsReal(rnorm_true - *rnorm) <= 100 * PETSC_MACHINE_EPSILON * bnorm, "residual norm %g, not %g", (double)rnorm_true, (double)*rnorm));
-  PetscCall(Expect(!rtol || (reason > 0 && *rnorm <= (1 + 100 * PETSC_MACHINE_EPSILON) * rtol * bnorm), "%s, residual norm %g", KSPConvergedReasons[reason], (double)rnorm_true));
+  PetscCall(Expect(PetscAbsReal(rnorm_true - *rnorm) <= 100 * PETSC_MACHINE_EPSILON * bnorm, "residual norm %g, not %g",
+                   (double)rnorm_true, (double)*rnorm));
+  PetscCall(Expect(!rtol || (reason > 0 && *rnorm <= (1 + 100 * PETSC_MACHINE_EPSILON) * rtol * bnorm),
+                   "%s, residual norm %g", KSPConvergedReasons[reason], (double)rnorm_true));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
   PetscCall(KSPDestroy(&ksp));
@@ -49,7 +53,8 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
-  for (int guess_nonzero = 0; guess_nonzero < 2; guess_nonzero++) { /* 144 rows, blocks of 12: 1, 2, 3, 4 ranks cut between blocks */
+  for (int guess_nonzero = 0; guess_nonzero < 2;
+       guess_nonzero++) { /* 144 rows, blocks of 12: 1, 2, 3, 4 ranks cut between blocks */
     const PetscScalar *xx, *yy;
     PetscReal          error = 0;
 
@@ -63,7 +68,8 @@ int main(int argc, char **argv)
     PetscCall(VecRestoreArrayRead(x, &xx));
     PetscCall(VecRestoreArrayRead(x_one, &yy));
     PetscCall(Expect(error <= 10 * PETSC_MACHINE_EPSILON, "not the x of one rank, by %g", (double)error));
-    PetscCall(Expect(PetscAbsReal(rnorm - rnorm_one) <= 100 * PETSC_MACHINE_EPSILON, "not the residual of one rank, by %g", (double)(rnorm - rnorm_one)));
+    PetscCall(Expect(PetscAbsReal(rnorm - rnorm_one) <= 100 * PETSC_MACHINE_EPSILON,
+                     "not the residual of one rank, by %g", (double)(rnorm - rnorm_one)));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&x_one));
   }

@@ -1,4 +1,5 @@
-static char help[] = "What only some ranks see, an error or another number of threads, is known to all of them: none waits for another in vain.\n\n";
+static char help[] = "What only some ranks see, an error or another number of threads, is known to all of them: none "
+                     "waits for another in vain.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -39,7 +40,8 @@ static PetscErrorCode Threads(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A DMDA whose local size is that of the matrix on some ranks only: all of them come back from KSPSolve() with an error */
+/* A DMDA whose local size is that of the matrix on some ranks only: all of them come back from KSPSolve() with an error
+ */
 static PetscErrorCode Grid(void)
 {
   const PetscInt n = 10;

@@ -1,4 +1,5 @@
-static char help[] = "Iterative refinement: without another precision it changes nothing; with sweeps in single precision solutions are of full precision, or as accurate as was asked for.\n\n";
+static char help[] = "Iterative refinement: without another precision it changes nothing; with sweeps in single "
+                     "precision solutions are of full precision, or as accurate as was asked for.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -100,7 +101,9 @@ static PetscErrorCode TestSame(Mat A, const char feature[], BAIMode mode, BAIRef
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(Difference(x, y, &difference));
-  PetscCall(ExpectMode((PetscBool)(difference <= (strcmp(feature, "coarse") ? 100 : 1e4) * PETSC_MACHINE_EPSILON), "difference", feature, mode, (double)difference)); /* the inverse of the coarse matrix is in single precision */
+  PetscCall(ExpectMode((PetscBool)(difference <= (strcmp(feature, "coarse") ? 100 : 1e4) * PETSC_MACHINE_EPSILON),
+                       "difference", feature, mode,
+                       (double)difference)); /* the inverse of the coarse matrix is in single precision */
   PetscCall(DestroyVecs(&b, &x, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -118,7 +121,8 @@ static PetscErrorCode TestFixedPoint(Mat A, BAIMode mode, BAIPrecision precision
   PetscCall(Create(A, mode, precision, BAI_REFINE_ASYNC, &ksp));
   PetscCall(Iterate(ksp, 20, b, x));
   PetscCall(Difference(x, y, &difference));
-  PetscCall(ExpectMode((PetscBool)(difference <= 1000 * PETSC_MACHINE_EPSILON), "distance from the solution", BAIPrecisions[precision], mode, (double)difference));
+  PetscCall(ExpectMode((PetscBool)(difference <= 1000 * PETSC_MACHINE_EPSILON), "distance from the solution",
+                       BAIPrecisions[precision], mode, (double)difference));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(DestroyVecs(&b, &x, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -150,7 +154,8 @@ static PetscErrorCode Solve(KSP ksp, PetscReal rtol, PetscInt max_it, PetscInt *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With corrections in single precision solutions are as good as without, and hardly later there, as far as their number does not depend on chance; also for other values of the matrix */
+/* With corrections in single precision solutions are as good as without, and hardly later there, as far as their number
+ * does not depend on chance; also for other values of the matrix */
 static PetscErrorCode TestAccurate(Mat A, BAIMode mode, BAIRefine refine, PetscBool accelerate)
 {
   const PetscBool repeats = (PetscBool)(mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR);
@@ -161,7 +166,8 @@ static PetscErrorCode TestAccurate(Mat A, BAIMode mode, BAIRefine refine, PetscB
     for (int single = 0; single < 2; single++) {
       KSP ksp;
 
-      PetscCall(Create(A, mode, single ? BAI_PRECISION_SINGLE : BAI_PRECISION_NATIVE, single ? refine : BAI_REFINE_NONE, &ksp));
+      PetscCall(
+        Create(A, mode, single ? BAI_PRECISION_SINGLE : BAI_PRECISION_NATIVE, single ? refine : BAI_REFINE_NONE, &ksp));
       if (accelerate) PetscCall(KSPBAISetMomentum(ksp, PETSC_DECIDE));
       if (accelerate) PetscCall(KSPBAISetCoarse(ksp, PETSC_DECIDE));
       if (values) { /* the engine takes them over */
@@ -172,12 +178,14 @@ static PetscErrorCode TestAccurate(Mat A, BAIMode mode, BAIRefine refine, PetscB
       PetscCall(Solve(ksp, published, 20000, &its[single]));
       PetscCall(KSPDestroy(&ksp));
     }
-    PetscCall(Expect(its[0] > 0 && its[1] > 0 && (!repeats || its[1] <= its[0] + its[0] / 4 + 10), "%d iterations, %d in native precision", (int)its[1], (int)its[0]));
+    PetscCall(Expect(its[0] > 0 && its[1] > 0 && (!repeats || its[1] <= its[0] + its[0] / 4 + 10),
+                     "%d iterations, %d in native precision", (int)its[1], (int)its[0]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without refinement x is of single precision. The residual norm is the true one, falls as far as that, and nothing more is claimed */
+/* Without refinement x is of single precision. The residual norm is the true one, falls as far as that, and nothing
+ * more is claimed */
 static PetscErrorCode TestRounded(Mat A, BAIMode mode)
 {
   Vec                b, x;
@@ -201,11 +209,14 @@ static PetscErrorCode TestRounded(Mat A, BAIMode mode)
   PetscCall(TrueResidualNorm(A, b, x, &norm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(ExpectMode((PetscBool)(reason == KSP_DIVERGED_ITS), "reason", "to 1e-10", mode, (double)reason));
-  PetscCall(ExpectMode((PetscBool)(norm > 1e-9 * bnorm && norm < 1e-5 * bnorm), "residual", "in single precision", mode, (double)(norm / bnorm)));
-  PetscCall(ExpectMode((PetscBool)(PetscAbsReal(rnorm - norm) <= 1e-12 * bnorm), "residual norm", "that is not the true one", mode, (double)(rnorm / bnorm)));
+  PetscCall(ExpectMode((PetscBool)(norm > 1e-9 * bnorm && norm < 1e-5 * bnorm), "residual", "in single precision", mode,
+                       (double)(norm / bnorm)));
+  PetscCall(ExpectMode((PetscBool)(PetscAbsReal(rnorm - norm) <= 1e-12 * bnorm), "residual norm",
+                       "that is not the true one", mode, (double)(rnorm / bnorm)));
   PetscCall(VecGetLocalSize(x, &n));
   PetscCall(VecGetArrayRead(x, &values));
-  for (PetscInt i = 0; i < n; i++) rounded = (PetscBool)(rounded && PetscRealPart(values[i]) == (float)PetscRealPart(values[i]));
+  for (PetscInt i = 0; i < n; i++)
+    rounded = (PetscBool)(rounded && PetscRealPart(values[i]) == (float)PetscRealPart(values[i]));
   PetscCall(VecRestoreArrayRead(x, &values));
   PetscCall(ExpectMode(rounded, "solution", "in single precision", mode, (double)n));
   PetscCall(VecDestroy(&x));
@@ -214,7 +225,8 @@ static PetscErrorCode TestRounded(Mat A, BAIMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ||b - A x||/||b|| after so many steps of KSPRICHARDSON with a PCBAI in single precision, which is given all of them at once or one at a time */
+/* ||b - A x||/||b|| after so many steps of KSPRICHARDSON with a PCBAI in single precision, which is given all of them
+ * at once or one at a time */
 static PetscErrorCode Smooth(Mat A, BAIMode mode, BAIRefine refine, PetscBool at_once, PetscReal *norm)
 {
   Vec       b, x, r, z;
@@ -251,7 +263,8 @@ static PetscErrorCode Smooth(Mat A, BAIMode mode, BAIRefine refine, PetscBool at
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Smoothing steps that refine tend to the solution; those that do not stay where single precision is at an end. From zero, sync and none apply the same operator */
+/* Smoothing steps that refine tend to the solution; those that do not stay where single precision is at an end. From
+ * zero, sync and none apply the same operator */
 static PetscErrorCode TestSmoother(Mat A, BAIMode mode)
 {
   Vec       b, x[2];
@@ -262,7 +275,8 @@ static PetscErrorCode TestSmoother(Mat A, BAIMode mode)
   for (int refine = BAI_REFINE_AUTO; refine <= BAI_REFINE_ASYNC; refine++) {
     for (int at_once = 0; at_once < 2; at_once++) {
       PetscCall(Smooth(A, mode, (BAIRefine)refine, (PetscBool)at_once, &norm));
-      PetscCall(ExpectMode((PetscBool)(refine == BAI_REFINE_NONE ? norm > 1e-9 && norm < 1e-5 : norm < 1e-11), "residual of smoothing steps", BAIRefines[refine], mode, (double)norm));
+      PetscCall(ExpectMode((PetscBool)(refine == BAI_REFINE_NONE ? norm > 1e-9 && norm < 1e-5 : norm < 1e-11),
+                           "residual of smoothing steps", BAIRefines[refine], mode, (double)norm));
     }
   }
   PetscCall(MatCreateVecs(A, &x[0], &b));
@@ -335,7 +349,8 @@ static PetscErrorCode TestView(Mat A)
     PetscCall(Create(A, BAI_MODE_SYNC, cases[k].precision, cases[k].refine, &ksp));
     PetscCall(KSPSetUp(ksp));
     PetscCall(ViewHas((PetscObject)ksp, cases[k].words ? cases[k].words : "refine", &has));
-    PetscCall(Expect(has == (cases[k].words != NULL), "the view says %s", cases[k].words ? cases[k].words : "no refinement"));
+    PetscCall(
+      Expect(has == (cases[k].words != NULL), "the view says %s", cases[k].words ? cases[k].words : "no refinement"));
     PetscCall(KSPDestroy(&ksp));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -366,17 +381,24 @@ int main(int argc, char **argv)
       const PetscBool repeats = (PetscBool)(mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR);
 
       for (size_t f = 0; repeats && f < PETSC_STATIC_ARRAY_LENGTH(features); f++) {
-        if (Case("same_%s_%s_%s", matrices[m].name, features[f], BAIModes[mode])) PetscCall(TestSame(A, features[f], (BAIMode)mode, BAI_REFINE_ASYNC));
-        if (Case("same-sync_%s_%s_%s", matrices[m].name, features[f], BAIModes[mode])) PetscCall(TestSame(A, features[f], (BAIMode)mode, BAI_REFINE_SYNC));
+        if (Case("same_%s_%s_%s", matrices[m].name, features[f], BAIModes[mode]))
+          PetscCall(TestSame(A, features[f], (BAIMode)mode, BAI_REFINE_ASYNC));
+        if (Case("same-sync_%s_%s_%s", matrices[m].name, features[f], BAIModes[mode]))
+          PetscCall(TestSame(A, features[f], (BAIMode)mode, BAI_REFINE_SYNC));
       }
       for (int precision = BAI_PRECISION_NATIVE; precision <= BAI_PRECISION_SINGLE; precision++) {
-        if (Case("fixed-point_%s_%s_%s", matrices[m].name, BAIPrecisions[precision], BAIModes[mode])) PetscCall(TestFixedPoint(A, (BAIMode)mode, (BAIPrecision)precision));
+        if (Case("fixed-point_%s_%s_%s", matrices[m].name, BAIPrecisions[precision], BAIModes[mode]))
+          PetscCall(TestFixedPoint(A, (BAIMode)mode, (BAIPrecision)precision));
       }
-      if (Case("accurate_%s_%s", matrices[m].name, BAIModes[mode])) PetscCall(TestAccurate(A, (BAIMode)mode, BAI_REFINE_ASYNC, PETSC_FALSE));
-      if (hard && Case("accelerated_%s_%s", matrices[m].name, BAIModes[mode])) PetscCall(TestAccurate(A, (BAIMode)mode, BAI_REFINE_ASYNC, PETSC_TRUE));
-      if (!hard && repeats && Case("again_%s_%s", matrices[m].name, BAIModes[mode])) PetscCall(TestAgain(A, (BAIMode)mode));
+      if (Case("accurate_%s_%s", matrices[m].name, BAIModes[mode]))
+        PetscCall(TestAccurate(A, (BAIMode)mode, BAI_REFINE_ASYNC, PETSC_FALSE));
+      if (hard && Case("accelerated_%s_%s", matrices[m].name, BAIModes[mode]))
+        PetscCall(TestAccurate(A, (BAIMode)mode, BAI_REFINE_ASYNC, PETSC_TRUE));
+      if (!hard && repeats && Case("again_%s_%s", matrices[m].name, BAIModes[mode]))
+        PetscCall(TestAgain(A, (BAIMode)mode));
       if (!hard && Case("rounded_%s_%s", matrices[m].name, BAIModes[mode])) PetscCall(TestRounded(A, (BAIMode)mode));
-      if (!hard && repeats && Case("smoother_%s_%s", matrices[m].name, BAIModes[mode])) PetscCall(TestSmoother(A, (BAIMode)mode));
+      if (!hard && repeats && Case("smoother_%s_%s", matrices[m].name, BAIModes[mode]))
+        PetscCall(TestSmoother(A, (BAIMode)mode));
     }
     if (Case("view_%s", matrices[m].name)) PetscCall(TestView(A));
     PetscCall(MatDestroy(&A));

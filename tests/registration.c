@@ -1,4 +1,5 @@
-static char help[] = "KSPBAI is there however the library comes into a program: linked, by -dll_append, by both, and again after\n\
+static char help[] =
+  "KSPBAI is there however the library comes into a program: linked, by -dll_append, by both, and again after\n\
 PetscFinalize(). With -environment, -dll_append comes from PETSC_OPTIONS.\n\n";
 
 #include "baicompat.h"

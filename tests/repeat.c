@@ -69,7 +69,8 @@ static PetscErrorCode Preconditioner(BAIMode mode, BAIWeight weight, int times)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the host sleeps while it waits changes nothing: not with a look at each iteration, nor with few, nor in a whole solve by the engine */
+/* Whether the host sleeps while it waits changes nothing: not with a look at each iteration, nor with few, nor in a
+ * whole solve by the engine */
 static PetscErrorCode Idle(const char matrix[], PetscInt n, PetscInt interval)
 {
   Mat       A;
@@ -104,7 +105,9 @@ static PetscErrorCode Idle(const char matrix[], PetscInt n, PetscInt interval)
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(VecEqual(x[0], x[1], &equal));
-  PetscCall(Expect(equal && its[0] == its[1], "%" PetscInt_FMT " iterations awake, %" PetscInt_FMT " asleep, and x is %s", its[0], its[1], equal ? "the same" : "another one"));
+  PetscCall(Expect(equal && its[0] == its[1],
+                   "%" PetscInt_FMT " iterations awake, %" PetscInt_FMT " asleep, and x is %s", its[0], its[1],
+                   equal ? "the same" : "another one"));
   for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&x[k]));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));
@@ -119,9 +122,12 @@ int main(int argc, char **argv)
   PetscCall(CheckInitialize(&argc, &argv, help));
   for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
     for (int weight = BAI_WEIGHT_NONE; weight <= BAI_WEIGHT_SAFE; weight++) {
-      if (Case("ksp_%s_%s_fv1", BAIModes[mode], BAIWeights[weight])) PetscCall(Solver("fv1", 60, (BAIMode)mode, (BAIWeight)weight, times));
-      if (Case("ksp_%s_%s_laplace3d", BAIModes[mode], BAIWeights[weight])) PetscCall(Solver("laplace3d", 16, (BAIMode)mode, (BAIWeight)weight, times));
-      if (weight != BAI_WEIGHT_SAFE && Case("pc_%s_%s", BAIModes[mode], BAIWeights[weight])) PetscCall(Preconditioner((BAIMode)mode, (BAIWeight)weight, times));
+      if (Case("ksp_%s_%s_fv1", BAIModes[mode], BAIWeights[weight]))
+        PetscCall(Solver("fv1", 60, (BAIMode)mode, (BAIWeight)weight, times));
+      if (Case("ksp_%s_%s_laplace3d", BAIModes[mode], BAIWeights[weight]))
+        PetscCall(Solver("laplace3d", 16, (BAIMode)mode, (BAIWeight)weight, times));
+      if (weight != BAI_WEIGHT_SAFE && Case("pc_%s_%s", BAIModes[mode], BAIWeights[weight]))
+        PetscCall(Preconditioner((BAIMode)mode, (BAIWeight)weight, times));
     }
   }
   for (PetscInt interval = 0; interval < 3; interval++) {

@@ -1,4 +1,5 @@
-static char help[] = "What is promised where something is short, shared, or broken: an error that names it, or the right answer; and the next solve is right where one can be.\n\
+static char help[] =
+  "What is promised where something is short, shared, or broken: an error that names it, or the right answer; and the next solve is right where one can be.\n\
   -backend (host|cuda) : where to iterate (host)\n\
   -take_all            : case exhausted_all takes all memory of the GPU for a moment, which others must not need\n\n";
 
@@ -12,7 +13,8 @@ static char help[] = "What is promised where something is short, shared, or brok
 #include <petscdevice.h>
 #include <pthread.h>
 
-/* malloc() and its like fail for the library once, after so many calls; those of PETSc, MPI and the run times of others go through */
+/* malloc() and its like fail for the library once, after so many calls; those of PETSc, MPI and the run times of others
+ * go through */
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
 static long calls_left = -1; /* negative: none fails; */
 static int  has_failed;      /* one did */
@@ -78,7 +80,8 @@ static PetscBool HasFailed(void)
 
 static BAIBackend backend = BAI_BACKEND_HOST;
 
-/* A solver and its system; matrix and vectors are on the host, so that on the device there is nothing but what the library has there */
+/* A solver and its system; matrix and vectors are on the host, so that on the device there is nothing but what the
+ * library has there */
 typedef struct {
   Mat A;
   Vec b, x;
@@ -126,7 +129,9 @@ static PetscErrorCode ExpectRight(System *s, const char when[])
 static PetscErrorCode ExpectWords(PetscErrorCode code, PetscErrorCode expected, const char words[], const char when[])
 {
   PetscFunctionBeginUser;
-  PetscCall(Expect(code == expected && strstr(check_said, words), "%s there is error %d that says \"%s\", not %d, \"%s\"", when, (int)expected, words, (int)code, check_said));
+  PetscCall(Expect(code == expected && strstr(check_said, words),
+                   "%s there is error %d that says \"%s\", not %d, \"%s\"", when, (int)expected, words, (int)code,
+                   check_said));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,7 +209,15 @@ static BAIStatus Begin(Job *job)
     .n = job->n, .A = {job->i, job->j, job->a},
          .memory = BAI_MEMORY_HOST
   };
-  const BAIParameters p = {.mode = job->mode, .block_size = 64, .local_iters = 3, .staleness = -1, .apart = 1, .local_omega = 1, .threads = 2, .device = -1, .stream = job->stream};
+  const BAIParameters p = {.mode        = job->mode,
+                           .block_size  = 64,
+                           .local_iters = 3,
+                           .staleness   = -1,
+                           .apart       = 1,
+                           .local_omega = 1,
+                           .threads     = 2,
+                           .device      = -1,
+                           .stream      = job->stream};
   const BAIVectors    v = {.b = job->b, .x = job->x, .b_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
 
   BAITry(BAIEngineCreate(backend, &M, NULL, &p, &job->engine));
@@ -214,7 +227,12 @@ static BAIStatus Begin(Job *job)
 
 static BAIStatus Sweep(Job *job)
 {
-  const BAIStep step = {.mode = job->mode, .asked = job->mode, .direction = BAI_FORWARD, .omega = job->coarse ? (BAIReal)0.5 : 1, .fresh = 1, .coarse = job->coarse};
+  const BAIStep step = {.mode      = job->mode,
+                        .asked     = job->mode,
+                        .direction = BAI_FORWARD,
+                        .omega     = job->coarse ? (BAIReal)0.5 : 1,
+                        .fresh     = 1,
+                        .coarse    = job->coarse};
 
   return BAIEngineSweep(job->engine, ITS, &step);
 }
@@ -250,20 +268,23 @@ static PetscErrorCode CompareJobs(Job jobs[], PetscScalar *alone[])
   for (int k = 0; k < JOBS; k++) {
     PetscBool same = PETSC_TRUE;
 
-    PetscCheck(!jobs[k].status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "Job %d: %s %s %s", k, BAICodeString(jobs[k].status.code), jobs[k].status.what, jobs[k].status.why);
+    PetscCheck(!jobs[k].status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "Job %d: %s %s %s", k,
+               BAICodeString(jobs[k].status.code), jobs[k].status.what, jobs[k].status.why);
     if (alone[k]) PetscCall(PetscArraycmp(alone[k], (PetscScalar *)jobs[k].x, jobs[k].n, &same));
     else {
       PetscCall(PetscMalloc1(jobs[k].n, &alone[k]));
       PetscCall(PetscArraycpy(alone[k], (PetscScalar *)jobs[k].x, jobs[k].n));
     }
     PetscCall(Expect(same, "job %d has the bits that it has alone", k));
-    PetscCall(Expect(jobs[k].norm2 < (PetscReal)1e-3 * (PetscReal)jobs[k].n, "job %d converges, to %g", k, (double)jobs[k].norm2));
+    PetscCall(Expect(jobs[k].norm2 < (PetscReal)1e-3 * (PetscReal)jobs[k].n, "job %d converges, to %g", k,
+                     (double)jobs[k].norm2));
     PetscCall(PetscArrayzero((PetscScalar *)jobs[k].x, jobs[k].n));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Engines of one thread each, or of one thread that goes back and forth between them; on a device on streams of their own */
+/* Engines of one thread each, or of one thread that goes back and forth between them; on a device on streams of their
+ * own */
 static PetscErrorCode TestBeside(PetscBool threads)
 {
   Job          jobs[JOBS];
@@ -278,8 +299,10 @@ static PetscErrorCode TestBeside(PetscBool threads)
   }
   PetscCall(CompareJobs(jobs, alone));
   if (threads) {
-    for (int k = 0; k < JOBS; k++) PetscCheck(!pthread_create(&thread[k], NULL, Thread, &jobs[k]), PETSC_COMM_SELF, PETSC_ERR_SYS, "No thread");
-    for (int k = 0; k < JOBS; k++) PetscCheck(!pthread_join(thread[k], NULL), PETSC_COMM_SELF, PETSC_ERR_SYS, "Thread does not end");
+    for (int k = 0; k < JOBS; k++)
+      PetscCheck(!pthread_create(&thread[k], NULL, Thread, &jobs[k]), PETSC_COMM_SELF, PETSC_ERR_SYS, "No thread");
+    for (int k = 0; k < JOBS; k++)
+      PetscCheck(!pthread_join(thread[k], NULL), PETSC_COMM_SELF, PETSC_ERR_SYS, "Thread does not end");
   } else {
     for (int k = 0; k < JOBS; k++) jobs[k].status = Begin(&jobs[k]);
     for (int k = 0; k < JOBS; k++) jobs[k].status = jobs[k].status.code ? jobs[k].status : Sweep(&jobs[k]);
@@ -294,7 +317,8 @@ static PetscErrorCode TestBeside(PetscBool threads)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each call of malloc() in set-up and solve fails once: an error says so, and the solver that has seen it works from then on */
+/* Each call of malloc() in set-up and solve fails once: an error says so, and the solver that has seen it works from
+ * then on */
 static PetscErrorCode TestMalloc(const char matrix[], const char options[])
 {
   PetscBool fails = PETSC_TRUE;
@@ -320,7 +344,9 @@ static PetscErrorCode TestMalloc(const char matrix[], const char options[])
     if (!FailAfter(calls)) fails = PETSC_FALSE;
     CheckCall(code, KSPSolve(s.ksp, s.b, s.x));
     if (fails) fails = HasFailed();
-    if (fails) PetscCall(Expect(code == PETSC_ERR_MEM && strstr(check_said, "Out of memory"), "call %ld: error %d, \"%s\"", calls, (int)code, check_said));
+    if (fails)
+      PetscCall(Expect(code == PETSC_ERR_MEM && strstr(check_said, "Out of memory"), "call %ld: error %d, \"%s\"",
+                       calls, (int)code, check_said));
     else PetscCall(Expect(!code, "no call fails: error %d, \"%s\"", (int)code, check_said));
     PetscCall(ExpectRight(&s, "after that"));
     PetscCall(SystemDestroy(&s));
@@ -367,7 +393,8 @@ static PetscErrorCode TestCapture(int global)
 
   PetscFunctionBeginUser;
   PetscCall(BAIGetDevice(0, &device, &stream));
-  PetscCheck(stream, PETSC_COMM_SELF, PETSC_ERR_SUP, "The default stream cannot be captured: run with -root_device_context_stream_type nonblocking");
+  PetscCheck(stream, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "The default stream cannot be captured: run with -root_device_context_stream_type nonblocking");
   for (int k = 0; k < 2; k++) PetscCall(SystemCreate("laplace2d", 30, BAI_MODE_ASYNC, &s[k]));
   PetscCall(ExpectRight(&s[0], "before"));
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
@@ -410,7 +437,8 @@ static PetscErrorCode TestCaptureOther(int global)
     CheckCall(code, KSPSolve(s[k].ksp, s[k].b, s[k].x));
     if (code) {
       refused = PETSC_TRUE;
-      PetscCall(ExpectWords(code, PETSC_ERR_SUP, "cannot be captured into a CUDA graph", "while another stream is captured"));
+      PetscCall(
+        ExpectWords(code, PETSC_ERR_SUP, "cannot be captured into a CUDA graph", "while another stream is captured"));
     } else PetscCall(ExpectRight(&s[k], "while another stream is captured"));
   }
   broken = GPUEndCapture(stream);
@@ -451,7 +479,8 @@ static PetscErrorCode TestPetscStreams(void)
   PetscCall(PetscDeviceContextSetUp(other));
   PetscCall(PetscDeviceContextSetCurrentContext(other));
   PetscCall(BAIGetDevice(0, &device, &streams[1]));
-  PetscCheck(streams[0] != streams[1], PETSC_COMM_SELF, PETSC_ERR_SUP, "Run with -other_device_context_stream_type nonblocking");
+  PetscCheck(streams[0] != streams[1], PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "Run with -other_device_context_stream_type nonblocking");
   PetscCall(PCApply(pc, s.b, y));
   PetscCall(VecEqual(s.x, y, &same));
   PetscCall(Expect(same, "an application on another stream gives the bits of the first"));
@@ -471,22 +500,29 @@ static PetscErrorCode TestPetscStreams(void)
 }
 
 /*
-   A block whose neighbour is at one global iteration for longer than blocks wait: one large block and one small one, and very many local sweeps. The engine says so, and with fewer
-   local sweeps goes on
+   A block whose neighbour is at one global iteration for longer than blocks wait: one large block and one small one,
+   and very many local sweeps. The engine says so, and with fewer local sweeps goes on
 */
 static PetscErrorCode TestStalled(BAIKernel kernel, BAIInt block_size, BAIInt more, BAIInt local_iters)
 {
-  const BAIParameters p    = {.mode = BAI_MODE_SYNC, .block_size = block_size, .local_iters = 2, .staleness = -1, .apart = 1, .local_omega = 1, .device = -1, .kernel = kernel};
-  BAIStep             step = {.mode = BAI_MODE_SYNC, .asked = BAI_MODE_SYNC, .omega = 1, .fresh = 1, .local_iters = local_iters};
-  const BAIInt        n    = block_size + more;
-  BAIInt             *i, *j, nnz = 0;
-  BAIScalar          *a, *b, *x, *y;
-  BAIMatrix           M = {.n = n, .memory = BAI_MEMORY_HOST};
-  BAIVectors          v = {.b_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
-  BAIEngine           engine;
-  BAIReal             norm2;
-  BAIStatus           status;
-  PetscBool           same;
+  const BAIParameters p = {.mode        = BAI_MODE_SYNC,
+                           .block_size  = block_size,
+                           .local_iters = 2,
+                           .staleness   = -1,
+                           .apart       = 1,
+                           .local_omega = 1,
+                           .device      = -1,
+                           .kernel      = kernel};
+  BAIStep step   = {.mode = BAI_MODE_SYNC, .asked = BAI_MODE_SYNC, .omega = 1, .fresh = 1, .local_iters = local_iters};
+  const BAIInt n = block_size + more;
+  BAIInt      *i, *j, nnz = 0;
+  BAIScalar   *a, *b, *x, *y;
+  BAIMatrix    M = {.n = n, .memory = BAI_MEMORY_HOST};
+  BAIVectors   v = {.b_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
+  BAIEngine    engine;
+  BAIReal      norm2;
+  BAIStatus    status;
+  PetscBool    same;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc3(n + 1, &i, 3 * n, &j, 3 * n, &a));
@@ -505,12 +541,14 @@ static PetscErrorCode TestStalled(BAIKernel kernel, BAIInt block_size, BAIInt mo
   v.b    = b;
   v.x    = x;
   status = BAIEngineCreate(backend, &M, NULL, &p, &engine);
-  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what, status.why);
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what,
+             status.why);
 
   status = BAIEngineBind(engine, &v, 1);
   if (!status.code) status = BAIEngineSweep(engine, 2, &step);
   if (!status.code) status = BAIEngineResidual(engine, &norm2);
-  PetscCall(Expect(status.code == BAI_ERR_STALLED, "a block that waits too long is an error: %s", BAICodeString(status.code)));
+  PetscCall(
+    Expect(status.code == BAI_ERR_STALLED, "a block that waits too long is an error: %s", BAICodeString(status.code)));
 
   step.local_iters = 0;
   for (int k = 0; k < 2; k++) { /* by this engine, and by a new one */
@@ -521,7 +559,8 @@ static PetscErrorCode TestStalled(BAIKernel kernel, BAIInt block_size, BAIInt mo
     if (!status.code) status = BAIEngineSweep(engine, 20, &step);
     if (!status.code) status = BAIEngineResidual(engine, &norm2);
     if (!status.code) status = BAIEngineUnbind(engine);
-    PetscCall(Expect(!status.code, "the next sweeps work: %s %s %s", BAICodeString(status.code), status.what, status.why));
+    PetscCall(
+      Expect(!status.code, "the next sweeps work: %s %s %s", BAICodeString(status.code), status.what, status.why));
     PetscCall(Expect(norm2 < (PetscReal)1e-6 * (PetscReal)n, "and converge, to %g", (double)norm2));
     BAIEngineDestroy(&engine);
   }
@@ -557,7 +596,16 @@ static PetscErrorCode TestLost(void)
 
 int main(int argc, char **argv)
 {
-  const char *const settings[] = {"-ksp_bai_mode async", "-ksp_bai_mode sync -ksp_bai_coarse 9", "-ksp_bai_mode color -ksp_bai_partition graph", "-ksp_bai_mode launch -ksp_bai_overlap 1", "-ksp_bai_mode async -ksp_bai_precision single", "-ksp_bai_mode sync -ksp_bai_theta -ksp_bai_weight tau", "-ksp_bai_mode async -ksp_bai_coarse auto -ksp_bai_block_size 20", "-ksp_bai_mode async -ksp_bai_coarse 9", "-ksp_bai_mode async -ksp_bai_weight tau", "-ksp_bai_mode async -ksp_bai_weight auto",
+  const char *const settings[] = {"-ksp_bai_mode async",
+                                  "-ksp_bai_mode sync -ksp_bai_coarse 9",
+                                  "-ksp_bai_mode color -ksp_bai_partition graph",
+                                  "-ksp_bai_mode launch -ksp_bai_overlap 1",
+                                  "-ksp_bai_mode async -ksp_bai_precision single",
+                                  "-ksp_bai_mode sync -ksp_bai_theta -ksp_bai_weight tau",
+                                  "-ksp_bai_mode async -ksp_bai_coarse auto -ksp_bai_block_size 20",
+                                  "-ksp_bai_mode async -ksp_bai_coarse 9",
+                                  "-ksp_bai_mode async -ksp_bai_weight tau",
+                                  "-ksp_bai_mode async -ksp_bai_weight auto",
                                   "-ksp_bai_mode auto"};
   PetscBool         cuda = PETSC_FALSE, take_all = PETSC_FALSE;
   char              name[16] = "host";
@@ -573,7 +621,10 @@ int main(int argc, char **argv)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(settings); k++) {
     if (Case("malloc_%d", (int)k)) PetscCall(TestMalloc("laplace2d", settings[k]));
   }
-  if (!cuda && Case("malloc_try")) PetscCall(TestMalloc("anisotropic", "-ksp_type fgmres -pc_type bai -pc_bai_block_size 3")); /* looks whether blocks along strong couplings are better */
+  if (!cuda && Case("malloc_try"))
+    PetscCall(TestMalloc("anisotropic",
+                         "-ksp_type fgmres -pc_type bai -pc_bai_block_size 3")); /* looks whether blocks along strong
+                                                                                    couplings are better */
   if (cuda && Case("exhausted")) PetscCall(TestExhausted(GPULimitPool, GPUUnlimitPool, 80));
   if (cuda && take_all && Case("exhausted_all")) PetscCall(TestExhausted(GPUTakeAll, GPUGiveBack, 120));
   for (int global = 0; cuda && global < 2; global++) {

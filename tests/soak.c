@@ -1,4 +1,5 @@
-static char help[] = "Very many solves, with solvers, matrices and options that come and go: claims of convergence are true, and neither the host's nor the device's memory grows.\n\
+static char help[] =
+  "Very many solves, with solvers, matrices and options that come and go: claims of convergence are true, and neither the host's nor the device's memory grows.\n\
 Each rank solves systems of its own, so several ranks are several processes on one GPU.\n\
   -solves N                 : so many on each rank (400)\n\
   -seconds T                : as many as T seconds allow, then says how many, and what memory was in use\n\
@@ -106,14 +107,16 @@ static PetscErrorCode DestroySystem(Solver *s)
 /* All that changes what an engine holds, as options of its own for this solver */
 static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
 {
-  static const char *const coarse[] = {"none", "auto", "9"}, *const partition[] = {"auto", "natural", "rcm", "graph"}, *const weight[] = {"none", "l1", "tau", "auto"};
-  const char *const name = s->pc ? "pc" : "ksp";
-  const BAIMode     mode = (BAIMode)Below(dice, 4);
-  const PetscInt    c    = OneIn(dice, 2) ? 0 : Below(dice, 3);
-  PetscOptions      options;
+  static const char *const coarse[] = {"none", "auto", "9"}, *const partition[] = {"auto", "natural", "rcm", "graph"},
+                           *const weight[] = {"none", "l1", "tau", "auto"};
+  const char *const               name     = s->pc ? "pc" : "ksp";
+  const BAIMode                   mode     = (BAIMode)Below(dice, 4);
+  const PetscInt                  c        = OneIn(dice, 2) ? 0 : Below(dice, 3);
+  PetscOptions                    options;
 
   PetscFunctionBeginUser;
-#define ADD(...) (void)snprintf(s->options + strlen(s->options), sizeof(s->options) - strlen(s->options), " -%s_bai_" __VA_ARGS__)
+#define ADD(...) \
+  (void)snprintf(s->options + strlen(s->options), sizeof(s->options) - strlen(s->options), " -%s_bai_" __VA_ARGS__)
   s->options[0] = 0;
   ADD("backend %s", name, tally->backend);
   ADD("mode %s", name, BAIModes[mode]);
@@ -121,7 +124,8 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
   ADD("local_iters %d", name, 1 + (int)Below(dice, 6));
   ADD("coarse %s", name, coarse[c]);
   ADD("partition %s", name, partition[Below(dice, 4)]);
-  ADD("weight %s", name, weight[c ? 0 : Below(dice, 4)]); /* with both, overlap, or in single precision solves may diverge */
+  ADD("weight %s", name,
+      weight[c ? 0 : Below(dice, 4)]); /* with both, overlap, or in single precision solves may diverge */
   ADD("precision %s", name, !c && OneIn(dice, 4) ? "single" : "native");
   ADD("overlap %d", name, !c && OneIn(dice, 4) ? 1 : 0);
   ADD("theta %d", name, OneIn(dice, 4) ? 1 : 0);
@@ -157,7 +161,8 @@ static PetscErrorCode CreateSolver(Dice *dice, Solver *s)
     PetscCall(KSPGetPC(s->ksp, &pc));
     PetscCall(PCSetType(pc, PCBAI));
   }
-  PetscCall(KSPSetTolerances(s->ksp, PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-6, PETSC_DEFAULT, PETSC_DEFAULT, 20000));
+  PetscCall(KSPSetTolerances(s->ksp, PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-6, PETSC_DEFAULT,
+                             PETSC_DEFAULT, 20000));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,11 +214,15 @@ static PetscErrorCode Solve(Dice *dice, Solver *s, Tally *tally)
   PetscCall(KSPGetConvergedReason(s->ksp, &reason));
   tally->solves++;
   if (reason < 0) tally->diverged++;
-  if (reason >= 0 && !right && !tally->wrong++) (void)snprintf(tally->first_wrong, sizeof(tally->first_wrong), "solve %" PetscInt_FMT " of %" PetscInt_FMT " rows with%s ends by %s", tally->solves, s->n, s->options, KSPConvergedReasons[reason]);
+  if (reason >= 0 && !right && !tally->wrong++)
+    (void)snprintf(tally->first_wrong, sizeof(tally->first_wrong),
+                   "solve %" PetscInt_FMT " of %" PetscInt_FMT " rows with%s ends by %s", tally->solves, s->n,
+                   s->options, KSPConvergedReasons[reason]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Soak(PetscInt solves, PetscReal seconds, PetscBool timed, PetscInt seed, PetscInt most, const char backend[], PetscBool alone, PetscBool tell)
+static PetscErrorCode Soak(PetscInt solves, PetscReal seconds, PetscBool timed, PetscInt seed, PetscInt most,
+                           const char backend[], PetscBool alone, PetscBool tell)
 {
   Dice            dice  = {.state = (uint64_t)seed};
   Tally           tally = {.most = most, .backend = backend};
@@ -234,23 +243,35 @@ static PetscErrorCode Soak(PetscInt solves, PetscReal seconds, PetscBool timed, 
     while (more) {
       PetscCall(Solve(&dice, &s[Below(&dice, SOLVERS)], &tally));
       PetscCall(PetscTime(&now));
-      more = (PetscBool)(timed ? now - start < seconds * (look + 1) / LOOKS : tally.solves < solves * (look + 1) / LOOKS);
+      more = (PetscBool)(timed ? now - start < seconds * (look + 1) / LOOKS
+                               : tally.solves < solves * (look + 1) / LOOKS);
     }
     for (int k = 0; k < SOLVERS; k++) PetscCall(DestroySolver(&s[k]));
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(GetMemory(&tally, &memory[look]));
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-    if (tell) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " solves, %.0f s: %zu bytes in use on the host, %zu on the device, where %zu MB are free\n", tally.solves, now - start, memory[look].host, memory[look].device, memory[look].available >> 20));
+    if (tell)
+      PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                            "%" PetscInt_FMT
+                            " solves, %.0f s: %zu bytes in use on the host, %zu on the device, where %zu MB are free\n",
+                            tally.solves, now - start, memory[look].host, memory[look].device,
+                            memory[look].available >> 20));
   }
-  PetscCall(Expect(!tally.wrong, "%" PetscInt_FMT " of %" PetscInt_FMT " solves are wrong, first %s", tally.wrong, tally.solves, tally.first_wrong));
-  PetscCall(Expect(tally.diverged <= 2 + tally.solves / 100, "%" PetscInt_FMT " of %" PetscInt_FMT " solves diverge", tally.diverged, tally.solves));
+  PetscCall(Expect(!tally.wrong, "%" PetscInt_FMT " of %" PetscInt_FMT " solves are wrong, first %s", tally.wrong,
+                   tally.solves, tally.first_wrong));
+  PetscCall(Expect(tally.diverged <= 2 + tally.solves / 100, "%" PetscInt_FMT " of %" PetscInt_FMT " solves diverge",
+                   tally.diverged, tally.solves));
   for (int look = WARM + 1; look < LOOKS; look++) {
     PetscReal grown = (PetscReal)memory[look].host - (PetscReal)memory[look - 1].host;
 
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &grown, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
     least = PetscMin(least, grown);
-    PetscCall(Expect(memory[look].device <= memory[WARM].device, "device memory does not grow: %zu bytes, then %zu", memory[WARM].device, memory[look].device));
-    if (alone) PetscCall(Expect(memory[look].available + ((size_t)size << 26) >= memory[WARM].available, "free device memory does not shrink: %zu bytes, then %zu", memory[WARM].available, memory[look].available));
+    PetscCall(Expect(memory[look].device <= memory[WARM].device, "device memory does not grow: %zu bytes, then %zu",
+                     memory[WARM].device, memory[look].device));
+    if (alone)
+      PetscCall(Expect(memory[look].available + ((size_t)size << 26) >= memory[WARM].available,
+                       "free device memory does not shrink: %zu bytes, then %zu", memory[WARM].available,
+                       memory[look].available));
   }
   /* what solves lose they lose between all looks; libraries are loaded, and MPI makes room, now and then */
   PetscCall(Expect(least <= slack, "host memory grows by %g bytes and more from each look to the next", (double)least));
@@ -266,7 +287,8 @@ int main(int argc, char **argv)
   char        backend[16] = "auto";
 
   PetscFunctionBeginUser;
-  (void)setenv("CUDA_MODULE_LOADING", "EAGER", 0); /* else each kernel takes memory of the host when it is launched for the first time */
+  (void)setenv("CUDA_MODULE_LOADING", "EAGER",
+               0); /* else each kernel takes memory of the host when it is launched for the first time */
   PetscCall(CheckInitialize(&argc, &argv, help));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-solves", &solves, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-seconds", &seconds, &timed));
@@ -276,7 +298,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-alone", &alone, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-tell", &tell, NULL));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  if (Case("soak")) PetscCall(Soak(solves, seconds, timed, seed + rank, most, backend, alone, (PetscBool)(timed || tell)));
+  if (Case("soak"))
+    PetscCall(Soak(solves, seconds, timed, seed + rank, most, backend, alone, (PetscBool)(timed || tell)));
   PetscCall(CheckFinalize());
   return 0;
 }

@@ -1,4 +1,5 @@
-static char help[] = "Statistics count what happens: staleness as the mode promises, every update of every block, and they change nothing.\n\n";
+static char help[] = "Statistics count what happens: staleness as the mode promises, every update of every block, and "
+                     "they change nothing.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -128,20 +129,32 @@ static PetscErrorCode TestMode(const char matrix[], PetscInt n, BAIMode mode, Pe
     PetscCall(KSPGetIterationNumber(ksp, &its));
     PetscCall(Read(ksp, &c));
     PetscCall(Expect(c.iterations == (PetscReal)its, "%g iterations, not %" PetscInt_FMT, (double)c.iterations, its));
-    PetscCall(Expect(c.least == (PetscReal)its && c.median == (PetscReal)its && c.most == (PetscReal)its, "between %g and %g updates of a block, not %" PetscInt_FMT, (double)c.least, (double)c.most, its));
-    PetscCall(Expect(c.all == pairs * (PetscReal)its, "%g reads, not %g", (double)c.all, (double)(pairs * (PetscReal)its)));
+    PetscCall(Expect(c.least == (PetscReal)its && c.median == (PetscReal)its && c.most == (PetscReal)its,
+                     "between %g and %g updates of a block, not %" PetscInt_FMT, (double)c.least, (double)c.most, its));
+    PetscCall(
+      Expect(c.all == pairs * (PetscReal)its, "%g reads, not %g", (double)c.all, (double)(pairs * (PetscReal)its)));
   }
   PetscCall(Expect(c.spread >= 0, "spread %g", (double)c.spread));
-  PetscCall(Expect(c.after >= 0 && c.after <= (PetscReal)its / 2 + 1, "%g iterations after the tolerance was met, of %" PetscInt_FMT, (double)c.after, its));
+  PetscCall(Expect(c.after >= 0 && c.after <= (PetscReal)its / 2 + 1,
+                   "%g iterations after the tolerance was met, of %" PetscInt_FMT, (double)c.after, its));
   for (int stale = -STALE; stale <= STALE; stale++) {
     older += stale > 0 ? c.reads[stale + STALE] : 0;
     other += stale != 0 && stale != -1 ? c.reads[stale + STALE] : 0;
   }
-  if (mode == BAI_MODE_SYNC) PetscCall(Expect(c.reads[STALE] == c.all, "mode sync: %g of %g reads are of the previous iterate", (double)c.reads[STALE], (double)c.all));
-  if (mode == BAI_MODE_COLOR) PetscCall(Expect(other == 0 && c.reads[STALE] == c.reads[STALE - 1], "mode color: %g reads of the previous iterate, %g of the newest, %g others", (double)c.reads[STALE], (double)c.reads[STALE - 1], (double)other));
-  if (mode == BAI_MODE_LAUNCH) PetscCall(Expect(other == 0, "mode launch: %g reads neither of the previous iterate nor of the next", (double)other));
+  if (mode == BAI_MODE_SYNC)
+    PetscCall(Expect(c.reads[STALE] == c.all, "mode sync: %g of %g reads are of the previous iterate",
+                     (double)c.reads[STALE], (double)c.all));
+  if (mode == BAI_MODE_COLOR)
+    PetscCall(Expect(other == 0 && c.reads[STALE] == c.reads[STALE - 1],
+                     "mode color: %g reads of the previous iterate, %g of the newest, %g others",
+                     (double)c.reads[STALE], (double)c.reads[STALE - 1], (double)other));
+  if (mode == BAI_MODE_LAUNCH)
+    PetscCall(
+      Expect(other == 0, "mode launch: %g reads neither of the previous iterate nor of the next", (double)other));
   if (mode == BAI_MODE_ASYNC && bound >= 0) {
-    for (int stale = (int)bound + 1; stale <= STALE; stale++) PetscCall(Expect(c.reads[stale + STALE] == 0, "staleness %" PetscInt_FMT ": %g reads of staleness %d", bound, (double)c.reads[stale + STALE], stale));
+    for (int stale = (int)bound + 1; stale <= STALE; stale++)
+      PetscCall(Expect(c.reads[stale + STALE] == 0, "staleness %" PetscInt_FMT ": %g reads of staleness %d", bound,
+                       (double)c.reads[stale + STALE], stale));
   }
   PetscCall(ViewHas((PetscObject)ksp, "statistics of the last solve", &has));
   PetscCall(Expect(has, "the view has no statistics"));
@@ -182,9 +195,11 @@ static PetscErrorCode TestFaults(void)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(Read(ksp, &c));
-  PetscCall(Expect(c.most == (PetscReal)its && c.least == (PetscReal)(its - 7), "between %g and %g updates of %" PetscInt_FMT, (double)c.least, (double)c.most, its));
+  PetscCall(Expect(c.most == (PetscReal)its && c.least == (PetscReal)(its - 7),
+                   "between %g and %g updates of %" PetscInt_FMT, (double)c.least, (double)c.most, its));
   PetscCall(KSPBAIGetBackend(ksp, &backend)); /* of a device mode sync reads what was, whatever is there */
-  PetscCall(Expect(backend == BAI_BACKEND_CUDA || c.reads[STALE + 7] > 0, "no reads of blocks that are 7 iterations behind"));
+  PetscCall(
+    Expect(backend == BAI_BACKEND_CUDA || c.reads[STALE + 7] > 0, "no reads of blocks that are 7 iterations behind"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -256,12 +271,17 @@ static PetscErrorCode TestEnergy(void)
   BAIEnergyMeter       now[2];
 
   PetscFunctionBeginUser;
-  PetscCall(Expect(PetscAbsReal((PetscReal)BAIEnergyOfGPU(&before, &after) - 2.5) < 1e-12, "%g joules of the GPU", BAIEnergyOfGPU(&before, &after)));
-  PetscCall(Expect(PetscAbsReal((PetscReal)BAIEnergyOfCPU(&before, &after) - 4) < 1e-12, "%g joules of the processors", BAIEnergyOfCPU(&before, &after)));
-  PetscCall(Expect(BAIEnergyOfGPU(&before, &none) < 0 && BAIEnergyOfCPU(&none, &none) < 0, "%g and %g joules of no counter", BAIEnergyOfGPU(&before, &none), BAIEnergyOfCPU(&none, &none)));
+  PetscCall(Expect(PetscAbsReal((PetscReal)BAIEnergyOfGPU(&before, &after) - 2.5) < 1e-12, "%g joules of the GPU",
+                   BAIEnergyOfGPU(&before, &after)));
+  PetscCall(Expect(PetscAbsReal((PetscReal)BAIEnergyOfCPU(&before, &after) - 4) < 1e-12, "%g joules of the processors",
+                   BAIEnergyOfCPU(&before, &after)));
+  PetscCall(Expect(BAIEnergyOfGPU(&before, &none) < 0 && BAIEnergyOfCPU(&none, &none) < 0,
+                   "%g and %g joules of no counter", BAIEnergyOfGPU(&before, &none), BAIEnergyOfCPU(&none, &none)));
   for (int k = 0; k < 2; k++) BAIEnergyRead(NULL, &now[k]);
-  PetscCall(Expect(!now[0].gpu_known && now[0].zones == now[1].zones, "what can be read changes: %d, then %d", now[0].zones, now[1].zones));
-  PetscCall(Expect(!now[0].zones || BAIEnergyOfCPU(&now[0], &now[1]) >= 0, "%g joules", BAIEnergyOfCPU(&now[0], &now[1])));
+  PetscCall(Expect(!now[0].gpu_known && now[0].zones == now[1].zones, "what can be read changes: %d, then %d",
+                   now[0].zones, now[1].zones));
+  PetscCall(
+    Expect(!now[0].zones || BAIEnergyOfCPU(&now[0], &now[1]) >= 0, "%g joules", BAIEnergyOfCPU(&now[0], &now[1])));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

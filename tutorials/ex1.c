@@ -86,16 +86,21 @@ static PetscErrorCode CreateSystem(Mat *A, Vec *b, char name[], size_t len)
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "The linear system", NULL);
   PetscCall(PetscOptionsString("-matrix", GALLERY_NAMES, "ex1.c", name, name, len, &hasname));
   PetscCall(PetscOptionsInt("-n", "Points in each direction, or rows where there is no grid", "ex1.c", n, &n, &hasn));
-  PetscCall(PetscOptionsString("-f", "Matrix Market file instead", "ex1.c", filename, filename, sizeof(filename), &hasfile));
-  PetscCall(PetscOptionsEList("-rhs", "Right-hand side: ones, or the row sums of the matrix", "ex1.c", sides, 2, sides[rhs], &rhs, NULL));
+  PetscCall(
+    PetscOptionsString("-f", "Matrix Market file instead", "ex1.c", filename, filename, sizeof(filename), &hasfile));
+  PetscCall(PetscOptionsEList("-rhs", "Right-hand side: ones, or the row sums of the matrix", "ex1.c", sides, 2,
+                              sides[rhs], &rhs, NULL));
   PetscOptionsEnd();
-  PetscCheck(!hasfile || !(hasname || hasn), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-f %s reads a matrix, -matrix and -n generate one: give one or the other", filename);
+  PetscCheck(!hasfile || !(hasname || hasn), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-f %s reads a matrix, -matrix and -n generate one: give one or the other", filename);
   PetscCheck(!hasn || n > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " must be at least 1", n);
 
   if (hasfile) {
     PetscCall(MatrixMarketLoad(PETSC_COMM_WORLD, filename, A));
     PetscCall(MatGetSize(*A, &rows, &cols));
-    PetscCheck(rows == cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "-f %s has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns, it must be square", filename, rows, cols);
+    PetscCheck(rows == cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ,
+               "-f %s has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns, it must be square", filename, rows,
+               cols);
     PetscCall(PetscStrrchr(filename, '/', &base));
     PetscCall(PetscStrncpy(name, base, len));
   } else PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, name, n, A));
@@ -153,7 +158,10 @@ static PetscErrorCode Solve(const char matrix[], Mat A, Vec b, KSPType ksptype, 
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(TrueResidual(A, b, x, &residual));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %9" PetscInt_FMT " %10.0f  %-18s %-7s %6" PetscInt_FMT "  %-22s %9.2e %9.2e %9.2e\n", matrix, n, info.nz_used, solver, backend, its, KSPConvergedReasons[reason], (double)residual, setup, solve));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "%-14s %9" PetscInt_FMT " %10.0f  %-18s %-7s %6" PetscInt_FMT "  %-22s %9.2e %9.2e %9.2e\n",
+                        matrix, n, info.nz_used, solver, backend, its, KSPConvergedReasons[reason], (double)residual,
+                        setup, solve));
   PetscCall(VecDestroy(&x));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(0);
@@ -165,7 +173,8 @@ static PetscErrorCode CreateLaplacian(PetscBool cuda, DM *dm, Mat *A)
   DMDALocalInfo info;
 
   PetscFunctionBeginUser;
-  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 33, 33, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, dm));
+  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33,
+                         33, 33, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, dm));
   PetscCall(DMSetMatType(*dm, cuda ? MATAIJCUSPARSE : MATAIJ));
   PetscCall(DMSetVecType(*dm, cuda ? VECCUDA : VECSTANDARD));
   PetscCall(DMSetRefineLevel(*dm, 2)); /* of 9^3 points */
@@ -191,7 +200,9 @@ static PetscErrorCode CreateLaplacian(PetscBool cuda, DM *dm, Mat *A)
         PetscInt    n       = 1;
 
         for (int c = 0; c < 6; c++) {
-          if (around[c].i >= 0 && around[c].i < info.mx && around[c].j >= 0 && around[c].j < info.my && around[c].k >= 0 && around[c].k < info.mz) cols[n++] = around[c];
+          if (around[c].i >= 0 && around[c].i < info.mx && around[c].j >= 0 && around[c].j < info.my &&
+              around[c].k >= 0 && around[c].k < info.mz)
+            cols[n++] = around[c];
         }
         PetscCall(MatSetValuesStencil(*A, 1, cols, n, cols, vals, INSERT_VALUES));
       }
@@ -210,10 +221,16 @@ static PetscErrorCode PrintSmoothers(const SmootherResult results[], PetscBool c
     const SmootherResult *r         = &results[k];
     char                  ratio[16] = "";
 
-    if (r->reason > 0 && results[BAI].reason > 0) PetscCall(PetscSNPrintf(ratio, sizeof(ratio), "%.2f", r->solve / results[BAI].solve));
-    if (check && r->reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", smoothers[k].name, KSPConvergedReasons[r->reason]));
-    else if (check && results[BAI].cycles > r->cycles) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai takes %" PetscInt_FMT " cycles, %s %" PetscInt_FMT "\n", results[BAI].cycles, smoothers[k].name, r->cycles));
-    else if (!check && r->reason) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %6" PetscInt_FMT "  %-22s %9.2e %9.2e %9s\n", smoothers[k].name, r->cycles, KSPConvergedReasons[r->reason], r->setup, r->solve, ratio));
+    if (r->reason > 0 && results[BAI].reason > 0)
+      PetscCall(PetscSNPrintf(ratio, sizeof(ratio), "%.2f", r->solve / results[BAI].solve));
+    if (check && r->reason <= 0)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", smoothers[k].name, KSPConvergedReasons[r->reason]));
+    else if (check && results[BAI].cycles > r->cycles)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai takes %" PetscInt_FMT " cycles, %s %" PetscInt_FMT "\n",
+                            results[BAI].cycles, smoothers[k].name, r->cycles));
+    else if (!check && r->reason)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %6" PetscInt_FMT "  %-22s %9.2e %9.2e %9s\n", smoothers[k].name,
+                            r->cycles, KSPConvergedReasons[r->reason], r->setup, r->solve, ratio));
   }
   PetscFunctionReturn(0);
 }
@@ -232,11 +249,16 @@ static PetscErrorCode SolveByMultigrid(Mat first, PetscBool check)
   PetscCall(MatGetType(first, &mattype));
   PetscCall(PetscStrstr(mattype, "cusparse", &cusparse));
   PetscCall(CreateLaplacian((PetscBool)(cusparse != NULL), &dm, &A));
-  PetscCall(DMDAGetInfo(dm, NULL, &points[0], &points[1], &points[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(
+    DMDAGetInfo(dm, NULL, &points[0], &points[1], &points[2], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   PetscCall(DMGetRefineLevel(dm, &levels));
   if (!check) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\nMultigrid (%" PetscInt_FMT " levels, %s) for the Laplacian on %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " points, smoothed by\n", levels + 1, cusparse ? "cuda" : "host", points[0], points[1], points[2]));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %6s  %-22s %9s %9s %9s\n", "smoother", "cycles", "reason", "set-up/s", "solve/s", "time/bai"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "\nMultigrid (%" PetscInt_FMT " levels, %s) for the Laplacian on %" PetscInt_FMT
+                          " x %" PetscInt_FMT " x %" PetscInt_FMT " points, smoothed by\n",
+                          levels + 1, cusparse ? "cuda" : "host", points[0], points[1], points[2]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %6s  %-22s %9s %9s %9s\n", "smoother", "cycles", "reason",
+                          "set-up/s", "solve/s", "time/bai"));
   }
   PetscCall(SmoothersCompare(dm, A, smoothers, NSMOOTHERS, results));
   PetscCall(PrintSmoothers(results, check));
@@ -265,19 +287,27 @@ int main(int argc, char **argv)
 
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Its solution", NULL);
   PetscCall(PetscOptionsInt("-repeat", "Solves, of which the fastest is shown", "ex1.c", repeat, &repeat, NULL));
-  PetscCall(PetscOptionsBool("-compare", "Solve by bai, richardson+jacobi and cg+jacobi", "ex1.c", compare, &compare, NULL));
-  PetscCall(PetscOptionsBool("-multigrid", "Then compare bai with other smoothers", "ex1.c", multigrid, &multigrid, NULL));
-  PetscCall(PetscOptionsBool("-check", "Print only what should not be so of the smoothers", "ex1.c", check, &check, NULL));
+  PetscCall(
+    PetscOptionsBool("-compare", "Solve by bai, richardson+jacobi and cg+jacobi", "ex1.c", compare, &compare, NULL));
+  PetscCall(
+    PetscOptionsBool("-multigrid", "Then compare bai with other smoothers", "ex1.c", multigrid, &multigrid, NULL));
+  PetscCall(
+    PetscOptionsBool("-check", "Print only what should not be so of the smoothers", "ex1.c", check, &check, NULL));
   PetscOptionsEnd();
   PetscCall(PetscOptionsHasName(NULL, NULL, "-ksp_type", &hasksp));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_type", &haspc));
-  PetscCheck(repeat > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-repeat %" PetscInt_FMT " must be at least 1", repeat);
-  PetscCheck(!compare || !(hasksp || haspc), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-compare has its own list of solvers, -ksp_type and -pc_type do not go with it");
+  PetscCheck(repeat > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-repeat %" PetscInt_FMT " must be at least 1",
+             repeat);
+  PetscCheck(!compare || !(hasksp || haspc), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-compare has its own list of solvers, -ksp_type and -pc_type do not go with it");
 
   PetscCheck(!check || multigrid, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-check is for the smoothers of -multigrid");
 
-  if (!check) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %9s %10s  %-18s %-7s %6s  %-22s %9s %9s %9s\n", "matrix", "n", "nnz", "solver", "backend", "its", "reason", "residual", "set-up/s", "solve/s"));
-  for (PetscInt k = 0; k < (check ? 0 : (compare ? 3 : 1)); k++) PetscCall(Solve(name, A, b, solvers[k][0], solvers[k][1], repeat));
+  if (!check)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s %9s %10s  %-18s %-7s %6s  %-22s %9s %9s %9s\n", "matrix", "n", "nnz",
+                          "solver", "backend", "its", "reason", "residual", "set-up/s", "solve/s"));
+  for (PetscInt k = 0; k < (check ? 0 : (compare ? 3 : 1)); k++)
+    PetscCall(Solve(name, A, b, solvers[k][0], solvers[k][1], repeat));
   if (multigrid) PetscCall(SolveByMultigrid(A, check));
 
   PetscCall(VecDestroy(&b));

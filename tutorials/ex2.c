@@ -2,7 +2,8 @@
 #include <petscdmda.h>
 #include "smoothers.h"
 
-static char help[] = "Compares block-asynchronous iteration with other smoothers in multigrid for -u'' + epsilon u on a line.\n\n\
+static char help[] =
+  "Compares block-asynchronous iteration with other smoothers in multigrid for -u'' + epsilon u on a line.\n\n\
   ./ex2 -n 1000000 -levels 8 -epsilon 1e-6             points, levels of multigrid, shift of the operator\n\
   ./ex2 -steps 2 -smoothers bai,sor                    smoothing steps before and after, which smoothers\n\
   ./ex2 -mg_levels_pc_bai_local_iters 3                with options of the smoother\n\
@@ -58,9 +59,14 @@ static PetscErrorCode Check(const SmootherResult results[])
   for (int k = BAI; k <= BAI_ASYNC; k++) {
     if (results[k].reason < 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s does not converge\n", smoothers[k].name));
   }
-  if (!results[BAI].reason || !results[SOR].reason || !results[JACOBI].reason) PetscFunctionReturn(0); /* left out by -smoothers */
-  if (results[BAI].cycles > results[SOR].cycles + 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai takes %" PetscInt_FMT " cycles, sor %" PetscInt_FMT "\n", results[BAI].cycles, results[SOR].cycles));
-  if (results[BAI].cycles > results[JACOBI].cycles) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai takes %" PetscInt_FMT " cycles, jacobi %" PetscInt_FMT "\n", results[BAI].cycles, results[JACOBI].cycles));
+  if (!results[BAI].reason || !results[SOR].reason || !results[JACOBI].reason)
+    PetscFunctionReturn(0); /* left out by -smoothers */
+  if (results[BAI].cycles > results[SOR].cycles + 1)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai takes %" PetscInt_FMT " cycles, sor %" PetscInt_FMT "\n",
+                          results[BAI].cycles, results[SOR].cycles));
+  if (results[BAI].cycles > results[JACOBI].cycles)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai takes %" PetscInt_FMT " cycles, jacobi %" PetscInt_FMT "\n",
+                          results[BAI].cycles, results[JACOBI].cycles));
   PetscFunctionReturn(0);
 }
 
@@ -83,13 +89,20 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsBool("-check", "Print only what should not be so", "ex2.c", check, &check, NULL));
   PetscOptionsEnd();
   PetscCall(PetscOptionsHasName(NULL, NULL, "-view_smoothers", &view));
-  PetscCheck(levels > 1 && levels < 31, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-levels %" PetscInt_FMT " must be from 2 to 30", levels);
+  PetscCheck(levels > 1 && levels < 31, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-levels %" PetscInt_FMT " must be from 2 to 30", levels);
 
   /* Every level has every second point of the next finer one, with the first and the last among them */
   cells  = (PetscInt)1 << (levels - 1);
   points = (n - 1) / cells * cells + 1;
-  PetscCheck(points > cells, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " must be at least %" PetscInt_FMT " with %" PetscInt_FMT " levels", n, cells + 1, levels);
-  if (points != n && !check && !view) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " points instead of %" PetscInt_FMT ", so that all %" PetscInt_FMT " levels fit\n", points, n, levels));
+  PetscCheck(points > cells, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-n %" PetscInt_FMT " must be at least %" PetscInt_FMT " with %" PetscInt_FMT " levels", n, cells + 1,
+             levels);
+  if (points != n && !check && !view)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                          "%" PetscInt_FMT " points instead of %" PetscInt_FMT ", so that all %" PetscInt_FMT
+                          " levels fit\n",
+                          points, n, levels));
   PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, points, 1, 1, NULL, &dm));
   PetscCall(DMSetRefineLevel(dm, levels - 1));
   PetscCall(DMSetFromOptions(dm));

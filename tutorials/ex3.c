@@ -3,7 +3,8 @@
 #include "gallery.h"
 #include "smoothers.h"
 
-static char help[] = "Compares block-asynchronous iteration with other smoothers in multigrid for -div(k grad u) + v.grad u in the unit cube.\n\n\
+static char help[] =
+  "Compares block-asynchronous iteration with other smoothers in multigrid for -div(k grad u) + v.grad u in the unit cube.\n\n\
   ./ex3 -problem poisson -stencil 27                   trilinear finite elements; 7: differences\n\
   ./ex3 -problem variable -contrast 100                k varies smoothly from 1 to this\n\
   ./ex3 -problem anisotropic -ratio 100                k is smaller by this in z\n\
@@ -61,7 +62,11 @@ enum {
 /* k in direction d at a point of the cube */
 static PetscReal Coefficient(const Problem *p, const PetscReal x[], int d)
 {
-  if (p->type == VARIABLE) return PetscPowReal(p->contrast, 0.5 + 0.5 * PetscSinReal(2 * PETSC_PI * x[0]) * PetscSinReal(2 * PETSC_PI * x[1]) * PetscSinReal(2 * PETSC_PI * x[2]));
+  if (p->type == VARIABLE)
+    return PetscPowReal(p->contrast,
+                        0.5 +
+                          0.5 * PetscSinReal(2 * PETSC_PI * x[0]) * PetscSinReal(2 * PETSC_PI * x[1]) *
+                            PetscSinReal(2 * PETSC_PI * x[2]));
   return p->type == ANISOTROPIC && d == 2 ? 1 / p->ratio : 1;
 }
 
@@ -134,7 +139,9 @@ static PetscErrorCode CreateMatrix(DM dm, const Problem *p, Mat *A)
 
               if (p->stencil == 27) values[n] = ElementValue(offset, h);
               else if (PetscAbsInt(offset[0]) + PetscAbsInt(offset[1]) + PetscAbsInt(offset[2]) > 1) continue;
-              else values[n] = offset[0] ? flux[a > i] : (offset[1] ? flux[2 + (b > j)] : (offset[2] ? flux[4 + (c > k)] : flux[6]));
+              else
+                values[n] = offset[0] ? flux[a > i]
+                                      : (offset[1] ? flux[2 + (b > j)] : (offset[2] ? flux[4 + (c > k)] : flux[6]));
               cols[n].i   = a;
               cols[n].j   = b;
               cols[n++].k = c;
@@ -158,14 +165,20 @@ static PetscErrorCode ProblemSetFromOptions(Problem *p)
   p->contrast = p->ratio = 100;
   p->peclet              = 5;
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "The problem", NULL);
-  PetscCall(PetscOptionsEnum("-problem", "Which", "ex3.c", ProblemTypes, (PetscEnum)p->type, (PetscEnum *)&p->type, NULL));
+  PetscCall(
+    PetscOptionsEnum("-problem", "Which", "ex3.c", ProblemTypes, (PetscEnum)p->type, (PetscEnum *)&p->type, NULL));
   PetscCall(PetscOptionsInt("-stencil", "7 or, with poisson, 27 points", "ex3.c", p->stencil, &p->stencil, NULL));
-  PetscCall(PetscOptionsReal("-contrast", "Greatest coefficient of variable to the least", "ex3.c", p->contrast, &p->contrast, NULL));
-  PetscCall(PetscOptionsReal("-ratio", "Greatest coefficient of anisotropic to the least", "ex3.c", p->ratio, &p->ratio, NULL));
-  PetscCall(PetscOptionsReal("-peclet", "Speed of convection on the finest grid", "ex3.c", p->peclet, &p->peclet, NULL));
+  PetscCall(PetscOptionsReal("-contrast", "Greatest coefficient of variable to the least", "ex3.c", p->contrast,
+                             &p->contrast, NULL));
+  PetscCall(
+    PetscOptionsReal("-ratio", "Greatest coefficient of anisotropic to the least", "ex3.c", p->ratio, &p->ratio, NULL));
+  PetscCall(
+    PetscOptionsReal("-peclet", "Speed of convection on the finest grid", "ex3.c", p->peclet, &p->peclet, NULL));
   PetscOptionsEnd();
-  PetscCheck(p->stencil == 7 || (p->stencil == 27 && p->type == POISSON), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-stencil %" PetscInt_FMT " must be 7 or, with -problem poisson, 27", p->stencil);
-  PetscCheck(p->contrast > 0 && p->ratio > 0 && p->peclet >= 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-contrast and -ratio must be positive, -peclet must not be negative");
+  PetscCheck(p->stencil == 7 || (p->stencil == 27 && p->type == POISSON), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-stencil %" PetscInt_FMT " must be 7 or, with -problem poisson, 27", p->stencil);
+  PetscCheck(p->contrast > 0 && p->ratio > 0 && p->peclet >= 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-contrast and -ratio must be positive, -peclet must not be negative");
   PetscFunctionReturn(0);
 }
 
@@ -177,9 +190,14 @@ static PetscErrorCode Check(const Problem *p, const SmootherResult results[])
     if (results[k].reason < 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s does not converge\n", smoothers[k].name));
   }
   if (p->type == ANISOTROPIC || p->type == CONVECTION) PetscFunctionReturn(0);
-  if (!results[BAI].reason || !results[SOR].reason || !results[JACOBI].reason) PetscFunctionReturn(0); /* left out by -smoothers */
-  if (results[BAI].cycles > results[SOR].cycles + 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai takes %" PetscInt_FMT " cycles, sor %" PetscInt_FMT "\n", results[BAI].cycles, results[SOR].cycles));
-  if (results[BAI].cycles > results[JACOBI].cycles) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai takes %" PetscInt_FMT " cycles, jacobi %" PetscInt_FMT "\n", results[BAI].cycles, results[JACOBI].cycles));
+  if (!results[BAI].reason || !results[SOR].reason || !results[JACOBI].reason)
+    PetscFunctionReturn(0); /* left out by -smoothers */
+  if (results[BAI].cycles > results[SOR].cycles + 1)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai takes %" PetscInt_FMT " cycles, sor %" PetscInt_FMT "\n",
+                          results[BAI].cycles, results[SOR].cycles));
+  if (results[BAI].cycles > results[JACOBI].cycles)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai takes %" PetscInt_FMT " cycles, jacobi %" PetscInt_FMT "\n",
+                          results[BAI].cycles, results[JACOBI].cycles));
   PetscFunctionReturn(0);
 }
 
@@ -188,7 +206,9 @@ static PetscErrorCode CreateProblem(Problem *p, DM *dm, Mat *A)
 {
   PetscFunctionBeginUser;
   PetscCall(ProblemSetFromOptions(p));
-  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, p->stencil == 27 ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 33, 33, 33, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, dm));
+  PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE,
+                         p->stencil == 27 ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR, 33, 33, 33, PETSC_DECIDE,
+                         PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, dm));
   PetscCall(DMSetRefineLevel(*dm, 2));
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMSetUp(*dm));
@@ -210,15 +230,23 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(BAIInitializePackage());
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "What to solve, and how", NULL);
-  PetscCall(PetscOptionsString("-matrix", "Instead of a problem: " GALLERY_NAMES, "ex3.c", name, name, sizeof(name), &generated));
-  PetscCall(PetscOptionsInt("-n", "Points of that in each direction, or rows where there is no grid", "ex3.c", n, &n, &sized));
-  PetscCall(PetscOptionsString("-f", "Instead of a problem: Matrix Market file", "ex3.c", file, file, sizeof(file), &read));
+  PetscCall(PetscOptionsString("-matrix", "Instead of a problem: " GALLERY_NAMES, "ex3.c", name, name, sizeof(name),
+                               &generated));
+  PetscCall(
+    PetscOptionsInt("-n", "Points of that in each direction, or rows where there is no grid", "ex3.c", n, &n, &sized));
+  PetscCall(
+    PetscOptionsString("-f", "Instead of a problem: Matrix Market file", "ex3.c", file, file, sizeof(file), &read));
   PetscCall(PetscOptionsBool("-gamg", "Algebraic multigrid", "ex3.c", gamg, &gamg, NULL));
   PetscCall(PetscOptionsBool("-check", "Print only what should not be so", "ex3.c", check, &check, NULL));
   PetscOptionsEnd();
 
-  PetscCheck(!generated || !read, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-f %s reads a matrix, -matrix %s generates one: give one or the other", file, name);
-  PetscCheck(!sized || (generated && n > 0), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " is for -matrix, and must be at least 1; the size of a problem's grid is -da_grid_x, -da_grid_y, -da_grid_z", n);
+  PetscCheck(!generated || !read, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-f %s reads a matrix, -matrix %s generates one: give one or the other", file, name);
+  PetscCheck(
+    !sized || (generated && n > 0), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+    "-n %" PetscInt_FMT
+    " is for -matrix, and must be at least 1; the size of a problem's grid is -da_grid_x, -da_grid_y, -da_grid_z",
+    n);
   if (read) PetscCall(MatrixMarketLoad(PETSC_COMM_WORLD, file, &A));
   else if (generated) PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, name, n, &A));
   else PetscCall(CreateProblem(&p, &dm, &A));

@@ -3,7 +3,8 @@
 #include <petscsnes.h>
 #include "now.h"
 
-static char help[] = "Newton's method for -Laplace(u) = -(alpha + beta u^2) in the unit square, u = 0 on its boundary, with block-asynchronous iteration inside.\n\
+static char help[] =
+  "Newton's method for -Laplace(u) = -(alpha + beta u^2) in the unit square, u = 0 on its boundary, with block-asynchronous iteration inside.\n\
 A grid of 102 x 102 points, of which the 100 x 100 that are not on the boundary are unknowns.\n\n\
   ./ex4 -snes_monitor -ksp_rtol 1e-3                   any option of SNES and KSP\n\
   ./ex4 -snes_ksp_ew                                   linear solves as accurate as Newton's method needs them\n\
@@ -74,8 +75,8 @@ typedef struct {
 } Result;
 
 /*
-   -Laplace, with what Newton's method adds to the diagonal as entries of their own: five values a row, zero where the neighbour is on
-   the boundary and so no column, and at the end the diagonal again
+   -Laplace, with what Newton's method adds to the diagonal as entries of their own: five values a row, zero where the
+   neighbour is on the boundary and so no column, and at the end the diagonal again
 */
 static PetscErrorCode CreateMatrix(DM dm, Mat *A, Vec *values)
 {
@@ -200,7 +201,8 @@ static PetscErrorCode CreateNewton(Problem *p, Mat J, const Solver *s, const cha
     PetscCall(PCSORSetSymmetric(pc, SOR_LOCAL_FORWARD_SWEEP));
   }
   if (s->its) PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
-  PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-10, PETSC_DEFAULT, PETSC_DEFAULT, s->its ? s->its : 100000));
+  PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-5 : 1e-10, PETSC_DEFAULT, PETSC_DEFAULT,
+                             s->its ? s->its : 100000));
   PetscCall(SNESKSPSetUseEW(*snes, s->eisenstat));
   PetscCall(SNESSetFromOptions(*snes));
   PetscFunctionReturn(0);
@@ -240,21 +242,29 @@ static PetscErrorCode CheckSolution(Problem *p, Mat J, const char name[], Vec u,
   PetscCall(VecNorm(reference, NORM_2, &norm));
   PetscCall(VecAXPY(reference, -1, u));
   PetscCall(VecNorm(reference, NORM_2, &error));
-  if (r->reason <= 0 || cg.reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, with cg %s\n", name, SNESConvergedReasons[r->reason], SNESConvergedReasons[cg.reason]));
-  if (!(error <= 1e-6 * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the solution is %g off\n", name, (double)(error / norm)));
+  if (r->reason <= 0 || cg.reason <= 0)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, with cg %s\n", name, SNESConvergedReasons[r->reason],
+                          SNESConvergedReasons[cg.reason]));
+  if (!(error <= 1e-6 * norm))
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the solution is %g off\n", name, (double)(error / norm)));
   PetscCall(VecDestroy(&reference));
   PetscFunctionReturn(0);
 }
 
-/* Says what should not be so: more iterations do not take more steps, and Eisenstat and Walker's tolerances take fewer iterations than any fixed number */
+/* Says what should not be so: more iterations do not take more steps, and Eisenstat and Walker's tolerances take fewer
+ * iterations than any fixed number */
 static PetscErrorCode CheckCosts(const Result r[])
 {
   PetscFunctionBeginUser;
   for (int k = BAI_200; k < BAI_1000; k++) {
-    if (r[k].steps < r[k + 1].steps) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s takes %" PetscInt_FMT " steps, %s %" PetscInt_FMT "\n", solvers[k].name, r[k].steps, solvers[k + 1].name, r[k + 1].steps));
+    if (r[k].steps < r[k + 1].steps)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s takes %" PetscInt_FMT " steps, %s %" PetscInt_FMT "\n",
+                            solvers[k].name, r[k].steps, solvers[k + 1].name, r[k + 1].steps));
   }
   for (int k = BAI_200; k <= BAI_1000; k++) {
-    if (r[BAI_EW].its >= r[k].its) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai-ew takes %" PetscInt_FMT " iterations, %s %" PetscInt_FMT "\n", r[BAI_EW].its, solvers[k].name, r[k].its));
+    if (r[BAI_EW].its >= r[k].its)
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bai-ew takes %" PetscInt_FMT " iterations, %s %" PetscInt_FMT "\n",
+                            r[BAI_EW].its, solvers[k].name, r[k].its));
   }
   PetscFunctionReturn(0);
 }
@@ -273,10 +283,13 @@ static PetscErrorCode Compare(Problem *p, Mat J, Vec u, char *names[], PetscInt 
       PetscCall(PetscStrcasecmp(names[j], solvers[k].name, &match));
       if (match) chosen[k] = known = PETSC_TRUE;
     }
-    PetscCheck(known, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-solvers: there is no %s, the table of -compare has what there is", names[j]);
+    PetscCheck(known, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+               "-solvers: there is no %s, the table of -compare has what there is", names[j]);
   }
 
-  if (!check) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %12s %17s %13s %8s  %s\n", "solver", "Newton steps", "linear iterations", "function norm", "time/ms", "reason"));
+  if (!check)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %12s %17s %13s %8s  %s\n", "solver", "Newton steps",
+                          "linear iterations", "function norm", "time/ms", "reason"));
   for (int k = 0; k < NSOLVERS; k++) {
     if (!chosen[k]) continue;
     /* What is done once in a process is not counted as the first solver's */
@@ -284,7 +297,10 @@ static PetscErrorCode Compare(Problem *p, Mat J, Vec u, char *names[], PetscInt 
     warm = PETSC_TRUE;
     PetscCall(Solve(p, J, &solvers[k], NULL, u, &r[k]));
     if (check) PetscCall(CheckSolution(p, J, solvers[k].name, u, &r[k]));
-    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %12" PetscInt_FMT " %17" PetscInt_FMT " %13.2e %8.2f  %s\n", solvers[k].name, r[k].steps, r[k].its, (double)r[k].norm, 1e3 * r[k].time, SNESConvergedReasons[r[k].reason]));
+    else
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-12s %12" PetscInt_FMT " %17" PetscInt_FMT " %13.2e %8.2f  %s\n",
+                            solvers[k].name, r[k].steps, r[k].its, (double)r[k].norm, 1e3 * r[k].time,
+                            SNESConvergedReasons[r[k].reason]));
   }
   if (check && !nnames) PetscCall(CheckCosts(r));
   PetscFunctionReturn(0);
@@ -311,17 +327,20 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsReal("-alpha", "Constant part of the reaction", "ex4.c", p.alpha, &p.alpha, NULL));
   PetscCall(PetscOptionsReal("-beta", "Quadratic part of the reaction", "ex4.c", p.beta, &p.beta, NULL));
   PetscCall(PetscOptionsBool("-compare", "Compare linear solvers", "ex4.c", compare, &compare, NULL));
-  PetscCall(PetscOptionsStringArray("-solvers", "Which to compare, all if not given", "ex4.c", names, &nnames, &hasnames));
+  PetscCall(
+    PetscOptionsStringArray("-solvers", "Which to compare, all if not given", "ex4.c", names, &nnames, &hasnames));
   PetscCall(PetscOptionsBool("-check", "Print only what should not be so", "ex4.c", check, &check, NULL));
   PetscOptionsEnd();
   if (!hasnames) nnames = 0;
   if (hasnames) compare = PETSC_TRUE;
   PetscCall(PetscOptionsHasName(NULL, NULL, "-ksp_type", &hasksp));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_type", &haspc));
-  PetscCheck(!compare || !(hasksp || haspc), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-compare has its own list of solvers, -ksp_type and -pc_type do not go with it");
+  PetscCheck(!compare || !(hasksp || haspc), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-compare has its own list of solvers, -ksp_type and -pc_type do not go with it");
 
   /* The points inside the square only, those on the boundary are zero */
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 100, 100, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 100, 100,
+                         PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
   PetscCall(DMDAGetLocalInfo(dm, &info));
@@ -337,7 +356,11 @@ int main(int argc, char **argv)
   else {
     PetscCall(Solve(&p, J, &solvers[BAI], NULL, u, &r));
     if (check) PetscCall(CheckSolution(&p, J, "Newton's method", u, &r));
-    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " Newton steps, %" PetscInt_FMT " linear iterations, function norm %.2e, %s\n", r.steps, r.its, (double)r.norm, SNESConvergedReasons[r.reason]));
+    else
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                            "%" PetscInt_FMT " Newton steps, %" PetscInt_FMT
+                            " linear iterations, function norm %.2e, %s\n",
+                            r.steps, r.its, (double)r.norm, SNESConvergedReasons[r.reason]));
   }
 
   for (PetscInt k = 0; k < nnames; k++) PetscCall(PetscFree(names[k]));

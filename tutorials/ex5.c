@@ -2,7 +2,8 @@
 #include <petscdmda.h>
 #include <petscsnes.h>
 
-static char help[] = "Bratu's problem -Laplace(u) = lambda e^u in the unit square or cube, u = 0 on its boundary: Newton's method with block-asynchronous iteration inside.\n\n\
+static char help[] =
+  "Bratu's problem -Laplace(u) = lambda e^u in the unit square or cube, u = 0 on its boundary: Newton's method with block-asynchronous iteration inside.\n\n\
   ./ex5 -lambda 6.8 -snes_monitor -ksp_converged_reason\n\
                                                        near the greatest lambda with a solution, 6.808, a little less on coarse grids\n\
   ./ex5 -dim 3 -lambda 9.5 -da_refine 1                in three dimensions, where it is 9.9, on 65^3 points instead of 33^3\n\
@@ -15,10 +16,12 @@ static char help[] = "Bratu's problem -Laplace(u) = lambda e^u in the unit squar
 #define STENCIL_MAX 7
 
 /*
-   The row of -Laplace, times the volume of a cell, at a point; the diagonal comes first. Neighbours on the boundary are zero and no
-   columns, so that the Jacobian is symmetric. Returns how many columns there are, and the volume, which is zero for a point on the boundary.
+   The row of -Laplace, times the volume of a cell, at a point; the diagonal comes first. Neighbours on the boundary are
+   zero and no columns, so that the Jacobian is symmetric. Returns how many columns there are, and the volume, which is
+   zero for a point on the boundary.
 */
-static PetscInt LaplaceRow(const DMDALocalInfo *info, PetscInt i, PetscInt j, PetscInt k, MatStencil cols[], PetscScalar values[], PetscReal *volume)
+static PetscInt LaplaceRow(const DMDALocalInfo *info, PetscInt i, PetscInt j, PetscInt k, MatStencil cols[],
+                           PetscScalar values[], PetscReal *volume)
 {
   const PetscInt at[3] = {i, j, k}, last[3] = {info->mx - 1, info->my - 1, info->mz - 1}, dim = info->dim == 2 ? 2 : 3;
   PetscBool      boundary = PETSC_FALSE;
@@ -111,10 +114,11 @@ static PetscErrorCode JacobianLocal(DMDALocalInfo *info, Vec u, Mat A, Mat J, vo
 }
 
 /*
-   From u = 0 Newton's steps climb to the lower of the two solutions without passing it, and the matrix of each is an M-matrix, for which
-   block-asynchronous iteration converges. The prefix is that of the solver's options.
+   From u = 0 Newton's steps climb to the lower of the two solutions without passing it, and the matrix of each is an
+   M-matrix, for which block-asynchronous iteration converges. The prefix is that of the solver's options.
 */
-static PetscErrorCode Solve(DM dm, KSPType ksptype, PCType pctype, PetscReal rtol, const char prefix[], Vec u, SNES *snes)
+static PetscErrorCode Solve(DM dm, KSPType ksptype, PCType pctype, PetscReal rtol, const char prefix[], Vec u,
+                            SNES *snes)
 {
   KSP ksp;
   PC  pc;
@@ -150,7 +154,11 @@ static PetscErrorCode Print(SNES snes, Vec u)
   PetscCall(VecGetSize(u, &n));
   PetscCall(VecNorm(u, NORM_2, &norm));
   PetscCall(VecNorm(u, NORM_INFINITY, &maximum));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " Newton steps, %" PetscInt_FMT " linear iterations, %s: of u, root mean square %g, maximum %g\n", steps, its, SNESConvergedReasons[reason], (double)(norm / PetscSqrtReal((PetscReal)n)), (double)maximum));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "%" PetscInt_FMT " Newton steps, %" PetscInt_FMT
+                        " linear iterations, %s: of u, root mean square %g, maximum %g\n",
+                        steps, its, SNESConvergedReasons[reason], (double)(norm / PetscSqrtReal((PetscReal)n)),
+                        (double)maximum));
   PetscFunctionReturn(0);
 }
 
@@ -169,14 +177,18 @@ static PetscErrorCode Check(DM dm, SNES snes, Vec u)
   PetscCall(SNESGetConvergedReason(snes, &reason));
   if (reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Newton's method: %s\n", SNESConvergedReasons[reason]));
   PetscCall(SNESGetConvergedReason(cg, &reason));
-  if (reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Newton's method with cg: %s\n", SNESConvergedReasons[reason]));
+  if (reason <= 0)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Newton's method with cg: %s\n", SNESConvergedReasons[reason]));
   PetscCall(VecNorm(reference, NORM_2, &norm));
   PetscCall(VecAXPY(reference, -1, u));
   PetscCall(VecNorm(reference, NORM_2, &error));
-  if (!(error <= 1e-6 * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "The solution is %g off\n", (double)(error / norm)));
+  if (!(error <= 1e-6 * norm))
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "The solution is %g off\n", (double)(error / norm)));
   PetscCall(SNESGetIterationNumber(snes, &steps));
   PetscCall(SNESGetIterationNumber(cg, &cgsteps));
-  if (steps > cgsteps + 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " Newton steps, with cg %" PetscInt_FMT "\n", steps, cgsteps));
+  if (steps > cgsteps + 1)
+    PetscCall(
+      PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " Newton steps, with cg %" PetscInt_FMT "\n", steps, cgsteps));
   PetscCall(SNESDestroy(&cg));
   PetscCall(VecDestroy(&reference));
   PetscFunctionReturn(0);
@@ -199,13 +211,20 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsReal("-lambda", "Factor of e^u", "ex5.c", lambda, &lambda, NULL));
   PetscCall(PetscOptionsBool("-check", "Print only what should not be so", "ex5.c", check, &check, NULL));
   PetscOptionsEnd();
-  PetscCheck(dim == 2 || dim == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-dim %" PetscInt_FMT " must be 2 or 3", dim);
+  PetscCheck(dim == 2 || dim == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-dim %" PetscInt_FMT " must be 2 or 3",
+             dim);
   most = dim == 2 ? 6.808 : 9.9;
-  PetscCheck(lambda >= 0 && lambda <= most, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-lambda %g must be from 0 to %g, beyond which there is no solution in %" PetscInt_FMT " dimensions", (double)lambda, (double)most, dim);
+  PetscCheck(lambda >= 0 && lambda <= most, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-lambda %g must be from 0 to %g, beyond which there is no solution in %" PetscInt_FMT " dimensions",
+             (double)lambda, (double)most, dim);
 
   /* 9 points a side refined twice */
-  if (dim == 2) PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 33, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
-  else PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 33, 33, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &dm));
+  if (dim == 2)
+    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 33, 33,
+                           PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &dm));
+  else
+    PetscCall(DMDACreate3d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR,
+                           33, 33, 33, PETSC_DECIDE, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, NULL, &dm));
   PetscCall(DMSetRefineLevel(dm, 2));
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));

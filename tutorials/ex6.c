@@ -4,7 +4,8 @@
 #include <petsctime.h>
 #include "now.h"
 
-static char help[] = "Pattern formation: the reaction-diffusion equations of Schnakenberg on the unit square, without flux through its boundary,\n\
+static char help[] =
+  "Pattern formation: the reaction-diffusion equations of Schnakenberg on the unit square, without flux through its boundary,\n\
   u_t = gamma (a - u + u^2 v) + Laplace u\n\
   v_t = gamma (b - u^2 v) + kappa Laplace v\n\
 by implicit Euler steps of 0.1 h^2, Newton's method, and block-asynchronous iteration or any other KSP.\n\n\
@@ -27,19 +28,21 @@ typedef struct {
 } Field;
 
 /*
-   F(U) = U_t + linear U + gamma (-u^2 v, u^2 v) - supply, where linear is -Laplace, times kappa for v, and gamma u. All of it is done by
-   operations of Vec and Mat, so where these live. (x, y) is a vector with x and y at each point, as U = (u, v)
+   F(U) = U_t + linear U + gamma (-u^2 v, u^2 v) - supply, where linear is -Laplace, times kappa for v, and gamma u. All
+   of it is done by operations of Vec and Mat, so where these live. (x, y) is a vector with x and y at each point, as U
+   = (u, v)
 */
 typedef struct {
   PetscReal kappa, gamma, a, b;
   Mat       linear;
   Vec       supply;
-  Mat       bilinear;                                      /* its entries are those of U; times U it is (u v, u^2) */
-  Vec       products;                                      /* that */
-  Vec       reaction;                                      /* (u^2 v, u^2 v), the products times U */
-  Mat       gain;                                          /* of the reaction: -gamma in the rows of u, gamma in those of v */
-  Mat       slopes;                                        /* from the products to what they contribute to the values of the Jacobian */
-  Vec       identity, linear_values, fixed_values, values; /* in the order of CreateJacobian(); fixed: linear + shift identity */
+  Mat       bilinear; /* its entries are those of U; times U it is (u v, u^2) */
+  Vec       products; /* that */
+  Vec       reaction; /* (u^2 v, u^2 v), the products times U */
+  Mat       gain;     /* of the reaction: -gamma in the rows of u, gamma in those of v */
+  Mat       slopes;   /* from the products to what they contribute to the values of the Jacobian */
+  Vec       identity, linear_values, fixed_values,
+    values; /* in the order of CreateJacobian(); fixed: linear + shift identity */
   PetscReal shift;
 } Model;
 
@@ -132,8 +135,8 @@ static PetscErrorCode IJacobian(TS ts, PetscReal t, Vec U, Vec Udot, PetscReal s
 }
 
 /*
-   The four neighbours in x and y, then u and v of the point itself. Beyond the boundary the neighbour is the mirror image, whose entry is
-   added to that of the point on the other side
+   The four neighbours in x and y, then u and v of the point itself. Beyond the boundary the neighbour is the mirror
+   image, whose entry is added to that of the point on the other side
 */
 static PetscErrorCode CreateJacobian(DM dm, Mat *J)
 {
@@ -146,7 +149,8 @@ static PetscErrorCode CreateJacobian(DM dm, Mat *J)
   PetscCall(PetscMalloc2(size, &rows, size, &cols));
   for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
     for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
-      const PetscInt point = (j - info.gys) * info.gxm + i - info.gxs, neighbor[] = {point - 1, point + 1, point - info.gxm, point + info.gxm};
+      const PetscInt point      = (j - info.gys) * info.gxm + i - info.gxs,
+                     neighbor[] = {point - 1, point + 1, point - info.gxm, point + info.gxm};
 
       for (PetscInt c = 0; c < 2; c++) {
         for (PetscInt k = 0; k < 4; k++) {
@@ -168,7 +172,8 @@ static PetscErrorCode CreateJacobian(DM dm, Mat *J)
 }
 
 /* The k-th value is for row rows[k] and column cols[k] of this rank's part */
-static PetscErrorCode CreateMatrix(DM dm, PetscInt m, PetscInt n, PetscInt start, PetscInt nvalues, PetscInt rows[], PetscInt cols[], const PetscScalar values[], Mat *A)
+static PetscErrorCode CreateMatrix(DM dm, PetscInt m, PetscInt n, PetscInt start, PetscInt nvalues, PetscInt rows[],
+                                   PetscInt cols[], const PetscScalar values[], Mat *A)
 {
   MatType  type;
   PetscInt first = m / n * start;
@@ -247,7 +252,8 @@ static PetscErrorCode ModelSetUp(DM dm, Model *m)
   }
   PetscCall(CreateMatrix(dm, n, n, start, n, rows, cols, values, &m->gain));
 
-  /* -2 u v and -u^2 in the row of u, 2 u v and u^2 in that of v, and zeros for the neighbours: a GPU likes empty rows less */
+  /* -2 u v and -u^2 in the row of u, 2 u v and u^2 in that of v, and zeros for the neighbours: a GPU likes empty rows
+   * less */
   for (PetscInt k = 0; k < 6 * n; k++) {
     const PetscInt e = k % 6, row = k / 6;
 
@@ -371,7 +377,10 @@ static PetscErrorCode Progress(TS ts, PetscInt step, PetscReal time, Vec U, void
   PetscCall(TSGetMaxSteps(ts, &max_steps));
   PetscCall(GetCounts(ts, &counts));
   part = PetscMax(time / display->end, (PetscReal)step / max_steps);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\r%5.1f %%  t = %-10.5g %" PetscInt_FMT " steps, %" PetscInt_FMT " Newton steps, %" PetscInt_FMT " linear iterations ", (double)(100 * part), (double)time, step, counts.newton, counts.linear));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "\r%5.1f %%  t = %-10.5g %" PetscInt_FMT " steps, %" PetscInt_FMT
+                        " Newton steps, %" PetscInt_FMT " linear iterations ",
+                        (double)(100 * part), (double)time, step, counts.newton, counts.linear));
   PetscFunctionReturn(0);
 }
 
@@ -399,7 +408,8 @@ static PetscErrorCode Run(TS ts, Vec U, const char pictures[])
   PetscFunctionBeginUser;
   PetscCall(TSGetMaxTime(ts, &end));
   PetscCall(TSGetTimeStep(ts, &dt));
-  for (size_t k = 0; pictures[0] && k < PETSC_STATIC_ARRAY_LENGTH(times) && times[k] <= end && reason == TS_CONVERGED_TIME; k++) {
+  for (size_t k = 0;
+       pictures[0] && k < PETSC_STATIC_ARRAY_LENGTH(times) && times[k] <= end && reason == TS_CONVERGED_TIME; k++) {
     PetscCall(TSSetMaxTime(ts, times[k]));
     PetscCall(TSSetTimeStep(ts, dt));
     PetscCall(TSSolve(ts, U));
@@ -439,8 +449,13 @@ static PetscErrorCode Simulate(DM dm, Model *m, PetscBool progress, const char p
   PetscCall(TSGetTime(ts, &time));
   PetscCall(VecStrideMin(U, 0, NULL, &least));
   PetscCall(VecStrideMax(U, 0, NULL, &most));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%st = %g, u from %.4f to %.4f\n", progress ? "\n" : "", (double)time, (double)least, (double)most));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " steps, %" PetscInt_FMT " Newton steps, %" PetscInt_FMT " linear iterations, %.3g s, %.3g ms a step\n", counts.steps, counts.newton, counts.linear, end - start, 1e3 * (end - start) / PetscMax(counts.steps, 1)));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%st = %g, u from %.4f to %.4f\n", progress ? "\n" : "", (double)time,
+                        (double)least, (double)most));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD,
+                        "%" PetscInt_FMT " steps, %" PetscInt_FMT " Newton steps, %" PetscInt_FMT
+                        " linear iterations, %.3g s, %.3g ms a step\n",
+                        counts.steps, counts.newton, counts.linear, end - start,
+                        1e3 * (end - start) / PetscMax(counts.steps, 1)));
   PetscCall(VecDestroy(&U));
   PetscCall(TSDestroy(&ts));
   PetscFunctionReturn(0);
@@ -488,7 +503,8 @@ static PetscErrorCode Check(DM dm, Model *m, const Solver *reference)
     PetscCall(TSDestroy(&ts));
   }
   PetscCall(GetDifference(dm, U[0], U[1], &difference));
-  if (!(difference <= 1e-6)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "The difference from the reference is %g\n", (double)difference));
+  if (!(difference <= 1e-6))
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "The difference from the reference is %g\n", (double)difference));
   for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&U[k]));
   PetscFunctionReturn(0);
 }
@@ -518,7 +534,8 @@ static PetscErrorCode StopClock(KSP ksp, Vec b, Vec x, void *ctx)
   PetscFunctionReturn(0);
 }
 
-/* That there is a monitor keeps Richardson from leaving the iteration to a preconditioner that does not look at the residual */
+/* That there is a monitor keeps Richardson from leaving the iteration to a preconditioner that does not look at the
+ * residual */
 static PetscErrorCode Watch(KSP ksp, PetscInt it, PetscReal norm, void *ctx)
 {
   PetscFunctionBeginUser;
@@ -545,7 +562,8 @@ static PetscErrorCode Measure(DM dm, Model *m, const Solver *solver, Vec U, Vec 
   PetscFunctionBeginUser;
   PetscCall(CreateTS(dm, m, solver, 101, &ts));
   PetscCall(TSGetMaxSteps(ts, &max_steps));
-  PetscCheck(max_steps > 1, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-ts_max_steps %" PetscInt_FMT " must be at least 2 with -compare", max_steps);
+  PetscCheck(max_steps > 1, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-ts_max_steps %" PetscInt_FMT " must be at least 2 with -compare", max_steps);
   PetscCall(TSGetSNES(ts, &snes));
   PetscCall(SNESGetKSP(snes, &ksp));
   PetscCall(PetscStrcmp(solver->ksptype, KSPPREONLY, &same));
@@ -568,7 +586,9 @@ static PetscErrorCode Measure(DM dm, Model *m, const Solver *solver, Vec U, Vec 
   steps = all.steps - first.steps;
 
   PetscCall(GetDifference(dm, reference, U, &difference));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %6" PetscInt_FMT " %8.1f %8.1f %10.4f %10.4f %11.1e\n", solver->name, steps, (all.newton - first.newton) / (double)steps, (all.linear - first.linear) / (double)steps, 1e3 * (end - start) / steps, 1e3 * clock.sum / steps, (double)difference));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %6" PetscInt_FMT " %8.1f %8.1f %10.4f %10.4f %11.1e\n", solver->name,
+                        steps, (all.newton - first.newton) / (double)steps, (all.linear - first.linear) / (double)steps,
+                        1e3 * (end - start) / steps, 1e3 * clock.sum / steps, (double)difference));
   PetscCall(TSDestroy(&ts));
   PetscFunctionReturn(0);
 }
@@ -580,7 +600,9 @@ static PetscErrorCode Compare(DM dm, Model *m, const Solver *reference)
   PetscFunctionBeginUser;
   PetscCall(DMCreateGlobalVector(dm, &U));
   PetscCall(DMCreateGlobalVector(dm, &Ureference));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %6s %8s %8s %10s %10s %11s\n%-18s %6s %8s %8s %10s %10s %11s\n", "", "", "Newton", "linear", "ms", "ms linear", "from the", "solver", "steps", "/step", "/step", "/step", "/step", "reference"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %6s %8s %8s %10s %10s %11s\n%-18s %6s %8s %8s %10s %10s %11s\n", "",
+                        "", "Newton", "linear", "ms", "ms linear", "from the", "solver", "steps", "/step", "/step",
+                        "/step", "/step", "reference"));
   PetscCall(Measure(dm, m, reference, Ureference, Ureference));
   PetscCall(Measure(dm, m, &bai, U, Ureference));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(others); k++) PetscCall(Measure(dm, m, &others[k], U, Ureference));
@@ -598,7 +620,8 @@ static PetscErrorCode ModelSetFromOptions(Model *m)
   m->b     = 0.792366;
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "The equations", NULL);
   PetscCall(PetscOptionsReal("-kappa", "Diffusion of v to that of u", "ex6.c", m->kappa, &m->kappa, NULL));
-  PetscCall(PetscOptionsReal("-gamma", "Speed of the reaction: how many spots fit into the square", "ex6.c", m->gamma, &m->gamma, NULL));
+  PetscCall(PetscOptionsReal("-gamma", "Speed of the reaction: how many spots fit into the square", "ex6.c", m->gamma,
+                             &m->gamma, NULL));
   PetscCall(PetscOptionsReal("-a", "Supply of u", "ex6.c", m->a, &m->a, NULL));
   PetscCall(PetscOptionsReal("-b", "Supply of v", "ex6.c", m->b, &m->b, NULL));
   PetscOptionsEnd();
@@ -613,13 +636,18 @@ static PetscErrorCode CreateGrid(DM *dm)
   PetscInt nx, ny, xm, ym;
 
   PetscFunctionBeginUser;
-  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_MIRROR, DM_BOUNDARY_MIRROR, DMDA_STENCIL_STAR, 100, 100, PETSC_DECIDE, PETSC_DECIDE, 2, 1, NULL, NULL, dm));
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_MIRROR, DM_BOUNDARY_MIRROR, DMDA_STENCIL_STAR, 100, 100,
+                         PETSC_DECIDE, PETSC_DECIDE, 2, 1, NULL, NULL, dm));
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMDAGetInfo(*dm, NULL, &nx, &ny, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
-  PetscCheck(nx > 1 && ny > 1, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-da_grid_x %" PetscInt_FMT " and -da_grid_y %" PetscInt_FMT " must be at least 2", nx, ny);
+  PetscCheck(nx > 1 && ny > 1, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-da_grid_x %" PetscInt_FMT " and -da_grid_y %" PetscInt_FMT " must be at least 2", nx, ny);
   PetscCall(DMSetUp(*dm));
   PetscCall(DMDAGetCorners(*dm, NULL, NULL, NULL, &xm, &ym, NULL));
-  PetscCheck(xm > 1 && ym > 1, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "-da_grid_x %" PetscInt_FMT " and -da_grid_y %" PetscInt_FMT " must be such that each rank has at least 2 points in each direction", nx, ny);
+  PetscCheck(xm > 1 && ym > 1, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "-da_grid_x %" PetscInt_FMT " and -da_grid_y %" PetscInt_FMT
+             " must be such that each rank has at least 2 points in each direction",
+             nx, ny);
   PetscCall(DMDASetUniformCoordinates(*dm, 0, 1, 0, 1, 0, 0));
   PetscCall(DMDASetFieldName(*dm, 0, "u"));
   PetscCall(DMDASetFieldName(*dm, 1, "v"));
@@ -641,13 +669,15 @@ int main(int argc, char **argv)
   PetscCall(ModelSetFromOptions(&m));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "The run", NULL);
   PetscCall(PetscOptionsBool("-progress", "Show how far it is", "ex6.c", progress, &progress, NULL));
-  PetscCall(PetscOptionsString("-pictures", "Write files of u and v whose names begin with this", "ex6.c", pictures, pictures, sizeof(pictures), NULL));
+  PetscCall(PetscOptionsString("-pictures", "Write files of u and v whose names begin with this", "ex6.c", pictures,
+                               pictures, sizeof(pictures), NULL));
   PetscCall(PetscOptionsBool("-compare", "Time other solvers too", "ex6.c", compare, &compare, NULL));
   PetscCall(PetscOptionsBool("-check", "Print only what should not be so", "ex6.c", check, &check, NULL));
   PetscOptionsEnd();
   PetscCall(PetscOptionsHasName(NULL, NULL, "-ksp_type", &hasksp));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-pc_type", &haspc));
-  PetscCheck(!compare || !(hasksp || haspc), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-compare has its own list of solvers, -ksp_type and -pc_type do not go with it");
+  PetscCheck(!compare || !(hasksp || haspc), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-compare has its own list of solvers, -ksp_type and -pc_type do not go with it");
 
   PetscCall(CreateGrid(&dm));
   PetscCall(ModelSetUp(dm, &m));

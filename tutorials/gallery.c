@@ -6,13 +6,15 @@ typedef struct _Pattern Pattern;
 struct _Pattern {
   const char *name;
   PetscErrorCode (*row)(const Pattern *, PetscInt, PetscInt *, PetscInt[], PetscScalar[]);
-  PetscInt   dim, n;            /* n^dim rows */
-  PetscReal  weight[4];         /* of a stencil: the point itself, neighbours that differ from it in one, two, three coordinates */
-  PetscInt   seed;              /* of what is random */
-  PetscInt   longest;           /* entries that a row can have */
-  PetscInt   rstart, rend;      /* rows of this process */
-  PetscReal *primes;            /* one for each of them */
-  PetscInt  *first, *neighbors; /* those of its row k in the graph: neighbors[first[k]] to before neighbors[first[k + 1]] */
+  PetscInt dim, n; /* n^dim rows */
+  PetscReal
+    weight[4];     /* of a stencil: the point itself, neighbours that differ from it in one, two, three coordinates */
+  PetscInt   seed; /* of what is random */
+  PetscInt   longest;      /* entries that a row can have */
+  PetscInt   rstart, rend; /* rows of this process */
+  PetscReal *primes;       /* one for each of them */
+  PetscInt  *first,
+    *neighbors; /* those of its row k in the graph: neighbors[first[k]] to before neighbors[first[k + 1]] */
 };
 
 /* A point of the grid and its neighbours, in ascending order */
@@ -38,12 +40,14 @@ static PetscErrorCode StencilRow(const Pattern *p, PetscInt row, PetscInt *ncols
 }
 
 /* The Laplacian on a grid with another coupling in x, the fast direction (weight[1]), than in y (weight[2]) */
-static PetscErrorCode AnisotropicRow(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[], PetscScalar vals[])
+static PetscErrorCode AnisotropicRow(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[],
+                                     PetscScalar vals[])
 {
   const PetscInt  x = row % p->n, y = row / p->n;
   const PetscInt  distance[] = {-p->n, -1, 0, 1, p->n};
   const int       weight[]   = {2, 1, 0, 1, 2};
-  const PetscBool there[]    = {(PetscBool)(y > 0), (PetscBool)(x > 0), PETSC_TRUE, (PetscBool)(x < p->n - 1), (PetscBool)(y < p->n - 1)};
+  const PetscBool there[]    = {(PetscBool)(y > 0), (PetscBool)(x > 0), PETSC_TRUE, (PetscBool)(x < p->n - 1),
+                                (PetscBool)(y < p->n - 1)};
 
   PetscFunctionBeginUser;
   *ncols = 0;
@@ -80,8 +84,9 @@ static double Random(PetscInt seed, PetscInt64 k)
 }
 
 /*
-  Schools and the authorities that they belong to, as in the normal equations of a mixed model: each authority has a few or many
-  schools, which come first and in their order, and a school has 1 to 25 pupils. No two schools, and no two authorities, are coupled.
+  Schools and the authorities that they belong to, as in the normal equations of a mixed model: each authority has a
+  few or many schools, which come first and in their order, and a school has 1 to 25 pupils. No two schools, and no
+  two authorities, are coupled.
 */
 static PetscInt Authorities(const Pattern *p)
 {
@@ -168,7 +173,8 @@ static PetscReal Cotangent(const PetscReal a[], const PetscReal b[], const Petsc
   return (u[0] * v[0] + u[1] * v[1]) / PetscAbsReal(u[0] * v[1] - u[1] * v[0]);
 }
 
-/* Linear finite elements: each cell of the distorted grid is cut in two triangles, along the diagonal that Delaunay would take */
+/* Linear finite elements: each cell of the distorted grid is cut in two triangles, along the diagonal that Delaunay
+ * would take */
 static PetscErrorCode MeshRow(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[], PetscScalar vals[])
 {
   const PetscInt x = row % p->n, y = row / p->n;
@@ -183,7 +189,8 @@ static PetscErrorCode MeshRow(const Pattern *p, PetscInt row, PetscInt *ncols, P
     PetscBool across;
 
     for (int c = 0; c < 4; c++) MeshPoint(p, x + place[c] % 3 - 1, y + place[c] / 3 - 1, corner[c]);
-    across = (PetscBool)(Cotangent(corner[0], corner[2], corner[1]) + Cotangent(corner[0], corner[2], corner[3]) >= Cotangent(corner[1], corner[3], corner[0]) + Cotangent(corner[1], corner[3], corner[2]));
+    across = (PetscBool)(Cotangent(corner[0], corner[2], corner[1]) + Cotangent(corner[0], corner[2], corner[3]) >=
+                         Cotangent(corner[1], corner[3], corner[0]) + Cotangent(corner[1], corner[3], corner[2]));
     for (int side = 1; side < 4; side += 2) {
       edge[place[side]] = PETSC_TRUE;
       value[place[side]] -= Cotangent(corner[0], corner[side], across ? corner[2] : corner[4 - side]) / 2;
@@ -242,7 +249,8 @@ static PetscErrorCode PrimesCreate(PetscInt start, PetscInt end, PetscReal **pri
   PetscFunctionReturn(0);
 }
 
-/* The other end of one of the three edges that each vertex starts: the i-th of n, in a scattered order, with a probability that falls as i^-0.85 */
+/* The other end of one of the three edges that each vertex starts: the i-th of n, in a scattered order, with a
+ * probability that falls as i^-0.85 */
 static PetscInt Partner(const Pattern *p, PetscInt stride, PetscInt64 edge)
 {
   const double     most = pow((double)p->n + 1, 0.15);
@@ -355,12 +363,14 @@ static PetscErrorCode Fill(Mat A, const Pattern *p, PetscInt cols[], PetscScalar
 
   anisotropic is the Laplacian on a square, with couplings of 100 along the lines and 1 across.
 
-  mesh is the Laplacian in linear finite elements on triangles of all shapes, whose points have four to eight neighbours.
+  mesh is the Laplacian in linear finite elements on triangles of all shapes, whose points have four to eight
+neighbours.
 
-  powerlaw is the Laplacian of a random graph plus 0.1 on the diagonal: most rows have a few entries, few have thousands.
+  powerlaw is the Laplacian of a random graph plus 0.1 on the diagonal: most rows have a few entries, few have
+thousands.
 
-  chem97ztz-like is no matrix of any collection: its structure, number of entries and spectral radius of I - D^{-1}A are those of Chem97ZtZ,
-  its values are generated. Blocks of rows are diagonal, so that local sweeps in them cannot help.
+  chem97ztz-like is no matrix of any collection: its structure, number of entries and spectral radius of I - D^{-1}A are
+those of Chem97ZtZ, its values are generated. Blocks of rows are diagonal, so that local sweeps in them cannot help.
 */
 PetscErrorCode GalleryCreateMat(MPI_Comm comm, const char name[], PetscInt n, Mat *A)
 {
@@ -378,9 +388,14 @@ PetscErrorCode GalleryCreateMat(MPI_Comm comm, const char name[], PetscInt n, Ma
   PetscCheck(found, comm, PETSC_ERR_USER_INPUT, "-matrix %s is unknown, it must be one of %s", name, GALLERY_NAMES);
   if (n > 0) p.n = n;
   PetscOptionsBegin(comm, NULL, "The generated matrix", NULL);
-  PetscCall(PetscOptionsInt("-seed", "Of what is random in mesh, powerlaw and chem97ztz-like", "gallery.c", p.seed, &p.seed, NULL));
+  PetscCall(PetscOptionsInt("-seed", "Of what is random in mesh, powerlaw and chem97ztz-like", "gallery.c", p.seed,
+                            &p.seed, NULL));
   PetscOptionsEnd();
-  PetscCheck(PetscPowRealInt((PetscReal)p.n, p.dim) < PetscPowRealInt(2, 8 * (int)sizeof(PetscInt) - 1), comm, PETSC_ERR_USER_INPUT, "-n %" PetscInt_FMT " is too large for -matrix %s, the number of rows n^%" PetscInt_FMT " must fit in a PetscInt", p.n, name, p.dim);
+  PetscCheck(PetscPowRealInt((PetscReal)p.n, p.dim) < PetscPowRealInt(2, 8 * (int)sizeof(PetscInt) - 1), comm,
+             PETSC_ERR_USER_INPUT,
+             "-n %" PetscInt_FMT " is too large for -matrix %s, the number of rows n^%" PetscInt_FMT
+             " must fit in a PetscInt",
+             p.n, name, p.dim);
   for (PetscInt d = 0; d < p.dim; d++) rows *= p.n;
 
   PetscCall(MatCreate(comm, A));

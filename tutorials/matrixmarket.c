@@ -107,7 +107,8 @@ static PetscBool GetKeyword(Reader *r, const char what[], const char *const list
     if (k) strncat(all, ", ", sizeof(all) - strlen(all) - 1);
     strncat(all, list[k], sizeof(all) - strlen(all) - 1);
   }
-  return word ? Fail(r, "%s '%.40s' is not one of: %s", what, word, all) : Fail(r, "%s is missing, it is one of: %s", what, all);
+  return word ? Fail(r, "%s '%.40s' is not one of: %s", what, word, all)
+              : Fail(r, "%s is missing, it is one of: %s", what, all);
 }
 
 static PetscBool GetInteger(Reader *r, const char what[], long long min, long long max, long long *value)
@@ -167,10 +168,15 @@ static PetscBool ReadBanner(Reader *r)
   int k;
 
   if (!NextLine(r)) return Fail(r, "%s", ferror(r->file) ? strerror(errno) : "the file is empty");
-  if (!GetKeyword(r, "banner", Banners, &k) || !GetKeyword(r, "object", Objects, &k) || !GetKeyword(r, "format", Formats, &k)) return PETSC_FALSE;
-  if (!GetKeyword(r, "field", Fields, &r->field) || !GetKeyword(r, "symmetry", Forms, &r->form) || !EndLine(r)) return PETSC_FALSE;
-  if (r->field == FIELD_COMPLEX && !PetscDefined(USE_COMPLEX)) return Fail(r, "a complex matrix needs a PETSc with complex scalars");
-  if (r->field != FIELD_COMPLEX && r->form == FORM_HERMITIAN) return Fail(r, "a hermitian matrix must be complex, not %s", Fields[r->field]);
+  if (!GetKeyword(r, "banner", Banners, &k) || !GetKeyword(r, "object", Objects, &k) ||
+      !GetKeyword(r, "format", Formats, &k))
+    return PETSC_FALSE;
+  if (!GetKeyword(r, "field", Fields, &r->field) || !GetKeyword(r, "symmetry", Forms, &r->form) || !EndLine(r))
+    return PETSC_FALSE;
+  if (r->field == FIELD_COMPLEX && !PetscDefined(USE_COMPLEX))
+    return Fail(r, "a complex matrix needs a PETSc with complex scalars");
+  if (r->field != FIELD_COMPLEX && r->form == FORM_HERMITIAN)
+    return Fail(r, "a hermitian matrix must be complex, not %s", Fields[r->field]);
   if (r->field == FIELD_PATTERN && r->form == FORM_SKEW) return Fail(r, "a pattern cannot be skew-symmetric");
   return PETSC_TRUE;
 }
@@ -178,18 +184,26 @@ static PetscBool ReadBanner(Reader *r)
 static PetscBool ReadSizes(Reader *r)
 {
   if (!NextDataLine(r)) return Fail(r, "the file ends before its number of rows, columns and entries");
-  if (!GetInteger(r, "number of rows", 1, MAX_INDEX, &r->rows) || !GetInteger(r, "number of columns", 1, MAX_INDEX, &r->cols)) return PETSC_FALSE;
+  if (!GetInteger(r, "number of rows", 1, MAX_INDEX, &r->rows) ||
+      !GetInteger(r, "number of columns", 1, MAX_INDEX, &r->cols))
+    return PETSC_FALSE;
   if (!GetInteger(r, "number of entries", 0, LLONG_MAX, &r->entries) || !EndLine(r)) return PETSC_FALSE;
-  if (r->form != FORM_GENERAL && r->rows != r->cols) return Fail(r, "a %s matrix must be square, not %lld by %lld", Forms[r->form], r->rows, r->cols);
+  if (r->form != FORM_GENERAL && r->rows != r->cols)
+    return Fail(r, "a %s matrix must be square, not %lld by %lld", Forms[r->form], r->rows, r->cols);
   return PETSC_TRUE;
 }
 
 static PetscBool ReadEntry(Reader *r, long long *i, long long *j, PetscScalar *v)
 {
-  if (!GetInteger(r, "row index", 1, r->rows, i) || !GetInteger(r, "column index", 1, r->cols, j) || !GetValue(r, v) || !EndLine(r)) return PETSC_FALSE;
-  if (r->form != FORM_GENERAL && *i < *j) return Fail(r, "entry (%lld,%lld) is above the diagonal of a %s matrix", *i, *j, Forms[r->form]);
-  if (r->form == FORM_SKEW && *i == *j) return Fail(r, "entry (%lld,%lld) is on the diagonal of a skew-symmetric matrix", *i, *j);
-  if (r->form == FORM_HERMITIAN && *i == *j && PetscImaginaryPart(*v) != 0) return Fail(r, "entry (%lld,%lld) is on the diagonal of a hermitian matrix and not real", *i, *j);
+  if (!GetInteger(r, "row index", 1, r->rows, i) || !GetInteger(r, "column index", 1, r->cols, j) || !GetValue(r, v) ||
+      !EndLine(r))
+    return PETSC_FALSE;
+  if (r->form != FORM_GENERAL && *i < *j)
+    return Fail(r, "entry (%lld,%lld) is above the diagonal of a %s matrix", *i, *j, Forms[r->form]);
+  if (r->form == FORM_SKEW && *i == *j)
+    return Fail(r, "entry (%lld,%lld) is on the diagonal of a skew-symmetric matrix", *i, *j);
+  if (r->form == FORM_HERMITIAN && *i == *j && PetscImaginaryPart(*v) != 0)
+    return Fail(r, "entry (%lld,%lld) is on the diagonal of a hermitian matrix and not real", *i, *j);
   return PETSC_TRUE;
 }
 
@@ -216,7 +230,8 @@ static PetscErrorCode ReadEntries(Reader *r)
 
   PetscFunctionBeginUser;
   for (long long k = 0; k < r->entries; k++) {
-    const PetscBool good = NextDataLine(r) ? ReadEntry(r, &i, &j, &v) : Fail(r, "the file ends after %lld of %lld entries", k, r->entries);
+    const PetscBool good = NextDataLine(r) ? ReadEntry(r, &i, &j, &v)
+                                           : Fail(r, "the file ends after %lld of %lld entries", k, r->entries);
 
     if (!good) PetscFunctionReturn(0);
     PetscCall(Append(r, i, j, v));
@@ -257,7 +272,8 @@ static PetscErrorCode ReadFile(Reader *r)
 . A - the matrix, of type `MATAIJ` unless `-mat_type` says otherwise
 
   Notes:
-  Entries given twice are added up, a pattern is filled with ones, and nothing is put where the file has nothing, on the diagonal neither.
+  Entries given twice are added up, a pattern is filled with ones, and nothing is put where the file has nothing, on
+  the diagonal neither.
 
   What is wrong with a file becomes the same error, which names the file and the line, on all processes.
 */

@@ -61,7 +61,8 @@ static PetscErrorCode OptionsOfVariant(const char variant[], PetscInt steps, Opt
   PetscFunctionBeginUser;
   PetscCall(OptionsOfSmoother(&bai, steps, o));
   PetscCall(PetscStrToArray(variant, ' ', &n, &words));
-  PetscCheck(n > 0 && n % 2 == 0 && n / 2 <= NOPTS - o->n, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-bai_with %s must be names and values in turn, at most %d of them", variant, NOPTS - o->n);
+  PetscCheck(n > 0 && n % 2 == 0 && n / 2 <= NOPTS - o->n, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-bai_with %s must be names and values in turn, at most %d of them", variant, NOPTS - o->n);
   for (int k = 0; k < n; k += 2) {
     PetscCall(PetscSNPrintf(name, sizeof(name), "pc_bai_%s", words[k]));
     PetscCall(OptionsAdd(o, name, words[k + 1]));
@@ -275,7 +276,9 @@ static PetscErrorCode PrintResult(const System *s, const char name[], const Smoo
   PetscFunctionBeginUser;
   if (r->reason > 0) PetscCall(PetscSNPrintf(cycles, sizeof(cycles), "%" PetscInt_FMT, r->cycles));
   else PetscCall(PetscStrncpy(cycles, KSPConvergedReasons[r->reason], sizeof(cycles)));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-26s %-10s %13s %7.3f %10.2f %10.2f %10.3f %10.2f %8.3f\n", name, r->outer, cycles, (double)r->factor, 1e3 * r->setup, 1e3 * r->solve, 1e3 * r->step, r->step / s->matmult, (double)PetscPowReal(r->factor, s->matmult / (2 * r->step))));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-26s %-10s %13s %7.3f %10.2f %10.2f %10.3f %10.2f %8.3f\n", name, r->outer,
+                        cycles, (double)r->factor, 1e3 * r->setup, 1e3 * r->solve, 1e3 * r->step, r->step / s->matmult,
+                        (double)PetscPowReal(r->factor, s->matmult / (2 * r->step))));
   PetscFunctionReturn(0);
 }
 
@@ -292,7 +295,8 @@ static PetscErrorCode Choose(const Smoother smoothers[], PetscInt n, char *names
       PetscCall(PetscStrcasecmp(names[j], smoothers[k].name, &match));
       if (match) chosen[k] = known = PETSC_TRUE;
     }
-    PetscCheck(known, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-smoothers: there is no %s, -view_smoothers shows what there is", names[j]);
+    PetscCheck(known, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+               "-smoothers: there is no %s, -view_smoothers shows what there is", names[j]);
   }
   for (PetscInt k = 0; k < n; k++) {
     if (chosen[k]) PetscCall(IsAvailable(&smoothers[k], &chosen[k]));
@@ -319,7 +323,8 @@ static PetscErrorCode SystemCreate(DM dm, Mat A, System *s)
   PetscFunctionReturn(0);
 }
 
-/* One smoother, with one outer KSP or all of them. The result, if wanted instead of lines, is that of the first that converges */
+/* One smoother, with one outer KSP or all of them. The result, if wanted instead of lines, is that of the first that
+ * converges */
 static PetscErrorCode Compare(System *s, const char name[], Options *options, PetscInt outer, SmootherResult *wanted)
 {
   const PetscInt all    = PETSC_STATIC_ARRAY_LENGTH(outers) - 1;
@@ -329,7 +334,8 @@ static PetscErrorCode Compare(System *s, const char name[], Options *options, Pe
   PetscFunctionBeginUser;
   PetscCall(OptionsPush(options));
   PetscCall(SetUp(s, &result.setup));
-  if (!warm) PetscCall(SetUp(s, &result.setup)); /* what is done once in a process is not counted as the first smoother's */
+  if (!warm)
+    PetscCall(SetUp(s, &result.setup)); /* what is done once in a process is not counted as the first smoother's */
   PetscCall(Smooth(s, &result.step));
   if (!wanted) PetscCall(AsymptoticFactor(s, &result.factor));
   for (PetscInt j = outer == all ? 0 : outer; j < (outer == all ? all : outer + 1); j++) {
@@ -346,15 +352,17 @@ static PetscErrorCode ViewOptions(const char name[], const Options *options)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-14s", name));
-  for (int j = 0; j < options->n; j++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %s %s", options->name[j], options->value[j]));
+  for (int j = 0; j < options->n; j++)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %s %s", options->name[j], options->value[j]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   PetscFunctionReturn(0);
 }
 
 /*
-   Solves with matrix A by multigrid, on the levels of the DM or algebraic if that is NULL, with each of n smoothers, and prints a table.
-   If results is not NULL, prints nothing, and returns there how each went with the first outer KSP that converges, its factor aside:
-   none that is left out because -smoothers does or this PETSc does not have it, SMOOTHER_NOT_CONVERGED cycles if no solve converged.
+   Solves with matrix A by multigrid, on the levels of the DM or algebraic if that is NULL, with each of n smoothers,
+   and prints a table. If results is not NULL, prints nothing, and returns there how each went with the first outer
+   KSP that converges, its factor aside: none that is left out because -smoothers does or this PETSc does not have it,
+   SMOOTHER_NOT_CONVERGED cycles if no solve converged.
 */
 PetscErrorCode SmoothersCompare(DM dm, Mat A, const Smoother smoothers[], PetscInt n, SmootherResult results[])
 {
@@ -367,19 +375,26 @@ PetscErrorCode SmoothersCompare(DM dm, Mat A, const Smoother smoothers[], PetscI
 
   PetscFunctionBeginUser;
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "The smoothers", NULL);
-  PetscCall(PetscOptionsStringArray("-smoothers", "Which to compare, all if not given", "smoothers.c", names, &nnames, &hasnames));
-  PetscCall(PetscOptionsStringArray("-bai_with", "More lines for bai, each with these options instead", "smoothers.c", variants, &nvariants, &hasvariants));
-  PetscCall(PetscOptionsInt("-steps", "Smoothing steps before and after the coarse correction", "smoothers.c", s.steps, &s.steps, NULL));
-  PetscCall(PetscOptionsEList("-outer", "KSP that multigrid is the preconditioner of", "smoothers.c", outers, nouters, outers[outer], &outer, NULL));
+  PetscCall(PetscOptionsStringArray("-smoothers", "Which to compare, all if not given", "smoothers.c", names, &nnames,
+                                    &hasnames));
+  PetscCall(PetscOptionsStringArray("-bai_with", "More lines for bai, each with these options instead", "smoothers.c",
+                                    variants, &nvariants, &hasvariants));
+  PetscCall(PetscOptionsInt("-steps", "Smoothing steps before and after the coarse correction", "smoothers.c", s.steps,
+                            &s.steps, NULL));
+  PetscCall(PetscOptionsEList("-outer", "KSP that multigrid is the preconditioner of", "smoothers.c", outers, nouters,
+                              outers[outer], &outer, NULL));
   PetscCall(PetscOptionsBool("-view_smoothers", "Only show the options of each", "smoothers.c", view, &view, NULL));
   PetscOptionsEnd();
   if (!hasnames) nnames = 0;
   if (!hasvariants) nvariants = 0;
-  PetscCheck(s.steps > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-steps %" PetscInt_FMT " must be at least 1", s.steps);
+  PetscCheck(s.steps > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-steps %" PetscInt_FMT " must be at least 1",
+             s.steps);
   PetscCall(Choose(smoothers, n, names, nnames, chosen));
 
   PetscCall(SystemCreate(dm, A, &s));
-  if (!view && !results) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-26s %-10s %13s %7s %10s %10s %10s %10s %8s\n", "smoother", "outer", "cycles", "factor", "set-up/ms", "solve/ms", "step/ms", "/MatMult", "per one"));
+  if (!view && !results)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-26s %-10s %13s %7s %10s %10s %10s %10s %8s\n", "smoother", "outer",
+                          "cycles", "factor", "set-up/ms", "solve/ms", "step/ms", "/MatMult", "per one"));
   for (PetscInt k = 0; k < n; k++) {
     if (results) results[k] = (SmootherResult){.cycles = SMOOTHER_NOT_CONVERGED};
     if (!chosen[k]) continue;

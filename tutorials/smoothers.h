@@ -17,8 +17,9 @@ typedef struct {
   KSPType            outer;
   KSPConvergedReason reason; /* 0: there was none */
   PetscInt           cycles;
-  PetscReal          factor;             /* of a cycle by itself */
-  PetscLogDouble     setup, solve, step; /* seconds: setting the smoothers up, solving, a smoothing step on the finest level */
+  PetscReal          factor; /* of a cycle by itself */
+  PetscLogDouble     setup, solve,
+    step; /* seconds: setting the smoothers up, solving, a smoothing step on the finest level */
 } SmootherResult;
 
 #define SMOOTHERS_MAX          32

@@ -10,18 +10,18 @@ enum {
 };
 
 typedef struct {
-  PetscInt    samples, max_it, copy_mb;
-  PetscReal   seconds; /* that a figure may take */
-  PetscInt    nrtol;   /* in descending order */
-  PetscReal   rtol[MAX_RTOL];
-  PetscBool   shown[MAX_RTOL]; /* in the table; others are for the history only */
-  PetscInt    nthreads, threads[MAX_THREADS];
-  PetscInt    nwithout;
-  char       *without[MAX_WITHOUT];
-  FILE       *csv, *history;                     /* NULL if not asked for */
-  char        device[128], commit[64], date[16]; /* of the run: what it is on, of which state of the sources, and when */
-  PetscReal   bandwidth;                         /* of a copy, bytes per second */
-  const char *matrix;                            /* the present one */
+  PetscInt  samples, max_it, copy_mb;
+  PetscReal seconds; /* that a figure may take */
+  PetscInt  nrtol;   /* in descending order */
+  PetscReal rtol[MAX_RTOL];
+  PetscBool shown[MAX_RTOL]; /* in the table; others are for the history only */
+  PetscInt  nthreads, threads[MAX_THREADS];
+  PetscInt  nwithout;
+  char     *without[MAX_WITHOUT];
+  FILE     *csv, *history;                     /* NULL if not asked for */
+  char      device[128], commit[64], date[16]; /* of the run: what it is on, of which state of the sources, and when */
+  PetscReal bandwidth;                         /* of a copy, bytes per second */
+  const char *matrix;                          /* the present one */
   PetscInt    n;
   PetscReal   nnz, product; /* product: seconds of its MatMult() */
 } Bench;
@@ -51,10 +51,13 @@ PetscErrorCode MeasureCopy(Bench *, VecType);
 PetscErrorCode Progress(const Bench *, const char what[]);
 PetscErrorCode ProgressEnd(void);
 PetscErrorCode Print(const char format[], ...);
-PetscErrorCode Report(const Bench *, const char what[], const Figure *, const char over[], PetscReal reference, PetscReal bytes);
+PetscErrorCode Report(const Bench *, const char what[], const Figure *, const char over[], PetscReal reference,
+                      PetscReal bytes);
 PetscErrorCode ReportCopy(const Bench *, PetscInt n, const Figure *);
-PetscErrorCode ReportRow(const Bench *, const char what[], PetscReal rtol, const Figure *, const char over[], PetscReal reference, PetscReal bytes, PetscReal its, PetscReal residual, const char reason[]);
-PetscErrorCode ReportHistory(const Bench *, const char solver[], PetscReal rtol, const Figure *, const Figure *setup, PetscReal its, PetscReal residual);
+PetscErrorCode ReportRow(const Bench *, const char what[], PetscReal rtol, const Figure *, const char over[],
+                         PetscReal reference, PetscReal bytes, PetscReal its, PetscReal residual, const char reason[]);
+PetscErrorCode ReportHistory(const Bench *, const char solver[], PetscReal rtol, const Figure *, const Figure *setup,
+                             PetscReal its, PetscReal residual);
 PetscErrorCode ReportOpen(Bench *, const char csv[], const char history[]);
 PetscErrorCode ReportClose(Bench *);
 

@@ -72,7 +72,8 @@ static void UpdateCRS(const CRS *m, const double *b, double *x, double *y, int f
 }
 
 /* The part outside the block is summed once */
-static void UpdateSplit(const CRS *m, const double *b, double *x, double *y, double *s, int first, int last, int local_iters)
+static void UpdateSplit(const CRS *m, const double *b, double *x, double *y, double *s, int first, int last,
+                        int local_iters)
 {
   for (int row = first; row < last; row++) {
     s[row - first] = b[row];

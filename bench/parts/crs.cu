@@ -78,7 +78,8 @@ struct Memory {
   }
 };
 
-static const char *Iterate(const CRS *m, const double *b, double *x, int local_iters, int its, double *seconds, cudaEvent_t begin, cudaEvent_t end)
+static const char *Iterate(const CRS *m, const double *b, double *x, int local_iters, int its, double *seconds,
+                           cudaEvent_t begin, cudaEvent_t end)
 {
   const unsigned blocks = (unsigned)((m->n + m->block_size - 1) / m->block_size);
   const size_t   n      = (size_t)m->n;
@@ -104,7 +105,10 @@ static const char *Iterate(const CRS *m, const double *b, double *x, int local_i
   CUDATry(cudaEventRecord(begin));
   for (int it = 0; it < its; it++) {
     if (m->i) IterateCRS<<<blocks, (unsigned)m->block_size>>>(d, on_device[0], on_device[1], local_iters);
-    else IterateSplit<<<blocks, (unsigned)m->block_size, (size_t)m->block_size * sizeof(double)>>>(d, on_device[0], on_device[1], local_iters);
+    else
+      IterateSplit<<<blocks, (unsigned)m->block_size, (size_t)m->block_size * sizeof(double)>>>(d, on_device[0],
+                                                                                                on_device[1],
+                                                                                                local_iters);
     CUDATry(cudaGetLastError());
   }
   CUDATry(cudaEventRecord(end));

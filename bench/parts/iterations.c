@@ -102,12 +102,13 @@ static PetscInt Count(PetscReal seconds)
 }
 
 /*
-  Bytes that have to come from memory and go there at least once: every entry with its column, a row's offset, and vectors. The
-  blocks' values are read in local sweeps too, from fast memory, which is not counted.
+  Bytes that have to come from memory and go there at least once: every entry with its column, a row's offset, and
+  vectors. The blocks' values are read in local sweeps too, from fast memory, which is not counted.
 */
 static PetscReal Bytes(const Bench *bench, int vectors)
 {
-  return bench->nnz * (PetscReal)(sizeof(PetscScalar) + sizeof(PetscInt)) + (PetscReal)bench->n * (PetscReal)(sizeof(PetscInt) + vectors * sizeof(PetscScalar));
+  return bench->nnz * (PetscReal)(sizeof(PetscScalar) + sizeof(PetscInt)) +
+    (PetscReal)bench->n * (PetscReal)(sizeof(PetscInt) + vectors * sizeof(PetscScalar));
 }
 
 static PetscErrorCode BenchProduct(Bench *bench, System *s)
@@ -172,7 +173,8 @@ static PetscErrorCode BenchThreads(const Bench *bench, System *s)
   PetscCall(Report(bench, "MatSOR its 1 lits 5", &figure, "MatSOR", relax, 0));
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
     for (PetscInt t = 0; t < bench->nthreads; t++) {
-      PetscCall(PetscSNPrintf(what, sizeof(what), "%s-(5) %" PetscInt_FMT " thread%s", BAIModes[mode], bench->threads[t], bench->threads[t] == 1 ? "" : "s"));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "%s-(5) %" PetscInt_FMT " thread%s", BAIModes[mode],
+                              bench->threads[t], bench->threads[t] == 1 ? "" : "s"));
       PetscCall(Progress(bench, what));
       PetscCall(SetThreads(bench->threads[t]));
       PetscCall(CreateSolver(s, (BAIMode)mode, 5));

@@ -16,7 +16,8 @@ PetscErrorCode ForMatrices(PetscErrorCode (*work)(void *ctx, const char name[], 
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-f", files, &nfiles, NULL));
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-matrix", names, &nnames, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-n", n, &sizes, NULL));
-  PetscCheck(nnames + nfiles > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "needs -matrix with names of " GALLERY_NAMES ", or -f with Matrix Market files");
+  PetscCheck(nnames + nfiles > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "needs -matrix with names of " GALLERY_NAMES ", or -f with Matrix Market files");
   for (PetscInt k = 0; k < nfiles; k++) {
     const char *base = strrchr(files[k], '/');
 

@@ -18,9 +18,11 @@ PetscErrorCode TimeOnce(Work prepare, Work work, void *ctx, PetscInt count, Pets
 }
 
 /* One of count, after a first time that took so many seconds, and that is all there is if it took long */
-PetscErrorCode Repeat(const Bench *bench, Work prepare, Work work, void *ctx, PetscInt count, PetscReal first, Figure *figure)
+PetscErrorCode Repeat(const Bench *bench, Work prepare, Work work, void *ctx, PetscInt count, PetscReal first,
+                      Figure *figure)
 {
-  const PetscInt samples = first * (bench->samples + 1) < bench->seconds ? bench->samples : (PetscInt)(bench->seconds / first) - 1;
+  const PetscInt samples = first * (bench->samples + 1) < bench->seconds ? bench->samples
+                                                                         : (PetscInt)(bench->seconds / first) - 1;
   PetscReal     *sample;
 
   PetscFunctionBeginUser;

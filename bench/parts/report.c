@@ -60,7 +60,10 @@ static PetscErrorCode ReportRun(const Bench *bench)
   PetscFunctionBeginUser;
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, &release));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",\"%s\",%s,%s,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",%d,%" PetscInt_FMT "\n", bench->device, bench->commit, bench->date, major, minor, subminor, size, bench->threads[bench->nthreads - 1]));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv,
+                         ",\"%s\",%s,%s,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",%d,%" PetscInt_FMT "\n",
+                         bench->device, bench->commit, bench->date, major, minor, subminor, size,
+                         bench->threads[bench->nthreads - 1]));
   PetscFunctionReturn(0);
 }
 
@@ -69,46 +72,59 @@ PetscErrorCode ReportCopy(const Bench *bench, PetscInt n, const Figure *figure)
 {
   PetscFunctionBeginUser;
   if (!bench->csv) PetscFunctionReturn(0);
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%" PetscInt_FMT ",,VecCopy,,%.6g,%.3g,%" PetscInt_FMT ",,,%.5g,,,", n, (double)figure->median, (double)figure->spread, figure->samples, 1e-9 * (double)bench->bandwidth));
+  PetscCall(
+    PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%" PetscInt_FMT ",,VecCopy,,%.6g,%.3g,%" PetscInt_FMT ",,,%.5g,,,", n,
+                 (double)figure->median, (double)figure->spread, figure->samples, 1e-9 * (double)bench->bandwidth));
   PetscCall(ReportRun(bench));
   PetscFunctionReturn(0);
 }
 
 /* A row of the CSV file; what is 0, and what comes after negative its, is left empty */
-PetscErrorCode ReportRow(const Bench *bench, const char what[], PetscReal rtol, const Figure *figure, const char over[], PetscReal reference, PetscReal bytes, PetscReal its, PetscReal residual, const char reason[])
+PetscErrorCode ReportRow(const Bench *bench, const char what[], PetscReal rtol, const Figure *figure, const char over[],
+                         PetscReal reference, PetscReal bytes, PetscReal its, PetscReal residual, const char reason[])
 {
   PetscFunctionBeginUser;
   if (!bench->csv) PetscFunctionReturn(0);
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "%s,%" PetscInt_FMT ",%.0f,%s,", bench->matrix, bench->n, (double)bench->nnz, what));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "%s,%" PetscInt_FMT ",%.0f,%s,", bench->matrix, bench->n,
+                         (double)bench->nnz, what));
   if (rtol > 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "%g", (double)rtol));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%.6g,%.3g,%" PetscInt_FMT ",", (double)figure->median, (double)figure->spread, figure->samples));
-  if (reference > 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "%.5g", (double)(figure->median / reference)));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%.6g,%.3g,%" PetscInt_FMT ",", (double)figure->median,
+                         (double)figure->spread, figure->samples));
+  if (reference > 0)
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "%.5g", (double)(figure->median / reference)));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%s,", over));
   if (bytes > 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "%.4g", 1e-9 * (double)(bytes / figure->median)));
-  if (its >= 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%.6g,%.3e,%s", (double)its, (double)residual, reason));
+  if (its >= 0)
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",%.6g,%.3e,%s", (double)its, (double)residual, reason));
   else PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, ",,,"));
   PetscCall(ReportRun(bench));
   PetscFunctionReturn(0);
 }
 
 /* A line of the table, and the rate at which so many bytes were moved; 0: do not say */
-PetscErrorCode Report(const Bench *bench, const char what[], const Figure *figure, const char over[], PetscReal reference, PetscReal bytes)
+PetscErrorCode Report(const Bench *bench, const char what[], const Figure *figure, const char over[],
+                      PetscReal reference, PetscReal bytes)
 {
   const PetscReal rate = bytes / figure->median;
 
   PetscFunctionBeginUser;
-  PetscCall(Print("  %-28s %11.2f us +- %4.1f %% %9.3f", what, 1e6 * (double)figure->median, 100 * (double)(figure->spread / figure->median), (double)(figure->median / reference)));
-  if (bytes > 0) PetscCall(Print("  %7.1f GB/s, %.2f of a copy's", 1e-9 * (double)rate, (double)(rate / bench->bandwidth)));
+  PetscCall(Print("  %-28s %11.2f us +- %4.1f %% %9.3f", what, 1e6 * (double)figure->median,
+                  100 * (double)(figure->spread / figure->median), (double)(figure->median / reference)));
+  if (bytes > 0)
+    PetscCall(Print("  %7.1f GB/s, %.2f of a copy's", 1e-9 * (double)rate, (double)(rate / bench->bandwidth)));
   PetscCall(Print("\n"));
   PetscCall(ReportRow(bench, what, 0, figure, over, reference, bytes, -1, 0, ""));
   PetscFunctionReturn(0);
 }
 
-PetscErrorCode ReportHistory(const Bench *bench, const char solver[], PetscReal rtol, const Figure *figure, const Figure *setup, PetscReal its, PetscReal residual)
+PetscErrorCode ReportHistory(const Bench *bench, const char solver[], PetscReal rtol, const Figure *figure,
+                             const Figure *setup, PetscReal its, PetscReal residual)
 {
   PetscFunctionBeginUser;
   if (!bench->history) PetscFunctionReturn(0);
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->history, "%s,%" PetscInt_FMT ",%s,%g,%.6g,%.6g,%.6g,%.4e\n", bench->matrix, bench->n, solver, (double)rtol, (double)its, (double)setup->median, (double)figure->median, (double)residual));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->history, "%s,%" PetscInt_FMT ",%s,%g,%.6g,%.6g,%.6g,%.4e\n",
+                         bench->matrix, bench->n, solver, (double)rtol, (double)its, (double)setup->median,
+                         (double)figure->median, (double)residual));
   PetscFunctionReturn(0);
 }
 
@@ -117,11 +133,14 @@ PetscErrorCode ReportOpen(Bench *bench, const char csv[], const char history[])
   PetscFunctionBeginUser;
   if (csv[0]) {
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, csv, "w", &bench->csv));
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv, "matrix,n,nnz,what,rtol,seconds,spread,samples,ratio,over,GB/s,iterations,residual,reason,device,commit,date,petsc,processes,threads\n"));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->csv,
+                           "matrix,n,nnz,what,rtol,seconds,spread,samples,ratio,over,GB/"
+                           "s,iterations,residual,reason,device,commit,date,petsc,processes,threads\n"));
   }
   if (history[0]) {
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, history, "w", &bench->history));
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, bench->history, "matrix,n,solver,rtol,iterations,set-up,seconds,residual\n"));
+    PetscCall(
+      PetscFPrintf(PETSC_COMM_WORLD, bench->history, "matrix,n,solver,rtol,iterations,set-up,seconds,residual\n"));
   }
   PetscFunctionReturn(0);
 }

@@ -30,7 +30,8 @@ static PetscErrorCode Create(Mat A, ResidentCG *cg, const char **unfit)
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJCUSPARSE, &iscusparse));
   if (!iscusparse) PetscFunctionReturn(0);
   *unfit = "needs real numbers of double precision and indices of 32 bits";
-  if (PetscDefined(USE_COMPLEX) || sizeof(PetscReal) != sizeof(double) || sizeof(PetscInt) != sizeof(int)) PetscFunctionReturn(0);
+  if (PetscDefined(USE_COMPLEX) || sizeof(PetscReal) != sizeof(double) || sizeof(PetscInt) != sizeof(int))
+    PetscFunctionReturn(0);
   PetscCall(MatGetSize(A, &m, &n));
   PetscCall(BAIGetDevice(0, &device, &stream));
   PetscCall(BAIGetCSR(A, &i, &j, &a, &memtype));
@@ -67,7 +68,9 @@ static PetscErrorCode KSPSetUp_ResidentCG(KSP ksp)
 
 static PetscErrorCode KSPSolve_ResidentCG(KSP ksp)
 {
-  static const KSPConvergedReason reasons[] = {KSP_CONVERGED_RTOL, KSP_CONVERGED_ATOL, KSP_DIVERGED_ITS, KSP_DIVERGED_NANORINF, KSP_DIVERGED_INDEFINITE_PC, KSP_DIVERGED_INDEFINITE_MAT};
+  static const KSPConvergedReason reasons[] = {KSP_CONVERGED_RTOL,         KSP_CONVERGED_ATOL,
+                                               KSP_DIVERGED_ITS,           KSP_DIVERGED_NANORINF,
+                                               KSP_DIVERGED_INDEFINITE_PC, KSP_DIVERGED_INDEFINITE_MAT};
   ResidentCGResult                result;
   const PetscInt                 *i, *j;
   const PetscScalar              *b;
@@ -81,8 +84,11 @@ static PetscErrorCode KSPSolve_ResidentCG(KSP ksp)
   PetscCall(BAIGetCSR(A, &i, &j, &a, &memtype));
   PetscCall(VecGetArrayReadAndMemType(ksp->vec_rhs, &b, &b_memtype));
   PetscCall(VecGetArrayWriteAndMemType(ksp->vec_sol, &x, &x_memtype));
-  PetscCheck(PetscMemTypeDevice(b_memtype) && PetscMemTypeDevice(x_memtype), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "residentcg needs vectors of type seqcuda, as MatCreateVecs() makes them");
-  ResidentTry(ResidentCGSolve((ResidentCG)ksp->data, (const int *)i, (const int *)j, (const double *)a, (const double *)b, (double *)x, (double)ksp->rtol, (double)ksp->abstol, (int)ksp->max_it, &result));
+  PetscCheck(PetscMemTypeDevice(b_memtype) && PetscMemTypeDevice(x_memtype), PetscObjectComm((PetscObject)ksp),
+             PETSC_ERR_SUP, "residentcg needs vectors of type seqcuda, as MatCreateVecs() makes them");
+  ResidentTry(ResidentCGSolve((ResidentCG)ksp->data, (const int *)i, (const int *)j, (const double *)a,
+                              (const double *)b, (double *)x, (double)ksp->rtol, (double)ksp->abstol, (int)ksp->max_it,
+                              &result));
   PetscCall(VecRestoreArrayWriteAndMemType(ksp->vec_sol, &x));
   PetscCall(VecRestoreArrayReadAndMemType(ksp->vec_rhs, &b));
   ksp->its    = result.its;

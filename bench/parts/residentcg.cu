@@ -1,24 +1,27 @@
 /*
-   Pipelined conjugate gradients with Jacobi (Ghysels and Vanroose 2014), the whole solve in one cooperative launch. A thread has one row or a few, with
-   what belongs to them of all vectors in registers, and of the matrix as well where the rows are short enough; else the matrix is read in every iteration.
+   Pipelined conjugate gradients with Jacobi (Ghysels and Vanroose 2014), the whole solve in one cooperative launch. A
+   thread has one row or a few, with what belongs to them of all vectors in registers, and of the matrix as well where
+   the rows are short enough; else the matrix is read in every iteration.
 
    With D the diagonal of A, B = D^-1 A, u = D^-1 r, m = B u, q = B p and y = B q, an iteration is
 
-     gamma = r.u, delta = m.r, and of those alpha and beta        one sum over all thread blocks, and while that is under way
-     v = B m                                                      an exchange with the neighbours
-     y = v + beta y, q = m + beta q, p = u + beta p, x += alpha p, u -= alpha q, m -= alpha y
+     gamma = r.u, delta = m.r, and of those alpha and beta        one sum over all thread blocks, and while that is
+   under way v = B m                                                      an exchange with the neighbours y = v + beta
+   y, q = m + beta q, p = u + beta p, x += alpha p, u -= alpha q, m -= alpha y
 
-   so that there is one exchange an iteration. These recurrences drift away from b - A x: now and then u, q, m and y are computed anew from x and p, which
-   takes four exchanges.
+   so that there is one exchange an iteration. These recurrences drift away from b - A x: now and then u, q, m and y are
+   computed anew from x and p, which takes four exchanges.
 
-   What is exchanged: exchange number e has a buffer for a vector and one for the thread blocks' shares of the sums, e & 1, and the tag (e >> 1) & 1, which
-   takes the place of the lowest bit of each number. A number with the right tag is new, so that the load that brings it is all that it takes:
-   loads and stores are relaxed, of 64 bits each, and nothing else depends on their order.
+   What is exchanged: exchange number e has a buffer for a vector and one for the thread blocks' shares of the sums, e &
+   1, and the tag (e >> 1) & 1, which takes the place of the lowest bit of each number. A number with the right tag is
+   new, so that the load that brings it is all that it takes: loads and stores are relaxed, of 64 bits each, and nothing
+   else depends on their order.
 
-   Why two buffers are enough: a thread block writes exchange e + 2 over e after it has the shares of all in exchange e + 1. A thread block publishes its share
-   of e + 1 after a __syncthreads() to which all its threads come with what they wanted to read in exchange e. Why the tag is enough: before e is there, its
-   place holds e - 2, whose tag is the other one, and e + 2 is not there before all have read e. Launches go on counting where the last one ended, and so
-   find the other tag as well; before the first, all bits are set, which is not the tag of 0 and 1.
+   Why two buffers are enough: a thread block writes exchange e + 2 over e after it has the shares of all in exchange e
+   + 1. A thread block publishes its share of e + 1 after a __syncthreads() to which all its threads come with what they
+   wanted to read in exchange e. Why the tag is enough: before e is there, its place holds e - 2, whose tag is the other
+   one, and e + 2 is not there before all have read e. Launches go on counting where the last one ended, and so find the
+   other tag as well; before the first, all bits are set, which is not the tag of 0 and 1.
 
    No thread block waits for one that is not running: the launch is cooperative. Waiting is bounded nevertheless.
 */
@@ -130,8 +133,8 @@ public:
 };
 
 /*
-   Of a number in this thread block's rows, or in the exchange's buffer: j is the row counted from the first one, or the complement of the row's number. In
-   own all numbers have the tag already
+   Of a number in this thread block's rows, or in the exchange's buffer: j is the row counted from the first one, or the
+   complement of the row's number. In own all numbers have the tag already
 */
 __device__ inline double Entry(const double *own, const double *others, int j)
 {
@@ -141,7 +144,9 @@ __device__ inline double Entry(const double *own, const double *others, int j)
 /* The matrix kept: LEN entries a row besides the diagonal, divided by that */
 template <int LEN, int ROWS>
 class Kept {
-  static constexpr int TOGETHER = LEN * ROWS <= 24 ? ROWS : LEN * 2 <= 24 && ROWS % 2 == 0 ? 2 : 1; /* rows whose loads are on their way at the same time */
+  static constexpr int TOGETHER = LEN * ROWS <= 24 ? ROWS
+    : LEN * 2 <= 24 && ROWS % 2 == 0               ? 2
+                                                   : 1; /* rows whose loads are on their way at the same time */
   double               a[ROWS][LEN];
   int                  j[ROWS][LEN];
   double               product[ROWS];
@@ -150,8 +155,8 @@ public:
   double d[ROWS];
 
   /*
-     Columns ascend, and the diagonal is there: see Inspect(). Where there is no row or no entry, there is a zero times the first number. No load waits for
-     another one of its kind
+     Columns ascend, and the diagonal is there: see Inspect(). Where there is no row or no entry, there is a zero times
+     the first number. No load waits for another one of its kind
   */
   __device__ void Read(const Problem &p, int first, int rows)
   {
@@ -180,7 +185,8 @@ public:
   }
 
   /* False: waiting was given up */
-  __device__ bool Multiply(const Problem &, const Exchange &e, int, int, const double *own, const double *others, int tag, double *)
+  __device__ bool Multiply(const Problem &, const Exchange &e, int, int, const double *own, const double *others,
+                           int tag, double *)
   {
 #pragma unroll
     for (int k0 = 0; k0 < ROWS; k0 += TOGETHER) {
@@ -235,7 +241,8 @@ public:
   }
 };
 
-/* The matrix is read again for each product, some lanes of a warp to a row; it is left in shared memory for the threads that have the rows */
+/* The matrix is read again for each product, some lanes of a warp to a row; it is left in shared memory for the threads
+ * that have the rows */
 template <int ROWS>
 class Streamed {
   enum {
@@ -258,7 +265,8 @@ public:
     }
   }
 
-  __device__ bool Multiply(const Problem &p, const Exchange &e, int first, int rows, const double *own, const double *others, int tag, double *products)
+  __device__ bool Multiply(const Problem &p, const Exchange &e, int first, int rows, const double *own,
+                           const double *others, int tag, double *products)
   {
     const int per_warp = LANES / p.lanes, lane = threadIdx.x % p.lanes, step = (blockDim.x - LANES) / p.lanes;
 
@@ -314,7 +322,8 @@ public:
   }
 };
 
-/* The sums of three numbers over the lanes of a warp: of the first in lanes 0 to 7, of the second in 8 to 15, of the third in 16 to 23 */
+/* The sums of three numbers over the lanes of a warp: of the first in lanes 0 to 7, of the second in 8 to 15, of the
+ * third in 16 to 23 */
 __device__ inline double SumsOfWarp(double first, double second, double third)
 {
   const int lane = threadIdx.x % LANES;
@@ -329,14 +338,16 @@ __device__ inline double SumsOfWarp(double first, double second, double third)
   return sum;
 }
 
-/* The last warp of a thread block has no rows: it sums the shares, and finds alpha and beta. All thread blocks do so with the same numbers in the same order, and so agree */
+/* The last warp of a thread block has no rows: it sums the shares, and finds alpha and beta. All thread blocks do so
+ * with the same numbers in the same order, and so agree */
 class Judge {
   double tol2 = 0, largest = 0, rnorm2 = 0, inv_gamma = 0, inv_alpha = 0, gamma = 0, denominator = 1;
   int    reached = RESIDENTCG_CONVERGED_RTOL, renewed = 0, its = 0;
 
 public:
   /* Publishes this thread block's share of the sums, and gets those of all. False: waiting was given up */
-  __device__ bool Gather(const Exchange &e, int buffer, int tag, int copy, const double (*warps)[MOST_WARPS], double sums[KINDS]) const
+  __device__ bool Gather(const Exchange &e, int buffer, int tag, int copy, const double (*warps)[MOST_WARPS],
+                         double sums[KINDS]) const
   {
     const int lane = threadIdx.x % LANES, kind = lane / 8, grid = gridDim.x;
     double    share = kind < KINDS ? warps[kind][lane % 8] + warps[kind][lane % 8 + 8] : 0;
@@ -346,14 +357,16 @@ public:
     Patience  patience;
 
     for (int o = 4; o; o /= 2) share += __shfl_xor_sync(~0u, share, o);
-    if (kind < KINDS && lane % 8 < e.copies) Store(e.shares + ((buffer * e.copies + lane % 8) * KINDS + kind) * grid + blockIdx.x, Tagged(share, tag));
+    if (kind < KINDS && lane % 8 < e.copies)
+      Store(e.shares + ((buffer * e.copies + lane % 8) * KINDS + kind) * grid + blockIdx.x, Tagged(share, tag));
 
     const double *from = e.shares + (buffer * e.copies + copy) * KINDS * grid;
 
 #pragma unroll
     for (int s = 0; s < SHARES; s++) {
 #pragma unroll
-      for (int k = 0; k < KINDS; k++) value[k][s] = lane + s * LANES < grid ? Load(from + k * grid + lane + s * LANES) : Tagged(0, tag);
+      for (int k = 0; k < KINDS; k++)
+        value[k][s] = lane + s * LANES < grid ? Load(from + k * grid + lane + s * LANES) : Tagged(0, tag);
     }
 #pragma unroll
     for (int s = 0; s < SHARES; s++) {
@@ -390,8 +403,9 @@ public:
   }
 
   /*
-     Rounding errors grow with the iterations. They are made good when ||r|| is 1e-4 of what it was the last time, if there were 100 iterations at least; then it reaches
-     what is asked for where it would not without, and short solves do without
+     Rounding errors grow with the iterations. They are made good when ||r|| is 1e-4 of what it was the last time, if
+     there were 100 iterations at least; then it reaches what is asked for where it would not without, and short solves
+     do without
   */
   __device__ void Decide(const Problem &p, const double sums[KINDS], Step &step)
   {
@@ -440,18 +454,20 @@ public:
 template <class Matrix, int ROWS, int THREADS>
 __global__ void __launch_bounds__(THREADS, 1) Solve(Problem p, Exchange e)
 {
-  extern __shared__ double own[]; /* what this thread block sends; behind it the products, if they are not in registers */
-  __shared__ double        warps[KINDS][MOST_WARPS];
-  __shared__ Step          step;
-  __shared__ int           gave_up;
-  const int                owners = blockDim.x - LANES, first = blockIdx.x * p.rows, rows = min(p.rows, p.n - first), copy = blockIdx.x % e.copies;
-  const bool               judges   = threadIdx.x >= owners;
-  double                  *products = own + p.rows;
-  double                   x[ROWS], u[ROWS], m[ROWS], s[ROWS], q[ROWS], y[ROWS]; /* s: the direction p */
-  Matrix                   A;
-  Judge                    judge;
-  int                      phase = SEND_U;
-  bool                     begun = false;
+  extern __shared__ double
+                    own[]; /* what this thread block sends; behind it the products, if they are not in registers */
+  __shared__ double warps[KINDS][MOST_WARPS];
+  __shared__ Step   step;
+  __shared__ int    gave_up;
+  const int         owners = blockDim.x - LANES, first = blockIdx.x * p.rows, rows = min(p.rows, p.n - first),
+            copy      = blockIdx.x % e.copies;
+  const bool judges   = threadIdx.x >= owners;
+  double    *products = own + p.rows;
+  double     x[ROWS], u[ROWS], m[ROWS], s[ROWS], q[ROWS], y[ROWS]; /* s: the direction p */
+  Matrix     A;
+  Judge      judge;
+  int        phase = SEND_U;
+  bool       begun = false;
 
   if (threadIdx.x < KINDS * MOST_WARPS) warps[threadIdx.x / MOST_WARPS][threadIdx.x % MOST_WARPS] = 0;
   if (!threadIdx.x) gave_up = 0;
@@ -478,7 +494,12 @@ __global__ void __launch_bounds__(THREADS, 1) Solve(Problem p, Exchange e)
 #pragma unroll
       for (int k = 0; k < ROWS; k++) {
         const int    local = threadIdx.x + k * owners;
-        const double value = Tagged(phase == SEND_M ? m[k] : phase == SEND_X ? x[k] : phase == SEND_P ? s[k] : phase == SEND_U ? u[k] : q[k], tag);
+        const double value = Tagged(phase == SEND_M     ? m[k]
+                                      : phase == SEND_X ? x[k]
+                                      : phase == SEND_P ? s[k]
+                                      : phase == SEND_U ? u[k]
+                                                        : q[k],
+                                    tag);
 
         if (local < rows) {
           Store(vector + first + local, value);
@@ -510,7 +531,8 @@ __global__ void __launch_bounds__(THREADS, 1) Solve(Problem p, Exchange e)
         if (threadIdx.x == owners) step = next;
       }
     } else if (!A.Multiply(p, e, first, rows, own, vector, tag, products)) gave_up = 1;
-    __syncthreads(); /* which are read from here to the first __syncthreads() of the next exchange only, as own and warps are written only there */
+    __syncthreads(); /* which are read from here to the first __syncthreads() of the next exchange only, as own and
+                        warps are written only there */
     if (gave_up) return;
 
     if (phase == SEND_M) {
@@ -596,7 +618,10 @@ Shape StreamedShape()
 }
 
 /* The first that does is taken */
-const Shape shapes[] = {KeptShape<4, 1>(), KeptShape<4, 4>(), KeptShape<6, 1>(), KeptShape<6, 4>(), KeptShape<8, 1>(), KeptShape<8, 4>(), KeptShape<12, 1>(), KeptShape<12, 2>(), KeptShape<16, 1>(), KeptShape<16, 2>(), KeptShape<24, 1>(), KeptShape<32, 1>(), StreamedShape<4>()};
+const Shape shapes[] = {KeptShape<4, 1>(),  KeptShape<4, 4>(),  KeptShape<6, 1>(),  KeptShape<6, 4>(),
+                        KeptShape<8, 1>(),  KeptShape<8, 4>(),  KeptShape<12, 1>(), KeptShape<12, 2>(),
+                        KeptShape<16, 1>(), KeptShape<16, 2>(), KeptShape<24, 1>(), KeptShape<32, 1>(),
+                        StreamedShape<4>()};
 
 int RoundUp(int count, int of)
 {
@@ -610,7 +635,8 @@ int LanesOf(int rows, int threads, int mean, int longest)
   long long least = -1;
 
   for (int lanes = 1; lanes <= LANES; lanes *= 2) {
-    const long long loads = (long long)RoundUp(rows * lanes, threads) * RoundUp(mean, 4 * lanes) + RoundUp(longest, 4 * lanes);
+    const long long loads = (long long)RoundUp(rows * lanes, threads) * RoundUp(mean, 4 * lanes) +
+      RoundUp(longest, 4 * lanes);
 
     if (least < 0 || loads < least) {
       best  = lanes;
@@ -668,7 +694,9 @@ static const char *SetUp(ResidentCG cg, int n, const int *i, const int *j, int r
     return NULL;
   }
   for (const Shape &shape : shapes) {
-    if (!cg->shape.kernel && inspected[0] - 1 <= shape.length && (long long)n <= (long long)grid * shape.threads * shape.rows && rows <= shape.threads * shape.rows) cg->shape = shape;
+    if (!cg->shape.kernel && inspected[0] - 1 <= shape.length &&
+        (long long)n <= (long long)grid * shape.threads * shape.rows && rows <= shape.threads * shape.rows)
+      cg->shape = shape;
   }
   if (!cg->shape.kernel) {
     *unfit = "more rows than fit the GPU at once";
@@ -678,8 +706,9 @@ static const char *SetUp(ResidentCG cg, int n, const int *i, const int *j, int r
     rows = RoundUp(n, grid);
     if (rows < LEAST_ROWS) rows = n < LEAST_ROWS ? n : LEAST_ROWS;
   }
-  cg->grid            = RoundUp(n, rows);
-  cg->threads         = (cg->shape.products ? cg->shape.threads : RoundUp(RoundUp(rows, cg->shape.rows), LANES) * LANES) + LANES;
+  cg->grid    = RoundUp(n, rows);
+  cg->threads = (cg->shape.products ? cg->shape.threads : RoundUp(RoundUp(rows, cg->shape.rows), LANES) * LANES) +
+    LANES;
   cg->shared          = sizeof(double) * (cg->shape.products ? 2 * rows : cg->shape.rows * (cg->threads - LANES));
   cg->problem.n       = n;
   cg->problem.rows    = rows;
@@ -692,7 +721,8 @@ static const char *SetUp(ResidentCG cg, int n, const int *i, const int *j, int r
   return NULL;
 }
 
-static const char *Create(int n, const int *i, const int *j, int rows, int copies, void *stream, ResidentCG *cg, const char **unfit)
+static const char *Create(int n, const int *i, const int *j, int rows, int copies, void *stream, ResidentCG *cg,
+                          const char **unfit)
 {
   const char *error;
 
@@ -704,12 +734,14 @@ static const char *Create(int n, const int *i, const int *j, int rows, int copie
   return error;
 }
 
-extern "C" const char *ResidentCGCreate(int n, const int *i, const int *j, void *stream, ResidentCG *cg, const char **unfit)
+extern "C" const char *ResidentCGCreate(int n, const int *i, const int *j, void *stream, ResidentCG *cg,
+                                        const char **unfit)
 {
   return Create(n, i, j, 0, COPIES, stream, cg, unfit);
 }
 
-extern "C" const char *ResidentCGSolve(ResidentCG cg, const int *i, const int *j, const double *a, const double *b, double *x, double rtol, double abstol, int max_it, ResidentCGResult *result)
+extern "C" const char *ResidentCGSolve(ResidentCG cg, const int *i, const int *j, const double *a, const double *b,
+                                       double *x, double rtol, double abstol, int max_it, ResidentCGResult *result)
 {
   volatile Outcome *outcome     = cg->exchange.outcome;
   Problem          &p           = cg->problem;
@@ -726,12 +758,14 @@ extern "C" const char *ResidentCGSolve(ResidentCG cg, const int *i, const int *j
   if (cg->fresh) { /* all bits set: not the tag of the exchanges 0 and 1 */
     CUDATry(cudaMemsetAsync(cg->exchange.stalled, 0, sizeof(int), cg->stream));
     CUDATry(cudaMemsetAsync(cg->exchange.vector, 0xff, 2 * (size_t)p.n * sizeof(double), cg->stream));
-    CUDATry(cudaMemsetAsync(cg->exchange.shares, 0xff, 2 * (size_t)cg->exchange.copies * KINDS * cg->grid * sizeof(double), cg->stream));
+    CUDATry(cudaMemsetAsync(cg->exchange.shares, 0xff,
+                            2 * (size_t)cg->exchange.copies * KINDS * cg->grid * sizeof(double), cg->stream));
     cg->exchange.first = 0;
   }
   cg->fresh        = true; /* unless all goes well */
   outcome->stalled = 0;
-  CUDATry(cudaLaunchCooperativeKernel(cg->shape.kernel, dim3(cg->grid), dim3(cg->threads), arguments, cg->shared, cg->stream));
+  CUDATry(cudaLaunchCooperativeKernel(cg->shape.kernel, dim3(cg->grid), dim3(cg->threads), arguments, cg->shared,
+                                      cg->stream));
   CUDATry(cudaStreamSynchronize(cg->stream));
   if (outcome->stalled) return "a thread block waited in vain for another";
   cg->fresh          = false;

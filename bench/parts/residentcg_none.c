@@ -16,7 +16,8 @@ const char *ResidentCGCreate(int n, const int *i, const int *j, void *stream, Re
 }
 
 /* Not reached, as nothing can be created */
-const char *ResidentCGSolve(ResidentCG cg, const int *i, const int *j, const double *a, const double *b, double *x, double rtol, double abstol, int max_it, ResidentCGResult *result)
+const char *ResidentCGSolve(ResidentCG cg, const int *i, const int *j, const double *a, const double *b, double *x,
+                            double rtol, double abstol, int max_it, ResidentCGResult *result)
 {
   (void)cg;
   (void)i;

@@ -15,26 +15,27 @@ typedef struct {
 
 /* PETSc has the optimised polynomials of the fourth kind to degree 16: such ones, one after the other */
 static const Solver solvers[] = {
-  {"cg",                      KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL,                                 NULL        },
-  {"pipecg",                  KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL,                                 NULL        },
-  {"resident-cg",             KSPRESIDENTCG, PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL,                                 NULL        },
-  {"chebyshev",               KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL,                                 NULL        },
-  {"chebyshev4",              KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 16, 0,            "-chebyshev4_ksp_ksp_chebyshev_kind", "opt_fourth"},
-  {"richardson-jacobi",       KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL,                                 NULL        },
-  {"richardson-sor",          KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL,                                 NULL        },
-  {"bai-async-5",             KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL,                                 NULL        },
-  {"bai-async-2",             KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    2, 0,  0,            NULL,                                 NULL        },
-  {"bai-launch-5",            KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL,                                 NULL        },
-  {"bai-sync-5",              KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL,                                 NULL        },
-  {"bai-color-5",             KSPBAI,        PCNONE,   BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL,                                 NULL        },
-  {"bai-sync-1",              KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    1, 0,  0,            NULL,                                 NULL        },
-  {"bai-async-5-auto",        KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0,  PETSC_DECIDE, NULL,                                 NULL        },
-  {"bai-sync-5-auto",         KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0,  PETSC_DECIDE, NULL,                                 NULL        },
-  {"bai-sync-2-auto",         KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    2, 0,  PETSC_DECIDE, NULL,                                 NULL        },
-  {"bai-color-6-auto",        KSPBAI,        PCNONE,   BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    6, 0,  PETSC_DECIDE, NULL,                                 NULL        },
-  {"bai-async-5-scatter",     KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_SCATTER, 5, 0,  0,            NULL,                                 NULL        },
-  {"bai-async-5-amc",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AMC,     5, 0,  0,            NULL,                                 NULL        },
-  {"bai-sync-5-auto-scatter", KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_SCATTER, 5, 0,  PETSC_DECIDE, NULL,                                 NULL        }
+  {"cg",                      KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL, NULL        },
+  {"pipecg",                  KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL, NULL        },
+  {"resident-cg",             KSPRESIDENTCG, PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL, NULL        },
+  {"chebyshev",               KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL, NULL        },
+  {"chebyshev4",              KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 16, 0,
+   "-chebyshev4_ksp_ksp_chebyshev_kind",                                                                                 "opt_fourth"},
+  {"richardson-jacobi",       KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL, NULL        },
+  {"richardson-sor",          KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL, NULL        },
+  {"bai-async-5",             KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL, NULL        },
+  {"bai-async-2",             KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    2, 0,  0,            NULL, NULL        },
+  {"bai-launch-5",            KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL, NULL        },
+  {"bai-sync-5",              KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL, NULL        },
+  {"bai-color-5",             KSPBAI,        PCNONE,   BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL, NULL        },
+  {"bai-sync-1",              KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    1, 0,  0,            NULL, NULL        },
+  {"bai-async-5-auto",        KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0,  PETSC_DECIDE, NULL, NULL        },
+  {"bai-sync-5-auto",         KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0,  PETSC_DECIDE, NULL, NULL        },
+  {"bai-sync-2-auto",         KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    2, 0,  PETSC_DECIDE, NULL, NULL        },
+  {"bai-color-6-auto",        KSPBAI,        PCNONE,   BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    6, 0,  PETSC_DECIDE, NULL, NULL        },
+  {"bai-async-5-scatter",     KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_SCATTER, 5, 0,  0,            NULL, NULL        },
+  {"bai-async-5-amc",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AMC,     5, 0,  0,            NULL, NULL        },
+  {"bai-sync-5-auto-scatter", KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_SCATTER, 5, 0,  PETSC_DECIDE, NULL, NULL        }
 };
 enum {
   NSOLVERS = PETSC_STATIC_ARRAY_LENGTH(solvers)
@@ -97,7 +98,8 @@ PetscErrorCode CheckSolverNames(const Bench *bench)
       PetscCall(PetscStrlcat(names, k ? ", " : "", sizeof(names)));
       PetscCall(PetscStrlcat(names, solvers[k].name, sizeof(names)));
     }
-    PetscCheck(is, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-without %s is unknown, it must be of %s", bench->without[w], names);
+    PetscCheck(is, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-without %s is unknown, it must be of %s",
+               bench->without[w], names);
   }
   PetscFunctionReturn(0);
 }
@@ -112,7 +114,8 @@ static PetscErrorCode Watch(KSP ksp, PetscInt its, PetscReal rnorm, void *ctx)
   return 0;
 }
 
-/* KSPCHEBYSHEV, ended by a NaN, may hold a work vector for its solution and would destroy it twice: it is left alone then */
+/* KSPCHEBYSHEV, ended by a NaN, may hold a work vector for its solution and would destroy it twice: it is left alone
+ * then */
 static PetscErrorCode DestroySolver(Test *t)
 {
   KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
@@ -124,7 +127,8 @@ static PetscErrorCode DestroySolver(Test *t)
   PetscFunctionReturn(0);
 }
 
-/* All stop by the norm of b - A x. Options of the command line come before those of the solver, but not before the mode and local_iters of KSPBAI */
+/* All stop by the norm of b - A x. Options of the command line come before those of the solver, but not before the mode
+ * and local_iters of KSPBAI */
 static PetscErrorCode CreateSolver(Test *t)
 {
   const Solver *solver = t->solver;
@@ -230,7 +234,8 @@ static PetscErrorCode TrueResidual(const System *s, PetscReal *residual)
   PetscFunctionReturn(0);
 }
 
-/* What a solver does before its first iteration, an estimate of eigenvalues included: a first solve of one iteration without a later one */
+/* What a solver does before its first iteration, an estimate of eigenvalues included: a first solve of one iteration
+ * without a later one */
 static PetscErrorCode BenchSetUp(const Bench *bench, Test *t, Figure *setup)
 {
   Figure later = {0, 0, 0};
@@ -280,7 +285,8 @@ static PetscErrorCode BenchTolerance(const Bench *bench, Test *t, PetscReal rtol
   o->time.spread  = 0;
   o->time.samples = 1;
   if (o->reason > 0) {
-    PetscCall(KSPSetTolerances(t->s.ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, PetscMin(bench->max_it, 2 * *max_it))); /* others may take a few more iterations */
+    PetscCall(KSPSetTolerances(t->s.ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT,
+                               PetscMin(bench->max_it, 2 * *max_it))); /* others may take a few more iterations */
     PetscCall(Repeat(bench, NULL, Solve, t, 1, first, &o->time));
   }
   PetscCall(KSPGetConvergedReason(t->s.ksp, &o->reason));
@@ -301,11 +307,13 @@ static PetscErrorCode Cell(const Bench *bench, const Outcome *o, PetscReal cg, P
     PetscFunctionReturn(0);
   }
   if (cg > 0) PetscCall(PetscSNPrintf(ratio, sizeof(ratio), "%.2f", (double)(o->time.median / cg)));
-  PetscCall(PetscSNPrintf(text, len, "%11.1f +-%4.1f %% %8s", 1e6 * (double)o->time.median, 100 * (double)(o->time.spread / o->time.median), ratio));
+  PetscCall(PetscSNPrintf(text, len, "%11.1f +-%4.1f %% %8s", 1e6 * (double)o->time.median,
+                          100 * (double)(o->time.spread / o->time.median), ratio));
   PetscFunctionReturn(0);
 }
 
-/* One solver, to all tolerances, each in solves of their own from a zero guess, until one fails; cg: the seconds of the first solver */
+/* One solver, to all tolerances, each in solves of their own from a zero guess, until one fails; cg: the seconds of the
+ * first solver */
 static PetscErrorCode BenchSolver(const Bench *bench, Test *t, PetscReal cg[])
 {
   const char *name = t->solver->name;
@@ -331,7 +339,9 @@ static PetscErrorCode BenchSolver(const Bench *bench, Test *t, PetscReal cg[])
       if (t->solver == solvers && o.reason > 0) cg[k] = o.time.median;
       PetscCall(Cell(bench, &o, cg[k], max_it, cell, sizeof(cell)));
       if (o.reason > 0) PetscCall(ReportHistory(bench, name, bench->rtol[k], &o.time, &setup, o.its, o.residual));
-      if (o.reason < 0 || bench->shown[k]) PetscCall(ReportRow(bench, name, bench->rtol[k], &o.time, "cg", o.reason > 0 ? cg[k] : 0, 0, o.its, o.residual, KSPConvergedReasons[o.reason]));
+      if (o.reason < 0 || bench->shown[k])
+        PetscCall(ReportRow(bench, name, bench->rtol[k], &o.time, "cg", o.reason > 0 ? cg[k] : 0, 0, o.its, o.residual,
+                            KSPConvergedReasons[o.reason]));
     }
     if (!bench->shown[k]) continue;
     PetscCall(PetscSNPrintf(text, sizeof(text), "  %29s", cell));

@@ -59,13 +59,19 @@ typedef struct {
 static inline PetscErrorCode BAIVariantName(const BAIVariant *v, char name[], size_t len)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(name, len, "PETSc %d.%d (%s scalars of %s precision, %d-bit indices)", v->major, v->minor, v->scalar == PETSC_COMPLEX ? "complex" : "real", v->real == PETSC_FLOAT ? "single" : v->real == PETSC_DOUBLE ? "double" : "another", 8 * (int)v->index));
+  PetscCall(PetscSNPrintf(name, len, "PETSc %d.%d (%s scalars of %s precision, %d-bit indices)", v->major, v->minor,
+                          v->scalar == PETSC_COMPLEX ? "complex" : "real",
+                          v->real == PETSC_FLOAT      ? "single"
+                            : v->real == PETSC_DOUBLE ? "double"
+                                                      : "another",
+                          8 * (int)v->index));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The PETSc at run time must be of the minor release, scalars and indices that this library was built for. Asked are only functions whose arguments are the same in all of them, the
-   release first, as the numbers of data types are those of a release
+   The PETSc at run time must be of the minor release, scalars and indices that this library was built for. Asked are
+   only functions whose arguments are the same in all of them, the release first, as the numbers of data types are those
+   of a release
 */
 static inline PetscErrorCode BAICheckVariant(void)
 {
@@ -76,13 +82,19 @@ static inline PetscErrorCode BAICheckVariant(void)
 
   PetscFunctionBegin;
   PetscCall(PetscGetVersion(version, sizeof(version)));
-  if (sscanf(version, "%*[^0-9]%d.%d", &found.major, &found.minor) == 2) PetscCheck(found.major == built.major && found.minor == built.minor, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscbai was built for PETSc %d.%d and cannot be used with PETSc %d.%d: build petsc-bai with this PETSc", built.major, built.minor, found.major, found.minor);
+  if (sscanf(version, "%*[^0-9]%d.%d", &found.major, &found.minor) == 2)
+    PetscCheck(
+      found.major == built.major && found.minor == built.minor, PETSC_COMM_SELF, PETSC_ERR_LIB,
+      "libpetscbai was built for PETSc %d.%d and cannot be used with PETSc %d.%d: build petsc-bai with this PETSc",
+      built.major, built.minor, found.major, found.minor);
   PetscCall(PetscDataTypeFromString("Scalar", &found.scalar, &known));
   PetscCall(PetscDataTypeFromString("Real", &found.real, &known));
   PetscCall(PetscDataTypeGetSize(PETSC_INT, &found.index));
   PetscCall(BAIVariantName(&built, built_name, sizeof(built_name)));
   PetscCall(BAIVariantName(&found, found_name, sizeof(found_name)));
-  PetscCheck(found.scalar == built.scalar && found.real == built.real && found.index == built.index, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscbai was built for %s and cannot be used with %s: build petsc-bai with this PETSc", built_name, found_name);
+  PetscCheck(found.scalar == built.scalar && found.real == built.real && found.index == built.index, PETSC_COMM_SELF,
+             PETSC_ERR_LIB, "libpetscbai was built for %s and cannot be used with %s: build petsc-bai with this PETSc",
+             built_name, found_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +113,8 @@ static inline PetscErrorCode PetscGetCurrentCUDAStream(cudaStream_t *stream)
   #endif
 
 /* On the device PETSc may leave out empty rows, of which MatSeqAIJGetCSRAndMemType() says nothing */
-static inline PetscErrorCode BAIGetCSR(Mat A, const PetscInt **i, const PetscInt **j, PetscScalar **a, PetscMemType *memtype)
+static inline PetscErrorCode BAIGetCSR(Mat A, const PetscInt **i, const PetscInt **j, PetscScalar **a,
+                                       PetscMemType *memtype)
 {
   PetscBool cusparse;
 
@@ -143,7 +156,8 @@ static inline PetscErrorCode BAIGetDevice(PetscMPIInt node_rank, int *device, vo
   #define BAIVecResetDeviceArray(v)        VecResetArray(v)
 #endif
 
-/* What a device does between the two: its time, and its energy by its meter, for those of -log_view_gpu_time and -log_view_gpu_energy_meter that this PETSc has */
+/* What a device does between the two: its time, and its energy by its meter, for those of -log_view_gpu_time and
+ * -log_view_gpu_energy_meter that this PETSc has */
 #if PETSC_VERSION_LT(3, 25, 0) || !defined(PETSC_HAVE_DEVICE)
   #define PetscLogGpuEnergyMeterBegin() PETSC_SUCCESS
   #define PetscLogGpuEnergyMeterEnd()   PETSC_SUCCESS

@@ -62,12 +62,12 @@ typedef struct {
   PetscInt       its, left;                          /* since this iteration; rows that it is left in */
   PetscBool      copied;                             /* and the matrix was copied anew because of that */
   PetscInt       last;                               /* the iteration from which on rows are updated again */
-  PetscInt       retries;                            /* 1: bad blocks were set back, 2: and the matrix was copied, 3: in vain */
-  PetscInt       n, blocks;                          /* local rows and blocks; */
-  BAIInt        *block;                              /* the block of each */
-  unsigned char *still;                              /* looks in which it has not changed */
-  PetscReal     *norm2, most2, anorm;                /* ||r_J||^2 of each block, and the largest at the last look; at least ||A|| */
-  Vec            good, r, diagonal;                  /* x at the last look; b - A x; of the matrix */
+  PetscInt       retries;             /* 1: bad blocks were set back, 2: and the matrix was copied, 3: in vain */
+  PetscInt       n, blocks;           /* local rows and blocks; */
+  BAIInt        *block;               /* the block of each */
+  unsigned char *still;               /* looks in which it has not changed */
+  PetscReal     *norm2, most2, anorm; /* ||r_J||^2 of each block, and the largest at the last look; at least ||A|| */
+  Vec            good, r, diagonal;   /* x at the last look; b - A x; of the matrix */
 } BAIWatch;
 
 /* What statistics say of the last solve beside what the engine counts: stats.c */
@@ -87,36 +87,40 @@ typedef struct {
   BAIOptions  options; /* as they are set, */
   BAIOptions  set;     /* and as they were at the last set-up */
 
-  BAIEngine      engine;
-  BAIChoice      use;
-  BAIInfo        info;
-  int            unit;                 /* BAIParameters: 0 until this matrix has shown to need it */
-  PetscBool      slow, vain;           /* with coarse auto, for this matrix: a coarse correction is worth while; and it did not help */
-  PetscBool      slowed;               /* and for these values: a solve was slow, and ended before one was worth while, so the next one is to begin with it */
-  PetscBool      strong;               /* with partition auto: blocks are grown along strong couplings, as those leave much less outside, or for a coarse correction */
-  PetscBool      crowded;              /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
-  PetscReal      omega;                /* in use, 1 if it is auto; */
-  PetscReal      smoothing_omega;      /* what auto stands for in smoothing steps, 0: not yet found */
-  PetscReal      largest;              /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */
-  PetscBool      grew;                 /* with weight safe, for this matrix: a solve has grown */
-  PetscBool      rough;                /* KSPBAI with precision auto, for this matrix: single precision does not do */
-  PetscObjectId  seen;                 /* the matrix of these; */
-  PetscInt       rows, first;          /* and how many it has, on all ranks; and the first of this one */
-  PetscReal      entries;              /* and how many entries a rank has of it, on average */
-  PetscInt       aggregates;           /* of all ranks; 0: no coarse space */
-  BAIInt         corrected_iters;      /* local sweeps with a coarse correction, if it is accelerated, but in mode color; 0: as many as the options say */
-  PetscLogDouble coarse_time;          /* seconds that the last set-up of a coarse space took */
-  PetscReal      top_found, top, beta; /* the largest eigenvalue of the corrected iteration, for acceleration, as estimated and as solves have shown; momentum to begin with, */
-  PetscReal      beta_enough;          /* and that which was enough before less was tried, or 0; */
-  PetscReal      bears;                /* see BAIGoal */
-  PetscBool      beta_found;           /* no less is tried any longer */
-  PetscReal      radius[2], tau;       /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
-  PetscMPIInt    node_rank, node_size; /* 0: not asked for yet */
-  MPI_Group      node;                 /* its ranks */
-  BAIGather      gather;               /* NULL on one rank, and if nothing is to be gathered */
-  PetscObjectId  known_as;             /* of the matrix of users, if this one was gathered from it; else 0; */
-  IS             numbers;              /* and the numbers of its rows there, if they are others */
-  PetscInt       setups, updates;      /* times that the engine was created, and that it was given new values */
+  BAIEngine engine;
+  BAIChoice use;
+  BAIInfo   info;
+  int       unit;       /* BAIParameters: 0 until this matrix has shown to need it */
+  PetscBool slow, vain; /* with coarse auto, for this matrix: a coarse correction is worth while; and it did not help */
+  PetscBool slowed;  /* and for these values: a solve was slow, and ended before one was worth while, so the next one is
+                       to begin with it */
+  PetscBool strong;  /* with partition auto: blocks are grown along strong couplings, as those leave much less outside,
+                       or for a coarse correction */
+  PetscBool crowded; /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
+  PetscReal omega;   /* in use, 1 if it is auto; */
+  PetscReal smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
+  PetscReal largest;         /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */
+  PetscBool grew;            /* with weight safe, for this matrix: a solve has grown */
+  PetscBool rough;           /* KSPBAI with precision auto, for this matrix: single precision does not do */
+  PetscObjectId seen;        /* the matrix of these; */
+  PetscInt      rows, first; /* and how many it has, on all ranks; and the first of this one */
+  PetscReal     entries;     /* and how many entries a rank has of it, on average */
+  PetscInt      aggregates;  /* of all ranks; 0: no coarse space */
+  BAIInt corrected_iters; /* local sweeps with a coarse correction, if it is accelerated, but in mode color; 0: as many
+                             as the options say */
+  PetscLogDouble coarse_time;     /* seconds that the last set-up of a coarse space took */
+  PetscReal top_found, top, beta; /* the largest eigenvalue of the corrected iteration, for acceleration, as estimated
+                                     and as solves have shown; momentum to begin with, */
+  PetscReal beta_enough;          /* and that which was enough before less was tried, or 0; */
+  PetscReal bears;                /* see BAIGoal */
+  PetscBool beta_found;           /* no less is tried any longer */
+  PetscReal radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
+  PetscMPIInt   node_rank, node_size; /* 0: not asked for yet */
+  MPI_Group     node;                 /* its ranks */
+  BAIGather     gather;               /* NULL on one rank, and if nothing is to be gathered */
+  PetscObjectId known_as;             /* of the matrix of users, if this one was gathered from it; else 0; */
+  IS            numbers;              /* and the numbers of its rows there, if they are others */
+  PetscInt      setups, updates;      /* times that the engine was created, and that it was given new values */
 
   Mat              A;  /* that the engine holds, not referenced; */
   PetscObjectId    id; /* and its id and state then */
@@ -267,7 +271,8 @@ PETSC_INTERN PetscErrorCode BAINeedWork(BAI *);
 PETSC_INTERN PetscErrorCode BAICorrect(BAI *, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIIterate(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
-PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt, const BAIStep *, PetscReal *, PetscReal *, BAISolution *);
+PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt,
+                                     const BAIStep *, PetscReal *, PetscReal *, BAISolution *);
 
 /* refine.c */
 PETSC_INTERN PetscErrorCode BAIChoosePrecision(const BAI *, const BAIChoice *, PetscBool *);

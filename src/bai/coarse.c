@@ -17,7 +17,10 @@ enum {
 /* Unknowns of the coarse space, about: 0 for none, PETSC_DECIDE to have them chosen */
 PetscInt BAIChooseCoarse(const BAI *bai)
 {
-  const PetscBool wait = (PetscBool)(bai->face->classid == KSP_CLASSID && (!bai->slow || bai->vain || bai->options.momentum > 0.0)); /* a fixed momentum is for the iteration as it is */
+  const PetscBool wait = (PetscBool)(bai->face->classid == KSP_CLASSID &&
+                                     (!bai->slow || bai->vain ||
+                                      bai->options.momentum >
+                                        0.0)); /* a fixed momentum is for the iteration as it is */
 
   return bai->options.coarse == PETSC_DECIDE && wait ? 0 : bai->options.coarse;
 }
@@ -29,8 +32,10 @@ PetscBool BAICanCoarsen(const BAI *bai)
 }
 
 /*
-   Global iterations after which a slow solve makes one: about as many as that takes the time of, so that a solve takes at most twice the time that it needs. On the host these are few. On a GPU it is some
-   25 ms whatever the size, most of which passes on the host, or between kernels: entries that are read meanwhile, but of small matrices no more than so many times
+   Global iterations after which a slow solve makes one: about as many as that takes the time of, so that a solve takes
+   at most twice the time that it needs. On the host these are few. On a GPU it is some 25 ms whatever the size, most of
+   which passes on the host, or between kernels: entries that are read meanwhile, but of small matrices no more than so
+   many times
 */
 PetscInt BAICoarsenFrom(const BAI *bai)
 {
@@ -43,13 +48,15 @@ PetscInt BAICoarsenFrom(const BAI *bai)
 /* Rows of an aggregate of which blocks are made up, of n that make up a coarse space */
 static PetscInt NestedRows(const BAIChoice *c, PetscInt n)
 {
-  const PetscInt wanted = c->coarse == PETSC_DECIDE ? (n <= LARGE_ROWS / 2 ? c->block_size / 2 : c->block_size) : n / c->coarse;
+  const PetscInt wanted = c->coarse == PETSC_DECIDE ? (n <= LARGE_ROWS / 2 ? c->block_size / 2 : c->block_size)
+                                                    : n / c->coarse;
   const PetscInt rows   = (wanted + WARP / 2) / WARP * WARP;
 
   return PetscMax(rows, WARP);
 }
 
-/* Blocks made up of aggregates, if nobody wants others, and the matrix is small, and all on this rank: where ranks meet, what is left over for the last aggregates would be strips */
+/* Blocks made up of aggregates, if nobody wants others, and the matrix is small, and all on this rank: where ranks
+ * meet, what is left over for the last aggregates would be strips */
 PetscErrorCode BAIChooseNested(const BAI *bai, BAIChoice *c)
 {
   const PetscInt n = bai->rows;
@@ -59,20 +66,24 @@ PetscErrorCode BAIChooseNested(const BAI *bai, BAIChoice *c)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
   c->nested = PETSC_FALSE;
   if (size > 1 || n > NESTED_ROWS) PetscFunctionReturn(PETSC_SUCCESS);
-  if (c->coarse && !bai->options.block_size && n > LARGE_ROWS && bai->face->classid == KSP_CLASSID) c->block_size = LARGE_BLOCK;
-  c->nested = (PetscBool)(c->coarse && bai->options.partition == BAI_PARTITION_AUTO && !bai->options.overlap && !bai->options.theta && c->block_size >= WARP && NestedRows(c, n) <= c->block_size);
+  if (c->coarse && !bai->options.block_size && n > LARGE_ROWS && bai->face->classid == KSP_CLASSID)
+    c->block_size = LARGE_BLOCK;
+  c->nested = (PetscBool)(c->coarse && bai->options.partition == BAI_PARTITION_AUTO && !bai->options.overlap &&
+                          !bai->options.theta && c->block_size >= WARP && NestedRows(c, n) <= c->block_size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CheckMemory(BAIStatus status, PetscInt n)
 {
   PetscFunctionBegin;
-  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the aggregates of %" PetscInt_FMT " rows", n);
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the aggregates of %" PetscInt_FMT " rows",
+             n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* How strongly aggregates couple: sums of |a_ij| between them, each only once in a row */
-static PetscErrorCode Quotient(PetscInt n, const BAICSR *csr, PetscInt m, const BAIInt *first, const BAIInt *row, const PetscInt *aggregate, PetscInt **qi, PetscInt **qj, PetscScalar **qa)
+static PetscErrorCode Quotient(PetscInt n, const BAICSR *csr, PetscInt m, const BAIInt *first, const BAIInt *row,
+                               const PetscInt *aggregate, PetscInt **qi, PetscInt **qj, PetscScalar **qa)
 {
   PetscInt *last, count = 0;
 
@@ -104,8 +115,10 @@ static PetscErrorCode Quotient(PetscInt n, const BAICSR *csr, PetscInt m, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lists the blocks aggregate by aggregate; one of fewer rows comes last in its block, so that all others begin with a warp */
-static void ListBlocks(PetscInt blocks, const BAIInt *block_first, BAIInt *members, PetscInt rows, const BAIInt *first, const BAIInt *row, PetscInt *place_first, PetscInt *place_row, PetscInt *aggregate)
+/* Lists the blocks aggregate by aggregate; one of fewer rows comes last in its block, so that all others begin with a
+ * warp */
+static void ListBlocks(PetscInt blocks, const BAIInt *block_first, BAIInt *members, PetscInt rows, const BAIInt *first,
+                       const BAIInt *row, PetscInt *place_first, PetscInt *place_row, PetscInt *aggregate)
 {
   PetscInt place = 0, number = 0;
 
@@ -202,7 +215,8 @@ static PetscErrorCode Grow(PetscInt n, const BAICSR *csr, PetscBool pattern, Pet
   PetscFunctionBegin;
   g->rows = rows;
   PetscCall(PetscMalloc3(n + 1, &g->first, n + 1, &g->row, n + 1, &g->aggregate));
-  PetscCall(CheckMemory(BAIPartitionGraph((BAIInt)n, &by, (BAIInt)rows, &g->m, (BAIInt *)g->first, (BAIInt *)g->row), n));
+  PetscCall(
+    CheckMemory(BAIPartitionGraph((BAIInt)n, &by, (BAIInt)rows, &g->m, (BAIInt *)g->first, (BAIInt *)g->row), n));
   for (PetscInt K = 0; K < g->m; K++) {
     for (PetscInt at = g->first[K]; at < g->first[K + 1]; at++) g->aggregate[g->row[at]] = K;
   }
@@ -218,8 +232,9 @@ static PetscErrorCode Forget(Growth *g)
 }
 
 /*
-   Aggregates grown along strong couplings; long ones leave more to do, and so are smaller. Where some couplings are only a little stronger, aggregates become long for nothing: so they are grown by
-   the pattern alone as well, and those are taken if they have clearly more inside
+   Aggregates grown along strong couplings; long ones leave more to do, and so are smaller. Where some couplings are
+   only a little stronger, aggregates become long for nothing: so they are grown by the pattern alone as well, and those
+   are taken if they have clearly more inside
 */
 static PetscErrorCode GrowAggregates(PetscInt n, const BAICSR *csr, PetscInt rows, PetscBool smaller, Growth *g)
 {
@@ -261,13 +276,17 @@ PetscErrorCode BAICreateNested(const BAI *bai, Mat Ad, BAIPartition *partition, 
   PetscCall(PetscMalloc1(n + 1, &place_first));
   PetscCall(PetscMalloc1(n + 1, &place_row));
   PetscCall(BAIGetHostRows(Ad, &csr));
-  PetscCall(GrowAggregates(n, &csr, NestedRows(&bai->use, bai->rows), (PetscBool)(bai->use.coarse == PETSC_DECIDE && bai->rows <= LARGE_ROWS / 4), &g));
+  PetscCall(GrowAggregates(n, &csr, NestedRows(&bai->use, bai->rows),
+                           (PetscBool)(bai->use.coarse == PETSC_DECIDE && bai->rows <= LARGE_ROWS / 4), &g));
   m = (PetscInt)g.m;
   PetscCall(Quotient(n, &csr, m, (BAIInt *)g.first, (BAIInt *)g.row, g.aggregate, &qi, &qj, &qa));
   PetscCall(BAIRestoreHostRows(Ad, &csr));
   quotient = (BAICSR){(const BAIInt *)qi, (const BAIInt *)qj, (const BAIScalar *)qa};
-  PetscCall(CheckMemory(BAIPartitionGraph((BAIInt)m, &quotient, (BAIInt)(bai->use.block_size / g.rows), &blocks, (BAIInt *)block_first, (BAIInt *)members), n));
-  ListBlocks((PetscInt)blocks, (BAIInt *)block_first, (BAIInt *)members, g.rows, (BAIInt *)g.first, (BAIInt *)g.row, place_first, place_row, aggregate);
+  PetscCall(CheckMemory(BAIPartitionGraph((BAIInt)m, &quotient, (BAIInt)(bai->use.block_size / g.rows), &blocks,
+                                          (BAIInt *)block_first, (BAIInt *)members),
+                        n));
+  ListBlocks((PetscInt)blocks, (BAIInt *)block_first, (BAIInt *)members, g.rows, (BAIInt *)g.first, (BAIInt *)g.row,
+             place_first, place_row, aggregate);
   PetscCall(Forget(&g));
   PetscCall(PetscFree(qi));
   PetscCall(PetscFree(qj));
@@ -301,8 +320,10 @@ static PetscInt Offsets(const BAICSR *csr, PetscInt row, PetscInt most, PetscInt
 }
 
 /*
-   A grid in natural ordering with couplings to the nearest points, of three dimensions at most, shows in the couplings of its first row: to the next point, the next line and the next plane. m[0] is 0 if
-   there is none, or if some row in between looks otherwise, or couples more strongly in one direction than in another, where boxes are not what is wanted
+   A grid in natural ordering with couplings to the nearest points, of three dimensions at most, shows in the couplings
+   of its first row: to the next point, the next line and the next plane. m[0] is 0 if there is none, or if some row in
+   between looks otherwise, or couples more strongly in one direction than in another, where boxes are not what is
+   wanted
 */
 static PetscErrorCode FindGrid(PetscInt n, const BAICSR *csr, PetscInt m[3])
 {
@@ -327,9 +348,12 @@ static PetscErrorCode FindGrid(PetscInt n, const BAICSR *csr, PetscInt m[3])
     PetscReal      least = PETSC_MAX_REAL, most = 0.0;
 
     for (BAIInt k = csr->i[row]; k < csr->i[row + 1]; k++) {
-      const PetscInt d = PetscAbsInt((PetscInt)csr->j[k] - row), in_plane = plane ? PetscMin(d % plane, plane - d % plane) : d, in_line = PetscMin(in_plane % line, line - in_plane % line);
+      const PetscInt d        = PetscAbsInt((PetscInt)csr->j[k] - row),
+                     in_plane = plane ? PetscMin(d % plane, plane - d % plane) : d,
+                     in_line  = PetscMin(in_plane % line, line - in_plane % line);
 
-      if (in_line > 1 || (in_plane + 1) / line > 1 || (plane && d > plane + line + 1)) PetscFunctionReturn(PETSC_SUCCESS);
+      if (in_line > 1 || (in_plane + 1) / line > 1 || (plane && d > plane + line + 1))
+        PetscFunctionReturn(PETSC_SUCCESS);
       if (d != 1 && d != line && d != plane) continue;
       least = PetscMin(least, PetscAbsScalar(a[k]));
       most  = PetscMax(most, PetscAbsScalar(a[k]));
@@ -342,10 +366,12 @@ static PetscErrorCode FindGrid(PetscInt n, const BAICSR *csr, PetscInt m[3])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many unknowns auto has in all: with more, A_c takes long to invert, or to apply. On a grid of three dimensions fewer do nearly as much: boxes of 1000 rows are ten points wide */
+/* How many unknowns auto has in all: with more, A_c takes long to invert, or to apply. On a grid of three dimensions
+ * fewer do nearly as much: boxes of 1000 rows are ten points wide */
 static PetscInt Unknowns(const BAI *bai, PetscBool solid)
 {
-  const PetscInt usual = 2000, most = 3900, each = 250, large = 1 << 21, n = bai->rows, few = n / (bai->scatter ? 32 : 64);
+  const PetscInt usual = 2000, most = 3900, each = 250, large = 1 << 21, n = bai->rows,
+                 few = n / (bai->scatter ? 32 : 64);
 
   if (bai->use.backend == BAI_BACKEND_HOST) return PetscMin(512, few);
   if (n > large || n / each <= usual) return PetscMin(usual, few);
@@ -389,13 +415,20 @@ PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
     PetscCall(BAIRestoreHostRows(Ad, &csr));
     if (m[0]) dof = 1;
   }
-  wanted = PetscMin(n, ShareOf(bai, n, bai->use.coarse != PETSC_DECIDE ? bai->use.coarse : Unknowns(bai, (PetscBool)(dof && m[2] > 1))));
-  if (dof && wanted) BAIBoxesOfRows((BAIInt[]){(BAIInt)m[0], (BAIInt)m[1], (BAIInt)m[2]}, (BAIInt)dof, (BAIInt)((n + wanted - 1) / wanted), &coarse->aggregates, (BAIInt *)aggregate);
+  wanted = PetscMin(n,
+                    ShareOf(bai, n,
+                            bai->use.coarse != PETSC_DECIDE ? bai->use.coarse
+                                                            : Unknowns(bai, (PetscBool)(dof && m[2] > 1))));
+  if (dof && wanted)
+    BAIBoxesOfRows((BAIInt[]){(BAIInt)m[0], (BAIInt)m[1], (BAIInt)m[2]}, (BAIInt)dof,
+                   (BAIInt)((n + wanted - 1) / wanted), &coarse->aggregates, (BAIInt *)aggregate);
   if (!dof || coarse->aggregates > BAI_MOST_COARSE) {
     PetscCall(BAIGetHostRows(Ad, &csr));
     coarse->aggregates = 0;
-    if (bai->rows > NESTED_ROWS || !IsAnisotropic(n, &csr)) status = BAIAggregate((BAIInt)n, &csr, (BAIInt)wanted, &coarse->aggregates, (BAIInt *)aggregate);
-    if (wanted && bai->rows <= NESTED_ROWS && !status.code && !coarse->aggregates) PetscCall(GrowAlone(n, &csr, (n + wanted - 1) / wanted, &coarse->aggregates, aggregate));
+    if (bai->rows > NESTED_ROWS || !IsAnisotropic(n, &csr))
+      status = BAIAggregate((BAIInt)n, &csr, (BAIInt)wanted, &coarse->aggregates, (BAIInt *)aggregate);
+    if (wanted && bai->rows <= NESTED_ROWS && !status.code && !coarse->aggregates)
+      PetscCall(GrowAlone(n, &csr, (n + wanted - 1) / wanted, &coarse->aggregates, aggregate));
     PetscCall(BAIRestoreHostRows(Ad, &csr));
     PetscCall(CheckMemory(status, n));
   }
@@ -403,23 +436,27 @@ PetscErrorCode BAICreateCoarse(const BAI *bai, Mat Ad, BAICoarse *coarse)
 }
 
 /* Orthonormal columns on each aggregate, by Gram and Schmidt; what hardly differs from those before becomes zero */
-static PetscErrorCode Orthonormalize(PetscInt n, BAIInt aggregates, const BAIInt *aggregate, PetscInt columns, PetscScalar *basis, PetscScalar *product, PetscReal *norm2)
+static PetscErrorCode Orthonormalize(PetscInt n, BAIInt aggregates, const BAIInt *aggregate, PetscInt columns,
+                                     PetscScalar *basis, PetscScalar *product, PetscReal *norm2)
 {
   PetscFunctionBegin;
   for (PetscInt q = 0; q < columns; q++) {
     for (PetscInt twice = 0; twice < 2; twice++) {
       PetscCall(PetscArrayzero(product, aggregates * columns));
       for (PetscInt i = 0; i < n; i++) {
-        for (PetscInt p = 0; p < q && aggregate[i] >= 0; p++) product[aggregate[i] * columns + p] += PetscConj(basis[i * columns + p]) * basis[i * columns + q];
+        for (PetscInt p = 0; p < q && aggregate[i] >= 0; p++)
+          product[aggregate[i] * columns + p] += PetscConj(basis[i * columns + p]) * basis[i * columns + q];
       }
       if (!twice) {
         PetscCall(PetscArrayzero(norm2, aggregates));
         for (PetscInt i = 0; i < n; i++) {
-          if (aggregate[i] >= 0) norm2[aggregate[i]] += PetscRealPart(PetscConj(basis[i * columns + q]) * basis[i * columns + q]);
+          if (aggregate[i] >= 0)
+            norm2[aggregate[i]] += PetscRealPart(PetscConj(basis[i * columns + q]) * basis[i * columns + q]);
         }
       }
       for (PetscInt i = 0; i < n; i++) {
-        for (PetscInt p = 0; p < q && aggregate[i] >= 0; p++) basis[i * columns + q] -= product[aggregate[i] * columns + p] * basis[i * columns + p];
+        for (PetscInt p = 0; p < q && aggregate[i] >= 0; p++)
+          basis[i * columns + q] -= product[aggregate[i] * columns + p] * basis[i * columns + p];
       }
     }
     PetscCall(PetscArrayzero(product, aggregates));
@@ -436,7 +473,8 @@ static PetscErrorCode Orthonormalize(PetscInt n, BAIInt aggregates, const BAIInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The functions on the aggregates, of which there are so many on all ranks: the near null space of the matrix, or a constant for each field, or just constants */
+/* The functions on the aggregates, of which there are so many on all ranks: the near null space of the matrix, or a
+ * constant for each field, or just constants */
 PetscErrorCode BAICreateBasis(Mat A, Mat Ad, PetscInt aggregates, BAICoarse *coarse)
 {
   MatNullSpace null, near;
@@ -460,7 +498,10 @@ PetscErrorCode BAICreateBasis(Mat A, Mat Ad, PetscInt aggregates, BAICoarse *coa
   if (columns < 2 && !nvec) PetscFunctionReturn(PETSC_SUCCESS);
   if (!aggregates) PetscFunctionReturn(PETSC_SUCCESS);
   if (columns > BAI_MOST_COARSE / aggregates) {
-    PetscCall(PetscInfo(Ad, "%" PetscInt_FMT " functions on %" PetscInt_FMT " aggregates are more than %d unknowns: constants instead\n", columns, aggregates, (int)BAI_MOST_COARSE));
+    PetscCall(PetscInfo(Ad,
+                        "%" PetscInt_FMT " functions on %" PetscInt_FMT
+                        " aggregates are more than %d unknowns: constants instead\n",
+                        columns, aggregates, (int)BAI_MOST_COARSE));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscCalloc1((size_t)n * columns + 1, &basis));

@@ -1,6 +1,7 @@
 /*
-   The coarse space of the engine. Ranks make it up together, so that iterations depend little on how many there are: each has the rows of A_c that are its own aggregates', and of A_c^{-1}; and after a
-   global iteration all tell each other what their residuals add up to
+   The coarse space of the engine. Ranks make it up together, so that iterations depend little on how many there are:
+   each has the rows of A_c that are its own aggregates', and of A_c^{-1}; and after a global iteration all tell each
+   other what their residuals add up to
 */
 #include "baiimpl.h"
 #include <petsctime.h>
@@ -12,7 +13,9 @@ static BAIStatus Gather(void *context, BAIScalar *sums)
   BAITogether *t   = &bai->together;
 
   t->gathers++;
-  if (MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, sums, t->count, t->first, MPIU_SCALAR, PetscObjectComm(bai->face))) return BAIStatusBecause(BAI_ERR_PEERS, "MPI_Allgatherv()", "failed");
+  if (MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, sums, t->count, t->first, MPIU_SCALAR,
+                     PetscObjectComm(bai->face)))
+    return BAIStatusBecause(BAI_ERR_PEERS, "MPI_Allgatherv()", "failed");
   return BAIStatusOf(BAI_OK);
 }
 
@@ -60,12 +63,16 @@ static PetscErrorCode FindGhosts(BAI *bai, Mat A, BAICoarse *coarse)
   PetscCall(VecGetLocalSize(ghost, &nghost));
   PetscCall(PetscMalloc1(PetscMax(n, nghost) + 1, &value));
   PetscCall(PetscMalloc1(nghost + 1, &of));
-  for (PetscInt i = 0; i < n; i++) value[i] = coarse->aggregates && coarse->aggregate[i] >= 0 ? (PetscReal)(coarse->first + coarse->aggregate[i]) : -1.0;
+  for (PetscInt i = 0; i < n; i++)
+    value[i] = coarse->aggregates && coarse->aggregate[i] >= 0 ? (PetscReal)(coarse->first + coarse->aggregate[i])
+                                                               : -1.0;
   PetscCall(BAIToGhosts(bai, x, ghost, 1, value, value));
   for (PetscInt i = 0; i < nghost; i++) of[i] = (PetscInt)PetscRealPart(value[i]);
   if (coarse->basis) {
     PetscCall(PetscMalloc1((size_t)nghost * (size_t)coarse->columns + 1, &basis));
-    for (PetscInt k = 0; k < (PetscInt)coarse->columns; k++) PetscCall(BAIToGhosts(bai, x, ghost, (PetscInt)coarse->columns, (const PetscScalar *)coarse->basis + k, basis + k));
+    for (PetscInt k = 0; k < (PetscInt)coarse->columns; k++)
+      PetscCall(
+        BAIToGhosts(bai, x, ghost, (PetscInt)coarse->columns, (const PetscScalar *)coarse->basis + k, basis + k));
   }
   PetscCall(PetscFree(value));
   PetscCall(VecDestroy(&x));
@@ -135,7 +142,10 @@ static PetscErrorCode Give(BAI *bai, const BAIMatrix *M, BAICoarse *coarse)
 
   PetscFunctionBegin;
   if (status.code == BAI_ERR_COARSE) {
-    PetscCall(PetscInfo(bai->face, "No coarse correction: P^T A P of %" PetscInt64_FMT " aggregates has no inverse that single precision holds\n", (PetscInt64)coarse->aggregates));
+    PetscCall(PetscInfo(bai->face,
+                        "No coarse correction: P^T A P of %" PetscInt64_FMT
+                        " aggregates has no inverse that single precision holds\n",
+                        (PetscInt64)coarse->aggregates));
     coarse->aggregates = 0;
     status             = BAIEngineCoarsen(bai->engine, M, coarse);
   }
@@ -143,13 +153,17 @@ static PetscErrorCode Give(BAI *bai, const BAIMatrix *M, BAICoarse *coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A_c of all ranks has no inverse: each rank goes on with its own, or, after new values, until the next set-up without */
+/* A_c of all ranks has no inverse: each rank goes on with its own, or, after new values, until the next set-up without
+ */
 static PetscErrorCode Alone(BAI *bai, const BAIMatrix *M, PetscBool anew, BAICoarse *coarse)
 {
   const BAICoarse none = {.columns = 1};
 
   PetscFunctionBegin;
-  PetscCall(PetscInfo(bai->face, "P^T A P of %" PetscInt_FMT " unknowns of all ranks has no inverse that single precision holds: %s\n", bai->together.unknowns, anew ? "each rank has its own" : "no coarse correction"));
+  PetscCall(PetscInfo(bai->face,
+                      "P^T A P of %" PetscInt_FMT
+                      " unknowns of all ranks has no inverse that single precision holds: %s\n",
+                      bai->together.unknowns, anew ? "each rank has its own" : "no coarse correction"));
   PetscCall(BAITogetherReset(bai));
   if (anew) {
     coarse->gather   = NULL;
@@ -179,7 +193,8 @@ static PetscErrorCode Describe(BAI *bai, Mat A, Mat Ad, BAICoarse *coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets up the coarse space that the choice in use asks for, for a new engine, or for new values; collective. coarse has aggregates if blocks are made up of them */
+/* Sets up the coarse space that the choice in use asks for, for a new engine, or for new values; collective. coarse has
+ * aggregates if blocks are made up of them */
 PetscErrorCode BAICoarsen(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, PetscBool anew, BAICoarse *coarse)
 {
   BAIMatrix      M = {.nghost = nghost};

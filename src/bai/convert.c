@@ -40,7 +40,10 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
   *aij = A;
   PetscCall(IsAnyOf(A, hip, &is));
   PetscCall(MatGetType(A, &type));
-  PetscCheck(!is, PetscObjectComm(bai->face), PETSC_ERR_SUP, "Matrix type %s: block-asynchronous iteration runs on the host and on NVIDIA GPUs only; see MatConvert() and -mat_type aij", type);
+  PetscCheck(!is, PetscObjectComm(bai->face), PETSC_ERR_SUP,
+             "Matrix type %s: block-asynchronous iteration runs on the host and on NVIDIA GPUs only; see MatConvert() "
+             "and -mat_type aij",
+             type);
   PetscCall(IsAnyOf(A, blocks, &is));
   if (!is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAssembled(A, &assembled));
@@ -49,9 +52,11 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   if (!bai->aij || id != bai->aij_of || state != bai->aij_state) {
     PetscCall(PetscInfo(bai->face, "Matrix type %s: copied to type aij\n", type));
-    PetscCall(MatDestroy(&bai->aij)); /* not reused, as the nonzero state of all of these types does not always tell of a new pattern */
+    PetscCall(MatDestroy(
+      &bai->aij)); /* not reused, as the nonzero state of all of these types does not always tell of a new pattern */
     PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &bai->aij));
-    PetscCall(PetscObjectStateSet((PetscObject)A, state)); /* which converting it may have raised: its values are as they were */
+    PetscCall(PetscObjectStateSet((PetscObject)A,
+                                  state)); /* which converting it may have raised: its values are as they were */
     bai->aij_of    = id;
     bai->aij_state = state;
   }

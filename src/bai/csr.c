@@ -4,7 +4,8 @@
 #define BAI_USE_PETSC_CUDA
 #include "baiimpl.h"
 
-/* Of A's local rows, the square part and, on several ranks, the coupling to other ranks' columns, whose numbers are in garray */
+/* Of A's local rows, the square part and, on several ranks, the coupling to other ranks' columns, whose numbers are in
+ * garray */
 PetscErrorCode BAIGetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *nghost, const PetscInt *garray[])
 {
   PetscBool seq, mpi;
@@ -14,7 +15,10 @@ PetscErrorCode BAIGetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *n
   PetscCall(MatGetType(A, &type));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &seq));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
-  PetscCheck(seq || mpi, PetscObjectComm(obj), PETSC_ERR_SUP, "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type", type);
+  PetscCheck(seq || mpi, PetscObjectComm(obj), PETSC_ERR_SUP,
+             "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, "
+             "baij or sbaij; see MatConvert() and -mat_type",
+             type);
   *Ad     = A;
   *Ao     = NULL;
   *nghost = 0;
@@ -38,7 +42,8 @@ PetscErrorCode BAIGetRows(BAIBackend backend, Mat A, BAICSR *csr, PetscBool *dev
   PetscCall(BAIGetCSR(A, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &a, &memtype));
   *device = (PetscBool)PetscMemTypeDevice(memtype);
   if (*device && backend == BAI_BACKEND_HOST) {
-    PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
+    PetscCall(
+      MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
     PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot get the rows of the matrix on the host");
     PetscCall(MatSeqAIJGetArrayRead(A, (const PetscScalar **)&a));
     *device = PETSC_FALSE;
@@ -59,7 +64,8 @@ PetscErrorCode BAIRestoreRows(BAIBackend backend, Mat A, BAICSR *csr)
   PetscCall(MatSeqAIJGetCSRAndMemType(A, NULL, NULL, NULL, &memtype));
   if (!PetscMemTypeDevice(memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSeqAIJRestoreArrayRead(A, (const PetscScalar **)&csr->a));
-  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
+  PetscCall(
+    MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, (const PetscInt **)&csr->i, (const PetscInt **)&csr->j, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,6 @@
 /*
-   How x travels between ranks, and the sums of a coarse problem: by the engine, if each rank reaches the memory of those that it exchanges x with, else by a VecScatter
+   How x travels between ranks, and the sums of a coarse problem: by the engine, if each rank reaches the memory of
+   those that it exchanges x with, else by a VecScatter
 */
 #include "baiimpl.h"
 #include <petscsf.h>
@@ -66,7 +67,8 @@ static PetscErrorCode CreatePeers(Mat A, PetscInt nghost, const PetscInt garray[
   PetscCall(PetscSFGetRootRanks(sf, &reads, &in, &in_first, &ghost, NULL));
   PetscCall(PetscSFGetLeafRanks(sf, &readers, &out, &out_first, &row));
   rows = readers ? out_first[readers] : 0;
-  PetscCall(PetscMalloc6(reads + readers, &p->rank, reads + readers + 1, &p->first, reads + readers, &p->slot, reads + readers, &p->place, reads + readers, &p->mine, reads + readers, &p->handle));
+  PetscCall(PetscMalloc6(reads + readers, &p->rank, reads + readers + 1, &p->first, reads + readers, &p->slot,
+                         reads + readers, &p->place, reads + readers, &p->mine, reads + readers, &p->handle));
   PetscCall(PetscMalloc1(rows, &p->row));
   PetscCall(PetscArraycpy(p->rank, in, reads));
   PetscCall(PetscArraycpy(p->rank + reads, out, readers));
@@ -78,7 +80,8 @@ static PetscErrorCode CreatePeers(Mat A, PetscInt nghost, const PetscInt garray[
     p->mine[k]      = 0;
     p->first[k + 1] = p->first[k];
     for (BAIRankCount i = 0; i < reads; i++) {
-      if (in[i] == p->rank[k]) p->mine[k] = ghost[in_first[i]]; /* those of one rank follow each other, as columns are sorted */
+      if (in[i] == p->rank[k])
+        p->mine[k] = ghost[in_first[i]]; /* those of one rank follow each other, as columns are sorted */
     }
     for (BAIRankCount o = 0; o < readers; o++) {
       if (out[o] != p->rank[k]) continue;
@@ -99,7 +102,9 @@ static PetscErrorCode TellPeers(Mat A, Peers *p, const BAIHandle *mine)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetNewTag((PetscObject)A, &tag));
-  PetscCall(PetscCalloc3(p->n, &sent, p->n, &got, 2 * p->n, &request)); /* NOLINT(bugprone-sizeof-expression): an MPI_Request may be a pointer, and these are an array of them */
+  PetscCall(
+    PetscCalloc3(p->n, &sent, p->n, &got, 2 * p->n, &request)); /* NOLINT(bugprone-sizeof-expression): an MPI_Request
+                                                                   may be a pointer, and these are an array of them */
   for (PetscMPIInt k = 0; k < p->n; k++) {
     sent[k].handle = *mine;
     sent[k].slot   = p->mine[k];
@@ -130,7 +135,12 @@ static PetscErrorCode Connect(BAI *bai, const Peers *p, BAIStatus *status)
     slot[k]  = (BAIInt)p->slot[k];
     place[k] = (BAIInt)p->place[k];
   }
-  peers   = (BAIPeers){.peers = (BAIInt)p->n, .first = first, .row = row, .slot = slot, .place = place, .copies = bai->options.exchange == BAI_EXCHANGE_DC};
+  peers   = (BAIPeers){.peers  = (BAIInt)p->n,
+                       .first  = first,
+                       .row    = row,
+                       .slot   = slot,
+                       .place  = place,
+                       .copies = bai->options.exchange == BAI_EXCHANGE_DC};
   *status = BAIEngineConnect(bai->engine, &peers, p->handle);
   PetscCall(PetscFree4(first, row, slot, place));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -148,7 +158,8 @@ static PetscErrorCode AllCan(BAI *bai, BAIStatus status, PetscBool *can)
   int failed = status.code ? 1 : 0;
 
   PetscFunctionBegin;
-  if (status.code) PetscCall(PetscInfo(bai->face, "Exchange %s cannot be: %s %s\n", Direct(bai), status.what, status.why));
+  if (status.code)
+    PetscCall(PetscInfo(bai->face, "Exchange %s cannot be: %s %s\n", Direct(bai), status.what, status.why));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->face)));
   *can = (PetscBool)!failed;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -163,7 +174,8 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
   PetscBool can;
 
   PetscFunctionBegin;
-  if (!bai->scatter || bai->options.exchange == BAI_EXCHANGE_SCATTER || bai->options.exchange == BAI_EXCHANGE_AMC) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!bai->scatter || bai->options.exchange == BAI_EXCHANGE_SCATTER || bai->options.exchange == BAI_EXCHANGE_AMC)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CreatePeers(A, nghost, garray, &peers));
   PetscCall(BAIOnNode(bai, peers.n, peers.rank, &can));
   if (!can) status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
@@ -181,14 +193,16 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
     PetscErrorCode  code;
 
     PetscCall(PetscInfo(bai->face, "Exchange scatter instead of %s\n", Direct(bai)));
-    code = BAIAgree(bai, BAICheckStatus(bai, bai->options.exchange != BAI_EXCHANGE_AUTO && status.code ? status : left), NULL);
+    code = BAIAgree(bai, BAICheckStatus(bai, bai->options.exchange != BAI_EXCHANGE_AUTO && status.code ? status : left),
+                    NULL);
     if (code) BAIEngineDestroy(&bai->engine); /* asked again, it must not say yes */
     PetscCall(code);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The engines tell each other the sums of the coarse space by themselves from now on, if they exchange x so, and can; collective */
+/* The engines tell each other the sums of the coarse space by themselves from now on, if they exchange x so, and can;
+ * collective */
 PetscErrorCode BAIConnectSums(BAI *bai)
 {
   const MPI_Comm comm   = PetscObjectComm(bai->face);
@@ -211,9 +225,12 @@ PetscErrorCode BAIConnectSums(BAI *bai)
   else if (t->count[t->rank]) status = BAIEngineShareSums(bai->engine, (BAIInt)ranks, &mine);
   PetscCall(AllCan(bai, status, &can));
   if (can) {
-    PetscCallMPI(MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, theirs, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
+    PetscCallMPI(
+      MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, theirs, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
     for (PetscMPIInt r = 0; r < ranks; r++) theirs[r] = theirs[rank[r]];
-    PetscCall(AllCan(bai, BAIEngineConnectSums(bai->engine, t->count[t->rank] ? (BAIInt)ranks : 0, (BAIInt)self, theirs), &can));
+    PetscCall(AllCan(bai,
+                     BAIEngineConnectSums(bai->engine, t->count[t->rank] ? (BAIInt)ranks : 0, (BAIInt)self, theirs),
+                     &can));
     if (!can) PetscCall(BAICheckStatus(bai, BAIEngineDisconnectSums(bai->engine)));
   }
   PetscCall(PetscFree2(rank, theirs));

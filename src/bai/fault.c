@@ -17,7 +17,8 @@ PetscBool BAIHasFaults(const BAI *bai)
   return (PetscBool)(bai->options.fault_fraction > 0.0 || bai->options.fault_detect);
 }
 
-/* Those that are asked for, as the engine takes them; row is this rank's first. Only fields are written, as choices are compared as a whole */
+/* Those that are asked for, as the engine takes them; row is this rank's first. Only fields are written, as choices are
+ * compared as a whole */
 void BAIFaultsChoose(const BAIOptions *o, PetscInt row, BAIFault *fault)
 {
   const BAIInt at = (BAIInt)o->fault_at, recover = (BAIInt)o->fault_recover;
@@ -81,7 +82,8 @@ static PetscErrorCode DestroyDetection(BAIWatch *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What detection compares with: the blocks, which may be others than in the last solve, x and the largest residual of a block */
+/* What detection compares with: the blocks, which may be others than in the last solve, x and the largest residual of a
+ * block */
 static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
   BAIWatch *w = &bai->watch;
@@ -163,23 +165,28 @@ static PetscErrorCode Flip(BAI *bai, Vec x)
   }
   flipped = (PetscInt)mine;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &flipped, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)x)));
-  PetscCall(PetscInfo(bai->face, "Iteration %" PetscInt_FMT ": a bit of %s is flipped in %" PetscInt_FMT " rows\n", (PetscInt)fault->first, fault->type == BAI_FAULT_X ? "x" : "the copy of the matrix", flipped));
+  PetscCall(PetscInfo(bai->face, "Iteration %" PetscInt_FMT ": a bit of %s is flipped in %" PetscInt_FMT " rows\n",
+                      (PetscInt)fault->first, fault->type == BAI_FAULT_X ? "x" : "the copy of the matrix", flipped));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* BAIRun() after so many iterations of a solve; what is to happen between two of them does */
-PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt done, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt done, PetscInt count,
+                            const BAIStep *how, PetscReal *rnorm)
 {
   BAIWatch       *w     = &bai->watch;
   const BAIFault *fault = &bai->use.p.fault;
-  const PetscBool flips = (PetscBool)(fault->fraction > 0 && (fault->type == BAI_FAULT_X || fault->type == BAI_FAULT_MATRIX));
+  const PetscBool flips = (PetscBool)(fault->fraction > 0 &&
+                                      (fault->type == BAI_FAULT_X || fault->type == BAI_FAULT_MATRIX));
   BAIStep         step  = *how;
 
   PetscFunctionBegin;
   step.faulty = fault->fraction > 0;
   if (!count) PetscCall(BAIRun(bai, b, x, guess_zero, 0, &step, rnorm));
   while (count > 0) {
-    const PetscInt next = flips && done <= fault->first ? (PetscInt)fault->first : w->flipped && done <= w->last ? w->last : PETSC_MAX_INT;
+    const PetscInt next = flips && done <= fault->first ? (PetscInt)fault->first
+      : w->flipped && done <= w->last                   ? w->last
+                                                        : PETSC_MAX_INT;
     PetscInt       n    = PetscMin(count, next - done);
 
     if (!n) { /* it is time, and the event is not to come again */
@@ -249,7 +256,9 @@ static PetscErrorCode CountStill(BAI *bai, Vec x, PetscReal most, PetscInt *lost
   PetscCall(VecGetArrayRead(w->diagonal, &d));
   for (PetscInt i = 0; i < w->n; i++) {
     const PetscReal size  = PetscAbsScalar(rr[i]);
-    const PetscBool still = (PetscBool)(xx[i] == good[i] && size > 1e-3 * most && size > 100 * PETSC_MACHINE_EPSILON * PetscAbsScalar(d[i]) * PetscAbsScalar(xx[i]));
+    const PetscBool still = (PetscBool)(xx[i] == good[i] && size > 1e-3 * most &&
+                                        size >
+                                          100 * PETSC_MACHINE_EPSILON * PetscAbsScalar(d[i]) * PetscAbsScalar(xx[i]));
 
     w->still[i] = still ? (unsigned char)PetscMin(w->still[i] + 1, STILL_LOOKS) : 0;
     *lost += w->still[i] == STILL_LOOKS;
@@ -301,7 +310,9 @@ static PetscErrorCode Accept(BAI *bai, PetscInt its, Vec x)
     w->norm = -1.0;
     BAIEngineRecover(bai->engine, (BAIInt)its);
     PetscCall(PetscArrayzero(w->still, (size_t)w->n));
-    PetscCall(PetscInfo(bai->face, "Iteration %" PetscInt_FMT ": %" PetscInt_FMT " rows are not updated, others take them over\n", its, lost));
+    PetscCall(PetscInfo(bai->face,
+                        "Iteration %" PetscInt_FMT ": %" PetscInt_FMT " rows are not updated, others take them over\n",
+                        its, lost));
   }
   PetscCall(VecCopy(x, w->good));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -320,19 +331,26 @@ static PetscErrorCode Detect(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rn
   PetscCall(Inspect(bai, b, x, rnorm));
   PetscCall(Rounding(bai, b, x, &rounding));
   if (!PetscIsInfOrNanReal(*rnorm) && !(PetscAbsReal(engines - *rnorm) <= 100 * rounding)) {
-    PetscCall(PetscInfo(bai->face, "Iteration %" PetscInt_FMT ": the residual norm of the copied matrix, %g, is not that of the matrix, %g, which is copied anew\n", its, (double)engines, (double)*rnorm));
+    PetscCall(
+      PetscInfo(bai->face,
+                "Iteration %" PetscInt_FMT
+                ": the residual norm of the copied matrix, %g, is not that of the matrix, %g, which is copied anew\n",
+                its, (double)engines, (double)*rnorm));
     PetscCall(CopyMatrix(bai));
     w->copies++;
     w->faults++;
     step->fresh = 1;
-  } else if (!PetscIsInfOrNanReal(*rnorm)) *rnorm = engines; /* by which the iteration goes on as it would without detection */
+  } else if (!PetscIsInfOrNanReal(*rnorm))
+    *rnorm = engines; /* by which the iteration goes on as it would without detection */
   bad = CountBad(bai, growth);
   PetscCall(Sum(bai, &bad));
   if (!bad || w->retries == 3) { /* the third time it is the iteration itself */
     if (!bad) PetscCall(Accept(bai, its, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscInfo(bai->face, "Iteration %" PetscInt_FMT ", residual norm %g: too large in %" PetscInt_FMT " blocks, %s\n", its, (double)*rnorm, bad, w->retries < 2 ? "which go back" : "still, so the iteration diverges"));
+  PetscCall(PetscInfo(bai->face,
+                      "Iteration %" PetscInt_FMT ", residual norm %g: too large in %" PetscInt_FMT " blocks, %s\n", its,
+                      (double)*rnorm, bad, w->retries < 2 ? "which go back" : "still, so the iteration diverges"));
   if (++w->retries == 3) PetscFunctionReturn(PETSC_SUCCESS);
   if (w->retries == 2) {
     PetscCall(CopyMatrix(bai));
@@ -373,7 +391,9 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
   PetscReal rounding;
 
   PetscFunctionBegin;
-  if (!(PetscAbsReal(rnorm - w->norm) <= STILL * w->norm) || (its < w->last && w->last < (PetscInt)BAI_INT_MAX && bai->options.fault_fraction > 0.0)) { /* it falls, or a recovery is to come */
+  if (!(PetscAbsReal(rnorm - w->norm) <= STILL * w->norm) ||
+      (its < w->last && w->last < (PetscInt)BAI_INT_MAX &&
+       bai->options.fault_fraction > 0.0)) { /* it falls, or a recovery is to come */
     if (w->copied && rnorm < w->norm) {
       w->faults++;
       w->copied = PETSC_FALSE;
@@ -384,7 +404,9 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
   if (its - w->its < STILL_ITS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Rounding(bai, b, x, &rounding));
   if (bai->options.fault_detect && !w->copied && rnorm > 100 * rounding) {
-    PetscCall(PetscInfo(bai->face, "Iteration %" PetscInt_FMT ": the residual norm stays at %g, so the matrix is copied anew\n", its, (double)rnorm));
+    PetscCall(PetscInfo(bai->face,
+                        "Iteration %" PetscInt_FMT ": the residual norm stays at %g, so the matrix is copied anew\n",
+                        its, (double)rnorm));
     PetscCall(CopyMatrix(bai));
     w->copies++;
     w->copied = PETSC_TRUE;
@@ -393,8 +415,15 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
   }
   PetscCall(CountLeft(bai, b, x, &w->left));
   w->stagnates = PETSC_TRUE;
-  if (rnorm > 100 * rounding) PetscCall(PetscInfo(bai->face, "Iteration %" PetscInt_FMT ": the residual norm stays at %g, left in %" PetscInt_FMT " rows, which are not updated as they should be\n", its, (double)rnorm, w->left));
-  else PetscCall(PetscInfo(bai->face, "Iteration %" PetscInt_FMT ": the residual norm stays at %g, as small as rounding allows\n", its, (double)rnorm));
+  if (rnorm > 100 * rounding)
+    PetscCall(PetscInfo(bai->face,
+                        "Iteration %" PetscInt_FMT ": the residual norm stays at %g, left in %" PetscInt_FMT
+                        " rows, which are not updated as they should be\n",
+                        its, (double)rnorm, w->left));
+  else
+    PetscCall(PetscInfo(bai->face,
+                        "Iteration %" PetscInt_FMT ": the residual norm stays at %g, as small as rounding allows\n",
+                        its, (double)rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -417,11 +446,25 @@ PetscErrorCode BAIFaultsView(const BAI *bai, PetscViewer viewer)
   if (o->fault_fraction > 0.0) {
     char recovered[64] = "never recovered";
 
-    if (o->fault_recover) PetscCall(PetscSNPrintf(recovered, sizeof(recovered), "recovered after %" PetscInt_FMT, o->fault_recover));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  faults of type %s: fraction %g, at iteration %" PetscInt_FMT ", %s, seed %" PetscInt_FMT "\n", BAIFaultTypes[o->fault_type], (double)o->fault_fraction, o->fault_at, recovered, o->fault_seed));
+    if (o->fault_recover)
+      PetscCall(PetscSNPrintf(recovered, sizeof(recovered), "recovered after %" PetscInt_FMT, o->fault_recover));
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  faults of type %s: fraction %g, at iteration %" PetscInt_FMT
+                                     ", %s, seed %" PetscInt_FMT "\n",
+                                     BAIFaultTypes[o->fault_type], (double)o->fault_fraction, o->fault_at, recovered,
+                                     o->fault_seed));
   }
-  if (o->fault_detect) PetscCall(PetscViewerASCIIPrintf(viewer, "  faults found in the last solve %" PetscInt_FMT ": blocks reset %" PetscInt_FMT ", rows taken over %" PetscInt_FMT ", copies of the matrix %" PetscInt_FMT "\n", w->faults, w->resets, w->reassigned, w->copies));
-  if (w->stagnates) PetscCall(PetscViewerASCIIPrintf(viewer, "  the last solve stagnated: the residual norm stayed at %g from iteration %" PetscInt_FMT " on, left in %" PetscInt_FMT " rows\n", (double)w->norm, w->its, w->left));
+  if (o->fault_detect)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  faults found in the last solve %" PetscInt_FMT ": blocks reset %" PetscInt_FMT
+                                     ", rows taken over %" PetscInt_FMT ", copies of the matrix %" PetscInt_FMT "\n",
+                                     w->faults, w->resets, w->reassigned, w->copies));
+  if (w->stagnates)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer,
+                             "  the last solve stagnated: the residual norm stayed at %g from iteration %" PetscInt_FMT
+                             " on, left in %" PetscInt_FMT " rows\n",
+                             (double)w->norm, w->its, w->left));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -91,7 +91,10 @@ static PetscErrorCode IsSmall(const BAI *bai, Mat A, PetscMPIInt size, const Pla
   PetscCall(MatGetSize(A, &rows, NULL));
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   *small = (PetscBool)(rows <= most && info.nz_used <= SMALL_NONZEROS);
-  for (PetscMPIInt rank = 0; rank < size && *small; rank++) *small = (PetscBool)(places[rank].known && info.nz_used * (PetscLogDouble)(sizeof(PetscScalar) + sizeof(PetscInt)) * PARTS_OF_MEMORY <= (PetscLogDouble)places[rank].device.memory);
+  for (PetscMPIInt rank = 0; rank < size && *small; rank++)
+    *small = (PetscBool)(places[rank].known &&
+                         info.nz_used * (PetscLogDouble)(sizeof(PetscScalar) + sizeof(PetscInt)) * PARTS_OF_MEMORY <=
+                           (PetscLogDouble)places[rank].device.memory);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,12 +106,15 @@ static PetscErrorCode CheckNullSpace(const BAI *bai, Mat A, PetscBool *can)
   PetscFunctionBegin;
   PetscCall(MatGetNullSpace(A, &nullspace));
   *can = (PetscBool)(bai->face->classid == PC_CLASSID || !nullspace || !nullspace->remove);
-  PetscCheck(*can || bai->options.gather == BAI_GATHER_AUTO, PetscObjectComm(bai->face), PETSC_ERR_SUP, "-ksp_bai_gather %s with a null space of MatNullSpaceSetFunction(): must be none, or auto", BAIGatherTypes[bai->options.gather]);
+  PetscCheck(*can || bai->options.gather == BAI_GATHER_AUTO, PetscObjectComm(bai->face), PETSC_ERR_SUP,
+             "-ksp_bai_gather %s with a null space of MatNullSpaceSetFunction(): must be none, or auto",
+             BAIGatherTypes[bai->options.gather]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Who takes whose rows; can: those of others */
-static PetscErrorCode ChooseLeaders(const BAI *bai, Mat A, Mat Ad, PetscBool can, PetscMPIInt size, PetscMPIInt *leader, BAIGatherReason *reason)
+static PetscErrorCode ChooseLeaders(const BAI *bai, Mat A, Mat Ad, PetscBool can, PetscMPIInt size, PetscMPIInt *leader,
+                                    BAIGatherReason *reason)
 {
   const BAIGatherType gather = bai->options.gather;
   const MPI_Comm      comm   = PetscObjectComm(bai->face);
@@ -121,13 +127,16 @@ static PetscErrorCode ChooseLeaders(const BAI *bai, Mat A, Mat Ad, PetscBool can
   if (gather == BAI_GATHER_ONE || !can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIAgree(bai, GetPlace(bai, Ad, &mine), NULL));
   PetscCall(PetscMalloc1(size, &places));
-  PetscCallMPI(MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, places, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
+  PetscCallMPI(
+    MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, places, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
   if (gather == BAI_GATHER_AUTO) PetscCall(IsSmall(bai, A, size, places, &small));
   *reason = small ? BAI_GATHERED_SMALL : BAI_GATHERED_SHARED;
   for (PetscMPIInt rank = 0; rank < size; rank++) {
     if (small) leader[rank] = 0;
     for (PetscMPIInt other = 0; other < leader[rank]; other++) {
-      if (places[rank].known && places[other].known && !memcmp(places[rank].device.uuid, places[other].device.uuid, sizeof(places[rank].device.uuid))) leader[rank] = other;
+      if (places[rank].known && places[other].known &&
+          !memcmp(places[rank].device.uuid, places[other].device.uuid, sizeof(places[rank].device.uuid)))
+        leader[rank] = other;
     }
   }
   PetscCall(PetscFree(places));
@@ -266,7 +275,8 @@ static PetscErrorCode SetUpWorkers(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   g->ready = PETSC_FALSE;
-  if (g->workers > 1) PetscCall(BAIAgree(bai, BAIChoosePartition(bai, A, &partition), NULL)); /* dm without a grid is an error as ever */
+  if (g->workers > 1)
+    PetscCall(BAIAgree(bai, BAIChoosePartition(bai, A, &partition), NULL)); /* dm without a grid is an error as ever */
   PetscCall(BAIGatherBegin(bai));
   if (g->inner) {
     BAI *worker = BAIGatherWorker(bai);
@@ -281,7 +291,8 @@ static PetscErrorCode SetUpWorkers(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gathers the matrix as it is now, if it is to be, and sets up those that work with it. Otherwise gathered is PETSC_FALSE */
+/* Gathers the matrix as it is now, if it is to be, and sets up those that work with it. Otherwise gathered is
+ * PETSC_FALSE */
 PetscErrorCode BAIGatherSetUp(BAI *bai, Mat A, PetscBool *gathered)
 {
   const PetscObject obj = bai->face;
@@ -321,14 +332,24 @@ PetscErrorCode BAIGatherSetUp(BAI *bai, Mat A, PetscBool *gathered)
 /* Who works, and why; then what those have to say. The first rank always works, and prints */
 PetscErrorCode BAIGatherView(BAI *bai, PetscViewer viewer)
 {
-  static const char *const reasons[] = {[BAI_GATHERED_ASKED] = "as asked for", [BAI_GATHERED_SMALL] = "as the system is small", [BAI_GATHERED_SHARED] = "as ranks share a GPU"};
+  static const char *const reasons[] = {[BAI_GATHERED_ASKED]  = "as asked for",
+                                        [BAI_GATHERED_SMALL]  = "as the system is small",
+                                        [BAI_GATHERED_SHARED] = "as ranks share a GPU"};
   const BAIGather          g         = bai->gather;
   BAI                     *worker    = BAIGatherWorker(bai);
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  gather %s: %d of %d ranks %s with all rows%s, %s\n", BAIGatherTypes[bai->options.gather], g->workers, g->size, g->workers == 1 ? "works" : "work", g->permuted ? (g->workers == 1 ? " in the natural order of the grid" : " renumbered") : "", reasons[g->reason]));
-  if (g->workers > 1 && bai->options.partition == BAI_PARTITION_DM) PetscCall(PetscViewerASCIIPrintf(viewer, "  partition dm stands for auto: the rows of a rank that works are no box of the grid\n"));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  b and x of gathered rows go by %s\n", g->shares ? "memory that the ranks share" : "MPI"));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "  gather %s: %d of %d ranks %s with all rows%s, %s\n",
+                           BAIGatherTypes[bai->options.gather], g->workers, g->size, g->workers == 1 ? "works" : "work",
+                           g->permuted ? (g->workers == 1 ? " in the natural order of the grid" : " renumbered") : "",
+                           reasons[g->reason]));
+  if (g->workers > 1 && bai->options.partition == BAI_PARTITION_DM)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer,
+                             "  partition dm stands for auto: the rows of a rank that works are no box of the grid\n"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  b and x of gathered rows go by %s\n",
+                                   g->shares ? "memory that the ranks share" : "MPI"));
   if (worker) PetscCall(BAIView(worker, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -42,10 +42,11 @@ struct BAIGather_ {
   PetscObjectState state;    /* of the matrix of all ranks, whose values are in A; */
   PetscBool        ready;    /* and the set-up with it came through */
 
-  PetscBool   shares;             /* b and x are in memory that all ranks reach, */
-  BAIBackend  side;               /* of the host or of CUDA; */
-  void       *stream;             /* copies go in the order of this one */
-  BAIShared   shared;             /* all of b, then all of x, of the rank that takes the rows of this one, in the order of the matrix; */
+  PetscBool  shares; /* b and x are in memory that all ranks reach, */
+  BAIBackend side;   /* of the host or of CUDA; */
+  void      *stream; /* copies go in the order of this one */
+  BAIShared
+    shared; /* all of b, then all of x, of the rank that takes the rows of this one, in the order of the matrix; */
   PetscInt    rows_shared, first; /* how many rows those are, and this rank's first */
   Vec         shared_b, shared_x; /* these, on the ranks that work; */
   VecScatter  order;              /* and from there to b and x, if those have another order; else NULL */

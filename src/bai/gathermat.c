@@ -155,7 +155,8 @@ static PetscErrorCode FillMatrix(BAIGather g, Mat A, MatReuse reuse)
   } else {
     PetscCall(MatGetLocalSize(g->local[0], &n, NULL));
     PetscCall(MatCreateMPIMatConcatenateSeqMat(g->comm, g->local[0], n, reuse, &g->A));
-    if (reuse == MAT_INITIAL_MATRIX && !plain) PetscCall(MatConvert(g->A, type + strlen("mpi"), MAT_INPLACE_MATRIX, &g->A));
+    if (reuse == MAT_INITIAL_MATRIX && !plain)
+      PetscCall(MatConvert(g->A, type + strlen("mpi"), MAT_INPLACE_MATRIX, &g->A));
   }
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatPropagateSymmetryOptions(A, g->A));
   PetscFunctionReturn(PETSC_SUCCESS);

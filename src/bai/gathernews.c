@@ -1,5 +1,6 @@
 /*
-   While rows are gathered: what the ranks that work tell the others, which wait, and errors that become those of all ranks
+   While rows are gathered: what the ranks that work tell the others, which wait, and errors that become those of all
+   ranks
 */
 #include "gather.h"
 #include <petsc/private/petscimpl.h>
@@ -7,7 +8,9 @@
 #include <time.h>
 
 /* An error handler that keeps the words of the first error */
-static PetscErrorCode Keep(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function, PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *text, void *g)
+static PetscErrorCode Keep(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function,
+                           PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *text,
+                           void *g)
 {
   char *kept = ((BAIGather)g)->text;
 
@@ -39,7 +42,8 @@ PetscErrorCode BAIGatherResume(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Waits in MPI: at first by asking again and again, as a small system is solved in no time, then by sleeping for a part of the time that it has taken so far */
+/* Waits in MPI: at first by asking again and again, as a small system is solved in no time, then by sleeping for a part
+ * of the time that it has taken so far */
 static PetscErrorCode Wait(MPI_Request *request)
 {
   const double eager = 1e-3, part = 1. / 16, longest = 1e-3, start = MPI_Wtime();
@@ -87,7 +91,8 @@ static PetscErrorCode FindFailed(BAI *bai, PetscErrorCode code, PetscMPIInt *fai
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The work is done, or has failed, which then is an error of all ranks, in its own words. The first rank says how it went; until it does, others may get other news */
+/* The work is done, or has failed, which then is an error of all ranks, in its own words. The first rank says how it
+ * went; until it does, others may get other news */
 PetscErrorCode BAIGatherEnd(BAI *bai, PetscErrorCode code, BAIGatherNews *news)
 {
   BAIGather g       = bai->gather;

@@ -1,6 +1,7 @@
 /*
-   b and x of gathered rows in memory that all ranks of a node reach: each rank copies its part there and back, from GPU to GPU, and nothing goes through the host. One message a solve
-   says that they are there; that x is, all learn with the end of the work
+   b and x of gathered rows in memory that all ranks of a node reach: each rank copies its part there and back, from GPU
+   to GPU, and nothing goes through the host. One message a solve says that they are there; that x is, all learn with
+   the end of the work
 */
 #include "gather.h"
 
@@ -25,7 +26,9 @@ static PetscErrorCode SideOf(Mat A, BAIBackend *side)
   PetscCall(VecRestoreArrayReadAndMemType(x, &array));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)x, &cuda, VECSEQCUDA, VECMPICUDA, ""));
   PetscCall(VecDestroy(&x));
-  *side = PetscMemTypeHost(memtype) ? BAI_BACKEND_HOST : PetscMemTypeCUDA(memtype) && cuda ? BAI_BACKEND_CUDA : BAI_BACKEND_AUTO;
+  *side = PetscMemTypeHost(memtype)     ? BAI_BACKEND_HOST
+    : PetscMemTypeCUDA(memtype) && cuda ? BAI_BACKEND_CUDA
+                                        : BAI_BACKEND_AUTO;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,7 +45,7 @@ static PetscErrorCode Reach(BAI *bai, Mat A, PetscMPIInt rank, BAIStatus *status
   PetscCall(PetscMemzero(&letter, sizeof(letter)));
   if (g->inner) {
     for (PetscMPIInt r = 0; r < g->size; r++) letter.rows += g->leader[r] == rank ? range[r + 1] - range[r] : 0;
-    *status        = BAISharedCreate(g->side, 2 * (size_t)letter.rows * sizeof(PetscScalar), &g->shared, &letter.handle);
+    *status = BAISharedCreate(g->side, 2 * (size_t)letter.rows * sizeof(PetscScalar), &g->shared, &letter.handle);
     g->rows_shared = letter.rows;
     g->first       = 0;
     for (PetscMPIInt r = rank; r < g->size; r++) {
@@ -51,7 +54,8 @@ static PetscErrorCode Reach(BAI *bai, Mat A, PetscMPIInt rank, BAIStatus *status
       letter.first += range[r + 1] - range[r];
     }
   } else {
-    PetscCallMPI(MPI_Recv(&letter, (PetscMPIInt)sizeof(letter), MPI_BYTE, g->leader[rank], g->tag, comm, MPI_STATUS_IGNORE));
+    PetscCallMPI(
+      MPI_Recv(&letter, (PetscMPIInt)sizeof(letter), MPI_BYTE, g->leader[rank], g->tag, comm, MPI_STATUS_IGNORE));
     g->rows_shared = letter.rows;
     g->first       = letter.first;
   }
@@ -81,7 +85,8 @@ static PetscErrorCode DestroyVec(BAIGather g, Vec *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* b and x of those that work lie there; or, if their rows have another order than in the matrix, are brought into it from there */
+/* b and x of those that work lie there; or, if their rows have another order than in the matrix, are brought into it
+ * from there */
 static PetscErrorCode PlaceVecs(BAIGather g)
 {
   PetscFunctionBegin;
@@ -106,7 +111,9 @@ static PetscErrorCode AllCan(BAI *bai, BAIStatus status, PetscBool *can)
   int failed = status.code ? 1 : 0;
 
   PetscFunctionBegin;
-  if (status.code) PetscCall(PetscInfo(bai->face, "Vectors of gathered rows go by MPI: %s %s %s\n", BAICodeString(status.code), status.what, status.why));
+  if (status.code)
+    PetscCall(PetscInfo(bai->face, "Vectors of gathered rows go by MPI: %s %s %s\n", BAICodeString(status.code),
+                        status.what, status.why));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->face)));
   *can = (PetscBool)!failed;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -123,7 +130,8 @@ PetscErrorCode BAIGatherShare(BAI *bai, Mat A)
   PetscBool      can;
 
   PetscFunctionBegin;
-  if (bai->options.exchange == BAI_EXCHANGE_SCATTER || bai->options.exchange == BAI_EXCHANGE_AMC) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->options.exchange == BAI_EXCHANGE_SCATTER || bai->options.exchange == BAI_EXCHANGE_AMC)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCall(SideOf(A, &g->side));
   side     = (int)g->side;
@@ -132,7 +140,8 @@ PetscErrorCode BAIGatherShare(BAI *bai, Mat A)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sides, 2, MPI_INT, MPI_MAX, comm));
   PetscCall(BAIOnNode(bai, 1, g->leader + rank, &can));
   if (!can) status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
-  else if (g->side == BAI_BACKEND_AUTO || sides[0] != side || sides[1] != -side) status = BAIStatusBecause(BAI_ERR_PEERS, "VecGetArrayReadAndMemType()", "vectors in another kind of memory");
+  else if (g->side == BAI_BACKEND_AUTO || sides[0] != side || sides[1] != -side)
+    status = BAIStatusBecause(BAI_ERR_PEERS, "VecGetArrayReadAndMemType()", "vectors in another kind of memory");
   PetscCall(AllCan(bai, status, &can));
   if (!can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetNewTag(bai->face, &g->tag));
@@ -181,7 +190,8 @@ static PetscErrorCode Put(BAIGather g, Vec v, PetscBool is_x, BAIStatus *status)
   PetscCall(VecGetLocalSize(v, &n));
   if (g->side == BAI_BACKEND_HOST) PetscCall(VecGetArrayRead(v, &array));
   else PetscCall(VecGetArrayReadAndMemType(v, &array, NULL));
-  if (!status->code) *status = BAISharedCopy(g->side, g->stream, (size_t)n * sizeof(PetscScalar), array, PartOf(g, is_x));
+  if (!status->code)
+    *status = BAISharedCopy(g->side, g->stream, (size_t)n * sizeof(PetscScalar), array, PartOf(g, is_x));
   if (g->side == BAI_BACKEND_HOST) PetscCall(VecRestoreArrayRead(v, &array));
   else PetscCall(VecRestoreArrayReadAndMemType(v, &array));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -203,7 +213,8 @@ static PetscErrorCode Renew(BAIGather g, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* To the memory of those that work, who go on when it is there. Others cannot fail before they are told of the end, so their errors are said to those that work */
+/* To the memory of those that work, who go on when it is there. Others cannot fail before they are told of the end, so
+ * their errors are said to those that work */
 PetscErrorCode BAIGatherPut(BAI *bai, Vec b, Vec x)
 {
   BAIGather      g      = bai->gather;
@@ -225,7 +236,8 @@ PetscErrorCode BAIGatherPut(BAI *bai, Vec b, Vec x)
   for (PetscMPIInt r = rank + 1; g->inner && r < g->size; r++) {
     if (g->leader[r] != rank) continue;
     PetscCallMPI(MPI_Recv(&code, 1, MPI_INT, r, g->tag, comm, MPI_STATUS_IGNORE));
-    if (code && !status.code) status = BAIStatusBecause((BAICode)code, "writing vectors of gathered rows", "on another rank");
+    if (code && !status.code)
+      status = BAIStatusBecause((BAICode)code, "writing vectors of gathered rows", "on another rank");
   }
   PetscCall(PetscLogEventEnd(BAI_Gather, bai->face, 0, 0, 0));
   if (!g->inner) PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,7 +273,8 @@ PetscErrorCode BAIGatherOffer(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* This rank's part of what is offered; settle: those that work do not touch it before all have theirs, and all ranks call this */
+/* This rank's part of what is offered; settle: those that work do not touch it before all have theirs, and all ranks
+ * call this */
 PetscErrorCode BAIGatherTake(BAI *bai, Vec x, PetscBool settle)
 {
   BAIGather    g = bai->gather;

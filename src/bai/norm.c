@@ -14,7 +14,8 @@
 /* A sum of squares that neither over- nor underflow spoilt: what was lost of it in small terms is below rounding */
 PetscBool BAIIsExactSquare(PetscReal square)
 {
-  return (PetscBool)(square >= LEAST_NORMAL / PETSC_MACHINE_EPSILON && square <= PETSC_MAX_REAL * PETSC_MACHINE_EPSILON);
+  return (PetscBool)(square >= LEAST_NORMAL / PETSC_MACHINE_EPSILON &&
+                     square <= PETSC_MAX_REAL * PETSC_MACHINE_EPSILON);
 }
 
 /* ||v||, also where the squares of its entries are not what they should be */
@@ -33,7 +34,8 @@ PetscErrorCode BAIVecNorm(Vec v, PetscReal *norm)
   (void)frexp((double)largest, &exponent);
   PetscCall(VecDuplicate(v, &w));
   PetscCall(VecCopy(v, w));
-  PetscCall(VecScale(w, (PetscReal)ldexp(1.0, -exponent / 2))); /* in two steps, as one power of two may be out of range */
+  PetscCall(
+    VecScale(w, (PetscReal)ldexp(1.0, -exponent / 2))); /* in two steps, as one power of two may be out of range */
   PetscCall(VecScale(w, (PetscReal)ldexp(1.0, -(exponent - exponent / 2))));
   PetscCall(PetscObjectStateIncrease((PetscObject)w)); /* as vectors keep their norms, and scale them */
   PetscCall(VecNorm(w, NORM_2, norm));

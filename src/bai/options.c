@@ -9,14 +9,15 @@ const char *const BAIModes[]    = {"async", "launch", "sync", "color", "auto", "
 const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
 const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "safe", "BAIWeight", "BAI_WEIGHT_", NULL};
 
-const char *const BAIExchanges[]      = {"auto", "scatter", "amc", "dc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
-const char *const BAIGatherTypes[]    = {"auto", "none", "device", "one", "BAIGatherType", "BAI_GATHER_", NULL};
-const char *const BAIPrecisions[]     = {"auto", "native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
-const char *const BAIRefines[]        = {"auto", "none", "sync", "async", "BAIRefine", "BAI_REFINE_", NULL};
-const char *const BAIKernels[]        = {"auto", "resident", "staged", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
+const char *const BAIExchanges[]   = {"auto", "scatter", "amc", "dc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
+const char *const BAIGatherTypes[] = {"auto", "none", "device", "one", "BAIGatherType", "BAI_GATHER_", NULL};
+const char *const BAIPrecisions[]  = {"auto", "native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
+const char *const BAIRefines[]     = {"auto", "none", "sync", "async", "BAIRefine", "BAI_REFINE_", NULL};
+const char *const BAIKernels[] = {"auto", "resident", "staged", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
 const char *const BAIFaultTypes[]     = {"rows", "blocks", "x", "matrix", "sums", "BAIFaultType", "BAI_FAULT_", NULL};
 const char *const BAIPolynomials[]    = {"auto", "none", "fourth", "BAIPolynomial", "BAI_POLYNOMIAL_", NULL};
-const char *const BAIPartitionTypes[] = {"auto", "natural", "dm", "rcm", "graph", "BAIPartitionType", "BAI_PARTITION_", NULL};
+const char *const BAIPartitionTypes[] = {"auto",           "natural", "dm", "rcm", "graph", "BAIPartitionType",
+                                         "BAI_PARTITION_", NULL};
 
 /* What options.def says of each option; the faces are in the order KSP, PC */
 typedef enum {
@@ -43,23 +44,24 @@ typedef struct {
   const char *const *names;
 } Option;
 
-#define BOTH(value)                                          KSP_PC(value, value)
-#define KSP_PC(ksp, pc)                                      .has = {PETSC_TRUE, PETSC_TRUE}, .standard = {ksp, pc}
-#define KSP_ONLY(value)                                      .has = {PETSC_TRUE, PETSC_FALSE}, .standard = {value}
-#define PC_ONLY(value)                                       .has = {PETSC_FALSE, PETSC_TRUE}, .standard = {0, value}
-#define AT_LEAST(n, what)                                    .kind = IS_INT, .least = n, .meaning = what
-#define BETWEEN(n, m)                                        .kind = IS_INT, .least = n, .most = m, .meaning = ""
-#define POSITIVE                                             .kind = IS_POSITIVE
-#define POSITIVE_OR_0(what)                                  .kind = IS_POSITIVE, .meaning = what
-#define POSITIVE_OR_AUTO(ksp, pc)                            .kind = IS_POSITIVE, .or_auto = {ksp, pc}
-#define COUNT(n)                                             .kind = IS_COUNT, .most = n
-#define FRACTION(ksp, pc)                                    .kind = IS_FRACTION, .or_auto = {ksp, pc}
-#define AUTO                                                 PETSC_TRUE
-#define NO_AUTO                                              PETSC_FALSE
-#define FLAG                                                 .kind = IS_FLAG
-#define VIEWER                                               .kind = IS_VIEWER
-#define NAMES(array)                                         .kind = IS_NAME, .names = array
-#define OPTION(field, Function, type, standard, range, says) {.name = #field, .function = #Function, .text = says, .offset = offsetof(BAIOptions, field), standard, range},
+#define BOTH(value)               KSP_PC(value, value)
+#define KSP_PC(ksp, pc)           .has = {PETSC_TRUE, PETSC_TRUE}, .standard = {ksp, pc}
+#define KSP_ONLY(value)           .has = {PETSC_TRUE, PETSC_FALSE}, .standard = {value}
+#define PC_ONLY(value)            .has = {PETSC_FALSE, PETSC_TRUE}, .standard = {0, value}
+#define AT_LEAST(n, what)         .kind = IS_INT, .least = n, .meaning = what
+#define BETWEEN(n, m)             .kind = IS_INT, .least = n, .most = m, .meaning = ""
+#define POSITIVE                  .kind = IS_POSITIVE
+#define POSITIVE_OR_0(what)       .kind = IS_POSITIVE, .meaning = what
+#define POSITIVE_OR_AUTO(ksp, pc) .kind = IS_POSITIVE, .or_auto = {ksp, pc}
+#define COUNT(n)                  .kind = IS_COUNT, .most = n
+#define FRACTION(ksp, pc)         .kind = IS_FRACTION, .or_auto = {ksp, pc}
+#define AUTO                      PETSC_TRUE
+#define NO_AUTO                   PETSC_FALSE
+#define FLAG                      .kind = IS_FLAG
+#define VIEWER                    .kind = IS_VIEWER
+#define NAMES(array)              .kind = IS_NAME, .names = array
+#define OPTION(field, Function, type, standard, range, says) \
+  {.name = #field, .function = #Function, .text = says, .offset = offsetof(BAIOptions, field), standard, range},
 static const Option all[] = {
 #include "options.def"
 };
@@ -90,7 +92,8 @@ static void *FieldOf(const Option *option, BAIOptions *options)
   return (char *)options + option->offset;
 }
 
-/* Data of a KSPBAI or PCBAI with the default options: undamped local sweeps solve, damped ones smooth, and best if blocks take turns */
+/* Data of a KSPBAI or PCBAI with the default options: undamped local sweeps solve, damped ones smooth, and best if
+ * blocks take turns */
 PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
 {
   const int face = FaceOf(obj);
@@ -118,7 +121,10 @@ PetscErrorCode BAIOptionsEqual(const BAIOptions *a, const BAIOptions *b, PetscBo
   *equal = PETSC_TRUE;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all) && *equal; k++) {
     const Kind   kind = all[k].kind;
-    const size_t size = IsInteger(kind) ? sizeof(PetscInt) : IsBoolean(kind) ? sizeof(PetscBool) : kind == IS_NAME ? sizeof(PetscEnum) : sizeof(PetscReal);
+    const size_t size = IsInteger(kind) ? sizeof(PetscInt)
+      : IsBoolean(kind)                 ? sizeof(PetscBool)
+      : kind == IS_NAME                 ? sizeof(PetscEnum)
+                                        : sizeof(PetscReal);
 
     PetscCall(PetscMemcmp((const char *)a + all[k].offset, (const char *)b + all[k].offset, size, equal));
   }
@@ -143,7 +149,9 @@ PetscErrorCode BAIOptionsGet(PetscObject obj, BAIOptions *options)
 
   PetscFunctionBegin;
   PetscCall(BAIGet(obj, &bai));
-  PetscCheck(bai, PetscObjectComm(obj), PETSC_ERR_ARG_WRONG, "The %s is of type %s, which has no such option: must be bai", FaceName(obj), obj->type_name ? obj->type_name : "(not set)");
+  PetscCheck(bai, PetscObjectComm(obj), PETSC_ERR_ARG_WRONG,
+             "The %s is of type %s, which has no such option: must be bai", FaceName(obj),
+             obj->type_name ? obj->type_name : "(not set)");
   *options = bai->options;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -166,14 +174,20 @@ static PetscErrorCode Allowed(const Option *option, int face, char text[], size_
   switch (option->kind) {
   case IS_INT:
     PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT, option->least));
-    if (option->most) PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT " and at most %" PetscInt_FMT, option->least, option->most));
-    if (option->meaning[0]) PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT " (%" PetscInt_FMT ": %s)", option->least, option->least, option->meaning));
+    if (option->most)
+      PetscCall(
+        PetscSNPrintf(text, len, "at least %" PetscInt_FMT " and at most %" PetscInt_FMT, option->least, option->most));
+    if (option->meaning[0])
+      PetscCall(PetscSNPrintf(text, len, "at least %" PetscInt_FMT " (%" PetscInt_FMT ": %s)", option->least,
+                              option->least, option->meaning));
     break;
   case IS_COUNT:
     PetscCall(PetscSNPrintf(text, len, "none, auto, or at least 1 and at most %" PetscInt_FMT, option->most));
     break;
   case IS_POSITIVE:
-    PetscCall(PetscSNPrintf(text, len, "a positive number%s%s%s%s", option->meaning ? ", or 0 (" : "", option->meaning ? option->meaning : "", option->meaning ? ")" : "", option->or_auto[face] ? ", or auto" : ""));
+    PetscCall(PetscSNPrintf(text, len, "a positive number%s%s%s%s", option->meaning ? ", or 0 (" : "",
+                            option->meaning ? option->meaning : "", option->meaning ? ")" : "",
+                            option->or_auto[face] ? ", or auto" : ""));
     break;
   case IS_FRACTION:
     PetscCall(PetscSNPrintf(text, len, "at least 0 and less than 1%s", option->or_auto[face] ? ", or auto" : ""));
@@ -265,11 +279,14 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
     else if (IsInteger(option->kind)) {
       const PetscInt value = *(const PetscInt *)field;
 
-      PetscCall(CheckInt(obj, option, value, (PetscBool)((value >= option->least && (!option->most || value <= option->most)) || (option->kind == IS_COUNT && value == PETSC_DECIDE))));
+      PetscCall(CheckInt(obj, option, value,
+                         (PetscBool)((value >= option->least && (!option->most || value <= option->most)) ||
+                                     (option->kind == IS_COUNT && value == PETSC_DECIDE))));
     } else {
       const PetscReal value = *(const PetscReal *)field;
 
-      PetscCall(CheckReal(obj, option, value, (PetscBool)(IsRight(option, value) || (option->or_auto[face] && value == PETSC_DECIDE))));
+      PetscCall(CheckReal(obj, option, value,
+                          (PetscBool)(IsRight(option, value) || (option->or_auto[face] && value == PETSC_DECIDE))));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -283,33 +300,44 @@ PetscErrorCode BAIOptionsCheckTogether(PetscObject obj, const BAIOptions *o)
   PetscFunctionBegin;
   if (o->weight == BAI_WEIGHT_SAFE && FaceOf(obj)) {
     PetscCall(OptionName(obj, "weight", mode, sizeof(mode)));
-    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s safe: must be none, l1, tau or auto, as a preconditioner sees no residual norms", mode);
+    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP,
+            "%s safe: must be none, l1, tau or auto, as a preconditioner sees no residual norms", mode);
   }
   if (o->staleness >= 0 && o->mode != BAI_MODE_ASYNC && (FaceOf(obj) || o->mode != BAI_MODE_AUTO)) {
     PetscCall(OptionName(obj, "staleness", staleness, sizeof(staleness)));
     PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));
-    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %s: must be -1 but for mode async", staleness, o->staleness, mode, BAIModes[o->mode]);
+    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP,
+            "%s %" PetscInt_FMT " with %s %s: must be -1 but for mode async", staleness, o->staleness, mode,
+            BAIModes[o->mode]);
   }
   if (o->polynomial == BAI_POLYNOMIAL_FOURTH && FaceOf(obj)) {
     PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));
-    PetscCheck(o->mode == BAI_MODE_SYNC || o->mode == BAI_MODE_AUTO, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %s with polynomial fourth: must be sync or auto", mode, BAIModes[o->mode]);
+    PetscCheck(o->mode == BAI_MODE_SYNC || o->mode == BAI_MODE_AUTO, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP,
+               "%s %s with polynomial fourth: must be sync or auto", mode, BAIModes[o->mode]);
     PetscCall(OptionName(obj, "momentum", mode, sizeof(mode)));
-    PetscCheck(o->momentum == 0.0, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %g with polynomial fourth: must be 0, as the polynomial says it", mode, (double)o->momentum);
+    PetscCheck(o->momentum == 0.0, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP,
+               "%s %g with polynomial fourth: must be 0, as the polynomial says it", mode, (double)o->momentum);
     PetscCall(OptionName(obj, "weight", mode, sizeof(mode)));
-    PetscCheck(o->weight == BAI_WEIGHT_NONE || o->weight == BAI_WEIGHT_L1, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %s with polynomial fourth: must be none or l1, as the polynomial damps", mode, BAIWeights[o->weight]);
+    PetscCheck(o->weight == BAI_WEIGHT_NONE || o->weight == BAI_WEIGHT_L1, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP,
+               "%s %s with polynomial fourth: must be none or l1, as the polynomial damps", mode,
+               BAIWeights[o->weight]);
   }
   if (o->fault_fraction > 0.0 && o->coarse > 0) {
     char coarse[PETSC_MAX_OPTION_NAME], fraction[PETSC_MAX_OPTION_NAME];
 
     PetscCall(OptionName(obj, "coarse", coarse, sizeof(coarse)));
     PetscCall(OptionName(obj, "fault_fraction", fraction, sizeof(fraction)));
-    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %g: must be none or auto, as a coarse correction changes rows that are not updated", coarse, o->coarse, fraction, (double)o->fault_fraction);
+    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP,
+            "%s %" PetscInt_FMT
+            " with %s %g: must be none or auto, as a coarse correction changes rows that are not updated",
+            coarse, o->coarse, fraction, (double)o->fault_fraction);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* As PetscOptionsEnum(), but an unknown word is met with the list of the known ones */
-static PetscErrorCode OptionsName(PetscObject obj, const Option *option, const char key[], const char text[], const char man[], int *value, BAIOptionItems PetscOptionsObject)
+static PetscErrorCode OptionsName(PetscObject obj, const Option *option, const char key[], const char text[],
+                                  const char man[], int *value, BAIOptionItems PetscOptionsObject)
 {
   char      name[PETSC_MAX_OPTION_NAME], word[64];
   PetscBool set;
@@ -325,7 +353,8 @@ static PetscErrorCode OptionsName(PetscObject obj, const Option *option, const c
 }
 
 /* A number, or auto where there is that. PETSC_DECIDE, which is -1, is no number that users may type */
-static PetscErrorCode OptionsNumber(PetscObject obj, const Option *option, const char key[], const char text[], const char man[], PetscReal *value, BAIOptionItems PetscOptionsObject)
+static PetscErrorCode OptionsNumber(PetscObject obj, const Option *option, const char key[], const char text[],
+                                    const char man[], PetscReal *value, BAIOptionItems PetscOptionsObject)
 {
   char      now[32], word[32], *end = NULL;
   PetscBool set, is_auto = PETSC_FALSE;
@@ -343,7 +372,8 @@ static PetscErrorCode OptionsNumber(PetscObject obj, const Option *option, const
 }
 
 /* A number of things, none, or auto. What stands for these is no number that users may type */
-static PetscErrorCode OptionsCount(PetscObject obj, const Option *option, const char key[], const char text[], const char man[], PetscInt *value, BAIOptionItems PetscOptionsObject)
+static PetscErrorCode OptionsCount(PetscObject obj, const Option *option, const char key[], const char text[],
+                                   const char man[], PetscInt *value, BAIOptionItems PetscOptionsObject)
 {
   char           now[32], word[32], *end = NULL;
   PetscBool      set, is_auto, is_none;
@@ -351,18 +381,26 @@ static PetscErrorCode OptionsCount(PetscObject obj, const Option *option, const 
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(now, sizeof(now), "%" PetscInt_FMT, *value));
-  PetscCall(PetscOptionsString(key, text, man, *value == PETSC_DECIDE ? "auto" : *value ? now : "none", word, sizeof(word), &set));
+  PetscCall(PetscOptionsString(key, text, man,
+                               *value == PETSC_DECIDE ? "auto"
+                                 : *value             ? now
+                                                      : "none",
+                               word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
   PetscCall(PetscStrcasecmp(word, "none", &is_none));
   number = strtod(word, &end);
-  if (!is_auto && !is_none && (end == word || *end || number != (PetscLogDouble)(int64_t)number || number < 1 || number > (PetscLogDouble)option->most)) PetscCall(WrongValue(obj, option, word));
+  if (!is_auto && !is_none &&
+      (end == word || *end || number != (PetscLogDouble)(int64_t)number || number < 1 ||
+       number > (PetscLogDouble)option->most))
+    PetscCall(WrongValue(obj, option, word));
   *value = is_auto ? PETSC_DECIDE : is_none ? 0 : (PetscInt)number;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whatever does not say no is yes: see BAIStatsGetViewer() */
-static PetscErrorCode OptionsViewer(const char key[], const char text[], const char man[], PetscBool *value, BAIOptionItems PetscOptionsObject)
+static PetscErrorCode OptionsViewer(const char key[], const char text[], const char man[], PetscBool *value,
+                                    BAIOptionItems PetscOptionsObject)
 {
   const char *const words[] = {"false", "no", "0", "off"};
   char              word[PETSC_MAX_PATH_LEN];
@@ -370,7 +408,8 @@ static PetscErrorCode OptionsViewer(const char key[], const char text[], const c
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsString(key, text, man, *value ? "true" : "false", word, sizeof(word), &set));
-  for (size_t k = 0; set && k < PETSC_STATIC_ARRAY_LENGTH(words) && !is; k++) PetscCall(PetscStrcasecmp(word, words[k], &is));
+  for (size_t k = 0; set && k < PETSC_STATIC_ARRAY_LENGTH(words) && !is; k++)
+    PetscCall(PetscStrcasecmp(word, words[k], &is));
   if (set) *value = (PetscBool)!is;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -393,11 +432,16 @@ PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BA
     PetscCall(Allowed(option, face, allowed, sizeof(allowed)));
     PetscCall(PetscSNPrintf(text, sizeof(text), "%s: %s", option->text, allowed));
     if (option->kind == IS_INT) PetscCall(PetscOptionsInt(key, text, man, *(PetscInt *)field, (PetscInt *)field, NULL));
-    else if (option->kind == IS_COUNT) PetscCall(OptionsCount(obj, option, key, text, man, (PetscInt *)field, PetscOptionsObject));
-    else if (option->kind == IS_POSITIVE && !option->or_auto[face]) PetscCall(PetscOptionsReal(key, text, man, *(PetscReal *)field, (PetscReal *)field, NULL));
-    else if (option->kind == IS_FRACTION || option->kind == IS_POSITIVE) PetscCall(OptionsNumber(obj, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
-    else if (option->kind == IS_VIEWER) PetscCall(OptionsViewer(key, option->text, man, (PetscBool *)field, PetscOptionsObject));
-    else if (option->kind == IS_FLAG) PetscCall(PetscOptionsBool(key, option->text, man, *(PetscBool *)field, (PetscBool *)field, NULL));
+    else if (option->kind == IS_COUNT)
+      PetscCall(OptionsCount(obj, option, key, text, man, (PetscInt *)field, PetscOptionsObject));
+    else if (option->kind == IS_POSITIVE && !option->or_auto[face])
+      PetscCall(PetscOptionsReal(key, text, man, *(PetscReal *)field, (PetscReal *)field, NULL));
+    else if (option->kind == IS_FRACTION || option->kind == IS_POSITIVE)
+      PetscCall(OptionsNumber(obj, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
+    else if (option->kind == IS_VIEWER)
+      PetscCall(OptionsViewer(key, option->text, man, (PetscBool *)field, PetscOptionsObject));
+    else if (option->kind == IS_FLAG)
+      PetscCall(PetscOptionsBool(key, option->text, man, *(PetscBool *)field, (PetscBool *)field, NULL));
     else PetscCall(OptionsName(obj, option, key, option->text, man, (int *)field, PetscOptionsObject));
   }
   PetscCall(BAIOptionsCheck(obj, &o));

@@ -8,17 +8,18 @@
 #include <petsc/private/pcimpl.h>
 
 /*
-   Rows of a block, asked for or chosen; Ad are the local rows and columns of the matrix. On an H200 solves with blocks of 64 to 256 rows differ by a fifth, and 256 smooth best for
-   their time; but 384 on a grid of 257^3 points, whose lines are longer
+   Rows of a block, asked for or chosen; Ad are the local rows and columns of the matrix. On an H200 solves with blocks
+   of 64 to 256 rows differ by a fifth, and 256 smooth best for their time; but 384 on a grid of 257^3 points, whose
+   lines are longer
 */
 PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
 {
   enum {
     LARGE_ROWS    = 1 << 23, /* rows of a large matrix */
     MOST_FIELDS   = 6,       /* unknowns of a node: MatSetBlockSize() */
-    SHORT_ENTRIES = 8,       /* entries of a short row; with more, a GPU has no room for several blocks as large as that */
-    ENOUGH_BLOCKS = 128,     /* at the same time, for a GPU; with a polynomial small ones hardly smooth worse */
-    SMALL_BLOCK   = 32       /* that fits registers, also with long rows */
+    SHORT_ENTRIES = 8,   /* entries of a short row; with more, a GPU has no room for several blocks as large as that */
+    ENOUGH_BLOCKS = 128, /* at the same time, for a GPU; with a polynomial small ones hardly smooth worse */
+    SMALL_BLOCK   = 32   /* that fits registers, also with long rows */
   };
   const PetscBool solver = (PetscBool)(bai->face->classid == KSP_CLASSID);
   PetscInt        n, bs;
@@ -27,7 +28,9 @@ PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
   PetscFunctionBegin;
   PetscCall(MatGetBlockSize(Ad, &bs));
   if (bs > MOST_FIELDS) bs = 1;
-  *block_size = bai->options.block_size ? bai->options.block_size : solver ? 128 - 128 % bs : 256 - 256 % bs; /* no node is cut */
+  *block_size = bai->options.block_size ? bai->options.block_size
+    : solver                            ? 128 - 128 % bs
+                                        : 256 - 256 % bs; /* no node is cut */
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   if (bai->options.block_size || solver) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
@@ -59,17 +62,23 @@ PetscErrorCode BAIGetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *dof)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What BAI_PARTITION_AUTO stands for to begin with, or was found to stand for; Ad are the local rows and columns of the matrix */
+/* What BAI_PARTITION_AUTO stands for to begin with, or was found to stand for; Ad are the local rows and columns of the
+ * matrix */
 PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type)
 {
   PetscInt m[3], dof;
 
   PetscFunctionBegin;
   *type = bai->options.partition;
-  if (*type == BAI_PARTITION_AUTO) *type = bai->engine && bai->set.partition == BAI_PARTITION_AUTO && bai->use.partition == BAI_PARTITION_GRAPH ? BAI_PARTITION_GRAPH : BAI_PARTITION_NATURAL;
+  if (*type == BAI_PARTITION_AUTO)
+    *type = bai->engine && bai->set.partition == BAI_PARTITION_AUTO && bai->use.partition == BAI_PARTITION_GRAPH
+      ? BAI_PARTITION_GRAPH
+      : BAI_PARTITION_NATURAL;
   if (*type == BAI_PARTITION_DM) {
     PetscCall(BAIGetGrid(bai, Ad, m, &dof));
-    PetscCheck(dof, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "-%s_bai_partition dm: there is no DMDA with the rows of this matrix; see %sSetDM()", bai->face->classid == KSP_CLASSID ? "ksp" : "pc", bai->face->classid == KSP_CLASSID ? "KSP" : "PC");
+    PetscCheck(dof, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+               "-%s_bai_partition dm: there is no DMDA with the rows of this matrix; see %sSetDM()",
+               bai->face->classid == KSP_CLASSID ? "ksp" : "pc", bai->face->classid == KSP_CLASSID ? "KSP" : "PC");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -97,7 +106,8 @@ static PetscErrorCode GetPattern(Mat Ad, BAICSR *pattern)
   PetscBool done;
 
   PetscFunctionBegin;
-  PetscCall(MatGetRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&pattern->i, (const PetscInt **)&pattern->j, &done));
+  PetscCall(MatGetRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&pattern->i,
+                        (const PetscInt **)&pattern->j, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "Cannot get the rows of the matrix on the host");
   pattern->a = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -109,7 +119,8 @@ static PetscErrorCode RestorePattern(Mat Ad, BAICSR *pattern)
   PetscBool done;
 
   PetscFunctionBegin;
-  PetscCall(MatRestoreRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&pattern->i, (const PetscInt **)&pattern->j, &done));
+  PetscCall(MatRestoreRowIJ(Ad, 0, PETSC_FALSE, PETSC_FALSE, &rows, (const PetscInt **)&pattern->i,
+                            (const PetscInt **)&pattern->j, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,18 +129,21 @@ enum {
 };
 
 /*
-   Consecutive rows hardly couple, so that their local sweeps are in vain, there are not so many rows that better blocks would be dear, and no row couples to so many
-   that a block cannot hold them: blocks around such rows hold little of them, and take long
+   Consecutive rows hardly couple, so that their local sweeps are in vain, there are not so many rows that better blocks
+   would be dear, and no row couples to so many that a block cannot hold them: blocks around such rows hold little of
+   them, and take long
 */
 PetscErrorCode BAIWantsGraph(const BAI *bai, Mat Ad, PetscInt n, PetscBool *wants)
 {
   BAICSR csr;
 
   PetscFunctionBegin;
-  *wants = (PetscBool)(n <= MOST_ROWS && bai->info.block_size > 1 && bai->info.blocks > 1 && bai->info.nnz_local < 0.05 * (double)(bai->info.nnz_local + bai->info.nnz_off));
+  *wants = (PetscBool)(n <= MOST_ROWS && bai->info.block_size > 1 && bai->info.blocks > 1 &&
+                       bai->info.nnz_local < 0.05 * (double)(bai->info.nnz_local + bai->info.nnz_off));
   if (!*wants) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetPattern(Ad, &csr));
-  for (PetscInt row = 0; row < n && *wants; row++) *wants = (PetscBool)(csr.i[row + 1] - csr.i[row] <= bai->info.block_size);
+  for (PetscInt row = 0; row < n && *wants; row++)
+    *wants = (PetscBool)(csr.i[row + 1] - csr.i[row] <= bai->info.block_size);
   PetscCall(RestorePattern(Ad, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,15 +168,18 @@ PetscErrorCode BAIRestoreHostRows(Mat Ad, BAICSR *csr)
 static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
 {
   PetscFunctionBegin;
-  PetscCheck(status.code != BAI_ERR_SIZE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Blocks of %" PetscInt_FMT " rows have more rows with their overlap than an index can count", n);
-  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the partition of %" PetscInt_FMT " rows", n);
+  PetscCheck(status.code != BAI_ERR_SIZE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Blocks of %" PetscInt_FMT " rows have more rows with their overlap than an index can count", n);
+  PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_MEM, "Out of memory for the partition of %" PetscInt_FMT " rows",
+             n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   PCBAI: blocks grown along strong couplings leave less than a tenth of what consecutive rows leave outside. On grids it is never less than a seventh. Not where rows are nodes of several unknowns, which
-   such blocks would cut, nor for a product P^T A P: what is between its blocks matters little on a coarse level of multigrid. And small matrices on several ranks, with a coarse correction, which saves less with
-   blocks of consecutive rows
+   PCBAI: blocks grown along strong couplings leave less than a tenth of what consecutive rows leave outside. On grids
+   it is never less than a seventh. Not where rows are nodes of several unknowns, which such blocks would cut, nor for a
+   product P^T A P: what is between its blocks matters little on a coarse level of multigrid. And small matrices on
+   several ranks, with a coarse correction, which saves less with blocks of consecutive rows
 */
 PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
 {
@@ -182,16 +199,22 @@ PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
     *wants = PETSC_TRUE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (bai->face->classid != PC_CLASSID || product == MATPRODUCT_PtAP || bs > 1 || n > MOST_ROWS || n <= bai->use.block_size || bai->use.block_size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->face->classid != PC_CLASSID || product == MATPRODUCT_PtAP || bs > 1 || n > MOST_ROWS ||
+      n <= bai->use.block_size || bai->use.block_size == 1)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIGetHostRows(Ad, &csr));
   PetscCall(CheckStatus(BAIPartitionTry((BAIInt)n, &csr, (BAIInt)bai->use.block_size, &consecutive, &grown), n));
   PetscCall(BAIRestoreHostRows(Ad, &csr));
   *wants = (PetscBool)(grown < less * consecutive);
-  PetscCall(PetscInfo(bai->face, "Blocks of consecutive rows leave %g of the sum of |a_ij| outside, blocks along strong couplings would leave %g\n", consecutive, grown));
+  PetscCall(PetscInfo(
+    bai->face,
+    "Blocks of consecutive rows leave %g of the sum of |a_ij| outside, blocks along strong couplings would leave %g\n",
+    consecutive, grown));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType type, PetscInt n, BAIInt *blocks, BAIInt *first, BAIInt *row)
+static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType type, PetscInt n, BAIInt *blocks,
+                                        BAIInt *first, BAIInt *row)
 {
   const BAIInt       block_size = (BAIInt)bai->use.block_size;
   BAICSR             csr;
@@ -202,7 +225,9 @@ static PetscErrorCode PartitionByMatrix(const BAI *bai, Mat Ad, BAIPartitionType
   if (type == BAI_PARTITION_RCM) PetscCall(OrderRows(Ad, n, (PetscInt *)row));
   PetscCall(GetPattern(Ad, &csr));
   PetscCall(MatSeqAIJGetArrayRead(Ad, &a));
-  if (bai->options.partition != BAI_PARTITION_AUTO || bai->strong) csr.a = (const BAIScalar *)a; /* where auto looks at the pattern only, so do the blocks, and not at which values came first */
+  if (bai->options.partition != BAI_PARTITION_AUTO || bai->strong)
+    csr.a = (const BAIScalar *)
+      a; /* where auto looks at the pattern only, so do the blocks, and not at which values came first */
   if (type == BAI_PARTITION_RCM) status = BAIPartitionOrder(n, &csr, block_size, blocks, first, row);
   else status = BAIPartitionGraph(n, &csr, block_size, blocks, first, row);
   PetscCall(CheckStatus(status, n));
@@ -233,7 +258,8 @@ static PetscErrorCode ExtendPartition(Mat Ad, PetscInt n, PetscInt overlap, BAIP
   PetscCall(GetPattern(Ad, &csr));
   PetscCall(CheckStatus(BAIPartitionOverlap(n, &csr, overlap, partition, (BAIInt *)first, (BAIInt *)own, NULL), n));
   PetscCall(PetscMalloc1(first[partition->blocks] + 1, &row));
-  PetscCall(CheckStatus(BAIPartitionOverlap(n, &csr, overlap, partition, (BAIInt *)first, (BAIInt *)own, (BAIInt *)row), n));
+  PetscCall(
+    CheckStatus(BAIPartitionOverlap(n, &csr, overlap, partition, (BAIInt *)first, (BAIInt *)own, (BAIInt *)row), n));
   PetscCall(RestorePattern(Ad, &csr));
   PetscCall(BAIDestroyPartition(partition));
   partition->first = (const BAIInt *)first;
@@ -256,10 +282,14 @@ PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, PetscInt overlap, BAIP
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   PetscCall(PetscMalloc1(n + 1, &first));
   PetscCall(PetscMalloc1(n + 1, &row));
-  if (type == BAI_PARTITION_NATURAL) PartitionInOrder(n, (BAIInt)bai->use.block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row);
+  if (type == BAI_PARTITION_NATURAL)
+    PartitionInOrder(n, (BAIInt)bai->use.block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row);
   else if (type == BAI_PARTITION_DM) {
     PetscCall(BAIGetGrid(bai, Ad, m, &dof));
-    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)bai->use.block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row).code, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
+    PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)bai->use.block_size, &partition->blocks,
+                                  (BAIInt *)first, (BAIInt *)row)
+                  .code,
+               PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boxes of the grid");
   } else PetscCall(PartitionByMatrix(bai, Ad, type, n, &partition->blocks, (BAIInt *)first, (BAIInt *)row));
   partition->first = (const BAIInt *)first;
   partition->row   = (const BAIInt *)row;

@@ -1,6 +1,8 @@
 /*
-   Iterative refinement round the engine: it iterates for a correction c of A c = r, where r = b - A x and x are of full precision. With sweeps in single precision that is mixed-precision iterative
-   refinement (H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.12). Blocks that refine by themselves are the engine's business
+   Iterative refinement round the engine: it iterates for a correction c of A c = r, where r = b - A x and x are of
+   full precision. With sweeps in single precision that is mixed-precision iterative refinement (H. Anzt,
+   "Asynchronous and Multiprecision Linear Solvers", Section 4.12). Blocks that refine by themselves are the engine's
+   business
 */
 #include "baiimpl.h"
 #include "../engine/scale.h"
@@ -15,8 +17,9 @@ enum {
 static const PetscReal gain_wanted = 1e-6, above_rounding = 8;
 
 /*
-   Sweeps are in single precision. Auto takes it where an iteration takes as long as its bytes do, and there are enough of them: with a coarse correction, which a solver has once it is known to be slow. The
-   rows are those of a rank on average, so that all ranks say the same
+   Sweeps are in single precision. Auto takes it where an iteration takes as long as its bytes do, and there are
+   enough of them: with a coarse correction, which a solver has once it is known to be slow. The rows are those of a
+   rank on average, so that all ranks say the same
 */
 PetscErrorCode BAIChoosePrecision(const BAI *bai, const BAIChoice *c, PetscBool *single)
 {
@@ -27,14 +30,19 @@ PetscErrorCode BAIChoosePrecision(const BAI *bai, const BAIChoice *c, PetscBool 
   PetscFunctionBegin;
   *single = (PetscBool)(o->precision == BAI_PRECISION_SINGLE);
   if (o->precision != BAI_PRECISION_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  if (bai->face->classid != KSP_CLASSID || ((KSP)bai->face)->normtype == KSP_NORM_NONE || bai->rough || sizeof(PetscReal) <= sizeof(float)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (c->backend != BAI_BACKEND_CUDA || !c->coarse || o->momentum != PETSC_DECIDE || o->kernel != BAI_KERNEL_AUTO || o->stats || BAIHasFaults(bai) || (o->refine != BAI_REFINE_AUTO && o->refine != BAI_REFINE_SYNC)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (bai->face->classid != KSP_CLASSID || ((KSP)bai->face)->normtype == KSP_NORM_NONE || bai->rough ||
+      sizeof(PetscReal) <= sizeof(float))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  if (c->backend != BAI_BACKEND_CUDA || !c->coarse || o->momentum != PETSC_DECIDE || o->kernel != BAI_KERNEL_AUTO ||
+      o->stats || BAIHasFaults(bai) || (o->refine != BAI_REFINE_AUTO && o->refine != BAI_REFINE_SYNC))
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
   *single = (PetscBool)(bai->rows / size > many);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With precision auto: whether the matrix is well within the range of single precision. Entries beside the diagonal are not looked at: an iteration that converges has none much larger */
+/* With precision auto: whether the matrix is well within the range of single precision. Entries beside the diagonal are
+ * not looked at: an iteration that converges has none much larger */
 PetscErrorCode BAICheckRange(BAI *bai, Mat A)
 {
   PetscReal least, most;
@@ -46,7 +54,9 @@ PetscErrorCode BAICheckRange(BAI *bai, Mat A)
   PetscCall(VecMin(bai->r, NULL, &least));
   PetscCall(VecMax(bai->r, NULL, &most));
   bai->rough = (PetscBool) !(least > 1 / BAI_SINGLE_RANGE && most < BAI_SINGLE_RANGE);
-  if (bai->rough) PetscCall(PetscInfo(bai->face, "precision auto: native, as diagonal entries are between %g and %g\n", (double)least, (double)most));
+  if (bai->rough)
+    PetscCall(PetscInfo(bai->face, "precision auto: native, as diagonal entries are between %g and %g\n", (double)least,
+                        (double)most));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,7 +84,8 @@ static PetscErrorCode IsSeen(const BAIRefinement *f, Vec b, Vec x, PetscBool *sa
   PetscCall(PetscObjectGetId((PetscObject)x, &id[1]));
   PetscCall(PetscObjectStateGet((PetscObject)b, &state[0]));
   PetscCall(PetscObjectStateGet((PetscObject)x, &state[1]));
-  *same = (PetscBool)(f->seen && id[0] == f->id[0] && id[1] == f->id[1] && state[0] == f->state[0] && state[1] == f->state[1]);
+  *same = (PetscBool)(f->seen && id[0] == f->id[0] && id[1] == f->id[1] && state[0] == f->state[0] &&
+                      state[1] == f->state[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,7 +139,8 @@ static PetscReal Epsilon(const BAI *bai)
   return bai->use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
 }
 
-/* What rounding leaves of a residual, about, whatever the iterations: this much of that which the correction began with */
+/* What rounding leaves of a residual, about, whatever the iterations: this much of that which the correction began with
+ */
 static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
 {
   PetscReal norm;
@@ -139,7 +151,8 @@ static PetscErrorCode FindRounding(BAI *bai, PetscReal *left)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many iterations a correction is to take, by what this one gained. Where x is as good as full precision allows it gained nothing, which says nothing */
+/* How many iterations a correction is to take, by what this one gained. Where x is as good as full precision allows it
+ * gained nothing, which says nothing */
 static PetscErrorCode Learn(BAI *bai, Vec x, PetscReal left)
 {
   BAIRefinement  *f    = &bai->refinement;
@@ -151,14 +164,17 @@ static PetscErrorCode Learn(BAI *bai, Vec x, PetscReal left)
   PetscCall(VecNorm(x, NORM_2, &xnorm));
   if (f->now <= above_rounding * PETSC_MACHINE_EPSILON * f->diagonal * xnorm) PetscFunctionReturn(PETSC_SUCCESS);
   wanted    = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * left));
-  f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2, PetscMax((PetscReal)1, PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain))));
+  f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2,
+                                 PetscMax((PetscReal)1,
+                                          PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain))));
   f->learnt = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   With precision auto: what is iterated is no number any more, or rounding leaves so much of the residual that the coarse correction, which smooth errors are for, sees more of that than of them. Back to x as
-   it was before this correction, if that was better
+   With precision auto: what is iterated is no number any more, or rounding leaves so much of the residual that the
+   coarse correction, which smooth errors are for, sees more of that than of them. Back to x as it was before this
+   correction, if that was better
 */
 static PetscErrorCode IsFutile(BAI *bai, Vec x, PetscReal left, PetscBool *futile)
 {
@@ -169,7 +185,10 @@ static PetscErrorCode IsFutile(BAI *bai, Vec x, PetscReal left, PetscBool *futil
   *futile = PETSC_FALSE;
   if (bai->options.precision != BAI_PRECISION_AUTO || !bai->use.p.single) PetscFunctionReturn(PETSC_SUCCESS);
   if (!(left > most) && !PetscIsInfOrNanReal(f->now)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(bai->face, "precision auto: native from now on. The residual norm came from %g to %g, and rounding leaves about %g\n", (double)f->from, (double)f->now, (double)(left * f->from)));
+  PetscCall(PetscInfo(
+    bai->face,
+    "precision auto: native from now on. The residual norm came from %g to %g, and rounding leaves about %g\n",
+    (double)f->from, (double)f->now, (double)(left * f->from)));
   if (!(f->now < f->from)) {
     PetscCall(VecCopy(f->base, x));
     f->now = f->from;
@@ -205,11 +224,14 @@ PetscErrorCode BAIRefinementReset(BAI *bai)
 }
 
 /*
-   As BAIRun(). A preconditioner does all of its iterations for one correction, and from zero b is the residual and x the correction, so that it is a fixed operator. A solver looks at the residual
-   as often as corrections take. Momentum builds on the iterations before: with it a correction goes on after a look, if there is more to gain, and the next one takes it along. Where single precision turns out not to do, there are fewer
-   iterations than asked for, and bai->rough is set
+   As BAIRun(). A preconditioner does all of its iterations for one correction, and from zero b is the residual and x
+   the correction, so that it is a fixed operator. A solver looks at the residual as often as corrections take. Momentum
+   builds on the iterations before: with it a correction goes on after a look, if there is more to gain, and the next
+   one takes it along. Where single precision turns out not to do, there are fewer iterations than asked for, and
+   bai->rough is set
 */
-PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
+                             PetscReal *rnorm)
 {
   BAIRefinement  *f         = &bai->refinement;
   const PetscBool solver    = (PetscBool)(bai->face->classid == KSP_CLASSID);
@@ -230,7 +252,8 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     PetscCall(Look(bai, b, x, guess_zero, (PetscBool)(solver || rnorm)));
   }
   for (PetscInt done = 0, its; done < count; done += its) {
-    const PetscBool fresh = (PetscBool)(!f->begun || !continues || step.fresh), anew = (PetscBool)(fresh || f->its >= f->most - f->most / 8); /* no look for a few iterations */
+    const PetscBool fresh = (PetscBool)(!f->begun || !continues || step.fresh),
+                    anew  = (PetscBool)(fresh || f->its >= f->most - f->most / 8); /* no look for a few iterations */
 
     if (anew) PetscCall(Begin(bai, x, solver));
     its        = solver ? PetscMin(count - done, f->most - f->its) : count;
@@ -246,7 +269,8 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     else PetscCall(VecAXPY(x, 1.0, bai->c));
     f->seen = PETSC_FALSE;
     if (done + its == count && !rnorm) PetscFunctionReturn(PETSC_SUCCESS);
-    if (bai->options.idle_wait) PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->engine))); /* PETSc's operations stay awake */
+    if (bai->options.idle_wait)
+      PetscCall(BAICheckStatus(bai, BAIEngineWait(bai->engine))); /* PETSc's operations stay awake */
     PetscCall(Look(bai, b, x, PETSC_FALSE, PETSC_TRUE));
     if (!solver) continue;
     PetscCall(FindRounding(bai, &left));
@@ -263,7 +287,8 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
 }
 
 /* As BAIRun(), with x in single precision while it is iterated, and a residual norm of full precision */
-PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
+                             PetscReal *rnorm)
 {
   BAIRefinement  *f      = &bai->refinement;
   const PetscBool solver = (PetscBool)(bai->face->classid == KSP_CLASSID);
@@ -272,7 +297,8 @@ PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
   PetscFunctionBegin;
   if (solver && count) PetscCall(VecNorm(b, NORM_INFINITY, &size));
   f->scale = solver && count ? BAIScaleOf(ilogb((double)size)) : 0.0;
-  if (count || guess_zero) PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, NULL)); /* x is not to be rounded for nothing */
+  if (count || guess_zero)
+    PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, NULL)); /* x is not to be rounded for nothing */
   f->scale = 0.0;
   if (!rnorm) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAINeedWork(bai));

@@ -139,7 +139,8 @@ static PetscErrorCode FindPace(BAI *bai, Vec x)
   PetscCallMPI(MPI_Allreduce(&mine, &slowest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)x)));
   if (mine <= 0) PetscFunctionReturn(PETSC_SUCCESS);
   BAIEngineSetPace(bai->engine, PetscMin(most, slowest / mine));
-  PetscCall(PetscInfo(bai->face, "A global iteration takes %g s here, %g s on the slowest rank\n", (double)mine, (double)slowest));
+  PetscCall(PetscInfo(bai->face, "A global iteration takes %g s here, %g s on the slowest rank\n", (double)mine,
+                      (double)slowest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,7 +170,12 @@ static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal 
 BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 {
   const BAIOptions *o    = &bai->options;
-  const BAIStep     step = {.mode = BAIModeOf(bai), .asked = BAIModeOf(bai), .direction = direction, .omega = bai->omega * bai->tau, .momentum = o->momentum > 0 ? o->momentum : 0, .fresh = 1};
+  const BAIStep     step = {.mode      = BAIModeOf(bai),
+                            .asked     = BAIModeOf(bai),
+                            .direction = direction,
+                            .omega     = bai->omega * bai->tau,
+                            .momentum  = o->momentum > 0 ? o->momentum : 0,
+                            .fresh     = 1};
 
   return step;
 }
@@ -200,7 +206,8 @@ static PetscErrorCode TakeIn(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x of the rows that other ranks read, and nothing else, goes there between turns, and the engine reads what has come */
+/* x of the rows that other ranks read, and nothing else, goes there between turns, and the engine reads what has come
+ */
 static PetscErrorCode PassOn(BAI *bai, Vec x, BAIVectors *v)
 {
   PetscScalar *sent;
@@ -232,17 +239,23 @@ static PetscErrorCode PassAll(BAI *bai, Vec b, Vec x, PetscBool overlaps, PetscB
 }
 
 /*
-   count global iterations of the matrix as the engine has it, from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
-   NULL. If the engine does not exchange x between ranks, it is done here: after each global iteration, or turn of all ranks, or, with exchange amc, during the next one
+   count global iterations of the matrix as the engine has it, from the x given, or from zero, whatever x holds, if
+   guess_zero; then ||b - A x|| if rnorm is not NULL. If the engine does not exchange x between ranks, it is done here:
+   after each global iteration, or turn of all ranks, or, with exchange amc, during the next one
 */
-PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
+                          PetscReal *rnorm)
 {
-  const PetscBool scatters = (PetscBool)(bai->scatter && !bai->connected), overlaps = (PetscBool)(bai->options.exchange == BAI_EXCHANGE_AMC && (how->mode == BAI_MODE_ASYNC || how->mode == BAI_MODE_LAUNCH) && !how->coarse); /* a correction is of the x that all have */
-  const PetscInt  at_once = scatters ? 1 : count, turns = scatters && how->mode == BAI_MODE_COLOR ? PetscMax(bai->info.turns, 1) : 1;
-  BAIStep         step = *how;
-  BAIVectors      v;
-  PetscReal       norm2  = 0;
-  PetscInt        failed = 0;
+  const PetscBool scatters = (PetscBool)(bai->scatter && !bai->connected),
+                  overlaps = (PetscBool)(bai->options.exchange == BAI_EXCHANGE_AMC &&
+                                         (how->mode == BAI_MODE_ASYNC || how->mode == BAI_MODE_LAUNCH) &&
+                                         !how->coarse); /* a correction is of the x that all have */
+  const PetscInt at_once   = scatters ? 1 : count,
+                 turns     = scatters && how->mode == BAI_MODE_COLOR ? PetscMax(bai->info.turns, 1) : 1;
+  BAIStep    step          = *how;
+  BAIVectors v;
+  PetscReal  norm2  = 0;
+  PetscInt   failed = 0;
 
   PetscFunctionBegin;
   PetscCall(Scatter(bai, x, guess_zero));
@@ -265,16 +278,19 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
   PetscCall(Unbind(bai, b, x, guess_zero, &v));
   PetscCall(TakeIn(bai));
   PetscCall(Raise(bai));
-  PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_LIB, "Block-asynchronous iteration failed on %" PetscInt_FMT " other ranks, whose error messages say why", failed);
+  PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "Block-asynchronous iteration failed on %" PetscInt_FMT " other ranks, whose error messages say why",
+             failed);
   if (rnorm) PetscCall(NormOf(bai, b, x, norm2, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   count global iterations from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is not
-   NULL. The direction matters in mode color.
+   count global iterations from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is
+   not NULL. The direction matters in mode color.
 */
-PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how, PetscReal *rnorm)
+PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
+                      PetscReal *rnorm)
 {
   PetscFunctionBegin;
   if (BAIIteratesX(bai)) PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, rnorm));
@@ -298,20 +314,28 @@ PetscErrorCode BAICorrect(BAI *bai, Vec b, Vec x)
   PetscCall(BAIGatherDue(bai, due));
   PetscCall(Unbind(bai, b, x, PETSC_FALSE, &v));
   if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
-  PetscCall(LogFlops(bai, 2.0 * (PetscLogDouble)bai->info.coarse * (PetscLogDouble)(bai->together.unknowns ? bai->together.unknowns : bai->info.coarse)));
+  PetscCall(LogFlops(bai,
+                     2.0 * (PetscLogDouble)bai->info.coarse *
+                       (PetscLogDouble)(bai->together.unknowns ? bai->together.unknowns : bai->info.coarse)));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
   PetscCall(Raise(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   A whole solve by the engine, if it can: until ||b - A x|| is at most max(rtol*bnorm, abstol), or at least dtol*bnorm, or max_it global iterations are done, or it is to go on in
-   another way, as the solution says. A negative bnorm stands for ||b||, and is set to it. solution->its may be 0 only if nothing was done
+   A whole solve by the engine, if it can: until ||b - A x|| is at most max(rtol*bnorm, abstol), or at least dtol*bnorm,
+   or max_it global iterations are done, or it is to go on in another way, as the solution says. A negative bnorm stands
+   for ||b||, and is set to it. solution->its may be 0 only if nothing was done
 */
-PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt max_it, const BAIStep *step, PetscReal *bnorm, PetscReal *rnorm, BAISolution *solution)
+PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal rtol, PetscReal abstol, PetscReal dtol,
+                        PetscInt max_it, const BAIStep *step, PetscReal *bnorm, PetscReal *rnorm, BAISolution *solution)
 {
   const PetscBool of_b       = (PetscBool)(*bnorm < 0);
-  BAITolerances   tolerances = {.rtol = rtol, .abstol = abstol, .dtol = dtol, .bnorm2 = of_b ? -1 : *bnorm * *bnorm, .max_it = max_it};
+  BAITolerances   tolerances = {.rtol   = rtol,
+                                .abstol = abstol,
+                                .dtol   = dtol,
+                                .bnorm2 = of_b ? -1 : *bnorm * *bnorm,
+                                .max_it = max_it};
   BAIVectors      v;
 
   PetscFunctionBegin;

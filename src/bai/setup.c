@@ -1,5 +1,6 @@
 /*
-   Set-up: choose what the options leave open, compare it with what is in use, and build the engine or give it new values
+   Set-up: choose what the options leave open, compare it with what is in use, and build the engine or give it new
+   values
 */
 #include "gather.h"
 #include <omp.h>
@@ -21,13 +22,17 @@ PetscErrorCode BAICheckMatrix(PetscObject obj, Mat A)
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &M, &N));
   PetscCall(MatGetLocalSize(A, &m, &n));
-  PetscCheck(M == N, PetscObjectComm(obj), PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " rows and %" PetscInt_FMT " columns: must be square", M, N);
+  PetscCheck(M == N, PetscObjectComm(obj), PETSC_ERR_ARG_SIZ,
+             "Matrix with %" PetscInt_FMT " rows and %" PetscInt_FMT " columns: must be square", M, N);
   if (m != n) {
     unlike[0] = m + 1;
     unlike[1] = n + 1;
   }
   PetscCallMPI(MPI_Allreduce(unlike, most, 2, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  PetscCheck(!most[0], PetscObjectComm(obj), PETSC_ERR_ARG_SIZ, "Matrix with %" PetscInt_FMT " local rows and %" PetscInt_FMT " local columns on some rank: rows and columns must be spread over the ranks alike", most[0] - 1, most[1] - 1);
+  PetscCheck(!most[0], PetscObjectComm(obj), PETSC_ERR_ARG_SIZ,
+             "Matrix with %" PetscInt_FMT " local rows and %" PetscInt_FMT
+             " local columns on some rank: rows and columns must be spread over the ranks alike",
+             most[0] - 1, most[1] - 1);
   PetscCall(MatAssembled(A, &assembled));
   PetscCheck(assembled, PetscObjectComm(obj), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -143,8 +148,10 @@ BAIMode BAIModeOf(const BAI *bai)
 static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
 {
   enum {
-    MOST_APART = 32,  /* iterations: waits of ranks cost little then, and none works for long on what another is about to change */
-    FEW_ROWS   = 4096 /* of a rank, on average: its iterations take no time beside an exchange, and it is to wait for the others */
+    MOST_APART =
+      32, /* iterations: waits of ranks cost little then, and none works for long on what another is about to change */
+    FEW_ROWS =
+      4096 /* of a rank, on average: its iterations take no time beside an exchange, and it is to wait for the others */
   };
   const BAIOptions *o = &bai->options;
   BAIParameters    *p = &c->p;
@@ -159,8 +166,14 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->mode        = ModeNow(bai);
   p->block_size  = (BAIInt)c->block_size;
   p->local_iters = o->local_iters;
-  p->local_omega = c->weight == BAI_WEIGHT_TAU ? 0 : o->local_omega; /* 0: so that the local sweeps converge, which is what tau builds on */
-  p->momentum    = o->momentum > 0.0 ? 1 : o->momentum == PETSC_DECIDE || (p->mode == BAI_MODE_SYNC && bai->face->classid == PC_CLASSID && o->polynomial != BAI_POLYNOMIAL_NONE) ? 2 : 0;
+  p->local_omega = c->weight == BAI_WEIGHT_TAU
+    ? 0
+    : o->local_omega; /* 0: so that the local sweeps converge, which is what tau builds on */
+  p->momentum    = o->momentum > 0.0 ? 1
+       : o->momentum == PETSC_DECIDE ||
+      (p->mode == BAI_MODE_SYNC && bai->face->classid == PC_CLASSID && o->polynomial != BAI_POLYNOMIAL_NONE)
+       ? 2
+       : 0;
   p->l1          = c->weight == BAI_WEIGHT_L1;
   p->theta       = (int)o->theta;
   p->staleness   = (BAIInt)o->staleness;
@@ -196,7 +209,8 @@ static PetscErrorCode Choose(const BAI *bai, Mat Ad, BAIWeight weight, BAIChoice
 }
 
 /* What is to be done so that it is this choice for this matrix that is in use */
-static PetscErrorCode Compare(const BAI *bai, Mat A, const BAIChoice *c, PetscInt nghost, const PetscInt garray[], int *work)
+static PetscErrorCode Compare(const BAI *bai, Mat A, const BAIChoice *c, PetscInt nghost, const PetscInt garray[],
+                              int *work)
 {
   PetscObjectId    id;
   PetscObjectState state;
@@ -208,7 +222,10 @@ static PetscErrorCode Compare(const BAI *bai, Mat A, const BAIChoice *c, PetscIn
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  *work = id == bai->id && state == bai->state && (bai->options.weight != BAI_WEIGHT_AUTO || bai->set.weight == BAI_WEIGHT_AUTO) ? WORK_NONE : WORK_VALUES; /* what auto stands for is found from the values */
+  *work = id == bai->id && state == bai->state &&
+      (bai->options.weight != BAI_WEIGHT_AUTO || bai->set.weight == BAI_WEIGHT_AUTO)
+    ? WORK_NONE
+    : WORK_VALUES; /* what auto stands for is found from the values */
   if (*work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SameGhosts(bai, nghost, garray, &same));
   if (!same) *work = WORK_ENGINE;
@@ -282,12 +299,19 @@ static PetscErrorCode CheckDiagonal(const BAI *bai, Mat A, BAIStatus status)
     size = PetscAbsScalar(value);
   }
   PetscCallMPI(MPI_Allreduce(&size, &largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
-  PetscCheck(largest == 0.0, PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "Row %" PetscInt_FMT " of the matrix has a diagonal entry of magnitude %g, by which one cannot divide: block-asynchronous iteration needs 1/a_ii to be finite", row, (double)largest);
-  SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_WRONG, "Row %" PetscInt_FMT " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it", row);
+  PetscCheck(largest == 0.0, PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE,
+             "Row %" PetscInt_FMT " of the matrix has a diagonal entry of magnitude %g, by which one cannot divide: "
+             "block-asynchronous iteration needs 1/a_ii to be finite",
+             row, (double)largest);
+  SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_WRONG,
+          "Row %" PetscInt_FMT
+          " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it",
+          row);
 }
 
 /* The engine, for the partition in use and so much overlap */
-static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt overlap, BAICoarse *coarse, BAIStatus *status)
+static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt overlap, BAICoarse *coarse,
+                             BAIStatus *status)
 {
   BAIPartition partition;
 
@@ -296,16 +320,18 @@ static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt over
   if (bai->use.nested) PetscCall(BAICreateNested(bai, Ad, &partition, coarse));
   else PetscCall(BAICreatePartition(bai, Ad, overlap, &partition));
   *status = BAIEngineCreate(bai->use.backend, M, partition.first ? &partition : NULL, &bai->use.p, &bai->engine);
-  if (status->code == BAI_ERR_DIAGONAL && !bai->unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
+  if (status->code == BAI_ERR_DIAGONAL &&
+      !bai->unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
     bai->unit = bai->use.p.unit = bai->face->classid == PC_CLASSID ? BAI_UNIT_ALL : BAI_UNIT_ROWS;
-    *status                     = BAIEngineCreate(bai->use.backend, M, partition.first ? &partition : NULL, &bai->use.p, &bai->engine);
+    *status = BAIEngineCreate(bai->use.backend, M, partition.first ? &partition : NULL, &bai->use.p, &bai->engine);
   }
   PetscCall(BAIDestroyPartition(&partition));
   if (!status->code) BAIEngineInfo(bai->engine, &bai->info);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With partition auto along strong couplings, or first in natural order, which shows whether that is good enough; or in blocks made up of aggregates */
+/* With partition auto along strong couplings, or first in natural order, which shows whether that is good enough; or in
+ * blocks made up of aggregates */
 static PetscErrorCode CreateBest(BAI *bai, Mat Ad, const BAIMatrix *M, BAICoarse *coarse, BAIStatus *status)
 {
   const PetscBool choose = (PetscBool)(bai->options.partition == BAI_PARTITION_AUTO && !bai->use.nested);
@@ -323,7 +349,8 @@ static PetscErrorCode CreateBest(BAI *bai, Mat Ad, const BAIMatrix *M, BAICoarse
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The omega that is in use; that of auto is to be found anew for these values and parameters, by the first smoothing step */
+/* The omega that is in use; that of auto is to be found anew for these values and parameters, by the first smoothing
+ * step */
 static void TakeOmega(BAI *bai, PetscBool anew)
 {
   const PetscBool found = (PetscBool)(bai->options.omega == PETSC_DECIDE);
@@ -333,7 +360,8 @@ static void TakeOmega(BAI *bai, PetscBool anew)
   bai->omega = found ? 1.0 : bai->options.omega;
 }
 
-/* With a coarse correction three local sweeps bring what five do, unless nearly all of the matrix is inside the blocks; from memory, where precision auto is single, two bring nearly as much, and take less time */
+/* With a coarse correction three local sweeps bring what five do, unless nearly all of the matrix is inside the blocks;
+ * from memory, where precision auto is single, two bring nearly as much, and take less time */
 static PetscErrorCode ChooseCorrectedIters(BAI *bai)
 {
   enum {
@@ -352,7 +380,8 @@ static PetscErrorCode ChooseCorrectedIters(BAI *bai)
   sums[0] = inside;
   sums[1] = outside;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPIU_REAL, MPIU_SUM, PetscObjectComm(bai->face)));
-  if (sums[0] < most * (sums[0] + sums[1])) bai->corrected_iters = bai->use.p.single && o->precision == BAI_PRECISION_AUTO ? FEW : FEWER;
+  if (sums[0] < most * (sums[0] + sums[1]))
+    bai->corrected_iters = bai->use.p.single && o->precision == BAI_PRECISION_AUTO ? FEW : FEWER;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -373,7 +402,8 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   bai->corrected_iters = 0;
   if (!bai->use.coarse) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Allreduce(&mine, &bai->aggregates, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  if (!bai->aggregates || bai->face->classid == PC_CLASSID || bai->options.momentum > 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!bai->aggregates || bai->face->classid == PC_CLASSID || bai->options.momentum > 0.0)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ChooseCorrectedIters(bai));
   PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
   PetscCall(BAIFindTop(bai, A, &bai->top_found, &spoils));
@@ -440,7 +470,8 @@ static PetscErrorCode CountEntries(BAI *bai, Mat A)
 }
 
 /* New values or a new engine, as this choice asks for; all ranks do the same work, which may turn out to be more */
-static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, const PetscInt garray[], BAIChoice *choice, int *work)
+static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, const PetscInt garray[],
+                            BAIChoice *choice, int *work)
 {
   const PetscObject obj    = bai->face;
   BAIStatus         status = BAIStatusOf(BAI_OK);
@@ -465,7 +496,9 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
   M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   if (*work == WORK_VALUES) {
     status = BAIEngineUpdateValues(bai->engine, &M);
-    if (status.code == BAI_ERR_PATTERN || status.code == BAI_ERR_COARSE || (status.code == BAI_ERR_DIAGONAL && !bai->unit)) *work = WORK_ENGINE;
+    if (status.code == BAI_ERR_PATTERN || status.code == BAI_ERR_COARSE ||
+        (status.code == BAI_ERR_DIAGONAL && !bai->unit))
+      *work = WORK_ENGINE;
     PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
   }
   PetscCall(PetscMemcpy(&bai->use, choice, sizeof(*choice)));
@@ -498,7 +531,10 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
   PetscCall(PetscObjectGetId((PetscObject)A, &bai->id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &bai->state));
   BAIEngineInfo(bai->engine, &bai->info);
-  if (bai->info.units) PetscCall(PetscInfo(obj, "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n", (PetscInt64)bai->info.units));
+  if (bai->info.units)
+    PetscCall(PetscInfo(obj,
+                        "1 stands for the diagonal entry of %" PetscInt64_FMT " rows, where it is zero or missing\n",
+                        (PetscInt64)bai->info.units));
   if (*work == WORK_ENGINE) PetscCall(Explain(bai, bai->use.p.mode));
   bai->refinement.learnt = PETSC_FALSE;
   if (bai->use.refine == BAI_REFINE_SYNC) PetscCall(BAIRefinementSetUp(bai));
@@ -514,8 +550,9 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
 }
 
 /*
-   With mode auto: few blocks could work at the same time if they took turns, on some rank; by the entries of rows, and, if the engine is there, by its colours. More are wanted for a product P^T A P, which
-   is a coarse level of multigrid: what smooths best there does not pay
+   With mode auto: few blocks could work at the same time if they took turns, on some rank; by the entries of rows, and,
+   if the engine is there, by its colours. More are wanted for a product P^T A P, which is a coarse level of multigrid:
+   what smooths best there does not pay
 */
 static PetscErrorCode LookIfCrowded(BAI *bai, Mat A, Mat Ad)
 {
@@ -536,16 +573,20 @@ static PetscErrorCode LookIfCrowded(BAI *bai, Mat A, Mat Ad)
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
   mine = info.nz_used > LONG_ROW * (PetscLogDouble)n;
-  if (bai->engine && bai->info.colors > FEW_COLORS && bai->info.blocks < (int64_t)MANY_BLOCKS * bai->info.colors) mine = 1;
+  if (bai->engine && bai->info.colors > FEW_COLORS && bai->info.blocks < (int64_t)MANY_BLOCKS * bai->info.colors)
+    mine = 1;
   PetscCall(MatProductGetType(A, &product));
-  if (bai->engine && bai->info.colors && product == MATPRODUCT_PtAP && bai->info.blocks < (int64_t)COARSE_BLOCKS * bai->info.colors) mine = 1;
+  if (bai->engine && bai->info.colors && product == MATPRODUCT_PtAP &&
+      bai->info.blocks < (int64_t)COARSE_BLOCKS * bai->info.colors)
+    mine = 1;
   PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->face)));
   bai->crowded = (PetscBool)any;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Renew(), and where that shows that mode auto is to be another, once more */
-static PetscErrorCode RenewUncrowded(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, const PetscInt garray[], BAIChoice *choice, int *work)
+static PetscErrorCode RenewUncrowded(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, const PetscInt garray[],
+                                     BAIChoice *choice, int *work)
 {
   PetscBool crowded = bai->crowded;
 
@@ -557,7 +598,10 @@ static PetscErrorCode RenewUncrowded(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt n
   if (*work != WORK_ENGINE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(LookIfCrowded(bai, A, Ad));
   if (bai->crowded == crowded) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(bai->face, "mode auto: sync, as %d colors of %" PetscInt64_FMT " blocks leave little to do at the same time\n", bai->info.colors, (PetscInt64)bai->info.blocks));
+  PetscCall(PetscInfo(bai->face,
+                      "mode auto: sync, as %d colors of %" PetscInt64_FMT
+                      " blocks leave little to do at the same time\n",
+                      bai->info.colors, (PetscInt64)bai->info.blocks));
   PetscCall(BAIAgree(bai, Choose(bai, Ad, choice->weight, choice), work));
   bai->setups--; /* that was to see this */
   PetscCall(Renew(bai, A, Ad, Ao, nghost, garray, choice, work));
@@ -565,8 +609,9 @@ static PetscErrorCode RenewUncrowded(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt n
 }
 
 /*
-   Gives the engine the matrix as it is now, and what the options ask for. Nothing is done if it is the same matrix in the same state, and the same options; new values in an
-   old pattern are put in place; only another pattern, or other options, are cut anew
+   Gives the engine the matrix as it is now, and what the options ask for. Nothing is done if it is the same matrix in
+   the same state, and the same options; new values in an old pattern are put in place; only another pattern, or other
+   options, are cut anew
 */
 PetscErrorCode BAISetUp(BAI *bai, Mat A)
 {
@@ -612,10 +657,14 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, obj, A, 0, 0));
   mine = RenewUncrowded(bai, A, Ad, Ao, nghost, garray, &choice, &work);
-  if (mine) bai->id = 0;                                /* what the engine was not made ready for is the next set-up's business */
-  PetscCall(PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0)); /* also after an error, which of gathered rows only some ranks have: those that wait in the log for all would wait in vain */
+  if (mine) bai->id = 0; /* what the engine was not made ready for is the next set-up's business */
+  PetscCall(
+    PetscLogEventEnd(BAI_SetUp, obj, A, 0, 0)); /* also after an error, which of gathered rows only some ranks have:
+                                                   those that wait in the log for all would wait in vain */
   PetscCall(mine);
-  PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n", work == WORK_ENGINE ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks, BAIEngineName(bai->engine)));
+  PetscCall(PetscInfo(obj, "%s of %" PetscInt64_FMT " blocks on the backend %s\n",
+                      work == WORK_ENGINE ? "Set up" : "New values for the engine", (PetscInt64)bai->info.blocks,
+                      BAIEngineName(bai->engine)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,6 @@
 /*
-   Statistics of the sweeps of a solve: how stale the values are that blocks read from each other, how often and when blocks are updated, and what is done in vain at the end
+   Statistics of the sweeps of a solve: how stale the values are that blocks read from each other, how often and when
+   blocks are updated, and what is done in vain at the end
 */
 #include "baiimpl.h"
 #include <petsc/private/petscimpl.h>
@@ -12,14 +13,16 @@ typedef struct {
   PetscReal  gpu, cpu;            /* joules, 0: none were counted */
 } Statistics;
 
-/* The counters of energy that are this rank's to read: its GPU's; and the processors', if it is the first rank of its node */
+/* The counters of energy that are this rank's to read: its GPU's; and the processors', if it is the first rank of its
+ * node */
 static PetscErrorCode ReadEnergy(BAI *bai, BAIEnergyMeter *meter)
 {
   BAICount *c    = &bai->count;
   const int cuda = bai->use.backend == BAI_BACKEND_CUDA;
 
   PetscFunctionBegin;
-  if (cuda && c->setups != bai->setups) PetscCall(BAICheckStatus(bai, BAIBackendGetDevice(BAI_BACKEND_CUDA, bai->use.p.device, &c->device)));
+  if (cuda && c->setups != bai->setups)
+    PetscCall(BAICheckStatus(bai, BAIBackendGetDevice(BAI_BACKEND_CUDA, bai->use.p.device, &c->device)));
   c->setups = bai->setups;
   BAIEnergyRead(cuda ? &c->device : NULL, meter);
   if (bai->node_rank) meter->zones = 0;
@@ -46,7 +49,9 @@ void BAIStatsLook(BAI *bai, PetscInt from, PetscReal before, PetscInt to, PetscR
   const PetscReal fall = before > now && now > 0.0 ? PetscLogReal(before / now) / (PetscReal)(to - from) : 0.0;
 
   bai->count.its   = to;
-  bai->count.after = now <= tolerance && fall > 0.0 ? PetscMin(PetscLogReal(tolerance / now) / fall, (PetscReal)(to - from)) : -1.0;
+  bai->count.after = now <= tolerance && fall > 0.0
+    ? PetscMin(PetscLogReal(tolerance / now) / fall, (PetscReal)(to - from))
+    : -1.0;
 }
 
 /* Least, median and most of all ranks' updates, on the first of them */
@@ -96,7 +101,8 @@ static PetscErrorCode CollectEnergy(BAI *bai, Statistics *s)
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCall(PetscMalloc1((size_t)size * (size_t)uuid, &all));
   PetscCallMPI(MPI_Allgather(c->device.uuid, uuid, MPI_UNSIGNED_CHAR, all, uuid, MPI_UNSIGNED_CHAR, comm));
-  for (PetscMPIInt k = 0; k < rank; k++) again = (PetscBool)(again || !memcmp(all + (size_t)k * (size_t)uuid, c->device.uuid, (size_t)uuid));
+  for (PetscMPIInt k = 0; k < rank; k++)
+    again = (PetscBool)(again || !memcmp(all + (size_t)k * (size_t)uuid, c->device.uuid, (size_t)uuid));
   PetscCall(PetscFree(all));
   joules[0] = again ? 0.0 : PetscMax(c->gpu, (PetscReal)0.0);
   joules[1] = PetscMax(c->cpu, (PetscReal)0.0);
@@ -140,17 +146,30 @@ static const char *EndOf(int stale)
 static PetscErrorCode ViewText(const BAI *bai, const Statistics *s, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  statistics of the last solve: %" PetscInt_FMT " global iterations, updates of a block: least %.0f, median %.0f, most %.0f\n", bai->count.its, (double)s->least, (double)s->median, (double)s->most));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  last updates of %" PetscInt64_FMT " blocks within %.3g s\n", s->units, (double)s->spread));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  reads of other blocks by staleness in global iterations, 0: the previous iterate, below: newer\n"));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  statistics of the last solve: %" PetscInt_FMT
+                                   " global iterations, updates of a block: least %.0f, median %.0f, most %.0f\n",
+                                   bai->count.its, (double)s->least, (double)s->median, (double)s->most));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  last updates of %" PetscInt64_FMT " blocks within %.3g s\n", s->units,
+                                   (double)s->spread));
+  PetscCall(PetscViewerASCIIPrintf(
+    viewer, "  reads of other blocks by staleness in global iterations, 0: the previous iterate, below: newer\n"));
   for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) {
     const int stale = k - BAI_MOST_STALE;
 
-    if (s->reads[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "    staleness %d%s: %" PetscInt64_FMT ", %.3g %%\n", stale, EndOf(stale), s->reads[k], 100.0 * (double)s->reads[k] / (double)s->all_reads));
+    if (s->reads[k])
+      PetscCall(PetscViewerASCIIPrintf(viewer, "    staleness %d%s: %" PetscInt64_FMT ", %.3g %%\n", stale,
+                                       EndOf(stale), s->reads[k], 100.0 * (double)s->reads[k] / (double)s->all_reads));
   }
-  if (bai->count.after >= 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  global iterations after the tolerance was met, by the contraction seen last: %.2g, local sweeps %.2g\n", (double)bai->count.after, (double)bai->count.after * (double)bai->info.local_sweeps));
-  if (s->gpu > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  energy of the last solve: GPU %.4g J\n", (double)s->gpu));
-  if (s->cpu > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  energy of the last solve: processors %.4g J\n", (double)s->cpu));
+  if (bai->count.after >= 0.0)
+    PetscCall(PetscViewerASCIIPrintf(
+      viewer,
+      "  global iterations after the tolerance was met, by the contraction seen last: %.2g, local sweeps %.2g\n",
+      (double)bai->count.after, (double)bai->count.after * (double)bai->info.local_sweeps));
+  if (s->gpu > 0.0)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  energy of the last solve: GPU %.4g J\n", (double)s->gpu));
+  if (s->cpu > 0.0)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  energy of the last solve: processors %.4g J\n", (double)s->cpu));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,13 +178,19 @@ static PetscErrorCode ViewCSV(const BAI *bai, const Statistics *s, PetscViewer v
 {
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "quantity,of,value\n"));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "iterations,,%" PetscInt_FMT "\nblocks,,%" PetscInt64_FMT "\n", bai->count.its, s->units));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "updates,least,%.0f\nupdates,median,%.0f\nupdates,most,%.0f\n", (double)s->least, (double)s->median, (double)s->most));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "iterations,,%" PetscInt_FMT "\nblocks,,%" PetscInt64_FMT "\n",
+                                   bai->count.its, s->units));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "updates,least,%.0f\nupdates,median,%.0f\nupdates,most,%.0f\n",
+                                   (double)s->least, (double)s->median, (double)s->most));
   PetscCall(PetscViewerASCIIPrintf(viewer, "spread,seconds,%.6e\n", (double)s->spread));
   for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) {
-    if (s->reads[k]) PetscCall(PetscViewerASCIIPrintf(viewer, "reads,%d,%" PetscInt64_FMT "\n", k - BAI_MOST_STALE, s->reads[k]));
+    if (s->reads[k])
+      PetscCall(PetscViewerASCIIPrintf(viewer, "reads,%d,%" PetscInt64_FMT "\n", k - BAI_MOST_STALE, s->reads[k]));
   }
-  if (bai->count.after >= 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "after,iterations,%.6e\nafter,local sweeps,%.6e\n", (double)bai->count.after, (double)bai->count.after * (double)bai->info.local_sweeps));
+  if (bai->count.after >= 0.0)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "after,iterations,%.6e\nafter,local sweeps,%.6e\n",
+                                     (double)bai->count.after,
+                                     (double)bai->count.after * (double)bai->info.local_sweeps));
   if (s->gpu > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "energy,gpu joules,%.6e\n", (double)s->gpu));
   if (s->cpu > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "energy,cpu joules,%.6e\n", (double)s->cpu));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -223,7 +248,9 @@ PetscErrorCode BAIStatsGetViewer(BAI *bai, const char key[])
   PetscCall(PetscOptionsGetString(bai->face->options, prefix, key, word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(words) && !is; k++) PetscCall(PetscStrcasecmp(word, words[k], &is));
-  if (!is) PetscCall(PetscOptionsCreateViewer(PetscObjectComm(bai->face), bai->face->options, prefix, key, &bai->viewer, &bai->format, &set));
+  if (!is)
+    PetscCall(PetscOptionsCreateViewer(PetscObjectComm(bai->face), bai->face->options, prefix, key, &bai->viewer,
+                                       &bai->format, &set));
   else {
     PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm(bai->face), &bai->viewer));
     PetscCall(PetscObjectReference((PetscObject)bai->viewer));

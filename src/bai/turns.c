@@ -1,8 +1,10 @@
 /*
-   The colours of mode color, of all ranks together: so a global iteration is Gauss-Seidel between ranks too, and iterations depend little on how many there are. x is exchanged before each turn. On a
-   device an exchange is a kernel, and a turn often a launch: there each rank takes turns of its own, and its ghosts are those before the iteration.
+   The colours of mode color, of all ranks together: so a global iteration is Gauss-Seidel between ranks too, and
+   iterations depend little on how many there are. x is exchanged before each turn. On a device an exchange is a kernel,
+   and a turn often a launch: there each rank takes turns of its own, and its ghosts are those before the iteration.
 
-   Ranks find colours one after another where they are neighbours, and at the same time where not: a rank waits for those neighbours that come before it in an order that is as if at random. That is how
+   Ranks find colours one after another where they are neighbours, and at the same time where not: a rank waits for
+   those neighbours that come before it in an order that is as if at random. That is how
    M. T. Jones, P. E. Plassmann, "A parallel graph coloring heuristic", SIAM J. Sci. Comput. 14, 1993, colour vertices
 */
 #include "baiimpl.h"

@@ -6,7 +6,8 @@
 PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o      = &bai->options;
-  const BAIRefine   refine = bai->engine ? bai->use.refine : BAIRefineOf(o, (PetscBool)(o->precision == BAI_PRECISION_SINGLE));
+  const BAIRefine   refine = bai->engine ? bai->use.refine
+                                         : BAIRefineOf(o, (PetscBool)(o->precision == BAI_PRECISION_SINGLE));
   BAIReal           inside, outside;
   PetscBool         ascii;
 
@@ -17,46 +18,122 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
     PetscCall(BAIGatherView(bai, viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (bai->gather && o->gather == BAI_GATHER_DEVICE) PetscCall(PetscViewerASCIIPrintf(viewer, "  gather device: all ranks work, no two of them on the same GPU\n"));
+  if (bai->gather && o->gather == BAI_GATHER_DEVICE)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  gather device: all ranks work, no two of them on the same GPU\n"));
   if (o->momentum > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum %g\n", (double)o->momentum));
   if (o->staleness >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  staleness %" PetscInt_FMT "\n", o->staleness));
-  if (o->idle_wait) PetscCall(PetscViewerASCIIPrintf(viewer, "  idle_wait: the host sleeps during long waits for the device\n"));
+  if (o->idle_wait)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  idle_wait: the host sleeps during long waits for the device\n"));
   if (o->kernel != BAI_KERNEL_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  kernel %s\n", BAIKernels[o->kernel]));
-  if (o->precision == BAI_PRECISION_SINGLE || (bai->engine && bai->use.p.single)) PetscCall(PetscViewerASCIIPrintf(viewer, "  precision single%s\n", o->precision == BAI_PRECISION_AUTO ? " (auto)" : ""));
-  if (bai->rough && o->precision == BAI_PRECISION_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  precision auto: native, as single is not enough for this matrix\n"));
-  if (o->refine != BAI_REFINE_AUTO || refine != BAI_REFINE_NONE) PetscCall(PetscViewerASCIIPrintf(viewer, bai->refinement.learnt ? "  refine %s, %" PetscInt_FMT " iterations for a correction\n" : "  refine %s\n", BAIRefines[refine], bai->refinement.most));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  mode %s%s, local_iters %" PetscInt_FMT "%s, omega %g%s, local_omega %g%s\n", BAIModes[BAIModeOf(bai)], o->mode == BAI_MODE_AUTO ? " (auto)" : "", o->local_iters, o->theta ? " on average at most" : "",
-                                   (double)(o->omega != PETSC_DECIDE       ? o->omega
-                                              : bai->smoothing_omega > 0.0 ? bai->smoothing_omega
-                                                                           : 1.0),
-                                   o->omega != PETSC_DECIDE || BAIUsesPolynomial(bai) ? ""
-                                     : bai->smoothing_omega > 0.0                     ? " (found)"
-                                                                                      : " (auto, no smoothing step yet)",
-                                   (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega), bai->engine && bai->info.local_omega < BAILocalOmega(&bai->use.p) ? " where it is least" : ""));
+  if (o->precision == BAI_PRECISION_SINGLE || (bai->engine && bai->use.p.single))
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  precision single%s\n", o->precision == BAI_PRECISION_AUTO ? " (auto)" : ""));
+  if (bai->rough && o->precision == BAI_PRECISION_AUTO)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  precision auto: native, as single is not enough for this matrix\n"));
+  if (o->refine != BAI_REFINE_AUTO || refine != BAI_REFINE_NONE)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     bai->refinement.learnt ? "  refine %s, %" PetscInt_FMT
+                                                              " iterations for a correction\n"
+                                                            : "  refine %s\n",
+                                     BAIRefines[refine], bai->refinement.most));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer, "  mode %s%s, local_iters %" PetscInt_FMT "%s, omega %g%s, local_omega %g%s\n",
+                           BAIModes[BAIModeOf(bai)], o->mode == BAI_MODE_AUTO ? " (auto)" : "", o->local_iters,
+                           o->theta ? " on average at most" : "",
+                           (double)(o->omega != PETSC_DECIDE       ? o->omega
+                                      : bai->smoothing_omega > 0.0 ? bai->smoothing_omega
+                                                                   : 1.0),
+                           o->omega != PETSC_DECIDE || BAIUsesPolynomial(bai) ? ""
+                             : bai->smoothing_omega > 0.0                     ? " (found)"
+                                                                              : " (auto, no smoothing step yet)",
+                           (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega),
+                           bai->engine && bai->info.local_omega < BAILocalOmega(&bai->use.p) ? " where it is least"
+                                                                                             : ""));
   if (!bai->engine) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (o->weight == BAI_WEIGHT_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight auto: the spectral radius of |I - D^{-1}A| is between %g and %g%s\n", (double)bai->radius[0], (double)bai->radius[1], bai->radius[1] < 1.0 ? ", so that every order of updates converges" : ""));
-  if (o->weight == BAI_WEIGHT_SAFE && bai->grew) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight safe: tau, since the residual norm of a solve grew\n"));
+  if (o->weight == BAI_WEIGHT_AUTO)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  weight auto: the spectral radius of |I - D^{-1}A| is between %g and %g%s\n",
+                                     (double)bai->radius[0], (double)bai->radius[1],
+                                     bai->radius[1] < 1.0 ? ", so that every order of updates converges" : ""));
+  if (o->weight == BAI_WEIGHT_SAFE && bai->grew)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  weight safe: tau, since the residual norm of a solve grew\n"));
   if (bai->use.weight == BAI_WEIGHT_L1) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight l1\n"));
-  if (bai->use.weight == BAI_WEIGHT_TAU) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->tau));
-  if (bai->info.colors) PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors %s\n", BAIModeOf(bai) == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors, bai->info.turns ? "of all ranks" : "on rank 0"));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks of %" PetscInt64_FMT " rows%s%s%s, %" PetscInt64_FMT " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT " outside\n", (PetscInt64)bai->info.block_size, o->block_size ? "" : " (chosen)", bai->use.partition == BAI_PARTITION_NATURAL ? "" : " at most, partition ", bai->use.partition == BAI_PARTITION_NATURAL ? "" : BAIPartitionTypes[bai->use.partition], (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local,
-                                   (PetscInt64)bai->info.nnz_off));
+  if (bai->use.weight == BAI_WEIGHT_TAU)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->tau));
+  if (bai->info.colors)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors %s\n",
+                                     BAIModeOf(bai) == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors,
+                                     bai->info.turns ? "of all ranks" : "on rank 0"));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer,
+                           "  blocks of %" PetscInt64_FMT " rows%s%s%s, %" PetscInt64_FMT
+                           " on rank 0; off-diagonal entries there: %" PetscInt64_FMT " inside blocks, %" PetscInt64_FMT
+                           " outside\n",
+                           (PetscInt64)bai->info.block_size, o->block_size ? "" : " (chosen)",
+                           bai->use.partition == BAI_PARTITION_NATURAL ? "" : " at most, partition ",
+                           bai->use.partition == BAI_PARTITION_NATURAL ? "" : BAIPartitionTypes[bai->use.partition],
+                           (PetscInt64)bai->info.blocks, (PetscInt64)bai->info.nnz_local,
+                           (PetscInt64)bai->info.nnz_off));
   PetscCall(BAICheckStatus(bai, BAIEngineSums(bai->engine, &inside, &outside)));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  of the sum of their magnitudes %.3g inside blocks; a global iteration moves %.3g MB\n", (double)(inside > 0 ? inside / (inside + outside) : 0), 1e-6 * (double)bai->info.bytes_iteration));
+  PetscCall(
+    PetscViewerASCIIPrintf(viewer,
+                           "  of the sum of their magnitudes %.3g inside blocks; a global iteration moves %.3g MB\n",
+                           (double)(inside > 0 ? inside / (inside + outside) : 0),
+                           1e-6 * (double)bai->info.bytes_iteration));
   if (bai->vain) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction given up: it did not help\n"));
   else if (bai->use.coarse) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction by %" PetscInt_FMT " aggregates, %" PetscInt_FMT " unknowns%s%s, set up in %.2g s\n", bai->together.unknowns ? bai->aggregates : (PetscInt)bai->info.aggregates, bai->together.unknowns ? bai->together.unknowns : (PetscInt)bai->info.coarse, bai->together.unknowns || !bai->scatter ? "" : " on rank 0", bai->use.nested ? ", of which blocks are made up" : "", (double)bai->coarse_time));
-    if (bai->corrected_iters && BAIModeOf(bai) != BAI_MODE_COLOR) PetscCall(PetscViewerASCIIPrintf(viewer, "  with it %d local sweeps\n", (int)bai->corrected_iters));
-    if (bai->top > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  largest eigenvalue with it taken to be %g%s\n", (double)bai->top, bai->top > bai->top_found ? ", more than was estimated" : ""));
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  coarse correction by %" PetscInt_FMT " aggregates, %" PetscInt_FMT
+                                     " unknowns%s%s, set up in %.2g s\n",
+                                     bai->together.unknowns ? bai->aggregates : (PetscInt)bai->info.aggregates,
+                                     bai->together.unknowns ? bai->together.unknowns : (PetscInt)bai->info.coarse,
+                                     bai->together.unknowns || !bai->scatter ? "" : " on rank 0",
+                                     bai->use.nested ? ", of which blocks are made up" : "", (double)bai->coarse_time));
+    if (bai->corrected_iters && BAIModeOf(bai) != BAI_MODE_COLOR)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  with it %d local sweeps\n", (int)bai->corrected_iters));
+    if (bai->top > 0.0)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  largest eigenvalue with it taken to be %g%s\n", (double)bai->top,
+                                       bai->top > bai->top_found ? ", more than was estimated" : ""));
   }
-  if (!bai->vain && !bai->use.coarse && o->coarse) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction auto: %s\n", bai->slowed ? "the next solve with these values begins with one" : "not set up, no solve was slow"));
-  if (bai->scatter) PetscCall(PetscViewerASCIIPrintf(viewer, "  exchange of x between ranks: %s%s\n", BAIExchanges[o->exchange != BAI_EXCHANGE_AUTO ? o->exchange : bai->connected ? BAI_EXCHANGE_DK : BAI_EXCHANGE_SCATTER], o->exchange == BAI_EXCHANGE_AUTO ? " (auto)" : ""));
-  if (bai->info.units) PetscCall(PetscViewerASCIIPrintf(viewer, "  1 stands for the diagonal entry of %" PetscInt64_FMT " rows on rank 0, where it is zero or missing\n", (PetscInt64)bai->info.units));
-  if (bai->use.overlap) PetscCall(PetscViewerASCIIPrintf(viewer, "  overlap %" PetscInt_FMT ": all blocks on rank 0 together sweep over %" PetscInt64_FMT " rows\n", bai->use.overlap, (PetscInt64)bai->info.rows));
-  if (o->theta) PetscCall(PetscViewerASCIIPrintf(viewer, "  local sweeps in a global iteration %" PetscInt64_FMT " on rank 0, without theta %" PetscInt64_FMT "\n", (PetscInt64)bai->info.local_sweeps, (PetscInt64)bai->info.blocks * (PetscInt64)bai->use.p.local_iters));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT ", value updates %" PetscInt_FMT "\n", BAIEngineName(bai->engine), o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers, bai->use.backend == BAI_BACKEND_HOST ? "threads" : ((bai->info.solves >> bai->use.p.mode & 1) ? "thread blocks that keep the matrix on the chip for a whole solve" : "thread blocks"), 1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
+  if (!bai->vain && !bai->use.coarse && o->coarse)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction auto: %s\n",
+                                     bai->slowed ? "the next solve with these values begins with one"
+                                                 : "not set up, no solve was slow"));
+  if (bai->scatter)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  exchange of x between ranks: %s%s\n",
+                                     BAIExchanges[o->exchange != BAI_EXCHANGE_AUTO ? o->exchange
+                                                    : bai->connected               ? BAI_EXCHANGE_DK
+                                                                                   : BAI_EXCHANGE_SCATTER],
+                                     o->exchange == BAI_EXCHANGE_AUTO ? " (auto)" : ""));
+  if (bai->info.units)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  1 stands for the diagonal entry of %" PetscInt64_FMT
+                                     " rows on rank 0, where it is zero or missing\n",
+                                     (PetscInt64)bai->info.units));
+  if (bai->use.overlap)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  overlap %" PetscInt_FMT
+                                     ": all blocks on rank 0 together sweep over %" PetscInt64_FMT " rows\n",
+                                     bai->use.overlap, (PetscInt64)bai->info.rows));
+  if (o->theta)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  local sweeps in a global iteration %" PetscInt64_FMT
+                                     " on rank 0, without theta %" PetscInt64_FMT "\n",
+                                     (PetscInt64)bai->info.local_sweeps,
+                                     (PetscInt64)bai->info.blocks * (PetscInt64)bai->use.p.local_iters));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  backend %s%s, %d %s, %.3g MB; set-ups %" PetscInt_FMT
+                                   ", value updates %" PetscInt_FMT "\n",
+                                   BAIEngineName(bai->engine),
+                                   o->backend == BAI_BACKEND_AUTO ? " (where the matrix is)" : "", bai->info.workers,
+                                   bai->use.backend == BAI_BACKEND_HOST
+                                     ? "threads"
+                                     : ((bai->info.solves >> bai->use.p.mode & 1)
+                                          ? "thread blocks that keep the matrix on the chip for a whole solve"
+                                          : "thread blocks"),
+                                   1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -32,8 +32,9 @@ static PetscErrorCode CreateAbs(Mat A, Mat *absA)
 }
 
 /*
-   Bounds of the spectral radius of |I - D^{-1}A| from both sides: for every positive w it lies between the smallest and the largest quotient of the entries of
-   |I - D^{-1}A| w and w (Collatz, Wielandt). w is made to fit by a power iteration; it stops as soon as it is known on which side of one the radius lies
+   Bounds of the spectral radius of |I - D^{-1}A| from both sides: for every positive w it lies between the smallest and
+   the largest quotient of the entries of |I - D^{-1}A| w and w (Collatz, Wielandt). w is made to fit by a power
+   iteration; it stops as soon as it is known on which side of one the radius lies
 */
 PetscErrorCode BAIFindRadius(Mat A, PetscReal *lower, PetscReal *upper)
 {
@@ -85,14 +86,20 @@ typedef struct {
 /* One global iteration in mode sync, in which all blocks read the x given, or zero, if guess_zero */
 static PetscErrorCode Iterate(const Iteration *it, Vec b, Vec x, PetscBool guess_zero)
 {
-  const BAIStep step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .local_iters = it->coarse ? it->bai->corrected_iters : 0, .omega = 1, .fresh = 1, .coarse = it->coarse};
+  const BAIStep step = {.mode        = BAI_MODE_SYNC,
+                        .direction   = BAI_FORWARD,
+                        .local_iters = it->coarse ? it->bai->corrected_iters : 0,
+                        .omega       = 1,
+                        .fresh       = 1,
+                        .coarse      = it->coarse};
 
   PetscFunctionBegin;
   PetscCall(BAIIterate(it->bai, b, x, guess_zero, 1, &step, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = M^{-1}A x, which is x less what an iteration with a right-hand side of zero makes of it: to the bit the same every time, as products of PETSc on a GPU are not */
+/* y = M^{-1}A x, which is x less what an iteration with a right-hand side of zero makes of it: to the bit the same
+ * every time, as products of PETSc on a GPU are not */
 static PetscErrorCode MatMult_Iteration(Mat shell, Vec x, Vec y)
 {
   Iteration *iteration;
@@ -116,7 +123,8 @@ static PetscReal Rounded(PetscReal value)
   return (PetscReal)ldexp(round(part * 1024.0) / 1024.0, exponent);
 }
 
-/* Entries between -1/2 and 1/2, as if at random, by the number of the row: PETSc's generator takes as long for one as some iterations do */
+/* Entries between -1/2 and 1/2, as if at random, by the number of the row: PETSc's generator takes as long for one as
+ * some iterations do */
 static PetscErrorCode SetNoise(const BAI *bai, Vec x)
 {
   PetscMemType memtype = PETSC_MEMTYPE_HOST;
@@ -129,7 +137,8 @@ static PetscErrorCode SetNoise(const BAI *bai, Vec x)
   PetscCall(VecGetLocalSize(x, &n));
   if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArrayWrite(x, &array));
   else PetscCall(VecGetArrayWriteAndMemType(x, &array, &memtype));
-  status = BAIBackendNoise(bai->use.backend, PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST, bai->use.p.stream, (int64_t)first, (BAIInt)n, (BAIScalar *)array);
+  status = BAIBackendNoise(bai->use.backend, PetscMemTypeDevice(memtype) ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST,
+                           bai->use.p.stream, (int64_t)first, (BAIInt)n, (BAIScalar *)array);
   if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecRestoreArrayWrite(x, &array));
   else PetscCall(VecRestoreArrayWriteAndMemType(x, &array));
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
@@ -137,10 +146,13 @@ static PetscErrorCode SetNoise(const BAI *bai, Vec x)
 }
 
 /*
-   The extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x), from a few steps of GMRES; the engine must be ready for mode sync. Of complex ones, of a nonsymmetric matrix,
-   |lambda|^2/Re lambda counts, whose damping makes each of them converge. most is 0 if there is none with a positive real part; imaginary is the largest imaginary part over the largest one
+   The extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x), from a few steps of GMRES; the
+   engine must be ready for mode sync. Of complex ones, of a nonsymmetric matrix, |lambda|^2/Re lambda counts, whose
+   damping makes each of them converge. most is 0 if there is none with a positive real part; imaginary is the largest
+   imaginary part over the largest one
 */
-static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, PetscReal *least, PetscReal *most, PetscReal *imaginary)
+static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, PetscReal *least, PetscReal *most,
+                                   PetscReal *imaginary)
 {
   enum {
     STEPS = 20 /* at most */
@@ -161,14 +173,17 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   PetscCall(VecDuplicate(b, &iteration.zero));
   PetscCall(VecZeroEntries(iteration.zero));
   PetscCall(SetNoise(bai, coarse ? b : x));
-  if (!coarse) { /* with the coarse correction M^{-1} would leave next to nothing but what is smooth, which is no start for the largest eigenvalue */
+  if (!coarse) { /* with the coarse correction M^{-1} would leave next to nothing but what is smooth, which is no start
+                    for the largest eigenvalue */
     PetscCall(VecShift(x, 0.5));
     PetscCall(Iterate(&iteration, x, b, PETSC_TRUE));
   }
   PetscCall(VecNorm(b, NORM_INFINITY, &size));
   PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* the square of its norm is to be a number */
   PetscCall(VecNorm(b, NORM_2, &size));
-  PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* below one, as GMRES compares with its norm what is left of a vector */
+  PetscCall(VecScale(b,
+                     BAIScaleOf(
+                       ilogb((double)size)))); /* below one, as GMRES compares with its norm what is left of a vector */
   PetscCall(MatGetLocalSize(A, &m, NULL));
   PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), m, m, N, N, &iteration, &shell));
@@ -179,7 +194,9 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   PetscCall(KSPAppendOptionsPrefix(ksp, "bai_tau_")); /* so that it does not take what is meant for others */
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPGMRESSetRestart(ksp, steps));
-  PetscCall(KSPGMRESSetHapTol(ksp, PetscSqrtReal(noise))); /* of directions that are rounding errors no eigenvalues are wanted */
+  PetscCall(
+    KSPGMRESSetHapTol(ksp,
+                      PetscSqrtReal(noise))); /* of directions that are rounding errors no eigenvalues are wanted */
   PetscCall(KSPOrthogonalizationSetCGSRefinementType(ksp, KSP_ORTHOGONALIZATION_CGS_REFINE_IFNEEDED));
   PetscCall(KSPSetOperators(ksp, shell, shell));
   PetscCall(KSPGetPC(ksp, &pc));
@@ -214,7 +231,8 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* tau = 2/(lambda_1 + 1.1 lambda_n), as the largest eigenvalue is a little larger than the largest found; M is D if there is one local sweep */
+/* tau = 2/(lambda_1 + 1.1 lambda_n), as the largest eigenvalue is a little larger than the largest found; M is D if
+ * there is one local sweep */
 PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
 {
   const PetscReal more = 1.1;
@@ -231,8 +249,11 @@ PetscBool BAIUsesPolynomial(const BAI *bai)
 {
   const BAIOptions *o = &bai->options;
 
-  if (bai->face->classid == KSP_CLASSID || BAIModeOf(bai) != BAI_MODE_SYNC || o->polynomial == BAI_POLYNOMIAL_NONE) return PETSC_FALSE;
-  return (PetscBool)(o->polynomial == BAI_POLYNOMIAL_FOURTH || ((o->omega == 1.0 || o->omega == PETSC_DECIDE) && o->momentum == 0.0 && !o->overlap && bai->use.weight != BAI_WEIGHT_TAU));
+  if (bai->face->classid == KSP_CLASSID || BAIModeOf(bai) != BAI_MODE_SYNC || o->polynomial == BAI_POLYNOMIAL_NONE)
+    return PETSC_FALSE;
+  return (PetscBool)(o->polynomial == BAI_POLYNOMIAL_FOURTH ||
+                     ((o->omega == 1.0 || o->omega == PETSC_DECIDE) && o->momentum == 0.0 && !o->overlap &&
+                      bai->use.weight != BAI_WEIGHT_TAU));
 }
 
 /* The largest eigenvalue that a polynomial is to be for, a little more than that found */
@@ -248,8 +269,9 @@ PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
 }
 
 /*
-   The largest eigenvalue with the coarse correction. One that belongs to few rows shows late: of 130 systems so many steps found 0.957 of it at least, and 0.99 of most. Of a matrix that is not
-   symmetric the correction may have made eigenvalues complex that are real without it: momentum then does more without it
+   The largest eigenvalue with the coarse correction. One that belongs to few rows shows late: of 130 systems so many
+   steps found 0.957 of it at least, and 0.99 of most. Of a matrix that is not symmetric the correction may have made
+   eigenvalues complex that are real without it: momentum then does more without it
 */
 PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top, PetscBool *spoils)
 {
@@ -260,13 +282,18 @@ PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top, PetscBool *spoils)
   PetscFunctionBegin;
   PetscCall(FindSpectrum(bai, A, 1, steps, &least, &most, &with));
   *top = more * PetscMax(most, 1.0);
-  if (with > complex_from && bai->options.momentum == PETSC_DECIDE) PetscCall(FindSpectrum(bai, A, 0, steps, &least, &most, &without));
+  if (with > complex_from && bai->options.momentum == PETSC_DECIDE)
+    PetscCall(FindSpectrum(bai, A, 0, steps, &least, &most, &without));
   *spoils = (PetscBool)(with > complex_from && without < real_below * with);
-  if (*spoils) PetscCall(PetscInfo(bai->face, "With the coarse correction imaginary parts are %g of the largest eigenvalue, without it %g\n", (double)with, (double)without));
+  if (*spoils)
+    PetscCall(PetscInfo(bai->face,
+                        "With the coarse correction imaginary parts are %g of the largest eigenvalue, without it %g\n",
+                        (double)with, (double)without));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a random error, by how much so many global iterations with this omega multiply its energy, |e^H A e|; 0 if that says nothing */
+/* Of a random error, by how much so many global iterations with this omega multiply its energy, |e^H A e|; 0 if that
+ * says nothing */
 static PetscErrorCode FindEnergy(BAI *bai, Mat A, Vec start, Vec zero, Vec x, Vec y, PetscReal omega, PetscReal *factor)
 {
   const PetscInt  its  = 6;
@@ -288,20 +315,23 @@ static PetscErrorCode FindEnergy(BAI *bai, Mat A, Vec start, Vec zero, Vec x, Ve
 }
 
 /*
-   What omega auto stands for. Over-relaxation is for blocks that take turns, where it makes up for damped local sweeps; as it leaves more of what is rough and less of what is smooth, it is taken where
-   it is no worse for both together, and where no block reads old values that are raised as well: of other ranks, or of blocks that take their turn together. Damping is for boundaries of ranks that do
-   not take turns together
+   What omega auto stands for. Over-relaxation is for blocks that take turns, where it makes up for damped local sweeps;
+   as it leaves more of what is rough and less of what is smooth, it is taken where it is no worse for both together,
+   and where no block reads old values that are raised as well: of other ranks, or of blocks that take their turn
+   together. Damping is for boundaries of ranks that do not take turns together
 */
 PetscErrorCode BAIFindOmega(BAI *bai, Mat A, PetscReal *omega)
 {
   const PetscReal raised[] = {1.3, 1.15}, on_ranks = 0.8, as_good = 1.05, clearly = 0.8;
-  const PetscBool apart = (PetscBool)(bai->scatter && !bai->info.turns), raise = (PetscBool)(!apart && (bai->info.blocks == 1 || BAIGroup((BAIInt)bai->info.block_size) == 1));
-  Vec             start, zero, x, y;
-  PetscReal       one, factor;
+  const PetscBool apart = (PetscBool)(bai->scatter && !bai->info.turns),
+                  raise = (PetscBool)(!apart && (bai->info.blocks == 1 || BAIGroup((BAIInt)bai->info.block_size) == 1));
+  Vec       start, zero, x, y;
+  PetscReal one, factor;
 
   PetscFunctionBegin;
   *omega = 1.0;
-  if (BAIModeOf(bai) != BAI_MODE_COLOR || bai->options.momentum != 0.0 || bai->use.weight == BAI_WEIGHT_TAU) PetscFunctionReturn(PETSC_SUCCESS);
+  if (BAIModeOf(bai) != BAI_MODE_COLOR || bai->options.momentum != 0.0 || bai->use.weight == BAI_WEIGHT_TAU)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecDuplicate(x, &start));
   PetscCall(VecDuplicate(x, &zero));

@@ -1,5 +1,6 @@
 /*
-   The rules of adapt.h. Kernels include them, and have functions of their own; those of the host are in adapt.c, which defines what stands before them
+   The rules of adapt.h. Kernels include them, and have functions of their own; those of the host are in adapt.c, which
+   defines what stands before them
 */
 #pragma once
 
@@ -43,12 +44,13 @@ typedef struct {
   double top;          /* what multiplies the largest eigenvalue if the residual grows, */
   double top_stuck;    /* or does not fall; */
   double slower;       /* of the rate before: what falls less with more momentum, */
-  double alike;        /* and asks for less than so many times its condition, is slow because of the largest eigenvalue; */
-  double rounding;     /* of ||r||^2 at the beginning: below that it may not fall because of rounding; */
-  double helped;       /* and that shows that the correction helps, though the norm may not fall now; */
-  double bears;        /* of the condition whose momentum was too much: that is tried next, */
-  double bears_least;  /* and below this one none */
-  double hopeless;     /* iterations to do without momentum, where there may be more of it without the correction: so many times the square root of the rows are too many, as that takes about as many; */
+  double alike;    /* and asks for less than so many times its condition, is slow because of the largest eigenvalue; */
+  double rounding; /* of ||r||^2 at the beginning: below that it may not fall because of rounding; */
+  double helped;   /* and that shows that the correction helps, though the norm may not fall now; */
+  double bears;    /* of the condition whose momentum was too much: that is tried next, */
+  double bears_least; /* and below this one none */
+  double hopeless; /* iterations to do without momentum, where there may be more of it without the correction: so many
+                      times the square root of the rows are too many, as that takes about as many; */
   double hopeless_far; /* or so many times that, with the little that it bears */
 } BAIAdaptNumbers;
 
@@ -159,18 +161,27 @@ BAI_INLINE BAIInt BAIAdaptInterval(const BAIAdapt *a)
 BAI_INLINE void BAIAdaptPlan(BAIAdapt *a, BAIInt its, double rnorm2)
 {
   const double far = BAIAdaptNumbersOf().far, fall = BAIAdaptFall(a, rnorm2);
-  const double slope = a->slope > 0 ? a->slope : a->beta > 0 ? BAIAdaptBestSlope(a) : 0, enough = fall > 0 && slope > 0 ? 1 + fall / slope : 1e9;
+  const double slope  = a->slope > 0 ? a->slope
+     : a->beta > 0                   ? BAIAdaptBestSlope(a)
+                                     : 0,
+               enough = fall > 0 && slope > 0 ? 1 + fall / slope : 1e9;
 
-  a->until = a->accelerated && BAIAdaptHasCoarse(a) ? BAIAdaptSum(its, BAIAdaptInterval(a) + (its > a->resting ? (its - a->resting) / 4 : 0)) : a->accelerated ? BAIAdaptSum(a->from, BAIAdaptInterval(a)) : BAIAdaptSum(BAIAdaptSum(its, its), 1);
+  a->until = a->accelerated && BAIAdaptHasCoarse(a)
+    ? BAIAdaptSum(its, BAIAdaptInterval(a) + (its > a->resting ? (its - a->resting) / 4 : 0))
+    : a->accelerated ? BAIAdaptSum(a->from, BAIAdaptInterval(a))
+                     : BAIAdaptSum(BAIAdaptSum(its, its), 1);
   if (a->goal.coarsen > its && a->until > a->goal.coarsen) a->until = a->goal.coarsen;
-  if (a->until <= its || enough < (double)(a->until - its)) a->until = BAIAdaptSum(its, (BAIInt)(enough < far ? enough : far) + BAIAdaptPlain(a));
+  if (a->until <= its || enough < (double)(a->until - its))
+    a->until = BAIAdaptSum(its, (BAIInt)(enough < far ? enough : far) + BAIAdaptPlain(a));
 }
 
-/* beta for an iteration that falls by slope with the present one: the largest root of its error is real, and gives rho */
+/* beta for an iteration that falls by slope with the present one: the largest root of its error is real, and gives rho
+ */
 BAI_INLINE double BAIAdaptBeta(const BAIAdapt *a, double slope)
 {
   const double most = BAIAdaptNumbersOf().rho, omega = 1 + a->beta, q = exp(-slope);
-  double       rho = BAIAdaptByTurns(a) ? (q + omega - 1) / (omega * sqrt(q)) : (q + a->beta / q - 1 - a->beta + omega) / omega;
+  double       rho = BAIAdaptByTurns(a) ? (q + omega - 1) / (omega * sqrt(q))
+                                        : (q + a->beta / q - 1 - a->beta + omega) / omega;
 
   if (rho > most) rho = most;
   return rho > 0 ? 2 / (1 + sqrt(1 - rho * rho)) - 1 : 0;
@@ -215,7 +226,8 @@ BAI_INLINE void BAIAdaptRestart(BAIAdapt *a, BAIInt its, double rnorm2, double b
   a->from2 = rnorm2;
 }
 
-/* beta was too much; some matrices bear none at all: eigenvalues far from real, inexact solves inside blocks that are over-relaxed */
+/* beta was too much; some matrices bear none at all: eigenvalues far from real, inexact solves inside blocks that are
+ * over-relaxed */
 BAI_INLINE void BAIAdaptLower(BAIAdapt *a, BAIInt its, double rnorm2, double cap, double beta)
 {
   const BAIAdaptNumbers n = BAIAdaptNumbersOf();
@@ -231,7 +243,8 @@ BAI_INLINE void BAIAdaptLower(BAIAdapt *a, BAIInt its, double rnorm2, double cap
 /* A coarse correction is due, and the solve will not soon be done without */
 BAI_INLINE int BAIAdaptCoarsens(const BAIAdapt *a, BAIInt its, double rnorm2, double slope)
 {
-  return a->goal.coarsen && its >= a->goal.coarsen && !(slope > 0 && BAIAdaptFall(a, rnorm2) < BAIAdaptNumbersOf().slow_coarse * slope);
+  return a->goal.coarsen && its >= a->goal.coarsen &&
+    !(slope > 0 && BAIAdaptFall(a, rnorm2) < BAIAdaptNumbersOf().slow_coarse * slope);
 }
 
 /* While it is as the options say */
@@ -250,7 +263,8 @@ BAI_INLINE BAIAdvice BAIAdaptLookPlain(BAIAdapt *a, BAIInt its, double rnorm2)
     a->coarsen = 1;
     return BAI_X_ON;
   }
-  if (!a->accelerate || (a->slope > 0 && BAIAdaptFall(a, rnorm2) < (same_mode ? n.slow : n.slow_other) * a->slope)) return BAI_X_ON;
+  if (!a->accelerate || (a->slope > 0 && BAIAdaptFall(a, rnorm2) < (same_mode ? n.slow : n.slow_other) * a->slope))
+    return BAI_X_ON;
   a->mode        = a->goal.accelerated;
   a->accelerated = 1;
   a->best2       = rnorm2;
@@ -265,18 +279,23 @@ BAI_INLINE BAIAdvice BAIAdaptLookAccelerated(BAIAdapt *a, BAIInt its, double rno
   double                slope;
 
   if (!(rnorm2 <= (due ? n.grown : n.grown_far) * a->best2) && a->beta > 0) {
-    BAIAdaptLower(a, its, a->best2, n.lower_grown * a->beta, a->beta_below >= 0 ? a->beta_below : n.lower_back * a->beta);
+    BAIAdaptLower(a, its, a->best2, n.lower_grown * a->beta,
+                  a->beta_below >= 0 ? a->beta_below : n.lower_back * a->beta);
     return BAI_X_BACK;
   }
   if (better) a->best2 = rnorm2;
   slope      = its > a->from ? 0.5 * log(a->from2 / rnorm2) / (double)(its - a->from) : 0;
   a->coarsen = BAIAdaptCoarsens(a, its, rnorm2, slope);
   if (a->coarsen || its - a->from < BAIAdaptInterval(a)) return better ? BAI_X_KEEP : BAI_X_ON;
-  a->slower = a->beta_below >= 0 && slope < (BAIAdaptByTurns(a) ? n.same_color : n.same_sync) * a->slope_below ? a->slower + 1 : 0;
+  a->slower = a->beta_below >= 0 && slope < (BAIAdaptByTurns(a) ? n.same_color : n.same_sync) * a->slope_below
+    ? a->slower + 1
+    : 0;
   if (a->slower > 1) BAIAdaptLower(a, its, rnorm2, a->beta_below + 0.5 * (a->beta - a->beta_below), a->beta_below);
-  else if (slope <= 0 && a->beta > 0 && !a->slower) BAIAdaptLower(a, its, rnorm2, n.lower_stuck * a->beta, n.lower_stuck * a->beta);
+  else if (slope <= 0 && a->beta > 0 && !a->slower)
+    BAIAdaptLower(a, its, rnorm2, n.lower_stuck * a->beta, n.lower_stuck * a->beta);
   else {
-    const double beta = slope > 0 && slope < n.poor * BAIAdaptBestSlope(a) && !a->slower ? BAIAdaptBeta(a, slope) : a->beta;
+    const double beta = slope > 0 && slope < n.poor * BAIAdaptBestSlope(a) && !a->slower ? BAIAdaptBeta(a, slope)
+                                                                                         : a->beta;
 
     if (beta > a->beta && a->beta >= a->cap && a->cap > 0 && ++a->held >= a->hold) {
       a->cap += 0.5 * (n.cap - a->cap);
@@ -311,7 +330,8 @@ BAI_INLINE double BAIAdaptCoarseBeta(const BAIGoal *goal)
   return goal->bears > 0 && goal->bears < BAIAdaptKappa(beta) ? BAIAdaptBetaOf(goal->bears) : beta;
 }
 
-/* By what the iterations from the first to the last, from rest, multiply the part of the error that belongs to the eigenvalue top/kappa, for kappa at least that of beta */
+/* By what the iterations from the first to the last, from rest, multiply the part of the error that belongs to the
+ * eigenvalue top/kappa, for kappa at least that of beta */
 BAI_INLINE double BAIAdaptFactor(const BAIAdapt *a, double kappa, BAIInt first, BAIInt last)
 {
   const double step = BAIAdaptOmega(a) * a->goal.top / kappa, both = 1 - step + a->beta;
@@ -351,7 +371,8 @@ BAI_INLINE void BAIAdaptBound(BAIAdapt *a, double kappa)
   a->rest       = 1;
 }
 
-/* As much momentum as it bears may still be more than is best, where eigenvalues are not real: less is tried, as long as that is faster */
+/* As much momentum as it bears may still be more than is best, where eigenvalues are not real: less is tried, as long
+ * as that is faster */
 BAI_INLINE void BAIAdaptTryLess(BAIAdapt *a, double slope)
 {
   const BAIAdaptNumbers n = BAIAdaptNumbersOf();
@@ -373,18 +394,21 @@ BAI_ADAPT_FUNCTION double BAIAdaptBears(const BAIAdapt *a)
   return a->settled || a->beta_more < 0 ? a->goal.bears : BAIAdaptKappa(a->beta_more);
 }
 
-/* With so little momentum, or none, there are more iterations to do than it may take without the correction. Where that has helped, and bears some, it may also be rounding that keeps the norm up */
+/* With so little momentum, or none, there are more iterations to do than it may take without the correction. Where that
+ * has helped, and bears some, it may also be rounding that keeps the norm up */
 BAI_INLINE int BAIAdaptIsHopeless(const BAIAdapt *a, double rnorm2, double slope)
 {
   const BAIAdaptNumbers n    = BAIAdaptNumbersOf();
   const int             some = a->goal.bears > 0 && !(a->best2 < n.helped * a->begin2);
 
-  return (some || a->goal.bears == BAI_SPOILT_NONE) && BAIAdaptFall(a, rnorm2) > (some ? n.hopeless_far : n.hopeless) * sqrt(a->goal.rows) * slope;
+  return (some || a->goal.bears == BAI_SPOILT_NONE) &&
+    BAIAdaptFall(a, rnorm2) > (some ? n.hopeless_far : n.hopeless) * sqrt(a->goal.rows) * slope;
 }
 
 /*
-   It is not momentum that is too small: the largest eigenvalue was, so what momentum was raised for was not that; or there are eigenvalues that are not real, which bear the less momentum the further
-   from that they are, and none at all if the correction does not help. If there are none such without it, none is tried at once
+   It is not momentum that is too small: the largest eigenvalue was, so what momentum was raised for was not that; or
+   there are eigenvalues that are not real, which bear the less momentum the further from that they are, and none at
+   all if the correction does not help. If there are none such without it, none is tried at once
 */
 BAI_INLINE void BAIAdaptRefuse(BAIAdapt *a, int grown)
 {
@@ -409,22 +433,26 @@ BAI_INLINE void BAIAdaptRefuse(BAIAdapt *a, int grown)
 }
 
 /*
-   With a coarse correction. How fast the norm falls is known for iterations from rest, but for a constant: so the iteration comes to rest whenever something changes, the first interval after
-   that is not looked at, and then it is how the norm falls from one look to the next, an interval later or more
+   With a coarse correction. How fast the norm falls is known for iterations from rest, but for a constant: so the
+   iteration comes to rest whenever something changes, the first interval after that is not looked at, and then it is
+   how the norm falls from one look to the next, an interval later or more
 */
 BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
 {
   const BAIAdaptNumbers n      = BAIAdaptNumbersOf();
-  const int             better = rnorm2 < a->best2, due = its >= a->until && its - a->from >= BAIAdaptInterval(a), grown = !(rnorm2 <= n.grown_far * a->best2);
-  int                   back = grown;
+  const int             better = rnorm2 < a->best2, due = its >= a->until && its - a->from >= BAIAdaptInterval(a),
+            grown = !(rnorm2 <= n.grown_far * a->best2);
+  int back        = grown;
 
   a->rest = 0;
   if (grown) BAIAdaptRefuse(a, 1);
   else if (due && a->from > a->resting && rnorm2 > n.rounding * a->begin2) {
     const double factor = sqrt(rnorm2 / a->from2), slope = factor < 1 ? -log(factor) / (double)(its - a->from) : 0;
-    const double kappa = a->beta < a->cap ? BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting) : 1, beta = BAIAdaptBetaOf(n.over * kappa);
-    const int    raise   = kappa > BAIAdaptKappa(a->beta);
-    const int    no_help = raise && a->beta_below >= 0 && slope < n.slower * a->slope_below && (a->held || kappa < n.alike * BAIAdaptKappa(a->beta));
+    const double kappa = a->beta < a->cap ? BAIAdaptCondition(a, factor, a->from - a->resting, its - a->resting) : 1,
+                 beta  = BAIAdaptBetaOf(n.over * kappa);
+    const int raise    = kappa > BAIAdaptKappa(a->beta);
+    const int no_help  = raise && a->beta_below >= 0 && slope < n.slower * a->slope_below &&
+      (a->held || kappa < n.alike * BAIAdaptKappa(a->beta));
 
     if (factor >= 1 || no_help) { /* whatever the momentum, so that is not too small */
       BAIAdaptRefuse(a, 0);
@@ -457,7 +485,8 @@ BAI_INLINE BAIAdvice BAIAdaptLookCoarse(BAIAdapt *a, BAIInt its, double rnorm2)
 /* Relaxation came to nothing, and there is another way to go on */
 BAI_INLINE int BAIAdaptIsInVain(const BAIAdapt *a)
 {
-  return a->accelerated && (BAIAdaptHasCoarse(a) ? a->cap < 0 : a->cap == 0 && (BAIAdaptByTurns(a) || a->mode != a->goal.mode));
+  return a->accelerated &&
+    (BAIAdaptHasCoarse(a) ? a->cap < 0 : a->cap == 0 && (BAIAdaptByTurns(a) || a->mode != a->goal.mode));
 }
 
 BAI_INLINE BAIDecision BAIAdaptDecision(const BAIAdapt *a, int stop, int begins, int vain, BAIAdvice x)
@@ -495,14 +524,18 @@ BAI_ADAPT_FUNCTION BAIDecision BAIAdaptStart(BAIAdapt *a, const BAIGoal *goal, B
     a->until       = its;
     BAIAdaptPlan(a, its, rnorm2);
   }
-  return BAIAdaptDecision(a, !(rnorm2 > goal->tol2 && rnorm2 < goal->most2) || its >= goal->max_it, 0, 0, a->accelerated ? BAI_X_KEEP : BAI_X_ON);
+  return BAIAdaptDecision(a, !(rnorm2 > goal->tol2 && rnorm2 < goal->most2) || its >= goal->max_it, 0, 0,
+                          a->accelerated ? BAI_X_KEEP : BAI_X_ON);
 }
 
 BAI_ADAPT_FUNCTION BAIDecision BAIAdaptLook(BAIAdapt *a, BAIInt its, double rnorm2)
 {
-  const int       was  = a->accelerated;
-  const BAIAdvice x    = was && BAIAdaptHasCoarse(a) ? BAIAdaptLookCoarse(a, its, rnorm2) : was ? BAIAdaptLookAccelerated(a, its, rnorm2) : BAIAdaptLookPlain(a, its, rnorm2);
-  const int       stop = x != BAI_X_BACK && (!(rnorm2 > a->goal.tol2 && rnorm2 < a->goal.most2) || its >= a->goal.max_it), vain = BAIAdaptIsInVain(a);
+  const int       was = a->accelerated;
+  const BAIAdvice x   = was && BAIAdaptHasCoarse(a) ? BAIAdaptLookCoarse(a, its, rnorm2)
+      : was                                         ? BAIAdaptLookAccelerated(a, its, rnorm2)
+                                                    : BAIAdaptLookPlain(a, its, rnorm2);
+  const int stop = x != BAI_X_BACK && (!(rnorm2 > a->goal.tol2 && rnorm2 < a->goal.most2) || its >= a->goal.max_it),
+            vain = BAIAdaptIsInVain(a);
 
   if (x == BAI_X_BACK) rnorm2 = a->best2;
   if (vain) {

@@ -14,7 +14,9 @@ static BAIStatus Search(const BAIAggregator *by, void *ctx, int n, BAIInt wanted
   *aggregates = 0;
   for (int seen = 0, k = 1; k <= BAI_AGGREGATE_REACH; k++) {
     if (k > seen) {
-      const double more = seen ? 1.5 * seen + 1 : 1 + cbrt((double)n / (double)wanted); /* what a grid of three dimensions takes, to begin with */
+      const double more = seen
+        ? 1.5 * seen + 1
+        : 1 + cbrt((double)n / (double)wanted); /* what a grid of three dimensions takes, to begin with */
       const int    to   = more < BAI_AGGREGATE_REACH ? (int)more : BAI_AGGREGATE_REACH;
 
       BAITry(by->look(ctx, seen, to, roots));
@@ -44,11 +46,11 @@ BAIStatus BAIAggregateBy(const BAIAggregator *by, void *ctx, int n, BAIInt wante
 typedef struct {
   int           n;
   const BAICSR *A;
-  BAIInt       *first;       /* n + 1 */
-  int          *neighbor;    /* the strong ones of row i, from first[i] to before first[i + 1] */
-  uint32_t     *seen, *next; /* the largest key, or the aggregate + 1, as far as one has looked; room for a step further */
-  signed char  *alone;       /* the last step with the row's own key the largest, or the most; -1: without strong neighbours */
-  BAIInt       *aggregate;
+  BAIInt       *first;    /* n + 1 */
+  int          *neighbor; /* the strong ones of row i, from first[i] to before first[i + 1] */
+  uint32_t *seen, *next;  /* the largest key, or the aggregate + 1, as far as one has looked; room for a step further */
+  signed char *alone; /* the last step with the row's own key the largest, or the most; -1: without strong neighbours */
+  BAIInt      *aggregate;
 } Aggregation;
 
 static BAIReal Largest(const BAICSR *A, int i)
@@ -74,7 +76,8 @@ static BAIStatus Relate(void *ctx, int all)
     const BAIReal largest = Largest(A, i);
 
     g->first[i + 1] = 0;
-    for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) g->first[i + 1] += A->j[k] != i && BAIAggregateIsStrong(BAIAggregateMagnitude(A->a[k]), largest, all);
+    for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++)
+      g->first[i + 1] += A->j[k] != i && BAIAggregateIsStrong(BAIAggregateMagnitude(A->a[k]), largest, all);
   }
   for (int i = 0; i < g->n; i++) g->first[i + 1] += g->first[i];
   free(g->neighbor);
@@ -87,7 +90,8 @@ static BAIStatus Relate(void *ctx, int all)
 
     g->alone[i] = largest > 0 ? BAI_AGGREGATE_REACH : -1;
     for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) {
-      if (A->j[k] != i && BAIAggregateIsStrong(BAIAggregateMagnitude(A->a[k]), largest, all)) g->neighbor[at++] = (int)A->j[k];
+      if (A->j[k] != i && BAIAggregateIsStrong(BAIAggregateMagnitude(A->a[k]), largest, all))
+        g->neighbor[at++] = (int)A->j[k];
     }
   }
   return BAIStatusOf(BAI_OK);

@@ -6,7 +6,8 @@ enum {
   STRETCH = 32768
 };
 
-/* taken, zero at first, is for as many as there may be colours: the last group, from 1 on, that found this one with a neighbour */
+/* taken, zero at first, is for as many as there may be colours: the last group, from 1 on, that found this one with a
+ * neighbour */
 static int Greedy(const BAIGraph *graph, const int *other_first, const int *other, int *color, int *taken)
 {
   int colors = 0;

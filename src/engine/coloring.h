@@ -1,6 +1,6 @@
 /*
-   The order in which groups of blocks take turns: in mode color, and, where the asynchronous ones queue for a place on a device,
-   so that those at work at the same time seldom read from each other
+   The order in which groups of blocks take turns: in mode color, and, where the asynchronous ones queue for a place on
+   a device, so that those at work at the same time seldom read from each other
 */
 #pragma once
 
@@ -10,13 +10,15 @@
 extern "C" {
 #endif
 
-/* A graph of groups: lower[first[g]] ... are those with a number lower than g that read from group g or are read by it, once or more often */
+/* A graph of groups: lower[first[g]] ... are those with a number lower than g that read from group g or are read by it,
+ * once or more often */
 typedef struct {
   int        n;
   const int *first, *lower;
 } BAIGraph;
 
-/* Blocks that take their turn together: neighbouring ones with at least this many rows, so that a turn is worth waiting for */
+/* Blocks that take their turn together: neighbouring ones with at least this many rows, so that a turn is worth waiting
+ * for */
 static inline BAIInt BAIGroup(BAIInt block_size)
 {
   enum {
@@ -27,15 +29,17 @@ static inline BAIInt BAIGroup(BAIInt block_size)
 }
 
 /*
-   Colours that no two neighbours share, given greedily in natural order. order[n] are the groups in the order of their turns:
-   stretch by stretch of so many groups that their x stays in the cache of a large device, or nearly, and colour by colour in each. rank[n] are their
-   places in it, turn_first[n + 1] where each of the *turns turns begins. Groups of one turn are not neighbours
+   Colours that no two neighbours share, given greedily in natural order. order[n] are the groups in the order of their
+   turns: stretch by stretch of so many groups that their x stays in the cache of a large device, or nearly, and colour
+   by colour in each. rank[n] are their places in it, turn_first[n + 1] where each of the *turns turns begins. Groups of
+   one turn are not neighbours
 */
 BAIStatus BAIColor(const BAIGraph *, int *order, int *rank, int *turn_first, int *turns, int *colors);
 
 /*
-   For ranks that take turns together. Colours, from 0 on, that groups do not share with their neighbours; nor has group g one of other[k], other_first[g] <= k < other_first[g + 1], which are at most
-   most_other. And, by such colours, the order of the groups, where each of so many turns, a colour each, begins and ends: turn_first is turns+1
+   For ranks that take turns together. Colours, from 0 on, that groups do not share with their neighbours; nor has group
+   g one of other[k], other_first[g] <= k < other_first[g + 1], which are at most most_other. And, by such colours, the
+   order of the groups, where each of so many turns, a colour each, begins and ends: turn_first is turns+1
 */
 BAIStatus BAIColorBeside(const BAIGraph *, const int *other_first, const int *other, int most_other, int *color);
 void      BAIOrderByColor(int n, const int *color, int turns, int *order, int *turn_first);

@@ -1,6 +1,7 @@
 /*
-   Counters of energy: of the GPU by NVML, which comes with the driver and is loaded when it is asked for first, so that nothing is linked with it; of the processors by RAPL, as Linux
-   shows it below /sys/class/powercap, mostly to root only
+   Counters of energy: of the GPU by NVML, which comes with the driver and is loaded when it is asked for first, so that
+   nothing is linked with it; of the processors by RAPL, as Linux shows it below /sys/class/powercap, mostly to root
+   only
 */
 #include "energy.h"
 #include <dlfcn.h>
@@ -47,7 +48,9 @@ static void ReadGPU(const BAIDevice *gpu, BAIEnergyMeter *meter)
   if (!nvml.energy) return;
   if (!device || memcmp(of, gpu->uuid, sizeof(of))) {
     device = NULL;
-    for (size_t k = 0; k < sizeof(gpu->uuid); k++) length += (size_t)snprintf(name + length, sizeof(name) - length, "%s%02x", k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "", gpu->uuid[k]);
+    for (size_t k = 0; k < sizeof(gpu->uuid); k++)
+      length += (size_t)snprintf(name + length, sizeof(name) - length, "%s%02x",
+                                 k == 4 || k == 6 || k == 8 || k == 10 ? "-" : "", gpu->uuid[k]);
     memcpy(of, gpu->uuid, sizeof(of));
     if (nvml.handle(name, &device)) device = NULL;
   }
@@ -74,7 +77,9 @@ void BAIEnergyRead(const BAIDevice *gpu, BAIEnergyMeter *meter)
 {
   memset(meter, 0, sizeof(*meter));
   if (gpu) ReadGPU(gpu, meter);
-  while (meter->zones < BAI_MOST_ZONES && ReadNumber(meter->zones, "energy_uj", &meter->zone[meter->zones]) && ReadNumber(meter->zones, "max_energy_range_uj", &meter->range[meter->zones])) meter->zones++;
+  while (meter->zones < BAI_MOST_ZONES && ReadNumber(meter->zones, "energy_uj", &meter->zone[meter->zones]) &&
+         ReadNumber(meter->zones, "max_energy_range_uj", &meter->range[meter->zones]))
+    meter->zones++;
 }
 
 double BAIEnergyOfGPU(const BAIEnergyMeter *before, const BAIEnergyMeter *after)
@@ -87,6 +92,7 @@ double BAIEnergyOfCPU(const BAIEnergyMeter *before, const BAIEnergyMeter *after)
   double sum = 0;
 
   if (!before->zones || after->zones != before->zones) return -1;
-  for (int k = 0; k < after->zones; k++) sum += 1e-6 * (double)(after->zone[k] - before->zone[k] + (after->zone[k] < before->zone[k] ? after->range[k] : 0));
+  for (int k = 0; k < after->zones; k++)
+    sum += 1e-6 * (double)(after->zone[k] - before->zone[k] + (after->zone[k] < before->zone[k] ? after->range[k] : 0));
   return sum;
 }

@@ -23,7 +23,8 @@ typedef struct {
 /* gpu: NULL, or that of which a counter is to be read. What cannot be read is left out, and is no error */
 void BAIEnergyRead(const BAIDevice *gpu, BAIEnergyMeter *);
 
-/* Joules since an earlier reading; negative where there is no counter. That of a GPU moves about every 100 ms, so that short times come out as zero */
+/* Joules since an earlier reading; negative where there is no counter. That of a GPU moves about every 100 ms, so that
+ * short times come out as zero */
 double BAIEnergyOfGPU(const BAIEnergyMeter *before, const BAIEnergyMeter *after);
 double BAIEnergyOfCPU(const BAIEnergyMeter *before, const BAIEnergyMeter *after);
 

@@ -21,13 +21,14 @@ struct BAIEngine_ {
   void                *context;   /* as in BAICoarse, */
   BAIScalar           *sums;      /* of all ranks, and where this one's begin */
   BAIInt               first;
-  int                  linked;             /* the backends exchange them by themselves */
-  BAIInt               turns;              /* of mode color, that ranks take together; 0: none */
-  int                  under_way, changed; /* connected ranks have sent x that they have not taken in; and it has changed since */
+  int                  linked; /* the backends exchange them by themselves */
+  BAIInt               turns;  /* of mode color, that ranks take together; 0: none */
+  int under_way, changed;      /* connected ranks have sent x that they have not taken in; and it has changed since */
 };
 
 /* The one table of backends; the build file decides which file defines BAIBackendCUDA */
-static const BAIBackendOps *const backends[] = {[BAI_BACKEND_HOST] = &BAIBackendHost, [BAI_BACKEND_CUDA] = &BAIBackendCUDA};
+static const BAIBackendOps *const backends[] =
+  {[BAI_BACKEND_HOST] = &BAIBackendHost, [BAI_BACKEND_CUDA] = &BAIBackendCUDA};
 
 const char *BAICodeString(BAICode code)
 {
@@ -52,7 +53,8 @@ const char *BAICodeString(BAICode code)
 const char *BAIKernelString(BAIKernel kernel)
 {
   static const char *const text[] = {
-    [BAI_KERNEL_AUTO] = "auto", [BAI_KERNEL_RESIDENT] = "resident", [BAI_KERNEL_STAGED] = "staged", [BAI_KERNEL_STREAM] = "stream", [BAI_KERNEL_GENERIC] = "generic",
+    [BAI_KERNEL_AUTO] = "auto",     [BAI_KERNEL_RESIDENT] = "resident", [BAI_KERNEL_STAGED] = "staged",
+    [BAI_KERNEL_STREAM] = "stream", [BAI_KERNEL_GENERIC] = "generic",
   };
   return text[kernel];
 }
@@ -68,7 +70,8 @@ BAIStatus BAIStatusBecause(BAICode code, const char *what, const char *why)
 
 static BAIStatus CopyPartition(BAIEngine engine, const BAIPartition *partition)
 {
-  const size_t nfirst = (size_t)partition->blocks + 1, nrow = (size_t)partition->first[partition->blocks], nown = partition->own ? (size_t)partition->blocks : 0;
+  const size_t nfirst = (size_t)partition->blocks + 1, nrow = (size_t)partition->first[partition->blocks],
+               nown = partition->own ? (size_t)partition->blocks : 0;
 
   engine->places = malloc((nfirst + nrow + nown) * sizeof(BAIInt));
   if (!engine->places) return BAIStatusOf(BAI_ERR_MEMORY);
@@ -82,7 +85,8 @@ static BAIStatus CopyPartition(BAIEngine engine, const BAIPartition *partition)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIEngineCreate(BAIBackend backend, const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *parameters, BAIEngine *engine)
+BAIStatus BAIEngineCreate(BAIBackend backend, const BAIMatrix *matrix, const BAIPartition *partition,
+                          const BAIParameters *parameters, BAIEngine *engine)
 {
   BAIStatus status = BAIStatusOf(BAI_OK);
 
@@ -92,7 +96,8 @@ BAIStatus BAIEngineCreate(BAIBackend backend, const BAIMatrix *matrix, const BAI
   (*engine)->p   = *parameters;
   (*engine)->n   = matrix->n;
   if (partition) status = CopyPartition(*engine, partition);
-  if (!status.code) status = (*engine)->ops->create(matrix, partition ? &(*engine)->partition : NULL, &(*engine)->p, &(*engine)->state);
+  if (!status.code)
+    status = (*engine)->ops->create(matrix, partition ? &(*engine)->partition : NULL, &(*engine)->p, &(*engine)->state);
   if (status.code) BAIEngineDestroy(engine);
   return status;
 }
@@ -197,7 +202,8 @@ static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
 static int IsFree(BAIEngine engine, const BAIStep *step, BAIInt now)
 {
   if (!engine->copies) return now > 1;
-  return engine->begun && (step->mode == BAI_MODE_ASYNC || step->mode == BAI_MODE_LAUNCH) && !step->coarse && engine->p.staleness; /* what is copied is an iteration older */
+  return engine->begun && (step->mode == BAI_MODE_ASYNC || step->mode == BAI_MODE_LAUNCH) && !step->coarse &&
+    engine->p.staleness; /* what is copied is an iteration older */
 }
 
 static BAIStatus ExchangeNow(BAIEngine engine, BAIGhosts ghosts)
@@ -233,7 +239,8 @@ static BAIStatus SweepOwn(BAIEngine engine, BAIInt count, const BAIStep *step)
   return BAIStatusOf(BAI_OK);
 }
 
-/* A global iteration turn by turn. What other ranks read sets out as soon as it is there, so that it comes while the rest of the turn is done */
+/* A global iteration turn by turn. What other ranks read sets out as soon as it is there, so that it comes while the
+ * rest of the turn is done */
 static BAIStatus SweepTurns(BAIEngine engine, const BAIStep *how)
 {
   BAIStep step = *how;
@@ -260,7 +267,8 @@ BAIStatus BAIEngineSweep(BAIEngine engine, BAIInt count, const BAIStep *how)
     const BAIInt now = count - done < most ? count - done : most;
     BAIInt       mine;
 
-    if (now < count && how->direction == BAI_ALTERNATE) step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD; /* now is 1, or it does not matter */
+    if (now < count && how->direction == BAI_ALTERNATE)
+      step.direction = done % 2 ? BAI_BACKWARD : BAI_FORWARD; /* now is 1, or it does not matter */
     if (engine->connected && engine->turns && how->mode == BAI_MODE_COLOR) BAITry(SweepTurns(engine, &step));
     else {
       BAITry(Exchange(engine, IsFree(engine, how, now) ? BAI_GHOSTS_LIVE : BAI_GHOSTS_FIXED));
@@ -385,9 +393,13 @@ void BAIEngineInfo(BAIEngine engine, BAIInfo *info)
   engine->ops->info(engine->state, info);
   info->turns           = (int)engine->turns;
   info->rows            = engine->partition.own ? engine->partition.first[engine->partition.blocks] : engine->n;
-  info->flops_iteration = 2.0 * (double)info->nnz_off + (double)info->local_sweeps / (double)(info->blocks ? info->blocks : 1) * (2.0 * (double)info->nnz_local + 4 * (double)info->rows) + 3 * n;
+  info->flops_iteration = 2.0 * (double)info->nnz_off +
+    (double)info->local_sweeps / (double)(info->blocks ? info->blocks : 1) *
+      (2.0 * (double)info->nnz_local + 4 * (double)info->rows) +
+    3 * n;
   if (engine->p.refined) info->flops_iteration += 2.0 * (double)info->nnz_local + 2 * n;
-  info->flops_residual = 2.0 * (double)(info->nnz_off + info->nnz_local) * (info->rows ? n / (double)info->rows : 1) + 4 * n; /* own rows have as many entries as others, on average */
+  info->flops_residual = 2.0 * (double)(info->nnz_off + info->nnz_local) * (info->rows ? n / (double)info->rows : 1) +
+    4 * n; /* own rows have as many entries as others, on average */
 }
 
 BAIStatus BAIBackendGetDevice(BAIBackend backend, int device, BAIDevice *found)
@@ -418,14 +430,18 @@ void BAIEngineBlocks(BAIEngine engine, BAIInt *block)
   }
 }
 
-BAIStatus BAIBackendReplay(BAIBackend backend, const struct BAIGoal_ *goal, int n, const double *rnorm2, struct BAIDecision_ *decisions)
+BAIStatus BAIBackendReplay(BAIBackend backend, const struct BAIGoal_ *goal, int n, const double *rnorm2,
+                           struct BAIDecision_ *decisions)
 {
-  return backends[backend]->replay ? backends[backend]->replay(goal, n, rnorm2, decisions) : BAIStatusOf(BAI_ERR_NOT_BUILT);
+  return backends[backend]->replay ? backends[backend]->replay(goal, n, rnorm2, decisions)
+                                   : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
-BAIStatus BAIBackendAggregate(BAIBackend backend, const BAIMatrix *matrix, BAIInt wanted, BAIInt *aggregates, BAIInt *aggregate)
+BAIStatus BAIBackendAggregate(BAIBackend backend, const BAIMatrix *matrix, BAIInt wanted, BAIInt *aggregates,
+                              BAIInt *aggregate)
 {
-  return backends[backend]->aggregate ? backends[backend]->aggregate(matrix, wanted, aggregates, aggregate) : BAIStatusOf(BAI_ERR_NOT_BUILT);
+  return backends[backend]->aggregate ? backends[backend]->aggregate(matrix, wanted, aggregates, aggregate)
+                                      : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
 const char *BAIEngineName(BAIEngine engine)

@@ -1,5 +1,6 @@
 /*
-   Faults that are asked for, to see what becomes of the iteration (H. Anzt's thesis, Section 4.5): which rows they hit is a pure function of the seed and the row, or its block
+   Faults that are asked for, to see what becomes of the iteration (H. Anzt's thesis, Section 4.5): which rows they hit
+   is a pure function of the seed and the row, or its block
 */
 #pragma once
 
@@ -27,7 +28,8 @@ BAI_INLINE int BAIFaultIsAt(const BAIFault *fault, BAIInt iteration)
 {
   if (!(fault->fraction > 0)) return 0;
   if (fault->type == BAI_FAULT_SUMS) return iteration == fault->first;
-  return (fault->type == BAI_FAULT_ROWS || fault->type == BAI_FAULT_BLOCKS) && iteration >= fault->first && iteration < fault->last;
+  return (fault->type == BAI_FAULT_ROWS || fault->type == BAI_FAULT_BLOCKS) && iteration >= fault->first &&
+    iteration < fault->last;
 }
 
 /* Whether a row of that block is not updated */

@@ -1,7 +1,9 @@
 /*
-   Weights of Chebyshev's polynomial of the fourth kind, for host and devices. With them k global iterations, each x + M^{-1}(b - A x), smooth best among all that need only the largest eigenvalue of
+   Weights of Chebyshev's polynomial of the fourth kind, for host and devices. With them k global iterations, each x +
+   M^{-1}(b - A x), smooth best among all that need only the largest eigenvalue of
    M^{-1}A, which omega is the inverse of. M must be the same in all: mode sync.
-   (J. Lottes, "Optimal polynomial smoothers for multigrid V-cycles", Numerical Linear Algebra with Applications 30 (2023))
+   (J. Lottes, "Optimal polynomial smoothers for multigrid V-cycles", Numerical Linear Algebra with Applications 30
+   (2023))
 */
 #pragma once
 

@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* a, of m rows and columns, in place; by rows or by columns. BAI_ERR_COARSE: there is none, or single precision, to which it is to be rounded, does not hold it */
+/* a, of m rows and columns, in place; by rows or by columns. BAI_ERR_COARSE: there is none, or single precision, to
+ * which it is to be rounded, does not hold it */
 BAIStatus BAIInvert(int m, BAIScalar *a);
 
 #if defined(__cplusplus)

@@ -22,8 +22,10 @@ static void ChoosePieces(const BAIInt m[3], BAIInt points, BAIInt pieces[3])
 
   for (BAIInt bz = 1; bz <= points && bz <= m[2]; bz++) {
     for (BAIInt by = 1; by <= points / bz && by <= m[1]; by++) {
-      const BAIInt bx = points / (by * bz) < m[0] ? points / (by * bz) : m[0], c[3] = {CeilOf(m[0], bx), CeilOf(m[1], by), CeilOf(m[2], bz)};
-      const double cut = (double)(c[0] - 1) * (double)m[1] * (double)m[2] + (double)(c[1] - 1) * (double)m[0] * (double)m[2] + (double)(c[2] - 1) * (double)m[0] * (double)m[1];
+      const BAIInt bx   = points / (by * bz) < m[0] ? points / (by * bz) : m[0],
+                   c[3] = {CeilOf(m[0], bx), CeilOf(m[1], by), CeilOf(m[2], bz)};
+      const double cut  = (double)(c[0] - 1) * (double)m[1] * (double)m[2] +
+        (double)(c[1] - 1) * (double)m[0] * (double)m[2] + (double)(c[2] - 1) * (double)m[0] * (double)m[1];
 
       if (fewest >= 0 && cut >= fewest) continue;
       fewest = cut;
@@ -47,7 +49,8 @@ static int Faces(const BAIInt m[3], const BAIInt from[3], const BAIInt to[3], co
   return faces;
 }
 
-static BAIInt TakeBox(const BAIInt m[3], BAIInt dof, const BAIInt from[3], const BAIInt to[3], BAIInt place, BAIInt *row)
+static BAIInt TakeBox(const BAIInt m[3], BAIInt dof, const BAIInt from[3], const BAIInt to[3], BAIInt place,
+                      BAIInt *row)
 {
   for (int faces = 0; faces <= 6; faces++) {
     for (BAIInt z = from[2]; z < to[2]; z++) {
@@ -64,7 +67,8 @@ static BAIInt TakeBox(const BAIInt m[3], BAIInt dof, const BAIInt from[3], const
   return place;
 }
 
-BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row)
+BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt *blocks, BAIInt *first,
+                            BAIInt *row)
 {
   BAIInt pieces[3] = {1, 1, 1}, place = 0;
 
@@ -153,7 +157,8 @@ BAIStatus BAIPartitionOrder(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
   return SortByOutside(n, A, *blocks, first, row);
 }
 
-/* A row that couples to the block that grows, by how much; the strongest is on top of a binary heap, where a row may stand several times */
+/* A row that couples to the block that grows, by how much; the strongest is on top of a binary heap, where a row may
+ * stand several times */
 typedef struct {
   double strength;
   size_t found; /* how many were found before it */
@@ -204,7 +209,8 @@ static Candidate Pop(Heap *heap)
 
 /* A block that grows */
 typedef struct {
-  double *strength; /* of a row's couplings to it, 0 if there are none; of a row that has a block already: minus its number, counted from 1 */
+  double *strength; /* of a row's couplings to it, 0 if there are none; of a row that has a block already: minus its
+                       number, counted from 1 */
   Heap    heap;
   size_t  found;
 } Growth;
@@ -280,7 +286,8 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
   return status.code ? status : SortByOutside(n, A, *blocks, first, row);
 }
 
-/* By a look at some rows: blocks of consecutive rows cut much, and rows couple much more strongly to some than to others, so that grown ones may cut less */
+/* By a look at some rows: blocks of consecutive rows cut much, and rows couple much more strongly to some than to
+ * others, so that grown ones may cut less */
 static int IsWorthTrying(BAIInt n, const BAICSR *A, BAIInt block_size, double *consecutive)
 {
   enum {
@@ -366,9 +373,11 @@ static int ByNumber(const void *a, const void *b)
   return (i > j) - (i < j);
 }
 
-BAIStatus BAIPartitionOverlap(BAIInt n, const BAICSR *A, BAIInt overlap, const BAIPartition *partition, BAIInt *first, BAIInt *own, BAIInt *extended)
+BAIStatus BAIPartitionOverlap(BAIInt n, const BAICSR *A, BAIInt overlap, const BAIPartition *partition, BAIInt *first,
+                              BAIInt *own, BAIInt *extended)
 {
-  BAIInt   *in = malloc(((size_t)n + 1) * sizeof(*in)), *rows = malloc(((size_t)n + 1) * sizeof(*rows)); /* the last block that has a row; those of a block */
+  BAIInt *in       = malloc(((size_t)n + 1) * sizeof(*in)),
+         *rows     = malloc(((size_t)n + 1) * sizeof(*rows)); /* the last block that has a row; those of a block */
   BAIInt    place  = 0;
   BAIStatus status = in && rows ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
 

@@ -8,9 +8,12 @@
 #include <limits.h>
 #include <math.h>
 
-#define BAI_SINGLE_RANGE 1e25 /* numbers beyond it, or below one over it, come too near the ends of single precision */
+#define BAI_SINGLE_RANGE \
+  1e25 /* numbers beyond it, or below one over it, come too near the ends of single precision \
+        */
 
-/* A power of two to multiply them by, so that it is exact; exponent is ilogb() of the largest; if that is zero or not finite, it is 1 */
+/* A power of two to multiply them by, so that it is exact; exponent is ilogb() of the largest; if that is zero or not
+ * finite, it is 1 */
 BAI_INLINE BAIReal BAIScaleOf(int exponent)
 {
   const int most = sizeof(BAIReal) > sizeof(float) ? 1000 : 120;
@@ -20,7 +23,8 @@ BAI_INLINE BAIReal BAIScaleOf(int exponent)
   return (BAIReal)ldexp(1.0, exponent > most ? most : exponent < -most ? -most : exponent);
 }
 
-/* Of a matrix and its inverse, by their norms: it is not singular, but for rounding, and single precision holds the inverse */
+/* Of a matrix and its inverse, by their norms: it is not singular, but for rounding, and single precision holds the
+ * inverse */
 BAI_INLINE int BAIHoldsInverse(double norm, double inverse_norm)
 {
   const double epsilon = sizeof(BAIReal) > sizeof(float) ? DBL_EPSILON : FLT_EPSILON;

@@ -1,6 +1,6 @@
 /*
-   Memory that other ranks of the node reach: on the host shared memory, with CUDA memory of a device whose handle another process opens. Who made it frees it, after all others have
-   closed it
+   Memory that other ranks of the node reach: on the host shared memory, with CUDA memory of a device whose handle
+   another process opens. Who made it frees it, after all others have closed it
 */
 #pragma once
 

@@ -1,5 +1,6 @@
 /*
-   A target of libFuzzer, make fuzz-mtx: whatever a Matrix Market file has in it, MatrixMarketLoad() makes the matrix that it says, or an error that names the line
+   A target of libFuzzer, make fuzz-mtx: whatever a Matrix Market file has in it, MatrixMarketLoad() makes the matrix
+   that it says, or an error that names the line
 */
 #define _GNU_SOURCE /* memfd_create(), strcasestr() */
 #include "gallery.h"
@@ -16,7 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
 
 static char said[1024];
 
-static PetscErrorCode Keep(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function, PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *text, PETSC_UNUSED void *ctx)
+static PetscErrorCode Keep(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function,
+                           PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *text,
+                           PETSC_UNUSED void *ctx)
 {
   if (type == PETSC_ERROR_INITIAL && text) (void)snprintf(said, sizeof(said), "%s", text);
   return code;
@@ -105,7 +108,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (!MatrixMarketLoad(PETSC_COMM_SELF, name, &A)) Check(A, text);
   else {
     Must((PetscBool)!strncmp(said, name, strlen(name)), "an error names the file");
-    Must((PetscBool)(sscanf(said + strlen(name), ", line %ld:", &line) == 1 && line >= 1 && line <= lines + 1), "and the line");
+    Must((PetscBool)(sscanf(said + strlen(name), ", line %ld:", &line) == 1 && line >= 1 && line <= lines + 1),
+         "and the line");
   }
   Must((PetscBool)!MatDestroy(&A), "the matrix goes");
   free(text);

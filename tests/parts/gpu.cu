@@ -117,7 +117,8 @@ const char *GPUStreamDestroy(void *stream)
 
 const char *GPUBeginCapture(void *stream, int global)
 {
-  Try(cudaStreamBeginCapture((cudaStream_t)stream, global ? cudaStreamCaptureModeGlobal : cudaStreamCaptureModeThreadLocal));
+  Try(cudaStreamBeginCapture((cudaStream_t)stream,
+                             global ? cudaStreamCaptureModeGlobal : cudaStreamCaptureModeThreadLocal));
   return NULL;
 }
 

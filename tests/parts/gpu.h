@@ -1,5 +1,6 @@
 /*
-   What tests do to a GPU behind the library's back. Functions return NULL, or what failed. gpu.cu has them, gpu_none.c stands in where there is no nvcc
+   What tests do to a GPU behind the library's back. Functions return NULL, or what failed. gpu.cu has them, gpu_none.c
+   stands in where there is no nvcc
 */
 #pragma once
 
@@ -9,10 +10,12 @@
 extern "C" {
 #endif
 
-/* Memory in use of the pool that the library and PETSc take theirs from, and what is free on the device, whoever uses the rest */
+/* Memory in use of the pool that the library and PETSc take theirs from, and what is free on the device, whoever uses
+ * the rest */
 const char *GPUGetMemory(size_t *used, size_t *available);
 
-/* The pool can grow no more, until it can again: what it has is given back first, and anything larger than a few MB is then out of memory */
+/* The pool can grow no more, until it can again: what it has is given back first, and anything larger than a few MB is
+ * then out of memory */
 const char *GPULimitPool(void);
 const char *GPUUnlimitPool(void);
 
@@ -24,7 +27,8 @@ const char *GPUGiveBack(void);
 const char *GPUStreamCreate(void **stream);
 const char *GPUStreamDestroy(void *stream);
 
-/* Captures a stream into a graph that is thrown away; with global, no thread of the process may make unsafe calls meanwhile */
+/* Captures a stream into a graph that is thrown away; with global, no thread of the process may make unsafe calls
+ * meanwhile */
 const char *GPUBeginCapture(void *stream, int global);
 const char *GPUEndCapture(void *stream);
 

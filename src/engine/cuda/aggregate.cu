@@ -18,8 +18,8 @@ enum {
 };
 
 /*
-   Strong neighbours. Those of a row that is not long are in a slice of 32 rows: column by column, each 32 wide, and rows are padded with their own number. Long rows are gone through as they are
-   in A, a thread block each
+   Strong neighbours. Those of a row that is not long are in a slice of 32 rows: column by column, each 32 wide, and
+   rows are padded with their own number. Long rows are gone through as they are in A, a thread block each
 */
 typedef struct {
   BAICSR   A;
@@ -107,8 +107,8 @@ static __global__ void WeighLong(const __grid_constant__ Strong G, signed char *
 {
   typedef cub::BlockReduce<BAIReal, THREADS> Reduce;
   __shared__ typename Reduce::TempStorage    storage;
-  const int                                  row     = G.long_row[blockIdx.x];
-  const BAIReal                              largest = Reduce(storage).Reduce(LargestOf(G.A, row, threadIdx.x, THREADS), Larger());
+  const int                                  row = G.long_row[blockIdx.x];
+  const BAIReal largest = Reduce(storage).Reduce(LargestOf(G.A, row, threadIdx.x, THREADS), Larger());
 
   if (threadIdx.x) return;
   G.largest[blockIdx.x] = largest;
@@ -116,7 +116,8 @@ static __global__ void WeighLong(const __grid_constant__ Strong G, signed char *
 }
 
 /* A step further. first: what a row has seen first it keeps, else the largest */
-static __global__ void Step(const __grid_constant__ Strong G, int first, const uint32_t *__restrict__ seen, uint32_t *__restrict__ next)
+static __global__ void Step(const __grid_constant__ Strong G, int first, const uint32_t *__restrict__ seen,
+                            uint32_t *__restrict__ next)
 {
   enum {
     AHEAD = 8 /* neighbours on their way */
@@ -143,7 +144,8 @@ static __global__ void Step(const __grid_constant__ Strong G, int first, const u
 }
 
 /* The same for long rows, which Step() has copied: a thread block each */
-static __global__ void StepLong(const __grid_constant__ Strong G, int first, const uint32_t *__restrict__ seen, uint32_t *__restrict__ next)
+static __global__ void StepLong(const __grid_constant__ Strong G, int first, const uint32_t *__restrict__ seen,
+                                uint32_t *__restrict__ next)
 {
   typedef cub::BlockReduce<uint32_t, THREADS> Reduce;
   __shared__ typename Reduce::TempStorage     storage;
@@ -215,10 +217,10 @@ typedef struct {
   BAIState     state;
   Strong       G;
   int         *aggregate;
-  signed char *alone;       /* the last step with the row's own key the largest, or the most; -1: without strong neighbours */
-  uint32_t    *seen, *next; /* the largest key, or the aggregate + 1, as far as one has looked; room for a step further */
-  int         *count;       /* BAI_AGGREGATE_REACH + 1 */
-  size_t       work_bytes;
+  signed char *alone; /* the last step with the row's own key the largest, or the most; -1: without strong neighbours */
+  uint32_t *seen, *next; /* the largest key, or the aggregate + 1, as far as one has looked; room for a step further */
+  int      *count;       /* BAI_AGGREGATE_REACH + 1 */
+  size_t    work_bytes;
   BAITemporary first, neighbor, long_row, largest, words, alones, counts, work;
 } Aggregation;
 
@@ -281,7 +283,8 @@ static BAIStatus Look(void *ctx, int from, int to, int roots[])
     CountAlone<<<Grid(n), THREADS, 0, stream>>>(n, step, g->seen, g->alone, g->count + step);
     CUDATry(cudaGetLastError());
   }
-  CUDATry(cudaMemcpyAsync(roots + from + 1, g->count + from + 1, (size_t)(to - from) * sizeof(int), cudaMemcpyDeviceToHost, stream));
+  CUDATry(cudaMemcpyAsync(roots + from + 1, g->count + from + 1, (size_t)(to - from) * sizeof(int),
+                          cudaMemcpyDeviceToHost, stream));
   CUDATry(cudaStreamSynchronize(stream));
   return BAIStatusOf(BAI_OK);
 }
@@ -300,7 +303,8 @@ static BAIStatus Assign(void *ctx, int aggregates, int reach)
     return BAIStatusOf(BAI_OK);
   }
   BAITry(roots.Allocate(g->state, (size_t)aggregates * sizeof(int)));
-  CUDATry(cub::DeviceSelect::If(g->work.p, g->work_bytes, rows, (int *)roots.p, g->count, n, IsRoot{g->alone, reach}, stream));
+  CUDATry(cub::DeviceSelect::If(g->work.p, g->work_bytes, rows, (int *)roots.p, g->count, n, IsRoot{g->alone, reach},
+                                stream));
   CUDATry(cudaMemsetAsync(g->seen, 0, (size_t)n * sizeof(*g->seen), stream));
   Number<<<Grid(aggregates), THREADS, 0, stream>>>(aggregates, (const int *)roots.p, g->seen);
   CUDATry(cudaGetLastError());
@@ -327,7 +331,9 @@ static BAIStatus SetUp(Aggregation *g)
 
   CUDATry(cudaMemcpyAsync(&nnz, G->A.i + n, sizeof(nnz), cudaMemcpyDeviceToHost, g->state->stream));
   BAITry(g->first.Allocate(g->state, ((size_t)slices + 1) * sizeof(int)));
-  BAITry(g->long_row.Allocate(g->state, (n / 4 + 1) * sizeof(int))); /* of more than four times the mean there are fewer than a quarter */
+  BAITry(g->long_row.Allocate(g->state,
+                              (n / 4 + 1) *
+                                sizeof(int))); /* of more than four times the mean there are fewer than a quarter */
   BAITry(g->largest.Allocate(g->state, (n / 4 + 1) * sizeof(BAIReal)));
   BAITry(g->words.Allocate(g->state, 2 * n * sizeof(uint32_t)));
   BAITry(g->alones.Allocate(g->state, n));
@@ -340,7 +346,8 @@ static BAIStatus SetUp(Aggregation *g)
   g->alone    = (signed char *)g->alones.p;
   g->count    = (int *)g->counts.p;
   CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, g->work_bytes, G->first, G->first, slices + 1, g->state->stream));
-  CUDATry(cub::DeviceSelect::If(nullptr, bytes, thrust::counting_iterator<int>(0), (int *)nullptr, g->count, G->n, IsRoot{g->alone, 0}, g->state->stream));
+  CUDATry(cub::DeviceSelect::If(nullptr, bytes, thrust::counting_iterator<int>(0), (int *)nullptr, g->count, G->n,
+                                IsRoot{g->alone, 0}, g->state->stream));
   g->work_bytes = std::max(g->work_bytes, bytes);
   BAITry(g->work.Allocate(g->state, g->work_bytes));
   CUDATry(cudaStreamSynchronize(g->state->stream));

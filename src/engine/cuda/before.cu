@@ -1,5 +1,6 @@
 /*
-   The iterate before the last one, which momentum builds on, where x is given to the caller, and where it begins from zero again
+   The iterate before the last one, which momentum builds on, where x is given to the caller, and where it begins from
+   zero again
 */
 #include "iterate.h"
 
@@ -24,8 +25,12 @@ BAIStatus BAIShiftBefore(BAIState state, BAIReal factor)
   void *before = state->has_before == BAI_BEFORE_OTHER ? state->x[1] : state->before; /* then places are rows */
 
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
-  if (state->A.single) Shift<<<state->A.tiles, THREADS, 0, state->stream>>>(state->A, static_cast<const BAISingle *>(state->x[0]), factor, static_cast<BAISingle *>(before));
-  else Shift<<<state->A.tiles, THREADS, 0, state->stream>>>(state->A, static_cast<const BAIScalar *>(state->x[0]), factor, static_cast<BAIScalar *>(before));
+  if (state->A.single)
+    Shift<<<state->A.tiles, THREADS, 0, state->stream>>>(state->A, static_cast<const BAISingle *>(state->x[0]), factor,
+                                                         static_cast<BAISingle *>(before));
+  else
+    Shift<<<state->A.tiles, THREADS, 0, state->stream>>>(state->A, static_cast<const BAIScalar *>(state->x[0]), factor,
+                                                         static_cast<BAIScalar *>(before));
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -50,7 +55,11 @@ BAIStatus BAISwapIterates(BAIState state)
     state->x[1]                     = x;
     return BAIStatusOf(BAI_OK);
   }
-  Swap<<<(unsigned)((state->A.n + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(state->A.n, static_cast<BAIScalar *>(state->x[0]), static_cast<BAIScalar *>(state->x[1]));
+  Swap<<<(unsigned)((state->A.n + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(state->A.n,
+                                                                                        static_cast<BAIScalar *>(
+                                                                                          state->x[0]),
+                                                                                        static_cast<BAIScalar *>(
+                                                                                          state->x[1]));
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

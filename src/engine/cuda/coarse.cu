@@ -1,5 +1,6 @@
 /*
-   The coarse space on a device: A_c = P^H A P, its inverse by cuSOLVER or LAPACK, and the correction in three small kernels. All sums are in the same order every time
+   The coarse space on a device: A_c = P^H A P, its inverse by cuSOLVER or LAPACK, and the correction in three small
+   kernels. All sums are in the same order every time
 */
 #include "../inverse.h"
 #include "../scale.h"
@@ -25,7 +26,8 @@ enum {
   PRODUCT_THREADS = 128,
   ROWS_OF_THREAD  = 4,
   AHEAD           = 16, /* entries of the inverse that a thread asks for before it knows what to multiply them with */
-  FEW_UNKNOWNS    = 320 /* so many are LAPACK's on the host, which is done long before cuSOLVER is loaded, and takes no longer then */
+  FEW_UNKNOWNS =
+    320 /* so many are LAPACK's on the host, which is done long before cuSOLVER is loaded, and takes no longer then */
 };
 
 static_assert(BAI_MOST_COARSE <= INT16_MAX, "16 bits hold the number of an aggregate");
@@ -58,7 +60,8 @@ static Space SpaceOf(const BAICUDACoarse *c)
   return Space{c->aggregates, c->columns, c->all * c->columns, c->aggregate, c->first, c->row, c->basis, c->inverse};
 }
 
-/* Entries of A, and then those of B, in the columns that other ranks own; of each the aggregates of its columns, counted over all ranks from mine on, and the functions there */
+/* Entries of A, and then those of B, in the columns that other ranks own; of each the aggregates of its columns,
+ * counted over all ranks from mine on, and the functions there */
 typedef struct {
   BAICSR           A;
   unsigned         nnz;
@@ -76,7 +79,8 @@ static __device__ inline BAIScalar Basis(const Space &c, int i, int k)
   return c.basis ? c.basis[(long long)i * c.columns + k] : BAIScalar(1);
 }
 
-/* The pair of aggregates of each entry of a part, the first of which has that number; what belongs to none comes last */
+/* The pair of aggregates of each entry of a part, the first of which has that number; what belongs to none comes last
+ */
 static __global__ void Pairs(int n, Part part, unsigned first, Space c, int all, unsigned *pair, unsigned *entry)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), none = c.aggregates * all;
@@ -104,10 +108,11 @@ static __device__ inline int RowOfEntry(int n, const BAIInt *ai, BAIInt k)
 }
 
 /* A warp a pair; a is row by row */
-static __global__ void Galerkin(int n, Entries entries, Space c, int all, int pairs, const unsigned *pair, const int *pair_first, const unsigned *entry, BAIScalar *a)
+static __global__ void Galerkin(int n, Entries entries, Space c, int all, int pairs, const unsigned *pair,
+                                const int *pair_first, const unsigned *entry, BAIScalar *a)
 {
   __shared__ typename cub::WarpReduce<BAIScalar>::TempStorage storage[THREADS / BAI_LANES];
-  const int                                                   lane = threadIdx.x % BAI_LANES, p = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES);
+  const int lane = threadIdx.x % BAI_LANES, p = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES);
 
   if (p >= pairs || pair[p] >= (unsigned)(c.aggregates * all)) return;
   const int I = (int)(pair[p] / (unsigned)all), J = (int)(pair[p] % (unsigned)all);
@@ -121,7 +126,9 @@ static __global__ void Galerkin(int n, Entries entries, Space c, int all, int pa
         const Part  &part  = entries.part[other];
         const BAIInt e     = (BAIInt)(entry[k] - (other ? entries.part[0].nnz : 0));
 
-        sum += c.basis ? Conjugate(Basis(c, RowOfEntry(n, part.A.i, e), u)) * part.A.a[e] * part.basis[(long long)part.A.j[e] * c.columns + v] : part.A.a[e];
+        sum += c.basis ? Conjugate(Basis(c, RowOfEntry(n, part.A.i, e), u)) * part.A.a[e] *
+            part.basis[(long long)part.A.j[e] * c.columns + v]
+                       : part.A.a[e];
       }
       sum = cub::WarpReduce<BAIScalar>(storage[threadIdx.x / BAI_LANES]).Sum(sum);
       __syncwarp();
@@ -130,7 +137,8 @@ static __global__ void Galerkin(int n, Entries entries, Space c, int all, int pa
   }
 }
 
-/* One thread block. Where a function is zero everywhere its unknown stays alone, and the null space is lifted by the mean of the diagonal, which is left in mean */
+/* One thread block. Where a function is zero everywhere its unknown stays alone, and the null space is lifted by the
+ * mean of the diagonal, which is left in mean */
 static __global__ void Regularize(int m, BAIScalar *a, BAIScalar *mean)
 {
   __shared__ typename cub::BlockReduce<BAIScalar, THREADS>::TempStorage storage;
@@ -146,14 +154,16 @@ static __global__ void Regularize(int m, BAIScalar *a, BAIScalar *mean)
   if (!threadIdx.x) *mean = sum / BAIScalar((BAIReal)m);
 }
 
-/* What P makes the vector of all ones of, and the square of its norm: a thread block an unknown; and one thread block */
+/* What P makes the vector of all ones of, and the square of its norm: a thread block an unknown; and one thread block
+ */
 static __global__ void Ones(Space c, BAIScalar *z)
 {
   __shared__ typename cub::BlockReduce<BAIScalar, THREADS>::TempStorage storage;
-  const int                                                             I = (int)blockIdx.x / c.columns, k = (int)blockIdx.x % c.columns;
-  BAIScalar                                                             sum = 0;
+  const int I = (int)blockIdx.x / c.columns, k = (int)blockIdx.x % c.columns;
+  BAIScalar sum = 0;
 
-  for (int at = c.first[I] + (int)threadIdx.x; c.basis && at < c.first[I + 1]; at += THREADS) sum += Conjugate(Basis(c, c.row[at], k));
+  for (int at = c.first[I] + (int)threadIdx.x; c.basis && at < c.first[I + 1]; at += THREADS)
+    sum += Conjugate(Basis(c, c.row[at], k));
   sum = cub::BlockReduce<BAIScalar, THREADS>(storage).Sum(sum);
   if (!threadIdx.x) z[blockIdx.x] = c.basis ? sum : BAIScalar(1);
 }
@@ -205,8 +215,8 @@ template <typename V>
 static __global__ void Restrict(Space c, const V *r, BAIScalar *sums)
 {
   __shared__ typename cub::BlockReduce<BAIScalar, THREADS>::TempStorage storage;
-  const int                                                             I = (int)blockIdx.x / c.columns, k = (int)blockIdx.x % c.columns;
-  BAIScalar                                                             sum = 0;
+  const int I = (int)blockIdx.x / c.columns, k = (int)blockIdx.x % c.columns;
+  BAIScalar sum = 0;
 
   BAIFollow();
 #pragma unroll 4
@@ -221,12 +231,13 @@ static __global__ void Restrict(Space c, const V *r, BAIScalar *sums)
 
 /* The same of what r adds up to on runs of rows, where there is one function on an aggregate */
 template <typename V>
-static __global__ void __launch_bounds__(PRODUCT_THREADS) RestrictRuns(const int *first, const int *run, const V *run_sum, BAIScalar *sums)
+static __global__ void __launch_bounds__(PRODUCT_THREADS)
+  RestrictRuns(const int *first, const int *run, const V *run_sum, BAIScalar *sums)
 {
   __shared__ typename cub::BlockReduce<BAIScalar, PRODUCT_THREADS>::TempStorage storage;
   const int                                                                     end = first[blockIdx.x + 1];
-  int                                                                           at  = first[blockIdx.x] + (int)threadIdx.x;
-  BAIScalar                                                                     sum = 0;
+  int       at  = first[blockIdx.x] + (int)threadIdx.x;
+  BAIScalar sum = 0;
 
   BAIFollow();
 #pragma unroll 4
@@ -235,17 +246,19 @@ static __global__ void __launch_bounds__(PRODUCT_THREADS) RestrictRuns(const int
   if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
 
-/* A thread block an unknown; all that a thread reads is on its way at once, or nearly, and the inverse is so before there is anything to multiply it with */
+/* A thread block an unknown; all that a thread reads is on its way at once, or nearly, and the inverse is so before
+ * there is anything to multiply it with */
 static __global__ void __launch_bounds__(PRODUCT_THREADS) Product(Space c, const BAIScalar *sums, BAIScalar *e)
 {
   __shared__ typename cub::BlockReduce<BAIScalar, PRODUCT_THREADS>::TempStorage storage;
-  const BAISingle                                                              *row = c.inverse + (long long)blockIdx.x * c.width;
-  BAISingle                                                                     ahead[AHEAD];
-  BAIScalar                                                                     sum = 0;
-  int                                                                           j   = (int)threadIdx.x;
+  const BAISingle *row = c.inverse + (long long)blockIdx.x * c.width;
+  BAISingle        ahead[AHEAD];
+  BAIScalar        sum = 0;
+  int              j   = (int)threadIdx.x;
 
 #pragma unroll
-  for (int k = 0; k < AHEAD; k++) ahead[k] = j + k * PRODUCT_THREADS < c.width ? row[j + k * PRODUCT_THREADS] : BAISingle(0);
+  for (int k = 0; k < AHEAD; k++)
+    ahead[k] = j + k * PRODUCT_THREADS < c.width ? row[j + k * PRODUCT_THREADS] : BAISingle(0);
   BAIFollow();
 #pragma unroll
   for (int k = 0; k < AHEAD; k++) {
@@ -283,14 +296,16 @@ static __global__ void Prolong(int n, Space c, const BAIScalar *e, BAIReal omega
     const int i   = first + k * THREADS;
     BAIScalar sum = I[k] >= 0 && !c.basis ? e[I[k]] : BAIScalar(0);
 
-    for (int u = 0; c.basis && I[k] >= 0 && u < c.columns; u++) sum += Basis(c, i, u) * e[(long long)I[k] * c.columns + u];
+    for (int u = 0; c.basis && I[k] >= 0 && u < c.columns; u++)
+      sum += Basis(c, i, u) * e[(long long)I[k] * c.columns + u];
     if (I[k] >= 0) x[i] = V(BAIScalar(xi[k]) + omega * sum);
   }
 }
 
 /* A kernel that follows that before it */
 template <typename... Parameters, typename... Arguments>
-static cudaError_t Follow(BAIState state, void (*kernel)(Parameters...), unsigned grid, int threads, Arguments... values)
+static cudaError_t Follow(BAIState state, void (*kernel)(Parameters...), unsigned grid, int threads,
+                          Arguments... values)
 {
   cuda::std::tuple<Parameters...> parameters(values...);
 
@@ -311,7 +326,8 @@ static BAIStatus Add(BAIState state, const BAIScalar *sums, BAIReal omega, V *x)
   const Space          space = SpaceOf(c);
 
   CUDATry(Follow(state, Product, (unsigned)c->m, PRODUCT_THREADS, space, sums, c->e));
-  CUDATry(Follow(state, Prolong<V>, Grid((state->A.n + ROWS_OF_THREAD - 1) / ROWS_OF_THREAD), THREADS, state->A.n, space, c->e, omega, x));
+  CUDATry(Follow(state, Prolong<V>, Grid((state->A.n + ROWS_OF_THREAD - 1) / ROWS_OF_THREAD), THREADS, state->A.n,
+                 space, c->e, omega, x));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -326,8 +342,11 @@ static BAIStatus SumSwept(BAIState state, bool runs)
 {
   const BAICUDACoarse *c = &state->coarse;
 
-  if (runs && c->runs) CUDATry(Follow(state, RestrictRuns<V>, (unsigned)c->m, PRODUCT_THREADS, c->run_first, c->run, static_cast<const V *>(c->run_sum), OwnSums(c)));
-  else CUDATry(Follow(state, Restrict<V>, (unsigned)c->m, THREADS, SpaceOf(c), static_cast<const V *>(c->r), OwnSums(c)));
+  if (runs && c->runs)
+    CUDATry(Follow(state, RestrictRuns<V>, (unsigned)c->m, PRODUCT_THREADS, c->run_first, c->run,
+                   static_cast<const V *>(c->run_sum), OwnSums(c)));
+  else
+    CUDATry(Follow(state, Restrict<V>, (unsigned)c->m, THREADS, SpaceOf(c), static_cast<const V *>(c->r), OwnSums(c)));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -350,7 +369,8 @@ static BAIStatus AddToX(BAIState state, const BAIScalar *sums, BAIReal omega)
 {
   void *x = state->x[state->current];
 
-  return state->A.single ? Add(state, sums, omega, static_cast<BAISingle *>(x)) : Add(state, sums, omega, static_cast<BAIScalar *>(x));
+  return state->A.single ? Add(state, sums, omega, static_cast<BAISingle *>(x))
+                         : Add(state, sums, omega, static_cast<BAIScalar *>(x));
 }
 
 /* Own sums are there; those of other ranks may have to come */
@@ -399,7 +419,8 @@ BAIStatus BAICUDAProlong(BAIState state, const BAIScalar *sums, BAIReal omega)
   const BAICUDACoarse *c = &state->coarse;
 
   if (!c->m) return BAIStatusOf(BAI_OK);
-  CUDATry(cudaMemcpyAsync(c->sums, sums, (size_t)c->all * c->columns * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(cudaMemcpyAsync(c->sums, sums, (size_t)c->all * c->columns * sizeof(BAIScalar), cudaMemcpyHostToDevice,
+                          state->stream));
   return AddToX(state, c->sums, omega);
 }
 
@@ -470,7 +491,8 @@ static BAIStatus InvertOnHost(BAIState state, int m, BAIScalar *a, BAIScalar *in
   CUDATry(cudaMemcpyAsync(copy.data(), a, copy.size() * sizeof(BAIScalar), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   BAITry(BAIInvert(m, copy.data()));
-  CUDATry(cudaMemcpyAsync(inverse, copy.data(), copy.size() * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(
+    cudaMemcpyAsync(inverse, copy.data(), copy.size() * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
 }
@@ -493,11 +515,17 @@ static BAIStatus InvertOnDevice(BAIState state, int m, BAIScalar *a, BAIScalar *
   SolverTry(cusolverDnCreateParams(&parameters));
   status = cusolverDnXgetrf_bufferSize(solver, parameters, m, m, TypeOf(), a, m, TypeOf(), &device_bytes, &host_bytes);
   host   = status == CUSOLVER_STATUS_SUCCESS ? malloc(host_bytes + 1) : NULL;
-  if (status == CUSOLVER_STATUS_SUCCESS && (!host || work.Allocate(state, device_bytes).code || pivot.Allocate(state, m * sizeof(int64_t)).code || info.Allocate(state, sizeof(result)).code)) status = CUSOLVER_STATUS_ALLOC_FAILED;
-  if (status == CUSOLVER_STATUS_SUCCESS) status = cusolverDnXgetrf(solver, parameters, m, m, TypeOf(), a, m, (int64_t *)pivot.p, TypeOf(), work.p, device_bytes, host, host_bytes, (int *)info.p);
+  if (status == CUSOLVER_STATUS_SUCCESS &&
+      (!host || work.Allocate(state, device_bytes).code || pivot.Allocate(state, m * sizeof(int64_t)).code ||
+       info.Allocate(state, sizeof(result)).code))
+    status = CUSOLVER_STATUS_ALLOC_FAILED;
+  if (status == CUSOLVER_STATUS_SUCCESS)
+    status = cusolverDnXgetrf(solver, parameters, m, m, TypeOf(), a, m, (int64_t *)pivot.p, TypeOf(), work.p,
+                              device_bytes, host, host_bytes, (int *)info.p);
   if (status == CUSOLVER_STATUS_SUCCESS) {
     Identity<<<Grid((long long)m * m), THREADS, 0, state->stream>>>(m, inverse);
-    status = cusolverDnXgetrs(solver, parameters, CUBLAS_OP_N, m, m, TypeOf(), a, m, (const int64_t *)pivot.p, TypeOf(), inverse, m, (int *)info.p + 1);
+    status = cusolverDnXgetrs(solver, parameters, CUBLAS_OP_N, m, m, TypeOf(), a, m, (const int64_t *)pivot.p, TypeOf(),
+                              inverse, m, (int *)info.p + 1);
   }
   (void)cusolverDnDestroyParams(parameters);
   free(host);
@@ -572,7 +600,9 @@ static BAIStatus FindRows(BAIState state, const BAIMatrix *M, BAIScalar *a, BAIS
 
   BAITry(GetEntries(state, M, &A, &B, &entries));
   CUDATry(cudaMemsetAsync(a, 0, (size_t)c->m * c->all * c->columns * sizeof(BAIScalar), state->stream));
-  Galerkin<<<Grid((long long)c->pairs * BAI_LANES), THREADS, 0, state->stream>>>(state->A.n, entries, SpaceOf(c), c->all, c->pairs, c->pair, c->pair_first, c->entry, a);
+  Galerkin<<<Grid((long long)c->pairs * BAI_LANES), THREADS, 0, state->stream>>>(state->A.n, entries, SpaceOf(c),
+                                                                                 c->all, c->pairs, c->pair,
+                                                                                 c->pair_first, c->entry, a);
   CUDATry(cudaGetLastError());
   Ones<<<c->m, THREADS, 0, state->stream>>>(SpaceOf(c), ones);
   CUDATry(cudaGetLastError());
@@ -599,7 +629,9 @@ static BAIStatus Invert(BAIState state, BAIScalar *a, const BAIScalar *ones)
     CUDATry(cudaGetLastError());
   }
   BAITry((m <= FEW_UNKNOWNS ? InvertOnHost : InvertOnDevice)(state, m, a, (BAIScalar *)inverse.p));
-  Round<<<Grid(own), THREADS, 0, state->stream>>>(own, (const BAIScalar *)inverse.p + (long long)c->mine * c->columns * m, c->inverse);
+  Round<<<Grid(own), THREADS, 0, state->stream>>>(own,
+                                                  (const BAIScalar *)inverse.p + (long long)c->mine * c->columns * m,
+                                                  c->inverse);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -624,8 +656,10 @@ BAIStatus BAICUDACoarseRows(BAIState state, const BAIMatrix *M, BAIScalar *rows)
   if (!c->m) return BAIStatusOf(BAI_OK);
   BAITry(a.Allocate(state, m * all * size));
   BAITry(FindRows(state, M, (BAIScalar *)a.p, c->sums));
-  CUDATry(cudaMemcpy2DAsync(rows, (all + 1) * size, a.p, all * size, all * size, m, cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaMemcpy2DAsync(rows + all, (all + 1) * size, c->sums, size, size, m, cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(
+    cudaMemcpy2DAsync(rows, (all + 1) * size, a.p, all * size, all * size, m, cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(
+    cudaMemcpy2DAsync(rows + all, (all + 1) * size, c->sums, size, size, m, cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
 }
@@ -665,24 +699,33 @@ static BAIStatus FindPairs(BAIState state, const BAIMatrix *M)
   BAITry(number.Allocate(state, sizeof(int)));
   BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(unsigned), &c->entry));
   for (const Part &part : entries.part) {
-    if (part.nnz) Pairs<<<Grid(state->A.n), THREADS, 0, state->stream>>>(state->A.n, part, first, SpaceOf(c), c->all, (unsigned *)pair.p, (unsigned *)entry.p);
+    if (part.nnz)
+      Pairs<<<Grid(state->A.n), THREADS, 0, state->stream>>>(state->A.n, part, first, SpaceOf(c), c->all,
+                                                             (unsigned *)pair.p, (unsigned *)entry.p);
     CUDATry(cudaGetLastError());
     first += part.nnz;
   }
-  CUDATry(cub::DeviceRadixSort::SortPairs(nullptr, bytes, (const unsigned *)pair.p, (unsigned *)sorted.p, (const unsigned *)entry.p, c->entry, n, 0, bits, state->stream));
-  CUDATry(cub::DeviceRunLengthEncode::Encode(nullptr, more, (const unsigned *)sorted.p, (unsigned *)unique.p, (int *)count.p, (int *)number.p, n, state->stream));
+  CUDATry(cub::DeviceRadixSort::SortPairs(nullptr, bytes, (const unsigned *)pair.p, (unsigned *)sorted.p,
+                                          (const unsigned *)entry.p, c->entry, n, 0, bits, state->stream));
+  CUDATry(cub::DeviceRunLengthEncode::Encode(nullptr, more, (const unsigned *)sorted.p, (unsigned *)unique.p,
+                                             (int *)count.p, (int *)number.p, n, state->stream));
   BAITry(work.Allocate(state, bytes > more ? bytes : more));
-  CUDATry(cub::DeviceRadixSort::SortPairs(work.p, bytes, (const unsigned *)pair.p, (unsigned *)sorted.p, (const unsigned *)entry.p, c->entry, n, 0, bits, state->stream));
-  CUDATry(cub::DeviceRunLengthEncode::Encode(work.p, more, (const unsigned *)sorted.p, (unsigned *)unique.p, (int *)count.p, (int *)number.p, n, state->stream));
+  CUDATry(cub::DeviceRadixSort::SortPairs(work.p, bytes, (const unsigned *)pair.p, (unsigned *)sorted.p,
+                                          (const unsigned *)entry.p, c->entry, n, 0, bits, state->stream));
+  CUDATry(cub::DeviceRunLengthEncode::Encode(work.p, more, (const unsigned *)sorted.p, (unsigned *)unique.p,
+                                             (int *)count.p, (int *)number.p, n, state->stream));
   CUDATry(cudaMemcpyAsync(&c->pairs, number.p, sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   BAITry(BAICUDAAllocate(state, (size_t)c->pairs * sizeof(unsigned), &c->pair));
   BAITry(BAICUDAAllocate(state, ((size_t)c->pairs + 1) * sizeof(int), &c->pair_first));
-  CUDATry(cudaMemcpyAsync(c->pair, unique.p, (size_t)c->pairs * sizeof(unsigned), cudaMemcpyDeviceToDevice, state->stream));
+  CUDATry(
+    cudaMemcpyAsync(c->pair, unique.p, (size_t)c->pairs * sizeof(unsigned), cudaMemcpyDeviceToDevice, state->stream));
   CUDATry(cudaMemsetAsync((int *)count.p + c->pairs, 0, sizeof(int), state->stream)); /* there is room for one more */
-  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, (const int *)count.p, c->pair_first, c->pairs + 1, state->stream));
+  CUDATry(
+    cub::DeviceScan::ExclusiveSum(nullptr, bytes, (const int *)count.p, c->pair_first, c->pairs + 1, state->stream));
   BAITry(work.Allocate(state, bytes));
-  CUDATry(cub::DeviceScan::ExclusiveSum(work.p, bytes, (const int *)count.p, c->pair_first, c->pairs + 1, state->stream));
+  CUDATry(
+    cub::DeviceScan::ExclusiveSum(work.p, bytes, (const int *)count.p, c->pair_first, c->pairs + 1, state->stream));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -692,13 +735,15 @@ static __global__ void AggregatesOfSlices(BAISliced A, const int16_t *aggregate,
   const int slice = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES), lane = threadIdx.x % BAI_LANES;
 
   if (slice >= A.tiles * A.tile_slices) return;
-  const int row = BAIOwnRowAt(A, slice / A.tile_slices, slice % A.tile_slices * BAI_LANES + lane), mine = row >= 0 ? aggregate[row] : -3; /* -3: no row */
+  const int row  = BAIOwnRowAt(A, slice / A.tile_slices, slice % A.tile_slices * BAI_LANES + lane),
+            mine = row >= 0 ? aggregate[row] : -3; /* -3: no row */
   const int most = __reduce_max_sync(~0u, mine), least = __reduce_min_sync(~0u, mine == -3 ? INT_MAX : mine);
 
   if (!lane) of[slice] = most == -3 ? -1 : most == least ? most : -2;
 }
 
-/* A thread block a tile: the aggregates that its rows belong to and those that they read, which begin with its own; a count of more than there is room for says that there is none */
+/* A thread block a tile: the aggregates that its rows belong to and those that they read, which begin with its own; a
+ * count of more than there is room for says that there is none */
 static __global__ void FindSeen(BAISliced A, const int16_t *aggregate, const int *tile_first, int *count, int *seen)
 {
   __shared__ int table[BAI_TWO_LEVEL_SEEN], used;
@@ -743,9 +788,11 @@ static BAIStatus Nest(BAIState state)
   std::vector<int> of(slices), first((size_t)tiles + 1), count((size_t)tiles);
   int              next = 0;
 
-  if (c->columns > 1 || !tiles || state->A.tile_rows > BAI_TWO_LEVEL_ROWS || state->nghost || c->together) return BAIStatusOf(BAI_OK);
+  if (c->columns > 1 || !tiles || state->A.tile_rows > BAI_TWO_LEVEL_ROWS || state->nghost || c->together)
+    return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(state, slices * sizeof(int), &c->slice_aggregate));
-  AggregatesOfSlices<<<Grid((long long)slices * BAI_LANES), THREADS, 0, state->stream>>>(state->A, c->aggregate, c->slice_aggregate);
+  AggregatesOfSlices<<<Grid((long long)slices * BAI_LANES), THREADS, 0, state->stream>>>(state->A, c->aggregate,
+                                                                                         c->slice_aggregate);
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(of.data(), c->slice_aggregate, slices * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
@@ -758,16 +805,21 @@ static BAIStatus Nest(BAIState state)
   first[tiles] = next;
   if (next != c->aggregates) return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(state, first.size() * sizeof(int), &c->tile_first));
-  CUDATry(cudaMemcpyAsync(c->tile_first, first.data(), first.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(
+    cudaMemcpyAsync(c->tile_first, first.data(), first.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   BAITry(BAICUDAAllocate(state, first.size() * sizeof(int), &c->seen_count));
   BAITry(BAICUDAAllocate(state, (size_t)tiles * BAI_TWO_LEVEL_SEEN * sizeof(int), &c->seen));
   FindSeen<<<tiles, THREADS, 0, state->stream>>>(state->A, c->aggregate, c->tile_first, c->seen_count, c->seen);
   CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(count.data(), c->seen_count, (size_t)tiles * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(
+    cudaMemcpyAsync(count.data(), c->seen_count, (size_t)tiles * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream)); /* of what is here, too */
   for (int seen : count) c->most_seen = seen > c->most_seen ? seen : c->most_seen;
   if (c->most_seen > BAI_TWO_LEVEL_SEEN) return BAIStatusOf(BAI_OK);
-  BAITry(BAICUDAAllocate(state, 2 * (n * sizeof(BAIScalar) + (size_t)c->m * sizeof(BAIScalar) + (size_t)tiles * sizeof(BAIReal)), &c->shares));
+  BAITry(
+    BAICUDAAllocate(state,
+                    2 * (n * sizeof(BAIScalar) + (size_t)c->m * sizeof(BAIScalar) + (size_t)tiles * sizeof(BAIReal)),
+                    &c->shares));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -787,8 +839,10 @@ static __global__ void FirstOf(int aggregates, int n, const unsigned *aggregate,
   first[I] = low;
 }
 
-/* Numbers in the order of their aggregates, those of each in the order in which they are, and where each aggregate begins */
-static BAIStatus SortByAggregate(BAIState state, int n, const unsigned *aggregate, unsigned *sorted, const int *number, int *of, int *first)
+/* Numbers in the order of their aggregates, those of each in the order in which they are, and where each aggregate
+ * begins */
+static BAIStatus SortByAggregate(BAIState state, int n, const unsigned *aggregate, unsigned *sorted, const int *number,
+                                 int *of, int *first)
 {
   const int    aggregates = state->coarse.aggregates;
   BAITemporary work;
@@ -808,7 +862,8 @@ static __global__ void BeginRuns(BAISliced A, const int16_t *aggregate, uint2 *r
   const int slice = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES), lane = threadIdx.x % BAI_LANES;
 
   if (slice >= A.tiles * A.tile_slices) return;
-  const int      row = BAIOwnRowAt(A, slice / A.tile_slices, slice % A.tile_slices * BAI_LANES + lane), mine = row >= 0 ? aggregate[row] : -1, before = __shfl_up_sync(~0u, mine, 1);
+  const int row  = BAIOwnRowAt(A, slice / A.tile_slices, slice % A.tile_slices * BAI_LANES + lane),
+            mine = row >= 0 ? aggregate[row] : -1, before = __shfl_up_sync(~0u, mine, 1);
   const unsigned begins = __ballot_sync(~0u, !lane || mine != before);
 
   if (lane) return;
@@ -817,12 +872,14 @@ static __global__ void BeginRuns(BAISliced A, const int16_t *aggregate, uint2 *r
 }
 
 /* The number of the first run of each slice, and the aggregate of each run; none is m */
-static __global__ void NumberRuns(BAISliced A, const int16_t *aggregate, int m, const int *first, uint2 *runs, unsigned *of, int *number)
+static __global__ void NumberRuns(BAISliced A, const int16_t *aggregate, int m, const int *first, uint2 *runs,
+                                  unsigned *of, int *number)
 {
   const int slice = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES), lane = threadIdx.x % BAI_LANES;
 
   if (slice >= A.tiles * A.tile_slices) return;
-  const int      row = BAIOwnRowAt(A, slice / A.tile_slices, slice % A.tile_slices * BAI_LANES + lane), mine = row >= 0 ? aggregate[row] : -1;
+  const int row         = BAIOwnRowAt(A, slice / A.tile_slices, slice % A.tile_slices * BAI_LANES + lane),
+            mine        = row >= 0 ? aggregate[row] : -1;
   const unsigned begins = runs[slice].x;
   const int      run    = first[slice] + __popc(begins & ((1u << lane) - 1));
 
@@ -832,7 +889,8 @@ static __global__ void NumberRuns(BAISliced A, const int16_t *aggregate, int m, 
   number[run] = run;
 }
 
-/* Where neighbouring rows are of one aggregate, as in boxes of a grid, sweeps leave what r adds up to on runs of these */
+/* Where neighbouring rows are of one aggregate, as in boxes of a grid, sweeps leave what r adds up to on runs of these
+ */
 static BAIStatus FindRuns(BAIState state)
 {
   enum {
@@ -849,11 +907,14 @@ static BAIStatus FindRuns(BAIState state)
   BAITry(first.Allocate(state, ((size_t)slices + 1) * sizeof(int)));
   BAITry(BAICUDAAllocate(state, (size_t)slices * sizeof(uint2), &c->runs));
   CUDATry(cudaMemsetAsync((int *)count.p + slices, 0, sizeof(int), state->stream));
-  BeginRuns<<<Grid((long long)slices * BAI_LANES), THREADS, 0, state->stream>>>(state->A, c->aggregate, c->runs, (int *)count.p);
+  BeginRuns<<<Grid((long long)slices * BAI_LANES), THREADS, 0, state->stream>>>(state->A, c->aggregate, c->runs,
+                                                                                (int *)count.p);
   CUDATry(cudaGetLastError());
-  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, (const int *)count.p, (int *)first.p, slices + 1, state->stream));
+  CUDATry(
+    cub::DeviceScan::ExclusiveSum(nullptr, bytes, (const int *)count.p, (int *)first.p, slices + 1, state->stream));
   BAITry(work.Allocate(state, bytes));
-  CUDATry(cub::DeviceScan::ExclusiveSum(work.p, bytes, (const int *)count.p, (int *)first.p, slices + 1, state->stream));
+  CUDATry(
+    cub::DeviceScan::ExclusiveSum(work.p, bytes, (const int *)count.p, (int *)first.p, slices + 1, state->stream));
   CUDATry(cudaMemcpyAsync(&n, (const int *)first.p + slices, sizeof(n), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   if (n > state->A.n / LEAST_ROWS) {
@@ -867,9 +928,12 @@ static BAIStatus FindRuns(BAIState state)
   BAITry(BAICUDAAllocate(state, (size_t)n * BAIValueSize(&state->A), &c->run_sum));
   BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(int), &c->run));
   BAITry(BAICUDAAllocate(state, ((size_t)c->aggregates + 1) * sizeof(int), &c->run_first));
-  NumberRuns<<<Grid((long long)slices * BAI_LANES), THREADS, 0, state->stream>>>(state->A, c->aggregate, c->aggregates, (const int *)first.p, c->runs, (unsigned *)of.p, (int *)number.p);
+  NumberRuns<<<Grid((long long)slices * BAI_LANES), THREADS, 0, state->stream>>>(state->A, c->aggregate, c->aggregates,
+                                                                                 (const int *)first.p, c->runs,
+                                                                                 (unsigned *)of.p, (int *)number.p);
   CUDATry(cudaGetLastError());
-  return SortByAggregate(state, n, (const unsigned *)of.p, (unsigned *)sorted.p, (const int *)number.p, c->run, c->run_first);
+  return SortByAggregate(state, n, (const unsigned *)of.p, (unsigned *)sorted.p, (const int *)number.p, c->run,
+                         c->run_first);
 }
 
 static __global__ void Narrow(int n, int m, const BAIInt *wide, int16_t *aggregate, unsigned *key, int *row)
@@ -896,16 +960,22 @@ static BAIStatus ListRows(BAIState state, const BAICoarse *coarse)
   BAITry(key.Allocate(state, (size_t)n * sizeof(unsigned)));
   BAITry(sorted.Allocate(state, (size_t)n * sizeof(unsigned)));
   BAITry(number.Allocate(state, (size_t)n * sizeof(int)));
-  CUDATry(cudaMemcpyAsync(wide.p, coarse->aggregate, (size_t)n * sizeof(BAIInt), cudaMemcpyHostToDevice, state->stream));
-  Narrow<<<Grid(n), THREADS, 0, state->stream>>>(n, c->aggregates, (const BAIInt *)wide.p, c->aggregate, (unsigned *)key.p, (int *)number.p);
+  CUDATry(
+    cudaMemcpyAsync(wide.p, coarse->aggregate, (size_t)n * sizeof(BAIInt), cudaMemcpyHostToDevice, state->stream));
+  Narrow<<<Grid(n), THREADS, 0, state->stream>>>(n, c->aggregates, (const BAIInt *)wide.p, c->aggregate,
+                                                 (unsigned *)key.p, (int *)number.p);
   CUDATry(cudaGetLastError());
-  return SortByAggregate(state, n, (const unsigned *)key.p, (unsigned *)sorted.p, (const int *)number.p, c->row, c->first);
+  return SortByAggregate(state, n, (const unsigned *)key.p, (unsigned *)sorted.p, (const int *)number.p, c->row,
+                         c->first);
 }
 
 static void Forget(BAIState state)
 {
   BAICUDACoarse *c       = &state->coarse;
-  void          *owned[] = {c->aggregate, c->basis, c->ghost, c->ghost_basis, c->first, c->row, c->inverse, c->sums, c->e, c->r, c->runs, c->run_sum, c->run_first, c->run, c->pair, c->pair_first, c->entry, c->slice_aggregate, c->tile_first, c->seen_count, c->seen, c->shares};
+  void          *owned[] = {c->aggregate,  c->basis,      c->ghost, c->ghost_basis, c->first, c->row,
+                            c->inverse,    c->sums,       c->e,     c->r,           c->runs,  c->run_sum,
+                            c->run_first,  c->run,        c->pair,  c->pair_first,  c->entry, c->slice_aggregate,
+                            c->tile_first, c->seen_count, c->seen,  c->shares};
 
   for (void *p : owned) {
     if (p) BAICUDAFree(state, 0, p);
@@ -928,7 +998,8 @@ static BAIStatus TakeGhosts(BAIState state, const BAICoarse *coarse)
   CUDATry(cudaMemcpyAsync(c->ghost, narrow.data(), n * sizeof(*c->ghost), cudaMemcpyHostToDevice, state->stream));
   if (coarse->ghost_basis) {
     BAITry(BAICUDAAllocate(state, n * (size_t)c->columns * sizeof(BAIScalar), &c->ghost_basis));
-    CUDATry(cudaMemcpyAsync(c->ghost_basis, coarse->ghost_basis, n * (size_t)c->columns * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
+    CUDATry(cudaMemcpyAsync(c->ghost_basis, coarse->ghost_basis, n * (size_t)c->columns * sizeof(BAIScalar),
+                            cudaMemcpyHostToDevice, state->stream));
   }
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
@@ -956,7 +1027,8 @@ BAIStatus BAICUDACoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *co
   BAITry(ListRows(state, coarse));
   if (coarse->basis) {
     BAITry(BAICUDAAllocate(state, n * (size_t)c->columns * sizeof(BAIScalar), &c->basis));
-    CUDATry(cudaMemcpyAsync(c->basis, coarse->basis, n * (size_t)c->columns * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
+    CUDATry(cudaMemcpyAsync(c->basis, coarse->basis, n * (size_t)c->columns * sizeof(BAIScalar), cudaMemcpyHostToDevice,
+                            state->stream));
   }
   BAITry(TakeGhosts(state, coarse));
   c->m = (int)m;

@@ -1,5 +1,6 @@
 /*
-   The CUDA backend: what the engine calls. The matrix is cut in sliced.cu, plan.cu chooses the kernels, sweep.cu launches them
+   The CUDA backend: what the engine calls. The matrix is cut in sliced.cu, plan.cu chooses the kernels, sweep.cu
+   launches them
 */
 #include "../aggregate.h"
 #include "../coloring.h"
@@ -75,7 +76,8 @@ static BAIStatus SetUp(BAIState state, const BAIMatrix *matrix, const BAIPartiti
   return BAISweepPrepare(state, state->p.mode);
 }
 
-static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p, BAIState *newstate)
+static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p,
+                        BAIState *newstate)
 {
   BAIState  state;
   BAIStatus status;
@@ -92,14 +94,17 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
   return status;
 }
 
-/* A vector where kernels can read it: as it is, or in the staged[k] that stands in for it, copied if its values matter */
-static BAIStatus Stage(BAIState state, int k, size_t n, BAIMemory memory, const BAIScalar *vector, bool copy, BAIScalar **on_device)
+/* A vector where kernels can read it: as it is, or in the staged[k] that stands in for it, copied if its values matter
+ */
+static BAIStatus Stage(BAIState state, int k, size_t n, BAIMemory memory, const BAIScalar *vector, bool copy,
+                       BAIScalar **on_device)
 {
   *on_device = (BAIScalar *)vector;
   if (memory == BAI_MEMORY_DEVICE) return BAIStatusOf(BAI_OK);
   if (!state->staged[k]) BAITry(BAICUDAAllocate(state, n * sizeof(BAIScalar), &state->staged[k]));
   *on_device = state->staged[k];
-  if (copy && n) CUDATry(cudaMemcpyAsync(*on_device, vector, n * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
+  if (copy && n)
+    CUDATry(cudaMemcpyAsync(*on_device, vector, n * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->stream));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -172,7 +177,9 @@ static BAIStatus Unbind(BAIState state)
   const size_t bytes = (size_t)state->A.n * sizeof(BAIScalar);
 
   if (state->current && state->has_before == BAI_BEFORE_OTHER) BAITry(BAISwapIterates(state));
-  else if (state->current) CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * BAIValueSize(&state->A), cudaMemcpyDeviceToDevice, state->stream));
+  else if (state->current)
+    CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * BAIValueSize(&state->A),
+                            cudaMemcpyDeviceToDevice, state->stream));
   state->current = 0;
   if (state->A.single) BAITry(BAIWidenVector(state, state->A.n, state->x[0], state->on_device[2]));
   if (state->v.x_memory == BAI_MEMORY_HOST) {
@@ -186,10 +193,15 @@ static BAIStatus Unbind(BAIState state)
 static int64_t BytesOfIteration(BAIState state, const BAIPlan *plan)
 {
   const BAISliced *A     = &state->A;
-  const int64_t    value = (int64_t)BAIValueSize(A), vector = A->n * value, rounded = A->sweep_a == A->loc_a ? 0 : state->places_loc * (int64_t)BAISweepSize(A);
+  const int64_t    value = (int64_t)BAIValueSize(A), vector = A->n * value,
+                rounded = A->sweep_a == A->loc_a ? 0 : state->places_loc * (int64_t)BAISweepSize(A);
 
   if (plan->resident) return 2 * vector;
-  return rounded + state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) + state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value + (A->off_first ? BAISlices(A) * (BAI_LANES + 1) * (int64_t)sizeof(int) : 0) + A->pieces * (int64_t)(sizeof(BAIPiece) + 2 * value) + BAISlices(A) * (int64_t)sizeof(BAISlice) + (4 + (plan->from_other ? 1 : 2) * (plan->momentum && (state->p.momentum == 1 || state->has_before))) * vector;
+  return rounded + state->places_loc * (value + (state->wide ? sizeof(int) : sizeof(uint16_t))) +
+    state->places_off * value + (state->places_off_j + state->places_rest) * sizeof(int) + state->places_rest * value +
+    (A->off_first ? BAISlices(A) * (BAI_LANES + 1) * (int64_t)sizeof(int) : 0) +
+    A->pieces * (int64_t)(sizeof(BAIPiece) + 2 * value) + BAISlices(A) * (int64_t)sizeof(BAISlice) +
+    (4 + (plan->from_other ? 1 : 2) * (plan->momentum && (state->p.momentum == 1 || state->has_before))) * vector;
 }
 
 static void Info(BAIState state, BAIInfo *info)
@@ -208,10 +220,12 @@ static void Info(BAIState state, BAIInfo *info)
   info->units           = state->units;
   info->colors          = state->colors;
   /*
-     From memory, over-relaxation takes half the iterations. On the chip, taking turns takes longer; where rows are long, nearly all blocks are neighbours; and small
-     blocks that take turns together do not bear it
+     From memory, over-relaxation takes half the iterations. On the chip, taking turns takes longer; where rows are
+     long, nearly all blocks are neighbours; and small blocks that take turns together do not bear it
   */
-  info->ordered       = plan->resident || state->nghost || state->A.off_first || BAIGroup(state->A.block_size) > 1 ? BAI_MODE_SYNC : BAI_MODE_COLOR;
+  info->ordered       = plan->resident || state->nghost || state->A.off_first || BAIGroup(state->A.block_size) > 1
+          ? BAI_MODE_SYNC
+          : BAI_MODE_COLOR;
   info->solves        = 0;
   info->solves_coarse = 0;
   for (int mode = 0; mode < 4; mode++) {

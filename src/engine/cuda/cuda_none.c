@@ -4,7 +4,8 @@
 #include "../shared.h"
 #include <stddef.h>
 
-static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *parameters, BAIState *state)
+static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *parameters,
+                        BAIState *state)
 {
   (void)matrix;
   (void)partition;

@@ -1,9 +1,11 @@
 /*
-   Exchange of x between ranks whose devices reach each other's memory: see ../exchange.h. Mailboxes are shared by the handles of CUDA's inter-process communication. An exchange is
-   one kernel, in the order of the stream; or, if x goes in copies, these are on streams of their own, between a kernel that gathers what is copied, and one that waits for the peers.
-   The host waits for nothing.
+   Exchange of x between ranks whose devices reach each other's memory: see ../exchange.h. Mailboxes are shared by the
+   handles of CUDA's inter-process communication. An exchange is one kernel, in the order of the stream; or, if x goes
+   in copies, these are on streams of their own, between a kernel that gathers what is copied, and one that waits for
+   the peers. The host waits for nothing.
 
-   Ranks that make up a coarse space together tell each other their sums in the same way, through mailboxes of their own: there each is a peer of all, itself included
+   Ranks that make up a coarse space together tell each other their sums in the same way, through mailboxes of their
+   own: there each is a peer of all, itself included
 */
 #include "sweep.h"
 #include <algorithm>
@@ -43,7 +45,8 @@ struct BAICUDACopies_ {
 template <typename V>
 static __device__ inline void Send(int n, BAISends sends, const void *x)
 {
-  for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) BAIStoreFar(static_cast<V *>(sends.to[k]), static_cast<const V *>(x)[sends.row[k]]);
+  for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x)
+    BAIStoreFar(static_cast<V *>(sends.to[k]), static_cast<const V *>(x)[sends.row[k]]);
 }
 
 static __device__ inline unsigned long long Nanoseconds(void)
@@ -71,7 +74,9 @@ static __device__ inline void EndExchange(const Interval &interval, unsigned lon
 }
 
 /* x to the ghosts of peers; the last thread block sets the flags there, and waits for those here */
-static __global__ void Exchange(bool single, int n, BAISends sends, const void *x, int peers, BAIFlag *const *tell, BAIFlag *told, BAIFlag exchanges, unsigned *arrived, Interval interval, int *stalled, int *stalled_host)
+static __global__ void Exchange(bool single, int n, BAISends sends, const void *x, int peers, BAIFlag *const *tell,
+                                BAIFlag *told, BAIFlag exchanges, unsigned *arrived, Interval interval, int *stalled,
+                                int *stalled_host)
 {
   __shared__ bool          last;
   const unsigned long long start  = Nanoseconds();
@@ -81,17 +86,22 @@ static __global__ void Exchange(bool single, int n, BAISends sends, const void *
   else Send<BAIScalar>(n, sends, x);
   cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
   __syncthreads();
-  if (!threadIdx.x) last = cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*arrived).fetch_add(1, cuda::memory_order_acq_rel) + 1 == gridDim.x;
+  if (!threadIdx.x)
+    last = cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*arrived).fetch_add(1, cuda::memory_order_acq_rel) +
+        1 ==
+      gridDim.x;
   __syncthreads();
   if (!last) return;
   if (!threadIdx.x) *arrived = 0;
   cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_system);
-  for (int p = threadIdx.x; p < peers; p += blockDim.x) cuda::atomic_ref<BAIFlag, cuda::thread_scope_system>(*tell[p]).store(exchanges, cuda::memory_order_release);
+  for (int p = threadIdx.x; p < peers; p += blockDim.x)
+    cuda::atomic_ref<BAIFlag, cuda::thread_scope_system>(*tell[p]).store(exchanges, cuda::memory_order_release);
   for (int p = threadIdx.x; p < peers; p += blockDim.x) {
     cuda::atomic_ref<BAIFlag, cuda::thread_scope_system> flag(told[p]);
 
     BAISpin(
-      stalled, stalled_host, [=] { return flag.load(cuda::memory_order_acquire) >= exchanges; }, cycles, BAI_ERR_ABSENT);
+      stalled, stalled_host, [=] { return flag.load(cuda::memory_order_acquire) >= exchanges; }, cycles,
+      BAI_ERR_ABSENT);
   }
   __syncthreads();
   if (!threadIdx.x) EndExchange(interval, start);
@@ -100,11 +110,13 @@ static __global__ void Exchange(bool single, int n, BAISends sends, const void *
 template <typename V>
 static __device__ inline void Pack(int n, const int *row, const void *x, void *to)
 {
-  for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) static_cast<V *>(to)[k] = static_cast<const V *>(x)[row[k]];
+  for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x)
+    static_cast<V *>(to)[k] = static_cast<const V *>(x)[row[k]];
 }
 
 /* What is to be copied */
-static __global__ void PackParcel(bool single, int n, const int *row, const void *x, void *to, BAIFlag *flag, BAIFlag exchange)
+static __global__ void PackParcel(bool single, int n, const int *row, const void *x, void *to, BAIFlag *flag,
+                                  BAIFlag exchange)
 {
   if (single) Pack<BAISingle>(n, row, x, to);
   else Pack<BAIScalar>(n, row, x, to);
@@ -160,7 +172,9 @@ static BAIStatus Open(BAICUDAExchange *e, int peers, int self, const Handle *han
   for (int p = 0; p < peers; p++) {
     if (p == self) e->theirs[p].memory = e->mailbox.memory;
     else {
-      if (!memcmp(&handles[p].device, &properties.uuid, sizeof(properties.uuid))) return BAIStatusBecause(BAI_ERR_PEERS, "cudaIpcOpenMemHandle()", "ranks share a device, where a kernel must not wait for another's");
+      if (!memcmp(&handles[p].device, &properties.uuid, sizeof(properties.uuid)))
+        return BAIStatusBecause(BAI_ERR_PEERS, "cudaIpcOpenMemHandle()",
+                                "ranks share a device, where a kernel must not wait for another's");
       BAITry(BAISharedOpen(BAI_BACKEND_CUDA, &handles[p].memory, &e->theirs[p]));
     }
     e->peers++;
@@ -179,7 +193,8 @@ static BAIStatus Tiles(BAIState state, const BAIPeers *peers, BAIInt *tile)
     CUDATry(cudaMemcpyAsync(place.get(), A.place, (size_t)A.n * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
     CUDATry(cudaStreamSynchronize(state->stream));
   }
-  for (BAIInt k = 0; k < peers->first[peers->peers]; k++) tile[k] = (A.row ? place[peers->row[k]] : (int)peers->row[k]) / A.tile_rows;
+  for (BAIInt k = 0; k < peers->first[peers->peers]; k++)
+    tile[k] = (A.row ? place[peers->row[k]] : (int)peers->row[k]) / A.tile_rows;
   return BAIStatusOf(BAI_OK);
 }
 
@@ -267,11 +282,14 @@ static void DestroyCopies(struct BAICUDACopies_ *c, int peers)
   delete c;
 }
 
-/* Opens the mailboxes of peers, and finds where each value goes that is sent: of entries of so many groups of rows, group by group. first, of groups+1, is theirs, and stays on the host */
-static BAIStatus Connect(BAIState state, BAICUDAExchange *e, const BAIPeers *peers, int self, const Handle *theirs, size_t size, size_t groups, const BAIInt *group, BAIInt *first)
+/* Opens the mailboxes of peers, and finds where each value goes that is sent: of entries of so many groups of rows,
+ * group by group. first, of groups+1, is theirs, and stays on the host */
+static BAIStatus Connect(BAIState state, BAICUDAExchange *e, const BAIPeers *peers, int self, const Handle *theirs,
+                         size_t size, size_t groups, const BAIInt *group, BAIInt *first)
 {
-  const size_t                       n = (size_t)peers->peers, sends = (size_t)peers->first[n];
-  const std::unique_ptr<BAIInt[]>    send(new (std::nothrow) BAIInt[sends + 1]), peer(new (std::nothrow) BAIInt[sends + 1]);
+  const size_t                    n = (size_t)peers->peers, sends = (size_t)peers->first[n];
+  const std::unique_ptr<BAIInt[]> send(new (std::nothrow) BAIInt[sends + 1]),
+    peer(new (std::nothrow) BAIInt[sends + 1]);
   const std::unique_ptr<int[]>       row(new (std::nothrow) int[sends + 1]); /* as kernels count rows */
   const std::unique_ptr<void *[]>    to(new (std::nothrow) void *[sends + 1]);
   const std::unique_ptr<BAIFlag *[]> tell(new (std::nothrow) BAIFlag *[n + 1]);
@@ -279,9 +297,12 @@ static BAIStatus Connect(BAIState state, BAICUDAExchange *e, const BAIPeers *pee
   if (!send || !peer || !row || !to || !tell) return BAIStatusOf(BAI_ERR_MEMORY);
   BAITry(Open(e, (int)n, self, theirs));
   BAISortSends(peers, (BAIInt)groups, group, first, send.get(), peer.get());
-  for (size_t p = 0; p < n; p++) tell[p] = (BAIFlag *)((char *)e->theirs[p].memory + BAIMailboxFlags(theirs[p].nghost, size)) + peers->place[p];
+  for (size_t p = 0; p < n; p++)
+    tell[p] = (BAIFlag *)((char *)e->theirs[p].memory + BAIMailboxFlags(theirs[p].nghost, size)) + peers->place[p];
   for (int odd = 0; odd < 2; odd++) {
-    for (size_t k = 0; k < sends; k++) to[k] = (char *)e->theirs[peer[k]].memory + size * (odd * theirs[peer[k]].nghost + (size_t)(peers->slot[peer[k]] + send[k] - peers->first[peer[k]]));
+    for (size_t k = 0; k < sends; k++)
+      to[k] = (char *)e->theirs[peer[k]].memory +
+        size * (odd * theirs[peer[k]].nghost + (size_t)(peers->slot[peer[k]] + send[k] - peers->first[peer[k]]));
     BAITry(Upload(state, sends, to.get(), &e->to[odd]));
   }
   for (size_t k = 0; k < sends; k++) row[k] = (int)peers->row[send[k]];
@@ -297,11 +318,13 @@ static BAIStatus Connect(BAIState state, BAICUDAExchange *e, const BAIPeers *pee
 
 BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
 {
-  BAICUDAExchange                *e     = &state->exchange;
-  const size_t                    sends = (size_t)peers->first[peers->peers], tiles = (size_t)state->A.tiles, size = BAIValueSize(&state->A);
+  BAICUDAExchange *e     = &state->exchange;
+  const size_t     sends = (size_t)peers->first[peers->peers], tiles = (size_t)state->A.tiles,
+               size = BAIValueSize(&state->A);
   const std::unique_ptr<Handle[]> theirs(new (std::nothrow) Handle[peers->peers + 1]);
-  const std::unique_ptr<BAIInt[]> group(new (std::nothrow) BAIInt[sends + 1]), first(new (std::nothrow) BAIInt[tiles + 1]);
-  const std::unique_ptr<int[]>    narrow(new (std::nothrow) int[tiles + 1]);
+  const std::unique_ptr<BAIInt[]> group(new (std::nothrow) BAIInt[sends + 1]),
+    first(new (std::nothrow) BAIInt[tiles + 1]);
+  const std::unique_ptr<int[]> narrow(new (std::nothrow) int[tiles + 1]);
 
   if (!theirs || !group || !first || !narrow) return BAIStatusOf(BAI_ERR_MEMORY);
   for (BAIInt p = 0; p < peers->peers; p++) memcpy(&theirs[p], handles + p, sizeof(Handle));
@@ -327,8 +350,9 @@ BAIStatus BAICUDAConnectSums(BAIState state, BAIInt ranks, BAIInt self, const BA
   const BAICUDACoarse            *c = &state->coarse;
   const size_t                    n = (size_t)ranks, m = (size_t)c->m;
   const std::unique_ptr<Handle[]> theirs(new (std::nothrow) Handle[n]);
-  const std::unique_ptr<BAIInt[]> first(new (std::nothrow) BAIInt[n + 1]), row(new (std::nothrow) BAIInt[n * m]), group(new (std::nothrow) BAIInt[n * m]()), slot(new (std::nothrow) BAIInt[n]), place(new (std::nothrow) BAIInt[n]);
-  BAIInt                          begin[2];
+  const std::unique_ptr<BAIInt[]> first(new (std::nothrow) BAIInt[n + 1]), row(new (std::nothrow) BAIInt[n * m]),
+    group(new (std::nothrow) BAIInt[n * m]()), slot(new (std::nothrow) BAIInt[n]), place(new (std::nothrow) BAIInt[n]);
+  BAIInt begin[2];
 
   if (!theirs || !first || !row || !group || !slot || !place) return BAIStatusOf(BAI_ERR_MEMORY);
   first[0] = 0;
@@ -339,7 +363,8 @@ BAIStatus BAICUDAConnectSums(BAIState state, BAIInt ranks, BAIInt self, const BA
     place[p]     = self;
     for (size_t k = 0; k < m; k++) row[p * m + k] = (BAIInt)k;
   }
-  const BAIPeers peers = {.peers = ranks, .first = first.get(), .row = row.get(), .slot = slot.get(), .place = place.get(), .copies = 0};
+  const BAIPeers peers =
+    {.peers = ranks, .first = first.get(), .row = row.get(), .slot = slot.get(), .place = place.get(), .copies = 0};
 
   return Connect(state, &state->telling, &peers, (int)self, theirs.get(), sizeof(BAIScalar), 1, group.get(), begin);
 }
@@ -352,15 +377,20 @@ static BAIStatus Copy(BAIState state, unsigned grid)
   Parcel                *parcel = &c->parcel[e->exchanges & 1];
   const size_t           size   = BAIValueSize(&state->A);
 
-  for (int p = 0; p < e->peers; p++) CUDATry(cudaStreamWaitEvent(state->stream, parcel->copied[p], 0)); /* in the exchange before the last; nothing, if there was none */
-  PackParcel<<<grid, THREADS, 0, state->stream>>>(state->A.single, e->sends, c->row, state->x[state->current], parcel->values, parcel->flag, e->exchanges);
+  for (int p = 0; p < e->peers; p++)
+    CUDATry(cudaStreamWaitEvent(state->stream, parcel->copied[p],
+                                0)); /* in the exchange before the last; nothing, if there was none */
+  PackParcel<<<grid, THREADS, 0, state->stream>>>(state->A.single, e->sends, c->row, state->x[state->current],
+                                                  parcel->values, parcel->flag, e->exchanges);
   CUDATry(cudaGetLastError());
   CUDATry(cudaEventRecord(parcel->packed, state->stream));
   for (int p = 0; p < e->peers; p++) {
     const size_t first = (size_t)c->first[p], n = (size_t)c->first[p + 1] - first;
 
     CUDATry(cudaStreamWaitEvent(c->stream[p], parcel->packed, 0));
-    if (n) CUDATry(cudaMemcpyAsync(c->to[e->exchanges & 1][p], (char *)parcel->values + first * size, n * size, cudaMemcpyDefault, c->stream[p]));
+    if (n)
+      CUDATry(cudaMemcpyAsync(c->to[e->exchanges & 1][p], (char *)parcel->values + first * size, n * size,
+                              cudaMemcpyDefault, c->stream[p]));
     CUDATry(cudaMemcpyAsync(c->tell[p], parcel->flag, sizeof(BAIFlag), cudaMemcpyDefault, c->stream[p]));
     CUDATry(cudaEventRecord(parcel->copied[p], c->stream[p]));
   }
@@ -377,7 +407,9 @@ static BAIStatus Run(BAIState state, BAICUDAExchange *e, bool single, const void
   const unsigned grid  = (unsigned)std::max(1, std::min((e->sends + THREADS - 1) / THREADS, (int)MOST_BLOCKS));
   const BAISends sends = {e->first, e->row, e->to[e->exchanges & 1], e->quiet, e->loud};
 
-  Exchange<<<grid, THREADS, 0, state->stream>>>(single, e->sends, sends, values, e->peers, e->tell, told, e->exchanges, e->arrived, Interval{swept, e->last, &state->pinned->worked}, &state->result->stalled, &state->pinned->result.stalled);
+  Exchange<<<grid, THREADS, 0, state->stream>>>(single, e->sends, sends, values, e->peers, e->tell, told, e->exchanges,
+                                                e->arrived, Interval{swept, e->last, &state->pinned->worked},
+                                                &state->result->stalled, &state->pinned->result.stalled);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -419,7 +451,8 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
   state->ghost = (char *)e->mailbox.memory + (now & 1) * (size_t)state->nghost * size;
   if (!e->copies) return Run(state, e, state->A.single, state->x[state->current], told, swept);
   BAITry(Copy(state, (unsigned)std::max(1, std::min((e->sends + THREADS - 1) / THREADS, (int)MOST_BLOCKS))));
-  WaitForPeers<<<1, BAI_LANES, 0, state->stream>>>(e->peers, told, now, &state->result->stalled, &state->pinned->result.stalled);
+  WaitForPeers<<<1, BAI_LANES, 0, state->stream>>>(e->peers, told, now, &state->result->stalled,
+                                                   &state->pinned->result.stalled);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

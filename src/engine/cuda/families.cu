@@ -1,6 +1,6 @@
 /*
-   The families of kernels: generic takes any matrix, stream those whose rows inside the blocks fit registers, staged the more regular of these, resident those that fit
-   the chip as a whole
+   The families of kernels: generic takes any matrix, stream those whose rows inside the blocks fit registers, staged
+   the more regular of these, resident those that fit the chip as a whole
 */
 #include "plan.h"
 #include "shapes.h"
@@ -27,7 +27,8 @@ static const struct {
 };
 
 /* By BAIOrder */
-static const char *const orders[] = {"blocks that are all at work at once", "a queue of blocks", "mode sync", "bounded staleness", "mode color"};
+static const char *const orders[] = {"blocks that are all at work at once", "a queue of blocks", "mode sync",
+                                     "bounded staleness", "mode color"};
 
 void BAIFamilyRefuse(const BAIFamily *family, const BAIWork *work, char why[BAI_REASON])
 {
@@ -54,7 +55,9 @@ static size_t RowShared(const BAISliced *A)
 /* More than the plain kernels of a family do */
 static bool More(const BAIWork *work)
 {
-  return (work->asks & (BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_RESIDUALS)) != 0;
+  return (work->asks &
+          (BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP |
+           BAI_CAN_RESIDUALS)) != 0;
 }
 
 static void RefuseRows(const BAISliced *A, int most, char why[BAI_REASON])
@@ -85,9 +88,12 @@ static bool ResidentVariant(const BAIWork *work, int which, BAIVariant *variant)
 
   variant->kernel  = NULL;
   variant->threads = RowThreads(A);
-  variant->shared  = RowShared(A) + (which ? (size_t)A->off_width * (size_t)RowThreads(A) * (BAIValueSize(A) + sizeof(int)) : 0);
+  variant->shared  = RowShared(A) +
+    (which ? (size_t)A->off_width * (size_t)RowThreads(A) * (BAIValueSize(A) + sizeof(int)) : 0);
   for (const auto &shape : resident) {
-    if (variant->kernel || !A->single != !shape.single || !shape.off != (which == 1) || A->loc_width > shape.loc || (shape.off && A->off_width > shape.off) || A->tile_rows > BAIResidentRows(shape.loc, shape.off)) continue;
+    if (variant->kernel || !A->single != !shape.single || !shape.off != (which == 1) || A->loc_width > shape.loc ||
+        (shape.off && A->off_width > shape.off) || A->tile_rows > BAIResidentRows(shape.loc, shape.off))
+      continue;
     variant->kernel = shape.kernel(work->order, more);
   }
   return which < 2;
@@ -101,7 +107,9 @@ static void RefuseResident(const BAIWork *work, char why[BAI_REASON])
   if (!*why) RefuseRows(work->A, work->A->loc_width > 16 ? BAIResidentRows(32, 0) : BAIResidentRows(16, 0), why);
   if (*why) return;
   for (int which = 0; which < 2; which++) (void)ResidentVariant(work, which, variant + which);
-  if (!variant[0].kernel && !variant[1].kernel) snprintf(why, BAI_REASON, "no kernel for %d entries inside a block in %d rows of a thread block", work->A->loc_width, work->A->tile_rows);
+  if (!variant[0].kernel && !variant[1].kernel)
+    snprintf(why, BAI_REASON, "no kernel for %d entries inside a block in %d rows of a thread block",
+             work->A->loc_width, work->A->tile_rows);
 }
 
 static const struct {
@@ -121,8 +129,11 @@ static bool TwoLevelVariant(const BAIWork *work, int which, BAIVariant *variant)
   variant->kernel = NULL;
   if (which >= last) return false;
   variant->threads = RowThreads(A);
-  variant->shared  = 6 * (size_t)RowThreads(A) * sizeof(BAIScalar) + work->coarse + (two_level[which].off ? 0 : (size_t)A->off_width * (size_t)RowThreads(A) * (sizeof(BAIScalar) + sizeof(unsigned)));
-  if (A->n < BAI_TWO_LEVEL_COLUMNS && A->loc_width <= two_level[which].loc && A->tile_rows <= two_level[which].rows && (!two_level[which].off || A->off_width <= two_level[which].off)) variant->kernel = two_level[which].kernel(work->mode);
+  variant->shared  = 6 * (size_t)RowThreads(A) * sizeof(BAIScalar) + work->coarse +
+    (two_level[which].off ? 0 : (size_t)A->off_width * (size_t)RowThreads(A) * (sizeof(BAIScalar) + sizeof(unsigned)));
+  if (A->n < BAI_TWO_LEVEL_COLUMNS && A->loc_width <= two_level[which].loc && A->tile_rows <= two_level[which].rows &&
+      (!two_level[which].off || A->off_width <= two_level[which].off))
+    variant->kernel = two_level[which].kernel(work->mode);
   return true;
 }
 
@@ -157,12 +168,16 @@ static void RefuseStaged(const BAIWork *work, char why[BAI_REASON])
     MOST_PLACES = 1 << 15 /* for entries of a tile: more than shared memory holds */
   };
   const BAISliced *A      = work->A;
-  const int        places = A->tile_off > A->tile_off_j ? (A->tile_off > A->tile_loc ? A->tile_off : A->tile_loc) : A->tile_off_j > A->tile_loc ? A->tile_off_j : A->tile_loc;
+  const int        places = A->tile_off > A->tile_off_j ? (A->tile_off > A->tile_loc ? A->tile_off : A->tile_loc)
+           : A->tile_off_j > A->tile_loc                ? A->tile_off_j
+                                                        : A->tile_loc;
 
   RefuseRows(A, BAI_ROW_THREADS, why);
   if (!*why) RefuseInside(A, 8, why);
-  if (!*why && places > MOST_PLACES) snprintf(why, BAI_REASON, "%d places for entries of a thread block, %d at most", places, (int)MOST_PLACES);
-  if (!*why && A->tile_rows * BAIValueSize(A) % 16) snprintf(why, BAI_REASON, "%d rows of a thread block are not a multiple of 16 bytes", A->tile_rows);
+  if (!*why && places > MOST_PLACES)
+    snprintf(why, BAI_REASON, "%d places for entries of a thread block, %d at most", places, (int)MOST_PLACES);
+  if (!*why && A->tile_rows * BAIValueSize(A) % 16)
+    snprintf(why, BAI_REASON, "%d rows of a thread block are not a multiple of 16 bytes", A->tile_rows);
 }
 
 static const struct {
@@ -171,16 +186,18 @@ static const struct {
   unsigned orders;
   const void *(*kernel)(BAIOrder);
 } stream[] = {
-#define SHAPE(LOC, OFF, MOST_OFF, SINGLE, MORE, ORDERS, ANY) {LOC, MOST_OFF, SINGLE, MORE, ORDERS, BAIStreamKernel<LOC, OFF, SINGLE, MORE, ORDERS, ANY>},
+#define SHAPE(LOC, OFF, MOST_OFF, SINGLE, MORE, ORDERS, ANY) \
+  {LOC, MOST_OFF, SINGLE, MORE, ORDERS, BAIStreamKernel<LOC, OFF, SINGLE, MORE, ORDERS, ANY>},
   BAI_STREAM_SHAPES(SHAPE)
 #undef SHAPE
 };
 
-/* The kernel whose tiles the device hands out, where that is faster: a launch of modes sync and launch, the queue of mode async, and the turns of mode color, if there is enough to do in each */
+/* The kernel whose tiles the device hands out, where that is faster: a launch of modes sync and launch, the queue of
+ * mode async, and the turns of mode color, if there is enough to do in each */
 static const void *HandedKernel(const BAIWork *work)
 {
   enum {
-    WIDE           = 8,   /* entries outside the blocks: with more in the queue this is faster in double precision too */
+    WIDE           = 8, /* entries outside the blocks: with more in the queue this is faster in double precision too */
     TILES_PER_TURN = 1024 /* with which a launch a turn costs less than flags; in double precision twice as many */
   };
   const BAISliced *A = work->A;
@@ -189,11 +206,15 @@ static const void *HandedKernel(const BAIWork *work)
   case BAI_FLAGS:
     return work->asks & BAI_CAN_LAUNCHES ? BAIOnceKernel(A, BAI_FLAGS) : NULL;
   case BAI_OWN:
-    return (work->asks & (BAI_CAN_LAUNCHES | BAI_CAN_MOMENTUM)) == BAI_CAN_LAUNCHES ? BAIOnceKernel(A, BAI_QUEUE) : NULL;
+    return (work->asks & (BAI_CAN_LAUNCHES | BAI_CAN_MOMENTUM)) == BAI_CAN_LAUNCHES ? BAIOnceKernel(A, BAI_QUEUE)
+                                                                                    : NULL;
   case BAI_QUEUE:
     return !(work->asks & BAI_CAN_MOMENTUM) && (A->single || A->off_width > WIDE) ? BAIOnceKernel(A, BAI_QUEUE) : NULL;
   case BAI_TURNS:
-    return !(work->asks & BAI_CAN_MOMENTUM) && work->turns && A->tiles / work->turns >= (A->single ? 1 : 2) * TILES_PER_TURN ? BAIOnceKernel(A, BAI_QUEUE) : NULL;
+    return !(work->asks & BAI_CAN_MOMENTUM) && work->turns &&
+        A->tiles / work->turns >= (A->single ? 1 : 2) * TILES_PER_TURN
+      ? BAIOnceKernel(A, BAI_QUEUE)
+      : NULL;
   default:
     return NULL;
   }
@@ -213,7 +234,9 @@ static bool StreamVariant(const BAIWork *work, int which, BAIVariant *variant)
   variant->kernel = A->off_first ? BAIRaggedKernel(A, work->order) : NULL;
   if (A->off_first) return true;
   for (const auto &shape : stream) {
-    if (variant->kernel || A->loc_width > shape.loc || A->off_width > shape.most_off || !A->single != !shape.single || (More(work) && !shape.more)) continue;
+    if (variant->kernel || A->loc_width > shape.loc || A->off_width > shape.most_off || !A->single != !shape.single ||
+        (More(work) && !shape.more))
+      continue;
     variant->kernel = shape.kernel(work->order);
   }
   return true;
@@ -234,7 +257,8 @@ static bool GenericVariant(const BAIWork *work, int which, BAIVariant *variant)
   };
   const BAISliced *A = work->A;
 
-  variant->kernel  = BAIGenericKernel(A, work->order, (work->asks & BAI_CAN_REFINE) != 0, (work->asks & (BAI_CAN_FAULTS | BAI_CAN_STATS)) != 0);
+  variant->kernel  = BAIGenericKernel(A, work->order, (work->asks & BAI_CAN_REFINE) != 0,
+                                      (work->asks & (BAI_CAN_FAULTS | BAI_CAN_STATS)) != 0);
   variant->threads = RowThreads(A);
   variant->shared  = which ? 0 : 3 * (size_t)A->tile_rows * BAIValueSize(A);
   if (A->long_first && variant->threads < PIECE_THREADS) variant->threads = PIECE_THREADS;
@@ -244,9 +268,10 @@ static bool GenericVariant(const BAIWork *work, int which, BAIVariant *variant)
 
 extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
   {
-   .kernel     = BAI_KERNEL_RESIDENT,
-   .orders     = BAI_IN_OWN | BAI_IN_FLAGS | BAI_IN_TURNS,
-   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_SINGLE | BAI_CAN_SOLVE, /* loops whose length is known to be that of all threads take a third less time: no theta */
+   .kernel = BAI_KERNEL_RESIDENT,
+   .orders = BAI_IN_OWN | BAI_IN_FLAGS | BAI_IN_TURNS,
+   .can    = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_SINGLE |
+      BAI_CAN_SOLVE,                /* loops whose length is known to be that of all threads take a third less time: no theta */
     .capability = 0,
    .blocks     = 1,
    .refuse     = RefuseResident,
@@ -262,19 +287,21 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
    .variant    = StagedVariant,
    },
   {
-   .kernel     = BAI_KERNEL_STREAM,
-   .orders     = BAI_IN_ALL,
-   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS | BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_RESIDUALS,
+   .kernel = BAI_KERNEL_STREAM,
+   .orders = BAI_IN_ALL,
+   .can = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS |
+      BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_RESIDUALS,
    .capability = 0,
    .blocks     = 1,
    .refuse     = RefuseStream,
    .variant    = StreamVariant,
    },
   {
-   .kernel     = BAI_KERNEL_GENERIC,
-   .orders     = BAI_IN_ALL | BAI_IN_LAG,
-   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS | BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_RESIDUALS | BAI_CAN_FAULTS | BAI_CAN_STATS | BAI_CAN_REFINE,
-   .capability = 0,
+   .kernel = BAI_KERNEL_GENERIC,
+   .orders = BAI_IN_ALL | BAI_IN_LAG,
+   .can = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS |
+      BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_RESIDUALS | BAI_CAN_FAULTS | BAI_CAN_STATS |
+      BAI_CAN_REFINE,      .capability = 0,
    .blocks     = 1,
    .refuse     = NULL,
    .variant    = GenericVariant,

@@ -17,14 +17,24 @@ static __global__ void FlipEntries(BAISliced A, BAIFault fault, unsigned long lo
   if (row < 0 || !BAIFaultHits(&fault, row)) return;
   const BAISlice slice   = A.slice[tile * A.tile_slices + i / BAI_LANES];
   const auto     outside = BAIOutsideOf(A, slice, tile * A.tile_slices + i / BAI_LANES, i % BAI_LANES);
-  const int      which = (int)(BAIFaultHash(&fault, row + fault.seed) % (uint64_t)(2 + slice.loc_width + outside.width)), k = which - 2;
-  const size_t   size  = A.single ? sizeof(BAISingle) : sizeof(BAIScalar);
-  const int      bytes = A.single ? (int)sizeof(float) : (int)sizeof(BAIReal), lane = i % BAI_LANES;
+  const int which    = (int)(BAIFaultHash(&fault, row + fault.seed) % (uint64_t)(2 + slice.loc_width + outside.width)),
+            k        = which - 2;
+  const size_t size  = A.single ? sizeof(BAISingle) : sizeof(BAIScalar);
+  const int    bytes = A.single ? (int)sizeof(float) : (int)sizeof(BAIReal), lane = i % BAI_LANES;
 
   if (which == 0) BAIFaultFlip(&fault, row, A.d + place, sizeof(BAIReal));
-  else if (which == 1) BAIFaultFlip(&fault, row, static_cast<char *>(A.dinv) + (A.sweep_single ? sizeof(BAISingle) : sizeof(BAIScalar)) * (size_t)place, A.sweep_single ? (int)sizeof(float) : (int)sizeof(BAIReal));
-  else if (k < slice.loc_width) BAIFaultFlip(&fault, row, static_cast<char *>(A.loc_a) + size * (size_t)(slice.loc + (long long)k * BAI_LANES + lane), bytes);
-  else BAIFaultFlip(&fault, row, static_cast<char *>(A.off_a) + size * (size_t)(outside.a + (long long)(k - slice.loc_width) * outside.step), bytes);
+  else if (which == 1)
+    BAIFaultFlip(&fault, row,
+                 static_cast<char *>(A.dinv) + (A.sweep_single ? sizeof(BAISingle) : sizeof(BAIScalar)) * (size_t)place,
+                 A.sweep_single ? (int)sizeof(float) : (int)sizeof(BAIReal));
+  else if (k < slice.loc_width)
+    BAIFaultFlip(&fault, row,
+                 static_cast<char *>(A.loc_a) + size * (size_t)(slice.loc + (long long)k * BAI_LANES + lane), bytes);
+  else
+    BAIFaultFlip(&fault, row,
+                 static_cast<char *>(A.off_a) +
+                   size * (size_t)(outside.a + (long long)(k - slice.loc_width) * outside.step),
+                 bytes);
   atomicAdd(flipped, 1ull);
 }
 
@@ -38,7 +48,8 @@ BAIStatus BAICUDAFlip(BAIState state, BAIInt *flipped)
   if (!places) return BAIStatusOf(BAI_OK);
   BAITry(count.Allocate(state, sizeof(found)));
   CUDATry(cudaMemsetAsync(count.p, 0, sizeof(found), state->stream));
-  FlipEntries<<<(unsigned)((places + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(state->A, state->p.fault, static_cast<unsigned long long *>(count.p));
+  FlipEntries<<<(unsigned)((places + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(
+    state->A, state->p.fault, static_cast<unsigned long long *>(count.p));
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(&found, count.p, sizeof(found), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));

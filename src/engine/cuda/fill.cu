@@ -14,7 +14,8 @@ enum {
   LOADS_IN_FLIGHT = 4 /* of a lane that goes along its row: it reads memory in pieces of no less, 32 bytes */
 };
 
-/* Found on the way through the matrix: the first row without a diagonal entry, whether an entry has no place, the bits of the least share, rows for whose a_ii 1 stands, and a hash of the pattern */
+/* Found on the way through the matrix: the first row without a diagonal entry, whether an entry has no place, the bits
+ * of the least share, rows for whose a_ii 1 stands, and a hash of the pattern */
 typedef struct {
   int                bad, different, least_share, units;
   unsigned long long pattern;
@@ -23,14 +24,16 @@ typedef struct {
 /* Of a set of entries the sum of these depends on every one of them: SplitMix64 (Steele, Lea and Flood, 2014) */
 static __device__ inline unsigned long long HashOfEntry(int row, int col, BAIInt k)
 {
-  unsigned long long z = ((unsigned long long)row << 32 | (unsigned)col) + (unsigned long long)k * 0x9e3779b97f4a7c15ull;
+  unsigned long long z = ((unsigned long long)row << 32 | (unsigned)col) +
+    (unsigned long long)k * 0x9e3779b97f4a7c15ull;
 
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
   z = (z ^ z >> 27) * 0x94d049bb133111ebull;
   return z ^ z >> 31;
 }
 
-/* Where the entries of a row go, counted from 0 inside its block, and outside it: there may be more of these than it has places in its slice */
+/* Where the entries of a row go, counted from 0 inside its block, and outside it: there may be more of these than it
+ * has places in its slice */
 template <typename V, bool same_pattern, bool RAGGED>
 struct RowPut {
   const BAISliced &A;
@@ -39,7 +42,11 @@ struct RowPut {
   const int        lane;
   bool             different; /* there was no place for an entry */
 
-  __device__ RowPut(const BAISliced &A, int slice, int lane) : A(A), s(A.slice[slice]), outside(RAGGED ? BAIOutsideOf(A, s, slice, lane) : BAIOutsideByColumns(s, lane)), lane(lane), different(false) {}
+  __device__ RowPut(const BAISliced &A, int slice, int lane)
+      : A(A), s(A.slice[slice]), outside(RAGGED ? BAIOutsideOf(A, s, slice, lane) : BAIOutsideByColumns(s, lane)),
+        lane(lane), different(false)
+  {
+  }
 
   /* at: of the tile */
   __device__ void Inside(int w, int at, BAIScalar value)
@@ -87,7 +94,8 @@ typedef struct {
 
 /* Each lane a row */
 template <typename V, bool same_pattern, bool RAGGED>
-static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first, RowPut<V, same_pattern, RAGGED> &put, RowSums &r)
+static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first,
+                                      RowPut<V, same_pattern, RAGGED> &put, RowSums &r)
 {
   for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
     const BAICSR C   = part ? M.B : M.A;
@@ -114,7 +122,10 @@ static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, in
           put.Inside(r.inside++, at - tile_first, values[k]);
         } else {
           r.sum_outside += BAIAbs(values[k]);
-          for (; put.outside.by_delta && r.outside < put.outside.width && row + A.off_j[put.outside.j + r.outside] < col; r.outside++) put.NoneOutside(r.outside, row);
+          for (;
+               put.outside.by_delta && r.outside < put.outside.width && row + A.off_j[put.outside.j + r.outside] < col;
+               r.outside++)
+            put.NoneOutside(r.outside, row);
           put.Outside(r.outside++, col, V(values[k]) + V(0)); /* never a negative zero */
         }
       }
@@ -130,9 +141,11 @@ static __device__ inline T SumOfLanes(T value)
   return cub::ShuffleIndex<BAI_LANES>(cub::WarpReduce<T>(storage[threadIdx.x / BAI_LANES]).Sum(value), 0, ~0u);
 }
 
-/* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the place that is kept for it has 0 */
+/* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the
+ * place that is kept for it has 0 */
 template <typename V, bool same_pattern, bool RAGGED>
-static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut<V, same_pattern, RAGGED> &put, RowSums &r, Findings *findings)
+static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first,
+                                      RowPut<V, same_pattern, RAGGED> &put, RowSums &r, Findings *findings)
 {
   const bool stands = A.unit == BAI_UNIT_ALL || r.sum + r.sum_outside == 0;
 
@@ -143,12 +156,16 @@ static __device__ inline void PutUnit(const BAISliced &A, int place, int row, in
 }
 
 /* With what a row is kept, once its entries are */
-static __device__ inline void FinishRow(const BAISliced &A, int place, int row, const RowSums &r, int l1, int dominance, BAIReal *sums, Findings *findings)
+static __device__ inline void FinishRow(const BAISliced &A, int place, int row, const RowSums &r, int l1, int dominance,
+                                        BAIReal *sums, Findings *findings)
 {
   const BAIReal share = dominance ? BAIShareOfDominance(BAIAbs(r.d), r.sum) : 1;
 
-  if (isinf(A.sweep_single ? BAIReal(float(BAIReal(1) / BAIAbs(r.d))) : BAIReal(1) / BAIAbs(r.d))) atomicMin(&findings->bad, row); /* zero, or as good as that */
-  if (share < 1) atomicMin(&findings->least_share, __float_as_int((float)share));                                                  /* positive numbers are ordered as their bits are */
+  if (isinf(A.sweep_single ? BAIReal(float(BAIReal(1) / BAIAbs(r.d))) : BAIReal(1) / BAIAbs(r.d)))
+    atomicMin(&findings->bad, row); /* zero, or as good as that */
+  if (share < 1)
+    atomicMin(&findings->least_share,
+              __float_as_int((float)share)); /* positive numbers are ordered as their bits are */
   A.d[place] = r.d;
   if (A.sweep_single) static_cast<BAISingle *>(A.dinv)[place] = BAISingle(BAIScalar(1) / r.d);
   else static_cast<BAIScalar *>(A.dinv)[place] = BAIScalar(1) / r.d;
@@ -176,15 +193,20 @@ static __device__ inline bool IsLong(const BAISliced &A, int slice, int lane)
   return false;
 }
 
-/* A warp a slice: the rows that are not in pieces. With same_pattern the places of entries are known, and those of none are as they should be */
+/* A warp a slice: the rows that are not in pieces. With same_pattern the places of entries are known, and those of none
+ * are as they should be */
 template <typename V, bool same_pattern, bool RAGGED>
 static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAIReal *sums, Findings *findings)
 {
-  const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), tile = slice / A.tile_slices, tile_first = tile * A.tile_rows;
-  RowSums   r = {};
+  const int lane  = threadIdx.x % BAI_LANES,
+            slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), tile = slice / A.tile_slices,
+            tile_first = tile * A.tile_rows;
+  RowSums r            = {};
 
   if (slice < A.tiles * A.tile_slices) {
-    const int                       row = RowOfLane(A, slice, lane), place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0), own = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
+    const int row   = RowOfLane(A, slice, lane),
+              place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0),
+              own   = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
     RowPut<V, same_pattern, RAGGED> put(A, slice, lane);
 
     if (!RAGGED || !IsLong(A, slice, lane)) {
@@ -203,7 +225,8 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
     if (RAGGED && !same_pattern) { /* what rounds a packed slice up */
       const int end = A.off_first[(size_t)slice * (BAI_LANES + 1) + BAI_LANES];
 
-      for (long long at = put.s.off + end + lane; end >= 0 && at < A.slice[slice + 1].off; at += BAI_LANES) static_cast<V *>(A.off_a)[at] = 0;
+      for (long long at = put.s.off + end + lane; end >= 0 && at < A.slice[slice + 1].off; at += BAI_LANES)
+        static_cast<V *>(A.off_a)[at] = 0;
     }
   }
   AddPattern(r.pattern, findings);
@@ -216,7 +239,8 @@ typedef struct {
   int       inside;
 } PieceSums;
 
-/* Where a piece is in the matrix, which need not have the pattern that the piece is from: entries that are there, and the number of the first one */
+/* Where a piece is in the matrix, which need not have the pattern that the piece is from: entries that are there, and
+ * the number of the first one */
 static __device__ inline int PieceOf(const BAICSR &C, const BAIPiece &piece, int row, BAIInt *first)
 {
   *first = C.i[row] + piece.at;
@@ -230,18 +254,19 @@ static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, P
   enum {
     EACH = BAI_PIECE / BAI_LANES /* entries of a lane, all on their way at once */
   };
-  const int          lane = threadIdx.x % BAI_LANES, k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+  const int lane = threadIdx.x % BAI_LANES, k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
   unsigned long long pattern = 0;
 
   if (k < A.pieces) {
     const BAIPiece piece = A.piece[k];
-    const int      place = A.long_row[piece.row].place, slice = place / BAI_LANES, row = RowOfLane(A, slice, place % BAI_LANES), block = BlockOfLane(A, slice, place % BAI_LANES, row);
-    const BAICSR   C = piece.part ? M.B : M.A;
-    BAIInt         first;
-    const int      size = PieceOf(C, piece, row, &first);
-    int            cols[EACH], inside = 0;
-    BAIScalar      values[EACH], d    = 0;
-    BAIReal        sum = 0, sum_outside = 0;
+    const int      place = A.long_row[piece.row].place, slice = place / BAI_LANES,
+              row = RowOfLane(A, slice, place % BAI_LANES), block = BlockOfLane(A, slice, place % BAI_LANES, row);
+    const BAICSR C = piece.part ? M.B : M.A;
+    BAIInt       first;
+    const int    size = PieceOf(C, piece, row, &first);
+    int          cols[EACH], inside = 0;
+    BAIScalar    values[EACH], d    = 0;
+    BAIReal      sum = 0, sum_outside = 0;
 
 #pragma unroll
     for (int w = 0; w < EACH; w++) {
@@ -277,15 +302,18 @@ static __global__ void FillPieces(BAISliced A, BAIMatrix M, bool same_pattern, P
 
 /* A warp a long row: what its pieces add up to, and its entries inside the block, in their order */
 template <typename V>
-static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominance, const PieceSums *pieces, BAIReal *sums, Findings *findings)
+static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominance, const PieceSums *pieces,
+                                  BAIReal *sums, Findings *findings)
 {
-  const int          lane = threadIdx.x % BAI_LANES, k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+  const int lane = threadIdx.x % BAI_LANES, k = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
   const unsigned     before  = (1u << lane) - 1;
   unsigned long long pattern = 0;
 
   if (k < A.long_rows) {
-    const BAILongRow       L     = A.long_row[k];
-    const int              slice = L.place / BAI_LANES, row_lane = L.place % BAI_LANES, row = RowOfLane(A, slice, row_lane), tile_first = slice / A.tile_slices * A.tile_rows, place = tile_first + slice % A.tile_slices * BAI_LANES + row_lane, block = BlockAt(A, place, row);
+    const BAILongRow L     = A.long_row[k];
+    const int        slice = L.place / BAI_LANES, row_lane = L.place % BAI_LANES, row = RowOfLane(A, slice, row_lane),
+              tile_first = slice / A.tile_slices * A.tile_rows,
+              place = tile_first + slice % A.tile_slices * BAI_LANES + row_lane, block = BlockAt(A, place, row);
     RowPut<V, false, true> put(A, slice, row_lane);
     RowSums                r      = {};
     int                    length = 0;
@@ -301,13 +329,14 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
         r.sum_outside += p.sum_outside;
         length += A.piece[first + lane].size;
       }
-      for (unsigned left = __ballot_sync(~0u, there && pieces[there ? first + lane : first].inside > 0); left; left &= left - 1) {
+      for (unsigned left = __ballot_sync(~0u, there && pieces[there ? first + lane : first].inside > 0); left;
+           left &= left - 1) {
         const BAIPiece piece = A.piece[first + __ffs(left) - 1];
         BAIInt         from;
         const int      size = PieceOf(M.A, piece, row, &from);
 
         for (int at = lane; at - lane < size; at += BAI_LANES) {
-          const int      col = at < size ? (int)M.A.j[from + at] : row, to = col == row ? -1 : PlaceInBlock(A, block, col);
+          const int col = at < size ? (int)M.A.j[from + at] : row, to = col == row ? -1 : PlaceInBlock(A, block, col);
           const unsigned in = __ballot_sync(~0u, to >= 0);
 
           if (to >= 0) put.Inside(r.inside + __popc(in & before), to - tile_first, M.A.a[from + at]);
@@ -326,13 +355,15 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
     for (int w = r.inside + lane; w < put.s.loc_width; w += BAI_LANES) put.NoneInside(w, place - tile_first);
     for (int w = lane; w < put.outside.width; w += BAI_LANES) put.NoneOutside(w, row);
     if (!lane) FinishRow(A, place, row, r, l1, dominance, sums, findings);
-    if (put.different || length != M.A.i[row + 1] - M.A.i[row] + (M.nghost ? M.B.i[row + 1] - M.B.i[row] : 0)) findings->different = 1;
+    if (put.different || length != M.A.i[row + 1] - M.A.i[row] + (M.nghost ? M.B.i[row + 1] - M.B.i[row] : 0))
+      findings->different = 1;
     pattern = r.pattern;
   }
   AddPattern(pattern, findings);
 }
 
-/* Local sweeps of each place, if they depend on the block; found on the host, whose sums do not differ from time to time */
+/* Local sweeps of each place, if they depend on the block; found on the host, whose sums do not differ from time to
+ * time */
 static BAIStatus CountLocalSweeps(BAIState state)
 {
   state->local_sweeps = (long long)state->blocks * state->p.local_iters;
@@ -342,12 +373,18 @@ static BAIStatus CountLocalSweeps(BAIState state)
   const size_t         places = BAIPlaces(&A), blocks = (size_t)state->blocks;
   std::vector<BAIReal> sums(2 * places), inside(blocks, 0), outside(blocks, 0);
   std::vector<BAIInt>  iters(blocks);
-  std::vector<int>     of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0), home(A.home ? places : 0);
-  const auto           block_of = [&](size_t p) { return A.home ? home[p] : A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1; };
+  std::vector<int> of_place(places, 1), of_tile(A.tiles, 1), block(A.row ? (size_t)A.n : 0), row(A.row ? places : 0),
+    home(A.home ? places : 0);
+  const auto block_of = [&](size_t p) {
+    return A.home ? home[p] : A.row ? (row[p] < 0 ? -1 : block[row[p]]) : p < (size_t)A.n ? (int)p / A.block_size : -1;
+  };
 
-  CUDATry(cudaMemcpyAsync(sums.data(), state->sums, 2 * places * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
-  if (A.row) CUDATry(cudaMemcpyAsync(block.data(), A.block, block.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
-  if (A.home) CUDATry(cudaMemcpyAsync(home.data(), A.home, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(
+    cudaMemcpyAsync(sums.data(), state->sums, 2 * places * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
+  if (A.row)
+    CUDATry(cudaMemcpyAsync(block.data(), A.block, block.size() * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  if (A.home)
+    CUDATry(cudaMemcpyAsync(home.data(), A.home, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   if (A.row) CUDATry(cudaMemcpyAsync(row.data(), A.row, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   for (size_t p = 0; p < places; p++) {
@@ -362,7 +399,8 @@ static BAIStatus CountLocalSweeps(BAIState state)
     of_tile[p / A.tile_rows] = std::max(of_place[p], of_tile[p / A.tile_rows]);
   }
   CUDATry(cudaMemcpyAsync(A.iters, of_place.data(), places * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-  CUDATry(cudaMemcpyAsync(A.tile_iters, of_tile.data(), of_tile.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+  CUDATry(
+    cudaMemcpyAsync(A.tile_iters, of_tile.data(), of_tile.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
 }
@@ -378,13 +416,18 @@ static BAIStatus Run(BAIState state, const BAIMatrix *M, PieceSums *pieces, Find
   const BAISliced A  = state->A;
   const int       l1 = state->p.l1, dominance = !(state->p.local_omega > 0);
 
-  if (A.off_first) Fill<V, same_pattern, true><<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, l1, dominance, state->sums, findings);
-  else Fill<V, same_pattern, false><<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, l1, dominance, state->sums, findings);
+  if (A.off_first)
+    Fill<V, same_pattern, true>
+      <<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, l1, dominance, state->sums, findings);
+  else
+    Fill<V, same_pattern, false>
+      <<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, l1, dominance, state->sums, findings);
   CUDATry(cudaGetLastError());
   if (!A.pieces) return BAIStatusOf(BAI_OK);
   FillPieces<V><<<WarpGrid(A.pieces), THREADS, 0, state->stream>>>(A, *M, same_pattern, pieces, findings);
   CUDATry(cudaGetLastError());
-  FinishLong<V><<<WarpGrid(A.long_rows), THREADS, 0, state->stream>>>(A, *M, l1, dominance, pieces, state->sums, findings);
+  FinishLong<V>
+    <<<WarpGrid(A.long_rows), THREADS, 0, state->stream>>>(A, *M, l1, dominance, pieces, state->sums, findings);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -401,7 +444,9 @@ BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
   BAITry(t.Allocate(state, sizeof(findings)));
   CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
   if (A.pieces) BAITry(pieces.Allocate(state, A.pieces * sizeof(PieceSums)));
-  BAITry((A.single ? same_pattern ? Run<BAISingle, true> : Run<BAISingle, false> : same_pattern ? Run<BAIScalar, true> : Run<BAIScalar, false>)(state, M, (PieceSums *)pieces.p, (Findings *)t.p));
+  BAITry((A.single         ? same_pattern ? Run<BAISingle, true> : Run<BAISingle, false>
+                    : same_pattern ? Run<BAIScalar, true>
+                           : Run<BAIScalar, false>)(state, M, (PieceSums *)pieces.p, (Findings *)t.p));
   CUDATry(cudaMemcpyAsync(&findings, t.p, sizeof(findings), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   memcpy(&least, &findings.least_share, sizeof(least));
@@ -414,6 +459,8 @@ BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
     status     = BAIStatusOf(BAI_ERR_DIAGONAL);
     status.row = findings.bad;
   }
-  if (!status.code && !A.share && least < 1) status = BAIStatusOf(same_pattern ? BAI_ERR_PATTERN : BAI_OK); /* the kernel in use knows of no shares: to be created anew */
+  if (!status.code && !A.share && least < 1)
+    status = BAIStatusOf(same_pattern ? BAI_ERR_PATTERN
+                                      : BAI_OK); /* the kernel in use knows of no shares: to be created anew */
   return status.code ? status : CountLocalSweeps(state);
 }

@@ -1,6 +1,7 @@
 /*
-   Kernels that follow each other in a stream without a gap: one that is launched to follow begins while that before it still runs, and waits for its end where it calls BAIFollow(). Before that it may read
-   what was there before the first of a row of such kernels, which is launched to follow nothing
+   Kernels that follow each other in a stream without a gap: one that is launched to follow begins while that before it
+   still runs, and waits for its end where it calls BAIFollow(). Before that it may read what was there before the first
+   of a row of such kernels, which is launched to follow nothing
 */
 #pragma once
 
@@ -20,7 +21,8 @@ static __device__ inline void BAIFollow(void)
 BAIStatus BAICanFollow(int *can);
 
 /* follows: what was launched before is a kernel of the row */
-static inline cudaError_t BAILaunch(const void *kernel, dim3 grid, int threads, size_t shared, cudaStream_t stream, bool follows, void **arguments)
+static inline cudaError_t BAILaunch(const void *kernel, dim3 grid, int threads, size_t shared, cudaStream_t stream,
+                                    bool follows, void **arguments)
 {
   cudaLaunchAttribute following = {};
   cudaLaunchConfig_t  config    = {};

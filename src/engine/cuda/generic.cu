@@ -17,7 +17,8 @@ static __device__ inline bool Stops(const BAISliced &A, const BAISweep &p, int r
   return BAIFaultStops(&p.fault, row, A.row ? A.block[row] : row / A.block_size);
 }
 
-/* A tile begins a global iteration; by all threads. In mode sync it reads the previous iterate, whatever has been written since. Its neighbours are those that it reads from and those that read from it */
+/* A tile begins a global iteration; by all threads. In mode sync it reads the previous iterate, whatever has been
+ * written since. Its neighbours are those that it reads from and those that read from it */
 template <BAIOrder order>
 static __device__ inline void CountReads(const BAISweep &p, int tile)
 {
@@ -52,9 +53,11 @@ static __device__ __forceinline__ V PiecesOf(const BAISliced &A, int slice, int 
 
 /* b minus what a row has outside its block and not in pieces */
 template <BAIOrder order, typename V>
-static __device__ __forceinline__ V SumOutside(const BAISliced &A, const BAISweep &p, int slice, int lane, int row, const V *x)
+static __device__ __forceinline__ V SumOutside(const BAISliced &A, const BAISweep &p, int slice, int lane, int row,
+                                               const V *x)
 {
-  const V         *off_a = static_cast<const V *>(A.off_a), *b = static_cast<const V *>(p.b), *ghost = static_cast<const V *>(p.ghost);
+  const V *off_a = static_cast<const V *>(A.off_a), *b = static_cast<const V *>(p.b),
+          *ghost       = static_cast<const V *>(p.ghost);
   const BAIOutside O   = BAIOutsideOf(A, A.slice[slice], slice, lane);
   V                sum = b[row];
 
@@ -62,7 +65,10 @@ static __device__ __forceinline__ V SumOutside(const BAISliced &A, const BAISwee
     V other[LOADS_IN_FLIGHT];
 
 #pragma unroll
-    for (int v = 0; v < LOADS_IN_FLIGHT; v++) other[v] = w + v < O.width ? BAILoadColumn<order>(A, x, ghost, BAIColumn(A, O.by_delta, row, A.off_j[O.j + (long long)(w + v) * O.step_j])) : V(0);
+    for (int v = 0; v < LOADS_IN_FLIGHT; v++)
+      other[v] = w + v < O.width
+        ? BAILoadColumn<order>(A, x, ghost, BAIColumn(A, O.by_delta, row, A.off_j[O.j + (long long)(w + v) * O.step_j]))
+        : V(0);
 #pragma unroll
     for (int v = 0; v < LOADS_IN_FLIGHT; v++) {
       if (w + v < O.width) sum -= off_a[O.a + (long long)(w + v) * O.step] * other[v];
@@ -73,7 +79,8 @@ static __device__ __forceinline__ V SumOutside(const BAISliced &A, const BAISwee
 
 /* sum minus what a row has inside its block, but for the diagonal */
 template <typename V, typename Columns>
-static __device__ __forceinline__ V SumInside(const BAISliced &A, int slice, int lane, const Columns &loc_j, const V *loc_a, const V *y, V sum)
+static __device__ __forceinline__ V SumInside(const BAISliced &A, int slice, int lane, const Columns &loc_j,
+                                              const V *loc_a, const V *y, V sum)
 {
   const long long loc   = A.slice[slice].loc + lane;
   const int       width = A.slice[slice].loc_width;
@@ -82,7 +89,10 @@ static __device__ __forceinline__ V SumInside(const BAISliced &A, int slice, int
     V value[LOADS_IN_FLIGHT];
 
 #pragma unroll
-    for (int v = 0; v < LOADS_IN_FLIGHT; v++) value[v] = w + v < width ? loc_a[loc + (long long)(w + v) * BAI_LANES] * y[loc_j[loc + (long long)(w + v) * BAI_LANES]] : V(0);
+    for (int v = 0; v < LOADS_IN_FLIGHT; v++)
+      value[v] = w + v < width
+        ? loc_a[loc + (long long)(w + v) * BAI_LANES] * y[loc_j[loc + (long long)(w + v) * BAI_LANES]]
+        : V(0);
 #pragma unroll
     for (int v = 0; v < LOADS_IN_FLIGHT; v++) sum -= value[v];
   }
@@ -103,20 +113,22 @@ static __device__ inline int LargestExponent(int mine, int *largest)
 }
 
 /*
-   x and sums are of type V. With REFINED the local sweeps find a correction, from zero, and are of type I: r is b - A x, and what they read of it is multiplied by a power of two so that it
-   fits that type
+   x and sums are of type V. With REFINED the local sweeps find a correction, from zero, and are of type I: r is b - A
+   x, and what they read of it is multiplied by a power of two so that it fits that type
 */
 template <typename Columns, typename V, BAIOrder order, bool WATCHED = false, bool REFINED = false, typename I = V>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  V                                            *work = p.scratch ? static_cast<V *>(p.scratch) + 3 * (size_t)A.tile_rows * blockIdx.x : reinterpret_cast<V *>(shared);
-  const Columns                                 loc_j(A);
-  const I                                      *sweep_a = static_cast<const I *>(A.sweep_a), *dinv = static_cast<const I *>(A.dinv);
+  V            *work = p.scratch ? static_cast<V *>(p.scratch) + 3 * (size_t)A.tile_rows * blockIdx.x
+                                 : reinterpret_cast<V *>(shared);
+  const Columns loc_j(A);
+  const I      *sweep_a = static_cast<const I *>(A.sweep_a), *dinv = static_cast<const I *>(A.dinv);
 
   BAIGoThroughTiles<order, V>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
-    const int  lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
-    const int  first = tile * A.tile_rows, slice0 = tile * A.tile_slices, most = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
+    const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
+    const int first = tile * A.tile_rows, slice0 = tile * A.tile_slices,
+              most    = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
     const bool faulty = WATCHED && BAIFaultIsAt(&p.fault, p.its + iteration);
     const V   *x      = BAIIterateOf<V>(p, from);
     V         *next = BAIIterateOf<V>(p, to), *s = work;
@@ -128,8 +140,8 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
     if (A.long_first) BAIOwnPieces<order>(A, p, tile, x);
     if constexpr (REFINED) {
       __shared__ int largest;
-      V             *xs       = s + (sizeof(I) < sizeof(V) ? 1 : 2) * A.tile_rows; /* the tile's x, where nothing else is yet */
-      int            exponent = INT_MIN;
+      V  *xs       = s + (sizeof(I) < sizeof(V) ? 1 : 2) * A.tile_rows; /* the tile's x, where nothing else is yet */
+      int exponent = INT_MIN;
 
       for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
         if (BAIRowAt(A, tile, i) >= 0) xs[i] = BAILoad(x + BAIRowAt(A, tile, i));
@@ -157,7 +169,8 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
         if (row < 0) continue;
         V sum = SumOutside<order>(A, p, slice0 + slice, lane, row, x) - pieces;
 
-        if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row)) BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<V>));
+        if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row))
+          BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<V>));
         s[i] = sum;
         y[i] = BAILoad(x + row);
       }
@@ -174,11 +187,15 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 
         if constexpr (REFINED) {
           sum = I(scale * s[i]);
-          if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row)) BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<I>));
+          if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row))
+            BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<I>));
         }
         sum = SumInside(A, slice0 + slice, lane, loc_j, sweep_a, y, sum);
-        if (!REFINED && p.r && sweep == 1 && BAIOwnRowAt(A, tile, i) >= 0) static_cast<V *>(p.r)[BAIOwnRowAt(A, tile, i)] = V(BAIScalar(sum) - A.d[first + i] * BAIScalar(y[i]));
-        ynext[i] = A.iters && sweep > A.iters[first + i] ? y[i] : y[i] + BAIRealOf<I>(BAILocalOmegaAt(A, p, first + i)) * (sum * dinv[first + i] - y[i]);
+        if (!REFINED && p.r && sweep == 1 && BAIOwnRowAt(A, tile, i) >= 0)
+          static_cast<V *>(p.r)[BAIOwnRowAt(A, tile, i)] = V(BAIScalar(sum) - A.d[first + i] * BAIScalar(y[i]));
+        ynext[i] = A.iters && sweep > A.iters[first + i]
+          ? y[i]
+          : y[i] + BAIRealOf<I>(BAILocalOmegaAt(A, p, first + i)) * (sum * dinv[first + i] - y[i]);
         if (WATCHED && faulty && Stops(A, p, row)) ynext[i] = y[i];
       }
       __syncthreads();
@@ -192,7 +209,8 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 
       if (row < 0) continue;
       const V xi      = BAILoad(x + row);
-      V       xi_next = xi + BAIRealOf<V>(BAIOmegaAt(p, iteration)) * (REFINED ? V(y[i]) / BAIRealOf<V>(scale) : V(y[i]) - xi);
+      V       xi_next = xi +
+        BAIRealOf<V>(BAIOmegaAt(p, iteration)) * (REFINED ? V(y[i]) / BAIRealOf<V>(scale) : V(y[i]) - xi);
 
       if (p.before) {
         V *before = static_cast<V *>(p.before) + first + i;
@@ -203,7 +221,10 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
       if (WATCHED && faulty && Stops(A, p, row)) xi_next = xi;
       BAIStore(next + row, xi_next);
     }
-    if (WATCHED && p.counts.updates && !(faulty && p.fault.type == BAI_FAULT_BLOCKS && A.tile_rows <= A.block_size && Stops(A, p, BAIRowAt(A, tile, 0)))) CountUpdate(p, tile); /* the tile is a block that is not updated */
+    if (WATCHED && p.counts.updates &&
+        !(faulty && p.fault.type == BAI_FAULT_BLOCKS && A.tile_rows <= A.block_size &&
+          Stops(A, p, BAIRowAt(A, tile, 0))))
+      CountUpdate(p, tile); /* the tile is a block that is not updated */
   });
 }
 
@@ -249,7 +270,8 @@ static __global__ void __launch_bounds__(1024, 1) GenericRefined(BAISliced A, BA
 
 const void *BAIGenericKernel(const BAISliced *A, BAIOrder order, bool refined, bool watched)
 {
-  if (refined) return A->sweep_single ? (const void *)GenericRefined<BAISingle> : (const void *)GenericRefined<BAIScalar>;
+  if (refined)
+    return A->sweep_single ? (const void *)GenericRefined<BAISingle> : (const void *)GenericRefined<BAIScalar>;
   if (watched) return A->single ? (const void *)GenericWatched<BAISingle> : (const void *)GenericWatched<BAIScalar>;
   if (A->single) return (const void *)GenericAny<BAISingle>;
   if (BAIWide(A)) return (const void *)GenericAny<BAIScalar>;

@@ -1,13 +1,14 @@
 /*
-   The iterate that thread blocks share: relaxed loads and stores at the scope of the device, which meet in its L2 cache.
-   A complex entry is two reals, and may be seen half new.
+   The iterate that thread blocks share: relaxed loads and stores at the scope of the device, which meet in its L2
+   cache. A complex entry is two reals, and may be seen half new.
 */
 #pragma once
 
 #include "state.h"
 #include <cuda/atomic>
 
-/* The row at place i of a tile if it is a block's own, -1 if there is none, or, if it belongs to an overlap, -2 minus the row */
+/* The row at place i of a tile if it is a block's own, -1 if there is none, or, if it belongs to an overlap, -2 minus
+ * the row */
 static __device__ inline int BAIOwnRowAt(const BAISliced &A, int tile, int i)
 {
   const int place = tile * A.tile_rows + i;
@@ -139,8 +140,8 @@ static __device__ inline BAIReal BAIAbs2(BAIReal value)
 #endif
 
 /*
-   x of other tiles. Where nobody writes it before this tile has said that it is done, the L1 cache may serve the load: to see the flags of those that wrote it has
-   rid that of what is older
+   x of other tiles. Where nobody writes it before this tile has said that it is done, the L1 cache may serve the load:
+   to see the flags of those that wrote it has rid that of what is older
 */
 template <BAIOrder order, typename V>
 static __device__ inline V BAILoadOther(const V *x)
@@ -196,7 +197,8 @@ static __device__ inline int BAIColumn(const BAISliced &A, bool by_delta, int ro
   return by_delta ? min(max(row + j, 0), A.cols - 1) : j; /* a row without an entry there has a zero */
 }
 
-/* Where the entries of a lane's row outside its block are: number w at a + w*step in off_a and at j + w*step_j in off_j. Where they lie by columns some of them may be none */
+/* Where the entries of a lane's row outside its block are: number w at a + w*step in off_a and at j + w*step_j in
+ * off_j. Where they lie by columns some of them may be none */
 typedef struct {
   long long a, j;
   int       step, step_j, width;
@@ -205,7 +207,9 @@ typedef struct {
 
 static __device__ inline BAIOutside BAIOutsideByColumns(const BAISlice &S, int lane)
 {
-  return {S.off + lane, S.by_delta ? S.off_j : S.off_j + lane, BAI_LANES, S.by_delta ? 1 : BAI_LANES, (int)S.off_width, S.by_delta != 0};
+  return {S.off + lane,     S.by_delta ? S.off_j : S.off_j + lane,
+          BAI_LANES,        S.by_delta ? 1 : BAI_LANES,
+          (int)S.off_width, S.by_delta != 0};
 }
 
 static __device__ inline BAIOutside BAIOutsideOf(const BAISliced &A, const BAISlice &S, int slice, int lane)
@@ -236,5 +240,8 @@ struct BAINarrowOrWide {
   bool        wide;
 
   __device__     BAINarrowOrWide(const BAISliced &A) : j(A.loc_j), wide(BAIWide(&A)) {}
-  __device__ int operator[](long long k) const { return wide ? static_cast<const int *>(j)[k] : static_cast<const uint16_t *>(j)[k]; }
+  __device__ int operator[](long long k) const
+  {
+    return wide ? static_cast<const int *>(j)[k] : static_cast<const uint16_t *>(j)[k];
+  }
 };

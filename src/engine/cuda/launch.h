@@ -22,10 +22,12 @@ typedef struct {
   int          quiet, loud; /* tiles quiet <= tile < loud send nothing, so that most need not look */
 } BAISends;
 
-/* Neighbouring places of a slice that belong to one aggregate are a run. On each of them r = b - A x is added up for the coarse correction */
+/* Neighbouring places of a slice that belong to one aggregate are a run. On each of them r = b - A x is added up for
+ * the coarse correction */
 typedef struct {
-  const uint2 *slice; /* slices: a bit for each lane that begins a run, and the number of the first run; NULL: r itself is left */
-  void        *sum;   /* runs: what r adds up to, as x is */
+  const uint2
+    *slice; /* slices: a bit for each lane that begins a run, and the number of the first run; NULL: r itself is left */
+  void *sum; /* runs: what r adds up to, as x is */
 } BAIRuns;
 
 typedef struct {

@@ -1,6 +1,6 @@
 /*
-   Memory of the CUDA backend. On the device it comes in the order of the stream, from the pool of CUDA that PETSc takes vectors from; what is
-   given back there, the next set-up has at once
+   Memory of the CUDA backend. On the device it comes in the order of the stream, from the pool of CUDA that PETSc
+   takes vectors from; what is given back there, the next set-up has at once
 */
 #include "state.h"
 #include <mutex>
@@ -12,7 +12,8 @@ static BAIStatus Take(size_t bytes, cudaStream_t stream, void **p)
   const cudaError_t error = cudaMallocAsync(p, bytes ? bytes : 1, stream);
   char              text[64];
 
-  if (error != cudaErrorMemoryAllocation) return error == cudaSuccess ? BAIStatusOf(BAI_OK) : BAICUDAStatus(error, "cudaMallocAsync()");
+  if (error != cudaErrorMemoryAllocation)
+    return error == cudaSuccess ? BAIStatusOf(BAI_OK) : BAICUDAStatus(error, "cudaMallocAsync()");
   (void)cudaGetLastError();
   *p = NULL;
   snprintf(text, sizeof(text), "%zu bytes on the device", bytes);
@@ -63,7 +64,8 @@ BAITemporary::~BAITemporary()
   if (p) (void)cudaFreeAsync(p, stream);
 }
 
-/* To pin memory takes as long as all the rest of a small set-up; so it is never given back, but kept for the next one */
+/* To pin memory takes as long as all the rest of a small set-up; so it is never given back, but kept for the next one
+ */
 static std::mutex idle_mutex;
 static BAIPinned *idle;
 

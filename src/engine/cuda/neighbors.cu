@@ -1,7 +1,7 @@
 /*
-   Which tiles each tile has to wait for in modes sync and color: those it reads from, before it may read, and those that read
-   from it, before it may overwrite what they read. And the order in which tiles take turns or queue: colour by colour, so that
-   those at work at the same time have no business with each other
+   Which tiles each tile has to wait for in modes sync and color: those it reads from, before it may read, and those
+   that read from it, before it may overwrite what they read. And the order in which tiles take turns or queue: colour
+   by colour, so that those at work at the same time have no business with each other
 */
 #include "../coloring.h"
 #include "iterate.h"
@@ -15,16 +15,18 @@
 
 enum {
   THREADS            = 256,
-  NEIGHBORS_PER_TILE = 64,   /* on average, with more of which a queue gains nothing from an order */
-  WORDS              = 8192, /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
-  GRID               = 4096
+  NEIGHBORS_PER_TILE = 64, /* on average, with more of which a queue gains nothing from an order */
+  WORDS = 8192,            /* of the bit map in shared memory: one bit a tile, so many tiles are looked for at a time */
+  GRID  = 4096
 };
 
 typedef unsigned long long Pair; /* tile, tile to wait for: the latter in the lower bits */
 
-/* The tiles that a tile reads from, entries and rows of overlaps, each once, and both ways round; *pairs_found of them, of which those that there is room for are written. With more than the limit it is given up */
+/* The tiles that a tile reads from, entries and rows of overlaps, each once, and both ways round; *pairs_found of them,
+ * of which those that there is room for are written. With more than the limit it is given up */
 template <typename V>
-static __global__ void Readers(BAISliced A, int bits, unsigned long long room, unsigned long long limit, unsigned long long *pairs_found, Pair *pairs)
+static __global__ void Readers(BAISliced A, int bits, unsigned long long room, unsigned long long limit,
+                               unsigned long long *pairs_found, Pair *pairs)
 {
   enum {
     AHEAD = 8 /* entries of a row on their way */
@@ -44,13 +46,18 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
       __syncthreads();
       if (too_many) return;
     }
-    const int slice0 = tile * A.tile_slices, first = A.long_first ? A.long_first[slice0] : 0, last = A.long_first ? A.long_first[slice0 + A.tile_slices] : 0;
+    const int slice0 = tile * A.tile_slices, first = A.long_first ? A.long_first[slice0] : 0,
+              last = A.long_first ? A.long_first[slice0 + A.tile_slices] : 0;
 
     for (int window = 0; window < A.tiles; window += words * 32) {
       const auto mark = [&](int row) { /* or a column */
-                                       const int other = (unsigned)row < (unsigned)A.n ? (A.row ? A.place[row] : row) / A.tile_rows - window : -1;
+                                       const int other = (unsigned)row < (unsigned)A.n
+                                         ? (A.row ? A.place[row] : row) / A.tile_rows - window
+                                         : -1;
 
-                                       if (0 <= other && other < words * 32 && other + window != tile && !(map[other / 32] >> other % 32 & 1)) atomicOr(map + other / 32, 1u << other % 32);
+                                       if (0 <= other && other < words * 32 && other + window != tile &&
+                                           !(map[other / 32] >> other % 32 & 1))
+                                         atomicOr(map + other / 32, 1u << other % 32);
       };
 
       if (!threadIdx.x) found = 0;
@@ -64,17 +71,22 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
           int col[AHEAD];
 
 #pragma unroll
-          for (int w = 0; w < AHEAD; w++) col[w] = k + w < width && !BAIIsNoEntry(off_a[o.a + (long long)(k + w) * o.step]) ? BAIColumn(A, o.by_delta, row, A.off_j[o.j + (long long)(k + w) * o.step_j]) : -1;
+          for (int w = 0; w < AHEAD; w++)
+            col[w] = k + w < width && !BAIIsNoEntry(off_a[o.a + (long long)(k + w) * o.step])
+              ? BAIColumn(A, o.by_delta, row, A.off_j[o.j + (long long)(k + w) * o.step_j])
+              : -1;
 #pragma unroll
           for (int w = 0; w < AHEAD; w++) mark(col[w]);
         }
       }
       if (first < last) {
-        const BAIPiece  end    = A.piece[A.long_row[last - 1].last - 1]; /* all entries of the rows between lie one behind the other */
+        const BAIPiece end =
+          A.piece[A.long_row[last - 1].last - 1]; /* all entries of the rows between lie one behind the other */
         const long long behind = end.first + end.size;
 
 #pragma unroll 4
-        for (long long at = A.piece[A.long_row[first].first].first + threadIdx.x; at < behind; at += blockDim.x) mark(A.rest_j[at]);
+        for (long long at = A.piece[A.long_row[first].first].first + threadIdx.x; at < behind; at += blockDim.x)
+          mark(A.rest_j[at]);
       }
       for (int i = threadIdx.x; A.overlap && i < A.tile_rows; i += blockDim.x) {
         const int own = BAIOwnRowAt(A, tile, i);
@@ -130,7 +142,8 @@ static __global__ void MarkBefore(int tiles, BAINeighbors neighbors, const int *
   }
 }
 
-/* A thread a tile: how many of its neighbours have a lower number; or, if they are given, writes these from first[tile] on */
+/* A thread a tile: how many of its neighbours have a lower number; or, if they are given, writes these from first[tile]
+ * on */
 static __global__ void Lower(int tiles, BAINeighbors neighbors, int *first, int *lower)
 {
   const int tile = blockIdx.x * blockDim.x + threadIdx.x;
@@ -149,10 +162,11 @@ static BAIStatus Color(BAIState state, bool needed)
 {
   const int                    tiles = state->A.tiles;
   const unsigned               grid  = ((unsigned)tiles + THREADS - 1) / THREADS;
-  const std::unique_ptr<int[]> first(new (std::nothrow) int[tiles + 1]), order(new (std::nothrow) int[tiles]), rank(new (std::nothrow) int[tiles]);
-  BAITemporary                 first_device, lower_device, rank_device, scan;
-  int                         *order_device;
-  size_t                       bytes = 0;
+  const std::unique_ptr<int[]> first(new (std::nothrow) int[tiles + 1]), order(new (std::nothrow) int[tiles]),
+    rank(new (std::nothrow) int[tiles]);
+  BAITemporary first_device, lower_device, rank_device, scan;
+  int         *order_device;
+  size_t       bytes = 0;
 
   if (!state->turn_first) state->turn_first = (int *)malloc((tiles + 1) * sizeof(int));
   if (!first || !order || !rank || !state->turn_first) return BAIStatusOf(BAI_ERR_MEMORY);
@@ -184,14 +198,16 @@ static BAIStatus Color(BAIState state, bool needed)
   BAITry(rank_device.Allocate(state, tiles * sizeof(int)));
   CUDATry(cudaMemcpyAsync(order_device, order.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   CUDATry(cudaMemcpyAsync(rank_device.p, rank.get(), tiles * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-  MarkBefore<<<(unsigned)(((long long)tiles * BAI_LANES + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(tiles, state->neighbors, (const int *)rank_device.p);
+  MarkBefore<<<(unsigned)(((long long)tiles * BAI_LANES + THREADS - 1) / THREADS), THREADS, 0, state->stream>>>(
+    tiles, state->neighbors, (const int *)rank_device.p);
   CUDATry(cudaGetLastError());
   CUDATry(cudaStreamSynchronize(state->stream));
   state->order = order_device;
   return BAIStatusOf(BAI_OK);
 }
 
-/* Finds the pairs of Readers(), sorts them, and leaves each once; a tile's number has so many bits. With more than the limit there are none */
+/* Finds the pairs of Readers(), sorts them, and leaves each once; a tile's number has so many bits. With more than the
+ * limit there are none */
 static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITemporary *unique, unsigned long long *n)
 {
   const BAISliced    A       = state->A;
@@ -205,7 +221,8 @@ static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITe
   BAITry(counter.Allocate(state, sizeof(*n)));
   unsigned long long *found = (unsigned long long *)counter.p;
 
-  for (*n = 32 * (unsigned long long)A.tiles; *n > room;) { /* more than most matrices need, else as many as were found */
+  for (*n = 32 * (unsigned long long)A.tiles;
+       *n > room;) { /* more than most matrices need, else as many as were found */
     room = *n;
     BAITry(pairs[0].Allocate(state, room * sizeof(Pair)));
     CUDATry(cudaMemsetAsync(found, 0, sizeof(*n), state->stream));
@@ -221,19 +238,24 @@ static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITe
   cub::DoubleBuffer<Pair> keys((Pair *)pairs[0].p, (Pair *)pairs[1].p);
 
   CUDATry(cub::DeviceRadixSort::SortKeys(nullptr, bytes, keys, (long long)*n, 0, 2 * bits, state->stream));
-  CUDATry(cub::DeviceSelect::Unique(nullptr, bytes_unique, keys.Current(), (Pair *)unique->p, found, (long long)*n, state->stream));
+  CUDATry(cub::DeviceSelect::Unique(nullptr, bytes_unique, keys.Current(), (Pair *)unique->p, found, (long long)*n,
+                                    state->stream));
   BAITry(work.Allocate(state, std::max(bytes, bytes_unique)));
   CUDATry(cub::DeviceRadixSort::SortKeys(work.p, bytes, keys, (long long)*n, 0, 2 * bits, state->stream));
-  CUDATry(cub::DeviceSelect::Unique(work.p, bytes_unique, keys.Current(), (Pair *)unique->p, found, (long long)*n, state->stream));
+  CUDATry(cub::DeviceSelect::Unique(work.p, bytes_unique, keys.Current(), (Pair *)unique->p, found, (long long)*n,
+                                    state->stream));
   CUDATry(cudaMemcpyAsync(n, found, sizeof(*n), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
 }
 
-/* If they are not needed, a graph of rows that differ much in length is given up as soon as it shows to have too many neighbours for an order */
+/* If they are not needed, a graph of rows that differ much in length is given up as soon as it shows to have too many
+ * neighbours for an order */
 static BAIStatus FindNeighbors(BAIState state, bool needed)
 {
-  const auto         limit = needed || !state->A.off_first ? ULLONG_MAX : 2ull * NEIGHBORS_PER_TILE * (unsigned long long)state->A.tiles; /* each may have been found twice */
+  const auto         limit = needed || !state->A.off_first
+            ? ULLONG_MAX
+            : 2ull * NEIGHBORS_PER_TILE * (unsigned long long)state->A.tiles; /* each may have been found twice */
   const int          tiles = state->A.tiles;
   int                bits  = 1;
   BAITemporary       pairs;
@@ -246,7 +268,8 @@ static BAIStatus FindNeighbors(BAIState state, bool needed)
   if (n > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
   BAITry(BAICUDAAllocate(state, n * sizeof(int), &state->neighbors.tile));
   BAITry(BAICUDAAllocate(state, (tiles + 1) * sizeof(int), &state->neighbors.first));
-  Split<<<(unsigned)(n / THREADS + 1), THREADS, 0, state->stream>>>(tiles, bits, (long long)n, (const Pair *)pairs.p, state->neighbors);
+  Split<<<(unsigned)(n / THREADS + 1), THREADS, 0, state->stream>>>(tiles, bits, (long long)n, (const Pair *)pairs.p,
+                                                                    state->neighbors);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

@@ -1,19 +1,25 @@
 /*
-   The kernel whose thread blocks do one tile each and are gone: of matrices that do not fit the chip, in blocks of consecutive rows of much the same length, all of which do as many local sweeps, damped
-   alike. Nobody waits for anybody, and the device hands the tiles out: so there are fewer instructions than in stream.cu, on which the time of an iteration depends in single precision
+   The kernel whose thread blocks do one tile each and are gone: of matrices that do not fit the chip, in blocks of
+   consecutive rows of much the same length, all of which do as many local sweeps, damped alike. Nobody waits for
+   anybody, and the device hands the tiles out: so there are fewer instructions than in stream.cu, on which the time of
+   an iteration depends in single precision
 
-   Of modes sync and launch a launch is one global iteration, and of mode color one turn. Of the queue of mode async it is any number: blockIdx.x is the place in the queue, blockIdx.y the iteration, and the
-   device goes through them in this order. Were a tile begun anew before it is done, which takes tiles that are at work for as long as all others together, its rows would get the x of either.
+   Of modes sync and launch a launch is one global iteration, and of mode color one turn. Of the queue of mode async it
+   is any number: blockIdx.x is the place in the queue, blockIdx.y the iteration, and the device goes through them in
+   this order. Were a tile begun anew before it is done, which takes tiles that are at work for as long as all others
+   together, its rows would get the x of either.
 
-   Moved per row and global iteration: what stream.cu moves, and 8 bytes with momentum, which builds on the x that is about to be overwritten. Of r = b - A x only what it adds up to on runs of
-   rows of one aggregate is written, for the coarse correction.
+   Moved per row and global iteration: what stream.cu moves, and 8 bytes with momentum, which builds on the x that is
+   about to be overwritten. Of r = b - A x only what it adds up to on runs of rows of one aggregate is written, for
+   the coarse correction.
 */
 #include "follow.h"
 #include "plan.h"
 #include "sweep.h"
 #include <cub/warp/warp_reduce.cuh>
 
-/* Tiles of 512 rows that a multiprocessor is to have room for: in single precision these are at most 32 or 40 registers, in double 64 */
+/* Tiles of 512 rows that a multiprocessor is to have room for: in single precision these are at most 32 or 40
+ * registers, in double 64 */
 static constexpr int LeastBlocks(int loc, bool single)
 {
   return !single ? 2 : loc <= 2 ? 4 : 3;
@@ -32,26 +38,31 @@ static __device__ inline void Keep(const V *&pointer)
   __builtin_assume(__isGlobal(pointer));
 }
 
-/* LOC entries of a row inside its block, at most; OFF of those outside are on their way at a time. The order is BAI_FLAGS, which is mode sync, or BAI_QUEUE for all others */
+/* LOC entries of a row inside its block, at most; OFF of those outside are on their way at a time. The order is
+ * BAI_FLAGS, which is mode sync, or BAI_QUEUE for all others */
 template <int LOC, int OFF, bool GHOSTS, BAIOrder order, typename V>
-static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeof(V) < sizeof(BAIScalar))) Once(BAISliced A, BAISweep p)
+static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeof(V) < sizeof(BAIScalar)))
+  Once(BAISliced A, BAISweep p)
 {
   constexpr bool    queue = order == BAI_QUEUE;
   extern __shared__ __align__(16) unsigned char shared[];
-  const unsigned                                i = threadIdx.x, lane = i % BAI_LANES, tile = queue && p.order ? (unsigned)p.order[blockIdx.x] : blockIdx.x, slice = tile * A.tile_slices + i / BAI_LANES;
-  const int                                     row  = (int)(tile * A.tile_rows + i);
-  const bool                                    mine = i < (unsigned)A.tile_rows && row < A.n, moves = !queue && p.momentum != 0;
-  const BAISlice                                S        = A.slice[slice]; /* lanes without a row find zeros there */
-  const bool                                    by_delta = S.by_delta;
-  const V                                      *x = BAIIterateOf<V>(p, queue ? 0 : p.current), *far = static_cast<const V *>(p.ghost) - A.n;
-  const V                                      *loc_a = static_cast<const V *>(A.loc_a) + S.loc + lane, *off_a = static_cast<const V *>(A.off_a) + S.off + lane;
-  const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j) + S.loc + lane;
-  const int                                    *off_j = BAIColumnAt(A, S, 0, (int)lane);
-  int                                           base  = by_delta ? row : 0; /* of columns */
-  const V                                      *from  = x + base;
-  uint2                                         run   = {};
-  V                                             s = V(0), dinv = V(0), xi = V(0), before = V(0), a[LOC];
-  int                                           j[LOC];
+  const unsigned                                i = threadIdx.x, lane = i % BAI_LANES,
+                 tile  = queue && p.order ? (unsigned)p.order[blockIdx.x] : blockIdx.x,
+                 slice = tile * A.tile_slices + i / BAI_LANES;
+  const int      row   = (int)(tile * A.tile_rows + i);
+  const bool     mine = i < (unsigned)A.tile_rows && row < A.n, moves = !queue && p.momentum != 0;
+  const BAISlice S        = A.slice[slice]; /* lanes without a row find zeros there */
+  const bool     by_delta = S.by_delta;
+  const V       *x = BAIIterateOf<V>(p, queue ? 0 : p.current), *far = static_cast<const V *>(p.ghost) - A.n;
+  const V       *loc_a  = static_cast<const V *>(A.loc_a) + S.loc + lane,
+          *off_a        = static_cast<const V *>(A.off_a) + S.off + lane;
+  const uint16_t *loc_j = static_cast<const uint16_t *>(A.loc_j) + S.loc + lane;
+  const int      *off_j = BAIColumnAt(A, S, 0, (int)lane);
+  int             base  = by_delta ? row : 0; /* of columns */
+  const V        *from  = x + base;
+  uint2           run   = {};
+  V               s = V(0), dinv = V(0), xi = V(0), before = V(0), a[LOC];
+  int             j[LOC];
 
   Keep(from);
   Keep(base);
@@ -88,8 +99,12 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
 
 #pragma unroll
     for (int w = 0; w < OFF; w++) {
-      if constexpr (GHOSTS && queue) other[w] = BAIIsNoEntry(value[w]) ? V(0) : base + col[w] < A.n ? BAILoad(x + base + col[w]) : BAILoadFar(far + base + col[w]);
-      else if constexpr (GHOSTS) other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoad((base + col[w] < A.n ? x : far) + base + col[w]);
+      if constexpr (GHOSTS && queue)
+        other[w] = BAIIsNoEntry(value[w]) ? V(0)
+          : base + col[w] < A.n           ? BAILoad(x + base + col[w])
+                                          : BAILoadFar(far + base + col[w]);
+      else if constexpr (GHOSTS)
+        other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoad((base + col[w] < A.n ? x : far) + base + col[w]);
       else other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoad(from + col[w]);
     }
 #pragma unroll
@@ -144,8 +159,11 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
 template <int LOC, int OFF, BAIOrder order>
 static const void *KernelOf(const BAISliced *A)
 {
-  if (A->cols > A->n) return A->single ? (const void *)Once<LOC, OFF, true, order, BAISingle> : (const void *)Once<LOC, OFF, true, order, BAIScalar>;
-  return A->single ? (const void *)Once<LOC, OFF, false, order, BAISingle> : (const void *)Once<LOC, OFF, false, order, BAIScalar>;
+  if (A->cols > A->n)
+    return A->single ? (const void *)Once<LOC, OFF, true, order, BAISingle>
+                     : (const void *)Once<LOC, OFF, true, order, BAIScalar>;
+  return A->single ? (const void *)Once<LOC, OFF, false, order, BAISingle>
+                   : (const void *)Once<LOC, OFF, false, order, BAIScalar>;
 }
 
 template <int LOC, int OFF>
@@ -157,5 +175,7 @@ static const void *KernelOf(const BAISliced *A, BAIOrder order)
 const void *BAIOnceKernel(const BAISliced *A, BAIOrder order)
 {
   if (A->row || A->overlap || A->share || A->iters || A->off_first || A->loc_width > 8) return NULL;
-  return A->loc_width <= 2 ? KernelOf<2, 5>(A, order) : A->loc_width <= 4 ? KernelOf<4, 4>(A, order) : KernelOf<8, 6>(A, order);
+  return A->loc_width <= 2 ? KernelOf<2, 5>(A, order)
+    : A->loc_width <= 4    ? KernelOf<4, 4>(A, order)
+                           : KernelOf<8, 6>(A, order);
 }

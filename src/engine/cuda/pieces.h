@@ -1,13 +1,14 @@
 /*
-   Long rows: what they have outside the block is cut into pieces, each the work of a warp. Where blocks wait for each other, those of a tile are its thread block's; else all
-   thread blocks share them
+   Long rows: what they have outside the block is cut into pieces, each the work of a warp. Where blocks wait for each
+   other, those of a tile are its thread block's; else all thread blocks share them
 */
 #pragma once
 
 #include "sweep.h"
 #include <cub/warp/warp_reduce.cuh>
 
-/* The piece's sum of products, of type Sum, in lane 0 of the warp that calls it; loads that do not depend on each other are on their way at once */
+/* The piece's sum of products, of type Sum, in lane 0 of the warp that calls it; loads that do not depend on each other
+ * are on their way at once */
 template <BAIOrder order, typename Sum, typename V, int LOADS_IN_FLIGHT = 4>
 static __device__ inline Sum BAISumPiece(const BAISliced &A, const BAIPiece &piece, const V *x, const V *ghost)
 {
@@ -28,14 +29,16 @@ static __device__ inline Sum BAISumPiece(const BAISliced &A, const BAIPiece &pie
       value[k] = there ? BAIStreamed(rest_a + first + k * BAI_LANES) : BAINoEntry<V>();
     }
 #pragma unroll
-    for (int k = 0; k < LOADS_IN_FLIGHT; k++) other[k] = BAIIsNoEntry(value[k]) ? V(0) : BAILoadColumn<order>(A, x, ghost, col[k]);
+    for (int k = 0; k < LOADS_IN_FLIGHT; k++)
+      other[k] = BAIIsNoEntry(value[k]) ? V(0) : BAILoadColumn<order>(A, x, ghost, col[k]);
 #pragma unroll
     for (int k = 0; k < LOADS_IN_FLIGHT; k++) sum += Sum(value[k]) * Sum(other[k]);
   }
   return cub::WarpReduce<Sum>(storage).Sum(sum);
 }
 
-/* Whether all thread blocks share the pieces; they are then found for the first iteration before the launch, and for each of the others by those who do the one before */
+/* Whether all thread blocks share the pieces; they are then found for the first iteration before the launch, and for
+ * each of the others by those who do the one before */
 template <BAIOrder order>
 static __device__ inline bool BAISharesPieces(const BAISweep &p)
 {
@@ -66,13 +69,16 @@ static __device__ inline void BAIOwnPieces(const BAISliced &A, const BAISweep &p
 
 /* Of all pieces, those that whoever does this tile finds for the next iteration */
 template <BAIOrder order, typename V>
-static __device__ inline void BAISharedPieces(const BAISliced &A, const BAISweep &p, int tile, int iteration, const V *x)
+static __device__ inline void BAISharedPieces(const BAISliced &A, const BAISweep &p, int tile, int iteration,
+                                              const V *x)
 {
   if (iteration + 1 == p.count || !BAISharesPieces<order>(p)) return;
-  BAISumPieces<order>(A, p, (int)((long long)A.pieces * tile / A.tiles), (int)((long long)A.pieces * (tile + 1) / A.tiles), x);
+  BAISumPieces<order>(A, p, (int)((long long)A.pieces * tile / A.tiles),
+                      (int)((long long)A.pieces * (tile + 1) / A.tiles), x);
 }
 
-/* Called by all lanes, for the long rows of their slice: the sum of the pieces of each one's row, in the same order every time */
+/* Called by all lanes, for the long rows of their slice: the sum of the pieces of each one's row, in the same order
+ * every time */
 template <typename V>
 static __device__ inline V BAISumOfPieces(const BAISliced &A, int first, int last, int lane)
 {
@@ -84,12 +90,14 @@ static __device__ inline V BAISumOfPieces(const BAISliced &A, int first, int las
     V                sum = 0;
 
 #pragma unroll 4
-    for (int k = L.first + threadIdx.x % BAI_LANES; k < L.last; k += BAI_LANES) sum += BAILoad(static_cast<const V *>(A.piece_sum) + k);
+    for (int k = L.first + threadIdx.x % BAI_LANES; k < L.last; k += BAI_LANES)
+      sum += BAILoad(static_cast<const V *>(A.piece_sum) + k);
     sum = cub::ShuffleIndex<BAI_LANES>(cub::WarpReduce<V>(storage).Sum(sum), 0, ~0u);
     if (L.place % BAI_LANES == lane) mine = sum;
   }
   return mine;
 }
 
-/* pieces.cu: all of them, from an x that nobody writes meanwhile; in native precision for residuals, whatever that of the matrix */
+/* pieces.cu: all of them, from an x that nobody writes meanwhile; in native precision for residuals, whatever that of
+ * the matrix */
 BAIStatus BAIPiecesRun(BAIState, const void *x, bool native);

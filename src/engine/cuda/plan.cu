@@ -25,10 +25,15 @@ static unsigned Asks(BAIState state, BAIMode mode, bool momentum)
 {
   const BAISliced *A = &state->A;
 
-  return (momentum ? BAI_CAN_MOMENTUM : 0) | (A->share ? BAI_CAN_WEIGHTS : 0) | (A->iters ? BAI_CAN_THETA : 0) | (A->row ? BAI_CAN_PARTITION : 0) | (A->overlap ? BAI_CAN_OVERLAP : 0) | (state->nghost ? BAI_CAN_GHOSTS : 0) | (A->off_first ? BAI_CAN_LONG_ROWS : 0) | (A->single ? BAI_CAN_SINGLE : 0) | (mode == BAI_MODE_LAUNCH ? BAI_CAN_LAUNCHES : 0) | (state->p.fault.fraction > 0 ? BAI_CAN_FAULTS : 0) | (state->p.stats ? BAI_CAN_STATS : 0) | (state->p.refined ? BAI_CAN_REFINE : 0);
+  return (momentum ? BAI_CAN_MOMENTUM : 0) | (A->share ? BAI_CAN_WEIGHTS : 0) | (A->iters ? BAI_CAN_THETA : 0) |
+    (A->row ? BAI_CAN_PARTITION : 0) | (A->overlap ? BAI_CAN_OVERLAP : 0) | (state->nghost ? BAI_CAN_GHOSTS : 0) |
+    (A->off_first ? BAI_CAN_LONG_ROWS : 0) | (A->single ? BAI_CAN_SINGLE : 0) |
+    (mode == BAI_MODE_LAUNCH ? BAI_CAN_LAUNCHES : 0) | (state->p.fault.fraction > 0 ? BAI_CAN_FAULTS : 0) |
+    (state->p.stats ? BAI_CAN_STATS : 0) | (state->p.refined ? BAI_CAN_REFINE : 0);
 }
 
-/* Allows a kernel so much shared memory: of all engines of the process what the largest needs; no more, as it is taken from the cache */
+/* Allows a kernel so much shared memory: of all engines of the process what the largest needs; no more, as it is taken
+ * from the cache */
 static BAIStatus AllowShared(const void *kernel, size_t bytes)
 {
   static std::mutex                 mutex;
@@ -36,12 +41,15 @@ static BAIStatus AllowShared(const void *kernel, size_t bytes)
   cudaFuncAttributes                attributes;
 
   CUDATry(cudaFuncGetAttributes(&attributes, kernel));
-  if ((int)bytes > attributes.maxDynamicSharedSizeBytes) CUDATry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  if ((int)bytes > attributes.maxDynamicSharedSizeBytes)
+    CUDATry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   return BAIStatusOf(BAI_OK);
 }
 
-/* Takes a variant if a multiprocessor has room for enough thread blocks of it; room is then those that can be there at once, else 0, and why says why */
-static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const BAIVariant *variant, BAIPlan *plan, int *room, char why[BAI_REASON])
+/* Takes a variant if a multiprocessor has room for enough thread blocks of it; room is then those that can be there at
+ * once, else 0, and why says why */
+static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const BAIVariant *variant, BAIPlan *plan,
+                            int *room, char why[BAI_REASON])
 {
   enum {
     OWN_SHARED = 512 /* bytes that kernels have of their own there, at most, by and large */
@@ -54,15 +62,19 @@ static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const 
   CUDATry(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   CUDATry(cudaDeviceGetAttribute(&shared_max, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   CUDATry(cudaFuncGetAttributes(&attributes, variant->kernel));
-  if (attributes.ptxVersion < family->capability) { /* what the code was written for, not the device that the driver may have compiled it for */
-    snprintf(why, BAI_REASON, "code for compute capability %d.%d, %d.%d at least", attributes.ptxVersion / 10, attributes.ptxVersion % 10, family->capability / 10, family->capability % 10);
+  if (attributes.ptxVersion <
+      family->capability) { /* what the code was written for, not the device that the driver may have compiled it for */
+    snprintf(why, BAI_REASON, "code for compute capability %d.%d, %d.%d at least", attributes.ptxVersion / 10,
+             attributes.ptxVersion % 10, family->capability / 10, family->capability % 10);
     return BAIStatusOf(BAI_OK);
   }
   if (variant->shared + OWN_SHARED > (size_t)shared_max) {
-    snprintf(why, BAI_REASON, "%lld bytes of shared memory, %d at most", (long long)(variant->shared + OWN_SHARED), shared_max);
+    snprintf(why, BAI_REASON, "%lld bytes of shared memory, %d at most", (long long)(variant->shared + OWN_SHARED),
+             shared_max);
     return BAIStatusOf(BAI_OK);
   }
-  if ((int)variant->shared > attributes.maxDynamicSharedSizeBytes) BAITry(AllowShared(variant->kernel, variant->shared));
+  if ((int)variant->shared > attributes.maxDynamicSharedSizeBytes)
+    BAITry(AllowShared(variant->kernel, variant->shared));
   CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant->kernel, variant->threads, variant->shared));
   if (blocks < family->blocks) {
     snprintf(why, BAI_REASON, "room for %d thread blocks on a multiprocessor, %d at least", blocks, family->blocks);
@@ -70,7 +82,8 @@ static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const 
   }
   *room = blocks * multiprocessors;
   if (family->can & BAI_CAN_SOLVE) {
-    const int all = work->A->tiles + (work->order == BAI_OWN && family != &BAITwoLevelFamily); /* one more for the watcher */
+    const int all = work->A->tiles +
+      (work->order == BAI_OWN && family != &BAITwoLevelFamily); /* one more for the watcher */
 
     if (*room < all) {
       snprintf(why, BAI_REASON, "%d thread blocks, room for %d", all, *room);
@@ -105,8 +118,10 @@ static BAIStatus TryFamily(const BAIFamily *family, const BAIWork *work, BAIPlan
   return BAIStatusOf(BAI_OK);
 }
 
-/* Fills in the kernel of a plan, from all families or from one; no kernel: none can, and why[f] says why family f cannot */
-static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsigned more, BAIKernel only, BAIPlan *plan, char why[BAI_FAMILIES][BAI_REASON])
+/* Fills in the kernel of a plan, from all families or from one; no kernel: none can, and why[f] says why family f
+ * cannot */
+static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsigned more, BAIKernel only, BAIPlan *plan,
+                              char why[BAI_FAMILIES][BAI_REASON])
 {
   const bool bounded = mode == BAI_MODE_ASYNC && state->p.staleness >= 0;
   BAIWork    work    = {&state->A, mode, BAI_OWN, Asks(state, mode, momentum) | more, 0, 0};
@@ -136,7 +151,8 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsig
   return BAIStatusOf(BAI_OK);
 }
 
-/* The family that was asked for, or in a mode that the iteration changes to, where that one cannot, the first that can */
+/* The family that was asked for, or in a mode that the iteration changes to, where that one cannot, the first that can
+ */
 static BAIStatus Choose(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan, char why[BAI_FAMILIES][BAI_REASON])
 {
   const BAIKernel only = state->p.kernel;
@@ -154,7 +170,8 @@ static BAIStatus Choose(BAIState state, BAIMode mode, bool momentum, BAIPlan *pl
 static BAIStatus NeedScratch(BAIState state, const BAIPlan *plan)
 {
   if (plan->shared || state->scratch_grid >= plan->grid) return BAIStatusOf(BAI_OK);
-  BAITry(BAICUDAAllocate(state, 3 * (size_t)state->A.tile_rows * BAIValueSize(&state->A) * (size_t)plan->grid, &state->scratch));
+  BAITry(BAICUDAAllocate(state, 3 * (size_t)state->A.tile_rows * BAIValueSize(&state->A) * (size_t)plan->grid,
+                         &state->scratch));
   state->scratch_grid = plan->grid;
   return BAIStatusOf(BAI_OK);
 }
@@ -172,15 +189,21 @@ static BAIStatus Complete(BAIState state, BAIMode mode, BAIPlan *plan)
 {
   enum {
     TILES_PER_LAUNCH = 4, /* of a thread block, with which a launch an iteration costs less than flags */
-    TILES_UNCOUNTED  = 4  /* with which one is through with a tile long before it is drawn again; and were it not, x would only be older */
+    TILES_UNCOUNTED = 4 /* with which one is through with a tile long before it is drawn again; and were it not, x would
+                           only be older */
   };
 
   BAITry(NeedScratch(state, plan));
-  if (mode == BAI_MODE_SYNC && !plan->once) plan->once = state->A.tiles / (state->A.long_first ? 1 : TILES_PER_LAUNCH) >= plan->grid; /* pieces of long rows are then shared by all */
-  plan->waits     = !plan->once && !plan->handed && (plan->order == BAI_FLAGS || plan->order == BAI_LAG || plan->order == BAI_TURNS);
-  plan->uses_done = plan->waits || (plan->order == BAI_QUEUE && !plan->handed && state->A.tiles / TILES_UNCOUNTED < plan->grid);
+  if (mode == BAI_MODE_SYNC && !plan->once)
+    plan->once = state->A.tiles / (state->A.long_first ? 1 : TILES_PER_LAUNCH) >=
+      plan->grid; /* pieces of long rows are then shared by all */
+  plan->waits = !plan->once && !plan->handed &&
+    (plan->order == BAI_FLAGS || plan->order == BAI_LAG || plan->order == BAI_TURNS);
+  plan->uses_done = plan->waits ||
+    (plan->order == BAI_QUEUE && !plan->handed && state->A.tiles / TILES_UNCOUNTED < plan->grid);
   if (plan->waits || state->p.stats) BAITry(BAINeighborsCreate(state));
-  if (plan->order == BAI_TURNS || plan->order == BAI_QUEUE) BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue colour by colour converges as mode color does */
+  if (plan->order == BAI_TURNS || plan->order == BAI_QUEUE)
+    BAITry(BAITurnsCreate(state, plan->order == BAI_TURNS)); /* a queue colour by colour converges as mode color does */
   return plan->uses_done ? NeedDone(state) : BAIStatusOf(BAI_OK);
 }
 
@@ -201,7 +224,8 @@ BAIStatus BAIPlanCreateCorrected(BAIState state, BAIMode mode, bool momentum, BA
 {
   char why[BAI_FAMILIES][BAI_REASON];
 
-  BAITry(ChooseKernel(state, mode, momentum, BAI_CAN_RESIDUALS | (mode == BAI_MODE_SYNC ? BAI_CAN_LAUNCHES : 0), BAI_KERNEL_AUTO, plan, why));
+  BAITry(ChooseKernel(state, mode, momentum, BAI_CAN_RESIDUALS | (mode == BAI_MODE_SYNC ? BAI_CAN_LAUNCHES : 0),
+                      BAI_KERNEL_AUTO, plan, why));
   plan->once = mode == BAI_MODE_SYNC || mode == BAI_MODE_LAUNCH;
   return Complete(state, mode, plan);
 }
@@ -210,12 +234,19 @@ BAIStatus BAIPlanCreateCorrected(BAIState state, BAIMode mode, bool momentum, BA
 BAIStatus BAIPlanCreateTwoLevel(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan)
 {
   const BAIOrder order = mode == BAI_MODE_SYNC ? BAI_FLAGS : BAI_OWN;
-  BAIWork        work  = {&state->A, mode, order, Asks(state, mode, momentum) | BAI_CAN_RESIDUALS, BAITwoLevelBytes(BAITwoLevelOf(state), state->A.tiles), 0};
+  BAIWork        work  = {&state->A,
+                          mode,
+                          order,
+                          Asks(state, mode, momentum) | BAI_CAN_RESIDUALS,
+                          BAITwoLevelBytes(BAITwoLevelOf(state), state->A.tiles),
+                          0};
   char           why[BAI_REASON];
   int            room;
 
   *plan = BAIPlan{};
-  if (!state->coarse.shares || (mode != BAI_MODE_SYNC && (mode != BAI_MODE_ASYNC || momentum || state->p.staleness >= 0))) return BAIStatusOf(BAI_OK);
+  if (!state->coarse.shares ||
+      (mode != BAI_MODE_SYNC && (mode != BAI_MODE_ASYNC || momentum || state->p.staleness >= 0)))
+    return BAIStatusOf(BAI_OK);
   BAITry(TryFamily(&BAITwoLevelFamily, &work, plan, &room, why));
   if (!plan->kernel) return BAIStatusOf(BAI_OK);
   plan->order     = order;

@@ -64,7 +64,8 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES], BAITwoLevelFamily;
 /* Why a family does not do some work, or empty; the room that there is on the device is not looked at */
 void BAIFamilyRefuse(const BAIFamily *, const BAIWork *, char why[BAI_REASON]);
 
-/* Kernels of one unit, shared memory that those of staged need for their stages, and all of those of stream for rows of very different lengths */
+/* Kernels of one unit, shared memory that those of staged need for their stages, and all of those of stream for rows of
+ * very different lengths */
 const void *BAIStagedKernel(const BAISliced *, bool more);
 size_t      BAIStagedBytes(const BAISliced *);
 const void *BAIOnceKernel(const BAISliced *, BAIOrder); /* NULL: none does this matrix */

@@ -1,6 +1,8 @@
 /*
-   The kernel for rows of very different lengths: a thread a row for the local sweeps, as in stream.cu, whose conditions it has. In packed slices a warp goes along what its rows have
-   outside the blocks side by side, whichever row it belongs to, and leaves the products in shared memory, where each thread finds those of its row; long rows are in pieces.
+   The kernel for rows of very different lengths: a thread a row for the local sweeps, as in stream.cu, whose conditions
+   it has. In packed slices a warp goes along what its rows have outside the blocks side by side, whichever row it
+   belongs to, and leaves the products in shared memory, where each thread finds those of its row; long rows are in
+   pieces.
 
    Moved per entry outside the blocks: 12 bytes, without padding, and its x from the caches.
 */
@@ -15,24 +17,30 @@ template <int LOC, typename V, BAIOrder order>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
-  V                                            *y0 = reinterpret_cast<V *>(shared), *y1 = y0 + blockDim.x, *product = y1 + blockDim.x + threadIdx.x / BAI_LANES * BAI_LANES * LOADS_IN_FLIGHT;
-  const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j);
-  const V                                      *loc_a = static_cast<const V *>(A.loc_a);
+  V                                            *y0 = reinterpret_cast<V *>(shared), *y1 = y0 + blockDim.x,
+    *product            = y1 + blockDim.x + threadIdx.x / BAI_LANES * BAI_LANES * LOADS_IN_FLIGHT;
+  const uint16_t *loc_j = static_cast<const uint16_t *>(A.loc_j);
+  const V        *loc_a = static_cast<const V *>(A.loc_a);
 
   BAIGoThroughTiles<order, V>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
-    const int      i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, own = BAIOwnRowAt(A, tile, i), row = BAIRowOf(own);
+    const int i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES,
+              place = tile * A.tile_rows + i, own = BAIOwnRowAt(A, tile, i), row = BAIRowOf(own);
     const bool     mine = row >= 0;
     const V       *x = BAIIterateOf<V>(p, from), *ghost = static_cast<const V *>(p.ghost);
     const BAISlice S          = A.slice[slice]; /* lanes without a row find zeros there, or nothing */
-    const int      long_first = A.long_first ? A.long_first[slice] : 0, long_last = A.long_first ? A.long_first[slice + 1] : 0;
-    const int      begin = A.off_first[(size_t)slice * (BAI_LANES + 1) + lane], end = A.off_first[(size_t)slice * (BAI_LANES + 1) + lane + 1], entries = __shfl_sync(~0u, end, BAI_LANES - 1); /* of the row and the slice */
-    const bool     by_delta = S.by_delta, packed = begin >= 0;
-    const int     *off_j = A.off_j + S.off_j + (by_delta ? 0 : lane);
-    const V       *off_a = static_cast<const V *>(A.off_a) + S.off + lane;
-    const int      steps = packed ? (entries + BAI_LANES - 1) / BAI_LANES : (int)S.off_width;
-    V              s = mine ? BAIStreamed(static_cast<const V *>(p.b) + row) : V(0), dinv = mine ? BAIStreamed(static_cast<const V *>(A.dinv) + place) : V(0), xi;
-    V              a[LOC];
-    int            j[LOC], k = 0;
+    const int      long_first = A.long_first ? A.long_first[slice] : 0,
+              long_last       = A.long_first ? A.long_first[slice + 1] : 0;
+    const int begin           = A.off_first[(size_t)slice * (BAI_LANES + 1) + lane],
+              end             = A.off_first[(size_t)slice * (BAI_LANES + 1) + lane + 1],
+              entries         = __shfl_sync(~0u, end, BAI_LANES - 1); /* of the row and the slice */
+    const bool by_delta = S.by_delta, packed = begin >= 0;
+    const int *off_j = A.off_j + S.off_j + (by_delta ? 0 : lane);
+    const V   *off_a = static_cast<const V *>(A.off_a) + S.off + lane;
+    const int  steps = packed ? (entries + BAI_LANES - 1) / BAI_LANES : (int)S.off_width;
+    V          s     = mine ? BAIStreamed(static_cast<const V *>(p.b) + row) : V(0),
+      dinv           = mine ? BAIStreamed(static_cast<const V *>(A.dinv) + place) : V(0), xi;
+    V   a[LOC];
+    int j[LOC], k = 0;
 
     do {
       V   value[LOADS_IN_FLIGHT], other[LOADS_IN_FLIGHT];
@@ -50,7 +58,8 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
         xi = mine ? BAILoad(x + row) : V(0);
       }
 #pragma unroll
-      for (int w = 0; w < LOADS_IN_FLIGHT; w++) other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoadColumn<order>(A, x, ghost, by_delta ? row + col[w] : col[w]);
+      for (int w = 0; w < LOADS_IN_FLIGHT; w++)
+        other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoadColumn<order>(A, x, ghost, by_delta ? row + col[w] : col[w]);
       if (packed) {
 #pragma unroll
         for (int w = 0; w < LOADS_IN_FLIGHT; w++) product[w * BAI_LANES + lane] = value[w] * other[w];
@@ -110,7 +119,8 @@ size_t BAIRaggedBytes(const BAISliced *A)
 const void *BAIRaggedKernel(const BAISliced *A, BAIOrder order)
 {
   if (A->loc_width > 32) return NULL;
-  if (A->single) return A->loc_width <= 8 ? (const void *)RaggedAny<8, BAISingle> : (const void *)RaggedAny<32, BAISingle>;
+  if (A->single)
+    return A->loc_width <= 8 ? (const void *)RaggedAny<8, BAISingle> : (const void *)RaggedAny<32, BAISingle>;
   if (A->loc_width > 8) return (const void *)RaggedAny<32, BAIScalar>;
   switch (order) {
   case BAI_OWN:

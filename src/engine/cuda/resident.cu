@@ -1,20 +1,26 @@
 /*
-   The kernel for matrices that fit the chip: each thread block keeps one tile, a thread a row, in registers, and of long rows what lies outside the block in
-   shared memory. The matrix is read once per launch; what moves in a global iteration is x, through the L2 cache.
+   The kernel for matrices that fit the chip: each thread block keeps one tile, a thread a row, in registers, and of
+   long rows what lies outside the block in shared memory. The matrix is read once per launch; what moves in a global
+   iteration is x, through the L2 cache.
 
-   With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a tile publishes its share of
-   ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums the shares, which are of different times, and when the sum is
-   small enough asks all to stop. They meet, compute ||b - A x||^2 of the x that is there, and the last to arrive decides: done, or
-   go on, with the watcher asking for less from then on; or to end if adapt.h says by these sums that another mode should go on. Where tiles wait for each other there is no watcher: they meet after the
-   iterations that adapt.h says, and the last to arrive decides how they go on as well.
+   With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a tile
+   publishes its share of
+   ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums the shares, which are of
+   different times, and when the sum is small enough asks all to stop. They meet, compute ||b - A x||^2 of the x that is
+   there, and the last to arrive decides: done, or go on, with the watcher asking for less from then on; or to end if
+   adapt.h says by these sums that another mode should go on. Where tiles wait for each other there is no watcher: they
+   meet after the iterations that adapt.h says, and the last to arrive decides how they go on as well.
 */
 #include "row.h"
 #include "shapes.h"
 #include "solve.h"
 
-/* Without MORE there is neither momentum nor overlap nor what else multiplies the damping of a row. In single precision a launch is no solve, as what it would find is but a correction */
+/* Without MORE there is neither momentum nor overlap nor what else multiplies the damping of a row. In single precision
+ * a launch is no solve, as what it would find is but a correction */
 template <int LOC, int OFF, BAIOrder order, bool MORE, bool SINGLE>
-static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF), BAIResidentThreads(LOC, SINGLE) / BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
+static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF),
+                                         BAIResidentThreads(LOC, SINGLE) / BAIResidentRows(LOC, OFF))
+  Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
   using V = cuda::std::conditional_t<SINGLE, BAISingle, BAIScalar>;
   using R = BAIRealOf<V>;
@@ -23,28 +29,31 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF), BAIResidentT
   __shared__ int                                last, over, stopping[2];
   __shared__ BAIDecision                        decision;
   V                                            *now = reinterpret_cast<V *>(shared), *next = now + blockDim.x;
-  const int                                     tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i;
-  const bool                                    solving = !SINGLE && stop.control != nullptr, flip = order == BAI_FLAGS;
-  BAIControl                                   &c = *stop.control;
+  const int tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES,
+            place     = tile * A.tile_rows + i;
+  const bool  solving = !SINGLE && stop.control != nullptr, flip = order == BAI_FLAGS;
+  BAIControl &c = *stop.control;
 
   if (!SINGLE && order == BAI_OWN && tile == A.tiles) {
     Watch(A, p, stop, sums);
     return;
   }
 
-  const int                   own         = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor counted in sums, and read anew in each iteration */
-  const bool                  mine        = own != -1;
-  const R                     local_omega = R(MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
-  R                           momentum    = R(p.momentum);
-  int                         until = solving && order != BAI_OWN ? 0 : p.count, plain = until; /* solving begins with a meeting */
-  R                           omega = R(p.omega);
-  V                           xi, before, kept = 0;
-  int                         met = 0; /* times that all had to meet once more */
+  const int  own  = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor
+                                              counted in sums, and read anew in each iteration */
+  const bool mine = own != -1;
+  const R    local_omega = R(MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
+  R          momentum    = R(p.momentum);
+  int        until = solving && order != BAI_OWN ? 0 : p.count, plain = until; /* solving begins with a meeting */
+  R          omega = R(p.omega);
+  V          xi, before, kept = 0;
+  int        met = 0; /* times that all had to meet once more */
   const BAINeighborsOf<order> neighbors(p, tile);
 
   Row<LOC, OFF, order, LOADS_IN_FLIGHT, V> r;
 
-  r.Load(A, static_cast<const V *>(p.b), slice, lane, BAIRowOf(own), place, BAIRowAt(A, tile, 0), reinterpret_cast<unsigned char *>(next + blockDim.x));
+  r.Load(A, static_cast<const V *>(p.b), slice, lane, BAIRowOf(own), place, BAIRowAt(A, tile, 0),
+         reinterpret_cast<unsigned char *>(next + blockDim.x));
   if (own < 0) r.d2 = 0;
   xi     = mine ? BAILoad(BAIIterateOf<V>(p, p.current) + BAIRowOf(own)) : V(0);
   before = MORE && !p.fresh && p.before && mine ? static_cast<const V *>(p.before)[place] : xi;
@@ -123,11 +132,13 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF), BAIResidentT
 
     if (!i) {
       BAIStore(stop.r2 + tile, r2);
-      last = Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel) + 1 == (order == BAI_OWN ? 2 * epoch + 2 : epoch + 1) * A.tiles;
+      last = Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel) + 1 ==
+        (order == BAI_OWN ? 2 * epoch + 2 : epoch + 1) * A.tiles;
     }
     __syncthreads();
     if (last) {
-      const BAIReal b2 = order != BAI_OWN && stop.bnorm2 < 0 && !epoch ? SumOfTiles(stop.b2, A.tiles, sums) : 0, rnorm2 = SumOfTiles(stop.r2, A.tiles, sums);
+      const BAIReal b2     = order != BAI_OWN && stop.bnorm2 < 0 && !epoch ? SumOfTiles(stop.b2, A.tiles, sums) : 0,
+                    rnorm2 = SumOfTiles(stop.r2, A.tiles, sums);
 
       if (!i && order != BAI_OWN) Decide(p, stop, c, iteration, b2, rnorm2);
       if (!i && order == BAI_OWN) DecideAtStop(p, stop, c, rnorm2);
@@ -164,7 +175,9 @@ const void *BAIResidentKernel(BAIOrder order, bool more)
 {
   switch (order) {
   case BAI_OWN:
-    if constexpr (MORE_OWN) return more ? (const void *)Resident<LOC, OFF, BAI_OWN, true, SINGLE> : (const void *)Resident<LOC, OFF, BAI_OWN, false, SINGLE>;
+    if constexpr (MORE_OWN)
+      return more ? (const void *)Resident<LOC, OFF, BAI_OWN, true, SINGLE>
+                  : (const void *)Resident<LOC, OFF, BAI_OWN, false, SINGLE>;
     else return more ? NULL : (const void *)Resident<LOC, OFF, BAI_OWN, false, SINGLE>;
   case BAI_FLAGS:
     return (const void *)Resident<LOC, OFF, BAI_FLAGS, true, SINGLE>;
@@ -175,5 +188,6 @@ const void *BAIResidentKernel(BAIOrder order, bool more)
   }
 }
 
-#define INSTANTIATE(LOC, OFF, SINGLE, MORE_OWN) template const void *BAIResidentKernel<LOC, OFF, SINGLE, MORE_OWN>(BAIOrder, bool);
+#define INSTANTIATE(LOC, OFF, SINGLE, MORE_OWN) \
+  template const void *BAIResidentKernel<LOC, OFF, SINGLE, MORE_OWN>(BAIOrder, bool);
 BAI_PART_OF(BAI_RESIDENT_SHAPES, BAI_PART, INSTANTIATE)

@@ -46,7 +46,9 @@ BAIStatus BAIRoundInside(BAIState state)
   }
   if (!A->sweep_a) BAITry(BAICUDAAllocate(state, (size_t)state->places_loc * sizeof(BAISingle), &A->sweep_a));
   if (!state->places_loc) return BAIStatusOf(BAI_OK);
-  Scale<<<Grid(state->places_loc), THREADS, 0, state->stream>>>(state->places_loc, static_cast<const BAIScalar *>(A->loc_a), BAIReal(1), static_cast<BAISingle *>(A->sweep_a));
+  Scale<<<Grid(state->places_loc), THREADS, 0, state->stream>>>(state->places_loc,
+                                                                static_cast<const BAIScalar *>(A->loc_a), BAIReal(1),
+                                                                static_cast<BAISingle *>(A->sweep_a));
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

@@ -1,5 +1,6 @@
 /*
-   A row that a thread keeps for a whole launch, in registers, or of long rows what lies outside the block in shared memory
+   A row that a thread keeps for a whole launch, in registers, or of long rows what lies outside the block in shared
+   memory
 */
 #pragma once
 
@@ -10,8 +11,9 @@ enum {
 };
 
 /*
-   What a thread keeps of its row: all of it divided by a_ii, so that a local sweep is a sum. Columns inside the block are 16
-   bits each, in pairs. Sums are made of two halves, as one long chain of additions takes longer than all else in a sweep
+   What a thread keeps of its row: all of it divided by a_ii, so that a local sweep is a sum. Columns inside the block
+   are 16 bits each, in pairs. Sums are made of two halves, as one long chain of additions takes longer than all else in
+   a sweep
 */
 template <int LOC, typename V = BAIScalar>
 struct RowInside {
@@ -55,7 +57,8 @@ struct Row : RowInside<LOC, V> {
   V   off_a[OFF];
   int off_j[OFF];
 
-  __device__ void Load(const BAISliced &A, const V *rhs, int slice, int lane, int row, int place, int elsewhere, unsigned char *)
+  __device__ void Load(const BAISliced &A, const V *rhs, int slice, int lane, int row, int place, int elsewhere,
+                       unsigned char *)
   {
     const BAISlice S    = A.slice[slice];
     const V        dinv = row >= 0 ? static_cast<const V *>(A.dinv)[place] : V(0);
@@ -91,14 +94,16 @@ struct Row : RowInside<LOC, V> {
   }
 };
 
-/* Long rows: what lies outside the block is in shared memory, of each row in a column of its own; plan.h says how much that is */
+/* Long rows: what lies outside the block is in shared memory, of each row in a column of its own; plan.h says how much
+ * that is */
 template <int LOC, BAIOrder order, int LOADS, typename V>
 struct Row<LOC, 0, order, LOADS, V> : RowInside<LOC, V> {
   const V   *off_a;
   const int *off_j;
   int        width;
 
-  __device__ void Load(const BAISliced &A, const V *rhs, int slice, int lane, int row, int place, int, unsigned char *shared)
+  __device__ void Load(const BAISliced &A, const V *rhs, int slice, int lane, int row, int place, int,
+                       unsigned char *shared)
   {
     const BAISlice S     = A.slice[slice];
     const V        dinv  = row >= 0 ? static_cast<const V *>(A.dinv)[place] : V(0);
@@ -124,7 +129,8 @@ struct Row<LOC, 0, order, LOADS, V> : RowInside<LOC, V> {
       V value[LOADS];
 
 #pragma unroll
-      for (int v = 0; v < LOADS; v++) value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : V(0);
+      for (int v = 0; v < LOADS; v++)
+        value[v] = w + v < width ? BAILoadOther<order>(x + off_j[(w + v) * blockDim.x]) : V(0);
 #pragma unroll
       for (int v = 0; v < LOADS; v += 2) {
         if (w + v < width) sum -= off_a[(w + v) * blockDim.x] * value[v];

@@ -1,8 +1,10 @@
 /*
-   The kernels that there are of the families resident and stream, whose loops over the entries of a row have lengths known to the compiler. A matrix gets the first
-   that it fits. Parts of a list are compiled side by side, as the makefile says
+   The kernels that there are of the families resident and stream, whose loops over the entries of a row have lengths
+   known to the compiler. A matrix gets the first that it fits. Parts of a list are compiled side by side, as the
+   makefile says
 
-   Which kernels are worth having is a question of time to compile. Those that are not exact fits of a matrix cost some registers and additions of zeros, and give the same bits.
+   Which kernels are worth having is a question of time to compile. Those that are not exact fits of a matrix cost some
+   registers and additions of zeros, and give the same bits.
 */
 #pragma once
 
@@ -19,8 +21,8 @@ enum { /* sets of BAIOrder */
 };
 
 /*
-   Resident: entries inside the block, outside it (0: any number, in shared memory), single precision, and whether in the order BAI_OWN there is one for momentum, overlap and
-   weights; those in the orders BAI_FLAGS and BAI_TURNS are
+   Resident: entries inside the block, outside it (0: any number, in shared memory), single precision, and whether in
+   the order BAI_OWN there is one for momentum, overlap and weights; those in the orders BAI_FLAGS and BAI_TURNS are
 */
 #define BAI_RESIDENT_SHAPES_1(SHAPE) \
   SHAPE(4, 4, false, false) \
@@ -45,7 +47,8 @@ constexpr int BAIResidentRows(int loc, int off)
   return loc + off > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS;
 }
 
-/* Threads that a multiprocessor is to have room for: in single precision so many that matrices fit the chip that else do not */
+/* Threads that a multiprocessor is to have room for: in single precision so many that matrices fit the chip that else
+ * do not */
 constexpr int BAIResidentThreads(int loc, bool single)
 {
   return !single ? 0 : loc <= 4 ? 2048 : loc <= 8 ? 1024 : 0;
@@ -56,8 +59,8 @@ template <int LOC, int OFF, bool SINGLE, bool MORE_OWN>
 const void *BAIResidentKernel(BAIOrder, bool more);
 
 /*
-   Two levels: entries inside the block, outside it (0: any number, in shared memory), rows of a tile, and thread blocks that a multiprocessor is to have room for; the last two bound
-   registers
+   Two levels: entries inside the block, outside it (0: any number, in shared memory), rows of a tile, and thread blocks
+   that a multiprocessor is to have room for; the last two bound registers
 */
 #define BAI_TWO_LEVEL_SHAPES_1(SHAPE) \
   SHAPE(4, 4, 128, 4) \
@@ -77,9 +80,10 @@ template <int LOC, int OFF, int ROWS, int BLOCKS>
 const void *BAITwoLevelKernel(BAIMode);
 
 /*
-   Stream: entries inside the block; those outside it that a thread has on their way at a time; most of them that a row may have; single precision; more than
-   consecutive short rows without momentum, weights and theta; the orders; and whether one kernel does them all, where seldom used. The first is for a grid's line
-   and its four neighbours, with one more at its end
+   Stream: entries inside the block; those outside it that a thread has on their way at a time; most of them that a
+   row may have; single precision; more than consecutive short rows without momentum, weights and theta; the orders;
+   and whether one kernel does them all, where seldom used. The first is for a grid's line and its four neighbours,
+   with one more at its end
 */
 #define BAI_STREAM_SHAPES(SHAPE) \
   SHAPE(2, 5, 8, false, false, BAI_IN_ALL, false) \

@@ -1,5 +1,6 @@
 /*
-   Memory of a device that other processes open: see ../shared.h. Only memory of cudaMalloc() has handles of CUDA's inter-process communication
+   Memory of a device that other processes open: see ../shared.h. Only memory of cudaMalloc() has handles of CUDA's
+   inter-process communication
 */
 #include "state.h"
 #include <string.h>
@@ -77,4 +78,5 @@ static BAIStatus Wait(void *stream)
   return BAIStatusOf(BAI_OK);
 }
 
-extern "C" const BAISharedOps BAISharedCUDA = {.create = Create, .open = Open, .opened = Opened, .close = Close, .copy = Copy, .wait = Wait};
+extern "C" const BAISharedOps BAISharedCUDA =
+  {.create = Create, .open = Open, .opened = Opened, .close = Close, .copy = Copy, .wait = Wait};

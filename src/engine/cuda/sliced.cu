@@ -18,7 +18,9 @@ static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAIMatrix *D, BAIT
     if (C == &D->B && !M->nghost) break;
     const size_t nnz = (size_t)C->i[M->n];
 
-    for (auto part : {std::pair((const void **)&C->i, (M->n + 1) * sizeof(BAIInt)), std::pair((const void **)&C->j, nnz * sizeof(BAIInt)), std::pair((const void **)&C->a, nnz * sizeof(BAIScalar))}) {
+    for (auto part : {std::pair((const void **)&C->i, (M->n + 1) * sizeof(BAIInt)),
+                      std::pair((const void **)&C->j, nnz * sizeof(BAIInt)),
+                      std::pair((const void **)&C->a, nnz * sizeof(BAIScalar))}) {
       BAITry(copy[k].Allocate(state, part.second));
       CUDATry(cudaMemcpyAsync(copy[k].p, *part.first, part.second, cudaMemcpyHostToDevice, state->stream));
       *part.first = copy[k++].p;
@@ -41,7 +43,8 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
   A->tiles     = (int)((partition->blocks + together - 1) / together);
   if (BAIPlaces(A) > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
 
-  std::vector<int> row(BAIPlaces(A), -1), place(A->n), block(A->n), home(partition->own ? row.size() : 0, -1), overlap(partition->own ? 2 * (size_t)partition->blocks : 0);
+  std::vector<int> row(BAIPlaces(A), -1), place(A->n), block(A->n), home(partition->own ? row.size() : 0, -1),
+    overlap(partition->own ? 2 * (size_t)partition->blocks : 0);
 
   for (BAIInt b = 0; b < partition->blocks; b++) {
     const size_t tile_first = (size_t)(b / together) * (size_t)A->tile_rows;
@@ -72,7 +75,8 @@ static BAIStatus TakePartition(BAIState state, const BAIPartition *partition)
     BAITry(BAICUDAAllocate(state, home.size() * sizeof(int), &A->home));
     BAITry(BAICUDAAllocate(state, overlap.size() * sizeof(int), &A->overlap));
     CUDATry(cudaMemcpyAsync(A->home, home.data(), home.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
-    CUDATry(cudaMemcpyAsync(A->overlap, overlap.data(), overlap.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
+    CUDATry(
+      cudaMemcpyAsync(A->overlap, overlap.data(), overlap.size() * sizeof(int), cudaMemcpyHostToDevice, state->stream));
   }
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
@@ -101,12 +105,14 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
 
   BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIScalar), &A->d));
   BAITry(BAICUDAAllocate(state, BAIPlaces(A) * BAISweepSize(A), &A->dinv));
-  if (state->p.l1 || !(state->p.local_omega > 0)) BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIReal), &A->share));
+  if (state->p.l1 || !(state->p.local_omega > 0))
+    BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(BAIReal), &A->share));
   if (state->p.theta) {
     BAITry(BAICUDAAllocate(state, BAIPlaces(A) * sizeof(int), &A->iters));
     BAITry(BAICUDAAllocate(state, A->tiles * sizeof(int), &A->tile_iters));
     BAITry(BAICUDAAllocate(state, 2 * BAIPlaces(A) * sizeof(BAIReal), &state->sums));
-    CUDATry(cudaMemsetAsync(state->sums, 0, 2 * BAIPlaces(A) * sizeof(BAIReal), state->stream)); /* places without a row stay so */
+    CUDATry(cudaMemsetAsync(state->sums, 0, 2 * BAIPlaces(A) * sizeof(BAIReal),
+                            state->stream)); /* places without a row stay so */
   }
   BAITry(BAICUDAAllocate(state, (BAISlices(A) + 1) * sizeof(BAISlice), &A->slice));
   if (!BAISlices(A)) return BAIStatusOf(BAI_OK);

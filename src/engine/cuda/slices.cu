@@ -8,12 +8,14 @@
 #include <limits.h>
 
 enum {
-  RAGGED        = 32,  /* entries outside the blocks, or four times the mean of all rows: with more in some row, slices may be packed */
-  LONG          = 128, /* of a row in its slice, at most, or four times the mean */
-  MAX_DIAGONALS = 48   /* of a slice */
+  RAGGED = 32,  /* entries outside the blocks, or four times the mean of all rows: with more in some row, slices may be
+                  packed */
+  LONG   = 128, /* of a row in its slice, at most, or four times the mean */
+  MAX_DIAGONALS = 48 /* of a slice */
 };
 
-/* Goes through the columns of a row outside its block, in the order of the matrix, at most so many, and counts those inside meanwhile */
+/* Goes through the columns of a row outside its block, in the order of the matrix, at most so many, and counts those
+ * inside meanwhile */
 struct Outside {
   const BAISliced *A;
   const BAIMatrix *M;
@@ -21,7 +23,11 @@ struct Outside {
   bool             has; /* a diagonal entry, or needs none */
   BAIInt           k;
 
-  __device__ Outside(const BAISliced &A, const BAIMatrix &M, int row, int block, int most) : A(&A), M(&M), row(row), block(block), part(row < 0 ? 2 : 0), left(most), inside(0), has(row < 0 || !A.unit), k(row < 0 ? 0 : M.A.i[row]) {}
+  __device__ Outside(const BAISliced &A, const BAIMatrix &M, int row, int block, int most)
+      : A(&A), M(&M), row(row), block(block), part(row < 0 ? 2 : 0), left(most), inside(0), has(row < 0 || !A.unit),
+        k(row < 0 ? 0 : M.A.i[row])
+  {
+  }
 
   /* INT_MAX: no more */
   __device__ int Next()
@@ -53,7 +59,8 @@ static __device__ inline int Length(const BAIMatrix &M, int row)
   return (int)(M.A.i[row + 1] - M.A.i[row] + (M.nghost ? M.B.i[row + 1] - M.B.i[row] : 0));
 }
 
-/* What a row has of its own: entries inside its block, those on the diagonal, and whether it has one there, or needs none */
+/* What a row has of its own: entries inside its block, those on the diagonal, and whether it has one there, or needs
+ * none */
 typedef struct {
   int row, block, inside, diagonal, has;
 } OfRow;
@@ -103,7 +110,8 @@ static __device__ int CountOutside(const BAISliced &A, const BAIMatrix &M, int r
   return outside;
 }
 
-/* For the rows of a warp, calls f(k, diagonal) for each diagonal of the matrix, by its column minus row, in which one of them has an entry; false: columns are not sorted, or there are too many, or few rows have an entry in each */
+/* For the rows of a warp, calls f(k, diagonal) for each diagonal of the matrix, by its column minus row, in which one
+ * of them has an entry; false: columns are not sorted, or there are too many, or few rows have an entry in each */
 template <typename F>
 static __device__ bool ForDiagonals(Outside &outside, int most, F f)
 {
@@ -135,7 +143,11 @@ typedef struct {
 } Extent;
 
 struct SumOfExtents {
-  __device__ Extent operator()(const Extent &a, const Extent &b) const { return {a.loc + b.loc, a.off + b.off, a.off_j + b.off_j, a.long_rows + b.long_rows, a.pieces + b.pieces, a.rest + b.rest, a.nnz_local + b.nnz_local, a.nnz_off + b.nnz_off}; }
+  __device__ Extent operator()(const Extent &a, const Extent &b) const
+  {
+    return {a.loc + b.loc,       a.off + b.off,   a.off_j + b.off_j,         a.long_rows + b.long_rows,
+            a.pieces + b.pieces, a.rest + b.rest, a.nnz_local + b.nnz_local, a.nnz_off + b.nnz_off};
+  }
 };
 
 /* Of all slices */
@@ -165,15 +177,20 @@ static __device__ inline int PiecesOf(const BAIMatrix &M, int row)
   return Pieces(M.A, row) + (M.nghost ? Pieces(M.B, row) : 0);
 }
 
-/* A warp a slice: the longest row inside and outside the blocks, and how many diagonals it takes instead; and entries of each lane outside */
-static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, int *outside_of, Extent *extent, Widest *widest)
+/* A warp a slice: the longest row inside and outside the blocks, and how many diagonals it takes instead; and entries
+ * of each lane outside */
+static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, int *outside_of,
+                             Extent *extent, Widest *widest)
 {
-  const int   lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
-  const bool  there = slice < A.tiles * A.tile_slices;
-  const int   row = there ? RowOfLane(A, slice, lane) : -1, block = there ? BlockOfLane(A, slice, lane, row) : -1, length = row < 0 ? 0 : Length(M, row);
+  const int lane   = threadIdx.x % BAI_LANES,
+            slice  = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+  const bool there = slice < A.tiles * A.tile_slices;
+  const int  row = there ? RowOfLane(A, slice, lane) : -1, block = there ? BlockOfLane(A, slice, lane, row) : -1,
+            length     = row < 0 ? 0 : Length(M, row);
   const bool  many     = length > A.most_off;
   const OfRow together = CountTogether(A, M, row, block, many);
-  int         off = many ? length - together.inside - together.diagonal : 0, loc = many ? together.inside + !together.has : 0, diagonals = 0;
+  int off = many ? length - together.inside - together.diagonal : 0, loc = many ? together.inside + !together.has : 0,
+      diagonals = 0;
 
   if (!there) return;
   const bool is_long = off > A.most_off;
@@ -184,15 +201,19 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
     loc = outside.inside + !outside.has;
     off = INT_MAX - outside.left;
   } else if (!many) off = CountOutside(A, M, row, block, &loc);
-  const int short_off = is_long ? 0 : off, loc_max = __reduce_max_sync(~0u, loc), off_max = __reduce_max_sync(~0u, short_off), longest = __reduce_max_sync(~0u, off);
-  const int loc_sum = __reduce_add_sync(~0u, loc), off_sum = __reduce_add_sync(~0u, off), short_sum = __reduce_add_sync(~0u, short_off);
-  const int rest = __reduce_add_sync(~0u, is_long ? length : 0), pieces = __reduce_add_sync(~0u, is_long ? PiecesOf(M, row) : 0), long_rows = __reduce_add_sync(~0u, (int)is_long);
+  const int short_off = is_long ? 0 : off, loc_max = __reduce_max_sync(~0u, loc),
+            off_max = __reduce_max_sync(~0u, short_off), longest = __reduce_max_sync(~0u, off);
+  const int loc_sum = __reduce_add_sync(~0u, loc), off_sum = __reduce_add_sync(~0u, off),
+            short_sum = __reduce_add_sync(~0u, short_off);
+  const int rest      = __reduce_add_sync(~0u, is_long ? length : 0),
+            pieces    = __reduce_add_sync(~0u, is_long ? PiecesOf(M, row) : 0),
+            long_rows = __reduce_add_sync(~0u, (int)is_long);
 
   outside_of[(size_t)slice * BAI_LANES + lane] = off;
   if (lane) return;
-  A.slice[slice]          = {0, 0, 0, loc_max, (unsigned)off_max, 0}; /* as a whole: bit fields are read to be written */
-  extent[slice].off       = short_sum;
-  extent[slice].off_j     = by_delta && 2 * diagonals <= 3 * off_max ? diagonals : INT_MAX; /* more take as many bytes */
+  A.slice[slice]      = {0, 0, 0, loc_max, (unsigned)off_max, 0}; /* as a whole: bit fields are read to be written */
+  extent[slice].off   = short_sum;
+  extent[slice].off_j = by_delta && 2 * diagonals <= 3 * off_max ? diagonals : INT_MAX; /* more take as many bytes */
   extent[slice].long_rows = long_rows;
   extent[slice].pieces    = pieces;
   extent[slice].rest      = rest;
@@ -203,7 +224,8 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
   RaiseTo(&widest->longest, longest);
 }
 
-/* A thread a slice: chooses, but no slice is to become wider than the widest, and only where rows are ragged are some packed, which takes more time than room that is little */
+/* A thread a slice: chooses, but no slice is to become wider than the widest, and only where rows are ragged are some
+ * packed, which takes more time than room that is little */
 static __global__ void Choose(BAISliced A, int ragged, Extent *extent, const Widest *widest)
 {
   enum {
@@ -221,7 +243,9 @@ static __global__ void Choose(BAISliced A, int ragged, Extent *extent, const Wid
   e.loc   = (long long)s.loc_width * BAI_LANES;
   e.off   = (long long)s.off_width * BAI_LANES;
   e.off_j = s.by_delta ? RoundUp((int)s.off_width, ALIGN) : e.off;
-  if (widest->longest <= ragged || RoundUp(entries, ALIGN) >= e.off || 5ll * entries * (value + (int)sizeof(int)) >= 4 * (e.off * value + e.off_j * (int)sizeof(int))) return;
+  if (widest->longest <= ragged || RoundUp(entries, ALIGN) >= e.off ||
+      5ll * entries * (value + (int)sizeof(int)) >= 4 * (e.off * value + e.off_j * (int)sizeof(int)))
+    return;
   s.by_delta = 0;
   e.off = e.off_j = RoundUp(entries, ALIGN);
 }
@@ -251,12 +275,16 @@ static __device__ inline int SumBefore(int value)
 }
 
 /* A warp a slice: where its entries begin, by now known, its diagonals, its long rows and their pieces */
-static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, const int *outside_of, const Extent *extent)
+static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M,
+                             const int *outside_of, const Extent *extent)
 {
-  const int lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), slices = A.tiles * A.tile_slices;
+  const int lane   = threadIdx.x % BAI_LANES,
+            slice  = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES),
+            slices = A.tiles * A.tile_slices;
 
   if (slice >= slices) return;
-  const int    row = RowOfLane(A, slice, lane), block = BlockOfLane(A, slice, lane, row), place = slice * BAI_LANES + lane, off = outside_of[place];
+  const int row = RowOfLane(A, slice, lane), block = BlockOfLane(A, slice, lane, row), place = slice * BAI_LANES + lane,
+            off        = outside_of[place];
   const bool   is_long = off > A.most_off;
   const Extent e       = extent[slice];
 
@@ -286,7 +314,8 @@ static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_c
   if (!lane) A.long_first[slice] = (int)e.long_rows;
   if (!lane && slice == slices - 1) A.long_first[slices] = (int)extent[slices].long_rows;
   if (extent[slice + 1].long_rows == e.long_rows) return;
-  const int which = (int)e.long_rows + SumBefore(is_long), first = (int)e.pieces + SumBefore(is_long ? PiecesOf(M, row) : 0);
+  const int which = (int)e.long_rows + SumBefore(is_long),
+            first = (int)e.pieces + SumBefore(is_long ? PiecesOf(M, row) : 0);
   long long rest  = e.rest + SumBefore(is_long ? Length(M, row) : 0);
   int       piece = first;
 
@@ -330,11 +359,14 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   A->most_off = std::max((int)LONG, mean4);
   Count<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, (int *)outside.p, extent, (Widest *)widest_device.p);
   CUDATry(cudaGetLastError());
-  Choose<<<(slices + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, ragged, extent, (const Widest *)widest_device.p);
+  Choose<<<(slices + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, ragged, extent,
+                                                                          (const Widest *)widest_device.p);
   CUDATry(cudaGetLastError());
-  CUDATry(cub::DeviceScan::ExclusiveScan(nullptr, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1, state->stream));
+  CUDATry(cub::DeviceScan::ExclusiveScan(nullptr, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1,
+                                         state->stream));
   BAITry(scan.Allocate(state, scan_bytes));
-  CUDATry(cub::DeviceScan::ExclusiveScan(scan.p, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1, state->stream));
+  CUDATry(cub::DeviceScan::ExclusiveScan(scan.p, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1,
+                                         state->stream));
   Largest<<<(A->tiles + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, extent, (Widest *)widest_device.p);
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(&widest, widest_device.p, sizeof(widest), cudaMemcpyDeviceToHost, state->stream));
@@ -359,7 +391,8 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   BAITry(BAICUDAAllocate(state, end.loc * value, &A->loc_a));
   BAITry(BAICUDAAllocate(state, end.off_j * sizeof(int), &A->off_j));
   BAITry(BAICUDAAllocate(state, end.off * value, &A->off_a));
-  if (widest.longest > ragged) BAITry(BAICUDAAllocate(state, (size_t)slices * (BAI_LANES + 1) * sizeof(int), &A->off_first));
+  if (widest.longest > ragged)
+    BAITry(BAICUDAAllocate(state, (size_t)slices * (BAI_LANES + 1) * sizeof(int), &A->off_first));
   A->long_rows = (int)end.long_rows;
   A->pieces    = (int)end.pieces;
   if (end.pieces) {

@@ -1,5 +1,6 @@
 /*
-   A whole solve in one launch, as resident.cu does it: how thread blocks find ||b - A x||^2 together, and who decides how they go on
+   A whole solve in one launch, as resident.cu does it: how thread blocks find ||b - A x||^2 together, and who decides
+   how they go on
 */
 #pragma once
 
@@ -71,7 +72,8 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
 
   while (b2 < 0) {
     b2 = SumOfTiles(stop.b2, A.tiles, sums);
-    if (!threadIdx.x) decided = Flag(*p.stalled).load(cuda::memory_order_relaxed) || Flag(c.decided).load(cuda::memory_order_relaxed);
+    if (!threadIdx.x)
+      decided = Flag(*p.stalled).load(cuda::memory_order_relaxed) || Flag(c.decided).load(cuda::memory_order_relaxed);
     __syncthreads();
     if (decided) return;
   }
@@ -93,7 +95,8 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
     do {
       r2 = SumOfTiles(stop.r2, A.tiles, sums);
       if (!threadIdx.x) {
-        decided = Flag(c.decided).load(cuda::memory_order_acquire) > epoch || Flag(*p.stalled).load(cuda::memory_order_relaxed);
+        decided = Flag(c.decided).load(cuda::memory_order_acquire) > epoch ||
+          Flag(*p.stalled).load(cuda::memory_order_relaxed);
         if ((stop.accelerate || stop.coarsen) && r2 >= 0 && !slow) { /* by sums of shares of different times */
           const int its = Flag(c.progress).load(cuda::memory_order_relaxed);
 
@@ -120,10 +123,12 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
 }
 
 /*
-   Called by one thread, when all tiles have published their share of ||b - A x||^2, and of ||b||^2 if bnorm2 is negative: done, or how to go on. If that is in another mode the
-   launch ends, but not before the tiles have gone back to a better x, if they are to
+   Called by one thread, when all tiles have published their share of ||b - A x||^2, and of ||b||^2 if bnorm2 is
+   negative: done, or how to go on. If that is in another mode the launch ends, but not before the tiles have gone back
+   to a better x, if they are to
 */
-static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl &c, int its, BAIReal b2, BAIReal rnorm2)
+static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl &c, int its, BAIReal b2,
+                              BAIReal rnorm2)
 {
   enum {
     FIRST_LOOK = 8 /* iterations from the start */
@@ -158,7 +163,8 @@ static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl
   }
 }
 
-/* Where tiles do not wait for each other. Called by one thread, after all have written the sums of their warps: the tile's share of ||r||^2 in the iteration before */
+/* Where tiles do not wait for each other. Called by one thread, after all have written the sums of their warps: the
+ * tile's share of ||r||^2 in the iteration before */
 static __device__ void PublishShare(const BAIStop &stop, BAIControl &c, int tile, int iteration, const BAIReal *sums)
 {
   BAIReal r2 = sums[0];
@@ -171,13 +177,15 @@ static __device__ void PublishShare(const BAIStop &stop, BAIControl &c, int tile
 /* A stop was asked for: called by one thread of each tile, until so many have come, after which x stands still */
 static __device__ void ArriveAtStop(const BAISweep &p, BAIControl &c, int iteration, int arrivals)
 {
-  cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device); /* of what was written before the stop was asked for */
+  cuda::atomic_thread_fence(cuda::memory_order_acquire,
+                            cuda::thread_scope_device); /* of what was written before the stop was asked for */
   Flag(c.its).fetch_max(iteration, cuda::memory_order_relaxed);
   Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel);
   BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= arrivals; });
 }
 
-/* Called by one thread, when all have published their share of ||b - A x||^2: done, or go on, with the watcher asking for less */
+/* Called by one thread, when all have published their share of ||b - A x||^2: done, or go on, with the watcher asking
+ * for less */
 static __device__ void DecideAtStop(const BAISweep &p, const BAIStop &stop, BAIControl &c, BAIReal rnorm2)
 {
   BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.ready).load(cuda::memory_order_acquire) != 0; });

@@ -1,9 +1,11 @@
 /*
-   The stream kernel for devices that copy to shared memory by themselves, from compute capability 9.0 on: while a tile is at work, the next one's
-   matrix and b come to a second stage. So threads wait for nothing but x of other tiles, and keep few values in registers.
+   The stream kernel for devices that copy to shared memory by themselves, from compute capability 9.0 on: while a tile
+   is at work, the next one's matrix and b come to a second stage. So threads wait for nothing but x of other tiles, and
+   keep few values in registers.
 
-   For the queue of mode async in double precision, and blocks of consecutive rows, none of them long. Moved are the bytes that stream.cu moves; where tiles wait for each other that
-   is the faster one, and in single precision once.cu is.
+   For the queue of mode async in double precision, and blocks of consecutive rows, none of them long. Moved are the
+   bytes that stream.cu moves; where tiles wait for each other that is the faster one, and in single precision once.cu
+   is.
 */
 #include "plan.h"
 #include "sweep.h"
@@ -11,7 +13,8 @@
 #include <nv/target>
 
 enum {
-  OFF = 6 /* entries outside the blocks whose x a thread has on its way at a time: more thread blocks at work gain more than more of these */
+  OFF = 6 /* entries outside the blocks whose x a thread has on its way at a time: more thread blocks at work gain more
+             than more of these */
 };
 
 /* Threads of the launch bounds, which stand for at most 64 or 48 registers */
@@ -55,15 +58,21 @@ static __device__ inline int Copied(const BAISliced &A, const BAISweep &p, int t
 }
 
 /* Called by the first warp: the copies of a tile to a stage, a lane a part; full is told when all bytes are there */
-static __device__ inline void Copy(const BAISliced &A, const BAISweep &p, int tile, unsigned char *stage, uint64_t *full)
+static __device__ inline void Copy(const BAISliced &A, const BAISweep &p, int tile, unsigned char *stage,
+                                   uint64_t *full)
 {
   const int part = threadIdx.x;
 
   if (part >= PARTS) return;
   const BAISlice *slice = A.slice + (long long)tile * A.tile_slices, *end = slice + A.tile_slices;
-  const long long first = part == OFF_A ? slice->off : part == OFF_J ? slice->off_j : slice->loc, last = part == OFF_A ? end->off : part == OFF_J ? end->off_j : end->loc;
-  const void     *from;
-  long long       bytes;
+  const long long first = part == OFF_A ? slice->off
+    : part == OFF_J                     ? slice->off_j
+                                        : slice->loc,
+                  last  = part == OFF_A ? end->off
+     : part == OFF_J                    ? end->off_j
+                                        : end->loc;
+  const void *from;
+  long long   bytes;
 
   switch (part) {
   case OFF_A:
@@ -96,8 +105,11 @@ static __device__ inline void Copy(const BAISliced &A, const BAISweep &p, int ti
     break;
   }
   NV_IF_TARGET(NV_PROVIDES_SM_90, ({
-                 (void)cuda::ptx::mbarrier_arrive_expect_tx(cuda::ptx::sem_release, cuda::ptx::scope_cta, cuda::ptx::space_shared, full, (uint32_t)bytes);
-                 if (bytes) cuda::ptx::cp_async_bulk(cuda::ptx::space_cluster, cuda::ptx::space_global, stage + Begins(A, part), from, (uint32_t)bytes, full);
+                 (void)cuda::ptx::mbarrier_arrive_expect_tx(cuda::ptx::sem_release, cuda::ptx::scope_cta,
+                                                            cuda::ptx::space_shared, full, (uint32_t)bytes);
+                 if (bytes)
+                   cuda::ptx::cp_async_bulk(cuda::ptx::space_cluster, cuda::ptx::space_global, stage + Begins(A, part),
+                                            from, (uint32_t)bytes, full);
                }))
 }
 
@@ -141,17 +153,22 @@ static __global__ void __launch_bounds__(Threads(LOC), 2) Staged(BAISliced A, BA
     Wait(full + (step & 1), step >> 1 & 1);
     const BAISlice  *slices = reinterpret_cast<const BAISlice *>(stage + Begins(A, SLICE)), S = slices[i / BAI_LANES];
     const int        loc = (int)(S.loc - slices[0].loc) + lane, off_width = (int)S.off_width;
-    const BAIScalar *loc_a = reinterpret_cast<const BAIScalar *>(stage + Begins(A, LOC_A)) + loc, *off_a = reinterpret_cast<const BAIScalar *>(stage + Begins(A, OFF_A)) + (int)(S.off - slices[0].off) + lane;
-    const uint16_t  *loc_j    = reinterpret_cast<const uint16_t *>(stage + Begins(A, LOC_J)) + loc;
-    const int       *off_j    = reinterpret_cast<const int *>(stage + Begins(A, OFF_J)) + (int)(S.off_j - slices[0].off_j) + (S.by_delta ? 0 : lane);
-    const bool       by_delta = S.by_delta;
+    const BAIScalar *loc_a = reinterpret_cast<const BAIScalar *>(stage + Begins(A, LOC_A)) + loc,
+                    *off_a = reinterpret_cast<const BAIScalar *>(stage + Begins(A, OFF_A)) +
+      (int)(S.off - slices[0].off) + lane;
+    const uint16_t *loc_j = reinterpret_cast<const uint16_t *>(stage + Begins(A, LOC_J)) + loc;
+    const int      *off_j = reinterpret_cast<const int *>(stage + Begins(A, OFF_J)) + (int)(S.off_j - slices[0].off_j) +
+      (S.by_delta ? 0 : lane);
+    const bool by_delta = S.by_delta;
 
 #pragma unroll
     for (int w = 0; w < LOC; w++) {
       a[w] = w < S.loc_width ? loc_a[w * BAI_LANES] : BAIScalar(0);
       j[w] = w < S.loc_width ? (int)loc_j[w * BAI_LANES] : i;
     }
-    s                    = !mine ? BAIScalar(0) : i < Copied(A, p, tile) ? reinterpret_cast<const BAIScalar *>(stage + Begins(A, RHS))[i] : static_cast<const BAIScalar *>(p.b)[row];
+    s                    = !mine                  ? BAIScalar(0)
+                         : i < Copied(A, p, tile) ? reinterpret_cast<const BAIScalar *>(stage + Begins(A, RHS))[i]
+                                                  : static_cast<const BAIScalar *>(p.b)[row];
     const BAIScalar dinv = mine ? reinterpret_cast<const BAIScalar *>(stage + Begins(A, DINV))[i] : BAIScalar(0);
 
     turn.Begin();
@@ -161,7 +178,11 @@ static __global__ void __launch_bounds__(Threads(LOC), 2) Staged(BAISliced A, BA
       BAIScalar other[OFF];
 
 #pragma unroll
-      for (int w = 0; w < OFF; w++) other[w] = k + w < off_width ? BAILoadColumn<BAI_QUEUE>(A, x, ghost, BAIColumn(A, by_delta, row, off_j[(k + w) * (by_delta ? 1 : BAI_LANES)])) : BAIScalar(0);
+      for (int w = 0; w < OFF; w++)
+        other[w] = k + w < off_width
+          ? BAILoadColumn<BAI_QUEUE>(A, x, ghost,
+                                     BAIColumn(A, by_delta, row, off_j[(k + w) * (by_delta ? 1 : BAI_LANES)]))
+          : BAIScalar(0);
       if (!k && i < BAI_LANES) { /* while x is on its way */
         const int next = turn.Next();
 

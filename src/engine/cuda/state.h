@@ -21,8 +21,12 @@ typedef float BAISingle;
 
 static inline BAIStatus BAICUDAStatus(cudaError_t error, const char *what)
 {
-  const bool      capture = error >= cudaErrorStreamCaptureUnsupported && error <= cudaErrorStreamCaptureWrongThread; /* what CUDA does not allow while a graph is captured */
-  const BAIStatus status  = {capture ? BAI_ERR_CAPTURE : error == cudaErrorMemoryAllocation ? BAI_ERR_MEMORY : BAI_ERR_DEVICE, -1, what, cudaGetErrorString(error)};
+  const bool capture = error >= cudaErrorStreamCaptureUnsupported &&
+    error <= cudaErrorStreamCaptureWrongThread; /* what CUDA does not allow while a graph is captured */
+  const BAIStatus status = {capture                                ? BAI_ERR_CAPTURE
+                              : error == cudaErrorMemoryAllocation ? BAI_ERR_MEMORY
+                                                                   : BAI_ERR_DEVICE,
+                            -1, what, cudaGetErrorString(error)};
 
   (void)cudaGetLastError();
   return status;
@@ -35,9 +39,11 @@ enum {
 };
 
 /*
-   Where a slice has its entries: column by column, each column 32 entries wide. If by_delta is set, all rows of the slice have their entries outside
-   the blocks in the same diagonals of the matrix, a column each, and off_j has one number a column: column minus row. Else it has the column of each entry.
-   In a packed slice (see off_first) those outside the blocks lie row by row instead, one row behind the other: so rows of very different lengths take no more room than they need
+   Where a slice has its entries: column by column, each column 32 entries wide. If by_delta is set, all rows of the
+   slice have their entries outside the blocks in the same diagonals of the matrix, a column each, and off_j has one
+   number a column: column minus row. Else it has the column of each entry.
+   In a packed slice (see off_first) those outside the blocks lie row by row instead, one row behind the other: so
+   rows of very different lengths take no more room than they need
 */
 typedef struct __align__(16)
 {
@@ -53,7 +59,8 @@ typedef struct {
   int first, last; /* its pieces */
 } BAILongRow;
 
-/* Of a long row at most BAI_PIECE entries, a warp's work. What lies inside the block has its place here too, and is none: so each piece can be filled by itself */
+/* Of a long row at most BAI_PIECE entries, a warp's work. What lies inside the block has its place here too, and is
+ * none: so each piece can be filled by itself */
 typedef struct {
   long long first; /* in rest_j, rest_a */
   int       size;
@@ -63,44 +70,47 @@ typedef struct {
 
 /*
    Sliced Block-CRS. A tile is what a thread block works on: one block, or several small ones side by side, in slices of
-   32 rows. Each tile has tile_rows places for rows, the last of which may be empty. Rows are padded with zeros to the longest
-   of their slice; so a warp reads them coalesced. Entries inside the blocks take columns counted from the first place of the
-   tile, 16 bits each where that is enough.
+   32 rows. Each tile has tile_rows places for rows, the last of which may be empty. Rows are padded with zeros to the
+   longest of their slice; so a warp reads them coalesced. Entries inside the blocks take columns counted from the first
+   place of the tile, 16 bits each where that is enough.
 */
 typedef struct {
-  int         n, cols;                        /* rows; and columns, ghosts included */
-  int         loc_width, off_width;           /* widest slice inside and outside the blocks */
-  int         tile_loc, tile_off, tile_off_j; /* places in loc_a, off_a and off_j that a tile takes, at most */
-  int         most_off;                       /* entries outside the blocks that a row has in its slice, at most: longer rows are in pieces */
-  int         block_size, tile_rows, tiles, tile_slices;
-  int        *row;                /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap of a block, -2 minus the row */
-  int        *place, *block;      /* n, if there is row: the place and the block of each row */
-  int        *home, *overlap;     /* if blocks overlap: the block of each place, or -1; the first and last place of each block's overlap, whose rows are in the order of their numbers */
-  BAIScalar  *d;                  /* places: a_ii */
-  BAIReal    *share;              /* places, or NULL: what multiplies the damping of a row */
-  int        *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
-  BAISlice   *slice;              /* slices+1 */
-  void       *loc_j;              /* uint16_t, or int if the tiles are long */
-  int        *off_j;              /* columns from n on are ghosts */
-  int         unit;               /* BAIParameters: where 1 stands for a_ii */
-  int         sweep_single;       /* what follows is BAISingle, else BAIScalar: */
-  void       *dinv;               /* places: 1/a_ii; */
-  void       *sweep_a;            /* loc_a as the local sweeps read it, which is the same array if it is of this type */
-  int         single;             /* what follows is BAISingle, else BAIScalar */
-  void       *loc_a, *off_a;
-  int        *off_first;  /* slices*33, or NULL if rows are of much the same length: in a packed slice the first entry of each lane, and the end; in others -1 */
-  int        *long_first; /* slices+1, or NULL if no row is in pieces: the first long row of each slice */
+  int  n, cols;                        /* rows; and columns, ghosts included */
+  int  loc_width, off_width;           /* widest slice inside and outside the blocks */
+  int  tile_loc, tile_off, tile_off_j; /* places in loc_a, off_a and off_j that a tile takes, at most */
+  int  most_off; /* entries outside the blocks that a row has in its slice, at most: longer rows are in pieces */
+  int  block_size, tile_rows, tiles, tile_slices;
+  int *row; /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap
+               of a block, -2 minus the row */
+  int *place, *block;  /* n, if there is row: the place and the block of each row */
+  int *home, *overlap; /* if blocks overlap: the block of each place, or -1; the first and last place of each block's
+                          overlap, whose rows are in the order of their numbers */
+  BAIScalar *d;        /* places: a_ii */
+  BAIReal   *share;    /* places, or NULL: what multiplies the damping of a row */
+  int       *iters, *tile_iters; /* places, tiles, or NULL: local sweeps of the row's block; the most in the tile */
+  BAISlice  *slice;              /* slices+1 */
+  void      *loc_j;              /* uint16_t, or int if the tiles are long */
+  int       *off_j;              /* columns from n on are ghosts */
+  int        unit;               /* BAIParameters: where 1 stands for a_ii */
+  int        sweep_single;       /* what follows is BAISingle, else BAIScalar: */
+  void      *dinv;               /* places: 1/a_ii; */
+  void      *sweep_a;            /* loc_a as the local sweeps read it, which is the same array if it is of this type */
+  int        single;             /* what follows is BAISingle, else BAIScalar */
+  void      *loc_a, *off_a;
+  int *off_first;  /* slices*33, or NULL if rows are of much the same length: in a packed slice the first entry of each
+                     lane, and the end; in others -1 */
+  int *long_first; /* slices+1, or NULL if no row is in pieces: the first long row of each slice */
   BAILongRow *long_row;
   int         long_rows, pieces;
   BAIPiece   *piece;
-  void       *piece_sum; /* room for what they are in a global iteration; in single precision too as large as BAIScalar */
-  int        *rest_j;
-  void       *rest_a;
+  void *piece_sum; /* room for what they are in a global iteration; in single precision too as large as BAIScalar */
+  int  *rest_j;
+  void *rest_a;
 } BAISliced;
 
 /*
-   What the tiles have to wait for in modes sync and color: those they read from, and those that read from them. The lowest bit says
-   whether the neighbour's turn is before that of the tile, the others are its number
+   What the tiles have to wait for in modes sync and color: those they read from, and those that read from them. The
+   lowest bit says whether the neighbour's turn is before that of the tile, the others are its number
 */
 typedef struct {
   int *first; /* tiles+1; NULL: not asked for yet */
@@ -110,7 +120,8 @@ typedef struct {
 /* How thread blocks go through tiles and global iterations */
 typedef enum {
   BAI_OWN,   /* each keeps its own tiles; with no more tiles than thread blocks, that is as fast as can be */
-  BAI_QUEUE, /* each draws the next tile from a queue, so that no tile falls behind the others however fast the multiprocessors are */
+  BAI_QUEUE, /* each draws the next tile from a queue, so that no tile falls behind the others however fast the
+                multiprocessors are */
   BAI_FLAGS, /* each keeps its own tiles, and waits for their neighbours: mode sync */
   BAI_LAG,   /* the same in one x, where a tile may be ahead of those it reads from: mode async with staleness */
   BAI_TURNS  /* the same, but tiles whose turn is later wait for the same iteration of those before them: mode color */
@@ -136,7 +147,7 @@ typedef struct {
   int         uses_done;  /* it counts the iterations of the tiles */
   int         momentum;   /* it can do with momentum, */
   int         from_other; /* which builds on the x that is overwritten, not on before */
-  int         handed;     /* the device hands out the tiles of all iterations of a launch, so nobody draws from the queue */
+  int         handed; /* the device hands out the tiles of all iterations of a launch, so nobody draws from the queue */
 } BAIPlan;
 
 typedef struct {
@@ -215,23 +226,25 @@ typedef struct {
 } BAICUDAExchange;
 
 struct BAIState_ {
-  BAIParameters      p;
-  cudaStream_t       stream;
-  BAISliced          A;
-  int                nghost, wide; /* wide: loc_j is int */
-  BAIInt             blocks;
-  long long          nnz_local, nnz_off, local_sweeps;
-  long long          places_loc, places_off, places_off_j, places_rest; /* in loc_a, off_a, off_j and rest_a, padding included */
-  BAIReal           *sums;                                              /* if local sweeps depend on them: at each place the sum of |a_ij|, i != j, inside the block; behind them those outside */
-  BAIReal            local_omega, least_share;                          /* in use; for lack of dominance, among the rows */
-  int                units;                                             /* rows for whose a_ii 1 stands */
-  unsigned long long pattern;                                           /* a hash of the nonzero pattern */
+  BAIParameters p;
+  cudaStream_t  stream;
+  BAISliced     A;
+  int           nghost, wide; /* wide: loc_j is int */
+  BAIInt        blocks;
+  long long     nnz_local, nnz_off, local_sweeps;
+  long long places_loc, places_off, places_off_j, places_rest; /* in loc_a, off_a, off_j and rest_a, padding included */
+  BAIReal  *sums; /* if local sweeps depend on them: at each place the sum of |a_ij|, i != j, inside the block; behind
+                     them those outside */
+  BAIReal   local_omega, least_share; /* in use; for lack of dominance, among the rows */
+  int       units;                    /* rows for whose a_ii 1 stands */
+  unsigned long long pattern;         /* a hash of the nonzero pattern */
   BAINeighbors       neighbors;
-  int               *order;                      /* of the tiles, colour by colour; NULL: as they come */
-  int                colors, turns, *turn_first; /* on the host: the places in that order where a turn begins, and its end */
-  int                follows;                    /* see follow.h */
-  int               *done, done_before;          /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
-  long long         *tickets, tickets_before;    /* drawn from the queue of tiles; and before this call */
+  int               *order;        /* of the tiles, colour by colour; NULL: as they come */
+  int  colors, turns, *turn_first; /* on the host: the places in that order where a turn begins, and its end */
+  int  follows;                    /* see follow.h */
+  int *done,
+    done_before; /* where tiles are waited for: global iterations that a tile has behind it; and had before this call */
+  long long *tickets, tickets_before; /* drawn from the queue of tiles; and before this call */
 
   BAIVectors v;            /* as bound */
   BAIScalar *on_device[3]; /* b, ghost and x: as bound, or what stands in for them; */
@@ -242,9 +255,10 @@ struct BAIState_ {
   void      *x[2];      /* the iterate; mode sync goes back and forth between the two */
   int        current;   /* which of the two it is */
 
-  BAIPlan   plan[4];                    /* by mode */
-  BAIPlan   corrected[4], two_level[4]; /* by mode, with a coarse correction: an iteration a launch; a whole solve, if it can be */
-  BAIPlan   plain;                      /* mode sync without momentum, if its plan can do with it, and takes longer */
+  BAIPlan plan[4]; /* by mode */
+  BAIPlan corrected[4],
+    two_level[4];  /* by mode, with a coarse correction: an iteration a launch; a whole solve, if it can be */
+  BAIPlan   plain; /* mode sync without momentum, if its plan can do with it, and takes longer */
   BAIStop   stop;
   void     *scratch; /* stands in for shared memory if the tiles are too long for it */
   int       scratch_grid;
@@ -324,16 +338,19 @@ BAIStatus BAISlicesCreate(BAIState, const BAIMatrix *);
 BAIStatus BAISlicesFill(BAIState, const BAIMatrix *, bool same_pattern);
 BAIStatus BAISlicedCreate(BAIState, const BAIMatrix *, const BAIPartition *);
 BAIStatus BAISlicedUpdateValues(BAIState, const BAIMatrix *);
-/* If they are not there yet: the graph of the tiles, and the order of their turns; the latter, if it is not needed, only where it is worth while */
+/* If they are not there yet: the graph of the tiles, and the order of their turns; the latter, if it is not needed,
+ * only where it is worth while */
 BAIStatus BAINeighborsCreate(BAIState);
 BAIStatus BAITurnsCreate(BAIState, bool needed);
-/* Chooses the kernel of a mode, with momentum or without, makes what it takes; and says in one line why it is that one */
+/* Chooses the kernel of a mode, with momentum or without, makes what it takes; and says in one line why it is that one
+ */
 BAIStatus BAIPlanCreate(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAIPlanExplain(BAIState, BAIMode, char *text, size_t size);
 BAIStatus BAISweepPrepare(BAIState, BAIMode);
 BAIStatus BAISweepRun(BAIState, BAIInt count, const BAIStep *);
 BAIStatus BAISweepSolve(BAIState, const BAITolerances *, const BAIStep *, BAISolution *);
-/* Whether a launch gave up, as far as the host knows. After BAI_ERR_STALLED the state is fit for the next launch; ranks of which one was absent are out of step, and stay so */
+/* Whether a launch gave up, as far as the host knows. After BAI_ERR_STALLED the state is fit for the next launch; ranks
+ * of which one was absent are out of step, and stay so */
 BAIStatus BAIStalled(BAIState);
 BAIStatus BAIResidualSetUp(BAIState);
 BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
@@ -346,11 +363,13 @@ BAIStatus BAICUDARestricted(BAIState, int of_b, BAIScalar *sums);
 BAIStatus BAICUDAProlong(BAIState, const BAIScalar *sums, BAIReal omega);
 BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
 BAIStatus BAICUDACorrectSwept(BAIState, bool runs, BAIReal omega);
-/* round.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a rounded copy */
+/* round.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a rounded
+ * copy */
 BAIStatus BAIRoundVector(BAIState, int n, const BAIScalar *, void *);
 BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
 BAIStatus BAIRoundInside(BAIState);
-/* before.cu: the iterate before the last one, as momentum builds on it, becomes itself less x, times a factor. And x[0] becomes the iterate, x[1] the one before it */
+/* before.cu: the iterate before the last one, as momentum builds on it, becomes itself less x, times a factor. And x[0]
+ * becomes the iterate, x[1] the one before it */
 BAIStatus BAIShiftBefore(BAIState, BAIReal factor);
 BAIStatus BAISwapIterates(BAIState);
 BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);

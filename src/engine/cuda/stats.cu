@@ -46,7 +46,8 @@ BAIStatus BAIStatsGet(BAIState state, BAIStats *stats)
 
   if (!stats) return tiles ? Forget(state) : BAIStatusOf(BAI_OK);
   if (tiles) {
-    CUDATry(cudaMemcpyAsync(updates.data(), state->updates, tiles * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+    CUDATry(
+      cudaMemcpyAsync(updates.data(), state->updates, tiles * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
     CUDATry(cudaMemcpyAsync(reads, state->reads, sizeof(reads), cudaMemcpyDeviceToHost, state->stream));
     CUDATry(cudaMemcpyAsync(last.data(), state->last, tiles * sizeof(last[0]), cudaMemcpyDeviceToHost, state->stream));
     CUDATry(cudaStreamSynchronize(state->stream));

@@ -1,14 +1,16 @@
 /*
-   The kernel for matrices that do not fit the chip and whose rows have much the same length: a thread a row, which reads the row once per global iteration and keeps
-   its entries inside the block in registers for all local sweeps.
+   The kernel for matrices that do not fit the chip and whose rows have much the same length: a thread a row, which
+   reads the row once per global iteration and keeps its entries inside the block in registers for all local sweeps.
 
-   Moved per row and global iteration: 10 bytes an entry inside the blocks, 8 or, without common diagonals, 12 one outside (with padding, and their x from the
-   caches), 8 each for b and 1/a_ii, 16 for x; in double precision. In single 4 less for each value.
+   Moved per row and global iteration: 10 bytes an entry inside the blocks, 8 or, without common diagonals, 12 one
+   outside (with padding, and their x from the caches), 8 each for b and 1/a_ii, 16 for x; in double precision. In
+   single 4 less for each value.
 */
 #include "shapes.h"
 #include "sweep.h"
 
-/* Threads of the launch bounds, which stand for at most 48, 56, 64 or, where one thread block is enough, 128 registers. In single precision entries take half as many, and more rows are to be on their way */
+/* Threads of the launch bounds, which stand for at most 48, 56, 64 or, where one thread block is enough, 128 registers.
+ * In single precision entries take half as many, and more rows are to be on their way */
 static constexpr int Threads(int loc, int off, bool single, bool more)
 {
   return BAI_ROW_THREADS + (loc > 4 ? 0 : more ? (single ? 128 : 0) : off > 4 ? 64 : 128);
@@ -20,8 +22,9 @@ static constexpr int LeastBlocks(int loc, int off)
 }
 
 /*
-   A thread has OFF entries outside the blocks on their way at a time; it looks at each before it asks for its x, as many are none. Without MORE, tiles take
-   consecutive rows, none of them long, all do the same number of sweeps, and there is neither momentum nor l1 weight. V, in which all is done, is BAIScalar or BAISingle
+   A thread has OFF entries outside the blocks on their way at a time; it looks at each before it asks for its x, as
+   many are none. Without MORE, tiles take consecutive rows, none of them long, all do the same number of sweeps, and
+   there is neither momentum nor l1 weight. V, in which all is done, is BAIScalar or BAISingle
 */
 template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
@@ -33,7 +36,9 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   const V                                      *loc_a = static_cast<const V *>(A.loc_a);
 
   BAIGoThroughTiles<order, V>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
-    const int      i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES, place = tile * A.tile_rows + i, own = MORE ? BAIOwnRowAt(A, tile, i) : place, row = MORE ? BAIRowOf(own) : place;
+    const int i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES,
+              place = tile * A.tile_rows + i, own = MORE ? BAIOwnRowAt(A, tile, i) : place,
+              row       = MORE ? BAIRowOf(own) : place;
     const bool     mine = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
     const V       *x = BAIIterateOf<V>(p, from), *ghost = static_cast<const V *>(p.ghost);
     const BAISlice S         = A.slice[slice]; /* lanes without a row find zeros there */
@@ -41,9 +46,10 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
     const int      off_width = (int)S.off_width;
     const int     *off_j     = BAIColumnAt(A, S, 0, lane);
     const V       *off_a     = static_cast<const V *>(A.off_a) + S.off + lane;
-    V              s = mine ? BAIStreamed(static_cast<const V *>(p.b) + row) : V(0), dinv = mine ? BAIStreamed(static_cast<const V *>(A.dinv) + place) : V(0), xi;
-    V              a[LOC];
-    int            j[LOC];
+    V              s         = mine ? BAIStreamed(static_cast<const V *>(p.b) + row) : V(0),
+      dinv                   = mine ? BAIStreamed(static_cast<const V *>(A.dinv) + place) : V(0), xi;
+    V   a[LOC];
+    int j[LOC];
 
     const auto load_inside = [&] {
 #pragma unroll
@@ -74,7 +80,8 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
         xi = mine ? BAILoad(x + row) : V(0);
       }
 #pragma unroll
-      for (int w = 0; w < OFF; w++) other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoadColumn<order>(A, x, ghost, by_delta ? row + col[w] : col[w]);
+      for (int w = 0; w < OFF; w++)
+        other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoadColumn<order>(A, x, ghost, by_delta ? row + col[w] : col[w]);
 #pragma unroll
       for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
     } while ((k += OFF) < off_width);
@@ -84,14 +91,16 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 }
 
 template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
-static __global__ void __launch_bounds__(Threads(LOC, OFF, sizeof(V) < sizeof(BAIScalar), MORE), LeastBlocks(LOC, OFF)) Stream(BAISliced A, BAISweep p)
+static __global__ void __launch_bounds__(Threads(LOC, OFF, sizeof(V) < sizeof(BAIScalar), MORE), LeastBlocks(LOC, OFF))
+  Stream(BAISliced A, BAISweep p)
 {
   GoThroughTiles<LOC, OFF, V, order, MORE>(A, p);
 }
 
 /* The same in the order that p says */
 template <int LOC, int OFF, typename V>
-static __global__ void __launch_bounds__(Threads(LOC, OFF, sizeof(V) < sizeof(BAIScalar), true), LeastBlocks(LOC, OFF)) StreamAny(BAISliced A, BAISweep p)
+static __global__ void __launch_bounds__(Threads(LOC, OFF, sizeof(V) < sizeof(BAIScalar), true), LeastBlocks(LOC, OFF))
+  StreamAny(BAISliced A, BAISweep p)
 {
   if (p.how == BAI_OWN) GoThroughTiles<LOC, OFF, V, BAI_OWN, true>(A, p);
   else if (p.how == BAI_QUEUE) GoThroughTiles<LOC, OFF, V, BAI_QUEUE, true>(A, p);
@@ -102,7 +111,8 @@ static __global__ void __launch_bounds__(Threads(LOC, OFF, sizeof(V) < sizeof(BA
 template <int LOC, int OFF, bool SINGLE, bool MORE, unsigned ORDERS, BAIOrder order>
 static const void *InOrder()
 {
-  if constexpr (ORDERS >> order & 1) return (const void *)Stream<LOC, OFF, cuda::std::conditional_t<SINGLE, BAISingle, BAIScalar>, order, MORE>;
+  if constexpr (ORDERS >> order & 1)
+    return (const void *)Stream<LOC, OFF, cuda::std::conditional_t<SINGLE, BAISingle, BAIScalar>, order, MORE>;
   else return NULL;
 }
 
@@ -128,5 +138,6 @@ const void *BAIStreamKernel(BAIOrder order)
   }
 }
 
-#define INSTANTIATE(LOC, OFF, MOST_OFF, SINGLE, MORE, ORDERS, ANY) template const void *BAIStreamKernel<LOC, OFF, SINGLE, MORE, ORDERS, ANY>(BAIOrder);
+#define INSTANTIATE(LOC, OFF, MOST_OFF, SINGLE, MORE, ORDERS, ANY) \
+  template const void *BAIStreamKernel<LOC, OFF, SINGLE, MORE, ORDERS, ANY>(BAIOrder);
 BAI_STREAM_SHAPES(INSTANTIATE)

@@ -1,6 +1,6 @@
 /*
-   What is summed over all rows, in the same order every time: ||b - A x||^2; and |a_ij|, i != j, inside and outside the blocks, which is what the entries of all slices
-   add up to, as padding is zero
+   What is summed over all rows, in the same order every time: ||b - A x||^2; and |a_ij|, i != j, inside and outside the
+   blocks, which is what the entries of all slices add up to, as padding is zero
 */
 #include "pieces.h"
 #include <cub/device/device_reduce.cuh>
@@ -15,21 +15,26 @@ static const BAIOrder AT_REST = BAI_FLAGS; /* nobody writes x meanwhile, so it i
 
 /* A warp a slice */
 template <typename Columns, typename V>
-static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const V *b, const V *x, const V *ghost, BAIReal *partial)
+static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const V *b, const V *x, const V *ghost,
+                                                   BAIReal *partial)
 {
   __shared__ typename cub::WarpReduce<BAIReal>::TempStorage storage[THREADS / BAI_LANES];
-  const int                                                 lane = threadIdx.x % BAI_LANES, slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
+  const int                                                 lane = threadIdx.x % BAI_LANES,
+            slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
 
   if (slice >= A.tiles * A.tile_slices) return;
-  const int      tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane, row = BAIOwnRowAt(A, tile, i);
+  const int tile = slice / A.tile_slices, first = tile * A.tile_rows, i = slice % A.tile_slices * BAI_LANES + lane,
+            row    = BAIOwnRowAt(A, tile, i);
   const BAISlice s = A.slice[slice];
   const Columns  loc_j(A);
   const auto     outside = BAIOutsideOf(A, s, slice, lane);
-  const V       *loc_a = static_cast<const V *>(A.loc_a) + s.loc + lane, *off_a = static_cast<const V *>(A.off_a) + outside.a;
-  BAIScalar      r     = row >= 0 ? BAIScalar(b[row]) - A.d[first + i] * BAIScalar(x[row]) : BAIScalar(0);
-  BAIReal        norm2 = 0;
+  const V *loc_a = static_cast<const V *>(A.loc_a) + s.loc + lane, *off_a = static_cast<const V *>(A.off_a) + outside.a;
+  BAIScalar r     = row >= 0 ? BAIScalar(b[row]) - A.d[first + i] * BAIScalar(x[row]) : BAIScalar(0);
+  BAIReal   norm2 = 0;
 
-  for (int w = 0; row >= 0 && w < s.loc_width; w++) r -= BAIScalar(loc_a[(long long)w * BAI_LANES]) * BAIScalar(x[BAIRowAt(A, tile, loc_j[s.loc + lane + (long long)w * BAI_LANES])]);
+  for (int w = 0; row >= 0 && w < s.loc_width; w++)
+    r -= BAIScalar(loc_a[(long long)w * BAI_LANES]) *
+      BAIScalar(x[BAIRowAt(A, tile, loc_j[s.loc + lane + (long long)w * BAI_LANES])]);
   for (int w = 0; row >= 0 && w < outside.width; w++) {
     const int col = BAIColumn(A, outside.by_delta, row, A.off_j[outside.j + (long long)w * outside.step_j]);
 
@@ -44,14 +49,19 @@ static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const V *
 /* What is used most: native precision, tiles that 16 bits can count */
 static __global__ void SliceNorms(BAISliced A, const void *b, const void *x, const void *ghost, BAIReal *partial)
 {
-  NormOfSlice<BAINarrow>(A, static_cast<const BAIScalar *>(b), static_cast<const BAIScalar *>(x), static_cast<const BAIScalar *>(ghost), partial);
+  NormOfSlice<BAINarrow>(A, static_cast<const BAIScalar *>(b), static_cast<const BAIScalar *>(x),
+                         static_cast<const BAIScalar *>(ghost), partial);
 }
 
 /* Everything else */
 static __global__ void SliceNormsAny(BAISliced A, const void *b, const void *x, const void *ghost, BAIReal *partial)
 {
-  if (A.single) NormOfSlice<BAINarrowOrWide>(A, static_cast<const BAISingle *>(b), static_cast<const BAISingle *>(x), static_cast<const BAISingle *>(ghost), partial);
-  else NormOfSlice<BAINarrowOrWide>(A, static_cast<const BAIScalar *>(b), static_cast<const BAIScalar *>(x), static_cast<const BAIScalar *>(ghost), partial);
+  if (A.single)
+    NormOfSlice<BAINarrowOrWide>(A, static_cast<const BAISingle *>(b), static_cast<const BAISingle *>(x),
+                                 static_cast<const BAISingle *>(ghost), partial);
+  else
+    NormOfSlice<BAINarrowOrWide>(A, static_cast<const BAIScalar *>(b), static_cast<const BAIScalar *>(x),
+                                 static_cast<const BAIScalar *>(ghost), partial);
 }
 
 BAIStatus BAIResidualSetUp(BAIState state)
@@ -62,7 +72,8 @@ BAIStatus BAIResidualSetUp(BAIState state)
   CUDATry(cudaMemsetAsync(state->result, 0, sizeof(BAIResult), state->stream));
   BAITry(BAIPinnedGet(&state->pinned));
   BAITry(BAICUDAAllocate(state, slices * sizeof(BAIReal), &state->partial));
-  CUDATry(cub::DeviceReduce::Sum(nullptr, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
+  CUDATry(
+    cub::DeviceReduce::Sum(nullptr, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
   return BAICUDAAllocate(state, state->reduce_bytes, &state->reduce);
 }
 
@@ -79,8 +90,10 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   BAITry(BAIPiecesRun(state, x, true));
   norms<<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
   CUDATry(cudaGetLastError());
-  CUDATry(cub::DeviceReduce::Sum(state->reduce, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
-  CUDATry(cudaMemcpyAsync(&state->pinned->result, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cub::DeviceReduce::Sum(state->reduce, state->reduce_bytes, state->partial, &state->result->norm2, slices,
+                                 state->stream));
+  CUDATry(
+    cudaMemcpyAsync(&state->pinned->result, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));
   BAITry(BAICUDAWait(state));
   *norm2 = state->pinned->result.norm2 / (state->scale * state->scale);
   return BAIStalled(state);
@@ -91,7 +104,10 @@ struct Magnitude {
   const void *a;
   int         single;
 
-  __device__ BAIReal operator()(long long k) const { return BAIAbs(single ? BAIScalar(static_cast<const BAISingle *>(a)[k]) : static_cast<const BAIScalar *>(a)[k]); }
+  __device__ BAIReal operator()(long long k) const
+  {
+    return BAIAbs(single ? BAIScalar(static_cast<const BAISingle *>(a)[k]) : static_cast<const BAIScalar *>(a)[k]);
+  }
 };
 
 static BAIStatus Sum(BAIState state, const void *a, long long n, BAIReal *sum)
@@ -104,9 +120,11 @@ static BAIStatus Sum(BAIState state, const void *a, long long n, BAIReal *sum)
   *sum = 0;
   if (!n) return BAIStatusOf(BAI_OK);
   BAITry(result.Allocate(state, sizeof(*sum)));
-  CUDATry(cub::DeviceReduce::TransformReduce(nullptr, bytes, first, (BAIReal *)result.p, n, cuda::std::plus<BAIReal>(), magnitude, BAIReal(0), state->stream));
+  CUDATry(cub::DeviceReduce::TransformReduce(nullptr, bytes, first, (BAIReal *)result.p, n, cuda::std::plus<BAIReal>(),
+                                             magnitude, BAIReal(0), state->stream));
   BAITry(work.Allocate(state, bytes));
-  CUDATry(cub::DeviceReduce::TransformReduce(work.p, bytes, first, (BAIReal *)result.p, n, cuda::std::plus<BAIReal>(), magnitude, BAIReal(0), state->stream));
+  CUDATry(cub::DeviceReduce::TransformReduce(work.p, bytes, first, (BAIReal *)result.p, n, cuda::std::plus<BAIReal>(),
+                                             magnitude, BAIReal(0), state->stream));
   CUDATry(cudaMemcpyAsync(sum, result.p, sizeof(*sum), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);

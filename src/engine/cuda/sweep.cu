@@ -21,8 +21,10 @@ static bool NeedsMomentum(BAIState state, BAIMode mode)
 /* What a kernel that goes through tiles in this way works with */
 static BAIStatus NeedVectors(BAIState state, BAIMode mode, const BAIPlan *plan)
 {
-  if (plan->momentum && !plan->from_other && !state->before) BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * BAIValueSize(&state->A), &state->before));
-  if (mode == BAI_MODE_SYNC && !state->x[1]) BAITry(BAICUDAAllocate(state, state->A.n * BAIValueSize(&state->A), &state->x[1]));
+  if (plan->momentum && !plan->from_other && !state->before)
+    BAITry(BAICUDAAllocate(state, BAIPlaces(&state->A) * BAIValueSize(&state->A), &state->before));
+  if (mode == BAI_MODE_SYNC && !state->x[1])
+    BAITry(BAICUDAAllocate(state, state->A.n * BAIValueSize(&state->A), &state->x[1]));
   if (plan->order == BAI_QUEUE && !plan->handed && !state->tickets) {
     BAITry(BAICUDAAllocate(state, sizeof(long long), &state->tickets));
     CUDATry(cudaMemsetAsync(state->tickets, 0, sizeof(long long), state->stream));
@@ -56,7 +58,8 @@ static BAIStatus PreparePlain(BAIState state, BAIMode mode, bool momentum)
   BAIPlan *plan = &state->plan[mode];
 
   BAITry(BAIPlanCreate(state, mode, momentum, plan));
-  if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident && !plan->from_other) BAITry(BAIPlanCreate(state, mode, false, &state->plain));
+  if (mode == BAI_MODE_SYNC && plan->momentum && !plan->resident && !plan->from_other)
+    BAITry(BAIPlanCreate(state, mode, false, &state->plain));
   BAITry(NeedVectors(state, mode, plan));
   return plan->resident ? NeedControl(state) : BAIStatusOf(BAI_OK);
 }
@@ -111,7 +114,9 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.fault          = step->faulty ? state->p.fault : BAIFault{};
   p.its            = step->done;
   p.counts         = {state->updates, state->reads, state->last};
-  if (state->exchange.live) p.sends = BAISends{state->exchange.first, state->exchange.row, state->exchange.to[state->exchange.exchanges & 1], state->exchange.quiet, state->exchange.loud};
+  if (state->exchange.live)
+    p.sends = BAISends{state->exchange.first, state->exchange.row, state->exchange.to[state->exchange.exchanges & 1],
+                       state->exchange.quiet, state->exchange.loud};
   return p;
 }
 
@@ -159,7 +164,8 @@ static BAIStatus LaunchTurns(BAIState state, const BAIPlan *plan, BAIInt count, 
       const int turn = backward ? state->turns - 1 - t : t, first = state->turn_first[turn];
 
       p.order = sweep->order + first;
-      CUDATry(BAILaunch(plan->kernel, dim3((unsigned)(state->turn_first[turn + 1] - first)), plan->threads, plan->shared, state->stream, follows || (state->follows && (k || t)), arguments));
+      CUDATry(BAILaunch(plan->kernel, dim3((unsigned)(state->turn_first[turn + 1] - first)), plan->threads,
+                        plan->shared, state->stream, follows || (state->follows && (k || t)), arguments));
     }
   }
   return BAIStatusOf(BAI_OK);
@@ -169,7 +175,8 @@ static BAIStatus LaunchTurns(BAIState state, const BAIPlan *plan, BAIInt count, 
 static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step, bool follows)
 {
   const bool can = state->follows && (plan->handed || plan->from_other);
-  const dim3 grid((unsigned)(plan->handed || (plan->once && plan->shared) ? state->A.tiles : plan->grid), plan->handed && !plan->once ? (unsigned)count : 1); /* the device hands tiles out as fast as can be */
+  const dim3 grid((unsigned)(plan->handed || (plan->once && plan->shared) ? state->A.tiles : plan->grid),
+                  plan->handed && !plan->once ? (unsigned)count : 1); /* the device hands tiles out as fast as can be */
   BAISweep   p           = Arguments(state, plan, count, step);
   BAIStop    stop        = {};
   void      *arguments[] = {&state->A, &p, &stop};
@@ -178,9 +185,13 @@ static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const
   if (plan->from_other) Weigh(&p);
   if (!plan->waits) BAITry(BAIPiecesRun(state, state->x[state->current], false)); /* for the first iteration */
   if (plan->handed && plan->order == BAI_TURNS) BAITry(LaunchTurns(state, plan, count, &p, can && follows));
-  else if (plan->waits) CUDATry(cudaLaunchCooperativeKernel(plan->kernel, grid, dim3((unsigned)plan->threads), arguments, plan->shared, state->stream));
+  else if (plan->waits)
+    CUDATry(cudaLaunchCooperativeKernel(plan->kernel, grid, dim3((unsigned)plan->threads), arguments, plan->shared,
+                                        state->stream));
   else CUDATry(BAILaunch(plan->kernel, grid, plan->threads, plan->shared, state->stream, can && follows, arguments));
-  if (plan->order == BAI_QUEUE && !plan->handed) state->tickets_before += (long long)count * state->A.tiles + 3 * plan->grid; /* each thread block ends with three tickets too many */
+  if (plan->order == BAI_QUEUE && !plan->handed)
+    state->tickets_before += (long long)count * state->A.tiles +
+      3 * plan->grid; /* each thread block ends with three tickets too many */
   if (step->mode == BAI_MODE_SYNC) state->current = (int)((state->current + count) & 1);
   return CountDone(state, plan, count);
 }
@@ -189,7 +200,8 @@ static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const
 static BAIStatus OneBuffer(BAIState state, BAIMode mode)
 {
   if (mode == BAI_MODE_SYNC || !state->current) return BAIStatusOf(BAI_OK);
-  CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * BAIValueSize(&state->A), cudaMemcpyDeviceToDevice, state->stream));
+  CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * BAIValueSize(&state->A),
+                          cudaMemcpyDeviceToDevice, state->stream));
   state->current = 0;
   return BAIStatusOf(BAI_OK);
 }
@@ -224,7 +236,9 @@ static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
 
 BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
 {
-  const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && !how->fourth_kind && state->plain.kernel ? &state->plain : &state->plan[how->mode];
+  const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && !how->fourth_kind && state->plain.kernel
+    ? &state->plain
+    : &state->plan[how->mode];
   const BAIInt   most = plan->once ? 1 : plan->handed && plan->order == BAI_QUEUE ? MAX_ITS_HANDED : MAX_ITS_PER_LAUNCH;
   BAIStep        step = *how;
 
@@ -262,25 +276,33 @@ static BAIStop StopOf(BAIState state, const BAITolerances *t, const BAIStep *ste
   return stop;
 }
 
-/* The same with a coarse correction; it works in one x, and counts corrections of blocks that do not wait for each other */
+/* The same with a coarse correction; it works in one x, and counts corrections of blocks that do not wait for each
+ * other */
 static BAIStatus SolveCorrected(BAIState state, const BAITolerances *t, const BAIStep *step, BAISolution *solution)
 {
-  const BAIPlan *plan        = &state->two_level[step->mode];
-  BAICUDACoarse *c           = &state->coarse;
-  BAISweep       p           = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
-  BAIStop        stop        = StopOf(state, t, step);
-  BAITwoLevel    two         = BAITwoLevelOf(state);
+  const BAIPlan *plan = &state->two_level[step->mode];
+  BAICUDACoarse *c    = &state->coarse;
+  BAISweep       p    = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
+  BAIStop        stop = StopOf(state, t, step);
+  BAITwoLevel    two  = BAITwoLevelOf(state);
   void          *arguments[] = {&state->A, &p, &stop, &two};
 
-  if (state->current) CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * sizeof(BAIScalar), cudaMemcpyDeviceToDevice, state->stream));
+  if (state->current)
+    CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * sizeof(BAIScalar), cudaMemcpyDeviceToDevice,
+                            state->stream));
   state->current    = 0;
   state->has_before = BAI_BEFORE_NOWHERE;
   if (step->mode == BAI_MODE_ASYNC) CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
-  CUDATry(cudaMemsetAsync(c->shares, 0xff, (2 * (size_t)two.reals_x + 2 * (size_t)BAIShares(two, state->A.tiles)) * sizeof(BAIReal), state->stream)); /* not there yet */
-  if (step->mode == BAI_MODE_ASYNC) CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
+  CUDATry(cudaMemsetAsync(c->shares, 0xff,
+                          (2 * (size_t)two.reals_x + 2 * (size_t)BAIShares(two, state->A.tiles)) * sizeof(BAIReal),
+                          state->stream)); /* not there yet */
+  if (step->mode == BAI_MODE_ASYNC)
+    CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
   if (step->mode == BAI_MODE_ASYNC) p.done_before = state->done_before = 0;
-  CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(state->A.tiles), dim3(plan->threads), arguments, plan->shared, state->stream));
-  if (step->mode == BAI_MODE_ASYNC) CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
+  CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(state->A.tiles), dim3(plan->threads), arguments, plan->shared,
+                                      state->stream));
+  if (step->mode == BAI_MODE_ASYNC)
+    CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
   BAITry(BAICUDAWait(state));
   *solution = *stop.result;
   BAITry(BAIStalled(state));
@@ -289,10 +311,10 @@ static BAIStatus SolveCorrected(BAIState state, const BAITolerances *t, const BA
 
 BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *step, BAISolution *solution)
 {
-  const BAIPlan *plan        = &state->plan[step->mode];
-  const int      tiles       = state->A.tiles;
-  BAISweep       p           = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
-  BAIStop        stop        = StopOf(state, t, step);
+  const BAIPlan *plan  = &state->plan[step->mode];
+  const int      tiles = state->A.tiles;
+  BAISweep       p     = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
+  BAIStop        stop  = StopOf(state, t, step);
   void          *arguments[] = {&state->A, &p, &stop};
 
   if (step->coarse && state->coarse.m) return SolveCorrected(state, t, step, solution);
@@ -301,7 +323,8 @@ BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *s
   p.current = state->current;
   CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
   CUDATry(cudaMemsetAsync(stop.r2, 0xbf, 2 * tiles * sizeof(BAIReal), state->stream)); /* negative: not there yet */
-  CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(tiles + (plan->order == BAI_OWN)), dim3(plan->threads), arguments, plan->shared, state->stream));
+  CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(tiles + (plan->order == BAI_OWN)), dim3(plan->threads),
+                                      arguments, plan->shared, state->stream));
   BAITry(BAICUDAWait(state));
   *solution = *stop.result;
   BAITry(BAIStalled(state));

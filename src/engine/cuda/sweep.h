@@ -18,7 +18,9 @@ static __device__ inline V *BAIIterateOf(const BAISweep &s, int which)
 template <typename V>
 static __device__ inline V BAIMomentum(const BAISweep &s, int iteration, V next, V xi, V before)
 {
-  return s.fresh && !iteration ? next : next + BAIRealOf<V>(s.fourth_kind ? BAIFourthKindMomentum(s.its + iteration) : s.momentum) * (xi - before);
+  return s.fresh && !iteration
+    ? next
+    : next + BAIRealOf<V>(s.fourth_kind ? BAIFourthKindMomentum(s.its + iteration) : s.momentum) * (xi - before);
 }
 
 /* What multiplies an update */
@@ -33,9 +35,11 @@ static __device__ inline BAIReal BAILocalOmegaAt(const BAISliced &A, const BAISw
   return A.share ? s.local_omega * A.share[place] : s.local_omega;
 }
 
-/* Spins until the condition holds, for some ten seconds at most, or so many cycles; then, or if another thread gave up, stalled is set, on the host too */
+/* Spins until the condition holds, for some ten seconds at most, or so many cycles; then, or if another thread gave up,
+ * stalled is set, on the host too */
 template <typename Condition>
-static __device__ inline void BAISpin(int *stalled_flag, int *stalled_host, Condition condition, long long cycles = 20000000000, BAICode code = BAI_ERR_STALLED)
+static __device__ inline void BAISpin(int *stalled_flag, int *stalled_host, Condition condition,
+                                      long long cycles = 20000000000, BAICode code = BAI_ERR_STALLED)
 {
   if (condition()) return;
   const long long start = clock64();
@@ -55,7 +59,7 @@ static __device__ inline void BAISpin(int *stalled_flag, int *stalled_host, Cond
 static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int iterations)
 {
   cuda::atomic_ref<int, cuda::thread_scope_device> done(s.done[tile]);
-  const int                                        enough = s.done_before + iterations; /* not in the lambda, whose reference would move s to slow memory */
+  const int enough = s.done_before + iterations; /* not in the lambda, whose reference would move s to slow memory */
 
   BAISpin(s.stalled, s.stalled_host, [=] { return done.load(cuda::memory_order_acquire) >= enough; });
 }
@@ -63,7 +67,8 @@ static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int it
 /* Called by one thread, after all of the thread block have written their x and met */
 static __device__ inline void BAITileIsDone(const BAISweep &s, int tile, int iterations)
 {
-  cuda::atomic_ref<int, cuda::thread_scope_device>(s.done[tile]).store(s.done_before + iterations, cuda::memory_order_release);
+  cuda::atomic_ref<int, cuda::thread_scope_device>(s.done[tile])
+    .store(s.done_before + iterations, cuda::memory_order_release);
 }
 
 static __device__ inline bool BAIGoesBackward(const BAISweep &s, int iteration)
@@ -79,7 +84,8 @@ static __device__ inline int BAIEnough(const BAISweep &s, int neighbor, int iter
   return order == BAI_LAG ? iteration - s.staleness : iteration;
 }
 
-/* The tiles that a tile waits for. Each thread keeps the first of those that it looks after, as memory would be read anew in every iteration */
+/* The tiles that a tile waits for. Each thread keeps the first of those that it looks after, as memory would be read
+ * anew in every iteration */
 template <BAIOrder order>
 struct BAINeighborsOf {
   static constexpr bool any = order == BAI_FLAGS || order == BAI_LAG || order == BAI_TURNS;
@@ -129,7 +135,8 @@ class BAITurn {
 public:
   __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), next_tile(-1), known(false) {}
 
-  /* The next tile is -1 if there is none; in the order BAI_QUEUE only the first thread knows it, in others it is not asked for */
+  /* The next tile is -1 if there is none; in the order BAI_QUEUE only the first thread knows it, in others it is not
+   * asked for */
   __device__ void Start(int at_tile, int at_iteration, int then_tile)
   {
     known     = tile == at_tile;
@@ -138,7 +145,8 @@ public:
     next_tile = then_tile;
   }
 
-  /* Called by all threads before one of them reads x of other tiles; what they read before that, of the matrix, is on its way meanwhile */
+  /* Called by all threads before one of them reads x of other tiles; what they read before that, of the matrix, is on
+   * its way meanwhile */
   __device__ void Begin()
   {
     if (waits && s.done) {
@@ -167,25 +175,31 @@ static __device__ inline void BAISendTile(const BAISweep &p, int tile, const V *
 
   if (first == last) return;
   __syncthreads();
-  for (int k = first + threadIdx.x; k < last; k += blockDim.x) BAIStoreFar(static_cast<V *>(p.sends.to[k]), BAILoad(x + p.sends.row[k]));
+  for (int k = first + threadIdx.x; k < last; k += blockDim.x)
+    BAIStoreFar(static_cast<V *>(p.sends.to[k]), BAILoad(x + p.sends.row[k]));
 }
 
 /*
-   Goes through tiles and iterations in the order given; iterate(tile, iteration, from, to, turn) does one global iteration of a tile,
-   reading iterate from and writing iterate to, of type V, and calls turn's Begin() on the way
+   Goes through tiles and iterations in the order given; iterate(tile, iteration, from, to, turn) does one global
+   iteration of a tile, reading iterate from and writing iterate to, of type V, and calls turn's Begin() on the way
 */
 template <BAIOrder order, typename V, typename Iterate>
 static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISweep &p, Iterate iterate)
 {
   BAITurn<order> turn(p);
 
-  if constexpr (order == BAI_QUEUE) {        /* while a tile is at work, the one after the next is on its way, and a ticket for one more */
-    __shared__ int drawn[2][2];              /* tile and iteration, of this one and the next */
+  if constexpr (order == BAI_QUEUE) { /* while a tile is at work, the one after the next is on its way, and a ticket for
+                                         one more */
+    __shared__ int drawn[2][2];       /* tile and iteration, of this one and the next */
     __shared__ int next[2], later_iteration; /* the first thread's, which has no register to spare */
-    const auto     draw   = [&] { return cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets).fetch_add(1, cuda::memory_order_relaxed) - p.tickets_before; };
-    long long      ticket = 0;
-    int            later  = 0;
-    const auto     look   = [&] {
+    const auto     draw = [&] {
+      return cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets)
+               .fetch_add(1, cuda::memory_order_relaxed) -
+        p.tickets_before;
+    };
+    long long  ticket = 0;
+    int        later  = 0;
+    const auto look   = [&] {
       int at = later_iteration;
 
       next[0] = later;
@@ -233,8 +247,9 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
     for (int iteration = 0; iteration < p.count; iteration++) {
       const int from = order == BAI_FLAGS ? (p.current + iteration) & 1 : 0, to = order == BAI_FLAGS ? from ^ 1 : from;
 
-      for (int m = 0; m < own; m++) { /* a tile is the same thread block's in both directions, and so waits for itself */
-        const int k    = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
+      for (int m = 0; m < own;
+           m++) { /* a tile is the same thread block's in both directions, and so waits for itself */
+        const int k = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
         const int tile = order == BAI_TURNS ? p.order[k] : k;
 
         turn.Start(tile, iteration, -1);
@@ -246,7 +261,8 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
   }
 }
 
-/* b - A x of a row, by what its first sweep begins with. In single precision a division costs less than to read d, which is in double precision; nor need it be exact */
+/* b - A x of a row, by what its first sweep begins with. In single precision a division costs less than to read d,
+ * which is in double precision; nor need it be exact */
 template <typename V>
 static __device__ inline V BAIResidualOf(const BAISliced &A, int place, V sum, V dinv, V y)
 {
@@ -256,17 +272,21 @@ static __device__ inline V BAIResidualOf(const BAISliced &A, int place, V sum, V
 }
 
 /*
-   The local sweeps of a tile, a thread a row, and the update: a and j are the row's entries inside the block, width those of its slice, s is b minus what lies outside it. All is done in the precision of V
+   The local sweeps of a tile, a thread a row, and the update: a and j are the row's entries inside the block, width
+   those of its slice, s is b minus what lies outside it. All is done in the precision of V
 */
 template <int LOC, bool MORE, typename V>
-static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to, int width, const V (&a)[LOC], const int (&j)[LOC], V s, V dinv, V xi, int own, V *now, V *next)
+static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to,
+                                           int width, const V (&a)[LOC], const int (&j)[LOC], V s, V dinv, V xi,
+                                           int own, V *now, V *next)
 {
   enum {
     FEW = 8 /* entries that are looked at without asking whether there are so many */
   };
-  const int          i = threadIdx.x, place = tile * A.tile_rows + i;
-  const bool         mine  = own != -1;
-  const int          iters = MORE && A.iters && mine ? A.iters[place] : p.local_iters, most = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
+  const int  i = threadIdx.x, place = tile * A.tile_rows + i;
+  const bool mine                = own != -1;
+  const int  iters               = MORE && A.iters && mine ? A.iters[place] : p.local_iters,
+            most                 = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
   const BAIRealOf<V> local_omega = BAIRealOf<V>(MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
   V                  y           = xi;
 

@@ -1,6 +1,7 @@
 /*
-   Values that tell by themselves whether they are there: the lowest bit of a real is the parity of the number of times that its place was written. So a relaxed load is enough, and none waits for a flag.
-   Who writes must know that all have read what was there before the last time
+   Values that tell by themselves whether they are there: the lowest bit of a real is the parity of the number of times
+   that its place was written. So a relaxed load is enough, and none waits for a flag. Who writes must know that all
+   have read what was there before the last time
 */
 #pragma once
 
@@ -14,12 +15,14 @@ typedef unsigned BAIBits;
 
 enum {
   BAI_REALS = sizeof(BAIScalar) / sizeof(BAIReal), /* of a scalar */
-  BAI_PAUSE = 20                                   /* ns before what is not there is asked for again: who asks at once keeps others from asking */
+  BAI_PAUSE = 20 /* ns before what is not there is asked for again: who asks at once keeps others from asking */
 };
 
 static __device__ inline BAIBits BAILoadBits(const BAIReal *place)
 {
-  return cuda::atomic_ref<BAIBits, cuda::thread_scope_device>(*reinterpret_cast<BAIBits *>(const_cast<BAIReal *>(place))).load(cuda::memory_order_relaxed);
+  return cuda::atomic_ref<BAIBits, cuda::thread_scope_device>(
+           *reinterpret_cast<BAIBits *>(const_cast<BAIReal *>(place)))
+    .load(cuda::memory_order_relaxed);
 }
 
 static __device__ inline BAIReal BAIRealOfBits(BAIBits bits)
@@ -37,7 +40,8 @@ static __device__ inline BAIReal BAIPublish(BAIReal *place, BAIReal value, unsig
 
   memcpy(&bits, &value, sizeof(bits));
   bits = (bits & ~(BAIBits)1) | parity;
-  cuda::atomic_ref<BAIBits, cuda::thread_scope_device>(*reinterpret_cast<BAIBits *>(place)).store(bits, cuda::memory_order_relaxed);
+  cuda::atomic_ref<BAIBits, cuda::thread_scope_device>(*reinterpret_cast<BAIBits *>(place))
+    .store(bits, cuda::memory_order_relaxed);
   return BAIRealOfBits(bits);
 }
 
@@ -45,7 +49,8 @@ static __device__ inline BAIReal BAIPublish(BAIReal *place, BAIReal value, unsig
 static __device__ inline BAIScalar BAIPublishScalar(BAIReal *places, int k, BAIScalar value, unsigned parity)
 {
 #if defined(PETSC_USE_COMPLEX)
-  return BAIScalar(BAIPublish(places + 2 * k, value.real(), parity), BAIPublish(places + 2 * k + 1, value.imag(), parity));
+  return BAIScalar(BAIPublish(places + 2 * k, value.real(), parity),
+                   BAIPublish(places + 2 * k + 1, value.imag(), parity));
 #else
   return BAIPublish(places + k, value, parity);
 #endif
@@ -60,7 +65,8 @@ struct BAITagged {
   __device__ void Ask(int v, const BAIReal *base, int k, unsigned parity)
   {
 #pragma unroll
-    for (int c = 0; c < BAI_REALS; c++) bits[BAI_REALS * v + c] = base ? BAILoadBits(base + BAI_REALS * k + c) : (BAIBits)parity;
+    for (int c = 0; c < BAI_REALS; c++)
+      bits[BAI_REALS * v + c] = base ? BAILoadBits(base + BAI_REALS * k + c) : (BAIBits)parity;
   }
 
   __device__ bool Misses(int v, unsigned parity) const

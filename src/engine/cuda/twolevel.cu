@@ -1,13 +1,18 @@
 /*
-   The kernels of a whole solve with a coarse correction, for matrices that fit the chip: each thread block keeps one tile, a thread a row, as in resident.cu.
+   The kernels of a whole solve with a coarse correction, for matrices that fit the chip: each thread block keeps one
+   tile, a thread a row, as in resident.cu.
 
-   Mode sync: in a global iteration each tile finds its part of r = b - A x as a by-product of its first local sweep, and publishes what it adds up to on each of its aggregates, and its share of
-   ||r||^2. When its other local sweeps are done it publishes what x becomes without the coarse correction. It then reads what all tiles have published of r, finds the correction on its own
-   aggregates and on all that the rows belong to which it reads, and so the next x of these without another exchange. As ||r|| is known to all tiles, and all sum it in the same order, they come
-   to the same decision by the rules of adapt.h without asking each other; it is for the iteration after the next.
+   Mode sync: in a global iteration each tile finds its part of r = b - A x as a by-product of its first local sweep,
+   and publishes what it adds up to on each of its aggregates, and its share of
+   ||r||^2. When its other local sweeps are done it publishes what x becomes without the coarse correction. It then
+   reads what all tiles have published of r, finds the correction on its own aggregates and on all that the rows belong
+   to which it reads, and so the next x of these without another exchange. As ||r|| is known to all tiles, and all sum
+   it in the same order, they come to the same decision by the rules of adapt.h without asking each other; it is for the
+   iteration after the next.
 
-   What is published are tagged values: see tagged.h. There are two places for each, for iterations in turn: who writes to one again has read what all tiles have published of r in the iteration
-   before, which each did after it had read what was there.
+   What is published are tagged values: see tagged.h. There are two places for each, for iterations in turn: who writes
+   to one again has read what all tiles have published of r in the iteration before, which each did after it had read
+   what was there.
 */
 #include "control.h"
 #include "row.h"
@@ -21,9 +26,10 @@ enum {
   LOADS_OF_ROW  = 8, /* of x, for what a row has outside the block in shared memory: it is little; */
   FEW_LOADS     = 4, /* and where registers are few */
   HALF          = BAI_LANES / 2,
-  SMALL_TEAM    = 8,    /* threads that find the correction on an aggregate, where there is not a warp for each */
-  ALIVE         = 64,   /* epochs after which all meet in any case */
-  FIRST_MEETING = 8,    /* and the first after so many: how much the parts, left while x is rough, add up to beyond ||r|| is not known before */
+  SMALL_TEAM    = 8,  /* threads that find the correction on an aggregate, where there is not a warp for each */
+  ALIVE         = 64, /* epochs after which all meet in any case */
+  FIRST_MEETING = 8,  /* and the first after so many: how much the parts, left while x is rough, add up to beyond ||r||
+                         is not known before */
   GROWN         = 10000 /* growth of ||r||^2 that is too much */
 };
 
@@ -47,8 +53,8 @@ static __device__ inline BAIReal WarpSums(BAIReal a, BAIReal b)
 }
 
 /*
-   Sums over each team of a warp, all of which calls it: the first thread of each has it. Of shuffles that name the team alone the compiler finds out at run time who is there, which takes
-   longer than the sum
+   Sums over each team of a warp, all of which calls it: the first thread of each has it. Of shuffles that name the
+   team alone the compiler finds out at run time who is there, which takes longer than the sum
 */
 template <int THREADS, typename R>
 static __device__ inline R TeamSum(R value)
@@ -81,12 +87,12 @@ static __device__ inline BAIReal PartOf(BAIScalar r, int part)
 struct Board {
   static_assert((int)BAI_TWO_LEVEL_SLICES <= (int)HALF, "a half of a warp adds up what the warps of a tile leave");
   BAIReal   sum[BAI_REALS + 1][BAI_TWO_LEVEL_SLICES]; /* of the parts of r, by warp; */
-  int       of[BAI_TWO_LEVEL_SLICES];                 /* the aggregate of each warp, counted from the first of the tile, or -1; */
-  unsigned  warps[BAI_TWO_LEVEL_SLICES + 1];          /* those of each aggregate, and last all; */
-  int       first, seen_count;                        /* that first one; and how many the tile needs to know of: */
-  int       seen[BAI_TWO_LEVEL_SEEN];                 /* first its own, */
-  BAIScalar e[BAI_TWO_LEVEL_SEEN + 1];                /* the correction on each; then a zero, for rows that belong to none; */
-  BAIReal   all2;                                     /* and ||r||^2 */
+  int       of[BAI_TWO_LEVEL_SLICES]; /* the aggregate of each warp, counted from the first of the tile, or -1; */
+  unsigned  warps[BAI_TWO_LEVEL_SLICES + 1]; /* those of each aggregate, and last all; */
+  int       first, seen_count;               /* that first one; and how many the tile needs to know of: */
+  int       seen[BAI_TWO_LEVEL_SEEN];        /* first its own, */
+  BAIScalar e[BAI_TWO_LEVEL_SEEN + 1];       /* the correction on each; then a zero, for rows that belong to none; */
+  BAIReal   all2;                            /* and ||r||^2 */
 };
 
 /* What a tile has to do with the coarse space. It has no numbers of its own, as registers are few */
@@ -96,9 +102,11 @@ struct Tile {
   Board             &board;
   unsigned char     *work; /* room for BAITwoLevelBytes(), in shared memory: */
 
-  __device__ Tile(const BAISliced &A, const BAITwoLevel &t, Board &board, unsigned char *work) : A(A), t(t), board(board), work(work)
+  __device__ Tile(const BAISliced &A, const BAITwoLevel &t, Board &board, unsigned char *work)
+      : A(A), t(t), board(board), work(work)
   {
-    const int tile = blockIdx.x, i = threadIdx.x, slice = tile * A.tile_slices + i / BAI_LANES, first = t.first[tile], seen = t.seen_count[tile];
+    const int tile = blockIdx.x, i = threadIdx.x, slice = tile * A.tile_slices + i / BAI_LANES, first = t.first[tile],
+              seen = t.seen_count[tile];
 
     if (!i) {
       board.first      = first;
@@ -110,11 +118,15 @@ struct Tile {
     if (i <= BAI_TWO_LEVEL_SLICES) {
       unsigned which = 0;
 
-      for (int warp = 0; warp < (int)blockDim.x / BAI_LANES; warp++) which |= (unsigned)(i == BAI_TWO_LEVEL_SLICES || board.of[warp] == i) << warp;
+      for (int warp = 0; warp < (int)blockDim.x / BAI_LANES; warp++)
+        which |= (unsigned)(i == BAI_TWO_LEVEL_SLICES || board.of[warp] == i) << warp;
       board.warps[i] = which;
     }
     for (int k = 0; k <= seen; k++) { /* the last time the sums, which end with zeros */
-      for (int j = i; j < BAIPadded(t); j += blockDim.x) (k < seen ? Inverse() + k * BAIPadded(t) : reinterpret_cast<BAISingle *>(Sums()))[j] = k < seen && j < t.m ? t.inverse[(size_t)board.seen[k] * t.m + j] : BAISingle(0);
+      for (int j = i; j < BAIPadded(t); j += blockDim.x)
+        (k < seen ? Inverse() + k * BAIPadded(t) : reinterpret_cast<BAISingle *>(Sums()))[j] = k < seen && j < t.m
+          ? t.inverse[(size_t)board.seen[k] * t.m + j]
+          : BAISingle(0);
     }
     __syncthreads();
   }
@@ -175,11 +187,14 @@ struct Tile {
 
         if (which >> warp & 1) sum += more;
       }
-      if (which && (!norm || !k)) (void)BAIPublish(set + (norm ? BAI_REALS * t.m + (int)blockIdx.x : BAI_REALS * (board.first + k) + mine), sum, parity);
+      if (which && (!norm || !k))
+        (void)BAIPublish(set + (norm ? BAI_REALS * t.m + (int)blockIdx.x : BAI_REALS * (board.first + k) + mine), sum,
+                         parity);
     }
   }
 
-  /* When all have published what they have in an iteration: copies it, for all threads when they have met; each has N on their way at a time */
+  /* When all have published what they have in an iteration: copies it, for all threads when they have met; each has N
+   * on their way at a time */
   template <int N>
   __device__ void ReadAhead(const BAISweep &p, const BAIReal *set, unsigned parity) const
   {
@@ -189,7 +204,8 @@ struct Tile {
       BAIBits bits[N];
 
 #pragma unroll
-      for (int l = 0; l < N; l++) bits[l] = first + l * (int)blockDim.x < all ? BAILoadBits(set + first + l * blockDim.x) : (BAIBits)parity;
+      for (int l = 0; l < N; l++)
+        bits[l] = first + l * (int)blockDim.x < all ? BAILoadBits(set + first + l * blockDim.x) : (BAIBits)parity;
       BAISpin(p.stalled, p.stalled_host, [&] {
         bool missing = false;
 
@@ -219,7 +235,8 @@ struct Tile {
     __syncthreads();
   }
 
-  /* The corrections on the aggregates seen, and ||r||^2, are on the board when all have met: teams find one of these each, and the last warp that */
+  /* The corrections on the aggregates seen, and ||r||^2, are on the board when all have met: teams find one of these
+   * each, and the last warp that */
   template <int THREADS>
   __device__ void Correct() const
   {
@@ -228,8 +245,9 @@ struct Tile {
       BAISingle a[PACK];
     };
     constexpr int TEAMS = BAI_LANES / THREADS, AHEAD = THREADS < BAI_LANES ? 4 : 1; /* packs on their way at a time */
-    const int     warp = threadIdx.x / BAI_LANES, lane = threadIdx.x % BAI_LANES, seen = board.seen_count, packs = BAIPadded(t) / PACK;
-    const Pack   *sum = reinterpret_cast<const Pack *>(Sums());
+    const int     warp = threadIdx.x / BAI_LANES, lane = threadIdx.x % BAI_LANES, seen = board.seen_count,
+              packs = BAIPadded(t) / PACK;
+    const Pack *sum = reinterpret_cast<const Pack *>(Sums());
 
     for (int first = warp * TEAMS; first < seen; first += blockDim.x / THREADS) { /* the same for all of a warp */
       const int   k       = first + lane / THREADS;
@@ -279,9 +297,11 @@ struct Column {
 };
 
 /* Entry w outside the block of a lane's row, and its column */
-static __device__ inline Column LoadOther(const BAISliced &A, const Tile &tile, const BAISlice &S, int w, int lane, int row, BAIScalar dinv, BAIScalar *a)
+static __device__ inline Column LoadOther(const BAISliced &A, const Tile &tile, const BAISlice &S, int w, int lane,
+                                          int row, BAIScalar dinv, BAIScalar *a)
 {
-  *a = w < (int)S.off_width ? static_cast<const BAIScalar *>(A.off_a)[S.off + lane + w * BAI_LANES] * dinv : BAIScalar(0);
+  *a = w < (int)S.off_width ? static_cast<const BAIScalar *>(A.off_a)[S.off + lane + w * BAI_LANES] * dinv
+                            : BAIScalar(0);
   if (*a == BAIScalar(0)) return Column{Column::NONE};
   const unsigned col = (unsigned)BAIColumn(A, S.by_delta, row, *BAIColumnAt(A, S, w, lane));
 
@@ -309,7 +329,8 @@ struct Others {
   }
 
   /* and subtracts from b what they add up to; the correction on them is still to come */
-  __device__ BAIScalar Subtract(const BAISweep &p, BAIScalar b, const BAIReal *x, unsigned parity, const BAIScalar *e, BAIReal omega)
+  __device__ BAIScalar Subtract(const BAISweep &p, BAIScalar b, const BAIReal *x, unsigned parity, const BAIScalar *e,
+                                BAIReal omega)
   {
     BAIScalar half = 0;
 
@@ -326,7 +347,8 @@ struct Others {
   }
 };
 
-/* or in shared memory, of each row in a column of its own; so many of the values are on their way at a time. They are asked for when they are there: to ask again costs more */
+/* or in shared memory, of each row in a column of its own; so many of the values are on their way at a time. They are
+ * asked for when they are there: to ask again costs more */
 template <int LOADS>
 struct Others<0, LOADS> {
   const BAISliced &A;
@@ -334,9 +356,15 @@ struct Others<0, LOADS> {
   unsigned         i; /* threadIdx.x */
 
   __device__ BAIScalar &Entry(int w) const { return reinterpret_cast<BAIScalar *>(shared)[w * blockDim.x + i]; }
-  __device__ Column    &At(int w) const { return reinterpret_cast<Column *>(shared + (size_t)A.off_width * blockDim.x * sizeof(BAIScalar))[w * blockDim.x + i]; }
+  __device__ Column    &At(int w) const
+  {
+    return reinterpret_cast<Column *>(shared +
+                                      (size_t)A.off_width * blockDim.x * sizeof(BAIScalar))[w * blockDim.x + i];
+  }
 
-  __device__ Others(const BAISliced &A, const Tile &tile, int slice, int lane, int row, BAIScalar dinv, unsigned char *shared) : A(A), shared(shared), i(threadIdx.x)
+  __device__ Others(const BAISliced &A, const Tile &tile, int slice, int lane, int row, BAIScalar dinv,
+                    unsigned char *shared)
+      : A(A), shared(shared), i(threadIdx.x)
   {
     for (int w = 0; w < A.off_width; w++) {
       BAIScalar a;
@@ -348,7 +376,8 @@ struct Others<0, LOADS> {
 
   __device__ void Ask(const BAIReal *, unsigned) {}
 
-  __device__ BAIScalar Subtract(const BAISweep &p, BAIScalar b, const BAIReal *x, unsigned parity, const BAIScalar *e, BAIReal omega)
+  __device__ BAIScalar Subtract(const BAISweep &p, BAIScalar b, const BAIReal *x, unsigned parity, const BAIScalar *e,
+                                BAIReal omega)
   {
     Forget(i);
     for (int w = 0; w < A.off_width; w += LOADS) {
@@ -410,16 +439,19 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
   __shared__ int                                given_up;
   __shared__ BAIReal                            tol2, most2, bnorm2, omega, momentum;
   BAIScalar                                    *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
-  BAIScalar                                    *d = next + blockDim.x, *b = d + blockDim.x, *before = b + blockDim.x, *kept = before + blockDim.x; /* a thread's own */
-  unsigned char                                *work = reinterpret_cast<unsigned char *>(kept + blockDim.x);
-  const int                                     i = threadIdx.x, place = blockIdx.x * A.tile_rows + i, row = BAIRowAt(A, blockIdx.x, i), slice = blockIdx.x * A.tile_slices + i / BAI_LANES;
-  const Tile                                    tile(A, t, board, work);
-  const BAIScalar                               dinv        = row >= 0 ? static_cast<const BAIScalar *>(A.dinv)[place] : BAIScalar(0);
-  const BAIReal                                 local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
-  Others<OFF, FEW ? FEW_LOADS : LOADS_OF_ROW>   others(A, tile, slice, i % BAI_LANES, row, dinv, work + BAITwoLevelBytes(t, A.tiles));
-  BAIScalar                                     xi, s;
-  int                                           iteration = 0, until = 0;
-  bool                                          back = false; /* in this iteration x only goes back to that which was kept */
+  BAIScalar                                    *d = next + blockDim.x, *b = d + blockDim.x, *before = b + blockDim.x,
+            *kept     = before + blockDim.x; /* a thread's own */
+  unsigned char *work = reinterpret_cast<unsigned char *>(kept + blockDim.x);
+  const int      i = threadIdx.x, place = blockIdx.x * A.tile_rows + i, row = BAIRowAt(A, blockIdx.x, i),
+            slice = blockIdx.x * A.tile_slices + i / BAI_LANES;
+  const Tile      tile(A, t, board, work);
+  const BAIScalar dinv        = row >= 0 ? static_cast<const BAIScalar *>(A.dinv)[place] : BAIScalar(0);
+  const BAIReal   local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
+  Others<OFF, FEW ? FEW_LOADS : LOADS_OF_ROW> others(A, tile, slice, i % BAI_LANES, row, dinv,
+                                                     work + BAITwoLevelBytes(t, A.tiles));
+  BAIScalar                                   xi, s;
+  int                                         iteration = 0, until = 0;
+  bool back = false; /* in this iteration x only goes back to that which was kept */
 
   for (int k = i; k <= board.seen_count; k += blockDim.x) board.e[k] = 0;
   xi        = row >= 0 ? BAIPublishScalar(t.x, row, BAILoad(BAIIterateOf(p, 0) + row), 0) : BAIScalar(0);
@@ -440,10 +472,12 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
   others.Ask(t.x, 0);
   s = others.Subtract(p, b[i], t.x, 0, board.e, 0);
   for (;;) {
-    RowInside<LOC> r; /* loaded anew after each look: the compiler is not to keep it through what is called there, for which it would take registers from the iterations */
+    RowInside<LOC> r; /* loaded anew after each look: the compiler is not to keep it through what is called there, for
+                         which it would take registers from the iterations */
     bool           looks;
 
-    r.Load(A, A.slice[slice], static_cast<const BAIScalar *>(p.b), i % BAI_LANES, row, place, row >= 0 ? static_cast<const BAIScalar *>(A.dinv)[place] : BAIScalar(0));
+    r.Load(A, A.slice[slice], static_cast<const BAIScalar *>(p.b), i % BAI_LANES, row, place,
+           row >= 0 ? static_cast<const BAIScalar *>(A.dinv)[place] : BAIScalar(0));
     do {
       const unsigned parity = iteration >> 1 & 1, parity_x = (iteration + 1) >> 1 & 1;
       BAIReal       *set = tile.Set(iteration), *x = t.x + ((iteration + 1) & 1) * t.reals_x;
@@ -523,7 +557,9 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
 
 /* What thread blocks share that do not wait for each other */
 struct Meeting {
-  cuda::atomic_ref<int, cuda::thread_scope_device> left, came, its; /* parts left for corrections, in all; thread blocks that have come to meetings, in all; the most iterations of any */
+  cuda::atomic_ref<int, cuda::thread_scope_device> left, came,
+    its; /* parts left for corrections, in all; thread blocks that have come to meetings, in all; the most iterations of
+            any */
 
   __device__ Meeting(BAIControl &c) : left(c.ready), came(c.arrived), its(c.its) {}
 };
@@ -538,7 +574,8 @@ static __device__ inline bool GivesUp(const BAISweep &p, int passes)
   if (passes % 1024) return false;
   if (passes >= MOST) {
     cuda::atomic_ref<int, cuda::thread_scope_device>(*p.stalled).store(BAI_ERR_STALLED, cuda::memory_order_relaxed);
-    cuda::atomic_ref<int, cuda::thread_scope_system>(*p.stalled_host).store(BAI_ERR_STALLED, cuda::memory_order_relaxed);
+    cuda::atomic_ref<int, cuda::thread_scope_system>(*p.stalled_host)
+      .store(BAI_ERR_STALLED, cuda::memory_order_relaxed);
   }
   return HasStalled(p);
 }
@@ -555,8 +592,9 @@ static __device__ inline void Meet(const BAISweep &p, Meeting &m, int all)
 }
 
 /*
-   Mode async: no tile waits for a correction. It leaves its part for the next one as soon as all that it reads from have taken the last one, and takes that one when all parts are there; in between
-   it goes on with its iterations. When the parts left of ||r||^2, which are of different times, add up to little enough, all meet and find what it is
+   Mode async: no tile waits for a correction. It leaves its part for the next one as soon as all that it reads from
+   have taken the last one, and takes that one when all parts are there; in between it goes on with its iterations.
+   When the parts left of ||r||^2, which are of different times, add up to little enough, all meet and find what it is
 */
 template <int LOC, int OFF, int ROWS, int BLOCKS>
 static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISweep p, BAIStop stop, BAITwoLevel t)
@@ -567,21 +605,23 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
   __shared__ int                                most, given_up;
   BAIScalar                                    *now = reinterpret_cast<BAIScalar *>(shared), *next = now + blockDim.x;
   unsigned char                                *work = reinterpret_cast<unsigned char *>(next + blockDim.x);
-  const int                                     i = threadIdx.x, place = blockIdx.x * A.tile_rows + i, row = BAIRowAt(A, blockIdx.x, i);
-  const int                                     first = p.neighbors.first[blockIdx.x], last = p.neighbors.first[blockIdx.x + 1];
-  const Tile                                    tile(A, t, board, work);
-  const int                                     mine        = tile.Mine();
-  const BAIScalar                               d           = row >= 0 ? A.d[place] : BAIScalar(0);
-  const BAIReal                                 local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
-  BAIScalar                                    *x           = BAIIterateOf(p, 0);
-  Meeting                                       meeting(*stop.control);
-  Row<LOC, OFF, BAI_OWN, LOADS_OF_ROW>          r;
-  BAIScalar                                     xi;
-  BAIReal                                       rnorm2, bnorm2 = stop.bnorm2, tol2 = 0, most2 = 0, easy = 1, parts2 = -1, best2 = -1, damping = 1;
-  int                                           iteration = 0, epoch = 0, met = 0, passes = 0, smoothed = 0;
-  bool                                          left = false, meets = true, finds = true; /* meets: all are to meet; finds: they have, or will, and nobody moves x until ||r|| is found */
+  const int       i = threadIdx.x, place = blockIdx.x * A.tile_rows + i, row = BAIRowAt(A, blockIdx.x, i);
+  const int       first = p.neighbors.first[blockIdx.x], last = p.neighbors.first[blockIdx.x + 1];
+  const Tile      tile(A, t, board, work);
+  const int       mine        = tile.Mine();
+  const BAIScalar d           = row >= 0 ? A.d[place] : BAIScalar(0);
+  const BAIReal   local_omega = row >= 0 ? BAILocalOmegaAt(A, p, place) : p.local_omega;
+  BAIScalar      *x           = BAIIterateOf(p, 0);
+  Meeting         meeting(*stop.control);
+  Row<LOC, OFF, BAI_OWN, LOADS_OF_ROW> r;
+  BAIScalar                            xi;
+  BAIReal rnorm2, bnorm2 = stop.bnorm2, tol2 = 0, most2 = 0, easy = 1, parts2 = -1, best2 = -1, damping = 1;
+  int     iteration = 0, epoch = 0, met = 0, passes = 0, smoothed = 0;
+  bool    left = false, meets = true,
+       finds = true; /* meets: all are to meet; finds: they have, or will, and nobody moves x until ||r|| is found */
 
-  r.Load(A, static_cast<const BAIScalar *>(p.b), blockIdx.x * A.tile_slices + i / BAI_LANES, i % BAI_LANES, row, place, BAIRowAt(A, blockIdx.x, 0), work + BAITwoLevelBytes(t, A.tiles));
+  r.Load(A, static_cast<const BAIScalar *>(p.b), blockIdx.x * A.tile_slices + i / BAI_LANES, i % BAI_LANES, row, place,
+         BAIRowAt(A, blockIdx.x, 0), work + BAITwoLevelBytes(t, A.tiles));
   xi = row >= 0 ? BAILoad(x + row) : BAIScalar(0);
   for (;;) {
     const unsigned parity = epoch >> 1 & 1;
@@ -594,9 +634,15 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
     }
     bool leaves = !left && (finds || smoothed >= BAI_SMOOTHED), there = false;
 
-    if (left) there = __syncthreads_or(!i && (meeting.left.load(cuda::memory_order_acquire) >= A.tiles * (epoch + 1) || GivesUp(p, ++passes)));
+    if (left)
+      there = __syncthreads_or(
+        !i && (meeting.left.load(cuda::memory_order_acquire) >= A.tiles * (epoch + 1) || GivesUp(p, ++passes)));
     else if (leaves && !finds) {
-      for (int k = first + i; leaves && k < last; k += blockDim.x) leaves = cuda::atomic_ref<int, cuda::thread_scope_device>(p.done[p.neighbors.tile[k] >> 1]).load(cuda::memory_order_acquire) - p.done_before >= epoch;
+      for (int k = first + i; leaves && k < last; k += blockDim.x)
+        leaves = cuda::atomic_ref<int, cuda::thread_scope_device>(p.done[p.neighbors.tile[k] >> 1])
+                   .load(cuda::memory_order_acquire) -
+            p.done_before >=
+          epoch;
       leaves = __syncthreads_and(leaves);
     }
     if (there) {
@@ -612,7 +658,9 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
         if (!i) given_up = HasStalled(p);
         __syncthreads();
         if (!(rnorm2 > tol2 && rnorm2 < most2) || most >= p.count || given_up) break;
-        if (parts2 > 0) easy = min(max(BAIReal(0.5) * parts2 / rnorm2, LEAST_EASY), MOST_EASY); /* what the parts are to add up to, by how it was the last time */
+        if (parts2 > 0)
+          easy = min(max(BAIReal(0.5) * parts2 / rnorm2, LEAST_EASY),
+                     MOST_EASY); /* what the parts are to add up to, by how it was the last time */
       }
       /* the same numbers for all, who so do the same: where staleness makes it grow, it is damped */
       if (best2 >= 0 && rnorm2 > GROWN * best2 && damping > LEAST_DAMPING) {
@@ -684,7 +732,9 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) Epochs(BAISliced A, BAISw
 template <int LOC, int OFF, int ROWS, int BLOCKS>
 const void *BAITwoLevelKernel(BAIMode mode)
 {
-  return mode == BAI_MODE_SYNC ? (const void *)TwoLevel<LOC, OFF, ROWS, BLOCKS> : mode == BAI_MODE_ASYNC ? (const void *)Epochs<LOC, OFF, ROWS, BLOCKS> : NULL;
+  return mode == BAI_MODE_SYNC ? (const void *)TwoLevel<LOC, OFF, ROWS, BLOCKS>
+    : mode == BAI_MODE_ASYNC   ? (const void *)Epochs<LOC, OFF, ROWS, BLOCKS>
+                               : NULL;
 }
 
 #define INSTANTIATE(LOC, OFF, ROWS, BLOCKS) template const void *BAITwoLevelKernel<LOC, OFF, ROWS, BLOCKS>(BAIMode);

@@ -1,6 +1,7 @@
 /*
-   How the host waits for what is in the stream. A thread that spins sees the end at once, and keeps a processor busy until then. One that sleeps on a blocking event is woken late, by
-   up to 0.3 ms on a machine with an H200. So who is to sleep does so where the wait is long: where it turns out to be, or where the last two were
+   How the host waits for what is in the stream. A thread that spins sees the end at once, and keeps a processor busy
+   until then. One that sleeps on a blocking event is woken late, by up to 0.3 ms on a machine with an H200. So who is
+   to sleep does so where the wait is long: where it turns out to be, or where the last two were
 */
 #include "state.h"
 #include <chrono>
@@ -21,9 +22,11 @@ BAIStatus BAICUDAWait(BAIState state)
     CUDATry(cudaStreamSynchronize(state->stream));
     return BAIStatusOf(BAI_OK);
   }
-  if (!state->reached) CUDATry(cudaEventCreateWithFlags(&state->reached, cudaEventBlockingSync | cudaEventDisableTiming));
+  if (!state->reached)
+    CUDATry(cudaEventCreateWithFlags(&state->reached, cudaEventBlockingSync | cudaEventDisableTiming));
   CUDATry(cudaEventRecord(state->reached, state->stream));
-  while (state->long_waits < 2 && ready == cudaErrorNotReady && Now() - begin < LONG_WAIT) ready = cudaEventQuery(state->reached);
+  while (state->long_waits < 2 && ready == cudaErrorNotReady && Now() - begin < LONG_WAIT)
+    ready = cudaEventQuery(state->reached);
   (void)cudaGetLastError(); /* not ready is none */
   if (ready == cudaErrorNotReady) ready = cudaEventSynchronize(state->reached);
   CUDATry(ready);

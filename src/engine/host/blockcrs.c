@@ -25,7 +25,8 @@ static BAIStatus CountRows(BAIBlockCRS *A, const BAIMatrix *M, int unit)
     }
   }
   for (BAIInt place = 0; place < A->places; place++) {
-    if (A->loc_i[place] > BAI_INT_MAX - A->loc_i[place + 1] || A->off_i[place] > BAI_INT_MAX - A->off_i[place + 1]) return BAIStatusOf(BAI_ERR_SIZE);
+    if (A->loc_i[place] > BAI_INT_MAX - A->loc_i[place + 1] || A->off_i[place] > BAI_INT_MAX - A->off_i[place + 1])
+      return BAIStatusOf(BAI_ERR_SIZE);
     A->loc_i[place + 1] += A->loc_i[place];
     A->off_i[place + 1] += A->off_i[place];
   }

@@ -1,7 +1,8 @@
 /*
    Block-CRS: a matrix cut into its diagonal, the rest of its diagonal blocks, and everything outside them
    (H. Anzt, "Asynchronous and Multiprecision Linear Solvers", Section 4.8; here the diagonal stands apart).
-   Rows are in the order of the blocks, so that one in the overlap of others is there several times; columns outside the blocks are numbered as in the matrix
+   Rows are in the order of the blocks, so that one in the overlap of others is there several times; columns outside the
+   blocks are numbered as in the matrix
 */
 #pragma once
 
@@ -13,23 +14,24 @@ typedef struct {
   BAIInt        places;    /* rows of all blocks */
   BAIInt        most_rows; /* of a block */
   int           threads;
-  const BAIInt *first, *row;      /* of a partition; NULL: blocks of block_size consecutive rows */
-  const BAIInt *own;              /* where the overlap of a block begins; NULL: there is none */
-  BAIInt       *place, *block;    /* of a partition: where row i stands in the block whose own it is, and which block that is */
-  BAIInt        units;            /* rows for whose a_ii 1 stands */
-  float         least_share;      /* for lack of dominance, among the rows */
-  BAIScalar    *d;                /* places: a_ii, */
-  void         *dinv;             /* and 1/a_ii, of the type of sweep_a */
-  BAIReal      *share;            /* places, or NULL: what multiplies the damping of a row */
-  BAIReal      *inside, *outside; /* blocks, or NULL: sums of |a_ij|, i != j, inside and outside the block */
-  BAIInt       *loc_i;            /* places+1: rows of the diagonal blocks, without a_ii */
-  BAIInt       *loc_j;            /* columns counted from the first of the block */
-  void         *loc_a;            /* BAISingle if single, else BAIScalar */
-  void         *sweep_a;          /* the same as the local sweeps read it: BAISingle if sweep_single; loc_a itself, if that is of this type */
-  BAIInt       *off_i;            /* places+1: rows of all that is outside the blocks */
-  BAIInt       *off_j;            /* columns; from n on, ghosts */
-  void         *off_a;
-  int           single, sweep_single;
+  const BAIInt *first, *row; /* of a partition; NULL: blocks of block_size consecutive rows */
+  const BAIInt *own;         /* where the overlap of a block begins; NULL: there is none */
+  BAIInt *place, *block; /* of a partition: where row i stands in the block whose own it is, and which block that is */
+  BAIInt  units;         /* rows for whose a_ii 1 stands */
+  float   least_share;   /* for lack of dominance, among the rows */
+  BAIScalar *d;          /* places: a_ii, */
+  void      *dinv;       /* and 1/a_ii, of the type of sweep_a */
+  BAIReal   *share;      /* places, or NULL: what multiplies the damping of a row */
+  BAIReal   *inside, *outside; /* blocks, or NULL: sums of |a_ij|, i != j, inside and outside the block */
+  BAIInt    *loc_i;            /* places+1: rows of the diagonal blocks, without a_ii */
+  BAIInt    *loc_j;            /* columns counted from the first of the block */
+  void      *loc_a;            /* BAISingle if single, else BAIScalar */
+  void   *sweep_a; /* the same as the local sweeps read it: BAISingle if sweep_single; loc_a itself, if that is of this
+                    type */
+  BAIInt *off_i;   /* places+1: rows of all that is outside the blocks */
+  BAIInt *off_j;   /* columns; from n on, ghosts */
+  void   *off_a;
+  int     single, sweep_single;
 } BAIBlockCRS;
 
 BAIStatus BAIBlockCRSCreate(const BAIMatrix *, const BAIPartition *, const BAIParameters *, BAIBlockCRS *);

@@ -30,14 +30,18 @@ static BAIInt AllUnknowns(const BAIHostCoarse *c)
   return c->all * c->columns;
 }
 
-/* Adds the entries of a row of A, or of the columns that other ranks own, to the rows of A_c that its aggregate has; aggregate and basis are those of the columns */
-static void AddRow(const BAIHostCoarse *c, BAIInt i, const BAICSR *A, const BAIInt *aggregate, BAIInt mine, const BAIScalar *basis, BAIScalar *a, size_t width)
+/* Adds the entries of a row of A, or of the columns that other ranks own, to the rows of A_c that its aggregate has;
+ * aggregate and basis are those of the columns */
+static void AddRow(const BAIHostCoarse *c, BAIInt i, const BAICSR *A, const BAIInt *aggregate, BAIInt mine,
+                   const BAIScalar *basis, BAIScalar *a, size_t width)
 {
   for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) {
     const BAIInt j = A->j[k], J = aggregate[j];
 
     for (BAIInt p = 0; J >= 0 && p < c->columns; p++) {
-      for (BAIInt q = 0; q < c->columns; q++) a[(size_t)p * width + (size_t)((mine + J) * c->columns + q)] += Conjugate(Basis(c, i, p)) * A->a[k] * (basis ? basis[j * c->columns + q] : 1);
+      for (BAIInt q = 0; q < c->columns; q++)
+        a[(size_t)p * width + (size_t)((mine + J) * c->columns + q)] += Conjugate(Basis(c, i, p)) * A->a[k] *
+          (basis ? basis[j * c->columns + q] : 1);
     }
   }
 }
@@ -74,8 +78,8 @@ static void Ones(const BAIHostCoarse *c, BAIScalar *a)
 }
 
 /*
-   A_c, m rows and columns, from what has P^H 1 behind each row. It is made to have an inverse: where a function is zero everywhere its unknown stays alone, and the null space, which is P^H 1, is lifted
-   by the mean of the diagonal
+   A_c, m rows and columns, from what has P^H 1 behind each row. It is made to have an inverse: where a function is zero
+   everywhere its unknown stays alone, and the null space, which is P^H 1, is lifted by the mean of the diagonal
 */
 static void Regularize(size_t m, int singular, BAIScalar *a)
 {
@@ -90,7 +94,8 @@ static void Regularize(size_t m, int singular, BAIScalar *a)
     norm2 += BAIAbs2(a[i * (m + 1) + m]);
   }
   for (size_t i = 0; singular && norm2 > 0 && i < m; i++) {
-    for (size_t j = 0; j < m; j++) a[i * (m + 1) + j] += mean * a[i * (m + 1) + m] * Conjugate(a[j * (m + 1) + m]) / norm2;
+    for (size_t j = 0; j < m; j++)
+      a[i * (m + 1) + j] += mean * a[i * (m + 1) + m] * Conjugate(a[j * (m + 1) + m]) / norm2;
   }
   for (size_t i = 1; i < m; i++) memmove(a + i * m, a + i * (m + 1), m * sizeof(*a));
 }
@@ -173,7 +178,9 @@ BAIStatus BAIHostCoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *co
   c->left       = malloc(blocks * sizeof(*c->left));
   c->smoothed   = malloc(blocks * sizeof(*c->smoothed));
   c->since      = malloc(blocks * sizeof(*c->since));
-  if (!c->aggregate || (coarse->basis && !c->basis) || !c->first || !c->row || !c->inverse || !c->sums || !c->e || !c->r || !c->taken || !c->left || !c->smoothed || !c->since) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (!c->aggregate || (coarse->basis && !c->basis) || !c->first || !c->row || !c->inverse || !c->sums || !c->e ||
+      !c->r || !c->taken || !c->left || !c->smoothed || !c->since)
+    return BAIStatusOf(BAI_ERR_MEMORY);
   if (c->together && state->A.nghost) {
     const size_t ghosts = (size_t)state->A.nghost;
 
@@ -181,7 +188,8 @@ BAIStatus BAIHostCoarsen(BAIState state, const BAIMatrix *M, const BAICoarse *co
     c->ghost_basis = coarse->ghost_basis ? malloc(ghosts * (size_t)c->columns * sizeof(*c->ghost_basis)) : NULL;
     if (!c->ghost || (coarse->ghost_basis && !c->ghost_basis)) return BAIStatusOf(BAI_ERR_MEMORY);
     memcpy(c->ghost, coarse->ghost, ghosts * sizeof(*c->ghost));
-    if (c->ghost_basis) memcpy(c->ghost_basis, coarse->ghost_basis, ghosts * (size_t)c->columns * sizeof(*c->ghost_basis));
+    if (c->ghost_basis)
+      memcpy(c->ghost_basis, coarse->ghost_basis, ghosts * (size_t)c->columns * sizeof(*c->ghost_basis));
   }
   memcpy(c->aggregate, coarse->aggregate, (n - 1) * sizeof(*c->aggregate));
   if (c->basis) memcpy(c->basis, coarse->basis, (n - 1) * (size_t)c->columns * sizeof(*c->basis));
@@ -211,7 +219,8 @@ static void Restrict(const BAIHostCoarse *c, const BAIScalar *r, BAIScalar *sums
     for (BAIInt k = 0; k < c->columns; k++) {
       BAIScalar sum = 0;
 
-      for (BAIInt at = c->first[K]; at < c->first[K + 1]; at++) sum += Conjugate(Basis(c, c->row[at], k)) * r[c->row[at]];
+      for (BAIInt at = c->first[K]; at < c->first[K + 1]; at++)
+        sum += Conjugate(Basis(c, c->row[at], k)) * r[c->row[at]];
       sums[K * c->columns + k] = sum;
     }
   }

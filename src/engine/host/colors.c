@@ -4,7 +4,8 @@
 #include "host.h"
 #include <stdlib.h>
 
-/* A group reads from another: counts that in end[higher + 1], or, if lower is given, writes it from end[higher] on, once */
+/* A group reads from another: counts that in end[higher + 1], or, if lower is given, writes it from end[higher] on,
+ * once */
 static void Meet(int group, int other, int *seen, int *end, int *lower)
 {
   const int low = other < group ? other : group, high = other < group ? group : other;
@@ -29,7 +30,8 @@ static void Neighbors(const BAIState state, int *seen, int *end, int *lower)
       if (A->off_j[k] < A->n) Meet(group, (int)(BAIBlockOfRow(A, A->off_j[k]) / blocks), seen, end, lower);
     }
     for (BAIInt block = first; block < last; block++) {
-      for (BAIInt place = BAIBlockOwn(A, block); place < BAIBlockLast(A, block); place++) Meet(group, (int)(BAIBlockOfRow(A, BAIRowAt(A, place)) / blocks), seen, end, lower);
+      for (BAIInt place = BAIBlockOwn(A, block); place < BAIBlockLast(A, block); place++)
+        Meet(group, (int)(BAIBlockOfRow(A, BAIRowAt(A, place)) / blocks), seen, end, lower);
     }
   }
 }
@@ -87,7 +89,8 @@ BAIStatus BAIHostColor(BAIState state)
   return status;
 }
 
-/* The colours of ghosts that each group reads: how many there are up to its end, in first[group + 1], and, if there is room for them, those. The largest is returned */
+/* The colours of ghosts that each group reads: how many there are up to its end, in first[group + 1], and, if there is
+ * room for them, those. The largest is returned */
 static int Others(BAIState state, const BAIInt *ghost, int *first, int *other)
 {
   const BAIBlockCRS *A    = &state->A;
@@ -95,7 +98,8 @@ static int Others(BAIState state, const BAIInt *ghost, int *first, int *other)
 
   first[0] = 0;
   for (BAIInt group = 0; group < state->groups; group++) {
-    for (BAIInt k = A->off_i[BAIBlockFirst(A, group * state->blocks_group)]; k < A->off_i[BAIBlockFirst(A, BAIGroupEnd(state, group))]; k++) {
+    for (BAIInt k = A->off_i[BAIBlockFirst(A, group * state->blocks_group)];
+         k < A->off_i[BAIBlockFirst(A, BAIGroupEnd(state, group))]; k++) {
       const int color = A->off_j[k] < A->n ? -1 : (int)ghost[A->off_j[k] - A->n];
 
       if (color < 0) continue;
@@ -110,9 +114,10 @@ static int Others(BAIState state, const BAIInt *ghost, int *first, int *other)
 
 BAIStatus BAIHostColorRows(BAIState state, const BAIInt *ghost, BAIInt *color)
 {
-  const BAIBlockCRS *A     = &state->A;
-  int               *first = NULL, *lower = NULL, *other = NULL, *other_first = malloc(((size_t)state->groups + 1) * sizeof(int)), *of = malloc(((size_t)state->groups + 1) * sizeof(int));
-  BAIStatus          status = FindGraph(state, &first, &lower);
+  const BAIBlockCRS *A = &state->A;
+  int *first = NULL, *lower = NULL, *other = NULL, *other_first = malloc(((size_t)state->groups + 1) * sizeof(int)),
+      *of          = malloc(((size_t)state->groups + 1) * sizeof(int));
+  BAIStatus status = FindGraph(state, &first, &lower);
 
   if (other_first && of && !status.code) {
     (void)Others(state, ghost, other_first, NULL);
@@ -126,7 +131,8 @@ BAIStatus BAIHostColorRows(BAIState state, const BAIInt *ghost, BAIInt *color)
     status = BAIColorBeside(&graph, other_first, other, most, of);
   }
   for (BAIInt block = 0; block < A->blocks && !status.code; block++) {
-    for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockOwn(A, block); place++) color[BAIRowAt(A, place)] = (BAIInt)of[block / state->blocks_group];
+    for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockOwn(A, block); place++)
+      color[BAIRowAt(A, place)] = (BAIInt)of[block / state->blocks_group];
   }
   free(first);
   free(lower);
@@ -156,7 +162,9 @@ BAIStatus BAIHostTakeTurns(BAIState state, BAIInt turns, const BAIInt *color)
   BAIStatus          status = part ? NeedOrder(state, 2 * (size_t)turns) : BAIStatusOf(BAI_ERR_MEMORY);
 
   if (!status.code) {
-    for (BAIInt group = 0; group < state->groups; group++) part[group] = 2 * (int)color[BAIRowAt(A, BAIBlockFirst(A, group * state->blocks_group))] + !IsBoundary(state, group);
+    for (BAIInt group = 0; group < state->groups; group++)
+      part[group] = 2 * (int)color[BAIRowAt(A, BAIBlockFirst(A, group * state->blocks_group))] +
+        !IsBoundary(state, group);
     BAIOrderByColor((int)state->groups, part, 2 * (int)turns, state->order, state->turn_first);
     state->parts = 2;
     state->turns = state->colors = (int)turns;

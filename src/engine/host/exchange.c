@@ -20,7 +20,8 @@ BAIStatus BAIHostShare(BAIState state, BAIInt peers, BAIHandle *handle)
 {
   Handle h = {.nghost = (size_t)state->A.nghost};
 
-  BAITry(BAISharedCreate(BAI_BACKEND_HOST, BAIMailboxBytes(h.nghost, BAIValueSize(&state->A), peers), &state->exchange.mailbox, &h.memory));
+  BAITry(BAISharedCreate(BAI_BACKEND_HOST, BAIMailboxBytes(h.nghost, BAIValueSize(&state->A), peers),
+                         &state->exchange.mailbox, &h.memory));
   memset(handle, 0, sizeof(*handle));
   memcpy(handle, &h, sizeof(h));
   return BAIStatusOf(BAI_OK);
@@ -37,7 +38,8 @@ static BAIStatus Allocate(BAIState state, const BAIPeers *peers)
   e->row    = malloc(sends * sizeof(*e->row));
   e->zero   = calloc((size_t)state->A.nghost + 1, BAIValueSize(&state->A));
   for (int k = 0; k < 2; k++) e->to[k] = malloc(sends * sizeof(*e->to[k]));
-  return e->theirs && e->tell && e->first && e->row && e->zero && e->to[0] && e->to[1] ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
+  return e->theirs && e->tell && e->first && e->row && e->zero && e->to[0] && e->to[1] ? BAIStatusOf(BAI_OK)
+                                                                                       : BAIStatusOf(BAI_ERR_MEMORY);
 }
 
 BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle *handles)
@@ -45,8 +47,9 @@ BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
   BAIHostExchange *e     = &state->exchange;
   const BAIInt     sends = peers->first[peers->peers];
   const size_t     size  = BAIValueSize(&state->A);
-  BAIInt          *group = malloc(((size_t)sends + 1) * sizeof(*group)), *send = malloc(((size_t)sends + 1) * sizeof(*send)), *peer = malloc(((size_t)sends + 1) * sizeof(*peer));
-  BAIStatus        status = group && send && peer ? Allocate(state, peers) : BAIStatusOf(BAI_ERR_MEMORY);
+  BAIInt *group = malloc(((size_t)sends + 1) * sizeof(*group)), *send = malloc(((size_t)sends + 1) * sizeof(*send)),
+         *peer     = malloc(((size_t)sends + 1) * sizeof(*peer));
+  BAIStatus status = group && send && peer ? Allocate(state, peers) : BAIStatusOf(BAI_ERR_MEMORY);
 
   for (BAIInt p = 0; p < peers->peers && !status.code; p++) {
     Handle h;
@@ -68,7 +71,9 @@ BAIStatus BAIHostConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
 
       memcpy(&h, handles + p, sizeof(h));
       e->row[k] = peers->row[send[k]];
-      for (size_t odd = 0; odd < 2; odd++) e->to[odd][k] = (char *)e->theirs[p].memory + size * (odd * h.nghost + (size_t)(peers->slot[p] + send[k] - peers->first[p]));
+      for (size_t odd = 0; odd < 2; odd++)
+        e->to[odd][k] = (char *)e->theirs[p].memory +
+          size * (odd * h.nghost + (size_t)(peers->slot[p] + send[k] - peers->first[p]));
     }
   }
   free(group);
@@ -106,7 +111,8 @@ static BAIStatus WaitForPeers(const BAIHostExchange *e, BAIFlag exchange, const 
   const time_t start = time(NULL);
 
   for (BAIInt p = 0; p < e->peers; p++) {
-    for (unsigned spins = 1; atomic_load_explicit((AtomicFlag *)(flags + p), memory_order_acquire) < exchange; spins++) {
+    for (unsigned spins = 1; atomic_load_explicit((AtomicFlag *)(flags + p), memory_order_acquire) < exchange;
+         spins++) {
       (void)sched_yield();
       if (spins % 1024 == 0 && time(NULL) - start > BAI_PEER_SECONDS) return BAIStatusOf(BAI_ERR_ABSENT);
     }
@@ -148,7 +154,8 @@ BAIStatus BAIHostExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
   if (ghosts != BAI_GHOSTS_TAKEN) {
     e->exchanges++;
     Send(state, 0, e->sends);
-    for (BAIInt p = 0; p < e->peers; p++) atomic_store_explicit((AtomicFlag *)e->tell[p], e->exchanges, memory_order_release);
+    for (BAIInt p = 0; p < e->peers; p++)
+      atomic_store_explicit((AtomicFlag *)e->tell[p], e->exchanges, memory_order_release);
   }
   if (ghosts != BAI_GHOSTS_SENT) status = Take(state, live, was_live);
   e->last = Seconds();

@@ -44,7 +44,9 @@ static BAIStatus Allocate(BAIState state)
   state->work   = malloc(4 * ((size_t)state->A.most_rows + 1) * (size_t)state->p.threads * size);
   state->done   = malloc(((size_t)state->tasks + 1) * sizeof(*state->done));
   state->norm2  = malloc(((size_t)state->A.blocks + 1) * sizeof(*state->norm2));
-  return state->x && state->work && state->done && state->norm2 && (state->before || !state->p.momentum) ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_MEMORY);
+  return state->x && state->work && state->done && state->norm2 && (state->before || !state->p.momentum)
+    ? BAIStatusOf(BAI_OK)
+    : BAIStatusOf(BAI_ERR_MEMORY);
 }
 
 static BAIStatus Prepare(BAIState state, BAIMode mode)
@@ -74,7 +76,8 @@ static BAIInt Groups(BAIInt blocks, BAIInt blocks_group)
   return blocks / blocks_group + (blocks % blocks_group ? 1 : 0);
 }
 
-static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p, BAIState *newstate)
+static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, const BAIParameters *p,
+                        BAIState *newstate)
 {
   enum {
     MIN_TASK_ROWS    = 256,  /* make a ticket worth drawing, */
@@ -95,7 +98,10 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
   state->p = *p;
   status   = BAIBlockCRSCreate(matrix, partition, p, A);
   if (!status.code) {
-    const BAIInt rows = A->n / (TASKS_PER_THREAD * (BAIInt)p->threads), task_rows = rows < MIN_TASK_ROWS ? MIN_TASK_ROWS : rows > MAX_TASK_ROWS ? MAX_TASK_ROWS : rows;
+    const BAIInt rows      = A->n / (TASKS_PER_THREAD * (BAIInt)p->threads),
+                 task_rows = rows < MIN_TASK_ROWS ? MIN_TASK_ROWS
+      : rows > MAX_TASK_ROWS                      ? MAX_TASK_ROWS
+                                                  : rows;
 
     state->blocks_task  = A->most_rows < task_rows ? task_rows / A->most_rows : 1;
     state->tasks        = Groups(A->blocks, state->blocks_task);
@@ -134,7 +140,9 @@ static void Shift(BAIState state, BAIReal scale)
 
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt i = 0; i < state->A.n; i++) {
-    if (state->A.single) ((BAISingle *)state->before)[i] = (BAISingle)((((BAISingle *)state->before)[i] - BAILoadSingle(state->x, i)) * factor);
+    if (state->A.single)
+      ((BAISingle *)state->before)[i] = (BAISingle)((((BAISingle *)state->before)[i] - BAILoadSingle(state->x, i)) *
+                                                    factor);
     else ((BAIScalar *)state->before)[i] -= BAILoad(state->x, i);
   }
 }
@@ -220,13 +228,16 @@ static BAIStatus Flip(BAIState state, BAIInt *flipped)
 
   *flipped = 0;
   for (BAIInt place = 0; place < A->places; place++) {
-    const BAIInt row = BAIRowAt(A, place), local = A->loc_i[place + 1] - A->loc_i[place], off = A->off_i[place + 1] - A->off_i[place];
+    const BAIInt row = BAIRowAt(A, place), local = A->loc_i[place + 1] - A->loc_i[place],
+                 off   = A->off_i[place + 1] - A->off_i[place];
     const BAIInt which = (BAIInt)(BAIFaultHash(fault, row + fault->seed) % (uint64_t)(2 + local + off)), k = which - 2;
     const size_t size = BAIValueSize(A), bytes = A->single ? sizeof(float) : sizeof(BAIReal);
 
     if (!BAIFaultHits(fault, row)) continue;
     if (which == 0) BAIFaultFlip(fault, row, A->d + place, sizeof(BAIReal));
-    else if (which == 1) BAIFaultFlip(fault, row, (char *)A->dinv + BAISweepSize(A) * (size_t)place, A->sweep_single ? sizeof(float) : sizeof(BAIReal));
+    else if (which == 1)
+      BAIFaultFlip(fault, row, (char *)A->dinv + BAISweepSize(A) * (size_t)place,
+                   A->sweep_single ? sizeof(float) : sizeof(BAIReal));
     else if (k < local) BAIFaultFlip(fault, row, (char *)A->loc_a + size * (size_t)(A->loc_i[place] + k), (int)bytes);
     else BAIFaultFlip(fault, row, (char *)A->off_a + size * (size_t)(A->off_i[place] + k - local), (int)bytes);
     ++*flipped;
@@ -256,24 +267,30 @@ static BAIStatus Wait(BAIState state)
 static void Info(BAIState state, BAIInfo *info)
 {
   const BAIBlockCRS *A     = &state->A;
-  const int64_t      value = (int64_t)BAIValueSize(A), vector = A->n * value, rounded = A->sweep_a == A->loc_a ? 0 : A->loc_i[A->places] * (int64_t)BAISweepSize(A);
+  const int64_t      value = (int64_t)BAIValueSize(A), vector = A->n * value,
+                rounded = A->sweep_a == A->loc_a ? 0 : A->loc_i[A->places] * (int64_t)BAISweepSize(A);
 
-  info->block_size      = A->block_size;
-  info->local_sweeps    = state->local_sweeps;
-  info->blocks          = A->blocks;
-  info->workers         = state->p.threads;
-  info->ordered         = BAI_MODE_SYNC;
-  info->solves          = 0;
-  info->solves_coarse   = 0;
-  info->aggregates      = state->coarse.aggregates;
-  info->coarse          = state->coarse.aggregates * state->coarse.columns;
-  info->local_omega     = state->local_omega * A->least_share;
-  info->units           = A->units;
-  info->colors          = state->colors;
-  info->nnz_local       = A->loc_i[A->places];
-  info->nnz_off         = A->off_i[A->places];
-  info->bytes           = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) + A->places * ((int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + value) + (1 + A->single + (state->next != NULL) + (state->before != NULL)) * vector + BAIHasCoarse(&state->coarse) * A->n * (int64_t)sizeof(BAIScalar) + (int64_t)info->coarse * (int64_t)(state->coarse.all * state->coarse.columns) * (int64_t)sizeof(BAISingle) + rounded;
-  info->bytes_iteration = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) + A->places * ((int64_t)(2 * sizeof(BAIInt)) + value) + (3 + 2 * (state->p.momentum == 1)) * vector + rounded;
+  info->block_size    = A->block_size;
+  info->local_sweeps  = state->local_sweeps;
+  info->blocks        = A->blocks;
+  info->workers       = state->p.threads;
+  info->ordered       = BAI_MODE_SYNC;
+  info->solves        = 0;
+  info->solves_coarse = 0;
+  info->aggregates    = state->coarse.aggregates;
+  info->coarse        = state->coarse.aggregates * state->coarse.columns;
+  info->local_omega   = state->local_omega * A->least_share;
+  info->units         = A->units;
+  info->colors        = state->colors;
+  info->nnz_local     = A->loc_i[A->places];
+  info->nnz_off       = A->off_i[A->places];
+  info->bytes         = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) +
+    A->places * ((int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + value) +
+    (1 + A->single + (state->next != NULL) + (state->before != NULL)) * vector +
+    BAIHasCoarse(&state->coarse) * A->n * (int64_t)sizeof(BAIScalar) +
+    (int64_t)info->coarse * (int64_t)(state->coarse.all * state->coarse.columns) * (int64_t)sizeof(BAISingle) + rounded;
+  info->bytes_iteration = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) +
+    A->places * ((int64_t)(2 * sizeof(BAIInt)) + value) + (3 + 2 * (state->p.momentum == 1)) * vector + rounded;
 }
 
 const BAIBackendOps BAIBackendHost = {

@@ -48,25 +48,26 @@ typedef struct {
 } BAIHostExchange;
 
 struct BAIState_ {
-  BAIParameters    p;
-  BAIBlockCRS      A;
-  BAIVectors       v;     /* bound by the caller */
-  const void      *b;     /* that of v, */
-  void            *ghost; /* and x of other ranks, BAIAtomic or BAIAtomicSingle; in single precision, times scale, rounded copies of them: */
-  void            *rounded_b, *rounded_ghost;
-  BAIReal          scale;
-  void            *x, *next;             /* the iterate, of the type of ghost; modes sync and color write the next one beside it */
-  void            *before;               /* the iterate before the last one, if there is momentum */
-  void            *work;                 /* per thread: r, s, y and the next y of a block */
-  _Atomic(BAIInt) *done;                 /* mode async: global iterations that each task has behind it */
-  BAIReal         *norm2;                /* per block: its share of ||b - A x||^2 */
+  BAIParameters p;
+  BAIBlockCRS   A;
+  BAIVectors    v; /* bound by the caller */
+  const void   *b; /* that of v, */
+  void   *ghost; /* and x of other ranks, BAIAtomic or BAIAtomicSingle; in single precision, times scale, rounded copies
+                  of them: */
+  void   *rounded_b, *rounded_ghost;
+  BAIReal scale;
+  void   *x, *next;       /* the iterate, of the type of ghost; modes sync and color write the next one beside it */
+  void   *before;         /* the iterate before the last one, if there is momentum */
+  void   *work;           /* per thread: r, s, y and the next y of a block */
+  _Atomic(BAIInt) *done;  /* mode async: global iterations that each task has behind it */
+  BAIReal         *norm2; /* per block: its share of ||b - A x||^2 */
   BAIInt           tasks, blocks_task;   /* modes async and launch: what a thread takes at a time */
   BAIInt           groups, blocks_group; /* mode color: what takes its turn together */
   BAIInt          *iters;                /* local sweeps of each block, if they are not the same for all */
   int64_t          local_sweeps;         /* of all blocks */
   BAIReal          local_omega;
   int             *order, *turn_first, turns, colors; /* mode color: the groups in the order of their turns, */
-  int              parts;                             /* each of which has so many parts: one; or two, what has to do with other ranks first */
+  int              parts; /* each of which has so many parts: one; or two, what has to do with other ranks first */
   BAIHostCoarse    coarse;
   BAIHostStats    *stats; /* NULL: nothing is counted */
   BAIHostExchange  exchange;
@@ -94,7 +95,8 @@ BAIStatus BAIHostCoarseUpdate(BAIState, const BAIMatrix *);
 void      BAIHostCoarseBind(BAIState);
 BAIStatus BAIHostCoarseRows(BAIState, const BAIMatrix *, BAIScalar *);
 BAIStatus BAIHostCoarseInvert(BAIState, BAIScalar *);
-void      BAIHostCoarseSolve(BAIHostCoarse *, const BAIScalar *r); /* e = A_c^{-1} P^H r, of a space that is this rank's alone */
+void      BAIHostCoarseSolve(BAIHostCoarse *,
+                             const BAIScalar *r); /* e = A_c^{-1} P^H r, of a space that is this rank's alone */
 void      BAIHostCoarseDestroy(BAIHostCoarse *);
 BAIStatus BAIHostCorrect(BAIState, BAIReal omega);
 BAIStatus BAIHostRestricted(BAIState, int of_b, BAIScalar *sums);
@@ -103,7 +105,8 @@ BAIStatus BAIHostProlong(BAIState, const BAIScalar *sums, BAIReal omega);
 /* The first block of the next group */
 static inline BAIInt BAIGroupEnd(BAIState state, BAIInt group)
 {
-  return state->A.blocks - group * state->blocks_group > state->blocks_group ? (group + 1) * state->blocks_group : state->A.blocks;
+  return state->A.blocks - group * state->blocks_group > state->blocks_group ? (group + 1) * state->blocks_group
+                                                                             : state->A.blocks;
 }
 
 /* x_i, as the caller knows it */

@@ -26,7 +26,8 @@ enum {
 
 static inline BAIScalar BAILoad(BAIAtomic *x, BAIInt i)
 {
-  return atomic_load_explicit(x + 2 * i, memory_order_relaxed) + atomic_load_explicit(x + 2 * i + 1, memory_order_relaxed) * (BAIComplex)1.0i;
+  return atomic_load_explicit(x + 2 * i, memory_order_relaxed) +
+    atomic_load_explicit(x + 2 * i + 1, memory_order_relaxed) * (BAIComplex)1.0i;
 }
 
 static inline void BAIStore(BAIAtomic *x, BAIInt i, BAIScalar value)
@@ -37,7 +38,8 @@ static inline void BAIStore(BAIAtomic *x, BAIInt i, BAIScalar value)
 
 static inline BAISingle BAILoadSingle(BAIAtomicSingle *x, BAIInt i)
 {
-  return atomic_load_explicit(x + 2 * i, memory_order_relaxed) + atomic_load_explicit(x + 2 * i + 1, memory_order_relaxed) * (BAISingle)1.0i;
+  return atomic_load_explicit(x + 2 * i, memory_order_relaxed) +
+    atomic_load_explicit(x + 2 * i + 1, memory_order_relaxed) * (BAISingle)1.0i;
 }
 
 static inline void BAIStoreSingle(BAIAtomicSingle *x, BAIInt i, BAISingle value)

@@ -1,6 +1,7 @@
 /*
-   The precision of the sweeps: Value is what the iterate and its residual are of, Inner what the local sweeps are of. A file that includes this is compiled for each: once as it is, and once by each
-   of its twins, which define BAI_IN_SINGLE or BAI_IN_MIXED and include it
+   The precision of the sweeps: Value is what the iterate and its residual are of, Inner what the local sweeps are of. A
+   file that includes this is compiled for each: once as it is, and once by each of its twins, which define
+   BAI_IN_SINGLE or BAI_IN_MIXED and include it
 */
 #pragma once
 

@@ -19,8 +19,10 @@ void InThis(BAIHostResidual)(BAIState state, BAIReal *norm2)
       const BAIInt row = BAIRowAt(A, place);
       BAIScalar    r   = b[row] - A->d[place] * Load(state->x, row);
 
-      for (BAIInt k = A->loc_i[place]; k < A->loc_i[place + 1]; k++) r -= (BAIScalar)loc_a[k] * Load(state->x, BAIRowAt(A, first + A->loc_j[k]));
-      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++) r -= (BAIScalar)off_a[k] * (A->off_j[k] < A->n ? Load(state->x, A->off_j[k]) : Load(ghost, A->off_j[k] - A->n));
+      for (BAIInt k = A->loc_i[place]; k < A->loc_i[place + 1]; k++)
+        r -= (BAIScalar)loc_a[k] * Load(state->x, BAIRowAt(A, first + A->loc_j[k]));
+      for (BAIInt k = A->off_i[place]; k < A->off_i[place + 1]; k++)
+        r -= (BAIScalar)off_a[k] * (A->off_j[k] < A->n ? Load(state->x, A->off_j[k]) : Load(ghost, A->off_j[k] - A->n));
       sum += BAIAbs2(r);
     }
     state->norm2[block] = sum;

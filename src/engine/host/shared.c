@@ -30,7 +30,10 @@ static BAIStatus Map(const char *name, int flags, size_t bytes, void **memory)
   BAIStatus status;
 
   if (file < 0) return Refuse("shm_open()");
-  if (flags & O_CREAT) errno = posix_fallocate(file, 0, (off_t)bytes); /* without it, memory that is not there would be missed when it is written to */
+  if (flags & O_CREAT)
+    errno = posix_fallocate(file, 0,
+                            (off_t)
+                              bytes); /* without it, memory that is not there would be missed when it is written to */
   if (flags & O_CREAT && errno) {
     status = Refuse("posix_fallocate()");
     (void)close(file);
@@ -95,4 +98,5 @@ static BAIStatus Wait(void *stream)
   return BAIStatusOf(BAI_OK);
 }
 
-const BAISharedOps BAISharedHost = {.create = Create, .open = Open, .opened = Opened, .close = Close, .copy = Copy, .wait = Wait};
+const BAISharedOps BAISharedHost =
+  {.create = Create, .open = Open, .opened = Opened, .close = Close, .copy = Copy, .wait = Wait};

@@ -80,7 +80,12 @@ void BAIHostStatsRead(BAIHostStats *s, BAIInt block)
   for (size_t k = s->first[block]; k < s->first[block + 1]; k++) {
     const BAIInt stale = mine - atomic_load_explicit(s->updates + s->other[k], memory_order_relaxed);
 
-    atomic_fetch_add_explicit(s->reads + (stale < -BAI_MOST_STALE ? -BAI_MOST_STALE : stale > BAI_MOST_STALE ? BAI_MOST_STALE : stale) + BAI_MOST_STALE, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(s->reads +
+                                (stale < -BAI_MOST_STALE    ? -BAI_MOST_STALE
+                                   : stale > BAI_MOST_STALE ? BAI_MOST_STALE
+                                                            : stale) +
+                                BAI_MOST_STALE,
+                              1, memory_order_relaxed);
   }
 }
 
@@ -104,8 +109,10 @@ BAIStatus BAIHostStatsGet(BAIState state, BAIStats *stats)
     s->begin = omp_get_wtime();
     return BAIStatusOf(BAI_OK);
   }
-  for (BAIInt block = 0; block < s->blocks; block++) s->all[block] = atomic_load_explicit(s->updates + block, memory_order_relaxed);
-  for (int k = 0; k <= 2 * BAI_MOST_STALE; k++) stats->reads[k] = atomic_load_explicit(s->reads + k, memory_order_relaxed);
+  for (BAIInt block = 0; block < s->blocks; block++)
+    s->all[block] = atomic_load_explicit(s->updates + block, memory_order_relaxed);
+  for (int k = 0; k <= 2 * BAI_MOST_STALE; k++)
+    stats->reads[k] = atomic_load_explicit(s->reads + k, memory_order_relaxed);
   stats->units   = s->blocks;
   stats->updates = s->all;
   stats->last    = s->last;

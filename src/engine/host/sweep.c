@@ -33,7 +33,13 @@ static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, At
 {
   const BAIReal omega    = step->fourth_kind ? step->omega * BAIFourthKindOmega(step->done + iteration) : step->omega;
   const BAIReal momentum = step->fourth_kind ? BAIFourthKindMomentum(step->done + iteration) : step->momentum;
-  const Update  update   = {state->x, next, step->local_iters ? step->local_iters : state->p.local_iters, (ValueReal)omega, (ValueReal)(step->fresh && !iteration ? 0 : momentum), HasCoarse(state, step) ? state->coarse.r : NULL, FaultOf(state, step, iteration)};
+  const Update  update   = {state->x,
+                            next,
+                         step->local_iters ? step->local_iters : state->p.local_iters,
+                            (ValueReal)omega,
+                            (ValueReal)(step->fresh && !iteration ? 0 : momentum),
+                         HasCoarse(state, step) ? state->coarse.r : NULL,
+                            FaultOf(state, step, iteration)};
 
   return update;
 }
@@ -69,22 +75,24 @@ static Value SumOutside(BAIState state, BAIInt place, Atomic *x)
 }
 
 /*
-   With refinement: r = b - A x of the rows of a block, of the x that others have now. It is left in s for the local sweeps, times a power of two that is returned, so that their precision holds it; and
-   where own rows leave it for the coarse correction
+   With refinement: r = b - A x of the rows of a block, of the x that others have now. It is left in s for the local
+   sweeps, times a power of two that is returned, so that their precision holds it; and where own rows leave it for the
+   coarse correction
 */
 static ValueReal ReadResidual(BAIState state, BAIInt block, const Update *u, Value *r, Inner *s)
 {
   const BAIBlockCRS *A     = &state->A;
   const Value       *loc_a = A->loc_a;
-  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first;
-  BAIReal            largest = 0;
-  ValueReal          scale   = 1;
+  const BAIInt first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first;
+  BAIReal      largest = 0;
+  ValueReal    scale   = 1;
 
   for (BAIInt i = 0; i < m; i++) {
     const BAIInt row = BAIRowAt(A, first + i);
 
     r[i] = SumOutside(state, first + i, u->x) - (Value)A->d[first + i] * Load(u->x, row);
-    for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++) r[i] -= loc_a[k] * Load(u->x, BAIRowAt(A, first + A->loc_j[k]));
+    for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++)
+      r[i] -= loc_a[k] * Load(u->x, BAIRowAt(A, first + A->loc_j[k]));
     if (u->r && i < own) u->r[row] = r[i];
     if (BAIAbs(r[i]) > largest) largest = BAIAbs(r[i]);
   }
@@ -100,10 +108,11 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
   const int          refined = state->p.refined;
   const Inner       *dinv = A->dinv, *loc_a = A->sweep_a;
   Value             *before = state->before;
-  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first, local_iters = state->iters ? state->iters[block] : u.local_iters;
-  Value             *r = (Value *)state->work + 4 * (size_t)A->most_rows * (size_t)omp_get_thread_num();
-  Inner             *s = (void *)(r + A->most_rows), *y = s + A->most_rows, *ynext = y + A->most_rows;
-  const ValueReal    scale = refined ? ReadResidual(state, block, &u, r, s) : 1;
+  const BAIInt first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first,
+               local_iters = state->iters ? state->iters[block] : u.local_iters;
+  Value          *r        = (Value *)state->work + 4 * (size_t)A->most_rows * (size_t)omp_get_thread_num();
+  Inner          *s = (void *)(r + A->most_rows), *y = s + A->most_rows, *ynext = y + A->most_rows;
+  const ValueReal scale = refined ? ReadResidual(state, block, &u, r, s) : 1;
 
   for (BAIInt i = 0; i < m; i++) {
     if (!refined) s[i] = (Inner)SumOutside(state, first + i, u.x);
@@ -116,7 +125,8 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
     Inner *swap = y;
 
     for (BAIInt i = 0; i < m; i++) {
-      const InnerReal local_omega = (InnerReal)(A->share ? state->local_omega * A->share[first + i] : state->local_omega);
+      const InnerReal local_omega = (InnerReal)(A->share ? state->local_omega * A->share[first + i]
+                                                         : state->local_omega);
       Inner           sum         = s[i];
 
       for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++) sum -= loc_a[k] * y[A->loc_j[k]];
@@ -148,18 +158,22 @@ static void Wrote(BAIState state, BAIInt first, BAIInt last, const BAIStep *step
   const BAIFault *fault = FaultOf(state, step, iteration);
 
   for (BAIInt block = first; state->stats && block < last; block++) {
-    if (!fault || fault->type != BAI_FAULT_BLOCKS || !BAIFaultHits(fault, block)) BAIHostStatsWrote(state->stats, block);
+    if (!fault || fault->type != BAI_FAULT_BLOCKS || !BAIFaultHits(fault, block))
+      BAIHostStatsWrote(state->stats, block);
   }
 }
 
-/* Until all that a block reads from have as many global iterations behind them as staleness demands; tickets are drawn in order, so somebody is at work on them */
+/* Until all that a block reads from have as many global iterations behind them as staleness demands; tickets are drawn
+ * in order, so somebody is at work on them */
 static void WaitForOthers(BAIState state, BAIInt block, BAIInt iteration)
 {
   const BAIBlockCRS *A = &state->A;
 
   for (BAIInt k = A->off_i[BAIBlockFirst(A, block)]; k < A->off_i[BAIBlockLast(A, block)]; k++) {
     if (A->off_j[k] >= A->n) continue;
-    while (atomic_load_explicit(state->done + BAIBlockOfRow(A, A->off_j[k]) / state->blocks_task, memory_order_acquire) < iteration - state->p.staleness) sched_yield();
+    while (atomic_load_explicit(state->done + BAIBlockOfRow(A, A->off_j[k]) / state->blocks_task,
+                                memory_order_acquire) < iteration - state->p.staleness)
+      sched_yield();
   }
 }
 
@@ -170,10 +184,12 @@ static void Correct(BAIState state, Atomic *x, const BAIStep *step)
 #pragma omp single
   BAIHostCoarseSolve(&state->coarse, state->coarse.r);
 #pragma omp for schedule(static)
-  for (BAIInt i = 0; i < state->A.n; i++) Store(x, i, (Value)(Load(x, i) + step->omega * BAIProlong(&state->coarse, i)));
+  for (BAIInt i = 0; i < state->A.n; i++)
+    Store(x, i, (Value)(Load(x, i) + step->omega * BAIProlong(&state->coarse, i)));
 }
 
-/* Mode async, before a block is updated: takes the correction that is there, and says whether the block is to leave its part of r for the next one */
+/* Mode async, before a block is updated: takes the correction that is there, and says whether the block is to leave its
+ * part of r for the next one */
 static int TakeCorrection(BAIState state, BAIInt block, BAIReal omega)
 {
   const BAIBlockCRS *A     = &state->A;
@@ -188,10 +204,13 @@ static int TakeCorrection(BAIState state, BAIInt block, BAIReal omega)
     }
     ++*taken;
     c->since[block] = 0;
-  } else if (++c->since[block] == BAI_SMOOTHED) atomic_store_explicit(c->smoothed + block, *taken, memory_order_release);
+  } else if (++c->since[block] == BAI_SMOOTHED)
+    atomic_store_explicit(c->smoothed + block, *taken, memory_order_release);
   if (c->left[block] > *taken || c->since[block] < BAI_SMOOTHED) return 0;
   for (BAIInt k = A->off_i[BAIBlockFirst(A, block)]; k < A->off_i[BAIBlockLast(A, block)]; k++) {
-    if (A->off_j[k] < A->n && atomic_load_explicit(c->smoothed + BAIBlockOfRow(A, A->off_j[k]), memory_order_acquire) < *taken) return 0;
+    if (A->off_j[k] < A->n &&
+        atomic_load_explicit(c->smoothed + BAIBlockOfRow(A, A->off_j[k]), memory_order_acquire) < *taken)
+      return 0;
   }
   return 1;
 }
@@ -220,8 +239,9 @@ static void IterateFreely(BAIState state, BAIInt block, const BAIStep *step, BAI
 }
 
 /*
-   A task is a few neighbouring blocks, a ticket one global iteration of a task. Threads draw tickets in order and do not
-   wait for other blocks, unless staleness is bounded; only a task whose last ticket a slower thread still holds is waited for.
+   A task is a few neighbouring blocks, a ticket one global iteration of a task. Threads draw tickets in order and do
+   not wait for other blocks, unless staleness is bounded; only a task whose last ticket a slower thread still holds is
+   waited for.
 */
 static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
 {
@@ -231,7 +251,8 @@ static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
   for (BAIInt task = 0; task < state->tasks; task++) atomic_init(state->done + task, 0);
 #pragma omp parallel num_threads(state->p.threads)
   for (int64_t ticket; (ticket = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed)) < tickets;) {
-    const BAIInt task = (BAIInt)(ticket % state->tasks), iteration = (BAIInt)(ticket / state->tasks), first = task * state->blocks_task;
+    const BAIInt task = (BAIInt)(ticket % state->tasks), iteration = (BAIInt)(ticket / state->tasks),
+                 first = task * state->blocks_task;
 
     while (atomic_load_explicit(state->done + task, memory_order_acquire) != iteration) sched_yield();
     for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) {
@@ -264,7 +285,8 @@ static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
 #pragma omp parallel num_threads(state->p.threads)
     {
 #pragma omp for schedule(static)
-      for (BAIInt block = 0; block < state->A.blocks; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
+      for (BAIInt block = 0; block < state->A.blocks; block++)
+        IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
       Correct(state, state->next, step);
     }
     state->x    = state->next;
@@ -274,12 +296,14 @@ static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
 }
 
 /*
-   Groups of one turn read nothing of each other; the blocks of a group read it as it was before any of them has written. Of ranks that take turns together it may be one turn, and first the part of it
-   that has to do with other ranks
+   Groups of one turn read nothing of each other; the blocks of a group read it as it was before any of them has
+   written. Of ranks that take turns together it may be one turn, and first the part of it that has to do with other
+   ranks
 */
 static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
 {
-  const int begin = step->turn ? (int)step->turn - 1 : 0, end = step->turn ? (int)step->turn : state->turns, parts = state->parts;
+  const int begin = step->turn ? (int)step->turn - 1 : 0, end = step->turn ? (int)step->turn : state->turns,
+            parts = state->parts;
   const int from = step->part ? step->part - 1 : 0, to = step->part ? step->part : parts;
 
 #pragma omp parallel num_threads(state->p.threads)
@@ -294,7 +318,8 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
         for (int k = state->turn_first[part]; k < state->turn_first[part + 1]; k++) {
           const BAIInt first = state->order[k] * state->blocks_group, last = BAIGroupEnd(state, state->order[k]);
 
-          for (BAIInt block = first; block < last; block++) IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
+          for (BAIInt block = first; block < last; block++)
+            IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
           for (BAIInt block = first; block < last; block++) {
             for (BAIInt place = BAIBlockFirst(&state->A, block); place < BAIBlockOwn(&state->A, block); place++) {
               const BAIInt row = BAIRowAt(&state->A, place);
@@ -314,7 +339,8 @@ void InThis(BAIHostSweep)(BAIState state, BAIInt count, const BAIStep *step)
 {
   switch (step->mode) {
   case BAI_MODE_ASYNC:
-    if (HasCoarse(state, step) && count == 1) SweepLaunch(state, count, step); /* of one global iteration all can take the correction at its end */
+    if (HasCoarse(state, step) && count == 1)
+      SweepLaunch(state, count, step); /* of one global iteration all can take the correction at its end */
     else SweepAsync(state, count, step);
     break;
   case BAI_MODE_LAUNCH:

@@ -24,7 +24,8 @@ static PetscErrorCode KSPSetUp_BAI(KSP ksp)
 /* Somebody wants to see the residual of every global iteration */
 static PetscBool IsWatched(KSP ksp)
 {
-  return (PetscBool)(ksp->numbermonitors || ksp->res_hist || (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
+  return (PetscBool)(ksp->numbermonitors || ksp->res_hist ||
+                     (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
 }
 
 /* How many global iterations to do before the residual norm is worth looking at again */
@@ -68,7 +69,10 @@ static BAIMode FirstMode(const BAI *bai)
 /* A solve that is slow may set up a coarse correction; with a fixed momentum it is what users want it to be */
 static PetscBool MayCoarsen(const BAI *bai)
 {
-  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && IsExact(bai) && !bai->options.check_interval && (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) && !(bai->options.fault_fraction > 0.0) && BAICanCoarsen(bai));
+  return (PetscBool)(bai->options.coarse == PETSC_DECIDE && !bai->slow && IsExact(bai) &&
+                     !bai->options.check_interval &&
+                     (bai->options.momentum == PETSC_DECIDE || bai->options.momentum == 0.0) &&
+                     !(bai->options.fault_fraction > 0.0) && BAICanCoarsen(bai));
 }
 
 /* What a solve is to reach. In which mode it is accelerated depends on the device, and on several ranks must not */
@@ -83,20 +87,22 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
                    .accelerated = mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR ? mode
                      : bai->scatter                                               ? BAI_MODE_SYNC
                                                                                   : bai->info.ordered,
-                   .accelerate  = bai->options.momentum == PETSC_DECIDE && (!bai->aggregates || bai->vain || IsCorrected(bai)),
-                   .momentum    = bai->options.momentum > 0 ? (double)bai->options.momentum : 0,
-                   .tol2        = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0,
-                   .most2       = PETSC_MAX_REAL,
-                   .max_it      = (BAIInt)ksp->max_it,
-                   .first       = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1,
-                   .coarsen     = MayCoarsen(bai) ? (BAIInt)BAICoarsenFrom(bai) : 0,
-                   .top         = IsCorrected(bai) ? (double)bai->top : 0.0,
-                   .rows        = (double)bai->rows,
-                   .beta        = (double)bai->beta,
-                   .bears       = (double)bai->bears};
+                   .accelerate  = bai->options.momentum == PETSC_DECIDE &&
+                     (!bai->aggregates || bai->vain || IsCorrected(bai)),
+                   .momentum = bai->options.momentum > 0 ? (double)bai->options.momentum : 0,
+                   .tol2     = ksp->ttol > 0 ? Square(bai, ksp->ttol) : 0,
+                   .most2    = PETSC_MAX_REAL,
+                   .max_it   = (BAIInt)ksp->max_it,
+                   .first    = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1,
+                   .coarsen  = MayCoarsen(bai) ? (BAIInt)BAICoarsenFrom(bai) : 0,
+                   .top      = IsCorrected(bai) ? (double)bai->top : 0.0,
+                   .rows     = (double)bai->rows,
+                   .beta     = (double)bai->beta,
+                   .bears    = (double)bai->bears};
 }
 
-/* What omega is before it is raised or damped: tau is for the iteration without a coarse correction, top for that with one */
+/* What omega is before it is raised or damped: tau is for the iteration without a coarse correction, top for that with
+ * one */
 static BAIReal OmegaOf(const BAI *bai, int coarse)
 {
   return bai->omega * (coarse && bai->top > 0 ? 1 : bai->tau);
@@ -108,7 +114,8 @@ static BAIReal PlainOmega(const BAI *bai, int coarse)
   return OmegaOf(bai, coarse) * (coarse && bai->top > 0 ? (BAIReal)(2 / bai->top) : 1);
 }
 
-/* Local sweeps of a step, 0: as many as the options say. PlainOmega() and acceleration take the eigenvalues with so many; in mode color blocks see each other, and bear more */
+/* Local sweeps of a step, 0: as many as the options say. PlainOmega() and acceleration take the eigenvalues with so
+ * many; in mode color blocks see each other, and bear more */
 static BAIInt SweepsOf(const BAI *bai, const BAIStep *step)
 {
   return step->coarse && step->mode != BAI_MODE_COLOR ? bai->corrected_iters : 0;
@@ -166,7 +173,8 @@ static PetscBool MayWeigh(const BAI *bai)
   return (PetscBool)(bai->options.weight == BAI_WEIGHT_SAFE && !bai->grew);
 }
 
-/* And this one grows far beyond the best x. Where convergence is slow the norm may be larger than that of the guess for long. What grows by acceleration is adapt.h's business */
+/* And this one grows far beyond the best x. Where convergence is slow the norm may be larger than that of the guess for
+ * long. What grows by acceleration is adapt.h's business */
 static PetscBool Grows(KSP ksp, PetscReal rnorm)
 {
   const BAI      *bai  = (BAI *)ksp->data;
@@ -182,7 +190,8 @@ static PetscBool IsRelaxed(const BAI *bai)
   return (PetscBool)(bai->adapt.accelerated && (bai->adapt.beta > 0 || bai->adapt.goal.top > 0));
 }
 
-/* From the best x on: with a coarse correction as if its largest eigenvalue were larger, up to about twice as large as it was found; else, and then, with weight tau */
+/* From the best x on: with a coarse correction as if its largest eigenvalue were larger, up to about twice as large as
+ * it was found; else, and then, with weight tau */
 static PetscErrorCode Weigh(KSP ksp, Vec x, PetscReal *rnorm)
 {
   const PetscReal more = 1.25, most = 1.9;
@@ -190,10 +199,12 @@ static PetscErrorCode Weigh(KSP ksp, Vec x, PetscReal *rnorm)
   Mat             A;
 
   PetscFunctionBegin;
-  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: it grows; back to the best one, %g\n", ksp->its, (double)*rnorm, (double)bai->kept_norm));
+  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: it grows; back to the best one, %g\n",
+                      ksp->its, (double)*rnorm, (double)bai->kept_norm));
   if (bai->aggregates && !bai->vain && bai->top < most * bai->top_found) {
     bai->top *= more;
-    PetscCall(PetscInfo(ksp, "The largest eigenvalue with the coarse correction is taken to be %g from now on\n", (double)bai->top));
+    PetscCall(PetscInfo(ksp, "The largest eigenvalue with the coarse correction is taken to be %g from now on\n",
+                        (double)bai->top));
   } else {
     bai->grew = PETSC_TRUE;
     PetscCall(KSPGetOperators(ksp, &A, NULL));
@@ -212,8 +223,15 @@ static PetscErrorCode Obey(KSP ksp, Vec x, const BAIDecision *d, PetscReal *rnor
   const double before = bai->decision.omega;
 
   PetscFunctionBegin;
-  if (d->vain) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: the coarse correction does not help, and is given up\n", ksp->its, (double)*rnorm));
-  if (d->omega != before) PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its, (double)*rnorm, d->x == BAI_X_BACK ? ", back to the best one" : "", (double)OmegaOf(bai, step->coarse) * d->omega));
+  if (d->vain)
+    PetscCall(PetscInfo(ksp,
+                        "Iteration %" PetscInt_FMT
+                        ", residual norm %g: the coarse correction does not help, and is given up\n",
+                        ksp->its, (double)*rnorm));
+  if (d->omega != before)
+    PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g%s: omega %g from now on\n", ksp->its,
+                        (double)*rnorm, d->x == BAI_X_BACK ? ", back to the best one" : "",
+                        (double)OmegaOf(bai, step->coarse) * d->omega));
   if (d->x == BAI_X_KEEP) PetscCall(Keep(ksp, x, *rnorm));
   if (d->x == BAI_X_BACK) {
     PetscCall(GoBack(ksp, x));
@@ -223,7 +241,8 @@ static PetscErrorCode Obey(KSP ksp, Vec x, const BAIDecision *d, PetscReal *rnor
   if (d->begins) {
     PetscCall(BAIPrepare(bai, d->mode));
     *step = StepOf(bai, d);
-    PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)*rnorm, BAIModes[d->mode]));
+    PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its,
+                        (double)*rnorm, BAIModes[d->mode]));
   }
   if (d->rest) step->fresh = 1;
   step->momentum = (BAIReal)d->momentum;
@@ -237,7 +256,9 @@ static PetscBool CanSolveAtOnce(KSP ksp, BAIMode mode, MatNullSpace nullspace)
   const BAI *bai    = (BAI *)ksp->data;
   const int  solves = bai->aggregates && !bai->vain ? bai->info.solves_coarse : bai->info.solves;
 
-  return (PetscBool)((solves >> mode & 1) && BAIIteratesX(bai) && !bai->scatter && !bai->options.check_interval && !BAIHasFaults(bai) && !bai->options.stats && ksp->converged == KSPConvergedDefault && !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
+  return (PetscBool)((solves >> mode & 1) && BAIIteratesX(bai) && !bai->scatter && !bai->options.check_interval &&
+                     !BAIHasFaults(bai) && !bai->options.stats && ksp->converged == KSPConvergedDefault &&
+                     !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
 }
 
 /* A coarse correction is set up: solves begin anew with it, this one from where it is */
@@ -247,7 +268,8 @@ static PetscErrorCode Coarsen(KSP ksp, PetscReal rnorm)
   Mat  A;
 
   PetscFunctionBegin;
-  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: slow, a coarse correction from now on\n", ksp->its, (double)rnorm));
+  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: slow, a coarse correction from now on\n",
+                      ksp->its, (double)rnorm));
   bai->slow = PETSC_TRUE;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(BAISetUp(bai, A));
@@ -271,14 +293,17 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
   step.beta        = (BAIReal)goal.beta;
   step.bears       = (BAIReal)goal.bears;
   if (accelerate) step.omega = OmegaOf(bai, step.coarse);
-  else if (mode != BAI_MODE_ASYNC) step.omega = PlainOmega(bai, step.coarse); /* who takes corrections one at a time does not overshoot */
+  else if (mode != BAI_MODE_ASYNC)
+    step.omega = PlainOmega(bai, step.coarse); /* who takes corrections one at a time does not overshoot */
   if (mode == BAI_MODE_COLOR && accelerate) step.local_iters = EvenLocalIters(bai);
   return step;
 }
 
 /*
-   With a coarse correction: what solves begin with, after one that ended with this in so many iterations. The largest eigenvalue may have turned out to be larger, but not by more than its estimate
-   can be wrong. Momentum is another, or the same; as long as solves get along with what they begin with, less is tried; if that was too little, it is what was enough before
+   With a coarse correction: what solves begin with, after one that ended with this in so many iterations. The largest
+   eigenvalue may have turned out to be larger, but not by more than its estimate can be wrong. Momentum is another, or
+   the same; as long as solves get along with what they begin with, less is tried; if that was too little, it is what
+   was enough before
 */
 static void Learn(BAI *bai, PetscReal top, PetscReal ended, PetscReal bears, PetscInt its, PetscBool converged)
 {
@@ -305,19 +330,22 @@ static void Remember(BAI *bai, const BAIStep *step, const BAISolution *solution,
   bai->used.omega    = solution->omega;
   bai->used.momentum = solution->momentum;
   if (solution->vain) bai->vain = PETSC_TRUE;
-  else if (step->coarse && step->accelerate) Learn(bai, (PetscReal)solution->top, (PetscReal)solution->beta, (PetscReal)solution->bears, (PetscInt)solution->its, converged);
+  else if (step->coarse && step->accelerate)
+    Learn(bai, (PetscReal)solution->top, (PetscReal)solution->beta, (PetscReal)solution->bears, (PetscInt)solution->its,
+          converged);
 }
 
 /*
-   The convergence test of the guess. With a nonzero one KSPConvergedDefault() takes ||b|| from VecNorm(). Where that is no exact one, it is given ||b|| in place of the residual norm
-   of a zero guess, from which the same tolerances follow
+   The convergence test of the guess. With a nonzero one KSPConvergedDefault() takes ||b|| from VecNorm(). Where that is
+   no exact one, it is given ||b|| in place of the residual norm of a zero guess, from which the same tolerances follow
 */
 static PetscErrorCode TestGuess(KSP ksp, PetscReal rnorm)
 {
   PetscReal bnorm;
 
   PetscFunctionBegin;
-  if (!ksp->guess_zero && ksp->converged == KSPConvergedDefault && ksp->cnvP && !((KSPConvergedDefaultCtx *)ksp->cnvP)->initialrtol) {
+  if (!ksp->guess_zero && ksp->converged == KSPConvergedDefault && ksp->cnvP &&
+      !((KSPConvergedDefaultCtx *)ksp->cnvP)->initialrtol) {
     PetscCall(BAIVecNorm(ksp->vec_rhs, &bnorm));
     if (bnorm > 0.0 && !PetscIsInfOrNanReal(bnorm) && !BAIIsExactSquare(bnorm * bnorm)) {
       if (((KSPConvergedDefaultCtx *)ksp->cnvP)->mininitialrtol) bnorm = PetscMin(bnorm, rnorm);
@@ -333,8 +361,8 @@ static PetscErrorCode TestGuess(KSP ksp, PetscReal rnorm)
 }
 
 /*
-   A reason is given only if the guess was good enough, or not a number; otherwise ksp->its and rnorm are those that the engine
-   came to. From a zero guess the solve comes before the test of the guess, which needs the host.
+   A reason is given only if the guess was good enough, or not a number; otherwise ksp->its and rnorm are those that the
+   engine came to. From a zero guess the solve comes before the test of the guess, which needs the host.
 */
 static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
@@ -350,7 +378,9 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
     PetscCall(BAIRun(bai, b, x, PETSC_FALSE, 0, &step, rnorm));
     bnorm = *rnorm;
     if (MayWeigh(bai)) PetscCall(Keep(ksp, x, bnorm));
-  } else PetscCall(BAISolve(bai, b, x, PETSC_TRUE, ksp->rtol, ksp->abstol, ksp->divtol, ksp->max_it, &step, &bnorm, rnorm, &solution));
+  } else
+    PetscCall(BAISolve(bai, b, x, PETSC_TRUE, ksp->rtol, ksp->abstol, ksp->divtol, ksp->max_it, &step, &bnorm, rnorm,
+                       &solution));
   KSPCheckNorm(ksp, bnorm);
   ksp->rnorm = bnorm;
   PetscCall(TestGuess(ksp, bnorm));
@@ -358,12 +388,16 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
     if (ksp->guess_zero) PetscCall(VecZeroEntries(x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!ksp->guess_zero) PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it, &step, &bnorm, rnorm, &solution));
+  if (!ksp->guess_zero)
+    PetscCall(
+      BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it, &step, &bnorm, rnorm, &solution));
   if (ksp->guess_zero) PetscCall(Keep(ksp, x, bnorm));
   ksp->its = (PetscInt)solution.its;
   Remember(bai, &step, &solution, (PetscBool)(*rnorm <= ksp->ttol));
   grows = Grows(ksp, *rnorm);
-  while ((solution.mode != step.mode || solution.coarsen || solution.vain || grows) && ksp->max_it > ksp->its && *rnorm > ksp->ttol && (grows || *rnorm < ksp->divtol * bnorm)) { /* it is slow so, or its acceleration came to nothing */
+  while ((solution.mode != step.mode || solution.coarsen || solution.vain || grows) && ksp->max_it > ksp->its &&
+         *rnorm > ksp->ttol &&
+         (grows || *rnorm < ksp->divtol * bnorm)) { /* it is slow so, or its acceleration came to nothing */
     BAIMode mode = solution.mode;
 
     if (grows) {
@@ -374,9 +408,12 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
       mode = FirstMode(bai);
     } else PetscCall(BAIPrepare(bai, mode));
     if (!CanSolveAtOnce(ksp, mode, NULL)) break;
-    PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its, (double)*rnorm, BAIModes[mode]));
-    step = StepAtOnce(ksp, mode, grows ? GoalOf(ksp, 0.0).accelerate : solution.accelerate, grows || solution.coarsen || solution.vain ? GoalOf(ksp, 0.0).accelerated : BAI_MODE_SYNC);
-    PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - ksp->its, &step, &bnorm, rnorm, &solution));
+    PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its,
+                        (double)*rnorm, BAIModes[mode]));
+    step = StepAtOnce(ksp, mode, grows ? GoalOf(ksp, 0.0).accelerate : solution.accelerate,
+                      grows || solution.coarsen || solution.vain ? GoalOf(ksp, 0.0).accelerated : BAI_MODE_SYNC);
+    PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - ksp->its, &step, &bnorm,
+                       rnorm, &solution));
     ksp->its += (PetscInt)solution.its;
     Remember(bai, &step, &solution, (PetscBool)(*rnorm <= ksp->ttol));
     grows = Grows(ksp, *rnorm);
@@ -389,23 +426,28 @@ static PetscErrorCode Run(KSP ksp, Vec b, Vec x, PetscInt its, BAIStep *step, Pe
 {
   BAI               *bai    = (BAI *)ksp->data;
   const BAIDecision *d      = &bai->decision;
-  const PetscInt     raised = d->omega == 1 ? 0 : step->coarse ? its : PetscMin(its, PetscMax(0, (PetscInt)d->plain - ksp->its));
+  const PetscInt     raised = d->omega == 1 ? 0
+        : step->coarse                      ? its
+                                            : PetscMin(its, PetscMax(0, (PetscInt)d->plain - ksp->its));
 
   PetscFunctionBegin;
   if (raised > 0) {
     step->omega = OmegaOf(bai, step->coarse) * (BAIReal)d->omega;
-    PetscCall(BAIRunFaulty(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), ksp->its, raised, step, raised < its ? NULL : rnorm));
+    PetscCall(BAIRunFaulty(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), ksp->its, raised, step,
+                           raised < its ? NULL : rnorm));
     step->fresh = 0;
   }
   if (raised < its) {
     step->omega = PlainOmega(bai, step->coarse);
-    PetscCall(BAIRunFaulty(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its && !raised), ksp->its + raised, its - raised, step, rnorm));
+    PetscCall(BAIRunFaulty(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its && !raised), ksp->its + raised,
+                           its - raised, step, rnorm));
     step->fresh = 0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A solve was slow, but too short to set up a coarse correction: if there is another one with these values, that may do so before it begins */
+/* A solve was slow, but too short to set up a coarse correction: if there is another one with these values, that may do
+ * so before it begins */
 static PetscBool WasSlow(KSP ksp)
 {
   const BAI     *bai  = (BAI *)ksp->data;
@@ -426,7 +468,8 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscBool    looked = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP, "KSPSolveTranspose() with KSPBAI");
+  PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "KSPSolveTranspose() with KSPBAI");
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(BAISetUp(bai, A)); /* the values may have changed without KSPSetOperators() */
   if (BAIIsGathered(bai)) {
@@ -514,7 +557,9 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     }
   }
   if (WasSlow(ksp)) bai->slowed = PETSC_TRUE;
-  if (looked && IsCorrected(bai)) Learn(bai, (PetscReal)bai->adapt.goal.top, (PetscReal)bai->adapt.beta, (PetscReal)BAIAdaptBears(&bai->adapt), ksp->its - begun, (PetscBool)(ksp->reason > 0));
+  if (looked && IsCorrected(bai))
+    Learn(bai, (PetscReal)bai->adapt.goal.top, (PetscReal)bai->adapt.beta, (PetscReal)BAIAdaptBears(&bai->adapt),
+          ksp->its - begun, (PetscBool)(ksp->reason > 0));
   PetscCall(BAIStatsEnd(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -528,8 +573,13 @@ static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
   PetscCall(BAIView((BAI *)ksp->data, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (ascii) {
-    if (worker && worker->options.momentum == PETSC_DECIDE && worker->used.omega > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum auto; the last solve ended in mode %s with omega %g, momentum %g\n", BAIModes[worker->used.mode], (double)worker->used.omega, (double)worker->used.momentum));
-    if (bai->options.check_interval) PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n", bai->options.check_interval));
+    if (worker && worker->options.momentum == PETSC_DECIDE && worker->used.omega > 0)
+      PetscCall(
+        PetscViewerASCIIPrintf(viewer, "  momentum auto; the last solve ended in mode %s with omega %g, momentum %g\n",
+                               BAIModes[worker->used.mode], (double)worker->used.omega, (double)worker->used.momentum));
+    if (bai->options.check_interval)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n",
+                                       bai->options.check_interval));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm when it promises to be small enough\n"));
     PetscCall(BAIFaultsView(bai, viewer));
     PetscCall(BAIStatsView((BAI *)ksp->data, viewer));
@@ -552,7 +602,9 @@ static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptions
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
   PetscCall(PetscOptionsGetString(((PetscObject)ksp)->options, prefix, "-pc_type", type, sizeof(type), &set));
   if (set) PetscCall(PetscStrcmp(type, PCNONE, &none));
-  PetscCheck(none, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP, "-%spc_type %s: KSPBAI uses no preconditioner, so it must be none or left out", prefix ? prefix : "", type);
+  PetscCheck(none, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP,
+             "-%spc_type %s: KSPBAI uses no preconditioner, so it must be none or left out", prefix ? prefix : "",
+             type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -573,8 +625,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 }
 
 /*MC
-     KSPBAI - Block-asynchronous iteration: Jacobi sweeps inside blocks of rows, which exchange their parts of the solution
-     without waiting for each other
+     KSPBAI - Block-asynchronous iteration: Jacobi sweeps inside blocks of rows, which exchange their parts of the
+     solution without waiting for each other
 
    Options Database Keys:
 +  -ksp_bai_local_iters <5>                              - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
@@ -608,32 +660,38 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Level: intermediate
 
    Notes:
-   The rows of each MPI rank are cut into blocks, of consecutive rows unless a partition is asked for. In one global iteration every block reads the others'
-   current values once, does `local_iters` Jacobi sweeps on its own rows, and writes its values back. Iterations that `KSP`
-   counts are global iterations.
+   The rows of each MPI rank are cut into blocks, of consecutive rows unless a partition is asked for. In one global
+   iteration every block reads the others' current values once, does `local_iters` Jacobi sweeps on its own rows, and
+   writes its values back. Iterations that `KSP` counts are global iterations.
 
-   It converges for every order in which blocks may update if the spectral radius of |I - D^{-1}A| is below one, D being the
-   diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix. Elsewhere it may diverge; a weight then helps for positive
-   definite matrices. A missing or zero diagonal entry is an error, unless the whole row is zero: then 1 stands for it.
+   It converges for every order in which blocks may update if the spectral radius of |I - D^{-1}A| is below one, D
+   being the diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix. Elsewhere
+   it may diverge; a weight then helps for positive definite matrices. A missing or zero diagonal entry is an error,
+   unless the whole row is zero: then 1 stands for it.
 
-   An iteration that turns out to be slow is accelerated, see `KSPBAISetMomentum()`: from then on blocks wait for each other, as no good acceleration is known for those
-   that do not. -ksp_bai_momentum 0 prevents that. A fixed number of iterations, `KSP_NORM_NONE`, is never accelerated.
+   An iteration that turns out to be slow is accelerated, see `KSPBAISetMomentum()`: from then on blocks wait for each
+   other, as no good acceleration is known for those that do not. -ksp_bai_momentum 0 prevents that. A fixed number of
+   iterations, `KSP_NORM_NONE`, is never accelerated.
 
-   Residual norms are those of b - A x for a solution that no block changes meanwhile, and a reason is given only on such a
-   norm. While nobody watches (no monitor, no residual history, no convergence test of one's own) they are computed
-   only when the contraction seen so far promises that they are small enough, so a solve may do a few iterations more than
-   needed; use -ksp_bai_check_interval 1, or a monitor, to see every one of them. On a GPU whose registers and shared memory hold
-   the whole matrix, a solve on one rank that nobody watches is one kernel launch, or two if it is accelerated.
+   Residual norms are those of b - A x for a solution that no block changes meanwhile, and a reason is given only on
+   such a norm. While nobody watches (no monitor, no residual history, no convergence test of one's own) they are
+   computed only when the contraction seen so far promises that they are small enough, so a solve may do a few
+   iterations more than needed; use -ksp_bai_check_interval 1, or a monitor, to see every one of them. On a GPU whose
+   registers and shared memory hold the whole matrix, a solve on one rank that nobody watches is one kernel launch, or
+   two if it is accelerated.
 
    Except with `BAI_MODE_SYNC` and `BAI_MODE_COLOR`, results differ from run to run within the tolerance.
 
-   Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU all the time, but for what MPI carries between ranks, and at set-up
-   for the weight auto, the partitions rcm and graph, and overlap, which are found on the host. With the
-   backend cuda a matrix and vectors that live on the host are copied to the GPU, also if PETSc was built without CUDA. Several
-   MPI ranks exchange values after every global iteration, or one of them works for the others: see `KSPBAISetGather()`.
+   Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
+   `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU all the time, but for what MPI
+   carries between ranks, and at set-up for the weight auto, the partitions rcm and graph, and overlap, which are
+   found on the host. With the backend cuda a matrix and vectors that live on the host are copied to the GPU, also if
+   PETSc was built without CUDA. Several MPI ranks exchange values after every global iteration, or one of them works
+   for the others: see `KSPBAISetGather()`.
 
-   The `KSP` uses no preconditioner, and sets its `PC` to `PCNONE`; it uses Amat, not Pmat, of `KSPSetOperators()`. The backend
-   host runs OMP_NUM_THREADS threads, or, if that is not set, shares the cores between the ranks of the node.
+   The `KSP` uses no preconditioner, and sets its `PC` to `PCNONE`; it uses Amat, not Pmat, of `KSPSetOperators()`.
+   The backend host runs OMP_NUM_THREADS threads, or, if that is not set, shares the cores between the ranks of the
+   node.
 
    References:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",

@@ -5,7 +5,8 @@
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
 
 /*@
-   KSPBAIStatsView - Shows what the last solve counted: how stale the values were that blocks read from each other, how often and when they were updated
+   KSPBAIStatsView - Shows what the last solve counted: how stale the values were that blocks read from each other,
+   how often and when they were updated
 
    Collective
 
@@ -19,7 +20,8 @@
    Level: intermediate
 
    Note:
-   Nothing is shown if nothing was counted, see `KSPBAISetStats()`. In the table, `reads` of -1, 0, 1, ... are by staleness in global iterations, up to 32 either way.
+   Nothing is shown if nothing was counted, see `KSPBAISetStats()`. In the table, `reads` of -1, 0, 1, ... are by
+   staleness in global iterations, up to 32 either way.
 
 .seealso: `KSPBAI`, `KSPBAISetStats()`, `PetscViewer`
 @*/

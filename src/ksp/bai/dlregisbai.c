@@ -34,8 +34,8 @@ PetscErrorCode BAIFinalizePackage(void)
    Level: developer
 
    Note:
-   A program that is linked with libpetscbai calls it once after `PetscInitialize()`; further calls do nothing. A program that
-   loads the library with -dll_append has it called by `PetscInitialize()`.
+   A program that is linked with libpetscbai calls it once after `PetscInitialize()`; further calls do nothing. A
+   program that loads the library with -dll_append has it called by `PetscInitialize()`.
 
 .seealso: `KSPBAI`, `PCBAI`, `BAIFinalizePackage()`
 @*/

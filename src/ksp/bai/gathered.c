@@ -7,7 +7,8 @@
 /* Somebody may look at x whenever there is a residual norm */
 static PetscBool SeesX(KSP ksp)
 {
-  return (PetscBool)(ksp->numbermonitors || (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
+  return (PetscBool)(ksp->numbermonitors ||
+                     (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
 }
 
 /* Somebody wants to see every residual norm, or to decide on it */
@@ -70,7 +71,9 @@ static PetscErrorCode Work(KSP ksp, KSP inner, BAIGatherNews *news)
 
   PetscFunctionBegin;
   if (bai->gather->shares) PetscCall(BAIGatherPut(bai, ksp->vec_rhs, ksp->guess_zero ? NULL : ksp->vec_sol));
-  if (ksp->guess_zero) PetscCall(VecZeroEntries(bai->gather->x)); /* not before the others have said that b is there, until when they may still take the x of the last solve */
+  if (ksp->guess_zero)
+    PetscCall(VecZeroEntries(bai->gather->x)); /* not before the others have said that b is there, until when they may
+                                                  still take the x of the last solve */
   CopyTolerances(ksp, inner);
   inner->normtype            = ksp->normtype;
   inner->guess_zero          = ksp->guess_zero;
@@ -81,7 +84,11 @@ static PetscErrorCode Work(KSP ksp, KSP inner, BAIGatherNews *news)
   else PetscCall(KSPSetConvergenceTest(inner, ksp->converged, ksp->cnvP, NULL));
   PetscCall((*inner->ops->solve)(inner));
   PetscCall(BAIGatherOffer(bai));
-  *news = (BAIGatherNews){.its = inner->its, .rnorm = inner->rnorm, .rnorm0 = inner->rnorm0, .ttol = inner->ttol, .reason = inner->reason};
+  *news = (BAIGatherNews){.its    = inner->its,
+                          .rnorm  = inner->rnorm,
+                          .rnorm0 = inner->rnorm0,
+                          .ttol   = inner->ttol,
+                          .reason = inner->reason};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

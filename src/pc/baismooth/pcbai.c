@@ -111,7 +111,8 @@ static PetscErrorCode ApplyCorrected(BAI *bai, Vec b, Vec x, PetscBool guess_zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A smoothing step. omega auto is for these; applied to a vector by a Krylov method over-relaxation gains nothing for sure */
+/* A smoothing step. omega auto is for these; applied to a vector by a Krylov method over-relaxation gains nothing for
+ * sure */
 static PetscErrorCode SmoothingStepOf(BAI *bai, BAIDirection direction, BAIStep *step)
 {
   PetscFunctionBegin;
@@ -123,21 +124,30 @@ static PetscErrorCode SmoothingStepOf(BAI *bai, BAIDirection direction, BAIStep 
 }
 
 /* All sweeps of a smoothing step at once: no residual, no vectors but b and x */
-static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Vec work, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its, PetscBool guess_zero, PetscInt *its_done, PCRichardsonConvergedReason *reason)
+static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Vec work, PETSC_UNUSED PetscReal rtol,
+                                            PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its,
+                                            PetscBool guess_zero, PetscInt *its_done,
+                                            PCRichardsonConvergedReason *reason)
 {
   BAI           *bai  = (BAI *)pc->data;
   const PetscInt most = PETSC_MAX_INT / bai->options.its;
   BAIStep        step;
 
   PetscFunctionBegin;
-  PetscCheck(its <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT, bai->options.its, its, most);
+  PetscCheck(
+    its <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+    "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT
+    " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT,
+    bai->options.its, its, most);
   PetscCall(BAISetUpIfAsked(bai, pc->pmat));
   if (BAIIsGathered(bai)) PetscCall(ApplyGathered(pc, b, x, its, guess_zero, ApplyRichardson));
   else if (bai->aggregates) PetscCall(ApplyCorrected(bai, b, x, guess_zero, its));
   else {
     PetscCall(SmoothingStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD, &step));
-    if (step.fourth_kind) { /* a polynomial begins anew in each iteration of the KSP, which so converges if one brings x nearer */
-      for (PetscInt k = 0; k < its; k++) PetscCall(BAIRun(bai, b, x, (PetscBool)(guess_zero && !k), bai->options.its, &step, NULL));
+    if (step.fourth_kind) { /* a polynomial begins anew in each iteration of the KSP, which so converges if one brings x
+                               nearer */
+      for (PetscInt k = 0; k < its; k++)
+        PetscCall(BAIRun(bai, b, x, (PetscBool)(guess_zero && !k), bai->options.its, &step, NULL));
     } else PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
   }
   *its_done = its;
@@ -160,13 +170,17 @@ static PetscErrorCode PCPreSolve_BAI(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_U
 
   PetscFunctionBegin;
   if (IsFixed(bai)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &flexible, KSPRICHARDSON, KSPPREONLY, KSPFGMRES, KSPGCR, KSPFCG, KSPPIPEFCG, KSPPIPEFGMRES, KSPPIPEGCR, KSPFBCGS, KSPFBCGSR, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &flexible, KSPRICHARDSON, KSPPREONLY, KSPFGMRES, KSPGCR, KSPFCG,
+                                      KSPPIPEFCG, KSPPIPEFGMRES, KSPPIPEGCR, KSPFBCGS, KSPFBCGSR, ""));
   PetscCall(KSPGetType(ksp, &type));
   if (!flexible) PetscCall(PetscStrcmp(type, bai->needs_fixed, &said));
   if (flexible) bai->needs_fixed[0] = 0;
   if (flexible || said) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrncpy(bai->needs_fixed, type, sizeof(bai->needs_fixed)));
-  PetscCall(PetscInfo(pc, "Mode %s changes a little from one application to the next, and KSP type %s expects a fixed preconditioner: use a flexible method, as fcg or fgmres, or -pc_bai_mode color\n", BAIModes[BAIModeOf(bai)], bai->needs_fixed));
+  PetscCall(PetscInfo(pc,
+                      "Mode %s changes a little from one application to the next, and KSP type %s expects a fixed "
+                      "preconditioner: use a flexible method, as fcg or fgmres, or -pc_bai_mode color\n",
+                      BAIModes[BAIModeOf(bai)], bai->needs_fixed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,10 +193,18 @@ static PetscErrorCode PCView_BAI(PC pc, PetscViewer viewer)
   PetscCall(BAIView((BAI *)pc->data, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  global iterations per application %" PetscInt_FMT "%s\n", bai->options.its, bai->options.symmetric ? ", backward where the guess is not zero" : ""));
-  if (bai->engine && BAIUsesPolynomial(bai) && bai->largest > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind for eigenvalues up to %g\n", (double)bai->largest));
-  else if (bai->engine && BAIUsesPolynomial(bai)) PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind, no application yet\n"));
-  if (bai->needs_fixed[0] && !IsFixed(bai)) PetscCall(PetscViewerASCIIPrintf(viewer, "  not a fixed operator, as KSP type %s expects: a flexible method or mode color is safer\n", bai->needs_fixed));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  global iterations per application %" PetscInt_FMT "%s\n",
+                                   bai->options.its,
+                                   bai->options.symmetric ? ", backward where the guess is not zero" : ""));
+  if (bai->engine && BAIUsesPolynomial(bai) && bai->largest > 0.0)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind for eigenvalues up to %g\n",
+                                     (double)bai->largest));
+  else if (bai->engine && BAIUsesPolynomial(bai))
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind, no application yet\n"));
+  if (bai->needs_fixed[0] && !IsFixed(bai))
+    PetscCall(PetscViewerASCIIPrintf(
+      viewer, "  not a fixed operator, as KSP type %s expects: a flexible method or mode color is safer\n",
+      bai->needs_fixed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -246,36 +268,43 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
    -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai
 .ve
 
-   below `PCMG` or `PCGAMG`: then the `its` global iterations of a smoothing step are done from its guess at once, which on one MPI
-   rank with a GPU is one kernel launch, with no residual computed in between and no estimate of eigenvalues. `KSPRICHARDSON` leaves to the `PC` to stop, and
-   this one, as `PCSOR`, always does all the iterations asked for; to solve a system, use `KSPBAI`.
+   below `PCMG` or `PCGAMG`: then the `its` global iterations of a smoothing step are done from its guess at once,
+   which on one MPI rank with a GPU is one kernel launch, with no residual computed in between and no estimate of
+   eigenvalues. `KSPRICHARDSON` leaves to the `PC` to stop, and this one, as `PCSOR`, always does all the iterations
+   asked for; to solve a system, use `KSPBAI`.
 
-   In mode `BAI_MODE_COLOR` the blocks are coloured so that those of one colour do not read from each other, and take turns: the
-   method is then multicolour block Gauss-Seidel with blocks solved by a few Jacobi sweeps, it smooths best, and gives the same bits every
-   time. On the GPU there is no barrier between colours; a block waits only for the neighbours that are before it. The other
-   modes smooth less well the more blocks are at work at the same time, as each then reads its neighbours' old values.
+   In mode `BAI_MODE_COLOR` the blocks are coloured so that those of one colour do not read from each other, and take
+   turns: the method is then multicolour block Gauss-Seidel with blocks solved by a few Jacobi sweeps, it smooths
+   best, and gives the same bits every time. On the GPU there is no barrier between colours; a block waits only for
+   the neighbours that are before it. The other modes smooth less well the more blocks are at work at the same time,
+   as each then reads its neighbours' old values.
 
-   Where so many blocks are neighbours that most of a GPU would wait, as on coarse levels of `PCGAMG`, mode auto is `BAI_MODE_SYNC`. Its global iterations have the weights of
-   Chebyshev's polynomial of the fourth kind there, see `PCBAISetPolynomial()`. That costs no turns, and hardly a cycle, and is symmetric.
+   Where so many blocks are neighbours that most of a GPU would wait, as on coarse levels of `PCGAMG`, mode auto is
+   `BAI_MODE_SYNC`. Its global iterations have the weights of Chebyshev's polynomial of the fourth kind there, see
+   `PCBAISetPolynomial()`. That costs no turns, and hardly a cycle, and is symmetric.
 
-   Local sweeps must be damped to smooth: without `local_omega` below one a Jacobi sweep leaves the fastest oscillation in
-   a block as it is.
+   Local sweeps must be damped to smooth: without `local_omega` below one a Jacobi sweep leaves the fastest
+   oscillation in a block as it is.
 
-   Where a diagonal entry is zero or missing, 1 stands for it, as in `PCJACOBI`; -info and the view say of how many rows. Coarse matrices of `PCGAMG` may have rows of zeros.
+   Where a diagonal entry is zero or missing, 1 stands for it, as in `PCJACOBI`; -info and the view say of how many
+   rows. Coarse matrices of `PCGAMG` may have rows of zeros.
 
    Which `KSP` outside:
-   in the modes color and sync the preconditioner is a fixed linear operator; in sync, of a symmetric matrix, it is symmetric as well. Applied by itself, as by `KSPCHEBYSHEV` or `KSPCG`, it starts from zero, and with an even
-   number of iterations it is symmetric if the matrix is, as the colours then take turns forward and backward. As a smoother below
-   `KSPRICHARDSON` it always goes forward, which smooths best; below `KSPCG`, set -mg_levels_pc_bai_symmetric to smooth backward after the
-   coarse correction and so have a symmetric V-cycle, or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`. With overlap nothing is symmetric. In the modes async and launch
-   the operator changes a little from one application to the next, and only these flexible methods are safe.
+   in the modes color and sync the preconditioner is a fixed linear operator; in sync, of a symmetric matrix, it is
+   symmetric as well. Applied by itself, as by `KSPCHEBYSHEV` or `KSPCG`, it starts from zero, and with an even number
+   of iterations it is symmetric if the matrix is, as the colours then take turns forward and backward. As a smoother
+   below `KSPRICHARDSON` it always goes forward, which smooths best; below `KSPCG`, set -mg_levels_pc_bai_symmetric to
+   smooth backward after the coarse correction and so have a symmetric V-cycle, or use `KSPFCG`, `KSPGCR` or
+   `KSPFGMRES`. With overlap nothing is symmetric. In the modes async and launch the operator changes a little from
+   one application to the next, and only these flexible methods are safe.
 
-   The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`; with the latter nothing is copied to the host but, once per pattern,
-   the graph of the blocks. Of a `MATBAIJ` or `MATSBAIJ` there is a copy of type `MATAIJ`. New values in an old pattern are taken over without symbolic work.
+   The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`; with the latter nothing is copied
+   to the host but, once per pattern, the graph of the blocks. Of a `MATBAIJ` or `MATSBAIJ` there is a copy of type
+   `MATAIJ`. New values in an old pattern are taken over without symbolic work.
 
    References:
-   H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated Systems",
-   Procedia Computer Science 9 (2012).
+   H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated
+   Systems", Procedia Computer Science 9 (2012).
 
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,

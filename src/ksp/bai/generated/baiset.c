@@ -1,7 +1,7 @@
 /*
    Setters and getters of KSPBAI, made from src/bai/options.def by "make options"
 */
-#include "../../bai/baiimpl.h"
+#include "../../../bai/baiimpl.h"
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
 
 /*@
