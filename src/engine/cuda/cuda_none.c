@@ -1,6 +1,7 @@
 /*
    Stands in for the CUDA backend where the library is built without nvcc
 */
+#include "../levels_backend.h"
 #include "../shared.h"
 #include <stddef.h>
 
@@ -26,3 +27,13 @@ static BAIStatus CreateShared(size_t bytes, BAIShared *shared, BAISharedHandle *
 }
 
 const BAISharedOps BAISharedCUDA = {.create = CreateShared};
+
+static BAIStatus CreateLevels(const BAIMatrix *matrix, const BAILevelsParameters *parameters, BAILevelsState *state)
+{
+  (void)matrix;
+  (void)parameters;
+  *state = NULL;
+  return BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
+const BAILevelsOps BAILevelsCUDA = {.create = CreateLevels};

@@ -1,0 +1,109 @@
+/*
+   The cycle of many levels on the host
+*/
+#include "levels.h"
+#include <string.h>
+
+/* The local sweeps of one block, for the right-hand side g without what is outside, from y; z is room */
+static void Sweeps(const BAIHostLevel *L, BAIInt block, BAIInt count, const BAIScalar *g, BAIScalar *y, BAIScalar *z)
+{
+  const BAIInt first = L->first[block], last = L->first[block + 1];
+
+  for (BAIInt sweep = 0; sweep < count; sweep++) {
+    for (BAIInt p = first; p < last; p++) {
+      BAIScalar r = g[p - first] - (L->d[p] + L->extra[p]) * y[p - first];
+
+      for (BAIInt k = L->i[p]; k < L->split[p]; k++) r -= L->a[k] * y[L->j[k] - first];
+      z[p - first] = y[p - first] + L->dinv[p] * r;
+    }
+    memcpy(y, z, (size_t)(last - first) * sizeof(*y));
+  }
+}
+
+/* x = S b, or x + S (b - A x) for the x that is there: in each block sweeps for A_JJ + E, E being extra */
+static void Visit(const BAILevelsState state, BAIHostLevel *L, int from_zero)
+{
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt block = 0; block < L->blocks; block++) {
+    const BAIInt first = L->first[block], last = L->first[block + 1];
+    BAIScalar    g[BAI_LEVELS_BLOCK], y[BAI_LEVELS_BLOCK], z[BAI_LEVELS_BLOCK];
+
+    for (BAIInt p = first; p < last; p++) {
+      g[p - first] = L->b[p];
+      y[p - first] = from_zero ? 0 : L->x[p];
+      if (from_zero) continue;
+      g[p - first] += L->extra[p] * L->x[p];
+      for (BAIInt k = L->split[p]; k < L->i[p + 1]; k++) g[p - first] -= L->a[k] * L->x[L->j[k]];
+    }
+    Sweeps(L, block, state->p.local_iters, g, y, z);
+    for (BAIInt p = first; p < last; p++) L->y[p] = y[p - first];
+  }
+  BAIScalar *swap = L->x;
+
+  L->x = L->y;
+  L->y = swap;
+}
+
+/* b of the next level: P^H (b - A x) */
+static void Restrict(const BAILevelsState state, BAIHostLevel *L)
+{
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt c = 0; c < L->m; c++) {
+    BAIScalar sum = 0;
+
+    for (BAIInt p = L->child[c]; p < L->child[c + 1]; p++) {
+      BAIScalar r = L->b[p] - L->d[p] * L->x[p];
+
+      for (BAIInt k = L->i[p]; k < L->i[p + 1]; k++) r -= L->a[k] * L->x[L->j[k]];
+      sum += r;
+    }
+    L[1].b[c] = sum;
+  }
+}
+
+/* x = x + over P e, e being x of the next level */
+static void Prolong(const BAILevelsState state, BAIHostLevel *L)
+{
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt c = 0; c < L->m; c++)
+    for (BAIInt p = L->child[c]; p < L->child[c + 1]; p++) L->x[p] += state->p.over * L[1].x[c];
+}
+
+/* x = A^{-1} b on the last level, or some visits */
+static void SolveLast(const BAILevelsState state, BAIHostLevel *L)
+{
+  enum {
+    VISITS = 4
+  };
+
+  if (!state->inverse) {
+    for (int visit = 0; visit < VISITS; visit++) Visit(state, L, !visit);
+    return;
+  }
+  for (BAIInt i = 0; i < L->A.n; i++) {
+    L->x[i] = 0;
+    for (BAIInt j = 0; j < L->A.n; j++) L->x[i] += state->inverse[i * L->A.n + j] * L->b[j];
+  }
+}
+
+/* From zero, or from the x that is there */
+static void Cycle(const BAILevelsState state, int l, int from_zero)
+{
+  BAIHostLevel *L = &state->level[l];
+
+  if (l == state->levels - 1) {
+    SolveLast(state, L);
+    return;
+  }
+  Visit(state, L, from_zero);
+  Restrict(state, L);
+  Cycle(state, l + 1, 1);
+  if (state->p.repeat >> (l + 1) & 1 && l + 1 < state->levels - 1) Cycle(state, l + 1, 0);
+  Prolong(state, L);
+  Visit(state, L, 0);
+}
+
+void BAIHostCycle(BAILevelsState state)
+{
+  Cycle(state, 0, 1);
+}

@@ -1,0 +1,225 @@
+/*
+   Many levels on the host: the cycle for vectors of the caller, and CG with it
+*/
+#include "levels.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void Destroy(BAILevelsState state)
+{
+  for (int l = 0; l < BAI_LEVELS_MOST; l++) {
+    BAIHostLevel *L = &state->level[l];
+
+    if (l) {
+      free(L->A.i);
+      free(L->A.j);
+      free(L->A.a);
+    }
+    free(L->aggregate);
+    free(L->row);
+    free(L->child);
+    free(L->first);
+    free(L->i);
+    free(L->split);
+    free(L->j);
+    free(L->a);
+    free(L->d);
+    free(L->extra);
+    free(L->dinv);
+    free(L->b);
+    free(L->x);
+    free(L->y);
+  }
+  free(state->inverse);
+  free(state);
+}
+
+static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevelsState *newstate)
+{
+  BAILevelsState state = calloc(1, sizeof(*state));
+  BAIStatus      status;
+
+  *newstate = NULL;
+  if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
+  state->p = *p;
+  status   = BAIHostLevelsSetUp(state, matrix, 0);
+  if (status.code) Destroy(state);
+  else *newstate = state;
+  return status;
+}
+
+static BAIStatus Update(BAILevelsState state, const BAIMatrix *matrix)
+{
+  return BAIHostLevelsSetUp(state, matrix, 1);
+}
+
+static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+{
+  const BAIHostLevel *L = state->level;
+  const BAIInt        n = L->A.n;
+
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt p = 0; p < n; p++) L->b[p] = r[L->row[p]];
+  BAIHostCycle(state);
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt p = 0; p < n; p++) z[L->row[p]] = L->x[p];
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Re x^H y, in parts that do not depend on the number of threads */
+static BAIReal Dot(BAIInt n, const BAIScalar *x, const BAIScalar *y, int threads)
+{
+  enum {
+    PARTS = 256
+  };
+  BAIReal part[PARTS], sum = 0;
+
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int k = 0; k < PARTS; k++) {
+    part[k] = 0;
+    for (BAIInt i = (BAIInt)((int64_t)n * k / PARTS); i < (BAIInt)((int64_t)n * (k + 1) / PARTS); i++)
+      part[k] += BAIRealPart(BAIConj(x[i]) * y[i]);
+  }
+  for (int k = 0; k < PARTS; k++) sum += part[k];
+  return sum;
+}
+
+/* y = A x, or b - A x */
+static void Multiply(const BAIHostRows *A, const BAIScalar *b, const BAIScalar *x, BAIScalar *y, int threads)
+{
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (BAIInt i = 0; i < A->n; i++) {
+    BAIScalar sum = 0;
+
+    for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) sum += A->a[k] * x[A->j[k]];
+    y[i] = b ? b[i] - sum : sum;
+  }
+}
+
+/* Vectors of CG: s = A p, u is a cycle for r, w = A u */
+typedef struct {
+  BAIInt     n;
+  int        threads;
+  BAIReal    ps; /* p^H s of the last direction, 0: there is none */
+  BAIScalar *x, *r, *p, *s, *u, *w;
+} CG;
+
+/*
+   One iteration. The direction is u made conjugate to the last one, p: p_new = u - (u^H s/p^H s) p. So
+   p_new^H A p_new = u^H w - |u^H s|^2/p^H s, and one product is enough. 0: the matrix or the cycle is not positive definite
+*/
+static int Iterate(BAILevelsState state, CG *cg)
+{
+  BAIReal gamma, delta, sigma, beta, alpha;
+
+  (void)Apply(state, cg->r, cg->u);
+  Multiply(&state->level[0].A, NULL, cg->u, cg->w, cg->threads);
+  gamma  = Dot(cg->n, cg->r, cg->u, cg->threads);
+  delta  = Dot(cg->n, cg->u, cg->w, cg->threads);
+  sigma  = cg->ps > 0 ? Dot(cg->n, cg->u, cg->s, cg->threads) : 0;
+  beta   = cg->ps > 0 ? -sigma / cg->ps : 0;
+  cg->ps = delta + beta * sigma;
+  if (!(gamma > 0) || !(cg->ps > 0)) return 0;
+  alpha = gamma / cg->ps;
+#pragma omp parallel for num_threads(cg->threads) schedule(static)
+  for (BAIInt i = 0; i < cg->n; i++) {
+    cg->p[i] = cg->u[i] + beta * cg->p[i];
+    cg->s[i] = cg->w[i] + beta * cg->s[i];
+    cg->x[i] += alpha * cg->p[i];
+    cg->r[i] -= alpha * cg->s[i];
+  }
+  return 1;
+}
+
+/* CG until the norm of r, as it is updated, meets the tolerance or something is wrong */
+static void Run(BAILevelsState state, CG *cg, BAIReal tolerance, BAIReal most, BAIInt max_it, BAILevelsMonitor monitor,
+                void *context, BAILevelsSolution *s)
+{
+  cg->ps = 0;
+  memset(cg->p, 0, (size_t)cg->n * sizeof(*cg->p));
+  memset(cg->s, 0, (size_t)cg->n * sizeof(*cg->s));
+  for (s->reason = BAI_LEVELS_ITS; s->its < max_it;) {
+    if (!Iterate(state, cg)) {
+      s->reason = BAI_LEVELS_INDEFINITE;
+      return;
+    }
+    s->its++;
+    s->rnorm = (BAIReal)sqrt((double)Dot(cg->n, cg->r, cg->r, cg->threads));
+    if (!isfinite((double)s->rnorm)) s->reason = BAI_LEVELS_NAN;
+    else if (s->rnorm <= tolerance) s->reason = BAI_LEVELS_CONVERGED;
+    else if (most > 0 && s->rnorm >= most) s->reason = BAI_LEVELS_DTOL;
+    if (s->reason == BAI_LEVELS_CONVERGED && !monitor) return;
+    if (monitor && monitor(context, s->its, s->rnorm)) return;
+    if (s->reason != BAI_LEVELS_ITS) return;
+  }
+}
+
+static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
+                       BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
+{
+  const BAIInt n       = state->level[0].A.n;
+  const int    threads = state->p.threads;
+  BAIScalar   *work    = malloc(5 * (size_t)(n + 1) * sizeof(*work));
+  CG           cg      = {.n       = n,
+                          .threads = threads,
+                          .x       = x,
+                          .r       = work,
+                          .p       = work + n,
+                          .s       = work + 2 * n,
+                          .u       = work + 3 * n,
+                          .w       = work + 4 * n};
+  BAIReal      tolerance, most, last;
+
+  if (!work) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (guess_zero) memset(x, 0, (size_t)n * sizeof(*x));
+  Multiply(&state->level[0].A, b, x, cg.r, threads);
+  *s        = (BAILevelsSolution){.its = 0};
+  s->bnorm  = (BAIReal)sqrt((double)(t->bnorm2 < 0 ? Dot(n, b, b, threads) : t->bnorm2));
+  s->rnorm0 = s->rnorm = (BAIReal)sqrt((double)Dot(n, cg.r, cg.r, threads));
+  tolerance            = t->rtol * s->bnorm > t->abstol ? t->rtol * s->bnorm : t->abstol;
+  most                 = t->dtol * s->bnorm;
+  s->reason            = !isfinite((double)s->rnorm) ? BAI_LEVELS_NAN
+               : s->rnorm <= tolerance               ? BAI_LEVELS_CONVERGED
+                                                     : BAI_LEVELS_ITS;
+  if (monitor && monitor(context, 0, s->rnorm)) {
+    free(work);
+    return BAIStatusOf(BAI_OK);
+  }
+  for (last = s->rnorm; s->reason == BAI_LEVELS_ITS && s->its < t->max_it;) {
+    const BAIReal half = last / 2;
+
+    Run(state, &cg, tolerance, most, t->max_it, monitor, context, s);
+    Multiply(&state->level[0].A, b, x, cg.r, threads);
+    s->rnorm = (BAIReal)sqrt((double)Dot(n, cg.r, cg.r, threads));
+    if (s->reason != BAI_LEVELS_CONVERGED || s->rnorm <= tolerance) break;
+    s->reason = s->rnorm <= half ? BAI_LEVELS_ITS : BAI_LEVELS_STAGNATED; /* from the true residual on, if that pays */
+    last      = s->rnorm;
+  }
+  free(work);
+  return BAIStatusOf(BAI_OK);
+}
+
+static void Info(BAILevelsState state, BAILevelsInfo *info)
+{
+  *info = (BAILevelsInfo){.levels    = state->levels,
+                          .stop      = state->stop,
+                          .exact     = state->inverse != NULL,
+                          .hermitian = state->hermitian,
+                          .bytes     = state->bytes};
+  for (int d = 0; d < 3; d++) info->grid[d] = state->level[0].grid[d];
+  for (int l = 0; l < state->levels; l++) {
+    const BAIHostLevel *L = &state->level[l];
+
+    info->level[l] = (BAILevelInfo){L->A.n, L->A.i[L->A.n], L->m, L->alone, L->blocks, L->inside};
+  }
+}
+
+const BAILevelsOps BAILevelsHost = {
+  .create  = Create,
+  .update  = Update,
+  .apply   = Apply,
+  .solve   = Solve,
+  .info    = Info,
+  .destroy = Destroy,
+};

@@ -1,0 +1,611 @@
+/*
+   Set-up of many levels on the host: aggregates, coarse matrices, numbering by aggregates, blocks
+*/
+#include "levels.h"
+#include "../hash.h"
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *Make(BAILevelsState state, size_t count, size_t size)
+{
+  state->bytes += (int64_t)(count * size);
+  return malloc((count ? count : 1) * size);
+}
+#define MAKE(pointer, count) \
+  do { \
+    (pointer) = Make(state, (size_t)(count), sizeof(*(pointer))); \
+    if (!(pointer)) return BAIStatusOf(BAI_ERR_MEMORY); \
+  } while (0)
+
+/* The diagonal entry of a row, and the sum of the magnitudes of the others; NULL-like zero if it is missing */
+static BAIScalar Diagonal(const BAIHostRows *A, BAIInt row, BAIReal *sum)
+{
+  BAIScalar d = 0;
+
+  *sum = 0;
+  for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+    if (A->j[k] == row) d += A->a[k];
+    else *sum += BAIAggregateMagnitude(A->a[k]);
+  }
+  return d;
+}
+
+/* a_ij of a sparse row; rows may be in any order */
+static BAIScalar Entry(const BAIHostRows *A, BAIInt row, BAIInt col)
+{
+  BAIInt low = A->i[row], high = A->i[row + 1];
+
+  while (high - low > 8) { /* if columns ascend */
+    const BAIInt middle = low + (high - low) / 2;
+
+    if (A->j[middle] > col) high = middle;
+    else low = middle;
+  }
+  for (; low < high; low++)
+    if (A->j[low] == col) return A->a[low];
+  for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) /* if they do not */
+    if (A->j[k] == col) return A->a[k];
+  return 0;
+}
+
+/* a_ij = conj(a_ji) but for rounding, and a_ii > 0 */
+static int IsHermitian(const BAIHostRows *A, int threads)
+{
+  const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
+  int           is      = 1;
+
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(& : is)
+  for (BAIInt row = 0; row < A->n; row++) {
+    BAIReal         sum;
+    const BAIScalar d = Diagonal(A, row, &sum);
+
+    if (!(BAIRealPart(d) > 0)) is = 0;
+    for (BAIInt k = A->i[row]; k < A->i[row + 1] && is; k++) {
+      const BAIScalar other = BAIConj(Entry(A, A->j[k], row));
+
+      if (!(BAIAggregateMagnitude(A->a[k] - other) <=
+            epsilon * (BAIAggregateMagnitude(A->a[k]) + sum + BAIRealPart(d))))
+        is = 0;
+    }
+  }
+  return is;
+}
+
+/* The numbering of a grid as a row in the middle shows it: of some the one with the most neighbours that follow */
+static void FindGrid(const BAIHostRows *A, BAIInt m[3])
+{
+  enum {
+    MOST = 64
+  };
+  BAIInt offset[MOST];
+  int    most = 0;
+
+  m[0] = m[1] = m[2] = 0;
+  for (BAIInt row = A->n / 2; row < A->n && row < A->n / 2 + BAI_GRID_LOOKS; row++) {
+    int count = 0;
+
+    if (A->i[row + 1] - A->i[row] > MOST) return;
+    for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+      int at;
+
+      if (A->j[k] <= row) continue;
+      for (at = count++; at > 0 && offset[at - 1] > A->j[k] - row; at--) offset[at] = offset[at - 1];
+      offset[at] = A->j[k] - row;
+    }
+    if (count <= most) continue;
+    most = count;
+    BAIGridOfRow(A->n, count, offset, m);
+  }
+}
+
+static void LookAtGrid(const BAIHostRows *A, const BAIInt m[3], BAIGridLook *look)
+{
+  *look = (BAIGridLook){
+    .least = {DBL_MAX, DBL_MAX, DBL_MAX}
+  };
+  for (BAIInt row = 0; row < A->n; row++) {
+    for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+      const double w = (double)BAIAggregateMagnitude(A->a[k]);
+      int          offset[3], axis;
+
+      if (!BAIGridOffset(m, row, A->j[k], offset)) look->other = 1;
+      axis = BAIGridAxis(offset);
+      if (axis < 0 || w == 0) continue;
+      look->count[axis]++;
+      look->sum[axis] += w;
+      if (w < look->least[axis]) look->least[axis] = w;
+      if (w > look->most[axis]) look->most[axis] = w;
+    }
+  }
+}
+
+/* Boxes of a grid. A row without couplings goes along with its box only if all rows of the box are so */
+static BAIStatus AggregateBoxes(BAIHostLevel *L, const BAIInt box[3], BAIInt next[3])
+{
+  const BAIHostRows *A = &L->A;
+  const BAIInt      *m = L->grid;
+
+  for (int d = 0; d < 3; d++) next[d] = (m[d] + box[d] - 1) / box[d];
+  L->m    = next[0] * next[1] * next[2];
+  L->most = box[0] * box[1] * box[2];
+  for (BAIInt c = 0; c < L->m; c++) {
+    const BAIInt at[3] = {c % next[0] * box[0], c / next[0] % next[1] * box[1], c / next[0] / next[1] * box[2]};
+    int          all   = 1;
+
+    for (int pass = 0; pass < 2; pass++) {
+      for (BAIInt z = at[2]; z < at[2] + box[2] && z < m[2]; z++) {
+        for (BAIInt y = at[1]; y < at[1] + box[1] && y < m[1]; y++) {
+          for (BAIInt x = at[0]; x < at[0] + box[0] && x < m[0]; x++) {
+            const BAIInt row = (z * m[1] + y) * m[0] + x;
+            BAIReal      sum;
+
+            (void)Diagonal(A, row, &sum);
+            if (pass) L->aggregate[row] = sum == 0 && !all ? -1 : c;
+            else if (sum != 0) all = 0;
+          }
+        }
+      }
+    }
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/*
+   Rows are matched in pairs: mate[i] is the other one, or i itself, or -1 for rows that dominate if those are to stay
+   alone
+*/
+static BAIStatus Match(const BAIHostRows *A, BAIInt fields, const BAIInt *field, int leave, BAIInt *mate, int threads)
+{
+  BAIInt *proposal = malloc(((size_t)A->n + 1) * sizeof(*proposal));
+
+  if (!proposal) return BAIStatusOf(BAI_ERR_MEMORY);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (BAIInt i = 0; i < A->n; i++) {
+    BAIReal         sum;
+    const BAIScalar d = Diagonal(A, i, &sum);
+
+    mate[i] = leave && BAILevelsIsAlone(BAIAggregateMagnitude(d), sum) ? -1 : i;
+  }
+  for (int round = 0; round < BAI_MATCH_ROUNDS; round++) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (BAIInt i = 0; i < A->n; i++) {
+      BAIReal  best = -1, most = 0;
+      uint64_t key = 0;
+
+      proposal[i] = -1;
+      if (mate[i] != i) continue;
+      for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) {
+        const BAIInt   j = A->j[k];
+        const BAIReal  w = BAIAggregateMagnitude(A->a[k]);
+        const uint64_t e = BAIMatchKey((int)i, (int)j);
+
+        if (j == i || (fields > 1 && field[j] != field[i])) continue;
+        if (w > most) most = w;
+        if (w > 0 && mate[j] == j && BAIMatchIsBetter(w, e, best, key)) {
+          best        = w;
+          key         = e;
+          proposal[i] = j;
+        }
+      }
+      if (!BAIAggregateIsStrong(best, most, 0)) proposal[i] = -1;
+    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (BAIInt i = 0; i < A->n; i++)
+      if (proposal[i] >= 0 && proposal[proposal[i]] == i) mate[i] = proposal[i];
+  }
+  free(proposal);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The numbers of pairs, in the order of the lower row of each */
+static BAIInt Number(BAIInt n, const BAIInt *mate, BAIInt *aggregate)
+{
+  BAIInt m = 0;
+
+  for (BAIInt i = 0; i < n; i++) {
+    aggregate[i] = -1;
+    if (mate[i] >= i) aggregate[i] = m++;
+  }
+  for (BAIInt i = 0; i < n; i++)
+    if (mate[i] >= 0 && mate[i] < i) aggregate[i] = aggregate[mate[i]];
+  return m;
+}
+
+/* The rows of each aggregate in ascending order: list[first[c]] to list[first[c + 1] - 1] */
+static void List(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *first, BAIInt *list)
+{
+  memset(first, 0, ((size_t)m + 2) * sizeof(*first));
+  for (BAIInt i = 0; i < n; i++)
+    if (aggregate[i] >= 0) first[aggregate[i] + 2]++;
+  for (BAIInt c = 0; c < m; c++) first[c + 2] += first[c + 1];
+  for (BAIInt i = 0; i < n; i++)
+    if (aggregate[i] >= 0) list[first[aggregate[i] + 1]++] = i;
+}
+
+static void SortRow(BAIInt count, BAIInt *j, BAIScalar *a)
+{
+  for (BAIInt gap = count / 2; gap > 0; gap /= 2) {
+    for (BAIInt k = gap; k < count; k++) {
+      const BAIInt    col   = j[k];
+      const BAIScalar value = a[k];
+      BAIInt          at    = k;
+
+      for (; at >= gap && j[at - gap] > col; at -= gap) {
+        j[at] = j[at - gap];
+        a[at] = a[at - gap];
+      }
+      j[at] = col;
+      a[at] = value;
+    }
+  }
+}
+
+/* One row of P^H A P: the entries of the rows of aggregate c, each sum in the order of rows and entries; their number */
+static BAIInt CoarseRow(const BAIHostRows *A, BAIInt c, const BAIInt *aggregate, const BAIInt *first,
+                        const BAIInt *list, BAIInt *at, BAIInt *j, BAIScalar *a)
+{
+  BAIInt count = 0;
+
+  for (BAIInt l = first[c]; l < first[c + 1]; l++) {
+    const BAIInt row = list[l];
+
+    for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+      const BAIInt col = aggregate[A->j[k]];
+
+      if (col < 0) continue;
+      if (at[col] < 0) {
+        at[col]  = count;
+        j[count] = col;
+        a[count] = 0;
+        count++;
+      }
+      a[at[col]] += A->a[k];
+    }
+  }
+  for (BAIInt k = 0; k < count; k++) at[j[k]] = -1;
+  SortRow(count, j, a);
+  return count;
+}
+
+static void FreeRows(BAIHostRows *A)
+{
+  free(A->i);
+  free(A->j);
+  free(A->a);
+  *A = (BAIHostRows){0};
+}
+
+/* C = P^H A P, P being 1 on each of m aggregates */
+static BAIStatus Galerkin(const BAIHostRows *A, BAIInt m, const BAIInt *aggregate, BAIHostRows *C)
+{
+  const size_t n = (size_t)A->n, nnz = (size_t)A->i[A->n], rows = (size_t)m;
+  BAIInt      *first = malloc((rows + 2) * sizeof(*first)), *list = malloc((n + 1) * sizeof(*list)),
+         *at       = malloc((rows + 1) * sizeof(*at));
+  BAIStatus status = BAIStatusOf(BAI_OK);
+
+  C->n = m;
+  C->i = malloc((rows + 1) * sizeof(*C->i));
+  C->j = malloc((nnz + 1) * sizeof(*C->j));
+  C->a = malloc((nnz + 1) * sizeof(*C->a));
+  if (!first || !list || !at || !C->i || !C->j || !C->a) status = BAIStatusOf(BAI_ERR_MEMORY);
+  else {
+    List(A->n, m, aggregate, first, list);
+    for (BAIInt c = 0; c < m; c++) at[c] = -1;
+    C->i[0] = 0;
+    for (BAIInt c = 0; c < m; c++)
+      C->i[c + 1] = C->i[c] + CoarseRow(A, c, aggregate, first, list, at, C->j + C->i[c], C->a + C->i[c]);
+    C->j = realloc(C->j, ((size_t)C->i[m] + 1) * sizeof(*C->j));
+    C->a = realloc(C->a, ((size_t)C->i[m] + 1) * sizeof(*C->a));
+  }
+  free(first);
+  free(list);
+  free(at);
+  if (status.code) FreeRows(C);
+  return status;
+}
+
+/* Pairs of pairs, of which there are two or three passes: each matches the coarse matrix of the one before */
+static BAIStatus AggregatePairs(BAILevelsState state, BAIHostLevel *L, BAIInt **field, BAIInt *next_rows)
+{
+  const BAIHostRows *A      = &L->A;
+  const int          passes = A->i[A->n] > (int64_t)BAI_MATCH_LONG * A->n ? 3 : 2;
+  BAIHostRows        C = *A, D = {0};
+  BAIInt   *mate = malloc(((size_t)A->n + 1) * sizeof(*mate)), *pair = malloc(((size_t)A->n + 1) * sizeof(*pair));
+  BAIInt   *of = malloc(((size_t)A->n + 1) * sizeof(*of)), m = A->n;
+  BAIStatus status = BAIStatusOf(mate && pair && of ? BAI_OK : BAI_ERR_MEMORY);
+
+  if (!status.code) memcpy(of, *field, (size_t)A->n * sizeof(*of));
+  for (BAIInt i = 0; i < A->n && !status.code; i++) L->aggregate[i] = i;
+  for (int pass = 0; pass < passes && !status.code; pass++) {
+    status = Match(&C, state->p.fields, of, !pass, mate, state->p.threads);
+    if (status.code) break;
+    m = Number(C.n, mate, pair);
+    for (BAIInt i = 0; i < A->n; i++)
+      if (L->aggregate[i] >= 0) L->aggregate[i] = pair[L->aggregate[i]];
+    for (BAIInt i = 0; i < C.n; i++)
+      if (mate[i] >= i) of[pair[i]] = of[i]; /* pair[i] <= i */
+    if (pass + 1 < passes) status = Galerkin(&C, m, pair, &D);
+    if (pass) FreeRows(&C);
+    C = D;
+    D = (BAIHostRows){0};
+  }
+  if (passes > 1 && C.i != A->i) FreeRows(&C);
+  free(mate);
+  free(pair);
+  free(*field);
+  *field     = of;
+  L->m       = m;
+  L->most    = 1 << passes;
+  *next_rows = m;
+  return status;
+}
+
+/* Aggregates of a level: boxes of its grid, or pairs of pairs */
+static BAIStatus Aggregate(BAILevelsState state, BAIHostLevel *L, BAIInt **field, BAIInt next[3])
+{
+  BAIInt      box[3] = {1, 1, 1}, rows;
+  BAIGridLook look;
+
+  MAKE(L->aggregate, L->A.n);
+  next[0] = next[1] = next[2] = 0;
+  if (L->grid[0] && state->p.fields == 1) {
+    LookAtGrid(&L->A, L->grid, &look);
+    BAIGridBoxes(&look, L->grid, box);
+  }
+  if (box[0] * box[1] * box[2] > 1) return AggregateBoxes(L, box, next);
+  L->grid[0] = 0;
+  return AggregatePairs(state, L, field, &rows);
+}
+
+/* The coarse levels, until one is small or does not get smaller */
+static BAIStatus Coarsen(BAILevelsState state)
+{
+  BAIInt   *field;
+  BAIStatus status = BAIStatusOf(BAI_OK);
+
+  field = malloc(((size_t)state->level[0].A.n + 1) * sizeof(*field));
+  if (!field) return BAIStatusOf(BAI_ERR_MEMORY);
+  for (BAIInt i = 0; i < state->level[0].A.n; i++) field[i] = i % state->p.fields;
+  FindGrid(&state->level[0].A, state->level[0].grid);
+  for (state->levels = 1;; state->levels++) {
+    BAIHostLevel *L = &state->level[state->levels - 1], *next = L + 1;
+
+    state->stop = "the last one is small enough to be solved exactly";
+    if (L->A.n <= BAI_LEVELS_COARSEST) break;
+    state->stop = "there are as many as allowed";
+    if (state->levels == (state->p.levels ? state->p.levels : BAI_LEVELS_MOST)) break;
+    status = Aggregate(state, L, &field, next->grid);
+    if (status.code) break;
+    state->stop = "all rows dominate";
+    if (!L->m) break;
+    state->stop = "rows are not coupled strongly enough to be aggregated";
+    if (L->m > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
+    status = Galerkin(&L->A, L->m, L->aggregate, &next->A);
+    if (status.code) break;
+    state->bytes += (int64_t)next->A.i[L->m] * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar));
+  }
+  state->level[state->levels - 1].m = 0;
+  free(field);
+  return status;
+}
+
+/* From the last level to the first: rows in the order of the places of their aggregates, those alone behind them */
+static BAIStatus Order(BAILevelsState state)
+{
+  for (int l = state->levels - 1; l >= 0; l--) {
+    BAIHostLevel *L = &state->level[l];
+    BAIInt       *list, *first, count = 0;
+
+    MAKE(L->row, L->A.n);
+    if (!L->m) {
+      for (BAIInt i = 0; i < L->A.n; i++) L->row[i] = i;
+      continue;
+    }
+    MAKE(L->child, L->m + 1);
+    list  = malloc(((size_t)L->A.n + 1) * sizeof(*list));
+    first = malloc(((size_t)L->m + 2) * sizeof(*first));
+    if (!list || !first) {
+      free(list);
+      free(first);
+      return BAIStatusOf(BAI_ERR_MEMORY);
+    }
+    List(L->A.n, L->m, L->aggregate, first, list);
+    for (BAIInt c = 0; c < L->m; c++) {
+      const BAIInt of = L[1].row[c];
+
+      L->child[c] = count;
+      for (BAIInt k = first[of]; k < first[of + 1]; k++) L->row[count++] = list[k];
+    }
+    L->child[L->m] = count;
+    L->alone       = L->A.n - count;
+    for (BAIInt i = 0; i < L->A.n; i++)
+      if (L->aggregate[i] < 0) L->row[count++] = i;
+    free(list);
+    free(first);
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/*
+   Blocks are what a few consecutive rows of a later level stand for, as many as have at most BAI_LEVELS_BLOCK rows here;
+   and likewise the rows of that level and those before that are in no aggregate
+*/
+static BAIStatus CutBlocks(BAILevelsState state, int l)
+{
+  BAIHostLevel *L     = &state->level[l];
+  BAIInt        rows  = 1; /* that a row of level t has here, at most */
+  int           depth = 0;
+
+  while (state->level[l + depth].m && rows * state->level[l + depth].most <= BAI_LEVELS_BLOCK)
+    rows *= state->level[l + depth++].most;
+  MAKE(L->first, L->A.n + 1);
+  for (int t = l + depth; t >= l; t--) {
+    const BAIHostLevel *T    = &state->level[t];
+    const BAIInt        step = BAI_LEVELS_BLOCK / rows;
+
+    for (BAIInt at = t < l + depth ? T->A.n - T->alone : 0; at < T->A.n; at += step) {
+      BAIInt place = at;
+
+      for (int s = t - 1; s >= l; s--) place = state->level[s].child[place];
+      L->first[L->blocks++] = place;
+    }
+    if (t > l) rows /= state->level[t - 1].most;
+  }
+  L->first[L->blocks] = L->A.n;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The matrix by places */
+static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
+{
+  const BAIHostRows *A      = &L->A;
+  BAIInt            *place  = malloc(((size_t)A->n + 1) * sizeof(*place));
+  BAIInt             bad    = A->n;
+  int64_t            inside = 0;
+
+  if (!place) return BAIStatusOf(BAI_ERR_MEMORY);
+  for (BAIInt p = 0; p < A->n; p++) place[L->row[p]] = p;
+  if (!values_only) {
+    L->i     = Make(state, (size_t)A->n + 1, sizeof(*L->i));
+    L->split = Make(state, (size_t)A->n, sizeof(*L->split));
+    L->j     = Make(state, (size_t)A->i[A->n], sizeof(*L->j));
+    L->a     = Make(state, (size_t)A->i[A->n], sizeof(*L->a));
+    L->d     = Make(state, (size_t)A->n, sizeof(*L->d));
+    L->extra = Make(state, (size_t)A->n, sizeof(*L->extra));
+    L->dinv  = Make(state, (size_t)A->n, sizeof(*L->dinv));
+    L->b     = Make(state, (size_t)A->n, sizeof(*L->b));
+    L->x     = Make(state, (size_t)A->n, sizeof(*L->x));
+    L->y     = Make(state, (size_t)A->n, sizeof(*L->y));
+    if (!L->i || !L->split || !L->j || !L->a || !L->d || !L->extra || !L->dinv || !L->b || !L->x || !L->y) {
+      free(place);
+      return BAIStatusOf(BAI_ERR_MEMORY);
+    }
+    L->i[0] = 0;
+    for (BAIInt p = 0; p < A->n; p++) L->i[p + 1] = L->i[p] + A->i[L->row[p] + 1] - A->i[L->row[p]];
+  }
+#pragma omp parallel for num_threads(state->p.threads) schedule(static) reduction(min : bad) reduction(+ : inside)
+  for (BAIInt block = 0; block < L->blocks; block++) {
+    for (BAIInt p = L->first[block]; p < L->first[block + 1]; p++) {
+      const BAIInt    row = L->row[p];
+      BAIInt          at  = L->i[p];
+      BAIReal         sum, in = 0, d;
+      const BAIScalar diagonal = Diagonal(A, row, &sum);
+
+      for (int outside = 0; outside < 2; outside++) {
+        for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+          const BAIInt q = place[A->j[k]];
+
+          if (q == p || (q < L->first[block] || q >= L->first[block + 1]) != outside) continue;
+          L->j[at] = q;
+          L->a[at] = A->a[k];
+          at++;
+          if (!outside) in += BAIAggregateMagnitude(A->a[k]);
+        }
+        if (!outside) L->split[p] = at;
+      }
+      for (; at < L->i[p + 1]; at++) { /* in the place of the diagonal entry, or of several */
+        L->j[at] = p;
+        L->a[at] = 0;
+      }
+      inside += L->split[p] - L->i[p];
+      d           = BAIAggregateMagnitude(diagonal);
+      L->d[p]     = diagonal;
+      L->extra[p] = BAILevelsExtra(d, sum);
+      if (!(d > 0) && row < bad) bad = row;
+      d += L->extra[p];
+      L->dinv[p] = d > 0 ? BAI_LEVELS_DAMPING * BAIShareOfDominance(d, in) / (BAIRealPart(diagonal) < 0 ? -d : d) : 1;
+      if (BAIRealPart(diagonal) < 0) L->extra[p] = -L->extra[p];
+    }
+  }
+  L->inside = inside;
+  free(place);
+  if (bad < A->n && L == state->level) {
+    BAIStatus status = BAIStatusOf(BAI_ERR_DIAGONAL);
+
+    status.row = bad;
+    return status;
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/*
+   The inverse of the last level, by Gauss and Jordan without pivoting, as the diagonal is what is largest in a definite
+   matrix. An unknown whose pivot is only rounding is left out, so a singular one has a generalized inverse
+*/
+static BAIStatus Invert(BAILevelsState state)
+{
+  BAIHostLevel *L       = &state->level[state->levels - 1];
+  const BAIInt  m       = L->A.n;
+  const BAIReal epsilon = 1000 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
+  BAIScalar    *a;
+  BAIReal      *d;
+
+  if (m > BAI_LEVELS_COARSEST) return BAIStatusOf(BAI_OK);
+  if (!state->inverse) MAKE(state->inverse, m * m);
+  d = calloc((size_t)m + 1, sizeof(*d));
+  if (!d) return BAIStatusOf(BAI_ERR_MEMORY);
+  a = state->inverse;
+  memset(a, 0, (size_t)(m * m) * sizeof(*a));
+  for (BAIInt i = 0; i < m; i++) {
+    for (BAIInt k = L->A.i[i]; k < L->A.i[i + 1]; k++) a[i * m + L->A.j[k]] += L->A.a[k];
+    d[i] = BAIAggregateMagnitude(a[i * m + i]);
+  }
+  for (BAIInt k = 0; k < m; k++) {
+    const int       none  = !(BAIAggregateMagnitude(a[k * m + k]) > epsilon * d[k]);
+    const BAIScalar pivot = none ? 0 : 1 / a[k * m + k];
+
+    for (BAIInt j = 0; j < m; j++)
+      if (j != k) a[k * m + j] *= pivot;
+    for (BAIInt i = 0; i < m; i++) {
+      const BAIScalar f = a[i * m + k];
+
+      if (i == k) continue;
+      for (BAIInt j = 0; j < m; j++)
+        if (j != k) a[i * m + j] -= f * a[k * m + j];
+      a[i * m + k] = -f * pivot;
+    }
+    a[k * m + k] = pivot;
+    d[k]         = d[k];
+  }
+  free(d);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Of the numbers of rows and entries and where these are */
+static uint64_t Pattern(const BAICSR *A, BAIInt n, int threads)
+{
+  uint64_t pattern = BAIHash((uint64_t)n);
+
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : pattern)
+  for (BAIInt i = 0; i < n; i++)
+    for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++)
+      pattern += BAIHash((uint64_t)i << 32 ^ (uint64_t)A->j[k]) ^ (uint64_t)k;
+  return pattern;
+}
+
+BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int values_only)
+{
+  const uint64_t pattern = Pattern(&matrix->A, matrix->n, state->p.threads);
+
+  if (values_only && pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
+  state->pattern    = pattern;
+  state->level[0].A = (BAIHostRows){matrix->n, (BAIInt *)matrix->A.i, (BAIInt *)matrix->A.j, (BAIScalar *)matrix->A.a};
+  state->hermitian  = IsHermitian(&state->level[0].A, state->p.threads);
+  if (!values_only) {
+    BAITry(Coarsen(state));
+    BAITry(Order(state));
+  }
+  for (int l = 0; l < state->levels; l++) {
+    BAIHostLevel *L = &state->level[l];
+
+    if (values_only && L->m) {
+      FreeRows(&L[1].A);
+      BAITry(Galerkin(&L->A, L->m, L->aggregate, &L[1].A));
+    }
+    if (!values_only) BAITry(CutBlocks(state, l));
+    BAITry(Place(state, L, values_only));
+  }
+  return Invert(state);
+}

@@ -1,0 +1,128 @@
+/*
+   Many levels: a multigrid cycle whose smoother is block-synchronous iteration, and CG round it, on one rank's square
+   part of A
+
+   Coarse matrices are A_c = P^H A P, where P is piecewise constant on aggregates of a few strongly coupled rows. No entry
+   of A is multiplied for that: an entry of A_c is a sum of entries of A. A cycle on a level, for A x = b, is
+
+     x = S b                           local_iters damped Jacobi sweeps inside each block, from zero
+     e = cycle on the next level, for A_c e = P^H (b - A x); on some levels a second one follows, from e
+     x = x + over P e
+     x = x + S (b - A x)               the same sweeps, from x
+
+   Blocks are unions of aggregates, so one visit to a block serves smoothing and transfer. All blocks are swept at once,
+   from the same x of the others. So with Hermitian A the cycle is a Hermitian operator, and CG may use it.
+
+   Aggregates without smoothed interpolation and their over-correction: D. Braess, "Towards algebraic multigrid for
+   elliptic problems of second order", Computing 55, 1995. Pairwise aggregation: Y. Notay, "An aggregation-based algebraic
+   multigrid method", Electron. Trans. Numer. Anal. 37, 2010; rows that dominate stay out of the coarse levels, as there.
+
+   Aggregates are found
+
+   * on a grid in natural ordering, as boxes of two points in each direction of strong coupling;
+   * else by matching rows in pairs, two or three times. Each row proposes to the unmatched row that it is coupled to most
+     strongly, and two that propose to each other are a pair; ties are broken by the numbers of both.
+
+   Both are the same on host and device, to the bit. Rows are renumbered so that the rows of an aggregate, and of
+   aggregates of aggregates, follow each other on each level.
+
+   Inside a block the diagonal entry is a_ii + max(0, sum_{j != i} |a_ij| - a_ii)/2. By Gershgorin's theorem 2M - A is then
+   positive semidefinite for the block diagonal matrix M of such blocks, whatever the Hermitian matrix A with a positive
+   diagonal: with exact solves inside blocks smoothing would never diverge. Where rows are diagonally dominant nothing is added. The sweeps
+   themselves are damped by 0.9, and more in rows whose entries inside the block outweigh the diagonal.
+
+   Levels below a double precision iterate may be in single precision: they only precondition it.
+*/
+#pragma once
+
+#include "engine.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+enum {
+  BAI_LEVELS_MOST     = 32,  /* levels at most */
+  BAI_LEVELS_BLOCK    = 128, /* rows of a block at most */
+  BAI_LEVELS_COARSEST = 128  /* a level of at most so many rows is the last, and is solved exactly */
+};
+
+typedef struct {
+  int      levels;      /* at most, the finest one counted; 0: as many as it takes */
+  BAIInt   local_iters; /* Jacobi sweeps in a block at each visit, at least 1 */
+  BAIReal  over;        /* what corrections are multiplied by, positive */
+  unsigned repeat;      /* bit l: level l is visited by two cycles for each cycle of level l - 1 */
+  BAIInt   fields;      /* unknowns of a point: only rows of the same number modulo this one go into an aggregate */
+  int      singular;    /* constants are in the null space of A */
+  int   single;  /* 1: levels are in single precision, 0: in that of A; negative: single where A has the range for it */
+  int   threads; /* host: OpenMP threads */
+  int   device;  /* cuda: device number this % devices; -1: the current one */
+  void *stream;  /* cuda: the cudaStream_t to work on */
+} BAILevelsParameters;
+
+typedef struct {
+  BAIInt  rows;
+  int64_t nnz;        /* entries, those of the diagonal counted */
+  BAIInt  aggregates; /* 0 on the last level */
+  BAIInt  alone;      /* rows in no aggregate, as their diagonal entry dominates */
+  BAIInt  blocks;     /* 0: solved exactly */
+  int64_t inside;     /* entries inside blocks */
+} BAILevelInfo;
+
+typedef struct {
+  int          levels;
+  BAILevelInfo level[BAI_LEVELS_MOST];
+  const char  *stop;      /* why there are no more levels, in a few words */
+  BAIInt       grid[3];   /* points of the grid that was found; grid[0] is 0 if there is none */
+  int          exact;     /* the last level is solved exactly; else it is smoothed */
+  int          hermitian; /* a_ij = conj(a_ji) to rounding, and the diagonal is positive */
+  int          single;    /* levels are in single precision */
+  int64_t      bytes;     /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */
+} BAILevelsInfo;
+
+/* How BAILevelsSolve() ended */
+typedef enum {
+  BAI_LEVELS_CONVERGED,  /* the norm of the true residual meets a tolerance */
+  BAI_LEVELS_ITS,        /* as many iterations as allowed */
+  BAI_LEVELS_DTOL,       /* the residual norm has grown as much as dtol says */
+  BAI_LEVELS_INDEFINITE, /* the matrix or the cycle is not positive definite */
+  BAI_LEVELS_STAGNATED,  /* the true residual is as small as rounding lets it be, and no tolerance is met */
+  BAI_LEVELS_NAN         /* a norm is not a number, or not finite */
+} BAILevelsReason;
+
+typedef struct {
+  BAIReal         rnorm, bnorm; /* ||b - A x|| of the x reached, ||b|| */
+  BAIReal         rnorm0;       /* of the guess */
+  BAIInt          its;
+  BAILevelsReason reason;
+} BAILevelsSolution;
+
+/* Called after each iteration with ||r|| as CG updates it, its = 0 for the guess; nonzero: stop */
+typedef int (*BAILevelsMonitor)(void *context, BAIInt its, BAIReal rnorm);
+
+typedef struct BAILevels_ *BAILevels;
+
+/*
+   Sets the levels up for the square part of a matrix, where its arrays lie; the entries of ghosts are not looked at. The
+   matrix is not copied: the arrays of A must stay where they are for BAILevelsSolve(). BAI_ERR_DIAGONAL: a diagonal
+   entry is zero or missing. BAI_ERR_MEMORY where even one level has no room; with fewer levels info.stop says so
+*/
+BAIStatus BAILevelsCreate(BAIBackend, const BAIMatrix *, const BAILevelsParameters *, BAILevels *);
+/* New values in the same pattern: aggregates stay as they are. BAI_ERR_PATTERN if it is not that pattern */
+BAIStatus BAILevelsUpdateValues(BAILevels, const BAIMatrix *);
+/* z = one cycle for A z = r, from zero; vectors of the caller's ordering, in the memory of the matrix */
+BAIStatus BAILevelsApply(BAILevels, const BAIScalar *r, BAIScalar *z);
+/*
+   CG with a cycle as its preconditioner, from the x given, or from zero. Directions are made conjugate to the last one by
+   what they are, not by the short formula, so rounding in the levels does no harm. It is converged when the true residual b - A x meets a
+   tolerance: rtol relative to ||b||, or abstol
+*/
+BAIStatus BAILevelsSolve(BAILevels, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
+                         BAILevelsMonitor, void *context, BAILevelsSolution *);
+void      BAILevelsInfoGet(BAILevels, BAILevelsInfo *);
+/* For tests: the level below each row of a level, as numbers of its rows, or -1; and the values of a level's matrix, dense by rows, in that numbering */
+void BAILevelsDestroy(BAILevels *);
+
+#if defined(__cplusplus)
+}
+#endif

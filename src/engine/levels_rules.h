@@ -1,0 +1,115 @@
+/*
+   What hosts and devices must do alike to find the same levels, see levels.h
+*/
+#pragma once
+
+#include "aggregate.h"
+#include "levels.h"
+
+enum {
+  BAI_MATCH_ROUNDS = 8,  /* of proposals in a pass; what has found nobody by then stays alone in this pass */
+  BAI_MATCH_LONG   = 10, /* entries of a row on average; with more, a third pass makes aggregates of eight rows, as in
+                            three dimensions, else they are of four */
+  BAI_LEVELS_PARTS =
+    3,                /* a level of more than 1 - 1/BAI_LEVELS_PARTS of the rows of the one above is not worth while */
+  BAI_GRID_LOOKS = 64 /* rows from the middle on that are looked at for the numbering of a grid */
+};
+
+#define BAI_LEVELS_DAMPING ((BAIReal)0.9)
+#define BAI_LEVELS_ALONE   ((BAIReal)1.25) /* Notay's bound for a two-level condition of 10: 10/(10 - 2) */
+#define BAI_GRID_STRONG    4   /* directions whose couplings are a quarter of the strongest ones are coarsened */
+#define BAI_GRID_ALIKE     100 /* couplings in one direction that differ by more make no grid */
+
+#if defined(__cplusplus) && defined(PETSC_USE_COMPLEX)
+BAI_INLINE BAIScalar BAIConj(BAIScalar a)
+{
+  return BAIScalar(a.real(), -a.imag());
+}
+BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
+{
+  return a.real();
+}
+#elif defined(PETSC_USE_COMPLEX)
+BAI_INLINE BAIScalar BAIConj(BAIScalar a)
+{
+  return sizeof(BAIReal) > sizeof(float) ? (BAIScalar)conj(a) : (BAIScalar)conjf(a);
+}
+BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
+{
+  return (BAIReal)creal(a);
+}
+#else
+BAI_INLINE BAIScalar BAIConj(BAIScalar a)
+{
+  return a;
+}
+BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
+{
+  return a;
+}
+#endif
+
+/* A row goes into no aggregate: d is its diagonal entry, sum that of the |a_ij|, i != j */
+BAI_INLINE int BAILevelsIsAlone(BAIReal d, BAIReal sum)
+{
+  return sum == 0 || d >= BAI_LEVELS_ALONE * sum;
+}
+
+/* What is added to the diagonal entry of a row in the sweeps */
+BAI_INLINE BAIReal BAILevelsExtra(BAIReal d, BAIReal sum)
+{
+  return sum > d ? (sum - d) / 2 : 0;
+}
+
+/* Of a proposal, equal weights: as if at random, but the same from both sides */
+BAI_INLINE uint64_t BAIMatchKey(int i, int j)
+{
+  const uint32_t low = BAIAggregateKey(i < j ? i : j), high = BAIAggregateKey(i < j ? j : i);
+
+  return ((uint64_t)(low ^ (high >> 7) ^ (high << 25)) << 32) | (uint64_t)(low + high);
+}
+
+/* Whether a proposal with this weight and key is preferred to the best one so far, whose weight is negative if there is none */
+BAI_INLINE int BAIMatchIsBetter(BAIReal w, uint64_t key, BAIReal best, uint64_t best_key)
+{
+  return w > best || (w == best && key > best_key);
+}
+
+/* The offset of another row of a grid with so many points a line and a plane; whether it is a neighbour or the row itself */
+BAI_INLINE int BAIGridOffset(const BAIInt m[3], BAIInt from, BAIInt to, int offset[3])
+{
+  const BAIInt line = m[0], plane = m[0] * m[1];
+
+  offset[0] = (int)(to % line - from % line);
+  offset[1] = (int)(to % plane / line - from % plane / line);
+  offset[2] = (int)(to / plane - from / plane);
+  return offset[0] >= -1 && offset[0] <= 1 && offset[1] >= -1 && offset[1] <= 1 && offset[2] >= -1 && offset[2] <= 1;
+}
+
+/* The direction along which a neighbour lies, or -1 if it lies across */
+BAI_INLINE int BAIGridAxis(const int offset[3])
+{
+  const int x = offset[0] != 0, y = offset[1] != 0, z = offset[2] != 0;
+
+  return x + y + z != 1 ? -1 : y + 2 * z;
+}
+
+/* Couplings along the directions of a grid: how many, their sum, the least and the largest */
+typedef struct {
+  double  sum[3], least[3], most[3];
+  int64_t count[3];
+  int     other; /* some row has an entry elsewhere */
+} BAIGridLook;
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* The grid that a row in its middle shows, by the offsets of its entries, ascending and positive; m[0] is 0: none */
+void BAIGridOfRow(BAIInt n, int count, const BAIInt *offset, BAIInt m[3]);
+/* The points of a box in each direction; all are 1 where the couplings say that it is no grid */
+void BAIGridBoxes(const BAIGridLook *, const BAIInt m[3], BAIInt box[3]);
+
+#if defined(__cplusplus)
+}
+#endif
