@@ -2,34 +2,39 @@
    Many levels: a multigrid cycle whose smoother is block-synchronous iteration, and CG round it, on one rank's square
    part of A
 
-   Coarse matrices are A_c = P^H A P, where P is piecewise constant on aggregates of a few strongly coupled rows. No entry
-   of A is multiplied for that: an entry of A_c is a sum of entries of A. A cycle on a level, for A x = b, is
+   On the way down each coarse matrix A_c is P^H A P, where P is 1 on aggregates of a few strongly coupled rows: an
+   entry of A_c is a sum of entries of A. Rows of an aggregate cannot differ on the coarse level, so couplings between
+   aggregates are too stiff there, by a factor of two on a grid whose points are taken two by two. They are softened:
+   BAISoftened() in levels_rules.h. The sum of each row stays what it is. A cycle on a level, for A x = b, is
 
      x = S b                           local_iters damped Jacobi sweeps inside each block, from zero
      e = cycle on the next level, for A_c e = P^H (b - A x); on some levels a second one follows, from e
-     x = x + over P e
+     x = x + P e
      x = x + S (b - A x)               the same sweeps, from x
 
-   Blocks are unions of aggregates, so one visit to a block serves smoothing and transfer. All blocks are swept at once,
-   from the same x of the others. So with Hermitian A the cycle is a Hermitian operator, and CG may use it.
+   Blocks are made up of aggregates, so one visit to a block serves smoothing and transfer. All blocks are swept at
+   once, from the same x of the others. So with Hermitian A the cycle is a Hermitian operator, and CG may use it.
 
-   Aggregates without smoothed interpolation and their over-correction: D. Braess, "Towards algebraic multigrid for
-   elliptic problems of second order", Computing 55, 1995. Pairwise aggregation: Y. Notay, "An aggregation-based algebraic
-   multigrid method", Electron. Trans. Numer. Anal. 37, 2010; rows that dominate stay out of the coarse levels, as there.
+   Aggregation without smoothed interpolation, and the factor by which it is too stiff: D. Braess, "Towards algebraic
+   multigrid for elliptic problems of second order", Computing 55, 1995. Aggregates by matching pairs: Y. Notay, "An
+   aggregation-based algebraic multigrid method", Electron. Trans. Numer. Anal. 37, 2010; rows that dominate stay out of
+   the coarse levels, as there. To soften each coupling by what flows through it is ours.
 
    Aggregates are found
 
    * on a grid in natural ordering, as boxes of two points in each direction of strong coupling;
    * else by matching rows in pairs, two or three times. Each row proposes to the unmatched row that it is coupled to most
-     strongly, and two that propose to each other are a pair; ties are broken by the numbers of both.
+     strongly, and two that propose to each other are a pair; ties are broken by the numbers of both. In the last pass
+     rows that found nobody join a pair.
 
    Both are the same on host and device, to the bit. Rows are renumbered so that the rows of an aggregate, and of
    aggregates of aggregates, follow each other on each level.
 
-   Inside a block the diagonal entry is a_ii + max(0, sum_{j != i} |a_ij| - a_ii)/2. By Gershgorin's theorem 2M - A is then
-   positive semidefinite for the block diagonal matrix M of such blocks, whatever the Hermitian matrix A with a positive
-   diagonal: with exact solves inside blocks smoothing would never diverge. Where rows are diagonally dominant nothing is added. The sweeps
-   themselves are damped by 0.9, and more in rows whose entries inside the block outweigh the diagonal.
+   Inside a block the diagonal entry is a_ii + max(0, sum_{j != i} |a_ij| - a_ii)/2. By Gershgorin's theorem 2M - A is
+   then positive semidefinite for the block diagonal matrix M of such blocks, whatever the Hermitian matrix A with a
+   positive diagonal: with exact solves inside blocks smoothing would never diverge. Where rows are diagonally
+   dominant nothing is added. The sweeps themselves are damped by 0.9, and more in rows whose entries inside the block
+   outweigh the diagonal.
 
    Levels below a double precision iterate may be in single precision: they only precondition it.
 */
@@ -103,9 +108,10 @@ typedef int (*BAILevelsMonitor)(void *context, BAIInt its, BAIReal rnorm);
 typedef struct BAILevels_ *BAILevels;
 
 /*
-   Sets the levels up for the square part of a matrix, where its arrays lie; the entries of ghosts are not looked at. The
-   matrix is not copied: the arrays of A must stay where they are for BAILevelsSolve(). BAI_ERR_DIAGONAL: a diagonal
-   entry is zero or missing. BAI_ERR_MEMORY where even one level has no room; with fewer levels info.stop says so
+   Sets the levels up for the square part of a matrix, where its arrays lie; the entries of ghosts are not looked at.
+   The matrix is not copied: the arrays of A must stay where they are for BAILevelsSolve(). BAI_ERR_DIAGONAL: a
+   diagonal entry is zero or missing. BAI_ERR_MEMORY where even one level has no room; with fewer levels info.stop
+   says so
 */
 BAIStatus BAILevelsCreate(BAIBackend, const BAIMatrix *, const BAILevelsParameters *, BAILevels *);
 /* New values in the same pattern: aggregates stay as they are. BAI_ERR_PATTERN if it is not that pattern */
@@ -113,15 +119,14 @@ BAIStatus BAILevelsUpdateValues(BAILevels, const BAIMatrix *);
 /* z = one cycle for A z = r, from zero; vectors of the caller's ordering, in the memory of the matrix */
 BAIStatus BAILevelsApply(BAILevels, const BAIScalar *r, BAIScalar *z);
 /*
-   CG with a cycle as its preconditioner, from the x given, or from zero. Directions are made conjugate to the last one by
-   what they are, not by the short formula, so rounding in the levels does no harm. It is converged when the true residual b - A x meets a
-   tolerance: rtol relative to ||b||, or abstol
+   CG with a cycle as its preconditioner, from the x given, or from zero. Directions are made conjugate to the last
+   one by what they are, not by the short formula, so rounding in the levels does no harm. It is converged when the
+   true residual b - A x meets a tolerance: rtol relative to ||b||, or abstol
 */
 BAIStatus BAILevelsSolve(BAILevels, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
 void      BAILevelsInfoGet(BAILevels, BAILevelsInfo *);
-/* For tests: the level below each row of a level, as numbers of its rows, or -1; and the values of a level's matrix, dense by rows, in that numbering */
-void BAILevelsDestroy(BAILevels *);
+void      BAILevelsDestroy(BAILevels *);
 
 #if defined(__cplusplus)
 }

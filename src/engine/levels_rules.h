@@ -15,10 +15,13 @@ enum {
   BAI_GRID_LOOKS = 64 /* rows from the middle on that are looked at for the numbering of a grid */
 };
 
-#define BAI_LEVELS_DAMPING ((BAIReal)0.9)
-#define BAI_LEVELS_ALONE   ((BAIReal)1.25) /* Notay's bound for a two-level condition of 10: 10/(10 - 2) */
-#define BAI_GRID_STRONG    4   /* directions whose couplings are a quarter of the strongest ones are coarsened */
-#define BAI_GRID_ALIKE     100 /* couplings in one direction that differ by more make no grid */
+#define BAI_LEVELS_DAMPING     ((BAIReal)0.9)
+#define BAI_LEVELS_ALONE       ((BAIReal)1.25) /* Notay's bound for a two-level condition of 10: 10/(10 - 2) */
+#define BAI_LEVELS_ALONE_BELOW ((BAIReal)2)    /* coarse couplings are weaker than what they stand for */
+#define BAI_LEVELS_OTHER_SIGN \
+  0.05 /* with more positive couplings than that of the negative ones, by their sums, none is softened */
+#define BAI_GRID_STRONG 4   /* directions whose couplings are a quarter of the strongest ones are coarsened */
+#define BAI_GRID_ALIKE  100 /* couplings in one direction that differ by more make no grid */
 
 #if defined(__cplusplus) && defined(PETSC_USE_COMPLEX)
 BAI_INLINE BAIScalar BAIConj(BAIScalar a)
@@ -50,15 +53,53 @@ BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
 #endif
 
 /* A row goes into no aggregate: d is its diagonal entry, sum that of the |a_ij|, i != j */
-BAI_INLINE int BAILevelsIsAlone(BAIReal d, BAIReal sum)
+BAI_INLINE int BAILevelsIsAlone(BAIReal d, BAIReal sum, int finest)
 {
-  return sum == 0 || d >= BAI_LEVELS_ALONE * sum;
+  return sum == 0 || d >= (finest ? BAI_LEVELS_ALONE : BAI_LEVELS_ALONE_BELOW) * sum;
 }
 
 /* What is added to the diagonal entry of a row in the sweeps */
 BAI_INLINE BAIReal BAILevelsExtra(BAIReal d, BAIReal sum)
 {
   return sum > d ? (sum - d) / 2 : 0;
+}
+
+/* What one of two coupled aggregates has to do with their coupling */
+typedef struct {
+  BAIInt  rows, touch; /* its rows, and those of them that are coupled to the other one */
+  BAIReal inner;       /* the mean magnitude of the couplings inside it, 0: none */
+} BAIAggregateSide;
+
+/* The resistance of an aggregate in a coupling of so much a single entry, relative to that of the coupling */
+BAI_INLINE BAIReal BAIResistance(BAIAggregateSide side, BAIReal outer)
+{
+  const BAIReal l = side.touch ? (BAIReal)side.rows / (BAIReal)side.touch : 1;
+
+  return ((l < 2 ? l : 2) - 1) / 2 * (2 * outer < side.inner ? 2 * outer / side.inner : 1);
+}
+
+/*
+   A coupling a of the coarse matrix between two aggregates, the sum of so many entries. Where only some of their rows
+   are coupled to the other aggregate, what flows between the two flows through their other rows as well. These cannot
+   differ on the coarse level, so the coupling is too stiff. It is softened as by resistances in series with it, which
+   are found as if the rows of an aggregate were a few layers between this coupling and the other side, at most two.
+   over is by how much a coupling between equal layers is softened. Couplings of the other sign are left as they are
+*/
+BAI_INLINE BAIScalar BAISoftened(BAIScalar a, BAIInt entries, BAIAggregateSide one, BAIAggregateSide other,
+                                 BAIReal over)
+{
+  const BAIReal outer = BAIAggregateMagnitude(a) / (BAIReal)entries;
+
+  if (!(BAIRealPart(a) < 0)) return a;
+  return a / (1 + (over - 1) * (BAIResistance(one, outer) + BAIResistance(other, outer)));
+}
+
+/* How strongly two rows are coupled, for matching: relative to the larger of their diagonal entries */
+BAI_INLINE BAIReal BAIMatchWeight(BAIScalar a, BAIReal d, BAIReal other)
+{
+  const BAIReal most = d > other ? d : other;
+
+  return most > 0 ? BAIAggregateMagnitude(a) / most : 0;
 }
 
 /* Of a proposal, equal weights: as if at random, but the same from both sides */
@@ -73,6 +114,18 @@ BAI_INLINE uint64_t BAIMatchKey(int i, int j)
 BAI_INLINE int BAIMatchIsBetter(BAIReal w, uint64_t key, BAIReal best, uint64_t best_key)
 {
   return w > best || (w == best && key > best_key);
+}
+
+/* Of rows that want to join a pair the one with the largest claim does: by weight, then by number */
+BAI_INLINE uint64_t BAIJoinClaim(BAIReal weight, int row)
+{
+  union {
+    float    number;
+    uint32_t bits;
+  } w;
+
+  w.number = (float)weight;
+  return (uint64_t)w.bits << 32 | (UINT32_MAX - (uint32_t)row);
 }
 
 /* The offset of another row of a grid with so many points a line and a plane; whether it is a neighbour or the row itself */

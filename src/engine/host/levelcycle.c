@@ -61,12 +61,12 @@ static void Restrict(const BAILevelsState state, BAIHostLevel *L)
   }
 }
 
-/* x = x + over P e, e being x of the next level */
+/* x = x + P e, e being x of the next level */
 static void Prolong(const BAILevelsState state, BAIHostLevel *L)
 {
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt c = 0; c < L->m; c++)
-    for (BAIInt p = L->child[c]; p < L->child[c + 1]; p++) L->x[p] += state->p.over * L[1].x[c];
+    for (BAIInt p = L->child[c]; p < L->child[c + 1]; p++) L->x[p] += L[1].x[c];
 }
 
 /* x = A^{-1} b on the last level, or some visits */

@@ -107,7 +107,8 @@ typedef struct {
 
 /*
    One iteration. The direction is u made conjugate to the last one, p: p_new = u - (u^H s/p^H s) p. So
-   p_new^H A p_new = u^H w - |u^H s|^2/p^H s, and one product is enough. 0: the matrix or the cycle is not positive definite
+   p_new^H A p_new = u^H w - |u^H s|^2/p^H s, and one product is enough. 0: the matrix or the cycle is not positive
+   definite
 */
 static int Iterate(BAILevelsState state, CG *cg)
 {

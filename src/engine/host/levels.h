@@ -38,6 +38,7 @@ struct BAILevelsState_ {
   BAIScalar          *inverse; /* of the last level, dense, by places; NULL: it is smoothed */
   const char         *stop;
   int                 hermitian;
+  BAIReal             over; /* by how much couplings are softened: that of p, or 1 */
   uint64_t            pattern;
   int64_t             bytes;
 };

@@ -19,7 +19,7 @@ static void *Make(BAILevelsState state, size_t count, size_t size)
     if (!(pointer)) return BAIStatusOf(BAI_ERR_MEMORY); \
   } while (0)
 
-/* The diagonal entry of a row, and the sum of the magnitudes of the others; NULL-like zero if it is missing */
+/* The diagonal entry of a row, 0 if it is missing, and the sum of the magnitudes of the others */
 static BAIScalar Diagonal(const BAIHostRows *A, BAIInt row, BAIReal *sum)
 {
   BAIScalar d = 0;
@@ -50,27 +50,35 @@ static BAIScalar Entry(const BAIHostRows *A, BAIInt row, BAIInt col)
   return 0;
 }
 
-/* a_ij = conj(a_ji) but for rounding, and a_ii > 0 */
-static int IsHermitian(const BAIHostRows *A, int threads)
+/*
+   Whether a_ij = conj(a_ji) but for rounding and a_ii > 0, in all rows; and the sums of the couplings that are
+   negative, and of the others
+*/
+static void Look(BAILevelsState state, const BAIHostRows *A)
 {
   const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
   int           is      = 1;
+  double        less = 0, more = 0;
 
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(& : is)
+#pragma omp parallel for num_threads(state->p.threads) schedule(static) reduction(& : is) reduction(+ : less, more)
   for (BAIInt row = 0; row < A->n; row++) {
     BAIReal         sum;
     const BAIScalar d = Diagonal(A, row, &sum);
 
     if (!(BAIRealPart(d) > 0)) is = 0;
-    for (BAIInt k = A->i[row]; k < A->i[row + 1] && is; k++) {
-      const BAIScalar other = BAIConj(Entry(A, A->j[k], row));
+    for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+      const BAIReal w = BAIAggregateMagnitude(A->a[k]);
 
-      if (!(BAIAggregateMagnitude(A->a[k] - other) <=
-            epsilon * (BAIAggregateMagnitude(A->a[k]) + sum + BAIRealPart(d))))
+      if (A->j[k] == row) continue;
+      if (BAIRealPart(A->a[k]) < 0) less += (double)w;
+      else more += (double)w;
+      if (is &&
+          !(BAIAggregateMagnitude(A->a[k] - BAIConj(Entry(A, A->j[k], row))) <= epsilon * (w + sum + BAIRealPart(d))))
         is = 0;
     }
   }
-  return is;
+  state->hermitian = is;
+  state->over      = more > BAI_LEVELS_OTHER_SIGN * less ? 1 : state->p.over;
 }
 
 /* The numbering of a grid as a row in the middle shows it: of some the one with the most neighbours that follow */
@@ -152,54 +160,92 @@ static BAIStatus AggregateBoxes(BAIHostLevel *L, const BAIInt box[3], BAIInt nex
   return BAIStatusOf(BAI_OK);
 }
 
-/*
-   Rows are matched in pairs: mate[i] is the other one, or i itself, or -1 for rows that dominate if those are to stay
-   alone
-*/
-static BAIStatus Match(const BAIHostRows *A, BAIInt fields, const BAIInt *field, int leave, BAIInt *mate, int threads)
+/* The diagonal entries, and which rows may be matched: mate[i] is i, or -1 for those that stay alone */
+static void Candidates(const BAIHostRows *A, int leave, BAIInt *mate, BAIReal *d, int threads)
 {
-  BAIInt *proposal = malloc(((size_t)A->n + 1) * sizeof(*proposal));
-
-  if (!proposal) return BAIStatusOf(BAI_ERR_MEMORY);
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) {
-    BAIReal         sum;
-    const BAIScalar d = Diagonal(A, i, &sum);
+    BAIReal sum;
 
-    mate[i] = leave && BAILevelsIsAlone(BAIAggregateMagnitude(d), sum) ? -1 : i;
+    d[i]    = BAIAggregateMagnitude(Diagonal(A, i, &sum));
+    mate[i] = sum == 0 || (leave && BAILevelsIsAlone(d[i], sum, leave > 1)) ? -1 : i;
   }
-  for (int round = 0; round < BAI_MATCH_ROUNDS; round++) {
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (BAIInt i = 0; i < A->n; i++) {
-      BAIReal  best = -1, most = 0;
-      uint64_t key = 0;
+}
 
-      proposal[i] = -1;
-      if (mate[i] != i) continue;
-      for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) {
-        const BAIInt   j = A->j[k];
-        const BAIReal  w = BAIAggregateMagnitude(A->a[k]);
-        const uint64_t e = BAIMatchKey((int)i, (int)j);
+/* The row that row i proposes to, or -1: one that is not matched, or, if it is to join, the first of a pair */
+static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, BAIInt fields, const BAIInt *field, const BAIInt *mate,
+                       const BAIReal *d, BAIReal *weight)
+{
+  BAIReal  best = -1, most = 0;
+  uint64_t key = 0;
+  BAIInt   to  = -1;
 
-        if (j == i || (fields > 1 && field[j] != field[i])) continue;
-        if (w > most) most = w;
-        if (w > 0 && mate[j] == j && BAIMatchIsBetter(w, e, best, key)) {
-          best        = w;
-          key         = e;
-          proposal[i] = j;
-        }
-      }
-      if (!BAIAggregateIsStrong(best, most, 0)) proposal[i] = -1;
+  for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) {
+    const BAIInt   j = A->j[k];
+    const BAIReal  w = BAIMatchWeight(A->a[k], d[i], d[j]);
+    const uint64_t e = BAIMatchKey((int)i, (int)j);
+
+    if (j == i || mate[j] < 0 || (fields > 1 && field[j] != field[i])) continue;
+    if (w > most) most = w;
+    if (w > 0 && (mate[j] == j) != join && BAIMatchIsBetter(w, e, best, key)) {
+      best = w;
+      key  = e;
+      to   = j;
     }
+  }
+  *weight = best;
+  if (!BAIAggregateIsStrong(best, most, 0)) return -1;
+  return join && mate[to] < to ? mate[to] : to;
+}
+
+/* Rows that found nobody join a pair; each pair takes the one that is coupled to it most strongly, and no other */
+static void Join(const BAIHostRows *A, BAIInt fields, const BAIInt *field, BAIInt *mate, const BAIReal *d,
+                 BAIInt *proposal, uint64_t *claim, uint64_t *best, int threads)
+{
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (BAIInt i = 0; i < A->n; i++) {
+    BAIReal weight;
+
+    best[i]     = 0;
+    proposal[i] = mate[i] == i ? Proposal(A, i, 1, fields, field, mate, d, &weight) : -1;
+    if (proposal[i] >= 0) claim[i] = BAIJoinClaim(weight, (int)i);
+  }
+  for (BAIInt i = 0; i < A->n; i++)
+    if (proposal[i] >= 0 && claim[i] > best[proposal[i]]) best[proposal[i]] = claim[i];
+  for (BAIInt i = 0; i < A->n; i++)
+    if (proposal[i] >= 0 && claim[i] == best[proposal[i]]) mate[i] = -2 - proposal[i];
+}
+
+/*
+   Rows are matched in pairs: mate[i] is the other one, or i itself, or -1 for those that stay alone; if they may
+   join, -2 - j for those that join the pair whose first row is j
+*/
+static BAIStatus Match(const BAIHostRows *A, BAIInt fields, const BAIInt *field, int leave, int join, BAIInt *mate,
+                       int threads)
+{
+  const size_t n        = (size_t)A->n + 1;
+  BAIInt      *proposal = malloc(n * sizeof(*proposal));
+  BAIReal     *d        = malloc(n * sizeof(*d)), weight;
+  uint64_t    *claim    = malloc(2 * n * sizeof(*claim));
+  BAIStatus    status   = BAIStatusOf(proposal && d && claim ? BAI_OK : BAI_ERR_MEMORY);
+
+  if (!status.code) Candidates(A, leave, mate, d, threads);
+  for (int round = 0; round < BAI_MATCH_ROUNDS && !status.code; round++) {
+#pragma omp parallel for num_threads(threads) schedule(static) private(weight)
+    for (BAIInt i = 0; i < A->n; i++)
+      proposal[i] = mate[i] == i ? Proposal(A, i, 0, fields, field, mate, d, &weight) : -1;
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (BAIInt i = 0; i < A->n; i++)
       if (proposal[i] >= 0 && proposal[proposal[i]] == i) mate[i] = proposal[i];
   }
+  if (join && !status.code) Join(A, fields, field, mate, d, proposal, claim, claim + n, threads);
   free(proposal);
-  return BAIStatusOf(BAI_OK);
+  free(d);
+  free(claim);
+  return status;
 }
 
-/* The numbers of pairs, in the order of the lower row of each */
+/* The numbers of pairs, in the order of the first row of each */
 static BAIInt Number(BAIInt n, const BAIInt *mate, BAIInt *aggregate)
 {
   BAIInt m = 0;
@@ -208,8 +254,10 @@ static BAIInt Number(BAIInt n, const BAIInt *mate, BAIInt *aggregate)
     aggregate[i] = -1;
     if (mate[i] >= i) aggregate[i] = m++;
   }
-  for (BAIInt i = 0; i < n; i++)
+  for (BAIInt i = 0; i < n; i++) {
     if (mate[i] >= 0 && mate[i] < i) aggregate[i] = aggregate[mate[i]];
+    if (mate[i] < -1) aggregate[i] = aggregate[-2 - mate[i]];
+  }
   return m;
 }
 
@@ -224,49 +272,104 @@ static void List(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *first, BAI
     if (aggregate[i] >= 0) list[first[aggregate[i] + 1]++] = i;
 }
 
-static void SortRow(BAIInt count, BAIInt *j, BAIScalar *a)
+static void SortRow(BAIInt count, BAIInt *j, BAIScalar *a, BAIInt *touch, BAIInt *number)
 {
   for (BAIInt gap = count / 2; gap > 0; gap /= 2) {
     for (BAIInt k = gap; k < count; k++) {
-      const BAIInt    col   = j[k];
+      const BAIInt    col = j[k], t = touch[k], entries = number[k];
       const BAIScalar value = a[k];
       BAIInt          at    = k;
 
       for (; at >= gap && j[at - gap] > col; at -= gap) {
-        j[at] = j[at - gap];
-        a[at] = a[at - gap];
+        j[at]      = j[at - gap];
+        a[at]      = a[at - gap];
+        touch[at]  = touch[at - gap];
+        number[at] = number[at - gap];
       }
-      j[at] = col;
-      a[at] = value;
+      j[at]      = col;
+      a[at]      = value;
+      touch[at]  = t;
+      number[at] = entries;
     }
   }
 }
 
-/* One row of P^H A P: the entries of the rows of aggregate c, each sum in the order of rows and entries; their number */
-static BAIInt CoarseRow(const BAIHostRows *A, BAIInt c, const BAIInt *aggregate, const BAIInt *first,
-                        const BAIInt *list, BAIInt *at, BAIInt *j, BAIScalar *a)
-{
-  BAIInt count = 0;
+/* P^H A P of some aggregates, and for each entry how many rows of its row's aggregate it comes from */
+typedef struct {
+  BAIInt  *first, *list; /* the rows of each aggregate */
+  BAIInt  *at, *last; /* of each column: its place in the present row of C, or -1; and the last row of A seen there */
+  BAIInt  *touch, *count; /* of each entry of C: see BAIAggregateSide, and how many of A it is the sum of */
+  BAIReal *inner;         /* of each aggregate */
+} Product;
 
-  for (BAIInt l = first[c]; l < first[c + 1]; l++) {
-    const BAIInt row = list[l];
+/* One row: the entries of the rows of aggregate c, each sum in the order of rows and entries; returns their number */
+static BAIInt CoarseRow(const BAIHostRows *A, BAIInt c, const BAIInt *aggregate, Product *P, BAIInt begin,
+                        BAIHostRows *C)
+{
+  BAIInt  count = 0, inside = 0, *j = C->j + begin, *touch = P->touch + begin, *number = P->count + begin;
+  BAIReal inner = 0;
+
+  for (BAIInt l = P->first[c]; l < P->first[c + 1]; l++) {
+    const BAIInt row = P->list[l];
 
     for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
       const BAIInt col = aggregate[A->j[k]];
 
       if (col < 0) continue;
-      if (at[col] < 0) {
-        at[col]  = count;
-        j[count] = col;
-        a[count] = 0;
+      if (P->at[col] < 0) {
+        P->at[col]          = count;
+        P->last[col]        = -1;
+        j[count]            = col;
+        C->a[begin + count] = 0;
+        touch[count]        = 0;
+        number[count]       = 0;
         count++;
       }
-      a[at[col]] += A->a[k];
+      C->a[begin + P->at[col]] += A->a[k];
+      number[P->at[col]]++;
+      if (col == c && A->j[k] != row) {
+        inner += BAIAggregateMagnitude(A->a[k]);
+        inside++;
+      }
+      if (P->last[col] != row) touch[P->at[col]]++;
+      P->last[col] = row;
     }
   }
-  for (BAIInt k = 0; k < count; k++) at[j[k]] = -1;
-  SortRow(count, j, a);
+  for (BAIInt k = 0; k < count; k++) P->at[j[k]] = -1;
+  P->inner[c] = inside ? inner / (BAIReal)inside : 0;
+  SortRow(count, j, C->a + begin, touch, number);
   return count;
+}
+
+/* Softens the couplings of C between aggregates, see BAISoftened(); the sum of each row stays as it is */
+static void Soften(BAIHostRows *C, const Product *P, BAIReal over)
+{
+  for (BAIInt c = 0; c < C->n; c++) {
+    BAIInt    diagonal = -1;
+    BAIScalar gain     = 0;
+
+    for (BAIInt k = C->i[c]; k < C->i[c + 1]; k++) {
+      const BAIInt other = C->j[k];
+      BAIInt       back  = 0;
+
+      if (other == c) diagonal = k;
+      if (other == c) continue;
+      for (BAIInt low = C->i[other], high = C->i[other + 1]; low < high;) {
+        const BAIInt middle = low + (high - low) / 2;
+
+        if (C->j[middle] == c) back = P->touch[middle];
+        if (C->j[middle] < c) low = middle + 1;
+        else high = middle;
+      }
+      const BAIAggregateSide one  = {P->first[c + 1] - P->first[c], P->touch[k], P->inner[c]};
+      const BAIAggregateSide two  = {P->first[other + 1] - P->first[other], back, P->inner[other]};
+      const BAIScalar        soft = BAISoftened(C->a[k], P->count[k], one, two, over);
+
+      gain += C->a[k] - soft;
+      C->a[k] = soft;
+    }
+    if (diagonal >= 0) C->a[diagonal] += gain;
+  }
 }
 
 static void FreeRows(BAIHostRows *A)
@@ -277,37 +380,44 @@ static void FreeRows(BAIHostRows *A)
   *A = (BAIHostRows){0};
 }
 
-/* C = P^H A P, P being 1 on each of m aggregates */
-static BAIStatus Galerkin(const BAIHostRows *A, BAIInt m, const BAIInt *aggregate, BAIHostRows *C)
+/* C = P^H A P, P being 1 on each of m aggregates; softened unless over is 1 */
+static BAIStatus Galerkin(const BAIHostRows *A, BAIInt m, const BAIInt *aggregate, BAIReal over, BAIHostRows *C)
 {
   const size_t n = (size_t)A->n, nnz = (size_t)A->i[A->n], rows = (size_t)m;
-  BAIInt      *first = malloc((rows + 2) * sizeof(*first)), *list = malloc((n + 1) * sizeof(*list)),
-         *at       = malloc((rows + 1) * sizeof(*at));
-  BAIStatus status = BAIStatusOf(BAI_OK);
+  Product      P      = {malloc((rows + 2) * sizeof(BAIInt)), malloc((n + 1) * sizeof(BAIInt)),
+                         malloc((rows + 1) * sizeof(BAIInt)), malloc((rows + 1) * sizeof(BAIInt)),
+                         malloc((nnz + 1) * sizeof(BAIInt)),  malloc((nnz + 1) * sizeof(BAIInt)),
+                         malloc((rows + 1) * sizeof(BAIReal))};
+  BAIStatus    status = BAIStatusOf(BAI_OK);
 
   C->n = m;
   C->i = malloc((rows + 1) * sizeof(*C->i));
   C->j = malloc((nnz + 1) * sizeof(*C->j));
   C->a = malloc((nnz + 1) * sizeof(*C->a));
-  if (!first || !list || !at || !C->i || !C->j || !C->a) status = BAIStatusOf(BAI_ERR_MEMORY);
+  if (!P.first || !P.list || !P.at || !P.last || !P.touch || !P.count || !P.inner || !C->i || !C->j || !C->a)
+    status = BAIStatusOf(BAI_ERR_MEMORY);
   else {
-    List(A->n, m, aggregate, first, list);
-    for (BAIInt c = 0; c < m; c++) at[c] = -1;
+    List(A->n, m, aggregate, P.first, P.list);
+    for (BAIInt c = 0; c < m; c++) P.at[c] = -1;
     C->i[0] = 0;
-    for (BAIInt c = 0; c < m; c++)
-      C->i[c + 1] = C->i[c] + CoarseRow(A, c, aggregate, first, list, at, C->j + C->i[c], C->a + C->i[c]);
+    for (BAIInt c = 0; c < m; c++) C->i[c + 1] = C->i[c] + CoarseRow(A, c, aggregate, &P, C->i[c], C);
+    if (over != 1) Soften(C, &P, over);
     C->j = realloc(C->j, ((size_t)C->i[m] + 1) * sizeof(*C->j));
     C->a = realloc(C->a, ((size_t)C->i[m] + 1) * sizeof(*C->a));
   }
-  free(first);
-  free(list);
-  free(at);
+  free(P.first);
+  free(P.list);
+  free(P.at);
+  free(P.last);
+  free(P.touch);
+  free(P.count);
+  free(P.inner);
   if (status.code) FreeRows(C);
   return status;
 }
 
 /* Pairs of pairs, of which there are two or three passes: each matches the coarse matrix of the one before */
-static BAIStatus AggregatePairs(BAILevelsState state, BAIHostLevel *L, BAIInt **field, BAIInt *next_rows)
+static BAIStatus AggregatePairs(BAILevelsState state, BAIHostLevel *L, BAIInt **field)
 {
   const BAIHostRows *A      = &L->A;
   const int          passes = A->i[A->n] > (int64_t)BAI_MATCH_LONG * A->n ? 3 : 2;
@@ -319,14 +429,15 @@ static BAIStatus AggregatePairs(BAILevelsState state, BAIHostLevel *L, BAIInt **
   if (!status.code) memcpy(of, *field, (size_t)A->n * sizeof(*of));
   for (BAIInt i = 0; i < A->n && !status.code; i++) L->aggregate[i] = i;
   for (int pass = 0; pass < passes && !status.code; pass++) {
-    status = Match(&C, state->p.fields, of, !pass, mate, state->p.threads);
+    status = Match(&C, state->p.fields, of, !pass ? 1 + (L == state->level) : 0, pass + 1 == passes, mate,
+                   state->p.threads);
     if (status.code) break;
     m = Number(C.n, mate, pair);
     for (BAIInt i = 0; i < A->n; i++)
       if (L->aggregate[i] >= 0) L->aggregate[i] = pair[L->aggregate[i]];
     for (BAIInt i = 0; i < C.n; i++)
       if (mate[i] >= i) of[pair[i]] = of[i]; /* pair[i] <= i */
-    if (pass + 1 < passes) status = Galerkin(&C, m, pair, &D);
+    if (pass + 1 < passes) status = Galerkin(&C, m, pair, 1, &D);
     if (pass) FreeRows(&C);
     C = D;
     D = (BAIHostRows){0};
@@ -335,17 +446,16 @@ static BAIStatus AggregatePairs(BAILevelsState state, BAIHostLevel *L, BAIInt **
   free(mate);
   free(pair);
   free(*field);
-  *field     = of;
-  L->m       = m;
-  L->most    = 1 << passes;
-  *next_rows = m;
+  *field  = of;
+  L->m    = m;
+  L->most = 3 << (passes - 1);
   return status;
 }
 
 /* Aggregates of a level: boxes of its grid, or pairs of pairs */
 static BAIStatus Aggregate(BAILevelsState state, BAIHostLevel *L, BAIInt **field, BAIInt next[3])
 {
-  BAIInt      box[3] = {1, 1, 1}, rows;
+  BAIInt      box[3] = {1, 1, 1};
   BAIGridLook look;
 
   MAKE(L->aggregate, L->A.n);
@@ -356,7 +466,7 @@ static BAIStatus Aggregate(BAILevelsState state, BAIHostLevel *L, BAIInt **field
   }
   if (box[0] * box[1] * box[2] > 1) return AggregateBoxes(L, box, next);
   L->grid[0] = 0;
-  return AggregatePairs(state, L, field, &rows);
+  return AggregatePairs(state, L, field);
 }
 
 /* The coarse levels, until one is small or does not get smaller */
@@ -382,7 +492,7 @@ static BAIStatus Coarsen(BAILevelsState state)
     if (!L->m) break;
     state->stop = "rows are not coupled strongly enough to be aggregated";
     if (L->m > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
-    status = Galerkin(&L->A, L->m, L->aggregate, &next->A);
+    status = Galerkin(&L->A, L->m, L->aggregate, state->over, &next->A);
     if (status.code) break;
     state->bytes += (int64_t)next->A.i[L->m] * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar));
   }
@@ -428,32 +538,30 @@ static BAIStatus Order(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/*
-   Blocks are what a few consecutive rows of a later level stand for, as many as have at most BAI_LEVELS_BLOCK rows here;
-   and likewise the rows of that level and those before that are in no aggregate
-*/
-static BAIStatus CutBlocks(BAILevelsState state, int l)
+/* Blocks of whole aggregates: each begins with the first one at or behind a multiple of step; the size of the largest */
+static BAIInt Cut(BAIHostLevel *L, BAIInt step)
 {
-  BAIHostLevel *L     = &state->level[l];
-  BAIInt        rows  = 1; /* that a row of level t has here, at most */
-  int           depth = 0;
+  const BAIInt end  = L->A.n - L->alone; /* behind the last aggregate; rows that are alone follow */
+  BAIInt       most = 0, c = 0;
 
-  while (state->level[l + depth].m && rows * state->level[l + depth].most <= BAI_LEVELS_BLOCK)
-    rows *= state->level[l + depth++].most;
-  MAKE(L->first, L->A.n + 1);
-  for (int t = l + depth; t >= l; t--) {
-    const BAIHostLevel *T    = &state->level[t];
-    const BAIInt        step = BAI_LEVELS_BLOCK / rows;
-
-    for (BAIInt at = t < l + depth ? T->A.n - T->alone : 0; at < T->A.n; at += step) {
-      BAIInt place = at;
-
-      for (int s = t - 1; s >= l; s--) place = state->level[s].child[place];
-      L->first[L->blocks++] = place;
-    }
-    if (t > l) rows /= state->level[t - 1].most;
+  L->blocks = 0;
+  for (BAIInt at = 0; at < end; at += step) {
+    while (c < L->m && L->child[c] < at) c++;
+    if (L->blocks && L->first[L->blocks - 1] == L->child[c]) continue;
+    L->first[L->blocks++] = L->child[c];
   }
+  for (BAIInt at = end; at < L->A.n; at += BAI_LEVELS_BLOCK) L->first[L->blocks++] = at;
   L->first[L->blocks] = L->A.n;
+  for (BAIInt k = 0; k < L->blocks; k++)
+    if (L->first[k + 1] - L->first[k] > most) most = L->first[k + 1] - L->first[k];
+  return most;
+}
+
+static BAIStatus CutBlocks(BAILevelsState state, BAIHostLevel *L)
+{
+  MAKE(L->first, L->A.n + 1);
+  if (!L->m) L->alone = L->A.n;
+  if (Cut(L, BAI_LEVELS_BLOCK) > BAI_LEVELS_BLOCK) (void)Cut(L, BAI_LEVELS_BLOCK - L->most + 1);
   return BAIStatusOf(BAI_OK);
 }
 
@@ -592,7 +700,7 @@ BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int 
   if (values_only && pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   state->pattern    = pattern;
   state->level[0].A = (BAIHostRows){matrix->n, (BAIInt *)matrix->A.i, (BAIInt *)matrix->A.j, (BAIScalar *)matrix->A.a};
-  state->hermitian  = IsHermitian(&state->level[0].A, state->p.threads);
+  Look(state, &state->level[0].A);
   if (!values_only) {
     BAITry(Coarsen(state));
     BAITry(Order(state));
@@ -602,9 +710,9 @@ BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int 
 
     if (values_only && L->m) {
       FreeRows(&L[1].A);
-      BAITry(Galerkin(&L->A, L->m, L->aggregate, &L[1].A));
+      BAITry(Galerkin(&L->A, L->m, L->aggregate, state->over, &L[1].A));
     }
-    if (!values_only) BAITry(CutBlocks(state, l));
+    if (!values_only) BAITry(CutBlocks(state, L));
     BAITry(Place(state, L, values_only));
   }
   return Invert(state);
