@@ -7,17 +7,19 @@
 #include "levels.h"
 
 enum {
-  BAI_MATCH_ROUNDS = 8,  /* of proposals in a pass; what has found nobody by then stays alone in this pass */
-  BAI_MATCH_LONG   = 10, /* entries of a row on average; with more, a third pass makes aggregates of eight rows, as in
+  BAI_MATCH_ROUNDS = 8,    /* of proposals in a pass; what has found nobody by then stays alone in this pass */
+  BAI_MATCH_LONG   = 10,   /* entries of a row on average; with more, a third pass makes aggregates of eight rows, as in
                             three dimensions, else they are of four */
-  BAI_LEVELS_PARTS =
-    3,                /* a level of more than 1 - 1/BAI_LEVELS_PARTS of the rows of the one above is not worth while */
-  BAI_GRID_LOOKS = 64 /* rows from the middle on that are looked at for the numbering of a grid */
+  BAI_LEVELS_PARTS = 3,    /* a level must have fewer rows than the one above by this part at least */
+  BAI_LEVELS_SMALL = 4096, /* levels of at most so many rows are visited by one cycle: another one would take as long as
+                              on much larger ones */
+  BAI_GRID_LOOKS   = 64    /* rows from the middle on that are looked at for the numbering of a grid */
 };
 
-#define BAI_LEVELS_DAMPING     ((BAIReal)0.9)
-#define BAI_LEVELS_ALONE       ((BAIReal)1.25) /* Notay's bound for a two-level condition of 10: 10/(10 - 2) */
-#define BAI_LEVELS_ALONE_BELOW ((BAIReal)2)    /* coarse couplings are weaker than what they stand for */
+#define BAI_LEVELS_DAMPING      ((BAIReal)0.9)
+#define BAI_LEVELS_ALONE        ((BAIReal)1.25) /* Notay's bound for a two-level condition of 10: 10/(10 - 2) */
+#define BAI_LEVELS_ALONE_BELOW  ((BAIReal)2)    /* coarse couplings are weaker than what they stand for */
+#define BAI_LEVELS_SINGLE_RANGE 1e25            /* of the largest diagonal entry over the least one */
 #define BAI_LEVELS_OTHER_SIGN \
   0.05 /* with more positive couplings than that of the negative ones, by their sums, none is softened */
 #define BAI_GRID_STRONG 4   /* directions whose couplings are a quarter of the strongest ones are coarsened */
@@ -56,6 +58,12 @@ BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
 BAI_INLINE int BAILevelsIsAlone(BAIReal d, BAIReal sum, int finest)
 {
   return sum == 0 || d >= (finest ? BAI_LEVELS_ALONE : BAI_LEVELS_ALONE_BELOW) * sum;
+}
+
+/* A level of so many rows is visited by two cycles for each one of the level above */
+BAI_INLINE int BAIRepeats(const BAILevelsParameters *p, int level, BAIInt rows)
+{
+  return rows > BAI_LEVELS_SMALL && p->repeat >> level & 1;
 }
 
 /* What is added to the diagonal entry of a row in the sweeps */

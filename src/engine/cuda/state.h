@@ -155,8 +155,15 @@ typedef struct {
   int     stalled; /* 0, or the BAICode that says how */
 } BAIResult;
 
+/* How far CG with many levels has come: levels_cg.cu */
+typedef struct {
+  double rnorm2, bnorm2;
+  int    its, done, reason, sequence;
+} BAILevelsProgress;
+
 /* Memory of the host that kernels write */
 typedef struct BAIPinned_ {
+  BAILevelsProgress  progress;
   BAIResult          result;
   BAISolution        solution;
   double             worked; /* seconds of sweeps from one exchange to the next, in all */

@@ -547,7 +547,7 @@ static BAIInt Cut(BAIHostLevel *L, BAIInt step)
   L->blocks = 0;
   for (BAIInt at = 0; at < end; at += step) {
     while (c < L->m && L->child[c] < at) c++;
-    if (L->blocks && L->first[L->blocks - 1] == L->child[c]) continue;
+    if (c == L->m) break;
     L->first[L->blocks++] = L->child[c];
   }
   for (BAIInt at = end; at < L->A.n; at += BAI_LEVELS_BLOCK) L->first[L->blocks++] = at;

@@ -1,0 +1,152 @@
+/*
+   Many levels on a device: what levels.h asks a backend for
+*/
+#include "levels.h"
+#include <new>
+#include <stdlib.h>
+
+template <typename Call>
+static BAIStatus Catch(Call call)
+{
+  try {
+    return call();
+  } catch (const std::bad_alloc &) {
+    return BAIStatusOf(BAI_ERR_MEMORY);
+  }
+}
+
+static void Destroy(BAILevelsState state)
+{
+  (void)cudaStreamSynchronize(state->s.stream); /* kernels may still write to what is pinned */
+  BAIPinnedRestore(state->s.pinned);
+  BAICUDAFreeAll(&state->s);
+  free(state);
+}
+
+/* The caller's matrix where kernels can read it */
+static BAIStatus Stage(BAILevelsState state, const BAIMatrix *matrix, BAIMatrix *staged)
+{
+  const size_t n = (size_t)matrix->n, nnz = (size_t)matrix->A.i[matrix->n];
+  cudaStream_t stream = state->s.stream;
+
+  if (!state->staged) {
+    BAITry(BAICUDAAllocate(&state->s, (n + 1) * sizeof(BAIInt), &state->i));
+    BAITry(BAICUDAAllocate(&state->s, nnz * sizeof(BAIInt), &state->j));
+    BAITry(BAICUDAAllocate(&state->s, nnz * sizeof(BAIScalar), &state->a));
+    BAITry(BAICUDAAllocate(&state->s, n * sizeof(BAIScalar), &state->b));
+    BAITry(BAICUDAAllocate(&state->s, n * sizeof(BAIScalar), &state->x));
+    state->staged = true;
+    state->room   = nnz;
+  }
+  if (nnz != state->room) return BAIStatusOf(BAI_ERR_PATTERN);
+  CUDATry(cudaMemcpyAsync(state->i, matrix->A.i, (n + 1) * sizeof(BAIInt), cudaMemcpyHostToDevice, stream));
+  CUDATry(cudaMemcpyAsync(state->j, matrix->A.j, nnz * sizeof(BAIInt), cudaMemcpyHostToDevice, stream));
+  CUDATry(cudaMemcpyAsync(state->a, matrix->A.a, nnz * sizeof(BAIScalar), cudaMemcpyHostToDevice, stream));
+  *staged = {
+    matrix->n, 0, {state->i,  state->j, state->a},
+      {        },
+      BAI_MEMORY_DEVICE
+  };
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus SetUp(BAILevelsState state, const BAIMatrix *matrix, bool values_only)
+{
+  BAIMatrix staged = *matrix;
+
+  if (matrix->memory == BAI_MEMORY_HOST) BAITry(Stage(state, matrix, &staged));
+  return BAILevelsSetUp(state, &staged, values_only);
+}
+
+static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevelsState *newstate)
+{
+  BAILevelsState          state;
+  BAIStatus               status;
+  cudaStreamCaptureStatus capture;
+  int                     device, devices = 0;
+
+  *newstate = NULL;
+  CUDATry(cudaGetDeviceCount(&devices));
+  if (p->device >= 0 && devices) CUDATry(cudaSetDevice(p->device % devices));
+  CUDATry(cudaStreamIsCapturing((cudaStream_t)p->stream, &capture));
+  if (capture != cudaStreamCaptureStatusNone)
+    return BAIStatusBecause(BAI_ERR_CAPTURE, "cudaStreamIsCapturing()", "this stream is being captured");
+  state = (BAILevelsState)calloc(1, sizeof(*state));
+  if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
+  state->p        = *p;
+  state->s.stream = (cudaStream_t)p->stream;
+  status          = BAICanFollow(&state->s.follows);
+  if (!status.code && cudaGetDevice(&device) == cudaSuccess)
+    (void)cudaDeviceGetAttribute(&state->processors, cudaDevAttrMultiProcessorCount, device);
+  if (!state->processors) state->processors = 1;
+  if (!status.code) status = Catch([&] { return SetUp(state, matrix, false); });
+  if (status.code) Destroy(state);
+  else *newstate = state;
+  return status;
+}
+
+static BAIStatus Update(BAILevelsState state, const BAIMatrix *matrix)
+{
+  return Catch([&] { return SetUp(state, matrix, true); });
+}
+
+/* The caller's vectors where kernels can read them */
+static BAIStatus TakeIn(BAILevelsState state, const BAIScalar **b, BAIScalar **x, bool x_matters)
+{
+  const size_t bytes = (size_t)state->level[0].A.n * sizeof(BAIScalar);
+
+  if (!state->staged) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(state->b, *b, bytes, cudaMemcpyHostToDevice, state->s.stream));
+  if (x_matters) CUDATry(cudaMemcpyAsync(state->x, *x, bytes, cudaMemcpyHostToDevice, state->s.stream));
+  *b = state->b;
+  *x = state->x;
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus GiveBack(BAILevelsState state, BAIScalar *x)
+{
+  if (!state->staged) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(x, state->x, (size_t)state->level[0].A.n * sizeof(BAIScalar), cudaMemcpyDeviceToHost,
+                          state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+{
+  BAIScalar *to = z;
+
+  BAITry(TakeIn(state, &r, &to, false));
+  BAITry(BAIDeviceApply(state, r, to));
+  return GiveBack(state, z);
+}
+
+static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
+                       BAILevelsMonitor monitor, void *context, BAILevelsSolution *solution)
+{
+  BAIScalar *to = x;
+
+  BAITry(TakeIn(state, &b, &to, !guess_zero));
+  BAITry(BAIDeviceSolve(state, b, to, guess_zero, t, monitor, context, solution));
+  return GiveBack(state, x);
+}
+
+static void Info(BAILevelsState state, BAILevelsInfo *info)
+{
+  *info = {state->levels, {}, state->stop, {}, state->inverse != NULL, state->hermitian, state->single, state->s.bytes};
+  for (int d = 0; d < 3; d++) info->grid[d] = state->level[0].grid[d];
+  for (int l = 0; l < state->levels; l++) {
+    const BAIDeviceLevel *L = &state->level[l];
+
+    info->level[l] = {L->A.n, L->A.nnz, L->m, L->alone, L->blocks, L->inside};
+  }
+}
+
+extern "C" const BAILevelsOps BAILevelsCUDA = {
+  .create  = Create,
+  .update  = Update,
+  .apply   = Apply,
+  .solve   = Solve,
+  .info    = Info,
+  .destroy = Destroy,
+};

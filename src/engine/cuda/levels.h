@@ -1,0 +1,121 @@
+/*
+   Levels on a device
+*/
+#pragma once
+
+#include "../levels_backend.h"
+#include "../levels_rules.h"
+#include "follow.h"
+
+enum {
+  BAI_TEAM  = 32, /* rows of a slice: a warp */
+  BAI_TEAMS = BAI_LEVELS_BLOCK / BAI_TEAM
+};
+
+/* Compressed rows on the device, as they were made */
+typedef struct {
+  int              n;
+  long long        nnz;
+  const int       *i, *j;
+  const BAIScalar *a;
+} BAIDeviceRows;
+
+/* Entries inside a block come in twos, so that a thread fetches more at a time */
+template <typename T>
+struct __align__(2 * sizeof(T) > 16 ? 16 : 2 * sizeof(T)) BAIPair
+{
+  T first, second;
+};
+
+/*
+   The matrix of a level by places, as kernels see it; T is what the level is of. What is inside blocks lies in slices
+   of 32 rows, column by column, padded with zeros; what is outside row by row
+*/
+template <typename T>
+struct BAILevelView {
+  int                   n, m, blocks;
+  bool                  full;      /* all blocks have BAI_LEVELS_BLOCK rows, */
+  int                   pairs;     /* and all slices so many pairs a row; 0: not so */
+  const int            *first;     /* blocks + 1: the first place of each block */
+  const int            *aggregate; /* blocks + 1: the first aggregate of each block */
+  const int            *child;     /* m + 1: the first place of each aggregate */
+  const int            *slice;     /* blocks*BAI_TEAMS + 1: where each slice begins, in columns of 32 pairs */
+  const unsigned short *in_j;      /* places in the block, of the first of a pair in the low byte */
+  const BAIPair<T>     *in_a;
+  const int            *out_first; /* n + 1 */
+  const int            *out_j;
+  const T              *out_a;
+  const T *d, *dinv, *extra; /* diagonal entries; what multiplies residuals; what sweeps add to d, NULL: nothing */
+  T       *b, *x, *y;
+};
+
+/* How P^H A P was summed, for new values */
+typedef struct {
+  unsigned *entry; /* of A, in the order of those of the coarse matrix */
+  int      *first; /* nnz of that + 1: the entries of each */
+} BAIGather;
+
+typedef struct {
+  BAIDeviceRows   A;
+  BAIScalar      *values; /* of A, of a coarse level */
+  int            *of_row; /* nnz: the row of each entry */
+  int             grid[3], m, most, blocks, alone;
+  long long       inside, outside, columns; /* entries, places in slices */
+  bool            extra;
+  int             pairs;       /* of all slices, 0: they differ */
+  bool            few;         /* no row has more than six entries inside its block */
+  int            *aggregate;   /* n: row of the next level, or -1 */
+  int            *row, *place; /* the row at each place, and the other way round */
+  int            *child, *first, *block_aggregate, *slice, *out_first, *out_j;
+  unsigned short *in_j;
+  void           *in_a, *out_a, *d, *dinv, *e, *b, *x, *y;
+  BAIGather       gather;
+} BAIDeviceLevel;
+
+/* What CG keeps on the device, see levels_cg.cu */
+typedef struct BAILevelsScalars_ BAILevelsScalars;
+
+struct BAILevelsState_ {
+  struct BAIState_    s; /* its stream, and what owns the memory */
+  BAILevelsParameters p;
+  int                 levels, tail; /* from level tail on all is done in one launch; levels: there is no such level */
+  BAIDeviceLevel      level[BAI_LEVELS_MOST];
+  void               *inverse; /* of the last level, dense, by rows; NULL: it is smoothed */
+  const char         *stop;
+  int                 hermitian, single, processors;
+  BAIReal             over, scale; /* scale: a power of two that multiplies A in the levels */
+  unsigned long long  pattern;
+  BAIReal            *factors; /* on the device: what multiplies r on the way in, and z on the way out */
+  BAILevelsScalars   *scalars;
+  BAIReal            *partial; /* parts of sums */
+  BAIReal             tol2;    /* of the present solve */
+  BAIScalar          *work;    /* five vectors of CG */
+  int                *index;   /* i and j of the caller, if those are of 64 bits */
+  bool                staged;  /* the caller's arrays are on the host, and copied: */
+  BAIInt             *i, *j;
+  BAIScalar          *a, *b, *x;
+  size_t              room; /* entries */
+};
+
+/* levels_setup.cu */
+BAIStatus BAILevelsSetUp(BAILevelsState, const BAIMatrix *, bool values_only);
+/* levels_matrix.cu: C = P^H A P, its pattern anew, or its values alone; and the matrix of a level by places */
+BAIStatus BAIGalerkin(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
+                      BAIReal over, BAIGather *, BAIDeviceRows *, BAIScalar **values, int **c_of_row);
+BAIStatus BAIGalerkinValues(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
+                            BAIReal over, const BAIGather *, const BAIDeviceRows *, BAIScalar *values);
+BAIStatus BAIOfRow(BAILevelsState, const BAIDeviceRows *, int **of_row);
+BAIStatus BAIPlaceLevel(BAILevelsState, BAIDeviceLevel *, bool values_only);
+BAIStatus BAIInvertLast(BAILevelsState);
+/* levels_cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL */
+BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
+void      BAIFindTail(BAILevelsState);
+/* levels_cg.cu */
+BAIStatus BAIDeviceApply(BAILevelsState, const BAIScalar *r, BAIScalar *z);
+BAIStatus BAIDeviceSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
+                         BAILevelsMonitor, void *context, BAILevelsSolution *);
+
+static inline dim3 BAIGrid(long long threads, int block)
+{
+  return dim3((unsigned)((threads + block - 1) / block > 0 ? (threads + block - 1) / block : 1));
+}

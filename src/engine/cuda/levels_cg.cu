@@ -1,0 +1,414 @@
+/*
+   CG with a cycle as its preconditioner on a device. What it computes is in host/levels.c
+
+   An iteration is a cycle and two kernels: the product with the matrix and the sums that need it, then the vectors
+   and the residual norm. The thread block that is done last finds the scalars. The host launches an iteration ahead,
+   and learns the norm from memory that it shares with the device; once the device says that it is done, what was
+   launched does nothing.
+*/
+#include "levels.h"
+#include "../scale.h"
+#include <atomic>
+#include <cub/block/block_reduce.cuh>
+#include <float.h>
+
+enum {
+  THREADS = 256,
+  WAVES   = 8, /* thread blocks a multiprocessor */
+  WARPS   = THREADS / BAI_TEAM,
+  FETCH   = 8, /* entries that a lane fetches at once */
+  SUMS    = 3
+};
+
+struct BAILevelsScalars_ {
+  BAIReal  ps, alpha, beta; /* p^H s of the last direction, 0: there is none; of this iteration */
+  BAIReal  bnorm2, rnorm2, tol2, most2;
+  BAIReal  rtol, abstol, dtol;
+  int      its, done, reason;
+  unsigned arrived;
+  BAIReal  scale; /* of the matrix in the levels; 0: they are in the precision of r, and nothing is scaled */
+  BAIReal  factors[2];
+};
+
+/* What all threads of all blocks add up to, found by the block that comes last: true there, in thread 0. The same every time */
+template <int COUNT>
+static __device__ inline bool SumUp(BAIReal (&sum)[COUNT], BAIReal *partial, unsigned *arrived)
+{
+  using Sum = cub::BlockReduce<BAIReal, THREADS>;
+  __shared__ typename Sum::TempStorage storage;
+  __shared__ bool                      last;
+
+#pragma unroll
+  for (int k = 0; k < COUNT; k++) {
+    sum[k] = Sum(storage).Sum(sum[k]);
+    __syncthreads();
+    if (!threadIdx.x) partial[blockIdx.x * COUNT + k] = sum[k];
+  }
+  if (!threadIdx.x) {
+    __threadfence();
+    last = atomicAdd(arrived, 1u) + 1 == gridDim.x;
+  }
+  __syncthreads();
+  if (!last) return false;
+  __threadfence();
+#pragma unroll
+  for (int k = 0; k < COUNT; k++) {
+    sum[k] = 0;
+    for (unsigned block = threadIdx.x; block < gridDim.x; block += THREADS)
+      sum[k] += __ldcg(partial + block * COUNT + k);
+    sum[k] = Sum(storage).Sum(sum[k]);
+    __syncthreads();
+  }
+  if (!threadIdx.x) *arrived = 0;
+  return !threadIdx.x;
+}
+
+static __device__ inline BAIReal Dot(BAIScalar x, BAIScalar y)
+{
+  return BAIRealPart(BAIConj(x) * y);
+}
+
+/*
+   Products of 32 rows with x, one in each lane, by a warp. The entries of the rows follow each other, so the lanes
+   fetch them in turn, whatever the rows' lengths; room is for FETCH products of each lane
+*/
+static __device__ inline BAIScalar RowsTimes(const BAIDeviceRows &A, long long first, const BAIScalar *x,
+                                             BAIScalar *room)
+{
+  const int       lane = (int)threadIdx.x % BAI_TEAM;
+  const long long row  = first + lane;
+  const int       mine = A.i[row < A.n ? row : A.n], mine_end = A.i[row < A.n ? row + 1 : A.n];
+  const int       begin = __shfl_sync(~0u, mine, 0), end = __shfl_sync(~0u, mine_end, BAI_TEAM - 1);
+  BAIScalar       sum = 0;
+
+  for (int at = begin; at < end; at += FETCH * BAI_TEAM) {
+    int       col[FETCH];
+    BAIScalar value[FETCH];
+
+#pragma unroll
+    for (int k = 0; k < FETCH; k++) {
+      const int e = at + k * BAI_TEAM + lane;
+
+      col[k]   = e < end ? __ldcs(A.j + e) : 0;
+      value[k] = e < end ? A.a[e] : BAIScalar(0);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < FETCH; k++) room[k * BAI_TEAM + lane] = value[k] * x[col[k]];
+    __syncwarp();
+    for (int k = mine > at ? mine - at : 0; k < mine_end - at && k < FETCH * BAI_TEAM; k++) sum += room[k];
+  }
+  return sum;
+}
+
+/* What r is multiplied by on its way into the levels, and z on its way out of them */
+static __device__ inline void SetFactors(BAILevelsScalars *s, BAIReal norm)
+{
+  s->factors[0] = s->scale > 0 && norm > 0 ? BAIScaleOf(ilogb((double)norm)) : 1;
+  s->factors[1] = s->scale > 0 ? s->scale / s->factors[0] : 1;
+}
+
+/* Shared memory for RowsTimes(); as bytes, as complex numbers have constructors */
+#define ROOM(name) \
+  __shared__ __align__(16) unsigned char name##_bytes[WARPS * FETCH * BAI_TEAM * sizeof(BAIScalar)]; \
+  BAIScalar *name = reinterpret_cast<BAIScalar *>(name##_bytes) + threadIdx.x / BAI_TEAM * FETCH * BAI_TEAM
+
+/* w = A u; then r^H u, u^H w and u^H s make up the next direction and its length */
+static __global__ __launch_bounds__(THREADS) void Product(BAIDeviceRows A, const BAIScalar *u, const BAIScalar *r,
+                                                          const BAIScalar *s, BAIScalar *w, BAIReal *partial,
+                                                          BAILevelsScalars *scalars)
+{
+  ROOM(room);
+  BAIReal sum[SUMS] = {0, 0, 0};
+
+  BAIFollow();
+  if (scalars->done) return;
+  for (long long first = (blockIdx.x * (long long)WARPS + threadIdx.x / BAI_TEAM) * BAI_TEAM; first < A.n;
+       first += (long long)gridDim.x * THREADS) {
+    const BAIScalar value = RowsTimes(A, first, u, room);
+    const long long row   = first + threadIdx.x % BAI_TEAM;
+
+    if (row >= A.n) continue;
+    w[row] = value;
+    sum[0] += Dot(r[row], u[row]);
+    sum[1] += Dot(u[row], value);
+    sum[2] += Dot(u[row], s[row]);
+  }
+  if (!SumUp(sum, partial, &scalars->arrived)) return;
+  const bool first = !(scalars->ps > 0);
+
+  scalars->beta  = first ? 0 : -sum[2] / scalars->ps;
+  scalars->ps    = sum[1] + (first ? 0 : scalars->beta * sum[2]);
+  scalars->alpha = sum[0] / scalars->ps;
+  if (sum[0] > 0 && scalars->ps > 0) return;
+  scalars->reason = isfinite((double)sum[0]) && isfinite((double)sum[1]) ? BAI_LEVELS_INDEFINITE : BAI_LEVELS_NAN;
+  scalars->done   = 1;
+}
+
+/* The host reads what is written here when its sequence number says so */
+static __device__ inline void Tell(const BAILevelsScalars *s, BAILevelsProgress *progress, int sequence)
+{
+  progress->rnorm2 = (double)s->rnorm2;
+  progress->bnorm2 = (double)s->bnorm2;
+  progress->its    = s->its;
+  progress->done   = s->done;
+  progress->reason = s->reason;
+  __threadfence_system();
+  *(volatile int *)&progress->sequence = sequence;
+}
+
+/* Directions, x, r and its norm */
+static __global__ __launch_bounds__(THREADS) void Update(int n, BAIScalar *p, BAIScalar *s, BAIScalar *x, BAIScalar *r,
+                                                         const BAIScalar *u, const BAIScalar *w, BAIReal *partial,
+                                                         BAILevelsScalars *scalars, BAILevelsProgress *progress,
+                                                         int sequence)
+{
+  BAIReal sum[1] = {0};
+
+  BAIFollow();
+  if (scalars->done) {
+    if (!blockIdx.x && !threadIdx.x) Tell(scalars, progress, sequence);
+    return;
+  }
+  const BAIReal alpha = scalars->alpha, beta = scalars->beta;
+
+  for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < n; i += (long long)gridDim.x * THREADS) {
+    const BAIScalar direction = u[i] + beta * p[i], product = w[i] + beta * s[i], rest = r[i] - alpha * product;
+
+    p[i] = direction;
+    s[i] = product;
+    x[i] += alpha * direction;
+    r[i] = rest;
+    sum[0] += Dot(rest, rest);
+  }
+  if (!SumUp(sum, partial, &scalars->arrived)) return;
+  scalars->rnorm2 = sum[0];
+  scalars->its++;
+  scalars->reason = !isfinite((double)sum[0])       ? BAI_LEVELS_NAN
+    : sum[0] <= scalars->tol2                       ? BAI_LEVELS_CONVERGED
+    : scalars->dtol > 0 && sum[0] >= scalars->most2 ? BAI_LEVELS_DTOL
+                                                    : BAI_LEVELS_ITS;
+  scalars->done   = scalars->reason != BAI_LEVELS_ITS;
+  SetFactors(scalars, sqrt(sum[0]));
+  Tell(scalars, progress, sequence);
+}
+
+/* r = b - A x, or b if x is zero; ||r||, ||b||, and the tolerances that follow; p and s are zero, so CG begins anew */
+static __global__ __launch_bounds__(THREADS) void Begin(BAIDeviceRows A, const BAIScalar *b, const BAIScalar *x,
+                                                        int zero, BAIScalar *r, BAIScalar *p, BAIScalar *s,
+                                                        BAIReal *partial, BAILevelsScalars *scalars,
+                                                        BAILevelsProgress *progress, int sequence)
+{
+  ROOM(room);
+  BAIReal sum[2] = {0, 0};
+
+  for (long long first = (blockIdx.x * (long long)WARPS + threadIdx.x / BAI_TEAM) * BAI_TEAM; first < A.n;
+       first += (long long)gridDim.x * THREADS) {
+    const BAIScalar value = zero ? BAIScalar(0) : RowsTimes(A, first, x, room);
+    const long long row   = first + threadIdx.x % BAI_TEAM;
+
+    if (row >= A.n) continue;
+    const BAIScalar rest = b[row] - value;
+
+    r[row] = rest;
+    p[row] = 0;
+    s[row] = 0;
+    sum[0] += Dot(rest, rest);
+    sum[1] += Dot(b[row], b[row]);
+  }
+  if (!SumUp(sum, partial, &scalars->arrived)) return;
+  if (scalars->bnorm2 < 0) scalars->bnorm2 = sum[1];
+  const BAIReal bnorm     = sqrt(scalars->bnorm2),
+                tolerance = scalars->rtol * bnorm > scalars->abstol ? scalars->rtol * bnorm : scalars->abstol;
+
+  scalars->rnorm2 = sum[0];
+  scalars->ps     = 0;
+  scalars->tol2   = tolerance * tolerance;
+  scalars->most2  = scalars->dtol * scalars->dtol * scalars->bnorm2;
+  scalars->reason = !isfinite((double)sum[0]) ? BAI_LEVELS_NAN
+    : sum[0] <= scalars->tol2                 ? BAI_LEVELS_CONVERGED
+                                              : BAI_LEVELS_ITS;
+  scalars->done   = scalars->reason != BAI_LEVELS_ITS;
+  SetFactors(scalars, sqrt(sum[0]));
+  Tell(scalars, progress, sequence);
+}
+
+/* The factors for a cycle alone */
+static __global__ __launch_bounds__(THREADS) void Norm(int n, const BAIScalar *r, BAIReal *partial,
+                                                       BAILevelsScalars *scalars)
+{
+  BAIReal sum[1] = {0};
+
+  for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < n; i += (long long)gridDim.x * THREADS) {
+    const BAIReal w = BAIAggregateMagnitude(r[i]);
+
+    sum[0] = w > sum[0] ? w : sum[0];
+  }
+  /* the largest is at most the sum of the largest of all threads, and at least that over their number: as good */
+  if (SumUp(sum, partial, &scalars->arrived)) SetFactors(scalars, sum[0]);
+}
+
+static int Blocks(BAILevelsState state, long long threads)
+{
+  const long long most = (long long)state->processors * WAVES, wanted = (threads + THREADS - 1) / THREADS;
+
+  return (int)(wanted < 1 ? 1 : wanted < most ? wanted : most);
+}
+
+/* Scalars, and room for the parts of sums */
+static BAIStatus Prepare(BAILevelsState state)
+{
+  BAILevelsScalars scalars = {};
+
+  if (state->scalars) return BAIStatusOf(BAI_OK);
+  BAITry(BAICUDAAllocate(&state->s, sizeof(scalars), &state->scalars));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)state->processors * WAVES * SUMS * sizeof(BAIReal), &state->partial));
+  if (!state->s.pinned) BAITry(BAIPinnedGet(&state->s.pinned));
+  scalars.scale      = state->single ? state->scale : 0;
+  scalars.factors[0] = scalars.factors[1] = 1;
+  CUDATry(cudaMemcpyAsync(state->scalars, &scalars, sizeof(scalars), cudaMemcpyHostToDevice, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  state->factors = (BAIReal *)((char *)state->scalars + offsetof(BAILevelsScalars, factors));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+{
+  const int n = state->level[0].A.n;
+
+  BAITry(Prepare(state));
+  if (state->single) {
+    Norm<<<(unsigned)Blocks(state, n), THREADS, 0, state->s.stream>>>(n, r, state->partial, state->scalars);
+    CUDATry(cudaGetLastError());
+  }
+  return BAIDeviceCycle(state, r, z, NULL);
+}
+
+/* Vectors of CG */
+struct Vectors {
+  const BAIScalar *b;
+  BAIScalar       *x, *r, *p, *s, *u, *w;
+};
+
+static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
+{
+  BAIDeviceRows      A        = state->level[0].A;
+  BAILevelsScalars  *scalars  = state->scalars;
+  BAIReal           *partial  = state->partial;
+  BAILevelsProgress *progress = &state->s.pinned->progress;
+  BAIScalar         *p = v.p, *s = v.s, *x = v.x, *r = v.r, *u = v.u, *w = v.w;
+  void              *product[] = {&A, &u, &r, &s, &w, &partial, &scalars};
+  void              *update[]  = {&A.n, &p, &s, &x, &r, &u, &w, &partial, &scalars, &progress, &sequence};
+
+  BAITry(BAIDeviceCycle(state, v.r, v.u, (const int *)((const char *)scalars + offsetof(BAILevelsScalars, done))));
+  CUDATry(BAILaunch((const void *)Product, dim3((unsigned)Blocks(state, A.n)), THREADS, 0, state->s.stream,
+                    state->s.follows, product));
+  CUDATry(BAILaunch((const void *)Update, dim3((unsigned)Blocks(state, A.n)), THREADS, 0, state->s.stream,
+                    state->s.follows, update));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Until the device has told of this sequence number */
+static BAIStatus WaitFor(BAILevelsState state, int sequence)
+{
+  volatile int *told = &state->s.pinned->progress.sequence;
+
+  for (long spins = 1; *told < sequence; spins++) {
+    if (spins % 4096) continue;
+    const cudaError_t error = cudaStreamQuery(state->s.stream);
+
+    if (error == cudaSuccess && *told < sequence)
+      return BAIStatusBecause(BAI_ERR_DEVICE, "CG with many levels", "an iteration has left no norm");
+    if (error != cudaSuccess && error != cudaErrorNotReady) return BAICUDAStatus(error, "CG with many levels");
+    (void)cudaGetLastError();
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* r, p and s to begin with, and the norms, which are waited for */
+static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int sequence)
+{
+  const BAIDeviceRows A = state->level[0].A;
+
+  Begin<<<(unsigned)Blocks(state, A.n), THREADS, 0, state->s.stream>>>(A, v.b, v.x, zero, v.r, v.p, v.s, state->partial,
+                                                                       state->scalars, &state->s.pinned->progress,
+                                                                       sequence);
+  CUDATry(cudaGetLastError());
+  return WaitFor(state, sequence);
+}
+
+/* CG until the device says that it is done, or the monitor, or there have been enough iterations; the next sequence number */
+static BAIStatus Run(BAILevelsState state, const Vectors &v, BAIInt max_it, BAILevelsMonitor monitor, void *context,
+                     int *sequence, BAILevelsSolution *s)
+{
+  BAILevelsProgress *progress = &state->s.pinned->progress;
+  const int          begin    = *sequence;
+  double             before   = progress->rnorm2;
+
+  s->reason = BAI_LEVELS_ITS;
+  for (BAIInt launched = 0; s->its + launched < max_it;) {
+    BAITry(Iterate(state, v, ++*sequence));
+    launched++;
+    /* one iteration ahead, unless the norm is likely to meet the tolerance in this one */
+    const bool soon = monitor ||
+      (progress->rnorm2 > 0 && progress->rnorm2 * progress->rnorm2 <= 4 * before * (double)state->tol2);
+    const int wait = soon ? *sequence : *sequence - 1;
+
+    if (wait <= begin) continue;
+    before = progress->rnorm2;
+    BAITry(WaitFor(state, wait));
+    if (monitor && monitor(context, (BAIInt)progress->its, (BAIReal)sqrt(progress->rnorm2))) break;
+    if (progress->done) break;
+  }
+  BAITry(WaitFor(state, *sequence));
+  s->its   = (BAIInt)progress->its;
+  s->rnorm = (BAIReal)sqrt(progress->rnorm2);
+  if (progress->done) s->reason = (BAILevelsReason)progress->reason;
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
+                         BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
+{
+  const size_t       n       = (size_t)state->level[0].A.n;
+  BAILevelsScalars   scalars = {};
+  BAILevelsProgress *progress;
+  Vectors            v;
+  int                sequence = 0;
+
+  *s = BAILevelsSolution{};
+  BAITry(Prepare(state));
+  if (!state->work) BAITry(BAICUDAAllocate(&state->s, 5 * n * sizeof(BAIScalar), &state->work));
+  v              = {b, x, state->work, state->work + n, state->work + 2 * n, state->work + 3 * n, state->work + 4 * n};
+  scalars.rtol   = t->rtol;
+  scalars.abstol = t->abstol;
+  scalars.dtol   = t->dtol;
+  scalars.bnorm2 = t->bnorm2;
+  scalars.scale  = state->single ? state->scale : 0;
+  scalars.factors[0] = scalars.factors[1] = 1;
+  progress                                = &state->s.pinned->progress;
+  CUDATry(cudaStreamSynchronize(state->s.stream)); /* nothing is to write there any longer */
+  progress->sequence = 0;
+  CUDATry(cudaMemcpyAsync(state->scalars, &scalars, sizeof(scalars), cudaMemcpyHostToDevice, state->s.stream));
+  if (guess_zero) CUDATry(cudaMemsetAsync(x, 0, n * sizeof(*x), state->s.stream));
+  BAITry(Start(state, v, guess_zero, ++sequence));
+  s->bnorm  = (BAIReal)sqrt(progress->bnorm2);
+  s->rnorm0 = s->rnorm    = (BAIReal)sqrt(progress->rnorm2);
+  s->reason               = (BAILevelsReason)progress->reason;
+  const BAIReal tolerance = t->rtol * s->bnorm > t->abstol ? t->rtol * s->bnorm : t->abstol;
+
+  state->tol2 = tolerance * tolerance;
+  if (monitor && monitor(context, 0, s->rnorm)) return BAIStatusOf(BAI_OK);
+  for (BAIReal last = s->rnorm; s->reason == BAI_LEVELS_ITS && s->its < t->max_it;) {
+    const BAIReal half = last / 2;
+
+    BAITry(Run(state, v, t->max_it, monitor, context, &sequence, s));
+    BAITry(Start(state, v, 0, ++sequence));
+    s->rnorm = (BAIReal)sqrt(progress->rnorm2);
+    if (s->reason != BAI_LEVELS_CONVERGED || s->rnorm <= tolerance) break;
+    s->reason = s->rnorm <= half ? BAI_LEVELS_ITS : BAI_LEVELS_STAGNATED; /* from the true residual on, if that pays */
+    last      = s->rnorm;
+  }
+  return BAIStatusOf(BAI_OK);
+}

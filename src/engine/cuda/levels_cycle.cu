@@ -1,0 +1,603 @@
+/*
+   The cycle of many levels on a device. What it computes is in host/levelcycle.c
+
+   A visit is one kernel: a thread a row, a thread block a block. It reads the matrix once, keeps what is inside the
+   block in registers for the local sweeps, and leaves what the residual inside the block adds up to on each
+   aggregate. A second kernel takes off what is outside blocks, which needs the new x of the others. The last visit of
+   a level adds x to that of the level above. Kernels fetch what never changes while the one before them still runs.
+
+   Small levels are gone through in one launch, by a cluster of thread blocks that meet between steps; on devices
+   without clusters by one thread block.
+*/
+#include "levels.h"
+#include <cooperative_groups.h>
+#include <cub/util_ptx.cuh>
+
+enum {
+  PAIRS_FEW    = 3,                /* pairs of entries inside the block that a thread keeps, */
+  PAIRS_MORE   = 4,                /* or so many; what a row has beyond is read again in each sweep */
+  CHILDREN     = 8,                /* rows of an aggregate whose x is fetched at once */
+  FETCH        = 2,                /* entries outside blocks that a thread fetches at once, */
+  AGGREGATES   = BAI_LEVELS_BLOCK, /* of a thread block of Outside(), */
+  MANY         = 10,               /* entries that each of its threads fetches at once, */
+  SOME         = 4,                /* and those of the tail */
+  TAIL_THREADS = 512,
+  TAIL_BLOCKS  = 8, /* of the cluster */
+  TAIL_LEVELS  = 8  /* at most */
+};
+
+/* What a visit is to do */
+template <typename T>
+struct VisitHow {
+  int              from_zero, sweeps;
+  int              restricts; /* leave the residual on aggregates in b of the next level */
+  T               *above;     /* x of the level above, to which this x is added on its aggregates; NULL: it is not */
+  const int       *above_child;
+  const BAIScalar *r; /* finest level: b is this, times factors[0], in the order of row; it is stored as well */
+  BAIScalar       *z; /* and x goes here, times factors[1] */
+  const int       *row;
+  const BAIReal   *factors;
+};
+
+/* Shared memory of a visit */
+template <typename T>
+struct VisitRoom {
+  T x[2][BAI_LEVELS_BLOCK];
+  T product[FETCH * BAI_LEVELS_BLOCK];
+};
+
+/* The next kernel may begin, and fetch what nobody changes */
+static __device__ __forceinline__ void Trigger()
+{
+  NV_IF_TARGET(NV_PROVIDES_SM_90, (cudaTriggerProgrammaticLaunchCompletion();));
+}
+
+/* All threads of a thread block, or of a part of it that does a block of its own */
+template <bool WHOLE>
+static __device__ __forceinline__ void Meet(int team)
+{
+  if (WHOLE) __syncthreads();
+  else asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "r"((int)BAI_LEVELS_BLOCK) : "memory");
+}
+
+/*
+   Entries outside the block, which follow each other for its rows. The first are fetched at once, before it is known
+   whether x is there
+*/
+template <typename T>
+struct OutsideOfBlock {
+  int begin, end, mine, mine_end; /* of the block, of this row */
+  int col[FETCH];
+  T   value[FETCH];
+
+  __device__ __forceinline__ OutsideOfBlock(const BAILevelView<T> &L, int first, int size, int t, bool wanted)
+  {
+    begin = end = mine = mine_end = 0;
+    if (wanted) {
+      begin    = L.out_first[first];
+      end      = L.out_first[first + size];
+      mine     = t < size ? L.out_first[first + t] : end;
+      mine_end = t < size ? L.out_first[first + t + 1] : end;
+    }
+#pragma unroll
+    for (int k = 0; k < FETCH; k++) {
+      const int e = begin + k * BAI_LEVELS_BLOCK + t;
+
+      col[k]   = e < end ? L.out_j[e] : 0;
+      value[k] = e < end ? L.out_a[e] : T(0);
+    }
+  }
+
+  /* The sum of products of this row's entries with x; called by all threads of the block */
+  template <bool WHOLE>
+  __device__ __forceinline__ T Sum(const BAILevelView<T> &L, const T *x, int t, int team, T *product)
+  {
+    T sum = T(0);
+
+    for (int at = begin; at < end; at += FETCH * BAI_LEVELS_BLOCK) {
+      if (at > begin) Meet<WHOLE>(team);
+#pragma unroll
+      for (int k = 0; k < FETCH; k++) {
+        const int e = at + k * BAI_LEVELS_BLOCK + t;
+
+        if (at > begin) {
+          col[k]   = e < end ? L.out_j[e] : 0;
+          value[k] = e < end ? L.out_a[e] : T(0);
+        }
+        product[k * BAI_LEVELS_BLOCK + t] = value[k] * x[col[k]];
+      }
+      Meet<WHOLE>(team);
+      for (int k = mine > at ? mine - at : 0; k < mine_end - at && k < FETCH * BAI_LEVELS_BLOCK; k++) sum += product[k];
+    }
+    return sum;
+  }
+};
+
+/* x of the level above, on the rows of an aggregate; those of a few are fetched before the first is written */
+template <typename T>
+static __device__ __forceinline__ void AddAbove(T *above, int begin, int end, T x)
+{
+  T old[CHILDREN];
+
+  for (; begin < end; begin += CHILDREN) {
+#pragma unroll
+    for (int k = 0; k < CHILDREN; k++)
+      if (begin + k < end) old[k] = above[begin + k];
+#pragma unroll
+    for (int k = 0; k < CHILDREN; k++)
+      if (begin + k < end) above[begin + k] = old[k] + x;
+  }
+}
+
+/* A row's entries inside its block, in pairs: the first are in registers */
+template <typename T, int PAIRS>
+struct InsideOfRow {
+  const BAIPair<T>     *a;
+  const unsigned short *j;
+  int                   pairs; /* of the slice */
+  T                     value[2 * PAIRS];
+  int                   col[2 * PAIRS];
+
+  __device__ __forceinline__ InsideOfRow(const BAILevelView<T> &L, int slice, int t)
+  {
+    const int       column = L.pairs ? slice * L.pairs : L.slice[slice];
+    const long long at     = (long long)column * BAI_TEAM + t % BAI_TEAM;
+
+    pairs = L.pairs ? L.pairs : L.slice[slice + 1] - column;
+    a     = L.in_a + at;
+    j     = L.in_j + at;
+#pragma unroll
+    for (int k = 0; k < PAIRS; k++) {
+      BAIPair<T>     v = {T(0), T(0)};
+      unsigned short c = 0;
+
+      if (k < pairs) {
+        v = a[k * BAI_TEAM];
+        c = j[k * BAI_TEAM];
+      }
+      value[2 * k]     = v.first;
+      value[2 * k + 1] = v.second;
+      col[2 * k]       = c & 255;
+      col[2 * k + 1]   = c >> 8;
+    }
+  }
+
+  /* r less the products with x of the block */
+  __device__ __forceinline__ T Rest(T r, const T *x) const
+  {
+#pragma unroll
+    for (int k = 0; k < 2 * PAIRS; k++) r -= value[k] * x[col[k]];
+    for (int k = PAIRS; k < pairs; k++) {
+      const BAIPair<T>     v = a[k * BAI_TEAM];
+      const unsigned short c = j[k * BAI_TEAM];
+
+      r -= v.first * x[c & 255];
+      r -= v.second * x[c >> 8];
+    }
+    return r;
+  }
+};
+
+/* One block: x = S b, or x + S (b - A x) */
+template <typename T, bool WHOLE, int PAIRS>
+static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, const VisitHow<T> &how, T *below, int block,
+                                                  int t, int team, VisitRoom<T> &room, bool follow, const int *done)
+{
+  const int                   first = L.full ? block * BAI_LEVELS_BLOCK : L.first[block];
+  const int                   size = L.full ? BAI_LEVELS_BLOCK : L.first[block + 1] - first, p = first + t;
+  const bool                  mine = t < size;
+  const InsideOfRow<T, PAIRS> inside(L, block * BAI_TEAMS + t / BAI_TEAM, t);
+  OutsideOfBlock<T>           outside(L, first, size, t, !how.from_zero);
+  T                           d = T(0), dinv = T(0), extra = T(0), b = T(0), g, x = T(0);
+  int                         row = 0, aggregate = 0, child = 0, child_end = 0, above = 0, above_end = 0;
+
+  if (how.restricts && L.aggregate[block] + t < L.aggregate[block + 1]) {
+    aggregate = L.aggregate[block] + t;
+    child     = L.child[aggregate] - first;
+    child_end = L.child[aggregate + 1] - first;
+  }
+  if (mine) {
+    if (how.above) {
+      above     = how.above_child[p];
+      above_end = how.above_child[p + 1];
+    }
+    d    = L.d[p];
+    dinv = L.dinv[p];
+    if (L.extra) extra = L.extra[p];
+    if (how.row) row = how.row[p];
+  }
+  if (follow) {
+    BAIFollow();
+    if (done && *done) return;
+  }
+  if (mine && how.r) {
+    b      = T(how.r[row] * how.factors[0]);
+    L.b[p] = b;
+  } else if (mine) b = L.b[p];
+  g = b;
+  if (!how.from_zero) {
+    if (mine) x = L.x[p];
+    g += extra * x - outside.template Sum<WHOLE>(L, L.x, t, team, room.product);
+  } else x = dinv * g;
+  d += extra;
+
+  const int from  = how.from_zero ? 1 : 0;
+  int       sweep = from;
+
+  for (; sweep + 1 < how.sweeps; sweep += 2) { /* by twos, so that the buffers are known */
+    room.x[0][t] = x;
+    Meet<WHOLE>(team);
+    x += dinv * inside.Rest(g - d * x, room.x[0]);
+    room.x[1][t] = x;
+    Meet<WHOLE>(team);
+    x += dinv * inside.Rest(g - d * x, room.x[1]);
+  }
+  if (sweep < how.sweeps) {
+    room.x[0][t] = x;
+    Meet<WHOLE>(team);
+    x += dinv * inside.Rest(g - d * x, room.x[0]);
+  }
+  if (mine) {
+    if (how.z) how.z[row] = BAIScalar(x) * how.factors[1];
+    else L.y[p] = x;
+    if (how.above) AddAbove(how.above, above, above_end, x);
+  }
+  if (!how.restricts) return;
+  Meet<WHOLE>(team); /* buffer 0 may still be read */
+  room.x[0][t] = x;
+  Meet<WHOLE>(team);
+  room.x[1][t] = inside.Rest(b - (d - extra) * x, room.x[0]);
+  Meet<WHOLE>(team);
+  if (child == child_end) return;
+  T sum = T(0);
+
+  for (int k = child; k < child_end; k++) sum += room.x[1][k];
+  below[aggregate] = sum;
+}
+
+template <typename T, int PAIRS>
+static __global__ __launch_bounds__(BAI_LEVELS_BLOCK,
+                                    sizeof(T) > 4 ? 6
+                                      : PAIRS == PAIRS_FEW
+                                      ? 10
+                                      : 8) void Visit(BAILevelView<T> L, VisitHow<T> how, T *below, const int *done)
+{
+  __shared__ __align__(16) unsigned char room[sizeof(VisitRoom<T>)];
+
+  Trigger();
+  VisitBlock<T, true, PAIRS>(L, how, below, (int)blockIdx.x, (int)threadIdx.x, 0,
+                             *reinterpret_cast<VisitRoom<T> *>(room), true, done);
+}
+
+/*
+   Takes what is outside blocks off the residuals on some aggregates that follow each other, a thread an aggregate;
+   called by as many threads as Outside() has
+*/
+template <typename T, bool WHOLE, int PRODUCTS>
+static __device__ inline void OutsideOfAggregates(const BAILevelView<T> &L, const T *x, int c, int count, int t,
+                                                  int team, T *product, T *below, bool follow, const int *done)
+{
+  const int begin = L.out_first[L.child[c]], end = L.out_first[L.child[c + count]];
+  const int mine     = t < count ? L.out_first[L.child[c + t]] : end,
+            mine_end = t < count ? L.out_first[L.child[c + t + 1]] : end;
+  int col[PRODUCTS];
+  T   sum = T(0), value[PRODUCTS];
+
+  for (int at = begin; at < end || at == begin; at += PRODUCTS * AGGREGATES) {
+    if (at > begin) Meet<WHOLE>(team);
+#pragma unroll
+    for (int k = 0; k < PRODUCTS; k++) {
+      const int e = at + k * AGGREGATES + t;
+
+      col[k]   = e < end ? L.out_j[e] : 0;
+      value[k] = e < end ? L.out_a[e] : T(0);
+    }
+    if (at == begin && follow) {
+      BAIFollow();
+      if (done && *done) return;
+    }
+#pragma unroll
+    for (int k = 0; k < PRODUCTS; k++) product[k * AGGREGATES + t] = value[k] * x[col[k]];
+    Meet<WHOLE>(team);
+    for (int k = mine > at ? mine - at : 0; k < mine_end - at && k < PRODUCTS * AGGREGATES; k++) sum += product[k];
+  }
+  if (t < count) below[c + t] -= sum;
+}
+
+template <typename T>
+static __global__ __launch_bounds__(AGGREGATES) void Outside(BAILevelView<T> L, const T *x, T *below, const int *done)
+{
+  __shared__ __align__(16) unsigned char product[MANY * AGGREGATES * sizeof(T)];
+  const int                              c = (int)blockIdx.x * AGGREGATES;
+
+  Trigger();
+  OutsideOfAggregates<T, true, MANY>(L, x, c, L.m - c < AGGREGATES ? L.m - c : AGGREGATES, (int)threadIdx.x, 0,
+                                     reinterpret_cast<T *>(product), below, true, done);
+}
+
+/* All threads of the cluster, or of the only thread block */
+static __device__ __forceinline__ void Everyone()
+{
+  NV_IF_ELSE_TARGET(NV_PROVIDES_SM_90, (cooperative_groups::this_cluster().sync();), (__syncthreads();));
+}
+
+/* Row i of A^{-1} b on the last level; a warp a row, all of whose lanes get it */
+template <typename T>
+static __device__ inline T ExactRow(int m, const T *inverse, const T *b, int i)
+{
+  T sum = T(0);
+
+  for (int j = (int)threadIdx.x % BAI_TEAM; j < m; j += BAI_TEAM) sum += inverse[i * m + j] * b[j];
+#pragma unroll
+  for (int k = BAI_TEAM / 2; k; k /= 2) sum += cub::ShuffleDown<BAI_TEAM>(sum, k, BAI_TEAM - 1, ~0u);
+  return cub::ShuffleIndex<BAI_TEAM>(sum, 0, ~0u);
+}
+
+/* x = A^{-1} b, added to x of the level above, if there is one */
+template <typename T>
+static __device__ inline void Exact(const BAILevelView<T> &L, const T *inverse, T *above, const int *above_child,
+                                    int warp, int warps)
+{
+  for (int i = warp; i < L.n; i += warps) {
+    const T x = ExactRow(L.n, inverse, L.b, i);
+
+    if (above)
+      for (int k = above_child[i] + (int)(threadIdx.x % BAI_TEAM); k < above_child[i + 1]; k += BAI_TEAM) above[k] += x;
+  }
+}
+
+/* The same if it is the first level as well */
+template <typename T>
+static __global__ void ExactAlone(int m, const T *inverse, const BAIScalar *r, BAIScalar *z, const BAIReal *factors,
+                                  const int *done)
+{
+  __shared__ T b[BAI_LEVELS_COARSEST];
+
+  BAIFollow();
+  if (done && *done) return;
+  for (int i = (int)threadIdx.x; i < m; i += (int)blockDim.x) b[i] = T(r[i] * factors[0]);
+  __syncthreads();
+  for (int i = (int)threadIdx.x / BAI_TEAM; i < m; i += (int)blockDim.x / BAI_TEAM) {
+    const T x = ExactRow(m, inverse, b, i);
+
+    if (threadIdx.x % BAI_TEAM == 0) z[i] = BAIScalar(x) * factors[1];
+  }
+}
+
+/* What the tail is told: its levels, the last of which is solved exactly */
+template <typename T>
+struct TailHow {
+  BAILevelView<T> level[TAIL_LEVELS];
+  const T        *inverse;
+  int             last, sweeps, from_zero;
+  T              *above; /* as in VisitHow */
+  const int      *above_child;
+};
+
+/*
+   A cycle on a few small levels, by a cluster of thread blocks whose teams do a block each at a time. What of a level
+   does not change is the same for all launches, so it comes from the cache
+*/
+template <typename T>
+static __global__ __launch_bounds__(TAIL_THREADS) void TailCycle(const __grid_constant__ TailHow<T> how,
+                                                                 const int                         *done)
+{
+  enum {
+    TEAMS = TAIL_THREADS / BAI_LEVELS_BLOCK
+  };
+  __shared__ __align__(16) unsigned char rooms[TEAMS * sizeof(VisitRoom<T>)];
+  const int     team = (int)threadIdx.x / BAI_LEVELS_BLOCK, t = (int)threadIdx.x % BAI_LEVELS_BLOCK;
+  const int     begin = (int)blockIdx.x + team * (int)gridDim.x, step = (int)gridDim.x * TEAMS;
+  VisitRoom<T> &room = reinterpret_cast<VisitRoom<T> *>(rooms)[team];
+  T *product         = reinterpret_cast<T *>(&room); /* at another time; it has room for SOME products of each thread */
+
+  Trigger();
+  BAIFollow();
+  if (done && *done) return;
+  for (int l = 0; l < how.last; l++) { /* down; the new x is where y was */
+    const BAILevelView<T> &L = how.level[l];
+    const VisitHow<T>      v = {l || how.from_zero, how.sweeps, 1, NULL, NULL, NULL, NULL, NULL, NULL};
+
+    for (int b = begin; b < L.blocks; b += step) {
+      VisitBlock<T, false, PAIRS_MORE>(L, v, how.level[l + 1].b, b, t, team, room, false, NULL);
+      Meet<false>(team);
+    }
+    Everyone();
+    for (int c = begin * AGGREGATES; c < L.m; c += step * AGGREGATES) {
+      OutsideOfAggregates<T, false, SOME>(L, L.y, c, L.m - c < AGGREGATES ? L.m - c : AGGREGATES, t, team, product,
+                                          how.level[l + 1].b, false, NULL);
+      Meet<false>(team);
+    }
+    Everyone();
+  }
+  Exact(how.level[how.last], how.inverse, how.last ? how.level[how.last - 1].y : how.above,
+        how.last ? how.level[how.last - 1].child : how.above_child,
+        ((int)blockIdx.x * TAIL_THREADS + (int)threadIdx.x) / BAI_TEAM, (int)gridDim.x * TAIL_THREADS / BAI_TEAM);
+  for (int l = how.last - 1; l >= 0; l--) { /* up, from there, and x is where it was */
+    BAILevelView<T>   L = how.level[l];
+    const VisitHow<T> v =
+      {0,    how.sweeps, 0,   l ? how.level[l - 1].y : how.above, l ? how.level[l - 1].child : how.above_child, NULL,
+       NULL, NULL,       NULL};
+    T *x = L.x;
+
+    L.x = L.y;
+    L.y = x;
+    Everyone();
+    for (int b = begin; b < L.blocks; b += step) {
+      VisitBlock<T, false, PAIRS_MORE>(L, v, NULL, b, t, team, room, false, NULL);
+      Meet<false>(team);
+    }
+  }
+}
+
+template <typename T>
+struct Cycle {
+  BAILevelsState   state;
+  const BAIScalar *r;
+  BAIScalar       *z;
+  const int       *done;
+
+  BAILevelView<T> View(int l) const
+  {
+    const BAIDeviceLevel *D = &state->level[l];
+    BAILevelView<T>       L = {};
+
+    L.n         = D->A.n;
+    L.m         = D->m;
+    L.blocks    = D->blocks;
+    L.full      = D->blocks * BAI_LEVELS_BLOCK == D->A.n;
+    L.pairs     = D->pairs;
+    L.first     = D->first;
+    L.aggregate = D->block_aggregate;
+    L.child     = D->child;
+    L.slice     = D->slice;
+    L.in_j      = D->in_j;
+    L.in_a      = static_cast<const BAIPair<T> *>(D->in_a);
+    L.out_first = D->out_first;
+    L.out_j     = D->out_j;
+    L.out_a     = static_cast<const T *>(D->out_a);
+    L.d         = static_cast<const T *>(D->d);
+    L.dinv      = static_cast<const T *>(D->dinv);
+    L.extra     = D->extra ? static_cast<const T *>(D->e) : NULL;
+    L.b         = static_cast<T *>(D->b);
+    L.x         = static_cast<T *>(D->x);
+    L.y         = static_cast<T *>(D->y);
+    return L;
+  }
+
+  BAIStatus Launch(const void *kernel, dim3 grid, int threads, void **arguments) const
+  {
+    CUDATry(BAILaunch(kernel, grid, threads, 0, state->s.stream, state->s.follows, arguments));
+    return BAIStatusOf(BAI_OK);
+  }
+
+  /* A visit, after which x and y have changed places; ends: it is the last of this level for now, and adds x to that of
+     the level above, or leaves it in z */
+  BAIStatus DoVisit(int l, int from_zero, bool restricts, bool ends) const
+  {
+    BAIDeviceLevel *D = &state->level[l];
+    BAILevelView<T> L = View(l);
+    VisitHow<T> how   = {from_zero, (int)state->p.local_iters, restricts, NULL, NULL, NULL, NULL, NULL, state->factors};
+    T          *below = restricts ? static_cast<T *>(D[1].b) : NULL;
+    const int  *flag  = done;
+    void       *arguments[] = {&L, &how, &below, &flag};
+
+    if (!l && from_zero) how.r = r;
+    if (!l && ends) how.z = z;
+    if (how.r || how.z) how.row = D->row;
+    if (ends && l) {
+      how.above       = static_cast<T *>(D[-1].x);
+      how.above_child = D[-1].child;
+    }
+    /* x and y change places */
+    BAITry(Launch(D->few ? (const void *)Visit<T, PAIRS_FEW> : (const void *)Visit<T, PAIRS_MORE>,
+                  dim3((unsigned)D->blocks), BAI_LEVELS_BLOCK, arguments));
+    void *x = D->x;
+
+    D->x = D->y;
+    D->y = x;
+    return BAIStatusOf(BAI_OK);
+  }
+
+  /* After a visit, so the new x is x */
+  BAIStatus DoOutside(int l) const
+  {
+    BAIDeviceLevel *D           = &state->level[l];
+    BAILevelView<T> L           = View(l);
+    T              *below       = static_cast<T *>(D[1].b);
+    const T        *x           = L.x;
+    const int      *flag        = done;
+    void           *arguments[] = {&L, &x, &below, &flag};
+
+    return Launch((const void *)Outside<T>, BAIGrid(D->m, AGGREGATES), AGGREGATES, arguments);
+  }
+
+  BAIStatus DoTail(int l, int from_zero, bool ends) const
+  {
+    TailHow<T>          how          = {};
+    const int          *flag         = done;
+    void               *arguments[]  = {&how, &flag};
+    cudaLaunchAttribute attribute[2] = {};
+    cudaLaunchConfig_t  config       = {};
+    const bool          cluster      = state->s.follows;
+
+    how.last      = state->levels - 1 - l;
+    how.inverse   = static_cast<const T *>(state->inverse);
+    how.sweeps    = (int)state->p.local_iters;
+    how.from_zero = from_zero;
+    for (int k = l; k < state->levels; k++) how.level[k - l] = View(k);
+    if (ends) {
+      how.above       = static_cast<T *>(state->level[l - 1].x);
+      how.above_child = state->level[l - 1].child;
+    }
+    attribute[0].id                                         = cudaLaunchAttributeClusterDimension;
+    attribute[0].val.clusterDim.x                           = TAIL_BLOCKS;
+    attribute[0].val.clusterDim.y                           = 1;
+    attribute[0].val.clusterDim.z                           = 1;
+    attribute[1].id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute[1].val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim                                          = dim3(cluster ? TAIL_BLOCKS : 1);
+    config.blockDim                                         = dim3(TAIL_THREADS);
+    config.stream                                           = state->s.stream;
+    config.attrs                                            = attribute;
+    config.numAttrs                                         = cluster ? 2 : 0;
+    CUDATry(cudaLaunchKernelExC(&config, (const void *)TailCycle<T>, arguments));
+    return BAIStatusOf(BAI_OK);
+  }
+
+  BAIStatus DoAlone() const
+  {
+    int              m           = state->level[0].A.n;
+    const T         *inverse     = static_cast<const T *>(state->inverse);
+    const BAIScalar *from        = r;
+    BAIScalar       *to          = z;
+    const BAIReal   *factors     = state->factors;
+    const int       *flag        = done;
+    void            *arguments[] = {&m, &inverse, &from, &to, &factors, &flag};
+
+    return Launch((const void *)ExactAlone<T>, dim3(1), TAIL_THREADS, arguments);
+  }
+
+  /* Smoothing in the place of a solve */
+  BAIStatus SmoothLast(int l, bool ends) const
+  {
+    enum {
+      VISITS = 4
+    };
+
+    for (int visit = 0; visit < VISITS; visit++) BAITry(DoVisit(l, !visit, false, ends && visit + 1 == VISITS));
+    return BAIStatusOf(BAI_OK);
+  }
+
+  /* From zero, or from the x that is there; ends: see DoVisit() */
+  BAIStatus Run(int l, int from_zero, bool ends) const
+  {
+    const bool last = l == state->levels - 1;
+
+    if (l >= state->tail) return DoTail(l, from_zero, ends);
+    if (last && state->inverse) return DoAlone();
+    if (last) return SmoothLast(l, ends);
+    BAITry(DoVisit(l, from_zero, true, false));
+    BAITry(DoOutside(l));
+    if (BAIRepeats(&state->p, l + 1, state->level[l + 1].A.n)) {
+      BAITry(Run(l + 1, 1, false));
+      BAITry(Run(l + 1, 0, true));
+    } else BAITry(Run(l + 1, 1, true));
+    return DoVisit(l, 0, false, ends);
+  }
+};
+
+/* Which levels are gone through in one launch: those that are small, but not the first, whose vectors are the caller's */
+void BAIFindTail(BAILevelsState state)
+{
+  state->tail = state->levels;
+  while (state->inverse && state->tail > 1 && state->level[state->tail - 1].A.n <= BAI_LEVELS_SMALL &&
+         state->levels - state->tail < TAIL_LEVELS)
+    state->tail--;
+}
+
+BAIStatus BAIDeviceCycle(BAILevelsState state, const BAIScalar *r, BAIScalar *z, const int *done)
+{
+  if (state->single) return Cycle<BAISingle>{state, r, z, done}.Run(0, 1, true);
+  return Cycle<BAIScalar>{state, r, z, done}.Run(0, 1, true);
+}

@@ -1,0 +1,488 @@
+/*
+   Matrices of many levels on a device: P^H A P by sorting, the matrix of a level by places, the inverse of the last one
+*/
+#include "levels.h"
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <float.h>
+
+enum {
+  THREADS = 256,
+  INVERT  = 1024,
+  LANES   = 8
+};
+
+/* The row of each entry: a few lanes a row */
+static __global__ void OfRow(BAIDeviceRows A, int *of_row)
+{
+  const int row = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / LANES);
+
+  if (row >= A.n) return;
+  for (int k = A.i[row] + (int)(threadIdx.x % LANES); k < A.i[row + 1]; k += LANES) of_row[k] = row;
+}
+
+BAIStatus BAIOfRow(BAILevelsState state, const BAIDeviceRows *A, int **of_row)
+{
+  BAITry(BAICUDAAllocate(&state->s, (size_t)A->nnz * sizeof(int), of_row));
+  OfRow<<<BAIGrid((long long)A->n * LANES, THREADS), THREADS, 0, state->s.stream>>>(*A, *of_row);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+/* To which entry of the coarse matrix an entry belongs: row*m + column, or m*m */
+static __global__ void Keys(BAIDeviceRows A, const int *of_row, int m, const int *aggregate, unsigned long long *key,
+                            unsigned *entry)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k >= A.nnz) return;
+  const int row = aggregate[of_row[k]], col = aggregate[A.j[k]];
+
+  key[k]   = row < 0 || col < 0 ? (unsigned long long)m * (unsigned long long)m
+                                : (unsigned long long)row * (unsigned long long)m + (unsigned long long)col;
+  entry[k] = (unsigned)k;
+}
+
+static __global__ void Heads(long long nnz, unsigned long long none, const unsigned long long *key, int *head)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k < nnz) head[k] = key[k] != none && (!k || key[k] != key[k - 1]);
+}
+
+/* number[k] is the entry of the coarse matrix that sorted entry k belongs to, and one more */
+static __global__ void CoarsePattern(long long nnz, int m, const unsigned long long *key, const int *number, int *first,
+                                     int *i, int *j, int *of_row)
+{
+  const long long          k    = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  const unsigned long long none = (unsigned long long)m * (unsigned long long)m;
+
+  if (k >= nnz) return;
+  const int total = number[nnz - 1];
+
+  if (k == 0) i[m] = total;
+  if (key[k] == none || (k && key[k] == key[k - 1])) return;
+  const int at = number[k] - 1, row = (int)(key[k] / (unsigned long long)m);
+
+  first[at]  = (int)k;
+  j[at]      = (int)(key[k] % (unsigned long long)m);
+  of_row[at] = row;
+  if (!k || (int)(key[k - 1] / (unsigned long long)m) != row) i[row] = at;
+}
+
+/* Behind the last entry that belongs to the coarse matrix, as the others come last */
+static __global__ void EndOfEntries(long long nnz, unsigned long long none, const unsigned long long *key, int total,
+                                    int *first)
+{
+  long long low = 0, high = nnz;
+
+  while (low < high) {
+    const long long middle = (low + high) / 2;
+
+    if (key[middle] < none) low = middle + 1;
+    else high = middle;
+  }
+  first[total] = (int)low;
+}
+
+/* Sums, in the order of the rows and entries of A; how many rows of the aggregate of its row each comes from; and what is inside aggregates */
+static __global__ void Sums(BAIDeviceRows A, const int *a_of_row, BAIDeviceRows C, const int *c_of_row,
+                            const unsigned *entry, const int *first, BAIScalar *values, int *touch, BAIReal *inner)
+{
+  const long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (c >= C.nnz) return;
+  const bool diagonal  = c_of_row[c] == C.j[c];
+  BAIScalar  sum       = 0;
+  BAIReal    magnitude = 0;
+  int        rows = 0, inside = 0, last = -1;
+
+  for (int k = first[c]; k < first[c + 1]; k++) {
+    const unsigned  e   = entry[k];
+    const int       row = a_of_row[e];
+    const BAIScalar a   = A.a[e];
+
+    sum += a;
+    rows += row != last;
+    last = row;
+    if (!diagonal || A.j[e] == row) continue;
+    magnitude += BAIAggregateMagnitude(a);
+    inside++;
+  }
+  values[c] = sum;
+  if (!touch) return;
+  touch[c] = rows;
+  if (diagonal) inner[C.j[c]] = inside ? magnitude / (BAIReal)inside : 0;
+}
+
+static __global__ void CountRows(int n, const int *aggregate, int *rows)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i < n && aggregate[i] >= 0) atomicAdd(&rows[aggregate[i]], 1);
+}
+
+/* Softens the couplings of a row of C, see BAISoftened(); the sum of each row stays as it is. A thread a row */
+static __global__ void Soften(BAIDeviceRows C, const int *first, const int *rows, const int *touch,
+                              const BAIReal *inner, BAIReal over, const BAIScalar *sums, BAIScalar *values)
+{
+  const int c        = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  int       diagonal = -1;
+  BAIScalar gain     = 0;
+
+  if (c >= C.n) return;
+  for (int k = C.i[c]; k < C.i[c + 1]; k++) {
+    const int other = C.j[k];
+    int       back  = 0;
+
+    if (other == c) diagonal = k;
+    if (other == c) continue;
+    for (int low = C.i[other], high = C.i[other + 1]; low < high;) {
+      const int middle = low + (high - low) / 2;
+
+      if (C.j[middle] == c) back = touch[middle];
+      if (C.j[middle] < c) low = middle + 1;
+      else high = middle;
+    }
+    const BAIAggregateSide one = {rows[c], touch[k], inner[c]}, two = {rows[other], back, inner[other]};
+    const BAIScalar        soft = BAISoftened(sums[k], first[k + 1] - first[k], one, two, over);
+
+    gain += sums[k] - soft;
+    values[k] = soft;
+  }
+  if (diagonal >= 0) values[diagonal] = sums[diagonal] + gain;
+}
+
+static BAIStatus SumUp(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m, const int *aggregate,
+                       BAIReal over, const BAIGather *gather, const BAIDeviceRows *C, const int *c_of_row,
+                       BAIScalar *values)
+{
+  const dim3   grid   = BAIGrid(C->nnz, THREADS);
+  cudaStream_t stream = state->s.stream;
+  BAITemporary rooms[4];
+  int         *touch, *rows;
+  BAIReal     *inner;
+  BAIScalar   *sums;
+
+  if (over == 1) {
+    Sums<<<grid, THREADS, 0, stream>>>(*A, of_row, *C, c_of_row, gather->entry, gather->first, values, NULL, NULL);
+    CUDATry(cudaGetLastError());
+    return BAIStatusOf(BAI_OK);
+  }
+  BAITry(rooms[0].Allocate(&state->s, (size_t)C->nnz * sizeof(int)));
+  BAITry(rooms[1].Allocate(&state->s, (size_t)m * sizeof(int)));
+  BAITry(rooms[2].Allocate(&state->s, (size_t)m * sizeof(BAIReal)));
+  BAITry(rooms[3].Allocate(&state->s, (size_t)C->nnz * sizeof(BAIScalar)));
+  touch = static_cast<int *>(rooms[0].p);
+  rows  = static_cast<int *>(rooms[1].p);
+  inner = static_cast<BAIReal *>(rooms[2].p);
+  sums  = static_cast<BAIScalar *>(rooms[3].p);
+  CUDATry(cudaMemsetAsync(rows, 0, (size_t)m * sizeof(int), stream));
+  CUDATry(cudaMemsetAsync(inner, 0, (size_t)m * sizeof(BAIReal), stream));
+  CountRows<<<BAIGrid(A->n, THREADS), THREADS, 0, stream>>>(A->n, aggregate, rows);
+  Sums<<<grid, THREADS, 0, stream>>>(*A, of_row, *C, c_of_row, gather->entry, gather->first, sums, touch, inner);
+  Soften<<<BAIGrid(m, THREADS), THREADS, 0, stream>>>(*C, gather->first, rows, touch, inner, over, sums, values);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m, const int *aggregate,
+                      BAIReal over, BAIGather *gather, BAIDeviceRows *C, BAIScalar **values, int **c_of_row)
+{
+  const unsigned long long none   = (unsigned long long)m * (unsigned long long)m;
+  const dim3               grid   = BAIGrid(A->nnz, THREADS);
+  const size_t             nnz    = (size_t)A->nnz;
+  cudaStream_t             stream = state->s.stream;
+  int                      bits   = 1, total, *i, *j;
+  size_t                   bytes = 0, more = 0;
+  unsigned long long      *key, *sorted;
+  BAITemporary             sorted_room;
+
+  while (bits < 64 && none >> bits) bits++;
+  BAITry(sorted_room.Allocate(&state->s, nnz * sizeof(*sorted)));
+  sorted = static_cast<unsigned long long *>(sorted_room.p);
+  BAITry(BAICUDAAllocate(&state->s, nnz * sizeof(unsigned), &gather->entry));
+  {
+    BAITemporary rooms[3];
+
+    BAITry(rooms[0].Allocate(&state->s, nnz * sizeof(*key)));
+    BAITry(rooms[1].Allocate(&state->s, nnz * sizeof(unsigned)));
+    key             = static_cast<unsigned long long *>(rooms[0].p);
+    unsigned *entry = static_cast<unsigned *>(rooms[1].p);
+
+    Keys<<<grid, THREADS, 0, stream>>>(*A, of_row, m, aggregate, key, entry);
+    CUDATry(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted, entry, gather->entry, A->nnz, 0, bits, stream));
+    BAITry(rooms[2].Allocate(&state->s, bytes));
+    CUDATry(
+      cub::DeviceRadixSort::SortPairs(rooms[2].p, bytes, key, sorted, entry, gather->entry, A->nnz, 0, bits, stream));
+  }
+  BAITemporary numbers, scan;
+  int         *number;
+
+  BAITry(numbers.Allocate(&state->s, nnz * sizeof(int)));
+  number = static_cast<int *>(numbers.p);
+  Heads<<<grid, THREADS, 0, stream>>>(A->nnz, none, sorted, number);
+  CUDATry(cub::DeviceScan::InclusiveSum(NULL, more, number, number, A->nnz, stream));
+  BAITry(scan.Allocate(&state->s, more));
+  CUDATry(cub::DeviceScan::InclusiveSum(scan.p, more, number, number, A->nnz, stream));
+  CUDATry(cudaMemcpyAsync(&total, number + nnz - 1, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  CUDATry(cudaStreamSynchronize(stream));
+  BAITry(BAICUDAAllocate(&state->s, ((size_t)total + 1) * sizeof(int), &gather->first));
+  BAITry(BAICUDAAllocate(&state->s, ((size_t)m + 1) * sizeof(int), &i));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(int), &j));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(int), c_of_row));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(BAIScalar), values));
+  CoarsePattern<<<grid, THREADS, 0, stream>>>(A->nnz, m, sorted, number, gather->first, i, j, *c_of_row);
+  EndOfEntries<<<1, 1, 0, stream>>>(A->nnz, none, sorted, total, gather->first);
+  CUDATry(cudaGetLastError());
+  *C = {m, total, i, j, *values};
+  return SumUp(state, A, of_row, m, aggregate, over, gather, C, *c_of_row, *values);
+}
+
+BAIStatus BAIGalerkinValues(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m,
+                            const int *aggregate, BAIReal over, const BAIGather *gather, const BAIDeviceRows *C,
+                            BAIScalar *values)
+{
+  const BAIDeviceLevel *next = NULL;
+
+  for (int l = 1; l < state->levels; l++)
+    if (state->level[l].values == values) next = &state->level[l];
+  return SumUp(state, A, of_row, m, aggregate, over, gather, C, next->of_row, values);
+}
+
+/* What kernels that fill a level are told */
+struct Fill {
+  BAIDeviceRows   A;
+  const int      *row, *place, *first, *slice, *out_first;
+  unsigned short *in_j;
+  int            *out_j;
+  void           *in_a, *out_a, *d, *dinv, *extra;
+  BAIReal         scale;
+};
+
+/* Places of the block in which this thread's row is; -1: there is none. A thread block does a block */
+static __device__ inline int PlaceOf(const Fill &f, int *first, int *last)
+{
+  *first = f.first[blockIdx.x];
+  *last  = f.first[blockIdx.x + 1];
+  return *first + (int)threadIdx.x < *last ? *first + (int)threadIdx.x : -1;
+}
+
+/* The widest row of each slice inside blocks, and entries outside of each row */
+static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void Count(Fill f, int *slice, int *out,
+                                                                 unsigned long long *inside, int *widest)
+{
+  int       first, last;
+  const int p  = PlaceOf(f, &first, &last);
+  int       in = 0, outside = 0;
+
+  if (p >= 0) {
+    const int row = f.row[p];
+
+    for (int k = f.A.i[row]; k < f.A.i[row + 1]; k++) {
+      const int q = f.place[f.A.j[k]];
+
+      if (q == p) continue;
+      if (q >= first && q < last) in++;
+      else outside++;
+    }
+    out[p] = outside;
+  }
+  const int all  = __reduce_add_sync(~0u, in);
+  const int most = __reduce_max_sync(~0u, in);
+
+  if (threadIdx.x % BAI_TEAM) return;
+  slice[blockIdx.x * BAI_TEAMS + threadIdx.x / BAI_TEAM] = (most + 1) / 2;
+  atomicAdd(inside, (unsigned long long)all);
+  atomicMax(widest, most);
+}
+
+template <typename T>
+static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void FillLevel(Fill f, int *needs_extra)
+{
+  int       first, last;
+  const int p = PlaceOf(f, &first, &last), at = (int)blockIdx.x * BAI_TEAMS + (int)(threadIdx.x / BAI_TEAM);
+  const int begin = f.slice[at], width = 2 * (f.slice[at + 1] - begin);
+  long long to = ((long long)begin * BAI_TEAM + threadIdx.x % BAI_TEAM) * 2; /* the second of a pair is the next one */
+  T        *in_a = static_cast<T *>(f.in_a), *out_a = static_cast<T *>(f.out_a);
+  unsigned char *in_j = reinterpret_cast<unsigned char *>(f.in_j);
+  BAIReal        sum = 0, in = 0;
+  BAIScalar      diagonal = 0;
+  int            count    = 0;
+
+  if (p >= 0) {
+    const int row = f.row[p];
+    int       out = f.out_first[p];
+
+    for (int k = f.A.i[row]; k < f.A.i[row + 1]; k++) {
+      const int       q = f.place[f.A.j[k]];
+      const BAIScalar a = f.A.a[k];
+
+      if (q == p) {
+        diagonal += a;
+        continue;
+      }
+      sum += BAIAggregateMagnitude(a);
+      if (q >= first && q < last) {
+        in_j[to + count / 2 * 2 * BAI_TEAM + count % 2] = (unsigned char)(q - first);
+        in_a[to + count / 2 * 2 * BAI_TEAM + count % 2] = T(a * f.scale);
+        in += BAIAggregateMagnitude(a);
+        count++;
+      } else {
+        f.out_j[out] = q;
+        out_a[out++] = T(a * f.scale);
+      }
+    }
+    const BAIReal d = BAIAggregateMagnitude(diagonal), extra = BAILevelsExtra(d, sum), all = d + extra;
+    const BAIReal sign = BAIRealPart(diagonal) < 0 ? -1 : 1;
+
+    static_cast<T *>(f.d)[p]    = T(diagonal * f.scale);
+    static_cast<T *>(f.dinv)[p] = T(
+      BAIScalar(all > 0 ? BAI_LEVELS_DAMPING * BAIShareOfDominance(all, in) / (sign * all * f.scale) : 1));
+    static_cast<T *>(f.extra)[p] = T(BAIScalar(sign * extra * f.scale));
+    if (extra > 0) *needs_extra = 1;
+  }
+  for (; count < width; count++) {
+    in_j[to + count / 2 * 2 * BAI_TEAM + count % 2] = (unsigned char)threadIdx.x;
+    in_a[to + count / 2 * 2 * BAI_TEAM + count % 2] = T(0);
+  }
+}
+
+BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_only)
+{
+  const size_t n = (size_t)L->A.n, slices = (size_t)L->blocks * BAI_TEAMS,
+               size   = state->single ? sizeof(BAISingle) : sizeof(BAIScalar);
+  cudaStream_t stream = state->s.stream;
+  BAITemporary flags;
+  int         *needs, found = 0;
+  Fill         f = {L->A,     L->row,  L->place, L->first, L->slice, L->out_first, L->in_j,
+                    L->out_j, L->in_a, L->out_a, L->d,     L->dinv,  L->e,         state->scale};
+
+  if (!L->m && L->A.n <= BAI_LEVELS_COARSEST) { /* solved exactly */
+    if (values_only) return BAIStatusOf(BAI_OK);
+    BAITry(BAICUDAAllocate(&state->s, n * size, &L->b));
+    return BAICUDAAllocate(&state->s, n * size, &L->x);
+  }
+  if (!values_only) {
+    BAITemporary        rooms[4];
+    int                *slice, *out, ends[2];
+    unsigned long long *inside, in[2];
+    size_t              bytes = 0, more = 0;
+
+    BAITry(rooms[0].Allocate(&state->s, (slices + 1) * sizeof(int)));
+    BAITry(rooms[1].Allocate(&state->s, (n + 1) * sizeof(int)));
+    BAITry(rooms[2].Allocate(&state->s, 2 * sizeof(*inside)));
+    slice  = static_cast<int *>(rooms[0].p);
+    out    = static_cast<int *>(rooms[1].p);
+    inside = static_cast<unsigned long long *>(rooms[2].p);
+    BAITry(BAICUDAAllocate(&state->s, (slices + 1) * sizeof(int), &L->slice));
+    BAITry(BAICUDAAllocate(&state->s, (n + 1) * sizeof(int), &L->out_first));
+    CUDATry(cudaMemsetAsync(slice + slices, 0, sizeof(int), stream));
+    CUDATry(cudaMemsetAsync(out + n, 0, sizeof(int), stream));
+    CUDATry(cudaMemsetAsync(inside, 0, 2 * sizeof(*inside), stream));
+    Count<<<(unsigned)L->blocks, BAI_LEVELS_BLOCK, 0, stream>>>(f, slice, out, inside, (int *)(inside + 1));
+    CUDATry(cub::DeviceScan::ExclusiveSum(NULL, bytes, slice, L->slice, (int)slices + 1, stream));
+    CUDATry(cub::DeviceScan::ExclusiveSum(NULL, more, out, L->out_first, (int)n + 1, stream));
+    BAITry(rooms[3].Allocate(&state->s, bytes > more ? bytes : more));
+    CUDATry(cub::DeviceScan::ExclusiveSum(rooms[3].p, bytes, slice, L->slice, (int)slices + 1, stream));
+    CUDATry(cub::DeviceScan::ExclusiveSum(rooms[3].p, more, out, L->out_first, (int)n + 1, stream));
+    CUDATry(cudaMemcpyAsync(&ends[0], L->slice + slices, sizeof(int), cudaMemcpyDeviceToHost, stream));
+    CUDATry(cudaMemcpyAsync(&ends[1], L->out_first + n, sizeof(int), cudaMemcpyDeviceToHost, stream));
+    CUDATry(cudaMemcpyAsync(in, inside, sizeof(in), cudaMemcpyDeviceToHost, stream));
+    CUDATry(cudaStreamSynchronize(stream));
+    L->columns = ends[0];
+    L->outside = ends[1];
+    L->inside  = (long long)in[0];
+    L->few     = in[1] <= 6; /* as levels_cycle.cu keeps them */
+    L->pairs   = (long long)slices * (long long)((in[1] + 1) / 2) == L->columns ? (int)((in[1] + 1) / 2) : 0;
+    BAITry(BAICUDAAllocate(&state->s, (size_t)L->columns * BAI_TEAM * sizeof(unsigned short), &L->in_j));
+    BAITry(BAICUDAAllocate(&state->s, (size_t)L->columns * BAI_TEAM * 2 * size, &L->in_a));
+    BAITry(BAICUDAAllocate(&state->s, (size_t)L->outside * sizeof(int), &L->out_j));
+    BAITry(BAICUDAAllocate(&state->s, (size_t)L->outside * size, &L->out_a));
+    BAITry(BAICUDAAllocate(&state->s, n * size, &L->d));
+    BAITry(BAICUDAAllocate(&state->s, n * size, &L->dinv));
+    BAITry(BAICUDAAllocate(&state->s, n * size, &L->e));
+    BAITry(BAICUDAAllocate(&state->s, n * size, &L->b));
+    BAITry(BAICUDAAllocate(&state->s, n * size, &L->x));
+    BAITry(BAICUDAAllocate(&state->s, n * size, &L->y));
+    f.slice     = L->slice;
+    f.out_first = L->out_first;
+    f.in_j      = L->in_j;
+    f.out_j     = L->out_j;
+    f.in_a      = L->in_a;
+    f.out_a     = L->out_a;
+    f.d         = L->d;
+    f.dinv      = L->dinv;
+    f.extra     = L->e;
+  }
+  BAITry(flags.Allocate(&state->s, sizeof(int)));
+  needs = static_cast<int *>(flags.p);
+  CUDATry(cudaMemsetAsync(needs, 0, sizeof(int), stream));
+  if (state->single) FillLevel<BAISingle><<<(unsigned)L->blocks, BAI_LEVELS_BLOCK, 0, stream>>>(f, needs);
+  else FillLevel<BAIScalar><<<(unsigned)L->blocks, BAI_LEVELS_BLOCK, 0, stream>>>(f, needs);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(&found, needs, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  CUDATry(cudaStreamSynchronize(stream));
+  L->extra = found;
+  return BAIStatusOf(BAI_OK);
+}
+
+static __global__ void Dense(BAIDeviceRows A, BAIScalar *a)
+{
+  for (int k = (int)threadIdx.x; k < A.n * A.n; k += (int)blockDim.x) a[k] = 0;
+  __syncthreads();
+  for (int row = (int)threadIdx.x; row < A.n; row += (int)blockDim.x)
+    for (int k = A.i[row]; k < A.i[row + 1]; k++) a[row * A.n + A.j[k]] += A.a[k];
+}
+
+/* By Gauss and Jordan, as host/levelsetup.c; one thread block. The result goes by rows to what the cycle reads */
+template <typename T>
+static __global__ __launch_bounds__(INVERT) void Invert(int m, BAIScalar *a, BAIReal scale, T *inverse)
+{
+  __shared__ BAIReal   d[BAI_LEVELS_COARSEST];
+  __shared__ BAIScalar column[BAI_LEVELS_COARSEST], line[BAI_LEVELS_COARSEST];
+  const BAIReal        epsilon = 1000 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
+  const int            t       = (int)threadIdx.x;
+
+  if (t < m) d[t] = BAIAggregateMagnitude(a[t * m + t]);
+  __syncthreads();
+  for (int k = 0; k < m; k++) {
+    const bool      none  = !(BAIAggregateMagnitude(a[k * m + k]) > epsilon * d[k]);
+    const BAIScalar pivot = none ? BAIScalar(0) : BAIScalar(1) / a[k * m + k];
+
+    if (t < m) {
+      column[t] = a[t * m + k];
+      line[t]   = a[k * m + t] * pivot;
+    }
+    __syncthreads();
+    for (int at = t; at < m * m; at += INVERT) {
+      const int i = at / m, j = at % m;
+
+      a[at] = i == k ? (j == k ? pivot : line[j]) : j == k ? -column[i] * pivot : a[at] - column[i] * line[j];
+    }
+    __syncthreads();
+  }
+  for (int at = t; at < m * m; at += INVERT) inverse[at] = T(a[at] / scale);
+}
+
+BAIStatus BAIInvertLast(BAILevelsState state)
+{
+  BAIDeviceLevel *L = &state->level[state->levels - 1];
+  const size_t    m = (size_t)L->A.n;
+  BAITemporary    room;
+
+  if (L->A.n > BAI_LEVELS_COARSEST) return BAIStatusOf(BAI_OK);
+  if (!state->inverse)
+    BAITry(
+      BAICUDAAllocate(&state->s, m * m * (state->single ? sizeof(BAISingle) : sizeof(BAIScalar)), &state->inverse));
+  BAITry(room.Allocate(&state->s, m * m * sizeof(BAIScalar)));
+  Dense<<<1, INVERT, 0, state->s.stream>>>(L->A, static_cast<BAIScalar *>(room.p));
+  if (state->single)
+    Invert<<<1, INVERT, 0, state->s.stream>>>((int)m, static_cast<BAIScalar *>(room.p), state->scale,
+                                              static_cast<BAISingle *>(state->inverse));
+  else
+    Invert<<<1, INVERT, 0, state->s.stream>>>((int)m, static_cast<BAIScalar *>(room.p), state->scale,
+                                              static_cast<BAIScalar *>(state->inverse));
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}

@@ -1,0 +1,794 @@
+/*
+   Set-up of many levels on a device: what is found here is what host/levelsetup.c finds, to the bit
+*/
+#include "levels.h"
+#include "../hash.h"
+#include <cub/block/block_reduce.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <float.h>
+#include <vector>
+
+enum {
+  THREADS = 256,
+  BLOCKS  = 16 /* a multiprocessor, where a thread looks at many rows */
+};
+
+/* Memory for a while: in the order of the stream, as all that uses it */
+struct Room : BAITemporary {
+  template <typename T>
+  BAIStatus Get(BAILevelsState state, size_t count, T **pointer)
+  {
+    BAITry(Allocate(&state->s, (count ? count : 1) * sizeof(T)));
+    *pointer = static_cast<T *>(p);
+    return BAIStatusOf(BAI_OK);
+  }
+};
+
+/* The diagonal entry of a row, 0 if it is missing, and the sum of the magnitudes of the others */
+static __device__ inline BAIScalar Diagonal(const BAIDeviceRows &A, int row, BAIReal *sum)
+{
+  BAIScalar d = 0;
+
+  *sum = 0;
+  for (int k = A.i[row]; k < A.i[row + 1]; k++) {
+    if (A.j[k] == row) d += A.a[k];
+    else *sum += BAIAggregateMagnitude(A.a[k]);
+  }
+  return d;
+}
+
+static __device__ inline BAIScalar Entry(const BAIDeviceRows &A, int row, int col)
+{
+  int low = A.i[row], high = A.i[row + 1];
+
+  while (high - low > 8) { /* if columns ascend */
+    const int middle = low + (high - low) / 2;
+
+    if (A.j[middle] > col) high = middle;
+    else low = middle;
+  }
+  for (; low < high; low++)
+    if (A.j[low] == col) return A.a[low];
+  for (int k = A.i[row]; k < A.i[row + 1]; k++) /* if they do not */
+    if (A.j[k] == col) return A.a[k];
+  return 0;
+}
+
+/* What a look at the matrix finds */
+struct Findings {
+  int                bad;         /* the first row whose diagonal entry is zero or missing */
+  int                other;       /* rows that are not as in a Hermitian matrix with a positive diagonal */
+  double             less, more;  /* sums of negative couplings, and of others */
+  unsigned long long least, most; /* diagonal entries, the bits of their magnitudes as doubles */
+  unsigned long long pattern;
+};
+
+/* What some of the rows show is put together with what others do */
+struct Together {
+  __device__ Findings operator()(const Findings &a, const Findings &b) const
+  {
+    return {a.bad < b.bad ? a.bad : b.bad,
+            a.other + b.other,
+            a.less + b.less,
+            a.more + b.more,
+            a.least < b.least ? a.least : b.least,
+            a.most > b.most ? a.most : b.most,
+            a.pattern + b.pattern};
+  }
+};
+
+static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Findings *findings)
+{
+  using Reduce = cub::BlockReduce<Findings, THREADS>;
+  __shared__ typename Reduce::TempStorage storage;
+  const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
+  Findings      mine    = {A.n, 0, 0, 0, ~0ull, 0, 0};
+
+  for (int row = (int)(blockIdx.x * blockDim.x + threadIdx.x); row < A.n; row += (int)(gridDim.x * blockDim.x)) {
+    BAIReal                  sum;
+    const BAIScalar          d         = Diagonal(A, row, &sum);
+    const double             magnitude = (double)BAIAggregateMagnitude(d);
+    const unsigned long long bits      = (unsigned long long)__double_as_longlong(magnitude);
+    int                      other     = !(BAIRealPart(d) > 0);
+
+    if (!(magnitude > 0) && row < mine.bad) mine.bad = row;
+    if (bits < mine.least) mine.least = bits;
+    if (bits > mine.most) mine.most = bits;
+    for (int k = A.i[row]; k < A.i[row + 1]; k++) {
+      const BAIReal w = BAIAggregateMagnitude(A.a[k]);
+
+      mine.pattern += BAIHash((uint64_t)row << 32 ^ (uint64_t)A.j[k]) ^ (uint64_t)k;
+      if (A.j[k] == row) continue;
+      if (BAIRealPart(A.a[k]) < 0) mine.less += (double)w;
+      else mine.more += (double)w;
+      if (!other &&
+          !(BAIAggregateMagnitude(A.a[k] - BAIConj(Entry(A, A.j[k], row))) <= epsilon * (w + sum + BAIRealPart(d))))
+        other = 1;
+    }
+    mine.other += other;
+  }
+  mine = Reduce(storage).Reduce(mine, Together());
+  if (!threadIdx.x) findings[blockIdx.x] = mine;
+}
+
+static __global__ __launch_bounds__(THREADS) void AllFindings(int count, Findings *findings)
+{
+  using Reduce = cub::BlockReduce<Findings, THREADS>;
+  __shared__ typename Reduce::TempStorage storage;
+  Findings                                all = findings[0];
+
+  for (int k = (int)threadIdx.x; k < count; k += THREADS)
+    all = k == 0 ? all : k == (int)threadIdx.x ? findings[k] : Together()(all, findings[k]);
+  all = Reduce(storage).Reduce(all, Together(), count < THREADS ? count : THREADS);
+  if (!threadIdx.x) findings[0] = all;
+}
+
+static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool values_only)
+{
+  Room      room;
+  Findings *device, found;
+
+  const int wanted = (int)BAIGrid(A.n, THREADS).x, room_for = state->processors * BLOCKS,
+            blocks = wanted < room_for ? wanted : room_for;
+
+  BAITry(room.Get(state, (size_t)blocks, &device));
+  Look<<<(unsigned)blocks, THREADS, 0, state->s.stream>>>(A, device);
+  AllFindings<<<1, THREADS, 0, state->s.stream>>>(blocks, device);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(&found, device, sizeof(found), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  found.pattern += BAIHash((uint64_t)A.n);
+  if (values_only && found.pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
+  if (found.bad < A.n) {
+    BAIStatus status = BAIStatusOf(BAI_ERR_DIAGONAL);
+
+    status.row = found.bad;
+    return status;
+  }
+  double least, most;
+
+  memcpy(&least, &found.least, sizeof(least));
+  memcpy(&most, &found.most, sizeof(most));
+  state->pattern   = found.pattern;
+  state->hermitian = !found.other;
+  state->over      = found.more > BAI_LEVELS_OTHER_SIGN * found.less ? 1 : state->p.over;
+  const int single = state->p.single > 0 || (state->p.single < 0 && most <= least * BAI_LEVELS_SINGLE_RANGE);
+
+  if (!values_only) state->single = single;
+  else if (single != state->single && state->p.single < 0)
+    return BAIStatusOf(BAI_ERR_PATTERN); /* levels of another type */
+  state->scale = state->single && isfinite(most) && most > 0 ? (BAIReal)ldexp(1.0, -ilogb(most)) : 1;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The numbering of a grid as a row in the middle shows it, see host/levelsetup.c */
+static BAIStatus FindGrid(BAILevelsState state, const BAIDeviceRows &A, int m[3])
+{
+  enum {
+    MOST = 64
+  };
+  const int        begin = A.n / 2, rows = A.n - begin < BAI_GRID_LOOKS ? A.n - begin : BAI_GRID_LOOKS;
+  int              most = 0;
+  std::vector<int> i((size_t)rows + 1), j;
+  BAIInt           grid[3] = {0, 0, 0}, offset[MOST];
+
+  m[0] = m[1] = m[2] = 0;
+  if (!rows) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(i.data(), A.i + begin, i.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  int known = 0; /* rows up to the first that is too long */
+
+  while (known < rows && i[(size_t)known + 1] - i[(size_t)known] <= MOST) known++;
+  j.resize((size_t)(i[(size_t)known] - i[0]));
+  if (!j.empty())
+    CUDATry(cudaMemcpyAsync(j.data(), A.j + i[0], j.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  for (int r = 0; r < known; r++) {
+    int count = 0;
+
+    for (int k = i[(size_t)r]; k < i[(size_t)r + 1]; k++) {
+      const int o = j[(size_t)(k - i[0])] - (begin + r);
+      int       at;
+
+      if (o <= 0) continue;
+      for (at = count++; at > 0 && offset[at - 1] > o; at--) offset[at] = offset[at - 1];
+      offset[at] = o;
+    }
+    if (count <= most) continue;
+    most = count;
+    BAIGridOfRow(A.n, count, offset, grid);
+  }
+  for (int d = 0; d < 3; d++) m[d] = (int)grid[d];
+  if (known < rows && known == 0) m[0] = 0;
+  return BAIStatusOf(BAI_OK);
+}
+
+struct Points {
+  BAIInt m[3];
+};
+
+/* Couplings along the directions of a grid; least and most are bits of doubles */
+struct GridSums {
+  double             sum[3];
+  unsigned long long least[3], most[3], count[3];
+  int                other;
+};
+
+static __global__ void LookAtGrid(BAIDeviceRows A, Points grid, GridSums *sums)
+{
+  using Sum = cub::BlockReduce<double, THREADS>;
+  __shared__ typename Sum::TempStorage storage;
+  const int                            row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  double sum[3] = {0, 0, 0}, least[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, most[3] = {0, 0, 0}, count[3] = {0, 0, 0};
+
+  for (int k = row < A.n ? A.i[row] : 0; row < A.n && k < A.i[row + 1]; k++) {
+    const double w = (double)BAIAggregateMagnitude(A.a[k]);
+    int          offset[3], axis;
+
+    if (!BAIGridOffset(grid.m, row, A.j[k], offset)) sums->other = 1;
+    axis = BAIGridAxis(offset);
+#pragma unroll
+    for (int d = 0; d < 3; d++) {
+      if (axis != d || w == 0) continue;
+      sum[d] += w;
+      count[d]++;
+      least[d] = w < least[d] ? w : least[d];
+      most[d]  = w > most[d] ? w : most[d];
+    }
+  }
+#pragma unroll
+  for (int d = 0; d < 3; d++) {
+    sum[d] = Sum(storage).Sum(sum[d]);
+    __syncthreads();
+    count[d] = Sum(storage).Sum(count[d]);
+    __syncthreads();
+    least[d] = Sum(storage).Reduce(least[d], [](double a, double b) { return a < b ? a : b; });
+    __syncthreads();
+    most[d] = Sum(storage).Reduce(most[d], [](double a, double b) { return a > b ? a : b; });
+    __syncthreads();
+    if (threadIdx.x || count[d] == 0) continue;
+    atomicAdd(&sums->sum[d], sum[d]);
+    atomicAdd(&sums->count[d], (unsigned long long)count[d]);
+    atomicMin(&sums->least[d], (unsigned long long)__double_as_longlong(least[d]));
+    atomicMax(&sums->most[d], (unsigned long long)__double_as_longlong(most[d]));
+  }
+}
+
+static BAIStatus BoxesOf(BAILevelsState state, const BAIDeviceRows &A, const int m[3], BAIInt box[3])
+{
+  Room      room;
+  GridSums *device,
+    sums = {
+      {0,     0,     0    },
+      {~0ull, ~0ull, ~0ull},
+      {0,     0,     0    },
+      {0,     0,     0    },
+      0
+  };
+  const Points grid = {
+    {m[0], m[1], m[2]}
+  };
+  BAIGridLook look;
+
+  BAITry(room.Get(state, 1, &device));
+  CUDATry(cudaMemcpyAsync(device, &sums, sizeof(sums), cudaMemcpyHostToDevice, state->s.stream));
+  LookAtGrid<<<BAIGrid(A.n, THREADS), THREADS, 0, state->s.stream>>>(A, grid, device);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(&sums, device, sizeof(sums), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  look.other = sums.other;
+  for (int d = 0; d < 3; d++) {
+    look.sum[d]   = sums.sum[d];
+    look.count[d] = (int64_t)sums.count[d];
+    memcpy(&look.least[d], &sums.least[d], sizeof(double));
+    memcpy(&look.most[d], &sums.most[d], sizeof(double));
+  }
+  BAIGridBoxes(&look, grid.m, box);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* A thread a box; see host/levelsetup.c */
+static __global__ void Boxes(BAIDeviceRows A, Points grid, Points box, Points next, int m, int *aggregate)
+{
+  const int c   = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  bool      all = true;
+
+  if (c >= m) return;
+  const int x0 = (int)(c % next.m[0] * box.m[0]), y0 = (int)(c / next.m[0] % next.m[1] * box.m[1]),
+            z0 = (int)(c / next.m[0] / next.m[1] * box.m[2]);
+
+  for (int pass = 0; pass < 2; pass++) {
+    for (int z = z0; z < z0 + box.m[2] && z < grid.m[2]; z++) {
+      for (int y = y0; y < y0 + box.m[1] && y < grid.m[1]; y++) {
+        for (int x = x0; x < x0 + box.m[0] && x < grid.m[0]; x++) {
+          const int row = (int)((z * grid.m[1] + y) * grid.m[0] + x);
+          BAIReal   sum;
+
+          (void)Diagonal(A, row, &sum);
+          if (pass) aggregate[row] = sum == 0 && !all ? -1 : c;
+          else if (sum != 0) all = false;
+        }
+      }
+    }
+  }
+}
+
+static __global__ void Candidates(BAIDeviceRows A, int leave, int *mate, BAIReal *d)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  BAIReal   sum;
+
+  if (i >= A.n) return;
+  d[i]    = BAIAggregateMagnitude(Diagonal(A, i, &sum));
+  mate[i] = sum == 0 || (leave && BAILevelsIsAlone(d[i], sum, leave > 1)) ? -1 : i;
+}
+
+/* The row that row i proposes to, or -1: one that is not matched, or, if it is to join, the first of a pair */
+static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, int fields, const int *field,
+                                      const int *mate, const BAIReal *d, BAIReal *weight)
+{
+  BAIReal  best = -1, most = 0;
+  uint64_t key = 0;
+  int      to  = -1;
+
+  for (int k = A.i[i]; k < A.i[i + 1]; k++) {
+    const int      j = A.j[k];
+    const BAIReal  w = BAIMatchWeight(A.a[k], d[i], d[j]);
+    const uint64_t e = BAIMatchKey(i, j);
+
+    if (j == i || mate[j] == -1 || (fields > 1 && field[j] != field[i])) continue;
+    if (w > most) most = w;
+    if (w > 0 && (mate[j] == j) != join && BAIMatchIsBetter(w, e, best, key)) {
+      best = w;
+      key  = e;
+      to   = j;
+    }
+  }
+  *weight = best;
+  if (!BAIAggregateIsStrong(best, most, 0)) return -1;
+  return join && mate[to] < to ? mate[to] : to;
+}
+
+static __global__ void Propose(BAIDeviceRows A, int fields, const int *field, const int *mate, const BAIReal *d,
+                               int *proposal)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  BAIReal   weight;
+
+  if (i < A.n) proposal[i] = mate[i] == i ? Proposal(A, i, 0, fields, field, mate, d, &weight) : -1;
+}
+
+static __global__ void Accept(int n, const int *proposal, int *mate)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i < n && proposal[i] >= 0 && proposal[proposal[i]] == i) mate[i] = proposal[i];
+}
+
+static __global__ void ProposeJoin(BAIDeviceRows A, int fields, const int *field, const int *mate, const BAIReal *d,
+                                   int *proposal, unsigned long long *claim, unsigned long long *best)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  BAIReal   weight;
+
+  if (i >= A.n) return;
+  proposal[i] = mate[i] == i ? Proposal(A, i, 1, fields, field, mate, d, &weight) : -1;
+  if (proposal[i] < 0) return;
+  claim[i] = BAIJoinClaim(weight, i);
+  atomicMax(&best[proposal[i]], claim[i]);
+}
+
+static __global__ void AcceptJoin(int n, const int *proposal, const unsigned long long *claim,
+                                  const unsigned long long *best, int *mate)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i < n && proposal[i] >= 0 && claim[i] == best[proposal[i]]) mate[i] = -2 - proposal[i];
+}
+
+static BAIStatus Match(BAILevelsState state, const BAIDeviceRows &A, const int *field, int leave, int join, int *mate)
+{
+  const int    fields = (int)state->p.fields;
+  const size_t n      = (size_t)A.n;
+  const dim3   grid   = BAIGrid(A.n, THREADS);
+  cudaStream_t stream = state->s.stream;
+  Room         rooms[4];
+  int         *proposal;
+  BAIReal     *d;
+
+  BAITry(rooms[0].Get(state, n, &proposal));
+  BAITry(rooms[1].Get(state, n, &d));
+  Candidates<<<grid, THREADS, 0, stream>>>(A, leave, mate, d);
+  for (int round = 0; round < BAI_MATCH_ROUNDS; round++) {
+    Propose<<<grid, THREADS, 0, stream>>>(A, fields, field, mate, d, proposal);
+    Accept<<<grid, THREADS, 0, stream>>>(A.n, proposal, mate);
+  }
+  if (join) {
+    unsigned long long *claim, *best;
+
+    BAITry(rooms[2].Get(state, n, &claim));
+    BAITry(rooms[3].Get(state, n, &best));
+    CUDATry(cudaMemsetAsync(best, 0, n * sizeof(*best), stream));
+    ProposeJoin<<<grid, THREADS, 0, stream>>>(A, fields, field, mate, d, proposal, claim, best);
+    AcceptJoin<<<grid, THREADS, 0, stream>>>(A.n, proposal, claim, best, mate);
+  }
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+static __global__ void Roots(int n, const int *mate, int *root)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i < n) root[i] = mate[i] >= i;
+  else if (i == n) root[i] = 0;
+}
+
+static __global__ void NumberRows(int n, const int *mate, const int *number, int *aggregate)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i >= n) return;
+  const int of = mate[i] < -1 ? -2 - mate[i] : mate[i] >= 0 && mate[i] < i ? mate[i] : i;
+
+  aggregate[i] = mate[i] == -1 ? -1 : number[of];
+}
+
+/* The numbers of pairs, in the order of the first row of each */
+static BAIStatus Number(BAILevelsState state, int n, const int *mate, int *aggregate, int *m)
+{
+  Room   rooms[2], room;
+  int   *root, *number;
+  size_t bytes = 0;
+
+  BAITry(rooms[0].Get(state, (size_t)n + 1, &root));
+  BAITry(rooms[1].Get(state, (size_t)n + 1, &number));
+  Roots<<<BAIGrid(n + 1, THREADS), THREADS, 0, state->s.stream>>>(n, mate, root);
+  CUDATry(cub::DeviceScan::ExclusiveSum(NULL, bytes, root, number, n + 1, state->s.stream));
+  BAITry(room.Allocate(&state->s, bytes));
+  CUDATry(cub::DeviceScan::ExclusiveSum(room.p, bytes, root, number, n + 1, state->s.stream));
+  NumberRows<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, mate, number, aggregate);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(m, number + n, sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+static __global__ void Begin(int n, int *aggregate)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i < n) aggregate[i] = i;
+}
+
+static __global__ void Compose(int n, const int *pair, int *aggregate)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i < n && aggregate[i] >= 0) aggregate[i] = pair[aggregate[i]];
+}
+
+static __global__ void FieldsOfPairs(int n, const int *mate, const int *pair, const int *field, int *next)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i < n && mate[i] >= i) next[pair[i]] = field[i];
+}
+
+static __global__ void FieldsOfRows(int n, int fields, int *field)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i < n) field[i] = i % fields;
+}
+
+/* Matrices between the passes, which go when they are not needed any longer */
+struct Between {
+  BAILevelsState state;
+  BAIDeviceRows  A      = {};
+  BAIScalar     *values = NULL;
+  int           *of_row = NULL;
+  BAIGather      gather = {};
+  long long      finer  = 0;
+
+  explicit Between(BAILevelsState s) : state(s) {}
+  void Free()
+  {
+    if (!values) return;
+    BAICUDAFree(&state->s, (size_t)finer * sizeof(*gather.entry), gather.entry);
+    BAICUDAFree(&state->s, (size_t)(A.nnz + 1) * sizeof(int), gather.first);
+    BAICUDAFree(&state->s, (size_t)(A.n + 1) * sizeof(int), (void *)A.i);
+    BAICUDAFree(&state->s, (size_t)A.nnz * sizeof(int), (void *)A.j);
+    BAICUDAFree(&state->s, (size_t)A.nnz * sizeof(BAIScalar), values);
+    BAICUDAFree(&state->s, (size_t)A.nnz * sizeof(int), of_row);
+    values = NULL;
+  }
+  ~Between() { Free(); }
+};
+
+/* Pairs of pairs, of which there are two or three passes: each matches the coarse matrix of the one before */
+static BAIStatus AggregatePairs(BAILevelsState state, BAIDeviceLevel *L, int *field)
+{
+  const int     passes = L->A.nnz > (long long)BAI_MATCH_LONG * L->A.n ? 3 : 2, n = L->A.n;
+  BAIDeviceRows A      = L->A;
+  const int    *of_row = L->of_row;
+  Room          rooms[3];
+  int          *mate, *pair, *next, m = n;
+  Between       between[2] = {Between(state), Between(state)};
+
+  BAITry(rooms[0].Get(state, (size_t)n, &mate));
+  BAITry(rooms[1].Get(state, (size_t)n, &pair));
+  BAITry(rooms[2].Get(state, (size_t)n, &next));
+  Begin<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, L->aggregate);
+  for (int pass = 0; pass < passes; pass++) {
+    Between &C = between[pass % 2];
+
+    BAITry(Match(state, A, field, !pass ? 1 + (L == state->level) : 0, pass + 1 == passes, mate));
+    BAITry(Number(state, A.n, mate, pair, &m));
+    Compose<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, pair, L->aggregate);
+    if (state->p.fields > 1) {
+      FieldsOfPairs<<<BAIGrid(A.n, THREADS), THREADS, 0, state->s.stream>>>(A.n, mate, pair, field, next);
+      CUDATry(cudaMemcpyAsync(field, next, (size_t)m * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
+    }
+    CUDATry(cudaGetLastError());
+    if (!m || pass + 1 == passes) break;
+    C.Free();
+    C.finer = A.nnz;
+    BAITry(BAIGalerkin(state, &A, of_row, m, pair, 1, &C.gather, &C.A, &C.values, &C.of_row));
+    A      = C.A;
+    of_row = C.of_row;
+  }
+  L->m    = m;
+  L->most = 3 << (passes - 1);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Aggregates of a level: boxes of its grid, or pairs of pairs */
+static BAIStatus Aggregate(BAILevelsState state, BAIDeviceLevel *L, int *field, int next[3])
+{
+  BAIInt box[3] = {1, 1, 1};
+
+  BAITry(BAICUDAAllocate(&state->s, (size_t)L->A.n * sizeof(int), &L->aggregate));
+  next[0] = next[1] = next[2] = 0;
+  if (L->grid[0] && state->p.fields == 1) BAITry(BoxesOf(state, L->A, L->grid, box));
+  if (box[0] * box[1] * box[2] == 1) {
+    L->grid[0] = 0;
+    return AggregatePairs(state, L, field);
+  }
+  for (int d = 0; d < 3; d++) next[d] = (L->grid[d] + (int)box[d] - 1) / (int)box[d];
+  L->m    = next[0] * next[1] * next[2];
+  L->most = (int)(box[0] * box[1] * box[2]);
+  Boxes<<<BAIGrid(L->m, THREADS), THREADS, 0, state->s.stream>>>(L->A,
+                                                                 {
+                                                                   {L->grid[0], L->grid[1], L->grid[2]}
+  },
+                                                                 {{box[0], box[1], box[2]}},
+                                                                 {{next[0], next[1], next[2]}}, L->m, L->aggregate);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The coarse levels, until one is small or does not get smaller */
+static BAIStatus Coarsen(BAILevelsState state)
+{
+  Room rooms[1];
+  int *field = NULL;
+
+  if (state->p.fields > 1) {
+    BAITry(rooms[0].Get(state, (size_t)state->level[0].A.n, &field));
+    FieldsOfRows<<<BAIGrid(state->level[0].A.n, THREADS), THREADS, 0, state->s.stream>>>(state->level[0].A.n,
+                                                                                         (int)state->p.fields, field);
+  }
+  BAITry(FindGrid(state, state->level[0].A, state->level[0].grid));
+  BAITry(BAIOfRow(state, &state->level[0].A, &state->level[0].of_row));
+  for (state->levels = 1;; state->levels++) {
+    BAIDeviceLevel *L = &state->level[state->levels - 1], *next = L + 1;
+
+    state->stop = "the last one is small enough to be solved exactly";
+    if (L->A.n <= BAI_LEVELS_COARSEST) break;
+    state->stop = "there are as many as allowed";
+    if (state->levels == (state->p.levels ? state->p.levels : BAI_LEVELS_MOST)) break;
+    BAITry(Aggregate(state, L, field, next->grid));
+    state->stop = "all rows dominate";
+    if (!L->m) break;
+    state->stop = "rows are not coupled strongly enough to be aggregated";
+    if (L->m > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
+    BAITry(BAIGalerkin(state, &L->A, L->of_row, L->m, L->aggregate, state->over, &L->gather, &next->A, &next->values,
+                       &next->of_row));
+  }
+  state->level[state->levels - 1].m = 0;
+  return BAIStatusOf(BAI_OK);
+}
+
+static __global__ void OrderKeys(int n, int m, const int *aggregate, const int *place, unsigned *key, int *row)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i >= n) return;
+  key[i] = aggregate[i] < 0 ? (unsigned)m : (unsigned)place[aggregate[i]];
+  row[i] = i;
+}
+
+static __global__ void Places(int n, const int *row, int *place)
+{
+  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (p < n) place[row[p]] = p;
+}
+
+/* child[c]: the first place whose key is c; child[m]: of rows that are alone, or the end */
+static __global__ void Children(int n, int m, const unsigned *key, int *child)
+{
+  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (p < n && (!p || key[p] != key[p - 1])) child[key[p]] = p;
+  if (p == n - 1 && key[p] != (unsigned)m) child[m] = n;
+}
+
+/* From the last level to the first: rows in the order of the places of their aggregates, those alone behind them */
+static BAIStatus Order(BAILevelsState state)
+{
+  for (int l = state->levels - 1; l >= 0; l--) {
+    BAIDeviceLevel *L    = &state->level[l];
+    const int       n    = L->A.n;
+    const dim3      grid = BAIGrid(n, THREADS);
+
+    BAITry(BAICUDAAllocate(&state->s, (size_t)n * sizeof(int), &L->row));
+    BAITry(BAICUDAAllocate(&state->s, (size_t)n * sizeof(int), &L->place));
+    if (!L->m) {
+      Begin<<<grid, THREADS, 0, state->s.stream>>>(n, L->row);
+      Begin<<<grid, THREADS, 0, state->s.stream>>>(n, L->place);
+      L->alone = n;
+      continue;
+    }
+    Room      rooms[4];
+    unsigned *key, *sorted;
+    int      *rows, bits = 1;
+    size_t    bytes = 0;
+
+    while (bits < 31 && L->m >> bits) bits++;
+    BAITry(BAICUDAAllocate(&state->s, ((size_t)L->m + 1) * sizeof(int), &L->child));
+    BAITry(rooms[0].Get(state, (size_t)n, &key));
+    BAITry(rooms[1].Get(state, (size_t)n, &sorted));
+    BAITry(rooms[2].Get(state, (size_t)n, &rows));
+    OrderKeys<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, L->aggregate, L[1].place, key, rows);
+    CUDATry(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted, rows, L->row, n, 0, bits, state->s.stream));
+    BAITry(rooms[3].Allocate(&state->s, bytes));
+    CUDATry(cub::DeviceRadixSort::SortPairs(rooms[3].p, bytes, key, sorted, rows, L->row, n, 0, bits, state->s.stream));
+    Places<<<grid, THREADS, 0, state->s.stream>>>(n, L->row, L->place);
+    Children<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, sorted, L->child);
+    CUDATry(cudaGetLastError());
+  }
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Where block k begins: with the first aggregate at or behind k steps; behind the last one, with the rows that are alone */
+static __global__ void Cut(int n, int m, const int *child, int step, int most_blocks, int *first, int *aggregate,
+                           int *found)
+{
+  const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x), end = m ? child[m] : 0;
+  int       low = 0, high = m;
+
+  if (k > most_blocks) return;
+  int main = (end + step - 1) / step; /* blocks of aggregates, of which the last one may have none */
+
+  if (main && child[m - 1] < (long long)(main - 1) * step) main--;
+
+  if (k < main) {
+    while (low < high) {
+      const int middle = (low + high) / 2;
+
+      if (child[middle] < (long long)k * step) low = middle + 1;
+      else high = middle;
+    }
+    first[k]     = child[low];
+    aggregate[k] = low;
+  } else {
+    const long long at = (long long)end + (long long)(k - main) * BAI_LEVELS_BLOCK;
+
+    first[k]     = at < n ? (int)at : n;
+    aggregate[k] = m;
+  }
+  if (k == 0) {
+    found[0] = main;
+    found[1] = 0;
+    found[2] = end;
+  }
+}
+
+/* The size of the largest block */
+static __global__ void Largest(int blocks, const int *first, int *found)
+{
+  const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (k < blocks) atomicMax(&found[1], first[k + 1] - first[k]);
+}
+
+static BAIStatus CutBlocks(BAILevelsState state, BAIDeviceLevel *L)
+{
+  Room rooms[1];
+  int *device, found[3];
+
+  BAITry(rooms[0].Get(state, 3, &device));
+  for (int step = BAI_LEVELS_BLOCK;; step = BAI_LEVELS_BLOCK - L->most + 1) {
+    const int    most  = L->A.n / step + 4; /* blocks of aggregates, and of rows that are alone */
+    const size_t bytes = ((size_t)most + 1) * sizeof(int);
+
+    BAITry(BAICUDAAllocate(&state->s, bytes, &L->first));
+    BAITry(BAICUDAAllocate(&state->s, bytes, &L->block_aggregate));
+    Cut<<<BAIGrid(most + 1, THREADS), THREADS, 0, state->s.stream>>>(L->A.n, L->m, L->child, step, most, L->first,
+                                                                     L->block_aggregate, device);
+    Largest<<<BAIGrid(most, THREADS), THREADS, 0, state->s.stream>>>(most, L->first, device);
+    CUDATry(cudaGetLastError());
+    CUDATry(cudaMemcpyAsync(found, device, sizeof(found), cudaMemcpyDeviceToHost, state->s.stream));
+    CUDATry(cudaStreamSynchronize(state->s.stream));
+    if (found[1] <= BAI_LEVELS_BLOCK || step < BAI_LEVELS_BLOCK) break;
+    BAICUDAFree(&state->s, bytes, L->first);
+    BAICUDAFree(&state->s, bytes, L->block_aggregate);
+  }
+  L->alone  = L->A.n - found[2];
+  L->blocks = found[0] + (L->alone + BAI_LEVELS_BLOCK - 1) / BAI_LEVELS_BLOCK;
+  return BAIStatusOf(BAI_OK);
+}
+
+#if defined(PETSC_USE_64BIT_INDICES)
+static __global__ void Narrow(long long n, const BAIInt *from, int *to)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k < n) to[k] = (int)from[k];
+}
+#endif
+
+/* The matrix of the caller, with numbers of 32 bits */
+static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIDeviceRows *A)
+{
+  BAIInt nnz = 0;
+
+  A->n = (int)matrix->n;
+  A->a = matrix->A.a;
+  if (A->n) {
+    CUDATry(cudaMemcpyAsync(&nnz, matrix->A.i + matrix->n, sizeof(nnz), cudaMemcpyDeviceToHost, state->s.stream));
+    CUDATry(cudaStreamSynchronize(state->s.stream));
+  }
+  if (nnz > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  A->nnz = (long long)nnz;
+#if defined(PETSC_USE_64BIT_INDICES)
+  const long long rows = (long long)A->n + 1;
+
+  if (!state->index) BAITry(BAICUDAAllocate(&state->s, (size_t)(rows + A->nnz) * sizeof(int), &state->index));
+  Narrow<<<BAIGrid(rows, THREADS), THREADS, 0, state->s.stream>>>(rows, matrix->A.i, state->index);
+  Narrow<<<BAIGrid(A->nnz, THREADS), THREADS, 0, state->s.stream>>>(A->nnz, matrix->A.j, state->index + rows);
+  CUDATry(cudaGetLastError());
+  A->i = state->index;
+  A->j = state->index + rows;
+#else
+  A->i = matrix->A.i;
+  A->j = matrix->A.j;
+#endif
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool values_only)
+{
+  if (values_only && matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
+  BAITry(Take(state, matrix, &state->level[0].A));
+  BAITry(LookAt(state, state->level[0].A, values_only));
+  if (!values_only) {
+    BAITry(Coarsen(state));
+    BAITry(Order(state));
+  }
+  for (int l = 0; l < state->levels; l++) {
+    BAIDeviceLevel *L = &state->level[l];
+
+    if (values_only && L->m)
+      BAITry(
+        BAIGalerkinValues(state, &L->A, L->of_row, L->m, L->aggregate, state->over, &L->gather, &L[1].A, L[1].values));
+    if (!values_only) BAITry(CutBlocks(state, L));
+    BAITry(BAIPlaceLevel(state, L, values_only));
+  }
+  BAITry(BAIInvertLast(state));
+  BAIFindTail(state);
+  return BAIStatusOf(BAI_OK);
+}
