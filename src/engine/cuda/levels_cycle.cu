@@ -3,8 +3,9 @@
 
    A visit is one kernel: a thread a row, a thread block a block. It reads the matrix once, keeps what is inside the
    block in registers for the local sweeps, and leaves what the residual inside the block adds up to on each
-   aggregate. A second kernel takes off what is outside blocks, which needs the new x of the others. The last visit of
-   a level adds x to that of the level above. Kernels fetch what never changes while the one before them still runs.
+   aggregate. The first visit of the next level takes off what is outside blocks, for which all blocks must have their
+   new x. The last visit of a level adds x to that of the level above. Kernels fetch what never changes while the one
+   before them still runs.
 
    Small levels are gone through in one launch, by a cluster of thread blocks that meet between steps; on devices
    without clusters by one thread block.
@@ -14,21 +15,28 @@
 #include <cub/util_ptx.cuh>
 
 enum {
-  PAIRS_FEW    = 3,                /* pairs of entries inside the block that a thread keeps, */
-  PAIRS_MORE   = 4,                /* or so many; what a row has beyond is read again in each sweep */
-  CHILDREN     = 8,                /* rows of an aggregate whose x is fetched at once */
-  FETCH        = 2,                /* entries outside blocks that a thread fetches at once, */
-  AGGREGATES   = BAI_LEVELS_BLOCK, /* of a thread block of Outside(), */
-  MANY         = 10,               /* entries that each of its threads fetches at once, */
-  SOME         = 4,                /* and those of the tail */
+  PAIRS_FEW    = 3,  /* pairs of entries inside the block that a thread keeps, */
+  PAIRS_MORE   = 4,  /* or so many; what a row has beyond is read again in each sweep */
+  CHILDREN     = 8,  /* rows of an aggregate whose x is fetched at once */
+  FETCH        = 2,  /* entries outside blocks that a thread fetches at once, */
+  MANY         = 10, /* and of the level above, */
+  SOME         = 4,  /* also in the tail, whose teams have room for so many */
   TAIL_THREADS = 512,
   TAIL_BLOCKS  = 8, /* of the cluster */
   TAIL_LEVELS  = 8  /* at most */
 };
 
+/* Of the level above, which has been visited: its entries outside blocks, and its x */
+template <typename T>
+struct FinerLevel {
+  const int *child, *out_first, *out_j;
+  const T   *out_a, *x;
+};
+
 /* What a visit is to do */
 template <typename T>
 struct VisitHow {
+  FinerLevel<T>    finer; /* of a first visit: what is still to be taken off b */
   int              from_zero, sweeps;
   int              restricts; /* leave the residual on aggregates in b of the next level */
   T               *above;     /* x of the level above, to which this x is added on its aggregates; NULL: it is not */
@@ -178,8 +186,42 @@ struct InsideOfRow {
   }
 };
 
+/*
+   What is outside blocks in the residuals of the level above, for aggregates that follow each other from c on: a thread
+   an aggregate, the threads of a block in all. The first entries are fetched before the kernel before has ended
+*/
+template <typename T, bool WHOLE, int PRODUCTS>
+static __device__ __forceinline__ T OutsideOfAggregates(const FinerLevel<T> &F, int c, int count, int t, int team,
+                                                        T *product, bool follow)
+{
+  const int begin = F.out_first[F.child[c]], end = F.out_first[F.child[c + count]];
+  const int mine     = t < count ? F.out_first[F.child[c + t]] : end;
+  const int mine_end = t < count ? F.out_first[F.child[c + t + 1]] : end;
+  int       col[PRODUCTS];
+  T         sum = T(0), value[PRODUCTS];
+
+  for (int at = begin; at < end || at == begin; at += PRODUCTS * BAI_LEVELS_BLOCK) {
+    if (at > begin) Meet<WHOLE>(team);
+#pragma unroll
+    for (int k = 0; k < PRODUCTS; k++) {
+      const int e = at + k * BAI_LEVELS_BLOCK + t;
+
+      col[k]   = e < end ? F.out_j[e] : 0;
+      value[k] = e < end ? F.out_a[e] : T(0);
+    }
+    if (at == begin && follow) BAIFollow();
+#pragma unroll
+    for (int k = 0; k < PRODUCTS; k++) product[k * BAI_LEVELS_BLOCK + t] = value[k] * F.x[col[k]];
+    Meet<WHOLE>(team);
+    for (int k = mine > at ? mine - at : 0; k < mine_end - at && k < PRODUCTS * BAI_LEVELS_BLOCK; k++)
+      sum += product[k];
+  }
+  Meet<WHOLE>(team);
+  return sum;
+}
+
 /* One block: x = S b, or x + S (b - A x) */
-template <typename T, bool WHOLE, int PAIRS>
+template <typename T, bool WHOLE, int PAIRS, int PRODUCTS>
 static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, const VisitHow<T> &how, T *below, int block,
                                                   int t, int team, VisitRoom<T> &room, bool follow, const int *done)
 {
@@ -206,14 +248,21 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
     if (L.extra) extra = L.extra[p];
     if (how.row) row = how.row[p];
   }
-  if (follow) {
-    BAIFollow();
-    if (done && *done) return;
-  }
+  T finer = T(0);
+
+  if constexpr (PRODUCTS > 0)
+    finer = OutsideOfAggregates<T, WHOLE, PRODUCTS>(how.finer, first, size, t, team, reinterpret_cast<T *>(&room),
+                                                    follow);
+  else if (follow) BAIFollow();
+  if (follow && done && *done) return;
   if (mine && how.r) {
     b      = T(how.r[row] * how.factors[0]);
     L.b[p] = b;
   } else if (mine) b = L.b[p];
+  if (PRODUCTS && mine) {
+    b -= finer;
+    L.b[p] = b;
+  }
   g = b;
   if (!how.from_zero) {
     if (mine) x = L.x[p];
@@ -255,64 +304,24 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   below[aggregate] = sum;
 }
 
-template <typename T, int PAIRS>
+/* Thread blocks that a multiprocessor is to have room for */
+static constexpr int LeastBlocks(size_t size, int pairs, int products)
+{
+  return size > sizeof(float) ? 6 : pairs == PAIRS_FEW && !products ? 10 : 8;
+}
+
+template <typename T, int PAIRS, int PRODUCTS>
 static __global__ __launch_bounds__(BAI_LEVELS_BLOCK,
-                                    sizeof(T) > 4 ? 6
-                                      : PAIRS == PAIRS_FEW
-                                      ? 10
-                                      : 8) void Visit(BAILevelView<T> L, VisitHow<T> how, T *below, const int *done)
+                                    LeastBlocks(sizeof(T), PAIRS, PRODUCTS)) void Visit(BAILevelView<T> L,
+                                                                                        VisitHow<T> how, T *below,
+                                                                                        const int *done)
 {
-  __shared__ __align__(16) unsigned char room[sizeof(VisitRoom<T>)];
+  constexpr size_t products = PRODUCTS * BAI_LEVELS_BLOCK * sizeof(T);
+  __shared__ __align__(16) unsigned char room[products > sizeof(VisitRoom<T>) ? products : sizeof(VisitRoom<T>)];
 
   Trigger();
-  VisitBlock<T, true, PAIRS>(L, how, below, (int)blockIdx.x, (int)threadIdx.x, 0,
-                             *reinterpret_cast<VisitRoom<T> *>(room), true, done);
-}
-
-/*
-   Takes what is outside blocks off the residuals on some aggregates that follow each other, a thread an aggregate;
-   called by as many threads as Outside() has
-*/
-template <typename T, bool WHOLE, int PRODUCTS>
-static __device__ inline void OutsideOfAggregates(const BAILevelView<T> &L, const T *x, int c, int count, int t,
-                                                  int team, T *product, T *below, bool follow, const int *done)
-{
-  const int begin = L.out_first[L.child[c]], end = L.out_first[L.child[c + count]];
-  const int mine     = t < count ? L.out_first[L.child[c + t]] : end,
-            mine_end = t < count ? L.out_first[L.child[c + t + 1]] : end;
-  int col[PRODUCTS];
-  T   sum = T(0), value[PRODUCTS];
-
-  for (int at = begin; at < end || at == begin; at += PRODUCTS * AGGREGATES) {
-    if (at > begin) Meet<WHOLE>(team);
-#pragma unroll
-    for (int k = 0; k < PRODUCTS; k++) {
-      const int e = at + k * AGGREGATES + t;
-
-      col[k]   = e < end ? L.out_j[e] : 0;
-      value[k] = e < end ? L.out_a[e] : T(0);
-    }
-    if (at == begin && follow) {
-      BAIFollow();
-      if (done && *done) return;
-    }
-#pragma unroll
-    for (int k = 0; k < PRODUCTS; k++) product[k * AGGREGATES + t] = value[k] * x[col[k]];
-    Meet<WHOLE>(team);
-    for (int k = mine > at ? mine - at : 0; k < mine_end - at && k < PRODUCTS * AGGREGATES; k++) sum += product[k];
-  }
-  if (t < count) below[c + t] -= sum;
-}
-
-template <typename T>
-static __global__ __launch_bounds__(AGGREGATES) void Outside(BAILevelView<T> L, const T *x, T *below, const int *done)
-{
-  __shared__ __align__(16) unsigned char product[MANY * AGGREGATES * sizeof(T)];
-  const int                              c = (int)blockIdx.x * AGGREGATES;
-
-  Trigger();
-  OutsideOfAggregates<T, true, MANY>(L, x, c, L.m - c < AGGREGATES ? L.m - c : AGGREGATES, (int)threadIdx.x, 0,
-                                     reinterpret_cast<T *>(product), below, true, done);
+  VisitBlock<T, true, PAIRS, PRODUCTS>(L, how, below, (int)blockIdx.x, (int)threadIdx.x, 0,
+                                       *reinterpret_cast<VisitRoom<T> *>(room), true, done);
 }
 
 /* All threads of the cluster, or of the only thread block */
@@ -368,16 +377,24 @@ static __global__ void ExactAlone(int m, const T *inverse, const BAIScalar *r, B
 template <typename T>
 struct TailHow {
   BAILevelView<T> level[TAIL_LEVELS];
+  FinerLevel<T>   finer; /* the level above */
   const T        *inverse;
-  int             last, sweeps, from_zero;
+  int             last, sweeps;
   T              *above; /* as in VisitHow */
   const int      *above_child;
 };
 
-/*
-   A cycle on a few small levels, by a cluster of thread blocks whose teams do a block each at a time. What of a level
-   does not change is the same for all launches, so it comes from the cache
-*/
+/* The level above level l of the tail, which was visited: its new x is where y was */
+template <typename T>
+static __device__ __forceinline__ FinerLevel<T> FinerOf(const TailHow<T> &how, int l)
+{
+  if (!l) return how.finer;
+  const BAILevelView<T> &L = how.level[l - 1];
+
+  return {L.child, L.out_first, L.out_j, L.out_a, L.y};
+}
+
+/* A cycle on a few small levels, by a cluster of thread blocks whose teams do a block each at a time */
 template <typename T>
 static __global__ __launch_bounds__(TAIL_THREADS) void TailCycle(const __grid_constant__ TailHow<T> how,
                                                                  const int                         *done)
@@ -389,42 +406,49 @@ static __global__ __launch_bounds__(TAIL_THREADS) void TailCycle(const __grid_co
   const int     team = (int)threadIdx.x / BAI_LEVELS_BLOCK, t = (int)threadIdx.x % BAI_LEVELS_BLOCK;
   const int     begin = (int)blockIdx.x + team * (int)gridDim.x, step = (int)gridDim.x * TEAMS;
   VisitRoom<T> &room = reinterpret_cast<VisitRoom<T> *>(rooms)[team];
-  T *product         = reinterpret_cast<T *>(&room); /* at another time; it has room for SOME products of each thread */
 
   Trigger();
   BAIFollow();
   if (done && *done) return;
-  for (int l = 0; l < how.last; l++) { /* down; the new x is where y was */
+  for (int l = 0; l < how.last; l++) { /* down */
     const BAILevelView<T> &L = how.level[l];
-    const VisitHow<T>      v = {l || how.from_zero, how.sweeps, 1, NULL, NULL, NULL, NULL, NULL, NULL};
+    VisitHow<T>            v = {};
 
+    v.finer     = FinerOf(how, l);
+    v.from_zero = v.restricts = 1;
+    v.sweeps                  = how.sweeps;
     for (int b = begin; b < L.blocks; b += step) {
-      VisitBlock<T, false, PAIRS_MORE>(L, v, how.level[l + 1].b, b, t, team, room, false, NULL);
-      Meet<false>(team);
-    }
-    Everyone();
-    for (int c = begin * AGGREGATES; c < L.m; c += step * AGGREGATES) {
-      OutsideOfAggregates<T, false, SOME>(L, L.y, c, L.m - c < AGGREGATES ? L.m - c : AGGREGATES, t, team, product,
-                                          how.level[l + 1].b, false, NULL);
+      VisitBlock<T, false, PAIRS_MORE, SOME>(L, v, how.level[l + 1].b, b, t, team, room, false, NULL);
       Meet<false>(team);
     }
     Everyone();
   }
-  Exact(how.level[how.last], how.inverse, how.last ? how.level[how.last - 1].y : how.above,
+  const BAILevelView<T> &last  = how.level[how.last];
+  const FinerLevel<T>    finer = FinerOf(how, how.last);
+
+  for (int c = begin * BAI_LEVELS_BLOCK; c < last.n; c += step * BAI_LEVELS_BLOCK) {
+    const int count = last.n - c < BAI_LEVELS_BLOCK ? last.n - c : BAI_LEVELS_BLOCK;
+    const T   sum = OutsideOfAggregates<T, false, SOME>(finer, c, count, t, team, reinterpret_cast<T *>(&room), false);
+
+    if (t < count) last.b[c + t] -= sum;
+  }
+  Everyone();
+  Exact(last, how.inverse, how.last ? how.level[how.last - 1].y : how.above,
         how.last ? how.level[how.last - 1].child : how.above_child,
         ((int)blockIdx.x * TAIL_THREADS + (int)threadIdx.x) / BAI_TEAM, (int)gridDim.x * TAIL_THREADS / BAI_TEAM);
-  for (int l = how.last - 1; l >= 0; l--) { /* up, from there, and x is where it was */
-    BAILevelView<T>   L = how.level[l];
-    const VisitHow<T> v =
-      {0,    how.sweeps, 0,   l ? how.level[l - 1].y : how.above, l ? how.level[l - 1].child : how.above_child, NULL,
-       NULL, NULL,       NULL};
-    T *x = L.x;
+  for (int l = how.last - 1; l >= 0; l--) { /* up, from where the new x is to where x was */
+    BAILevelView<T> L = how.level[l];
+    VisitHow<T>     v = {};
+    T              *x = L.x;
 
-    L.x = L.y;
-    L.y = x;
+    L.x           = L.y;
+    L.y           = x;
+    v.sweeps      = how.sweeps;
+    v.above       = l ? how.level[l - 1].y : how.above;
+    v.above_child = l ? how.level[l - 1].child : how.above_child;
     Everyone();
     for (int b = begin; b < L.blocks; b += step) {
-      VisitBlock<T, false, PAIRS_MORE>(L, v, NULL, b, t, team, room, false, NULL);
+      VisitBlock<T, false, PAIRS_MORE, 0>(L, v, NULL, b, t, team, room, false, NULL);
       Meet<false>(team);
     }
   }
@@ -475,13 +499,19 @@ struct Cycle {
      the level above, or leaves it in z */
   BAIStatus DoVisit(int l, int from_zero, bool restricts, bool ends) const
   {
-    BAIDeviceLevel *D = &state->level[l];
-    BAILevelView<T> L = View(l);
-    VisitHow<T> how   = {from_zero, (int)state->p.local_iters, restricts, NULL, NULL, NULL, NULL, NULL, state->factors};
-    T          *below = restricts ? static_cast<T *>(D[1].b) : NULL;
-    const int  *flag  = done;
-    void       *arguments[] = {&L, &how, &below, &flag};
+    BAIDeviceLevel *D           = &state->level[l];
+    BAILevelView<T> L           = View(l);
+    VisitHow<T>     how         = {};
+    T              *below       = restricts ? static_cast<T *>(D[1].b) : NULL;
+    const int      *flag        = done;
+    const bool      finer       = l && from_zero;
+    void           *arguments[] = {&L, &how, &below, &flag};
 
+    how.from_zero = from_zero;
+    how.sweeps    = (int)state->p.local_iters;
+    how.restricts = restricts;
+    how.factors   = state->factors;
+    if (finer) how.finer = Finer(l - 1);
     if (!l && from_zero) how.r = r;
     if (!l && ends) how.z = z;
     if (how.r || how.z) how.row = D->row;
@@ -489,9 +519,12 @@ struct Cycle {
       how.above       = static_cast<T *>(D[-1].x);
       how.above_child = D[-1].child;
     }
-    /* x and y change places */
-    BAITry(Launch(D->few ? (const void *)Visit<T, PAIRS_FEW> : (const void *)Visit<T, PAIRS_MORE>,
-                  dim3((unsigned)D->blocks), BAI_LEVELS_BLOCK, arguments));
+    const void *kernel = !D->few
+      ? finer ? (const void *)Visit<T, PAIRS_MORE, MANY> : (const void *)Visit<T, PAIRS_MORE, 0>
+      : finer ? (const void *)Visit<T, PAIRS_FEW, MANY>
+              : (const void *)Visit<T, PAIRS_FEW, 0>;
+
+    BAITry(Launch(kernel, dim3((unsigned)D->blocks), BAI_LEVELS_BLOCK, arguments));
     void *x = D->x;
 
     D->x = D->y;
@@ -500,19 +533,14 @@ struct Cycle {
   }
 
   /* After a visit, so the new x is x */
-  BAIStatus DoOutside(int l) const
+  FinerLevel<T> Finer(int l) const
   {
-    BAIDeviceLevel *D           = &state->level[l];
-    BAILevelView<T> L           = View(l);
-    T              *below       = static_cast<T *>(D[1].b);
-    const T        *x           = L.x;
-    const int      *flag        = done;
-    void           *arguments[] = {&L, &x, &below, &flag};
+    const BAILevelView<T> L = View(l);
 
-    return Launch((const void *)Outside<T>, BAIGrid(D->m, AGGREGATES), AGGREGATES, arguments);
+    return {L.child, L.out_first, L.out_j, L.out_a, L.x};
   }
 
-  BAIStatus DoTail(int l, int from_zero, bool ends) const
+  BAIStatus DoTail(int l) const
   {
     TailHow<T>          how          = {};
     const int          *flag         = done;
@@ -521,15 +549,13 @@ struct Cycle {
     cudaLaunchConfig_t  config       = {};
     const bool          cluster      = state->s.follows;
 
-    how.last      = state->levels - 1 - l;
-    how.inverse   = static_cast<const T *>(state->inverse);
-    how.sweeps    = (int)state->p.local_iters;
-    how.from_zero = from_zero;
+    how.last        = state->levels - 1 - l;
+    how.inverse     = static_cast<const T *>(state->inverse);
+    how.sweeps      = (int)state->p.local_iters;
+    how.finer       = Finer(l - 1);
+    how.above       = static_cast<T *>(state->level[l - 1].x);
+    how.above_child = state->level[l - 1].child;
     for (int k = l; k < state->levels; k++) how.level[k - l] = View(k);
-    if (ends) {
-      how.above       = static_cast<T *>(state->level[l - 1].x);
-      how.above_child = state->level[l - 1].child;
-    }
     attribute[0].id                                         = cudaLaunchAttributeClusterDimension;
     attribute[0].val.clusterDim.x                           = TAIL_BLOCKS;
     attribute[0].val.clusterDim.y                           = 1;
@@ -574,12 +600,11 @@ struct Cycle {
   {
     const bool last = l == state->levels - 1;
 
-    if (l >= state->tail) return DoTail(l, from_zero, ends);
+    if (l >= state->tail) return DoTail(l);
     if (last && state->inverse) return DoAlone();
     if (last) return SmoothLast(l, ends);
     BAITry(DoVisit(l, from_zero, true, false));
-    BAITry(DoOutside(l));
-    if (BAIRepeats(&state->p, l + 1, state->level[l + 1].A.n)) {
+    if (l + 1 < state->levels - 1 && BAIRepeats(&state->p, l + 1, state->level[l + 1].A.n)) {
       BAITry(Run(l + 1, 1, false));
       BAITry(Run(l + 1, 0, true));
     } else BAITry(Run(l + 1, 1, true));
