@@ -115,7 +115,7 @@ $(B)/obj/%.c.o: %.c
 	@mkdir -p $(@D)
 	$(call quiet,CC,$<)$(CC) -c -fPIC -fvisibility=hidden -MMD -MP $(CFLAGS) $(OPENMP) $(CPPFLAGS) $< -o $@
 # What ptxas says of the kernels is kept for make kernels
-nvcc = $(NVCC) -c -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP -MF $(@:.o=.d) --resource-usage $(NVCCFLAGS) $(1) -Iinclude $(call pc,--cflags-only-I) $< -o $@ 2>$(@:.o=.log) || { cat $(@:.o=.log) >&2; exit 1; }; grep -v -e '^ptxas info' -e 'bytes stack frame' $(@:.o=.log) >&2 || :
+nvcc = $(NVCC) -c -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP -MF $(@:.o=.d) --resource-usage $(NVCCFLAGS) $(UNFUSED) $(1) -Iinclude $(call pc,--cflags-only-I) $< -o $@ 2>$(@:.o=.log) || { cat $(@:.o=.log) >&2; exit 1; }; grep -v -e '^ptxas info' -e 'bytes stack frame' $(@:.o=.log) >&2 || :
 $(B)/obj/%.cu.o: %.cu
 	@mkdir -p $(@D)
 	$(call quiet,NVCC,$<)$(nvcc)
@@ -125,6 +125,9 @@ $(B)/obj/%.1.cu.o: %.cu
 $(B)/obj/%.2.cu.o: %.cu
 	@mkdir -p $(@D)
 	$(call quiet,NVCC,'$< (2)')$(call nvcc,-DBAI_PART=2)
+
+# Sums of the coarse matrices have the bits of those of the host, which does not fuse products and sums
+$(B)/obj/src/engine/cuda/levels_matrix.cu.o: UNFUSED = -fmad=false
 
 # The kernels of each unit, their registers and spills
 kernels: $(LIB)

@@ -87,11 +87,12 @@ struct BAILevelsState_ {
   unsigned long long  pattern;
   BAIReal            *factors; /* on the device: what multiplies r on the way in, and z on the way out */
   BAILevelsScalars   *scalars;
-  BAIReal            *partial; /* parts of sums */
-  BAIReal             tol2;    /* of the present solve */
-  BAIScalar          *work;    /* five vectors of CG */
-  int                *index;   /* i and j of the caller, if those are of 64 bits */
-  bool                staged;  /* the caller's arrays are on the host, and copied: */
+  BAIReal            *partial;    /* parts of sums */
+  BAIReal             tol2;       /* of the present solve */
+  BAIScalar          *work;       /* five vectors of CG, */
+  BAIScalar          *correction; /* and a sixth, where one is needed */
+  int                *index;      /* i and j of the caller, if those are of 64 bits */
+  bool                staged;     /* the caller's arrays are on the host, and copied: */
   BAIInt             *i, *j;
   BAIScalar          *a, *b, *x;
   size_t              room; /* entries */
@@ -103,7 +104,8 @@ BAIStatus BAILevelsSetUp(BAILevelsState, const BAIMatrix *, bool values_only);
 BAIStatus BAIGalerkin(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
                       BAIReal over, BAIGather *, BAIDeviceRows *, BAIScalar **values, int **c_of_row);
 BAIStatus BAIGalerkinValues(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
-                            BAIReal over, const BAIGather *, const BAIDeviceRows *, BAIScalar *values);
+                            BAIReal over, const BAIGather *, const BAIDeviceRows *, const int *c_of_row,
+                            BAIScalar *values);
 BAIStatus BAIOfRow(BAILevelsState, const BAIDeviceRows *, int **of_row);
 BAIStatus BAIPlaceLevel(BAILevelsState, BAIDeviceLevel *, bool values_only);
 BAIStatus BAIInvertLast(BAILevelsState);

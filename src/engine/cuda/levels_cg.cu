@@ -13,11 +13,12 @@
 #include <float.h>
 
 enum {
-  THREADS = 256,
-  WAVES   = 8, /* thread blocks a multiprocessor */
-  WARPS   = THREADS / BAI_TEAM,
-  FETCH   = 8, /* entries that a lane fetches at once */
-  SUMS    = 3
+  THREADS      = 256,
+  WAVES        = 8, /* thread blocks a multiprocessor */
+  WARPS        = THREADS / BAI_TEAM,
+  CAREFUL_ROOM = sizeof(BAIScalar) > 8 ? 1 : 2, /* see RowsTimes() */
+  FETCH        = 8,                             /* entries that a lane fetches at once */
+  SUMS         = 3
 };
 
 struct BAILevelsScalars_ {
@@ -68,20 +69,40 @@ static __device__ inline BAIReal Dot(BAIScalar x, BAIScalar y)
   return BAIRealPart(BAIConj(x) * y);
 }
 
+/* What rounding took from a product, and from a sum; of complex numbers it is not asked for */
+static __device__ inline BAIScalar LostInProduct(BAIScalar a, BAIScalar x, BAIScalar product)
+{
+#if defined(PETSC_USE_COMPLEX)
+  return 0;
+#else
+  return fma(a, x, -product);
+#endif
+}
+
+static __device__ inline BAIScalar LostInSum(BAIScalar a, BAIScalar b, BAIScalar sum)
+{
+  const BAIScalar part = sum - a;
+
+  return (a - (sum - part)) + (b - part);
+}
+
 /*
    Products of 32 rows with x, one in each lane, by a warp. The entries of the rows follow each other, so the lanes
-   fetch them in turn, whatever the rows' lengths; room is for FETCH products of each lane
+   fetch them in turn, whatever the rows' lengths; room is for FETCH products of each lane, or twice as many if CAREFUL.
+   Then *lost is what rounding took from the result (T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product",
+   SIAM J. Sci. Comput. 26, 2005)
 */
+template <bool CAREFUL>
 static __device__ inline BAIScalar RowsTimes(const BAIDeviceRows &A, long long first, const BAIScalar *x,
-                                             BAIScalar *room)
+                                             BAIScalar *room, BAIScalar *lost)
 {
-  const int       lane = (int)threadIdx.x % BAI_TEAM;
+  const int       lane = (int)threadIdx.x % BAI_TEAM, more = FETCH * BAI_TEAM;
   const long long row  = first + lane;
   const int       mine = A.i[row < A.n ? row : A.n], mine_end = A.i[row < A.n ? row + 1 : A.n];
   const int       begin = __shfl_sync(~0u, mine, 0), end = __shfl_sync(~0u, mine_end, BAI_TEAM - 1);
-  BAIScalar       sum = 0;
+  BAIScalar       sum = 0, rest = 0;
 
-  for (int at = begin; at < end; at += FETCH * BAI_TEAM) {
+  for (int at = begin; at < end; at += more) {
     int       col[FETCH];
     BAIScalar value[FETCH];
 
@@ -94,10 +115,21 @@ static __device__ inline BAIScalar RowsTimes(const BAIDeviceRows &A, long long f
     }
     __syncwarp();
 #pragma unroll
-    for (int k = 0; k < FETCH; k++) room[k * BAI_TEAM + lane] = value[k] * x[col[k]];
+    for (int k = 0; k < FETCH; k++) {
+      const BAIScalar other = x[col[k]], product = value[k] * other;
+
+      room[k * BAI_TEAM + lane] = product;
+      if (CAREFUL) room[more + k * BAI_TEAM + lane] = LostInProduct(value[k], other, product);
+    }
     __syncwarp();
-    for (int k = mine > at ? mine - at : 0; k < mine_end - at && k < FETCH * BAI_TEAM; k++) sum += room[k];
+    for (int k = mine > at ? mine - at : 0; k < mine_end - at && k < more; k++) {
+      const BAIScalar before = sum;
+
+      sum += room[k];
+      if (CAREFUL) rest += LostInSum(before, room[k], sum) + room[more + k];
+    }
   }
+  if (CAREFUL) *lost = rest;
   return sum;
 }
 
@@ -109,23 +141,23 @@ static __device__ inline void SetFactors(BAILevelsScalars *s, BAIReal norm)
 }
 
 /* Shared memory for RowsTimes(); as bytes, as complex numbers have constructors */
-#define ROOM(name) \
-  __shared__ __align__(16) unsigned char name##_bytes[WARPS * FETCH * BAI_TEAM * sizeof(BAIScalar)]; \
-  BAIScalar *name = reinterpret_cast<BAIScalar *>(name##_bytes) + threadIdx.x / BAI_TEAM * FETCH * BAI_TEAM
+#define ROOM(name, times) \
+  __shared__ __align__(16) unsigned char name##_bytes[WARPS * times * FETCH * BAI_TEAM * sizeof(BAIScalar)]; \
+  BAIScalar *name = reinterpret_cast<BAIScalar *>(name##_bytes) + threadIdx.x / BAI_TEAM * times * FETCH * BAI_TEAM
 
 /* w = A u; then r^H u, u^H w and u^H s make up the next direction and its length */
 static __global__ __launch_bounds__(THREADS) void Product(BAIDeviceRows A, const BAIScalar *u, const BAIScalar *r,
                                                           const BAIScalar *s, BAIScalar *w, BAIReal *partial,
                                                           BAILevelsScalars *scalars)
 {
-  ROOM(room);
+  ROOM(room, 1);
   BAIReal sum[SUMS] = {0, 0, 0};
 
   BAIFollow();
   if (scalars->done) return;
   for (long long first = (blockIdx.x * (long long)WARPS + threadIdx.x / BAI_TEAM) * BAI_TEAM; first < A.n;
        first += (long long)gridDim.x * THREADS) {
-    const BAIScalar value = RowsTimes(A, first, u, room);
+    const BAIScalar value = RowsTimes<false>(A, first, u, room, NULL);
     const long long row   = first + threadIdx.x % BAI_TEAM;
 
     if (row >= A.n) continue;
@@ -155,6 +187,14 @@ static __device__ inline void Tell(const BAILevelsScalars *s, BAILevelsProgress 
   progress->reason = s->reason;
   __threadfence_system();
   *(volatile int *)&progress->sequence = sequence;
+}
+
+/* x = x + d */
+static __global__ void Add(int n, const BAIScalar *d, BAIScalar *x)
+{
+  const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (i < n) x[i] += d[i];
 }
 
 /* Directions, x, r and its norm */
@@ -193,22 +233,26 @@ static __global__ __launch_bounds__(THREADS) void Update(int n, BAIScalar *p, BA
   Tell(scalars, progress, sequence);
 }
 
-/* r = b - A x, or b if x is zero; ||r||, ||b||, and the tolerances that follow; p and s are zero, so CG begins anew */
+/*
+   r = b - A x, rounded once, or b if x is zero; ||r||, ||b||, and the tolerances that follow; p and s are zero, so CG
+   begins anew
+*/
 static __global__ __launch_bounds__(THREADS) void Begin(BAIDeviceRows A, const BAIScalar *b, const BAIScalar *x,
                                                         int zero, BAIScalar *r, BAIScalar *p, BAIScalar *s,
                                                         BAIReal *partial, BAILevelsScalars *scalars,
                                                         BAILevelsProgress *progress, int sequence)
 {
-  ROOM(room);
+  ROOM(room, CAREFUL_ROOM);
   BAIReal sum[2] = {0, 0};
 
   for (long long first = (blockIdx.x * (long long)WARPS + threadIdx.x / BAI_TEAM) * BAI_TEAM; first < A.n;
        first += (long long)gridDim.x * THREADS) {
-    const BAIScalar value = zero ? BAIScalar(0) : RowsTimes(A, first, x, room);
+    BAIScalar       lost  = 0;
+    const BAIScalar value = zero ? BAIScalar(0) : RowsTimes<CAREFUL_ROOM == 2>(A, first, x, room, &lost);
     const long long row   = first + threadIdx.x % BAI_TEAM;
 
     if (row >= A.n) continue;
-    const BAIScalar rest = b[row] - value;
+    const BAIScalar rest = b[row] - value - lost;
 
     r[row] = rest;
     p[row] = 0;
@@ -288,6 +332,7 @@ BAIStatus BAIDeviceApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
 struct Vectors {
   const BAIScalar *b;
   BAIScalar       *x, *r, *p, *s, *u, *w;
+  BAIScalar       *d; /* what CG finds, to be added to x; or x itself, if that was zero */
 };
 
 static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
@@ -296,9 +341,9 @@ static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
   BAILevelsScalars  *scalars  = state->scalars;
   BAIReal           *partial  = state->partial;
   BAILevelsProgress *progress = &state->s.pinned->progress;
-  BAIScalar         *p = v.p, *s = v.s, *x = v.x, *r = v.r, *u = v.u, *w = v.w;
+  BAIScalar         *p = v.p, *s = v.s, *d = v.d, *r = v.r, *u = v.u, *w = v.w;
   void              *product[] = {&A, &u, &r, &s, &w, &partial, &scalars};
-  void              *update[]  = {&A.n, &p, &s, &x, &r, &u, &w, &partial, &scalars, &progress, &sequence};
+  void              *update[]  = {&A.n, &p, &s, &d, &r, &u, &w, &partial, &scalars, &progress, &sequence};
 
   BAITry(BAIDeviceCycle(state, v.r, v.u, (const int *)((const char *)scalars + offsetof(BAILevelsScalars, done))));
   CUDATry(BAILaunch((const void *)Product, dim3((unsigned)Blocks(state, A.n)), THREADS, 0, state->s.stream,
@@ -380,12 +425,12 @@ BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
   *s = BAILevelsSolution{};
   BAITry(Prepare(state));
   if (!state->work) BAITry(BAICUDAAllocate(&state->s, 5 * n * sizeof(BAIScalar), &state->work));
-  v              = {b, x, state->work, state->work + n, state->work + 2 * n, state->work + 3 * n, state->work + 4 * n};
-  scalars.rtol   = t->rtol;
-  scalars.abstol = t->abstol;
-  scalars.dtol   = t->dtol;
-  scalars.bnorm2 = t->bnorm2;
-  scalars.scale  = state->single ? state->scale : 0;
+  v            = {b, x, state->work, state->work + n, state->work + 2 * n, state->work + 3 * n, state->work + 4 * n, x};
+  scalars.rtol = t->rtol;
+  scalars.abstol     = t->abstol;
+  scalars.dtol       = t->dtol;
+  scalars.bnorm2     = t->bnorm2;
+  scalars.scale      = state->single ? state->scale : 0;
   scalars.factors[0] = scalars.factors[1] = 1;
   progress                                = &state->s.pinned->progress;
   CUDATry(cudaStreamSynchronize(state->s.stream)); /* nothing is to write there any longer */
@@ -403,7 +448,13 @@ BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
   for (BAIReal last = s->rnorm; s->reason == BAI_LEVELS_ITS && s->its < t->max_it;) {
     const BAIReal half = last / 2;
 
+    if (v.d == x && (!guess_zero || s->its)) { /* x is rounded when all of the correction is added, not in each step */
+      if (!state->correction) BAITry(BAICUDAAllocate(&state->s, n * sizeof(BAIScalar), &state->correction));
+      v.d = state->correction;
+    }
+    if (v.d != x) CUDATry(cudaMemsetAsync(v.d, 0, n * sizeof(BAIScalar), state->s.stream));
     BAITry(Run(state, v, t->max_it, monitor, context, &sequence, s));
+    if (v.d != x) Add<<<BAIGrid((long long)n, THREADS), THREADS, 0, state->s.stream>>>((int)n, v.d, x);
     BAITry(Start(state, v, 0, ++sequence));
     s->rnorm = (BAIReal)sqrt(progress->rnorm2);
     if (s->reason != BAI_LEVELS_CONVERGED || s->rnorm <= tolerance) break;

@@ -241,13 +241,9 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceRows *A, const int *o
 
 BAIStatus BAIGalerkinValues(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m,
                             const int *aggregate, BAIReal over, const BAIGather *gather, const BAIDeviceRows *C,
-                            BAIScalar *values)
+                            const int *c_of_row, BAIScalar *values)
 {
-  const BAIDeviceLevel *next = NULL;
-
-  for (int l = 1; l < state->levels; l++)
-    if (state->level[l].values == values) next = &state->level[l];
-  return SumUp(state, A, of_row, m, aggregate, over, gather, C, next->of_row, values);
+  return SumUp(state, A, of_row, m, aggregate, over, gather, C, c_of_row, values);
 }
 
 /* What kernels that fill a level are told */

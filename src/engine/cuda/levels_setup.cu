@@ -770,6 +770,17 @@ static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIDeviceRo
   return BAIStatusOf(BAI_OK);
 }
 
+/* The rows of entries are kept only while they are needed */
+static void FreeOfRows(BAILevelsState state)
+{
+  for (int l = 0; l < state->levels; l++) {
+    BAIDeviceLevel *L = &state->level[l];
+
+    if (L->of_row) BAICUDAFree(&state->s, (size_t)L->A.nnz * sizeof(int), L->of_row);
+    L->of_row = NULL;
+  }
+}
+
 BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool values_only)
 {
   if (values_only && matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
@@ -779,15 +790,18 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
     BAITry(Coarsen(state));
     BAITry(Order(state));
   }
+  for (int l = 0; l < state->levels && values_only; l++)
+    BAITry(BAIOfRow(state, &state->level[l].A, &state->level[l].of_row));
   for (int l = 0; l < state->levels; l++) {
     BAIDeviceLevel *L = &state->level[l];
 
     if (values_only && L->m)
-      BAITry(
-        BAIGalerkinValues(state, &L->A, L->of_row, L->m, L->aggregate, state->over, &L->gather, &L[1].A, L[1].values));
+      BAITry(BAIGalerkinValues(state, &L->A, L->of_row, L->m, L->aggregate, state->over, &L->gather, &L[1].A,
+                               L[1].of_row, L[1].values));
     if (!values_only) BAITry(CutBlocks(state, L));
     BAITry(BAIPlaceLevel(state, L, values_only));
   }
+  FreeOfRows(state);
   BAITry(BAIInvertLast(state));
   BAIFindTail(state);
   return BAIStatusOf(BAI_OK);

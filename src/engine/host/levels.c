@@ -85,15 +85,31 @@ static BAIReal Dot(BAIInt n, const BAIScalar *x, const BAIScalar *y, int threads
   return sum;
 }
 
-/* y = A x, or b - A x */
-static void Multiply(const BAIHostRows *A, const BAIScalar *b, const BAIScalar *x, BAIScalar *y, int threads)
+/* y = A x */
+static void Multiply(const BAIHostRows *A, const BAIScalar *x, BAIScalar *y, int threads)
 {
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) {
-    BAIScalar sum = 0;
+    y[i] = 0;
+    for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) y[i] += A->a[k] * x[A->j[k]];
+  }
+}
 
-    for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) sum += A->a[k] * x[A->j[k]];
-    y[i] = b ? b[i] - sum : sum;
+#if defined(PETSC_USE_COMPLEX)
+typedef long double _Complex Long;
+#else
+typedef long double Long;
+#endif
+
+/* r = b - A x, summed in more precision than it has */
+static void Residual(const BAIHostRows *A, const BAIScalar *b, const BAIScalar *x, BAIScalar *r, int threads)
+{
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (BAIInt i = 0; i < A->n; i++) {
+    Long rest = b[i];
+
+    for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) rest -= (Long)A->a[k] * (Long)x[A->j[k]];
+    r[i] = (BAIScalar)rest;
   }
 }
 
@@ -102,7 +118,8 @@ typedef struct {
   BAIInt     n;
   int        threads;
   BAIReal    ps; /* p^H s of the last direction, 0: there is none */
-  BAIScalar *x, *r, *p, *s, *u, *w;
+  BAIScalar *d;  /* what CG finds, to be added to x; or x itself, if that was zero */
+  BAIScalar *r, *p, *s, *u, *w;
 } CG;
 
 /*
@@ -115,7 +132,7 @@ static int Iterate(BAILevelsState state, CG *cg)
   BAIReal gamma, delta, sigma, beta, alpha;
 
   (void)Apply(state, cg->r, cg->u);
-  Multiply(&state->level[0].A, NULL, cg->u, cg->w, cg->threads);
+  Multiply(&state->level[0].A, cg->u, cg->w, cg->threads);
   gamma  = Dot(cg->n, cg->r, cg->u, cg->threads);
   delta  = Dot(cg->n, cg->u, cg->w, cg->threads);
   sigma  = cg->ps > 0 ? Dot(cg->n, cg->u, cg->s, cg->threads) : 0;
@@ -127,7 +144,7 @@ static int Iterate(BAILevelsState state, CG *cg)
   for (BAIInt i = 0; i < cg->n; i++) {
     cg->p[i] = cg->u[i] + beta * cg->p[i];
     cg->s[i] = cg->w[i] + beta * cg->s[i];
-    cg->x[i] += alpha * cg->p[i];
+    cg->d[i] += alpha * cg->p[i];
     cg->r[i] -= alpha * cg->s[i];
   }
   return 1;
@@ -161,10 +178,10 @@ static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
 {
   const BAIInt n       = state->level[0].A.n;
   const int    threads = state->p.threads;
-  BAIScalar   *work    = malloc(5 * (size_t)(n + 1) * sizeof(*work));
+  BAIScalar   *work    = malloc(6 * (size_t)(n + 1) * sizeof(*work));
   CG           cg      = {.n       = n,
                           .threads = threads,
-                          .x       = x,
+                          .d       = x,
                           .r       = work,
                           .p       = work + n,
                           .s       = work + 2 * n,
@@ -174,7 +191,7 @@ static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
 
   if (!work) return BAIStatusOf(BAI_ERR_MEMORY);
   if (guess_zero) memset(x, 0, (size_t)n * sizeof(*x));
-  Multiply(&state->level[0].A, b, x, cg.r, threads);
+  Residual(&state->level[0].A, b, x, cg.r, threads);
   *s        = (BAILevelsSolution){.its = 0};
   s->bnorm  = (BAIReal)sqrt((double)(t->bnorm2 < 0 ? Dot(n, b, b, threads) : t->bnorm2));
   s->rnorm0 = s->rnorm = (BAIReal)sqrt((double)Dot(n, cg.r, cg.r, threads));
@@ -190,8 +207,12 @@ static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
   for (last = s->rnorm; s->reason == BAI_LEVELS_ITS && s->its < t->max_it;) {
     const BAIReal half = last / 2;
 
+    if (!guess_zero || s->its)
+      cg.d = work + 5 * n; /* x is rounded when all of the correction is added, not in each step */
+    if (cg.d != x) memset(cg.d, 0, (size_t)n * sizeof(*x));
     Run(state, &cg, tolerance, most, t->max_it, monitor, context, s);
-    Multiply(&state->level[0].A, b, x, cg.r, threads);
+    for (BAIInt k = 0; k < n && cg.d != x; k++) x[k] += cg.d[k];
+    Residual(&state->level[0].A, b, x, cg.r, threads);
     s->rnorm = (BAIReal)sqrt((double)Dot(n, cg.r, cg.r, threads));
     if (s->reason != BAI_LEVELS_CONVERGED || s->rnorm <= tolerance) break;
     s->reason = s->rnorm <= half ? BAI_LEVELS_ITS : BAI_LEVELS_STAGNATED; /* from the true residual on, if that pays */
