@@ -71,6 +71,7 @@ typedef enum {
   BAI_ERR_PEERS,    /* memory cannot be shared with another rank; why says why */
   BAI_ERR_NOT_BUILT, /* the library was built without this backend */
   BAI_ERR_COARSE,    /* the matrix of the coarse space has no inverse */
+  BAI_ERR_LONG,      /* many levels: a row of the matrix has more entries than the parameters allow */
   BAI_ERR_CAPTURE,   /* the stream is being captured into a graph, or another one so that no calls are allowed on this
                         one; what and why say more */
   BAI_ERR_KERNEL     /* the family of kernels that was asked for cannot be used; what is its name, and why says why */

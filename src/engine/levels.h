@@ -58,7 +58,7 @@ typedef struct {
   BAIReal  over;        /* what corrections are multiplied by, positive */
   unsigned repeat;      /* bit l: level l is visited by two cycles for each cycle of level l - 1 */
   BAIInt   fields;      /* unknowns of a point: only rows of the same number modulo this one go into an aggregate */
-  int      singular;    /* constants are in the null space of A */
+  BAIInt   longest;     /* BAI_ERR_LONG if a row has more entries; 0: any number is taken */
   int   single;  /* 1: levels are in single precision, 0: in that of A; negative: single where A has the range for it */
   int   threads; /* host: OpenMP threads */
   int   device;  /* cuda: device number this % devices; -1: the current one */

@@ -54,6 +54,9 @@ BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
 }
 #endif
 
+/* Pivots of the last level that are smaller, relative to the diagonal entry, are rounding: the matrix is singular */
+#define BAI_LEVELS_PIVOT (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-10 : (BAIReal)1e-4)
+
 /* A row goes into no aggregate: d is its diagonal entry, sum that of the |a_ij|, i != j */
 BAI_INLINE int BAILevelsIsAlone(BAIReal d, BAIReal sum, int finest)
 {

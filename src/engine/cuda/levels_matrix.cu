@@ -437,13 +437,12 @@ static __global__ __launch_bounds__(INVERT) void Invert(int m, BAIScalar *a, BAI
 {
   __shared__ BAIReal   d[BAI_LEVELS_COARSEST];
   __shared__ BAIScalar column[BAI_LEVELS_COARSEST], line[BAI_LEVELS_COARSEST];
-  const BAIReal        epsilon = 1000 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
-  const int            t       = (int)threadIdx.x;
+  const int            t = (int)threadIdx.x;
 
   if (t < m) d[t] = BAIAggregateMagnitude(a[t * m + t]);
   __syncthreads();
   for (int k = 0; k < m; k++) {
-    const bool      none  = !(BAIAggregateMagnitude(a[k * m + k]) > epsilon * d[k]);
+    const bool      none  = !(BAIAggregateMagnitude(a[k * m + k]) > BAI_LEVELS_PIVOT * d[k]);
     const BAIScalar pivot = none ? BAIScalar(0) : BAIScalar(1) / a[k * m + k];
 
     if (t < m) {

@@ -770,6 +770,28 @@ static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIDeviceRo
   return BAIStatusOf(BAI_OK);
 }
 
+static __global__ void LongRows(BAIDeviceRows A, int longest, int *found)
+{
+  const int row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (row < A.n && A.i[row + 1] - A.i[row] > longest) *found = 1;
+}
+
+static BAIStatus CheckRows(BAILevelsState state, const BAIDeviceRows &A)
+{
+  Room room;
+  int *device, found = 0;
+
+  if (!state->p.longest) return BAIStatusOf(BAI_OK);
+  BAITry(room.Get(state, 1, &device));
+  CUDATry(cudaMemsetAsync(device, 0, sizeof(*device), state->s.stream));
+  LongRows<<<BAIGrid(A.n, THREADS), THREADS, 0, state->s.stream>>>(A, (int)state->p.longest, device);
+  CUDATry(cudaGetLastError());
+  CUDATry(cudaMemcpyAsync(&found, device, sizeof(found), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(found ? BAI_ERR_LONG : BAI_OK);
+}
+
 /* The rows of entries are kept only while they are needed */
 static void FreeOfRows(BAILevelsState state)
 {
@@ -785,6 +807,7 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
 {
   if (values_only && matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
   BAITry(Take(state, matrix, &state->level[0].A));
+  if (!values_only) BAITry(CheckRows(state, state->level[0].A));
   BAITry(LookAt(state, state->level[0].A, values_only));
   if (!values_only) {
     BAITry(Coarsen(state));

@@ -644,9 +644,8 @@ static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
 */
 static BAIStatus Invert(BAILevelsState state)
 {
-  BAIHostLevel *L       = &state->level[state->levels - 1];
-  const BAIInt  m       = L->A.n;
-  const BAIReal epsilon = 1000 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
+  BAIHostLevel *L = &state->level[state->levels - 1];
+  const BAIInt  m = L->A.n;
   BAIScalar    *a;
   BAIReal      *d;
 
@@ -661,7 +660,7 @@ static BAIStatus Invert(BAILevelsState state)
     d[i] = BAIAggregateMagnitude(a[i * m + i]);
   }
   for (BAIInt k = 0; k < m; k++) {
-    const int       none  = !(BAIAggregateMagnitude(a[k * m + k]) > epsilon * d[k]);
+    const int       none  = !(BAIAggregateMagnitude(a[k * m + k]) > BAI_LEVELS_PIVOT * d[k]);
     const BAIScalar pivot = none ? 0 : 1 / a[k * m + k];
 
     for (BAIInt j = 0; j < m; j++)
@@ -675,7 +674,6 @@ static BAIStatus Invert(BAILevelsState state)
       a[i * m + k] = -f * pivot;
     }
     a[k * m + k] = pivot;
-    d[k]         = d[k];
   }
   free(d);
   return BAIStatusOf(BAI_OK);
@@ -693,10 +691,19 @@ static uint64_t Pattern(const BAICSR *A, BAIInt n, int threads)
   return pattern;
 }
 
+static int IsLong(const BAICSR *A, BAIInt n, BAIInt longest)
+{
+  for (BAIInt i = 0; i < n && longest; i++)
+    if (A->i[i + 1] - A->i[i] > longest) return 1;
+  return 0;
+}
+
 BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int values_only)
 {
-  const uint64_t pattern = Pattern(&matrix->A, matrix->n, state->p.threads);
+  uint64_t pattern;
 
+  if (IsLong(&matrix->A, matrix->n, state->p.longest)) return BAIStatusOf(BAI_ERR_LONG);
+  pattern = Pattern(&matrix->A, matrix->n, state->p.threads);
   if (values_only && pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   state->pattern    = pattern;
   state->level[0].A = (BAIHostRows){matrix->n, (BAIInt *)matrix->A.i, (BAIInt *)matrix->A.j, (BAIScalar *)matrix->A.a};
