@@ -12,13 +12,23 @@
 #define PETSCBAI_VERSION_MINOR    2
 #define PETSCBAI_VERSION_SUBMINOR 0
 
-#define KSPBAI "bai"
-#define PCBAI  "bai"
+#define KSPBAI  "bai"
+#define PCBAI   "bai"
+#define PCBAIMG "baimg"
 
 PETSC_EXTERN PetscErrorCode BAIInitializePackage(void);
 PETSC_EXTERN PetscErrorCode BAIFinalizePackage(void);
 
 PETSC_EXTERN PetscErrorCode KSPBAIStatsView(KSP, PetscViewer);
+
+PETSC_EXTERN PetscErrorCode PCBAIMGSetLevels(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCBAIMGGetLevels(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCBAIMGSetLocalIters(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCBAIMGGetLocalIters(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCBAIMGSetOver(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCBAIMGGetOver(PC, PetscReal *);
+PETSC_EXTERN PetscErrorCode PCBAIMGSetSingle(PC, PetscBool3);
+PETSC_EXTERN PetscErrorCode PCBAIMGGetSingle(PC, PetscBool3 *);
 
 /* made from src/bai/options.def by "make options" */
 PETSC_EXTERN const char *const BAIModes[];
@@ -45,6 +55,8 @@ PETSC_EXTERN PetscErrorCode KSPBAISetMomentum(KSP, PetscReal);
 PETSC_EXTERN PetscErrorCode KSPBAIGetMomentum(KSP, PetscReal *);
 PETSC_EXTERN PetscErrorCode KSPBAISetCoarse(KSP, PetscInt);
 PETSC_EXTERN PetscErrorCode KSPBAIGetCoarse(KSP, PetscInt *);
+PETSC_EXTERN PetscErrorCode KSPBAISetLevels(KSP, PetscInt);
+PETSC_EXTERN PetscErrorCode KSPBAIGetLevels(KSP, PetscInt *);
 PETSC_EXTERN PetscErrorCode KSPBAISetWeight(KSP, BAIWeight);
 PETSC_EXTERN PetscErrorCode KSPBAIGetWeight(KSP, BAIWeight *);
 PETSC_EXTERN PetscErrorCode KSPBAISetTheta(KSP, PetscBool);

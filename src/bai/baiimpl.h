@@ -27,7 +27,8 @@ typedef struct {
   BAIParameters    p; /* of the engine */
 } BAIChoice;
 
-typedef struct BAIGather_ *BAIGather; /* gather.c */
+typedef struct BAIGather_    *BAIGather;    /* gather.h */
+typedef struct BAIHierarchy_ *BAIHierarchy; /* levels.h */
 
 /* Refinement round the engine: refine.c */
 typedef struct {
@@ -117,6 +118,7 @@ typedef struct {
   PetscReal radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
   PetscMPIInt   node_rank, node_size; /* 0: not asked for yet */
   MPI_Group     node;                 /* its ranks */
+  BAIHierarchy  hierarchy;            /* many levels; NULL for PCBAI */
   BAIGather     gather;               /* NULL on one rank, and if nothing is to be gathered */
   PetscObjectId known_as;             /* of the matrix of users, if this one was gathered from it; else 0; */
   IS            numbers;              /* and the numbers of its rows there, if they are others */
@@ -165,6 +167,7 @@ PETSC_INTERN PetscErrorCode BAICreate(PetscObject, BAI **);
 PETSC_INTERN PetscErrorCode BAIGet(PetscObject, BAI **);
 PETSC_INTERN PetscErrorCode BAIOptionsGet(PetscObject, BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsEqual(const BAIOptions *, const BAIOptions *, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIOptionsStandard(PetscObject, BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheck(PetscObject, const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheckTogether(PetscObject, const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, BAIOptionItems);
@@ -244,7 +247,9 @@ PETSC_INTERN PetscErrorCode BAIPrepare(BAI *, BAIMode);
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 
 PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
+PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus);
 PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);
+PETSC_INTERN PetscErrorCode BAIGetThreads(PetscMPIInt, int *);
 PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIInt[], PetscBool *);
 
 /* status.c */
@@ -306,5 +311,6 @@ PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
 
 PETSC_INTERN PetscErrorCode KSPCreate_BAI(KSP);
 PETSC_INTERN PetscErrorCode PCCreate_BAI(PC);
+PETSC_INTERN PetscErrorCode PCCreate_BAIMG(PC);
 
-PETSC_INTERN PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Gather;
+PETSC_INTERN PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle, BAI_Gather;

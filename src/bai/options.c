@@ -92,25 +92,33 @@ static void *FieldOf(const Option *option, BAIOptions *options)
   return (char *)options + option->offset;
 }
 
-/* Data of a KSPBAI or PCBAI with the default options: undamped local sweeps solve, damped ones smooth, and best if
- * blocks take turns */
-PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
+/* The default options: undamped local sweeps solve, damped ones smooth, and best if blocks take turns */
+PetscErrorCode BAIOptionsStandard(PetscObject obj, BAIOptions *options)
 {
   const int face = FaceOf(obj);
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(bai));
-  (*bai)->face = obj;
-  (*bai)->tau  = 1.0;
+  PetscCall(PetscMemzero(options, sizeof(*options)));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
     const double standard = all[k].standard[face];
-    void        *field    = FieldOf(&all[k], &(*bai)->options);
+    void        *field    = FieldOf(&all[k], options);
 
     if (IsInteger(all[k].kind)) *(PetscInt *)field = (PetscInt)standard;
     else if (IsBoolean(all[k].kind)) *(PetscBool *)field = (PetscBool)(standard != 0);
     else if (all[k].kind == IS_NAME) *(int *)field = (int)standard;
     else *(PetscReal *)field = (PetscReal)standard;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Data of a KSPBAI or PCBAI with the default options */
+PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscNew(bai));
+  (*bai)->face = obj;
+  (*bai)->tau  = 1.0;
+  PetscCall(BAIOptionsStandard(obj, &(*bai)->options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

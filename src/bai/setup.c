@@ -3,6 +3,7 @@
    values
 */
 #include "gather.h"
+#include "levels.h"
 #include <omp.h>
 #include <petsc/private/petscimpl.h>
 #include <petsctime.h>
@@ -77,7 +78,7 @@ static PetscErrorCode SameGhosts(const BAI *bai, PetscInt nghost, const PetscInt
 }
 
 /* Threads for this rank: what the user says in OMP_NUM_THREADS, else its share of the cores that it may run on */
-static PetscErrorCode GetThreads(PetscMPIInt node_size, int *threads)
+PetscErrorCode BAIGetThreads(PetscMPIInt node_size, int *threads)
 {
   char      text[16];
   PetscBool set;
@@ -186,7 +187,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->idle_wait   = (int)o->idle_wait;
   BAIFaultsChoose(o, bai->first, &p->fault);
   if (c->backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
-  else PetscCall(GetThreads(bai->node_size, &p->threads));
+  else PetscCall(BAIGetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -276,7 +277,7 @@ static PetscErrorCode CheckPrecision(BAI *bai, Mat A, BAIChoice *c, int *work)
 }
 
 /* The first bad row of the whole matrix, on all ranks */
-static PetscErrorCode CheckDiagonal(const BAI *bai, Mat A, BAIStatus status)
+PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status)
 {
   const PetscObject obj = bai->face;
   const PetscInt   *number;
@@ -512,7 +513,7 @@ static PetscErrorCode Renew(BAI *bai, Mat A, Mat Ad, Mat Ao, PetscInt nghost, co
   if (mine || status.code) BAIEngineDestroy(&bai->engine);
   PetscCall(BAIRestoreRows(choice->backend, Ad, &M.A));
   if (Ao) PetscCall(BAIRestoreRows(choice->backend, Ao, &M.B));
-  PetscCall(CheckDiagonal(bai, A, status));
+  PetscCall(BAICheckDiagonal(bai, A, status));
   PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL));
   if (*work == WORK_ENGINE) {
     PetscCall(CountEntries(bai, A));
@@ -690,6 +691,7 @@ PetscErrorCode BAIReset(BAI *bai)
 {
   PetscFunctionBegin;
   PetscCall(BAIDisconnect(bai));
+  PetscCall(BAIHierarchyReset(bai));
   BAIEngineDestroy(&bai->engine);
   PetscCall(MatDestroy(&bai->aij));
   PetscCall(VecScatterDestroy(&bai->scatter));

@@ -2,13 +2,14 @@
    KSPBAI: block-asynchronous iteration as a solver
 */
 #include "../../bai/gather.h"
+#include "../../bai/levels.h"
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
 
 static PetscErrorCode KSPSetUp_BAI(KSP ksp)
 {
   BAI      *bai = (BAI *)ksp->data;
   Mat       A;
-  PetscBool none;
+  PetscBool none, levels;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
@@ -17,7 +18,8 @@ static PetscErrorCode KSPSetUp_BAI(KSP ksp)
     PetscCall(PCSetType(ksp->pc, PCNONE));
   }
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(BAISetUp(bai, A));
+  PetscCall(KSPSetUp_BAILevels(ksp, &levels));
+  if (!levels) PetscCall(BAISetUp(bai, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -339,7 +341,7 @@ static void Remember(BAI *bai, const BAIStep *step, const BAISolution *solution,
    The convergence test of the guess. With a nonzero one KSPConvergedDefault() takes ||b|| from VecNorm(). Where that is
    no exact one, it is given ||b|| in place of the residual norm of a zero guess, from which the same tolerances follow
 */
-static PetscErrorCode TestGuess(KSP ksp, PetscReal rnorm)
+PetscErrorCode KSPBAITestGuess(KSP ksp, PetscReal rnorm)
 {
   PetscReal bnorm;
 
@@ -383,7 +385,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
                        &solution));
   KSPCheckNorm(ksp, bnorm);
   ksp->rnorm = bnorm;
-  PetscCall(TestGuess(ksp, bnorm));
+  PetscCall(KSPBAITestGuess(ksp, bnorm));
   if (ksp->reason) {
     if (ksp->guess_zero) PetscCall(VecZeroEntries(x));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -456,7 +458,7 @@ static PetscBool WasSlow(KSP ksp)
   return (PetscBool)(MayCoarsen(bai) && ksp->its >= many && BAICoarsenFrom(bai) > many);
 }
 
-static PetscErrorCode KSPSolve_BAI(KSP ksp)
+static PetscErrorCode Relax(KSP ksp)
 {
   BAI         *bai = (BAI *)ksp->data;
   Vec          x = ksp->vec_sol, b = ksp->vec_rhs;
@@ -468,8 +470,6 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscBool    looked = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
-             "KSPSolveTranspose() with KSPBAI");
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(BAISetUp(bai, A)); /* the values may have changed without KSPSetOperators() */
   if (BAIIsGathered(bai)) {
@@ -511,7 +511,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     PetscCall(KSPLogResidualHistory(ksp, rnorm));
     PetscCall(KSPMonitor(ksp, ksp->its, rnorm));
     if (ksp->its) PetscCall((*ksp->converged)(ksp, ksp->its, rnorm, &ksp->reason, ksp->cnvP));
-    else PetscCall(TestGuess(ksp, rnorm));
+    else PetscCall(KSPBAITestGuess(ksp, rnorm));
     if (!ksp->reason && bai->watch.stagnates) ksp->reason = KSP_DIVERGED_BREAKDOWN;
     if (ksp->reason) break;
     if (ksp->its >= ksp->max_it) {
@@ -564,12 +564,30 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode KSPSolve_BAI(KSP ksp)
+{
+  const PetscBool guess_zero = ksp->guess_zero;
+  PetscBool       done;
+  PetscErrorCode  code;
+
+  PetscFunctionBegin;
+  PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "KSPSolveTranspose() with KSPBAI");
+  code = KSPSolve_BAILevels(ksp, &done);
+  if (!code && !done) code = Relax(ksp);
+  ksp->guess_zero = guess_zero;
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
 {
   const BAI *bai = (BAI *)ksp->data, *worker = BAIGatherWorker((BAI *)ksp->data);
-  PetscBool  ascii;
+  PetscBool  ascii, levels;
 
   PetscFunctionBegin;
+  PetscCall(KSPView_BAILevels(ksp, viewer, &levels));
+  if (levels) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIView((BAI *)ksp->data, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (ascii) {
@@ -619,6 +637,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall(KSPReset_BAI(ksp));
+  PetscCall(BAIHierarchyDestroy((BAI *)ksp->data));
   PetscCall(PetscViewerDestroy(&((BAI *)ksp->data)->viewer));
   PetscCall(KSPDestroyDefault(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -635,6 +654,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
 .  -ksp_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `KSPBAISetPartition()`
 .  -ksp_bai_momentum <auto>                              - part of the last step that each update repeats, `KSPBAISetMomentum()`
 .  -ksp_bai_coarse <auto>                                - unknowns of the coarse correction, `KSPBAISetCoarse()`
+.  -ksp_bai_levels <auto>                                - levels of a multigrid cycle round which conjugate gradients solve, `KSPBAISetLevels()`
 .  -ksp_bai_weight (safe|none|l1|tau|auto)               - what makes it converge where Jacobi does not, `KSPBAISetWeight()`
 .  -ksp_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `KSPBAISetTheta()`
 .  -ksp_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `KSPBAISetOverlap()`
@@ -698,8 +718,8 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
    Journal of Parallel and Distributed Computing 73 (2013).
 
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`,
-          `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetCoarse()`, `KSPBAISetWeight()`,
-          `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetExchange()`,
+          `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetMomentum()`, `KSPBAISetCoarse()`, `KSPBAISetLevels()`,
+          `KSPBAISetWeight()`, `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetExchange()`,
           `KSPBAISetPrecision()`, `KSPBAISetRefine()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`,
           `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`, `KSPBAISetGather()`, `KSPBAISetKernel()`,
           `KSPBAISetFaultType()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`,
@@ -712,6 +732,7 @@ PetscErrorCode KSPCreate_BAI(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(BAICreate((PetscObject)ksp, &bai));
+  PetscCall(BAIHierarchyCreate(bai));
   ksp->data           = (void *)bai;
   ksp->setupnewmatrix = PETSC_TRUE;
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 3));

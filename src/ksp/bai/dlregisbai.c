@@ -3,7 +3,7 @@
 */
 #include "../../bai/baiimpl.h"
 
-PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Gather;
+PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle, BAI_Gather;
 
 static PetscBool BAIPackageInitialized = PETSC_FALSE;
 
@@ -27,7 +27,7 @@ PetscErrorCode BAIFinalizePackage(void)
 }
 
 /*@C
-   BAIInitializePackage - Registers the `KSPType` `KSPBAI`, the `PCType` `PCBAI` and their log events
+   BAIInitializePackage - Registers the `KSPType` `KSPBAI`, the `PCType`s `PCBAI` and `PCBAIMG`, and their log events
 
    Not Collective
 
@@ -37,7 +37,7 @@ PetscErrorCode BAIFinalizePackage(void)
    A program that is linked with libpetscbai calls it once after `PetscInitialize()`; further calls do nothing. A
    program that loads the library with -dll_append has it called by `PetscInitialize()`.
 
-.seealso: `KSPBAI`, `PCBAI`, `BAIFinalizePackage()`
+.seealso: `KSPBAI`, `PCBAI`, `PCBAIMG`, `BAIFinalizePackage()`
 @*/
 PetscErrorCode BAIInitializePackage(void)
 {
@@ -47,9 +47,11 @@ PetscErrorCode BAIInitializePackage(void)
   BAIPackageInitialized = PETSC_TRUE;
   PetscCall(KSPRegister(KSPBAI, KSPCreate_BAI));
   PetscCall(PCRegister(PCBAI, PCCreate_BAI));
+  PetscCall(PCRegister(PCBAIMG, PCCreate_BAIMG));
   PetscCall(PetscLogEventRegister("BAISetUp", KSP_CLASSID, &BAI_SetUp));
   PetscCall(PetscLogEventRegister("BAISweep", KSP_CLASSID, &BAI_Sweep));
   PetscCall(PetscLogEventRegister("BAIResidual", KSP_CLASSID, &BAI_Residual));
+  PetscCall(PetscLogEventRegister("BAICycle", KSP_CLASSID, &BAI_Cycle));
   PetscCall(PetscLogEventRegister("BAIGather", KSP_CLASSID, &BAI_Gather));
   PetscCall(PetscRegisterFinalize(BAIFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -405,6 +405,75 @@ PetscErrorCode KSPBAIGetCoarse(KSP ksp, PetscInt *unknowns)
 }
 
 /*@
+   KSPBAISetLevels - Sets the levels of a multigrid cycle round which conjugate gradients solve
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  levels - the finest one counted, 0 for none, at most 32, or `PETSC_DECIDE` to have it chosen (default `PETSC_DECIDE`)
+
+   Options Database Key:
+.  -ksp_bai_levels <auto> - sets it
+
+   Level: beginner
+
+   Notes:
+   With levels a solve is one by conjugate gradients, with a multigrid cycle as its preconditioner. The smoother of the
+   cycle is block-synchronous iteration: see `PCBAIMG`. Then iterations hardly grow with the number of unknowns.
+   Residual norms, tolerances and monitors are as without, and a reason is given only on the norm of b - A x. No other
+   option takes part but `backend`.
+
+   With auto, levels are used for a matrix on one MPI rank that is symmetric, or Hermitian, with positive diagonal
+   entries, of block size 1 and with 65536 rows at least; on a GPU with more than 120000. Smaller systems are solved by
+   relaxation, on a GPU in one launch. All other options but `backend`, `gather`, `exchange` and `idle_wait` must be at
+   their defaults, as they are of relaxation. A solve of a fixed number of iterations, as of a smoother, is never one
+   with levels. If the matrix turns out not to be positive definite, or hardly coarsens, relaxation goes on, and solves
+   later systems with this matrix. -info and the view tell.
+
+   With a number, levels are used in any case, at most so many. It is an error on several MPI ranks, where -ksp_type cg
+   -pc_type baimg has levels on each, and if the matrix is not symmetric, or Hermitian: then use -ksp_type gmres
+   -pc_type baimg.
+
+.seealso: `KSPBAI`, `KSPBAIGetLevels()`, `PCBAIMG`, `PCBAIMGSetLevels()`
+@*/
+PetscErrorCode KSPBAISetLevels(KSP ksp, PetscInt levels)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, levels, 2);
+  BAISetOption(ksp, levels, levels);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetLevels - Gets the levels of a multigrid cycle round which conjugate gradients solve
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  levels - see `KSPBAISetLevels()`
+
+   Level: beginner
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetLevels()`
+@*/
+PetscErrorCode KSPBAIGetLevels(KSP ksp, PetscInt *levels)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(levels, 2);
+  BAIGetOption(ksp, levels, levels);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
    KSPBAISetWeight - Sets what makes it converge where Jacobi does not
 
    Logically Collective

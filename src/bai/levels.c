@@ -1,0 +1,502 @@
+/*
+   Many levels of a matrix: set-up, new values, one cycle, and what the view says
+*/
+#include "levels.h"
+#include <petsc/private/petscimpl.h>
+#include <petsctime.h>
+
+/* What has to be done; all ranks do the most that one of them needs */
+enum {
+  WORK_NONE,
+  WORK_VALUES, /* new values in the old pattern */
+  WORK_LEVELS  /* new levels */
+};
+
+PetscErrorCode BAIHierarchyCreate(BAI *bai)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&bai->hierarchy));
+  bai->hierarchy->options = (BAILevelsOptions){.levels      = PETSC_DECIDE,
+                                               .local_iters = 4,
+                                               .over        = 1.8,
+                                               .single      = PETSC_BOOL3_UNKNOWN};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIHierarchyReset(BAI *bai)
+{
+  BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  if (!h) PetscFunctionReturn(PETSC_SUCCESS);
+  BAILevelsDestroy(&h->levels);
+  PetscCall(VecDestroy(&h->b));
+  PetscCall(VecDestroy(&h->x));
+  h->ready     = PETSC_FALSE;
+  h->id        = 0;
+  h->first_its = 0;
+  h->outdated  = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIHierarchyDestroy(BAI *bai)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIHierarchyReset(bai));
+  PetscCall(PetscFree(bai->hierarchy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether constants are in the null space that is attached */
+static PetscErrorCode IsSingular(Mat A, int *singular)
+{
+  MatNullSpace space;
+  PetscBool    constant = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNullSpace(A, &space));
+  if (space) PetscCall(MatNullSpaceGetVecs(space, &constant, NULL, NULL));
+  *singular = (int)constant;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What levels would be set up with now */
+static PetscErrorCode GetParameters(const BAI *bai, Mat A, Mat Ad, BAIBackend *backend, BAILevelsParameters *p)
+{
+  const BAILevelsOptions *o = &bai->hierarchy->options;
+  PetscInt                fields;
+  PetscMPIInt             size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: they are compared as a whole */
+  *backend = bai->options.backend;
+  if (*backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, backend));
+  PetscCall(MatGetBlockSize(A, &fields));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
+  p->levels      = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;
+  p->local_iters = (BAIInt)o->local_iters;
+  p->over        = (BAIReal)o->over;
+  p->repeat      = 1U << 1 | 1U << 3; /* a cycle of the second level and one of the fourth are done twice */
+  p->fields      = (BAIInt)fields;
+  p->single      = o->single == PETSC_BOOL3_UNKNOWN ? -1 : o->single == PETSC_BOOL3_TRUE ? 1 : 0;
+  if (size == 1) PetscCall(IsSingular(A, &p->singular)); /* the square part of a rank of several is not singular */
+  if (*backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
+  else PetscCall(BAIGetThreads(bai->node_size, &p->threads));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays of this rank's square part */
+static PetscErrorCode GetMatrix(BAIBackend backend, Mat Ad, BAIMatrix *M, PetscBool *device)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(Ad, &n, NULL));
+  *M = (BAIMatrix){.n = (BAIInt)n};
+  PetscCall(BAIGetRows(backend, Ad, &M->A, device));
+  M->memory = *device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A level's part of a cycle: two visits, and the residual between them */
+static double FlopsOfVisits(const BAILevelInfo *level, BAIInt local_iters)
+{
+  return level->blocks ? 4.0 * (double)local_iters * (double)level->inside + 2.0 * (double)level->nnz
+                       : 2.0 * (double)level->rows * (double)level->rows;
+}
+
+static void CountFlops(BAIHierarchy h)
+{
+  double visits = 1;
+
+  h->flops = 0;
+  for (int l = 0; l < h->info.levels; l++) {
+    if (l && l < h->info.levels - 1 && h->p.repeat >> l & 1) visits *= 2;
+    h->flops += visits * FlopsOfVisits(&h->info.level[l], h->p.local_iters);
+  }
+  h->flops_product = h->info.levels ? 2.0 * (double)h->info.level[0].nnz : 0;
+}
+
+static double MatrixBytes(const BAILevelInfo *finest)
+{
+  return (double)finest->nnz * (double)(sizeof(PetscScalar) + sizeof(PetscInt)) +
+    (double)(finest->rows + 1) * (double)sizeof(PetscInt);
+}
+
+static PetscErrorCode Tell(const BAI *bai)
+{
+  const BAIHierarchy   h = bai->hierarchy;
+  const BAILevelsInfo *i = &h->info;
+
+  PetscFunctionBegin;
+  for (int l = 0; l < i->levels; l++) {
+    const BAILevelInfo *level = &i->level[l];
+
+    PetscCall(PetscInfo(bai->face,
+                        "Level %d: %" PetscInt64_FMT " rows, %" PetscInt64_FMT " nonzeros, %" PetscInt64_FMT
+                        " aggregates, %" PetscInt64_FMT " rows in none, %" PetscInt64_FMT " blocks\n",
+                        l, (PetscInt64)level->rows, (PetscInt64)level->nnz, (PetscInt64)level->aggregates,
+                        (PetscInt64)level->alone, (PetscInt64)level->blocks));
+  }
+  PetscCall(PetscInfo(bai->face, "%d levels, no more as %s; the last one is %s; set up in %g s\n", i->levels,
+                      i->stop ? i->stop : "this rank has no rows", i->exact ? "solved exactly" : "smoothed",
+                      (double)h->seconds));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The work that leads to levels for this matrix as it is now */
+static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, const BAILevelsParameters *p,
+                              const BAIMatrix *M, int *work)
+{
+  const BAIHierarchy h = bai->hierarchy;
+  PetscObjectId      id;
+  PetscObjectState   state;
+  PetscBool          same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *work = WORK_LEVELS;
+  PetscCall(PetscObjectGetId((PetscObject)given, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)given, &state));
+  if (!h->ready || h->outdated || backend != h->backend || id != h->id || M->n != h->M.n)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMemcmp(p, &h->p, sizeof(*p), &same));
+  if (!same) PetscFunctionReturn(PETSC_SUCCESS);
+  same  = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->memory == h->M.memory);
+  *work = same && state == h->state ? WORK_NONE : WORK_VALUES;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, or new levels; all ranks do the same */
+static PetscErrorCode Renew(BAI *bai, int *work, BAIStatus *status)
+{
+  BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  *status = BAIStatusOf(BAI_OK);
+  if (*work == WORK_VALUES) {
+    if (h->levels) *status = BAILevelsUpdateValues(h->levels, &h->M);
+    if (status->code == BAI_ERR_PATTERN) *work = WORK_LEVELS;
+    PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
+  }
+  if (*work == WORK_LEVELS) {
+    BAILevelsDestroy(&h->levels);
+    *status = BAIStatusOf(BAI_OK);
+    if (h->M.n) *status = BAILevelsCreate(h->backend, &h->M, &h->p, &h->levels);
+    h->setups++;
+    h->first_its     = 0;
+    h->updates_since = 0;
+    h->outdated      = PETSC_FALSE;
+  } else {
+    h->updates++;
+    h->updates_since++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What follows from levels that are set up */
+static PetscErrorCode Take(BAI *bai)
+{
+  BAIHierarchy h = bai->hierarchy;
+  int          other;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
+  if (h->levels) BAILevelsInfoGet(h->levels, &h->info);
+  other = h->levels && !h->info.hermitian;
+  PetscCall(BAIAgree(bai, PETSC_SUCCESS, &other));
+  h->hermitian = (PetscBool)!other;
+  h->multiple  = h->levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
+  CountFlops(h);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Levels for this matrix as it is now. Nothing is done if it is the same matrix in the same state with the same
+   options. What the engine says against it is left to the caller if status is not NULL: then there are no levels
+*/
+PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A, BAIStatus *status)
+{
+  BAIHierarchy        h     = bai->hierarchy;
+  const Mat           given = A;
+  Mat                 Ad, Ao;
+  PetscInt            nghost;
+  const PetscInt     *garray;
+  BAILevelsParameters p;
+  BAIMatrix           M;
+  BAIBackend          backend = BAI_BACKEND_HOST;
+  BAIStatus           mine    = BAIStatusOf(BAI_OK);
+  PetscBool           device  = PETSC_FALSE;
+  PetscLogDouble      start, end;
+  int                 work = WORK_NONE, bad;
+  PetscErrorCode      code;
+
+  PetscFunctionBegin;
+  if (status) *status = BAIStatusOf(BAI_OK);
+  if (!h->ready) PetscCall(BAICheckMatrix(bai->face, A));
+  PetscCall(BAIConvert(bai, A, &A));
+  PetscCall(BAIGetParts(bai->face, A, &Ad, &Ao, &nghost, &garray));
+  PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
+  code = GetParameters(bai, A, Ad, &backend, &p);
+  if (!code) code = GetMatrix(backend, Ad, &M, &device);
+  if (!code) code = Compare(bai, given, backend, &p, &M, &work);
+  PetscCall(BAIAgree(bai, code, &work));
+  PetscCall(BAIRestoreRows(backend, Ad, &(BAICSR){M.A.i, M.A.j, M.A.a}));
+  if (work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
+
+  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, A, 0, 0));
+  PetscCall(PetscTime(&start));
+  h->ready         = PETSC_FALSE; /* until all ranks are known to have come through */
+  h->square        = Ad;
+  h->M             = M;
+  h->device        = device;
+  h->backend       = backend;
+  bai->use.backend = backend; /* which errors name */
+  PetscCall(PetscMemcpy(&h->p, &p, sizeof(p)));
+  code = Renew(bai, &work, &mine);
+  if (!code && mine.code) BAILevelsDestroy(&h->levels);
+  bad = (int)(mine.code != BAI_OK);
+  if (!code) code = BAIAgree(bai, PETSC_SUCCESS, &bad);
+  PetscCall(PetscTime(&end));
+  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, A, 0, 0));
+  PetscCall(code);
+  if (bad && status) {
+    BAILevelsDestroy(&h->levels);
+    *status = mine;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (bad) {
+    PetscCall(BAICheckDiagonal(bai, A, mine));
+    PetscCall(BAIAgree(bai, BAICheckStatus(bai, mine), NULL));
+  }
+  if (work == WORK_LEVELS) h->seconds = end - start;
+  PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
+  PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
+  PetscCall(Take(bai));
+  h->ready = PETSC_TRUE;
+  if (work == WORK_LEVELS) PetscCall(Tell(bai));
+  else PetscCall(PetscInfo(bai->face, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The array of a vector in the memory of the matrix, or NULL if it is elsewhere */
+static PetscErrorCode GetArray(const BAIHierarchy h, Vec v, PetscBool read, PetscBool write, BAIScalar **array)
+{
+  PetscMemType memtype = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  if (!h->device) {
+    if (!write) PetscCall(VecGetArrayRead(v, (const PetscScalar **)array));
+    else if (read) PetscCall(VecGetArray(v, (PetscScalar **)array));
+    else PetscCall(VecGetArrayWrite(v, (PetscScalar **)array));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!write) PetscCall(VecGetArrayReadAndMemType(v, (const PetscScalar **)array, &memtype));
+  else if (read) PetscCall(VecGetArrayAndMemType(v, (PetscScalar **)array, &memtype));
+  else PetscCall(VecGetArrayWriteAndMemType(v, (PetscScalar **)array, &memtype));
+  if (PetscMemTypeDevice(memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!write) PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)array));
+  else if (read) PetscCall(VecRestoreArrayAndMemType(v, (PetscScalar **)array));
+  else PetscCall(VecRestoreArrayWriteAndMemType(v, (PetscScalar **)array));
+  *array = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RestoreArray(const BAIHierarchy h, Vec v, PetscBool read, PetscBool write, BAIScalar **array)
+{
+  PetscFunctionBegin;
+  if (!h->device) {
+    if (!write) PetscCall(VecRestoreArrayRead(v, (const PetscScalar **)array));
+    else if (read) PetscCall(VecRestoreArray(v, (PetscScalar **)array));
+    else PetscCall(VecRestoreArrayWrite(v, (PetscScalar **)array));
+  } else if (!write) PetscCall(VecRestoreArrayReadAndMemType(v, (const PetscScalar **)array));
+  else if (read) PetscCall(VecRestoreArrayAndMemType(v, (PetscScalar **)array));
+  else PetscCall(VecRestoreArrayWriteAndMemType(v, (PetscScalar **)array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A vector of this rank's rows in the memory of the matrix */
+static PetscErrorCode NeedCopy(const BAIHierarchy h, Vec *v)
+{
+  PetscFunctionBegin;
+  if (!*v) PetscCall(MatCreateVecs(h->square, v, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values of this rank, from one vector to another, of which one may be of all ranks */
+static PetscErrorCode CopyLocal(Vec from, Vec to)
+{
+  const PetscScalar *in;
+  PetscScalar       *out;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(from, &n));
+  PetscCall(VecGetArrayRead(from, &in));
+  PetscCall(VecGetArrayWrite(to, &out));
+  PetscCall(PetscArraycpy(out, in, n));
+  PetscCall(VecRestoreArrayWrite(to, &out));
+  PetscCall(VecRestoreArrayRead(from, &in));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Gets the arrays of b, which is read, and of x, which is written, and read before if its values matter */
+PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILevelsVectors *v)
+{
+  BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  *v = (BAILevelsVectors){.b = b, .x = x, .write = write};
+  PetscCall(GetArray(h, b, PETSC_TRUE, PETSC_FALSE, &v->barray));
+  if (!v->barray && h->M.n) {
+    PetscCall(NeedCopy(h, &h->b));
+    PetscCall(CopyLocal(b, h->b));
+    v->b = h->b;
+    PetscCall(GetArray(h, v->b, PETSC_TRUE, PETSC_FALSE, &v->barray));
+  }
+  PetscCall(GetArray(h, x, (PetscBool)!write, PETSC_TRUE, &v->xarray));
+  if (!v->xarray && h->M.n) {
+    PetscCall(NeedCopy(h, &h->x));
+    if (!write) PetscCall(CopyLocal(x, h->x));
+    v->x = h->x;
+    PetscCall(GetArray(h, v->x, (PetscBool)!write, PETSC_TRUE, &v->xarray));
+  }
+  PetscCheck((v->barray && v->xarray) || !h->M.n, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "The matrix is on a GPU, and vectors for it are kept on the host: take off -vec_bind_below, or let the "
+             "matrix be on the host, -mat_type aij");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIHierarchyUnbind(BAI *bai, Vec x, BAILevelsVectors *v)
+{
+  BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  PetscCall(RestoreArray(h, v->x, (PetscBool)!v->write, PETSC_TRUE, &v->xarray));
+  PetscCall(RestoreArray(h, v->b, PETSC_TRUE, PETSC_FALSE, &v->barray));
+  if (v->x != x) PetscCall(CopyLocal(v->x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Between the two: x as it is now is what others see who look at the vector */
+PetscErrorCode BAIHierarchyShow(BAI *bai, Vec x, BAILevelsVectors *v)
+{
+  PetscFunctionBegin;
+  PetscCall(RestoreArray(bai->hierarchy, v->x, (PetscBool)!v->write, PETSC_TRUE, &v->xarray));
+  v->write = PETSC_FALSE;
+  if (v->x != x) PetscCall(CopyLocal(v->x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* And they have looked */
+PetscErrorCode BAIHierarchyUnshow(BAI *bai, BAILevelsVectors *v)
+{
+  PetscFunctionBegin;
+  PetscCall(GetArray(bai->hierarchy, v->x, PETSC_TRUE, PETSC_TRUE, &v->xarray));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LogFlops(const BAIHierarchy h, PetscLogDouble flops)
+{
+  PetscFunctionBegin;
+  if (h->backend == BAI_BACKEND_HOST) PetscCall(PetscLogFlops(flops));
+  else PetscCall(BAILogDeviceFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool transpose)
+{
+  BAIHierarchy     h = bai->hierarchy;
+  BAILevelsVectors v;
+  BAIStatus        status    = BAIStatusOf(BAI_OK);
+  const PetscBool  conjugate = (PetscBool)(transpose && PetscDefined(USE_COMPLEX));
+  Vec              in        = r;
+
+  PetscFunctionBegin;
+  if (conjugate) { /* the cycle is Hermitian, so its transpose is its conjugate */
+    PetscCall(VecDuplicate(r, &in));
+    PetscCall(VecCopy(r, in));
+    PetscCall(VecConjugate(in));
+  }
+  PetscCall(PetscLogEventBegin(BAI_Cycle, in, z, 0, 0));
+  PetscCall(BAIHierarchyBind(bai, in, z, PETSC_TRUE, &v));
+  if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
+  if (h->levels) status = BAILevelsApply(h->levels, v.barray, v.xarray);
+  if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
+  PetscCall(BAIHierarchyUnbind(bai, z, &v));
+  PetscCall(LogFlops(h, h->flops));
+  PetscCall(PetscLogEventEnd(BAI_Cycle, in, z, 0, 0));
+  PetscCall(BAICheckStatus(bai, status));
+  if (conjugate) {
+    PetscCall(VecConjugate(z));
+    PetscCall(VecDestroy(&in));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nonzeros and rows of all levels, as multiples of those of the finest */
+static void Complexities(const BAILevelsInfo *i, double *operators, double *grids)
+{
+  *operators = *grids = 0;
+  for (int l = 0; l < i->levels; l++) {
+    *operators += (double)i->level[l].nnz / (double)i->level[0].nnz;
+    *grids += (double)i->level[l].rows / (double)i->level[0].rows;
+  }
+}
+
+static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(
+    viewer, "    level        rows    nonzeros  per row  aggregates  rows in none    blocks  inside blocks\n"));
+  for (int l = 0; l < i->levels; l++) {
+    const BAILevelInfo *level = &i->level[l];
+
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "    %5d  %10" PetscInt64_FMT "  %10" PetscInt64_FMT "  %7.1f  %10" PetscInt64_FMT
+                                     "  %12" PetscInt64_FMT "  %8" PetscInt64_FMT "  %13" PetscInt64_FMT "\n",
+                                     l, (PetscInt64)level->rows, (PetscInt64)level->nnz,
+                                     level->rows ? (double)level->nnz / (double)level->rows : 0.0,
+                                     (PetscInt64)level->aggregates, (PetscInt64)level->alone, (PetscInt64)level->blocks,
+                                     (PetscInt64)level->inside));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the first rank's levels: the table, or one line */
+PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool table)
+{
+  const BAIHierarchy   h = bai->hierarchy;
+  const BAILevelsInfo *i = &h->info;
+  double               operators, grids;
+  PetscMPIInt          size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
+  if (!i->levels) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels%s\n", size > 1 ? " on rank 0, which has no rows" : ""));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  Complexities(i, &operators, &grids);
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  %d levels%s, %" PetscInt64_FMT " rows to %" PetscInt64_FMT
+                                   "; operator complexity %.3f, grid complexity %.3f\n",
+                                   i->levels, size > 1 ? " on rank 0" : "", (PetscInt64)i->level[0].rows,
+                                   (PetscInt64)i->level[i->levels - 1].rows, operators, grids));
+  if (!table) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Table(i, viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; no more levels as %s\n",
+                                   i->exact ? "solved exactly" : "smoothed", i->stop));
+  if (i->grid[0])
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  aggregates are boxes of a grid of %" PetscInt64_FMT " x %" PetscInt64_FMT
+                                     " x %" PetscInt64_FMT "\n",
+                                     (PetscInt64)i->grid[0], (PetscInt64)i->grid[1], (PetscInt64)i->grid[2]));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  aggregates are pairs of pairs of rows\n"));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  levels in %s precision, %.3g MB, %.3g times the matrix; set-up %.3g s; set-ups "
+                                   "%" PetscInt_FMT ", value updates %" PetscInt_FMT "\n",
+                                   i->single ? "single" : "native", 1e-6 * (double)i->bytes, (double)h->multiple,
+                                   (double)h->seconds, h->setups, h->updates));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s\n", BAIBackends[h->backend]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

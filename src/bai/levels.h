@@ -1,0 +1,71 @@
+/*
+   Many levels of a matrix, as KSPBAI and PCBAIMG have them: from Mat and Vec to ../engine/levels.h
+
+   Each MPI rank has levels of its own, for the square part of its rows
+*/
+#pragma once
+
+#include "baiimpl.h"
+#include "../engine/levels.h"
+
+/* What users set */
+typedef struct {
+  PetscInt   levels; /* at most; PETSC_DECIDE: as many as it takes */
+  PetscInt   local_iters;
+  PetscReal  over;
+  PetscBool3 single; /* unknown: chosen at set-up */
+} BAILevelsOptions;
+
+struct BAIHierarchy_ {
+  BAILevelsOptions    options;
+  BAILevels           levels; /* NULL: none are set up, or this rank has no rows */
+  PetscBool           ready;  /* set up, on all ranks, */
+  BAIBackend          backend;
+  BAILevelsParameters p; /* with these; */
+  BAILevelsInfo       info;
+  PetscBool           hermitian; /* on all ranks */
+  PetscReal           multiple;  /* memory of this rank's levels, as a multiple of that of the square part; */
+  PetscLogDouble      seconds;   /* that the last set-up took */
+  double              flops;     /* of a cycle, and of a product with the square part */
+  double              flops_product;
+  PetscInt            setups, updates;
+
+  Mat              square; /* this rank's part, not referenced; */
+  BAIMatrix        M;      /* and its arrays, which must stay where they are */
+  PetscBool        device; /* which are on a device */
+  PetscObjectId    id;     /* the matrix of users, and its state then */
+  PetscObjectState state;
+  Vec              b, x; /* where the matrix is, for vectors that are elsewhere */
+
+  PetscObjectId refused;       /* KSPBAI: the matrix that levels do not serve; 0: none */
+  PetscInt      first_its;     /* iterations of the first solve after a set-up, 0: there was none; */
+  PetscInt      updates_since; /* new values since then; */
+  PetscBool     outdated;      /* and a solve with them took so many more that levels are to be set up anew */
+};
+
+PETSC_INTERN PetscErrorCode BAIHierarchyCreate(BAI *);
+PETSC_INTERN PetscErrorCode BAIHierarchyReset(BAI *);
+PETSC_INTERN PetscErrorCode BAIHierarchyDestroy(BAI *);
+PETSC_INTERN PetscErrorCode BAIHierarchySetUp(BAI *, Mat, BAIStatus *);
+PETSC_INTERN PetscErrorCode BAIHierarchyApply(BAI *, Vec, Vec, PetscBool);
+PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool);
+
+/* The arrays of b and x during a call of the engine */
+typedef struct {
+  Vec        b, x; /* those of the caller, or copies of them */
+  PetscBool  write;
+  BAIScalar *barray, *xarray;
+} BAILevelsVectors;
+
+PETSC_INTERN PetscErrorCode BAIHierarchyBind(BAI *, Vec, Vec, PetscBool, BAILevelsVectors *);
+PETSC_INTERN PetscErrorCode BAIHierarchyUnbind(BAI *, Vec, BAILevelsVectors *);
+PETSC_INTERN PetscErrorCode BAIHierarchyShow(BAI *, Vec, BAILevelsVectors *);
+PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
+
+/* bailevels.c */
+PETSC_INTERN PetscErrorCode KSPSetUp_BAILevels(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPSolve_BAILevels(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPView_BAILevels(KSP, PetscViewer, PetscBool *);
+
+/* bai.c */
+PETSC_INTERN PetscErrorCode KSPBAITestGuess(KSP, PetscReal);

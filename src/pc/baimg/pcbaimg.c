@@ -1,0 +1,566 @@
+/*
+   PCBAIMG: algebraic multigrid with block-asynchronous smoothing as a preconditioner
+*/
+#include "../../bai/levels.h"
+#include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
+
+enum {
+  MOST_LOCAL_ITERS = 1000
+};
+
+static const char *const Singles[] = {"false", "true", "auto"}; /* in the order of PetscBool3 */
+
+/* What users set in a PC of this type, or NULL if it is of another */
+static PetscErrorCode GetOptions(PC pc, BAILevelsOptions **o)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCBAIMG, &is));
+  *o = is ? &((BAI *)pc->data)->hierarchy->options : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for getters: another type is an error */
+static PetscErrorCode NeedOptions(PC pc, BAILevelsOptions **o)
+{
+  PetscFunctionBegin;
+  PetscCall(GetOptions(pc, o));
+  PetscCheck(*o, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONG,
+             "The pc is of type %s, which has no such option: must be baimg",
+             ((PetscObject)pc)->type_name ? ((PetscObject)pc)->type_name : "(not set)");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The error that a wrong value is */
+static PetscErrorCode WrongValue(PC pc, const char option[], const char value[], const char allowed[])
+{
+  const char *prefix;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOptionsPrefix(pc, &prefix));
+  SETERRQ(PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "-%spc_baimg_%s %s: must be %s",
+          prefix ? prefix : "", option, value, allowed);
+}
+
+static PetscErrorCode CheckLevels(PC pc, PetscInt levels)
+{
+  char value[32], allowed[64];
+
+  PetscFunctionBegin;
+  if (levels == PETSC_DECIDE || (levels >= 1 && levels <= BAI_LEVELS_MOST)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(value, sizeof(value), "%" PetscInt_FMT, levels));
+  PetscCall(PetscSNPrintf(allowed, sizeof(allowed), "auto, or at least 1 and at most %d", BAI_LEVELS_MOST));
+  PetscCall(WrongValue(pc, "levels", value, allowed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckLocalIters(PC pc, PetscInt sweeps)
+{
+  char value[32], allowed[64];
+
+  PetscFunctionBegin;
+  if (sweeps >= 1 && sweeps <= MOST_LOCAL_ITERS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(value, sizeof(value), "%" PetscInt_FMT, sweeps));
+  PetscCall(PetscSNPrintf(allowed, sizeof(allowed), "at least 1 and at most %d", MOST_LOCAL_ITERS));
+  PetscCall(WrongValue(pc, "local_iters", value, allowed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckOver(PC pc, PetscReal over)
+{
+  char value[32];
+
+  PetscFunctionBegin;
+  if (over > 0 && !PetscIsInfOrNanReal(over)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(value, sizeof(value), "%g", (double)over));
+  PetscCall(WrongValue(pc, "over", value, "a positive number"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckSingle(PC pc, PetscBool3 single)
+{
+  char value[32];
+
+  PetscFunctionBegin;
+  if (single == PETSC_BOOL3_UNKNOWN || single == PETSC_BOOL3_TRUE || single == PETSC_BOOL3_FALSE)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(value, sizeof(value), "%d", (int)single));
+  PetscCall(WrongValue(pc, "single", value, "auto, true or false"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIMGSetLevels - Sets how many levels there are at most
+
+   Logically Collective
+
+   Input Parameters:
++  pc     - the preconditioner
+-  levels - the finest level counted, at least 1 and at most 32, or `PETSC_DECIDE` (default): as many as it takes
+
+   Options Database Key:
+.  -pc_baimg_levels <auto> - sets it
+
+   Level: intermediate
+
+   Note:
+   Levels are made until one has at most 128 rows, which is solved exactly, or until hardly any rows find others that
+   they are strongly coupled to. A last level that is too large for that is smoothed. With 1 level the preconditioner
+   is the smoother alone.
+
+.seealso: `PCBAIMG`, `PCBAIMGGetLevels()`
+@*/
+PetscErrorCode PCBAIMGSetLevels(PC pc, PetscInt levels)
+{
+  BAILevelsOptions *o = NULL;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, levels, 2);
+  PetscCall(GetOptions(pc, &o));
+  if (!o) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CheckLevels(pc, levels));
+  o->levels = levels;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIMGGetLevels - Gets how many levels there are at most
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAIMG`
+
+   Output Parameter:
+.  levels - see `PCBAIMGSetLevels()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. How many there are is shown by `PCView()`.
+
+.seealso: `PCBAIMG`, `PCBAIMGSetLevels()`
+@*/
+PetscErrorCode PCBAIMGGetLevels(PC pc, PetscInt *levels)
+{
+  BAILevelsOptions *o = NULL;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(levels, 2);
+  PetscCall(NeedOptions(pc, &o));
+  *levels = o->levels;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIMGSetLocalIters - Sets the Jacobi sweeps in a block at each visit to a level
+
+   Logically Collective
+
+   Input Parameters:
++  pc     - the preconditioner
+-  sweeps - at least 1 and at most 1000 (default 4)
+
+   Options Database Key:
+.  -pc_baimg_local_iters <4> - sets it
+
+   Level: intermediate
+
+   Note:
+   A cycle visits each level twice, before and after the coarser levels. More sweeps save iterations where blocks hold
+   most of the entries, and take longer.
+
+.seealso: `PCBAIMG`, `PCBAIMGGetLocalIters()`, `PCBAISetLocalIters()`
+@*/
+PetscErrorCode PCBAIMGSetLocalIters(PC pc, PetscInt sweeps)
+{
+  BAILevelsOptions *o = NULL;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, sweeps, 2);
+  PetscCall(GetOptions(pc, &o));
+  if (!o) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CheckLocalIters(pc, sweeps));
+  o->local_iters = sweeps;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIMGGetLocalIters - Gets the Jacobi sweeps in a block at each visit to a level
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAIMG`
+
+   Output Parameter:
+.  sweeps - see `PCBAIMGSetLocalIters()`
+
+   Level: intermediate
+
+.seealso: `PCBAIMG`, `PCBAIMGSetLocalIters()`
+@*/
+PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
+{
+  BAILevelsOptions *o = NULL;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(sweeps, 2);
+  PetscCall(NeedOptions(pc, &o));
+  *sweeps = o->local_iters;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIMGSetOver - Sets the factor by which coarse matrices are taken to be too stiff
+
+   Logically Collective
+
+   Input Parameters:
++  pc   - the preconditioner
+-  over - positive (default 1.8); 1: coarse matrices are P^H A P as they are
+
+   Options Database Key:
+.  -pc_baimg_over <1.8> - sets it
+
+   Level: advanced
+
+   Note:
+   Rows of an aggregate cannot differ on the coarse level, so the couplings between aggregates are too stiff there: by
+   a factor of 2 on a grid whose points are taken two by two. They are made softer by up to this factor.
+
+   Reference:
+   D. Braess, "Towards algebraic multigrid for elliptic problems of second order", Computing 55 (1995).
+
+.seealso: `PCBAIMG`, `PCBAIMGGetOver()`
+@*/
+PetscErrorCode PCBAIMGSetOver(PC pc, PetscReal over)
+{
+  BAILevelsOptions *o = NULL;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, over, 2);
+  PetscCall(GetOptions(pc, &o));
+  if (!o) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CheckOver(pc, over));
+  o->over = over;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIMGGetOver - Gets the factor by which coarse matrices are taken to be too stiff
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAIMG`
+
+   Output Parameter:
+.  over - see `PCBAIMGSetOver()`
+
+   Level: advanced
+
+.seealso: `PCBAIMG`, `PCBAIMGSetOver()`
+@*/
+PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
+{
+  BAILevelsOptions *o = NULL;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(over, 2);
+  PetscCall(NeedOptions(pc, &o));
+  *over = o->over;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIMGSetSingle - Sets whether the levels are kept, and their cycle is computed, in single precision
+
+   Logically Collective
+
+   Input Parameters:
++  pc     - the preconditioner
+-  single - `PETSC_BOOL3_TRUE`, `PETSC_BOOL3_FALSE`, or `PETSC_BOOL3_UNKNOWN` (default): chosen at set-up
+
+   Options Database Key:
+.  -pc_baimg_single (auto|true|false) - sets it
+
+   Level: advanced
+
+   Note:
+   The vectors that the preconditioner takes and gives are of PETSc's precision in any case, and so are residual norms
+   and solutions of the `KSP`.
+
+.seealso: `PCBAIMG`, `PCBAIMGGetSingle()`
+@*/
+PetscErrorCode PCBAIMGSetSingle(PC pc, PetscBool3 single)
+{
+  BAILevelsOptions *o = NULL;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, single, 2);
+  PetscCall(GetOptions(pc, &o));
+  if (!o) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CheckSingle(pc, single));
+  o->single = single;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIMGGetSingle - Gets whether the levels are kept in single precision
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAIMG`
+
+   Output Parameter:
+.  single - see `PCBAIMGSetSingle()`
+
+   Level: advanced
+
+   Note:
+   It is the value that was set. What was chosen is shown by `PCView()`.
+
+.seealso: `PCBAIMG`, `PCBAIMGSetSingle()`
+@*/
+PetscErrorCode PCBAIMGGetSingle(PC pc, PetscBool3 *single)
+{
+  BAILevelsOptions *o = NULL;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(single, 2);
+  PetscCall(NeedOptions(pc, &o));
+  *single = o->single;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetUp_BAIMG(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIHierarchySetUp((BAI *)pc->data, pc->pmat, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApply_BAIMG(PC pc, Vec r, Vec z)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIHierarchyApply((BAI *)pc->data, r, z, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
+{
+  BAI *bai = (BAI *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(bai->hierarchy->hermitian, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCBAIMG has no transpose here: the matrix is not %s with positive diagonal entries, so a cycle is not "
+             "its own transpose",
+             PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric");
+  PetscCall(BAIHierarchyApply(bai, r, z, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
+{
+  const BAI         *bai = (const BAI *)pc->data;
+  const BAIHierarchy h   = bai->hierarchy;
+  PetscBool          ascii;
+  PetscMPIInt        size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  if (h->options.levels == PETSC_DECIDE) PetscCall(PetscViewerASCIIPrintf(viewer, "  levels auto"));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  levels at most %" PetscInt_FMT, h->options.levels));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  PetscCall(PetscViewerASCIIPrintf(viewer, ", local_iters %" PetscInt_FMT ", over %g, single %s\n",
+                                   h->options.local_iters, (double)h->options.over,
+                                   Singles[h->options.single == PETSC_BOOL3_UNKNOWN ? 2 : (int)h->options.single]));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  if (size > 1)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  each rank has levels for its own rows: additive Schwarz without "
+                                     "overlap\n"));
+  if (!h->ready) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  not yet set up\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!h->hermitian)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  the matrix is not %s with positive diagonal entries: not for KSPCG\n",
+                                     PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric"));
+  PetscCall(BAIHierarchyView(bai, viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A number, or auto */
+static PetscErrorCode OptionsLevels(PC pc, PetscInt *levels, BAIOptionItems PetscOptionsObject)
+{
+  char      now[32], word[32], *end = NULL;
+  PetscBool set, is_auto;
+  long      number;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(now, sizeof(now), "%" PetscInt_FMT, *levels));
+  PetscCall(PetscOptionsString("-pc_baimg_levels", "Levels at most: auto, or at least 1 and at most 32",
+                               "PCBAIMGSetLevels", *levels == PETSC_DECIDE ? "auto" : now, word, sizeof(word), &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
+  number = strtol(word, &end, 10);
+  if (!is_auto && (end == word || *end || number < 1 || number > BAI_LEVELS_MOST))
+    PetscCall(WrongValue(pc, "levels", word, "auto, or at least 1 and at most 32"));
+  *levels = is_auto ? PETSC_DECIDE : (PetscInt)number;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OptionsSingle(PC pc, PetscBool3 *single, BAIOptionItems PetscOptionsObject)
+{
+  const int now = *single == PETSC_BOOL3_UNKNOWN ? 2 : (int)*single;
+  char      word[32];
+  PetscBool set, is;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsString("-pc_baimg_single", "Levels in single precision: auto, true or false",
+                               "PCBAIMGSetSingle", Singles[now], word, sizeof(word), &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcasecmp(word, "auto", &is));
+  if (is) {
+    *single = PETSC_BOOL3_UNKNOWN;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscStrcasecmp(word, "true", &is));
+  if (!is) PetscCall(PetscStrcasecmp(word, "yes", &is));
+  if (!is) PetscCall(PetscStrcasecmp(word, "1", &is));
+  if (!is && word[0]) {
+    PetscBool no;
+
+    PetscCall(PetscStrcasecmp(word, "false", &no));
+    if (!no) PetscCall(PetscStrcasecmp(word, "no", &no));
+    if (!no) PetscCall(PetscStrcasecmp(word, "0", &no));
+    if (!no) PetscCall(WrongValue(pc, "single", word, "auto, true or false"));
+  }
+  *single = is || !word[0] ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Reads the options into a copy, so that a wrong one changes nothing */
+static PetscErrorCode PCSetFromOptions_BAIMG(PC pc, BAIOptionItems PetscOptionsObject)
+{
+  BAILevelsOptions *options = &((BAI *)pc->data)->hierarchy->options, o = *options;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "PC algebraic multigrid with block-asynchronous smoothing options");
+  PetscCall(OptionsLevels(pc, &o.levels, PetscOptionsObject));
+  PetscCall(PetscOptionsInt("-pc_baimg_local_iters",
+                            "Jacobi sweeps in a block at each visit to a level: at least 1 and at most 1000",
+                            "PCBAIMGSetLocalIters", o.local_iters, &o.local_iters, NULL));
+  PetscCall(PetscOptionsReal("-pc_baimg_over",
+                             "Factor by which coarse matrices are taken to be too stiff: a positive number",
+                             "PCBAIMGSetOver", o.over, &o.over, NULL));
+  PetscCall(OptionsSingle(pc, &o.single, PetscOptionsObject));
+  PetscOptionsHeadEnd();
+  PetscCall(CheckLocalIters(pc, o.local_iters));
+  PetscCall(CheckOver(pc, o.over));
+  *options = o;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCReset_BAIMG(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIReset((BAI *)pc->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCDestroy_BAIMG(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCReset_BAIMG(pc));
+  PetscCall(BAIHierarchyDestroy((BAI *)pc->data));
+  PetscCall(PetscFree(pc->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+     PCBAIMG - Algebraic multigrid whose smoother is block-asynchronous iteration, as a preconditioner
+
+   Options Database Keys:
++  -pc_baimg_levels <auto>            - levels at most, `PCBAIMGSetLevels()`
+.  -pc_baimg_local_iters <4>          - Jacobi sweeps in a block at each visit to a level, `PCBAIMGSetLocalIters()`
+.  -pc_baimg_over <1.8>               - factor by which coarse matrices are taken to be too stiff, `PCBAIMGSetOver()`
+-  -pc_baimg_single (auto|true|false) - whether levels are in single precision, `PCBAIMGSetSingle()`
+
+   Level: beginner
+
+   Notes:
+   For large systems of elliptic type, as diffusion: with `KSPCG` the number of iterations hardly grows with the number
+   of unknowns. No option is needed. It is set up where the matrix is, on the host or on a GPU, and takes no more than
+   a few products with the matrix on a GPU. `KSPBAI` does the same as one solver, and chooses it by itself.
+
+   An application is one cycle. On each level x = S b from zero, then x is corrected by a cycle on the next level for
+   the residual, then x = x + S (b - A x). S is one visit to all blocks of up to 128 rows at once: `local_iters` damped
+   Jacobi sweeps inside each block. The second level and the fourth have two cycles for each one of the level above.
+   The last level is solved by its dense inverse if it has at most 128 rows.
+
+   The rows of a level are aggregates of a few strongly coupled rows of the level above. On a grid in natural ordering
+   these are boxes of two points in each direction of strong coupling; otherwise pairs of pairs of rows. Blocks are made
+   up of aggregates. Coarse matrices are P^H A P, where P is 1 on each aggregate, with softened couplings, see
+   `PCBAIMGSetOver()`.
+
+   If A is Hermitian and positive definite, so is the cycle, which is a fixed linear operator: any `KSP` may use it.
+   Other matrices are welcome with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`, without any promise.
+
+   Each MPI rank has levels of its own, for its own rows and the columns of these. On several ranks that is additive
+   Schwarz without overlap, and iterations grow with the number of ranks.
+
+   If the block size of the matrix is more than one, only unknowns of the same field make up an aggregate: see
+   `MatSetBlockSize()`. If a null space with the constant vector is attached, `MatSetNullSpace()`, the last level is
+   solved up to a constant.
+
+   New values in an old pattern keep the aggregates, so their set-up is much shorter. To have new aggregates, call
+   `PCReset()` before.
+
+   A zero or missing diagonal entry is an error that names the row. Rows that are coupled to no others, as those of
+   boundary conditions, stay out of the coarse levels.
+
+   Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
+   `MATAIJ` that follows their values. -pc_view prints a table of the levels, -info why there are no more.
+
+   References:
+   D. Braess, "Towards algebraic multigrid for elliptic problems of second order", Computing 55 (1995).
+   Y. Notay, "An aggregation-based algebraic multigrid method", Electronic Transactions on Numerical Analysis 37 (2010).
+   H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
+   Journal of Parallel and Distributed Computing 73 (2013).
+
+.seealso: `PCCreate()`, `PCSetType()`, `PCType`, `KSPBAI`, `PCBAI`, `PCGAMG`, `PCMG`, `KSPBAISetLevels()`,
+          `PCBAIMGSetLevels()`, `PCBAIMGSetLocalIters()`, `PCBAIMGSetOver()`, `PCBAIMGSetSingle()`
+M*/
+
+PetscErrorCode PCCreate_BAIMG(PC pc)
+{
+  BAI *bai;
+
+  PetscFunctionBegin;
+  PetscCall(BAICreate((PetscObject)pc, &bai));
+  PetscCall(BAIHierarchyCreate(bai));
+  pc->data                = (void *)bai;
+  pc->ops->setup          = PCSetUp_BAIMG;
+  pc->ops->apply          = PCApply_BAIMG;
+  pc->ops->applytranspose = PCApplyTranspose_BAIMG;
+  pc->ops->view           = PCView_BAIMG;
+  pc->ops->setfromoptions = PCSetFromOptions_BAIMG;
+  pc->ops->reset          = PCReset_BAIMG;
+  pc->ops->destroy        = PCDestroy_BAIMG;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
