@@ -47,39 +47,24 @@ PetscErrorCode BAIHierarchyDestroy(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether constants are in the null space that is attached */
-static PetscErrorCode IsSingular(Mat A, int *singular)
-{
-  MatNullSpace space;
-  PetscBool    constant = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetNullSpace(A, &space));
-  if (space) PetscCall(MatNullSpaceGetVecs(space, &constant, NULL, NULL));
-  *singular = (int)constant;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What levels would be set up with now */
 static PetscErrorCode GetParameters(const BAI *bai, Mat A, Mat Ad, BAIBackend *backend, BAILevelsParameters *p)
 {
   const BAILevelsOptions *o = &bai->hierarchy->options;
   PetscInt                fields;
-  PetscMPIInt             size;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: they are compared as a whole */
   *backend = bai->options.backend;
   if (*backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, backend));
   PetscCall(MatGetBlockSize(A, &fields));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
   p->levels      = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;
   p->local_iters = (BAIInt)o->local_iters;
   p->over        = (BAIReal)o->over;
   p->repeat      = 1U << 1 | 1U << 3; /* a cycle of the second level and one of the fourth are done twice */
   p->fields      = (BAIInt)fields;
+  p->longest     = (BAIInt)o->longest;
   p->single      = o->single == PETSC_BOOL3_UNKNOWN ? -1 : o->single == PETSC_BOOL3_TRUE ? 1 : 0;
-  if (size == 1) PetscCall(IsSingular(A, &p->singular)); /* the square part of a rank of several is not singular */
   if (*backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(BAIGetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -272,9 +257,31 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A, BAIStatus *status)
   PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
   PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
   PetscCall(Take(bai));
+  h->set   = h->options;
   h->ready = PETSC_TRUE;
   if (work == WORK_LEVELS) PetscCall(Tell(bai));
   else PetscCall(PetscInfo(bai->face, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, if an option was set since, or PETSc works on another stream now */
+PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
+{
+  const BAIHierarchy      h = bai->hierarchy;
+  const BAILevelsOptions *o = &h->options, *set = &h->set;
+  PetscBool               same;
+
+  PetscFunctionBegin;
+  same = (PetscBool)(o->levels == set->levels && o->local_iters == set->local_iters && o->over == set->over &&
+                     o->single == set->single);
+  if (same && h->backend == BAI_BACKEND_CUDA) {
+    int   device;
+    void *stream;
+
+    PetscCall(BAIDeviceOf(bai->node_rank, &device, &stream));
+    same = (PetscBool)(stream == h->p.stream);
+  }
+  if (!same) PetscCall(BAIHierarchySetUp(bai, A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

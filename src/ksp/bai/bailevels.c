@@ -9,6 +9,7 @@
    Of a matrix that hardly coarsens, where so large a part of the rows is left on the last level, nothing is gained */
 #define LEAST_ROWS_HOST 65536
 #define LEAST_ROWS_CUDA 120001
+#define LONGEST_ROW     1000 /* entries: few rows are that long in what discretizes an elliptic equation */
 #define MOST_LEFT       0.2
 
 /* With new values in old levels: solves that take so many times the iterations of the first one, and some more, show
@@ -168,7 +169,8 @@ PetscErrorCode KSPSetUp_BAILevels(KSP ksp, PetscBool *use)
     PetscCall(BAIHierarchyReset(bai));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  h->options.levels = asked;
+  h->options.levels  = asked;
+  h->options.longest = asked > 0 ? 0 : LONGEST_ROW;
   PetscCall(BAIHierarchySetUp(bai, A, asked > 0 ? NULL : &status));
   if (asked < 0 && status.code) why = BAICodeString(status.code);
   else PetscCall(LookForReason(h, &why));
