@@ -13,7 +13,8 @@ typedef struct {
   PetscInt   levels; /* at most; PETSC_DECIDE: as many as it takes */
   PetscInt   local_iters;
   PetscReal  over;
-  PetscBool3 single; /* unknown: chosen at set-up */
+  PetscBool3 single;  /* unknown: chosen at set-up */
+  PetscInt   longest; /* chosen by KSPBAI: rows with more entries are not for levels; 0: all are */
 } BAILevelsOptions;
 
 struct BAIHierarchy_ {

@@ -10,6 +10,7 @@
 #define LEAST_ROWS_HOST 65536
 #define LEAST_ROWS_CUDA 120001
 #define MOST_LEFT       0.2
+#define LONGEST_ROW     1000 /* entries; a thread does a row */
 
 /* With new values in old levels: solves that take so many times the iterations of the first one, and some more, show
    that the values have changed too much for the old aggregates */
@@ -168,7 +169,8 @@ PetscErrorCode KSPSetUp_BAILevels(KSP ksp, PetscBool *use)
     PetscCall(BAIHierarchyReset(bai));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  h->options.levels = asked;
+  h->options.levels  = asked;
+  h->options.longest = asked > 0 ? 0 : LONGEST_ROW;
   PetscCall(BAIHierarchySetUp(bai, A, asked > 0 ? NULL : &status));
   if (asked < 0 && status.code) why = BAICodeString(status.code);
   else PetscCall(LookForReason(h, &why));

@@ -72,9 +72,9 @@ static PetscErrorCode CheckOver(PC pc, PetscReal over)
   char value[32];
 
   PetscFunctionBegin;
-  if (over > 0 && !PetscIsInfOrNanReal(over)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (over >= 1 && !PetscIsInfOrNanReal(over)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSNPrintf(value, sizeof(value), "%g", (double)over));
-  PetscCall(WrongValue(pc, "over", value, "a positive number"));
+  PetscCall(WrongValue(pc, "over", value, "a number, at least 1"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,10 +223,10 @@ PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
 
    Input Parameters:
 +  pc   - the preconditioner
--  over - positive (default 1.8); 1: coarse matrices are P^H A P as they are
+-  over - at least 1 (default 1.9); 1: coarse matrices are P^H A P as they are
 
    Options Database Key:
-.  -pc_baimg_over <1.8> - sets it
+.  -pc_baimg_over <1.9> - sets it
 
    Level: advanced
 
@@ -498,7 +498,7 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    Options Database Keys:
 +  -pc_baimg_levels <auto>            - levels at most, `PCBAIMGSetLevels()`
 .  -pc_baimg_local_iters <4>          - Jacobi sweeps in a block at each visit to a level, `PCBAIMGSetLocalIters()`
-.  -pc_baimg_over <1.8>               - factor by which coarse matrices are taken to be too stiff, `PCBAIMGSetOver()`
+.  -pc_baimg_over <1.9>               - factor by which coarse matrices are taken to be too stiff, `PCBAIMGSetOver()`
 -  -pc_baimg_single (auto|true|false) - whether levels are in single precision, `PCBAIMGSetSingle()`
 
    Level: beginner
