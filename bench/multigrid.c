@@ -79,7 +79,7 @@ static PetscErrorCode Residual(Mat A, Vec b, Vec x, PetscReal *residual)
 }
 
 /* One solver anew: its set-up, its first solve, and later ones */
-static PetscErrorCode TimeOnce(const Run *run, Mat A, const char way[], Vec b, Vec x, Times *t)
+static PetscErrorCode TimeSolver(const Run *run, Mat A, const char way[], Vec b, Vec x, Times *t)
 {
   KSP            ksp;
   PetscLogDouble start, end;
@@ -110,7 +110,7 @@ static PetscErrorCode TimeWay(const Run *run, const char name[], Mat A, const ch
   PetscInt n;
 
   PetscFunctionBeginUser;
-  for (int time = 0; time < 2; time++) PetscCall(TimeOnce(run, A, way, b, x, &t));
+  for (int time = 0; time < 2; time++) PetscCall(TimeSolver(run, A, way, b, x, &t));
   PetscCall(MatGetSize(A, &n, NULL));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD,
                         "%-18s %9" PetscInt_FMT "  %-8s %6" PetscInt_FMT "%c %9.2f set-up %9.2f first %9.2f later "
