@@ -235,20 +235,9 @@ static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
   GoThroughTiles<BAINarrow, BAIScalar, order>(A, p);
 }
 
-/* Everything else */
+/* Everything else, and faults and statistics */
 template <typename V>
 static __global__ void __launch_bounds__(1024, 1) GenericAny(BAISliced A, BAISweep p)
-{
-  if (p.how == BAI_OWN) GoThroughTiles<BAINarrowOrWide, V, BAI_OWN>(A, p);
-  else if (p.how == BAI_QUEUE) GoThroughTiles<BAINarrowOrWide, V, BAI_QUEUE>(A, p);
-  else if (p.how == BAI_FLAGS) GoThroughTiles<BAINarrowOrWide, V, BAI_FLAGS>(A, p);
-  else if (p.how == BAI_LAG) GoThroughTiles<BAINarrowOrWide, V, BAI_LAG>(A, p);
-  else GoThroughTiles<BAINarrowOrWide, V, BAI_TURNS>(A, p);
-}
-
-/* Everything, with faults and statistics */
-template <typename V>
-static __global__ void __launch_bounds__(1024, 1) GenericWatched(BAISliced A, BAISweep p)
 {
   if (p.how == BAI_OWN) GoThroughTiles<BAINarrowOrWide, V, BAI_OWN, true>(A, p);
   else if (p.how == BAI_QUEUE) GoThroughTiles<BAINarrowOrWide, V, BAI_QUEUE, true>(A, p);
@@ -272,9 +261,8 @@ const void *BAIGenericKernel(const BAISliced *A, BAIOrder order, bool refined, b
 {
   if (refined)
     return A->sweep_single ? (const void *)GenericRefined<BAISingle> : (const void *)GenericRefined<BAIScalar>;
-  if (watched) return A->single ? (const void *)GenericWatched<BAISingle> : (const void *)GenericWatched<BAIScalar>;
   if (A->single) return (const void *)GenericAny<BAISingle>;
-  if (BAIWide(A)) return (const void *)GenericAny<BAIScalar>;
+  if (watched || BAIWide(A)) return (const void *)GenericAny<BAIScalar>;
   switch (order) {
   case BAI_OWN:
     return (const void *)Generic<BAI_OWN>;
