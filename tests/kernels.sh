@@ -48,7 +48,7 @@ within()
 
 within number "$(wc -l <"$all")" "$(sed -n 's/^kernels *//p' "$limits")"
 begin=$(sed -n 's/^iterate *[0-9]* *//p' "$limits" | tr -s ' ' '|')
-within iterate "$(awk -v begin="^($begin)[A-Za-z]*<" 'substr($0, index($0, $6)) ~ begin' "$all" | wc -l)" "$(sed -n 's/^iterate *\([0-9]*\).*/\1/p' "$limits")"
+within iterate "$(awk -v begin="^($begin)[A-Za-z]*(<|$)" 'substr($0, index($0, $6)) ~ begin' "$all" | wc -l)" "$(sed -n 's/^iterate *\([0-9]*\).*/\1/p' "$limits")"
 most=$(awk '{ n[$1]++ } END { for (unit in n) if (n[unit] > most) { most = n[unit]; at = unit } print most, at }' "$all")
 within "unit" "${most%% *}" "$(sed -n 's/^unit *//p' "$limits")" | sed "/^not/s/\$/ (${most#* }.cu)/"
 sed -n 's/^limit *//p' "$limits" | while read -r registers spill name; do

@@ -145,17 +145,6 @@ extern const BAIFamily BAITwoLevelFamily = {
   .variant    = TwoLevelVariant,
 };
 
-static const struct {
-  int  loc, most_off;
-  bool packed, single;
-  const void *(*kernel)(BAIOrder);
-} stream[] = {
-#define SHAPE(LOC, OFF, MOST_OFF, PACKED, SINGLE, ORDERS, ANY) \
-  {LOC, MOST_OFF, PACKED, SINGLE, BAIStreamKernel<LOC, OFF, PACKED, SINGLE, ORDERS, ANY>},
-  BAI_STREAM_SHAPES(SHAPE)
-#undef SHAPE
-};
-
 /* The kernel whose tiles the device hands out, where that is faster: a launch of modes sync and launch, the queue of
  * mode async, and the turns of mode color, if there is enough to do in each */
 static const void *HandedKernel(const BAIWork *work)
@@ -194,13 +183,7 @@ static bool StreamVariant(const BAIWork *work, int which, BAIVariant *variant)
   variant->handed     = !which && work->order != BAI_FLAGS;
   if (!which) variant->kernel = HandedKernel(work);
   if (which != 1) return !which;
-  variant->kernel = NULL;
-  for (const auto &shape : stream) {
-    if (variant->kernel || A->loc_width > shape.loc || A->off_width > shape.most_off || !A->single != !shape.single ||
-        !A->off_first != !shape.packed)
-      continue;
-    variant->kernel = shape.kernel(work->order);
-  }
+  variant->kernel = BAIStreamKernel(A);
   return true;
 }
 
@@ -219,7 +202,7 @@ static bool GenericVariant(const BAIWork *work, int which, BAIVariant *variant)
   };
   const BAISliced *A = work->A;
 
-  variant->kernel  = BAIGenericKernel(A, work->order, (work->asks & BAI_CAN_REFINE) != 0,
+  variant->kernel  = BAIGenericKernel(A, (work->asks & BAI_CAN_REFINE) != 0,
                                       (work->asks & (BAI_CAN_FAULTS | BAI_CAN_STATS)) != 0);
   variant->threads = RowThreads(A);
   variant->shared  = which ? 0 : 3 * (size_t)A->tile_rows * BAIValueSize(A);

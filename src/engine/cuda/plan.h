@@ -64,6 +64,11 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES], BAITwoLevelFamily;
 /* Why a family does not do some work, or empty; the room that there is on the device is not looked at */
 void BAIFamilyRefuse(const BAIFamily *, const BAIWork *, char why[BAI_REASON]);
 
-/* Kernels of one unit */
-const void *BAIOnceKernel(const BAISliced *, BAIOrder); /* NULL: none does this matrix */
-const void *BAIGenericKernel(const BAISliced *, BAIOrder, bool refined, bool watched);
+enum {
+  BAI_PACKED_LOADS = 6 /* entries of packed rows that a thread has on their way; their products are in shared memory */
+};
+
+/* Kernels of one unit; NULL: none does this matrix */
+const void *BAIStreamKernel(const BAISliced *);
+const void *BAIOnceKernel(const BAISliced *, BAIOrder);
+const void *BAIGenericKernel(const BAISliced *, bool refined, bool watched);

@@ -1,5 +1,5 @@
 /*
-   The kernels that there are of the families resident and stream, whose loops over the entries of a row have lengths
+   The kernels that there are of the family resident and of solves of two levels, whose loops over the entries of a row have lengths
    known to the compiler. A matrix gets the first that it fits. Parts of a list are compiled side by side, as the
    makefile says
 
@@ -9,7 +9,6 @@
 #pragma once
 
 #include "state.h"
-#include <limits.h>
 
 enum { /* sets of BAIOrder */
   BAI_IN_OWN   = 1 << BAI_OWN,
@@ -68,33 +67,6 @@ const void *BAIResidentKernel(BAIOrder, bool more);
 /* NULL: not in this mode */
 template <int LOC, int OFF, int ROWS, int BLOCKS>
 const void *BAITwoLevelKernel(BAIMode);
-
-/*
-   Stream: entries inside the block; those outside it that a thread has on their way at a time; most of them that a row
-   may have; packed rows; single precision; the orders; and whether one kernel does them all, where seldom used. The
-   first is for the lines and planes of a grid
-*/
-#define BAI_STREAM_SHAPES(SHAPE) \
-  SHAPE(4, 5, 8, false, false, BAI_IN_ALL, false) \
-  SHAPE(8, 16, INT_MAX, false, false, BAI_IN_ALL, false) \
-  SHAPE(32, 16, INT_MAX, false, false, BAI_IN_ALL, false) \
-  SHAPE(8, BAI_PACKED_LOADS, INT_MAX, true, false, BAI_IN_OWN | BAI_IN_QUEUE | BAI_IN_FLAGS, false) \
-  SHAPE(32, BAI_PACKED_LOADS, INT_MAX, true, false, BAI_IN_ALL, true) \
-  SHAPE(4, 5, 8, false, true, BAI_IN_ALL, true) \
-  SHAPE(8, 16, INT_MAX, false, true, BAI_IN_ALL, true) \
-  SHAPE(32, 16, INT_MAX, false, true, BAI_IN_ALL, true) \
-  SHAPE(8, BAI_PACKED_LOADS, INT_MAX, true, true, BAI_IN_ALL, true) \
-  SHAPE(32, BAI_PACKED_LOADS, INT_MAX, true, true, BAI_IN_ALL, true)
-
-/* Entries outside the blocks that a thread of a kernel for packed rows has on their way; their products are in shared
- * memory */
-enum {
-  BAI_PACKED_LOADS = 6
-};
-
-/* NULL: not in this order */
-template <int LOC, int OFF, bool PACKED, bool SINGLE, unsigned ORDERS, bool ANY>
-const void *BAIStreamKernel(BAIOrder);
 
 /* Expands the part of a list that this unit is compiled for */
 #define BAI_PART_OF_(list, part)       list##_##part

@@ -13,7 +13,7 @@
    In single 4 less for each value.
 */
 #include "pieces.h"
-#include "shapes.h"
+#include "plan.h"
 
 /* Threads of the launch bounds, which with LeastBlocks stand for at most 56, 64 or 128 registers */
 static constexpr int Threads(int loc)
@@ -132,15 +132,9 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   });
 }
 
-template <int LOC, int OFF, bool PACKED, typename V, BAIOrder order>
-static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) Stream(BAISliced A, BAISweep p)
-{
-  GoThroughTiles<LOC, OFF, PACKED, V, order>(A, p);
-}
-
-/* The same in the order that p says */
+/* One kernel does all orders, as p says: each has code of its own, and the same bounds */
 template <int LOC, int OFF, bool PACKED, typename V>
-static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) StreamAny(BAISliced A, BAISweep p)
+static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) Stream(BAISliced A, BAISweep p)
 {
   if (p.how == BAI_OWN) GoThroughTiles<LOC, OFF, PACKED, V, BAI_OWN>(A, p);
   else if (p.how == BAI_QUEUE) GoThroughTiles<LOC, OFF, PACKED, V, BAI_QUEUE>(A, p);
@@ -148,35 +142,23 @@ static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) St
   else GoThroughTiles<LOC, OFF, PACKED, V, BAI_TURNS>(A, p);
 }
 
-template <int LOC, int OFF, bool PACKED, typename V, unsigned ORDERS, BAIOrder order>
-static const void *InOrder()
+template <int LOC, int OFF>
+static const void *KernelOf(const BAISliced *A)
 {
-  if constexpr (ORDERS >> order & 1) return (const void *)Stream<LOC, OFF, PACKED, V, order>;
-  else return NULL;
+  if (A->off_first)
+    return A->single ? (const void *)Stream<LOC, BAI_PACKED_LOADS, true, BAISingle>
+                     : (const void *)Stream<LOC, BAI_PACKED_LOADS, true, BAIScalar>;
+  return A->single ? (const void *)Stream<LOC, OFF, false, BAISingle>
+                   : (const void *)Stream<LOC, OFF, false, BAIScalar>;
 }
 
-template <int LOC, int OFF, bool PACKED, bool SINGLE, unsigned ORDERS, bool ANY>
-const void *BAIStreamKernel(BAIOrder order)
+const void *BAIStreamKernel(const BAISliced *A)
 {
-  using V = cuda::std::conditional_t<SINGLE, BAISingle, BAIScalar>;
+  enum {
+    FEW = 8 /* entries of a row outside its block */
+  };
 
-  if constexpr (ANY) return ORDERS >> order & 1 ? (const void *)StreamAny<LOC, OFF, PACKED, V> : NULL;
-  else {
-    switch (order) {
-    case BAI_OWN:
-      return InOrder<LOC, OFF, PACKED, V, ORDERS, BAI_OWN>();
-    case BAI_QUEUE:
-      return InOrder<LOC, OFF, PACKED, V, ORDERS, BAI_QUEUE>();
-    case BAI_FLAGS:
-      return InOrder<LOC, OFF, PACKED, V, ORDERS, BAI_FLAGS>();
-    case BAI_TURNS:
-      return InOrder<LOC, OFF, PACKED, V, ORDERS, BAI_TURNS>();
-    default:
-      return NULL;
-    }
-  }
+  if (A->loc_width <= 4 && A->off_width <= FEW && !A->off_first)
+    return A->single ? (const void *)Stream<4, 5, false, BAISingle> : (const void *)Stream<4, 5, false, BAIScalar>;
+  return A->loc_width <= 8 ? KernelOf<8, 16>(A) : A->loc_width <= 32 ? KernelOf<32, 16>(A) : NULL;
 }
-
-#define INSTANTIATE(LOC, OFF, MOST_OFF, PACKED, SINGLE, ORDERS, ANY) \
-  template const void *BAIStreamKernel<LOC, OFF, PACKED, SINGLE, ORDERS, ANY>(BAIOrder);
-BAI_STREAM_SHAPES(INSTANTIATE)
