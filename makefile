@@ -186,6 +186,13 @@ choices preconditioners: %: $(B)/tests/bench/%
 	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(generated)) -device '$(subst $(comma), ,$(DEVICE))' -commit $(COMMIT) -csv $(B)/$@.csv
 	@ls $(B)/$@.csv
 
+# KSPBAI with many levels beside CG with PCBAIMG, PCGAMG and PCJACOBI: docs/levels.md
+MULTIGRID_HOST = -matrix laplace3d,fv3,laplace3d27,anisotropic -n 64,500,40,300
+MULTIGRID_GPU  = -matrix laplace3d,laplace3d,fv3,fv3,laplace3d27,anisotropic -n 100,200,1000,2000,100,500
+multigrid: $(B)/tests/bench/multigrid
+	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(if $(on_gpu),$(MULTIGRID_GPU),$(MULTIGRID_HOST))) -device '$(subst $(comma), ,$(DEVICE))' -commit $(COMMIT) -date $$(date +%F) -csv $(B)/multigrid.csv
+	@ls $(B)/multigrid.csv
+
 # 1, 2, 4, ... of N ranks, as ratios to one; on GPUs one each
 N ?= 2
 scaling: $(B)/tests/bench/ranks
@@ -358,7 +365,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench nondeterminism choices preconditioners scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
+.PHONY: all demo bench multigrid nondeterminism choices preconditioners scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 
@@ -400,6 +407,7 @@ help:
 	@echo 'nondeterminism  how results vary from run to run, as CSV; GPU=1: on the GPU'
 	@echo 'choices  what other numbers of local sweeps and block sizes are worth; GPU=1: on the GPU'
 	@echo 'preconditioners  PCBAI with each partition beside PCSOR; GPU=1: on the GPU'
+	@echo 'multigrid  KSPBAI with many levels beside CG with PCGAMG and others; GPU=1: on the GPU'
 	@echo 'scaling  times on 1, 2, 4, ... of N=2 ranks, as CSV; GPU=1: on as many GPUs'
 	@echo 'experiments  those of the papers; GPU=1: on the GPU; EXPERIMENT="faults theta": some of them'
 	@echo 'experiments-page  docs/experiments.md and its pictures from the tables in CSV=DIR'

@@ -267,12 +267,11 @@ typedef enum {
    Values:
 +  `BAI_KERNEL_AUTO`     - (default) the first of the following that can
 .  `BAI_KERNEL_RESIDENT` - keeps the whole matrix on the chip, and does a whole solve in one launch
-.  `BAI_KERNEL_STAGED`   - streams the matrix, the next tile being copied to shared memory while one is at work
 .  `BAI_KERNEL_STREAM`   - streams the matrix, a thread a row
 -  `BAI_KERNEL_GENERIC`  - takes any matrix
 
    Options Database Key:
-.  -ksp_bai_kernel (auto|resident|staged|stream|generic) - choose the family
+.  -ksp_bai_kernel (auto|resident|stream|generic) - choose the family
 
    Level: advanced
 
@@ -281,7 +280,6 @@ E*/
 typedef enum {
   BAI_KERNEL_AUTO,
   BAI_KERNEL_RESIDENT,
-  BAI_KERNEL_STAGED,
   BAI_KERNEL_STREAM,
   BAI_KERNEL_GENERIC
 } BAIKernel;

@@ -39,9 +39,18 @@ trap 'rm -f "$all"' EXIT
 kernels "$@" | awk -v arch="$arch" '$2 == arch' >"$all"
 [ -s "$all" ] || skip "code for $arch"
 
-number=$(wc -l <"$all") most=$(sed -n 's/^kernels *//p' "$limits")
-if [ "$number" -le "$most" ]; then echo "ok kernels-number"
-else echo "not ok kernels-number # $number, at most $most"; fi
+# Whether so many kernels are within a limit: name of the test, number, limit
+within()
+{
+  if [ "$2" -le "$3" ]; then echo "ok kernels-$1"
+  else echo "not ok kernels-$1 # $2, at most $3: see docs/developers.md"; fi
+}
+
+within number "$(wc -l <"$all")" "$(sed -n 's/^kernels *//p' "$limits")"
+begin=$(sed -n 's/^iterate *[0-9]* *//p' "$limits" | tr -s ' ' '|')
+within iterate "$(awk -v begin="^($begin)[A-Za-z]*(<|$)" 'substr($0, index($0, $6)) ~ begin' "$all" | wc -l)" "$(sed -n 's/^iterate *\([0-9]*\).*/\1/p' "$limits")"
+most=$(awk '{ n[$1]++ } END { for (unit in n) if (n[unit] > most) { most = n[unit]; at = unit } print most, at }' "$all")
+within "unit" "${most%% *}" "$(sed -n 's/^unit *//p' "$limits")" | sed "/^not/s/\$/ (${most#* }.cu)/"
 sed -n 's/^limit *//p' "$limits" | while read -r registers spill name; do
   awk -v name="$name" -v registers="$registers" -v spill="$spill" '
     substr($0, index($0, $6)) != name { next }

@@ -241,7 +241,7 @@ static PetscErrorCode Kernel(void)
   PetscCall(PCSetOptionsPrefix(pc, "foo_"));
   PetscCall(PCSetType(pc, PCBAI));
   for (int k = BAI_KERNEL_AUTO; k <= BAI_KERNEL_GENERIC; k++) {
-    const char *const words[] = {"auto", "resident", "staged", "stream", "generic"};
+    const char *const words[] = {"auto", "resident", "stream", "generic"};
 
     PetscCall(ReadOption((PetscObject)ksp, "-foo_ksp_bai_kernel", words[k]));
     PetscCall(KSPBAIGetKernel(ksp, &kernel));
@@ -250,17 +250,17 @@ static PetscErrorCode Kernel(void)
     PetscCall(PCBAIGetKernel(pc, &kernel));
     PetscCall(Expect((int)kernel == k, "%s", words[k]));
   }
-  ExpectError("-foo_ksp_bai_kernel 5: must be one of auto, resident, staged, stream, generic", "a wrong kernel",
-              KSPBAISetKernel(ksp, (BAIKernel)5));
-  ExpectError("-foo_ksp_bai_kernel -1: must be one of auto, resident, staged, stream, generic", "a wrong kernel",
+  ExpectError("-foo_ksp_bai_kernel 4: must be one of auto, resident, stream, generic", "a wrong kernel",
+              KSPBAISetKernel(ksp, (BAIKernel)4));
+  ExpectError("-foo_ksp_bai_kernel -1: must be one of auto, resident, stream, generic", "a wrong kernel",
               KSPBAISetKernel(ksp, (BAIKernel)-1));
-  ExpectError("-foo_pc_bai_kernel 5: must be one of auto, resident, staged, stream, generic", "a wrong kernel",
-              PCBAISetKernel(pc, (BAIKernel)5));
+  ExpectError("-foo_pc_bai_kernel 4: must be one of auto, resident, stream, generic", "a wrong kernel",
+              PCBAISetKernel(pc, (BAIKernel)4));
   PetscCall(KSPBAIGetKernel(ksp, &kernel));
   PetscCall(Expect(kernel == BAI_KERNEL_GENERIC, "a wrong kernel changes nothing"));
-  ExpectError("-foo_ksp_bai_kernel fast: must be one of auto, resident, staged, stream, generic", "a wrong kernel",
+  ExpectError("-foo_ksp_bai_kernel fast: must be one of auto, resident, stream, generic", "a wrong kernel",
               ReadOption((PetscObject)ksp, "-foo_ksp_bai_kernel", "fast"));
-  ExpectError("-foo_pc_bai_kernel fast: must be one of auto, resident, staged, stream, generic", "a wrong kernel",
+  ExpectError("-foo_pc_bai_kernel fast: must be one of auto, resident, stream, generic", "a wrong kernel",
               ReadOption((PetscObject)pc, "-foo_pc_bai_kernel", "fast"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(PCDestroy(&pc));

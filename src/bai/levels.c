@@ -2,6 +2,7 @@
    Many levels of a matrix: set-up, new values, one cycle, and what the view says
 */
 #include "levels.h"
+#include "../engine/levels_rules.h"
 #include <petsc/private/petscimpl.h>
 #include <petsctime.h>
 
@@ -18,7 +19,7 @@ PetscErrorCode BAIHierarchyCreate(BAI *bai)
   PetscCall(PetscNew(&bai->hierarchy));
   bai->hierarchy->options = (BAILevelsOptions){.levels      = PETSC_DECIDE,
                                                .local_iters = 4,
-                                               .over        = 1.8,
+                                               .over        = 1.9,
                                                .single      = PETSC_BOOL3_UNKNOWN};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -61,7 +62,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat A, Mat Ad, BAIBackend *b
   p->levels      = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;
   p->local_iters = (BAIInt)o->local_iters;
   p->over        = (BAIReal)o->over;
-  p->repeat      = 1U << 1 | 1U << 3; /* a cycle of the second level and one of the fourth are done twice */
+  p->repeat      = 0xAAAAAAAA; /* every second level, see BAIRepeats() */
   p->fields      = (BAIInt)fields;
   p->longest     = (BAIInt)o->longest;
   p->single      = o->single == PETSC_BOOL3_UNKNOWN ? -1 : o->single == PETSC_BOOL3_TRUE ? 1 : 0;
@@ -96,7 +97,7 @@ static void CountFlops(BAIHierarchy h)
 
   h->flops = 0;
   for (int l = 0; l < h->info.levels; l++) {
-    if (l && l < h->info.levels - 1 && h->p.repeat >> l & 1) visits *= 2;
+    if (l && l < h->info.levels - 1 && BAIRepeats(&h->p, l, h->info.level[l].rows)) visits *= 2;
     h->flops += visits * FlopsOfVisits(&h->info.level[l], h->p.local_iters);
   }
   h->flops_product = h->info.levels ? 2.0 * (double)h->info.level[0].nnz : 0;

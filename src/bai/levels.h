@@ -14,7 +14,7 @@ typedef struct {
   PetscInt   local_iters;
   PetscReal  over;
   PetscBool3 single;  /* unknown: chosen at set-up */
-  PetscInt   longest; /* a row of more entries is an error of the engine, BAI_ERR_LONG; 0: any number is taken */
+  PetscInt   longest; /* chosen by KSPBAI: rows with more entries are not for levels; 0: all are */
 } BAILevelsOptions;
 
 struct BAIHierarchy_ {

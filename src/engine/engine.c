@@ -54,8 +54,10 @@ const char *BAICodeString(BAICode code)
 const char *BAIKernelString(BAIKernel kernel)
 {
   static const char *const text[] = {
-    [BAI_KERNEL_AUTO] = "auto",     [BAI_KERNEL_RESIDENT] = "resident", [BAI_KERNEL_STAGED] = "staged",
-    [BAI_KERNEL_STREAM] = "stream", [BAI_KERNEL_GENERIC] = "generic",
+    [BAI_KERNEL_AUTO]     = "auto",
+    [BAI_KERNEL_RESIDENT] = "resident",
+    [BAI_KERNEL_STREAM]   = "stream",
+    [BAI_KERNEL_GENERIC]  = "generic",
   };
   return text[kernel];
 }

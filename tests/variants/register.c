@@ -12,3 +12,8 @@ PetscErrorCode PCCreate_BAI(PETSC_UNUSED PC pc)
 {
   return PETSC_ERR_SUP;
 }
+
+PetscErrorCode PCCreate_BAIMG(PETSC_UNUSED PC pc)
+{
+  return PETSC_ERR_SUP;
+}

@@ -2,11 +2,8 @@
    Aggregates on a device: what aggregate.h says, a thread a row
 */
 #include "../aggregate.h"
-#include "state.h"
+#include "scan_sort.h"
 #include <cub/block/block_reduce.cuh>
-#include <cub/device/device_scan.cuh>
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
 #include <algorithm>
 #include <limits.h>
 #include <memory>
@@ -183,12 +180,24 @@ static __global__ void CountAlone(int n, int step, const uint32_t *seen, signed 
   if (!threadIdx.x && many) atomicAdd(count, many);
 }
 
-/* A thread an aggregate */
-static __global__ void Number(int aggregates, const int *root, uint32_t *seen)
+static __device__ inline bool IsRoot(const signed char *alone, int reach, int row)
 {
-  const int k = Row();
+  return alone[row] >= reach;
+}
 
-  if (k < aggregates) seen[root[k]] = (uint32_t)k + 1;
+static __global__ void MarkRoots(int n, const signed char *alone, int reach, int *is)
+{
+  const int row = Row();
+
+  if (row < n) is[row] = IsRoot(alone, reach, row);
+}
+
+/* Roots have seen their own aggregate, whose number is that of the roots before */
+static __global__ void NumberRoots(int n, const signed char *alone, int reach, const int *before, uint32_t *seen)
+{
+  const int row = Row();
+
+  if (row < n) seen[row] = IsRoot(alone, reach, row) ? (uint32_t)before[row] + 1 : 0;
 }
 
 /* What rows have seen first as their aggregates, and how many have seen none yet that will */
@@ -206,13 +215,6 @@ static __global__ void Aggregates(int n, const uint32_t *seen, const signed char
   if (!threadIdx.x && many) atomicAdd(left, many);
 }
 
-struct IsRoot {
-  const signed char *alone;
-  int                reach;
-
-  __device__ bool operator()(int row) const { return alone[row] >= reach; }
-};
-
 typedef struct {
   BAIState     state;
   Strong       G;
@@ -220,8 +222,7 @@ typedef struct {
   signed char *alone; /* the last step with the row's own key the largest, or the most; -1: without strong neighbours */
   uint32_t *seen, *next; /* the largest key, or the aggregate + 1, as far as one has looked; room for a step further */
   int      *count;       /* BAI_AGGREGATE_REACH + 1 */
-  size_t    work_bytes;
-  BAITemporary first, neighbor, long_row, largest, words, alones, counts, work;
+  BAITemporary first, neighbor, long_row, largest, words, alones, counts;
 } Aggregation;
 
 static unsigned Grid(long long threads)
@@ -254,7 +255,7 @@ static BAIStatus Relate(void *ctx, int all)
   CUDATry(cudaMemsetAsync(G->first + slices, 0, sizeof(int), stream));
   Count<<<Grid(G->n), THREADS, 0, stream>>>(*G, g->count, g->alone);
   CUDATry(cudaGetLastError());
-  CUDATry(cub::DeviceScan::ExclusiveSum(g->work.p, g->work_bytes, G->first, G->first, slices + 1, stream));
+  BAITry(BAIScan(g->state, slices + 1, G->first, G->first));
   CUDATry(cudaMemcpyAsync(&G->longs, g->count, sizeof(int), cudaMemcpyDeviceToHost, stream));
   CUDATry(cudaMemcpyAsync(&columns, G->first + slices, sizeof(int), cudaMemcpyDeviceToHost, stream));
   CUDATry(cudaStreamSynchronize(stream));
@@ -291,22 +292,21 @@ static BAIStatus Look(void *ctx, int from, int to, int roots[])
 
 static BAIStatus Assign(void *ctx, int aggregates, int reach)
 {
-  Aggregation                         *g      = (Aggregation *)ctx;
-  const int                            n      = g->G.n;
-  const cudaStream_t                   stream = g->state->stream;
-  const thrust::counting_iterator<int> rows(0);
-  BAITemporary                         roots;
-  int                                  left = n, before;
+  Aggregation       *g      = (Aggregation *)ctx;
+  const int          n      = g->G.n;
+  const cudaStream_t stream = g->state->stream;
+  BAITemporary       roots;
+  int                left = n, before;
 
   if (!aggregates) {
     CUDATry(cudaMemsetAsync(g->aggregate, 0xff, (size_t)n * sizeof(int), stream)); /* -1 */
     return BAIStatusOf(BAI_OK);
   }
-  BAITry(roots.Allocate(g->state, (size_t)aggregates * sizeof(int)));
-  CUDATry(cub::DeviceSelect::If(g->work.p, g->work_bytes, rows, (int *)roots.p, g->count, n, IsRoot{g->alone, reach},
-                                stream));
-  CUDATry(cudaMemsetAsync(g->seen, 0, (size_t)n * sizeof(*g->seen), stream));
-  Number<<<Grid(aggregates), THREADS, 0, stream>>>(aggregates, (const int *)roots.p, g->seen);
+  BAITry(roots.Allocate(g->state, (size_t)n * sizeof(int)));
+  MarkRoots<<<Grid(n), THREADS, 0, stream>>>(n, g->alone, reach, (int *)roots.p);
+  CUDATry(cudaGetLastError());
+  BAITry(BAIScan(g->state, n, (const int *)roots.p, (int *)roots.p));
+  NumberRoots<<<Grid(n), THREADS, 0, stream>>>(n, g->alone, reach, (const int *)roots.p, g->seen);
   CUDATry(cudaGetLastError());
   do {
     before = left;
@@ -326,7 +326,6 @@ static BAIStatus SetUp(Aggregation *g)
   Strong      *G      = &g->G;
   const size_t n      = (size_t)G->n;
   const int    slices = (G->n - 1) / BAI_LANES + 1;
-  size_t       bytes  = 0;
   BAIInt       nnz;
 
   CUDATry(cudaMemcpyAsync(&nnz, G->A.i + n, sizeof(nnz), cudaMemcpyDeviceToHost, g->state->stream));
@@ -345,11 +344,6 @@ static BAIStatus SetUp(Aggregation *g)
   g->next     = g->seen + n;
   g->alone    = (signed char *)g->alones.p;
   g->count    = (int *)g->counts.p;
-  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, g->work_bytes, G->first, G->first, slices + 1, g->state->stream));
-  CUDATry(cub::DeviceSelect::If(nullptr, bytes, thrust::counting_iterator<int>(0), (int *)nullptr, g->count, G->n,
-                                IsRoot{g->alone, 0}, g->state->stream));
-  g->work_bytes = std::max(g->work_bytes, bytes);
-  BAITry(g->work.Allocate(g->state, g->work_bytes));
   CUDATry(cudaStreamSynchronize(g->state->stream));
   G->most = (int)std::min(std::max((long long)LONG, 4 * (long long)nnz / G->n), (long long)INT_MAX);
   return BAIStatusOf(BAI_OK);

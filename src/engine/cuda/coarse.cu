@@ -7,11 +7,9 @@
 #include "follow.h"
 #include "iterate.h"
 #include "plan.h"
+#include "scan_sort.h"
 #include "twolevel.h"
 #include <cub/block/block_reduce.cuh>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_run_length_encode.cuh>
-#include <cub/device/device_scan.cuh>
 #include <cub/warp/warp_reduce.cuh>
 #include <cuda/std/tuple>
 #include <cusolverDn.h>
@@ -79,9 +77,15 @@ static __device__ inline BAIScalar Basis(const Space &c, int i, int k)
   return c.basis ? c.basis[(long long)i * c.columns + k] : BAIScalar(1);
 }
 
+/* Two numbers in one that is sorted by the first of them */
+static __device__ inline BAIKey KeyOf(int first, unsigned second)
+{
+  return (BAIKey)first << 32 | second;
+}
+
 /* The pair of aggregates of each entry of a part, the first of which has that number; what belongs to none comes last
  */
-static __global__ void Pairs(int n, Part part, unsigned first, Space c, int all, unsigned *pair, unsigned *entry)
+static __global__ void Pairs(int n, Part part, unsigned first, Space c, int all, BAIKey *key)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), none = c.aggregates * all;
 
@@ -89,9 +93,21 @@ static __global__ void Pairs(int n, Part part, unsigned first, Space c, int all,
   for (BAIInt k = part.A.i[i]; k < part.A.i[i + 1]; k++) {
     const int I = c.aggregate[i], J = part.aggregate[part.A.j[k]];
 
-    pair[first + k]  = (unsigned)(I < 0 || J < 0 ? none : I * all + part.mine + J);
-    entry[first + k] = first + (unsigned)k;
+    key[first + k] = KeyOf(I < 0 || J < 0 ? none : I * all + part.mine + J, first + (unsigned)k);
   }
+}
+
+/* Of sorted keys: the entries, and each pair once, with where its entries begin */
+static __global__ void SplitPairs(int n, const BAIKey *key, const int *distinct, unsigned *entry, unsigned *pair,
+                                  int *pair_first)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k > n) return;
+  if (k < n) entry[k] = (unsigned)key[k];
+  if (k < n && distinct[k] == distinct[k + 1]) return;
+  if (k < n) pair[distinct[k]] = (unsigned)(key[k] >> 32);
+  pair_first[distinct[k]] = (int)k;
 }
 
 static __device__ inline int RowOfEntry(int n, const BAIInt *ai, BAIInt k)
@@ -683,49 +699,32 @@ static BAIStatus FindPairs(BAIState state, const BAIMatrix *M)
 {
   BAICUDACoarse *c    = &state->coarse;
   const int      bits = 32 - __builtin_clz((unsigned)(c->aggregates * c->all) | 1);
-  BAITemporary   pair, sorted, entry, unique, count, number, work;
-  size_t         bytes, more;
+  BAITemporary   keys, other, distinct;
+  BAIKey        *sorted;
   OnDevice       A, B;
   Entries        entries;
   unsigned       first = 0;
 
   BAITry(GetEntries(state, M, &A, &B, &entries));
   const int n = (int)(A.part.nnz + B.part.nnz);
-  BAITry(pair.Allocate(state, (size_t)n * sizeof(unsigned)));
-  BAITry(sorted.Allocate(state, (size_t)n * sizeof(unsigned)));
-  BAITry(entry.Allocate(state, (size_t)n * sizeof(unsigned)));
-  BAITry(unique.Allocate(state, (size_t)n * sizeof(unsigned)));
-  BAITry(count.Allocate(state, ((size_t)n + 1) * sizeof(int)));
-  BAITry(number.Allocate(state, sizeof(int)));
+  BAITry(keys.Allocate(state, (size_t)n * sizeof(BAIKey)));
+  BAITry(other.Allocate(state, (size_t)n * sizeof(BAIKey)));
+  BAITry(distinct.Allocate(state, ((size_t)n + 1) * sizeof(int)));
   BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(unsigned), &c->entry));
   for (const Part &part : entries.part) {
     if (part.nnz)
       Pairs<<<Grid(state->A.n), THREADS, 0, state->stream>>>(state->A.n, part, first, SpaceOf(c), c->all,
-                                                             (unsigned *)pair.p, (unsigned *)entry.p);
+                                                             (BAIKey *)keys.p);
     CUDATry(cudaGetLastError());
     first += part.nnz;
   }
-  CUDATry(cub::DeviceRadixSort::SortPairs(nullptr, bytes, (const unsigned *)pair.p, (unsigned *)sorted.p,
-                                          (const unsigned *)entry.p, c->entry, n, 0, bits, state->stream));
-  CUDATry(cub::DeviceRunLengthEncode::Encode(nullptr, more, (const unsigned *)sorted.p, (unsigned *)unique.p,
-                                             (int *)count.p, (int *)number.p, n, state->stream));
-  BAITry(work.Allocate(state, bytes > more ? bytes : more));
-  CUDATry(cub::DeviceRadixSort::SortPairs(work.p, bytes, (const unsigned *)pair.p, (unsigned *)sorted.p,
-                                          (const unsigned *)entry.p, c->entry, n, 0, bits, state->stream));
-  CUDATry(cub::DeviceRunLengthEncode::Encode(work.p, more, (const unsigned *)sorted.p, (unsigned *)unique.p,
-                                             (int *)count.p, (int *)number.p, n, state->stream));
-  CUDATry(cudaMemcpyAsync(&c->pairs, number.p, sizeof(int), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
+  BAITry(BAISortKeys(state, n, 32, 32 + bits, (BAIKey *)keys.p, (BAIKey *)other.p, &sorted));
+  BAITry(BAICountDistinct(state, n, 32, sorted, (int *)distinct.p, &c->pairs));
   BAITry(BAICUDAAllocate(state, (size_t)c->pairs * sizeof(unsigned), &c->pair));
   BAITry(BAICUDAAllocate(state, ((size_t)c->pairs + 1) * sizeof(int), &c->pair_first));
-  CUDATry(
-    cudaMemcpyAsync(c->pair, unique.p, (size_t)c->pairs * sizeof(unsigned), cudaMemcpyDeviceToDevice, state->stream));
-  CUDATry(cudaMemsetAsync((int *)count.p + c->pairs, 0, sizeof(int), state->stream)); /* there is room for one more */
-  CUDATry(
-    cub::DeviceScan::ExclusiveSum(nullptr, bytes, (const int *)count.p, c->pair_first, c->pairs + 1, state->stream));
-  BAITry(work.Allocate(state, bytes));
-  CUDATry(
-    cub::DeviceScan::ExclusiveSum(work.p, bytes, (const int *)count.p, c->pair_first, c->pairs + 1, state->stream));
+  SplitPairs<<<Grid((long long)n + 1), THREADS, 0, state->stream>>>(n, sorted, (const int *)distinct.p, c->entry,
+                                                                    c->pair, c->pair_first);
+  CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
@@ -823,35 +822,35 @@ static BAIStatus Nest(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Where each aggregate begins among those of which there are n, in their order, and where the last one ends */
-static __global__ void FirstOf(int aggregates, int n, const unsigned *aggregate, int *first)
+/* Of n sorted keys: the lower numbers, and where each aggregate begins, and where the last one ends */
+static __global__ void SplitByAggregate(int aggregates, int n, const BAIKey *key, int *of, int *first)
 {
-  const int I   = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  int       low = 0, high = n;
+  const long long I   = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  int             low = 0, high = n;
 
+  if (I < n) of[I] = (int)key[I];
   if (I > aggregates) return;
   while (low < high) {
     const int middle = low + (high - low) / 2;
 
-    if (aggregate[middle] < (unsigned)I) low = middle + 1;
+    if (key[middle] >> 32 < (BAIKey)I) low = middle + 1;
     else high = middle;
   }
   first[I] = low;
 }
 
 /* Numbers in the order of their aggregates, those of each in the order in which they are, and where each aggregate
- * begins */
-static BAIStatus SortByAggregate(BAIState state, int n, const unsigned *aggregate, unsigned *sorted, const int *number,
-                                 int *of, int *first)
+ * begins; keys are of both */
+static BAIStatus SortByAggregate(BAIState state, int n, BAIKey *key, int *of, int *first)
 {
   const int    aggregates = state->coarse.aggregates;
-  BAITemporary work;
-  size_t       bytes;
+  BAITemporary other;
+  BAIKey      *sorted;
 
-  CUDATry(cub::DeviceRadixSort::SortPairs(nullptr, bytes, aggregate, sorted, number, of, n, 0, 16, state->stream));
-  BAITry(work.Allocate(state, bytes));
-  CUDATry(cub::DeviceRadixSort::SortPairs(work.p, bytes, aggregate, sorted, number, of, n, 0, 16, state->stream));
-  FirstOf<<<Grid(aggregates + 1), THREADS, 0, state->stream>>>(aggregates, n, sorted, first);
+  BAITry(other.Allocate(state, (size_t)n * sizeof(BAIKey)));
+  BAITry(BAISortKeys(state, n, 32, 32 + 16, key, (BAIKey *)other.p, &sorted));
+  SplitByAggregate<<<Grid(n > aggregates ? n : aggregates + 1), THREADS, 0, state->stream>>>(aggregates, n, sorted, of,
+                                                                                             first);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -873,7 +872,7 @@ static __global__ void BeginRuns(BAISliced A, const int16_t *aggregate, uint2 *r
 
 /* The number of the first run of each slice, and the aggregate of each run; none is m */
 static __global__ void NumberRuns(BAISliced A, const int16_t *aggregate, int m, const int *first, uint2 *runs,
-                                  unsigned *of, int *number)
+                                  BAIKey *key)
 {
   const int slice = (int)((blockIdx.x * blockDim.x + threadIdx.x) / BAI_LANES), lane = threadIdx.x % BAI_LANES;
 
@@ -885,8 +884,7 @@ static __global__ void NumberRuns(BAISliced A, const int16_t *aggregate, int m, 
 
   if (!lane) runs[slice].y = (unsigned)run;
   if (!(begins >> lane & 1)) return;
-  of[run]     = (unsigned)(mine < 0 ? m : mine);
-  number[run] = run;
+  key[run] = KeyOf(mine < 0 ? m : mine, (unsigned)run);
 }
 
 /* Where neighbouring rows are of one aggregate, as in boxes of a grid, sweeps leave what r adds up to on runs of these
@@ -898,8 +896,7 @@ static BAIStatus FindRuns(BAIState state)
   };
   BAICUDACoarse *c      = &state->coarse;
   const int      slices = BAISlices(&state->A);
-  BAITemporary   count, first, of, sorted, number, work;
-  size_t         bytes;
+  BAITemporary   count, first, key;
   int            n;
 
   if (c->columns > 1 || !slices || !BAIOnceKernel(&state->A, BAI_FLAGS)) return BAIStatusOf(BAI_OK);
@@ -910,11 +907,7 @@ static BAIStatus FindRuns(BAIState state)
   BeginRuns<<<Grid((long long)slices * BAI_LANES), THREADS, 0, state->stream>>>(state->A, c->aggregate, c->runs,
                                                                                 (int *)count.p);
   CUDATry(cudaGetLastError());
-  CUDATry(
-    cub::DeviceScan::ExclusiveSum(nullptr, bytes, (const int *)count.p, (int *)first.p, slices + 1, state->stream));
-  BAITry(work.Allocate(state, bytes));
-  CUDATry(
-    cub::DeviceScan::ExclusiveSum(work.p, bytes, (const int *)count.p, (int *)first.p, slices + 1, state->stream));
+  BAITry(BAIScan(state, slices + 1, (const int *)count.p, (int *)first.p));
   CUDATry(cudaMemcpyAsync(&n, (const int *)first.p + slices, sizeof(n), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   if (n > state->A.n / LEAST_ROWS) {
@@ -922,28 +915,24 @@ static BAIStatus FindRuns(BAIState state)
     c->runs = NULL;
     return BAIStatusOf(BAI_OK);
   }
-  BAITry(of.Allocate(state, (size_t)n * sizeof(unsigned)));
-  BAITry(sorted.Allocate(state, (size_t)n * sizeof(unsigned)));
-  BAITry(number.Allocate(state, (size_t)n * sizeof(int)));
+  BAITry(key.Allocate(state, (size_t)n * sizeof(BAIKey)));
   BAITry(BAICUDAAllocate(state, (size_t)n * BAIValueSize(&state->A), &c->run_sum));
   BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(int), &c->run));
   BAITry(BAICUDAAllocate(state, ((size_t)c->aggregates + 1) * sizeof(int), &c->run_first));
   NumberRuns<<<Grid((long long)slices * BAI_LANES), THREADS, 0, state->stream>>>(state->A, c->aggregate, c->aggregates,
                                                                                  (const int *)first.p, c->runs,
-                                                                                 (unsigned *)of.p, (int *)number.p);
+                                                                                 (BAIKey *)key.p);
   CUDATry(cudaGetLastError());
-  return SortByAggregate(state, n, (const unsigned *)of.p, (unsigned *)sorted.p, (const int *)number.p, c->run,
-                         c->run_first);
+  return SortByAggregate(state, n, (BAIKey *)key.p, c->run, c->run_first);
 }
 
-static __global__ void Narrow(int n, int m, const BAIInt *wide, int16_t *aggregate, unsigned *key, int *row)
+static __global__ void Narrow(int n, int m, const BAIInt *wide, int16_t *aggregate, BAIKey *key)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
   if (i >= n) return;
   aggregate[i] = (int16_t)wide[i];
-  key[i]       = (unsigned)(wide[i] < 0 ? m : (int)wide[i]);
-  row[i]       = i;
+  key[i]       = KeyOf(wide[i] < 0 ? m : (int)wide[i], (unsigned)i);
 }
 
 /* The aggregate of each row, and the rows of each aggregate; those of none come last */
@@ -951,22 +940,19 @@ static BAIStatus ListRows(BAIState state, const BAICoarse *coarse)
 {
   BAICUDACoarse *c = &state->coarse;
   const int      n = state->A.n;
-  BAITemporary   wide, key, sorted, number;
+  BAITemporary   wide, key;
 
   BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(*c->aggregate), &c->aggregate));
   BAITry(BAICUDAAllocate(state, (size_t)n * sizeof(int), &c->row));
   BAITry(BAICUDAAllocate(state, ((size_t)c->aggregates + 1) * sizeof(int), &c->first));
   BAITry(wide.Allocate(state, (size_t)n * sizeof(BAIInt)));
-  BAITry(key.Allocate(state, (size_t)n * sizeof(unsigned)));
-  BAITry(sorted.Allocate(state, (size_t)n * sizeof(unsigned)));
-  BAITry(number.Allocate(state, (size_t)n * sizeof(int)));
+  BAITry(key.Allocate(state, (size_t)n * sizeof(BAIKey)));
   CUDATry(
     cudaMemcpyAsync(wide.p, coarse->aggregate, (size_t)n * sizeof(BAIInt), cudaMemcpyHostToDevice, state->stream));
   Narrow<<<Grid(n), THREADS, 0, state->stream>>>(n, c->aggregates, (const BAIInt *)wide.p, c->aggregate,
-                                                 (unsigned *)key.p, (int *)number.p);
+                                                 (BAIKey *)key.p);
   CUDATry(cudaGetLastError());
-  return SortByAggregate(state, n, (const unsigned *)key.p, (unsigned *)sorted.p, (const int *)number.p, c->row,
-                         c->first);
+  return SortByAggregate(state, n, (BAIKey *)key.p, c->row, c->first);
 }
 
 static void Forget(BAIState state)

@@ -1,6 +1,6 @@
 /*
-   The families of kernels: generic takes any matrix, stream those whose rows inside the blocks fit registers, staged
-   the more regular of these, resident those that fit the chip as a whole
+   The families of kernels: generic takes any matrix, stream those whose rows inside the blocks fit registers, resident
+   those that fit the chip as a whole
 */
 #include "plan.h"
 #include "shapes.h"
@@ -52,14 +52,6 @@ static size_t RowShared(const BAISliced *A)
   return 2 * (size_t)RowThreads(A) * BAIValueSize(A);
 }
 
-/* More than the plain kernels of a family do */
-static bool More(const BAIWork *work)
-{
-  return (work->asks &
-          (BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP |
-           BAI_CAN_RESIDUALS)) != 0;
-}
-
 static void RefuseRows(const BAISliced *A, int most, char why[BAI_REASON])
 {
   if (A->tile_rows > most) snprintf(why, BAI_REASON, "%d rows of a thread block, %d at most", A->tile_rows, most);
@@ -71,11 +63,10 @@ static void RefuseInside(const BAISliced *A, int most, char why[BAI_REASON])
 }
 
 static const struct {
-  int  loc, off;
-  bool single;
+  int loc, off;
   const void *(*kernel)(BAIOrder, bool);
 } resident[] = {
-#define SHAPE(LOC, OFF, SINGLE, MORE_OWN) {LOC, OFF, SINGLE, BAIResidentKernel<LOC, OFF, SINGLE, MORE_OWN>},
+#define SHAPE(LOC, OFF, PLAIN_OWN, MORE_OWN) {LOC, OFF, BAIResidentKernel<LOC, OFF, PLAIN_OWN, MORE_OWN>},
   BAI_RESIDENT_SHAPES(SHAPE)
 #undef SHAPE
 };
@@ -91,7 +82,7 @@ static bool ResidentVariant(const BAIWork *work, int which, BAIVariant *variant)
   variant->shared  = RowShared(A) +
     (which ? (size_t)A->off_width * (size_t)RowThreads(A) * (BAIValueSize(A) + sizeof(int)) : 0);
   for (const auto &shape : resident) {
-    if (variant->kernel || !A->single != !shape.single || !shape.off != (which == 1) || A->loc_width > shape.loc ||
+    if (variant->kernel || !shape.off != (which == 1) || A->loc_width > shape.loc ||
         (shape.off && A->off_width > shape.off) || A->tile_rows > BAIResidentRows(shape.loc, shape.off))
       continue;
     variant->kernel = shape.kernel(work->order, more);
@@ -154,50 +145,11 @@ extern const BAIFamily BAITwoLevelFamily = {
   .variant    = TwoLevelVariant,
 };
 
-static bool StagedVariant(const BAIWork *work, int which, BAIVariant *variant)
-{
-  variant->kernel  = BAIStagedKernel(work->A, More(work));
-  variant->threads = RowThreads(work->A);
-  variant->shared  = RowShared(work->A) + BAIStagedBytes(work->A);
-  return !which;
-}
-
-static void RefuseStaged(const BAIWork *work, char why[BAI_REASON])
-{
-  enum {
-    MOST_PLACES = 1 << 15 /* for entries of a tile: more than shared memory holds */
-  };
-  const BAISliced *A      = work->A;
-  const int        places = A->tile_off > A->tile_off_j ? (A->tile_off > A->tile_loc ? A->tile_off : A->tile_loc)
-           : A->tile_off_j > A->tile_loc                ? A->tile_off_j
-                                                        : A->tile_loc;
-
-  RefuseRows(A, BAI_ROW_THREADS, why);
-  if (!*why) RefuseInside(A, 8, why);
-  if (!*why && places > MOST_PLACES)
-    snprintf(why, BAI_REASON, "%d places for entries of a thread block, %d at most", places, (int)MOST_PLACES);
-  if (!*why && A->tile_rows * BAIValueSize(A) % 16)
-    snprintf(why, BAI_REASON, "%d rows of a thread block are not a multiple of 16 bytes", A->tile_rows);
-}
-
-static const struct {
-  int      loc, most_off;
-  bool     single, more;
-  unsigned orders;
-  const void *(*kernel)(BAIOrder);
-} stream[] = {
-#define SHAPE(LOC, OFF, MOST_OFF, SINGLE, MORE, ORDERS, ANY) \
-  {LOC, MOST_OFF, SINGLE, MORE, ORDERS, BAIStreamKernel<LOC, OFF, SINGLE, MORE, ORDERS, ANY>},
-  BAI_STREAM_SHAPES(SHAPE)
-#undef SHAPE
-};
-
 /* The kernel whose tiles the device hands out, where that is faster: a launch of modes sync and launch, the queue of
  * mode async, and the turns of mode color, if there is enough to do in each */
 static const void *HandedKernel(const BAIWork *work)
 {
   enum {
-    WIDE           = 8, /* entries outside the blocks: with more in the queue this is faster in double precision too */
     TILES_PER_TURN = 1024 /* with which a launch a turn costs less than flags; in double precision twice as many */
   };
   const BAISliced *A = work->A;
@@ -209,7 +161,7 @@ static const void *HandedKernel(const BAIWork *work)
     return (work->asks & (BAI_CAN_LAUNCHES | BAI_CAN_MOMENTUM)) == BAI_CAN_LAUNCHES ? BAIOnceKernel(A, BAI_QUEUE)
                                                                                     : NULL;
   case BAI_QUEUE:
-    return !(work->asks & BAI_CAN_MOMENTUM) && (A->single || A->off_width > WIDE) ? BAIOnceKernel(A, BAI_QUEUE) : NULL;
+    return !(work->asks & BAI_CAN_MOMENTUM) ? BAIOnceKernel(A, BAI_QUEUE) : NULL;
   case BAI_TURNS:
     return !(work->asks & BAI_CAN_MOMENTUM) && work->turns &&
         A->tiles / work->turns >= (A->single ? 1 : 2) * TILES_PER_TURN
@@ -226,19 +178,12 @@ static bool StreamVariant(const BAIWork *work, int which, BAIVariant *variant)
   const BAISliced *A = work->A;
 
   variant->threads    = RowThreads(A);
-  variant->shared     = A->off_first ? BAIRaggedBytes(A) : RowShared(A);
+  variant->shared     = RowShared(A) + (A->off_first ? BAI_PACKED_LOADS * RowThreads(A) * BAIValueSize(A) : 0);
   variant->from_other = !which && work->order == BAI_FLAGS;
   variant->handed     = !which && work->order != BAI_FLAGS;
   if (!which) variant->kernel = HandedKernel(work);
   if (which != 1) return !which;
-  variant->kernel = A->off_first ? BAIRaggedKernel(A, work->order) : NULL;
-  if (A->off_first) return true;
-  for (const auto &shape : stream) {
-    if (variant->kernel || A->loc_width > shape.loc || A->off_width > shape.most_off || !A->single != !shape.single ||
-        (More(work) && !shape.more))
-      continue;
-    variant->kernel = shape.kernel(work->order);
-  }
+  variant->kernel = BAIStreamKernel(A);
   return true;
 }
 
@@ -257,7 +202,7 @@ static bool GenericVariant(const BAIWork *work, int which, BAIVariant *variant)
   };
   const BAISliced *A = work->A;
 
-  variant->kernel  = BAIGenericKernel(A, work->order, (work->asks & BAI_CAN_REFINE) != 0,
+  variant->kernel  = BAIGenericKernel(A, (work->asks & BAI_CAN_REFINE) != 0,
                                       (work->asks & (BAI_CAN_FAULTS | BAI_CAN_STATS)) != 0);
   variant->threads = RowThreads(A);
   variant->shared  = which ? 0 : 3 * (size_t)A->tile_rows * BAIValueSize(A);
@@ -270,21 +215,12 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
   {
    .kernel = BAI_KERNEL_RESIDENT,
    .orders = BAI_IN_OWN | BAI_IN_FLAGS | BAI_IN_TURNS,
-   .can    = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_SINGLE |
-      BAI_CAN_SOLVE,                /* loops whose length is known to be that of all threads take a third less time: no theta */
+   .can    = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_PARTITION | BAI_CAN_OVERLAP |
+      BAI_CAN_SOLVE,            /* loops whose length is known to be that of all threads take a third less time: no theta */
     .capability = 0,
    .blocks     = 1,
    .refuse     = RefuseResident,
    .variant    = ResidentVariant,
-   },
-  {
-   .kernel     = BAI_KERNEL_STAGED,
-   .orders     = BAI_IN_QUEUE,
-   .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_GHOSTS,
-   .capability = 90,
-   .blocks     = 4, /* that are at work while others wait */
-    .refuse     = RefuseStaged,
-   .variant    = StagedVariant,
    },
   {
    .kernel = BAI_KERNEL_STREAM,
@@ -301,7 +237,7 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
    .orders = BAI_IN_ALL | BAI_IN_LAG,
    .can = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS |
       BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_RESIDUALS | BAI_CAN_FAULTS | BAI_CAN_STATS |
-      BAI_CAN_REFINE,      .capability = 0,
+      BAI_CAN_REFINE,                           .capability = 0,
    .blocks     = 1,
    .refuse     = NULL,
    .variant    = GenericVariant,

@@ -116,8 +116,8 @@ static __device__ inline int LargestExponent(int mine, int *largest)
    x and sums are of type V. With REFINED the local sweeps find a correction, from zero, and are of type I: r is b - A
    x, and what they read of it is multiplied by a power of two so that it fits that type
 */
-template <typename Columns, typename V, BAIOrder order, bool WATCHED = false, bool REFINED = false, typename I = V>
-static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
+template <typename Columns, typename V, BAIOrder order, bool WATCHED, bool REFINED, typename I>
+static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, const BAISweep &p)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   V            *work = p.scratch ? static_cast<V *>(p.scratch) + 3 * (size_t)A.tile_rows * blockIdx.x
@@ -228,63 +228,41 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
   });
 }
 
-/* What is used most: native precision, tiles that 16 bits can count */
-template <BAIOrder order>
-static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
+/* In the order that p says */
+template <typename Columns, typename V, bool WATCHED, bool REFINED = false, typename I = V>
+static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
-  GoThroughTiles<BAINarrow, BAIScalar, order>(A, p);
+  if (p.how == BAI_OWN) GoThroughTilesIn<Columns, V, BAI_OWN, WATCHED, REFINED, I>(A, p);
+  else if (p.how == BAI_QUEUE) GoThroughTilesIn<Columns, V, BAI_QUEUE, WATCHED, REFINED, I>(A, p);
+  else if (p.how == BAI_FLAGS) GoThroughTilesIn<Columns, V, BAI_FLAGS, WATCHED, REFINED, I>(A, p);
+  else if (p.how == BAI_LAG) GoThroughTilesIn<Columns, V, BAI_LAG, WATCHED, REFINED, I>(A, p);
+  else GoThroughTilesIn<Columns, V, BAI_TURNS, WATCHED, REFINED, I>(A, p);
 }
 
-/* Everything else */
+/* What is used most: native precision, tiles that 16 bits can count */
+static __global__ void __launch_bounds__(1024) Generic(BAISliced A, BAISweep p)
+{
+  GoThroughTiles<BAINarrow, BAIScalar, false>(A, p);
+}
+
+/* Everything else, and faults and statistics */
 template <typename V>
 static __global__ void __launch_bounds__(1024, 1) GenericAny(BAISliced A, BAISweep p)
 {
-  if (p.how == BAI_OWN) GoThroughTiles<BAINarrowOrWide, V, BAI_OWN>(A, p);
-  else if (p.how == BAI_QUEUE) GoThroughTiles<BAINarrowOrWide, V, BAI_QUEUE>(A, p);
-  else if (p.how == BAI_FLAGS) GoThroughTiles<BAINarrowOrWide, V, BAI_FLAGS>(A, p);
-  else if (p.how == BAI_LAG) GoThroughTiles<BAINarrowOrWide, V, BAI_LAG>(A, p);
-  else GoThroughTiles<BAINarrowOrWide, V, BAI_TURNS>(A, p);
-}
-
-/* Everything, with faults and statistics */
-template <typename V>
-static __global__ void __launch_bounds__(1024, 1) GenericWatched(BAISliced A, BAISweep p)
-{
-  if (p.how == BAI_OWN) GoThroughTiles<BAINarrowOrWide, V, BAI_OWN, true>(A, p);
-  else if (p.how == BAI_QUEUE) GoThroughTiles<BAINarrowOrWide, V, BAI_QUEUE, true>(A, p);
-  else if (p.how == BAI_FLAGS) GoThroughTiles<BAINarrowOrWide, V, BAI_FLAGS, true>(A, p);
-  else if (p.how == BAI_LAG) GoThroughTiles<BAINarrowOrWide, V, BAI_LAG, true>(A, p);
-  else GoThroughTiles<BAINarrowOrWide, V, BAI_TURNS, true>(A, p);
+  GoThroughTiles<BAINarrowOrWide, V, true>(A, p);
 }
 
 /* Blocks that refine, in any way; corrections are of type I */
 template <typename I>
 static __global__ void __launch_bounds__(1024, 1) GenericRefined(BAISliced A, BAISweep p)
 {
-  if (p.how == BAI_OWN) GoThroughTiles<BAINarrowOrWide, BAIScalar, BAI_OWN, true, true, I>(A, p);
-  else if (p.how == BAI_QUEUE) GoThroughTiles<BAINarrowOrWide, BAIScalar, BAI_QUEUE, true, true, I>(A, p);
-  else if (p.how == BAI_FLAGS) GoThroughTiles<BAINarrowOrWide, BAIScalar, BAI_FLAGS, true, true, I>(A, p);
-  else if (p.how == BAI_LAG) GoThroughTiles<BAINarrowOrWide, BAIScalar, BAI_LAG, true, true, I>(A, p);
-  else GoThroughTiles<BAINarrowOrWide, BAIScalar, BAI_TURNS, true, true, I>(A, p);
+  GoThroughTiles<BAINarrowOrWide, BAIScalar, true, true, I>(A, p);
 }
 
-const void *BAIGenericKernel(const BAISliced *A, BAIOrder order, bool refined, bool watched)
+const void *BAIGenericKernel(const BAISliced *A, bool refined, bool watched)
 {
   if (refined)
     return A->sweep_single ? (const void *)GenericRefined<BAISingle> : (const void *)GenericRefined<BAIScalar>;
-  if (watched) return A->single ? (const void *)GenericWatched<BAISingle> : (const void *)GenericWatched<BAIScalar>;
   if (A->single) return (const void *)GenericAny<BAISingle>;
-  if (BAIWide(A)) return (const void *)GenericAny<BAIScalar>;
-  switch (order) {
-  case BAI_OWN:
-    return (const void *)Generic<BAI_OWN>;
-  case BAI_QUEUE:
-    return (const void *)Generic<BAI_QUEUE>;
-  case BAI_FLAGS:
-    return (const void *)Generic<BAI_FLAGS>;
-  case BAI_TURNS:
-    return (const void *)Generic<BAI_TURNS>;
-  default:
-    return (const void *)GenericAny<BAIScalar>;
-  }
+  return watched || BAIWide(A) ? (const void *)GenericAny<BAIScalar> : (const void *)Generic;
 }

@@ -5,9 +5,7 @@
 */
 #include "../coloring.h"
 #include "iterate.h"
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
-#include <cub/device/device_select.cuh>
+#include "scan_sort.h"
 #include <algorithm>
 #include <limits.h>
 #include <memory>
@@ -20,11 +18,10 @@ enum {
   GRID  = 4096
 };
 
-typedef unsigned long long Pair; /* tile, tile to wait for: the latter in the lower bits */
+typedef BAIKey Pair; /* tile, tile to wait for: the latter in the lower bits */
 
 /* The tiles that a tile reads from, entries and rows of overlaps, each once, and both ways round; *pairs_found of them,
  * of which those that there is room for are written. With more than the limit it is given up */
-template <typename V>
 static __global__ void Readers(BAISliced A, int bits, unsigned long long room, unsigned long long limit,
                                unsigned long long *pairs_found, Pair *pairs)
 {
@@ -36,7 +33,6 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
   __shared__ unsigned long long begin;
   __shared__ bool               too_many;
   const int                     words = min(WORDS, (A.tiles + 31) / 32);
-  const V                      *off_a = static_cast<const V *>(A.off_a);
 
   for (int w = threadIdx.x; w < words; w += blockDim.x) map[w] = 0;
   for (int tile = blockIdx.x; tile < A.tiles; tile += gridDim.x) {
@@ -72,7 +68,7 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
 
 #pragma unroll
           for (int w = 0; w < AHEAD; w++)
-            col[w] = k + w < width && !BAIIsNoEntry(off_a[o.a + (long long)(k + w) * o.step])
+            col[w] = k + w < width && !BAIIsNoEntry(BAIValue(A, A.off_a, o.a + (long long)(k + w) * o.step))
               ? BAIColumn(A, o.by_delta, row, A.off_j[o.j + (long long)(k + w) * o.step_j])
               : -1;
 #pragma unroll
@@ -117,16 +113,17 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
   }
 }
 
-/* Sorted pairs as lists */
-static __global__ void Split(int tiles, int bits, long long n, const Pair *pairs, BAINeighbors neighbors)
+/* Sorted pairs as lists, each pair once */
+static __global__ void Split(int tiles, int bits, int n, const Pair *pairs, const int *distinct, BAINeighbors neighbors)
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
   if (k > n) return;
   const int tile = k < n ? (int)(pairs[k] >> bits) : tiles, before = k ? (int)(pairs[k - 1] >> bits) : -1;
 
-  for (int t = before + 1; t <= tile; t++) neighbors.first[t] = (int)k;
-  if (k < n) neighbors.tile[k] = (int)(pairs[k] & (((Pair)1 << bits) - 1)) << 1;
+  for (int t = before + 1; t <= tile; t++) neighbors.first[t] = distinct[k];
+  if (k < n && distinct[k] < distinct[k + 1])
+    neighbors.tile[distinct[k]] = (int)(pairs[k] & (((Pair)1 << bits) - 1)) << 1;
 }
 
 /* A warp a tile: sets the lowest bit of the neighbours whose turn is before the tile's */
@@ -164,9 +161,8 @@ static BAIStatus Color(BAIState state, bool needed)
   const unsigned               grid  = ((unsigned)tiles + THREADS - 1) / THREADS;
   const std::unique_ptr<int[]> first(new (std::nothrow) int[tiles + 1]), order(new (std::nothrow) int[tiles]),
     rank(new (std::nothrow) int[tiles]);
-  BAITemporary first_device, lower_device, rank_device, scan;
+  BAITemporary first_device, lower_device, rank_device;
   int         *order_device;
-  size_t       bytes = 0;
 
   if (!state->turn_first) state->turn_first = (int *)malloc((tiles + 1) * sizeof(int));
   if (!first || !order || !rank || !state->turn_first) return BAIStatusOf(BAI_ERR_MEMORY);
@@ -176,9 +172,7 @@ static BAIStatus Color(BAIState state, bool needed)
   CUDATry(cudaMemsetAsync(at + tiles, 0, sizeof(int), state->stream));
   Lower<<<grid, THREADS, 0, state->stream>>>(tiles, state->neighbors, at, nullptr);
   CUDATry(cudaGetLastError());
-  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, at, at, tiles + 1, state->stream));
-  BAITry(scan.Allocate(state, bytes));
-  CUDATry(cub::DeviceScan::ExclusiveSum(scan.p, bytes, at, at, tiles + 1, state->stream));
+  BAITry(BAIScan(state, tiles + 1, at, at));
   CUDATry(cudaMemcpyAsync(first.get(), at, (tiles + 1) * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   if (!needed && first[tiles] / tiles > NEIGHBORS_PER_TILE / 2) return BAIStatusOf(BAI_OK);
@@ -206,17 +200,14 @@ static BAIStatus Color(BAIState state, bool needed)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Finds the pairs of Readers(), sorts them, and leaves each once; a tile's number has so many bits. With more than the
- * limit there are none */
-static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITemporary *unique, unsigned long long *n)
+/* The pairs of Readers(), *n of them; a tile's number has so many bits. With more than the limit there are none */
+static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITemporary *pairs, unsigned long long *n)
 {
   const BAISliced    A       = state->A;
   const int          threads = std::min(A.tile_slices * BAI_LANES, (int)THREADS), grid = std::min(A.tiles, (int)GRID);
-  const size_t       shared  = std::min((A.tiles + 31) / 32, (int)WORDS) * sizeof(unsigned);
-  const auto         readers = A.single ? Readers<BAISingle> : Readers<BAIScalar>;
-  BAITemporary       pairs[2], counter, work;
-  unsigned long long room  = 0;
-  size_t             bytes = 0, bytes_unique = 0;
+  const size_t       shared = std::min((A.tiles + 31) / 32, (int)WORDS) * sizeof(unsigned);
+  BAITemporary       counter;
+  unsigned long long room = 0;
 
   BAITry(counter.Allocate(state, sizeof(*n)));
   unsigned long long *found = (unsigned long long *)counter.p;
@@ -224,28 +215,14 @@ static BAIStatus Pairs(BAIState state, int bits, unsigned long long limit, BAITe
   for (*n = 32 * (unsigned long long)A.tiles;
        *n > room;) { /* more than most matrices need, else as many as were found */
     room = *n;
-    BAITry(pairs[0].Allocate(state, room * sizeof(Pair)));
+    BAITry(pairs->Allocate(state, room * sizeof(Pair)));
     CUDATry(cudaMemsetAsync(found, 0, sizeof(*n), state->stream));
-    readers<<<grid, threads, shared, state->stream>>>(A, bits, room, limit, found, (Pair *)pairs[0].p);
+    Readers<<<grid, threads, shared, state->stream>>>(A, bits, room, limit, found, (Pair *)pairs->p);
     CUDATry(cudaGetLastError());
     CUDATry(cudaMemcpyAsync(n, found, sizeof(*n), cudaMemcpyDeviceToHost, state->stream));
     CUDATry(cudaStreamSynchronize(state->stream));
-    if (*n > limit) return BAIStatusOf(BAI_OK);
+    if (*n > limit) break;
   }
-  BAITry(pairs[1].Allocate(state, *n * sizeof(Pair)));
-  BAITry(unique->Allocate(state, *n * sizeof(Pair)));
-
-  cub::DoubleBuffer<Pair> keys((Pair *)pairs[0].p, (Pair *)pairs[1].p);
-
-  CUDATry(cub::DeviceRadixSort::SortKeys(nullptr, bytes, keys, (long long)*n, 0, 2 * bits, state->stream));
-  CUDATry(cub::DeviceSelect::Unique(nullptr, bytes_unique, keys.Current(), (Pair *)unique->p, found, (long long)*n,
-                                    state->stream));
-  BAITry(work.Allocate(state, std::max(bytes, bytes_unique)));
-  CUDATry(cub::DeviceRadixSort::SortKeys(work.p, bytes, keys, (long long)*n, 0, 2 * bits, state->stream));
-  CUDATry(cub::DeviceSelect::Unique(work.p, bytes_unique, keys.Current(), (Pair *)unique->p, found, (long long)*n,
-                                    state->stream));
-  CUDATry(cudaMemcpyAsync(n, found, sizeof(*n), cudaMemcpyDeviceToHost, state->stream));
-  CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -257,18 +234,25 @@ static BAIStatus FindNeighbors(BAIState state, bool needed)
             ? ULLONG_MAX
             : 2ull * NEIGHBORS_PER_TILE * (unsigned long long)state->A.tiles; /* each may have been found twice */
   const int          tiles = state->A.tiles;
-  int                bits  = 1;
-  BAITemporary       pairs;
-  unsigned long long n;
+  int                bits  = 1, all;
+  BAITemporary       pairs, other, distinct;
+  unsigned long long found;
+  Pair              *sorted;
 
   if (!tiles || state->neighbors.first) return BAIStatusOf(BAI_OK);
   while (tiles >> bits) bits++;
-  BAITry(Pairs(state, bits, limit, &pairs, &n));
-  if (n > limit) return BAIStatusOf(BAI_OK);
-  if (n > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
-  BAITry(BAICUDAAllocate(state, n * sizeof(int), &state->neighbors.tile));
+  BAITry(Pairs(state, bits, limit, &pairs, &found));
+  if (found > limit) return BAIStatusOf(BAI_OK);
+  if (found >= INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  const int n = (int)found;
+
+  BAITry(other.Allocate(state, (size_t)n * sizeof(Pair)));
+  BAITry(distinct.Allocate(state, ((size_t)n + 1) * sizeof(int)));
+  BAITry(BAISortKeys(state, n, 0, 2 * bits, (Pair *)pairs.p, (Pair *)other.p, &sorted));
+  BAITry(BAICountDistinct(state, n, 0, sorted, (int *)distinct.p, &all));
+  BAITry(BAICUDAAllocate(state, (size_t)all * sizeof(int), &state->neighbors.tile));
   BAITry(BAICUDAAllocate(state, (tiles + 1) * sizeof(int), &state->neighbors.first));
-  Split<<<(unsigned)(n / THREADS + 1), THREADS, 0, state->stream>>>(tiles, bits, (long long)n, (const Pair *)pairs.p,
+  Split<<<(unsigned)(n / THREADS + 1), THREADS, 0, state->stream>>>(tiles, bits, n, sorted, (const int *)distinct.p,
                                                                     state->neighbors);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);

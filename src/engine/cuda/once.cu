@@ -156,26 +156,22 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
   if constexpr (GHOSTS && queue) BAISendTile(p, (int)tile, x);
 }
 
-template <int LOC, int OFF, BAIOrder order>
-static const void *KernelOf(const BAISliced *A)
-{
-  if (A->cols > A->n)
-    return A->single ? (const void *)Once<LOC, OFF, true, order, BAISingle>
-                     : (const void *)Once<LOC, OFF, true, order, BAIScalar>;
-  return A->single ? (const void *)Once<LOC, OFF, false, order, BAISingle>
-                   : (const void *)Once<LOC, OFF, false, order, BAIScalar>;
-}
-
-template <int LOC, int OFF>
+template <int LOC, int OFF, bool GHOSTS>
 static const void *KernelOf(const BAISliced *A, BAIOrder order)
 {
-  return order == BAI_FLAGS ? KernelOf<LOC, OFF, BAI_FLAGS>(A) : KernelOf<LOC, OFF, BAI_QUEUE>(A);
+  if (order == BAI_FLAGS)
+    return A->single ? (const void *)Once<LOC, OFF, GHOSTS, BAI_FLAGS, BAISingle>
+                     : (const void *)Once<LOC, OFF, GHOSTS, BAI_FLAGS, BAIScalar>;
+  return A->single ? (const void *)Once<LOC, OFF, GHOSTS, BAI_QUEUE, BAISingle>
+                   : (const void *)Once<LOC, OFF, GHOSTS, BAI_QUEUE, BAIScalar>;
 }
 
+/* Rows that couple to other ranks: only with the lines of a grid */
 const void *BAIOnceKernel(const BAISliced *A, BAIOrder order)
 {
-  if (A->row || A->overlap || A->share || A->iters || A->off_first || A->loc_width > 8) return NULL;
-  return A->loc_width <= 2 ? KernelOf<2, 5>(A, order)
-    : A->loc_width <= 4    ? KernelOf<4, 4>(A, order)
-                           : KernelOf<8, 6>(A, order);
+  const bool ghosts = A->cols > A->n;
+
+  if (A->row || A->overlap || A->share || A->iters || A->off_first || A->loc_width > (ghosts ? 2 : 4)) return NULL;
+  if (A->loc_width > 2) return KernelOf<4, 4, false>(A, order);
+  return ghosts ? KernelOf<2, 5, true>(A, order) : KernelOf<2, 5, false>(A, order);
 }

@@ -57,18 +57,18 @@ typedef struct {
 
 /* In order of preference */
 enum {
-  BAI_FAMILIES = 4
+  BAI_FAMILIES = 3
 };
 extern const BAIFamily BAIFamilies[BAI_FAMILIES], BAITwoLevelFamily;
 
 /* Why a family does not do some work, or empty; the room that there is on the device is not looked at */
 void BAIFamilyRefuse(const BAIFamily *, const BAIWork *, char why[BAI_REASON]);
 
-/* Kernels of one unit, shared memory that those of staged need for their stages, and all of those of stream for rows of
- * very different lengths */
-const void *BAIStagedKernel(const BAISliced *, bool more);
-size_t      BAIStagedBytes(const BAISliced *);
-const void *BAIOnceKernel(const BAISliced *, BAIOrder); /* NULL: none does this matrix */
-const void *BAIRaggedKernel(const BAISliced *, BAIOrder);
-size_t      BAIRaggedBytes(const BAISliced *);
-const void *BAIGenericKernel(const BAISliced *, BAIOrder, bool refined, bool watched);
+enum {
+  BAI_PACKED_LOADS = 6 /* entries of packed rows that a thread has on their way; their products are in shared memory */
+};
+
+/* Kernels of one unit; NULL: none does this matrix */
+const void *BAIStreamKernel(const BAISliced *);
+const void *BAIOnceKernel(const BAISliced *, BAIOrder);
+const void *BAIGenericKernel(const BAISliced *, bool refined, bool watched);

@@ -15,15 +15,12 @@
 #include "shapes.h"
 #include "solve.h"
 
-/* Without MORE there is neither momentum nor overlap nor what else multiplies the damping of a row. In single precision
- * a launch is no solve, as what it would find is but a correction */
-template <int LOC, int OFF, BAIOrder order, bool MORE, bool SINGLE>
-static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF),
-                                         BAIResidentThreads(LOC, SINGLE) / BAIResidentRows(LOC, OFF))
-  Resident(BAISliced A, BAISweep p, BAIStop stop)
+/* Without MORE there is neither momentum nor overlap nor what else multiplies the damping of a row */
+template <int LOC, int OFF, BAIOrder order, bool MORE>
+static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
-  using V = cuda::std::conditional_t<SINGLE, BAISingle, BAIScalar>;
-  using R = BAIRealOf<V>;
+  using V = BAIScalar;
+  using R = BAIReal;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ BAIReal                            sums[BAI_LANES + 1];
   __shared__ int                                last, over, stopping[2];
@@ -31,10 +28,10 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF),
   V                                            *now = reinterpret_cast<V *>(shared), *next = now + blockDim.x;
   const int tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES,
             place     = tile * A.tile_rows + i;
-  const bool  solving = !SINGLE && stop.control != nullptr, flip = order == BAI_FLAGS;
+  const bool  solving = stop.control != nullptr, flip = order == BAI_FLAGS;
   BAIControl &c = *stop.control;
 
-  if (!SINGLE && order == BAI_OWN && tile == A.tiles) {
+  if (order == BAI_OWN && tile == A.tiles) {
     Watch(A, p, stop, sums);
     return;
   }
@@ -170,24 +167,26 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF),
   if (MORE && p.before && mine) static_cast<V *>(p.before)[place] = before;
 }
 
-template <int LOC, int OFF, bool SINGLE, bool MORE_OWN>
+template <int LOC, int OFF, bool PLAIN_OWN, bool MORE_OWN>
 const void *BAIResidentKernel(BAIOrder order, bool more)
 {
+  static_assert(PLAIN_OWN || MORE_OWN, "there is a kernel in each order");
   switch (order) {
   case BAI_OWN:
-    if constexpr (MORE_OWN)
-      return more ? (const void *)Resident<LOC, OFF, BAI_OWN, true, SINGLE>
-                  : (const void *)Resident<LOC, OFF, BAI_OWN, false, SINGLE>;
-    else return more ? NULL : (const void *)Resident<LOC, OFF, BAI_OWN, false, SINGLE>;
+    if constexpr (PLAIN_OWN) {
+      if (!more) return (const void *)Resident<LOC, OFF, BAI_OWN, false>;
+    }
+    if constexpr (MORE_OWN) return (const void *)Resident<LOC, OFF, BAI_OWN, true>;
+    return NULL;
   case BAI_FLAGS:
-    return (const void *)Resident<LOC, OFF, BAI_FLAGS, true, SINGLE>;
+    return (const void *)Resident<LOC, OFF, BAI_FLAGS, true>;
   case BAI_TURNS:
-    return (const void *)Resident<LOC, OFF, BAI_TURNS, true, SINGLE>;
+    return (const void *)Resident<LOC, OFF, BAI_TURNS, true>;
   default:
     return NULL;
   }
 }
 
-#define INSTANTIATE(LOC, OFF, SINGLE, MORE_OWN) \
-  template const void *BAIResidentKernel<LOC, OFF, SINGLE, MORE_OWN>(BAIOrder, bool);
+#define INSTANTIATE(LOC, OFF, PLAIN_OWN, MORE_OWN) \
+  template const void *BAIResidentKernel<LOC, OFF, PLAIN_OWN, MORE_OWN>(BAIOrder, bool);
 BAI_PART_OF(BAI_RESIDENT_SHAPES, BAI_PART, INSTANTIATE)

@@ -1,5 +1,5 @@
 /*
-   The kernels that there are of the families resident and stream, whose loops over the entries of a row have lengths
+   The kernels that there are of the family resident and of solves of two levels, whose loops over the entries of a row have lengths
    known to the compiler. A matrix gets the first that it fits. Parts of a list are compiled side by side, as the
    makefile says
 
@@ -9,7 +9,6 @@
 #pragma once
 
 #include "state.h"
-#include <limits.h>
 
 enum { /* sets of BAIOrder */
   BAI_IN_OWN   = 1 << BAI_OWN,
@@ -21,23 +20,20 @@ enum { /* sets of BAIOrder */
 };
 
 /*
-   Resident: entries inside the block, outside it (0: any number, in shared memory), single precision, and whether in
-   the order BAI_OWN there is one for momentum, overlap and weights; those in the orders BAI_FLAGS and BAI_TURNS are
+   Resident: entries inside the block, outside it (0: any number, in shared memory), and which kernels there are in the
+   order BAI_OWN: one without momentum, overlap and weights, and one with them. Those in the orders BAI_FLAGS and
+   BAI_TURNS do all of it
 */
 #define BAI_RESIDENT_SHAPES_1(SHAPE) \
-  SHAPE(4, 4, false, false) \
-  SHAPE(6, 8, false, true) \
-  SHAPE(8, 16, false, true) \
-  SHAPE(8, 0, false, true) \
-  SHAPE(4, 0, true, false)
+  SHAPE(4, 4, true, false) \
+  SHAPE(6, 8, true, true) \
+  SHAPE(8, 0, true, true)
 
 #define BAI_RESIDENT_SHAPES_2(SHAPE) \
   SHAPE(16, 16, false, true) \
   SHAPE(16, 32, false, true) \
-  SHAPE(16, 0, false, false) \
-  SHAPE(32, 0, false, true) \
-  SHAPE(8, 0, true, true) \
-  SHAPE(32, 0, true, true)
+  SHAPE(16, 0, true, false) \
+  SHAPE(32, 0, false, true)
 
 #define BAI_RESIDENT_SHAPES(SHAPE) BAI_RESIDENT_SHAPES_1(SHAPE) BAI_RESIDENT_SHAPES_2(SHAPE)
 
@@ -47,15 +43,8 @@ constexpr int BAIResidentRows(int loc, int off)
   return loc + off > 16 ? BAI_ROW_THREADS / 2 : BAI_ROW_THREADS;
 }
 
-/* Threads that a multiprocessor is to have room for: in single precision so many that matrices fit the chip that else
- * do not */
-constexpr int BAIResidentThreads(int loc, bool single)
-{
-  return !single ? 0 : loc <= 4 ? 2048 : loc <= 8 ? 1024 : 0;
-}
-
 /* NULL: not in this order */
-template <int LOC, int OFF, bool SINGLE, bool MORE_OWN>
+template <int LOC, int OFF, bool PLAIN_OWN, bool MORE_OWN>
 const void *BAIResidentKernel(BAIOrder, bool more);
 
 /*
@@ -78,35 +67,6 @@ const void *BAIResidentKernel(BAIOrder, bool more);
 /* NULL: not in this mode */
 template <int LOC, int OFF, int ROWS, int BLOCKS>
 const void *BAITwoLevelKernel(BAIMode);
-
-/*
-   Stream: entries inside the block; those outside it that a thread has on their way at a time; most of them that a
-   row may have; single precision; more than consecutive short rows without momentum, weights and theta; the orders;
-   and whether one kernel does them all, where seldom used. The first is for a grid's line and its four neighbours,
-   with one more at its end
-*/
-#define BAI_STREAM_SHAPES(SHAPE) \
-  SHAPE(2, 5, 8, false, false, BAI_IN_ALL, false) \
-  SHAPE(2, 5, 8, false, true, BAI_IN_FLAGS, false) \
-  SHAPE(4, 4, 8, false, false, BAI_IN_ALL, false) \
-  SHAPE(4, 4, 8, false, true, BAI_IN_FLAGS, false) \
-  SHAPE(8, 4, 8, false, true, BAI_IN_ALL, false) \
-  SHAPE(8, 16, INT_MAX, false, false, BAI_IN_ALL, false) \
-  SHAPE(8, 16, INT_MAX, false, true, BAI_IN_ALL, false) \
-  SHAPE(16, 16, INT_MAX, false, true, BAI_IN_FLAGS | BAI_IN_TURNS, false) \
-  SHAPE(16, 16, INT_MAX, false, true, BAI_IN_ALL, true) \
-  SHAPE(32, 16, INT_MAX, false, true, BAI_IN_ALL, false) \
-  SHAPE(2, 5, 8, true, false, BAI_IN_OWN | BAI_IN_FLAGS | BAI_IN_TURNS, false) \
-  SHAPE(2, 5, 8, true, true, BAI_IN_FLAGS, false) \
-  SHAPE(4, 4, 8, true, false, BAI_IN_FLAGS | BAI_IN_TURNS, false) \
-  SHAPE(4, 4, 8, true, true, BAI_IN_FLAGS, false) \
-  SHAPE(8, 4, 8, true, true, BAI_IN_ALL, true) \
-  SHAPE(8, 16, INT_MAX, true, true, BAI_IN_ALL, true) \
-  SHAPE(32, 16, INT_MAX, true, true, BAI_IN_ALL, true)
-
-/* NULL: not in this order */
-template <int LOC, int OFF, bool SINGLE, bool MORE, unsigned ORDERS, bool ANY>
-const void *BAIStreamKernel(BAIOrder);
 
 /* Expands the part of a list that this unit is compiled for */
 #define BAI_PART_OF_(list, part)       list##_##part

@@ -152,7 +152,7 @@ struct SumOfExtents {
 
 /* Of all slices */
 typedef struct {
-  int loc_width, off_width, longest, tile_loc, tile_off, tile_off_j; /* longest: entries of a row outside its block */
+  int loc_width, off_width, longest; /* longest: entries of a row outside its block */
 } Widest;
 
 /* Most do not get as far as the atomic, which takes one at a time */
@@ -248,19 +248,6 @@ static __global__ void Choose(BAISliced A, int ragged, Extent *extent, const Wid
     return;
   s.by_delta = 0;
   e.off = e.off_j = RoundUp(entries, ALIGN);
-}
-
-/* A thread a tile: the largest */
-static __global__ void Largest(BAISliced A, const Extent *extent, Widest *widest)
-{
-  const long long tile = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-
-  if (tile >= A.tiles) return;
-  const Extent a = extent[tile * A.tile_slices], b = extent[(tile + 1) * A.tile_slices];
-
-  RaiseTo(&widest->tile_loc, (int)min(b.loc - a.loc, (long long)INT_MAX));
-  RaiseTo(&widest->tile_off, (int)min(b.off - a.off, (long long)INT_MAX));
-  RaiseTo(&widest->tile_off_j, (int)min(b.off_j - a.off_j, (long long)INT_MAX));
 }
 
 /* What lanes before this one have together */
@@ -367,8 +354,6 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   BAITry(scan.Allocate(state, scan_bytes));
   CUDATry(cub::DeviceScan::ExclusiveScan(scan.p, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1,
                                          state->stream));
-  Largest<<<(A->tiles + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, extent, (Widest *)widest_device.p);
-  CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(&widest, widest_device.p, sizeof(widest), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaMemcpyAsync(&end, extent + slices, sizeof(end), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
@@ -380,9 +365,6 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   state->places_rest  = end.rest;
   A->loc_width        = widest.loc_width;
   A->off_width        = widest.off_width;
-  A->tile_loc         = widest.tile_loc;
-  A->tile_off         = widest.tile_off;
-  A->tile_off_j       = widest.tile_off_j;
   if (end.pieces > INT_MAX) return BAIStatusOf(BAI_ERR_SIZE);
 
   const size_t value = BAIValueSize(A);

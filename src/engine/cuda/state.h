@@ -75,9 +75,8 @@ typedef struct {
    place of the tile, 16 bits each where that is enough.
 */
 typedef struct {
-  int  n, cols;                        /* rows; and columns, ghosts included */
-  int  loc_width, off_width;           /* widest slice inside and outside the blocks */
-  int  tile_loc, tile_off, tile_off_j; /* places in loc_a, off_a and off_j that a tile takes, at most */
+  int  n, cols;              /* rows; and columns, ghosts included */
+  int  loc_width, off_width; /* widest slice inside and outside the blocks */
   int  most_off; /* entries outside the blocks that a row has in its slice, at most: longer rows are in pieces */
   int  block_size, tile_rows, tiles, tile_slices;
   int *row; /* places, or NULL: place p has row p, if there is one; else the row of each place, -1, or, in the overlap

@@ -1,19 +1,24 @@
 /*
-   The kernel for matrices that do not fit the chip and whose rows have much the same length: a thread a row, which
-   reads the row once per global iteration and keeps its entries inside the block in registers for all local sweeps.
+   The kernels for matrices that do not fit the chip: a thread a row, which reads the row once per global iteration and
+   keeps its entries inside the block in registers for all local sweeps. What a row has outside its block comes in one of
+   two layouts:
+
+   - padded, for rows of much the same length: the entries of the 32 rows of a slice lie side by side, a column of them
+     after the other
+   - packed, for rows of very different lengths: the rows of a slice lie one behind the other. A warp goes along all of
+     them and leaves the products in shared memory, where each thread adds up those of its row. Long rows are in pieces
 
    Moved per row and global iteration: 10 bytes an entry inside the blocks, 8 or, without common diagonals, 12 one
-   outside (with padding, and their x from the caches), 8 each for b and 1/a_ii, 16 for x; in double precision. In
-   single 4 less for each value.
+   outside (padded: with padding; and their x from the caches), 8 each for b and 1/a_ii, 16 for x; in double precision.
+   In single 4 less for each value.
 */
-#include "shapes.h"
-#include "sweep.h"
+#include "pieces.h"
+#include "plan.h"
 
-/* Threads of the launch bounds, which stand for at most 48, 56, 64 or, where one thread block is enough, 128 registers.
- * In single precision entries take half as many, and more rows are to be on their way */
-static constexpr int Threads(int loc, int off, bool single, bool more)
+/* Threads of the launch bounds, which with LeastBlocks stand for at most 56, 64 or 128 registers */
+static constexpr int Threads(int loc)
 {
-  return BAI_ROW_THREADS + (loc > 4 ? 0 : more ? (single ? 128 : 0) : off > 4 ? 64 : 128);
+  return BAI_ROW_THREADS + (loc > 4 ? 0 : 64);
 }
 
 static constexpr int LeastBlocks(int loc, int off)
@@ -22,14 +27,65 @@ static constexpr int LeastBlocks(int loc, int off)
 }
 
 /*
-   A thread has OFF entries outside the blocks on their way at a time; it looks at each before it asks for its x, as
-   many are none. Without MORE, tiles take consecutive rows, none of them long, all do the same number of sweeps, and
-   there is neither momentum nor l1 weight. V, in which all is done, is BAIScalar or BAISingle
+   sum minus what a row has outside its block but for its pieces. A thread has OFF entries on their way at a time; it
+   looks at each before it asks for its x, as many are none. begin() is called by all threads, after the first entries
+   have been asked for and before any x is. product: shared memory of the thread block, used by packed rows
 */
-template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
+template <int OFF, bool PACKED, BAIOrder order, typename V, typename Begin>
+static __device__ __forceinline__ V SubtractOutside(const BAISliced &A, const BAISlice &S, int slice, int lane, int row,
+                                                    const V *x, const V *ghost, V sum, V *product, Begin begin)
+{
+  const bool by_delta = S.by_delta;
+  const int *off_j    = BAIColumnAt(A, S, 0, lane);
+  const V   *off_a    = static_cast<const V *>(A.off_a) + S.off + lane;
+  int        first = 0, last = 0, entries = 0, steps = (int)S.off_width, k = 0;
+  bool       packed = false; /* this slice is */
+
+  if constexpr (PACKED) {
+    first   = A.off_first[(size_t)slice * (BAI_LANES + 1) + lane];
+    last    = A.off_first[(size_t)slice * (BAI_LANES + 1) + lane + 1];
+    entries = __shfl_sync(~0u, last, BAI_LANES - 1);
+    packed  = first >= 0;
+    product += threadIdx.x / BAI_LANES * BAI_LANES * OFF;
+    if (packed) steps = (entries + BAI_LANES - 1) / BAI_LANES;
+  }
+  do {
+    V   value[OFF], other[OFF];
+    int col[OFF];
+
+#pragma unroll
+    for (int w = 0; w < OFF; w++) {
+      const bool there = PACKED && packed ? (k + w) * BAI_LANES + lane < entries : k + w < steps;
+
+      col[w]   = there ? __ldcs(off_j + (by_delta ? k + w : (k + w) * BAI_LANES)) : 0;
+      value[w] = there ? BAIStreamed(off_a + (k + w) * BAI_LANES) : BAINoEntry<V>();
+    }
+    if (!k) begin();
+#pragma unroll
+    for (int w = 0; w < OFF; w++)
+      other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoadColumn<order>(A, x, ghost, by_delta ? row + col[w] : col[w]);
+    if (PACKED && packed) {
+#pragma unroll
+      for (int w = 0; w < OFF; w++) product[w * BAI_LANES + lane] = value[w] * other[w];
+      __syncwarp();
+      const int here = k * BAI_LANES, end = min(last, here + OFF * BAI_LANES);
+
+#pragma unroll 4
+      for (int e = max(first, here); e < end; e++) sum -= product[e - here];
+      __syncwarp();
+    } else {
+#pragma unroll
+      for (int w = 0; w < OFF; w++) sum -= value[w] * other[w];
+    }
+  } while ((k += OFF) < steps);
+  return sum;
+}
+
+/* V, in which all is done, is BAIScalar or BAISingle */
+template <int LOC, int OFF, bool PACKED, typename V, BAIOrder order>
 static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const BAISweep &p)
 {
-  constexpr bool    late = LOC >= 16; /* registers are for what is outside first */
+  constexpr bool    late = PACKED || LOC >= 16; /* registers are for what is outside first */
   extern __shared__ __align__(16) unsigned char shared[];
   V                                            *y0 = reinterpret_cast<V *>(shared), *y1 = y0 + blockDim.x;
   const uint16_t                               *loc_j = static_cast<const uint16_t *>(A.loc_j);
@@ -37,17 +93,12 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
 
   BAIGoThroughTiles<order, V>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
     const int i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES,
-              place = tile * A.tile_rows + i, own = MORE ? BAIOwnRowAt(A, tile, i) : place,
-              row       = MORE ? BAIRowOf(own) : place;
-    const bool     mine = MORE ? row >= 0 : i < A.tile_rows && row < A.n;
-    const V       *x = BAIIterateOf<V>(p, from), *ghost = static_cast<const V *>(p.ghost);
-    const BAISlice S         = A.slice[slice]; /* lanes without a row find zeros there */
-    const bool     by_delta  = S.by_delta;
-    const int      off_width = (int)S.off_width;
-    const int     *off_j     = BAIColumnAt(A, S, 0, lane);
-    const V       *off_a     = static_cast<const V *>(A.off_a) + S.off + lane;
-    V              s         = mine ? BAIStreamed(static_cast<const V *>(p.b) + row) : V(0),
-      dinv                   = mine ? BAIStreamed(static_cast<const V *>(A.dinv) + place) : V(0), xi;
+              place = tile * A.tile_rows + i, own = BAIOwnRowAt(A, tile, i), row = BAIRowOf(own);
+    const bool     mine = row >= 0;
+    const V       *x    = BAIIterateOf<V>(p, from);
+    const BAISlice S    = A.slice[slice]; /* lanes without a row find zeros there, or nothing */
+    V              s    = mine ? BAIStreamed(static_cast<const V *>(p.b) + row) : V(0),
+      dinv              = mine ? BAIStreamed(static_cast<const V *>(A.dinv) + place) : V(0), xi;
     V   a[LOC];
     int j[LOC];
 
@@ -61,83 +112,53 @@ static __device__ __forceinline__ void GoThroughTiles(const BAISliced &A, const 
         j[w] = there ? (int)__ldcs(loc_j + at) : i;
       }
     };
+    const auto begin = [&] {
+      turn.Begin();
+      xi = mine ? BAILoad(x + row) : V(0);
+    };
 
     if (!late) load_inside();
-    int k = 0;
-    do {
-      V   value[OFF], other[OFF];
-      int col[OFF];
-
-#pragma unroll
-      for (int w = 0; w < OFF; w++) {
-        const bool there = k + w < off_width;
-
-        col[w]   = there ? __ldcs(off_j + (by_delta ? k + w : (k + w) * BAI_LANES)) : 0;
-        value[w] = there ? BAIStreamed(off_a + (k + w) * BAI_LANES) : BAINoEntry<V>();
-      }
-      if (!k) {
-        turn.Begin();
-        xi = mine ? BAILoad(x + row) : V(0);
-      }
-#pragma unroll
-      for (int w = 0; w < OFF; w++)
-        other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoadColumn<order>(A, x, ghost, by_delta ? row + col[w] : col[w]);
-#pragma unroll
-      for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
-    } while ((k += OFF) < off_width);
+    s = SubtractOutside<OFF, PACKED, order>(A, S, slice, lane, row, x, static_cast<const V *>(p.ghost), s,
+                                            y1 + blockDim.x, begin);
     if (late) load_inside();
-    BAISweepRows<LOC, MORE>(A, p, tile, iteration, to, S.loc_width, a, j, s, dinv, xi, mine ? own : -1, y0, y1);
+    if (PACKED && A.long_first) {
+      const int first = A.long_first[slice], last = A.long_first[slice + 1];
+
+      BAIOwnPieces<order>(A, p, tile, x);
+      s -= BAISumOfPieces<V>(A, first, last, lane);
+      BAISharedPieces<order>(A, p, tile, iteration, x);
+    }
+    BAISweepRows<LOC>(A, p, tile, iteration, to, S.loc_width, a, j, s, dinv, xi, mine ? own : -1, y0, y1);
   });
 }
 
-template <int LOC, int OFF, typename V, BAIOrder order, bool MORE>
-static __global__ void __launch_bounds__(Threads(LOC, OFF, sizeof(V) < sizeof(BAIScalar), MORE), LeastBlocks(LOC, OFF))
-  Stream(BAISliced A, BAISweep p)
+/* One kernel does all orders, as p says: each has code of its own, and the same bounds */
+template <int LOC, int OFF, bool PACKED, typename V>
+static __global__ void __launch_bounds__(Threads(LOC), LeastBlocks(LOC, OFF)) Stream(BAISliced A, BAISweep p)
 {
-  GoThroughTiles<LOC, OFF, V, order, MORE>(A, p);
+  if (p.how == BAI_OWN) GoThroughTiles<LOC, OFF, PACKED, V, BAI_OWN>(A, p);
+  else if (p.how == BAI_QUEUE) GoThroughTiles<LOC, OFF, PACKED, V, BAI_QUEUE>(A, p);
+  else if (p.how == BAI_FLAGS) GoThroughTiles<LOC, OFF, PACKED, V, BAI_FLAGS>(A, p);
+  else GoThroughTiles<LOC, OFF, PACKED, V, BAI_TURNS>(A, p);
 }
 
-/* The same in the order that p says */
-template <int LOC, int OFF, typename V>
-static __global__ void __launch_bounds__(Threads(LOC, OFF, sizeof(V) < sizeof(BAIScalar), true), LeastBlocks(LOC, OFF))
-  StreamAny(BAISliced A, BAISweep p)
+template <int LOC, int OFF>
+static const void *KernelOf(const BAISliced *A)
 {
-  if (p.how == BAI_OWN) GoThroughTiles<LOC, OFF, V, BAI_OWN, true>(A, p);
-  else if (p.how == BAI_QUEUE) GoThroughTiles<LOC, OFF, V, BAI_QUEUE, true>(A, p);
-  else if (p.how == BAI_FLAGS) GoThroughTiles<LOC, OFF, V, BAI_FLAGS, true>(A, p);
-  else GoThroughTiles<LOC, OFF, V, BAI_TURNS, true>(A, p);
+  if (A->off_first)
+    return A->single ? (const void *)Stream<LOC, BAI_PACKED_LOADS, true, BAISingle>
+                     : (const void *)Stream<LOC, BAI_PACKED_LOADS, true, BAIScalar>;
+  return A->single ? (const void *)Stream<LOC, OFF, false, BAISingle>
+                   : (const void *)Stream<LOC, OFF, false, BAIScalar>;
 }
 
-template <int LOC, int OFF, bool SINGLE, bool MORE, unsigned ORDERS, BAIOrder order>
-static const void *InOrder()
+const void *BAIStreamKernel(const BAISliced *A)
 {
-  if constexpr (ORDERS >> order & 1)
-    return (const void *)Stream<LOC, OFF, cuda::std::conditional_t<SINGLE, BAISingle, BAIScalar>, order, MORE>;
-  else return NULL;
-}
+  enum {
+    FEW = 8 /* entries of a row outside its block */
+  };
 
-template <int LOC, int OFF, bool SINGLE, bool MORE, unsigned ORDERS, bool ANY>
-const void *BAIStreamKernel(BAIOrder order)
-{
-  static_assert(!ANY || (MORE && ORDERS == BAI_IN_ALL), "the one kernel for all orders does more as well");
-  if (!(ORDERS >> order & 1)) return NULL;
-  if constexpr (ANY) return (const void *)StreamAny<LOC, OFF, cuda::std::conditional_t<SINGLE, BAISingle, BAIScalar>>;
-  else {
-    switch (order) {
-    case BAI_OWN:
-      return InOrder<LOC, OFF, SINGLE, MORE, ORDERS, BAI_OWN>();
-    case BAI_QUEUE:
-      return InOrder<LOC, OFF, SINGLE, MORE, ORDERS, BAI_QUEUE>();
-    case BAI_FLAGS:
-      return InOrder<LOC, OFF, SINGLE, MORE, ORDERS, BAI_FLAGS>();
-    case BAI_TURNS:
-      return InOrder<LOC, OFF, SINGLE, MORE, ORDERS, BAI_TURNS>();
-    default:
-      return NULL;
-    }
-  }
+  if (A->loc_width <= 4 && A->off_width <= FEW && !A->off_first)
+    return A->single ? (const void *)Stream<4, 5, false, BAISingle> : (const void *)Stream<4, 5, false, BAIScalar>;
+  return A->loc_width <= 8 ? KernelOf<8, 16>(A) : A->loc_width <= 32 ? KernelOf<32, 16>(A) : NULL;
 }
-
-#define INSTANTIATE(LOC, OFF, MOST_OFF, SINGLE, MORE, ORDERS, ANY) \
-  template const void *BAIStreamKernel<LOC, OFF, SINGLE, MORE, ORDERS, ANY>(BAIOrder);
-BAI_STREAM_SHAPES(INSTANTIATE)

@@ -5,10 +5,12 @@
 #include "pieces.h"
 #include <cub/device/device_reduce.cuh>
 #include <cub/warp/warp_reduce.cuh>
-#include <thrust/iterator/counting_iterator.h>
+#include <algorithm>
+#include <cub/block/block_reduce.cuh>
 
 enum {
-  THREADS = 256
+  THREADS = 256,
+  SUMS    = 1024 /* of thread blocks, which are then added up */
 };
 
 static const BAIOrder AT_REST = BAI_FLAGS; /* nobody writes x meanwhile, so it is read as where flags see to that */
@@ -99,33 +101,35 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   return BAIStalled(state);
 }
 
-/* Of an entry by its number, so that one kernel does for both precisions */
-struct Magnitude {
-  const void *a;
-  int         single;
+/* |a_k| of all entries, a sum of each thread block; the same in both precisions */
+static __global__ void Magnitudes(BAISliced A, const void *a, long long n, BAIReal *partial)
+{
+  __shared__ typename cub::BlockReduce<BAIReal, THREADS>::TempStorage storage;
+  BAIReal                                                             sum = 0;
 
-  __device__ BAIReal operator()(long long k) const
-  {
-    return BAIAbs(single ? BAIScalar(static_cast<const BAISingle *>(a)[k]) : static_cast<const BAIScalar *>(a)[k]);
-  }
-};
+  for (long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x; k < n; k += gridDim.x * (long long)blockDim.x)
+    sum += BAIAbs(BAIValue(A, a, k));
+  sum = cub::BlockReduce<BAIReal, THREADS>(storage).Sum(sum);
+  if (!threadIdx.x) partial[blockIdx.x] = sum;
+}
 
 static BAIStatus Sum(BAIState state, const void *a, long long n, BAIReal *sum)
 {
-  const thrust::counting_iterator<long long> first(0);
-  const Magnitude                            magnitude = {a, state->A.single};
-  size_t                                     bytes     = 0;
-  BAITemporary                               work, result;
+  const int    blocks = (int)std::min((n + THREADS - 1) / THREADS, (long long)SUMS);
+  size_t       bytes  = 0;
+  BAITemporary work, sums;
 
   *sum = 0;
   if (!n) return BAIStatusOf(BAI_OK);
-  BAITry(result.Allocate(state, sizeof(*sum)));
-  CUDATry(cub::DeviceReduce::TransformReduce(nullptr, bytes, first, (BAIReal *)result.p, n, cuda::std::plus<BAIReal>(),
-                                             magnitude, BAIReal(0), state->stream));
+  BAITry(sums.Allocate(state, (SUMS + 1) * sizeof(*sum)));
+  BAIReal *partial = (BAIReal *)sums.p, *result = partial + SUMS;
+
+  Magnitudes<<<blocks, THREADS, 0, state->stream>>>(state->A, a, n, partial);
+  CUDATry(cudaGetLastError());
+  CUDATry(cub::DeviceReduce::Sum(nullptr, bytes, partial, result, blocks, state->stream));
   BAITry(work.Allocate(state, bytes));
-  CUDATry(cub::DeviceReduce::TransformReduce(work.p, bytes, first, (BAIReal *)result.p, n, cuda::std::plus<BAIReal>(),
-                                             magnitude, BAIReal(0), state->stream));
-  CUDATry(cudaMemcpyAsync(sum, result.p, sizeof(*sum), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cub::DeviceReduce::Sum(work.p, bytes, partial, result, blocks, state->stream));
+  CUDATry(cudaMemcpyAsync(sum, result, sizeof(*sum), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);
 }

@@ -128,21 +128,18 @@ template <BAIOrder order>
 class BAITurn {
   static constexpr bool waits = BAINeighborsOf<order>::any;
   const BAISweep       &s;
-  int                   tile, iteration, next_tile;
+  int                   tile, iteration;
   BAINeighborsOf<order> neighbors;
   bool                  known; /* they are those of the tile */
 
 public:
-  __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), next_tile(-1), known(false) {}
+  __device__ BAITurn(const BAISweep &s) : s(s), tile(-1), iteration(0), known(false) {}
 
-  /* The next tile is -1 if there is none; in the order BAI_QUEUE only the first thread knows it, in others it is not
-   * asked for */
-  __device__ void Start(int at_tile, int at_iteration, int then_tile)
+  __device__ void Start(int at_tile, int at_iteration)
   {
     known     = tile == at_tile;
     tile      = at_tile;
     iteration = at_iteration;
-    next_tile = then_tile;
   }
 
   /* Called by all threads before one of them reads x of other tiles; what they read before that, of the matrix, is on
@@ -161,9 +158,6 @@ public:
     __syncthreads();
     if (waits && s.done && !threadIdx.x) BAITileIsDone(s, tile, iteration + 1);
   }
-
-  /* The next tile, called by all of the first warp */
-  __device__ int Next() const { return __shfl_sync(~0u, next_tile, 0); }
 };
 
 /* A tile's new x goes to other ranks: called by all threads, who have written it */
@@ -229,7 +223,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
         if (!threadIdx.x) BAIWaitForTile(p, tile, iteration);
         __syncthreads();
       }
-      turn.Start(tile, iteration, !threadIdx.x && next[1] < p.count ? next[0] : -1);
+      turn.Start(tile, iteration);
       iterate(tile, iteration, 0, 0, turn);
       BAISendTile(p, tile, BAIIterateOf<V>(p, 0));
       if (!threadIdx.x) {
@@ -252,7 +246,7 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
         const int k = blockIdx.x + (order == BAI_TURNS && BAIGoesBackward(p, iteration) ? own - 1 - m : m) * gridDim.x;
         const int tile = order == BAI_TURNS ? p.order[k] : k;
 
-        turn.Start(tile, iteration, -1);
+        turn.Start(tile, iteration);
         iterate(tile, iteration, from, to, turn);
         if constexpr (order == BAI_OWN || order == BAI_LAG) BAISendTile(p, tile, BAIIterateOf<V>(p, to));
         turn.End();
@@ -275,7 +269,7 @@ static __device__ inline V BAIResidualOf(const BAISliced &A, int place, V sum, V
    The local sweeps of a tile, a thread a row, and the update: a and j are the row's entries inside the block, width
    those of its slice, s is b minus what lies outside it. All is done in the precision of V
 */
-template <int LOC, bool MORE, typename V>
+template <int LOC, typename V>
 static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p, int tile, int iteration, int to,
                                            int width, const V (&a)[LOC], const int (&j)[LOC], V s, V dinv, V xi,
                                            int own, V *now, V *next)
@@ -285,9 +279,9 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
   };
   const int  i = threadIdx.x, place = tile * A.tile_rows + i;
   const bool mine                = own != -1;
-  const int  iters               = MORE && A.iters && mine ? A.iters[place] : p.local_iters,
-            most                 = MORE && A.iters ? A.tile_iters[tile] : p.local_iters;
-  const BAIRealOf<V> local_omega = BAIRealOf<V>(MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
+  const int  iters               = A.iters && mine ? A.iters[place] : p.local_iters,
+            most                 = A.iters ? A.tile_iters[tile] : p.local_iters;
+  const BAIRealOf<V> local_omega = BAIRealOf<V>(mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
   V                  y           = xi;
 
   now[i] = y;
@@ -300,8 +294,8 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
       if (w >= FEW && w % FEW == 0 && w >= width) break; /* the same for a warp */
       sum -= a[w] * now[j[w]];
     }
-    if (MORE && p.r && sweep == 1 && own >= 0) static_cast<V *>(p.r)[own] = BAIResidualOf(A, place, sum, dinv, y);
-    if (!MORE || sweep <= iters) y += local_omega * (sum * dinv - y);
+    if (p.r && sweep == 1 && own >= 0) static_cast<V *>(p.r)[own] = BAIResidualOf(A, place, sum, dinv, y);
+    if (sweep <= iters) y += local_omega * (sum * dinv - y);
     if (sweep < most) {
       V *swap = now;
 
@@ -312,9 +306,9 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
     }
   }
   if (own < 0) return;
-  V xi_next = xi + BAIRealOf<V>(MORE ? BAIOmegaAt(p, iteration) : p.omega) * (y - xi);
+  V xi_next = xi + BAIRealOf<V>(BAIOmegaAt(p, iteration)) * (y - xi);
 
-  if (MORE && p.before) {
+  if (p.before) {
     V *before = static_cast<V *>(p.before) + place;
 
     xi_next = BAIMomentum(p, iteration, xi_next, xi, *before);

@@ -23,7 +23,7 @@ static void Sweeps(const BAIHostLevel *L, BAIInt block, BAIInt count, const BAIS
 /* x = S b, or x + S (b - A x) for the x that is there: in each block sweeps for A_JJ + E, E being extra */
 static void Visit(const BAILevelsState state, BAIHostLevel *L, int from_zero)
 {
-#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+#pragma omp parallel for num_threads(state->p.threads) schedule(static) if (L->A.n > BAI_LEVELS_SMALL)
   for (BAIInt block = 0; block < L->blocks; block++) {
     const BAIInt first = L->first[block], last = L->first[block + 1];
     BAIScalar    g[BAI_LEVELS_BLOCK], y[BAI_LEVELS_BLOCK], z[BAI_LEVELS_BLOCK];
@@ -47,7 +47,7 @@ static void Visit(const BAILevelsState state, BAIHostLevel *L, int from_zero)
 /* b of the next level: P^H (b - A x) */
 static void Restrict(const BAILevelsState state, BAIHostLevel *L)
 {
-#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+#pragma omp parallel for num_threads(state->p.threads) schedule(static) if (L->A.n > BAI_LEVELS_SMALL)
   for (BAIInt c = 0; c < L->m; c++) {
     BAIScalar sum = 0;
 
@@ -64,7 +64,7 @@ static void Restrict(const BAILevelsState state, BAIHostLevel *L)
 /* x = x + P e, e being x of the next level */
 static void Prolong(const BAILevelsState state, BAIHostLevel *L)
 {
-#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+#pragma omp parallel for num_threads(state->p.threads) schedule(static) if (L->A.n > BAI_LEVELS_SMALL)
   for (BAIInt c = 0; c < L->m; c++)
     for (BAIInt p = L->child[c]; p < L->child[c + 1]; p++) L->x[p] += L[1].x[c];
 }

@@ -72,9 +72,9 @@ static PetscErrorCode CheckOver(PC pc, PetscReal over)
   char value[32];
 
   PetscFunctionBegin;
-  if (over > 0 && !PetscIsInfOrNanReal(over)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (over >= 1 && !PetscIsInfOrNanReal(over)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSNPrintf(value, sizeof(value), "%g", (double)over));
-  PetscCall(WrongValue(pc, "over", value, "a positive number"));
+  PetscCall(WrongValue(pc, "over", value, "a number, at least 1"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,10 +223,10 @@ PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
 
    Input Parameters:
 +  pc   - the preconditioner
--  over - positive (default 1.8); 1: coarse matrices are P^H A P as they are
+-  over - at least 1 (default 1.9); 1: coarse matrices are P^H A P as they are
 
    Options Database Key:
-.  -pc_baimg_over <1.8> - sets it
+.  -pc_baimg_over <1.9> - sets it
 
    Level: advanced
 
@@ -468,7 +468,7 @@ static PetscErrorCode PCSetFromOptions_BAIMG(PC pc, BAIOptionItems PetscOptionsO
                             "Jacobi sweeps in a block at each visit to a level: at least 1 and at most 1000",
                             "PCBAIMGSetLocalIters", o.local_iters, &o.local_iters, NULL));
   PetscCall(PetscOptionsReal("-pc_baimg_over",
-                             "Factor by which coarse matrices are taken to be too stiff: a positive number",
+                             "Factor by which coarse matrices are taken to be too stiff: a number, at least 1",
                              "PCBAIMGSetOver", o.over, &o.over, NULL));
   PetscCall(OptionsSingle(pc, &o.single, PetscOptionsObject));
   PetscOptionsHeadEnd();
@@ -500,7 +500,7 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    Options Database Keys:
 +  -pc_baimg_levels <auto>            - levels at most, `PCBAIMGSetLevels()`
 .  -pc_baimg_local_iters <4>          - Jacobi sweeps in a block at each visit to a level, `PCBAIMGSetLocalIters()`
-.  -pc_baimg_over <1.8>               - factor by which coarse matrices are taken to be too stiff, `PCBAIMGSetOver()`
+.  -pc_baimg_over <1.9>               - factor by which coarse matrices are taken to be too stiff, `PCBAIMGSetOver()`
 -  -pc_baimg_single (auto|true|false) - whether levels are in single precision, `PCBAIMGSetSingle()`
 
    Level: beginner
@@ -512,7 +512,7 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
 
    An application is one cycle. On each level x = S b from zero, then x is corrected by a cycle on the next level for
    the residual, then x = x + S (b - A x). S is one visit to all blocks of up to 128 rows at once: `local_iters` damped
-   Jacobi sweeps inside each block. The second level and the fourth have two cycles for each one of the level above.
+   Jacobi sweeps inside each block. Every second level has two cycles for each one of the level above, unless it is small.
    The last level is solved by its dense inverse if it has at most 128 rows.
 
    The rows of a level are aggregates of a few strongly coupled rows of the level above. On a grid in natural ordering

@@ -236,28 +236,28 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
      PCBAI - Block-asynchronous iteration as a smoother for multigrid, and as a preconditioner
 
    Options Database Keys:
-+  -pc_bai_local_iters <5>                              - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
-.  -pc_bai_block_size <0>                               - rows of a block, `PCBAISetBlockSize()`
-.  -pc_bai_mode (auto|async|launch|sync|color)          - how blocks wait for each other, `PCBAISetMode()`
-.  -pc_bai_partition (auto|natural|dm|rcm|graph)        - how rows become blocks, `PCBAISetPartition()`
-.  -pc_bai_momentum <0>                                 - part of the last step that each update repeats, `PCBAISetMomentum()`
-.  -pc_bai_coarse <none>                                - unknowns of the coarse correction, `PCBAISetCoarse()`
-.  -pc_bai_weight (none|l1|tau|auto|safe)               - what makes it converge where Jacobi does not, `PCBAISetWeight()`
-.  -pc_bai_theta <false>                                - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
-.  -pc_bai_overlap <0>                                  - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
-.  -pc_bai_staleness <-1>                               - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
-.  -pc_bai_exchange (auto|scatter|amc|dc|dk)            - how x travels between MPI ranks, `PCBAISetExchange()`
-.  -pc_bai_precision (auto|native|single)               - precision of the sweeps, `PCBAISetPrecision()`
-.  -pc_bai_refine (auto|none|sync|async)                - iterative refinement round the sweeps, `PCBAISetRefine()`
-.  -pc_bai_omega <1>                                    - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
-.  -pc_bai_local_omega <0>                              - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
-.  -pc_bai_its <2>                                      - global iterations per application, `PCBAISetIterations()`
-.  -pc_bai_polynomial (auto|none|fourth)                - weights of global iterations in mode sync, `PCBAISetPolynomial()`
-.  -pc_bai_symmetric <false>                            - whether smoothing goes backward where the guess is not zero, `PCBAISetSymmetric()`
-.  -pc_bai_backend (auto|host|cuda)                     - where the iteration runs, `PCBAISetBackend()`
-.  -pc_bai_gather (auto|none|device|one)                - which ranks take over the rows of others, `PCBAISetGather()`
-.  -pc_bai_kernel (auto|resident|staged|stream|generic) - which family of kernels does the global iterations on a GPU, `PCBAISetKernel()`
--  -pc_bai_idle_wait <false>                            - whether the host sleeps during long waits for the device, `PCBAISetIdleWait()`
++  -pc_bai_local_iters <5>                       - Jacobi sweeps in a block per global iteration, `PCBAISetLocalIters()`
+.  -pc_bai_block_size <0>                        - rows of a block, `PCBAISetBlockSize()`
+.  -pc_bai_mode (auto|async|launch|sync|color)   - how blocks wait for each other, `PCBAISetMode()`
+.  -pc_bai_partition (auto|natural|dm|rcm|graph) - how rows become blocks, `PCBAISetPartition()`
+.  -pc_bai_momentum <0>                          - part of the last step that each update repeats, `PCBAISetMomentum()`
+.  -pc_bai_coarse <none>                         - unknowns of the coarse correction, `PCBAISetCoarse()`
+.  -pc_bai_weight (none|l1|tau|auto|safe)        - what makes it converge where Jacobi does not, `PCBAISetWeight()`
+.  -pc_bai_theta <false>                         - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
+.  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
+.  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
+.  -pc_bai_exchange (auto|scatter|amc|dc|dk)     - how x travels between MPI ranks, `PCBAISetExchange()`
+.  -pc_bai_precision (auto|native|single)        - precision of the sweeps, `PCBAISetPrecision()`
+.  -pc_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps, `PCBAISetRefine()`
+.  -pc_bai_omega <1>                             - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
+.  -pc_bai_local_omega <0>                       - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
+.  -pc_bai_its <2>                               - global iterations per application, `PCBAISetIterations()`
+.  -pc_bai_polynomial (auto|none|fourth)         - weights of global iterations in mode sync, `PCBAISetPolynomial()`
+.  -pc_bai_symmetric <false>                     - whether smoothing goes backward where the guess is not zero, `PCBAISetSymmetric()`
+.  -pc_bai_backend (auto|host|cuda)              - where the iteration runs, `PCBAISetBackend()`
+.  -pc_bai_gather (auto|none|device|one)         - which ranks take over the rows of others, `PCBAISetGather()`
+.  -pc_bai_kernel (auto|resident|stream|generic) - which family of kernels does the global iterations on a GPU, `PCBAISetKernel()`
+-  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the device, `PCBAISetIdleWait()`
 
    Level: intermediate
 

@@ -1244,10 +1244,10 @@ PetscErrorCode KSPBAIGetGather(KSP ksp, BAIGatherType *gather)
 
    Input Parameters:
 +  ksp    - the solver
--  kernel - `BAI_KERNEL_AUTO` (default), `BAI_KERNEL_RESIDENT`, `BAI_KERNEL_STAGED`, `BAI_KERNEL_STREAM` or `BAI_KERNEL_GENERIC`
+-  kernel - `BAI_KERNEL_AUTO` (default), `BAI_KERNEL_RESIDENT`, `BAI_KERNEL_STREAM` or `BAI_KERNEL_GENERIC`
 
    Options Database Key:
-.  -ksp_bai_kernel (auto|resident|staged|stream|generic) - sets it
+.  -ksp_bai_kernel (auto|resident|stream|generic) - sets it
 
    Level: advanced
 

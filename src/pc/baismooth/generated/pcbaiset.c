@@ -1280,10 +1280,10 @@ PetscErrorCode PCBAIGetGather(PC pc, BAIGatherType *gather)
 
    Input Parameters:
 +  pc     - the preconditioner
--  kernel - `BAI_KERNEL_AUTO` (default), `BAI_KERNEL_RESIDENT`, `BAI_KERNEL_STAGED`, `BAI_KERNEL_STREAM` or `BAI_KERNEL_GENERIC`
+-  kernel - `BAI_KERNEL_AUTO` (default), `BAI_KERNEL_RESIDENT`, `BAI_KERNEL_STREAM` or `BAI_KERNEL_GENERIC`
 
    Options Database Key:
-.  -pc_bai_kernel (auto|resident|staged|stream|generic) - sets it
+.  -pc_bai_kernel (auto|resident|stream|generic) - sets it
 
    Level: advanced
 

@@ -1,0 +1,52 @@
+/*
+   What scan_sort.h says
+*/
+#include "scan_sort.h"
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+enum {
+  THREADS = 256
+};
+
+BAIStatus BAIScan(BAIState state, int n, const int *from, int *sums)
+{
+  BAITemporary work;
+  size_t       bytes = 0;
+
+  CUDATry(cub::DeviceScan::ExclusiveSum(nullptr, bytes, from, sums, n, state->stream));
+  BAITry(work.Allocate(state, bytes));
+  CUDATry(cub::DeviceScan::ExclusiveSum(work.p, bytes, from, sums, n, state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAISortKeys(BAIState state, int n, int begin, int end, BAIKey *keys, BAIKey *other, BAIKey **sorted)
+{
+  cub::DoubleBuffer<BAIKey> both(keys, other);
+  BAITemporary              work;
+  size_t                    bytes = 0;
+
+  CUDATry(cub::DeviceRadixSort::SortKeys(nullptr, bytes, both, n, begin, end, state->stream));
+  BAITry(work.Allocate(state, bytes));
+  CUDATry(cub::DeviceRadixSort::SortKeys(work.p, bytes, both, n, begin, end, state->stream));
+  *sorted = both.Current();
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Which keys differ from those before them; the number after the last one is there for the scan */
+static __global__ void MarkDistinct(int n, int shift, const BAIKey *sorted, int *mark)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k <= n) mark[k] = k < n && (!k || sorted[k] >> shift != sorted[k - 1] >> shift);
+}
+
+BAIStatus BAICountDistinct(BAIState state, int n, int shift, const BAIKey *sorted, int *distinct, int *last)
+{
+  MarkDistinct<<<(unsigned)(n / THREADS + 1), THREADS, 0, state->stream>>>(n, shift, sorted, distinct);
+  CUDATry(cudaGetLastError());
+  BAITry(BAIScan(state, n + 1, distinct, distinct));
+  CUDATry(cudaMemcpyAsync(last, distinct + n, sizeof(*last), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  return BAIStatusOf(BAI_OK);
+}
