@@ -265,7 +265,7 @@ fuzz-mtx: tests/fuzz/matrixmarket.c tutorials/matrixmarket.c
 	$(call quiet,CC,$<)$(FUZZ_CC) $(call pc,--cflags) -Itutorials $^ -o $(B)/fuzz-mtx/fuzz $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir)
 	cd $(B)/fuzz-mtx && ASAN_OPTIONS=allocator_may_return_null=1:leak_check_at_exit=0 ./fuzz -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=2048 -max_len=2048 -print_final_stats=1 . $(CURDIR)/tutorials/data
 
-# The commands of the manual and of the tour, with PETSc's own tutorials that they name
+# The commands of the manual, of the tour and of many levels, with PETSc's own tutorials that they name
 petsc_src := $(patsubst %/config/,%/src,$(dir $(gentest)))
 unchanged := $(patsubst %,$(TESTDIR)/petsc/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 ksp/ksp/tutorials/ex50 ksp/ksp/tutorials/ex56 snes/tutorials/ex5 snes/tutorials/ex19)
 fortran   := $(if $(wildcard $(PETSC_PREFIX)/include/petscksp.mod),fortran)
@@ -282,6 +282,8 @@ run-manual: $(LIB) $(unchanged) $(example)
 	@$(call commands,manual)
 run-tour: $(LIB) $(unchanged) $(example)
 	@$(call commands,tour)
+run-levels: $(LIB) $(unchanged) $(example)
+	@$(call commands,levels)
 
 # Libraries built for other variants of this PETSc release
 run-variants: $(LIB) $(unchanged)
@@ -303,7 +305,7 @@ run-kernels: $(LIB)
 	@NVCC='$(NVCC)' HAVE='$(have)' sh tests/kernels.sh check tests/kernels.txt $(if $(NVCC),$(patsubst %.o,%.log,$(call obj,$(units)))) >$(TESTDIR)/kernels/tap; grep '^not ok' $(TESTDIR)/kernels/tap || true
 
 # As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T is NAME or NAME-...
-extra  = manual tour variants options kernels experiments-test
+extra  = manual tour levels variants options kernels experiments-test
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
 goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
@@ -365,7 +367,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench multigrid nondeterminism choices preconditioners scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
+.PHONY: all demo bench multigrid nondeterminism choices preconditioners scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-levels run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 

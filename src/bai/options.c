@@ -9,11 +9,11 @@ const char *const BAIModes[]    = {"async", "launch", "sync", "color", "auto", "
 const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
 const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "safe", "BAIWeight", "BAI_WEIGHT_", NULL};
 
-const char *const BAIExchanges[]   = {"auto", "scatter", "amc", "dc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
-const char *const BAIGatherTypes[] = {"auto", "none", "device", "one", "BAIGatherType", "BAI_GATHER_", NULL};
-const char *const BAIPrecisions[]  = {"auto", "native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
-const char *const BAIRefines[]     = {"auto", "none", "sync", "async", "BAIRefine", "BAI_REFINE_", NULL};
-const char *const BAIKernels[] = {"auto", "resident", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
+const char *const BAIExchanges[]      = {"auto", "scatter", "amc", "dc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
+const char *const BAIGatherTypes[]    = {"auto", "none", "device", "one", "BAIGatherType", "BAI_GATHER_", NULL};
+const char *const BAIPrecisions[]     = {"auto", "native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
+const char *const BAIRefines[]        = {"auto", "none", "sync", "async", "BAIRefine", "BAI_REFINE_", NULL};
+const char *const BAIKernels[]        = {"auto", "resident", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
 const char *const BAIFaultTypes[]     = {"rows", "blocks", "x", "matrix", "sums", "BAIFaultType", "BAI_FAULT_", NULL};
 const char *const BAIPolynomials[]    = {"auto", "none", "fourth", "BAIPolynomial", "BAI_POLYNOMIAL_", NULL};
 const char *const BAIPartitionTypes[] = {"auto",           "natural", "dm", "rcm", "graph", "BAIPartitionType",
