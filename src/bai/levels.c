@@ -258,9 +258,31 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A, BAIStatus *status)
   PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
   PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
   PetscCall(Take(bai));
+  h->set   = h->options;
   h->ready = PETSC_TRUE;
   if (work == WORK_LEVELS) PetscCall(Tell(bai));
   else PetscCall(PetscInfo(bai->face, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, if an option was set since, or PETSc works on another stream now */
+PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
+{
+  const BAIHierarchy      h = bai->hierarchy;
+  const BAILevelsOptions *o = &h->options, *set = &h->set;
+  PetscBool               same;
+
+  PetscFunctionBegin;
+  same = (PetscBool)(o->levels == set->levels && o->local_iters == set->local_iters && o->over == set->over &&
+                     o->single == set->single);
+  if (same && h->backend == BAI_BACKEND_CUDA) {
+    int   device;
+    void *stream;
+
+    PetscCall(BAIDeviceOf(bai->node_rank, &device, &stream));
+    same = (PetscBool)(stream == h->p.stream);
+  }
+  if (!same) PetscCall(BAIHierarchySetUp(bai, A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -14,13 +14,13 @@ typedef struct {
   PetscInt   local_iters;
   PetscReal  over;
   PetscBool3 single;  /* unknown: chosen at set-up */
-  PetscInt   longest; /* chosen by KSPBAI: rows with more entries are not for levels; 0: all are */
+  PetscInt   longest; /* a row of more entries is an error of the engine, BAI_ERR_LONG; 0: any number is taken */
 } BAILevelsOptions;
 
 struct BAIHierarchy_ {
-  BAILevelsOptions    options;
-  BAILevels           levels; /* NULL: none are set up, or this rank has no rows */
-  PetscBool           ready;  /* set up, on all ranks, */
+  BAILevelsOptions    options, set; /* and as they were at the last set-up */
+  BAILevels           levels;       /* NULL: none are set up, or this rank has no rows */
+  PetscBool           ready;        /* set up, on all ranks, */
   BAIBackend          backend;
   BAILevelsParameters p; /* with these; */
   BAILevelsInfo       info;
@@ -48,6 +48,7 @@ PETSC_INTERN PetscErrorCode BAIHierarchyCreate(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchyReset(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchyDestroy(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchySetUp(BAI *, Mat, BAIStatus *);
+PETSC_INTERN PetscErrorCode BAIHierarchySetUpIfAsked(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIHierarchyApply(BAI *, Vec, Vec, PetscBool);
 PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool);
 

@@ -354,6 +354,7 @@ static PetscErrorCode PCSetUp_BAIMG(PC pc)
 static PetscErrorCode PCApply_BAIMG(PC pc, Vec r, Vec z)
 {
   PetscFunctionBegin;
+  PetscCall(BAIHierarchySetUpIfAsked((BAI *)pc->data, pc->pmat));
   PetscCall(BAIHierarchyApply((BAI *)pc->data, r, z, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -363,6 +364,7 @@ static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
   BAI *bai = (BAI *)pc->data;
 
   PetscFunctionBegin;
+  PetscCall(BAIHierarchySetUpIfAsked(bai, pc->pmat));
   PetscCheck(bai->hierarchy->hermitian, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCBAIMG has no transpose here: the matrix is not %s with positive diagonal entries, so a cycle is not "
              "its own transpose",

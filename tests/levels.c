@@ -1,0 +1,1144 @@
+static char help[] =
+  "Many levels: the cycle of PCBAIMG is a symmetric positive definite operator, iterations hardly grow "
+  "with size, every claim is true, and what users may do with PCBAIMG and KSPBAI.\n\n";
+
+#include "check.h"
+#include "gallery.h"
+
+static PetscReal rtol = 1e-10;
+
+/* What CreateMat() makes beside the gallery's: all on n x n points, but jumps3d on n x n x n */
+typedef enum {
+  NINE,    /* nine points */
+  JUMPS,   /* coefficients of 1 and 10^6 on a checkerboard of squares of 8 points */
+  JUMPS3D, /* the same on cubes */
+  NEUMANN, /* no boundary values, so constants are in the null space */
+  FLOW,    /* upwind convection, not symmetric */
+  SHIFTED, /* symmetric and indefinite, with a positive diagonal */
+  PINNED,  /* every seventh point is coupled to no other */
+  TWISTED, /* complex: D A D^H for a diagonal matrix D of unit entries; else A */
+  POOR     /* rows dominate: nothing to aggregate */
+} Kind;
+
+static const char *const kinds[] = {"nine",    "jumps",  "jumps3d", "neumann", "flow",
+                                    "shifted", "pinned", "twisted", "poor"};
+
+static PetscReal CoefficientAt(Kind kind, const PetscInt at[3])
+{
+  if (kind != JUMPS && kind != JUMPS3D) return 1;
+  return (at[0] / 8 + at[1] / 8 + at[2] / 8) % 2 ? (PetscReal)1e6 : 1;
+}
+
+static PetscBool IsPinned(Kind kind, PetscInt row)
+{
+  return (PetscBool)(kind == PINNED && row % 7 == 3);
+}
+
+static PetscScalar Phase(Kind kind, PetscInt row, PetscInt col)
+{
+#if defined(PETSC_USE_COMPLEX)
+  if (kind == TWISTED) return PetscExpComplex(PETSC_i * (PetscReal)0.3 * (PetscReal)(row - col));
+#endif
+  (void)kind;
+  (void)row;
+  (void)col;
+  return 1;
+}
+
+static PetscErrorCode SetRow(Mat A, Kind kind, PetscInt n, PetscInt dim, PetscInt row)
+{
+  const PetscInt at[3] = {row % n, row / n % n, row / n / n}, stride[3] = {1, n, n * n};
+  PetscInt       cols[11], ncols                                        = 1;
+  PetscScalar    values[11];
+  PetscReal      sum = 0;
+
+  PetscFunctionBeginUser;
+  cols[0] = row;
+  for (PetscInt d = 0; d < dim; d++) {
+    for (PetscInt step = -1; step <= 1; step += 2) {
+      const PetscBool inside   = (PetscBool)(at[d] + step >= 0 && at[d] + step < n);
+      PetscInt        other[3] = {at[0], at[1], at[2]};
+      PetscReal       here     = CoefficientAt(kind, at), w, there;
+
+      other[d] += step;
+      there = inside ? CoefficientAt(kind, other) : here;
+      w     = 2 * here * there / (here + there);
+      if (kind == FLOW && step < 0) w += 3;
+      if (!inside && kind == NEUMANN) continue;
+      sum += w;
+      if (!inside || IsPinned(kind, row + step * stride[d])) continue;
+      cols[ncols]     = row + step * stride[d];
+      values[ncols++] = -w * Phase(kind, row, row + step * stride[d]);
+    }
+  }
+  for (PetscInt corner = 0; corner < 4 && kind == NINE; corner++) {
+    const PetscInt x = at[0] + (corner % 2 ? 1 : -1), y = at[1] + (corner / 2 ? 1 : -1);
+
+    sum += 1;
+    if (x < 0 || x >= n || y < 0 || y >= n) continue;
+    cols[ncols]     = y * n + x;
+    values[ncols++] = -1;
+  }
+  values[0] = kind == SHIFTED ? sum - 1 : sum;
+  if (IsPinned(kind, row)) ncols = 1;
+  PetscCall(MatSetValues(A, 1, &row, ncols, cols, values, INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetPoorRow(Mat A, PetscInt n, PetscInt row)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt k = 0; k < 8; k++) {
+    const PetscInt    half = n / 2, other = row < half ? half + (row + k * 37) % half : PETSC_DECIDE;
+    const PetscScalar value = (PetscScalar)-0.01;
+
+    if (other < 0 || other >= n) continue;
+    PetscCall(MatSetValues(A, 1, &row, 1, &other, &value, INSERT_VALUES));
+    PetscCall(MatSetValues(A, 1, &other, 1, &row, &value, INSERT_VALUES));
+  }
+  PetscCall(MatSetValue(A, row, row, 100.0, INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateMat(const char name[], PetscInt n, Mat *A)
+{
+  PetscBool same = PETSC_FALSE;
+  PetscInt  kind = 0, rows, start, end, dim;
+
+  PetscFunctionBeginUser;
+  for (; kind < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(kinds); kind++) {
+    PetscCall(PetscStrcmp(name, kinds[kind], &same));
+    if (same) break;
+  }
+  if (!same) {
+    PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, name, n, A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  dim  = kind == JUMPS3D ? 3 : 2;
+  rows = dim == 3 ? n * n * n : n * n;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, rows, rows));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 9, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 9, NULL, 9, NULL));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(*A, &start, &end));
+  for (PetscInt row = start; row < end; row++) {
+    if (kind == POOR) PetscCall(SetPoorRow(*A, rows, row));
+    else PetscCall(SetRow(*A, (Kind)kind, n, dim, row));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  if (kind == NEUMANN) {
+    MatNullSpace space;
+
+    PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &space));
+    PetscCall(MatSetNullSpace(*A, space));
+    PetscCall(MatNullSpaceDestroy(&space));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of numbers between -1 and 1, the same every time for a seed */
+static PetscErrorCode SetNoise(Vec v, unsigned long seed)
+{
+  PetscRandom random;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(PetscRandomSetSeed(random, seed));
+  PetscCall(PetscRandomSeed(random));
+  PetscCall(PetscRandomSetInterval(random, PetscDefined(USE_COMPLEX) ? -1.0 - PETSC_i : -1.0,
+                                   PetscDefined(USE_COMPLEX) ? 1.0 + PETSC_i : 1.0));
+  PetscCall(VecSetRandom(v, random));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreatePC(Mat A, PC *pc)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PCCreate(PetscObjectComm((PetscObject)A), pc));
+  PetscCall(PCSetType(*pc, PCBAIMG));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscCall(PCSetUp(*pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What rounding may do to a cycle: levels may be in single precision */
+static PetscErrorCode RoundingOf(PC pc, PetscReal *rounding)
+{
+  PetscBool single;
+
+  PetscFunctionBeginUser;
+  PetscCall(ViewHas((PetscObject)pc, "levels in single precision", &single));
+  *rounding = single || PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-4 : (PetscReal)1e-11;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x^H M y = conj(y^H M x), x^H M x > 0, M (x + y) = M x + M y, and M r is small for the r of rounding */
+static PetscErrorCode TestOperator(const char name[], PetscInt n)
+{
+  Mat         A;
+  PC          pc;
+  Vec         x, y, Mx, My, r;
+  PetscScalar xMy, yMx, xMx;
+  PetscReal   rounding = 0, size, norm;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(name, n, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(RoundingOf(pc, &rounding));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(x, &Mx));
+  PetscCall(VecDuplicate(x, &My));
+  PetscCall(VecDuplicate(x, &r));
+  for (unsigned long seed = 1; seed <= 3; seed++) {
+    PetscCall(SetNoise(x, seed));
+    PetscCall(SetNoise(y, 10 + seed));
+    if (seed == 3) PetscCall(VecSet(x, 1.0)); /* smooth, where coarse levels matter */
+    PetscCall(PCApply(pc, x, Mx));
+    PetscCall(PCApply(pc, y, My));
+    PetscCall(VecDot(My, x, &xMy)); /* x^H M y */
+    PetscCall(VecDot(Mx, y, &yMx));
+    PetscCall(VecDot(Mx, x, &xMx));
+    PetscCall(VecNorm(x, NORM_2, &size));
+    PetscCall(VecNorm(My, NORM_2, &norm));
+    PetscCall(Expect(PetscAbsScalar(xMy - PetscConj(yMx)) <= 10 * rounding * size * norm,
+                     "x^H M y = %g and conj(y^H M x) = %g are the same", (double)PetscRealPart(xMy),
+                     (double)PetscRealPart(yMx)));
+    PetscCall(Expect(PetscRealPart(xMx) > 0 && PetscAbsReal(PetscImaginaryPart(xMx)) <= rounding * PetscRealPart(xMx),
+                     "x^H M x = %g + %gi is positive", (double)PetscRealPart(xMx), (double)PetscImaginaryPart(xMx)));
+    PetscCall(PCApplyTranspose(pc, x, r)); /* conj(M) x */
+    PetscCall(VecConjugate(x));
+    PetscCall(PCApply(pc, x, Mx));
+    PetscCall(VecConjugate(Mx));
+    PetscCall(VecNorm(Mx, NORM_2, &size));
+    PetscCall(VecAXPY(r, -1.0, Mx));
+    PetscCall(VecNorm(r, NORM_2, &norm));
+    PetscCall(
+      Expect(norm <= rounding * size, "the transpose is the conjugate but for %g of %g", (double)norm, (double)size));
+    PetscCall(VecConjugate(x));
+    PetscCall(PCApply(pc, x, Mx));
+    PetscCall(VecAXPY(x, 1.0, y));
+    PetscCall(PCApply(pc, x, r));
+    PetscCall(VecNorm(r, NORM_2, &size));
+    PetscCall(VecAXPY(r, -1.0, Mx));
+    PetscCall(VecAXPY(r, -1.0, My));
+    PetscCall(VecNorm(r, NORM_2, &norm));
+    PetscCall(Expect(norm <= 10 * rounding * size, "the cycle is linear but for %g of %g", (double)norm, (double)size));
+  }
+  PetscCall(SetNoise(x, 7)); /* b - A x is zero but for rounding, so x stays */
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatResidual(A, y, x, r));
+  PetscCall(PCApply(pc, r, Mx));
+  PetscCall(VecNorm(x, NORM_2, &size));
+  PetscCall(VecNorm(Mx, NORM_2, &norm));
+  PetscCall(
+    Expect(norm <= (PetscReal)1e-8 * size, "the solution of norm %g is kept, but for %g", (double)size, (double)norm));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&Mx));
+  PetscCall(VecDestroy(&My));
+  PetscCall(VecDestroy(&r));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateKSP(Mat A, KSPType type, PetscInt levels, KSP *ksp)
+{
+  PC        pc;
+  PetscBool is_bai;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrcmp(type, KSPBAI, &is_bai));
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), ksp));
+  PetscCall(KSPSetType(*ksp, type));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetTolerances(*ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, 500));
+  if (!is_bai) {
+    PetscCall(KSPGetPC(*ksp, &pc));
+    PetscCall(PCSetType(pc, PCBAIMG));
+    PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
+    PetscCall(KSPSetPCSide(*ksp, !strcmp(type, KSPCG) ? PC_LEFT : PC_RIGHT));
+  }
+  PetscCall(KSPSetFromOptions(*ksp));
+  if (is_bai) PetscCall(KSPBAISetLevels(*ksp, levels));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solves for b = 1, or, where constants are in the null space, something else; its is -1 if it did not converge, and a
+ * claim that it has is true */
+static PetscErrorCode Solve(KSP ksp, PetscInt *its)
+{
+  Mat                A;
+  Vec                b, x;
+  MatNullSpace       space;
+  KSPConvergedReason reason;
+  PetscReal          rnorm, bnorm, claimed;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(MatGetNullSpace(A, &space));
+  if (space) PetscCall(SetNoise(b, 5));
+  if (space) PetscCall(MatNullSpaceRemove(space, b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  if (reason > 0) {
+    PetscCall(TrueResidualNorm(A, b, x, &rnorm));
+    PetscCall(VecNorm(b, NORM_2, &bnorm));
+    PetscCall(KSPGetResidualNorm(ksp, &claimed));
+    PetscCall(Expect(rnorm <= (PetscReal)1.01 * rtol * bnorm + 20 * PETSC_MACHINE_EPSILON * bnorm,
+                     "||b - A x|| = %g ||b|| after %d iterations, %g was claimed", (double)(rnorm / bnorm), (int)*its,
+                     (double)(claimed / bnorm)));
+  } else *its = -1;
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Iterations of KSPBAI and of CG with PCBAIMG: at most so many at all sizes, and at most 3 more on the last; a second
+ * solve has as many as the first */
+static PetscErrorCode TestIterations(const char name[], PetscInt small, PetscInt large, PetscInt most, PetscInt growth)
+{
+  const PetscInt size[] = {small, large};
+  PetscInt       its[2], again, cg;
+  PetscBool      table = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-table", &table, NULL));
+  if (!strncmp(name, "jumps", 5)) rtol = (PetscReal)1e-6; /* b - A x is no more exact than that with such entries */
+  for (int k = 0; k < 2; k++) {
+    Mat A;
+    KSP ksp;
+
+    PetscCall(CreateMat(name, size[k], &A));
+    PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+    PetscCall(Solve(ksp, &its[k]));
+    PetscCall(Solve(ksp, &again));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(Expect(its[k] >= 0 && its[k] <= most, "size %d: %d iterations", (int)size[k], (int)its[k]));
+    PetscCall(
+      Expect(again == its[k], "size %d: %d iterations, %d in the second solve", (int)size[k], (int)its[k], (int)again));
+    PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
+    PetscCall(Solve(ksp, &cg));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(
+      Expect(cg >= 0 && cg <= its[k] + 2, "size %d: %d iterations, %d with KSPCG", (int)size[k], (int)its[k], (int)cg));
+    if (table)
+      PetscCall(
+        PetscPrintf(PETSC_COMM_WORLD, "%-12s %6d  bai %3d  cg+baimg %3d\n", name, (int)size[k], (int)its[k], (int)cg));
+    PetscCall(MatDestroy(&A));
+  }
+  rtol = (PetscReal)1e-10;
+  PetscCall(Expect(its[1] <= its[0] + growth, "%d iterations at size %d, %d at size %d", (int)its[0], (int)size[0],
+                   (int)its[1], (int)size[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A_ij times (1 + a part of i and j in turns): other values in the same pattern, still symmetric */
+static PetscErrorCode ChangeValues(Mat A, PetscReal part)
+{
+  Vec      d;
+  PetscInt start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &d, NULL));
+  PetscCall(VecGetOwnershipRange(d, &start, &end));
+  for (PetscInt row = start; row < end; row++)
+    PetscCall(VecSetValue(d, row, 2 + part * (PetscReal)(row % 3), INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(d));
+  PetscCall(VecAssemblyEnd(d));
+  PetscCall(MatDiagonalScale(A, d, d));
+  PetscCall(VecDestroy(&d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values in an old pattern: the cycle is that of a fresh set-up */
+static PetscErrorCode TestValues(const char name[], PetscInt n)
+{
+  Mat       A;
+  PC        pc, fresh;
+  Vec       r, z, w;
+  PetscReal rounding = 0, norm, size, updates;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(name, n, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(RoundingOf(pc, &rounding));
+  PetscCall(ChangeValues(A, (PetscReal)0.01));
+  PetscCall(PCSetUp(pc));
+  PetscCall(CreatePC(A, &fresh));
+  PetscCall(MatCreateVecs(A, &r, &z));
+  PetscCall(VecDuplicate(r, &w));
+  PetscCall(SetNoise(r, 3));
+  PetscCall(PCApply(pc, r, z));
+  PetscCall(PCApply(fresh, r, w));
+  PetscCall(VecNorm(w, NORM_2, &size));
+  PetscCall(VecAXPY(w, -1.0, z));
+  PetscCall(VecNorm(w, NORM_2, &norm));
+  PetscCall(Expect(norm <= rounding * size, "with new values a cycle differs from that of a fresh set-up by %g of %g",
+                   (double)norm, (double)size));
+  PetscCall(ViewedNumber((PetscObject)pc, "value updates ", &updates));
+  PetscCall(Expect(updates == 1, "%g value updates", (double)updates));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ViewedNumber((PetscObject)pc, "value updates ", &updates));
+  PetscCall(Expect(updates == 1, "the same matrix in the same state: %g value updates", (double)updates));
+  PetscCall(PCBAIMGSetLevels(pc, 2));
+  PetscCall(PCApply(pc, r, z));
+  PetscCall(ViewedNumber((PetscObject)pc, "set-ups ", &updates));
+  PetscCall(Expect(updates == 2, "another number of levels: %g set-ups", (double)updates));
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&w));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(PCDestroy(&fresh));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPBAI takes values that have changed in place, and another matrix */
+static PetscErrorCode TestChanges(void)
+{
+  Mat      A, B;
+  KSP      ksp;
+  PetscInt its;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 40, &A));
+  PetscCall(CreateMat("fv1", 31, &B));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0, "converges"));
+  PetscCall(ChangeValues(A, (PetscReal)0.02));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0 && its <= 20, "with new values %d iterations", (int)its));
+  PetscCall(KSPReset(ksp));
+  PetscCall(KSPSetOperators(ksp, B, B));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0 && its <= 20, "with another matrix %d iterations", (int)its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestKrylov(const char name[], PetscInt n, KSPType type, PetscInt most)
+{
+  Mat      A;
+  KSP      ksp;
+  PetscInt its;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(name, n, &A));
+  PetscCall(CreateKSP(A, type, 0, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its >= 0 && its <= most, "%d iterations of %s", (int)its, type));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestNonsymmetric(void)
+{
+  Mat       A;
+  KSP       ksp;
+  PC        pc;
+  Vec       x, y;
+  PetscBool has;
+  char      expected[512];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("flow", 40, &A));
+  PetscCall(CreateKSP(A, KSPBAI, 4, &ksp));
+  (void)snprintf(expected, sizeof(expected),
+                 "-ksp_bai_levels 4: must be auto or none, as the matrix is not %s with positive diagonal entries; "
+                 "-ksp_type gmres -pc_type baimg has levels for it",
+                 PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric");
+  ExpectError(expected, "levels 4 and a matrix that is not symmetric", KSPSetUp(ksp));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(ViewHas((PetscObject)pc, "with positive diagonal entries: not for KSPCG", &has));
+  PetscCall(Expect(has, "the view says that it is not for KSPCG"));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  (void)snprintf(expected, sizeof(expected),
+                 "PCBAIMG has no transpose here: the matrix is not %s with positive diagonal entries, so a cycle is "
+                 "not its own transpose",
+                 PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric");
+  ExpectError(expected, "the transpose", PCApplyTranspose(pc, x, y));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode UsesLevels(KSP ksp, const char what[], PetscBool expected)
+{
+  PetscBool has;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(ViewHas((PetscObject)ksp, "conjugate gradients round a multigrid cycle", &has));
+  PetscCall(Expect(has == expected, "%s: levels are%s used", what, has ? "" : " not"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With auto: a large symmetric matrix, and nothing that asks for relaxation */
+static PetscErrorCode TestAuto(void)
+{
+  const PetscInt large = 360; /* more rows than a GPU keeps on the chip */
+  Mat            A, B;
+  KSP            ksp;
+  PetscInt       its;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", large, &A));
+  PetscCall(CreateMat("laplace2d", 60, &B));
+  PetscCall(CreateKSP(A, KSPBAI, PETSC_DECIDE, &ksp));
+  PetscCall(UsesLevels(ksp, "a large matrix", PETSC_TRUE));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0 && its <= 20, "%d iterations", (int)its));
+  PetscCall(KSPBAISetLevels(ksp, 0));
+  PetscCall(MatScale(A, 2.0)); /* so that KSPSetUp() looks */
+  PetscCall(UsesLevels(ksp, "levels none", PETSC_FALSE));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(CreateKSP(B, KSPBAI, PETSC_DECIDE, &ksp));
+  PetscCall(UsesLevels(ksp, "a small matrix", PETSC_FALSE));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(CreateKSP(A, KSPBAI, PETSC_DECIDE, &ksp));
+  PetscCall(KSPBAISetMode(ksp, BAI_MODE_COLOR));
+  PetscCall(UsesLevels(ksp, "mode color", PETSC_FALSE));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(CreateKSP(A, KSPBAI, PETSC_DECIDE, &ksp));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(UsesLevels(ksp, "a fixed number of iterations", PETSC_FALSE));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(CreateMat("flow", large, &A));
+  PetscCall(CreateKSP(A, KSPBAI, PETSC_DECIDE, &ksp));
+  PetscCall(UsesLevels(ksp, "a matrix that is not symmetric", PETSC_FALSE));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(UsesLevels(ksp, "a matrix that is not symmetric, after a solve", PETSC_FALSE));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(CreateMat("poor", large, &A));
+  PetscCall(CreateKSP(A, KSPBAI, PETSC_DECIDE, &ksp));
+  PetscCall(UsesLevels(ksp, "a matrix with nothing to aggregate", PETSC_FALSE));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix that is not positive definite: levels find out while they solve, relaxation goes on, and so it is from then
+ * on; no claim is wrong */
+static PetscErrorCode TestIndefinite(PetscInt n, PetscInt levels)
+{
+  Mat      A;
+  KSP      ksp;
+  PetscInt its;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("shifted", n, &A));
+  PetscCall(CreateKSP(A, KSPBAI, levels, &ksp));
+  PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, 20));
+  PetscCall(UsesLevels(ksp, "before the solve", PETSC_TRUE));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its < 0, "does not converge, %d", (int)its));
+  if (levels < 0) PetscCall(UsesLevels(ksp, "after the solve", PETSC_FALSE));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a monitor saw: each norm is that of the x there is, and it is the next iteration's */
+typedef struct {
+  PetscInt  calls;
+  PetscBool in_order, right;
+  PetscReal bnorm;
+} Seen;
+
+static PetscErrorCode See(KSP ksp, PetscInt its, PetscReal rnorm, void *ctx)
+{
+  Seen     *seen = (Seen *)ctx;
+  Mat       A;
+  Vec       b, x;
+  PetscReal norm;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(KSPGetRhs(ksp, &b));
+  PetscCall(KSPBuildSolution(ksp, NULL, &x));
+  PetscCall(TrueResidualNorm(A, b, x, &norm));
+  if (its != seen->calls++) seen->in_order = PETSC_FALSE;
+  if (PetscAbsReal(norm - rnorm) > (PetscReal)1e-9 * seen->bnorm) seen->right = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StopAtFour(PETSC_UNUSED KSP ksp, PetscInt its, PETSC_UNUSED PetscReal rnorm,
+                                 KSPConvergedReason *reason, PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  *reason = its >= 4 ? KSP_CONVERGED_ITS : KSP_CONVERGED_ITERATING;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestWatched(void)
+{
+  Mat                A;
+  KSP                ksp;
+  Vec                b, x;
+  PetscInt           alone, its, length;
+  const PetscReal   *history;
+  PetscReal          rnorm;
+  Seen               seen = {0, PETSC_TRUE, PETSC_TRUE, 0};
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 64, &A));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(Solve(ksp, &alone));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(VecNorm(b, NORM_2, &seen.bnorm));
+  PetscCall(KSPMonitorSet(ksp, See, &seen, NULL));
+  PetscCall(KSPSetResidualHistory(ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetResidualHistory(ksp, (const PetscReal **)&history, &length));
+  PetscCall(KSPGetResidualNorm(ksp, &rnorm));
+  PetscCall(Expect(its == alone, "%d iterations when watched, %d alone", (int)its, (int)alone));
+  PetscCall(Expect(seen.calls == its + 1 && length == its + 1,
+                   "%d calls of the monitor, %d norms in the history, %d iterations", (int)seen.calls, (int)length,
+                   (int)its));
+  PetscCall(Expect(seen.in_order && seen.right, "the monitor saw %s, and norms that are %s",
+                   seen.in_order ? "each iteration" : "iterations out of order", seen.right ? "true" : "not true"));
+  PetscCall(Expect(length > 0 && PetscAbsReal(history[0] - seen.bnorm) <= (PetscReal)1e-12 * seen.bnorm &&
+                     PetscAbsReal(history[length - 1] - rnorm) <= (PetscReal)1e-3 * rnorm,
+                   "the history goes from %g to %g, and ||b|| = %g, ||r|| = %g", (double)history[0],
+                   (double)history[length - 1], (double)seen.bnorm, (double)rnorm));
+  PetscCall(KSPMonitorCancel(ksp));
+  PetscCall(KSPSetConvergenceTest(ksp, StopAtFour, NULL, NULL));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(
+    Expect(its == 4 && reason == KSP_CONVERGED_ITS, "a test of one's own ends it after %d iterations", (int)its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A good guess saves iterations, the solution needs none, and tolerances are relative to ||b|| */
+static PetscErrorCode TestGuess(void)
+{
+  Mat                A;
+  KSP                ksp;
+  Vec                b, x, noise;
+  PetscInt           zero, near, none;
+  PetscReal          rnorm, bnorm;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 64, &A));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(Solve(ksp, &zero));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &noise));
+  PetscCall(SetNoise(noise, 2));
+  PetscCall(SetNoise(x, 1));
+  PetscCall(MatMult(A, x, b));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(VecAXPY(x, 1e-5, noise));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &near));
+  PetscCall(TrueResidualNorm(A, b, x, &rnorm));
+  PetscCall(Expect(rnorm <= (PetscReal)1.01 * rtol * bnorm && near > 0 && near < zero,
+                   "%d iterations from a good guess, %d from zero", (int)near, (int)zero));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &none));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(Expect(none == 0 && reason == KSP_CONVERGED_RTOL, "%d iterations from the solution, %s", (int)none,
+                   KSPConvergedReasons[reason]));
+  PetscCall(VecSet(b, 0.0));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_FALSE));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &none));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(VecNorm(x, NORM_INFINITY, &rnorm));
+  PetscCall(
+    Expect(none == 0 && reason > 0 && rnorm == 0, "b = 0: %d iterations, %s", (int)none, KSPConvergedReasons[reason]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&noise));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Reasons for which a solve ends without converging, and a fixed number of iterations */
+static PetscErrorCode TestReasons(void)
+{
+  Mat                A;
+  KSP                ksp;
+  Vec                b, x;
+  PetscInt           its;
+  PetscReal          rnorm, bnorm;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 64, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, 3));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(Expect(its == 3 && reason == KSP_DIVERGED_ITS, "max_it 3: %d iterations, %s", (int)its,
+                   KSPConvergedReasons[reason]));
+  PetscCall(KSPSetTolerances(ksp, 1e-30, 1e-80, PETSC_DEFAULT, 500));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(TrueResidualNorm(A, b, x, &rnorm));
+  PetscCall(Expect(reason == KSP_DIVERGED_BREAKDOWN && rnorm <= (PetscReal)1e-11 * bnorm,
+                   "a tolerance beyond rounding: %s, ||r|| = %g ||b||", KSPConvergedReasons[reason],
+                   (double)(rnorm / bnorm)));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, 5));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(TrueResidualNorm(A, b, x, &rnorm));
+  PetscCall(Expect(its == 5 && reason == KSP_CONVERGED_ITS && rnorm < (PetscReal)0.01 * bnorm,
+                   "norm none, max_it 5: %d iterations, %s, ||r|| = %g ||b||", (int)its, KSPConvergedReasons[reason],
+                   (double)(rnorm / bnorm)));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Right-hand sides so small or large that squares of norms are zero or infinite */
+static PetscErrorCode TestRange(PetscReal scale)
+{
+  Mat                A;
+  KSP                ksp;
+  Vec                b, x, r;
+  PetscReal          rnorm;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("helmholtz", 40, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(KSPSetTolerances(ksp, 1e-6, 0.0, PETSC_DEFAULT, 10000));
+  PetscCall(VecSet(b, scale));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(MatResidual(A, b, x, r));
+  PetscCall(VecNorm(r, NORM_INFINITY, &rnorm));
+  PetscCall(Expect(reason == KSP_CONVERGED_RTOL && rnorm <= (PetscReal)1e-4 * scale, "%s, |r| = %g",
+                   KSPConvergedReasons[reason], (double)rnorm));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&r));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With a null space attached the solution has nothing of it */
+static PetscErrorCode TestNullSpace(KSPType type)
+{
+  Mat         A;
+  KSP         ksp;
+  Vec         b, x;
+  PetscInt    its;
+  PetscScalar sum;
+  PetscReal   size;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("neumann", 64, &A));
+  PetscCall(CreateKSP(A, type, 32, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0 && its <= 25, "%d iterations", (int)its));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(SetNoise(x, 4));
+  PetscCall(MatMult(A, x, b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(VecSum(x, &sum));
+  PetscCall(VecNorm(x, NORM_1, &size));
+  PetscCall(Expect(PetscAbsScalar(sum) <= (PetscReal)1e-8 * size, "the sum of x is %g", (double)PetscAbsScalar(sum)));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Matrices of a few rows, and diagonal ones */
+static PetscErrorCode TestSmall(void)
+{
+  const PetscInt sizes[] = {1, 2, 3, 129, 300};
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
+    for (int diagonal = 0; diagonal < 2; diagonal++) {
+      Mat      A;
+      KSP      ksp;
+      PetscInt its, start, end;
+
+      PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+      PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, sizes[k], sizes[k]));
+      PetscCall(MatSetFromOptions(A));
+      PetscCall(MatSetUp(A));
+      PetscCall(MatGetOwnershipRange(A, &start, &end));
+      for (PetscInt row = start; row < end; row++) {
+        PetscCall(MatSetValue(A, row, row, 2.0 + (PetscReal)(row % 2), INSERT_VALUES));
+        if (!diagonal && row > 0) PetscCall(MatSetValue(A, row, row - 1, -1.0, INSERT_VALUES));
+        if (!diagonal && row < sizes[k] - 1) PetscCall(MatSetValue(A, row, row + 1, -1.0, INSERT_VALUES));
+      }
+      PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+      PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+      PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
+      PetscCall(Solve(ksp, &its));
+      PetscCall(Expect(its >= 0 && its <= 30, "%d rows%s: %d iterations of CG", (int)sizes[k],
+                       diagonal ? ", diagonal" : "", (int)its));
+      PetscCall(KSPDestroy(&ksp));
+      PetscCall(MatDestroy(&A));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Zero rows and a missing diagonal entry: an error that names the first */
+static PetscErrorCode TestZeroRows(PetscBool missing)
+{
+  const PetscInt row = 37;
+  Mat            A;
+  PC             pc;
+  PetscInt       start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 10, &A));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  if (missing) {
+    if (row >= start && row < end) PetscCall(MatSetValue(A, row, row, 0.0, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  } else PetscCall(MatZeroRows(A, row >= start && row < end ? 1 : 0, &row, 0.0, NULL, NULL));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCBAIMG));
+  PetscCall(PCSetOperators(pc, A, A));
+  ExpectError("Row 37 of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it",
+              missing ? "a zero on the diagonal" : "a zero row", PCSetUp(pc));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Setters, getters, options with a prefix, and values that are not allowed */
+static PetscErrorCode TestOptions(void)
+{
+  Mat        A;
+  PC         pc, other;
+  KSP        ksp;
+  PetscInt   levels, sweeps;
+  PetscReal  over;
+  PetscBool3 single;
+  PetscBool  has;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 40, &A));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCBAIMG));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetOptionsPrefix(pc, "in_"));
+  PetscCall(PetscOptionsInsertString(
+    NULL, "-in_pc_baimg_levels 2 -in_pc_baimg_local_iters 3 -in_pc_baimg_over 1.5 -in_pc_baimg_single false"));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PetscOptionsClearValue(NULL, "-in_pc_baimg_levels"));
+  PetscCall(PetscOptionsClearValue(NULL, "-in_pc_baimg_local_iters"));
+  PetscCall(PetscOptionsClearValue(NULL, "-in_pc_baimg_over"));
+  PetscCall(PetscOptionsClearValue(NULL, "-in_pc_baimg_single"));
+  PetscCall(PCBAIMGGetLevels(pc, &levels));
+  PetscCall(PCBAIMGGetLocalIters(pc, &sweeps));
+  PetscCall(PCBAIMGGetOver(pc, &over));
+  PetscCall(PCBAIMGGetSingle(pc, &single));
+  PetscCall(Expect(levels == 2 && sweeps == 3 && over == (PetscReal)1.5 && single == PETSC_BOOL3_FALSE,
+                   "levels %d, local_iters %d, over %g, single %d", (int)levels, (int)sweeps, (double)over,
+                   (int)single));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ViewHas((PetscObject)pc, "levels at most 2, local_iters 3, over 1.5, single false\n", &has));
+  PetscCall(Expect(has, "the view has what was set"));
+  PetscCall(ViewHas((PetscObject)pc, "  2 levels", &has));
+  PetscCall(Expect(has, "the view has 2 levels"));
+  PetscCall(PCBAIMGSetSingle(pc, PETSC_BOOL3_UNKNOWN));
+  PetscCall(PCBAIMGGetSingle(pc, &single));
+  PetscCall(Expect(single == PETSC_BOOL3_UNKNOWN, "single %d", (int)single));
+  ExpectError("-in_pc_baimg_levels 0: must be auto, or at least 1 and at most 32", "levels 0", PCBAIMGSetLevels(pc, 0));
+  ExpectError("-in_pc_baimg_local_iters 0: must be at least 1 and at most 1000", "local_iters 0",
+              PCBAIMGSetLocalIters(pc, 0));
+  ExpectError("-in_pc_baimg_over -1.5: must be a positive number", "over -1.5", PCBAIMGSetOver(pc, -1.5));
+  PetscCall(PetscOptionsInsertString(NULL, "-in_pc_baimg_levels few"));
+  ExpectError("-in_pc_baimg_levels few: must be auto, or at least 1 and at most 32", "levels few",
+              PCSetFromOptions(pc));
+  PetscCall(PetscOptionsClearValue(NULL, "-in_pc_baimg_levels"));
+  PetscCall(PetscOptionsInsertString(NULL, "-in_pc_baimg_single maybe"));
+  ExpectError("-in_pc_baimg_single maybe: must be auto, true or false", "single maybe", PCSetFromOptions(pc));
+  PetscCall(PetscOptionsClearValue(NULL, "-in_pc_baimg_single"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &other));
+  PetscCall(PCSetType(other, PCJACOBI));
+  PetscCall(PCBAIMGSetLevels(other, 0));
+  ExpectError("The pc is of type jacobi, which has no such option: must be baimg", "a getter of another type",
+              PCBAIMGGetLevels(other, &levels));
+  PetscCall(PCDestroy(&other));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPBAI));
+  ExpectError("-ksp_bai_levels 33: must be none, auto, or at least 1 and at most 32", "levels 33",
+              KSPBAISetLevels(ksp, 33));
+  PetscCall(KSPBAIGetLevels(ksp, &levels));
+  PetscCall(Expect(levels == PETSC_DECIDE, "levels %d", (int)levels));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Blocked matrices are copied, and the copy follows their values */
+static PetscErrorCode TestTypes(MatType type)
+{
+  Mat      A, B;
+  KSP      ksp;
+  PetscInt its, blocked;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 40, &A));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatConvert(A, type, MAT_INITIAL_MATRIX, &B));
+  PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(CreateKSP(B, KSPCG, 0, &ksp));
+  PetscCall(Solve(ksp, &blocked));
+  PetscCall(Expect(its > 0 && its == blocked, "%d iterations, %d with type %s", (int)its, (int)blocked, type));
+  PetscCall(MatScale(B, 3.0));
+  PetscCall(Solve(ksp, &blocked));
+  PetscCall(Expect(blocked > 0 && PetscAbsInt(its - blocked) <= 1, "%d iterations, %d with new values", (int)its,
+                   (int)blocked));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Only unknowns of the same field make up aggregates: two Laplacians side by side are as fast as one */
+static PetscErrorCode TestFields(void)
+{
+  PetscMPIInt size;
+  Mat         A, B;
+  KSP         ksp;
+  PetscInt    its, start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 40, &A));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &B));
+  PetscCall(MatSetSizes(B, PETSC_DECIDE, PETSC_DECIDE, 3200, 3200));
+  PetscCall(MatSetBlockSize(B, 2));
+  PetscCall(MatSetFromOptions(B));
+  PetscCall(MatSetUp(B));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt row = start; row < end; row++) {
+    const PetscInt    *cols;
+    const PetscScalar *values;
+    PetscInt           n;
+
+    PetscCall(MatGetRow(A, row, &n, &cols, &values));
+    for (PetscInt k = 0; k < n; k++) {
+      PetscCall(MatSetValue(B, 2 * row, 2 * cols[k], values[k], INSERT_VALUES));
+      PetscCall(MatSetValue(B, 2 * row + 1, 2 * cols[k] + 1, (PetscReal)100 * values[k], INSERT_VALUES));
+    }
+    PetscCall(MatSetValue(B, 2 * row, 2 * row + 1, 0.1, INSERT_VALUES));
+    PetscCall(MatSetValue(B, 2 * row + 1, 2 * row, 0.1, INSERT_VALUES));
+    PetscCall(MatRestoreRow(A, row, &n, &cols, &values));
+  }
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(CreateKSP(B, KSPCG, 0, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(Expect(its > 0 && its <= (size > 1 ? 100 : 40), "%d iterations", (int)its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Several ranks: levels on each; one of them may have no rows; KSPBAI with a number of levels says what to do */
+static PetscErrorCode TestRanks(void)
+{
+  Mat         A;
+  KSP         ksp;
+  PetscInt    its, alone = 60;
+  PetscMPIInt size, rank;
+  PetscBool   has;
+  char        expected[256];
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(CreateMat("laplace2d", 64, &A));
+  PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0 && its <= alone, "%d iterations", (int)its));
+  PetscCall(ViewHas((PetscObject)ksp, "each rank has levels for its own rows: additive Schwarz without overlap", &has));
+  PetscCall(Expect(has, "the view says that it is additive Schwarz"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(CreateKSP(A, KSPBAI, 5, &ksp));
+  (void)snprintf(expected, sizeof(expected),
+                 "-ksp_bai_levels 5 on %d MPI ranks: must be auto or none, as levels of KSPBAI are on one rank; on "
+                 "several, -ksp_type cg -pc_type baimg has levels on each",
+                 size);
+  ExpectError(expected, "levels 5 on several ranks", KSPSetUp(ksp));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A)); /* all rows on the last rank */
+  PetscCall(MatSetSizes(A, rank == size - 1 ? 500 : 0, rank == size - 1 ? 500 : 0, 500, 500));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  for (PetscInt row = 0; row < 500 && rank == size - 1; row++) {
+    PetscCall(MatSetValue(A, row, row, 2.0, INSERT_VALUES));
+    if (row > 0) PetscCall(MatSetValue(A, row, row - 1, -1.0, INSERT_VALUES));
+    if (row < 499) PetscCall(MatSetValue(A, row, row + 1, -1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0 && its <= 60, "%d iterations with ranks that have no rows", (int)its));
+  PetscCall(ViewHas((PetscObject)ksp, "no levels on rank 0, which has no rows", &has));
+  PetscCall(Expect(has, "the view says that the first rank has no rows"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const struct {
+    const char *name;
+    PetscInt    small, large, most, growth;
+  } rows[] = {
+    {"laplace2d",   48, 256, 18, 3},
+    {"nine",        48, 256, 18, 3},
+    {"laplace3d",   12, 48,  18, 3},
+    {"laplace3d27", 12, 40,  18, 3},
+    {"helmholtz",   48, 200, 18, 3},
+    {"anisotropic", 48, 200, 25, 5},
+    {"jumps",       48, 200, 25, 5},
+    {"jumps3d",     16, 40,  25, 5},
+    {"mesh",        40, 160, 35, 9},
+    {"pinned",      48, 200, 25, 5},
+    {"neumann",     48, 200, 25, 5}
+  };
+  static const char *const operators[] = {"laplace2d", "nine", "anisotropic", "jumps", "mesh", "pinned", "twisted"};
+  PetscMPIInt              size;
+
+  PetscCall(CheckInitialize(&argc, &argv, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(operators); k++)
+    if (Case("operator_%s", operators[k])) PetscCall(TestOperator(operators[k], 37));
+  if (Case("operator_laplace3d")) PetscCall(TestOperator("laplace3d", 13));
+  if (Case("operator_powerlaw")) PetscCall(TestOperator("powerlaw", 3000));
+  if (size == 1 && Case("values_laplace2d")) PetscCall(TestValues("laplace2d", 40));
+  if (size == 1 && Case("values_mesh")) PetscCall(TestValues("mesh", 20));
+  if (Case("krylov_cg")) PetscCall(TestKrylov("laplace2d", 64, KSPCG, size > 1 ? 100 : 18));
+  if (Case("krylov_gmres")) PetscCall(TestKrylov("laplace2d", 64, KSPGMRES, size > 1 ? 100 : 18));
+  if (Case("krylov_fgmres")) PetscCall(TestKrylov("laplace2d", 64, KSPFGMRES, size > 1 ? 100 : 18));
+  if (Case("krylov_flow_gmres")) PetscCall(TestKrylov("flow", 64, KSPGMRES, 80));
+  if (Case("krylov_flow_fgmres")) PetscCall(TestKrylov("flow", 64, KSPFGMRES, 80));
+  if (Case("krylov_twisted")) PetscCall(TestKrylov("twisted", 40, KSPCG, 150));
+  if (Case("krylov_powerlaw")) PetscCall(TestKrylov("powerlaw", 5000, KSPCG, 60));
+  if (Case("zero_row")) PetscCall(TestZeroRows(PETSC_FALSE));
+  if (Case("zero_diagonal")) PetscCall(TestZeroRows(PETSC_TRUE));
+  if (Case("options")) PetscCall(TestOptions());
+  if (Case("types_baij")) PetscCall(TestTypes(MATBAIJ));
+  if (Case("types_sbaij")) PetscCall(TestTypes(MATSBAIJ));
+  if (Case("fields")) PetscCall(TestFields());
+  if (size > 1 && Case("ranks")) PetscCall(TestRanks());
+  if (size == 1) {
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows); k++)
+      if (Case("iterations_%s", rows[k].name))
+        PetscCall(TestIterations(rows[k].name, rows[k].small, rows[k].large, rows[k].most, rows[k].growth));
+    if (Case("changes")) PetscCall(TestChanges());
+    if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
+    if (Case("auto")) PetscCall(TestAuto());
+    if (Case("indefinite_auto")) PetscCall(TestIndefinite(360, PETSC_DECIDE));
+    if (Case("indefinite_number")) PetscCall(TestIndefinite(40, 32));
+    if (Case("watched")) PetscCall(TestWatched());
+    if (Case("guess")) PetscCall(TestGuess());
+    if (Case("reasons")) PetscCall(TestReasons());
+    if (!PetscDefined(USE_REAL_SINGLE)) {
+      if (Case("range_small")) PetscCall(TestRange((PetscReal)1e-170));
+      if (Case("range_large")) PetscCall(TestRange((PetscReal)1e170));
+    }
+    if (Case("nullspace_bai")) PetscCall(TestNullSpace(KSPBAI));
+    if (Case("nullspace_cg")) PetscCall(TestNullSpace(KSPCG));
+    if (Case("small")) PetscCall(TestSmall());
+  }
+  PetscCall(CheckFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/empty.out
+      requires: double
+      test:
+         suffix: host
+         args: -case {{operator values,krylov,zero,options,types,fields iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann changes,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small}}
+      test:
+         suffix: host_errors
+         nsize: {{1 2}}
+         args: -malloc_dump 0 -case zero
+      test:
+         suffix: host_ranks
+         timeoutfactor: 2
+         nsize: {{2 3}}
+         args: -case operator_laplace2d,operator_mesh,krylov,options,types,fields,ranks
+
+   testset:
+      output_file: output/empty.out
+      requires: double
+      test:
+         suffix: cuda
+         requires: baicuda
+         args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,nonsymmetric,auto,indefinite watched,guess,reasons,range}}
+      test:
+         suffix: aijcusparse
+         requires: baicuda cuda
+         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,zero,options,types,fields iterations changes,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small}}
+      test:
+         suffix: aijcusparse_ranks
+         requires: baicuda cuda
+         nsize: 2
+         args: -mat_type aijcusparse -options_left no -case operator_laplace2d,krylov_cg,ranks
+
+TEST*/
