@@ -1114,16 +1114,16 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{operator values,krylov,zero,options,types,fields iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann changes,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small}}
+         args: -case {{operator values,krylov,types,fields iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann changes,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
-         args: -malloc_dump 0 -case zero
+         args: -malloc_dump 0 -case zero,options
       test:
          suffix: host_ranks
          timeoutfactor: 2
          nsize: {{2 3}}
-         args: -case operator_laplace2d,operator_mesh,krylov,options,types,fields,ranks
+         args: -case operator_laplace2d,operator_mesh,krylov,types,fields,ranks
 
    testset:
       output_file: output/empty.out
@@ -1135,7 +1135,7 @@ int main(int argc, char **argv)
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,zero,options,types,fields iterations changes,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small}}
+         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields iterations changes,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small}}
       test:
          suffix: aijcusparse_ranks
          requires: baicuda cuda

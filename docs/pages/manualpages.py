@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-SOURCES = ["include/*.h", "src/*/*.c", "src/*/*/*.c"]
+SOURCES = ["include/*.h", "src/*/*.c", "src/*/*/*.c", "src/*/*/generated/*.c"]
 HEADER = "include/petscbai.h"
 
 

@@ -82,6 +82,12 @@ typedef struct {
   PetscInt       setups;   /* as of so many set-ups; 0: of none */
 } BAICount;
 
+/* What an accelerated solve with a coarse correction begins with: see BAIGoal */
+typedef struct {
+  PetscReal top, beta, bears;
+  PetscReal cost; /* iterations in which it divided the residual norm by e; 0: not known */
+} BAIStart;
+
 /* The data of a KSPBAI and of a PCBAI */
 typedef struct {
   PetscObject face;    /* the KSP or PC */
@@ -110,11 +116,10 @@ typedef struct {
   BAIInt corrected_iters; /* local sweeps with a coarse correction, if it is accelerated, but in mode color; 0: as many
                              as the options say */
   PetscLogDouble coarse_time;     /* seconds that the last set-up of a coarse space took */
-  PetscReal top_found, top, beta; /* the largest eigenvalue of the corrected iteration, for acceleration, as estimated
-                                     and as solves have shown; momentum to begin with, */
-  PetscReal beta_enough;          /* and that which was enough before less was tried, or 0; */
-  PetscReal bears;                /* see BAIGoal */
-  PetscBool beta_found;           /* no less is tried any longer */
+  PetscReal top_found; /* the largest eigenvalue of the corrected iteration, for acceleration, as estimated; */
+  BAIStart  start;     /* what the next solve begins with; */
+  BAIStart  best;      /* what the fastest so far began with, of so many that tried something, */
+  PetscInt  tried;
   PetscReal radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
   PetscMPIInt   node_rank, node_size; /* 0: not asked for yet */
   MPI_Group     node;                 /* its ranks */

@@ -395,11 +395,9 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   PetscFunctionBegin;
   bai->aggregates      = 0;
   bai->top_found       = 0.0;
-  bai->top             = 0.0;
-  bai->beta            = (PetscReal)BAIAdaptFirstBeta();
-  bai->beta_enough     = 0.0;
-  bai->bears           = 0.0;
-  bai->beta_found      = PETSC_FALSE;
+  bai->start           = (BAIStart){.beta = (PetscReal)BAIAdaptFirstBeta()};
+  bai->best            = (BAIStart){.cost = 0.0};
+  bai->tried           = 0;
   bai->corrected_iters = 0;
   if (!bai->use.coarse) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Allreduce(&mine, &bai->aggregates, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
@@ -408,8 +406,8 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   PetscCall(ChooseCorrectedIters(bai));
   PetscCall(BAIPrepare(bai, BAI_MODE_SYNC));
   PetscCall(BAIFindTop(bai, A, &bai->top_found, &spoils));
-  bai->top = bai->top_found;
-  if (spoils) bai->bears = BAI_SPOILT;
+  bai->start.top = bai->top_found;
+  if (spoils) bai->start.bears = BAI_SPOILT;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -648,6 +646,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat A)
   else if (bai->slowed && !bai->slow) {
     bai->slow = PETSC_TRUE; /* there are several solves with these values, so it pays */
     PetscCall(BAISetUp(bai, given));
+    bai->tried = 1; /* by the solve without */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (work == WORK_NONE) {

@@ -94,9 +94,9 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
                                      bai->use.nested ? ", of which blocks are made up" : "", (double)bai->coarse_time));
     if (bai->corrected_iters && BAIModeOf(bai) != BAI_MODE_COLOR)
       PetscCall(PetscViewerASCIIPrintf(viewer, "  with it %d local sweeps\n", (int)bai->corrected_iters));
-    if (bai->top > 0.0)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "  largest eigenvalue with it taken to be %g%s\n", (double)bai->top,
-                                       bai->top > bai->top_found ? ", more than was estimated" : ""));
+    if (bai->start.top > 0.0)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  largest eigenvalue with it taken to be %g%s\n", (double)bai->start.top,
+                                       bai->start.top > bai->top_found ? ", more than was estimated" : ""));
   }
   if (!bai->vain && !bai->use.coarse && o->coarse)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction auto: %s\n",

@@ -97,23 +97,23 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
                    .max_it   = (BAIInt)ksp->max_it,
                    .first    = (BAIInt)PetscMin(ksp->its, PETSC_MAX_INT - 1) + 1,
                    .coarsen  = MayCoarsen(bai) ? (BAIInt)BAICoarsenFrom(bai) : 0,
-                   .top      = IsCorrected(bai) ? (double)bai->top : 0.0,
+                   .top      = IsCorrected(bai) ? (double)bai->start.top : 0.0,
                    .rows     = (double)bai->rows,
-                   .beta     = (double)bai->beta,
-                   .bears    = (double)bai->bears};
+                   .beta     = (double)bai->start.beta,
+                   .bears    = (double)bai->start.bears};
 }
 
 /* What omega is before it is raised or damped: tau is for the iteration without a coarse correction, top for that with
  * one */
 static BAIReal OmegaOf(const BAI *bai, int coarse)
 {
-  return bai->omega * (coarse && bai->top > 0 ? 1 : bai->tau);
+  return bai->omega * (coarse && bai->start.top > 0 ? 1 : bai->tau);
 }
 
 /* And without acceleration. With a coarse correction local sweeps and correction together overshoot with 1 */
 static BAIReal PlainOmega(const BAI *bai, int coarse)
 {
-  return OmegaOf(bai, coarse) * (coarse && bai->top > 0 ? (BAIReal)(2 / bai->top) : 1);
+  return OmegaOf(bai, coarse) * (coarse && bai->start.top > 0 ? (BAIReal)(2 / bai->start.top) : 1);
 }
 
 /* Local sweeps of a step, 0: as many as the options say. PlainOmega() and acceleration take the eigenvalues with so
@@ -203,10 +203,12 @@ static PetscErrorCode Weigh(KSP ksp, Vec x, PetscReal *rnorm)
   PetscFunctionBegin;
   PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: it grows; back to the best one, %g\n",
                       ksp->its, (double)*rnorm, (double)bai->kept_norm));
-  if (bai->aggregates && !bai->vain && bai->top < most * bai->top_found) {
-    bai->top *= more;
+  if (bai->aggregates && !bai->vain && bai->start.top < most * bai->top_found) {
+    bai->start.top *= more;
+    bai->best.cost = 0.0; /* what came before grows */
+    bai->tried     = 0;
     PetscCall(PetscInfo(ksp, "The largest eigenvalue with the coarse correction is taken to be %g from now on\n",
-                        (double)bai->top));
+                        (double)bai->start.top));
   } else {
     bai->grew = PETSC_TRUE;
     PetscCall(KSPGetOperators(ksp, &A, NULL));
@@ -302,31 +304,37 @@ static BAIStep StepAtOnce(KSP ksp, BAIMode mode, int accelerate, BAIMode acceler
 }
 
 /*
-   With a coarse correction: what solves begin with, after one that ended with this in so many iterations. The largest
-   eigenvalue may have turned out to be larger, but not by more than its estimate can be wrong. Momentum is another, or
-   the same; as long as solves get along with what they begin with, less is tried; if that was too little, it is what
-   was enough before
+   With a coarse correction: what the next solve begins with, after one that took so many iterations to divide the
+   residual norm by e^fall, and ended with this. The first solves try what the one before ended with, or less momentum
+   where that was enough. A solve that was slower than the best one takes that back, and ends the trials: from then on
+   each solve begins as the best one did. So nothing that was learnt makes a later solve slower
 */
-static void Learn(BAI *bai, PetscReal top, PetscReal ended, PetscReal bears, PetscInt its, PetscBool converged)
+static void Learn(BAI *bai, PetscReal top, PetscReal ended, PetscReal bears, PetscInt its, PetscReal fall,
+                  PetscBool converged)
 {
-  const PetscInt  shown = 30; /* iterations in which momentum is raised if it is too small */
-  const PetscReal less = (PetscReal)BAIAdaptLessBeta((double)bai->beta), wrong = (PetscReal)1.25;
+  const PetscInt  trials = 3, shown = 30; /* iterations in which momentum is raised if it is too small */
+  const PetscReal less = (PetscReal)BAIAdaptLessBeta((double)bai->start.beta), wrong = (PetscReal)1.25;
 
-  bai->top = PetscMax(bai->top, PetscMin(top, wrong * bai->top_found));
-  if (converged) bai->bears = bears; /* else that may be due to rounding, or to a right-hand side */
-  if (ended > bai->beta) {
-    bai->beta        = bai->beta_enough > 0.0 ? PetscMin(bai->beta_enough, ended) : ended;
-    bai->beta_enough = 0.0;
-    bai->beta_found  = PETSC_TRUE;
-  } else if (converged && its >= shown && !bai->beta_found) {
-    bai->beta_found  = (PetscBool)(less == 0.0);
-    bai->beta_enough = bai->beta;
-    if (less > 0.0) bai->beta = less;
+  bai->start.cost = fall > 0.0 ? (PetscReal)its / fall : PETSC_MAX_REAL;
+  if (bai->tried >= trials) return;
+  if (bai->best.cost > 0.0 && bai->start.cost >= bai->best.cost) bai->tried = trials;
+  else {
+    bai->best = bai->start;
+    bai->tried++;
   }
+  if (bai->tried >= trials) {
+    bai->start = bai->best;
+    return;
+  }
+  bai->start.top = PetscMax(bai->start.top, PetscMin(top, wrong * bai->top_found));
+  if (converged) bai->start.bears = bears; /* else that may be due to rounding, or to a right-hand side */
+  if (ended > bai->start.beta) bai->start.beta = ended;
+  else if (converged && its >= shown && less > 0.0) bai->start.beta = less;
 }
 
-/* What the view is to say of a solve, and the next solve to know */
-static void Remember(BAI *bai, const BAIStep *step, const BAISolution *solution, PetscBool converged)
+/* What the view is to say of a solve from this residual norm to that, and the next solve to know */
+static void Remember(BAI *bai, const BAIStep *step, const BAISolution *solution, PetscReal from, PetscReal rnorm,
+                     PetscBool converged)
 {
   bai->used          = *step;
   bai->used.omega    = solution->omega;
@@ -334,7 +342,7 @@ static void Remember(BAI *bai, const BAIStep *step, const BAISolution *solution,
   if (solution->vain) bai->vain = PETSC_TRUE;
   else if (step->coarse && step->accelerate)
     Learn(bai, (PetscReal)solution->top, (PetscReal)solution->beta, (PetscReal)solution->bears, (PetscInt)solution->its,
-          converged);
+          PetscLogReal(from / rnorm), converged);
 }
 
 /*
@@ -372,7 +380,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
   const BAIGoal goal     = GoalOf(ksp, 0.0);
   BAIStep       step     = StepAtOnce(ksp, FirstMode(bai), goal.accelerate, goal.accelerated);
   BAISolution   solution = {.its = 0};
-  PetscReal     bnorm    = -1.0;
+  PetscReal     bnorm    = -1.0, before;
   PetscBool     grows;
 
   PetscFunctionBegin;
@@ -395,7 +403,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
       BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it, &step, &bnorm, rnorm, &solution));
   if (ksp->guess_zero) PetscCall(Keep(ksp, x, bnorm));
   ksp->its = (PetscInt)solution.its;
-  Remember(bai, &step, &solution, (PetscBool)(*rnorm <= ksp->ttol));
+  Remember(bai, &step, &solution, bnorm, *rnorm, (PetscBool)(*rnorm <= ksp->ttol));
   grows = Grows(ksp, *rnorm);
   while ((solution.mode != step.mode || solution.coarsen || solution.vain || grows) && ksp->max_it > ksp->its &&
          *rnorm > ksp->ttol &&
@@ -414,10 +422,11 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
                         (double)*rnorm, BAIModes[mode]));
     step = StepAtOnce(ksp, mode, grows ? GoalOf(ksp, 0.0).accelerate : solution.accelerate,
                       grows || solution.coarsen || solution.vain ? GoalOf(ksp, 0.0).accelerated : BAI_MODE_SYNC);
+    before = *rnorm;
     PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - ksp->its, &step, &bnorm,
                        rnorm, &solution));
     ksp->its += (PetscInt)solution.its;
-    Remember(bai, &step, &solution, (PetscBool)(*rnorm <= ksp->ttol));
+    Remember(bai, &step, &solution, before, *rnorm, (PetscBool)(*rnorm <= ksp->ttol));
     grows = Grows(ksp, *rnorm);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -465,7 +474,7 @@ static PetscErrorCode Relax(KSP ksp)
   Mat          A;
   MatNullSpace nullspace;
   BAIStep      step   = {.omega = 0};
-  PetscReal    rnorm  = 0.0;
+  PetscReal    rnorm  = 0.0, from = 0.0;
   PetscInt     begun  = 0; /* iterations before those that are adapted */
   PetscBool    looked = PETSC_FALSE;
 
@@ -526,6 +535,7 @@ static PetscErrorCode Relax(KSP ksp)
       step          = StepOf(bai, &bai->decision);
       looked        = PETSC_TRUE;
       begun         = ksp->its;
+      from          = rnorm;
       if (bai->decision.x == BAI_X_KEEP || (MayWeigh(bai) && !ksp->its)) PetscCall(Keep(ksp, x, rnorm));
     }
     its    = NextLook(ksp);
@@ -559,7 +569,7 @@ static PetscErrorCode Relax(KSP ksp)
   if (WasSlow(ksp)) bai->slowed = PETSC_TRUE;
   if (looked && IsCorrected(bai))
     Learn(bai, (PetscReal)bai->adapt.goal.top, (PetscReal)bai->adapt.beta, (PetscReal)BAIAdaptBears(&bai->adapt),
-          ksp->its - begun, (PetscBool)(ksp->reason > 0));
+          ksp->its - begun, PetscLogReal(from / rnorm), (PetscBool)(ksp->reason > 0));
   PetscCall(BAIStatsEnd(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,7 +11,6 @@
 #define LEAST_ROWS_CUDA 120001
 #define LONGEST_ROW     1000 /* entries: few rows are that long in what discretizes an elliptic equation */
 #define MOST_LEFT       0.2
-#define LONGEST_ROW     1000 /* entries; a thread does a row */
 
 /* With new values in old levels: solves that take so many times the iterations of the first one, and some more, show
    that the values have changed too much for the old aggregates */
