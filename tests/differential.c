@@ -201,6 +201,8 @@ static void DrawOptions(Dice *dice, System *s)
         continue; /* an error where ranks share a GPU; auto takes dk where it can be */
       if (!strcmp(o->name, "polynomial") && !strcmp(word, "fourth"))
         continue; /* an error with most; auto takes it where it can be */
+      if (!strcmp(o->name, "levels") && strcmp(word, "auto") && strcmp(word, "none"))
+        continue; /* an error with some matrices, on several ranks, and with what is of relaxation only */
       if (face && !strcmp(o->name, "weight") && !strcmp(word, "safe")) continue; /* an error */
       if (!strcmp(word, "single") && (s->scale < 1e-30 || s->scale > 1e30))
         continue; /* entries are beyond its range: an error */
