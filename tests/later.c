@@ -57,15 +57,15 @@ int main(int argc, char **argv)
     const char *matrix;
     PetscInt    n[5];
   } systems[] = {
-    {"fv3", {30, 70, 120, 200, 300}},
-    {"fv1", {60, 120}},
-    {"laplace2d", {40, 100, 160}},
-    {"laplace3d", {16, 24, 36}},
-    {"laplace3d27", {16, 24}},
-    {"helmholtz", {100}},
-    {"anisotropic", {60, 100}},
-    {"mesh", {60, 100}},
-    {"trefethen", {2000}}
+    {"fv3",         {30, 70, 120, 200, 300}},
+    {"fv1",         {60, 120}              },
+    {"laplace2d",   {40, 100, 160}         },
+    {"laplace3d",   {16, 24, 36}           },
+    {"laplace3d27", {16, 24}               },
+    {"helmholtz",   {100}                  },
+    {"anisotropic", {60, 100}              },
+    {"mesh",        {60, 100}              },
+    {"trefethen",   {2000}                 }
   };
   const PetscReal rtol[] = {1e-6, 1e-10};
 

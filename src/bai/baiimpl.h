@@ -107,7 +107,8 @@ typedef struct {
   PetscReal omega;   /* in use, 1 if it is auto; */
   PetscReal smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
   PetscReal largest;         /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */
-  PetscBool grew;            /* with weight safe, for this matrix: a solve has grown */
+  PetscBool grew;            /* with weight safe, for this matrix: a solve has grown, */
+  PetscReal damped;          /* and has grown with weight tau: omega of one sweep of Jacobi; 0: it has not */
   PetscBool rough;           /* KSPBAI with precision auto, for this matrix: single precision does not do */
   PetscObjectId seen;        /* the matrix of these; */
   PetscInt      rows, first; /* and how many it has, on all ranks; and the first of this one */
@@ -115,11 +116,11 @@ typedef struct {
   PetscInt      aggregates;  /* of all ranks; 0: no coarse space */
   BAIInt corrected_iters; /* local sweeps with a coarse correction, if it is accelerated, but in mode color; 0: as many
                              as the options say */
-  PetscLogDouble coarse_time;     /* seconds that the last set-up of a coarse space took */
-  PetscReal top_found; /* the largest eigenvalue of the corrected iteration, for acceleration, as estimated; */
-  BAIStart  start;     /* what the next solve begins with; */
-  BAIStart  best;      /* what the fastest so far began with, of so many that tried something, */
-  PetscInt  tried;
+  PetscLogDouble coarse_time; /* seconds that the last set-up of a coarse space took */
+  PetscReal      top_found;   /* the largest eigenvalue of the corrected iteration, for acceleration, as estimated; */
+  BAIStart       start;       /* what the next solve begins with; */
+  BAIStart       best;        /* what the fastest so far began with, of so many that tried something, */
+  PetscInt       tried;
   PetscReal radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
   PetscMPIInt   node_rank, node_size; /* 0: not asked for yet */
   MPI_Group     node;                 /* its ranks */
@@ -152,13 +153,15 @@ typedef struct {
   BAIRefinement refinement;
   BAITogether   together;
 
-  BAIAdapt    adapt;     /* KSPBAI: when to look, and acceleration; */
-  BAIDecision decision;  /* how it goes on; */
-  PetscReal   scale;     /* what residual norms are divided by before they are squared; */
-  Vec         kept;      /* the best x so far, */
-  PetscReal   kept_norm; /* and its residual norm; */
-  PetscBool   kept_zero; /* or it is zero; */
-  BAIStep     used;      /* how the last solve ended; omega is 0 if there was none */
+  BAIAdapt    adapt;      /* KSPBAI: when to look, and acceleration; */
+  BAIDecision decision;   /* how it goes on; */
+  PetscReal   scale;      /* what residual norms are divided by before they are squared; */
+  Vec         kept;       /* the best x so far, */
+  PetscReal   kept_norm;  /* and its residual norm; */
+  PetscBool   kept_zero;  /* or it is zero; */
+  PetscBool   stands;     /* the last solve ended where rounding lets it get no further, */
+  PetscReal   attainable; /* with about this residual norm */
+  BAIStep     used;       /* how the last solve ended; omega is 0 if there was none */
   BAIWatch    watch;
   BAICount    count;
 
@@ -239,6 +242,7 @@ PETSC_INTERN PetscErrorCode BAITogetherReset(BAI *);
 
 /* weight.c */
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
+PETSC_INTERN PetscErrorCode BAIFindDamping(Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *top, PetscBool *spoils);
 PETSC_INTERN PetscErrorCode BAIFindLargest(BAI *, Mat, PetscReal *);

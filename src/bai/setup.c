@@ -448,6 +448,7 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
   if (id != bai->seen) {
     bai->slow = bai->slowed = bai->vain = bai->grew = bai->crowded = bai->rough = PETSC_FALSE;
     bai->unit                                                                   = BAI_UNIT_NONE;
+    bai->damped                                                                 = 0.0;
   }
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));

@@ -59,7 +59,8 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
                                      (double)bai->radius[0], (double)bai->radius[1],
                                      bai->radius[1] < 1.0 ? ", so that every order of updates converges" : ""));
   if (o->weight == BAI_WEIGHT_SAFE && bai->grew)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  weight safe: tau, since the residual norm of a solve grew\n"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  weight safe: %s, since the residual norm of a solve grew\n",
+                                     bai->damped > 0.0 ? "one damped sweep of Jacobi" : "tau"));
   if (bai->use.weight == BAI_WEIGHT_L1) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight l1\n"));
   if (bai->use.weight == BAI_WEIGHT_TAU)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->tau));
@@ -95,7 +96,8 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
     if (bai->corrected_iters && BAIModeOf(bai) != BAI_MODE_COLOR)
       PetscCall(PetscViewerASCIIPrintf(viewer, "  with it %d local sweeps\n", (int)bai->corrected_iters));
     if (bai->start.top > 0.0)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "  largest eigenvalue with it taken to be %g%s\n", (double)bai->start.top,
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  largest eigenvalue with it taken to be %g%s\n",
+                                       (double)bai->start.top,
                                        bai->start.top > bai->top_found ? ", more than was estimated" : ""));
   }
   if (!bai->vain && !bai->use.coarse && o->coarse)

@@ -76,6 +76,30 @@ PetscErrorCode BAIFindRadius(Mat A, PetscReal *lower, PetscReal *upper)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* 1/||D^{-1}A|| in the norm of the largest row sum. With that omega Jacobi's iteration converges for each matrix that is
+ * positive definite: the eigenvalues of omega D^{-1}A are in (0, 1] */
+PetscErrorCode BAIFindDamping(Mat A, PetscReal *omega)
+{
+  Mat absA;
+  Vec d, sums, ones;
+
+  PetscFunctionBegin;
+  PetscCall(CreateAbs(A, &absA));
+  PetscCall(MatCreateVecs(A, &ones, &d));
+  PetscCall(VecDuplicate(d, &sums));
+  PetscCall(VecSet(ones, 1.0));
+  PetscCall(MatMult(absA, ones, sums));
+  PetscCall(MatGetDiagonal(absA, d));
+  PetscCall(VecPointwiseDivide(sums, sums, d));
+  PetscCall(VecMax(sums, NULL, omega));
+  *omega = 1.0 / *omega;
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&sums));
+  PetscCall(VecDestroy(&ones));
+  PetscCall(MatDestroy(&absA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What the eigenvalues are found of */
 typedef struct {
   BAI *bai;

@@ -78,6 +78,7 @@ typedef struct BAIDecision_ {
   int     stop; /* the goal is reached, or out of reach */
   BAIMode mode;
   int     begins;  /* the acceleration begins here, or another mode; */
+  int     stalls;  /* the norm has stood still for long: the caller is to see whether that is rounding */
   int     coarsen; /* or would, with a coarse correction, which is to be made: then all starts anew */
   int     vain;    /* it goes on without the coarse correction, which does not help */
   int     rest;    /* the first iteration is to be without momentum */
@@ -99,6 +100,8 @@ typedef struct {
   double  best2;       /* and the smallest so far */
   double  from2;       /* ||r||^2 where the rate is measured from */
   BAIInt  from, until; /* the global iteration of that, and the one after which the next look is worth while */
+  double  low2;        /* ||r||^2 when it was last clearly smaller than ever, */
+  BAIInt  low;         /* and where that was */
   double  slope;       /* fall of log ||r|| per iteration that was seen last; 0: not yet with this relaxation */
   double  slope_below; /* that with the relaxation before, */
   double  beta_below;  /* which was this; negative: none */

@@ -52,6 +52,8 @@ typedef struct {
   double hopeless; /* iterations to do without momentum, where there may be more of it without the correction: so many
                       times the square root of the rows are too many, as that takes about as many; */
   double hopeless_far; /* or so many times that, with the little that it bears */
+  double lower;        /* of ||r||^2: what falls by less has not fallen, */
+  BAIInt still;        /* and in so many iterations at least stands still */
 } BAIAdaptNumbers;
 
 BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
@@ -92,7 +94,9 @@ BAI_INLINE BAIAdaptNumbers BAIAdaptNumbersOf(void)
     0.25,     /* bears */
     2,        /* bears_least */
     4,        /* hopeless */
-    64        /* hopeless_far */
+    64,       /* hopeless_far */
+    0.5,      /* lower */
+    500       /* still */
   };
 
   return n;
@@ -497,6 +501,7 @@ BAI_INLINE BAIDecision BAIAdaptDecision(const BAIAdapt *a, int stop, int begins,
   d.mode     = a->mode;
   d.begins   = begins;
   d.coarsen  = a->coarsen;
+  d.stalls   = 0;
   d.vain     = vain;
   d.rest     = a->rest;
   d.even     = BAIAdaptByTurns(a) && a->accelerate;
@@ -511,6 +516,8 @@ BAI_INLINE BAIDecision BAIAdaptDecision(const BAIAdapt *a, int stop, int begins,
 BAI_ADAPT_FUNCTION BAIDecision BAIAdaptStart(BAIAdapt *a, const BAIGoal *goal, BAIMode mode, BAIInt its, double rnorm2)
 {
   a->goal = *goal;
+  a->low2 = rnorm2;
+  a->low  = its;
   BAIAdaptBegin(a, mode, goal->accelerate, its, rnorm2);
   a->until = BAIAdaptSum(its, goal->first);
   if (goal->accelerate && BAIAdaptHasCoarse(a)) {
@@ -526,6 +533,18 @@ BAI_ADAPT_FUNCTION BAIDecision BAIAdaptStart(BAIAdapt *a, const BAIGoal *goal, B
   }
   return BAIAdaptDecision(a, !(rnorm2 > goal->tol2 && rnorm2 < goal->most2) || its >= goal->max_it, 0, 0,
                           a->accelerated ? BAI_X_KEEP : BAI_X_ON);
+}
+
+/* The norm has not fallen by a clear factor in half as many iterations again as there were then, and some more */
+BAI_INLINE int BAIAdaptStalls(BAIAdapt *a, BAIInt its, double rnorm2)
+{
+  const BAIAdaptNumbers n     = BAIAdaptNumbersOf();
+  const int             lower = rnorm2 < n.lower * a->low2,
+            stalls            = !lower && its - a->low >= n.still && (its - a->low) / 2 >= a->low / 4;
+
+  if (lower) a->low2 = rnorm2;
+  if (lower || stalls) a->low = its;
+  return stalls;
 }
 
 BAI_ADAPT_FUNCTION BAIDecision BAIAdaptLook(BAIAdapt *a, BAIInt its, double rnorm2)
@@ -549,7 +568,10 @@ BAI_ADAPT_FUNCTION BAIDecision BAIAdaptLook(BAIAdapt *a, BAIInt its, double rnor
     return BAIAdaptDecision(a, stop, 1, coarse, x);
   }
   if (its >= a->until) BAIAdaptPlan(a, its, rnorm2);
-  return BAIAdaptDecision(a, stop, a->accelerated != was, 0, x);
+  BAIDecision d = BAIAdaptDecision(a, stop, a->accelerated != was, 0, x);
+
+  d.stalls = !stop && x != BAI_X_BACK && BAIAdaptStalls(a, its, rnorm2);
+  return d;
 }
 
 /* The same for norms known beforehand, each at the iteration that the decision before asks for */

@@ -296,6 +296,7 @@ typedef struct {
   int     accelerate;       /* and whether it may be accelerated then; */
   int     coarsen;          /* with a coarse correction, which is to be made; */
   int     vain;             /* without the one that there is, which does not help; */
+  int     stalls;           /* the norm stands still: see BAIDecision */
   BAIReal top, beta, bears; /* and with it, for which largest eigenvalue, from which momentum on, and up to which
                                condition; see BAIGoal */
 } BAISolution;

@@ -150,7 +150,7 @@ static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl
   const bool leaves = c.decision.mode != stop.mode || c.decision.coarsen;
 
   if (leaves) c.decision.until = its;
-  c.finished = c.decision.stop || (leaves && c.decision.x != BAI_X_BACK);
+  c.finished = c.decision.stop || c.decision.stalls || (leaves && c.decision.x != BAI_X_BACK);
   if (c.finished) {
     stop.result->rnorm2     = c.rnorm2;
     stop.result->bnorm2     = c.bnorm2;
@@ -160,6 +160,7 @@ static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl
     stop.result->mode       = c.decision.mode;
     stop.result->accelerate = c.adapt.accelerate;
     stop.result->coarsen    = c.decision.coarsen;
+    stop.result->stalls     = c.decision.stalls;
   }
 }
 

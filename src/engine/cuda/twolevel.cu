@@ -536,12 +536,13 @@ static __global__ void __launch_bounds__(ROWS, BLOCKS) TwoLevel(BAISliced A, BAI
     until = decision.until;
     back  = decision.x == BAI_X_BACK;
     if (decision.x == BAI_X_KEEP) kept[i] = before[i]; /* of which ||r|| is */
-    if (decision.stop || decision.vain || given_up) break;
+    if (decision.stop || decision.stalls || decision.vain || given_up) break;
     if (decision.rest) before[i] = xi;
   }
   if (row >= 0) BAIStore(BAIIterateOf(p, 0) + row, back ? kept[i] : before[i]);
   if (blockIdx.x || i || given_up) return;
   stop.result->rnorm2     = back ? (BAIReal)adapt.best2 : board.all2;
+  stop.result->stalls     = decision.stalls;
   stop.result->bnorm2     = bnorm2;
   stop.result->its        = iteration - 1;
   stop.result->omega      = omega;

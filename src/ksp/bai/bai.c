@@ -65,7 +65,7 @@ static PetscBool IsCorrected(const BAI *bai)
 /* The mode that a solve begins in */
 static BAIMode FirstMode(const BAI *bai)
 {
-  return IsCorrected(bai) ? BAI_MODE_SYNC : BAIModeOf(bai);
+  return IsCorrected(bai) || bai->damped > 0.0 ? BAI_MODE_SYNC : BAIModeOf(bai);
 }
 
 /* A solve that is slow may set up a coarse correction; with a fixed momentum it is what users want it to be */
@@ -81,7 +81,7 @@ static PetscBool MayCoarsen(const BAI *bai)
 static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
 {
   BAI          *bai  = (BAI *)ksp->data;
-  const BAIMode mode = BAIModeOf(bai);
+  const BAIMode mode = bai->damped > 0.0 ? BAI_MODE_SYNC : BAIModeOf(bai);
   const double  far  = 1e100; /* squares beyond that are too large, or too small */
 
   bai->scale = rnorm > 0.0 && ((double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
@@ -107,6 +107,7 @@ static BAIGoal GoalOf(KSP ksp, PetscReal rnorm)
  * one */
 static BAIReal OmegaOf(const BAI *bai, int coarse)
 {
+  if (bai->damped > 0.0) return bai->omega * bai->damped;
   return bai->omega * (coarse && bai->start.top > 0 ? 1 : bai->tau);
 }
 
@@ -120,6 +121,7 @@ static BAIReal PlainOmega(const BAI *bai, int coarse)
  * many; in mode color blocks see each other, and bear more */
 static BAIInt SweepsOf(const BAI *bai, const BAIStep *step)
 {
+  if (bai->damped > 0.0) return 1;
   return step->coarse && step->mode != BAI_MODE_COLOR ? bai->corrected_iters : 0;
 }
 
@@ -144,12 +146,16 @@ static BAIStep StepOf(const BAI *bai, const BAIDecision *d)
   return step;
 }
 
-/* The best x so far */
+/* The best x so far; what is worse than the one that is kept is not */
 static PetscErrorCode Keep(KSP ksp, Vec x, PetscReal rnorm)
 {
   BAI *bai = (BAI *)ksp->data;
 
   PetscFunctionBegin;
+  if (rnorm > bai->kept_norm) {
+    bai->adapt.best2 = Square(bai, bai->kept_norm);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   bai->kept_norm = rnorm;
   bai->kept_zero = (PetscBool)(ksp->guess_zero && !ksp->its);
   if (bai->kept_zero) PetscFunctionReturn(PETSC_SUCCESS);
@@ -169,21 +175,23 @@ static PetscErrorCode GoBack(KSP ksp, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A solve that grows may go on with weight tau */
+/* A solve that grows may go on with weight tau, or with a smaller omega, but only once */
 static PetscBool MayWeigh(const BAI *bai)
 {
-  return (PetscBool)(bai->options.weight == BAI_WEIGHT_SAFE && !bai->grew);
+  return (PetscBool)(bai->options.weight == BAI_WEIGHT_SAFE && !(bai->damped > 0.0));
 }
 
-/* And this one grows far beyond the best x. Where convergence is slow the norm may be larger than that of the guess for
- * long. What grows by acceleration is adapt.h's business */
-static PetscBool Grows(KSP ksp, PetscReal rnorm)
+/* And this one grows far beyond the best x, or so far that KSP would end it. Where convergence is slow the norm may be
+ * larger than that of the guess for long. What grows by acceleration is adapt.h's business, but for the end */
+static PetscBool Grows(KSP ksp, PetscReal rnorm, PetscBool relaxed)
 {
   const BAI      *bai  = (BAI *)ksp->data;
   const PetscReal much = PetscMin((PetscReal)1000, ksp->divtol);
 
-  if (!MayWeigh(bai) || !ksp->its || ksp->its >= ksp->max_it || PetscIsInfOrNanReal(rnorm)) return PETSC_FALSE;
-  return (PetscBool)(rnorm >= much * bai->kept_norm);
+  if (!MayWeigh(bai) || !ksp->its || ksp->its >= ksp->max_it || !(bai->kept_norm < PETSC_MAX_REAL)) return PETSC_FALSE;
+  if (PetscIsInfOrNanReal(rnorm) || (ksp->converged == KSPConvergedDefault && rnorm >= ksp->divtol * ksp->rnorm0))
+    return PETSC_TRUE;
+  return (PetscBool)(!relaxed && rnorm >= much * bai->kept_norm);
 }
 
 /* Over-relaxation, momentum or a coarse correction take part */
@@ -193,7 +201,10 @@ static PetscBool IsRelaxed(const BAI *bai)
 }
 
 /* From the best x on: with a coarse correction as if its largest eigenvalue were larger, up to about twice as large as
- * it was found; else, and then, with weight tau */
+ * it was found; else, and then, with weight tau; and if it grows even so, without the
+   coarse correction, with one sweep of Jacobi in mode sync, damped so that it converges for each positive definite
+   matrix
+*/
 static PetscErrorCode Weigh(KSP ksp, Vec x, PetscReal *rnorm)
 {
   const PetscReal more = 1.25, most = 1.9;
@@ -209,6 +220,10 @@ static PetscErrorCode Weigh(KSP ksp, Vec x, PetscReal *rnorm)
     bai->tried     = 0;
     PetscCall(PetscInfo(ksp, "The largest eigenvalue with the coarse correction is taken to be %g from now on\n",
                         (double)bai->start.top));
+  } else if (bai->grew) {
+    PetscCall(BAIFindDamping(bai->A, &bai->damped));
+    bai->vain = PETSC_TRUE;
+    PetscCall(PetscInfo(ksp, "Mode sync, one local sweep and omega %g from now on\n", (double)OmegaOf(bai, 0)));
   } else {
     bai->grew = PETSC_TRUE;
     PetscCall(KSPGetOperators(ksp, &A, NULL));
@@ -263,6 +278,29 @@ static PetscBool CanSolveAtOnce(KSP ksp, BAIMode mode, MatNullSpace nullspace)
   return (PetscBool)((solves >> mode & 1) && BAIIteratesX(bai) && !bai->scatter && !bai->options.check_interval &&
                      !BAIHasFaults(bai) && !bai->options.stats && ksp->converged == KSPConvergedDefault &&
                      !IsWatched(ksp) && !nullspace && ksp->max_it > 0);
+}
+
+/*
+   ||b - A x|| has stood still for long. Below a small multiple of eps (||A|| ||x|| + ||b||) rounding keeps it up, and no
+   iteration gets any further. ||A|| is computed only here, as few solves come to this
+*/
+static PetscErrorCode StandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
+{
+  const PetscReal multiple = 64;
+  BAI            *bai      = (BAI *)ksp->data;
+  PetscReal       norm1, norminf, xnorm, bnorm;
+
+  PetscFunctionBegin;
+  PetscCall(MatNorm(bai->A, NORM_1, &norm1));
+  PetscCall(MatNorm(bai->A, NORM_INFINITY, &norminf));
+  PetscCall(BAIVecNorm(x, &xnorm));
+  PetscCall(BAIVecNorm(b, &bnorm));
+  bai->attainable = multiple * PETSC_MACHINE_EPSILON * (PetscSqrtReal(norm1) * PetscSqrtReal(norminf) * xnorm + bnorm);
+  bai->stands     = (PetscBool)(IsExact(bai) && rnorm <= bai->attainable);
+  if (bai->stands) ksp->reason = KSP_DIVERGED_BREAKDOWN;
+  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ": the residual norm stays at %g, %s what rounding allows, %g\n",
+                      ksp->its, (double)rnorm, bai->stands ? "which is" : "above", (double)bai->attainable));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A coarse correction is set up: solves begin anew with it, this one from where it is */
@@ -404,12 +442,19 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
   if (ksp->guess_zero) PetscCall(Keep(ksp, x, bnorm));
   ksp->its = (PetscInt)solution.its;
   Remember(bai, &step, &solution, bnorm, *rnorm, (PetscBool)(*rnorm <= ksp->ttol));
-  grows = Grows(ksp, *rnorm);
-  while ((solution.mode != step.mode || solution.coarsen || solution.vain || grows) && ksp->max_it > ksp->its &&
-         *rnorm > ksp->ttol &&
+  grows = Grows(ksp, *rnorm, PETSC_FALSE);
+  while ((solution.mode != step.mode || solution.coarsen || solution.vain || solution.stalls || grows) &&
+         ksp->max_it > ksp->its && *rnorm > ksp->ttol &&
          (grows || *rnorm < ksp->divtol * bnorm)) { /* it is slow so, or its acceleration came to nothing */
     BAIMode mode = solution.mode;
 
+    if (solution.stalls) {
+      PetscCall(StandsStill(ksp, b, x, *rnorm));
+      if (ksp->reason) {
+        ksp->rnorm = *rnorm;
+        break;
+      }
+    }
     if (grows) {
       PetscCall(Weigh(ksp, x, rnorm));
       mode = FirstMode(bai);
@@ -420,14 +465,14 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
     if (!CanSolveAtOnce(ksp, mode, NULL)) break;
     PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: mode %s from now on\n", ksp->its,
                         (double)*rnorm, BAIModes[mode]));
-    step = StepAtOnce(ksp, mode, grows ? GoalOf(ksp, 0.0).accelerate : solution.accelerate,
+    step   = StepAtOnce(ksp, mode, grows ? GoalOf(ksp, 0.0).accelerate : solution.accelerate,
                       grows || solution.coarsen || solution.vain ? GoalOf(ksp, 0.0).accelerated : BAI_MODE_SYNC);
     before = *rnorm;
     PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - ksp->its, &step, &bnorm,
                        rnorm, &solution));
     ksp->its += (PetscInt)solution.its;
     Remember(bai, &step, &solution, before, *rnorm, (PetscBool)(*rnorm <= ksp->ttol));
-    grows = Grows(ksp, *rnorm);
+    grows = Grows(ksp, *rnorm, PETSC_FALSE);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -473,8 +518,8 @@ static PetscErrorCode Relax(KSP ksp)
   Vec          x = ksp->vec_sol, b = ksp->vec_rhs;
   Mat          A;
   MatNullSpace nullspace;
-  BAIStep      step   = {.omega = 0};
-  PetscReal    rnorm  = 0.0, from = 0.0;
+  BAIStep      step  = {.omega = 0};
+  PetscReal    rnorm = 0.0, from = 0.0;
   PetscInt     begun  = 0; /* iterations before those that are adapted */
   PetscBool    looked = PETSC_FALSE;
 
@@ -488,8 +533,10 @@ static PetscErrorCode Relax(KSP ksp)
   PetscCall(MatGetNullSpace(A, &nullspace));
   PetscCall(BAIFaultsStart(bai, b, x, ksp->guess_zero));
   PetscCall(BAIStatsStart(bai));
-  ksp->its = 0;
-  step     = BAIStepOf(bai, BAI_FORWARD);
+  ksp->its       = 0;
+  bai->kept_norm = PETSC_MAX_REAL;
+  bai->stands    = PETSC_FALSE;
+  step           = BAIStepOf(bai, BAI_FORWARD);
 
   step.coarse      = (int)(bai->aggregates && !bai->vain);
   step.omega       = PlainOmega(bai, step.coarse);
@@ -551,13 +598,20 @@ static PetscErrorCode Relax(KSP ksp)
     }
     PetscCall(BAIFaultsLook(bai, ksp->its, b, x, &rnorm, &step));
     BAIStatsLook(bai, ksp->its - its, before, ksp->its, rnorm, ksp->ttol);
-    if (!IsRelaxed(bai) && Grows(ksp, rnorm)) {
+    if (Grows(ksp, rnorm, IsRelaxed(bai))) {
       PetscCall(Weigh(ksp, x, &rnorm));
       looked = PETSC_FALSE;
       continue;
     }
     decision = BAIAdaptLook(&bai->adapt, (BAIInt)ksp->its, Square(bai, rnorm));
     if (decision.vain) bai->vain = PETSC_TRUE;
+    if (decision.stalls && rnorm > ksp->ttol) PetscCall(StandsStill(ksp, b, x, rnorm));
+    if (ksp->reason) {
+      ksp->rnorm = rnorm;
+      PetscCall(KSPLogResidualHistory(ksp, rnorm));
+      PetscCall(KSPMonitor(ksp, ksp->its, rnorm));
+      break;
+    }
     PetscCall(Obey(ksp, x, &decision, &rnorm, &step));
     bai->used = step;
     if (decision.coarsen) {
@@ -609,6 +663,10 @@ static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
       PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n",
                                        bai->options.check_interval));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm when it promises to be small enough\n"));
+    if (bai->stands)
+      PetscCall(PetscViewerASCIIPrintf(viewer,
+                                       "  the last solve ended at what rounding allows, a residual norm of %g\n",
+                                       (double)bai->attainable));
     PetscCall(BAIFaultsView(bai, viewer));
     PetscCall(BAIStatsView((BAI *)ksp->data, viewer));
   }
