@@ -118,8 +118,10 @@ typedef struct {
                              as the options say */
   PetscLogDouble coarse_time; /* seconds that the last set-up of a coarse space took */
   PetscReal      top_found;   /* the largest eigenvalue of the corrected iteration, for acceleration, as estimated; */
-  BAIStart       start;       /* what the next solve begins with; */
-  BAIStart       best;        /* what the fastest so far began with, of so many that tried something, */
+  BAIStart       first_start; /* what the first solve began with, and the next one begins with; */
+  BAIStart       start;
+  PetscReal      rtol; /* the smallest of a solve, which these are of; 0: none yet */
+  BAIStart       best; /* what the fastest so far began with, of so many that tried something, */
   PetscInt       tried;
   PetscReal radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
   PetscMPIInt   node_rank, node_size; /* 0: not asked for yet */

@@ -396,6 +396,7 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   bai->aggregates      = 0;
   bai->top_found       = 0.0;
   bai->start           = (BAIStart){.beta = (PetscReal)BAIAdaptFirstBeta()};
+  bai->first_start     = bai->start;
   bai->best            = (BAIStart){.cost = 0.0};
   bai->tried           = 0;
   bai->corrected_iters = 0;
@@ -408,6 +409,7 @@ static PetscErrorCode WeighCoarse(BAI *bai, Mat A)
   PetscCall(BAIFindTop(bai, A, &bai->top_found, &spoils));
   bai->start.top = bai->top_found;
   if (spoils) bai->start.bears = BAI_SPOILT;
+  bai->first_start = bai->start;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

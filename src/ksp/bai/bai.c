@@ -178,7 +178,8 @@ static PetscErrorCode GoBack(KSP ksp, Vec x)
 /* A solve that grows may go on with weight tau, or with a smaller omega, but only once */
 static PetscBool MayWeigh(const BAI *bai)
 {
-  return (PetscBool)(bai->options.weight == BAI_WEIGHT_SAFE && !(bai->damped > 0.0));
+  return (PetscBool)(bai->options.weight == BAI_WEIGHT_SAFE &&
+                     (!bai->grew || (!(bai->damped > 0.0) && bai->omega < 2.0)));
 }
 
 /* And this one grows far beyond the best x, or so far that KSP would end it. Where convergence is slow the norm may be
@@ -370,15 +371,32 @@ static void Learn(BAI *bai, PetscReal top, PetscReal ended, PetscReal bears, Pet
   else if (converged && its >= shown && less > 0.0) bai->start.beta = less;
 }
 
+/* Less momentum does for a larger tolerance, so only solves to the smallest one so far are compared */
+static PetscBool Learns(KSP ksp)
+{
+  return (PetscBool)(ksp->rtol <= ((BAI *)ksp->data)->rtol);
+}
+
+static void BeginToLearn(KSP ksp)
+{
+  BAI *bai = (BAI *)ksp->data;
+
+  if (bai->rtol > 0.0 && ksp->rtol >= bai->rtol) return;
+  bai->rtol  = ksp->rtol;
+  bai->start = bai->first_start;
+  bai->best  = (BAIStart){.cost = 0.0};
+  bai->tried = 0;
+}
+
 /* What the view is to say of a solve from this residual norm to that, and the next solve to know */
 static void Remember(BAI *bai, const BAIStep *step, const BAISolution *solution, PetscReal from, PetscReal rnorm,
-                     PetscBool converged)
+                     PetscBool learns, PetscBool converged)
 {
   bai->used          = *step;
   bai->used.omega    = solution->omega;
   bai->used.momentum = solution->momentum;
   if (solution->vain) bai->vain = PETSC_TRUE;
-  else if (step->coarse && step->accelerate)
+  else if (step->coarse && step->accelerate && learns)
     Learn(bai, (PetscReal)solution->top, (PetscReal)solution->beta, (PetscReal)solution->bears, (PetscInt)solution->its,
           PetscLogReal(from / rnorm), converged);
 }
@@ -441,7 +459,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
       BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it, &step, &bnorm, rnorm, &solution));
   if (ksp->guess_zero) PetscCall(Keep(ksp, x, bnorm));
   ksp->its = (PetscInt)solution.its;
-  Remember(bai, &step, &solution, bnorm, *rnorm, (PetscBool)(*rnorm <= ksp->ttol));
+  Remember(bai, &step, &solution, bnorm, *rnorm, Learns(ksp), (PetscBool)(*rnorm <= ksp->ttol));
   grows = Grows(ksp, *rnorm, PETSC_FALSE);
   while ((solution.mode != step.mode || solution.coarsen || solution.vain || solution.stalls || grows) &&
          ksp->max_it > ksp->its && *rnorm > ksp->ttol &&
@@ -471,7 +489,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
     PetscCall(BAISolve(bai, b, x, PETSC_FALSE, 0.0, ksp->ttol, ksp->divtol, ksp->max_it - ksp->its, &step, &bnorm,
                        rnorm, &solution));
     ksp->its += (PetscInt)solution.its;
-    Remember(bai, &step, &solution, before, *rnorm, (PetscBool)(*rnorm <= ksp->ttol));
+    Remember(bai, &step, &solution, before, *rnorm, Learns(ksp), (PetscBool)(*rnorm <= ksp->ttol));
     grows = Grows(ksp, *rnorm, PETSC_FALSE);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -533,6 +551,7 @@ static PetscErrorCode Relax(KSP ksp)
   PetscCall(MatGetNullSpace(A, &nullspace));
   PetscCall(BAIFaultsStart(bai, b, x, ksp->guess_zero));
   PetscCall(BAIStatsStart(bai));
+  BeginToLearn(ksp);
   ksp->its       = 0;
   bai->kept_norm = PETSC_MAX_REAL;
   bai->stands    = PETSC_FALSE;
@@ -621,7 +640,7 @@ static PetscErrorCode Relax(KSP ksp)
     }
   }
   if (WasSlow(ksp)) bai->slowed = PETSC_TRUE;
-  if (looked && IsCorrected(bai))
+  if (looked && IsCorrected(bai) && Learns(ksp))
     Learn(bai, (PetscReal)bai->adapt.goal.top, (PetscReal)bai->adapt.beta, (PetscReal)BAIAdaptBears(&bai->adapt),
           ksp->its - begun, PetscLogReal(from / rnorm), (PetscBool)(ksp->reason > 0));
   PetscCall(BAIStatsEnd(bai));

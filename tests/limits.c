@@ -1,0 +1,134 @@
+static char help[] = "Solves that would grow are saved, and those that cannot get any further stop.\n\n";
+
+#include "check.h"
+
+/* b of ones */
+static PetscErrorCode Solve(Mat A, BAIMode mode, PetscInt coarse, PetscReal rtol, PetscReal divtol, PetscInt max_it,
+                            KSPConvergedReason *reason, PetscInt *its, PetscBool *stood)
+{
+  KSP       ksp;
+  Vec       b, x;
+  PetscReal rnorm;
+  PetscBool converged;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, divtol, max_it));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPBAISetMode(ksp, mode));
+  PetscCall(KSPBAISetCoarse(ksp, coarse));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, reason));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  if (*reason > 0) {
+    PetscCall(IsConverged(ksp, &rnorm, &converged));
+    PetscCall(Expect(converged, "true residual norm %g", (double)rnorm));
+  }
+  PetscCall(ViewHas((PetscObject)ksp, "at what rounding allows", stood));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Symmetric, with so many diagonals of these values on each side */
+static PetscErrorCode Band(PetscInt n, PetscInt width, const PetscScalar value[], Mat *A)
+{
+  PetscInt start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(*A, MATAIJ));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(*A, &start, &end));
+  for (PetscInt i = start; i < end; i++) {
+    for (PetscInt j = PetscMax(0, i - width); j <= PetscMin(n - 1, i + width); j++)
+      PetscCall(MatSetValue(*A, i, j, value[PetscAbsInt(i - j)], INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 16, 15, ..., 1 is positive definite: a hat has a transform that is not negative. The largest eigenvalue of D^{-1}A is
+ * 16, so Jacobi's iteration multiplies the error by 15 */
+static PetscErrorCode Grows(BAIMode mode, PetscInt coarse, PetscReal divtol)
+{
+  KSPConvergedReason reason;
+  PetscInt           its;
+  PetscBool          stood;
+  PetscScalar        value[16];
+  Mat                A;
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 16; k++) value[k] = 16 - k + (k ? 0 : 1);
+  PetscCall(Band(600, 15, value, &A));
+  PetscCall(Solve(A, mode, coarse, 1e-8, divtol, 100000, &reason, &its, &stood));
+  PetscCall(Expect(reason == KSP_CONVERGED_RTOL, "%s after %" PetscInt_FMT, KSPConvergedReasons[reason], its));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A beam: the condition grows as n^4 */
+static PetscErrorCode Stands(BAIMode mode)
+{
+  const PetscScalar  value[] = {6, -4, 1};
+  KSPConvergedReason reason;
+  PetscInt           its;
+  PetscBool          stood;
+  Mat                A;
+
+  PetscFunctionBeginUser;
+  PetscCall(Band(60, 2, value, &A));
+  PetscCall(Solve(A, mode, PETSC_DECIDE, 1e-14, PETSC_DEFAULT, 1000000, &reason, &its, &stood));
+  PetscCall(Expect(reason == KSP_DIVERGED_BREAKDOWN && stood && its < 30000, "%s after %" PetscInt_FMT,
+                   KSPConvergedReasons[reason], its));
+  PetscCall(Solve(A, mode, PETSC_DECIDE, 1e-3, PETSC_DEFAULT, 1000000, &reason, &its, &stood));
+  PetscCall(Expect(reason > 0 && !stood, "rtol 1e-3: %s after %" PetscInt_FMT, KSPConvergedReasons[reason], its));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const BAIMode modes[] = {BAI_MODE_ASYNC, BAI_MODE_SYNC, BAI_MODE_COLOR};
+
+  PetscFunctionBeginUser;
+  PetscCall(CheckInitialize(&argc, &argv, help));
+  for (int m = 0; m < 3; m++) {
+    const char *name = BAIModes[modes[m]];
+
+    if (Case("grows_%s", name)) PetscCall(Grows(modes[m], PETSC_DECIDE, 1e5));
+    if (Case("grows_early_%s", name)) PetscCall(Grows(modes[m], PETSC_DECIDE, 30));
+    if (Case("grows_alone_%s", name)) PetscCall(Grows(modes[m], 0, 1e5));
+    if (Case("stands_%s", name)) PetscCall(Stands(modes[m]));
+  }
+  PetscCall(CheckFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/empty.out
+      requires: !complex !single
+      timeoutfactor: 3
+      test:
+         suffix: host
+      test:
+         suffix: cuda
+         requires: baicuda
+         args: -ksp_bai_backend cuda
+      test:
+         suffix: aijcusparse
+         requires: baicuda cuda
+         args: -mat_type aijcusparse
+
+TEST*/
