@@ -193,6 +193,7 @@ static void DrawOptions(Dice *dice, System *s)
       for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(limits); l++) {
         if (!strcmp(o->name, limits[l].name)) most = limits[l].most;
       }
+      if (!strcmp(o->name, "levels")) continue; /* a number is an error with most of the others: tests/levels.c */
       if (!o->has[face] || !most || !OneIn(dice, 3)) continue;
       if (!strcmp(o->name, "staleness") && s->mode != BAI_MODE_ASYNC) continue; /* an error */
       DrawValue(dice, o, face, most, word, sizeof(word));
@@ -201,8 +202,6 @@ static void DrawOptions(Dice *dice, System *s)
         continue; /* an error where ranks share a GPU; auto takes dk where it can be */
       if (!strcmp(o->name, "polynomial") && !strcmp(word, "fourth"))
         continue; /* an error with most; auto takes it where it can be */
-      if (!strcmp(o->name, "levels") && strcmp(word, "auto") && strcmp(word, "none"))
-        continue; /* an error with some matrices, on several ranks, and with what is of relaxation only */
       if (face && !strcmp(o->name, "weight") && !strcmp(word, "safe")) continue; /* an error */
       if (!strcmp(word, "single") && (s->scale < 1e-30 || s->scale > 1e30))
         continue; /* entries are beyond its range: an error */

@@ -1062,7 +1062,7 @@ int main(int argc, char **argv)
     {"laplace3d27", 12, 40,  18, 3},
     {"helmholtz",   48, 200, 18, 3},
     {"anisotropic", 48, 200, 25, 5},
-    {"jumps",       48, 200, 25, 5},
+    {"jumps",       48, 200, 25, 8},
     {"jumps3d",     16, 40,  25, 5},
     {"mesh",        40, 160, 35, 9},
     {"pinned",      48, 200, 25, 5},

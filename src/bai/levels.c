@@ -65,7 +65,9 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat A, Mat Ad, BAIBackend *b
   p->repeat      = 0xAAAAAAAA; /* every second level, see BAIRepeats() */
   p->fields      = (BAIInt)fields;
   p->longest     = (BAIInt)o->longest;
-  p->single      = o->single == PETSC_BOOL3_UNKNOWN ? -1 : o->single == PETSC_BOOL3_TRUE ? 1 : 0;
+  p->single      = o->single == PETSC_BOOL3_TRUE                              ? 1
+         : o->single == PETSC_BOOL3_FALSE || bai->face->classid == PC_CLASSID ? 0
+                                                                              : -1;
   if (*backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(BAIGetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);

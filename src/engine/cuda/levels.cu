@@ -121,13 +121,32 @@ static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
   return GiveBack(state, z);
 }
 
+/* Who watches a solve sees x where the caller has it */
+typedef struct {
+  BAILevelsState   state;
+  BAILevelsMonitor monitor;
+  void            *context;
+  BAIScalar       *x;
+  BAIStatus        status;
+} Watched;
+
+static int Watch(void *context, BAIInt its, BAIReal rnorm)
+{
+  Watched *w = (Watched *)context;
+
+  w->status = GiveBack(w->state, w->x);
+  return w->status.code ? 1 : w->monitor(w->context, its, rnorm);
+}
+
 static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
                        BAILevelsMonitor monitor, void *context, BAILevelsSolution *solution)
 {
   BAIScalar *to = x;
+  Watched    w  = {state, monitor, context, x, BAIStatusOf(BAI_OK)};
 
   BAITry(TakeIn(state, &b, &to, !guess_zero));
-  BAITry(BAIDeviceSolve(state, b, to, guess_zero, t, monitor, context, solution));
+  BAITry(BAIDeviceSolve(state, b, to, guess_zero, t, monitor ? Watch : NULL, &w, solution));
+  BAITry(w.status);
   return GiveBack(state, x);
 }
 

@@ -448,7 +448,8 @@ BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
   for (BAIReal last = s->rnorm; s->reason == BAI_LEVELS_ITS && s->its < t->max_it;) {
     const BAIReal half = last / 2;
 
-    if (v.d == x && (!guess_zero || s->its)) { /* x is rounded when all of the correction is added, not in each step */
+    if (v.d == x && (!guess_zero || s->its) &&
+        !monitor) { /* x is rounded when all of the correction is added, not in each step */
       if (!state->correction) BAITry(BAICUDAAllocate(&state->s, n * sizeof(BAIScalar), &state->correction));
       v.d = state->correction;
     }

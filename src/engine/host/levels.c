@@ -207,7 +207,7 @@ static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
   for (last = s->rnorm; s->reason == BAI_LEVELS_ITS && s->its < t->max_it;) {
     const BAIReal half = last / 2;
 
-    if (!guess_zero || s->its)
+    if ((!guess_zero || s->its) && !monitor)
       cg.d = work + 5 * n; /* x is rounded when all of the correction is added, not in each step */
     if (cg.d != x) memset(cg.d, 0, (size_t)n * sizeof(*x));
     Run(state, &cg, tolerance, most, t->max_it, monitor, context, s);
