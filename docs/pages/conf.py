@@ -20,7 +20,7 @@ CONTENTS = {
     "Measured": "docs/performance docs/experiments docs/newton docs/schnakenberg",
     "Getting it": "docs/packages docs/release-0.2.0 CHANGELOG",
     "Changing it": "CONTRIBUTING docs/architecture docs/developers docs/notebook/README",
-    "Notebook": "docs/notebook/faults docs/notebook/kernels docs/notebook/momentum docs/notebook/nondeterminism docs/notebook/partitions docs/notebook/ranks docs/notebook/smoothing docs/notebook/twolevels docs/notebook/weights",
+    "Notebook": "docs/notebook/faults docs/notebook/kernels docs/notebook/levels docs/notebook/momentum docs/notebook/nondeterminism docs/notebook/partitions docs/notebook/ranks docs/notebook/smoothing docs/notebook/twolevels docs/notebook/weights",
 }
 
 
