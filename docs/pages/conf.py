@@ -16,7 +16,7 @@ html_copy_source = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["smartquotes"]
 CONTENTS = {
-    "Using it": "docs/concepts docs/tour docs/manual docs/options docs/method docs/smoothing build/manualpages/index",
+    "Using it": "docs/concepts docs/tour docs/manual docs/options docs/method docs/levels docs/smoothing build/manualpages/index",
     "Measured": "docs/performance docs/experiments docs/newton docs/schnakenberg",
     "Getting it": "docs/packages docs/release-0.2.0 CHANGELOG",
     "Changing it": "CONTRIBUTING docs/architecture docs/developers docs/notebook/README",
