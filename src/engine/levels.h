@@ -110,8 +110,8 @@ typedef struct BAILevels_ *BAILevels;
 /*
    Sets the levels up for the square part of a matrix, where its arrays lie; the entries of ghosts are not looked at.
    The matrix is not copied: the arrays of A must stay where they are for BAILevelsSolve(). BAI_ERR_DIAGONAL: a
-   diagonal entry is zero or missing. BAI_ERR_MEMORY where even one level has no room; with fewer levels info.stop
-   says so
+   diagonal entry is zero or missing. BAI_ERR_MEMORY: there is no
+   room for a level, or for what it takes to make it
 */
 BAIStatus BAILevelsCreate(BAIBackend, const BAIMatrix *, const BAILevelsParameters *, BAILevels *);
 /* New values in the same pattern: aggregates stay as they are. BAI_ERR_PATTERN if it is not that pattern */

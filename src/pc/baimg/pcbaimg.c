@@ -511,8 +511,8 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
 
    Notes:
    For large systems of elliptic type, as diffusion: with `KSPCG` the number of iterations hardly grows with the number
-   of unknowns. No option is needed. It is set up where the matrix is, on the host or on a GPU, and takes no more than
-   a few products with the matrix on a GPU. `KSPBAI` does the same as one solver, and chooses it by itself.
+   of unknowns. No option is needed. It is set up where the matrix is, on the host or on a GPU. `KSPBAI` does the same
+   as one solver, and chooses it by itself.
 
    An application is one cycle. On each level x = S b from zero, then x is corrected by a cycle on the next level for
    the residual, then x = x + S (b - A x). S is one visit to all blocks of up to 128 rows at once: `local_iters` damped
@@ -531,8 +531,8 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    Schwarz without overlap, and iterations grow with the number of ranks.
 
    If the block size of the matrix is more than one, only unknowns of the same field make up an aggregate: see
-   `MatSetBlockSize()`. If a null space with the constant vector is attached, `MatSetNullSpace()`, the last level is
-   solved up to a constant.
+   `MatSetBlockSize()`. Where the matrix of the last level is singular but for rounding, as with pure Neumann
+   conditions, it has a generalized inverse.
 
    New values in an old pattern keep the aggregates, so their set-up is much shorter. To have new aggregates, call
    `PCReset()` before.
