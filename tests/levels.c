@@ -428,6 +428,50 @@ static PetscErrorCode TestChanges(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* 5 points on n x n, coupled more strongly in one direction */
+static PetscErrorCode SetDirections(Mat A, PetscInt n, PetscReal x, PetscReal y)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt row = 0; row < n * n; row++) {
+    const PetscInt i = row % n, j = row / n;
+
+    PetscCall(MatSetValue(A, row, row, 2 * (x + y), INSERT_VALUES));
+    if (i) PetscCall(MatSetValue(A, row, row - 1, -x, INSERT_VALUES));
+    if (i < n - 1) PetscCall(MatSetValue(A, row, row + 1, -x, INSERT_VALUES));
+    if (j) PetscCall(MatSetValue(A, row, row - n, -y, INSERT_VALUES));
+    if (j < n - 1) PetscCall(MatSetValue(A, row, row + n, -y, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values for which the aggregates are the wrong ones: a solve shows it, and the next one has others */
+static PetscErrorCode TestOutdated(void)
+{
+  const PetscInt n = 60;
+  Mat            A;
+  KSP            ksp;
+  PetscInt       first, second, third;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n * n, n * n));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(SetDirections(A, n, 1000, 1));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(Solve(ksp, &first));
+  PetscCall(SetDirections(A, n, 1, 1000));
+  PetscCall(Solve(ksp, &second));
+  PetscCall(Solve(ksp, &third));
+  PetscCall(Expect(first > 0 && second > 2 * first, "%d iterations, %d with old aggregates", (int)first, (int)second));
+  PetscCall(Expect(third <= first + 3, "%d iterations, %d with new aggregates", (int)first, (int)third));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestKrylov(const char name[], PetscInt n, KSPType type, PetscInt most)
 {
   Mat      A;
@@ -1098,6 +1142,7 @@ int main(int argc, char **argv)
       if (Case("iterations_%s", rows[k].name))
         PetscCall(TestIterations(rows[k].name, rows[k].small, rows[k].large, rows[k].most, rows[k].growth));
     if (Case("changes")) PetscCall(TestChanges());
+    if (Case("outdated")) PetscCall(TestOutdated());
     if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
     if (Case("auto")) PetscCall(TestAuto());
     if (Case("indefinite_auto")) PetscCall(TestIndefinite(360, PETSC_DECIDE));
@@ -1124,7 +1169,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{operator values,krylov,types,fields iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann changes,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small}}
+         args: -case {{operator values,krylov,types,fields iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -1141,11 +1186,11 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,nonsymmetric,auto,indefinite watched,guess,reasons,range}}
+         args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields iterations changes,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small}}
+         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small}}
       test:
          suffix: aijcusparse_ranks
          requires: baicuda cuda
