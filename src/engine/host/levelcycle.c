@@ -47,6 +47,7 @@ static void Visit(const BAILevelsState state, BAIHostLevel *L, int from_zero)
 /* b of the next level: P^H (b - A x) */
 static void Restrict(const BAILevelsState state, BAIHostLevel *L)
 {
+  (void)state; /* without OpenMP */
 #pragma omp parallel for num_threads(state->p.threads) schedule(static) if (L->A.n > BAI_LEVELS_SMALL)
   for (BAIInt c = 0; c < L->m; c++) {
     BAIScalar sum = 0;
@@ -64,6 +65,7 @@ static void Restrict(const BAILevelsState state, BAIHostLevel *L)
 /* x = x + P e, e being x of the next level */
 static void Prolong(const BAILevelsState state, BAIHostLevel *L)
 {
+  (void)state; /* without OpenMP */
 #pragma omp parallel for num_threads(state->p.threads) schedule(static) if (L->A.n > BAI_LEVELS_SMALL)
   for (BAIInt c = 0; c < L->m; c++)
     for (BAIInt p = L->child[c]; p < L->child[c + 1]; p++) L->x[p] += L[1].x[c];

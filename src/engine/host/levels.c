@@ -75,6 +75,7 @@ static BAIReal Dot(BAIInt n, const BAIScalar *x, const BAIScalar *y, int threads
   };
   BAIReal part[PARTS], sum = 0;
 
+  (void)threads; /* without OpenMP */
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (int k = 0; k < PARTS; k++) {
     part[k] = 0;
@@ -88,6 +89,7 @@ static BAIReal Dot(BAIInt n, const BAIScalar *x, const BAIScalar *y, int threads
 /* y = A x */
 static void Multiply(const BAIHostRows *A, const BAIScalar *x, BAIScalar *y, int threads)
 {
+  (void)threads; /* without OpenMP */
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) {
     y[i] = 0;
@@ -104,6 +106,7 @@ typedef long double Long;
 /* r = b - A x, summed in more precision than it has */
 static void Residual(const BAIHostRows *A, const BAIScalar *b, const BAIScalar *x, BAIScalar *r, int threads)
 {
+  (void)threads; /* without OpenMP */
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) {
     Long rest = b[i];

@@ -163,6 +163,7 @@ static BAIStatus AggregateBoxes(BAIHostLevel *L, const BAIInt box[3], BAIInt nex
 /* The diagonal entries, and which rows may be matched: mate[i] is i, or -1 for those that stay alone */
 static void Candidates(const BAIHostRows *A, int leave, BAIInt *mate, BAIReal *d, int threads)
 {
+  (void)threads; /* without OpenMP */
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) {
     BAIReal sum;
@@ -202,6 +203,7 @@ static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, BAIInt fields, 
 static void Join(const BAIHostRows *A, BAIInt fields, const BAIInt *field, BAIInt *mate, const BAIReal *d,
                  BAIInt *proposal, uint64_t *claim, uint64_t *best, int threads)
 {
+  (void)threads; /* without OpenMP */
 #pragma omp parallel for num_threads(threads) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) {
     BAIReal weight;
@@ -538,7 +540,8 @@ static BAIStatus Order(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Blocks of whole aggregates: each begins with the first one at or behind a multiple of step; the size of the largest */
+/* Blocks of whole aggregates: each begins with the first one at or behind a multiple of step. The size of the largest
+ */
 static BAIInt Cut(BAIHostLevel *L, BAIInt step)
 {
   const BAIInt end  = L->A.n - L->alone; /* behind the last aggregate; rows that are alone follow */
@@ -684,6 +687,7 @@ static uint64_t Pattern(const BAICSR *A, BAIInt n, int threads)
 {
   uint64_t pattern = BAIHash((uint64_t)n);
 
+  (void)threads; /* without OpenMP */
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : pattern)
   for (BAIInt i = 0; i < n; i++)
     for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++)
