@@ -266,14 +266,13 @@ static PetscErrorCode Run(KSP ksp, const BAITolerances *t, PetscBool watched, Pe
 /* The tolerances of a solve from a nonzero guess follow from ||b - A x|| of that, and from the convergence test */
 static PetscErrorCode LookAtGuess(KSP ksp, Mat A, BAITolerances *t)
 {
-  Vec       r;
+  BAI      *bai = (BAI *)ksp->data;
   PetscReal rnorm;
 
   PetscFunctionBegin;
-  PetscCall(VecDuplicate(ksp->vec_rhs, &r));
-  PetscCall(MatResidual(A, ksp->vec_rhs, ksp->vec_sol, r));
-  PetscCall(BAIVecNorm(r, &rnorm));
-  PetscCall(VecDestroy(&r));
+  if (!bai->r) PetscCall(MatCreateVecs(A, &bai->c, &bai->r)); /* both, as BAINeedWork() does */
+  PetscCall(MatResidual(A, ksp->vec_rhs, ksp->vec_sol, bai->r));
+  PetscCall(BAIVecNorm(bai->r, &rnorm));
   KSPCheckNorm(ksp, rnorm);
   ksp->rnorm = rnorm;
   PetscCall(KSPBAITestGuess(ksp, rnorm));
