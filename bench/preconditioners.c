@@ -137,8 +137,7 @@ static PetscErrorCode TimeMatrix(void *ctx, const char name[], Mat A)
 
 static PetscErrorCode SetFromOptions(Run *run)
 {
-  static const char *const ways[]                   = {PCSOR, "natural", "graph", "auto"};
-  char                     file[PETSC_MAX_PATH_LEN] = "";
+  static const char *const ways[] = {PCSOR, "natural", "graph", "auto"};
   PetscBool                set;
 
   PetscFunctionBeginUser;
@@ -152,17 +151,8 @@ static PetscErrorCode SetFromOptions(Run *run)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-samples", &run->samples, NULL));
   PetscCheck(run->samples > 0 && run->samples <= MAX_SAMPLES, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
              "-samples %" PetscInt_FMT ": must be between 1 and %d", run->samples, (int)MAX_SAMPLES);
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-device", run->device, sizeof(run->device), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", run->commit, sizeof(run->commit), NULL));
-  PetscCheck(!strpbrk(run->device, ",\"\n") && !strpbrk(run->commit, ",\"\n"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
-             "-device %s, -commit %s: no quotes, commas or new lines", run->device, run->commit);
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), NULL));
-  if (!file[0]) PetscFunctionReturn(0);
-  PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &run->csv));
-  PetscCheck(!run->csv || !setvbuf(run->csv, NULL, _IOLBF, 0), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
-             "setvbuf() failed"); /* what is cut short leaves what it has */
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv,
-                         "device,commit,matrix,way,iterations,reason,setup_ms,apply_ms,solve_ms\n"));
+  PetscCall(ReportOptions("device,commit,matrix,way,iterations,reason,setup_ms,apply_ms,solve_ms", run->device,
+                          run->commit, &run->csv));
   PetscFunctionReturn(0);
 }
 

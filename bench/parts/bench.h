@@ -60,6 +60,8 @@ PetscErrorCode ReportHistory(const Bench *, const char solver[], PetscReal rtol,
                              PetscReal its, PetscReal residual);
 PetscErrorCode ReportOpen(Bench *, const char csv[], const char history[]);
 PetscErrorCode ReportClose(Bench *);
+/* Of small benchmarks: the options -device, -commit and -csv, and the file of the latter with its header; NULL: none */
+PetscErrorCode ReportOptions(const char header[], char device[128], char commit[64], FILE **csv);
 
 /* matrices.c: of the options -matrix and -n, and -f; the name is that of the gallery or of the file */
 PetscErrorCode ForMatrices(PetscErrorCode (*)(void *ctx, const char name[], Mat), void *ctx);

@@ -1,6 +1,7 @@
 #include "bench.h"
 #include <petsctime.h>
 #include <stdarg.h>
+#include <string.h>
 #include <unistd.h>
 
 static PetscBool line = PETSC_FALSE; /* there is a line of progress on the terminal */
@@ -151,5 +152,24 @@ PetscErrorCode ReportClose(Bench *bench)
   PetscCall(ProgressEnd());
   if (bench->csv) PetscCall(PetscFClose(PETSC_COMM_WORLD, bench->csv));
   if (bench->history) PetscCall(PetscFClose(PETSC_COMM_WORLD, bench->history));
+  PetscFunctionReturn(0);
+}
+
+PetscErrorCode ReportOptions(const char header[], char device[128], char commit[64], FILE **csv)
+{
+  char file[PETSC_MAX_PATH_LEN] = "";
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-device", device, 128, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-commit", commit, 64, NULL));
+  PetscCheck(!strpbrk(device, ",\"\n") && !strpbrk(commit, ",\"\n"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
+             "-device %s, -commit %s: no quotes, commas or new lines", device, commit);
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), NULL));
+  *csv = NULL;
+  if (!file[0]) PetscFunctionReturn(0);
+  PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", csv));
+  PetscCheck(!*csv || !setvbuf(*csv, NULL, _IOLBF, 0), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
+             "setvbuf() failed"); /* what is cut short leaves what it has */
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, *csv, "%s\n", header));
   PetscFunctionReturn(0);
 }
