@@ -23,8 +23,8 @@
    Aggregates are found
 
    * on a grid in natural ordering, as boxes of two points in each direction of strong coupling;
-   * else by matching rows in pairs, two or three times. Each row proposes to the unmatched row that it is coupled to most
-     strongly, and two that propose to each other are a pair; ties are broken by the numbers of both. In the last pass
+   * else by matching rows in pairs, two or three times. Each row proposes to the unmatched row that it is coupled to
+     most strongly, and two that propose to each other are a pair; ties are broken by the numbers of both. In the last pass
      rows that found nobody join a pair.
 
    Both are the same on host and device, to the bit. Rows are renumbered so that the rows of an aggregate, and of

@@ -121,7 +121,8 @@ BAI_INLINE uint64_t BAIMatchKey(int i, int j)
   return ((uint64_t)(low ^ (high >> 7) ^ (high << 25)) << 32) | (uint64_t)(low + high);
 }
 
-/* Whether a proposal with this weight and key is preferred to the best one so far, whose weight is negative if there is none */
+/* Whether a proposal with this weight and key is preferred to the best one so far; its weight is negative if there is
+ * none */
 BAI_INLINE int BAIMatchIsBetter(BAIReal w, uint64_t key, BAIReal best, uint64_t best_key)
 {
   return w > best || (w == best && key > best_key);
@@ -139,7 +140,7 @@ BAI_INLINE uint64_t BAIJoinClaim(BAIReal weight, int row)
   return (uint64_t)w.bits << 32 | (UINT32_MAX - (uint32_t)row);
 }
 
-/* The offset of another row of a grid with so many points a line and a plane; whether it is a neighbour or the row itself */
+/* The offset of another row of a grid of so many points; whether it is a neighbour or the row itself */
 BAI_INLINE int BAIGridOffset(const BAIInt m[3], BAIInt from, BAIInt to, int offset[3])
 {
   const BAIInt line = m[0], plane = m[0] * m[1];

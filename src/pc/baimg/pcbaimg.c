@@ -516,8 +516,8 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
 
    An application is one cycle. On each level x = S b from zero, then x is corrected by a cycle on the next level for
    the residual, then x = x + S (b - A x). S is one visit to all blocks of up to 128 rows at once: `local_iters` damped
-   Jacobi sweeps inside each block. Every second level has two cycles for each one of the level above, unless it is small.
-   The last level is solved by its dense inverse if it has at most 128 rows.
+   Jacobi sweeps inside each block. Every second level has two cycles for each one of the level above, if it has more
+   than 4096 rows. The last level is solved by its dense inverse if it has at most 128 rows.
 
    The rows of a level are aggregates of a few strongly coupled rows of the level above. On a grid in natural ordering
    these are boxes of two points in each direction of strong coupling; otherwise pairs of pairs of rows. Blocks are made
