@@ -414,7 +414,7 @@ help:
 	@echo 'experiments  those of the papers; GPU=1: on the GPU; EXPERIMENT="faults theta": some of them'
 	@echo 'experiments-page  docs/experiments.md and its pictures from the tables in CSV=DIR'
 	@echo 'performance  the tables of docs/performance.md from CSV=bench.csv, and those of several GPUs from RANKS=ranks.csv'
-	@echo 'checkdocs    links between documents, and docs/performance.md against its data'
+	@echo 'checkdocs    links between documents, and their tables and figures against the data'
 	@echo 'docs     the documents as pages, build/pages/index.html'
 	@echo 'kernels  the CUDA kernels of each unit: registers and spills'
 	@echo 'install  into PREFIX (/usr/local), below DESTDIR'
@@ -440,6 +440,7 @@ experiments-page: ; PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py $(if $
 # Links between documents, length of sentences and cells, whether what is made is up to date, and the version
 checkdocs:
 	python3 tests/checkdocs.py README.md CHANGELOG.md CONTRIBUTING.md docs packaging
+	python3 tests/figures.py
 	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
 	python3 bench/tables.py --check docs/performance.md docs/data/ranks.csv
 	PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py --check

@@ -67,7 +67,7 @@ class Machine:
         if name == "chem97":
             file = os.path.join(self.matrices, "Chem97ZtZ.mtx")
             given = self.matrices and os.path.exists(file)
-            self.note = "chem97 is Chem97ZtZ from a file" if given else "chem97 is chem97ztz-like of the gallery, with the pattern of Chem97ZtZ and other values"
+            self.note = "chem97 is a reconstruction of Chem97ZtZ, from a file" if given else "chem97 is chem97ztz-like of the gallery, with the pattern of Chem97ZtZ and other values"
             return f"-f {file}" if given else "-matrix chem97ztz-like"
         return "-matrix trefethen -n 20000" if name == "trefethen20000" else f"-matrix {name}"
 
