@@ -65,6 +65,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat A, Mat Ad, BAIBackend *b
   p->repeat      = 0xAAAAAAAA; /* every second level, see BAIRepeats() */
   p->fields      = (BAIInt)fields;
   p->longest     = (BAIInt)o->longest;
+  p->resident    = bai->face->classid == KSP_CLASSID && o->levels == PETSC_DECIDE ? (BAIInt)bai->options.local_iters : 0;
   p->single      = o->single == PETSC_BOOL3_TRUE                              ? 1
          : o->single == PETSC_BOOL3_FALSE || bai->face->classid == PC_CLASSID ? 0
                                                                               : -1;

@@ -59,6 +59,8 @@ typedef struct {
   unsigned repeat;      /* bit l: level l is visited by two cycles for each cycle of level l - 1 */
   BAIInt   fields;      /* unknowns of a point: only rows of the same number modulo this one go into an aggregate */
   BAIInt   longest;     /* BAI_ERR_LONG if a row has more entries; 0: any number is taken */
+  BAIInt resident; /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one launch: a
+                      Krylov method round a visit of so many sweeps, see cuda/krylov.cu; 0: there are levels */
   int   single;  /* 1: levels are in single precision, 0: in that of A; negative: single where A has the range for it */
   int   threads; /* host: OpenMP threads */
   int   device;  /* cuda: device number this % devices; -1: the current one */
@@ -79,6 +81,7 @@ typedef struct {
   BAILevelInfo level[BAI_LEVELS_MOST];
   const char  *stop;      /* why there are no more levels, in a few words */
   BAIInt       grid[3];   /* points of the grid that was found; grid[0] is 0 if there is none */
+  int          resident;  /* there is one level, on the chip, and no cycle */
   int          exact;     /* the last level is solved exactly; else it is smoothed */
   int          hermitian; /* a_ij = conj(a_ji) to rounding, and the diagonal is positive */
   int          single;    /* levels are in single precision */

@@ -145,20 +145,25 @@ static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
   Watched    w  = {state, monitor, context, x, BAIStatusOf(BAI_OK)};
 
   BAITry(TakeIn(state, &b, &to, !guess_zero));
-  BAITry(BAIDeviceSolve(state, b, to, guess_zero, t, monitor ? Watch : NULL, &w, solution));
+  BAITry((state->krylov.on ? BAIKrylovSolve : BAIDeviceSolve)(state, b, to, guess_zero, t, monitor ? Watch : NULL, &w,
+                                                              solution));
   BAITry(w.status);
   return GiveBack(state, x);
 }
 
 static void Info(BAILevelsState state, BAILevelsInfo *info)
 {
-  *info = {state->levels, {}, state->stop, {}, state->inverse != NULL, state->hermitian, state->single, state->s.bytes};
+  *info = {state->levels,    {}, state->stop, {}, state->krylov.on, state->inverse != NULL, state->hermitian,
+           state->single, state->s.bytes};
   for (int d = 0; d < 3; d++) info->grid[d] = state->level[0].grid[d];
   for (int l = 0; l < state->levels; l++) {
     const BAIDeviceLevel *L = &state->level[l];
 
     info->level[l] = {L->A.n, L->A.nnz, L->m, L->alone, L->blocks, L->inside};
   }
+  if (!state->krylov.on) return;
+  info->level[0].blocks = state->krylov.A.parts;
+  info->level[0].inside = state->krylov.inside;
 }
 
 extern "C" const BAILevelsOps BAILevelsCUDA = {

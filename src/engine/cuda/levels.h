@@ -6,6 +6,7 @@
 #include "../levels_backend.h"
 #include "../levels_rules.h"
 #include "follow.h"
+#include "krylov.h"
 
 enum {
   BAI_TEAM  = 32, /* rows of a slice: a warp */
@@ -96,6 +97,7 @@ struct BAILevelsState_ {
   BAIInt             *i, *j;
   BAIScalar          *a, *b, *x;
   size_t              room; /* entries */
+  BAIKrylovState_     krylov; /* if the matrix is on the chip, there is nothing but this */
 };
 
 /* levels_setup.cu */
@@ -115,6 +117,19 @@ void      BAIFindTail(BAILevelsState);
 /* levels_cg.cu */
 BAIStatus BAIDeviceApply(BAILevelsState, const BAIScalar *r, BAIScalar *z);
 BAIStatus BAIDeviceSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
+                         BAILevelsMonitor, void *context, BAILevelsSolution *);
+
+/* krylov_setup.cu: the parts, if the matrix fits the chip; new values in them */
+BAIStatus BAIKrylovSetUp(BAILevelsState, const BAIDeviceRows *, int longest, const int grid[3]);
+BAIStatus BAIKrylovValues(BAILevelsState, const BAIDeviceRows *);
+
+/* krylov.cu: kernels, and the rows that a thread block may have and their entries (0: any number); whether one can be
+   launched; memory for exchange; a solve */
+int       BAIKrylovShapes(void);
+void      BAIKrylovLimits(int shape, int *length, int *rows);
+BAIStatus BAIKrylovPlan(BAILevelsState, int shape, bool *fits);
+BAIStatus BAIKrylovPrepare(BAILevelsState);
+BAIStatus BAIKrylovSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
 
 static inline dim3 BAIGrid(long long threads, int block)

@@ -59,6 +59,7 @@ static __device__ inline BAIScalar Entry(const BAIDeviceRows &A, int row, int co
 struct Findings {
   int                bad;         /* the first row whose diagonal entry is zero or missing */
   int                other;       /* rows that are not as in a Hermitian matrix with a positive diagonal */
+  int                longest;     /* entries of a row, at most */
   double             less, more;  /* sums of negative couplings, and of others */
   unsigned long long least, most; /* diagonal entries, the bits of their magnitudes as doubles */
   unsigned long long pattern;
@@ -70,6 +71,7 @@ struct Together {
   {
     return {a.bad < b.bad ? a.bad : b.bad,
             a.other + b.other,
+            a.longest > b.longest ? a.longest : b.longest,
             a.less + b.less,
             a.more + b.more,
             a.least < b.least ? a.least : b.least,
@@ -83,7 +85,7 @@ static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Findings
   using Reduce = cub::BlockReduce<Findings, THREADS>;
   __shared__ typename Reduce::TempStorage storage;
   const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
-  Findings      mine    = {A.n, 0, 0, 0, ~0ull, 0, 0};
+  Findings      mine    = {A.n, 0, 0, 0, 0, ~0ull, 0, 0};
 
   for (int row = (int)(blockIdx.x * blockDim.x + threadIdx.x); row < A.n; row += (int)(gridDim.x * blockDim.x)) {
     BAIReal                  sum;
@@ -93,6 +95,7 @@ static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Findings
     int                      other     = !(BAIRealPart(d) > 0);
 
     if (!(magnitude > 0) && row < mine.bad) mine.bad = row;
+    if (A.i[row + 1] - A.i[row] > mine.longest) mine.longest = A.i[row + 1] - A.i[row];
     if (bits < mine.least) mine.least = bits;
     if (bits > mine.most) mine.most = bits;
     for (int k = A.i[row]; k < A.i[row + 1]; k++) {
@@ -124,7 +127,7 @@ static __global__ __launch_bounds__(THREADS) void AllFindings(int count, Finding
   if (!threadIdx.x) findings[0] = all;
 }
 
-static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool values_only)
+static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool values_only, int *longest)
 {
   Room      room;
   Findings *device, found;
@@ -139,6 +142,7 @@ static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool value
   CUDATry(cudaMemcpyAsync(&found, device, sizeof(found), cudaMemcpyDeviceToHost, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   found.pattern += BAIHash((uint64_t)A.n);
+  *longest = found.longest;
   if (values_only && found.pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   if (found.bad < A.n) {
     BAIStatus status = BAIStatusOf(BAI_ERR_DIAGONAL);
@@ -580,7 +584,6 @@ static BAIStatus Coarsen(BAILevelsState state)
     FieldsOfRows<<<BAIGrid(state->level[0].A.n, THREADS), THREADS, 0, state->s.stream>>>(state->level[0].A.n,
                                                                                          (int)state->p.fields, field);
   }
-  BAITry(FindGrid(state, state->level[0].A, state->level[0].grid));
   BAITry(BAIOfRow(state, &state->level[0].A, &state->level[0].of_row));
   for (state->levels = 1;; state->levels++) {
     BAIDeviceLevel *L = &state->level[state->levels - 1], *next = L + 1;
@@ -770,28 +773,6 @@ static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIDeviceRo
   return BAIStatusOf(BAI_OK);
 }
 
-static __global__ void LongRows(BAIDeviceRows A, int longest, int *found)
-{
-  const int row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (row < A.n && A.i[row + 1] - A.i[row] > longest) *found = 1;
-}
-
-static BAIStatus CheckRows(BAILevelsState state, const BAIDeviceRows &A)
-{
-  Room room;
-  int *device, found = 0;
-
-  if (!state->p.longest) return BAIStatusOf(BAI_OK);
-  BAITry(room.Get(state, 1, &device));
-  CUDATry(cudaMemsetAsync(device, 0, sizeof(*device), state->s.stream));
-  LongRows<<<BAIGrid(A.n, THREADS), THREADS, 0, state->s.stream>>>(A, (int)state->p.longest, device);
-  CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(&found, device, sizeof(found), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  return BAIStatusOf(found ? BAI_ERR_LONG : BAI_OK);
-}
-
 /* The rows of entries are kept only while they are needed */
 static void FreeOfRows(BAILevelsState state)
 {
@@ -805,11 +786,19 @@ static void FreeOfRows(BAILevelsState state)
 
 BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool values_only)
 {
+  int longest;
+
   if (values_only && matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
   BAITry(Take(state, matrix, &state->level[0].A));
-  if (!values_only) BAITry(CheckRows(state, state->level[0].A));
-  BAITry(LookAt(state, state->level[0].A, values_only));
+  BAITry(LookAt(state, state->level[0].A, values_only, &longest));
+  if (values_only && state->krylov.on) return BAIKrylovValues(state, &state->level[0].A);
   if (!values_only) {
+    BAITry(FindGrid(state, state->level[0].A, state->level[0].grid));
+    if (state->p.resident) BAITry(BAIKrylovSetUp(state, &state->level[0].A, longest, state->level[0].grid));
+    state->levels = 1;
+    state->stop   = "the matrix stays on the chip";
+    if (state->krylov.on) return BAIStatusOf(BAI_OK);
+    if (state->p.longest && longest > state->p.longest) return BAIStatusOf(BAI_ERR_LONG);
     BAITry(Coarsen(state));
     BAITry(Order(state));
   }

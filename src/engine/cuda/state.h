@@ -160,9 +160,16 @@ typedef struct {
   int    its, done, reason, sequence;
 } BAILevelsProgress;
 
+/* How a solve on the chip ended: krylov.cu */
+typedef struct {
+  double rnorm2, bnorm2, rnorm2_begin;
+  int    its, reason, stalled; /* reason: a BAILevelsReason, or -1: it is to go on */
+} BAIKrylovResult;
+
 /* Memory of the host that kernels write */
 typedef struct BAIPinned_ {
   BAILevelsProgress  progress;
+  BAIKrylovResult    krylov;
   BAIResult          result;
   BAISolution        solution;
   double             worked; /* seconds of sweeps from one exchange to the next, in all */

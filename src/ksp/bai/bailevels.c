@@ -63,9 +63,7 @@ static PetscErrorCode MayUseLevels(KSP ksp, Mat A, PetscBool *may)
   if (size > 1 || bai->known_as || ksp->normtype == KSP_NORM_NONE || ksp->converged == KSPConvergedSkip)
     PetscFunctionReturn(PETSC_SUCCESS); /* a fixed number of iterations is that of a smoother */
   PetscCall(MatGetSize(A, &rows, NULL));
-  if (rows < PetscMin(LEAST_ROWS_HOST, LEAST_ROWS_CUDA)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetBlockSize(A, &fields));
-  if (fields != 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HasStandardMethod(ksp, &right));
   if (!right) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(HasPlainNullSpace(A, &right));
@@ -79,7 +77,7 @@ static PetscErrorCode MayUseLevels(KSP ksp, Mat A, PetscBool *may)
     if (is) PetscCall(MatSeqAIJGetCSRAndMemType(A, NULL, NULL, NULL, &memtype));
     backend = PetscMemTypeCUDA(memtype) ? BAI_BACKEND_CUDA : BAI_BACKEND_HOST;
   }
-  *may = (PetscBool)(rows >= (backend == BAI_BACKEND_CUDA ? LEAST_ROWS_CUDA : LEAST_ROWS_HOST));
+  *may = (PetscBool)(backend == BAI_BACKEND_CUDA || rows >= LEAST_ROWS_HOST);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -123,6 +121,7 @@ static PetscErrorCode LookForReason(const BAIHierarchy h, const char **why)
 
   PetscFunctionBegin;
   *why = NULL;
+  if (i->resident) PetscFunctionReturn(PETSC_SUCCESS);
   if (!i->hermitian)
     *why = PetscDefined(USE_COMPLEX) ? "the matrix is not Hermitian with positive diagonal entries"
                                      : "the matrix is not symmetric with positive diagonal entries";

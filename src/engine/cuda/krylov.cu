@@ -1,0 +1,1211 @@
+/*
+   Krylov methods for matrices that stay on the chip: a whole solve is one launch. The preconditioner is a visit to all
+   blocks, a block being what a thread block has: local_iters damped Jacobi sweeps inside it, from zero.
+
+   With L and R the scalings of krylov.h, A below is L A R, whose diagonal is 1. M g is what BAI_KRYLOV_SWEEPS local
+   sweeps make of g, from y = 0:
+
+     step = a_k step + b_k (g - A_JJ y),  y = y + step
+
+   Gershgorin's theorem gives the largest eigenvalue of A_JJ, at most. If A is Hermitian the weights a_k and b_k are
+   Chebyshev's for the upper part of the spectrum; so M is positive definite whatever the positive definite A. Else a_k
+   is 0, and b_k damps.
+
+   A Hermitian A is solved by pipelined conjugate gradients (P. Ghysels, W. Vanroose, "Hiding global synchronization
+   latency in the preconditioned conjugate gradient algorithm", Parallel Computing 40, 2014). With u = M r, w = A u an
+   iteration is
+
+     gamma = r.u, delta = w.u        summed over all thread blocks while
+     m = M w, n = A m                are computed, with one exchange of m between neighbours
+     beta, alpha                     from these and the sums before
+     z = n + beta z, q = m + beta q, s = w + beta s, p = u + beta p
+     x += alpha p, r -= alpha s, u -= alpha q, w -= alpha z
+
+   and other matrices by BiCGStab (H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992), with M on the right. Where
+   the recurrence says that ||r|| is small enough, b - A x is computed; the solve is over if its norm is small enough as
+   well, and else goes on from there.
+
+   Exchange of vectors. Exchange number e has a buffer, e & 1, and a tag, e >> 1 & 1, which takes the place of the
+   lowest bit of each number. A number with the right tag is new, so loads and stores are relaxed, and nothing else
+   depends on their order. A thread block publishes e + 2 only after sums to which all give their part when they have
+   read e: so two buffers do.
+
+   Sums. A part is given as a number of 64 bits that counts units of 2^-scale, and atomic additions make up the sum:
+   so its bits do not depend on the order. The lowest bits count the parts. Words are never set back; what a word was
+   before is taken off. Two sets take turns. All thread blocks choose the next scale from the sum, and repeat it with
+   another one where a part is too large, or the sum too small.
+
+   No thread block waits for one that is not running, as the launch is cooperative; and no wait is without end.
+*/
+#include "krylov.h"
+#include "levels.h"
+#include <cuda/atomic>
+#include <limits.h>
+
+namespace {
+enum {
+  WARP      = 32,
+  PARTS = 8,  /* lowest bits of a word: they count parts, */
+  SHIFT = 16, /* and those up to here parts that are too large */
+  USUAL = 37, /* bits of a sum, as scales are chosen, */
+  SLACK = 3,  /* about; */
+  MOST  = 47, /* it may have so many, so that a part may have fewer; */
+  LEAST = 26, /* and with fewer it is repeated with a finer scale */
+  COARSER = 8,
+  FINEST  = 1000, /* scale; what is smaller counts as zero, and what is too large for -FINEST as infinite */
+  GROUP   = 4,    /* lanes of the warp that makes sums, for each word */
+  LINE    = 16    /* words of a cache line, one for each set */
+};
+
+using Word = unsigned long long;
+
+/* What a launch is told */
+struct Problem {
+  BAIKrylovMatrix  A;
+  const BAIReal   *b;
+  BAIReal         *x;
+  BAIReal         *exchange, *saved;
+  Word            *words;
+  BAIKrylovLeft   *left;
+  int              zero; /* x is zero to begin with */
+  BAIReal          rtol, abstol, dtol, bnorm2;
+  int              resume, until, max_it;
+  int              finish; /* a BAILevelsReason: the solve is to end for that; -1: not so */
+  int             *stalled, *stalled_host;
+  BAIKrylovResult *result;
+};
+
+__device__ inline double Tagged(double value, int tag)
+{
+  return __hiloint2double(__double2hiint(value), (__double2loint(value) & ~1) | tag);
+}
+__device__ inline float Tagged(float value, int tag)
+{
+  return __int_as_float((__float_as_int(value) & ~1) | tag);
+}
+__device__ inline bool IsOld(double value, int tag)
+{
+  return (__double2loint(value) ^ tag) & 1;
+}
+__device__ inline bool IsOld(float value, int tag)
+{
+  return (__float_as_int(value) ^ tag) & 1;
+}
+
+template <typename T>
+__device__ inline T Load(const T *x)
+{
+  return cuda::atomic_ref<T, cuda::thread_scope_device>(*const_cast<T *>(x)).load(cuda::memory_order_relaxed);
+}
+template <typename T>
+__device__ inline void Store(T *x, T value)
+{
+  cuda::atomic_ref<T, cuda::thread_scope_device>(*x).store(value, cuda::memory_order_relaxed);
+}
+
+/* 2^e */
+__device__ inline double Power(int e)
+{
+  return __hiloint2double((1023 + e) << 20, 0);
+}
+
+/* Whether a wait is to be given up, as it has taken some ten seconds, or another thread has given up */
+class Patience {
+  unsigned  spins = 0;
+  long long start = 0;
+
+public:
+  __device__ bool Ends(const Problem &p)
+  {
+    const long long cycles = 20000000000;
+
+    if (++spins % 64) return false;
+    if (!start) start = clock64();
+    if (clock64() - start > cycles) {
+      Store(p.stalled, (int)BAI_ERR_STALLED);
+      cuda::atomic_ref<int, cuda::thread_scope_system>(*p.stalled_host)
+        .store(BAI_ERR_STALLED, cuda::memory_order_relaxed);
+    }
+    return Load(p.stalled) != 0;
+  }
+};
+
+/* The same number; what is computed from it is not computed before this point */
+__device__ inline double Later(double value)
+{
+  asm volatile("" : "+d"(value));
+  return value;
+}
+
+/* Barriers of some of the threads of a thread block */
+enum {
+  GIVEN = 1, /* parts of sums are there, for the last warp */
+  ROWS,      /* of the threads that have rows */
+  TAKEN      /* sums are there, for all */
+};
+__device__ inline void Meet(int barrier, int threads)
+{
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+__device__ inline void Arrive(int barrier, int threads)
+{
+  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+/*
+   The sums of N numbers over the lanes of a warp, by halves: in the end lane l has the sum of number
+   NumberOf<N>(l) in value[0]
+*/
+template <int N, typename T>
+__device__ inline void SumUpWarp(T (&value)[N])
+{
+  int o = WARP / 2;
+
+#pragma unroll
+  for (int half = N / 2; half; half /= 2, o /= 2) {
+#pragma unroll
+    for (int k = 0; k < half; k++) {
+      const bool upper = threadIdx.x & o;
+      const T    keep = upper ? value[k + half] : value[k], give = upper ? value[k] : value[k + half];
+
+      value[k] = keep + __shfl_xor_sync(~0u, give, o);
+    }
+  }
+  for (; o; o /= 2) value[0] += __shfl_xor_sync(~0u, value[0], o);
+}
+template <int N>
+__device__ inline int NumberOf(int lane)
+{
+  return lane / (WARP / N);
+}
+
+/* Shared memory of a thread block: v is what its rows read, its own places and the halos; y is for sweeps; base is x where
+ * the recurrences began; weight is what makes r^2 that of b - A x; red has the parts of sums of the warps */
+struct Room {
+  BAIReal *v, *y, *base, *weight, *red, *product;
+};
+
+/* Weights of sweeps: see above */
+struct Weights {
+  int     sweeps; /* 1 if the block is diagonal */
+  BAIReal a[BAI_KRYLOV_SWEEPS], b[BAI_KRYLOV_SWEEPS];
+
+  /* For eigenvalues that are at most 1 more than heaviest */
+  __device__ void Find(double heaviest, bool hermitian)
+  {
+    const double part = 20, most = 1 + heaviest, least = max(most / part, 1 - heaviest), center = (most + least) / 2,
+                 radius = max((most - least) / 2, 1e-3 * center), sigma = center / radius;
+    double rho = 1 / sigma;
+
+    sweeps = heaviest > 0 ? BAI_KRYLOV_SWEEPS : 1;
+    for (int k = 0; k < BAI_KRYLOV_SWEEPS; k++) {
+      const double next = 1 / (2 * sigma - rho);
+
+      a[k] = (BAIReal)(hermitian && k ? rho * next : 0);
+      b[k] = (BAIReal)(!hermitian ? min(1.0, 1.8 / most) : k ? 2 * next / radius : 1 / center);
+      if (k) rho = next;
+    }
+  }
+};
+
+/* How the threads that have rows go on */
+struct Step {
+  int     next; /* what is done next, or LEAVE, and */
+  int     stays; /* then the vectors are for the next launch */
+  BAIReal alpha, beta, step;
+};
+
+enum {
+  LEAVE = -1,
+  GO_ON = -1 /* no BAILevelsReason yet */
+};
+
+/* How the solve goes on, as the last warp of each thread block decides: all threads of all of them alike */
+struct Control {
+  double bnorm2, tol2, most2, rnorm2, last, scalar[2];
+  int    its, begun, reason; /* begun: where r was b - A x last; reason: why the solve is to end, or GO_ON */
+  bool   first;
+
+  __device__ explicit Control(const Problem &p)
+    : bnorm2((double)p.bnorm2), rnorm2(p.left->rnorm2), last(p.left->last), its(p.resume ? p.left->its : 0),
+      begun(p.resume ? p.left->begun : 0), reason(p.finish), first(!p.resume)
+  {
+    scalar[0] = p.resume ? p.left->scalar[0] : 0;
+    scalar[1] = p.resume ? p.left->scalar[1] : 0;
+    Limits(p);
+  }
+  __device__ void Limits(const Problem &p)
+  {
+    const double tolerance2 = (double)p.rtol * (double)p.rtol * bnorm2, abstol2 = (double)p.abstol * (double)p.abstol;
+
+    tol2  = tolerance2 > abstol2 ? tolerance2 : abstol2;
+    most2 = (double)p.dtol * (double)p.dtol * bnorm2;
+  }
+  /* r is b, and b - A x follows, unless that has been so before */
+  __device__ void Guess(double norm2)
+  {
+    if (first && bnorm2 < 0) bnorm2 = norm2;
+  }
+  /* r is b - A x, and this the square of its norm; true: that is the end */
+  __device__ bool Ends(const Problem &p, double norm2)
+  {
+    Guess(norm2);
+    if (first) {
+      Limits(p);
+      if (!blockIdx.x && (int)threadIdx.x % WARP == 0) p.result->rnorm2_begin = norm2;
+    }
+    first  = false;
+    rnorm2 = norm2;
+    if (!isfinite(norm2)) reason = BAI_LEVELS_NAN;
+    else if (norm2 <= tol2) reason = BAI_LEVELS_CONVERGED;
+    else if (reason == GO_ON && its > 0 && !(norm2 < last / 4)) reason = BAI_LEVELS_STAGNATED;
+    last  = norm2;
+    begun = its;
+    return reason != GO_ON;
+  }
+  /* By the recurrence; true: b - A x is to be computed. broken: the method cannot do another iteration from here */
+  __device__ bool Looks(const Problem &p, double norm2, bool broken)
+  {
+    rnorm2 = norm2;
+    if (norm2 > tol2 && norm2 < most2 && its < p.max_it && !broken) return false;
+    if (!isfinite(norm2)) reason = BAI_LEVELS_NAN;
+    else if (norm2 <= tol2) return true;
+    else if (most2 > 0 && norm2 >= most2) reason = BAI_LEVELS_DTOL;
+    else if (its >= p.max_it) reason = BAI_LEVELS_ITS;
+    else if (broken) {
+      if (its == begun) reason = BAI_LEVELS_INDEFINITE;
+      return true;
+    }
+    return reason != GO_ON;
+  }
+  /* For the host, and the next launch */
+  __device__ void End(const Problem &p) const
+  {
+    BAIKrylovLeft &left = *p.left;
+
+    if (blockIdx.x || (int)threadIdx.x % WARP) return;
+    left.its         = its;
+    left.begun       = begun;
+    left.rnorm2      = rnorm2;
+    left.last        = last;
+    left.scalar[0]   = scalar[0];
+    left.scalar[1]   = scalar[1];
+    p.result->rnorm2 = rnorm2;
+    p.result->bnorm2 = bnorm2;
+    p.result->its    = its;
+    p.result->reason = reason;
+  }
+};
+
+/* The thread block: the last warp makes sums, the others have the rows */
+struct Team {
+  const Problem &p;
+  Room           room;
+  int            owners, rows, halos;
+  unsigned       exchange, meeting = 0; /* of vectors; of all threads */
+
+  __device__ Team(const Problem &p, Room room)
+    : p(p), room(room), owners((int)blockDim.x - WARP), rows(p.A.rows[blockIdx.x]), halos(p.A.halos[blockIdx.x]),
+      exchange(p.left->exchange)
+  {
+  }
+  __device__ bool MakesSums() const { return (int)threadIdx.x >= owners; }
+  __device__ int  Row(int k) const { return (int)threadIdx.x + k * owners; }
+
+  /* This thread's part of sums. Threads that have rows */
+  template <int N>
+  __device__ void Give(BAIReal (&value)[N])
+  {
+    const int lane = (int)threadIdx.x % WARP;
+
+    SumUpWarp<N>(value);
+    if (lane % (WARP / N) == 0)
+      room.red[((meeting & 1) * N + lane / (WARP / N)) * WARP + (int)threadIdx.x / WARP] = value[0];
+    Arrive(GIVEN, (int)blockDim.x);
+  }
+
+  /* All know what the last warp has decided; exchanged: there was an exchange of vectors since they met last */
+  __device__ void MeetAll(bool exchanged)
+  {
+    Meet(TAKEN, (int)blockDim.x);
+    meeting++;
+    exchange += exchanged;
+  }
+
+  /* v = m in all places that this thread block reads: its own ones, and the halos. Threads that have rows */
+  template <int IN_FLIGHT, int EACH>
+  __device__ void Exchange(BAIReal (&m)[EACH])
+  {
+    const int      buffer = (int)(exchange & 1), tag = (int)(exchange >> 1 & 1);
+    BAIReal *const all  = p.exchange + (size_t)buffer * p.A.parts * p.A.rows_most;
+    BAIReal *const mine = all + (size_t)blockIdx.x * p.A.rows_most;
+    const int     *halo = p.A.halo + (size_t)blockIdx.x * p.A.halo_most;
+
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      m[k] = Tagged(m[k], tag);
+      if (Row(k) >= rows) continue;
+      Store(mine + Row(k), m[k]);
+      room.v[Row(k)] = m[k];
+    }
+    for (int base = (int)threadIdx.x; base < halos; base += IN_FLIGHT * owners) {
+      BAIReal  value[IN_FLIGHT];
+      int      place[IN_FLIGHT];
+      bool     old;
+      Patience patience;
+
+#pragma unroll
+      for (int k = 0; k < IN_FLIGHT; k++) {
+        const int h = base + k * owners;
+
+        place[k] = h < halos ? halo[h] : -1;
+        value[k] = h < halos ? Load(all + place[k]) : Tagged(BAIReal(0), tag);
+      }
+      do {
+        old = false;
+#pragma unroll
+        for (int k = 0; k < IN_FLIGHT; k++) {
+          if (IsOld(value[k], tag)) value[k] = Load(all + place[k]);
+          old |= IsOld(value[k], tag);
+        }
+      } while (old && !patience.Ends(p));
+#pragma unroll
+      for (int k = 0; k < IN_FLIGHT; k++)
+        if (place[k] >= 0) room.v[p.A.rows_most + base + k * owners] = value[k];
+    }
+    Meet(ROWS, owners);
+  }
+};
+
+/* Two words that follow each other; each of them is as it was at some time */
+__device__ inline void LoadTwo(const Word *at, Word &first, Word &second)
+{
+  asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
+}
+
+/* Sums of all thread blocks, by the last warp of each. All its lanes know all words */
+template <int SUMS, int N>
+class Sums {
+  enum {
+    COUNT = (1 << PARTS) - 1,
+    EVEN  = (SUMS + 1) / 2 * 2
+  };
+  Word     before[2][EVEN], now[EVEN]; /* what the words were in the two sets; what the last sums added to them */
+  unsigned round;
+  int      scale[SUMS];
+  double   unit[SUMS], back[SUMS], most; /* 2^scale, its inverse; units of a part, at most */
+
+  static __device__ int Lane(void) { return (int)threadIdx.x % WARP; }
+
+public:
+  __device__ explicit Sums(const Problem &p) : round(p.left->round), most(Power(MOST) / p.A.parts)
+  {
+#pragma unroll
+    for (int k = 0; k < EVEN; k++) {
+      before[0][k] = p.left->before[0][k];
+      before[1][k] = p.left->before[1][k];
+    }
+#pragma unroll
+    for (int k = 0; k < SUMS; k++) Rescale(k, p.resume ? p.left->scale[k] : USUAL);
+  }
+
+  /* wanted has a bit for each sum that matters. False: waiting was given up */
+  __device__ bool Make(const Team &t, unsigned wanted, double (&total)[SUMS])
+  {
+    const int word = Lane() / GROUP, warps = t.owners / WARP;
+    double    share = 0;
+    bool      coarser = false, again;
+
+    if (word < SUMS)
+      for (int w = Lane() % GROUP; w < warps; w += GROUP)
+        share += (double)t.room.red[((t.meeting & 1) * N + word) * WARP + w];
+    for (int o = GROUP / 2; o; o /= 2) share += __shfl_xor_sync(~0u, share, o);
+    do {
+      if (!Add(t.p, share)) return false;
+      again = false;
+#pragma unroll
+      for (int k = 0; k < SUMS; k++) {
+        const long long number = (long long)now[k] >> SHIFT;
+
+        total[k] = (double)number * back[k];
+        again |= (now[k] >> PARTS & ((1u << (SHIFT - PARTS)) - 1)) != 0;
+        again |= wanted >> k & 1 && llabs(number) < (1ll << LEAST) && !coarser;
+      }
+    } while (again && TryAgain(wanted, coarser, total));
+    return true;
+  }
+
+  /* The next scales, where the last sums ask for others */
+  __device__ void Adjust(void)
+  {
+#pragma unroll
+    for (int k = 0; k < SUMS; k++) {
+      const long long size = llabs((long long)now[k] >> SHIFT);
+
+      if (size && (size >> (USUAL - SLACK) == 0 || size >> (USUAL + SLACK) != 0))
+        Rescale(k, scale[k] + USUAL - (64 - __clzll(size)));
+    }
+  }
+
+  /* For the next launch */
+  __device__ void End(const Team &t) const
+  {
+    BAIKrylovLeft &left = *t.p.left;
+
+    if (blockIdx.x || Lane()) return;
+#pragma unroll
+    for (int k = 0; k < EVEN; k++) {
+      left.before[0][k] = before[0][k];
+      left.before[1][k] = before[1][k];
+      if (k < SUMS) left.scale[k] = scale[k];
+    }
+    left.exchange = t.exchange;
+    left.round    = round;
+  }
+
+private:
+  /* This thread block's share of each word is added to it, and the words come back when all have done so */
+  __device__ bool Add(const Problem &p, double share)
+  {
+    const int  word = Lane() / GROUP;
+    const bool odd  = round & 1;
+    Word      *at   = p.words + (odd ? LINE : 0);
+    double     units = 0;
+    bool       all;
+    Patience   patience;
+
+#pragma unroll
+    for (int k = 0; k < SUMS; k++)
+      if (k == word) units = share * unit[k];
+    if (word < SUMS && Lane() % GROUP == 0)
+      atomicAdd(at + word, fabs(units) < most ? ((Word)__double2ll_rn(units) << SHIFT) + 1 : ((Word)1 << PARTS) + 1);
+    do {
+      all = true;
+#pragma unroll
+      for (int k = 0; k < SUMS; k += 2) LoadTwo(at + k, now[k], now[k + 1]);
+#pragma unroll
+      for (int k = 0; k < SUMS; k++) all &= (int)((now[k] - (odd ? before[1][k] : before[0][k])) & COUNT) == p.A.parts;
+      if (!all && patience.Ends(p)) return false;
+    } while (!all);
+#pragma unroll
+    for (int k = 0; k < SUMS; k++) {
+      const Word seen = now[k];
+
+      now[k] -= odd ? before[1][k] : before[0][k];
+      if (odd) before[1][k] = seen;
+      else before[0][k] = seen;
+    }
+    round++;
+    return true;
+  }
+  /* With other scales, where there are any */
+  __device__ bool TryAgain(unsigned wanted, bool &coarser, double (&total)[SUMS])
+  {
+    bool again = false, large = false;
+
+#pragma unroll
+    for (int k = 0; k < SUMS; k++) {
+      const long long number  = (long long)now[k] >> SHIFT;
+      const bool      strange = (now[k] >> PARTS & ((1u << (SHIFT - PARTS)) - 1)) != 0;
+      const bool      small   = !strange && !coarser && wanted >> k & 1 && llabs(number) < (1ll << LEAST);
+
+      large |= strange;
+      if (strange && scale[k] <= -FINEST) total[k] = nan("");
+      again |= strange ? scale[k] > -FINEST : small && scale[k] < FINEST;
+      if (strange || small) Rescale(k, scale[k] + (strange ? -COARSER : LEAST));
+    }
+    coarser |= large;
+    return again;
+  }
+  __device__ void Rescale(int k, int to)
+  {
+    scale[k] = max(-FINEST, min(FINEST, to));
+    unit[k]  = Power(scale[k]);
+    back[k]  = Power(-scale[k]);
+  }
+};
+
+/* The entries of this thread's rows in registers, at most LEN each */
+template <int EACH, int LEN>
+class InRegisters {
+  BAIReal  a[EACH][LEN];
+  unsigned j[EACH][(LEN + 1) / 2];
+  int      inside[EACH];
+
+public:
+  static constexpr int ROWS_EACH = EACH, IN_FLIGHT = LEN > 8 ? 8 : 2; /* halos that a thread asks for at once */
+
+  template <class Team>
+  __device__ void Read(const Team &t, unsigned char *)
+  {
+    const BAIKrylovMatrix &A     = t.p.A;
+    const size_t           begin = (size_t)blockIdx.x * A.width * A.rows_most;
+
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const int  l     = t.Row(k);
+      const bool there = !t.MakesSums() && l < t.rows;
+
+      inside[k] = there ? A.inside[(size_t)blockIdx.x * A.rows_most + l] : 0;
+#pragma unroll
+      for (int c = 0; c < LEN; c++) {
+        const bool     is  = there && c < A.width;
+        const unsigned col = is ? A.j[begin + (size_t)c * A.rows_most + l] : 0;
+
+        a[k][c]     = is ? A.a[begin + (size_t)c * A.rows_most + l] : 0;
+        j[k][c / 2] = c % 2 ? j[k][c / 2] | col << 16 : col;
+      }
+    }
+  }
+
+  /* out = (A - I) v of the places of v; INSIDE: of those inside the part only */
+  template <bool INSIDE, class Team>
+  __device__ void Multiply(const Team &, const BAIReal *v, BAIReal (&out)[EACH]) const
+  {
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      BAIReal sum[4] = {0, 0, 0, 0};
+
+#pragma unroll
+      for (int c = 0; c < LEN; c++)
+        if (!INSIDE || c < inside[k]) sum[c % 4] += a[k][c] * v[c % 2 ? j[k][c / 2] >> 16 : j[k][c / 2] & 0xffff];
+      out[k] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    }
+  }
+};
+
+/* The entries in shared memory, row by row; some lanes of a warp take part in a row */
+template <int EACH>
+class InShared {
+  const BAIReal        *a;
+  const int            *first;
+  const unsigned short *inside, *j;
+
+public:
+  static constexpr int ROWS_EACH = EACH, IN_FLIGHT = 4;
+
+  template <class Team>
+  __device__ void Read(const Team &t, unsigned char *shared)
+  {
+    const BAIKrylovMatrix &A     = t.p.A;
+    const int             *from  = A.first + (size_t)blockIdx.x * (A.rows_most + 1), count = from[t.rows];
+    BAIReal               *to    = reinterpret_cast<BAIReal *>(shared);
+    int                   *begin = reinterpret_cast<int *>(to + A.entries_most);
+    unsigned short        *in = reinterpret_cast<unsigned short *>(begin + A.rows_most + 1), *col = in + A.rows_most;
+
+    for (int k = (int)threadIdx.x; k < count; k += (int)blockDim.x) {
+      to[k]  = A.a[(size_t)blockIdx.x * A.entries_most + k];
+      col[k] = A.j[(size_t)blockIdx.x * A.entries_most + k];
+    }
+    for (int l = (int)threadIdx.x; l <= t.rows; l += (int)blockDim.x) {
+      begin[l] = from[l];
+      if (l < t.rows) in[l] = A.inside[(size_t)blockIdx.x * A.rows_most + l];
+    }
+    a      = to;
+    j      = col;
+    first  = begin;
+    inside = in;
+  }
+
+  template <bool INSIDE, class Team>
+  __device__ void Multiply(const Team &t, const BAIReal *v, BAIReal (&out)[EACH]) const
+  {
+    const int lanes = t.p.A.lanes[blockIdx.x], per_warp = WARP / lanes, lane = (int)threadIdx.x % lanes,
+              step = t.owners / WARP * per_warp;
+
+    for (int base = (int)threadIdx.x / WARP * per_warp; base < t.rows; base += step) { /* the same for all lanes */
+      const int l     = base + (int)threadIdx.x % WARP / lanes;
+      const int begin = l < t.rows ? first[l] : 0, end = l >= t.rows ? 0 : INSIDE ? begin + inside[l] : first[l + 1];
+      BAIReal   sum[4] = {0, 0, 0, 0};
+
+      for (int k = begin + lane; k < end; k += 4 * lanes) {
+#pragma unroll
+        for (int w = 0; w < 4; w++) {
+          const int at = k + w * lanes;
+
+          if (at < end) sum[w] += a[at] * v[j[at]];
+        }
+      }
+      sum[0] += sum[1] + (sum[2] + sum[3]);
+      __syncwarp();
+      for (int o = lanes / 2; o; o /= 2) sum[0] += __shfl_xor_sync(~0u, sum[0], o);
+      if (!lane && l < t.rows) t.room.product[l] = sum[0];
+    }
+    Meet(ROWS, t.owners);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) out[k] = t.Row(k) < t.rows ? t.room.product[t.Row(k)] : 0;
+  }
+};
+
+/* m = M g. Threads that have rows */
+template <class Matrix, class Team, int EACH>
+__device__ inline void Precondition(const Matrix &A, const Team &t, const Weights &weights, const BAIReal (&g)[EACH],
+                                    BAIReal (&m)[EACH])
+{
+  BAIReal step[EACH];
+
+#pragma unroll
+  for (int k = 0; k < EACH; k++) m[k] = step[k] = weights.b[0] * g[k];
+  for (int sweep = 1; sweep < weights.sweeps; sweep++) {
+    BAIReal *y = (weights.sweeps - 1 - sweep) % 2 ? t.room.v : t.room.y; /* at last v is free for the exchange */
+    BAIReal  product[EACH];
+
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+      if (t.Row(k) < t.rows) y[t.Row(k)] = m[k];
+    Meet(ROWS, t.owners);
+    A.template Multiply<true>(t, y, product);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      step[k] = weights.a[sweep] * step[k] + weights.b[sweep] * (g[k] - m[k] - product[k]);
+      m[k] += step[k];
+    }
+  }
+}
+
+/* Where vectors are between launches */
+template <class Team, int EACH>
+__device__ inline void Keep(const Team &t, int number, bool read, BAIReal (&v)[EACH])
+{
+  BAIReal *at = t.p.saved + ((size_t)number * t.p.A.parts + blockIdx.x) * t.p.A.rows_most;
+
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    if (t.Row(k) >= t.rows) continue;
+    if (read) v[k] = at[t.Row(k)];
+    else at[t.Row(k)] = v[k];
+  }
+}
+
+/* r = L b; base = R^{-1} x, or zero */
+template <class Team, int EACH>
+__device__ inline void ReadVectors(const Team &t, BAIReal (&r)[EACH])
+{
+  const Problem &p = t.p;
+
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const int at = (int)blockIdx.x * p.A.rows_most + t.Row(k), row = t.Row(k) < t.rows ? p.A.row[at] : -1;
+
+    r[k] = 0;
+    if (row < 0) continue;
+    const BAIReal left = p.A.left[at];
+
+    r[k]                 = left * p.b[row];
+    t.room.base[t.Row(k)]   = p.zero ? 0 : p.x[row] / p.A.right[at];
+    t.room.weight[t.Row(k)] = 1 / (left * left);
+  }
+}
+
+/* r = L b - n */
+template <class Team, int EACH>
+__device__ inline void Residual(const Team &t, const BAIReal (&n)[EACH], BAIReal (&r)[EACH])
+{
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const int at = (int)blockIdx.x * t.p.A.rows_most + t.Row(k);
+
+    r[k] = t.Row(k) < t.rows ? t.p.A.left[at] * t.p.b[t.p.A.row[at]] - n[k] : 0;
+  }
+}
+
+/* base + x goes to the caller */
+template <class Team, int EACH>
+__device__ inline void WriteVectors(const Team &t, const BAIReal (&x)[EACH])
+{
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const int at = (int)blockIdx.x * t.p.A.rows_most + t.Row(k);
+
+    if (t.Row(k) < t.rows) t.p.x[t.p.A.row[at]] = t.p.A.right[at] * (t.room.base[t.Row(k)] + x[k]);
+  }
+}
+
+/* base = base + x, x = 0 */
+template <class Team, int EACH>
+__device__ inline void TakeCorrection(const Team &t, BAIReal (&x)[EACH])
+{
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    if (t.Row(k) < t.rows) t.room.base[t.Row(k)] += x[k];
+    x[k] = 0;
+  }
+}
+
+template <int N>
+__device__ inline Room RoomOf(const BAIKrylovMatrix &A, unsigned char *shared, unsigned char **rest)
+{
+  Room room;
+
+  room.v       = reinterpret_cast<BAIReal *>(shared);
+  room.y       = room.v + A.rows_most + A.halo_most;
+  room.base    = room.y + A.rows_most;
+  room.weight  = room.base + A.rows_most;
+  room.red     = room.weight + A.rows_most;
+  room.product = room.red + 2 * N * WARP;
+  *rest        = reinterpret_cast<unsigned char *>(room.product + (A.width ? 0 : A.rows_most));
+  return room;
+}
+
+/* What comes next in CG */
+enum {
+  CG_X, /* r = b - A x, */
+  CG_U, /* u = M r and w = A u, */
+  CG_ITERATE
+};
+
+/* The last warp of CG: sums, and what follows from them; scalar has 1/gamma and 1/alpha of the last iteration */
+__device__ inline void ControlCG(Team &t, Step &step, int next)
+{
+  Control    c(t.p);
+  Sums<3, 4> sums(t.p);
+
+  while (next != LEAVE) {
+    const int now = next;
+    double    total[3];
+
+    Meet(GIVEN, (int)blockDim.x);
+    const bool   made  = sums.Make(t, now == CG_ITERATE ? 7 : 4, total);
+    const double gamma = total[0], beta = gamma * c.scalar[0], length = total[1] - beta * gamma * c.scalar[1];
+    const bool   stays = now == CG_ITERATE && c.its >= t.p.until;
+
+    if (!made) next = LEAVE;
+    else if (now == CG_X) {
+      c.Guess(total[2]);
+      next = CG_U;
+    } else if (now == CG_U) next = c.Ends(t.p, total[2]) ? LEAVE : CG_ITERATE;
+    else if (stays) {
+      c.rnorm2 = total[2];
+      next     = LEAVE;
+    } else if (c.Looks(t.p, total[2], !(gamma > 0) || !(length > 0))) next = CG_X;
+    if ((int)threadIdx.x == t.owners)
+      step = Step{next, made && stays, (BAIReal)(gamma * __drcp_rn(length)), (BAIReal)beta, 0};
+    t.MeetAll(true);
+    sums.Adjust();
+    if (now == CG_U) c.scalar[0] = c.scalar[1] = 0;
+    if (now == CG_ITERATE && next == CG_ITERATE) {
+      c.its++;
+      c.scalar[0] = __drcp_rn(Later(gamma));
+      c.scalar[1] = length * c.scalar[0];
+    }
+  }
+  c.End(t.p);
+  sums.End(t);
+}
+
+template <class Matrix, int THREADS>
+__global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __grid_constant__ Problem p)
+{
+  constexpr int EACH = Matrix::ROWS_EACH;
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ Step                               step;
+  unsigned char                                *rest;
+  const Room                                    room = RoomOf<4>(p.A, shared, &rest);
+  __shared__ Weights                            weights;
+  Team                                          t(p, room);
+  Matrix                                        A;
+  int next = p.resume ? (p.finish < 0 ? CG_ITERATE : CG_X) : p.zero ? CG_U : CG_X;
+
+  A.Read(t, rest);
+  for (int k = (int)threadIdx.x; k < 2 * 4 * WARP; k += (int)blockDim.x) room.red[k] = 0;
+  if (!threadIdx.x) weights.Find((double)p.A.heaviest[blockIdx.x], true);
+  __syncthreads();
+  if (t.MakesSums()) {
+    ControlCG(t, step, next);
+    return;
+  }
+  BAIReal       x[EACH] = {}, r[EACH], u[EACH] = {}, w[EACH] = {}, z[EACH] = {}, q[EACH] = {}, s[EACH] = {}, d[EACH] = {};
+
+  ReadVectors(t, r);
+  if (p.resume) {
+    BAIReal(*const vectors[])[EACH] = {&x, &r, &u, &w, &z, &q, &s, &d};
+
+#pragma unroll
+    for (int k = 0; k < 8; k++) Keep(t, k, true, *vectors[k]);
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+      if (t.Row(k) < t.rows) room.base[t.Row(k)] -= x[k]; /* what the caller has is the sum */
+  }
+  while (true) {
+    BAIReal value[4] = {0, 0, 0, 0}, m[EACH], n[EACH];
+
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      value[0] += r[k] * u[k];
+      value[1] += w[k] * u[k];
+      if (t.Row(k) < t.rows) value[2] += r[k] * r[k] * room.weight[t.Row(k)];
+    }
+    t.Give(value);
+    if (next == CG_X) {
+      TakeCorrection(t, x);
+#pragma unroll
+      for (int k = 0; k < EACH; k++) m[k] = t.Row(k) < t.rows ? room.base[t.Row(k)] : 0;
+    } else Precondition(A, t, weights, next == CG_U ? r : w, m);
+    t.template Exchange<Matrix::IN_FLIGHT>(m);
+    A.template Multiply<false>(t, room.v, n);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) n[k] += m[k];
+    const int now = next;
+
+    t.MeetAll(true);
+    const Step go = step;
+
+    next = go.next;
+    if (next == LEAVE) break;
+    if (now == CG_X) {
+      Residual(t, n, r);
+#pragma unroll
+      for (int k = 0; k < EACH; k++) z[k] = q[k] = s[k] = d[k] = 0;
+    }
+    if (now == CG_U) {
+#pragma unroll
+      for (int k = 0; k < EACH; k++) {
+        u[k] = m[k];
+        w[k] = n[k];
+      }
+    }
+    if (now != CG_ITERATE || next != CG_ITERATE) continue;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      z[k] = n[k] + go.beta * z[k];
+      q[k] = m[k] + go.beta * q[k];
+      s[k] = w[k] + go.beta * s[k];
+      d[k] = u[k] + go.beta * d[k];
+      x[k] += go.alpha * d[k];
+      r[k] -= go.alpha * s[k];
+      u[k] -= go.alpha * q[k];
+      w[k] -= go.alpha * z[k];
+    }
+  }
+  if (step.stays) {
+    BAIReal(*const vectors[])[EACH] = {&x, &r, &u, &w, &z, &q, &s, &d};
+
+#pragma unroll
+    for (int k = 0; k < 8; k++) Keep(t, k, false, *vectors[k]);
+  }
+  WriteVectors(t, x);
+}
+
+/* What comes next in BiCGStab */
+enum {
+  BCGS_X,     /* r = b - A x, */
+  BCGS_BEGIN, /* its norm, */
+  BCGS_D,     /* v = A M d, */
+  BCGS_R      /* t = A M r */
+};
+
+/* The last warp of BiCGStab; scalar has rho, the product of r and the shadow, and alpha */
+__device__ inline void ControlBCGS(Team &t, Step &step, int next)
+{
+  Control    c(t.p);
+  Sums<5, 8> sums(t.p);
+
+  while (next != LEAVE) {
+    const int now = next;
+    double    sum[5], along = 0, beta = 0;
+
+    Meet(GIVEN, (int)blockDim.x);
+    if (!sums.Make(t, now == BCGS_R ? 7 : now == BCGS_BEGIN ? 3 : 1, sum)) next = LEAVE;
+    else if (now == BCGS_X) {
+      c.Guess(sum[0]);
+      next = BCGS_BEGIN;
+    } else if (now == BCGS_BEGIN) {
+      next        = c.Ends(t.p, sum[0]) ? LEAVE : BCGS_D;
+      c.scalar[0] = sum[1];
+    } else if (now == BCGS_D) {
+      c.scalar[1] = c.scalar[0] / sum[0];
+      next        = isfinite(c.scalar[1]) ? BCGS_R : BCGS_X;
+      if (next == BCGS_X && c.its == c.begun) c.reason = BAI_LEVELS_INDEFINITE;
+    } else {
+      along              = sum[1] > 0 ? sum[0] / sum[1] : 0;
+      const double rho   = sum[3] - along * sum[4], norm2 = sum[2] - along * (2 * sum[0] - along * sum[1]);
+
+      beta        = rho / c.scalar[0] * (c.scalar[1] / along);
+      c.scalar[0] = rho;
+      c.its++;
+      next = c.Looks(t.p, norm2 > 0 ? norm2 : 0, !isfinite(beta) || rho == 0) ? BCGS_X : BCGS_D;
+      if (!isfinite(beta)) beta = 0;
+    }
+    const bool stays = next == BCGS_D && c.its >= t.p.until;
+
+    if (stays) next = LEAVE;
+    if ((int)threadIdx.x == t.owners)
+      step = Step{next, stays, (BAIReal)c.scalar[1], (BAIReal)beta, (BAIReal)along};
+    t.MeetAll(now != BCGS_BEGIN);
+    sums.Adjust();
+  }
+  c.End(t.p);
+  sums.End(t);
+}
+
+template <class Matrix, int THREADS>
+__global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const __grid_constant__ Problem p)
+{
+  constexpr int EACH = Matrix::ROWS_EACH;
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ Step                               step;
+  unsigned char                                *rest;
+  const Room                                    room = RoomOf<8>(p.A, shared, &rest);
+  __shared__ Weights                            weights;
+  Team                                          t(p, room);
+  Matrix                                        A;
+  int next = p.resume ? (p.finish < 0 ? BCGS_D : BCGS_X) : p.zero ? BCGS_BEGIN : BCGS_X;
+
+  A.Read(t, rest);
+  for (int k = (int)threadIdx.x; k < 2 * 8 * WARP; k += (int)blockDim.x) room.red[k] = 0;
+  if (!threadIdx.x) weights.Find((double)p.A.heaviest[blockIdx.x], false);
+  __syncthreads();
+  if (t.MakesSums()) {
+    ControlBCGS(t, step, next);
+    return;
+  }
+  BAIReal       x[EACH] = {}, r[EACH], shadow[EACH] = {}, d[EACH] = {}, v[EACH] = {};
+
+  ReadVectors(t, r);
+  if (p.resume) {
+    BAIReal(*const vectors[])[EACH] = {&x, &r, &shadow, &d};
+
+#pragma unroll
+    for (int k = 0; k < 4; k++) Keep(t, k, true, *vectors[k]);
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+      if (t.Row(k) < t.rows) room.base[t.Row(k)] -= x[k];
+  }
+  while (true) {
+    BAIReal value[8] = {0, 0, 0, 0, 0, 0, 0, 0}, m[EACH], n[EACH];
+
+    if (next == BCGS_X) {
+      TakeCorrection(t, x);
+#pragma unroll
+      for (int k = 0; k < EACH; k++) m[k] = t.Row(k) < t.rows ? room.base[t.Row(k)] : 0;
+    } else if (next != BCGS_BEGIN) Precondition(A, t, weights, next == BCGS_D ? d : r, m);
+    if (next != BCGS_BEGIN) {
+      t.template Exchange<Matrix::IN_FLIGHT>(m);
+      A.template Multiply<false>(t, room.v, n);
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const BAIReal weight = t.Row(k) < t.rows ? room.weight[t.Row(k)] : 0;
+
+      if (next != BCGS_BEGIN) n[k] += m[k];
+      if (next == BCGS_D) value[0] += shadow[k] * n[k];
+      else if (next == BCGS_R) {
+        value[0] += n[k] * r[k] * weight;
+        value[1] += n[k] * n[k] * weight;
+        value[2] += r[k] * r[k] * weight;
+        value[3] += shadow[k] * r[k];
+        value[4] += shadow[k] * n[k];
+      } else {
+        value[0] += r[k] * r[k] * weight;
+        value[1] += r[k] * r[k];
+      }
+    }
+    t.Give(value);
+    const int now = next;
+
+    t.MeetAll(now != BCGS_BEGIN);
+    const Step go = step;
+
+    next = go.next;
+    if (now == BCGS_X) Residual(t, n, r);
+    if (now == BCGS_BEGIN) {
+#pragma unroll
+      for (int k = 0; k < EACH; k++) shadow[k] = d[k] = r[k];
+    }
+    if (now == BCGS_D && next == BCGS_R) {
+#pragma unroll
+      for (int k = 0; k < EACH; k++) {
+        v[k] = n[k];
+        x[k] += go.alpha * m[k];
+        r[k] -= go.alpha * v[k];
+      }
+    }
+    if (now == BCGS_R) {
+#pragma unroll
+      for (int k = 0; k < EACH; k++) {
+        x[k] += go.step * m[k];
+        r[k] -= go.step * n[k];
+        d[k] = r[k] + go.beta * (d[k] - go.step * v[k]);
+      }
+    }
+    if (next == LEAVE) break;
+  }
+  if (step.stays) {
+    BAIReal(*const vectors[])[EACH] = {&x, &r, &shadow, &d};
+
+#pragma unroll
+    for (int k = 0; k < 4; k++) Keep(t, k, false, *vectors[k]);
+  }
+  WriteVectors(t, x);
+}
+
+/* A kernel: for rows of so many entries beside the diagonal, of which a thread has so many; at most so many threads have
+ * rows */
+struct Shape {
+  int         length, each, threads;
+  const void *kernel[2]; /* CG, BiCGStab */
+};
+
+template <class Matrix, int THREADS>
+Shape ShapeOf(int length)
+{
+  return {length, Matrix::ROWS_EACH, THREADS,
+          {(const void *)ConjugateGradients<Matrix, THREADS>, (const void *)BiConjugateGradients<Matrix, THREADS>}};
+}
+
+/* The first that does is taken; length 0: rows of any length */
+const Shape shapes[] = {ShapeOf<InRegisters<1, 8>, 608>(8), ShapeOf<InRegisters<2, 8>, 480>(8),
+                        ShapeOf<InRegisters<1, 32>, 224>(32), ShapeOf<InShared<4>, 480>(0)};
+} // namespace
+
+/* Shared memory of a thread block */
+static size_t SharedOf(const BAIKrylovMatrix &A, bool bicgstab)
+{
+  const size_t sums = bicgstab ? 8 : 4;
+  size_t       bytes =
+    ((size_t)A.rows_most * 4 + (size_t)A.halo_most + 2 * sums * WARP) * sizeof(BAIReal);
+
+  if (!A.width)
+    bytes += ((size_t)A.rows_most + (size_t)A.entries_most) * sizeof(BAIReal) +
+      ((size_t)A.rows_most + 1) * sizeof(int) +
+      ((size_t)A.rows_most + (size_t)A.entries_most) * sizeof(unsigned short);
+  return bytes;
+}
+
+int BAIKrylovShapes(void)
+{
+  return (int)(sizeof(shapes) / sizeof(shapes[0]));
+}
+
+void BAIKrylovLimits(int shape, int *length, int *rows)
+{
+  *length = shapes[shape].length;
+  *rows   = shapes[shape].each * shapes[shape].threads;
+}
+
+BAIStatus BAIKrylovPlan(BAILevelsState state, int shape, bool *fits)
+{
+  BAIKrylovState_ &k = state->krylov;
+  int              device, most, blocks;
+
+  *fits = false;
+  CUDATry(cudaGetDevice(&device));
+  CUDATry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  k.kernel  = shapes[shape].kernel[k.bicgstab];
+  k.shared  = SharedOf(k.A, k.bicgstab);
+  k.threads = (k.A.rows_most + shapes[shape].each - 1) / shapes[shape].each;
+  k.threads = (k.threads + WARP - 1) / WARP * WARP + WARP;
+  if (!k.A.width) k.threads = shapes[shape].threads + WARP;
+  if (k.shared + 1024 > (size_t)most) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaFuncSetAttribute(k.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)k.shared));
+  CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k.kernel, k.threads, k.shared));
+  *fits = blocks > 0 && k.A.parts <= blocks * state->processors;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* What is exchanged begins anew: at first, and after a launch that gave up */
+static BAIStatus Reset(BAILevelsState state)
+{
+  BAIKrylovState_ &k      = state->krylov;
+  const size_t     places = (size_t)k.A.parts * (size_t)k.A.rows_most;
+
+  CUDATry(cudaMemsetAsync(k.exchange, 0xff, 2 * places * sizeof(BAIReal), state->s.stream));
+  CUDATry(cudaMemsetAsync(k.words, 0, 2 * LINE * sizeof(Word), state->s.stream));
+  CUDATry(cudaMemsetAsync(k.left, 0, sizeof(*k.left), state->s.stream));
+  CUDATry(cudaMemsetAsync(k.stalled, 0, sizeof(*k.stalled), state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIKrylovPrepare(BAILevelsState state)
+{
+  BAIKrylovState_ &k      = state->krylov;
+  const size_t     places = (size_t)k.A.parts * (size_t)k.A.rows_most;
+
+  BAITry(BAICUDAAllocate(&state->s, 2 * places * sizeof(BAIReal), &k.exchange));
+  BAITry(BAICUDAAllocate(&state->s, 2 * LINE * sizeof(Word), &k.words));
+  BAITry(BAICUDAAllocate(&state->s, sizeof(*k.left), &k.left));
+  BAITry(BAICUDAAllocate(&state->s, sizeof(*k.stalled), &k.stalled));
+  if (!state->s.pinned) BAITry(BAIPinnedGet(&state->s.pinned));
+  return Reset(state);
+}
+
+static BAIStatus Launch(BAILevelsState state, Problem *p)
+{
+  BAIKrylovState_ &k           = state->krylov;
+  void            *arguments[] = {p};
+
+  p->result->stalled = 0;
+  CUDATry(cudaLaunchCooperativeKernel(k.kernel, dim3((unsigned)k.A.parts), dim3((unsigned)k.threads), arguments,
+                                      k.shared, state->s.stream));
+  BAITry(BAICUDAWait(&state->s));
+  if (!p->result->stalled) return BAIStatusOf(BAI_OK);
+  BAITry(Reset(state));
+  return BAIStatusBecause(BAI_ERR_STALLED, "a solve on the chip", "a thread block waited too long for another");
+}
+
+/* A launch an iteration, as somebody looks at each: the x of that is where the caller has it */
+static BAIStatus Watched(BAILevelsState state, Problem *p, BAILevelsMonitor monitor, void *context)
+{
+  BAIKrylovState_ &k      = state->krylov;
+  const size_t     places = (size_t)k.A.parts * (size_t)k.A.rows_most;
+
+  if (!k.saved) BAITry(BAICUDAAllocate(&state->s, BAI_KRYLOV_VECTORS * places * sizeof(BAIReal), &k.saved));
+  p->saved = k.saved;
+  p->until = 0;
+  BAITry(Launch(state, p));
+  while (true) {
+    const int its = p->result->its;
+
+    if (p->result->reason != -1) break;
+    if (monitor(context, (BAIInt)its, (BAIReal)sqrt(p->result->rnorm2))) {
+      p->finish = BAI_LEVELS_ITS;
+      break;
+    }
+    p->resume = 1;
+    p->bnorm2 = (BAIReal)p->result->bnorm2;
+    p->until  = its + 1;
+    if (p->until > p->max_it) p->finish = BAI_LEVELS_ITS;
+    if (p->finish >= 0) break;
+    BAITry(Launch(state, p));
+  }
+  if (p->finish < 0) return BAIStatusOf(BAI_OK);
+  p->resume = 1;
+  p->bnorm2 = (BAIReal)p->result->bnorm2;
+  return Launch(state, p);
+}
+
+BAIStatus BAIKrylovSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero,
+                         const BAITolerances *tolerances, BAILevelsMonitor monitor, void *context,
+                         BAILevelsSolution *s)
+{
+  BAIKrylovState_ &k    = state->krylov;
+  BAIKrylovResult *told = &state->s.pinned->krylov;
+  Problem          p    = {};
+
+  p.A            = k.A;
+  p.b            = reinterpret_cast<const BAIReal *>(b);
+  p.x            = reinterpret_cast<BAIReal *>(x);
+  p.exchange     = k.exchange;
+  p.words        = k.words;
+  p.left         = k.left;
+  p.zero         = guess_zero;
+  p.rtol         = tolerances->rtol;
+  p.abstol       = tolerances->abstol;
+  p.dtol         = tolerances->dtol;
+  p.bnorm2       = tolerances->bnorm2;
+  p.max_it       = tolerances->max_it < INT_MAX ? (int)tolerances->max_it : INT_MAX - 1;
+  p.until        = INT_MAX;
+  p.finish       = -1;
+  p.stalled      = k.stalled;
+  p.stalled_host = &told->stalled;
+  p.result       = told;
+  if (monitor) BAITry(Watched(state, &p, monitor, context));
+  else BAITry(Launch(state, &p));
+  *s        = BAILevelsSolution{};
+  s->rnorm  = (BAIReal)sqrt(told->rnorm2);
+  s->bnorm  = (BAIReal)sqrt(told->bnorm2);
+  s->rnorm0 = (BAIReal)sqrt(told->rnorm2_begin);
+  s->its    = (BAIInt)told->its;
+  s->reason = told->reason < 0 ? BAI_LEVELS_ITS : (BAILevelsReason)told->reason;
+  return BAIStatusOf(BAI_OK);
+}
