@@ -94,14 +94,14 @@ LIB  := $(B)/lib/libpetscbai.so
 SYM  := PetscDLLibraryRegister_petscbai
 
 # Units of CUDA; those of many kernels are compiled in parts, side by side: see src/engine/cuda/shapes.h
-parted  := resident twolevel
+parted  := resident
 units   := $(filter-out $(parted:%=src/engine/cuda/%.cu),$(wildcard src/engine/cuda/*.cu)) $(foreach u,$(parted),src/engine/cuda/$(u).1.cu src/engine/cuda/$(u).2.cu)
 
 cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
 
 # The engine's backends: the one place that knows whether there is CUDA
 engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(units),src/engine/cuda/cuda_none.c)
-faces   := $(wildcard src/bai/*.c src/ksp/bai/*.c src/ksp/bai/generated/*.c src/pc/*/*.c src/pc/*/generated/*.c)
+faces   := $(wildcard src/bai/*.c src/bai/*/*.c src/ksp/bai/*.c src/ksp/bai/generated/*.c src/pc/*/*.c src/pc/*/generated/*.c)
 gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(filter-out %_none.c,$(wildcard bench/parts/*.c)) bench/parts/$(if $(and $(NVCC),$(cuda_petsc)),residentcg.cu,residentcg_none.c) bench/parts/crs$(if $(NVCC),.cu,_none.c) \
   tests/parts/gpu$(if $(NVCC),.cu,_none.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))

@@ -48,7 +48,7 @@ static PetscErrorCode CreatePair(const Run *run, Mat A, PetscBool none, PetscInt
   PetscCall(KSPSetOperators(pair->ksp, A, A));
   PetscCall(KSPSetTolerances(pair->ksp, run->rtol, PETSC_DEFAULT, PETSC_DEFAULT, max_it));
   PetscCall(KSPSetFromOptions(pair->ksp));
-  if (none) PetscCall(KSPBAISetCoarse(pair->ksp, 0));
+  if (none) PetscCall(KSPBAISetLevels(pair->ksp, 0));
   if (local_iters) PetscCall(KSPBAISetLocalIters(pair->ksp, local_iters));
   PetscCall(KSPBAISetBlockSize(pair->ksp, block_size));
   PetscFunctionReturn(0);

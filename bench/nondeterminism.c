@@ -81,7 +81,7 @@ static PetscErrorCode CreateSolver(Mat A, const Published *p, BAIMode mode, KSP 
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetNormType(*ksp, KSP_NORM_NONE));
   PetscCall(KSPBAISetMomentum(*ksp, 0));
-  PetscCall(KSPBAISetCoarse(*ksp, 0));
+  PetscCall(KSPBAISetLevels(*ksp, 0));
   PetscCall(KSPBAISetLocalIters(*ksp, 6));
   PetscCall(KSPBAISetBlockSize(*ksp, p->block_size));
   PetscCall(KSPSetFromOptions(*ksp));

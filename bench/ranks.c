@@ -239,7 +239,7 @@ static PetscErrorCode SetPlain(const Run *run, KSP ksp, const Way *way)
   if (strcmp(way->ksp, KSPBAI)) PetscFunctionReturn(0);
   PetscCall(KSPBAISetMode(ksp, way->mode));
   PetscCall(KSPBAISetMomentum(ksp, 0));
-  PetscCall(KSPBAISetCoarse(ksp, 0));
+  PetscCall(KSPBAISetLevels(ksp, 0));
   PetscFunctionReturn(0);
 }
 

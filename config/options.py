@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes what follows from the table of options, src/bai/options.def: setters, getters, their manual pages, prototypes, tables.
+"""Writes what follows from the tables of options, src/bai/options.def and src/bai/research/options.def: setters, getters, their manual pages, prototypes, tables.
 
 config/options.py          writes it ("make options")
 config/options.py --check  says of each file, in TAP, whether it is up to date ("make test"); exit status 1 if one is not
 """
 import os, re, sys, textwrap
 
-DEF, WORDS, TYPES = 'src/bai/options.def', 'src/bai/options.c', 'include/petscbaitypes.h'
+DEF, RESEARCH, WORDS, TYPES = 'src/bai/options.def', 'src/bai/research/options.def', 'src/bai/options.c', 'include/petscbaitypes.h'
 HEADER, MANUAL = 'include/petscbai.h', 'docs/options.md'
 PAGES = {'KSP': 'src/ksp/bai/bai.c', 'PC': 'src/pc/baismooth/pcbai.c'}
 SETTERS = {'KSP': 'src/ksp/bai/generated/baiset.c', 'PC': 'src/pc/baismooth/generated/pcbaiset.c'}
@@ -14,7 +14,7 @@ WHAT = {'KSP': 'the solver', 'PC': 'the preconditioner'}
 FACES = ('KSP', 'PC')
 WIDTH = 120
 CHECK = '--check' in sys.argv[1:]
-MADE = 'made from ' + DEF + ' by "make options"'
+MADE = 'made from src/bai/options.def and src/bai/research/options.def by "make options"'
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
 
@@ -86,7 +86,7 @@ class Option:
         return '%s (%s)' % (self.key(face), '|'.join(sorted(self.enum.words, key=lambda word: word != self.word(face))))
 
     def has_auto(self, face):
-        return self.kind == 'COUNT' or self.kind in ('FRACTION', 'POSITIVE_OR_AUTO') and self.limits[FACES.index(face)] == 'AUTO'
+        return self.kind == 'COUNT' or self.kind == 'POSITIVE_OR_AUTO' and self.limits[FACES.index(face)] == 'AUTO'
 
     def is_chosen(self, face):
         """Some value leaves the choice to the set-up"""
@@ -108,7 +108,7 @@ class Option:
         elif self.kind == 'COUNT':
             text = '0 for none, at most %s, or `PETSC_DECIDE` to have it chosen' % self.limits[0]
         elif self.kind == 'FRACTION':
-            text = 'at least 0 and less than 1' + (', or `PETSC_DECIDE` to have it found' if self.has_auto(face) else '')
+            text = 'at least 0 and less than 1'
         else:
             text = 'positive' + (', or 0: ' + self.limits[0] if self.kind == 'POSITIVE_OR_0' else ', or `PETSC_DECIDE` to have it found' if self.has_auto(face) else '')
         return '%s (default %s)' % (', '.join(filter(None, [self.unit, text])), '`%s`' % default if default.startswith('PETSC') else default)
@@ -129,7 +129,7 @@ class Option:
         if self.kind == 'COUNT':
             return '≥ 1, ≤ %s, `none` or `auto`' % self.limits[0]
         if self.kind == 'FRACTION':
-            return '≥ 0 and < 1, or `auto`'
+            return '≥ 0 and < 1'
         return '> 0' + (', or 0' if self.kind == 'POSITIVE_OR_0' else ', or `auto`' if self.kind == 'POSITIVE_OR_AUTO' else '')
 
     def defaults(self):
@@ -155,11 +155,11 @@ class Option:
         return [[text.replace('{FACE}', for_face).replace('{face}', for_face.lower()) for text in texts] for texts in (paragraphs, references)]
 
 
-def options():
-    text = read(DEF)
+def options(path):
+    text = read(path)
     rows = re.findall(r'/\*\n((?:(?!\*/).)*?)\*/\nOPTION\(((?:(?!\)\n).)*)\)\n', text, re.S)
     if len(rows) != len(re.findall(r'^OPTION\(', text, re.M)):
-        sys.exit(DEF + ': each row needs a comment before it')
+        sys.exit(path + ': each row needs a comment before it')
     return [Option(*row) for row in rows]
 
 
@@ -213,11 +213,11 @@ def setter_and_getter(o, face):
     text = page(setter, 'Sets ' + o.says(), 'Logically ', align([(ksp, WHAT[face]), (a, o.allowed(face))]), [], [o.typed(face) + ' - sets it'], o.level, notes, references,
                 ', '.join(filter(None, ['`%sBAI`, `%s()`' % (face, getter), see])))
     short = o.type[5:] if o.type.startswith('Petsc') else 'Enum'
-    text += function(setter, face, '%s %s' % (o.type, a), 'PetscValidLogicalCollective%s(%s, %s, 2)' % (short, ksp, a), 'BAISetOption(%s, %s, %s)' % (ksp, o.field, a)) + '\n'
+    text += function(setter, face, '%s %s' % (o.type, a), 'PetscValidLogicalCollective%s(%s, %s, 2)' % (short, ksp, a), 'BAISetOption(&BAIFace%s, %s, %s, %s)' % (face, ksp, o.field, a)) + '\n'
     chosen = ['It is the value that was set. What `%sSetUp()` chose is shown by `%sView()`.' % (face, face)] if o.is_chosen(face) else []
     text += page(getter, 'Gets ' + o.says(), 'Not ', ['%s - %s, of type `%sBAI`' % (ksp, WHAT[face], face)], ['%s - see `%s()`' % (a, setter)], [], o.level, chosen, [],
                  '`%sBAI`, `%s()`' % (face, setter))
-    return text + function(getter, face, '%s *%s' % (o.type, a), 'PetscAssertPointer(%s, 2)' % a, 'BAIGetOption(%s, %s, %s)' % (ksp, o.field, a))
+    return text + function(getter, face, '%s *%s' % (o.type, a), 'PetscAssertPointer(%s, 2)' % a, 'BAIGetOption(&BAIFace%s, %s, %s, %s)' % (face, ksp, o.field, a))
 
 
 def setters(face, rows):
@@ -286,18 +286,20 @@ def in_words(text, rows):
     return text
 
 
-def manual(rows):
+def manual(users, research):
+    rows = users + research
     parts = ['<!-- %s -->\n# Options' % MADE,
              fill('Each option has a key for `-ksp_type bai`, one for `-pc_type bai`, and setters and getters in C. The prefix of a solver goes in front, as in `-mg_levels_pc_bai_mode`.', ''),
              fill('A value that is not allowed is an error, which names the option, the value and what is allowed, and changes nothing. Getters give what was set; what was chosen for 0 or auto '
                   'is in the view. A `KSP` or `PC` of another type ignores the setters; the getters are errors.', ''),
-             ' · '.join('[%s](#%s)' % (o.field, o.field) for o in rows)]
+             'For users: ' + ' · '.join('[%s](#%s)' % (o.field, o.field) for o in users),
+             'For research and tuning: ' + ' · '.join('[%s](#%s)' % (o.field, o.field) for o in research)]
     for o in rows:
         parts.append('## ' + o.field)
         parts.append(', '.join('`%s`' % o.key(face) for face in o.faces) + ': ' + o.text + '.')
         facts = ['* values: ' + o.values() + (' (%s: %s)' % (o.limits[0], o.limits[1]) if o.kind == 'AT_LEAST' and o.limits[1] else ' (0: %s)' % o.limits[0] if o.kind == 'POSITIVE_OR_0' else '')]
-        if o.kind in ('FRACTION', 'POSITIVE_OR_AUTO'):
-            facts[0] = '* values: ≥ 0 and < 1' + ''.join(', or `auto` (%s)' % face for face in o.faces if o.has_auto(face))
+        if o.kind == 'POSITIVE_OR_AUTO':
+            facts[0] = '* values: > 0' + ''.join(', or `auto` (%s)' % face for face in o.faces if o.has_auto(face))
         if o.enum:
             facts = []
         facts.append('* default: ' + o.defaults())
@@ -314,8 +316,9 @@ def manual(rows):
 
 
 def main():
-    rows = options()
-    files = {HEADER: prototypes(rows), TYPES: types(rows), 'README.md': table(rows), MANUAL: manual(rows)}
+    users, research = options(DEF), options(RESEARCH)
+    rows = users + research
+    files = {HEADER: prototypes(rows), TYPES: types(rows), 'README.md': table(rows), MANUAL: manual(users, research)}
     for face in FACES:
         files[SETTERS[face]] = setters(face, rows)
         files[PAGES[face]] = main_page(face, rows)

@@ -9,15 +9,15 @@
    BAIMode - How the blocks of a block-asynchronous iteration wait for each other
 
    Values:
-+  `BAI_MODE_ASYNC`  - (default of `KSPBAI`) never, inside one MPI rank: no barrier between global iterations; a block reads the newest values of the others that it can see; of other ranks as `BAIExchange` says
++  `BAI_MODE_ASYNC`  - never, inside one MPI rank: no barrier between global iterations; a block reads the newest values of the others that it can see; of other ranks as `BAIExchange` says
 .  `BAI_MODE_LAUNCH` - all blocks finish a global iteration before the next begins; within one, a block reads old and new values as it finds them
 .  `BAI_MODE_SYNC`   - every block reads exactly the previous iterate of the blocks that it depends on; bitwise repeatable
 .  `BAI_MODE_COLOR`  - blocks take turns in the order of a colouring: every block reads exactly the newest values of those before it
                        and the previous iterate of those after it, as in multicolour Gauss-Seidel; bitwise repeatable
--  `BAI_MODE_AUTO`   - (default of `PCBAI`) color; but sync where many colours are needed, so that few blocks would work at the same time; for `KSPBAI` async
+-  `BAI_MODE_AUTO`   - (default) for `PCBAI` color, but sync where many colours are needed, so that few blocks would work at the same time; for a relaxation of `KSPBAI` async
 
    Options Database Key:
-.  -ksp_bai_mode (async|launch|sync|color|auto) - choose the mode
+.  -ksp_bai_mode (auto|async|launch|sync|color) - choose the mode
 
    Level: intermediate
 
@@ -113,16 +113,15 @@ typedef enum {
    BAIWeight - What a block-asynchronous iteration does to converge where plain Jacobi sweeps do not
 
    Values:
-+  `BAI_WEIGHT_NONE` - (default of `PCBAI`) nothing
++  `BAI_WEIGHT_NONE` - (default) nothing
 .  `BAI_WEIGHT_L1`   - to each a_ii adds sign(a_ii) times the sum of |a_ij| over the columns outside the block of row i. The full l1 weight of
                        other smoothers sums over all j; here the blocks keep their own couplings as they are
 .  `BAI_WEIGHT_TAU`  - multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n), for the extreme eigenvalues of M^{-1}A, which are estimated at set-up; x + M^{-1} (b - A x)
                        is a global iteration, with M = D if there is one local sweep
-.  `BAI_WEIGHT_AUTO` - none if every order of updates is shown to converge, else tau
--  `BAI_WEIGHT_SAFE` - (default of `KSPBAI`) none until the residual norm of a solve grows, then tau
+-  `BAI_WEIGHT_AUTO` - none if every order of updates is shown to converge, else tau
 
    Options Database Key:
-.  -ksp_bai_weight (safe|none|l1|tau|auto) - choose the weight
+.  -ksp_bai_weight (none|l1|tau|auto) - choose the weight
 
    Level: intermediate
 
@@ -132,8 +131,7 @@ typedef enum {
   BAI_WEIGHT_NONE,
   BAI_WEIGHT_L1,
   BAI_WEIGHT_TAU,
-  BAI_WEIGHT_AUTO,
-  BAI_WEIGHT_SAFE
+  BAI_WEIGHT_AUTO
 } BAIWeight;
 
 /*E
@@ -173,19 +171,17 @@ typedef enum {
    BAIPrecision - The precision of the sweeps of a block-asynchronous iteration
 
    Values:
-+  `BAI_PRECISION_AUTO`   - (default) single for `KSPBAI` where that pays, else native
-.  `BAI_PRECISION_NATIVE` - in that of `PetscReal`
++  `BAI_PRECISION_NATIVE` - (default) in that of `PetscReal`
 -  `BAI_PRECISION_SINGLE` - single; residuals and solutions are of full precision, unless `BAI_REFINE_NONE` is asked for
 
    Options Database Key:
-.  -ksp_bai_precision (auto|native|single) - choose the precision
+.  -ksp_bai_precision (native|single) - choose the precision
 
    Level: intermediate
 
 .seealso: `KSPBAI`, `PCBAI`, `BAIRefine`, `KSPBAISetPrecision()`, `PCBAISetPrecision()`
 E*/
 typedef enum {
-  BAI_PRECISION_AUTO,
   BAI_PRECISION_NATIVE,
   BAI_PRECISION_SINGLE
 } BAIPrecision;

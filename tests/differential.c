@@ -41,11 +41,10 @@ typedef struct {
 #define PC_ONLY(value)                                       .has = {PETSC_FALSE, PETSC_TRUE}
 #define AT_LEAST(n, what)                                    .kind = IS_INT, .least = n, .most = PETSC_MAX_INT
 #define BETWEEN(n, m)                                        .kind = IS_INT, .least = n, .most = m
-#define POSITIVE                                             .kind = IS_REAL
 #define POSITIVE_OR_0(what)                                  .kind = IS_REAL
 #define POSITIVE_OR_AUTO(ksp, pc)                            .kind = IS_REAL
 #define COUNT(n)                                             .kind = IS_COUNT, .most = n
-#define FRACTION(ksp, pc)                                    .kind = IS_FRACTION, .or_auto = {ksp, pc}
+#define FRACTION                                             .kind = IS_FRACTION
 #define AUTO                                                 PETSC_TRUE
 #define NO_AUTO                                              PETSC_FALSE
 #define FLAG                                                 .kind = IS_FLAG
@@ -54,6 +53,7 @@ typedef struct {
 #define OPTION(field, Function, type, standard, range, says) {.name = #field, standard, range},
 static const Option options[] = {
 #include "options.def"
+#include "research/options.def"
 };
 
 /* Options that are drawn from less than what is allowed, so that a system takes a fraction of a second; with 0 they are
@@ -673,13 +673,10 @@ static PetscErrorCode DestroyPC(PC *pc, PetscOptions *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* M(x - 3 y) is Mx - 3 My, and Mx has the same bits again; a coarse correction is in single precision */
+/* M(x - 3 y) is Mx - 3 My, and Mx has the same bits again */
 static PetscErrorCode TestPC(const System *s)
 {
-  const PetscReal epsilon = IsRough(s, 1) ||
-      (strstr(s->options[1], "-pc_bai_coarse") && !strstr(s->options[1], "-pc_bai_coarse none"))
-    ? (PetscReal)FLT_EPSILON
-    : PETSC_MACHINE_EPSILON;
+  const PetscReal epsilon = IsRough(s, 1) ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
   PetscOptions    o;
   PC              pc;
   Vec             x, y, Mx, My, sum, again;
@@ -758,9 +755,8 @@ static PetscErrorCode TestBackends(System *s)
       Outcome      outcome;
 
       (void)snprintf(more, sizeof(more),
-                     "-%s_bai_backend %s -%s_bai_block_size %d -%s_bai_coarse none -%s_bai_weight none -%s_bai_gather "
-                     "%s -ksp_bai_momentum 0",
-                     name, BAIBackends[backends[k]], name, 1 + (int)s->which % 300, name, name, name,
+                     "-%s_bai_backend %s -%s_bai_block_size %d -%s_bai_weight none -%s_bai_gather %s",
+                     name, BAIBackends[backends[k]], name, 1 + (int)s->which % 300, name, name,
                      ranks > 1 && s->mode == BAI_MODE_COLOR ? "one" : "none");
       if (strstr(s->options[face], "partition auto") || !strstr(s->options[face], "partition"))
         (void)snprintf(more + strlen(more), sizeof(more) - strlen(more), " -%s_bai_partition natural", name);

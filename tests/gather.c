@@ -581,73 +581,6 @@ static PetscErrorCode NullSpaceFunction(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two fields, or a near null space, of which the coarse correction makes several functions on an aggregate */
-static PetscErrorCode Functions(PetscBool near)
-{
-  Twins       t;
-  Mat         scalar, one;
-  PetscScalar two[] = {1.0, 0.25, -0.25, 2.0};
-  PetscInt    n, count;
-  Mat         A[2];
-  PetscReal   unknowns;
-
-  PetscFunctionBeginUser;
-  PetscCall(GalleryCreateMat(PETSC_COMM_SELF, "fv3", 30, &scalar));
-  PetscCall(MatGetSize(scalar, &n, NULL));
-  PetscCall(MatCreate(PETSC_COMM_SELF, &one));
-  PetscCall(MatSetSizes(one, 2 * n, 2 * n, 2 * n, 2 * n));
-  PetscCall(MatSetBlockSize(one, 2));
-  PetscCall(MatSetFromOptions(one)); /* where that of all ranks is */
-  PetscCall(MatSeqAIJSetPreallocation(one, 18, NULL));
-  for (PetscInt row = 0; row < n; row++) {
-    const PetscInt    *cols;
-    const PetscScalar *values;
-
-    PetscCall(MatGetRow(scalar, row, &count, &cols, &values));
-    for (PetscInt k = 0; k < count; k++) {
-      for (PetscInt c = 0; c < 4; c++) {
-        if (c % 3 == 0 || cols[k] == row)
-          PetscCall(MatSetValue(one, 2 * row + c / 2, 2 * cols[k] + c % 2, values[k] * two[c], INSERT_VALUES));
-      }
-    }
-    PetscCall(MatRestoreRow(scalar, row, &count, &cols, &values));
-  }
-  PetscCall(MatAssemblyBegin(one, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(one, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatDestroy(&scalar));
-  PetscCall(CreateTwins(one, LAYOUT_EVEN, BAI_MODE_SYNC, &t));
-  A[0] = t.A;
-  A[1] = t.one;
-  for (int k = 0; k < 2 && near; k++) {
-    MatNullSpace space;
-    Vec          v[3];
-
-    for (int f = 0; f < 3; f++) { /* orthonormal to the bit on any number of ranks */
-      PetscInt first, last;
-
-      PetscCall(MatCreateVecs(A[k], &v[f], NULL));
-      PetscCall(VecGetOwnershipRange(v[f], &first, &last));
-      for (PetscInt i = first; i < last; i++)
-        PetscCall(VecSetValue(v[f], i, i % 4 == f ? 1.0 / PetscSqrtReal((PetscReal)(2 * n) / 4) : 0.0, INSERT_VALUES));
-      PetscCall(VecAssemblyBegin(v[f]));
-      PetscCall(VecAssemblyEnd(v[f]));
-    }
-    PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A[k]), PETSC_FALSE, 3, v, &space));
-    PetscCall(MatSetNearNullSpace(A[k], space));
-    PetscCall(MatNullSpaceDestroy(&space));
-    for (int f = 0; f < 3; f++) PetscCall(VecDestroy(&v[f]));
-  }
-  PetscCall(KSPBAISetCoarse(t.ksp, 20));
-  PetscCall(KSPBAISetCoarse(t.ksp_one, 20));
-  PetscCall(KSPBAISetMomentum(t.ksp, 0)); /* so that it is not given up */
-  PetscCall(KSPBAISetMomentum(t.ksp_one, 0));
-  PetscCall(SolveBoth(&t, "with several functions on an aggregate"));
-  PetscCall(ViewedNumber((PetscObject)t.ksp, "aggregates, ", &unknowns));
-  PetscCall(Expect((PetscInt)unknowns % (near ? 3 : 2) == 0 && unknowns > 0, "%g unknowns", (double)unknowns));
-  PetscCall(DestroyTwins(&t));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A Laplacian, without symmetry, on a grid */
 static PetscErrorCode FillGrid(DM da, Mat A)
 {
@@ -760,8 +693,8 @@ static PetscErrorCode CreatePC(MPI_Comm comm, Mat A, BAIMode mode, PC *pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PCBAI applied, as a smoother, with a coarse correction, and after errors */
-static PetscErrorCode Preconditioner(Layout layout, BAIMode mode, PetscInt coarse)
+/* PCBAI applied, as a smoother, and after errors */
+static PetscErrorCode Preconditioner(Layout layout, BAIMode mode)
 {
   PCRichardsonConvergedReason reason;
   Twins                       t;
@@ -776,8 +709,6 @@ static PetscErrorCode Preconditioner(Layout layout, BAIMode mode, PetscInt coars
   PetscCall(CreateTwins(one, layout, mode, &t));
   PetscCall(CreatePC(PETSC_COMM_WORLD, t.A, mode, &pc));
   PetscCall(CreatePC(PETSC_COMM_SELF, t.one, mode, &pc_one));
-  PetscCall(PCBAISetCoarse(pc, coarse));
-  PetscCall(PCBAISetCoarse(pc_one, coarse));
   for (int k = 0; k < 3; k++) {
     if (k == 1) {
       PetscCall(MatShift(t.A, 0.5));
@@ -912,24 +843,21 @@ int main(int argc, char **argv)
     }
     for (int layout = 0; layout < LAYOUT_NUMBER; layout++) {
       if (Case("pc_%s_%s", BAIModes[mode], layouts[layout]))
-        PetscCall(Preconditioner((Layout)layout, (BAIMode)mode, 0));
+        PetscCall(Preconditioner((Layout)layout, (BAIMode)mode));
     }
-    if (Case("pc_%s_coarse", BAIModes[mode])) PetscCall(Preconditioner(LAYOUT_EVEN, (BAIMode)mode, 20));
   }
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_LAUNCH; mode++) {
     if (Case("converges_%s", BAIModes[mode])) PetscCall(Converges((BAIMode)mode));
   }
   if (Case("changes")) PetscCall(Changes());
   if (Case("watched_fv1")) PetscCall(Watched("fv1", 16, 0));
-  if (Case("watched_fv3")) PetscCall(Watched("fv3", 24, 0)); /* is accelerated */
+  if (Case("watched_fv3")) PetscCall(Watched("fv3", 24, 0));
   if (Case("watched_interval")) PetscCall(Watched("fv1", 16, 3));
   if (Case("errors_setup")) PetscCall(Errors());
   if (Case("errors_solve")) PetscCall(ErrorsOfSolves());
   if (Case("nullspace_constant")) PetscCall(NullSpace(PETSC_FALSE));
   if (Case("nullspace_vector")) PetscCall(NullSpace(PETSC_TRUE));
   if (Case("nullspace_function")) PetscCall(NullSpaceFunction());
-  if (Case("functions_fields")) PetscCall(Functions(PETSC_FALSE));
-  if (Case("functions_near")) PetscCall(Functions(PETSC_TRUE));
   for (PetscInt dof = 1; dof <= 2; dof++) {
     if (Case("grid_dm_%" PetscInt_FMT, dof)) PetscCall(Grid(dof, BAI_PARTITION_DM, PETSC_FALSE));
     if (Case("grid_auto_%" PetscInt_FMT, dof)) PetscCall(Grid(dof, BAI_PARTITION_AUTO, PETSC_FALSE));

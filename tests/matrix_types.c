@@ -155,42 +155,6 @@ static PetscErrorCode Follows(MatType type, PetscInt bs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The coarse correction has the near null space of the matrix that it was given: one function, where two fields would
- * have two */
-static PetscErrorCode NearNullSpace(MatType type)
-{
-  const PetscInt bs = 2, blocks = 400;
-  PetscReal      aggregates, unknowns;
-  Mat            A;
-  Faces          f;
-  MatNullSpace   near;
-
-  PetscFunctionBeginUser;
-  PetscCall(Create(type, bs, blocks, &A));
-  PetscCall(Fill(A, bs, 20, 1));
-  PetscCall(FacesCreate(A, &f));
-  PetscCall(PCBAISetCoarse(f.pc, 20));
-  for (int with = 0; with < 2; with++) {
-    if (with) {
-      PetscCall(VecSet(f.x, 1 / PetscSqrtReal((PetscReal)(bs * blocks))));
-      PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_FALSE, 1, &f.x, &near));
-      PetscCall(MatSetNearNullSpace(A, near));
-      PetscCall(MatNullSpaceDestroy(&near));
-      PetscCall(PCReset(f.pc));
-      PetscCall(PCSetOperators(f.pc, A, A));
-    }
-    PetscCall(PCSetUp(f.pc));
-    PetscCall(ViewedNumber((PetscObject)f.pc, "coarse correction by ", &aggregates));
-    PetscCall(ViewedNumber((PetscObject)f.pc, "aggregates, ", &unknowns));
-    PetscCall(Expect(aggregates > 0 && unknowns == (with ? 1 : bs) * aggregates,
-                     "%s near null space: %g unknowns of %g aggregates", with ? "with a" : "without", (double)unknowns,
-                     (double)aggregates));
-  }
-  PetscCall(FacesDestroy(&f));
-  PetscCall(MatDestroy(&A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Refused(Mat A, const char expected[])
 {
   Faces f;
@@ -229,7 +193,6 @@ int main(int argc, char **argv)
     for (PetscInt bs = 1; bs < 4; bs++) {
       if (Case("follows_%s_%d", types[k], (int)bs)) PetscCall(Follows(types[k], bs));
     }
-    if (Case("near_null_space_%s", types[k])) PetscCall(NearNullSpace(types[k]));
     if (Case("unassembled_%s", types[k])) {
       PetscCall(Create(types[k], 1, 6, &A));
       PetscCall(Refused(A, "Matrix is not assembled"));

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(scales); k++) {
-    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
+    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_AUTO; mode++) {
       if (Case("b_%g_%s", (double)scales[k], BAIModes[mode]))
         PetscCall(
           Check("fv1", 15, scales[k], 1e-10, (BAIMode)mode, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO, PETSC_FALSE));
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
                       PETSC_TRUE)); /* there the tolerance is PETSc's rtol times what VecNorm() says of b */
     if (Case("slow_%g", (double)scales[k]))
       PetscCall(Check("laplace2d", 12, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO,
-                      PETSC_FALSE)); /* is accelerated */
+                      PETSC_FALSE));
   }
   PetscCall(CheckFinalize());
   return 0;

@@ -121,12 +121,12 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
   for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
-    for (int weight = BAI_WEIGHT_NONE; weight <= BAI_WEIGHT_SAFE; weight++) {
+    for (int weight = BAI_WEIGHT_NONE; weight <= BAI_WEIGHT_AUTO; weight++) {
       if (Case("ksp_%s_%s_fv1", BAIModes[mode], BAIWeights[weight]))
         PetscCall(Solver("fv1", 60, (BAIMode)mode, (BAIWeight)weight, times));
       if (Case("ksp_%s_%s_laplace3d", BAIModes[mode], BAIWeights[weight]))
         PetscCall(Solver("laplace3d", 16, (BAIMode)mode, (BAIWeight)weight, times));
-      if (weight != BAI_WEIGHT_SAFE && Case("pc_%s_%s", BAIModes[mode], BAIWeights[weight]))
+      if (Case("pc_%s_%s", BAIModes[mode], BAIWeights[weight]))
         PetscCall(Preconditioner((BAIMode)mode, (BAIWeight)weight, times));
     }
   }

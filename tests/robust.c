@@ -138,7 +138,6 @@ static PetscErrorCode ExpectWords(PetscErrorCode code, PetscErrorCode expected, 
 /* What an engine does in the tests of threads and streams: a system of n rows, in host memory, from zero */
 typedef struct {
   BAIMode    mode;
-  PetscBool  coarse;
   BAIInt     n, *i, *j;
   BAIScalar *a, *b, *x;
   void      *stream;
@@ -160,7 +159,6 @@ static PetscErrorCode JobCreate(int k, Job *job)
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(job, sizeof(*job)));
   job->mode   = k % 2 ? BAI_MODE_COLOR : BAI_MODE_SYNC;
-  job->coarse = (PetscBool)(k % 3 == 0);
   job->n      = k % 3 == 2 ? 150000 : 3000 + 64 * k; /* large ones do not fit the chip of a device */
   PetscCall(PetscMalloc3(job->n + 1, &job->i, 5 * job->n, &job->j, 5 * job->n, &job->a));
   PetscCall(PetscMalloc2(job->n, &job->b, job->n, &job->x));
@@ -187,21 +185,6 @@ static PetscErrorCode JobDestroy(Job *job)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Consecutive rows are an aggregate; small ones are whole blocks as well */
-static BAIStatus Coarsen(Job *job, const BAIMatrix *M)
-{
-  BAICoarse coarse    = {.aggregates = (job->n + 63) / 64, .columns = 1};
-  BAIInt   *aggregate = malloc((size_t)job->n * sizeof(*aggregate));
-  BAIStatus status;
-
-  if (!aggregate) return BAIStatusOf(BAI_ERR_MEMORY);
-  for (BAIInt row = 0; row < job->n; row++) aggregate[row] = row / 64;
-  coarse.aggregate = aggregate;
-  status           = BAIEngineCoarsen(job->engine, M, &coarse);
-  free(aggregate);
-  return status;
-}
-
 /* Without PETSc, whose functions are for one thread: the parts of a job up to where something waits for the device */
 static BAIStatus Begin(Job *job)
 {
@@ -221,18 +204,12 @@ static BAIStatus Begin(Job *job)
   const BAIVectors    v = {.b = job->b, .x = job->x, .b_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
 
   BAITry(BAIEngineCreate(backend, &M, NULL, &p, &job->engine));
-  if (job->coarse) BAITry(Coarsen(job, &M));
   return BAIEngineBind(job->engine, &v, 1);
 }
 
 static BAIStatus Sweep(Job *job)
 {
-  const BAIStep step = {.mode      = job->mode,
-                        .asked     = job->mode,
-                        .direction = BAI_FORWARD,
-                        .omega     = job->coarse ? (BAIReal)0.5 : 1,
-                        .fresh     = 1,
-                        .coarse    = job->coarse};
+  const BAIStep step = {.mode = job->mode, .direction = BAI_FORWARD, .omega = 1, .fresh = 1};
 
   return BAIEngineSweep(job->engine, ITS, &step);
 }
@@ -513,7 +490,7 @@ static PetscErrorCode TestStalled(BAIKernel kernel, BAIInt block_size, BAIInt mo
                            .local_omega = 1,
                            .device      = -1,
                            .kernel      = kernel};
-  BAIStep step   = {.mode = BAI_MODE_SYNC, .asked = BAI_MODE_SYNC, .omega = 1, .fresh = 1, .local_iters = local_iters};
+  BAIStep step   = {.mode = BAI_MODE_SYNC, .omega = 1, .fresh = 1, .local_iters = local_iters};
   const BAIInt n = block_size + more;
   BAIInt      *i, *j, nnz = 0;
   BAIScalar   *a, *b, *x, *y;
@@ -597,13 +574,12 @@ static PetscErrorCode TestLost(void)
 int main(int argc, char **argv)
 {
   const char *const settings[] = {"-ksp_bai_mode async",
-                                  "-ksp_bai_mode sync -ksp_bai_coarse 9",
+                                  "-ksp_bai_mode sync",
                                   "-ksp_bai_mode color -ksp_bai_partition graph",
                                   "-ksp_bai_mode launch -ksp_bai_overlap 1",
                                   "-ksp_bai_mode async -ksp_bai_precision single",
                                   "-ksp_bai_mode sync -ksp_bai_theta -ksp_bai_weight tau",
-                                  "-ksp_bai_mode async -ksp_bai_coarse auto -ksp_bai_block_size 20",
-                                  "-ksp_bai_mode async -ksp_bai_coarse 9",
+                                  "-ksp_bai_mode async -ksp_bai_block_size 20",
                                   "-ksp_bai_mode async -ksp_bai_weight tau",
                                   "-ksp_bai_mode async -ksp_bai_weight auto",
                                   "-ksp_bai_mode auto"};

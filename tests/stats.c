@@ -26,7 +26,7 @@ static PetscErrorCode Create(const char matrix[], PetscInt n, BAIMode mode, Mat 
   PetscCall(KSPSetTolerances(*ksp, 1e-6, PETSC_DEFAULT, PETSC_DEFAULT, 1000));
   PetscCall(KSPBAISetMode(*ksp, mode));
   PetscCall(KSPBAISetMomentum(*ksp, 0));
-  PetscCall(KSPBAISetCoarse(*ksp, 0));
+  PetscCall(KSPBAISetLevels(*ksp, 0));
   PetscCall(KSPBAISetBlockSize(*ksp, 128));
   PetscCall(KSPBAISetStats(*ksp, PETSC_TRUE));
   PetscCall(KSPSetFromOptions(*ksp));

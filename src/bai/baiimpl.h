@@ -1,18 +1,39 @@
 /*
-   What the PETSc faces of block-asynchronous iteration share: their options, and the way from Mat and Vec to the engine
+   What KSPBAI, PCBAI and PCBAIMG share: their options, and the way from Mat and Vec to the engine
 */
 #pragma once
 
 #include "baicompat.h"
 #include <petscbai.h>
-#include "../engine/adapt.h"
-#include "../engine/energy.h"
+#include <petscdm.h>
+#include "../engine/engine.h"
 
 /* What users set, and nothing that was chosen for them */
 typedef struct {
 #define OPTION(field, Function, type, standard, range, text) type field;
 #include "options.def"
+#include "research/options.def"
+#undef OPTION
 } BAIOptions;
+
+typedef struct BAI_ BAI;
+
+/* Where KSPBAI and PCBAI differ */
+typedef struct {
+  int         number;        /* of its default in options.def: 0 for the KSP, 1 for the PC */
+  const char *name, *prefix; /* in names of options: ksp or pc, and of functions: KSP or PC */
+  PetscBool   solves;        /* it sees residual norms; otherwise it is an operator, whose iterations are to smooth */
+  PetscInt    small;         /* rows of a system that one rank solves for several, if they have GPUs */
+  BAI *(*data)(PetscObject);
+  PetscErrorCode (*getdm)(PetscObject, DM *); /* NULL if there is none */
+  /* Another one, of fewer ranks, which work for all */
+  PetscErrorCode (*create)(MPI_Comm, PetscObject *);
+  PetscErrorCode (*setdm)(PetscObject, DM);
+  PetscErrorCode (*setwork)(PetscObject, Mat, Vec b, Vec x);
+  PetscErrorCode (*setup)(PetscObject);
+} BAIFace;
+
+PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC;
 
 /* What set-up chose: by the options, the matrix, and where this rank runs */
 typedef struct {
@@ -20,188 +41,127 @@ typedef struct {
   BAIPartitionType partition;
   BAIWeight        weight;
   PetscInt         block_size, overlap;
-  PetscInt         coarse; /* unknowns of the coarse space, about; PETSC_DECIDE: to be chosen, 0: there is none; */
-  PetscBool        nested; /* and blocks are made up of its aggregates */
   BAIExchange      exchange;
   BAIRefine        refine;
   BAIParameters    p; /* of the engine */
 } BAIChoice;
 
-typedef struct BAIGather_    *BAIGather;    /* gather.h */
+typedef struct BAIGather_    *BAIGather;    /* ranks/gather.h */
 typedef struct BAIHierarchy_ *BAIHierarchy; /* levels.h */
+typedef struct BAIResearch_  *BAIResearch;  /* research/research.h */
 
 /* Refinement round the engine: refine.c */
 typedef struct {
   Vec              rhs, base; /* of the correction: its right side, and the x that it is added to; */
   PetscReal        from, now; /* norms of the residual when it began, and at the last look; */
   PetscReal        scale;     /* what multiplies vectors in the engine; 0: 1 */
-  PetscBool        shifted;   /* the correction goes on from that before, whose momentum it takes along */
-  PetscInt         its, most; /* iterations that it has behind it, and that corrections are to take */
-  PetscInt         undone;    /* iterations that were not done, as single precision turned out not to do */
+  PetscInt         its, most; /* iterations that it took, and that corrections are to take */
   PetscBool        learnt;    /* by what one gained; */
-  PetscBool        begun;     /* it may go on; */
-  PetscBool        seen;      /* and b and x are those of the last look if they are these: */
+  PetscBool        seen;      /* b and x are those of the last look if they are these: */
   PetscObjectId    id[2];
   PetscObjectState state[2];
   PetscReal        diagonal; /* the largest magnitude on it */
 } BAIRefinement;
 
-/* The coarse space that ranks make up together: coarseranks.c */
-typedef struct {
-  PetscMPIInt *count, *first, rank; /* its unknowns by rank, and where they begin; this rank */
-  PetscInt     unknowns;            /* of all; 0: there is none */
-  PetscBool    direct;              /* the engines exchange sums by themselves; */
-  PetscInt64   gathers;             /* else times that they were gathered */
-} BAITogether;
+/*
+   count global iterations from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is
+   not NULL. The direction of the step matters in mode color
+*/
+typedef PetscErrorCode BAIRunFunction(BAI *, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *,
+                                      PetscReal *rnorm);
 
-/* What a solve has noticed of faults, and what it compares with: fault.c */
-typedef struct {
-  PetscInt       faults, resets, reassigned, copies; /* found; blocks set back, rows taken over, copies of the matrix */
-  PetscBool      flipped;                            /* bits of the copy of the matrix are, on purpose */
-  PetscBool      stagnates;                          /* the residual norm has been the same, */
-  PetscReal      norm;                               /* this one, */
-  PetscInt       its, left;                          /* since this iteration; rows that it is left in */
-  PetscBool      copied;                             /* and the matrix was copied anew because of that */
-  PetscInt       last;                               /* the iteration from which on rows are updated again */
-  PetscInt       retries;             /* 1: bad blocks were set back, 2: and the matrix was copied, 3: in vain */
-  PetscInt       n, blocks;           /* local rows and blocks; */
-  BAIInt        *block;               /* the block of each */
-  unsigned char *still;               /* looks in which it has not changed */
-  PetscReal     *norm2, most2, anorm; /* ||r_J||^2 of each block, and the largest at the last look; at least ||A|| */
-  Vec            good, r, diagonal;   /* x at the last look; b - A x; of the matrix */
-} BAIWatch;
+/* The data of a PCBAI or PCBAIMG, and the first part of that of a KSPBAI */
+struct BAI_ {
+  PetscObject    obj;     /* the KSP or PC */
+  const BAIFace *face;    /* and which it is */
+  BAIOptions     options; /* as they are set, */
+  BAIOptions     set;     /* and as they were at the last set-up */
 
-/* What statistics say of the last solve beside what the engine counts: stats.c */
-typedef struct {
-  PetscInt  its;
-  PetscReal after; /* global iterations after the tolerance was met, about; negative: it was not, or is not known */
-
-  BAIEnergyMeter begin;    /* of the solve; */
-  PetscReal      gpu, cpu; /* and joules that it took, negative: not known */
-  BAIDevice      device;   /* whose they are, */
-  PetscInt       setups;   /* as of so many set-ups; 0: of none */
-} BAICount;
-
-/* What an accelerated solve with a coarse correction begins with: see BAIGoal */
-typedef struct {
-  PetscReal top, beta, bears;
-  PetscReal cost; /* iterations in which it divided the residual norm by e; 0: not known */
-} BAIStart;
-
-/* The data of a KSPBAI and of a PCBAI */
-typedef struct {
-  PetscObject face;    /* the KSP or PC */
-  BAIOptions  options; /* as they are set, */
-  BAIOptions  set;     /* and as they were at the last set-up */
-
-  BAIEngine engine;
-  BAIChoice use;
-  BAIInfo   info;
-  int       unit;       /* BAIParameters: 0 until this matrix has shown to need it */
-  PetscBool slow, vain; /* with coarse auto, for this matrix: a coarse correction is worth while; and it did not help */
-  PetscBool slowed;  /* and for these values: a solve was slow, and ended before one was worth while, so the next one is
-                       to begin with it */
-  PetscBool strong;  /* with partition auto: blocks are grown along strong couplings, as those leave much less outside,
-                       or for a coarse correction */
-  PetscBool crowded; /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
-  PetscReal omega;   /* in use, 1 if it is auto; */
-  PetscReal smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
-  PetscReal largest;         /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */
-  PetscBool grew;            /* with weight safe, for this matrix: a solve has grown, */
-  PetscReal damped;          /* and has grown with weight tau: omega of one sweep of Jacobi; 0: it has not */
-  PetscBool rough;           /* KSPBAI with precision auto, for this matrix: single precision does not do */
-  PetscObjectId seen;        /* the matrix of these; */
-  PetscInt      rows, first; /* and how many it has, on all ranks; and the first of this one */
-  PetscReal     entries;     /* and how many entries a rank has of it, on average */
-  PetscInt      aggregates;  /* of all ranks; 0: no coarse space */
-  BAIInt corrected_iters; /* local sweeps with a coarse correction, if it is accelerated, but in mode color; 0: as many
-                             as the options say */
-  PetscLogDouble coarse_time; /* seconds that the last set-up of a coarse space took */
-  PetscReal      top_found;   /* the largest eigenvalue of the corrected iteration, for acceleration, as estimated; */
-  BAIStart       first_start; /* what the first solve began with, and the next one begins with; */
-  BAIStart       start;
-  PetscReal      rtol; /* the smallest of a solve, which these are of; 0: none yet */
-  BAIStart       best; /* what the fastest so far began with, of so many that tried something, */
-  PetscInt       tried;
-  PetscReal radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies omega */
-  PetscMPIInt   node_rank, node_size; /* 0: not asked for yet */
-  MPI_Group     node;                 /* its ranks */
-  BAIHierarchy  hierarchy;            /* many levels; NULL for PCBAI */
-  BAIGather     gather;               /* NULL on one rank, and if nothing is to be gathered */
-  PetscObjectId known_as;             /* of the matrix of users, if this one was gathered from it; else 0; */
-  IS            numbers;              /* and the numbers of its rows there, if they are others */
-  PetscInt      setups, updates;      /* times that the engine was created, and that it was given new values */
-
-  Mat              A;  /* that the engine holds, not referenced; */
-  PetscObjectId    id; /* and its id and state then */
+  /* Relaxation: setup.c, run.c */
+  BAIEngine        engine;
+  BAIChoice        use;
+  BAIInfo          info;
+  BAIRunFunction  *run;             /* the global iterations that the options ask for */
+  int              unit;            /* BAIParameters: 0 until this matrix has shown to need it */
+  PetscBool        strong;          /* with partition auto: blocks are grown along strong couplings */
+  PetscBool        crowded;         /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
+  PetscReal        omega;           /* in use, 1 if it is auto; */
+  PetscReal        smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
+  PetscReal        largest;         /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */
+  PetscReal        radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies
+                                      omega */
+  PetscInt         setups, updates; /* times that the engine was created, and that it was given new values */
+  BAIRefinement    refinement;
+  BAIResearch      research; /* NULL unless options of research ask for it */
+  Mat              A;        /* that the engine holds, not referenced; */
+  PetscObjectId    id;       /* and its id and state then, */
   PetscObjectState state;
+  PetscObjectId    given; /* and those of the matrix of users, of which it may be a copy */
+  PetscObjectState given_state;
+  Vec              r, c; /* BAINeedWork(): residual, and correction of x */
 
-  Mat              aij;    /* a copy of the matrix, if that is of another type; NULL if not; */
-  PetscObjectId    aij_of; /* of which matrix, and its state then */
+  /* The matrix: convert.c */
+  PetscObjectId    seen;        /* what was found out in solves is of this one; */
+  PetscInt         rows, first; /* and how many rows it has, on all ranks; and the first of this one */
+  PetscObjectId    known_as;    /* of the matrix of users, if this one was gathered from it; else 0; */
+  IS               numbers;     /* and the numbers of its rows there, if they are others */
+  Mat              aij;         /* a copy of the matrix, if that is of another type; NULL if not; */
+  PetscObjectId    aij_of;      /* of which matrix, and its state then */
   PetscObjectState aij_state;
 
-  VecScatter scatter;   /* NULL on one rank */
-  Vec        ghost;     /* values of x that other ranks own, */
-  Vec        coming;    /* those that come while ghost is read, */
-  Vec        sent;      /* and what they come from, on the other ranks */
-  IS         ghosts;    /* their global numbers */
-  PetscInt   nshown;    /* with turns of all ranks: own rows that other ranks read, */
-  BAIInt    *shown;     /* which are these */
-  PetscBool  under_way; /* values of x are on the way */
-  PetscBool  connected; /* the engine exchanges x by itself */
-  BAIStatus  failed;    /* the first thing that failed on this rank while iterating */
-  Vec        r, c;      /* BAINeedWork(): residual, and correction of x */
+  /* Many levels: levels.c */
+  BAIHierarchy hierarchy; /* NULL for PCBAI */
 
-  BAIRefinement refinement;
-  BAITogether   together;
-
-  BAIAdapt    adapt;      /* KSPBAI: when to look, and acceleration; */
-  BAIDecision decision;   /* how it goes on; */
-  PetscReal   scale;      /* what residual norms are divided by before they are squared; */
-  Vec         kept;       /* the best x so far, */
-  PetscReal   kept_norm;  /* and its residual norm; */
-  PetscBool   kept_zero;  /* or it is zero; */
-  PetscBool   stands;     /* the last solve ended where rounding lets it get no further, */
-  PetscReal   attainable; /* with about this residual norm */
-  BAIStep     used;       /* how the last solve ended; omega is 0 if there was none */
-  BAIWatch    watch;
-  BAICount    count;
+  /* Several ranks: ranks/ */
+  PetscMPIInt node_rank, node_size; /* 0: not asked for yet */
+  MPI_Group   node;                 /* its ranks */
+  BAIGather   gather;               /* NULL on one rank, and if nothing is to be gathered */
+  VecScatter  scatter;              /* NULL on one rank */
+  Vec         ghost;                /* values of x that other ranks own, */
+  Vec         coming;               /* those that come while ghost is read, */
+  Vec         sent;                 /* and what they come from, on the other ranks */
+  IS          ghosts;               /* their global numbers */
+  PetscInt    nshown;               /* with turns of all ranks: own rows that other ranks read, */
+  BAIInt     *shown;                /* which are these */
+  PetscBool   under_way;            /* values of x are on the way */
+  PetscBool   connected;            /* the engine exchanges x by itself */
+  BAIStatus   failed;               /* the first thing that failed on this rank while iterating */
 
   PetscViewer       viewer; /* of -ksp_bai_stats, or NULL */
   PetscViewerFormat format;
+};
 
-  char needs_fixed[64]; /* PCBAI: the KSP met outside, if it expects a fixed preconditioner and this is none */
-} BAI;
-
-PETSC_INTERN PetscErrorCode BAICreate(PetscObject, BAI **);
-PETSC_INTERN PetscErrorCode BAIGet(PetscObject, BAI **);
-PETSC_INTERN PetscErrorCode BAIOptionsGet(PetscObject, BAIOptions *);
+/* options.c */
+PETSC_INTERN PetscErrorCode BAIInitialize(PetscObject, const BAIFace *, BAI *);
+PETSC_INTERN PetscErrorCode BAIGet(PetscObject, const BAIFace *, BAI **);
+PETSC_INTERN PetscErrorCode BAIOptionsGet(PetscObject, const BAIFace *, BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsEqual(const BAIOptions *, const BAIOptions *, PetscBool *);
-PETSC_INTERN PetscErrorCode BAIOptionsStandard(PetscObject, BAIOptions *);
-PETSC_INTERN PetscErrorCode BAIOptionsCheck(PetscObject, const BAIOptions *);
-PETSC_INTERN PetscErrorCode BAIOptionsCheckTogether(PetscObject, const BAIOptions *);
-PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(PetscObject, BAIOptions *, BAIOptionItems);
+PETSC_INTERN PetscErrorCode BAIOptionsStandard(const BAIFace *, BAIOptions *);
+PETSC_INTERN PetscErrorCode BAIOptionsCheck(const BAI *, const BAIOptions *);
+PETSC_INTERN PetscErrorCode BAIOptionsCheckTogether(const BAI *);
+PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(BAI *, BAIOptionItems);
+PETSC_INTERN PetscErrorCode BAIOptionName(const BAI *, const char[], char[], size_t);
 
 /* What setters and getters do, all but checking their arguments: options.field = value, and *value = options.field */
-#define BAISetOption(face, field, value) \
+#define BAISetOption(face, obj, field, value) \
   do { \
     BAI *bai_; \
 \
-    PetscCall(BAIGet((PetscObject)(face), &bai_)); \
+    PetscCall(BAIGet((PetscObject)(obj), face, &bai_)); \
     if (bai_) { \
       BAIOptions options_ = bai_->options; \
 \
       options_.field = (value); \
-      PetscCall(BAIOptionsCheck((PetscObject)(face), &options_)); \
+      PetscCall(BAIOptionsCheck(bai_, &options_)); \
       bai_->options = options_; \
     } \
   } while (0)
 
-#define BAIGetOption(face, field, value) \
+#define BAIGetOption(face, obj, field, value) \
   do { \
     BAIOptions options_; \
 \
-    PetscCall(BAIOptionsGet((PetscObject)(face), &options_)); \
+    PetscCall(BAIOptionsGet((PetscObject)(obj), face, &options_)); \
     *(value) = options_.field; \
   } while (0)
 
@@ -223,58 +183,27 @@ PETSC_INTERN PetscErrorCode BAIWantsGraph(const BAI *, Mat, PetscInt, PetscBool 
 PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, PetscInt, BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIGetGrid(const BAI *, Mat, PetscInt[3], PetscInt *);
-PETSC_INTERN PetscErrorCode BAIGetHostRows(Mat, BAICSR *);
-PETSC_INTERN PetscErrorCode BAIRestoreHostRows(Mat, BAICSR *);
-
-/* coarse.c */
-PETSC_INTERN PetscInt       BAIChooseCoarse(const BAI *);
-PETSC_INTERN PetscBool      BAICanCoarsen(const BAI *);
-PETSC_INTERN PetscInt       BAICoarsenFrom(const BAI *);
-PETSC_INTERN PetscErrorCode BAIChooseNested(const BAI *, BAIChoice *);
-PETSC_INTERN PetscErrorCode BAICreateNested(const BAI *, Mat, BAIPartition *, BAICoarse *);
-PETSC_INTERN PetscErrorCode BAICreateCoarse(const BAI *, Mat, BAICoarse *);
-PETSC_INTERN PetscErrorCode BAICreateBasis(Mat, Mat, PetscInt, BAICoarse *);
-PETSC_INTERN PetscErrorCode BAIDestroyCoarse(BAICoarse *);
-
-/* coarseranks.c */
-PETSC_INTERN PetscErrorCode BAICoarsen(BAI *, Mat, Mat, Mat, PetscInt, PetscBool, BAICoarse *);
-PETSC_INTERN PetscInt64     BAIGathersOf(const BAI *, PetscInt);
-PETSC_INTERN PetscErrorCode BAIGatherDue(BAI *, PetscInt64);
-PETSC_INTERN PetscErrorCode BAITogetherReset(BAI *);
 
 /* weight.c */
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);
-PETSC_INTERN PetscErrorCode BAIFindDamping(Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode BAIFindTau(BAI *, Mat, PetscReal *);
-PETSC_INTERN PetscErrorCode BAIFindTop(BAI *, Mat, PetscReal *top, PetscBool *spoils);
 PETSC_INTERN PetscErrorCode BAIFindLargest(BAI *, Mat, PetscReal *);
 PETSC_INTERN PetscBool      BAIUsesPolynomial(const BAI *);
 PETSC_INTERN PetscErrorCode BAIFindOmega(BAI *, Mat, PetscReal *);
 
 /* setup.c */
+PETSC_INTERN PetscErrorCode BAIIsSetUp(const BAI *, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIIsOnStream(const BAI *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAISetUp(BAI *, Mat);
-PETSC_INTERN PetscErrorCode BAISetUpIfAsked(BAI *, Mat);
-PETSC_INTERN PetscErrorCode BAIPrepare(BAI *, BAIMode);
+PETSC_INTERN PetscErrorCode BAIDropEngine(BAI *);
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);
-
 PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
 PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus);
-PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);
 PETSC_INTERN PetscErrorCode BAIGetThreads(PetscMPIInt, int *);
-PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIInt[], PetscBool *);
 
 /* status.c */
 PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);
 PETSC_INTERN PetscErrorCode BAIAgree(const BAI *, PetscErrorCode, int *);
-
-/* exchange.c */
-PETSC_INTERN PetscErrorCode BAIConnect(BAI *, Mat, PetscInt, const PetscInt[]);
-PETSC_INTERN PetscErrorCode BAIConnectSums(BAI *);
-PETSC_INTERN PetscErrorCode BAIDisconnect(BAI *);
-PETSC_INTERN PetscErrorCode BAIToGhosts(BAI *, Vec, Vec, PetscInt, const PetscScalar *, PetscScalar *);
-
-/* turns.c */
-PETSC_INTERN PetscErrorCode BAITakeTurns(BAI *, Mat, PetscInt, const PetscInt[]);
 
 /* norm.c */
 PETSC_INTERN PetscBool      BAIIsExactSquare(PetscReal);
@@ -284,41 +213,45 @@ PETSC_INTERN PetscErrorCode BAIVecNorm(Vec, PetscReal *);
 PETSC_INTERN BAIMode        BAIModeOf(const BAI *);
 PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);
 PETSC_INTERN PetscErrorCode BAINeedWork(BAI *);
-PETSC_INTERN PetscErrorCode BAICorrect(BAI *, Vec, Vec);
-PETSC_INTERN PetscErrorCode BAIIterate(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
-PETSC_INTERN PetscErrorCode BAIRun(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
-PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, PetscReal, PetscReal, PetscReal, PetscInt,
-                                     const BAIStep *, PetscReal *, PetscReal *, BAISolution *);
+PETSC_INTERN BAIRunFunction BAIIterate;
+PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, const BAITolerances *, const BAIStep *, PetscReal *,
+                                     PetscReal *, BAISolution *);
 
 /* refine.c */
-PETSC_INTERN PetscErrorCode BAIChoosePrecision(const BAI *, const BAIChoice *, PetscBool *);
-PETSC_INTERN PetscErrorCode BAICheckRange(BAI *, Mat);
-PETSC_INTERN BAIRefine      BAIRefineOf(const BAIOptions *, PetscBool);
-PETSC_INTERN PetscBool      BAIIteratesX(const BAI *);
+PETSC_INTERN BAIRefine      BAIRefineOf(const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIRefinementSetUp(BAI *);
 PETSC_INTERN PetscErrorCode BAIRefinementReset(BAI *);
-PETSC_INTERN PetscErrorCode BAIRunRefined(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
-PETSC_INTERN PetscErrorCode BAIRunRounded(BAI *, Vec, Vec, PetscBool, PetscInt, const BAIStep *, PetscReal *);
-
-/* fault.c */
-PETSC_INTERN PetscBool      BAIHasFaults(const BAI *);
-PETSC_INTERN void           BAIFaultsChoose(const BAIOptions *, PetscInt, BAIFault *);
-PETSC_INTERN PetscErrorCode BAIFaultsStart(BAI *, Vec, Vec, PetscBool);
-PETSC_INTERN PetscErrorCode BAIFaultsRestart(BAI *, Vec, Vec);
-PETSC_INTERN PetscErrorCode BAIRunFaulty(BAI *, Vec, Vec, PetscBool, PetscInt, PetscInt, const BAIStep *, PetscReal *);
-PETSC_INTERN PetscErrorCode BAIFaultsLook(BAI *, PetscInt, Vec, Vec, PetscReal *, BAIStep *);
-PETSC_INTERN PetscErrorCode BAIFaultsView(const BAI *, PetscViewer);
-PETSC_INTERN PetscErrorCode BAIFaultsReset(BAI *);
-
-/* stats.c */
-PETSC_INTERN PetscErrorCode BAIStatsStart(BAI *);
-PETSC_INTERN void           BAIStatsLook(BAI *, PetscInt, PetscReal, PetscInt, PetscReal, PetscReal);
-PETSC_INTERN PetscErrorCode BAIStatsView(BAI *, PetscViewer);
-PETSC_INTERN PetscErrorCode BAIStatsEnd(BAI *);
-PETSC_INTERN PetscErrorCode BAIStatsGetViewer(BAI *, const char[]);
+PETSC_INTERN BAIRunFunction BAIRunRefined, BAIRunRounded;
 
 /* view.c */
 PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
+
+/* ranks/node.c */
+PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);
+PETSC_INTERN PetscErrorCode BAIForgetNode(BAI *);
+PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIInt[], PetscBool *);
+
+/* ranks/exchange.c */
+PETSC_INTERN PetscErrorCode BAIScatterCreate(BAI *, Mat, Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode BAIScatterFits(const BAI *, PetscInt, const PetscInt[], PetscBool *);
+PETSC_INTERN PetscErrorCode BAIScatterDestroy(BAI *);
+PETSC_INTERN PetscErrorCode BAIConnect(BAI *, Mat, PetscInt, const PetscInt[]);
+PETSC_INTERN PetscErrorCode BAIDisconnect(BAI *);
+PETSC_INTERN PetscErrorCode BAIToGhosts(BAI *, Vec, Vec, PetscInt, const PetscScalar *, PetscScalar *);
+
+/* ranks/distributed_coloring.c */
+PETSC_INTERN PetscErrorCode BAITakeTurns(BAI *, Mat, PetscInt, const PetscInt[]);
+
+/* research/research.c: what happens in a relaxation beside its iterations, if options of research ask for it */
+PETSC_INTERN PetscErrorCode BAIResearchSetUp(BAI *);
+PETSC_INTERN void           BAIResearchChoose(const BAIOptions *, PetscInt, BAIParameters *);
+PETSC_INTERN PetscErrorCode BAIResearchBegin(BAI *, Vec, Vec, PetscBool);
+PETSC_INTERN PetscErrorCode BAIResearchLook(BAI *, PetscInt, PetscReal, PetscInt, Vec, Vec, PetscReal, PetscReal *,
+                                            BAIStep *, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIResearchEnd(BAI *);
+PETSC_INTERN PetscErrorCode BAIResearchView(BAI *, PetscViewer);
+PETSC_INTERN PetscErrorCode BAIResearchReset(BAI *);
+PETSC_INTERN PetscErrorCode BAIStatsGetViewer(BAI *, const char[]);
 
 PETSC_INTERN PetscErrorCode KSPCreate_BAI(KSP);
 PETSC_INTERN PetscErrorCode PCCreate_BAI(PC);

@@ -40,18 +40,18 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
   *aij = A;
   PetscCall(IsAnyOf(A, hip, &is));
   PetscCall(MatGetType(A, &type));
-  PetscCheck(!is, PetscObjectComm(bai->face), PETSC_ERR_SUP,
+  PetscCheck(!is, PetscObjectComm(bai->obj), PETSC_ERR_SUP,
              "Matrix type %s: block-asynchronous iteration runs on the host and on NVIDIA GPUs only; see MatConvert() "
              "and -mat_type aij",
              type);
   PetscCall(IsAnyOf(A, blocks, &is));
   if (!is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAssembled(A, &assembled));
-  PetscCheck(assembled, PetscObjectComm(bai->face), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
+  PetscCheck(assembled, PetscObjectComm(bai->obj), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   if (!bai->aij || id != bai->aij_of || state != bai->aij_state) {
-    PetscCall(PetscInfo(bai->face, "Matrix type %s: copied to type aij\n", type));
+    PetscCall(PetscInfo(bai->obj, "Matrix type %s: copied to type aij\n", type));
     PetscCall(MatDestroy(
       &bai->aij)); /* not reused, as the nonzero state of all of these types does not always tell of a new pattern */
     PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &bai->aij));

@@ -62,13 +62,10 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat A, Mat Ad, BAIBackend *b
   p->levels      = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;
   p->local_iters = (BAIInt)o->local_iters;
   p->over        = (BAIReal)o->over;
-  p->repeat      = 0xAAAAAAAA; /* every second level, see BAIRepeats() */
   p->fields      = (BAIInt)fields;
   p->longest     = (BAIInt)o->longest;
-  p->resident    = bai->face->classid == KSP_CLASSID && o->levels == PETSC_DECIDE ? (BAIInt)bai->options.local_iters : 0;
-  p->single      = o->single == PETSC_BOOL3_TRUE                              ? 1
-         : o->single == PETSC_BOOL3_FALSE || bai->face->classid == PC_CLASSID ? 0
-                                                                              : -1;
+  p->resident    = (int)o->chip;
+  p->single      = o->single == PETSC_BOOL3_TRUE ? 1 : o->single == PETSC_BOOL3_FALSE || !bai->face->solves ? 0 : -1;
   if (*backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(BAIGetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -100,7 +97,7 @@ static void CountFlops(BAIHierarchy h)
 
   h->flops = 0;
   for (int l = 0; l < h->info.levels; l++) {
-    if (l && l < h->info.levels - 1 && BAIRepeats(&h->p, l, h->info.level[l].rows)) visits *= 2;
+    if (l && l < h->info.levels - 1 && BAIRepeats(h->info.hermitian, l, h->info.level[l].rows)) visits *= 2;
     h->flops += visits * FlopsOfVisits(&h->info.level[l], h->p.local_iters);
   }
   h->flops_product = h->info.levels ? 2.0 * (double)h->info.level[0].nnz : 0;
@@ -121,14 +118,14 @@ static PetscErrorCode Tell(const BAI *bai)
   for (int l = 0; l < i->levels; l++) {
     const BAILevelInfo *level = &i->level[l];
 
-    PetscCall(PetscInfo(bai->face,
+    PetscCall(PetscInfo(bai->obj,
                         "Level %d: %" PetscInt64_FMT " rows, %" PetscInt64_FMT " nonzeros, %" PetscInt64_FMT
                         " aggregates, %" PetscInt64_FMT " rows in none, %" PetscInt64_FMT " blocks\n",
                         l, (PetscInt64)level->rows, (PetscInt64)level->nnz, (PetscInt64)level->aggregates,
                         (PetscInt64)level->alone, (PetscInt64)level->blocks));
   }
-  PetscCall(PetscInfo(bai->face, "%d levels, no more as %s; the last one is %s; set up in %g s\n", i->levels,
-                      i->stop ? i->stop : "this rank has no rows", i->exact ? "solved exactly" : "smoothed",
+  PetscCall(PetscInfo(bai->obj, "%d levels, no more as %s; the last one is %s; set up in %g s\n", i->levels,
+                      i->stop ? i->stop : h->long_rows ? "a row is too long" : "this rank has no rows", i->exact ? "solved exactly" : "smoothed",
                       (double)h->seconds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -146,7 +143,7 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
   *work = WORK_LEVELS;
   PetscCall(PetscObjectGetId((PetscObject)given, &id));
   PetscCall(PetscObjectStateGet((PetscObject)given, &state));
-  if (!h->ready || h->outdated || backend != h->backend || id != h->id || M->n != h->M.n)
+  if (!h->ready || h->outdated || (h->long_rows && (id != h->id || state != h->state)) || backend != h->backend || id != h->id || M->n != h->M.n)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemcmp(p, &h->p, sizeof(*p), &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
@@ -193,7 +190,7 @@ static PetscErrorCode Take(BAI *bai)
   if (h->levels) BAILevelsInfoGet(h->levels, &h->info);
   other = h->levels && !h->info.hermitian;
   PetscCall(BAIAgree(bai, PETSC_SUCCESS, &other));
-  h->hermitian = (PetscBool)!other;
+  h->hermitian = (PetscBool)(!other && !h->long_rows);
   h->multiple  = h->levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
   CountFlops(h);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -201,10 +198,14 @@ static PetscErrorCode Take(BAI *bai)
 
 /*
    Levels for this matrix as it is now. Nothing is done if it is the same matrix in the same state with the same
-   options. What the engine says against it is left to the caller if status is not NULL: then there are no levels
+   options
 */
-PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A, BAIStatus *status)
+PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
 {
+  enum {
+    BAD_LONG = 1,
+    BAD_ANY  = 2
+  };
   BAIHierarchy        h     = bai->hierarchy;
   const Mat           given = A;
   Mat                 Ad, Ao;
@@ -220,10 +221,9 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A, BAIStatus *status)
   PetscErrorCode      code;
 
   PetscFunctionBegin;
-  if (status) *status = BAIStatusOf(BAI_OK);
-  if (!h->ready) PetscCall(BAICheckMatrix(bai->face, A));
+  if (!h->ready) PetscCall(BAICheckMatrix(bai->obj, A));
   PetscCall(BAIConvert(bai, A, &A));
-  PetscCall(BAIGetParts(bai->face, A, &Ad, &Ao, &nghost, &garray));
+  PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
   code = GetParameters(bai, A, Ad, &backend, &p);
   if (!code) code = GetMatrix(backend, Ad, &M, &device);
@@ -232,7 +232,7 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A, BAIStatus *status)
   PetscCall(BAIRestoreRows(backend, Ad, &(BAICSR){M.A.i, M.A.j, M.A.a}));
   if (work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
 
-  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, A, 0, 0));
+  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(PetscTime(&start));
   h->ready         = PETSC_FALSE; /* until all ranks are known to have come through */
   h->square        = Ad;
@@ -243,20 +243,17 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A, BAIStatus *status)
   PetscCall(PetscMemcpy(&h->p, &p, sizeof(p)));
   code = Renew(bai, &work, &mine);
   if (!code && mine.code) BAILevelsDestroy(&h->levels);
-  bad = (int)(mine.code != BAI_OK);
+  bad = mine.code == BAI_ERR_LONG ? BAD_LONG : mine.code ? BAD_ANY : 0;
   if (!code) code = BAIAgree(bai, PETSC_SUCCESS, &bad);
   PetscCall(PetscTime(&end));
-  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, A, 0, 0));
+  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(code);
-  if (bad && status) {
-    BAILevelsDestroy(&h->levels);
-    *status = mine;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (bad) {
+  if (bad == BAD_ANY) {
     PetscCall(BAICheckDiagonal(bai, A, mine));
     PetscCall(BAIAgree(bai, BAICheckStatus(bai, mine), NULL));
   }
+  h->long_rows = (PetscBool)bad;
+  if (bad) BAILevelsDestroy(&h->levels);
   if (work == WORK_LEVELS) h->seconds = end - start;
   PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
   PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
@@ -264,7 +261,7 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A, BAIStatus *status)
   h->set   = h->options;
   h->ready = PETSC_TRUE;
   if (work == WORK_LEVELS) PetscCall(Tell(bai));
-  else PetscCall(PetscInfo(bai->face, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
+  else PetscCall(PetscInfo(bai->obj, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -277,7 +274,7 @@ PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   same = (PetscBool)(o->levels == set->levels && o->local_iters == set->local_iters && o->over == set->over &&
-                     o->single == set->single);
+                     o->single == set->single && o->longest == set->longest && o->chip == set->chip);
   if (same && h->backend == BAI_BACKEND_CUDA) {
     int   device;
     void *stream;
@@ -285,7 +282,7 @@ PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
     PetscCall(BAIDeviceOf(bai->node_rank, &device, &stream));
     same = (PetscBool)(stream == h->p.stream);
   }
-  if (!same) PetscCall(BAIHierarchySetUp(bai, A, NULL));
+  if (!same) PetscCall(BAIHierarchySetUp(bai, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -482,7 +479,7 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
   PetscMPIInt          size;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
   if (!i->levels) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels%s\n", size > 1 ? " on rank 0, which has no rows" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -15,12 +15,14 @@ typedef struct {
   PetscReal  over;
   PetscBool3 single;  /* unknown: chosen at set-up */
   PetscInt   longest; /* chosen by KSPBAI: rows with more entries are not for levels; 0: all are */
+  PetscBool  chip;    /* chosen by KSPBAI: no levels if the matrix stays on the chip of a GPU, where a solve is one launch */
 } BAILevelsOptions;
 
 struct BAIHierarchy_ {
   BAILevelsOptions    options, set; /* and as they were at the last set-up */
   BAILevels           levels;       /* NULL: none are set up, or this rank has no rows */
   PetscBool           ready;        /* set up, on all ranks, */
+  PetscBool           long_rows;    /* or there are none, as some row has more entries than the options allow */
   BAIBackend          backend;
   BAILevelsParameters p; /* with these; */
   BAILevelsInfo       info;
@@ -38,16 +40,15 @@ struct BAIHierarchy_ {
   PetscObjectState state;
   Vec              b, x; /* where the matrix is, for vectors that are elsewhere */
 
-  PetscObjectId refused;       /* KSPBAI: the matrix that levels do not serve; 0: none */
-  PetscInt      first_its;     /* iterations of the first solve after a set-up, 0: there was none; */
-  PetscInt      updates_since; /* new values since then; */
-  PetscBool     outdated;      /* and a solve with them took so many more that levels are to be set up anew */
+  PetscInt  first_its;     /* KSPBAI: iterations of the first solve after a set-up, 0: there was none; */
+  PetscInt  updates_since; /* new values since then; */
+  PetscBool outdated;      /* and a solve with them took so many more that levels are to be set up anew */
 };
 
 PETSC_INTERN PetscErrorCode BAIHierarchyCreate(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchyReset(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchyDestroy(BAI *);
-PETSC_INTERN PetscErrorCode BAIHierarchySetUp(BAI *, Mat, BAIStatus *);
+PETSC_INTERN PetscErrorCode BAIHierarchySetUp(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIHierarchySetUpIfAsked(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIHierarchyApply(BAI *, Vec, Vec, PetscBool);
 PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool);
@@ -63,11 +64,3 @@ PETSC_INTERN PetscErrorCode BAIHierarchyBind(BAI *, Vec, Vec, PetscBool, BAILeve
 PETSC_INTERN PetscErrorCode BAIHierarchyUnbind(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyShow(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
-
-/* bailevels.c */
-PETSC_INTERN PetscErrorCode KSPSetUp_BAILevels(KSP, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPSolve_BAILevels(KSP, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPView_BAILevels(KSP, PetscViewer, PetscBool *);
-
-/* bai.c */
-PETSC_INTERN PetscErrorCode KSPBAITestGuess(KSP, PetscReal);

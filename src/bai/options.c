@@ -2,16 +2,15 @@
    The options that every face of block-asynchronous iteration has, and what they may be
 */
 #include "baiimpl.h"
-#include <petsc/private/kspimpl.h>
-#include <petsc/private/pcimpl.h>
+#include <petsc/private/petscimpl.h>
 
 const char *const BAIModes[]    = {"async", "launch", "sync", "color", "auto", "BAIMode", "BAI_MODE_", NULL};
 const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
-const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "safe", "BAIWeight", "BAI_WEIGHT_", NULL};
+const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "BAIWeight", "BAI_WEIGHT_", NULL};
 
 const char *const BAIExchanges[]      = {"auto", "scatter", "amc", "dc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
 const char *const BAIGatherTypes[]    = {"auto", "none", "device", "one", "BAIGatherType", "BAI_GATHER_", NULL};
-const char *const BAIPrecisions[]     = {"auto", "native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
+const char *const BAIPrecisions[]     = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
 const char *const BAIRefines[]        = {"auto", "none", "sync", "async", "BAIRefine", "BAI_REFINE_", NULL};
 const char *const BAIKernels[]        = {"auto", "resident", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};
 const char *const BAIFaultTypes[]     = {"rows", "blocks", "x", "matrix", "sums", "BAIFaultType", "BAI_FAULT_", NULL};
@@ -50,11 +49,10 @@ typedef struct {
 #define PC_ONLY(value)            .has = {PETSC_FALSE, PETSC_TRUE}, .standard = {0, value}
 #define AT_LEAST(n, what)         .kind = IS_INT, .least = n, .meaning = what
 #define BETWEEN(n, m)             .kind = IS_INT, .least = n, .most = m, .meaning = ""
-#define POSITIVE                  .kind = IS_POSITIVE
 #define POSITIVE_OR_0(what)       .kind = IS_POSITIVE, .meaning = what
 #define POSITIVE_OR_AUTO(ksp, pc) .kind = IS_POSITIVE, .or_auto = {ksp, pc}
 #define COUNT(n)                  .kind = IS_COUNT, .most = n
-#define FRACTION(ksp, pc)         .kind = IS_FRACTION, .or_auto = {ksp, pc}
+#define FRACTION                  .kind = IS_FRACTION
 #define AUTO                      PETSC_TRUE
 #define NO_AUTO                   PETSC_FALSE
 #define FLAG                      .kind = IS_FLAG
@@ -64,17 +62,8 @@ typedef struct {
   {.name = #field, .function = #Function, .text = says, .offset = offsetof(BAIOptions, field), standard, range},
 static const Option all[] = {
 #include "options.def"
+#include "research/options.def"
 };
-
-static int FaceOf(PetscObject obj)
-{
-  return obj->classid == KSP_CLASSID ? 0 : 1;
-}
-
-static const char *FaceName(PetscObject obj)
-{
-  return FaceOf(obj) ? "pc" : "ksp";
-}
 
 static PetscBool IsInteger(Kind kind)
 {
@@ -93,14 +82,12 @@ static void *FieldOf(const Option *option, BAIOptions *options)
 }
 
 /* The default options: undamped local sweeps solve, damped ones smooth, and best if blocks take turns */
-PetscErrorCode BAIOptionsStandard(PetscObject obj, BAIOptions *options)
+PetscErrorCode BAIOptionsStandard(const BAIFace *face, BAIOptions *options)
 {
-  const int face = FaceOf(obj);
-
   PetscFunctionBegin;
   PetscCall(PetscMemzero(options, sizeof(*options)));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
-    const double standard = all[k].standard[face];
+    const double standard = all[k].standard[face->number];
     void        *field    = FieldOf(&all[k], options);
 
     if (IsInteger(all[k].kind)) *(PetscInt *)field = (PetscInt)standard;
@@ -111,14 +98,14 @@ PetscErrorCode BAIOptionsStandard(PetscObject obj, BAIOptions *options)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Data of a KSPBAI or PCBAI with the default options */
-PetscErrorCode BAICreate(PetscObject obj, BAI **bai)
+/* Data of a KSP or PC begins with the default options */
+PetscErrorCode BAIInitialize(PetscObject obj, const BAIFace *face, BAI *bai)
 {
   PetscFunctionBegin;
-  PetscCall(PetscNew(bai));
-  (*bai)->face = obj;
-  (*bai)->tau  = 1.0;
-  PetscCall(BAIOptionsStandard(obj, &(*bai)->options));
+  bai->obj  = obj;
+  bai->face = face;
+  bai->tau  = 1.0;
+  PetscCall(BAIOptionsStandard(face, &bai->options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,38 +127,38 @@ PetscErrorCode BAIOptionsEqual(const BAIOptions *a, const BAIOptions *b, PetscBo
 }
 
 /* The data of a KSP or PC, or NULL if it is not one of ours */
-PetscErrorCode BAIGet(PetscObject obj, BAI **bai)
+PetscErrorCode BAIGet(PetscObject obj, const BAIFace *face, BAI **bai)
 {
   PetscBool is_bai;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare(obj, FaceOf(obj) ? PCBAI : KSPBAI, &is_bai));
-  *bai = is_bai ? (BAI *)(FaceOf(obj) ? ((PC)obj)->data : ((KSP)obj)->data) : NULL;
+  PetscCall(PetscObjectTypeCompare(obj, "bai", &is_bai));
+  *bai = is_bai ? (*face->data)(obj) : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The options as they were set */
-PetscErrorCode BAIOptionsGet(PetscObject obj, BAIOptions *options)
+PetscErrorCode BAIOptionsGet(PetscObject obj, const BAIFace *face, BAIOptions *options)
 {
   BAI *bai = NULL;
 
   PetscFunctionBegin;
-  PetscCall(BAIGet(obj, &bai));
+  PetscCall(BAIGet(obj, face, &bai));
   PetscCheck(bai, PetscObjectComm(obj), PETSC_ERR_ARG_WRONG,
-             "The %s is of type %s, which has no such option: must be bai", FaceName(obj),
+             "The %s is of type %s, which has no such option: must be bai", face->name,
              obj->type_name ? obj->type_name : "(not set)");
   *options = bai->options;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* "-<prefix>ksp_bai_<option>", as users type it */
-static PetscErrorCode OptionName(PetscObject obj, const char option[], char name[], size_t len)
+PetscErrorCode BAIOptionName(const BAI *bai, const char option[], char name[], size_t len)
 {
   const char *prefix;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetOptionsPrefix(obj, &prefix));
-  PetscCall(PetscSNPrintf(name, len, "-%s%s_bai_%s", prefix ? prefix : "", FaceName(obj), option));
+  PetscCall(PetscObjectGetOptionsPrefix(bai->obj, &prefix));
+  PetscCall(PetscSNPrintf(name, len, "-%s%s_bai_%s", prefix ? prefix : "", bai->face->name, option));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,24 +205,24 @@ static PetscErrorCode Allowed(const Option *option, int face, char text[], size_
 }
 
 /* The error that a wrong value is */
-static PetscErrorCode WrongValue(PetscObject obj, const Option *option, const char value[])
+static PetscErrorCode WrongValue(const BAI *bai, const Option *option, const char value[])
 {
   char name[PETSC_MAX_OPTION_NAME], allowed[128];
 
   PetscFunctionBegin;
-  PetscCall(OptionName(obj, option->name, name, sizeof(name)));
-  PetscCall(Allowed(option, FaceOf(obj), allowed, sizeof(allowed)));
-  SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %s: must be %s", name, value, allowed);
+  PetscCall(BAIOptionName(bai, option->name, name, sizeof(name)));
+  PetscCall(Allowed(option, bai->face->number, allowed, sizeof(allowed)));
+  SETERRQ(PetscObjectComm(bai->obj), PETSC_ERR_ARG_OUTOFRANGE, "%s %s: must be %s", name, value, allowed);
 }
 
-static PetscErrorCode CheckReal(PetscObject obj, const Option *option, PetscReal value, PetscBool right)
+static PetscErrorCode CheckReal(const BAI *bai, const Option *option, PetscReal value, PetscBool right)
 {
   char text[32];
 
   PetscFunctionBegin;
   if (right) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSNPrintf(text, sizeof(text), "%g", (double)value));
-  PetscCall(WrongValue(obj, option, text));
+  PetscCall(WrongValue(bai, option, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -246,19 +233,19 @@ static PetscBool IsRight(const Option *option, PetscReal value)
   return (PetscBool)((value > 0 && !PetscIsInfOrNanReal(value)) || (option->meaning && value == 0));
 }
 
-static PetscErrorCode CheckInt(PetscObject obj, const Option *option, PetscInt value, PetscBool right)
+static PetscErrorCode CheckInt(const BAI *bai, const Option *option, PetscInt value, PetscBool right)
 {
   char text[32];
 
   PetscFunctionBegin;
   if (right) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscSNPrintf(text, sizeof(text), "%" PetscInt_FMT, value));
-  PetscCall(WrongValue(obj, option, text));
+  PetscCall(WrongValue(bai, option, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* word is NULL if the value came as a number */
-static PetscErrorCode CheckName(PetscObject obj, const Option *option, const char word[], int value)
+static PetscErrorCode CheckName(const BAI *bai, const Option *option, const char word[], int value)
 {
   int       count = 0;
   PetscBool known = PETSC_FALSE;
@@ -267,15 +254,15 @@ static PetscErrorCode CheckName(PetscObject obj, const Option *option, const cha
   for (; option->names[count + 2] && !known; count++) {
     if (word) PetscCall(PetscStrcasecmp(word, option->names[count], &known));
   }
-  if (word && !known) PetscCall(WrongValue(obj, option, word));
-  if (!word) PetscCall(CheckInt(obj, option, value, (PetscBool)(value >= 0 && value < count)));
+  if (word && !known) PetscCall(WrongValue(bai, option, word));
+  if (!word) PetscCall(CheckInt(bai, option, value, (PetscBool)(value >= 0 && value < count)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All values are in their ranges, or an error names the option, the value and what is allowed */
-PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
+PetscErrorCode BAIOptionsCheck(const BAI *bai, const BAIOptions *o)
 {
-  const int face = FaceOf(obj);
+  const int face = bai->face->number;
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
@@ -283,17 +270,17 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
     const void   *field  = (const char *)o + option->offset;
 
     if (!option->has[face] || IsBoolean(option->kind)) continue;
-    if (option->kind == IS_NAME) PetscCall(CheckName(obj, option, NULL, *(const int *)field));
+    if (option->kind == IS_NAME) PetscCall(CheckName(bai, option, NULL, *(const int *)field));
     else if (IsInteger(option->kind)) {
       const PetscInt value = *(const PetscInt *)field;
 
-      PetscCall(CheckInt(obj, option, value,
+      PetscCall(CheckInt(bai, option, value,
                          (PetscBool)((value >= option->least && (!option->most || value <= option->most)) ||
                                      (option->kind == IS_COUNT && value == PETSC_DECIDE))));
     } else {
       const PetscReal value = *(const PetscReal *)field;
 
-      PetscCall(CheckReal(obj, option, value,
+      PetscCall(CheckReal(bai, option, value,
                           (PetscBool)(IsRight(option, value) || (option->or_auto[face] && value == PETSC_DECIDE))));
     }
   }
@@ -301,50 +288,33 @@ PetscErrorCode BAIOptionsCheck(PetscObject obj, const BAIOptions *o)
 }
 
 /* At set-up, when all of them are known: they go together */
-PetscErrorCode BAIOptionsCheckTogether(PetscObject obj, const BAIOptions *o)
+PetscErrorCode BAIOptionsCheckTogether(const BAI *bai)
 {
-  char staleness[PETSC_MAX_OPTION_NAME], mode[PETSC_MAX_OPTION_NAME];
+  const BAIOptions *o    = &bai->options;
+  const MPI_Comm    comm = PetscObjectComm(bai->obj);
+  char              name[PETSC_MAX_OPTION_NAME], mode[PETSC_MAX_OPTION_NAME];
 
   PetscFunctionBegin;
-  if (o->weight == BAI_WEIGHT_SAFE && FaceOf(obj)) {
-    PetscCall(OptionName(obj, "weight", mode, sizeof(mode)));
-    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP,
-            "%s safe: must be none, l1, tau or auto, as a preconditioner sees no residual norms", mode);
+  PetscCall(BAIOptionName(bai, "mode", mode, sizeof(mode)));
+  if (o->staleness >= 0 && o->mode != BAI_MODE_ASYNC && (o->mode != BAI_MODE_AUTO || !bai->face->solves)) {
+    PetscCall(BAIOptionName(bai, "staleness", name, sizeof(name)));
+    SETERRQ(comm, PETSC_ERR_ARG_INCOMP, "%s %" PetscInt_FMT " with %s %s: must be -1 but for mode async", name,
+            o->staleness, mode, BAIModes[o->mode]);
   }
-  if (o->staleness >= 0 && o->mode != BAI_MODE_ASYNC && (FaceOf(obj) || o->mode != BAI_MODE_AUTO)) {
-    PetscCall(OptionName(obj, "staleness", staleness, sizeof(staleness)));
-    PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));
-    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP,
-            "%s %" PetscInt_FMT " with %s %s: must be -1 but for mode async", staleness, o->staleness, mode,
-            BAIModes[o->mode]);
-  }
-  if (o->polynomial == BAI_POLYNOMIAL_FOURTH && FaceOf(obj)) {
-    PetscCall(OptionName(obj, "mode", mode, sizeof(mode)));
-    PetscCheck(o->mode == BAI_MODE_SYNC || o->mode == BAI_MODE_AUTO, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP,
-               "%s %s with polynomial fourth: must be sync or auto", mode, BAIModes[o->mode]);
-    PetscCall(OptionName(obj, "momentum", mode, sizeof(mode)));
-    PetscCheck(o->momentum == 0.0, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP,
-               "%s %g with polynomial fourth: must be 0, as the polynomial says it", mode, (double)o->momentum);
-    PetscCall(OptionName(obj, "weight", mode, sizeof(mode)));
-    PetscCheck(o->weight == BAI_WEIGHT_NONE || o->weight == BAI_WEIGHT_L1, PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP,
-               "%s %s with polynomial fourth: must be none or l1, as the polynomial damps", mode,
-               BAIWeights[o->weight]);
-  }
-  if (o->fault_fraction > 0.0 && o->coarse > 0) {
-    char coarse[PETSC_MAX_OPTION_NAME], fraction[PETSC_MAX_OPTION_NAME];
-
-    PetscCall(OptionName(obj, "coarse", coarse, sizeof(coarse)));
-    PetscCall(OptionName(obj, "fault_fraction", fraction, sizeof(fraction)));
-    SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_INCOMP,
-            "%s %" PetscInt_FMT
-            " with %s %g: must be none or auto, as a coarse correction changes rows that are not updated",
-            coarse, o->coarse, fraction, (double)o->fault_fraction);
-  }
+  if (o->polynomial != BAI_POLYNOMIAL_FOURTH || bai->face->solves) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(o->mode == BAI_MODE_SYNC || o->mode == BAI_MODE_AUTO, comm, PETSC_ERR_ARG_INCOMP,
+             "%s %s with polynomial fourth: must be sync or auto", mode, BAIModes[o->mode]);
+  PetscCall(BAIOptionName(bai, "momentum", name, sizeof(name)));
+  PetscCheck(o->momentum == 0.0, comm, PETSC_ERR_ARG_INCOMP,
+             "%s %g with polynomial fourth: must be 0, as the polynomial says it", name, (double)o->momentum);
+  PetscCall(BAIOptionName(bai, "weight", name, sizeof(name)));
+  PetscCheck(o->weight == BAI_WEIGHT_NONE || o->weight == BAI_WEIGHT_L1, comm, PETSC_ERR_ARG_INCOMP,
+             "%s %s with polynomial fourth: must be none or l1, as the polynomial damps", name, BAIWeights[o->weight]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* As PetscOptionsEnum(), but an unknown word is met with the list of the known ones */
-static PetscErrorCode OptionsName(PetscObject obj, const Option *option, const char key[], const char text[],
+static PetscErrorCode OptionsName(const BAI *bai, const Option *option, const char key[], const char text[],
                                   const char man[], int *value, BAIOptionItems PetscOptionsObject)
 {
   char      name[PETSC_MAX_OPTION_NAME], word[64];
@@ -352,16 +322,16 @@ static PetscErrorCode OptionsName(PetscObject obj, const Option *option, const c
   PetscEnum e = (PetscEnum)*value;
 
   PetscFunctionBegin;
-  PetscCall(OptionName(obj, option->name, name, sizeof(name)));
-  PetscCall(PetscOptionsGetString(obj->options, NULL, name, word, sizeof(word), &set));
-  if (set) PetscCall(CheckName(obj, option, word, 0));
+  PetscCall(BAIOptionName(bai, option->name, name, sizeof(name)));
+  PetscCall(PetscOptionsGetString(bai->obj->options, NULL, name, word, sizeof(word), &set));
+  if (set) PetscCall(CheckName(bai, option, word, 0));
   PetscCall(PetscOptionsEnum(key, text, man, option->names, e, &e, NULL));
   *value = (int)e;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A number, or auto where there is that. PETSC_DECIDE, which is -1, is no number that users may type */
-static PetscErrorCode OptionsNumber(PetscObject obj, const Option *option, const char key[], const char text[],
+static PetscErrorCode OptionsNumber(const BAI *bai, const Option *option, const char key[], const char text[],
                                     const char man[], PetscReal *value, BAIOptionItems PetscOptionsObject)
 {
   char      now[32], word[32], *end = NULL;
@@ -371,16 +341,16 @@ static PetscErrorCode OptionsNumber(PetscObject obj, const Option *option, const
   PetscCall(PetscSNPrintf(now, sizeof(now), "%g", (double)*value));
   PetscCall(PetscOptionsString(key, text, man, *value == PETSC_DECIDE ? "auto" : now, word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  if (option->or_auto[FaceOf(obj)]) PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
+  if (option->or_auto[bai->face->number]) PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
   *value = is_auto ? PETSC_DECIDE : (PetscReal)strtod(word, &end);
   if (is_auto) PetscFunctionReturn(PETSC_SUCCESS);
-  if (end == word || *end) PetscCall(WrongValue(obj, option, word));
-  PetscCall(CheckReal(obj, option, *value, IsRight(option, *value)));
+  if (end == word || *end) PetscCall(WrongValue(bai, option, word));
+  PetscCall(CheckReal(bai, option, *value, IsRight(option, *value)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A number of things, none, or auto. What stands for these is no number that users may type */
-static PetscErrorCode OptionsCount(PetscObject obj, const Option *option, const char key[], const char text[],
+static PetscErrorCode OptionsCount(const BAI *bai, const Option *option, const char key[], const char text[],
                                    const char man[], PetscInt *value, BAIOptionItems PetscOptionsObject)
 {
   char           now[32], word[32], *end = NULL;
@@ -401,7 +371,7 @@ static PetscErrorCode OptionsCount(PetscObject obj, const Option *option, const 
   if (!is_auto && !is_none &&
       (end == word || *end || number != (PetscLogDouble)(int64_t)number || number < 1 ||
        number > (PetscLogDouble)option->most))
-    PetscCall(WrongValue(obj, option, word));
+    PetscCall(WrongValue(bai, option, word));
   *value = is_auto ? PETSC_DECIDE : is_none ? 0 : (PetscInt)number;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -423,10 +393,10 @@ static PetscErrorCode OptionsViewer(const char key[], const char text[], const c
 }
 
 /* Reads the options into a copy, so that a wrong one changes nothing */
-PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BAIOptionItems PetscOptionsObject)
+PetscErrorCode BAIOptionsSetFromOptions(BAI *bai, BAIOptionItems PetscOptionsObject)
 {
-  const int  face = FaceOf(obj);
-  BAIOptions o    = *options;
+  const int  face = bai->face->number;
+  BAIOptions o    = bai->options;
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
@@ -435,24 +405,24 @@ PetscErrorCode BAIOptionsSetFromOptions(PetscObject obj, BAIOptions *options, BA
     char          key[64], man[64], allowed[128], text[256];
 
     if (!option->has[face]) continue;
-    PetscCall(PetscSNPrintf(key, sizeof(key), "-%s_bai_%s", FaceName(obj), option->name));
-    PetscCall(PetscSNPrintf(man, sizeof(man), "%sBAISet%s", face ? "PC" : "KSP", option->function));
+    PetscCall(PetscSNPrintf(key, sizeof(key), "-%s_bai_%s", bai->face->name, option->name));
+    PetscCall(PetscSNPrintf(man, sizeof(man), "%sBAISet%s", bai->face->prefix, option->function));
     PetscCall(Allowed(option, face, allowed, sizeof(allowed)));
     PetscCall(PetscSNPrintf(text, sizeof(text), "%s: %s", option->text, allowed));
     if (option->kind == IS_INT) PetscCall(PetscOptionsInt(key, text, man, *(PetscInt *)field, (PetscInt *)field, NULL));
     else if (option->kind == IS_COUNT)
-      PetscCall(OptionsCount(obj, option, key, text, man, (PetscInt *)field, PetscOptionsObject));
+      PetscCall(OptionsCount(bai, option, key, text, man, (PetscInt *)field, PetscOptionsObject));
     else if (option->kind == IS_POSITIVE && !option->or_auto[face])
       PetscCall(PetscOptionsReal(key, text, man, *(PetscReal *)field, (PetscReal *)field, NULL));
     else if (option->kind == IS_FRACTION || option->kind == IS_POSITIVE)
-      PetscCall(OptionsNumber(obj, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
+      PetscCall(OptionsNumber(bai, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
     else if (option->kind == IS_VIEWER)
       PetscCall(OptionsViewer(key, option->text, man, (PetscBool *)field, PetscOptionsObject));
     else if (option->kind == IS_FLAG)
       PetscCall(PetscOptionsBool(key, option->text, man, *(PetscBool *)field, (PetscBool *)field, NULL));
-    else PetscCall(OptionsName(obj, option, key, option->text, man, (int *)field, PetscOptionsObject));
+    else PetscCall(OptionsName(bai, option, key, option->text, man, (int *)field, PetscOptionsObject));
   }
-  PetscCall(BAIOptionsCheck(obj, &o));
-  *options = o;
+  PetscCall(BAIOptionsCheck(bai, &o));
+  bai->options = o;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

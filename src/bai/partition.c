@@ -4,8 +4,7 @@
 #include "baiimpl.h"
 #include "../engine/partition.h"
 #include <petscdmda.h>
-#include <petsc/private/kspimpl.h>
-#include <petsc/private/pcimpl.h>
+#include <petsc/private/petscimpl.h>
 
 /*
    Rows of a block, asked for or chosen; Ad are the local rows and columns of the matrix. On an H200 solves with blocks
@@ -21,7 +20,7 @@ PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
     ENOUGH_BLOCKS = 128, /* at the same time, for a GPU; with a polynomial small ones hardly smooth worse */
     SMALL_BLOCK   = 32   /* that fits registers, also with long rows */
   };
-  const PetscBool solver = (PetscBool)(bai->face->classid == KSP_CLASSID);
+  const PetscBool solver = bai->face->solves;
   PetscInt        n, bs;
   MatInfo         info;
 
@@ -46,12 +45,13 @@ PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
 /* The box of the grid that this rank owns, if there is a DMDA with as many rows as the matrix; else dof is 0 */
 PetscErrorCode BAIGetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *dof)
 {
-  const DM  dm = bai->face->classid == KSP_CLASSID ? ((KSP)bai->face)->dm : ((PC)bai->face)->dm;
+  DM        dm;
   PetscBool da = PETSC_FALSE;
   PetscInt  n;
 
   PetscFunctionBegin;
   *dof = 0;
+  PetscCall((*bai->face->getdm)(bai->obj, &dm));
   if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &da));
   if (!da) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMDAGetCorners(dm, NULL, NULL, NULL, &m[0], &m[1], &m[2]));
@@ -78,7 +78,7 @@ PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type
     PetscCall(BAIGetGrid(bai, Ad, m, &dof));
     PetscCheck(dof, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
                "-%s_bai_partition dm: there is no DMDA with the rows of this matrix; see %sSetDM()",
-               bai->face->classid == KSP_CLASSID ? "ksp" : "pc", bai->face->classid == KSP_CLASSID ? "KSP" : "PC");
+               bai->face->name, bai->face->prefix);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -149,7 +149,7 @@ PetscErrorCode BAIWantsGraph(const BAI *bai, Mat Ad, PetscInt n, PetscBool *want
 }
 
 /* The same with values */
-PetscErrorCode BAIGetHostRows(Mat Ad, BAICSR *csr)
+static PetscErrorCode GetHostRows(Mat Ad, BAICSR *csr)
 {
   PetscFunctionBegin;
   PetscCall(GetPattern(Ad, csr));
@@ -157,7 +157,7 @@ PetscErrorCode BAIGetHostRows(Mat Ad, BAICSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BAIRestoreHostRows(Mat Ad, BAICSR *csr)
+static PetscErrorCode RestoreHostRows(Mat Ad, BAICSR *csr)
 {
   PetscFunctionBegin;
   PetscCall(MatSeqAIJRestoreArrayRead(Ad, (const PetscScalar **)&csr->a));
@@ -178,12 +178,10 @@ static PetscErrorCode CheckStatus(BAIStatus status, PetscInt n)
 /*
    PCBAI: blocks grown along strong couplings leave less than a tenth of what consecutive rows leave outside. On grids
    it is never less than a seventh. Not where rows are nodes of several unknowns, which such blocks would cut, nor for a
-   product P^T A P: what is between its blocks matters little on a coarse level of multigrid. And small matrices on
-   several ranks, with a coarse correction, which saves less with blocks of consecutive rows
+   product P^T A P: what is between its blocks matters little on a coarse level of multigrid
 */
 PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
 {
-  const PetscInt few  = 1 << 17;
   const double   less = 0.1;
   BAICSR         csr;
   MatProductType product;
@@ -195,19 +193,15 @@ PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   PetscCall(MatGetBlockSize(bai->A, &bs));
   PetscCall(MatProductGetType(bai->A, &product));
-  if (bai->use.coarse && bai->scatter && bai->rows <= few) {
-    *wants = PETSC_TRUE;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (bai->face->classid != PC_CLASSID || product == MATPRODUCT_PtAP || bs > 1 || n > MOST_ROWS ||
+  if (bai->face->solves || product == MATPRODUCT_PtAP || bs > 1 || n > MOST_ROWS ||
       n <= bai->use.block_size || bai->use.block_size == 1)
     PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIGetHostRows(Ad, &csr));
+  PetscCall(GetHostRows(Ad, &csr));
   PetscCall(CheckStatus(BAIPartitionTry((BAIInt)n, &csr, (BAIInt)bai->use.block_size, &consecutive, &grown), n));
-  PetscCall(BAIRestoreHostRows(Ad, &csr));
+  PetscCall(RestoreHostRows(Ad, &csr));
   *wants = (PetscBool)(grown < less * consecutive);
   PetscCall(PetscInfo(
-    bai->face,
+    bai->obj,
     "Blocks of consecutive rows leave %g of the sum of |a_ij| outside, blocks along strong couplings would leave %g\n",
     consecutive, grown));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -7,7 +7,7 @@
 #include "baiimpl.h"
 #include "../engine/scale.h"
 #include <float.h>
-#include <petsc/private/kspimpl.h>
+#include <petsc/private/petscimpl.h>
 
 enum {
   FIRST_ITS = 16 /* of the first correction, which shows how fast it goes */
@@ -16,61 +16,11 @@ enum {
 /* What a correction is to gain, and how many times what rounding leaves it is to stay above */
 static const PetscReal gain_wanted = 1e-6, above_rounding = 8;
 
-/*
-   Sweeps are in single precision. Auto takes it where an iteration takes as long as its bytes do, and there are
-   enough of them: with a coarse correction, which a solver has once it is known to be slow. The rows are those of a
-   rank on average, so that all ranks say the same
-*/
-PetscErrorCode BAIChoosePrecision(const BAI *bai, const BAIChoice *c, PetscBool *single)
-{
-  const PetscInt    many = 3 << 18;
-  const BAIOptions *o    = &bai->options;
-  PetscMPIInt       size;
-
-  PetscFunctionBegin;
-  *single = (PetscBool)(o->precision == BAI_PRECISION_SINGLE);
-  if (o->precision != BAI_PRECISION_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
-  if (bai->face->classid != KSP_CLASSID || ((KSP)bai->face)->normtype == KSP_NORM_NONE || bai->rough ||
-      sizeof(PetscReal) <= sizeof(float))
-    PetscFunctionReturn(PETSC_SUCCESS);
-  if (c->backend != BAI_BACKEND_CUDA || !c->coarse || o->momentum != PETSC_DECIDE || o->kernel != BAI_KERNEL_AUTO ||
-      o->stats || BAIHasFaults(bai) || (o->refine != BAI_REFINE_AUTO && o->refine != BAI_REFINE_SYNC))
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
-  *single = (PetscBool)(bai->rows / size > many);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* With precision auto: whether the matrix is well within the range of single precision. Entries beside the diagonal are
- * not looked at: an iteration that converges has none much larger */
-PetscErrorCode BAICheckRange(BAI *bai, Mat A)
-{
-  PetscReal least, most;
-
-  PetscFunctionBegin;
-  PetscCall(BAINeedWork(bai));
-  PetscCall(MatGetDiagonal(A, bai->r));
-  PetscCall(VecAbs(bai->r));
-  PetscCall(VecMin(bai->r, NULL, &least));
-  PetscCall(VecMax(bai->r, NULL, &most));
-  bai->rough = (PetscBool) !(least > 1 / BAI_SINGLE_RANGE && most < BAI_SINGLE_RANGE);
-  if (bai->rough)
-    PetscCall(PetscInfo(bai->face, "precision auto: native, as diagonal entries are between %g and %g\n", (double)least,
-                        (double)most));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What auto stands for */
-BAIRefine BAIRefineOf(const BAIOptions *o, PetscBool single)
+BAIRefine BAIRefineOf(const BAIOptions *o)
 {
   if (o->refine != BAI_REFINE_AUTO) return o->refine;
-  return single ? BAI_REFINE_SYNC : BAI_REFINE_NONE;
-}
-
-/* What the engine iterates is x itself, in full precision; else it is a correction of x, or x is rounded */
-PetscBool BAIIteratesX(const BAI *bai)
-{
-  return (PetscBool)(bai->use.refine == BAI_REFINE_ASYNC || (bai->use.refine == BAI_REFINE_NONE && !bai->use.p.single));
+  return o->precision == BAI_PRECISION_SINGLE ? BAI_REFINE_SYNC : BAI_REFINE_NONE;
 }
 
 /* x and b are what they were at the last look, so that r is theirs */
@@ -127,7 +77,6 @@ static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool solver)
     if (!f->base) PetscCall(VecDuplicate(x, &f->base));
     PetscCall(VecCopy(x, f->base));
   }
-  f->begun = solver;
   f->from  = f->now;
   f->its   = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -171,33 +120,6 @@ static PetscErrorCode Learn(BAI *bai, Vec x, PetscReal left)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   With precision auto: what is iterated is no number any more, or rounding leaves so much of the residual that the
-   coarse correction, which smooth errors are for, sees more of that than of them. Back to x as it was before this
-   correction, if that was better
-*/
-static PetscErrorCode IsFutile(BAI *bai, Vec x, PetscReal left, PetscBool *futile)
-{
-  const PetscReal most = 0.1;
-  BAIRefinement  *f    = &bai->refinement;
-
-  PetscFunctionBegin;
-  *futile = PETSC_FALSE;
-  if (bai->options.precision != BAI_PRECISION_AUTO || !bai->use.p.single) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!(left > most) && !PetscIsInfOrNanReal(f->now)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(
-    bai->face,
-    "precision auto: native from now on. The residual norm came from %g to %g, and rounding leaves about %g\n",
-    (double)f->from, (double)f->now, (double)(left * f->from)));
-  if (!(f->now < f->from)) {
-    PetscCall(VecCopy(f->base, x));
-    f->now = f->from;
-  }
-  f->begun = f->seen = PETSC_FALSE;
-  bai->rough = *futile = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The largest magnitude on the diagonal: how large sums are that are rounded */
 PetscErrorCode BAIRefinementSetUp(BAI *bai)
 {
@@ -207,8 +129,8 @@ PetscErrorCode BAIRefinementSetUp(BAI *bai)
   PetscCall(BAINeedWork(bai));
   PetscCall(MatGetDiagonal(bai->A, bai->r));
   PetscCall(VecNorm(bai->r, NORM_INFINITY, &f->diagonal));
-  f->seen = f->begun = f->learnt = PETSC_FALSE;
-  f->most                        = FIRST_ITS;
+  f->seen = f->learnt = PETSC_FALSE;
+  f->most           = FIRST_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,26 +141,23 @@ PetscErrorCode BAIRefinementReset(BAI *bai)
   PetscFunctionBegin;
   PetscCall(VecDestroy(&f->rhs));
   PetscCall(VecDestroy(&f->base));
-  f->seen = f->begun = f->learnt = PETSC_FALSE;
+  f->seen = f->learnt = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   As BAIRun(). A preconditioner does all of its iterations for one correction, and from zero b is the residual and x
-   the correction, so that it is a fixed operator. A solver looks at the residual as often as corrections take. Momentum
-   builds on the iterations before: with it a correction goes on after a look, if there is more to gain, and the next
-   one takes it along. Where single precision turns out not to do, there are fewer iterations than asked for, and
-   bai->rough is set
+   As BAIIterate(). A preconditioner does all of its iterations for one correction, and from zero b is the residual and x
+   the correction, so that it is a fixed operator. A solver looks at the residual as often as corrections take, and each
+   correction begins from zero, without momentum
 */
 PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                              PetscReal *rnorm)
 {
-  BAIRefinement  *f         = &bai->refinement;
-  const PetscBool solver    = (PetscBool)(bai->face->classid == KSP_CLASSID);
-  const PetscBool continues = (PetscBool)(solver && how->momentum != 0);
-  BAIStep         step      = *how;
-  PetscBool       same      = PETSC_FALSE, futile;
-  PetscReal       left      = 0.0;
+  BAIRefinement  *f      = &bai->refinement;
+  const PetscBool solver = bai->face->solves;
+  BAIStep         step   = *how;
+  PetscBool       same   = PETSC_FALSE;
+  PetscReal       left   = 0.0;
 
   PetscFunctionBegin;
   if (!solver && guess_zero && !rnorm) {
@@ -247,24 +166,17 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
   }
   PetscCall(IsSeen(f, b, x, &same));
   if (!same || guess_zero) {
-    f->begun = PETSC_FALSE;
     if (guess_zero) PetscCall(VecZeroEntries(x));
     PetscCall(Look(bai, b, x, guess_zero, (PetscBool)(solver || rnorm)));
   }
   for (PetscInt done = 0, its; done < count; done += its) {
-    const PetscBool fresh = (PetscBool)(!f->begun || !continues || step.fresh),
-                    anew  = (PetscBool)(fresh || f->its >= f->most - f->most / 8); /* no look for a few iterations */
-
-    if (anew) PetscCall(Begin(bai, x, solver));
-    its        = solver ? PetscMin(count - done, f->most - f->its) : count;
+    PetscCall(Begin(bai, x, solver));
+    its        = solver ? PetscMin(count - done, f->most) : count;
     f->scale   = solver ? BAIScaleOf(ilogb((double)f->from)) : 0.0;
-    f->shifted = (PetscBool)(anew && !fresh);
-    step.fresh = (int)fresh;
-    PetscCall(BAIIterate(bai, f->rhs, bai->c, anew, its, &step, NULL));
-    f->scale   = 0.0;
-    f->shifted = PETSC_FALSE;
-    step.fresh = 0;
-    f->its += its;
+    step.fresh = 1;
+    PetscCall(BAIIterate(bai, f->rhs, bai->c, PETSC_TRUE, its, &step, NULL));
+    f->scale = 0.0;
+    f->its   = its;
     if (solver) PetscCall(VecWAXPY(x, 1.0, bai->c, f->base));
     else PetscCall(VecAXPY(x, 1.0, bai->c));
     f->seen = PETSC_FALSE;
@@ -274,11 +186,6 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     PetscCall(Look(bai, b, x, PETSC_FALSE, PETSC_TRUE));
     if (!solver) continue;
     PetscCall(FindRounding(bai, &left));
-    PetscCall(IsFutile(bai, x, left, &futile));
-    if (futile) {
-      f->undone = count - done - its;
-      break;
-    }
     PetscCall(Learn(bai, x, left));
   }
   PetscCall(See(f, b, x));
@@ -286,12 +193,12 @@ PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As BAIRun(), with x in single precision while it is iterated, and a residual norm of full precision */
+/* As BAIIterate(), with x in single precision while it is iterated, and a residual norm of full precision */
 PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                              PetscReal *rnorm)
 {
   BAIRefinement  *f      = &bai->refinement;
-  const PetscBool solver = (PetscBool)(bai->face->classid == KSP_CLASSID);
+  const PetscBool solver = bai->face->solves;
   PetscReal       size   = 0.0;
 
   PetscFunctionBegin;

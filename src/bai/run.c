@@ -61,7 +61,6 @@ static PetscErrorCode Bind(BAI *bai, Vec b, Vec x, PetscBool guess_zero, BAIVect
   v->ghost        = NULL;
   v->ghost_memory = BAI_MEMORY_HOST;
   v->scale        = (BAIReal)bai->refinement.scale;
-  v->shifted      = (int)(guess_zero && bai->refinement.shifted);
   if (bai->scatter && !bai->connected) PetscCall(GetArrayRead(bai, bai->ghost, &v->ghost, &v->ghost_memory));
   PetscCall(GetArrayRead(bai, b, &v->b, &v->b_memory));
   if (bai->use.backend == BAI_BACKEND_HOST) PetscCall(VecGetArray(x, (PetscScalar **)&v->x));
@@ -94,14 +93,12 @@ static PetscErrorCode LogFlops(const BAI *bai, PetscLogDouble flops)
 
 static PetscErrorCode Sweep(BAI *bai, Vec b, Vec x, PetscInt count, const BAIStep *step)
 {
-  const PetscBool  ends = (PetscBool)(!step->turn || step->turn == bai->info.turns);
-  const PetscInt64 due  = BAIGathersOf(bai, step->coarse && ends ? count : 0);
+  const PetscBool ends = (PetscBool)(!step->turn || step->turn == bai->info.turns);
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
   if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
   if (!bai->failed.code) Note(bai, BAIEngineSweep(bai->engine, count, step));
-  PetscCall(BAIGatherDue(bai, due));
   if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
   if (ends) PetscCall(LogFlops(bai, (PetscLogDouble)count * bai->info.flops_iteration));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
@@ -139,7 +136,7 @@ static PetscErrorCode FindPace(BAI *bai, Vec x)
   PetscCallMPI(MPI_Allreduce(&mine, &slowest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)x)));
   if (mine <= 0) PetscFunctionReturn(PETSC_SUCCESS);
   BAIEngineSetPace(bai->engine, PetscMin(most, slowest / mine));
-  PetscCall(PetscInfo(bai->face, "A global iteration takes %g s here, %g s on the slowest rank\n", (double)mine,
+  PetscCall(PetscInfo(bai->obj, "A global iteration takes %g s here, %g s on the slowest rank\n", (double)mine,
                       (double)slowest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -171,10 +168,9 @@ BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
 {
   const BAIOptions *o    = &bai->options;
   const BAIStep     step = {.mode      = BAIModeOf(bai),
-                            .asked     = BAIModeOf(bai),
                             .direction = direction,
                             .omega     = bai->omega * bai->tau,
-                            .momentum  = o->momentum > 0 ? o->momentum : 0,
+                            .momentum  = o->momentum,
                             .fresh     = 1};
 
   return step;
@@ -248,8 +244,7 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
 {
   const PetscBool scatters = (PetscBool)(bai->scatter && !bai->connected),
                   overlaps = (PetscBool)(bai->options.exchange == BAI_EXCHANGE_AMC &&
-                                         (how->mode == BAI_MODE_ASYNC || how->mode == BAI_MODE_LAUNCH) &&
-                                         !how->coarse); /* a correction is of the x that all have */
+                                         (how->mode == BAI_MODE_ASYNC || how->mode == BAI_MODE_LAUNCH));
   const PetscInt at_once   = scatters ? 1 : count,
                  turns     = scatters && how->mode == BAI_MODE_COLOR ? PetscMax(bai->info.turns, 1) : 1;
   BAIStep    step          = *how;
@@ -286,64 +281,23 @@ PetscErrorCode BAIIterate(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt
 }
 
 /*
-   count global iterations from the x given, or from zero, whatever x holds, if guess_zero; then ||b - A x|| if rnorm is
-   not NULL. The direction matters in mode color.
+   A whole solve by the engine, if it can: until a tolerance is met, or the residual norm stands still. A negative bnorm
+   stands for ||b||, and is set to it. solution->its may be 0 only if nothing was done
 */
-PetscErrorCode BAIRun(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
-                      PetscReal *rnorm)
+PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, const BAITolerances *tolerances,
+                        const BAIStep *step, PetscReal *bnorm, PetscReal *rnorm, BAISolution *solution)
 {
-  PetscFunctionBegin;
-  if (BAIIteratesX(bai)) PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, rnorm));
-  else if (bai->use.refine == BAI_REFINE_SYNC) PetscCall(BAIRunRefined(bai, b, x, guess_zero, count, how, rnorm));
-  else PetscCall(BAIRunRounded(bai, b, x, guess_zero, count, how, rnorm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* x = x + omega P A_c^{-1} P^H b */
-PetscErrorCode BAICorrect(BAI *bai, Vec b, Vec x)
-{
-  const PetscInt64 due = BAIGathersOf(bai, 1);
-  BAIVectors       v;
-
-  PetscFunctionBegin;
-  if (!bai->aggregates) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
-  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
-  PetscCall(Bind(bai, b, x, PETSC_FALSE, &v));
-  if (!bai->failed.code) Note(bai, BAIEngineCorrect(bai->engine, bai->omega));
-  PetscCall(BAIGatherDue(bai, due));
-  PetscCall(Unbind(bai, b, x, PETSC_FALSE, &v));
-  if (bai->use.backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
-  PetscCall(LogFlops(bai,
-                     2.0 * (PetscLogDouble)bai->info.coarse *
-                       (PetscLogDouble)(bai->together.unknowns ? bai->together.unknowns : bai->info.coarse)));
-  PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));
-  PetscCall(Raise(bai));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   A whole solve by the engine, if it can: until ||b - A x|| is at most max(rtol*bnorm, abstol), or at least dtol*bnorm,
-   or max_it global iterations are done, or it is to go on in another way, as the solution says. A negative bnorm stands
-   for ||b||, and is set to it. solution->its may be 0 only if nothing was done
-*/
-PetscErrorCode BAISolve(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscReal rtol, PetscReal abstol, PetscReal dtol,
-                        PetscInt max_it, const BAIStep *step, PetscReal *bnorm, PetscReal *rnorm, BAISolution *solution)
-{
-  const PetscBool of_b       = (PetscBool)(*bnorm < 0);
-  BAITolerances   tolerances = {.rtol   = rtol,
-                                .abstol = abstol,
-                                .dtol   = dtol,
-                                .bnorm2 = of_b ? -1 : *bnorm * *bnorm,
-                                .max_it = max_it};
+  const PetscBool of_b = (PetscBool)(*bnorm < 0);
+  BAITolerances   t    = *tolerances;
   BAIVectors      v;
 
   PetscFunctionBegin;
   *solution = (BAISolution){.its = 0};
+  t.bnorm2  = of_b ? -1 : *bnorm * *bnorm;
   PetscCall(Bind(bai, b, x, guess_zero, &v));
   PetscCall(PetscLogEventBegin(BAI_Sweep, b, x, 0, 0));
   PetscCall(BAILogDeviceBegin());
-  if (!bai->failed.code) Note(bai, BAIEngineSolve(bai->engine, &tolerances, step, solution));
+  if (!bai->failed.code) Note(bai, BAIEngineSolve(bai->engine, &t, step, solution));
   PetscCall(BAILogDeviceEnd());
   PetscCall(LogFlops(bai, (PetscLogDouble)solution->its * bai->info.flops_iteration + bai->info.flops_residual));
   PetscCall(PetscLogEventEnd(BAI_Sweep, b, x, 0, 0));

@@ -8,7 +8,7 @@
 /* An engine's status as a PETSc error of this rank */
 PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
 {
-  const char *face = bai->face->classid == KSP_CLASSID ? "ksp" : "pc", *backend = BAIBackends[bai->use.backend];
+  const char *face = bai->face->name, *backend = BAIBackends[bai->use.backend];
 
   PetscFunctionBegin;
   if (status.code == BAI_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -37,7 +37,7 @@ PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
 */
 PetscErrorCode BAIAgree(const BAI *bai, PetscErrorCode mine, int *most)
 {
-  const MPI_Comm comm = PetscObjectComm(bai->face);
+  const MPI_Comm comm = PetscObjectComm(bai->obj);
   PetscMPIInt    rank, size;
   struct {
     int value, rank;

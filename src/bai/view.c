@@ -1,23 +1,18 @@
 /*
    What the view says: the options, and what is in use
 */
-#include "gather.h"
+#include "ranks/gather.h"
 
 PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o      = &bai->options;
-  const BAIRefine   refine = bai->engine ? bai->use.refine
-                                         : BAIRefineOf(o, (PetscBool)(o->precision == BAI_PRECISION_SINGLE));
+  const BAIRefine   refine = BAIRefineOf(o);
   BAIReal           inside, outside;
   PetscBool         ascii;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  if (BAIIsGathered(bai)) {
-    PetscCall(BAIGatherView(bai, viewer));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   if (bai->gather && o->gather == BAI_GATHER_DEVICE)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  gather device: all ranks work, no two of them on the same GPU\n"));
   if (o->momentum > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum %g\n", (double)o->momentum));
@@ -25,11 +20,7 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   if (o->idle_wait)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  idle_wait: the host sleeps during long waits for the device\n"));
   if (o->kernel != BAI_KERNEL_AUTO) PetscCall(PetscViewerASCIIPrintf(viewer, "  kernel %s\n", BAIKernels[o->kernel]));
-  if (o->precision == BAI_PRECISION_SINGLE || (bai->engine && bai->use.p.single))
-    PetscCall(
-      PetscViewerASCIIPrintf(viewer, "  precision single%s\n", o->precision == BAI_PRECISION_AUTO ? " (auto)" : ""));
-  if (bai->rough && o->precision == BAI_PRECISION_AUTO)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  precision auto: native, as single is not enough for this matrix\n"));
+  if (o->precision == BAI_PRECISION_SINGLE) PetscCall(PetscViewerASCIIPrintf(viewer, "  precision single\n"));
   if (o->refine != BAI_REFINE_AUTO || refine != BAI_REFINE_NONE)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      bai->refinement.learnt ? "  refine %s, %" PetscInt_FMT
@@ -58,9 +49,6 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
                                      "  weight auto: the spectral radius of |I - D^{-1}A| is between %g and %g%s\n",
                                      (double)bai->radius[0], (double)bai->radius[1],
                                      bai->radius[1] < 1.0 ? ", so that every order of updates converges" : ""));
-  if (o->weight == BAI_WEIGHT_SAFE && bai->grew)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  weight safe: %s, since the residual norm of a solve grew\n",
-                                     bai->damped > 0.0 ? "one damped sweep of Jacobi" : "tau"));
   if (bai->use.weight == BAI_WEIGHT_L1) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight l1\n"));
   if (bai->use.weight == BAI_WEIGHT_TAU)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->tau));
@@ -84,26 +72,6 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
                            "  of the sum of their magnitudes %.3g inside blocks; a global iteration moves %.3g MB\n",
                            (double)(inside > 0 ? inside / (inside + outside) : 0),
                            1e-6 * (double)bai->info.bytes_iteration));
-  if (bai->vain) PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction given up: it did not help\n"));
-  else if (bai->use.coarse) {
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  coarse correction by %" PetscInt_FMT " aggregates, %" PetscInt_FMT
-                                     " unknowns%s%s, set up in %.2g s\n",
-                                     bai->together.unknowns ? bai->aggregates : (PetscInt)bai->info.aggregates,
-                                     bai->together.unknowns ? bai->together.unknowns : (PetscInt)bai->info.coarse,
-                                     bai->together.unknowns || !bai->scatter ? "" : " on rank 0",
-                                     bai->use.nested ? ", of which blocks are made up" : "", (double)bai->coarse_time));
-    if (bai->corrected_iters && BAIModeOf(bai) != BAI_MODE_COLOR)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "  with it %d local sweeps\n", (int)bai->corrected_iters));
-    if (bai->start.top > 0.0)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "  largest eigenvalue with it taken to be %g%s\n",
-                                       (double)bai->start.top,
-                                       bai->start.top > bai->top_found ? ", more than was estimated" : ""));
-  }
-  if (!bai->vain && !bai->use.coarse && o->coarse)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  coarse correction auto: %s\n",
-                                     bai->slowed ? "the next solve with these values begins with one"
-                                                 : "not set up, no solve was slow"));
   if (bai->scatter)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  exchange of x between ranks: %s%s\n",
                                      BAIExchanges[o->exchange != BAI_EXCHANGE_AUTO ? o->exchange

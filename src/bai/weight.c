@@ -76,46 +76,16 @@ PetscErrorCode BAIFindRadius(Mat A, PetscReal *lower, PetscReal *upper)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* 1/||D^{-1}A|| in the norm of the largest row sum. With that omega Jacobi's iteration converges for each matrix that is
- * positive definite: the eigenvalues of omega D^{-1}A are in (0, 1] */
-PetscErrorCode BAIFindDamping(Mat A, PetscReal *omega)
-{
-  Mat absA;
-  Vec d, sums, ones;
-
-  PetscFunctionBegin;
-  PetscCall(CreateAbs(A, &absA));
-  PetscCall(MatCreateVecs(A, &ones, &d));
-  PetscCall(VecDuplicate(d, &sums));
-  PetscCall(VecSet(ones, 1.0));
-  PetscCall(MatMult(absA, ones, sums));
-  PetscCall(MatGetDiagonal(absA, d));
-  PetscCall(VecPointwiseDivide(sums, sums, d));
-  PetscCall(VecMax(sums, NULL, omega));
-  *omega = 1.0 / *omega;
-  PetscCall(VecDestroy(&d));
-  PetscCall(VecDestroy(&sums));
-  PetscCall(VecDestroy(&ones));
-  PetscCall(MatDestroy(&absA));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What the eigenvalues are found of */
 typedef struct {
   BAI *bai;
-  int  coarse;  /* with the coarse correction */
   Vec  x, zero; /* a copy of the operand; a right-hand side */
 } Iteration;
 
 /* One global iteration in mode sync, in which all blocks read the x given, or zero, if guess_zero */
 static PetscErrorCode Iterate(const Iteration *it, Vec b, Vec x, PetscBool guess_zero)
 {
-  const BAIStep step = {.mode        = BAI_MODE_SYNC,
-                        .direction   = BAI_FORWARD,
-                        .local_iters = it->coarse ? it->bai->corrected_iters : 0,
-                        .omega       = 1,
-                        .fresh       = 1,
-                        .coarse      = it->coarse};
+  const BAIStep step = {.mode = BAI_MODE_SYNC, .direction = BAI_FORWARD, .omega = 1, .fresh = 1};
 
   PetscFunctionBegin;
   PetscCall(BAIIterate(it->bai, b, x, guess_zero, 1, &step, NULL));
@@ -170,38 +140,35 @@ static PetscErrorCode SetNoise(const BAI *bai, Vec x)
 }
 
 /*
-   The extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x), from a few steps of GMRES; the
-   engine must be ready for mode sync. Of complex ones, of a nonsymmetric matrix, |lambda|^2/Re lambda counts, whose
-   damping makes each of them converge. most is 0 if there is none with a positive real part; imaginary is the largest
-   imaginary part over the largest one
+   The extreme eigenvalues of M^{-1}A, where a global iteration is x + M^{-1}(b - A x), from a few steps of GMRES. Of
+   complex ones, of a nonsymmetric matrix, |lambda|^2/Re lambda counts, whose damping makes each of them converge. most
+   is 0 if there is none with a positive real part
 */
-static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, PetscReal *least, PetscReal *most,
-                                   PetscReal *imaginary)
+static PetscErrorCode FindSpectrum(BAI *bai, Mat A, PetscInt steps, PetscReal *least, PetscReal *most)
 {
   enum {
     STEPS = 20 /* at most */
   };
   const PetscReal noise     = bai->use.p.single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
-  Iteration       iteration = {.bai = bai, .coarse = coarse};
+  Iteration       iteration = {.bai = bai};
   KSP             ksp;
   PC              pc;
   Mat             shell;
   const char     *prefix;
   Vec             x, b;
-  PetscReal       re[STEPS + 1], im[STEPS + 1], size, above;
+  PetscReal       re[STEPS + 1], im[STEPS + 1], size;
   PetscInt        n, m, N;
 
   PetscFunctionBegin;
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEnginePrepare(bai->engine, BAI_MODE_SYNC)), NULL));
+  BAIEngineInfo(bai->engine, &bai->info);
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(b, &iteration.x));
   PetscCall(VecDuplicate(b, &iteration.zero));
   PetscCall(VecZeroEntries(iteration.zero));
-  PetscCall(SetNoise(bai, coarse ? b : x));
-  if (!coarse) { /* with the coarse correction M^{-1} would leave next to nothing but what is smooth, which is no start
-                    for the largest eigenvalue */
-    PetscCall(VecShift(x, 0.5));
-    PetscCall(Iterate(&iteration, x, b, PETSC_TRUE));
-  }
+  PetscCall(SetNoise(bai, x));
+  PetscCall(VecShift(x, 0.5));
+  PetscCall(Iterate(&iteration, x, b, PETSC_TRUE));
   PetscCall(VecNorm(b, NORM_INFINITY, &size));
   PetscCall(VecScale(b, BAIScaleOf(ilogb((double)size)))); /* the square of its norm is to be a number */
   PetscCall(VecNorm(b, NORM_2, &size));
@@ -213,7 +180,7 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), m, m, N, N, &iteration, &shell));
   PetscCall(MatShellSetOperation(shell, MATOP_MULT, (void (*)(void))MatMult_Iteration));
   PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
-  PetscCall(PetscObjectGetOptionsPrefix(bai->face, &prefix));
+  PetscCall(PetscObjectGetOptionsPrefix(bai->obj, &prefix));
   PetscCall(KSPSetOptionsPrefix(ksp, prefix));
   PetscCall(KSPAppendOptionsPrefix(ksp, "bai_tau_")); /* so that it does not take what is meant for others */
   PetscCall(KSPSetType(ksp, KSPGMRES));
@@ -233,12 +200,7 @@ static PetscErrorCode FindSpectrum(BAI *bai, Mat A, int coarse, PetscInt steps, 
   *least = PETSC_MAX_REAL;
   *most  = 0.0;
   size   = 0.0;
-  above  = 0.0;
-  for (PetscInt k = 0; k < n; k++) {
-    above = PetscMax(above, PetscAbsReal(im[k]));
-    size  = PetscMax(size, PetscMax(above, PetscAbsReal(re[k])));
-  }
-  if (imaginary) *imaginary = size > 0.0 ? above / size : 0.0;
+  for (PetscInt k = 0; k < n; k++) size = PetscMax(size, PetscMax(PetscAbsReal(im[k]), PetscAbsReal(re[k])));
   for (PetscInt k = 0; k < n; k++) {
     if (re[k] <= PetscSqrtReal(noise) * size) continue; /* of a singular matrix, zero but for rounding errors */
     *least = PetscMin(*least, re[k]);
@@ -263,7 +225,7 @@ PetscErrorCode BAIFindTau(BAI *bai, Mat A, PetscReal *tau)
   PetscReal       least, most;
 
   PetscFunctionBegin;
-  PetscCall(FindSpectrum(bai, A, 0, 20, &least, &most, NULL));
+  PetscCall(FindSpectrum(bai, A, 20, &least, &most));
   *tau = most > 0.0 ? 2.0 / (least + more * most) : 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -273,7 +235,7 @@ PetscBool BAIUsesPolynomial(const BAI *bai)
 {
   const BAIOptions *o = &bai->options;
 
-  if (bai->face->classid == KSP_CLASSID || BAIModeOf(bai) != BAI_MODE_SYNC || o->polynomial == BAI_POLYNOMIAL_NONE)
+  if (bai->face->solves || BAIModeOf(bai) != BAI_MODE_SYNC || o->polynomial == BAI_POLYNOMIAL_NONE)
     return PETSC_FALSE;
   return (PetscBool)(o->polynomial == BAI_POLYNOMIAL_FOURTH ||
                      ((o->omega == 1.0 || o->omega == PETSC_DECIDE) && o->momentum == 0.0 && !o->overlap &&
@@ -287,32 +249,8 @@ PetscErrorCode BAIFindLargest(BAI *bai, Mat A, PetscReal *largest)
   PetscReal       least, most;
 
   PetscFunctionBegin;
-  PetscCall(FindSpectrum(bai, A, 0, 10, &least, &most, NULL));
+  PetscCall(FindSpectrum(bai, A, 10, &least, &most));
   *largest = most > 0.0 ? more * most : 1.0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   The largest eigenvalue with the coarse correction. One that belongs to few rows shows late: of 130 systems so many
-   steps found 0.957 of it at least, and 0.99 of most. Of a matrix that is not symmetric the correction may have made
-   eigenvalues complex that are real without it: momentum then does more without it
-*/
-PetscErrorCode BAIFindTop(BAI *bai, Mat A, PetscReal *top, PetscBool *spoils)
-{
-  const PetscInt  steps = 12;
-  const PetscReal more = 1.06, complex_from = 0.045, real_below = 0.1;
-  PetscReal       least, most, with, without = PETSC_MAX_REAL;
-
-  PetscFunctionBegin;
-  PetscCall(FindSpectrum(bai, A, 1, steps, &least, &most, &with));
-  *top = more * PetscMax(most, 1.0);
-  if (with > complex_from && bai->options.momentum == PETSC_DECIDE)
-    PetscCall(FindSpectrum(bai, A, 0, steps, &least, &most, &without));
-  *spoils = (PetscBool)(with > complex_from && without < real_below * with);
-  if (*spoils)
-    PetscCall(PetscInfo(bai->face,
-                        "With the coarse correction imaginary parts are %g of the largest eigenvalue, without it %g\n",
-                        (double)with, (double)without));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

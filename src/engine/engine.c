@@ -17,11 +17,6 @@ struct BAIEngine_ {
   double               pace;      /* iterations when one is asked for; */
   double               worked;    /* what the backend had worked when it was asked, */
   BAIInt               swept_its; /* and iterations since then */
-  BAIGatherSums        gather;    /* NULL, or of the coarse space that ranks make up together, */
-  void                *context;   /* as in BAICoarse, */
-  BAIScalar           *sums;      /* of all ranks, and where this one's begin */
-  BAIInt               first;
-  int                  linked; /* the backends exchange them by themselves */
   BAIInt               turns;  /* of mode color, that ranks take together; 0: none */
   int under_way, changed;      /* connected ranks have sent x that they have not taken in; and it has changed since */
 };
@@ -43,7 +38,6 @@ const char *BAICodeString(BAICode code)
     [BAI_ERR_ABSENT]    = "another rank did not come to an exchange of x in time",
     [BAI_ERR_PEERS]     = "memory cannot be shared with another rank",
     [BAI_ERR_NOT_BUILT] = "not in this build of the library",
-    [BAI_ERR_COARSE]    = "the matrix of the coarse space cannot be inverted",
     [BAI_ERR_LONG]      = "a row has too many entries for many levels",
     [BAI_ERR_CAPTURE]   = "a CUDA graph is being captured",
     [BAI_ERR_KERNEL]    = "this family of kernels cannot be used",
@@ -146,58 +140,13 @@ BAIStatus BAIEngineLook(BAIEngine engine, const BAIScalar *ghost)
   return engine->ops->look ? engine->ops->look(engine->state, ghost) : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
-BAIStatus BAIEngineCoarsen(BAIEngine engine, const BAIMatrix *matrix, const BAICoarse *coarse)
-{
-  free(engine->sums);
-  engine->sums    = NULL;
-  engine->linked  = 0;
-  engine->gather  = coarse->gather;
-  engine->context = coarse->context;
-  engine->first   = coarse->first * coarse->columns;
-  if (coarse->gather) {
-    engine->sums = calloc((size_t)coarse->all * (size_t)coarse->columns + 1, sizeof(*engine->sums));
-    if (!engine->sums) return BAIStatusOf(BAI_ERR_MEMORY);
-  }
-  return engine->ops->coarsen(engine->state, matrix, coarse);
-}
-
-BAIStatus BAIEngineCoarseRows(BAIEngine engine, const BAIMatrix *matrix, BAIScalar *rows)
-{
-  return engine->ops->rows(engine->state, matrix, rows);
-}
-
-BAIStatus BAIEngineCoarseInvert(BAIEngine engine, BAIScalar *rows)
-{
-  return engine->ops->invert(engine->state, rows);
-}
-
-/* Sums are gathered by the caller */
-static int Gathers(BAIEngine engine)
-{
-  return engine->gather && !engine->linked;
-}
-
-/* The correction of a space that ranks make up together */
-static BAIStatus CorrectTogether(BAIEngine engine, int of_b, BAIReal omega)
-{
-  BAITry(engine->ops->restricted(engine->state, of_b, engine->sums + engine->first));
-  BAITry(engine->gather(engine->context, engine->sums));
-  return engine->ops->prolong(engine->state, engine->sums, omega);
-}
-
-BAIStatus BAIEngineCorrect(BAIEngine engine, BAIReal omega)
-{
-  engine->changed = 1;
-  return Gathers(engine) ? CorrectTogether(engine, 1, omega) : engine->ops->correct(engine->state, omega);
-}
-
 /* Global iterations that are done before ranks have to know of each other's */
 static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
 {
   const BAIInt staleness = engine->p.staleness, apart = engine->p.apart;
 
-  if (!engine->connected) return step->coarse && Gathers(engine) ? 1 : BAI_INT_MAX;
-  if (step->mode != BAI_MODE_ASYNC || step->coarse || engine->copies) return 1;
+  if (!engine->connected) return BAI_INT_MAX;
+  if (step->mode != BAI_MODE_ASYNC || engine->copies) return 1;
   return staleness >= 0 && staleness < apart ? staleness + 1 : apart;
 }
 
@@ -205,7 +154,7 @@ static BAIInt AtOnce(BAIEngine engine, const BAIStep *step)
 static int IsFree(BAIEngine engine, const BAIStep *step, BAIInt now)
 {
   if (!engine->copies) return now > 1;
-  return engine->begun && (step->mode == BAI_MODE_ASYNC || step->mode == BAI_MODE_LAUNCH) && !step->coarse &&
+  return engine->begun && (step->mode == BAI_MODE_ASYNC || step->mode == BAI_MODE_LAUNCH) &&
     engine->p.staleness; /* what is copied is an iteration older */
 }
 
@@ -234,7 +183,6 @@ static BAIStatus SweepOwn(BAIEngine engine, BAIInt count, const BAIStep *step)
   const int ends = !step->turn || (step->turn == engine->turns && step->part != 1);
 
   BAITry(engine->ops->sweep(engine->state, count, step));
-  if (ends && Gathers(engine) && step->coarse) BAITry(CorrectTogether(engine, 0, step->omega));
   engine->swept = 1;
   if (ends) engine->swept_its += count;
   engine->begun = !engine->zero;
@@ -252,9 +200,9 @@ static BAIStatus SweepTurns(BAIEngine engine, const BAIStep *how)
     BAITry(Exchange(engine, BAI_GHOSTS_FIXED));
     step.part = 1;
     BAITry(SweepOwn(engine, 1, &step));
-    engine->changed   = step.coarse && step.turn == engine->turns; /* it is still to be corrected */
-    engine->under_way = !engine->changed;
-    if (engine->under_way) BAITry(ExchangeNow(engine, BAI_GHOSTS_SENT));
+    engine->changed   = 0;
+    engine->under_way = 1;
+    BAITry(ExchangeNow(engine, BAI_GHOSTS_SENT));
     step.part = 2;
     BAITry(SweepOwn(engine, 1, &step));
   }
@@ -307,24 +255,6 @@ BAIStatus BAIEngineConnect(BAIEngine engine, const BAIPeers *peers, const BAIHan
   engine->copies    = peers->copies;
   engine->pace      = 1;
   return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAIEngineShareSums(BAIEngine engine, BAIInt ranks, BAIHandle *mine)
-{
-  return engine->ops->share_sums ? engine->ops->share_sums(engine->state, ranks, mine) : BAIStatusOf(BAI_ERR_NOT_BUILT);
-}
-
-BAIStatus BAIEngineConnectSums(BAIEngine engine, BAIInt ranks, BAIInt self, const BAIHandle *theirs)
-{
-  if (ranks) BAITry(engine->ops->connect_sums(engine->state, ranks, self, theirs));
-  engine->linked = 1;
-  return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAIEngineDisconnectSums(BAIEngine engine)
-{
-  engine->linked = 0;
-  return engine->ops->disconnect_sums ? engine->ops->disconnect_sums(engine->state) : BAIStatusOf(BAI_OK);
 }
 
 double BAIEngineSeconds(BAIEngine engine)
@@ -433,20 +363,6 @@ void BAIEngineBlocks(BAIEngine engine, BAIInt *block)
   }
 }
 
-BAIStatus BAIBackendReplay(BAIBackend backend, const struct BAIGoal_ *goal, int n, const double *rnorm2,
-                           struct BAIDecision_ *decisions)
-{
-  return backends[backend]->replay ? backends[backend]->replay(goal, n, rnorm2, decisions)
-                                   : BAIStatusOf(BAI_ERR_NOT_BUILT);
-}
-
-BAIStatus BAIBackendAggregate(BAIBackend backend, const BAIMatrix *matrix, BAIInt wanted, BAIInt *aggregates,
-                              BAIInt *aggregate)
-{
-  return backends[backend]->aggregate ? backends[backend]->aggregate(matrix, wanted, aggregates, aggregate)
-                                      : BAIStatusOf(BAI_ERR_NOT_BUILT);
-}
-
 const char *BAIEngineName(BAIEngine engine)
 {
   return engine->ops->name;
@@ -457,7 +373,6 @@ void BAIEngineDestroy(BAIEngine *engine)
   if (!*engine) return;
   if ((*engine)->state) (*engine)->ops->destroy((*engine)->state);
   free((*engine)->places);
-  free((*engine)->sums);
   free(*engine);
   *engine = NULL;
 }

@@ -5,10 +5,9 @@
 
      s_i = b_i - sum_{j not in J} a_ij x_j                                    the others' x, read once
      y_i = y_i + local_omega ((s_i - sum_{j in J, j != i} a_ij y_j)/a_ii - y_i)   local_iters times, from y = x_J
-     x_J = x_J + omega (y - x_J) + momentum (x_J - x_J before that)           the others may read it at once; in mode
-   sync both may differ by iteration: fourth_kind.h
+     x_J = x_J + omega (y - x_J) + momentum (x_J - x_J before that)           the others may read it at once
 
-   and BAIMode says how far blocks wait for each other. With local_omega = 1 and momentum = 0 this is the method of
+   In mode sync omega and momentum may differ by iteration: fourth_kind.h. BAIMode says how far blocks wait for each other. With local_omega = 1 and momentum = 0 this is the method of
    Anzt, Tomov, Dongarra, Heuveline, "A block-asynchronous relaxation method for graphics processing units", J. Parallel
    Distrib. Comput. 73, 2013, and of H. Anzt's thesis, whose damping is omega. Momentum is that of G. H. Golub, R. S.
    Varga, Numer. Math. 3, 1961; local_omega is ours, for smoothing. In mode color, blocks of few rows take their turn
@@ -23,20 +22,6 @@
      x_J = x_J + omega c + momentum (x_J - x_J before that)
 
    In exact arithmetic that is the same. It is the thesis's block-asynchronous iterative refinement (Section 4.13).
-
-   As information travels one block in a global iteration, a coarse space may take it further: see BAICoarse. With it
-   the update is
-
-     x_J = x_J + omega ((y - x_J) + (P A_c^{-1} P^H r)_J) + momentum (x_J - x_J before that)      r = b - A x, of the x
-   that was read, and A_c = P^H A P
-
-   In mode sync r is that of one x. In the modes color and launch each block finds its part when it is updated, and
-   all are corrected at the end of the global iteration. In mode async nobody waits: a block leaves its part of r for
-   the next correction as soon as all blocks that it reads from have taken the last one, goes on with its iterations,
-   and takes the correction when all parts are there. The idea is that of C. Glusa, E. G. Boman, E. Chow, S.
-   Rajamanickam, D. B. Szyld, "Scalable asynchronous domain decomposition solvers", SIAM J. Sci. Comput. 42, 2020,
-   between the thread blocks of a device. Ranks that make up a coarse space together are corrected at the end of each
-   global iteration, in all modes.
 
    No function allocates after set-up but where it says so, none prints, and all errors come back as a BAIStatus.
    Pointers given to the engine stay the caller's; between BAIEngineBind() and BAIEngineUnbind() it uses those of the
@@ -70,7 +55,6 @@ typedef enum {
   BAI_ERR_ABSENT,   /* another rank did not come to an exchange */
   BAI_ERR_PEERS,    /* memory cannot be shared with another rank; why says why */
   BAI_ERR_NOT_BUILT, /* the library was built without this backend */
-  BAI_ERR_COARSE,    /* the matrix of the coarse space has no inverse */
   BAI_ERR_LONG,      /* many levels: a row of the matrix has more entries than the parameters allow */
   BAI_ERR_CAPTURE,   /* the stream is being captured into a graph, or another one so that no calls are allowed on this
                         one; what and why say more */
@@ -113,14 +97,6 @@ typedef struct {
   BAIReal omega, momentum;
   int fourth_kind; /* mode sync: weights of fourth_kind.h, of which omega is the inverse of the largest eigenvalue */
   int fresh;       /* x is not what the engine left last: its first update has no momentum */
-  int accelerate;  /* BAIEngineSolve(): omega and momentum are found as adapt.h says */
-  BAIMode asked;   /* and this is the mode of the options, */
-  BAIMode accelerated; /* and sync or color, that in which it is accelerated; if another mode than the present one is to
-                          go on, the solve ends */
-  int     coarse;      /* the coarse correction takes part, if there is one */
-  BAIInt  coarsen; /* BAIEngineSolve(): there is none yet, and the solve ends where one would help, after so many global
-                     iterations; 0: never */
-  BAIReal top, beta, bears; /* BAIEngineSolve() with coarse and accelerate: see BAIGoal */
   int     ahead;            /* BAIEngineSweep(), mode async, connected ranks: at the pace of BAIEngineSetPace() */
   int     faulty;           /* BAIEngineSweep(): faults of the parameters take part, */
   BAIInt  done;             /* by the global iterations of the solve before this call */
@@ -154,38 +130,6 @@ typedef struct {
   const BAIInt *first, *own, *row;
 } BAIPartition;
 
-/* Called by all ranks alike: each brings the sums of its own aggregates, in their places, and leaves with those of all
- */
-typedef BAIStatus (*BAIGatherSums)(void *context, BAIScalar *sums);
-
-/*
-   A coarse space: each row belongs to one aggregate, or to none, and on each aggregate there are some functions, which
-   are the columns of P; on the host. The inverse of A_c is kept, dense and in single precision, as the residual is
-   exact in any case. A_c is found from this rank's rows and columns; or, if ranks make up a space together, from those
-   of all, and then a rank keeps the rows of the inverse that are its own
-*/
-typedef struct {
-  BAIInt        aggregates;
-  const BAIInt *aggregate; /* n: that of each row, or -1 */
-  BAIInt columns; /* functions on an aggregate; the unknowns are aggregates*columns, at most BAI_MOST_COARSE of all
-                     ranks that make up the space */
-  const BAIScalar *basis; /* n*columns: their values in a row side by side; NULL: one function, which is 1 */
-  int singular; /* the vector of all ones is in the null space of A: A_c is then inverted on what is orthogonal to it;
-                   the columns of a basis are orthonormal then */
-
-  BAIGatherSums gather;  /* NULL: the space is this rank's alone. Else it is called after each global iteration that has
-                           the correction, and by BAIEngineCorrect(), */
-  void         *context; /* with this, and all*columns sums; */
-  BAIInt        all, first;     /* aggregates of all ranks, of which this one's are from first on; */
-  const BAIInt *ghost;          /* nghost: and which of them the ghosts belong to, or -1; */
-  const BAIScalar *ghost_basis; /* nghost*columns, or NULL */
-} BAICoarse;
-
-enum {
-  BAI_MOST_COARSE = 4096,
-  BAI_SMOOTHED    = 2
-};
-
 typedef struct {
   const BAIScalar *b;                                /* n */
   const BAIScalar *ghost;                            /* nghost */
@@ -193,8 +137,6 @@ typedef struct {
   BAIMemory        b_memory, ghost_memory, x_memory; /* the host backend takes host memory only */
   BAIReal
     scale; /* single precision: what all of them are multiplied by there, as its range is small; a power of two, 0: 1 */
-  int shifted; /* x is that of the last bind, and begins from zero again: what momentum builds on is from now on less
-                  the x that was, times the new scale over the old one */
 } BAIVectors;
 
 /*
@@ -272,11 +214,8 @@ typedef struct {
   int64_t bytes;              /* memory that the engine holds */
   int64_t bytes_iteration;    /* that a global iteration moves at least: the matrix, b, and x both ways; if the matrix
                                  stays on the chip, x only */
-  BAIMode ordered;            /* mode sync or color, in which to accelerate the others */
-  int     solves;             /* the modes in which BAIEngineSolve() can be called, as bits 1 << mode; */
-  int     solves_coarse;      /* and those in which it can be with a coarse correction */
+  int     solves;             /* the modes in which BAIEngineSolve() can be called, as bits 1 << mode */
   BAIInt  units;              /* rows for whose a_ii 1 stands */
-  BAIInt  aggregates, coarse; /* of the coarse space, and its unknowns; 0: there is none */
   double  flops_iteration;    /* of one global iteration */
   double  flops_residual;
 } BAIInfo;
@@ -289,16 +228,9 @@ typedef struct {
 } BAITolerances;
 
 typedef struct {
-  BAIReal bnorm2, rnorm2;   /* rnorm2 is ||b - A x||^2 of the x reached */
-  BAIReal omega, momentum;  /* in use at the end */
-  BAIInt  its;              /* the most global iterations that any block did */
-  BAIMode mode;             /* in which to go on if the tolerance is not met, */
-  int     accelerate;       /* and whether it may be accelerated then; */
-  int     coarsen;          /* with a coarse correction, which is to be made; */
-  int     vain;             /* without the one that there is, which does not help; */
-  int     stalls;           /* the norm stands still: see BAIDecision */
-  BAIReal top, beta, bears; /* and with it, for which largest eigenvalue, from which momentum on, and up to which
-                               condition; see BAIGoal */
+  BAIReal bnorm2, rnorm2; /* rnorm2 is ||b - A x||^2 of the x reached */
+  BAIInt  its;            /* the most global iterations that any block did */
+  int     stalls;         /* the norm stands still, and no tolerance is met: look.h */
 } BAISolution;
 
 typedef struct {
@@ -325,9 +257,6 @@ typedef struct {
 
 typedef struct BAIState_ *BAIState; /* a backend's own */
 
-struct BAIGoal_; /* of adapt.h */
-struct BAIDecision_;
-
 /* What a backend implements */
 typedef struct {
   const char *name;
@@ -342,14 +271,6 @@ typedef struct {
   BAIStatus (*sweep)(BAIState, BAIInt count, const BAIStep *);
   BAIStatus (*solve)(BAIState, const BAITolerances *, const BAIStep *, BAISolution *); /* only if info says so */
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
-  BAIStatus (*coarsen)(BAIState, const BAIMatrix *, const BAICoarse *);
-  BAIStatus (*rows)(BAIState, const BAIMatrix *, BAIScalar *);
-  BAIStatus (*invert)(BAIState, BAIScalar *);
-  BAIStatus (*correct)(BAIState,
-                       BAIReal omega); /* if the caller has nothing to do with the sums; else, in two steps: */
-  BAIStatus (*restricted)(BAIState, int of_b, BAIScalar *sums); /* P^H r of the last sweep, or P^H b, as x is scaled; */
-  BAIStatus (*prolong)(BAIState, const BAIScalar *,
-                       BAIReal); /* and, from the sums of all ranks, x = x + omega P A_c^{-1} sums */
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
   BAIStatus (*flip)(BAIState, BAIInt *flipped);
   void (*recover)(BAIState, BAIInt iteration);
@@ -360,9 +281,6 @@ typedef struct {
                         int swept); /* swept: since the last one, which this one's beginning ends */
   double (*worked)(BAIState); /* seconds from the ends of exchanges to the next ones that were swept before, in all */
   BAIStatus (*disconnect)(BAIState);
-  BAIStatus (*share_sums)(BAIState, BAIInt ranks, BAIHandle *); /* NULL: ranks cannot exchange sums by themselves */
-  BAIStatus (*connect_sums)(BAIState, BAIInt ranks, BAIInt self, const BAIHandle *);
-  BAIStatus (*disconnect_sums)(BAIState);
   BAIStatus (*unbind)(BAIState);
   BAIStatus (*wait)(BAIState);
   BAIStatus (*explain)(BAIState, BAIMode, char *text, size_t size); /* NULL: there is nothing to choose */
@@ -371,8 +289,6 @@ typedef struct {
   BAIStatus (*device)(int, BAIDevice *); /* NULL: it works on none */
   BAIStatus (*ready)(void *stream);      /* NULL: it always is */
   BAIStatus (*noise)(void *stream, int64_t first, BAIInt n, BAIScalar *x);
-  BAIStatus (*replay)(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
-  BAIStatus (*aggregate)(const BAIMatrix *, BAIInt wanted, BAIInt *aggregates, BAIInt *aggregate);
 } BAIBackendOps;
 
 extern const BAIBackendOps BAIBackendHost, BAIBackendCUDA;
@@ -405,18 +321,6 @@ BAIStatus BAIEngineTakeTurns(BAIEngine, BAIInt turns, const BAIInt *color);
  * on, in the place of those bound. BAI_ERR_NOT_BUILT as well */
 BAIStatus BAIEngineShow(BAIEngine, BAIInt rows, const BAIInt *row, BAIScalar *x);
 BAIStatus BAIEngineLook(BAIEngine, const BAIScalar *ghost);
-/*
-   Takes a coarse space, which it copies, in the place of the one that there was; no aggregates: none. The matrix is
-   that of the engine. Later values are taken over with those of the engine, unless ranks make up the space together:
-   then, at first and after new values, each rank finds its rows of A_c, and behind each row the entry of P^H 1, which
-   are aggregates*columns times all*columns + 1 values; and when it has those of all ranks, the inverse, for which it
-   overwrites them
-*/
-BAIStatus BAIEngineCoarsen(BAIEngine, const BAIMatrix *, const BAICoarse *);
-BAIStatus BAIEngineCoarseRows(BAIEngine, const BAIMatrix *, BAIScalar *rows);
-BAIStatus BAIEngineCoarseInvert(BAIEngine, BAIScalar *rows);
-/* x = x + omega P A_c^{-1} P^H b on the bound vectors; nothing, if there is no coarse space */
-BAIStatus BAIEngineCorrect(BAIEngine, BAIReal omega);
 /* count global iterations on the bound vectors; of connected ranks, those of mode async read what the others have
  * reached meanwhile, those that take turns together what others did in the turns before, and others the last iterate of
  * all */
@@ -449,15 +353,6 @@ BAIStatus BAIEngineShare(BAIEngine, BAIInt peers, BAIHandle *mine);
 BAIStatus BAIEngineConnect(BAIEngine, const BAIPeers *, const BAIHandle *theirs);
 BAIStatus BAIEngineDisconnect(BAIEngine);
 /*
-   The same for the sums of a coarse space that ranks make up together, after they are connected and have the inverse:
-   all that have aggregates of it, in one order, self being this rank's number among them; ranks is 0 where there are
-   none. From then on gather is not called. BAI_ERR_PEERS, or BAI_ERR_NOT_BUILT, if it cannot be; then
-   BAIEngineDisconnectSums() on all ranks undoes it
-*/
-BAIStatus BAIEngineShareSums(BAIEngine, BAIInt ranks, BAIHandle *mine);
-BAIStatus BAIEngineConnectSums(BAIEngine, BAIInt ranks, BAIInt self, const BAIHandle *theirs);
-BAIStatus BAIEngineDisconnectSums(BAIEngine);
-/*
    Connected ranks of different speed: seconds that a global iteration has taken since this was asked the last time,
    waiting for others not counted, 0 if there was none; known after BAIEngineResidual(). And how many iterations to do
    when one is asked for, at least 1, where the step allows it: so all come to the next exchange at one time
@@ -483,11 +378,6 @@ BAIStatus BAIBackendIsReady(BAIBackend, void *stream);
 /* x_i = (a number between -1/2 and 1/2, as if at random, by first + i alone), 0 <= i < n; on a device, in the order of
  * a stream */
 BAIStatus BAIBackendNoise(BAIBackend, BAIMemory, void *stream, int64_t first, BAIInt n, BAIScalar *x);
-/* For tests: what the rules of adapt.h decide where this backend decides, n times: from iteration 0 on at ||r||^2 =
- * rnorm2[0], and then whenever the decision before asks for a look */
-BAIStatus BAIBackendReplay(BAIBackend, const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
-/* For tests: the aggregates of aggregate.h as this backend finds them; aggregate is on the host */
-BAIStatus   BAIBackendAggregate(BAIBackend, const BAIMatrix *, BAIInt wanted, BAIInt *aggregates, BAIInt *aggregate);
 const char *BAICodeString(BAICode);
 const char *BAIKernelString(BAIKernel);
 

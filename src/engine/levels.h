@@ -56,11 +56,11 @@ typedef struct {
   int      levels;      /* at most, the finest one counted; 0: as many as it takes */
   BAIInt   local_iters; /* Jacobi sweeps in a block at each visit, at least 1 */
   BAIReal  over;        /* what corrections are multiplied by, positive */
-  unsigned repeat;      /* bit l: level l is visited by two cycles for each cycle of level l - 1 */
   BAIInt   fields;      /* unknowns of a point: only rows of the same number modulo this one go into an aggregate */
   BAIInt   longest;     /* BAI_ERR_LONG if a row has more entries; 0: any number is taken */
-  BAIInt resident; /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one launch: a
-                      Krylov method round a visit of so many sweeps, see cuda/krylov.cu; 0: there are levels */
+  int      resident;    /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one
+                           launch, of a Krylov method round visits: see cuda/krylov.cu. BAILevelsApply() is then not to
+                           be called */
   int   single;  /* 1: levels are in single precision, 0: in that of A; negative: single where A has the range for it */
   int   threads; /* host: OpenMP threads */
   int   device;  /* cuda: device number this % devices; -1: the current one */

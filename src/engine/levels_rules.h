@@ -3,8 +3,10 @@
 */
 #pragma once
 
-#include "aggregate.h"
 #include "levels.h"
+#if defined(PETSC_USE_COMPLEX) && !defined(__cplusplus)
+  #include <complex.h>
+#endif
 
 enum {
   BAI_MATCH_ROUNDS = 8,    /* of proposals in a pass; what has found nobody by then stays alone in this pass */
@@ -57,16 +59,58 @@ BAI_INLINE BAIReal BAIRealPart(BAIScalar a)
 /* Pivots of the last level that are smaller, relative to the diagonal entry, are rounding: the matrix is singular */
 #define BAI_LEVELS_PIVOT (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-10 : (BAIReal)1e-4)
 
+/* Exact; of a complex number the sum of its parts, with one rounding */
+BAI_INLINE BAIReal BAIAggregateMagnitude(BAIScalar a)
+{
+#if defined(PETSC_USE_COMPLEX)
+  #if defined(__cplusplus)
+  const BAIReal re = a.real(), im = a.imag();
+  #else
+  const BAIReal re = (BAIReal)creal(a), im = (BAIReal)cimag(a);
+  #endif
+
+  return (re < 0 ? -re : re) + (im < 0 ? -im : im);
+#else
+  return a < 0 ? -a : a;
+#endif
+}
+
+/* magnitude of an entry off the diagonal, largest of those in its row */
+BAI_INLINE int BAIAggregateIsStrong(BAIReal magnitude, BAIReal largest)
+{
+  return magnitude > 0 && 4 * magnitude >= largest;
+}
+
+/* Multiplicative hashing (D. E. Knuth, The Art of Computer Programming 3, Section 6.4), twice: no two rows have the
+ * same key, and none has 0 */
+BAI_INLINE uint32_t BAIAggregateKey(int row)
+{
+  uint32_t key = (uint32_t)row + 1;
+
+  key *= 2654435769u;
+  key ^= key >> 16;
+  key *= 2246822519u;
+  return key ^ key >> 15;
+}
+
+/* By the magnitude d of the diagonal entry of a row one cannot divide, and 1 does not stand for it, as sum, that of the
+ * |a_ij|, i != j, says that it is no row of zeros */
+BAI_INLINE int BAILevelsIsBad(BAIReal d, BAIReal sum)
+{
+  return d > 0 ? 1 / d == 2 / d : sum > 0;
+}
+
 /* A row goes into no aggregate: d is its diagonal entry, sum that of the |a_ij|, i != j */
 BAI_INLINE int BAILevelsIsAlone(BAIReal d, BAIReal sum, int finest)
 {
   return sum == 0 || d >= (finest ? BAI_LEVELS_ALONE : BAI_LEVELS_ALONE_BELOW) * sum;
 }
 
-/* A level of so many rows is visited by two cycles for each one of the level above */
-BAI_INLINE int BAIRepeats(const BAILevelsParameters *p, int level, BAIInt rows)
+/* A level of so many rows is visited by two cycles for each one of the level above: every second level, and all levels
+ * of a matrix that is not Hermitian, whose coarse matrices are not softened */
+BAI_INLINE int BAIRepeats(int hermitian, int level, BAIInt rows)
 {
-  return rows > BAI_LEVELS_SMALL && p->repeat >> level & 1;
+  return rows > BAI_LEVELS_SMALL && (level % 2 || !hermitian);
 }
 
 /* What is added to the diagonal entry of a row in the sweeps */

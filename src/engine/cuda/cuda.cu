@@ -2,7 +2,6 @@
    The CUDA backend: what the engine calls. The matrix is cut in sliced.cu, plan.cu chooses the kernels, sweep.cu
    launches them
 */
-#include "../aggregate.h"
 #include "../coloring.h"
 #include "follow.h"
 #include <new>
@@ -124,7 +123,6 @@ static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
   const BAIReal scale = state->A.single && v->scale > 0 ? v->scale : 1;
 
   BAITry(IsReady(state->stream));
-  if (guess_zero && v->shifted && state->has_before) BAITry(BAIShiftBefore(state, scale / state->scale));
   state->v       = *v;
   state->current = 0;
   state->scale   = scale;
@@ -145,26 +143,8 @@ static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
   BAITry(IsReady(state->stream));
   return Catch([&] {
     BAITry(BAISlicedUpdateValues(state, matrix));
-    BAITry(BAIRoundInside(state));
-    return BAICUDACoarseUpdate(state, matrix);
+    return BAIRoundInside(state);
   });
-}
-
-static BAIStatus Coarsen(BAIState state, const BAIMatrix *matrix, const BAICoarse *coarse)
-{
-  BAITry(IsReady(state->stream));
-  return Catch([&] { return BAICUDACoarsen(state, matrix, coarse); });
-}
-
-static BAIStatus Rows(BAIState state, const BAIMatrix *matrix, BAIScalar *rows)
-{
-  BAITry(IsReady(state->stream));
-  return Catch([&] { return BAICUDACoarseRows(state, matrix, rows); });
-}
-
-static BAIStatus Invert(BAIState state, BAIScalar *rows)
-{
-  return Catch([&] { return BAICUDACoarseInvert(state, rows); });
 }
 
 static BAIStatus Stats(BAIState state, BAIStats *stats)
@@ -219,21 +199,8 @@ static void Info(BAIState state, BAIInfo *info)
   info->local_sweeps    = state->local_sweeps;
   info->units           = state->units;
   info->colors          = state->colors;
-  /*
-     From memory, over-relaxation takes half the iterations. On the chip, taking turns takes longer; where rows are
-     long, nearly all blocks are neighbours; and small blocks that take turns together do not bear it
-  */
-  info->ordered       = plan->resident || state->nghost || state->A.off_first || BAIGroup(state->A.block_size) > 1
-          ? BAI_MODE_SYNC
-          : BAI_MODE_COLOR;
-  info->solves        = 0;
-  info->solves_coarse = 0;
-  for (int mode = 0; mode < 4; mode++) {
-    info->solves |= (state->plan[mode].resident && !state->A.single) << mode;
-    info->solves_coarse |= state->two_level[mode].resident << mode;
-  }
-  info->aggregates = state->coarse.aggregates;
-  info->coarse     = state->coarse.m;
+  info->solves          = 0;
+  for (int mode = 0; mode < 4; mode++) info->solves |= (state->plan[mode].resident && !state->A.single) << mode;
 }
 
 static void Recover(BAIState state, BAIInt iteration)
@@ -250,12 +217,6 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .sweep           = BAISweepRun,
   .solve           = BAISweepSolve,
   .residual        = BAIResidualRun,
-  .coarsen         = Coarsen,
-  .rows            = Rows,
-  .invert          = Invert,
-  .correct         = BAICUDACorrect,
-  .restricted      = BAICUDARestricted,
-  .prolong         = BAICUDAProlong,
   .sums            = BAISumsRun,
   .flip            = BAICUDAFlip,
   .recover         = Recover,
@@ -265,9 +226,6 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .exchange        = BAICUDAExchangeGhosts,
   .worked          = BAICUDAWorked,
   .disconnect      = BAICUDADisconnect,
-  .share_sums      = BAICUDAShareSums,
-  .connect_sums    = BAICUDAConnectSums,
-  .disconnect_sums = BAICUDADisconnectSums,
   .unbind          = Unbind,
   .wait            = BAICUDAWait,
   .explain         = BAIPlanExplain,
@@ -276,6 +234,4 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .device          = GetDevice,
   .ready           = IsReady,
   .noise           = BAICUDANoise,
-  .replay          = BAICUDAReplay,
-  .aggregate       = BAICUDAAggregateMatrix,
 };

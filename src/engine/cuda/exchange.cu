@@ -2,10 +2,7 @@
    Exchange of x between ranks whose devices reach each other's memory: see ../exchange.h. Mailboxes are shared by the
    handles of CUDA's inter-process communication. An exchange is one kernel, in the order of the stream; or, if x goes
    in copies, these are on streams of their own, between a kernel that gathers what is copied, and one that waits for
-   the peers. The host waits for nothing.
-
-   Ranks that make up a coarse space together tell each other their sums in the same way, through mailboxes of their
-   own: there each is a peer of all, itself included
+   the peers. The host waits for nothing
 */
 #include "sweep.h"
 #include <algorithm>
@@ -136,16 +133,18 @@ static __global__ void WaitForPeers(int peers, BAIFlag *told, BAIFlag exchange, 
   }
 }
 
-/* A mailbox for so many values from these peers, and the handle by which they open it */
-static BAIStatus Share(size_t values, size_t size, BAIInt peers, BAIShared *mailbox, BAIHandle *handle)
+/* A mailbox for the ghosts, and the handle by which peers open it */
+BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
 {
-  Handle         h = {};
+  const size_t   values = (size_t)state->nghost;
+  Handle         h      = {};
   int            device;
   cudaDeviceProp properties;
 
   CUDATry(cudaGetDevice(&device));
   CUDATry(cudaGetDeviceProperties(&properties, device));
-  BAITry(BAISharedCreate(BAI_BACKEND_CUDA, BAIMailboxBytes(values, size, peers), mailbox, &h.memory));
+  BAITry(BAISharedCreate(BAI_BACKEND_CUDA, BAIMailboxBytes(values, BAIValueSize(&state->A), peers),
+                         &state->exchange.mailbox, &h.memory));
   h.device = properties.uuid;
   h.nghost = values;
   memset(handle, 0, sizeof(*handle));
@@ -153,30 +152,21 @@ static BAIStatus Share(size_t values, size_t size, BAIInt peers, BAIShared *mail
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
-{
-  return Share((size_t)state->nghost, BAIValueSize(&state->A), peers, &state->exchange.mailbox, handle);
-}
-
-/* The mailboxes of all peers; that of peer self is this rank's own */
-static BAIStatus Open(BAICUDAExchange *e, int peers, int self, const Handle *handles)
+/* The mailboxes of all peers */
+static BAIStatus Open(BAICUDAExchange *e, int peers, const Handle *handles)
 {
   int            device;
   cudaDeviceProp properties;
 
   CUDATry(cudaGetDevice(&device));
   CUDATry(cudaGetDeviceProperties(&properties, device));
-  e->self   = self;
   e->theirs = new (std::nothrow) BAIShared[peers + 1]();
   if (!e->theirs) return BAIStatusOf(BAI_ERR_MEMORY);
   for (int p = 0; p < peers; p++) {
-    if (p == self) e->theirs[p].memory = e->mailbox.memory;
-    else {
-      if (!memcmp(&handles[p].device, &properties.uuid, sizeof(properties.uuid)))
-        return BAIStatusBecause(BAI_ERR_PEERS, "cudaIpcOpenMemHandle()",
-                                "ranks share a device, where a kernel must not wait for another's");
-      BAITry(BAISharedOpen(BAI_BACKEND_CUDA, &handles[p].memory, &e->theirs[p]));
-    }
+    if (!memcmp(&handles[p].device, &properties.uuid, sizeof(properties.uuid)))
+      return BAIStatusBecause(BAI_ERR_PEERS, "cudaIpcOpenMemHandle()",
+                              "ranks share a device, where a kernel must not wait for another's");
+    BAITry(BAISharedOpen(BAI_BACKEND_CUDA, &handles[p].memory, &e->theirs[p]));
     e->peers++;
   }
   return BAIStatusOf(BAI_OK);
@@ -282,12 +272,13 @@ static void DestroyCopies(struct BAICUDACopies_ *c, int peers)
   delete c;
 }
 
-/* Opens the mailboxes of peers, and finds where each value goes that is sent: of entries of so many groups of rows,
- * group by group. first, of groups+1, is theirs, and stays on the host */
-static BAIStatus Connect(BAIState state, BAICUDAExchange *e, const BAIPeers *peers, int self, const Handle *theirs,
-                         size_t size, size_t groups, const BAIInt *group, BAIInt *first)
+/* Opens the mailboxes of peers, and finds where each value goes that is sent, tile by tile. first, of tiles+1, is
+ * theirs, and stays on the host */
+static BAIStatus Connect(BAIState state, const BAIPeers *peers, const Handle *theirs, const BAIInt *tile,
+                         BAIInt *first)
 {
-  const size_t                    n = (size_t)peers->peers, sends = (size_t)peers->first[n];
+  BAICUDAExchange *e = &state->exchange;
+  const size_t     n = (size_t)peers->peers, sends = (size_t)peers->first[n], size = BAIValueSize(&state->A);
   const std::unique_ptr<BAIInt[]> send(new (std::nothrow) BAIInt[sends + 1]),
     peer(new (std::nothrow) BAIInt[sends + 1]);
   const std::unique_ptr<int[]>       row(new (std::nothrow) int[sends + 1]); /* as kernels count rows */
@@ -295,8 +286,8 @@ static BAIStatus Connect(BAIState state, BAICUDAExchange *e, const BAIPeers *pee
   const std::unique_ptr<BAIFlag *[]> tell(new (std::nothrow) BAIFlag *[n + 1]);
 
   if (!send || !peer || !row || !to || !tell) return BAIStatusOf(BAI_ERR_MEMORY);
-  BAITry(Open(e, (int)n, self, theirs));
-  BAISortSends(peers, (BAIInt)groups, group, first, send.get(), peer.get());
+  BAITry(Open(e, (int)n, theirs));
+  BAISortSends(peers, (BAIInt)state->A.tiles, tile, first, send.get(), peer.get());
   for (size_t p = 0; p < n; p++)
     tell[p] = (BAIFlag *)((char *)e->theirs[p].memory + BAIMailboxFlags(theirs[p].nghost, size)) + peers->place[p];
   for (int odd = 0; odd < 2; odd++) {
@@ -320,53 +311,22 @@ BAIStatus BAICUDAConnect(BAIState state, const BAIPeers *peers, const BAIHandle 
 {
   BAICUDAExchange *e     = &state->exchange;
   const size_t     sends = (size_t)peers->first[peers->peers], tiles = (size_t)state->A.tiles,
-               size = BAIValueSize(&state->A);
+               ghosts = (size_t)state->nghost * BAIValueSize(&state->A);
   const std::unique_ptr<Handle[]> theirs(new (std::nothrow) Handle[peers->peers + 1]);
-  const std::unique_ptr<BAIInt[]> group(new (std::nothrow) BAIInt[sends + 1]),
+  const std::unique_ptr<BAIInt[]> tile(new (std::nothrow) BAIInt[sends + 1]),
     first(new (std::nothrow) BAIInt[tiles + 1]);
   const std::unique_ptr<int[]> narrow(new (std::nothrow) int[tiles + 1]);
 
-  if (!theirs || !group || !first || !narrow) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (!theirs || !tile || !first || !narrow) return BAIStatusOf(BAI_ERR_MEMORY);
   for (BAIInt p = 0; p < peers->peers; p++) memcpy(&theirs[p], handles + p, sizeof(Handle));
-  BAITry(Tiles(state, peers, group.get()));
-  BAITry(Connect(state, e, peers, -1, theirs.get(), size, tiles, group.get(), first.get()));
+  BAITry(Tiles(state, peers, tile.get()));
+  BAITry(Connect(state, peers, theirs.get(), tile.get(), first.get()));
   FindQuiet((int)tiles, first.get(), &e->quiet, &e->loud);
-  for (size_t tile = 0; tile <= tiles; tile++) narrow[tile] = (int)first[tile];
+  for (size_t k = 0; k <= tiles; k++) narrow[k] = (int)first[k];
   BAITry(Upload(state, tiles + 1, narrow.get(), &e->first));
-  BAITry(BAICUDAAllocate(state, (size_t)state->nghost * size, &e->zero));
-  CUDATry(cudaMemsetAsync(e->zero, 0, (size_t)state->nghost * size, state->stream));
+  BAITry(BAICUDAAllocate(state, ghosts, &e->zero));
+  CUDATry(cudaMemsetAsync(e->zero, 0, ghosts, state->stream));
   return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAICUDAShareSums(BAIState state, BAIInt ranks, BAIHandle *handle)
-{
-  const BAICUDACoarse *c = &state->coarse;
-
-  return Share((size_t)c->all * (size_t)c->columns, sizeof(BAIScalar), ranks, &state->telling.mailbox, handle);
-}
-
-BAIStatus BAICUDAConnectSums(BAIState state, BAIInt ranks, BAIInt self, const BAIHandle *handles)
-{
-  const BAICUDACoarse            *c = &state->coarse;
-  const size_t                    n = (size_t)ranks, m = (size_t)c->m;
-  const std::unique_ptr<Handle[]> theirs(new (std::nothrow) Handle[n]);
-  const std::unique_ptr<BAIInt[]> first(new (std::nothrow) BAIInt[n + 1]), row(new (std::nothrow) BAIInt[n * m]),
-    group(new (std::nothrow) BAIInt[n * m]()), slot(new (std::nothrow) BAIInt[n]), place(new (std::nothrow) BAIInt[n]);
-  BAIInt begin[2];
-
-  if (!theirs || !first || !row || !group || !slot || !place) return BAIStatusOf(BAI_ERR_MEMORY);
-  first[0] = 0;
-  for (size_t p = 0; p < n; p++) {
-    memcpy(&theirs[p], handles + p, sizeof(Handle));
-    first[p + 1] = first[p] + (BAIInt)m;
-    slot[p]      = (BAIInt)(c->mine * c->columns);
-    place[p]     = self;
-    for (size_t k = 0; k < m; k++) row[p * m + k] = (BAIInt)k;
-  }
-  const BAIPeers peers =
-    {.peers = ranks, .first = first.get(), .row = row.get(), .slot = slot.get(), .place = place.get(), .copies = 0};
-
-  return Connect(state, &state->telling, &peers, (int)self, theirs.get(), sizeof(BAIScalar), 1, group.get(), begin);
 }
 
 /* Copies on streams of their own; the flag of each follows its values */
@@ -401,29 +361,18 @@ enum {
   MOST_BLOCKS = 128 /* that are at work at a time, on any device of today */
 };
 
-/* Of these values, in one kernel, which waits for those of the peers */
-static BAIStatus Run(BAIState state, BAICUDAExchange *e, bool single, const void *values, BAIFlag *told, int swept)
+/* In one kernel, which waits for the peers */
+static BAIStatus Run(BAIState state, unsigned grid, BAIFlag *told, int swept)
 {
-  const unsigned grid  = (unsigned)std::max(1, std::min((e->sends + THREADS - 1) / THREADS, (int)MOST_BLOCKS));
-  const BAISends sends = {e->first, e->row, e->to[e->exchanges & 1], e->quiet, e->loud};
+  BAICUDAExchange *e     = &state->exchange;
+  const BAISends   sends = {e->first, e->row, e->to[e->exchanges & 1], e->quiet, e->loud};
 
-  Exchange<<<grid, THREADS, 0, state->stream>>>(single, e->sends, sends, values, e->peers, e->tell, told, e->exchanges,
-                                                e->arrived, Interval{swept, e->last, &state->pinned->worked},
+  Exchange<<<grid, THREADS, 0, state->stream>>>(state->A.single, e->sends, sends, state->x[state->current], e->peers,
+                                                e->tell, told, e->exchanges, e->arrived,
+                                                Interval{swept, e->last, &state->pinned->worked},
                                                 &state->result->stalled, &state->pinned->result.stalled);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAICUDAExchangeSums(BAIState state, const BAIScalar *own, const BAIScalar **all)
-{
-  const BAICUDACoarse *c      = &state->coarse;
-  BAICUDAExchange     *e      = &state->telling;
-  const size_t         values = (size_t)c->all * (size_t)c->columns;
-  char                *box    = (char *)e->mailbox.memory;
-
-  e->exchanges++;
-  *all = (const BAIScalar *)box + (e->exchanges & 1) * values;
-  return Run(state, e, false, own, (BAIFlag *)(box + BAIMailboxFlags(values, sizeof(BAIScalar))), 0);
 }
 
 double BAICUDAWorked(BAIState state)
@@ -435,43 +384,28 @@ BAIStatus BAICUDAExchangeGhosts(BAIState state, BAIGhosts ghosts, int swept)
 {
   BAICUDAExchange *e    = &state->exchange;
   const size_t     size = BAIValueSize(&state->A);
-
-  const int live = ghosts == BAI_GHOSTS_LIVE, was_live = e->was_live;
+  const int        live = ghosts == BAI_GHOSTS_LIVE, was_live = e->was_live;
+  const unsigned   grid = (unsigned)std::max(1, std::min((e->sends + THREADS - 1) / THREADS, (int)MOST_BLOCKS));
 
   BAITry(BAIStalled(state));
   e->live      = live && !e->copies;
   e->was_live  = live;
   state->ghost = e->zero;
-  if (ghosts == BAI_GHOSTS_ZERO) return BAIStatusOf(BAI_OK);
-  if (!e->peers) return BAIStatusOf(BAI_OK);
+  if (ghosts == BAI_GHOSTS_ZERO || !e->peers) return BAIStatusOf(BAI_OK);
   e->exchanges++;
   const BAIFlag  now  = BAIExchangeToRead(e->exchanges, e->copies != NULL, live, was_live);
   BAIFlag *const told = (BAIFlag *)((char *)e->mailbox.memory + BAIMailboxFlags((size_t)state->nghost, size));
 
   state->ghost = (char *)e->mailbox.memory + (now & 1) * (size_t)state->nghost * size;
-  if (!e->copies) return Run(state, e, state->A.single, state->x[state->current], told, swept);
-  BAITry(Copy(state, (unsigned)std::max(1, std::min((e->sends + THREADS - 1) / THREADS, (int)MOST_BLOCKS))));
+  if (!e->copies) return Run(state, grid, told, swept);
+  BAITry(Copy(state, grid));
   WaitForPeers<<<1, BAI_LANES, 0, state->stream>>>(e->peers, told, now, &state->result->stalled,
                                                    &state->pinned->result.stalled);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus CloseTheirs(BAICUDAExchange *e)
-{
-  for (; e->peers; e->peers--) {
-    if (e->peers - 1 != e->self) BAITry(BAISharedClose(BAI_BACKEND_CUDA, &e->theirs[e->peers - 1]));
-  }
-  return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAICUDADisconnectSums(BAIState state)
-{
-  CUDATry(cudaStreamSynchronize(state->stream));
-  return CloseTheirs(&state->telling);
-}
-
-/* Mailboxes stay, as peers may not have closed them yet; they go with the rest of what connecting took */
+/* The mailbox stays, as peers may not have closed it yet; it goes with the rest of what connecting took */
 BAIStatus BAICUDADisconnect(BAIState state)
 {
   BAICUDAExchange *e = &state->exchange;
@@ -480,15 +414,13 @@ BAIStatus BAICUDADisconnect(BAIState state)
   for (int p = 0; e->copies && p < e->peers; p++) CUDATry(cudaStreamSynchronize(e->copies->stream[p]));
   DestroyCopies(e->copies, e->peers);
   e->copies = NULL;
-  BAITry(CloseTheirs(&state->telling));
-  return CloseTheirs(e);
+  for (; e->peers; e->peers--) BAITry(BAISharedClose(BAI_BACKEND_CUDA, &e->theirs[e->peers - 1]));
+  return BAIStatusOf(BAI_OK);
 }
 
 void BAICUDAExchangeDestroy(BAIState state)
 {
   (void)BAICUDADisconnect(state);
-  for (BAICUDAExchange *e : {&state->exchange, &state->telling}) {
-    delete[] e->theirs;
-    (void)BAISharedClose(BAI_BACKEND_CUDA, &e->mailbox);
-  }
+  delete[] state->exchange.theirs;
+  (void)BAISharedClose(BAI_BACKEND_CUDA, &state->exchange.mailbox);
 }

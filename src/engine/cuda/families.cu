@@ -4,7 +4,6 @@
 */
 #include "plan.h"
 #include "shapes.h"
-#include "twolevel.h"
 #include <stdio.h>
 
 static const struct {
@@ -18,7 +17,6 @@ static const struct {
   {BAI_CAN_OVERLAP,   "blocks that overlap"                    },
   {BAI_CAN_PARTITION, "blocks of rows that are not consecutive"},
   {BAI_CAN_WEIGHTS,   "damping that differs from row to row"   },
-  {BAI_CAN_RESIDUALS, "a coarse correction in each iteration"  },
   {BAI_CAN_MOMENTUM,  "momentum"                               },
   {BAI_CAN_SINGLE,    "single precision"                       },
   {BAI_CAN_FAULTS,    "simulated faults"                       },
@@ -103,48 +101,6 @@ static void RefuseResident(const BAIWork *work, char why[BAI_REASON])
              work->A->loc_width, work->A->tile_rows);
 }
 
-static const struct {
-  int loc, off, rows;
-  const void *(*kernel)(BAIMode);
-} two_level[] = {
-#define SHAPE(LOC, OFF, ROWS, BLOCKS) {LOC, OFF, ROWS, BAITwoLevelKernel<LOC, OFF, ROWS, BLOCKS>},
-  BAI_TWO_LEVEL_SHAPES(SHAPE)
-#undef SHAPE
-};
-
-static bool TwoLevelVariant(const BAIWork *work, int which, BAIVariant *variant)
-{
-  const BAISliced *A    = work->A;
-  const int        last = (int)(sizeof(two_level) / sizeof(two_level[0]));
-
-  variant->kernel = NULL;
-  if (which >= last) return false;
-  variant->threads = RowThreads(A);
-  variant->shared  = 6 * (size_t)RowThreads(A) * sizeof(BAIScalar) + work->coarse +
-    (two_level[which].off ? 0 : (size_t)A->off_width * (size_t)RowThreads(A) * (sizeof(BAIScalar) + sizeof(unsigned)));
-  if (A->n < BAI_TWO_LEVEL_COLUMNS && A->loc_width <= two_level[which].loc && A->tile_rows <= two_level[which].rows &&
-      (!two_level[which].off || A->off_width <= two_level[which].off))
-    variant->kernel = two_level[which].kernel(work->mode);
-  return true;
-}
-
-static void RefuseTwoLevel(const BAIWork *work, char why[BAI_REASON])
-{
-  RefuseRows(work->A, BAI_TWO_LEVEL_ROWS, why);
-  if (!*why) RefuseInside(work->A, 32, why);
-}
-
-/* A whole solve with a coarse correction; not among the families, which do global iterations */
-extern const BAIFamily BAITwoLevelFamily = {
-  .kernel     = BAI_KERNEL_RESIDENT,
-  .orders     = BAI_IN_OWN | BAI_IN_FLAGS,
-  .can        = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_PARTITION | BAI_CAN_RESIDUALS | BAI_CAN_SOLVE,
-  .capability = 0,
-  .blocks     = 1,
-  .refuse     = RefuseTwoLevel,
-  .variant    = TwoLevelVariant,
-};
-
 /* The kernel whose tiles the device hands out, where that is faster: a launch of modes sync and launch, the queue of
  * mode async, and the turns of mode color, if there is enough to do in each */
 static const void *HandedKernel(const BAIWork *work)
@@ -226,7 +182,7 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
    .kernel = BAI_KERNEL_STREAM,
    .orders = BAI_IN_ALL,
    .can = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS |
-      BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_RESIDUALS,
+      BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES,
    .capability = 0,
    .blocks     = 1,
    .refuse     = RefuseStream,
@@ -236,7 +192,7 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
    .kernel = BAI_KERNEL_GENERIC,
    .orders = BAI_IN_ALL | BAI_IN_LAG,
    .can = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS |
-      BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_RESIDUALS | BAI_CAN_FAULTS | BAI_CAN_STATS |
+      BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_FAULTS | BAI_CAN_STATS |
       BAI_CAN_REFINE,                           .capability = 0,
    .blocks     = 1,
    .refuse     = NULL,

@@ -40,7 +40,7 @@ static __device__ inline void CountUpdate(const BAISweep &p, int tile)
 
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   p.counts.last[tile] = now;
-  *(volatile int *)(p.counts.updates + tile) += 1;
+  *(volatile int *)(p.counts.updates + tile) = *(volatile int *)(p.counts.updates + tile) + 1;
   __threadfence();
 }
 
@@ -156,7 +156,6 @@ static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, cons
 
         r        = SumInside(A, slice0 + slice, lane, loc_j, static_cast<const V *>(A.loc_a), xs, r);
         exponent = max(exponent, ilogb(BAIAbs(r)));
-        if (p.r && BAIOwnRowAt(A, tile, i) >= 0) static_cast<V *>(p.r)[BAIOwnRowAt(A, tile, i)] = r;
         s[i] = r;
         y[i] = I(0);
       }
@@ -191,8 +190,6 @@ static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, cons
             BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<I>));
         }
         sum = SumInside(A, slice0 + slice, lane, loc_j, sweep_a, y, sum);
-        if (!REFINED && p.r && sweep == 1 && BAIOwnRowAt(A, tile, i) >= 0)
-          static_cast<V *>(p.r)[BAIOwnRowAt(A, tile, i)] = V(BAIScalar(sum) - A.d[first + i] * BAIScalar(y[i]));
         ynext[i] = A.iters && sweep > A.iters[first + i]
           ? y[i]
           : y[i] + BAIRealOf<I>(BAILocalOmegaAt(A, p, first + i)) * (sum * dinv[first + i] - y[i]);

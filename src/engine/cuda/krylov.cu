@@ -79,7 +79,7 @@ __device__ inline double Tagged(double value, int tag)
 {
   return __hiloint2double(__double2hiint(value), (__double2loint(value) & ~1) | tag);
 }
-__device__ inline float Tagged(float value, int tag)
+[[maybe_unused]] __device__ inline float Tagged(float value, int tag)
 {
   return __int_as_float((__float_as_int(value) & ~1) | tag);
 }
@@ -87,7 +87,7 @@ __device__ inline bool IsOld(double value, int tag)
 {
   return (__double2loint(value) ^ tag) & 1;
 }
-__device__ inline bool IsOld(float value, int tag)
+[[maybe_unused]] __device__ inline bool IsOld(float value, int tag)
 {
   return (__float_as_int(value) ^ tag) & 1;
 }

@@ -22,14 +22,6 @@ typedef struct {
   int          quiet, loud; /* tiles quiet <= tile < loud send nothing, so that most need not look */
 } BAISends;
 
-/* Neighbouring places of a slice that belong to one aggregate are a run. On each of them r = b - A x is added up for
- * the coarse correction */
-typedef struct {
-  const uint2
-    *slice; /* slices: a bit for each lane that begins a run, and the number of the first run; NULL: r itself is left */
-  void *sum; /* runs: what r adds up to, as x is */
-} BAIRuns;
-
 typedef struct {
   BAIInt       count, local_iters;
   BAIReal      omega, local_omega, momentum;
@@ -41,8 +33,6 @@ typedef struct {
   void        *x[2];
   int          current;
   void        *scratch;
-  void        *r;    /* where own rows leave b - A x, as x is; or NULL */
-  BAIRuns      runs; /* or where they leave its sums, in kernels that have a thread for each row */
   BAINeighbors neighbors;
   BAIDirection direction;
   const int   *order;

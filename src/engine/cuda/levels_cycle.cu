@@ -51,7 +51,7 @@ struct VisitHow {
 template <typename T>
 struct VisitRoom {
   T x[2][BAI_LEVELS_BLOCK];
-  T product[FETCH * BAI_LEVELS_BLOCK];
+  T product[FETCH * (int)BAI_LEVELS_BLOCK];
 };
 
 /* The next kernel may begin, and fetch what nobody changes */
@@ -604,7 +604,7 @@ struct Cycle {
     if (last && state->inverse) return DoAlone();
     if (last) return SmoothLast(l, ends);
     BAITry(DoVisit(l, from_zero, true, false));
-    if (l + 1 < state->levels - 1 && BAIRepeats(&state->p, l + 1, state->level[l + 1].A.n)) {
+    if (l + 1 < state->levels - 1 && BAIRepeats(state->hermitian, l + 1, state->level[l + 1].A.n)) {
       BAITry(Run(l + 1, 1, false));
       BAITry(Run(l + 1, 0, true));
     } else BAITry(Run(l + 1, 1, true));

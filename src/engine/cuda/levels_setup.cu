@@ -59,6 +59,7 @@ static __device__ inline BAIScalar Entry(const BAIDeviceRows &A, int row, int co
 struct Findings {
   int                bad;         /* the first row whose diagonal entry is zero or missing */
   int                other;       /* rows that are not as in a Hermitian matrix with a positive diagonal */
+  int                zeros;       /* rows of zeros */
   int                longest;     /* entries of a row, at most */
   double             less, more;  /* sums of negative couplings, and of others */
   unsigned long long least, most; /* diagonal entries, the bits of their magnitudes as doubles */
@@ -71,6 +72,7 @@ struct Together {
   {
     return {a.bad < b.bad ? a.bad : b.bad,
             a.other + b.other,
+            a.zeros + b.zeros,
             a.longest > b.longest ? a.longest : b.longest,
             a.less + b.less,
             a.more + b.more,
@@ -85,16 +87,18 @@ static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Findings
   using Reduce = cub::BlockReduce<Findings, THREADS>;
   __shared__ typename Reduce::TempStorage storage;
   const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
-  Findings      mine    = {A.n, 0, 0, 0, 0, ~0ull, 0, 0};
+  Findings      mine    = {A.n, 0, 0, 0, 0, 0, ~0ull, 0, 0};
 
   for (int row = (int)(blockIdx.x * blockDim.x + threadIdx.x); row < A.n; row += (int)(gridDim.x * blockDim.x)) {
     BAIReal                  sum;
     const BAIScalar          d         = Diagonal(A, row, &sum);
     const double             magnitude = (double)BAIAggregateMagnitude(d);
     const unsigned long long bits      = (unsigned long long)__double_as_longlong(magnitude);
-    int                      other     = !(BAIRealPart(d) > 0);
+    const int                zero      = !(magnitude > 0) && !(sum > 0);
+    int                      other     = !(BAIRealPart(d) > 0) && !zero;
 
-    if (!(magnitude > 0) && row < mine.bad) mine.bad = row;
+    if (BAILevelsIsBad((BAIReal)magnitude, sum) && row < mine.bad) mine.bad = row;
+    mine.zeros += zero;
     if (A.i[row + 1] - A.i[row] > mine.longest) mine.longest = A.i[row + 1] - A.i[row];
     if (bits < mine.least) mine.least = bits;
     if (bits > mine.most) mine.most = bits;
@@ -127,7 +131,7 @@ static __global__ __launch_bounds__(THREADS) void AllFindings(int count, Finding
   if (!threadIdx.x) findings[0] = all;
 }
 
-static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool values_only, int *longest)
+static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool values_only, int *longest, int *zeros)
 {
   Room      room;
   Findings *device, found;
@@ -143,6 +147,7 @@ static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool value
   CUDATry(cudaStreamSynchronize(state->s.stream));
   found.pattern += BAIHash((uint64_t)A.n);
   *longest = found.longest;
+  *zeros   = found.zeros;
   if (values_only && found.pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   if (found.bad < A.n) {
     BAIStatus status = BAIStatusOf(BAI_ERR_DIAGONAL);
@@ -156,7 +161,7 @@ static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool value
   memcpy(&most, &found.most, sizeof(most));
   state->pattern   = found.pattern;
   state->hermitian = !found.other;
-  state->over      = found.more > BAI_LEVELS_OTHER_SIGN * found.less ? 1 : state->p.over;
+  state->over      = found.other || found.more > BAI_LEVELS_OTHER_SIGN * found.less ? 1 : state->p.over;
   const int single = state->p.single > 0 || (state->p.single < 0 && most <= least * BAI_LEVELS_SINGLE_RANGE);
 
   if (!values_only) state->single = single;
@@ -328,8 +333,9 @@ static __global__ void Candidates(BAIDeviceRows A, int leave, int *mate, BAIReal
   mate[i] = sum == 0 || (leave && BAILevelsIsAlone(d[i], sum, leave > 1)) ? -1 : i;
 }
 
-/* The row that row i proposes to, or -1: one that is not matched, or, if it is to join, the first of a pair */
-static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, int fields, const int *field,
+/* The row that row i proposes to, or -1: one that is not matched, or, if it is to join, the first of a pair. both: the
+ * coupling of two rows is what each of them has of the other */
+static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, bool both, int fields, const int *field,
                                       const int *mate, const BAIReal *d, BAIReal *weight)
 {
   BAIReal  best = -1, most = 0;
@@ -338,7 +344,7 @@ static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, i
 
   for (int k = A.i[i]; k < A.i[i + 1]; k++) {
     const int      j = A.j[k];
-    const BAIReal  w = BAIMatchWeight(A.a[k], d[i], d[j]);
+    const BAIReal  w = BAIMatchWeight(both ? A.a[k] + BAIConj(Entry(A, j, i)) : A.a[k], d[i], d[j]);
     const uint64_t e = BAIMatchKey(i, j);
 
     if (j == i || mate[j] == -1 || (fields > 1 && field[j] != field[i])) continue;
@@ -350,17 +356,17 @@ static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, i
     }
   }
   *weight = best;
-  if (!BAIAggregateIsStrong(best, most, 0)) return -1;
+  if (!BAIAggregateIsStrong(best, most)) return -1;
   return join && mate[to] < to ? mate[to] : to;
 }
 
-static __global__ void Propose(BAIDeviceRows A, int fields, const int *field, const int *mate, const BAIReal *d,
+static __global__ void Propose(BAIDeviceRows A, bool both, int fields, const int *field, const int *mate, const BAIReal *d,
                                int *proposal)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   BAIReal   weight;
 
-  if (i < A.n) proposal[i] = mate[i] == i ? Proposal(A, i, 0, fields, field, mate, d, &weight) : -1;
+  if (i < A.n) proposal[i] = mate[i] == i ? Proposal(A, i, 0, both, fields, field, mate, d, &weight) : -1;
 }
 
 static __global__ void Accept(int n, const int *proposal, int *mate)
@@ -370,14 +376,14 @@ static __global__ void Accept(int n, const int *proposal, int *mate)
   if (i < n && proposal[i] >= 0 && proposal[proposal[i]] == i) mate[i] = proposal[i];
 }
 
-static __global__ void ProposeJoin(BAIDeviceRows A, int fields, const int *field, const int *mate, const BAIReal *d,
+static __global__ void ProposeJoin(BAIDeviceRows A, bool both, int fields, const int *field, const int *mate, const BAIReal *d,
                                    int *proposal, unsigned long long *claim, unsigned long long *best)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   BAIReal   weight;
 
   if (i >= A.n) return;
-  proposal[i] = mate[i] == i ? Proposal(A, i, 1, fields, field, mate, d, &weight) : -1;
+  proposal[i] = mate[i] == i ? Proposal(A, i, 1, both, fields, field, mate, d, &weight) : -1;
   if (proposal[i] < 0) return;
   claim[i] = BAIJoinClaim(weight, i);
   atomicMax(&best[proposal[i]], claim[i]);
@@ -405,7 +411,7 @@ static BAIStatus Match(BAILevelsState state, const BAIDeviceRows &A, const int *
   BAITry(rooms[1].Get(state, n, &d));
   Candidates<<<grid, THREADS, 0, stream>>>(A, leave, mate, d);
   for (int round = 0; round < BAI_MATCH_ROUNDS; round++) {
-    Propose<<<grid, THREADS, 0, stream>>>(A, fields, field, mate, d, proposal);
+    Propose<<<grid, THREADS, 0, stream>>>(A, !state->hermitian, fields, field, mate, d, proposal);
     Accept<<<grid, THREADS, 0, stream>>>(A.n, proposal, mate);
   }
   if (join) {
@@ -414,7 +420,7 @@ static BAIStatus Match(BAILevelsState state, const BAIDeviceRows &A, const int *
     BAITry(rooms[2].Get(state, n, &claim));
     BAITry(rooms[3].Get(state, n, &best));
     CUDATry(cudaMemsetAsync(best, 0, n * sizeof(*best), stream));
-    ProposeJoin<<<grid, THREADS, 0, stream>>>(A, fields, field, mate, d, proposal, claim, best);
+    ProposeJoin<<<grid, THREADS, 0, stream>>>(A, !state->hermitian, fields, field, mate, d, proposal, claim, best);
     AcceptJoin<<<grid, THREADS, 0, stream>>>(A.n, proposal, claim, best, mate);
   }
   CUDATry(cudaGetLastError());
@@ -786,15 +792,15 @@ static void FreeOfRows(BAILevelsState state)
 
 BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool values_only)
 {
-  int longest;
+  int longest, zeros;
 
   if (values_only && matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
   BAITry(Take(state, matrix, &state->level[0].A));
-  BAITry(LookAt(state, state->level[0].A, values_only, &longest));
+  BAITry(LookAt(state, state->level[0].A, values_only, &longest, &zeros));
   if (values_only && state->krylov.on) return BAIKrylovValues(state, &state->level[0].A);
   if (!values_only) {
     BAITry(FindGrid(state, state->level[0].A, state->level[0].grid));
-    if (state->p.resident) BAITry(BAIKrylovSetUp(state, &state->level[0].A, longest, state->level[0].grid));
+    if (state->p.resident && !zeros) BAITry(BAIKrylovSetUp(state, &state->level[0].A, longest, state->level[0].grid));
     state->levels = 1;
     state->stop   = "the matrix stays on the chip";
     if (state->krylov.on) return BAIStatusOf(BAI_OK);

@@ -10,13 +10,11 @@
    together, its rows would get the x of either.
 
    Moved per row and global iteration: what stream.cu moves, and 8 bytes with momentum, which builds on the x that is
-   about to be overwritten. Of r = b - A x only what it adds up to on runs of rows of one aggregate is written, for
-   the coarse correction.
+   about to be overwritten
 */
 #include "follow.h"
 #include "plan.h"
 #include "sweep.h"
-#include <cub/warp/warp_reduce.cuh>
 
 /* Tiles of 512 rows that a multiprocessor is to have room for: in single precision these are at most 32 or 40
  * registers, in double 64 */
@@ -60,7 +58,6 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
   const int      *off_j = BAIColumnAt(A, S, 0, (int)lane);
   int             base  = by_delta ? row : 0; /* of columns */
   const V        *from  = x + base;
-  uint2           run   = {};
   V               s = V(0), dinv = V(0), xi = V(0), before = V(0), a[LOC];
   int             j[LOC];
 
@@ -123,7 +120,6 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
   V       *now = reinterpret_cast<V *>(shared), *next = now + blockDim.x;
 
   if (mine && moves) before = *to;
-  if (!queue && p.runs.slice) run = p.runs.slice[slice];
   const BAIRealOf<V> local_omega = BAIRealOf<V>(p.local_omega);
   V                  y           = xi;
 
@@ -134,16 +130,6 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeo
     __syncthreads();
 #pragma unroll
     for (int w = 0; w < LOC; w++) sum -= a[w] * now[j[w]];
-    if (sweep == 1 && p.r) {
-      V r = mine ? BAIResidualOf(A, row, sum, dinv, y) : V(0);
-
-      if (!queue && p.runs.slice) {
-        typename cub::WarpReduce<V>::TempStorage storage; /* of nothing */
-
-        r = cub::WarpReduce<V>(storage).HeadSegmentedSum(r, run.x >> lane & 1);
-        if (run.x >> lane & 1) static_cast<V *>(p.runs.sum)[run.y + __popc(run.x & ((1u << lane) - 1))] = r;
-      } else if (mine) static_cast<V *>(p.r)[row] = r;
-    }
     y += local_omega * (sum * dinv - y);
     V *swap = now;
     now     = next;

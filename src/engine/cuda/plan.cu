@@ -2,7 +2,6 @@
    Chooses the kernel of a mode, and what waits for what
 */
 #include "plan.h"
-#include "twolevel.h"
 #include <mutex>
 #include <stdio.h>
 #include <string.h>
@@ -82,8 +81,7 @@ static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const 
   }
   *room = blocks * multiprocessors;
   if (family->can & BAI_CAN_SOLVE) {
-    const int all = work->A->tiles +
-      (work->order == BAI_OWN && family != &BAITwoLevelFamily); /* one more for the watcher */
+    const int all = work->A->tiles + (work->order == BAI_OWN); /* one more for the watcher */
 
     if (*room < all) {
       snprintf(why, BAI_REASON, "%d thread blocks, room for %d", all, *room);
@@ -124,7 +122,7 @@ static BAIStatus ChooseKernel(BAIState state, BAIMode mode, bool momentum, unsig
                               char why[BAI_FAMILIES][BAI_REASON])
 {
   const bool bounded = mode == BAI_MODE_ASYNC && state->p.staleness >= 0;
-  BAIWork    work    = {&state->A, mode, BAI_OWN, Asks(state, mode, momentum) | more, 0, 0};
+  BAIWork    work    = {&state->A, mode, BAI_OWN, Asks(state, mode, momentum) | more, 0};
   int        room;
 
   if (mode == BAI_MODE_COLOR) BAITry(BAITurnsCreate(state, true));
@@ -217,43 +215,6 @@ BAIStatus BAIPlanCreate(BAIState state, BAIMode mode, bool momentum, BAIPlan *pl
   BAITry(ChooseKernel(state, mode, momentum, BAI_CAN_LAUNCHES, BAI_KERNEL_STREAM, plan, why));
   plan->once = plan->from_other; /* of which there may be room for more thread blocks */
   return Complete(state, mode, plan);
-}
-
-/* With a coarse correction after each launch */
-BAIStatus BAIPlanCreateCorrected(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan)
-{
-  char why[BAI_FAMILIES][BAI_REASON];
-
-  BAITry(ChooseKernel(state, mode, momentum, BAI_CAN_RESIDUALS | (mode == BAI_MODE_SYNC ? BAI_CAN_LAUNCHES : 0),
-                      BAI_KERNEL_AUTO, plan, why));
-  plan->once = mode == BAI_MODE_SYNC || mode == BAI_MODE_LAUNCH;
-  return Complete(state, mode, plan);
-}
-
-/* A whole solve with a coarse correction; no kernel: it cannot be */
-BAIStatus BAIPlanCreateTwoLevel(BAIState state, BAIMode mode, bool momentum, BAIPlan *plan)
-{
-  const BAIOrder order = mode == BAI_MODE_SYNC ? BAI_FLAGS : BAI_OWN;
-  BAIWork        work  = {&state->A,
-                          mode,
-                          order,
-                          Asks(state, mode, momentum) | BAI_CAN_RESIDUALS,
-                          BAITwoLevelBytes(BAITwoLevelOf(state), state->A.tiles),
-                          0};
-  char           why[BAI_REASON];
-  int            room;
-
-  *plan = BAIPlan{};
-  if (!state->coarse.shares ||
-      (mode != BAI_MODE_SYNC && (mode != BAI_MODE_ASYNC || momentum || state->p.staleness >= 0)))
-    return BAIStatusOf(BAI_OK);
-  BAITry(TryFamily(&BAITwoLevelFamily, &work, plan, &room, why));
-  if (!plan->kernel) return BAIStatusOf(BAI_OK);
-  plan->order     = order;
-  plan->waits     = true;
-  plan->uses_done = true;
-  BAITry(BAINeighborsCreate(state));
-  return NeedDone(state);
 }
 
 BAIStatus BAIPlanExplain(BAIState state, BAIMode mode, char *text, size_t size)

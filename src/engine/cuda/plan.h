@@ -15,7 +15,6 @@ enum { /* beyond the plain global iterations of consecutive rows: what a family 
   BAI_CAN_LONG_ROWS = 1 << 6, /* packed slices, rows in pieces */
   BAI_CAN_SINGLE    = 1 << 7,
   BAI_CAN_LAUNCHES  = 1 << 8,  /* a launch for each global iteration */
-  BAI_CAN_RESIDUALS = 1 << 9,  /* leaves b - A x, a by-product, for the coarse correction */
   BAI_CAN_FAULTS    = 1 << 11, /* simulated ones */
   BAI_CAN_STATS     = 1 << 12, /* counts what tiles read, and when */
   BAI_CAN_REFINE    = 1 << 13, /* blocks that refine */
@@ -31,9 +30,8 @@ typedef struct {
   const BAISliced *A;
   BAIMode          mode;
   BAIOrder         order;
-  unsigned         asks;   /* BAI_CAN_... */
-  size_t           coarse; /* bytes that a thread block needs for a coarse space */
-  int              turns;  /* that blocks take in mode color; 0: not known */
+  unsigned         asks;  /* BAI_CAN_... */
+  int              turns; /* that blocks take in mode color; 0: not known */
 } BAIWork;
 
 /* A kernel, and what it is to be launched with */
@@ -59,7 +57,7 @@ typedef struct {
 enum {
   BAI_FAMILIES = 3
 };
-extern const BAIFamily BAIFamilies[BAI_FAMILIES], BAITwoLevelFamily;
+extern const BAIFamily BAIFamilies[BAI_FAMILIES];
 
 /* Why a family does not do some work, or empty; the room that there is on the device is not looked at */
 void BAIFamilyRefuse(const BAIFamily *, const BAIWork *, char why[BAI_REASON]);

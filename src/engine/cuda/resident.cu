@@ -4,12 +4,11 @@
    iteration is x, through the L2 cache.
 
    With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a tile
-   publishes its share of
-   ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums the shares, which are of
-   different times, and when the sum is small enough asks all to stop. They meet, compute ||b - A x||^2 of the x that is
-   there, and the last to arrive decides: done, or go on, with the watcher asking for less from then on; or to end if
-   adapt.h says by these sums that another mode should go on. Where tiles wait for each other there is no watcher: they
-   meet after the iterations that adapt.h says, and the last to arrive decides how they go on as well.
+   publishes its share of ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums the
+   shares, which are of different times. When the sum is small enough, or stands still, it asks all to stop. They meet,
+   compute ||b - A x||^2 of the x that is there, and the last to arrive decides: done, or go on, with the watcher asking
+   for less from then on. Where tiles wait for each other there is no watcher: they meet after the iterations that look.h
+   says, and the last to arrive decides.
 */
 #include "row.h"
 #include "shapes.h"
@@ -23,8 +22,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
   using R = BAIReal;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ BAIReal                            sums[BAI_LANES + 1];
-  __shared__ int                                last, over, stopping[2];
-  __shared__ BAIDecision                        decision;
+  __shared__ int                                last, over, next_look, stopping[2];
   V                                            *now = reinterpret_cast<V *>(shared), *next = now + blockDim.x;
   const int tile = blockIdx.x, i = threadIdx.x, lane = i % BAI_LANES, slice = tile * A.tile_slices + i / BAI_LANES,
             place     = tile * A.tile_rows + i;
@@ -41,10 +39,9 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
   const bool mine = own != -1;
   const R    local_omega = R(MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
   R          momentum    = R(p.momentum);
-  int        until = solving && order != BAI_OWN ? 0 : p.count, plain = until; /* solving begins with a meeting */
+  int        until = solving && order != BAI_OWN ? 0 : p.count; /* solving begins with a meeting */
   R          omega = R(p.omega);
-  V          xi, before, kept = 0;
-  int        met = 0; /* times that all had to meet once more */
+  V          xi, before;
   const BAINeighborsOf<order> neighbors(p, tile);
 
   Row<LOC, OFF, order, LOADS_IN_FLIGHT, V> r;
@@ -98,7 +95,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
           __syncthreads();
         }
       }
-      y = xi + (order != BAI_OWN && iteration >= plain ? R(p.omega) : omega) * (y - xi);
+      y = xi + omega * (y - xi);
       if (MORE && p.before) {
         y += momentum * (xi - before);
         before = xi;
@@ -143,26 +140,12 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
     }
     if (!i) {
       BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
-      if (order != BAI_OWN) decision = c.decision;
+      if (order != BAI_OWN) next_look = c.look.until < p.count ? (int)c.look.until : (int)p.count;
       over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
     }
     __syncthreads();
     if (over) break;
-    if (order != BAI_OWN) {
-      until    = decision.until;
-      plain    = decision.plain;
-      omega    = R(p.omega * (BAIReal)decision.omega);
-      momentum = (R)decision.momentum;
-      if (decision.x == BAI_X_KEEP) kept = xi;
-      if (decision.x == BAI_X_BACK) {
-        before = xi = kept;
-        if (own >= 0) BAIStore(BAIIterateOf<V>(p, flip ? (p.current + iteration) & 1 : 0) + own, xi);
-        met++;
-        __syncthreads();
-        if (!i) MeetOnceMore(p, c, met * A.tiles);
-        __syncthreads();
-      }
-    }
+    if (order != BAI_OWN) until = next_look;
   }
   if (MORE && p.before && mine) static_cast<V *>(p.before)[place] = before;
 }

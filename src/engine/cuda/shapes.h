@@ -1,6 +1,6 @@
 /*
-   The kernels that there are of the family resident and of solves of two levels, whose loops over the entries of a row have lengths
-   known to the compiler. A matrix gets the first that it fits. Parts of a list are compiled side by side, as the
+   The kernels that there are of the family resident, whose loops over the entries of a row have lengths known to the
+   compiler. A matrix gets the first that it fits. Parts of a list are compiled side by side, as the
    makefile says
 
    Which kernels are worth having is a question of time to compile. Those that are not exact fits of a matrix cost some
@@ -46,27 +46,6 @@ constexpr int BAIResidentRows(int loc, int off)
 /* NULL: not in this order */
 template <int LOC, int OFF, bool PLAIN_OWN, bool MORE_OWN>
 const void *BAIResidentKernel(BAIOrder, bool more);
-
-/*
-   Two levels: entries inside the block, outside it (0: any number, in shared memory), rows of a tile, and thread blocks
-   that a multiprocessor is to have room for; the last two bound registers
-*/
-#define BAI_TWO_LEVEL_SHAPES_1(SHAPE) \
-  SHAPE(4, 4, 128, 4) \
-  SHAPE(6, 8, 128, 4) \
-  SHAPE(8, 8, 128, 3) \
-  SHAPE(16, 16, 128, 2)
-
-#define BAI_TWO_LEVEL_SHAPES_2(SHAPE) \
-  SHAPE(32, 0, 128, 2) \
-  SHAPE(4, 0, 512, 2) \
-  SHAPE(6, 0, 512, 2)
-
-#define BAI_TWO_LEVEL_SHAPES(SHAPE) BAI_TWO_LEVEL_SHAPES_1(SHAPE) BAI_TWO_LEVEL_SHAPES_2(SHAPE)
-
-/* NULL: not in this mode */
-template <int LOC, int OFF, int ROWS, int BLOCKS>
-const void *BAITwoLevelKernel(BAIMode);
 
 /* Expands the part of a list that this unit is compiled for */
 #define BAI_PART_OF_(list, part)       list##_##part

@@ -4,8 +4,6 @@
 */
 #pragma once
 
-#define BAI_ADAPT_COARSE 0
-#include "../adapt_rules.h"
 #include "control.h"
 #include "sweep.h"
 
@@ -46,29 +44,29 @@ static __device__ BAIReal SumOfTiles(const BAIReal *share, int tiles, BAIReal *s
   return ready ? sum : -1;
 }
 
-/* What is asked of adapt.h */
-static __device__ BAIGoal GoalOf(const BAISweep &p, const BAIStop &stop, const BAIControl &c, BAIInt first)
+/* Called where few threads come, so that it takes no registers of the others */
+static __device__ __noinline__ void LookNext(BAILook *look, int its, double rnorm2)
 {
-  BAIGoal goal = {};
+  BAILookNext(look, its, rnorm2);
+}
 
-  goal.mode        = stop.asked;
-  goal.accelerated = stop.accelerated;
-  goal.accelerate  = stop.accelerate;
-  goal.momentum    = p.momentum;
-  goal.tol2        = c.tol2;
-  goal.most2       = c.most2;
-  goal.max_it      = p.count;
-  goal.first       = first;
-  goal.coarsen     = stop.coarsen;
-  return goal;
+/* What ends a solve, once ||b||^2 is known */
+static __device__ void SetTolerances(const BAIStop &stop, BAIControl &c, BAIReal b2)
+{
+  c.bnorm2 = b2;
+  c.tol2   = max(stop.rtol * stop.rtol * b2, stop.abstol * stop.abstol);
+  c.most2  = stop.dtol * stop.dtol * b2;
 }
 
 static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAIStop &stop, BAIReal *sums)
 {
-  __shared__ int      decided, over, slow;
-  __shared__ BAIAdapt adapt;
-  BAIControl         &c    = *stop.control;
-  BAIReal             easy = 1, b2 = stop.bnorm2, tol2, most2;
+  enum {
+    FIRST_LOOK = 1 /* iteration */
+  };
+  __shared__ int     decided, over, stalls;
+  __shared__ BAILook look;
+  BAIControl        &c    = *stop.control;
+  BAIReal            easy = 1, b2 = stop.bnorm2, tol2, most2;
 
   while (b2 < 0) {
     b2 = SumOfTiles(stop.b2, A.tiles, sums);
@@ -77,40 +75,34 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
     __syncthreads();
     if (decided) return;
   }
-  tol2  = max(stop.rtol * stop.rtol * b2, stop.abstol * stop.abstol);
-  most2 = stop.dtol * stop.dtol * b2;
   if (!threadIdx.x) {
-    c.tol2             = tol2;
-    c.most2            = most2;
-    c.bnorm2           = b2;
-    const BAIGoal goal = GoalOf(p, stop, c, 1);
-
-    (void)BAIAdaptStart(&adapt, &goal, stop.mode, 0, (double)b2);
-    slow = 0;
+    SetTolerances(stop, c, b2);
+    BAILookStart(&look, (double)c.tol2, 0, (double)b2, FIRST_LOOK);
+    stalls = 0;
     Flag(c.ready).store(1, cuda::memory_order_release);
   }
+  __syncthreads();
+  tol2  = c.tol2;
+  most2 = c.most2;
   for (int epoch = 0;; epoch++) {
     BAIReal r2;
 
     do {
       r2 = SumOfTiles(stop.r2, A.tiles, sums);
       if (!threadIdx.x) {
+        const int its = Flag(c.progress).load(cuda::memory_order_relaxed);
+
         decided = Flag(c.decided).load(cuda::memory_order_acquire) > epoch ||
           Flag(*p.stalled).load(cuda::memory_order_relaxed);
-        if ((stop.accelerate || stop.coarsen) && r2 >= 0 && !slow) { /* by sums of shares of different times */
-          const int its = Flag(c.progress).load(cuda::memory_order_relaxed);
-
-          if (its >= adapt.until) {
-            const BAIDecision d = BAIAdaptLook(&adapt, its, (double)r2);
-
-            slow = d.coarsen ? 2 : d.mode != stop.mode;
-          }
+        if (r2 >= 0 && !stalls && its >= look.until) { /* by sums of shares of different times */
+          LookNext(&look, its, (double)r2);
+          stalls = look.stalls;
         }
       }
       __syncthreads();
-    } while (!decided && !slow && (r2 < 0 || (r2 > easy * tol2 && r2 < most2)));
+    } while (!decided && !stalls && (r2 < 0 || (r2 > easy * tol2 && r2 < most2)));
     if (!threadIdx.x) {
-      c.slow = slow;
+      c.stalls = stalls;
       Flag(c.stop).store(epoch + 1, cuda::memory_order_release);
       BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
       over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
@@ -122,11 +114,19 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
   }
 }
 
-/*
-   Called by one thread, when all tiles have published their share of ||b - A x||^2, and of ||b||^2 if bnorm2 is
-   negative: done, or how to go on. If that is in another mode the launch ends, but not before the tiles have gone back
-   to a better x, if they are to
-*/
+/* Called by one thread, when all tiles have published their share of ||b - A x||^2: done, or go on */
+static __device__ void Finish(const BAISweep &p, const BAIStop &stop, BAIControl &c, BAIReal rnorm2)
+{
+  c.rnorm2   = rnorm2;
+  c.finished = !(rnorm2 > c.tol2 && rnorm2 < c.most2) || c.its >= p.count || c.stalls;
+  if (!c.finished) return;
+  stop.result->rnorm2 = rnorm2;
+  stop.result->bnorm2 = c.bnorm2;
+  stop.result->its    = c.its;
+  stop.result->stalls = c.stalls;
+}
+
+/* The same where tiles wait for each other, and of ||b||^2 if bnorm2 is negative; the look says when they meet next */
 static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl &c, int its, BAIReal b2,
                               BAIReal rnorm2)
 {
@@ -134,34 +134,14 @@ static __device__ void Decide(const BAISweep &p, const BAIStop &stop, BAIControl
     FIRST_LOOK = 8 /* iterations from the start */
   };
 
-  c.rnorm2 = rnorm2;
-  c.its    = its;
+  c.its = its;
   if (!c.ready) {
-    c.ready  = 1;
-    c.bnorm2 = stop.bnorm2 < 0 ? b2 : stop.bnorm2;
-    c.tol2   = max(stop.rtol * stop.rtol * c.bnorm2, stop.abstol * stop.abstol);
-    c.most2  = stop.dtol * stop.dtol * c.bnorm2;
-
-    const BAIGoal goal = GoalOf(p, stop, c, FIRST_LOOK);
-
-    c.decision = BAIAdaptStart(&c.adapt, &goal, stop.mode, its, (double)rnorm2);
-  } else if (c.decision.mode == stop.mode) c.decision = BAIAdaptLook(&c.adapt, its, (double)rnorm2);
-  else c.decision.x = BAI_X_ON; /* they have gone back */
-  const bool leaves = c.decision.mode != stop.mode || c.decision.coarsen;
-
-  if (leaves) c.decision.until = its;
-  c.finished = c.decision.stop || c.decision.stalls || (leaves && c.decision.x != BAI_X_BACK);
-  if (c.finished) {
-    stop.result->rnorm2     = c.rnorm2;
-    stop.result->bnorm2     = c.bnorm2;
-    stop.result->its        = its;
-    stop.result->omega      = p.omega * (BAIReal)c.decision.omega;
-    stop.result->momentum   = (BAIReal)c.decision.momentum;
-    stop.result->mode       = c.decision.mode;
-    stop.result->accelerate = c.adapt.accelerate;
-    stop.result->coarsen    = c.decision.coarsen;
-    stop.result->stalls     = c.decision.stalls;
-  }
+    c.ready = 1;
+    SetTolerances(stop, c, stop.bnorm2 < 0 ? b2 : stop.bnorm2);
+    BAILookStart(&c.look, (double)c.tol2, its, (double)rnorm2, FIRST_LOOK);
+  } else LookNext(&c.look, its, (double)rnorm2);
+  c.stalls = c.look.stalls;
+  Finish(p, stop, c, rnorm2);
 }
 
 /* Where tiles do not wait for each other. Called by one thread, after all have written the sums of their warps: the
@@ -185,27 +165,9 @@ static __device__ void ArriveAtStop(const BAISweep &p, BAIControl &c, int iterat
   BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= arrivals; });
 }
 
-/* Called by one thread, when all have published their share of ||b - A x||^2: done, or go on, with the watcher asking
- * for less */
+/* The decision there, by one thread; to go on is to go on with the watcher asking for less */
 static __device__ void DecideAtStop(const BAISweep &p, const BAIStop &stop, BAIControl &c, BAIReal rnorm2)
 {
   BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.ready).load(cuda::memory_order_acquire) != 0; });
-  c.rnorm2   = rnorm2;
-  c.finished = !(rnorm2 > c.tol2 && rnorm2 < c.most2) || c.its >= p.count || c.slow;
-  if (!c.finished) return;
-  stop.result->rnorm2     = rnorm2;
-  stop.result->bnorm2     = c.bnorm2;
-  stop.result->its        = c.its;
-  stop.result->omega      = p.omega;
-  stop.result->momentum   = p.momentum;
-  stop.result->mode       = c.slow == 1 ? stop.accelerated : stop.mode;
-  stop.result->coarsen    = c.slow == 2;
-  stop.result->accelerate = stop.accelerate;
-}
-
-/* Called by one thread of each tile, which has gone back to the x that was kept */
-static __device__ void MeetOnceMore(const BAISweep &p, BAIControl &c, int arrivals)
-{
-  Flag(c.met).fetch_add(1, cuda::memory_order_acq_rel);
-  BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.met).load(cuda::memory_order_acquire) >= arrivals; });
+  Finish(p, stop, c, rnorm2);
 }

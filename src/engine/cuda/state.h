@@ -184,45 +184,11 @@ typedef struct {
   BAIReal     *r2, *b2; /* the tiles' shares of ||r||^2 and ||b||^2 */
   BAIControl  *control; /* NULL if the launch is not to stop by itself */
   BAISolution *result;  /* on the host */
-  int          accelerate;
-  BAIMode      mode, asked, accelerated; /* the present one; the others as in BAIStep, */
-  BAIInt       coarsen;                  /* and so are these */
-  BAIReal      top, beta, bears;
 } BAIStop;
-
-/* The coarse space: see BAICoarse */
-typedef struct {
-  int        aggregates, columns, m; /* m: own unknowns */
-  int        singular;
-  bool       together;    /* with other ranks; else */
-  int        all, mine;   /* all aggregates are aggregates, of which this rank's begin with mine, which is 0 */
-  int16_t   *aggregate;   /* n: that of each row, or -1 */
-  BAIScalar *basis;       /* n*columns, or NULL */
-  int16_t   *ghost;       /* nghost: of all aggregates; NULL: there are none */
-  BAIScalar *ghost_basis; /* nghost*columns, or NULL */
-  int       *first, *row; /* aggregates+1, and the rows of each in ascending order */
-  BAISingle *inverse;     /* own rows, m times all*columns, row by row */
-  BAIScalar *sums, *e;    /* P^H r of all aggregates, and A_c^{-1} of it for own ones */
-  bool       swept_runs;  /* the last sweep left what r adds up to on runs */
-  void      *r;           /* n, as x is; */
-  /* or what it adds up to on runs of rows of one aggregate, as in BAIRuns; NULL: there are too many */
-  uint2 *runs;
-  void  *run_sum;
-  int   *run_first, *run; /* aggregates+1, and the runs of each */
-  /* A_c: the pairs of aggregates that couple, I*all + J, and the entries of each, in one order every time */
-  int       pairs;
-  unsigned *pair;
-  int      *pair_first; /* pairs+1 */
-  unsigned *entry;
-  /* for whole solves, if each slice belongs to one aggregate and each of them to one tile; else NULL */
-  int     *slice_aggregate, *tile_first, *seen_count, *seen, most_seen;
-  BAIReal *shares; /* two x, and then those of twolevel.h */
-} BAICUDACoarse;
 
 /* Exchange with other ranks: see exchange.h */
 typedef struct {
   int       peers, sends;
-  int       self;             /* the peer that is this rank, or -1 */
   BAIShared mailbox, *theirs; /* own, and those of peers, or NULL */
   int      *first, *row;      /* tiles+1, as in BAISends, */
   int       quiet, loud;      /* and these */
@@ -269,8 +235,6 @@ struct BAIState_ {
   int        current;   /* which of the two it is */
 
   BAIPlan plan[4]; /* by mode */
-  BAIPlan corrected[4],
-    two_level[4];  /* by mode, with a coarse correction: an iteration a launch; a whole solve, if it can be */
   BAIPlan   plain; /* mode sync without momentum, if its plan can do with it, and takes longer */
   BAIStop   stop;
   void     *scratch; /* stands in for shared memory if the tiles are too long for it */
@@ -284,8 +248,7 @@ struct BAIState_ {
   BAIResult *result; /* on the device */
   BAIPinned *pinned;
 
-  BAICUDACoarse   coarse;
-  BAICUDAExchange exchange, telling; /* of x; of the sums of a coarse space, if it has peers */
+  BAICUDAExchange exchange;
 
   int                *updates; /* what is counted: see BAICounts; NULL: nothing is */
   unsigned long long *reads, *last;
@@ -367,38 +330,19 @@ BAIStatus BAISweepSolve(BAIState, const BAITolerances *, const BAIStep *, BAISol
 BAIStatus BAIStalled(BAIState);
 BAIStatus BAIResidualSetUp(BAIState);
 BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
-/* coarse.cu; the correction adds omega P A_c^{-1} P^H r to x */
-BAIStatus BAICUDACoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
-BAIStatus BAICUDACoarseUpdate(BAIState, const BAIMatrix *);
-BAIStatus BAICUDACoarseRows(BAIState, const BAIMatrix *, BAIScalar *);
-BAIStatus BAICUDACoarseInvert(BAIState, BAIScalar *);
-BAIStatus BAICUDARestricted(BAIState, int of_b, BAIScalar *sums);
-BAIStatus BAICUDAProlong(BAIState, const BAIScalar *sums, BAIReal omega);
-BAIStatus BAICUDACorrect(BAIState, BAIReal omega);
-BAIStatus BAICUDACorrectSwept(BAIState, bool runs, BAIReal omega);
 /* round.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a rounded
  * copy */
 BAIStatus BAIRoundVector(BAIState, int n, const BAIScalar *, void *);
 BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
 BAIStatus BAIRoundInside(BAIState);
-/* before.cu: the iterate before the last one, as momentum builds on it, becomes itself less x, times a factor. And x[0]
- * becomes the iterate, x[1] the one before it */
-BAIStatus BAIShiftBefore(BAIState, BAIReal factor);
+/* before.cu: x[0] becomes the iterate, x[1] the one before it */
 BAIStatus BAISwapIterates(BAIState);
-BAIStatus BAIPlanCreateCorrected(BAIState, BAIMode, bool momentum, BAIPlan *);
-BAIStatus BAIPlanCreateTwoLevel(BAIState, BAIMode, bool momentum, BAIPlan *);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);
 BAIStatus BAICUDAConnect(BAIState, const BAIPeers *, const BAIHandle *);
 BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts, int swept);
 double    BAICUDAWorked(BAIState);
 BAIStatus BAICUDADisconnect(BAIState);
-BAIStatus BAICUDAShareSums(BAIState, BAIInt ranks, BAIHandle *);
-BAIStatus BAICUDAConnectSums(BAIState, BAIInt ranks, BAIInt self, const BAIHandle *);
-BAIStatus BAICUDADisconnectSums(BAIState);
-/* Own sums to all ranks, and where theirs are */
-BAIStatus BAICUDAExchangeSums(BAIState, const BAIScalar *own, const BAIScalar **all);
 void      BAICUDAExchangeDestroy(BAIState);
-BAIStatus BAICUDAReplay(const struct BAIGoal_ *, int n, const double *rnorm2, struct BAIDecision_ *);
 BAIStatus BAISumsRun(BAIState, BAIReal *inside, BAIReal *outside);
 BAIStatus BAICUDANoise(void *stream, int64_t first, BAIInt n, BAIScalar *x);
 /* wait.cu: until all that is in the stream is done */

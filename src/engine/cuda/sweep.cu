@@ -5,7 +5,6 @@
 #include "follow.h"
 #include "launch.h"
 #include "pieces.h"
-#include "twolevel.h"
 #include <limits.h>
 
 enum {
@@ -45,14 +44,6 @@ static BAIStatus NeedControl(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus PrepareCorrected(BAIState state, BAIMode mode, bool momentum)
-{
-  BAITry(BAIPlanCreateCorrected(state, mode, momentum, &state->corrected[mode]));
-  BAITry(NeedVectors(state, mode, &state->corrected[mode]));
-  BAITry(BAIPlanCreateTwoLevel(state, mode, momentum, &state->two_level[mode]));
-  return state->two_level[mode].kernel ? NeedControl(state) : BAIStatusOf(BAI_OK);
-}
-
 static BAIStatus PreparePlain(BAIState state, BAIMode mode, bool momentum)
 {
   BAIPlan *plan = &state->plan[mode];
@@ -74,9 +65,6 @@ BAIStatus BAISweepPrepare(BAIState state, BAIMode mode)
   if (state->p.stats && !state->updates) BAITry(BAIStatsCreate(state));
   if (!state->plan[mode].kernel) status = PreparePlain(state, mode, momentum);
   if (status.code) state->plan[mode].kernel = NULL;
-  if (status.code || !state->coarse.m || state->corrected[mode].kernel) return status;
-  status = PrepareCorrected(state, mode, momentum); /* with a coarse correction */
-  if (status.code) state->corrected[mode].kernel = NULL;
   return status;
 }
 
@@ -100,8 +88,6 @@ static BAISweep Arguments(BAIState state, const BAIPlan *plan, BAIInt count, con
   p.x[1]           = state->x[1];
   p.current        = state->current;
   p.scratch        = plan->shared ? NULL : state->scratch;
-  p.r              = step->coarse ? state->coarse.r : NULL;
-  p.runs           = plan->from_other ? BAIRuns{state->coarse.runs, state->coarse.run_sum} : BAIRuns{};
   p.neighbors      = state->neighbors;
   p.order          = plan->order == BAI_OWN ? NULL : state->order;
   p.done           = plan->uses_done ? state->done : NULL;
@@ -171,7 +157,7 @@ static BAIStatus LaunchTurns(BAIState state, const BAIPlan *plan, BAIInt count, 
   return BAIStatusOf(BAI_OK);
 }
 
-/* follows: another launch of this kernel, or a coarse correction, and knows what is before it */
+/* follows: another launch of this kernel, and knows what is before it */
 static BAIStatus Launch(BAIState state, const BAIPlan *plan, BAIInt count, const BAIStep *step, bool follows)
 {
   const bool can = state->follows && (plan->handed || plan->from_other);
@@ -219,21 +205,6 @@ BAIStatus BAIStalled(BAIState state)
   return BAIStatusOf(code);
 }
 
-/* An iteration a launch, each with a coarse correction */
-static BAIStatus RunCorrected(BAIState state, BAIInt count, const BAIStep *how)
-{
-  BAIStep step = *how;
-
-  for (BAIInt k = 0; k < count; k++) {
-    if (how->direction == BAI_ALTERNATE) step.direction = k % 2 ? BAI_BACKWARD : BAI_FORWARD;
-    BAITry(Launch(state, &state->corrected[step.mode], 1, &step, k > 0));
-    BAITry(BAICUDACorrectSwept(state, state->corrected[step.mode].from_other, step.omega));
-    step.fresh = 0;
-    step.done++;
-  }
-  return BAIStatusOf(BAI_OK);
-}
-
 BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
 {
   const BAIPlan *plan = how->mode == BAI_MODE_SYNC && how->momentum == 0 && !how->fourth_kind && state->plain.kernel
@@ -245,7 +216,6 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
   if (!state->A.tiles) return BAIStatusOf(BAI_OK);
   BAITry(BAIStalled(state)); /* an earlier launch, which nobody has waited for */
   BAITry(OneBuffer(state, step.mode));
-  if (step.coarse && state->coarse.m) return RunCorrected(state, count, how);
   for (BAIInt left = count; left > 0; left -= most < left ? most : left) {
     BAITry(Launch(state, plan, left < most ? left : most, &step, left < count));
     step.fresh = 0;
@@ -255,7 +225,7 @@ BAIStatus BAISweepRun(BAIState state, BAIInt count, const BAIStep *how)
 }
 
 /* What the kernel of a whole solve is to know, and where it leaves what it came to */
-static BAIStop StopOf(BAIState state, const BAITolerances *t, const BAIStep *step)
+static BAIStop StopOf(BAIState state, const BAITolerances *t)
 {
   BAIStop stop = state->stop;
 
@@ -263,50 +233,9 @@ static BAIStop StopOf(BAIState state, const BAITolerances *t, const BAIStep *ste
   stop.abstol      = t->abstol;
   stop.dtol        = t->dtol;
   stop.bnorm2      = t->bnorm2;
-  stop.accelerate  = step->accelerate;
-  stop.mode        = step->mode;
-  stop.asked       = step->asked;
-  stop.accelerated = step->accelerated;
-  stop.coarsen     = step->coarsen;
-  stop.top         = step->top;
-  stop.beta        = step->beta;
-  stop.bears       = step->bears;
   *stop.result     = BAISolution{};
   stop.result->its = -1;
   return stop;
-}
-
-/* The same with a coarse correction; it works in one x, and counts corrections of blocks that do not wait for each
- * other */
-static BAIStatus SolveCorrected(BAIState state, const BAITolerances *t, const BAIStep *step, BAISolution *solution)
-{
-  const BAIPlan *plan = &state->two_level[step->mode];
-  BAICUDACoarse *c    = &state->coarse;
-  BAISweep       p    = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
-  BAIStop        stop = StopOf(state, t, step);
-  BAITwoLevel    two  = BAITwoLevelOf(state);
-  void          *arguments[] = {&state->A, &p, &stop, &two};
-
-  if (state->current)
-    CUDATry(cudaMemcpyAsync(state->x[0], state->x[1], (size_t)state->A.n * sizeof(BAIScalar), cudaMemcpyDeviceToDevice,
-                            state->stream));
-  state->current    = 0;
-  state->has_before = BAI_BEFORE_NOWHERE;
-  if (step->mode == BAI_MODE_ASYNC) CUDATry(cudaMemsetAsync(stop.control, 0, sizeof(BAIControl), state->stream));
-  CUDATry(cudaMemsetAsync(c->shares, 0xff,
-                          (2 * (size_t)two.reals_x + 2 * (size_t)BAIShares(two, state->A.tiles)) * sizeof(BAIReal),
-                          state->stream)); /* not there yet */
-  if (step->mode == BAI_MODE_ASYNC)
-    CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
-  if (step->mode == BAI_MODE_ASYNC) p.done_before = state->done_before = 0;
-  CUDATry(cudaLaunchCooperativeKernel(plan->kernel, dim3(state->A.tiles), dim3(plan->threads), arguments, plan->shared,
-                                      state->stream));
-  if (step->mode == BAI_MODE_ASYNC)
-    CUDATry(cudaMemsetAsync(state->done, 0, (size_t)state->A.tiles * sizeof(int), state->stream));
-  BAITry(BAICUDAWait(state));
-  *solution = *stop.result;
-  BAITry(BAIStalled(state));
-  return BAIStatusOf(solution->its < 0 ? BAI_ERR_STALLED : BAI_OK);
 }
 
 BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *step, BAISolution *solution)
@@ -314,10 +243,9 @@ BAIStatus BAISweepSolve(BAIState state, const BAITolerances *t, const BAIStep *s
   const BAIPlan *plan  = &state->plan[step->mode];
   const int      tiles = state->A.tiles;
   BAISweep       p     = Arguments(state, plan, t->max_it < MAX_ITS_PER_LAUNCH ? t->max_it : MAX_ITS_PER_LAUNCH, step);
-  BAIStop        stop  = StopOf(state, t, step);
+  BAIStop        stop  = StopOf(state, t);
   void          *arguments[] = {&state->A, &p, &stop};
 
-  if (step->coarse && state->coarse.m) return SolveCorrected(state, t, step, solution);
   BAITry(OneBuffer(state, step->mode));
   Continue(state, plan, &p);
   p.current = state->current;

@@ -255,16 +255,6 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
   }
 }
 
-/* b - A x of a row, by what its first sweep begins with. In single precision a division costs less than to read d,
- * which is in double precision; nor need it be exact */
-template <typename V>
-static __device__ inline V BAIResidualOf(const BAISliced &A, int place, V sum, V dinv, V y)
-{
-  if constexpr (cuda::std::is_same_v<V, float>) return __fdividef(sum * dinv - y, dinv);
-  else if constexpr (sizeof(V) < sizeof(BAIScalar)) return (sum * dinv - y) / dinv;
-  else return sum - A.d[place] * y;
-}
-
 /*
    The local sweeps of a tile, a thread a row, and the update: a and j are the row's entries inside the block, width
    those of its slice, s is b minus what lies outside it. All is done in the precision of V
@@ -294,7 +284,6 @@ static __device__ inline void BAISweepRows(const BAISliced &A, const BAISweep &p
       if (w >= FEW && w % FEW == 0 && w >= width) break; /* the same for a warp */
       sum -= a[w] * now[j[w]];
     }
-    if (p.r && sweep == 1 && own >= 0) static_cast<V *>(p.r)[own] = BAIResidualOf(A, place, sum, dinv, y);
     if (sweep <= iters) y += local_omega * (sum * dinv - y);
     if (sweep < most) {
       V *swap = now;

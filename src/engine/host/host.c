@@ -1,8 +1,6 @@
 /*
    The host backend: OpenMP threads. Short enough to be read as the definition of the method: see sweep.c
 */
-#include "../adapt.h"
-#include "../aggregate.h"
 #include "../fault.h"
 #include "../hash.h"
 #include "../theta.h"
@@ -12,7 +10,6 @@
 static void Destroy(BAIState state)
 {
   BAIBlockCRSDestroy(&state->A);
-  BAIHostCoarseDestroy(&state->coarse);
   free(state->rounded_b);
   free(state->rounded_ghost);
   BAIHostStatsDestroy(state->stats);
@@ -121,7 +118,6 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAIPartition *partition, 
 static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
 {
   BAITry(BAIBlockCRSUpdateValues(&state->A, matrix, &state->p));
-  BAITry(BAIHostCoarseUpdate(state, matrix));
   return Weigh(state);
 }
 
@@ -131,20 +127,6 @@ static void *Round(BAIState state, const BAIScalar *vector, BAIInt n, BAISingle 
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt i = 0; i < n; i++) rounded[i] = (BAISingle)(vector[i] * state->scale);
   return rounded;
-}
-
-/* What momentum builds on, less x, in the new scale */
-static void Shift(BAIState state, BAIReal scale)
-{
-  const BAIReal factor = scale / state->scale;
-
-#pragma omp parallel for num_threads(state->p.threads) schedule(static)
-  for (BAIInt i = 0; i < state->A.n; i++) {
-    if (state->A.single)
-      ((BAISingle *)state->before)[i] = (BAISingle)((((BAISingle *)state->before)[i] - BAILoadSingle(state->x, i)) *
-                                                    factor);
-    else ((BAIScalar *)state->before)[i] -= BAILoad(state->x, i);
-  }
 }
 
 static BAIStatus Look(BAIState state, const BAIScalar *ghost)
@@ -163,12 +145,10 @@ static BAIStatus Bind(BAIState state, const BAIVectors *v, int guess_zero)
 {
   const BAIBlockCRS *A = &state->A;
 
-  if (guess_zero && v->shifted && state->before) Shift(state, A->single && v->scale > 0 ? v->scale : 1);
   state->v     = *v;
   state->scale = A->single && v->scale > 0 ? v->scale : 1;
   state->b     = A->single ? Round(state, v->b, A->n, state->rounded_b) : v->b;
   BAITry(Look(state, v->ghost));
-  BAIHostCoarseBind(state);
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) BAISetX(state, i, guess_zero ? 0 : v->x[i]);
   return BAIStatusOf(BAI_OK);
@@ -274,11 +254,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->local_sweeps  = state->local_sweeps;
   info->blocks        = A->blocks;
   info->workers       = state->p.threads;
-  info->ordered       = BAI_MODE_SYNC;
   info->solves        = 0;
-  info->solves_coarse = 0;
-  info->aggregates    = state->coarse.aggregates;
-  info->coarse        = state->coarse.aggregates * state->coarse.columns;
   info->local_omega   = state->local_omega * A->least_share;
   info->units         = A->units;
   info->colors        = state->colors;
@@ -286,9 +262,7 @@ static void Info(BAIState state, BAIInfo *info)
   info->nnz_off       = A->off_i[A->places];
   info->bytes         = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) +
     A->places * ((int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + value) +
-    (1 + A->single + (state->next != NULL) + (state->before != NULL)) * vector +
-    BAIHasCoarse(&state->coarse) * A->n * (int64_t)sizeof(BAIScalar) +
-    (int64_t)info->coarse * (int64_t)(state->coarse.all * state->coarse.columns) * (int64_t)sizeof(BAISingle) + rounded;
+    (1 + A->single + (state->next != NULL) + (state->before != NULL)) * vector + rounded;
   info->bytes_iteration = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) +
     A->places * ((int64_t)(2 * sizeof(BAIInt)) + value) + (3 + 2 * (state->p.momentum == 1)) * vector + rounded;
 }
@@ -305,12 +279,6 @@ const BAIBackendOps BAIBackendHost = {
   .look       = Look,
   .sweep      = Sweep,
   .residual   = Residual,
-  .coarsen    = BAIHostCoarsen,
-  .rows       = BAIHostCoarseRows,
-  .invert     = BAIHostCoarseInvert,
-  .correct    = BAIHostCorrect,
-  .restricted = BAIHostRestricted,
-  .prolong    = BAIHostProlong,
   .sums       = Sums,
   .flip       = Flip,
   .recover    = Recover,
@@ -324,7 +292,5 @@ const BAIBackendOps BAIBackendHost = {
   .wait       = Wait,
   .info       = Info,
   .destroy    = Destroy,
-  .replay     = BAIAdaptReplay,
-  .aggregate  = BAIAggregateMatrix,
   .noise      = Noise,
 };

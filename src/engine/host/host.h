@@ -8,28 +8,6 @@
 #include "blockcrs.h"
 #include "iterate.h"
 
-/* The coarse space. In mode async a correction is one of an epoch */
-typedef struct {
-  BAIInt           aggregates, columns;
-  int              singular;
-  int              together;    /* with other ranks; else */
-  BAIInt           all, mine;   /* all aggregates are aggregates, of which this rank's begin with mine, which is 0 */
-  BAIInt          *aggregate;   /* n */
-  BAIScalar       *basis;       /* n*columns, or NULL: all 1 */
-  BAIInt          *ghost;       /* nghost: of all aggregates; NULL: there are none */
-  BAIScalar       *ghost_basis; /* nghost*columns, or NULL */
-  BAIInt          *first, *row; /* aggregates+1, and the rows of each in ascending order */
-  BAISingle       *inverse;     /* of A_c, own rows, row by row */
-  BAIScalar       *sums, *e;    /* P^H r of own aggregates, and A_c^{-1} of it */
-  BAIScalar       *r;           /* n: b - A x, as far as blocks have left it */
-  BAIInt          *taken;       /* mode async: epochs whose correction each block has taken, */
-  _Atomic(BAIInt) *smoothed;    /* and done BAI_SMOOTHED iterations since; */
-  BAIInt          *left;        /* those for which it has left its part of r; */
-  BAIInt          *since;       /* iterations since it took the last correction; */
-  _Atomic(BAIInt)  parts;       /* parts left, in all epochs; */
-  _Atomic(BAIInt)  ready;       /* epochs whose correction is there */
-} BAIHostCoarse;
-
 typedef struct BAIHostStats_ BAIHostStats; /* stats.c */
 /* Exchange with other ranks: see exchange.h */
 typedef struct {
@@ -68,7 +46,6 @@ struct BAIState_ {
   BAIReal          local_omega;
   int             *order, *turn_first, turns, colors; /* mode color: the groups in the order of their turns, */
   int              parts; /* each of which has so many parts: one; or two, what has to do with other ranks first */
-  BAIHostCoarse    coarse;
   BAIHostStats    *stats; /* NULL: nothing is counted */
   BAIHostExchange  exchange;
 };
@@ -89,18 +66,6 @@ BAIStatus BAIHostExchangeGhosts(BAIState, BAIGhosts, int swept);
 double    BAIHostWorked(BAIState);
 void      BAIHostSendBlock(BAIState, BAIInt block); /* new x, where it is live */
 void      BAIHostDisconnect(BAIState);
-
-BAIStatus BAIHostCoarsen(BAIState, const BAIMatrix *, const BAICoarse *);
-BAIStatus BAIHostCoarseUpdate(BAIState, const BAIMatrix *);
-void      BAIHostCoarseBind(BAIState);
-BAIStatus BAIHostCoarseRows(BAIState, const BAIMatrix *, BAIScalar *);
-BAIStatus BAIHostCoarseInvert(BAIState, BAIScalar *);
-void      BAIHostCoarseSolve(BAIHostCoarse *,
-                             const BAIScalar *r); /* e = A_c^{-1} P^H r, of a space that is this rank's alone */
-void      BAIHostCoarseDestroy(BAIHostCoarse *);
-BAIStatus BAIHostCorrect(BAIState, BAIReal omega);
-BAIStatus BAIHostRestricted(BAIState, int of_b, BAIScalar *sums);
-BAIStatus BAIHostProlong(BAIState, const BAIScalar *sums, BAIReal omega);
 
 /* The first block of the next group */
 static inline BAIInt BAIGroupEnd(BAIState state, BAIInt group)
@@ -126,20 +91,3 @@ void      BAIHostStatsDestroy(BAIHostStats *);
 void      BAIHostStatsRead(BAIHostStats *, BAIInt block);
 void      BAIHostStatsWrote(BAIHostStats *, BAIInt block);
 BAIStatus BAIHostStatsGet(BAIState, BAIStats *);
-
-static inline int BAIHasCoarse(const BAIHostCoarse *c)
-{
-  return c->aggregates > 0;
-}
-
-/* (P e)_i */
-static inline BAIScalar BAIProlong(const BAIHostCoarse *c, BAIInt i)
-{
-  const BAIInt K   = c->aggregate[i];
-  BAIScalar    sum = 0;
-
-  if (K < 0) return 0;
-  if (!c->basis) return c->e[K];
-  for (BAIInt k = 0; k < c->columns; k++) sum += c->basis[i * c->columns + k] * c->e[K * c->columns + k];
-  return sum;
-}

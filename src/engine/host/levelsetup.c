@@ -65,7 +65,7 @@ static void Look(BAILevelsState state, const BAIHostRows *A)
     BAIReal         sum;
     const BAIScalar d = Diagonal(A, row, &sum);
 
-    if (!(BAIRealPart(d) > 0)) is = 0;
+    if (!(BAIRealPart(d) > 0) && (sum > 0 || BAIRealPart(d) < 0)) is = 0;
     for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
       const BAIReal w = BAIAggregateMagnitude(A->a[k]);
 
@@ -78,7 +78,7 @@ static void Look(BAILevelsState state, const BAIHostRows *A)
     }
   }
   state->hermitian = is;
-  state->over      = more > BAI_LEVELS_OTHER_SIGN * less ? 1 : state->p.over;
+  state->over      = !is || more > BAI_LEVELS_OTHER_SIGN * less ? 1 : state->p.over;
 }
 
 /* The numbering of a grid as a row in the middle shows it: of some the one with the most neighbours that follow */
@@ -173,8 +173,9 @@ static void Candidates(const BAIHostRows *A, int leave, BAIInt *mate, BAIReal *d
   }
 }
 
-/* The row that row i proposes to, or -1: one that is not matched, or, if it is to join, the first of a pair */
-static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, BAIInt fields, const BAIInt *field, const BAIInt *mate,
+/* The row that row i proposes to, or -1: one that is not matched, or, if it is to join, the first of a pair. both: the
+ * coupling of two rows is what each of them has of the other */
+static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, int both, BAIInt fields, const BAIInt *field, const BAIInt *mate,
                        const BAIReal *d, BAIReal *weight)
 {
   BAIReal  best = -1, most = 0;
@@ -183,7 +184,7 @@ static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, BAIInt fields, 
 
   for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) {
     const BAIInt   j = A->j[k];
-    const BAIReal  w = BAIMatchWeight(A->a[k], d[i], d[j]);
+    const BAIReal  w = BAIMatchWeight(both ? A->a[k] + BAIConj(Entry(A, j, i)) : A->a[k], d[i], d[j]);
     const uint64_t e = BAIMatchKey((int)i, (int)j);
 
     if (j == i || mate[j] < 0 || (fields > 1 && field[j] != field[i])) continue;
@@ -195,12 +196,12 @@ static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, BAIInt fields, 
     }
   }
   *weight = best;
-  if (!BAIAggregateIsStrong(best, most, 0)) return -1;
+  if (!BAIAggregateIsStrong(best, most)) return -1;
   return join && mate[to] < to ? mate[to] : to;
 }
 
 /* Rows that found nobody join a pair; each pair takes the one that is coupled to it most strongly, and no other */
-static void Join(const BAIHostRows *A, BAIInt fields, const BAIInt *field, BAIInt *mate, const BAIReal *d,
+static void Join(const BAIHostRows *A, int both, BAIInt fields, const BAIInt *field, BAIInt *mate, const BAIReal *d,
                  BAIInt *proposal, uint64_t *claim, uint64_t *best, int threads)
 {
   (void)threads; /* without OpenMP */
@@ -209,7 +210,7 @@ static void Join(const BAIHostRows *A, BAIInt fields, const BAIInt *field, BAIIn
     BAIReal weight;
 
     best[i]     = 0;
-    proposal[i] = mate[i] == i ? Proposal(A, i, 1, fields, field, mate, d, &weight) : -1;
+    proposal[i] = mate[i] == i ? Proposal(A, i, 1, both, fields, field, mate, d, &weight) : -1;
     if (proposal[i] >= 0) claim[i] = BAIJoinClaim(weight, (int)i);
   }
   for (BAIInt i = 0; i < A->n; i++)
@@ -222,8 +223,8 @@ static void Join(const BAIHostRows *A, BAIInt fields, const BAIInt *field, BAIIn
    Rows are matched in pairs: mate[i] is the other one, or i itself, or -1 for those that stay alone; if they may
    join, -2 - j for those that join the pair whose first row is j
 */
-static BAIStatus Match(const BAIHostRows *A, BAIInt fields, const BAIInt *field, int leave, int join, BAIInt *mate,
-                       int threads)
+static BAIStatus Match(const BAIHostRows *A, int both, BAIInt fields, const BAIInt *field, int leave, int join,
+                       BAIInt *mate, int threads)
 {
   const size_t n        = (size_t)A->n + 1;
   BAIInt      *proposal = malloc(n * sizeof(*proposal));
@@ -235,12 +236,12 @@ static BAIStatus Match(const BAIHostRows *A, BAIInt fields, const BAIInt *field,
   for (int round = 0; round < BAI_MATCH_ROUNDS && !status.code; round++) {
 #pragma omp parallel for num_threads(threads) schedule(static) private(weight)
     for (BAIInt i = 0; i < A->n; i++)
-      proposal[i] = mate[i] == i ? Proposal(A, i, 0, fields, field, mate, d, &weight) : -1;
+      proposal[i] = mate[i] == i ? Proposal(A, i, 0, both, fields, field, mate, d, &weight) : -1;
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (BAIInt i = 0; i < A->n; i++)
       if (proposal[i] >= 0 && proposal[proposal[i]] == i) mate[i] = proposal[i];
   }
-  if (join && !status.code) Join(A, fields, field, mate, d, proposal, claim, claim + n, threads);
+  if (join && !status.code) Join(A, both, fields, field, mate, d, proposal, claim, claim + n, threads);
   free(proposal);
   free(d);
   free(claim);
@@ -431,7 +432,7 @@ static BAIStatus AggregatePairs(BAILevelsState state, BAIHostLevel *L, BAIInt **
   if (!status.code) memcpy(of, *field, (size_t)A->n * sizeof(*of));
   for (BAIInt i = 0; i < A->n && !status.code; i++) L->aggregate[i] = i;
   for (int pass = 0; pass < passes && !status.code; pass++) {
-    status = Match(&C, state->p.fields, of, !pass ? 1 + (L == state->level) : 0, pass + 1 == passes, mate,
+    status = Match(&C, !state->hermitian, state->p.fields, of, !pass ? 1 + (L == state->level) : 0, pass + 1 == passes, mate,
                    state->p.threads);
     if (status.code) break;
     m = Number(C.n, mate, pair);
@@ -624,7 +625,7 @@ static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
       d           = BAIAggregateMagnitude(diagonal);
       L->d[p]     = diagonal;
       L->extra[p] = BAILevelsExtra(d, sum);
-      if (!(d > 0) && row < bad) bad = row;
+      if (BAILevelsIsBad(d, sum) && row < bad) bad = row;
       d += L->extra[p];
       L->dinv[p] = d > 0 ? BAI_LEVELS_DAMPING * BAIShareOfDominance(d, in) / (BAIRealPart(diagonal) < 0 ? -d : d) : 1;
       if (BAIRealPart(diagonal) < 0) L->extra[p] = -L->extra[p];

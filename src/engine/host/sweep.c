@@ -13,15 +13,9 @@ typedef struct {
   Atomic    *x, *next; /* what is read and what is written; the same where the mode allows it */
   BAIInt     local_iters;
   ValueReal  omega, momentum;
-  BAIScalar *r; /* where own rows leave b - A x for the coarse correction, or NULL */
 
   const BAIFault *fault; /* of this iteration, or NULL */
 } Update;
-
-static int HasCoarse(BAIState state, const BAIStep *step)
-{
-  return step->coarse && BAIHasCoarse(&state->coarse);
-}
 
 /* That of an iteration, or NULL */
 static const BAIFault *FaultOf(BAIState state, const BAIStep *step, BAIInt iteration)
@@ -38,7 +32,6 @@ static Update UpdateOf(BAIState state, const BAIStep *step, BAIInt iteration, At
                          step->local_iters ? step->local_iters : state->p.local_iters,
                             (ValueReal)omega,
                             (ValueReal)(step->fresh && !iteration ? 0 : momentum),
-                         HasCoarse(state, step) ? state->coarse.r : NULL,
                             FaultOf(state, step, iteration)};
 
   return update;
@@ -76,14 +69,13 @@ static Value SumOutside(BAIState state, BAIInt place, Atomic *x)
 
 /*
    With refinement: r = b - A x of the rows of a block, of the x that others have now. It is left in s for the local
-   sweeps, times a power of two that is returned, so that their precision holds it; and where own rows leave it for the
-   coarse correction
+   sweeps, times a power of two that is returned, so that their precision holds it
 */
 static ValueReal ReadResidual(BAIState state, BAIInt block, const Update *u, Value *r, Inner *s)
 {
   const BAIBlockCRS *A     = &state->A;
   const Value       *loc_a = A->loc_a;
-  const BAIInt first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first, own = BAIBlockOwn(A, block) - first;
+  const BAIInt first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first;
   BAIReal      largest = 0;
   ValueReal    scale   = 1;
 
@@ -93,7 +85,6 @@ static ValueReal ReadResidual(BAIState state, BAIInt block, const Update *u, Val
     r[i] = SumOutside(state, first + i, u->x) - (Value)A->d[first + i] * Load(u->x, row);
     for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++)
       r[i] -= loc_a[k] * Load(u->x, BAIRowAt(A, first + A->loc_j[k]));
-    if (u->r && i < own) u->r[row] = r[i];
     if (BAIAbs(r[i]) > largest) largest = BAIAbs(r[i]);
   }
   if (sizeof(Inner) < sizeof(Value)) scale = (ValueReal)BAIScaleOf(ilogb((double)largest));
@@ -130,7 +121,6 @@ static void IterateBlock(BAIState state, BAIInt block, Update u)
       Inner           sum         = s[i];
 
       for (BAIInt k = A->loc_i[first + i]; k < A->loc_i[first + i + 1]; k++) sum -= loc_a[k] * y[A->loc_j[k]];
-      if (u.r && !refined && !sweep && i < own) u.r[BAIRowAt(A, first + i)] = sum - A->d[first + i] * y[i];
       ynext[i] = y[i] + local_omega * (sum * dinv[first + i] - y[i]);
     }
     for (BAIInt i = 0; u.fault && i < m; i++) {
@@ -177,67 +167,6 @@ static void WaitForOthers(BAIState state, BAIInt block, BAIInt iteration)
   }
 }
 
-/* The coarse correction after a global iteration, by all threads or by one; that of ranks together is their caller's */
-static void Correct(BAIState state, Atomic *x, const BAIStep *step)
-{
-  if (!HasCoarse(state, step) || state->coarse.together) return;
-#pragma omp single
-  BAIHostCoarseSolve(&state->coarse, state->coarse.r);
-#pragma omp for schedule(static)
-  for (BAIInt i = 0; i < state->A.n; i++)
-    Store(x, i, (Value)(Load(x, i) + step->omega * BAIProlong(&state->coarse, i)));
-}
-
-/* Mode async, before a block is updated: takes the correction that is there, and says whether the block is to leave its
- * part of r for the next one */
-static int TakeCorrection(BAIState state, BAIInt block, BAIReal omega)
-{
-  const BAIBlockCRS *A     = &state->A;
-  BAIHostCoarse     *c     = &state->coarse;
-  BAIInt            *taken = c->taken + block;
-
-  if (*taken < atomic_load_explicit(&c->ready, memory_order_acquire)) {
-    for (BAIInt place = BAIBlockFirst(A, block); place < BAIBlockOwn(A, block); place++) {
-      const BAIInt row = BAIRowAt(A, place);
-
-      Store(state->x, row, (Value)(Load(state->x, row) + omega * BAIProlong(c, row)));
-    }
-    ++*taken;
-    c->since[block] = 0;
-  } else if (++c->since[block] == BAI_SMOOTHED)
-    atomic_store_explicit(c->smoothed + block, *taken, memory_order_release);
-  if (c->left[block] > *taken || c->since[block] < BAI_SMOOTHED) return 0;
-  for (BAIInt k = A->off_i[BAIBlockFirst(A, block)]; k < A->off_i[BAIBlockLast(A, block)]; k++) {
-    if (A->off_j[k] < A->n &&
-        atomic_load_explicit(c->smoothed + BAIBlockOfRow(A, A->off_j[k]), memory_order_acquire) < *taken)
-      return 0;
-  }
-  return 1;
-}
-
-/* The block has left its part; the last one finds the correction */
-static void LeavePart(BAIState state, BAIInt block)
-{
-  BAIHostCoarse *c     = &state->coarse;
-  const BAIInt   epoch = ++c->left[block];
-
-  if (atomic_fetch_add_explicit(&c->parts, 1, memory_order_acq_rel) + 1 < state->A.blocks) return;
-  BAIHostCoarseSolve(c, c->r);
-  atomic_store_explicit(&c->parts, 0, memory_order_relaxed);
-  atomic_store_explicit(&c->ready, epoch, memory_order_release);
-}
-
-static void IterateFreely(BAIState state, BAIInt block, const BAIStep *step, BAIInt iteration)
-{
-  const int leave  = HasCoarse(state, step) && TakeCorrection(state, block, step->omega);
-  Update    update = UpdateOf(state, step, iteration, state->x);
-
-  if (!leave) update.r = NULL;
-  IterateBlock(state, block, update);
-  Wrote(state, block, block + 1, step, iteration);
-  if (leave) LeavePart(state, block);
-}
-
 /*
    A task is a few neighbouring blocks, a ticket one global iteration of a task. Threads draw tickets in order and do
    not wait for other blocks, unless staleness is bounded; only a task whose last ticket a slower thread still holds is
@@ -257,7 +186,8 @@ static void SweepAsync(BAIState state, BAIInt count, const BAIStep *step)
     while (atomic_load_explicit(state->done + task, memory_order_acquire) != iteration) sched_yield();
     for (BAIInt block = first; block < first + state->blocks_task && block < state->A.blocks; block++) {
       if (state->p.staleness >= 0) WaitForOthers(state, block, iteration);
-      IterateFreely(state, block, step, iteration);
+      IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
+      Wrote(state, block, block + 1, step, iteration);
       BAIHostSendBlock(state, block);
     }
     atomic_store_explicit(state->done + task, iteration + 1, memory_order_release);
@@ -273,7 +203,6 @@ static void SweepLaunch(BAIState state, BAIInt count, const BAIStep *step)
       IterateBlock(state, block, UpdateOf(state, step, iteration, state->x));
       Wrote(state, block, block + 1, step, iteration);
     }
-    Correct(state, state->x, step);
   }
 }
 
@@ -282,13 +211,9 @@ static void SweepSync(BAIState state, BAIInt count, const BAIStep *step)
   for (BAIInt iteration = 0; iteration < count; iteration++) {
     void *swap = state->x;
 
-#pragma omp parallel num_threads(state->p.threads)
-    {
-#pragma omp for schedule(static)
-      for (BAIInt block = 0; block < state->A.blocks; block++)
-        IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
-      Correct(state, state->next, step);
-    }
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+    for (BAIInt block = 0; block < state->A.blocks; block++)
+      IterateBlock(state, block, UpdateOf(state, step, iteration, state->next));
     state->x    = state->next;
     state->next = swap;
     Wrote(state, 0, state->A.blocks, step, iteration);
@@ -331,7 +256,6 @@ static void SweepColor(BAIState state, BAIInt count, const BAIStep *step)
         }
       }
     }
-    if (end == state->turns && to == parts) Correct(state, state->x, step);
   }
 }
 
@@ -339,9 +263,7 @@ void InThis(BAIHostSweep)(BAIState state, BAIInt count, const BAIStep *step)
 {
   switch (step->mode) {
   case BAI_MODE_ASYNC:
-    if (HasCoarse(state, step) && count == 1)
-      SweepLaunch(state, count, step); /* of one global iteration all can take the correction at its end */
-    else SweepAsync(state, count, step);
+    SweepAsync(state, count, step);
     break;
   case BAI_MODE_LAUNCH:
     SweepLaunch(state, count, step);

@@ -1,7 +1,7 @@
 /*
    What a KSPBAI counts, for who asks in C
 */
-#include "../../bai/baiimpl.h"
+#include "../../bai/research/research.h"
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
 
 /*@
@@ -32,7 +32,7 @@ PetscErrorCode KSPBAIStatsView(KSP ksp, PetscViewer viewer)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
-  PetscCall(BAIGet((PetscObject)ksp, &bai));
+  PetscCall(BAIGet((PetscObject)ksp, &BAIFaceKSP, &bai));
   if (bai) PetscCall(BAIStatsView(bai, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

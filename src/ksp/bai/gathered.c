@@ -1,20 +1,13 @@
 /*
    A solve of KSPBAI whose rows are gathered on fewer ranks: what users see of it is the same on all ranks as without
 */
-#include "../../bai/gather.h"
-#include <petsc/private/kspimpl.h>
+#include "kspbai.h"
 
 /* Somebody may look at x whenever there is a residual norm */
 static PetscBool SeesX(KSP ksp)
 {
   return (PetscBool)(ksp->numbermonitors ||
                      (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
-}
-
-/* Somebody wants to see every residual norm, or to decide on it */
-static PetscBool IsWatched(KSP ksp)
-{
-  return (PetscBool)(SeesX(ksp) || ksp->res_hist);
 }
 
 /* Users may change these at any time */
@@ -80,7 +73,7 @@ static PetscErrorCode Work(KSP ksp, KSP inner, BAIGatherNews *news)
   inner->errorifnotconverged = ksp->errorifnotconverged;
   inner->reason              = KSP_CONVERGED_ITERATING;
   inner->its                 = 0;
-  if (IsWatched(ksp)) PetscCall(KSPSetConvergenceTest(inner, Ask, ksp, NULL));
+  if (KSPBAIIsWatched(ksp)) PetscCall(KSPSetConvergenceTest(inner, Ask, ksp, NULL));
   else PetscCall(KSPSetConvergenceTest(inner, ksp->converged, ksp->cnvP, NULL));
   PetscCall((*inner->ops->solve)(inner));
   PetscCall(BAIGatherOffer(bai));
@@ -103,7 +96,7 @@ PetscErrorCode KSPSolve_BAIGathered(KSP ksp)
   PetscCall(BAIGatherSend(bai, ksp->vec_rhs, ksp->guess_zero ? NULL : ksp->vec_sol));
   g->spoilt = PETSC_FALSE;
   PetscCall(BAIGatherBegin(bai));
-  if (worker) code = Work(ksp, (KSP)worker->face, &news);
+  if (worker) code = Work(ksp, (KSP)worker->obj, &news);
   if (g->spoilt) { /* by what users do with a residual norm, which is an error of all ranks already */
     PetscCall(BAIGatherSuspend(bai));
     PetscCall(code);

@@ -351,7 +351,7 @@ PetscErrorCode PCBAIMGGetSingle(PC pc, PetscBool3 *single)
 static PetscErrorCode PCSetUp_BAIMG(PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(BAIHierarchySetUp((BAI *)pc->data, pc->pmat, NULL));
+  PetscCall(BAIHierarchySetUp((BAI *)pc->data, pc->pmat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -485,6 +485,7 @@ static PetscErrorCode PCSetFromOptions_BAIMG(PC pc, BAIOptionItems PetscOptionsO
 static PetscErrorCode PCReset_BAIMG(PC pc)
 {
   PetscFunctionBegin;
+  PetscCall(BAIHierarchyReset((BAI *)pc->data));
   PetscCall(BAIReset((BAI *)pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -558,7 +559,8 @@ PetscErrorCode PCCreate_BAIMG(PC pc)
   BAI *bai;
 
   PetscFunctionBegin;
-  PetscCall(BAICreate((PetscObject)pc, &bai));
+  PetscCall(PetscNew(&bai));
+  PetscCall(BAIInitialize((PetscObject)pc, &BAIFacePC, bai));
   PetscCall(BAIHierarchyCreate(bai));
   pc->data                = (void *)bai;
   pc->ops->setup          = PCSetUp_BAIMG;

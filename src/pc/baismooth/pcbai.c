@@ -1,13 +1,35 @@
 /*
    PCBAI: block-asynchronous iteration as a smoother and preconditioner
 */
-#include "../../bai/gather.h"
+#include "../../bai/ranks/gather.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
+
+typedef struct {
+  BAI  bai; /* the first, as what KSPBAI has as well expects it there */
+  char needs_fixed[64]; /* the KSP met outside, if it expects a fixed preconditioner and this is none */
+} PC_BAI;
 
 static PetscErrorCode PCSetUp_BAI(PC pc)
 {
+  BAI      *bai = (BAI *)pc->data;
+  PetscBool gathered;
+
   PetscFunctionBegin;
-  PetscCall(BAISetUp((BAI *)pc->data, pc->pmat));
+  PetscCall(BAIGatherSetUp(bai, pc->pmat, &gathered));
+  if (!gathered) PetscCall(BAISetUp(bai, pc->pmat));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, if an option was set since, or PETSc works on another stream now */
+static PetscErrorCode SetUpIfAsked(PC pc)
+{
+  BAI      *bai = (BAI *)pc->data;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(BAIOptionsEqual(&bai->set, &bai->options, &same));
+  if (same && !BAIIsGathered(bai)) PetscCall(BAIIsOnStream(bai, &same));
+  if (!same) PetscCall(PCSetUp_BAI(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -25,7 +47,7 @@ static PetscErrorCode ApplyGathered(PC pc, Vec b, Vec x, PetscInt its, PetscBool
   PetscCall(BAIGatherSend(bai, b, guess_zero ? NULL : x));
   PetscCall(BAIGatherBegin(bai));
   if (worker && g->shares) code = BAIGatherPut(bai, b, guess_zero ? NULL : x);
-  if (worker && !code) code = (*apply)((PC)worker->face, g->b, g->x, its, guess_zero);
+  if (worker && !code) code = (*apply)((PC)worker->obj, g->b, g->x, its, guess_zero);
   if (worker && !code) code = BAIGatherOffer(bai);
   PetscCall(BAIGatherEnd(bai, code, &news));
   PetscCall(BAIGatherReverse(bai, x, PETSC_TRUE));
@@ -55,9 +77,9 @@ static PetscErrorCode FindOnce(BAI *bai, PetscErrorCode (*find)(BAI *, Mat, Pets
 
   PetscFunctionBegin;
   if (*value != 0.0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->face, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, 0, 0, 0));
   code = (*find)(bai, bai->A, value);
-  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->face, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, 0, 0, 0));
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,34 +102,13 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
   BAIStep step;
 
   PetscFunctionBegin;
-  PetscCall(BAISetUpIfAsked(bai, pc->pmat));
+  PetscCall(SetUpIfAsked(pc));
   if (BAIIsGathered(bai)) {
     PetscCall(ApplyGathered(pc, b, x, 1, PETSC_TRUE, Apply));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(StepOf(bai, BAI_ALTERNATE, &step));
-  PetscCall(BAIRun(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
-  PetscCall(BAICorrect(bai, b, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Smoothing with the coarse correction: x = x + M (b - A x), M being what PCApply_BAI() applies */
-static PetscErrorCode ApplyCorrected(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt its)
-{
-  BAIStep step;
-
-  PetscFunctionBegin;
-  PetscCall(StepOf(bai, BAI_ALTERNATE, &step));
-  PetscCall(BAINeedWork(bai));
-  for (PetscInt k = 0; k < its; k++) {
-    const PetscBool zero = (PetscBool)(guess_zero && !k);
-    const Vec       r = zero ? b : bai->r, c = zero ? x : bai->c;
-
-    if (!zero) PetscCall(MatResidual(bai->A, b, x, r));
-    PetscCall(BAIRun(bai, r, c, PETSC_TRUE, bai->options.its, &step, NULL));
-    PetscCall(BAICorrect(bai, r, c));
-    if (!zero) PetscCall(VecAXPY(x, 1.0, c));
-  }
+  PetscCall((*bai->run)(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -139,16 +140,15 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
     "-pc_bai_its %" PetscInt_FMT " for each of %" PetscInt_FMT
     " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT,
     bai->options.its, its, most);
-  PetscCall(BAISetUpIfAsked(bai, pc->pmat));
+  PetscCall(SetUpIfAsked(pc));
   if (BAIIsGathered(bai)) PetscCall(ApplyGathered(pc, b, x, its, guess_zero, ApplyRichardson));
-  else if (bai->aggregates) PetscCall(ApplyCorrected(bai, b, x, guess_zero, its));
   else {
     PetscCall(SmoothingStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD, &step));
     if (step.fourth_kind) { /* a polynomial begins anew in each iteration of the KSP, which so converges if one brings x
                                nearer */
       for (PetscInt k = 0; k < its; k++)
-        PetscCall(BAIRun(bai, b, x, (PetscBool)(guess_zero && !k), bai->options.its, &step, NULL));
-    } else PetscCall(BAIRun(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
+        PetscCall((*bai->run)(bai, b, x, (PetscBool)(guess_zero && !k), bai->options.its, &step, NULL));
+    } else PetscCall((*bai->run)(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
   }
   *its_done = its;
   *reason   = PCRICHARDSON_CONVERGED_ITS;
@@ -164,7 +164,8 @@ static PetscBool IsFixed(const BAI *bai)
 /* Says once if the KSP counts on a preconditioner that is the same linear operator every time, and this is not */
 static PetscErrorCode PCPreSolve_BAI(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
 {
-  BAI      *bai = (BAI *)pc->data;
+  PC_BAI   *p   = (PC_BAI *)pc->data;
+  BAI      *bai = &p->bai;
   KSPType   type;
   PetscBool flexible, said = PETSC_FALSE;
 
@@ -173,26 +174,29 @@ static PetscErrorCode PCPreSolve_BAI(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_U
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &flexible, KSPRICHARDSON, KSPPREONLY, KSPFGMRES, KSPGCR, KSPFCG,
                                       KSPPIPEFCG, KSPPIPEFGMRES, KSPPIPEGCR, KSPFBCGS, KSPFBCGSR, ""));
   PetscCall(KSPGetType(ksp, &type));
-  if (!flexible) PetscCall(PetscStrcmp(type, bai->needs_fixed, &said));
-  if (flexible) bai->needs_fixed[0] = 0;
+  if (!flexible) PetscCall(PetscStrcmp(type, p->needs_fixed, &said));
+  if (flexible) p->needs_fixed[0] = 0;
   if (flexible || said) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrncpy(bai->needs_fixed, type, sizeof(bai->needs_fixed)));
+  PetscCall(PetscStrncpy(p->needs_fixed, type, sizeof(p->needs_fixed)));
   PetscCall(PetscInfo(pc,
                       "Mode %s changes a little from one application to the next, and KSP type %s expects a fixed "
                       "preconditioner: use a flexible method, as fcg or fgmres, or -pc_bai_mode color\n",
-                      BAIModes[BAIModeOf(bai)], bai->needs_fixed));
+                      BAIModes[BAIModeOf(bai)], p->needs_fixed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCView_BAI(PC pc, PetscViewer viewer)
 {
-  const BAI *bai = (const BAI *)pc->data;
-  PetscBool  ascii;
+  const PC_BAI *p   = (const PC_BAI *)pc->data;
+  BAI          *bai = (BAI *)pc->data, *worker;
+  PetscBool     ascii;
 
   PetscFunctionBegin;
-  PetscCall(BAIView((BAI *)pc->data, viewer));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  if (BAIIsGathered(bai)) PetscCall(BAIGatherView(bai, viewer));
+  worker = BAIGatherWorker(bai);
+  if (worker) PetscCall(BAIView(worker, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  global iterations per application %" PetscInt_FMT "%s\n",
                                    bai->options.its,
                                    bai->options.symmetric ? ", backward where the guess is not zero" : ""));
@@ -201,10 +205,10 @@ static PetscErrorCode PCView_BAI(PC pc, PetscViewer viewer)
                                      (double)bai->largest));
   else if (bai->engine && BAIUsesPolynomial(bai))
     PetscCall(PetscViewerASCIIPrintf(viewer, "  polynomial of the fourth kind, no application yet\n"));
-  if (bai->needs_fixed[0] && !IsFixed(bai))
+  if (p->needs_fixed[0] && !IsFixed(bai))
     PetscCall(PetscViewerASCIIPrintf(
       viewer, "  not a fixed operator, as KSP type %s expects: a flexible method or mode color is safer\n",
-      bai->needs_fixed));
+      p->needs_fixed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,7 +216,7 @@ static PetscErrorCode PCSetFromOptions_BAI(PC pc, BAIOptionItems PetscOptionsObj
 {
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PC block-asynchronous iteration options");
-  PetscCall(BAIOptionsSetFromOptions((PetscObject)pc, &((BAI *)pc->data)->options, PetscOptionsObject));
+  PetscCall(BAIOptionsSetFromOptions((BAI *)pc->data, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -220,6 +224,7 @@ static PetscErrorCode PCSetFromOptions_BAI(PC pc, BAIOptionItems PetscOptionsObj
 static PetscErrorCode PCReset_BAI(PC pc)
 {
   PetscFunctionBegin;
+  PetscCall(BAIGatherDestroy((BAI *)pc->data));
   PetscCall(BAIReset((BAI *)pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,6 +237,59 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static BAI *DataOf(PetscObject pc)
+{
+  return &((PC_BAI *)((PC)pc)->data)->bai;
+}
+
+static PetscErrorCode GetDM(PetscObject pc, DM *dm)
+{
+  PetscFunctionBegin;
+  *dm = ((PC)pc)->dm; /* PCGetDM() makes one */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(MPI_Comm comm, PetscObject *pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCCreate(comm, (PC *)pc));
+  PetscCall(PCSetType((PC)*pc, PCBAI));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetDM(PetscObject pc, DM dm)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSetDM((PC)pc, dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetWork(PetscObject pc, Mat A, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSetOperators((PC)pc, A, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetUp(PetscObject pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSetUp_BAI((PC)pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const BAIFace BAIFacePC = {.number  = 1,
+                           .name    = "pc",
+                           .prefix  = "PC",
+                           .solves  = PETSC_FALSE,
+                           .small   = 1 << 14, /* each application moves the vectors */
+                           .data    = DataOf,
+                           .getdm   = GetDM,
+                           .create  = Create,
+                           .setdm   = SetDM,
+                           .setwork = SetWork,
+                           .setup   = SetUp};
+
 /*MC
      PCBAI - Block-asynchronous iteration as a smoother for multigrid, and as a preconditioner
 
@@ -241,14 +299,8 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_mode (auto|async|launch|sync|color)   - how blocks wait for each other, `PCBAISetMode()`
 .  -pc_bai_partition (auto|natural|dm|rcm|graph) - how rows become blocks, `PCBAISetPartition()`
 .  -pc_bai_momentum <0>                          - part of the last step that each update repeats, `PCBAISetMomentum()`
-.  -pc_bai_coarse <none>                         - unknowns of the coarse correction, `PCBAISetCoarse()`
-.  -pc_bai_weight (none|l1|tau|auto|safe)        - what makes it converge where Jacobi does not, `PCBAISetWeight()`
-.  -pc_bai_theta <false>                         - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
-.  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
-.  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
-.  -pc_bai_exchange (auto|scatter|amc|dc|dk)     - how x travels between MPI ranks, `PCBAISetExchange()`
-.  -pc_bai_precision (auto|native|single)        - precision of the sweeps, `PCBAISetPrecision()`
-.  -pc_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps, `PCBAISetRefine()`
+.  -pc_bai_weight (none|l1|tau|auto)             - what makes it converge where Jacobi does not, `PCBAISetWeight()`
+.  -pc_bai_precision (native|single)             - precision of the sweeps, `PCBAISetPrecision()`
 .  -pc_bai_omega <1>                             - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                       - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
 .  -pc_bai_its <2>                               - global iterations per application, `PCBAISetIterations()`
@@ -256,6 +308,11 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 .  -pc_bai_symmetric <false>                     - whether smoothing goes backward where the guess is not zero, `PCBAISetSymmetric()`
 .  -pc_bai_backend (auto|host|cuda)              - where the iteration runs, `PCBAISetBackend()`
 .  -pc_bai_gather (auto|none|device|one)         - which ranks take over the rows of others, `PCBAISetGather()`
+.  -pc_bai_theta <false>                         - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
+.  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
+.  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
+.  -pc_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps, `PCBAISetRefine()`
+.  -pc_bai_exchange (auto|scatter|amc|dc|dk)     - how x travels between MPI ranks, `PCBAISetExchange()`
 .  -pc_bai_kernel (auto|resident|stream|generic) - which family of kernels does the global iterations on a GPU, `PCBAISetKernel()`
 -  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the device, `PCBAISetIdleWait()`
 
@@ -308,19 +365,20 @@ static PetscErrorCode PCDestroy_BAI(PC pc)
 
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
-          `PCBAISetCoarse()`, `PCBAISetWeight()`, `PCBAISetTheta()`, `PCBAISetOverlap()`, `PCBAISetStaleness()`,
-          `PCBAISetExchange()`, `PCBAISetPrecision()`, `PCBAISetRefine()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`,
-          `PCBAISetIterations()`, `PCBAISetPolynomial()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`,
-          `PCBAISetGather()`, `PCBAISetKernel()`, `PCBAISetIdleWait()`
+          `PCBAISetWeight()`, `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`,
+          `PCBAISetPolynomial()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`, `PCBAISetGather()`, `PCBAISetTheta()`,
+          `PCBAISetOverlap()`, `PCBAISetStaleness()`, `PCBAISetRefine()`, `PCBAISetExchange()`, `PCBAISetKernel()`,
+          `PCBAISetIdleWait()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)
 {
-  BAI *bai;
+  PC_BAI *p;
 
   PetscFunctionBegin;
-  PetscCall(BAICreate((PetscObject)pc, &bai));
-  pc->data                 = (void *)bai;
+  PetscCall(PetscNew(&p));
+  PetscCall(BAIInitialize((PetscObject)pc, &BAIFacePC, &p->bai));
+  pc->data                 = (void *)p;
   pc->ops->setup           = PCSetUp_BAI;
   pc->ops->apply           = PCApply_BAI;
   pc->ops->applyrichardson = PCApplyRichardson_BAI;

@@ -1,5 +1,5 @@
 /*
-   Setters and getters of KSPBAI, made from src/bai/options.def by "make options"
+   Setters and getters of KSPBAI, made from src/bai/options.def and src/bai/research/options.def by "make options"
 */
 #include "../../../bai/baiimpl.h"
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
@@ -18,12 +18,9 @@
 
    Level: beginner
 
-   Notes:
+   Note:
    More local sweeps cost little where a block's part of the matrix stays in fast memory. They pay where much of each
    row lies inside its block. All updates are counted: with 1 the method is asynchronous Jacobi.
-
-   A solve that is accelerated with a coarse correction does 3 instead of the default's 5, unless 0.9 of the matrix, by
-   the sum of magnitudes, is inside the blocks.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalIters()`
 @*/
@@ -32,7 +29,7 @@ PetscErrorCode KSPBAISetLocalIters(KSP ksp, PetscInt sweeps)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveInt(ksp, sweeps, 2);
-  BAISetOption(ksp, local_iters, sweeps);
+  BAISetOption(&BAIFaceKSP, ksp, local_iters, sweeps);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,7 +53,7 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(sweeps, 2);
-  BAIGetOption(ksp, local_iters, sweeps);
+  BAIGetOption(&BAIFaceKSP, ksp, local_iters, sweeps);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -91,7 +88,7 @@ PetscErrorCode KSPBAISetBlockSize(KSP ksp, PetscInt size)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveInt(ksp, size, 2);
-  BAISetOption(ksp, block_size, size);
+  BAISetOption(&BAIFaceKSP, ksp, block_size, size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,7 +115,7 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(size, 2);
-  BAIGetOption(ksp, block_size, size);
+  BAIGetOption(&BAIFaceKSP, ksp, block_size, size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,10 +126,10 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
 
    Input Parameters:
 +  ksp  - the solver
--  mode - `BAI_MODE_ASYNC` (default), `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC`, `BAI_MODE_COLOR` or `BAI_MODE_AUTO`
+-  mode - `BAI_MODE_AUTO` (default), `BAI_MODE_ASYNC`, `BAI_MODE_LAUNCH`, `BAI_MODE_SYNC` or `BAI_MODE_COLOR`
 
    Options Database Key:
-.  -ksp_bai_mode (async|launch|sync|color|auto) - sets it
+.  -ksp_bai_mode (auto|async|launch|sync|color) - sets it
 
    Level: beginner
 
@@ -144,6 +141,8 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
    so iterations depend hardly on the number of ranks. On GPUs each rank colours its own blocks, and values of other
    ranks are those of the last global iteration.
 
+   In a relaxation auto stands for async.
+
 .seealso: `KSPBAI`, `KSPBAIGetMode()`
 @*/
 PetscErrorCode KSPBAISetMode(KSP ksp, BAIMode mode)
@@ -151,7 +150,7 @@ PetscErrorCode KSPBAISetMode(KSP ksp, BAIMode mode)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, mode, 2);
-  BAISetOption(ksp, mode, mode);
+  BAISetOption(&BAIFaceKSP, ksp, mode, mode);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -178,7 +177,7 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(mode, 2);
-  BAIGetOption(ksp, mode, mode);
+  BAIGetOption(&BAIFaceKSP, ksp, mode, mode);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,7 +215,7 @@ PetscErrorCode KSPBAISetPartition(KSP ksp, BAIPartitionType type)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, type, 2);
-  BAISetOption(ksp, partition, type);
+  BAISetOption(&BAIFaceKSP, ksp, partition, type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,169 +242,12 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(type, 2);
-  BAIGetOption(ksp, partition, type);
+  BAIGetOption(&BAIFaceKSP, ksp, partition, type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   KSPBAISetMomentum - Sets the part of the last step that each update repeats
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp      - the solver
--  momentum - at least 0 and less than 1, or `PETSC_DECIDE` to have it found (default `PETSC_DECIDE`)
-
-   Options Database Key:
-.  -ksp_bai_momentum <auto> - sets it
-
-   Level: beginner
-
-   Notes:
-   With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that). Here y is the
-   result of its local sweeps. It is second-order Richardson iteration, and helps where the iteration is slow, then by
-   an order of magnitude. The staler the values that blocks read, the less of it they bear; so it does most in mode
-   `BAI_MODE_SYNC`.
-
-   With auto an iteration that turns out to be slow is accelerated. From the rate at which the residual norm falls, the
-   best omega and beta are estimated, raised and watched. If the residual grows, they and the solution are taken back to
-   the best so far. In mode color omega alone is raised, as in successive over-relaxation, and an odd number of local
-   sweeps is made even, as an odd one overshoots.
-
-   In the modes async and launch blocks wait for each other from then on. They read exactly the previous iterate, as in
-   mode sync. On one MPI rank of a GPU whose registers and shared memory do not hold the matrix they take turns, as in
-   mode color, if no row is much longer than the others. What that needs is set up in the first solve that comes to it.
-   Omega of `KSPBAISetOmega()` multiplies what is found. -info and -ksp_view tell.
-
-   References:
-   L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
-   G. H. Golub, R. S. Varga, "Chebyshev semi-iterative methods, successive overrelaxation iterative methods, and second
-   order Richardson iterative methods", Numerische Mathematik 3 (1961).
-   E. Chow, A. Frommer, D. B. Szyld, "Asynchronous Richardson iterations: theory and practice", Numerical Algorithms 87
-   (2021).
-
-.seealso: `KSPBAI`, `KSPBAIGetMomentum()`
-@*/
-PetscErrorCode KSPBAISetMomentum(KSP ksp, PetscReal momentum)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(ksp, momentum, 2);
-  BAISetOption(ksp, momentum, momentum);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetMomentum - Gets the part of the last step that each update repeats
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  momentum - see `KSPBAISetMomentum()`
-
-   Level: beginner
-
-   Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
-
-.seealso: `KSPBAI`, `KSPBAISetMomentum()`
-@*/
-PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(momentum, 2);
-  BAIGetOption(ksp, momentum, momentum);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetCoarse - Sets the unknowns of the coarse correction
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp      - the solver
--  unknowns - of all MPI ranks, about, 0 for none, at most 4096, or `PETSC_DECIDE` to have it chosen (default `PETSC_DECIDE`)
-
-   Options Database Key:
-.  -ksp_bai_coarse <auto> - sets it
-
-   Level: beginner
-
-   Notes:
-   Information travels one block in a global iteration. With a coarse correction rows also make up aggregates, of
-   strongly coupled rows. Each global iteration then adds P A_c^{-1} P^T r. Here A_c is P^T A P, r the residual, and P
-   constant on each aggregate. The inverse of A_c is dense, in single precision, and stays on the device.
-
-   Ranks make up one coarse problem together, and each keeps its rows of the inverse. So iterations depend little on the
-   number of ranks. If there would be more than 4096 aggregates, each rank has a problem of its own.
-
-   If the matrix has a near null space, its vectors stand for the constants: see `MatSetNearNullSpace()`. Otherwise,
-   with a block size of more than one, there is a constant for each field. Then each aggregate has several unknowns, and
-   the number asked for is that of aggregates.
-
-   With auto nothing is set up before a solve has shown to be slow. Then blocks and aggregates are made. The solve goes
-   on with them, as do later ones with this matrix.
-
-   On a GPU a set-up takes as long as many iterations, so a solve does so many first. If it ends before, in 100
-   iterations or more, a second solve with the same values begins with the set-up. A number sets it up at once.
-
-   With momentum auto that is second-order Richardson iteration in mode sync. Its parameters follow from the eigenvalues
-   of the corrected iteration. With momentum 0 it is the mode of the options. Complex eigenvalues bear less momentum,
-   which a solve finds out. Where the correction does not help it is given up.
-
-   With partition auto a small matrix on one rank gets blocks that are made up of aggregates. On a GPU that holds it on
-   the chip, a solve is then one kernel launch. In mode async no block waits: it takes a correction when all have left
-   their residuals for it. On several ranks all take it at the end of each global iteration.
-
-   Reference:
-   C. Glusa, E. G. Boman, E. Chow, S. Rajamanickam, D. B. Szyld, "Scalable asynchronous domain decomposition solvers",
-   SIAM Journal on Scientific Computing 42 (2020).
-
-.seealso: `KSPBAI`, `KSPBAIGetCoarse()`, `KSPBAISetMomentum()`
-@*/
-PetscErrorCode KSPBAISetCoarse(KSP ksp, PetscInt unknowns)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, unknowns, 2);
-  BAISetOption(ksp, coarse, unknowns);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetCoarse - Gets the unknowns of the coarse correction
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  unknowns - see `KSPBAISetCoarse()`
-
-   Level: beginner
-
-   Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
-
-.seealso: `KSPBAI`, `KSPBAISetCoarse()`
-@*/
-PetscErrorCode KSPBAIGetCoarse(KSP ksp, PetscInt *unknowns)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(unknowns, 2);
-  BAIGetOption(ksp, coarse, unknowns);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetLevels - Sets the levels of a multigrid cycle round which conjugate gradients solve
+   KSPBAISetLevels - Sets the levels of a multigrid cycle round which a Krylov method solves
 
    Logically Collective
 
@@ -419,21 +261,17 @@ PetscErrorCode KSPBAIGetCoarse(KSP ksp, PetscInt *unknowns)
    Level: beginner
 
    Notes:
-   With levels a solve is one by conjugate gradients, with a multigrid cycle as its preconditioner. The smoother of the
-   cycle is block-synchronous iteration: see `PCBAIMG`. Then iterations hardly grow with the number of unknowns.
-   Residual norms, tolerances and monitors are as without, and a reason is given only on the norm of b - A x. No other
-   option takes part but `backend`.
+   With levels a solve is a Krylov method with a multigrid cycle as its preconditioner, whose smoother is
+   block-synchronous iteration: see `PCBAIMG`. The number of iterations then hardly grows with the number of unknowns.
+   The Krylov method is conjugate gradients if the matrix is symmetric, or Hermitian, with positive diagonal entries,
+   and flexible BiCGStab otherwise. A small system on a GPU has no levels: the whole Krylov solve is one kernel launch,
+   with local sweeps in blocks as its preconditioner.
 
-   With auto, levels are used for a matrix on one MPI rank that is symmetric, or Hermitian, with positive diagonal
-   entries, of block size 1 and with 65536 rows at least; on a GPU with more than 120000. Smaller systems are solved by
-   relaxation, on a GPU in one launch. All other options but `backend`, `gather`, `exchange` and `idle_wait` must be at
-   their defaults, as they are of relaxation. A solve of a fixed number of iterations, as of a smoother, is never one
-   with levels. If the matrix turns out not to be positive definite, or hardly coarsens, relaxation goes on, and solves
-   later systems with this matrix. -info and the view tell.
+   With auto a solve is such a Krylov method if all options that define the relaxation are at their defaults. These are
+   all but `backend`, `gather`, `exchange` and `idle_wait`. A solve of a fixed number of iterations, as that of a
+   smoother, is always relaxation. With none every solve is relaxation, the block-asynchronous iteration of the papers.
 
-   With a number, levels are used in any case, at most so many. It is an error on several MPI ranks, where -ksp_type cg
-   -pc_type baimg has levels on each, and if the matrix is not symmetric, or Hermitian: then use -ksp_type gmres
-   -pc_type baimg.
+   With a number every solve is a Krylov method with at most so many levels.
 
 .seealso: `KSPBAI`, `KSPBAIGetLevels()`, `PCBAIMG`, `PCBAIMGSetLevels()`
 @*/
@@ -442,12 +280,12 @@ PetscErrorCode KSPBAISetLevels(KSP ksp, PetscInt levels)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveInt(ksp, levels, 2);
-  BAISetOption(ksp, levels, levels);
+  BAISetOption(&BAIFaceKSP, ksp, levels, levels);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   KSPBAIGetLevels - Gets the levels of a multigrid cycle round which conjugate gradients solve
+   KSPBAIGetLevels - Gets the levels of a multigrid cycle round which a Krylov method solves
 
    Not Collective
 
@@ -469,7 +307,69 @@ PetscErrorCode KSPBAIGetLevels(KSP ksp, PetscInt *levels)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(levels, 2);
-  BAIGetOption(ksp, levels, levels);
+  BAIGetOption(&BAIFaceKSP, ksp, levels, levels);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetMomentum - Sets the part of the last step that each update repeats
+
+   Logically Collective
+
+   Input Parameters:
++  ksp      - the solver
+-  momentum - at least 0 and less than 1 (default 0)
+
+   Options Database Key:
+.  -ksp_bai_momentum <0> - sets it
+
+   Level: intermediate
+
+   Note:
+   With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that). Here y is the
+   result of its local sweeps. This is second-order Richardson iteration. Where convergence is slow it takes an order of
+   magnitude fewer iterations, with beta close to 1. The older the values that blocks read from each other, the smaller
+   the largest beta that converges; it is largest in mode `BAI_MODE_SYNC`.
+
+   References:
+   L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
+   G. H. Golub, R. S. Varga, "Chebyshev semi-iterative methods, successive overrelaxation iterative methods, and second
+   order Richardson iterative methods", Numerische Mathematik 3 (1961).
+   E. Chow, A. Frommer, D. B. Szyld, "Asynchronous Richardson iterations: theory and practice", Numerical Algorithms 87
+   (2021).
+
+.seealso: `KSPBAI`, `KSPBAIGetMomentum()`
+@*/
+PetscErrorCode KSPBAISetMomentum(KSP ksp, PetscReal momentum)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(ksp, momentum, 2);
+  BAISetOption(&BAIFaceKSP, ksp, momentum, momentum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetMomentum - Gets the part of the last step that each update repeats
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  momentum - see `KSPBAISetMomentum()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetMomentum()`
+@*/
+PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(momentum, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, momentum, momentum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -480,21 +380,16 @@ PetscErrorCode KSPBAIGetLevels(KSP ksp, PetscInt *levels)
 
    Input Parameters:
 +  ksp    - the solver
--  weight - `BAI_WEIGHT_SAFE` (default), `BAI_WEIGHT_NONE`, `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
+-  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
 
    Options Database Key:
-.  -ksp_bai_weight (safe|none|l1|tau|auto) - sets it
+.  -ksp_bai_weight (none|l1|tau|auto) - sets it
 
    Level: beginner
 
    Notes:
    The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then
    needs no weight.
-
-   `BAI_WEIGHT_SAFE` is none until the residual norm of a solve grows to a thousand times the smallest one, or to the
-   divergence tolerance. Then the solve goes back to the best solution so far, and goes on with tau; with a coarse
-   correction, first with a larger one of its eigenvalues. So do later solves with this matrix. -info and the view say
-   so. Where solves converge it costs nothing but a copy of a nonzero guess.
 
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
    weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local
@@ -520,7 +415,7 @@ PetscErrorCode KSPBAISetWeight(KSP ksp, BAIWeight weight)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, weight, 2);
-  BAISetOption(ksp, weight, weight);
+  BAISetOption(&BAIFaceKSP, ksp, weight, weight);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -547,7 +442,363 @@ PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(weight, 2);
-  BAIGetOption(ksp, weight, weight);
+  BAIGetOption(&BAIFaceKSP, ksp, weight, weight);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetPrecision - Sets the precision of the sweeps
+
+   Logically Collective
+
+   Input Parameters:
++  ksp       - the solver
+-  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
+
+   Options Database Key:
+.  -ksp_bai_precision (native|single) - sets it
+
+   Level: intermediate
+
+   Notes:
+   With `BAI_PRECISION_SINGLE` sweeps are wholly in single precision: matrix, iterate and sums. So about half as many
+   bytes are moved, and on a GPU a matrix twice as large stays on the chip. What follows is so unless another refinement
+   is asked for.
+
+   This is mixed-precision iterative refinement. The residual b - A x and x are of full precision; what is iterated for
+   is a correction of x. So the solution is as good as without, if the condition number of the matrix is well below 1e7.
+   How many iterations a correction takes is found by what the first ones gain: six digits, or fewer if rounding leaves
+   no more. A solve is never a single kernel launch.
+
+   Entries of the matrix must be within the range of single precision, below 1e38.
+
+   References:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.12.
+   M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
+   Communications 180 (2009).
+
+.seealso: `KSPBAI`, `KSPBAIGetPrecision()`, `KSPBAISetRefine()`
+@*/
+PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, precision, 2);
+  BAISetOption(&BAIFaceKSP, ksp, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetPrecision - Gets the precision of the sweeps
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  precision - see `KSPBAISetPrecision()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetPrecision()`
+@*/
+PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(precision, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetOmega - Sets the damping of a block's update, after its local sweeps
+
+   Logically Collective
+
+   Input Parameters:
++  ksp   - the solver
+-  omega - the factor, positive (default 1)
+
+   Options Database Key:
+.  -ksp_bai_omega <1> - sets it
+
+   Level: intermediate
+
+   Note:
+   Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
+   one.
+
+.seealso: `KSPBAI`, `KSPBAIGetOmega()`
+@*/
+PetscErrorCode KSPBAISetOmega(KSP ksp, PetscReal omega)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(ksp, omega, 2);
+  BAISetOption(&BAIFaceKSP, ksp, omega, omega);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetOmega - Gets the damping of a block's update, after its local sweeps
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  omega - see `KSPBAISetOmega()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetOmega()`
+@*/
+PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(omega, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, omega, omega);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetLocalOmega - Sets the damping of each Jacobi sweep inside a block
+
+   Logically Collective
+
+   Input Parameters:
++  ksp   - the solver
+-  omega - the factor, positive, or 0: chosen at set-up (default 1)
+
+   Options Database Key:
+.  -ksp_bai_local_omega <1> - sets it
+
+   Level: intermediate
+
+   Note:
+   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0 it is 0.9 in rows whose
+   off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|. In the others it is less, 2 |a_ii| over
+   the sum with |a_ii|, so that the local sweeps converge in the blocks of every Hermitian positive definite matrix. The
+   coarse matrices of `PCGAMG` need that. The view gives the least of them.
+
+.seealso: `KSPBAI`, `KSPBAIGetLocalOmega()`
+@*/
+PetscErrorCode KSPBAISetLocalOmega(KSP ksp, PetscReal omega)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(ksp, omega, 2);
+  BAISetOption(&BAIFaceKSP, ksp, local_omega, omega);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetLocalOmega - Gets the damping of each Jacobi sweep inside a block
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  omega - see `KSPBAISetLocalOmega()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetLocalOmega()`
+@*/
+PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(omega, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, local_omega, omega);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetCheckInterval - Sets the global iterations between residual norms
+
+   Logically Collective
+
+   Input Parameters:
++  ksp      - the solver
+-  interval - global iterations, at least 1, or 0: chosen while iterating (default 0)
+
+   Options Database Key:
+.  -ksp_bai_check_interval <0> - sets it
+
+   Level: intermediate
+
+   Note:
+   With 0 every iteration is looked at if there is a monitor, a residual history or a convergence test other than
+   `KSPConvergedDefault()`. Otherwise the contraction seen so far decides when to look again. Monitors and histories see
+   the norms that are computed, so with n > 1 every n-th.
+
+.seealso: `KSPBAI`, `KSPBAIGetCheckInterval()`
+@*/
+PetscErrorCode KSPBAISetCheckInterval(KSP ksp, PetscInt interval)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, interval, 2);
+  BAISetOption(&BAIFaceKSP, ksp, check_interval, interval);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetCheckInterval - Gets the global iterations between residual norms
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  interval - see `KSPBAISetCheckInterval()`
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetCheckInterval()`
+@*/
+PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(interval, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, check_interval, interval);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetBackend - Sets where the iteration runs
+
+   Logically Collective
+
+   Input Parameters:
++  ksp     - the solver
+-  backend - `BAI_BACKEND_AUTO` (default), `BAI_BACKEND_HOST` or `BAI_BACKEND_CUDA`
+
+   Options Database Key:
+.  -ksp_bai_backend (auto|host|cuda) - sets it
+
+   Level: intermediate
+
+   Note:
+   `BAI_BACKEND_AUTO` goes where the matrix lives.
+
+.seealso: `KSPBAI`, `KSPBAIGetBackend()`
+@*/
+PetscErrorCode KSPBAISetBackend(KSP ksp, BAIBackend backend)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, backend, 2);
+  BAISetOption(&BAIFaceKSP, ksp, backend, backend);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetBackend - Gets where the iteration runs
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  backend - see `KSPBAISetBackend()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetBackend()`
+@*/
+PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(backend, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, backend, backend);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetGather - Sets which ranks take over the rows of others
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  gather - `BAI_GATHER_AUTO` (default), `BAI_GATHER_NONE`, `BAI_GATHER_DEVICE` or `BAI_GATHER_ONE`
+
+   Options Database Key:
+.  -ksp_bai_gather (auto|none|device|one) - sets it
+
+   Level: intermediate
+
+   Notes:
+   Ranks that exchange x after each global iteration wait for each other, and on a GPU a whole solve is then not one
+   kernel launch. For a small system that takes longer than one rank needs for everything. So the rows can be gathered:
+   the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
+   meanwhile.
+
+   Each solve or application moves the vectors there and back, through memory that the ranks share, from GPU to GPU;
+   through MPI if that cannot be, or if the exchange is scatter or amc. The matrix moves when its values are new.
+   Whatever the `KSP` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in
+   the modes sync and color.
+
+   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
+   would have them alone. Several ranks do not use the grid: there partition dm stands for auto.
+
+   For auto, small is at most 262144 rows and 16777216 nonzeros, which take at most a sixteenth of the memory of each
+   GPU. Monitors and convergence tests are called on all ranks, as always.
+
+.seealso: `KSPBAI`, `KSPBAIGetGather()`, `PCTELESCOPE`
+@*/
+PetscErrorCode KSPBAISetGather(KSP ksp, BAIGatherType gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, gather, 2);
+  BAISetOption(&BAIFaceKSP, ksp, gather, gather);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetGather - Gets which ranks take over the rows of others
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  gather - see `KSPBAISetGather()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetGather()`
+@*/
+PetscErrorCode KSPBAIGetGather(KSP ksp, BAIGatherType *gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(gather, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, gather, gather);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -581,7 +832,7 @@ PetscErrorCode KSPBAISetTheta(KSP ksp, PetscBool theta)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveBool(ksp, theta, 2);
-  BAISetOption(ksp, theta, theta);
+  BAISetOption(&BAIFaceKSP, ksp, theta, theta);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -605,7 +856,7 @@ PetscErrorCode KSPBAIGetTheta(KSP ksp, PetscBool *theta)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(theta, 2);
-  BAIGetOption(ksp, theta, theta);
+  BAIGetOption(&BAIFaceKSP, ksp, theta, theta);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -644,7 +895,7 @@ PetscErrorCode KSPBAISetOverlap(KSP ksp, PetscInt overlap)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveInt(ksp, overlap, 2);
-  BAISetOption(ksp, overlap, overlap);
+  BAISetOption(&BAIFaceKSP, ksp, overlap, overlap);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -668,7 +919,7 @@ PetscErrorCode KSPBAIGetOverlap(KSP ksp, PetscInt *overlap)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(overlap, 2);
-  BAIGetOption(ksp, overlap, overlap);
+  BAIGetOption(&BAIFaceKSP, ksp, overlap, overlap);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -702,7 +953,7 @@ PetscErrorCode KSPBAISetStaleness(KSP ksp, PetscInt staleness)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveInt(ksp, staleness, 2);
-  BAISetOption(ksp, staleness, staleness);
+  BAISetOption(&BAIFaceKSP, ksp, staleness, staleness);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -726,155 +977,7 @@ PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(staleness, 2);
-  BAIGetOption(ksp, staleness, staleness);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetExchange - Sets how x travels between MPI ranks
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp      - the solver
--  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or `BAI_EXCHANGE_DK`
-
-   Options Database Key:
-.  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - sets it
-
-   Level: intermediate
-
-   Notes:
-   With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
-   it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
-   iteration, or after each turn of mode color on the host, as with scatter, and results are the same. Every wait is
-   bounded: a rank that does not come is an error.
-
-   With dk in mode async, unless faults, statistics or a bound on staleness are asked for, a rank that is faster than
-   others does up to eight global iterations for one of the slowest. So a busy GPU holds up nobody but itself.
-   Iterations are counted as on the slowest rank, and solves for a fixed number of them do no more.
-
-   With dc the same goes in copies after each global iteration, between GPUs on streams of their own. In the modes async
-   and launch, without a coarse correction, they are under way during the next one, as with amc.
-
-   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch
-   without a coarse correction. Ranks then read values that are one iteration older, which costs some iterations.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC, DC
-   and DK these are.
-
-.seealso: `KSPBAI`, `KSPBAIGetExchange()`, `KSPBAISetMode()`
-@*/
-PetscErrorCode KSPBAISetExchange(KSP ksp, BAIExchange exchange)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, exchange, 2);
-  BAISetOption(ksp, exchange, exchange);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetExchange - Gets how x travels between MPI ranks
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  exchange - see `KSPBAISetExchange()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
-
-.seealso: `KSPBAI`, `KSPBAISetExchange()`
-@*/
-PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(exchange, 2);
-  BAIGetOption(ksp, exchange, exchange);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetPrecision - Sets the precision of the sweeps
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp       - the solver
--  precision - `BAI_PRECISION_AUTO` (default), `BAI_PRECISION_NATIVE` or `BAI_PRECISION_SINGLE`
-
-   Options Database Key:
-.  -ksp_bai_precision (auto|native|single) - sets it
-
-   Level: intermediate
-
-   Notes:
-   With `BAI_PRECISION_SINGLE` sweeps are wholly in single precision: matrix, iterate and sums. So about half as many
-   bytes are moved, and on a GPU a matrix twice as large stays on the chip. What follows is so unless another refinement
-   is asked for.
-
-   This is mixed-precision iterative refinement. The residual b - A x and x are of full precision; what is iterated for
-   is a correction of x. So the solution is as good as without, if the condition number of the matrix is well below 1e7.
-   How many iterations a correction takes is found by what the first ones gain: six digits, or fewer if rounding leaves
-   no more. A solve is never a single kernel launch.
-
-   `BAI_PRECISION_AUTO` is single where most time goes into bytes: on a GPU, for more than 786432 rows of a rank, with a
-   coarse correction. There diagonal entries must be within 1e-25 and 1e25. Near a singular matrix, where rounding
-   leaves more than a tenth of the residual that a correction began with, the solve goes on in native precision, and so
-   do later ones with this matrix.
-
-   Entries of the matrix must be within the range of single precision, below 1e38.
-
-   References:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.12.
-   M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
-   Communications 180 (2009).
-
-.seealso: `KSPBAI`, `KSPBAIGetPrecision()`, `KSPBAISetRefine()`
-@*/
-PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, precision, 2);
-  BAISetOption(ksp, precision, precision);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetPrecision - Gets the precision of the sweeps
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  precision - see `KSPBAISetPrecision()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
-
-.seealso: `KSPBAI`, `KSPBAISetPrecision()`
-@*/
-PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(precision, 2);
-  BAIGetOption(ksp, precision, precision);
+  BAIGetOption(&BAIFaceKSP, ksp, staleness, staleness);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -917,7 +1020,7 @@ PetscErrorCode KSPBAISetRefine(KSP ksp, BAIRefine refine)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, refine, 2);
-  BAISetOption(ksp, refine, refine);
+  BAISetOption(&BAIFaceKSP, ksp, refine, refine);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -944,274 +1047,58 @@ PetscErrorCode KSPBAIGetRefine(KSP ksp, BAIRefine *refine)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(refine, 2);
-  BAIGetOption(ksp, refine, refine);
+  BAIGetOption(&BAIFaceKSP, ksp, refine, refine);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   KSPBAISetOmega - Sets the damping of a block's update, after its local sweeps
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp   - the solver
--  omega - the factor, positive (default 1)
-
-   Options Database Key:
-.  -ksp_bai_omega <1> - sets it
-
-   Level: intermediate
-
-   Note:
-   Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
-   one.
-
-.seealso: `KSPBAI`, `KSPBAIGetOmega()`
-@*/
-PetscErrorCode KSPBAISetOmega(KSP ksp, PetscReal omega)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(ksp, omega, 2);
-  BAISetOption(ksp, omega, omega);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetOmega - Gets the damping of a block's update, after its local sweeps
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  omega - see `KSPBAISetOmega()`
-
-   Level: intermediate
-
-.seealso: `KSPBAI`, `KSPBAISetOmega()`
-@*/
-PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(omega, 2);
-  BAIGetOption(ksp, omega, omega);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetLocalOmega - Sets the damping of each Jacobi sweep inside a block
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp   - the solver
--  omega - the factor, positive, or 0: chosen at set-up (default 1)
-
-   Options Database Key:
-.  -ksp_bai_local_omega <1> - sets it
-
-   Level: intermediate
-
-   Note:
-   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0 it is 0.9 in rows whose
-   off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|. In the others it is less, 2 |a_ii| over
-   the sum with |a_ii|, so that the local sweeps converge in the blocks of every Hermitian positive definite matrix. The
-   coarse matrices of `PCGAMG` need that. The view gives the least of them.
-
-.seealso: `KSPBAI`, `KSPBAIGetLocalOmega()`
-@*/
-PetscErrorCode KSPBAISetLocalOmega(KSP ksp, PetscReal omega)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(ksp, omega, 2);
-  BAISetOption(ksp, local_omega, omega);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetLocalOmega - Gets the damping of each Jacobi sweep inside a block
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  omega - see `KSPBAISetLocalOmega()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
-
-.seealso: `KSPBAI`, `KSPBAISetLocalOmega()`
-@*/
-PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(omega, 2);
-  BAIGetOption(ksp, local_omega, omega);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetCheckInterval - Sets the global iterations between residual norms
+   KSPBAISetExchange - Sets how x travels between MPI ranks
 
    Logically Collective
 
    Input Parameters:
 +  ksp      - the solver
--  interval - global iterations, at least 1, or 0: chosen while iterating (default 0)
+-  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or `BAI_EXCHANGE_DK`
 
    Options Database Key:
-.  -ksp_bai_check_interval <0> - sets it
-
-   Level: intermediate
-
-   Note:
-   With 0 every iteration is looked at if there is a monitor, a residual history or a convergence test other than
-   `KSPConvergedDefault()`. Otherwise the contraction seen so far decides when to look again. Monitors and histories see
-   the norms that are computed, so with n > 1 every n-th.
-
-.seealso: `KSPBAI`, `KSPBAIGetCheckInterval()`
-@*/
-PetscErrorCode KSPBAISetCheckInterval(KSP ksp, PetscInt interval)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, interval, 2);
-  BAISetOption(ksp, check_interval, interval);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetCheckInterval - Gets the global iterations between residual norms
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  interval - see `KSPBAISetCheckInterval()`
-
-   Level: intermediate
-
-.seealso: `KSPBAI`, `KSPBAISetCheckInterval()`
-@*/
-PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(interval, 2);
-  BAIGetOption(ksp, check_interval, interval);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetBackend - Sets where the iteration runs
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp     - the solver
--  backend - `BAI_BACKEND_AUTO` (default), `BAI_BACKEND_HOST` or `BAI_BACKEND_CUDA`
-
-   Options Database Key:
-.  -ksp_bai_backend (auto|host|cuda) - sets it
-
-   Level: intermediate
-
-   Note:
-   `BAI_BACKEND_AUTO` goes where the matrix lives.
-
-.seealso: `KSPBAI`, `KSPBAIGetBackend()`
-@*/
-PetscErrorCode KSPBAISetBackend(KSP ksp, BAIBackend backend)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, backend, 2);
-  BAISetOption(ksp, backend, backend);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetBackend - Gets where the iteration runs
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  backend - see `KSPBAISetBackend()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
-
-.seealso: `KSPBAI`, `KSPBAISetBackend()`
-@*/
-PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(backend, 2);
-  BAIGetOption(ksp, backend, backend);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetGather - Sets which ranks take over the rows of others
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp    - the solver
--  gather - `BAI_GATHER_AUTO` (default), `BAI_GATHER_NONE`, `BAI_GATHER_DEVICE` or `BAI_GATHER_ONE`
-
-   Options Database Key:
-.  -ksp_bai_gather (auto|none|device|one) - sets it
+.  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - sets it
 
    Level: intermediate
 
    Notes:
-   Ranks that exchange x after each global iteration wait for each other, and on a GPU a whole solve is then not one
-   kernel launch. For a small system that takes longer than one rank needs for everything. So the rows can be gathered:
-   the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
-   meanwhile.
+   With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
+   it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
+   iteration, or after each turn of mode color on the host, as with scatter, and results are the same. Every wait is
+   bounded: a rank that does not come is an error.
 
-   Each solve or application moves the vectors there and back, through memory that the ranks share, from GPU to GPU;
-   through MPI if that cannot be, or if the exchange is scatter or amc. The matrix moves when its values are new.
-   Whatever the `KSP` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in
-   the modes sync and color.
+   With dk in mode async, unless faults, statistics or a bound on staleness are asked for, a rank that is faster than
+   others does up to eight global iterations for one of the slowest. So a busy GPU holds up nobody but itself.
+   Iterations are counted as on the slowest rank, and solves for a fixed number of them do no more.
 
-   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
-   would have them alone. Several ranks do not use the grid: there partition dm stands for auto.
+   With dc the same goes in copies after each global iteration, between GPUs on streams of their own. In the modes async
+   and launch they are under way during the next one, as with amc.
 
-   For auto, small is at most 262144 rows and 16777216 nonzeros, which take at most a sixteenth of the memory of each
-   GPU. Monitors and convergence tests are called on all ranks, as always.
+   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
+   Ranks then read values that are one iteration older, which costs some iterations.
 
-.seealso: `KSPBAI`, `KSPBAIGetGather()`, `PCTELESCOPE`
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC, DC
+   and DK these are.
+
+.seealso: `KSPBAI`, `KSPBAIGetExchange()`, `KSPBAISetMode()`
 @*/
-PetscErrorCode KSPBAISetGather(KSP ksp, BAIGatherType gather)
+PetscErrorCode KSPBAISetExchange(KSP ksp, BAIExchange exchange)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, gather, 2);
-  BAISetOption(ksp, gather, gather);
+  PetscValidLogicalCollectiveEnum(ksp, exchange, 2);
+  BAISetOption(&BAIFaceKSP, ksp, exchange, exchange);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   KSPBAIGetGather - Gets which ranks take over the rows of others
+   KSPBAIGetExchange - Gets how x travels between MPI ranks
 
    Not Collective
 
@@ -1219,21 +1106,21 @@ PetscErrorCode KSPBAISetGather(KSP ksp, BAIGatherType gather)
 .  ksp - the solver, of type `KSPBAI`
 
    Output Parameter:
-.  gather - see `KSPBAISetGather()`
+.  exchange - see `KSPBAISetExchange()`
 
    Level: intermediate
 
    Note:
    It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
 
-.seealso: `KSPBAI`, `KSPBAISetGather()`
+.seealso: `KSPBAI`, `KSPBAISetExchange()`
 @*/
-PetscErrorCode KSPBAIGetGather(KSP ksp, BAIGatherType *gather)
+PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(gather, 2);
-  BAIGetOption(ksp, gather, gather);
+  PetscAssertPointer(exchange, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, exchange, exchange);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1261,7 +1148,7 @@ PetscErrorCode KSPBAISetKernel(KSP ksp, BAIKernel kernel)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, kernel, 2);
-  BAISetOption(ksp, kernel, kernel);
+  BAISetOption(&BAIFaceKSP, ksp, kernel, kernel);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1288,338 +1175,7 @@ PetscErrorCode KSPBAIGetKernel(KSP ksp, BAIKernel *kernel)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(kernel, 2);
-  BAIGetOption(ksp, kernel, kernel);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetFaultType - Sets what simulated faults do
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp  - the solver
--  type - `BAI_FAULT_ROWS` (default), `BAI_FAULT_BLOCKS`, `BAI_FAULT_X`, `BAI_FAULT_MATRIX` or `BAI_FAULT_SUMS`
-
-   Options Database Key:
-.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - sets it
-
-   Level: advanced
-
-   Note:
-   A row that is no longer updated keeps its value of x, which the others go on reading. Bits are those of one number in
-   each row: of x, of an entry of the matrix or of the sum of products outside the block.
-
-.seealso: `KSPBAI`, `KSPBAIGetFaultType()`, `KSPBAISetFaultFraction()`
-@*/
-PetscErrorCode KSPBAISetFaultType(KSP ksp, BAIFaultType type)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, type, 2);
-  BAISetOption(ksp, fault_type, type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetFaultType - Gets what simulated faults do
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  type - see `KSPBAISetFaultType()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetFaultType()`
-@*/
-PetscErrorCode KSPBAIGetFaultType(KSP ksp, BAIFaultType *type)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(type, 2);
-  BAIGetOption(ksp, fault_type, type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetFaultFraction - Sets the part of the rows or blocks that simulated faults hit
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp      - the solver
--  fraction - at least 0 and less than 1 (default 0)
-
-   Options Database Key:
-.  -ksp_bai_fault_fraction <0> - sets it
-
-   Level: advanced
-
-   Notes:
-   To see what faults do to a solve, without any hardware that fails. Which rows or blocks are hit is chosen at random,
-   as the seed says, each with this probability. While there are faults no coarse correction is set up by itself, and on
-   a GPU the generic kernel iterates.
-
-   A solve in which the residual norm no longer falls, because rows are not updated, ends as `KSP_DIVERGED_BREAKDOWN`;
-   -info and -ksp_view tell how many rows the residual is left in.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.5.
-
-.seealso: `KSPBAI`, `KSPBAIGetFaultFraction()`, `KSPBAISetFaultType()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`,
-          `KSPBAISetFaultDetect()`
-@*/
-PetscErrorCode KSPBAISetFaultFraction(KSP ksp, PetscReal fraction)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(ksp, fraction, 2);
-  BAISetOption(ksp, fault_fraction, fraction);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetFaultFraction - Gets the part of the rows or blocks that simulated faults hit
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  fraction - see `KSPBAISetFaultFraction()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetFaultFraction()`
-@*/
-PetscErrorCode KSPBAIGetFaultFraction(KSP ksp, PetscReal *fraction)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(fraction, 2);
-  BAIGetOption(ksp, fault_fraction, fraction);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetFaultAt - Sets the global iterations before simulated faults begin
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp - the solver
--  its - global iterations, at least 0 (default 10)
-
-   Options Database Key:
-.  -ksp_bai_fault_at <10> - sets it
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAIGetFaultAt()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultRecover()`
-@*/
-PetscErrorCode KSPBAISetFaultAt(KSP ksp, PetscInt its)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, its, 2);
-  BAISetOption(ksp, fault_at, its);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetFaultAt - Gets the global iterations before simulated faults begin
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  its - see `KSPBAISetFaultAt()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetFaultAt()`
-@*/
-PetscErrorCode KSPBAIGetFaultAt(KSP ksp, PetscInt *its)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(its, 2);
-  BAIGetOption(ksp, fault_at, its);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetFaultRecover - Sets the global iterations that simulated faults last
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp - the solver
--  its - global iterations, at least 1, or 0: never (default 0)
-
-   Options Database Key:
-.  -ksp_bai_fault_recover <0> - sets it
-
-   Level: advanced
-
-   Note:
-   After so many, rows and blocks are updated again, as if others computed them, and a matrix with flipped bits is
-   copied anew. Bits that were flipped in x or in sums are flipped once, and nothing recovers them but the iteration.
-
-.seealso: `KSPBAI`, `KSPBAIGetFaultRecover()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultDetect()`
-@*/
-PetscErrorCode KSPBAISetFaultRecover(KSP ksp, PetscInt its)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, its, 2);
-  BAISetOption(ksp, fault_recover, its);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetFaultRecover - Gets the global iterations that simulated faults last
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  its - see `KSPBAISetFaultRecover()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetFaultRecover()`
-@*/
-PetscErrorCode KSPBAIGetFaultRecover(KSP ksp, PetscInt *its)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(its, 2);
-  BAIGetOption(ksp, fault_recover, its);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetFaultSeed - Sets the choice of the rows or blocks that simulated faults hit
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp  - the solver
--  seed - at least 0 (default 0)
-
-   Options Database Key:
-.  -ksp_bai_fault_seed <0> - sets it
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAIGetFaultSeed()`, `KSPBAISetFaultFraction()`
-@*/
-PetscErrorCode KSPBAISetFaultSeed(KSP ksp, PetscInt seed)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, seed, 2);
-  BAISetOption(ksp, fault_seed, seed);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetFaultSeed - Gets the choice of the rows or blocks that simulated faults hit
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  seed - see `KSPBAISetFaultSeed()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetFaultSeed()`
-@*/
-PetscErrorCode KSPBAIGetFaultSeed(KSP ksp, PetscInt *seed)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(seed, 2);
-  BAIGetOption(ksp, fault_seed, seed);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetFaultDetect - Sets whether faults are looked for and repaired
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp    - the solver
--  detect - `PETSC_TRUE` or `PETSC_FALSE` (default)
-
-   Options Database Key:
-.  -ksp_bai_fault_detect <false> - sets it
-
-   Level: advanced
-
-   Notes:
-   At each look at the residual it is computed from the matrix itself, and seen block by block. A solve that nobody
-   disturbs takes the same iterations as without.
-
-   A block whose residual is not a number, or has grown to more than a hundred times that of any block before, goes back
-   to its last good values. If that does not help, the copy of the matrix is renewed. If that does not help either, the
-   iteration itself diverges, and no fault is counted. While the iteration is accelerated, growth is left to what
-   `KSPBAISetMomentum()` does about it.
-
-   The copy of the matrix is also renewed where its residual is not that of the matrix, and where the residual norm no
-   longer falls. Rows that have not changed for three looks, though their residual says that they should, are taken for
-   lost and given to others.
-
-   -ksp_view tells how many faults were found. If the residual norm still does not fall, the reason is
-   `KSP_DIVERGED_BREAKDOWN`. With `KSP_NORM_NONE` there are no looks, and nothing is found.
-
-.seealso: `KSPBAI`, `KSPBAIGetFaultDetect()`, `KSPBAISetFaultFraction()`
-@*/
-PetscErrorCode KSPBAISetFaultDetect(KSP ksp, PetscBool detect)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(ksp, detect, 2);
-  BAISetOption(ksp, fault_detect, detect);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetFaultDetect - Gets whether faults are looked for and repaired
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  detect - see `KSPBAISetFaultDetect()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetFaultDetect()`
-@*/
-PetscErrorCode KSPBAIGetFaultDetect(KSP ksp, PetscBool *detect)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(detect, 2);
-  BAIGetOption(ksp, fault_detect, detect);
+  BAIGetOption(&BAIFaceKSP, ksp, kernel, kernel);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1656,7 +1212,7 @@ PetscErrorCode KSPBAISetIdleWait(KSP ksp, PetscBool idle_wait)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveBool(ksp, idle_wait, 2);
-  BAISetOption(ksp, idle_wait, idle_wait);
+  BAISetOption(&BAIFaceKSP, ksp, idle_wait, idle_wait);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1680,7 +1236,336 @@ PetscErrorCode KSPBAIGetIdleWait(KSP ksp, PetscBool *idle_wait)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(idle_wait, 2);
-  BAIGetOption(ksp, idle_wait, idle_wait);
+  BAIGetOption(&BAIFaceKSP, ksp, idle_wait, idle_wait);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetFaultType - Sets what simulated faults do
+
+   Logically Collective
+
+   Input Parameters:
++  ksp  - the solver
+-  type - `BAI_FAULT_ROWS` (default), `BAI_FAULT_BLOCKS`, `BAI_FAULT_X`, `BAI_FAULT_MATRIX` or `BAI_FAULT_SUMS`
+
+   Options Database Key:
+.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - sets it
+
+   Level: advanced
+
+   Note:
+   A row that is no longer updated keeps its value of x, which the others go on reading. Bits are those of one number in
+   each row: of x, of an entry of the matrix or of the sum of products outside the block.
+
+.seealso: `KSPBAI`, `KSPBAIGetFaultType()`, `KSPBAISetFaultFraction()`
+@*/
+PetscErrorCode KSPBAISetFaultType(KSP ksp, BAIFaultType type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, type, 2);
+  BAISetOption(&BAIFaceKSP, ksp, fault_type, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetFaultType - Gets what simulated faults do
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  type - see `KSPBAISetFaultType()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultType()`
+@*/
+PetscErrorCode KSPBAIGetFaultType(KSP ksp, BAIFaultType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, fault_type, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetFaultFraction - Sets the part of the rows or blocks that simulated faults hit
+
+   Logically Collective
+
+   Input Parameters:
++  ksp      - the solver
+-  fraction - at least 0 and less than 1 (default 0)
+
+   Options Database Key:
+.  -ksp_bai_fault_fraction <0> - sets it
+
+   Level: advanced
+
+   Notes:
+   To see what faults do to a solve, without any hardware that fails. Which rows or blocks are hit is chosen at random,
+   as the seed says, each with this probability. On a GPU the generic kernel then iterates.
+
+   A solve in which the residual norm no longer falls, because rows are not updated, ends as `KSP_DIVERGED_BREAKDOWN`;
+   -info and -ksp_view tell how many rows the residual is left in.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.5.
+
+.seealso: `KSPBAI`, `KSPBAIGetFaultFraction()`, `KSPBAISetFaultType()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`,
+          `KSPBAISetFaultDetect()`
+@*/
+PetscErrorCode KSPBAISetFaultFraction(KSP ksp, PetscReal fraction)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(ksp, fraction, 2);
+  BAISetOption(&BAIFaceKSP, ksp, fault_fraction, fraction);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetFaultFraction - Gets the part of the rows or blocks that simulated faults hit
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  fraction - see `KSPBAISetFaultFraction()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultFraction()`
+@*/
+PetscErrorCode KSPBAIGetFaultFraction(KSP ksp, PetscReal *fraction)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(fraction, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, fault_fraction, fraction);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetFaultAt - Sets the global iterations before simulated faults begin
+
+   Logically Collective
+
+   Input Parameters:
++  ksp - the solver
+-  its - global iterations, at least 0 (default 10)
+
+   Options Database Key:
+.  -ksp_bai_fault_at <10> - sets it
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAIGetFaultAt()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultRecover()`
+@*/
+PetscErrorCode KSPBAISetFaultAt(KSP ksp, PetscInt its)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, its, 2);
+  BAISetOption(&BAIFaceKSP, ksp, fault_at, its);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetFaultAt - Gets the global iterations before simulated faults begin
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  its - see `KSPBAISetFaultAt()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultAt()`
+@*/
+PetscErrorCode KSPBAIGetFaultAt(KSP ksp, PetscInt *its)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(its, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, fault_at, its);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetFaultRecover - Sets the global iterations that simulated faults last
+
+   Logically Collective
+
+   Input Parameters:
++  ksp - the solver
+-  its - global iterations, at least 1, or 0: never (default 0)
+
+   Options Database Key:
+.  -ksp_bai_fault_recover <0> - sets it
+
+   Level: advanced
+
+   Note:
+   After so many, rows and blocks are updated again, as if others computed them, and a matrix with flipped bits is
+   copied anew. Bits that were flipped in x or in sums are flipped once, and nothing recovers them but the iteration.
+
+.seealso: `KSPBAI`, `KSPBAIGetFaultRecover()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultDetect()`
+@*/
+PetscErrorCode KSPBAISetFaultRecover(KSP ksp, PetscInt its)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, its, 2);
+  BAISetOption(&BAIFaceKSP, ksp, fault_recover, its);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetFaultRecover - Gets the global iterations that simulated faults last
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  its - see `KSPBAISetFaultRecover()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultRecover()`
+@*/
+PetscErrorCode KSPBAIGetFaultRecover(KSP ksp, PetscInt *its)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(its, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, fault_recover, its);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetFaultSeed - Sets the choice of the rows or blocks that simulated faults hit
+
+   Logically Collective
+
+   Input Parameters:
++  ksp  - the solver
+-  seed - at least 0 (default 0)
+
+   Options Database Key:
+.  -ksp_bai_fault_seed <0> - sets it
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAIGetFaultSeed()`, `KSPBAISetFaultFraction()`
+@*/
+PetscErrorCode KSPBAISetFaultSeed(KSP ksp, PetscInt seed)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(ksp, seed, 2);
+  BAISetOption(&BAIFaceKSP, ksp, fault_seed, seed);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetFaultSeed - Gets the choice of the rows or blocks that simulated faults hit
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  seed - see `KSPBAISetFaultSeed()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultSeed()`
+@*/
+PetscErrorCode KSPBAIGetFaultSeed(KSP ksp, PetscInt *seed)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(seed, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, fault_seed, seed);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetFaultDetect - Sets whether faults are looked for and repaired
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  detect - `PETSC_TRUE` or `PETSC_FALSE` (default)
+
+   Options Database Key:
+.  -ksp_bai_fault_detect <false> - sets it
+
+   Level: advanced
+
+   Notes:
+   At each look at the residual it is computed from the matrix itself, and seen block by block. A solve that nobody
+   disturbs takes the same iterations as without.
+
+   A block whose residual is not a number, or has grown to more than a hundred times that of any block before, goes back
+   to its last good values. If that does not help, the copy of the matrix is renewed. If that does not help either, the
+   iteration itself diverges, and no fault is counted. With momentum, growth is not taken for a fault.
+
+   The copy of the matrix is also renewed where its residual is not that of the matrix, and where the residual norm no
+   longer falls. Rows that have not changed for three looks, though their residual says that they should, are taken for
+   lost and given to others.
+
+   -ksp_view tells how many faults were found. If the residual norm still does not fall, the reason is
+   `KSP_DIVERGED_BREAKDOWN`. With `KSP_NORM_NONE` there are no looks, and nothing is found.
+
+.seealso: `KSPBAI`, `KSPBAIGetFaultDetect()`, `KSPBAISetFaultFraction()`
+@*/
+PetscErrorCode KSPBAISetFaultDetect(KSP ksp, PetscBool detect)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(ksp, detect, 2);
+  BAISetOption(&BAIFaceKSP, ksp, fault_detect, detect);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetFaultDetect - Gets whether faults are looked for and repaired
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  detect - see `KSPBAISetFaultDetect()`
+
+   Level: advanced
+
+.seealso: `KSPBAI`, `KSPBAISetFaultDetect()`
+@*/
+PetscErrorCode KSPBAIGetFaultDetect(KSP ksp, PetscBool *detect)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(detect, 2);
+  BAIGetOption(&BAIFaceKSP, ksp, fault_detect, detect);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1704,8 +1589,7 @@ PetscErrorCode KSPBAIGetIdleWait(KSP ksp, PetscBool *idle_wait)
    done after the residual norm had met the tolerance, as it is not looked at after each one. -ksp_view shows it.
 
    The option may name a viewer for what each solve counts, as `:stats.csv:ascii_csv` for a table of numbers. On a GPU
-   the generic kernel iterates, and what is counted is of tiles, which hold one block or several small ones. A coarse
-   correction that is set up while solving begins the counts anew.
+   the generic kernel iterates, and what is counted is of tiles, which hold one block or several small ones.
 
    The energy of the solve in joules is there too: that of the GPUs by NVML, that of the processors by RAPL, where these
    can be read. The counter of a GPU moves about every 100 ms. In a solve in which no counter moved there is nothing to
@@ -1718,7 +1602,7 @@ PetscErrorCode KSPBAISetStats(KSP ksp, PetscBool stats)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveBool(ksp, stats, 2);
-  BAISetOption(ksp, stats, stats);
+  BAISetOption(&BAIFaceKSP, ksp, stats, stats);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1742,6 +1626,6 @@ PetscErrorCode KSPBAIGetStats(KSP ksp, PetscBool *stats)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(stats, 2);
-  BAIGetOption(ksp, stats, stats);
+  BAIGetOption(&BAIFaceKSP, ksp, stats, stats);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,5 @@
 /*
-   Setters and getters of PCBAI, made from src/bai/options.def by "make options"
+   Setters and getters of PCBAI, made from src/bai/options.def and src/bai/research/options.def by "make options"
 */
 #include "../../../bai/baiimpl.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
@@ -29,7 +29,7 @@ PetscErrorCode PCBAISetLocalIters(PC pc, PetscInt sweeps)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveInt(pc, sweeps, 2);
-  BAISetOption(pc, local_iters, sweeps);
+  BAISetOption(&BAIFacePC, pc, local_iters, sweeps);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,7 +53,7 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(sweeps, 2);
-  BAIGetOption(pc, local_iters, sweeps);
+  BAIGetOption(&BAIFacePC, pc, local_iters, sweeps);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,7 +90,7 @@ PetscErrorCode PCBAISetBlockSize(PC pc, PetscInt size)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveInt(pc, size, 2);
-  BAISetOption(pc, block_size, size);
+  BAISetOption(&BAIFacePC, pc, block_size, size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -117,7 +117,7 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(size, 2);
-  BAIGetOption(pc, block_size, size);
+  BAIGetOption(&BAIFacePC, pc, block_size, size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,7 +155,7 @@ PetscErrorCode PCBAISetMode(PC pc, BAIMode mode)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, mode, 2);
-  BAISetOption(pc, mode, mode);
+  BAISetOption(&BAIFacePC, pc, mode, mode);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,7 +182,7 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(mode, 2);
-  BAIGetOption(pc, mode, mode);
+  BAIGetOption(&BAIFacePC, pc, mode, mode);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,7 +226,7 @@ PetscErrorCode PCBAISetPartition(PC pc, BAIPartitionType type)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, type, 2);
-  BAISetOption(pc, partition, type);
+  BAISetOption(&BAIFacePC, pc, partition, type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -253,7 +253,7 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(type, 2);
-  BAIGetOption(pc, partition, type);
+  BAIGetOption(&BAIFacePC, pc, partition, type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -269,15 +269,15 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
    Options Database Key:
 .  -pc_bai_momentum <0> - sets it
 
-   Level: beginner
+   Level: intermediate
 
    Notes:
    With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that). Here y is the
-   result of its local sweeps. It is second-order Richardson iteration, and helps where the iteration is slow, then by
-   an order of magnitude. The staler the values that blocks read, the less of it they bear; so it does most in mode
-   `BAI_MODE_SYNC`.
+   result of its local sweeps. This is second-order Richardson iteration. Where convergence is slow it takes an order of
+   magnitude fewer iterations, with beta close to 1. The older the values that blocks read from each other, the smaller
+   the largest beta that converges; it is largest in mode `BAI_MODE_SYNC`.
 
-   Each application begins without it. `KSPBAI` can find it by itself, as it sees residuals.
+   Each application begins without it.
 
    References:
    L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
@@ -293,7 +293,7 @@ PetscErrorCode PCBAISetMomentum(PC pc, PetscReal momentum)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveReal(pc, momentum, 2);
-  BAISetOption(pc, momentum, momentum);
+  BAISetOption(&BAIFacePC, pc, momentum, momentum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,7 +308,7 @@ PetscErrorCode PCBAISetMomentum(PC pc, PetscReal momentum)
    Output Parameter:
 .  momentum - see `PCBAISetMomentum()`
 
-   Level: beginner
+   Level: intermediate
 
 .seealso: `PCBAI`, `PCBAISetMomentum()`
 @*/
@@ -317,82 +317,7 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(momentum, 2);
-  BAIGetOption(pc, momentum, momentum);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetCoarse - Sets the unknowns of the coarse correction
-
-   Logically Collective
-
-   Input Parameters:
-+  pc       - the preconditioner
--  unknowns - of all MPI ranks, about, 0 for none, at most 4096, or `PETSC_DECIDE` to have it chosen (default 0)
-
-   Options Database Key:
-.  -pc_bai_coarse <none> - sets it
-
-   Level: beginner
-
-   Notes:
-   Information travels one block in a global iteration. With a coarse correction rows also make up aggregates, of
-   strongly coupled rows. Each global iteration then adds P A_c^{-1} P^T r. Here A_c is P^T A P, r the residual, and P
-   constant on each aggregate. The inverse of A_c is dense, in single precision, and stays on the device.
-
-   Ranks make up one coarse problem together, and each keeps its rows of the inverse. So iterations depend little on the
-   number of ranks. If there would be more than 4096 aggregates, each rank has a problem of its own.
-
-   If the matrix has a near null space, its vectors stand for the constants: see `MatSetNearNullSpace()`. Otherwise,
-   with a block size of more than one, there is a constant for each field. Then each aggregate has several unknowns, and
-   the number asked for is that of aggregates.
-
-   The correction is added once to each application. So it is additive Schwarz with two levels, symmetric where the mode
-   is. Smoothing steps with a nonzero guess compute a residual for it.
-
-   With partition auto a small matrix on one rank gets blocks that are made up of aggregates. On a GPU that holds it on
-   the chip, a solve is then one kernel launch. In mode async no block waits: it takes a correction when all have left
-   their residuals for it. On several ranks all take it at the end of each global iteration.
-
-   Reference:
-   C. Glusa, E. G. Boman, E. Chow, S. Rajamanickam, D. B. Szyld, "Scalable asynchronous domain decomposition solvers",
-   SIAM Journal on Scientific Computing 42 (2020).
-
-.seealso: `PCBAI`, `PCBAIGetCoarse()`, `PCBAISetMomentum()`
-@*/
-PetscErrorCode PCBAISetCoarse(PC pc, PetscInt unknowns)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, unknowns, 2);
-  BAISetOption(pc, coarse, unknowns);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetCoarse - Gets the unknowns of the coarse correction
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  unknowns - see `PCBAISetCoarse()`
-
-   Level: beginner
-
-   Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
-
-.seealso: `PCBAI`, `PCBAISetCoarse()`
-@*/
-PetscErrorCode PCBAIGetCoarse(PC pc, PetscInt *unknowns)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(unknowns, 2);
-  BAIGetOption(pc, coarse, unknowns);
+  BAIGetOption(&BAIFacePC, pc, momentum, momentum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -403,18 +328,16 @@ PetscErrorCode PCBAIGetCoarse(PC pc, PetscInt *unknowns)
 
    Input Parameters:
 +  pc     - the preconditioner
--  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU`, `BAI_WEIGHT_AUTO` or `BAI_WEIGHT_SAFE`
+-  weight - `BAI_WEIGHT_NONE` (default), `BAI_WEIGHT_L1`, `BAI_WEIGHT_TAU` or `BAI_WEIGHT_AUTO`
 
    Options Database Key:
-.  -pc_bai_weight (none|l1|tau|auto|safe) - sets it
+.  -pc_bai_weight (none|l1|tau|auto) - sets it
 
    Level: beginner
 
    Notes:
    The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then
    needs no weight.
-
-   `BAI_WEIGHT_SAFE` is for `KSPBAI` only, as a preconditioner sees no residual norms.
 
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
    weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local
@@ -440,7 +363,7 @@ PetscErrorCode PCBAISetWeight(PC pc, BAIWeight weight)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, weight, 2);
-  BAISetOption(pc, weight, weight);
+  BAISetOption(&BAIFacePC, pc, weight, weight);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -467,7 +390,485 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(weight, 2);
-  BAIGetOption(pc, weight, weight);
+  BAIGetOption(&BAIFacePC, pc, weight, weight);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetPrecision - Sets the precision of the sweeps
+
+   Logically Collective
+
+   Input Parameters:
++  pc        - the preconditioner
+-  precision - `BAI_PRECISION_NATIVE` (default) or `BAI_PRECISION_SINGLE`
+
+   Options Database Key:
+.  -pc_bai_precision (native|single) - sets it
+
+   Level: intermediate
+
+   Notes:
+   With `BAI_PRECISION_SINGLE` sweeps are wholly in single precision: matrix, iterate and sums. So about half as many
+   bytes are moved, and on a GPU a matrix twice as large stays on the chip. What follows is so unless another refinement
+   is asked for.
+
+   With single precision the preconditioner is the iteration in it, from a zero guess. From another one, as below
+   `KSPRICHARDSON` after the coarse correction, the residual b - A x is of full precision, and what is iterated is the
+   correction of x. So multigrid converges to full precision; this takes one product with the matrix more. Vectors whose
+   entries are all smaller than 1e-38 are zero to it.
+
+   Entries of the matrix must be within the range of single precision, below 1e38.
+
+   References:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.12.
+   M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
+   Communications 180 (2009).
+
+.seealso: `PCBAI`, `PCBAIGetPrecision()`, `PCBAISetRefine()`
+@*/
+PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, precision, 2);
+  BAISetOption(&BAIFacePC, pc, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetPrecision - Gets the precision of the sweeps
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  precision - see `PCBAISetPrecision()`
+
+   Level: intermediate
+
+.seealso: `PCBAI`, `PCBAISetPrecision()`
+@*/
+PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(precision, 2);
+  BAIGetOption(&BAIFacePC, pc, precision, precision);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetOmega - Sets the damping of a block's update, after its local sweeps
+
+   Logically Collective
+
+   Input Parameters:
++  pc    - the preconditioner
+-  omega - the factor, positive, or `PETSC_DECIDE` to have it found (default 1)
+
+   Options Database Key:
+.  -pc_bai_omega <1> - sets it
+
+   Level: intermediate
+
+   Notes:
+   Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
+   one.
+
+   With auto it is 1, but for smoothing steps, as below `KSPRICHARDSON`, without momentum and weight tau. The first one
+   finds it for these values of the matrix: a random error is smoothed by a few global iterations with each of some
+   values. In mode color 1.3 or 1.15 are taken if they leave no more of its energy than 1 does; so over-relaxation makes
+   up for local sweeps that are damped. Blocks of at most 64 rows, which take turns together, do not bear that, nor do
+   several MPI ranks with GPUs, where it is 1 or 0.8. In other modes it is 1; in mode sync a polynomial damps, see
+   `PCBAISetPolynomial()`. The view gives it.
+
+.seealso: `PCBAI`, `PCBAIGetOmega()`
+@*/
+PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, omega, 2);
+  BAISetOption(&BAIFacePC, pc, omega, omega);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetOmega - Gets the damping of a block's update, after its local sweeps
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  omega - see `PCBAISetOmega()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetOmega()`
+@*/
+PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(omega, 2);
+  BAIGetOption(&BAIFacePC, pc, omega, omega);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetLocalOmega - Sets the damping of each Jacobi sweep inside a block
+
+   Logically Collective
+
+   Input Parameters:
++  pc    - the preconditioner
+-  omega - the factor, positive, or 0: chosen at set-up (default 0)
+
+   Options Database Key:
+.  -pc_bai_local_omega <0> - sets it
+
+   Level: intermediate
+
+   Note:
+   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0 it is 0.9 in rows whose
+   off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|. In the others it is less, 2 |a_ii| over
+   the sum with |a_ii|, so that the local sweeps converge in the blocks of every Hermitian positive definite matrix. The
+   coarse matrices of `PCGAMG` need that. The view gives the least of them.
+
+.seealso: `PCBAI`, `PCBAIGetLocalOmega()`
+@*/
+PetscErrorCode PCBAISetLocalOmega(PC pc, PetscReal omega)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, omega, 2);
+  BAISetOption(&BAIFacePC, pc, local_omega, omega);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetLocalOmega - Gets the damping of each Jacobi sweep inside a block
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  omega - see `PCBAISetLocalOmega()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetLocalOmega()`
+@*/
+PetscErrorCode PCBAIGetLocalOmega(PC pc, PetscReal *omega)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(omega, 2);
+  BAIGetOption(&BAIFacePC, pc, local_omega, omega);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetIterations - Sets the global iterations per application
+
+   Logically Collective
+
+   Input Parameters:
++  pc  - the preconditioner
+-  its - at least 1 (default 2)
+
+   Options Database Key:
+.  -pc_bai_its <2> - sets it
+
+   Level: intermediate
+
+   Note:
+   Below `KSPRICHARDSON` each of its iterations counts that many.
+
+.seealso: `PCBAI`, `PCBAIGetIterations()`, `PCBAISetLocalIters()`
+@*/
+PetscErrorCode PCBAISetIterations(PC pc, PetscInt its)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, its, 2);
+  BAISetOption(&BAIFacePC, pc, its, its);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetIterations - Gets the global iterations per application
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  its - see `PCBAISetIterations()`
+
+   Level: intermediate
+
+.seealso: `PCBAI`, `PCBAISetIterations()`
+@*/
+PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(its, 2);
+  BAIGetOption(&BAIFacePC, pc, its, its);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetPolynomial - Sets the weights of global iterations in mode sync
+
+   Logically Collective
+
+   Input Parameters:
++  pc         - the preconditioner
+-  polynomial - `BAI_POLYNOMIAL_AUTO` (default), `BAI_POLYNOMIAL_NONE` or `BAI_POLYNOMIAL_FOURTH`
+
+   Options Database Key:
+.  -pc_bai_polynomial (auto|none|fourth) - sets it
+
+   Level: intermediate
+
+   Notes:
+   In mode `BAI_MODE_SYNC` all blocks read old values, and global iterations that are all alike smooth badly, or
+   diverge. With the weights of a polynomial they smooth as `KSPCHEBYSHEV` of its fourth kind would with one of them as
+   its preconditioner, but in one kernel launch, and without residuals in between. The operator is symmetric where one
+   iteration is, and so is a V-cycle with it: `KSPCG` may be outside.
+
+   The largest eigenvalue is estimated by ten steps of `KSPGMRES` in the first application after each set-up.
+
+.seealso: `PCBAI`, `PCBAIGetPolynomial()`, `PCBAISetMode()`, `PCBAISetIterations()`, `KSPChebyshevSetKind()`
+@*/
+PetscErrorCode PCBAISetPolynomial(PC pc, BAIPolynomial polynomial)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, polynomial, 2);
+  BAISetOption(&BAIFacePC, pc, polynomial, polynomial);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetPolynomial - Gets the weights of global iterations in mode sync
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  polynomial - see `PCBAISetPolynomial()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetPolynomial()`
+@*/
+PetscErrorCode PCBAIGetPolynomial(PC pc, BAIPolynomial *polynomial)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(polynomial, 2);
+  BAIGetOption(&BAIFacePC, pc, polynomial, polynomial);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetSymmetric - Sets whether smoothing goes backward where the guess is not zero
+
+   Logically Collective
+
+   Input Parameters:
++  pc        - the preconditioner
+-  symmetric - `PETSC_TRUE` or `PETSC_FALSE` (default)
+
+   Options Database Key:
+.  -pc_bai_symmetric <false> - sets it
+
+   Level: intermediate
+
+   Note:
+   It matters in mode `BAI_MODE_COLOR` and below `KSPRICHARDSON`. A V-cycle whose smoothing starts from zero on the way
+   down then goes through the colours forward on the way down and backward on the way up. It is a symmetric operator, as
+   `KSPCG` expects; it takes a few more cycles.
+
+.seealso: `PCBAI`, `PCBAIGetSymmetric()`, `PCBAISetMode()`
+@*/
+PetscErrorCode PCBAISetSymmetric(PC pc, PetscBool symmetric)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(pc, symmetric, 2);
+  BAISetOption(&BAIFacePC, pc, symmetric, symmetric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetSymmetric - Gets whether smoothing goes backward where the guess is not zero
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  symmetric - see `PCBAISetSymmetric()`
+
+   Level: intermediate
+
+.seealso: `PCBAI`, `PCBAISetSymmetric()`
+@*/
+PetscErrorCode PCBAIGetSymmetric(PC pc, PetscBool *symmetric)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(symmetric, 2);
+  BAIGetOption(&BAIFacePC, pc, symmetric, symmetric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetBackend - Sets where the iteration runs
+
+   Logically Collective
+
+   Input Parameters:
++  pc      - the preconditioner
+-  backend - `BAI_BACKEND_AUTO` (default), `BAI_BACKEND_HOST` or `BAI_BACKEND_CUDA`
+
+   Options Database Key:
+.  -pc_bai_backend (auto|host|cuda) - sets it
+
+   Level: intermediate
+
+   Note:
+   `BAI_BACKEND_AUTO` goes where the matrix lives.
+
+.seealso: `PCBAI`, `PCBAIGetBackend()`
+@*/
+PetscErrorCode PCBAISetBackend(PC pc, BAIBackend backend)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, backend, 2);
+  BAISetOption(&BAIFacePC, pc, backend, backend);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetBackend - Gets where the iteration runs
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  backend - see `PCBAISetBackend()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetBackend()`
+@*/
+PetscErrorCode PCBAIGetBackend(PC pc, BAIBackend *backend)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(backend, 2);
+  BAIGetOption(&BAIFacePC, pc, backend, backend);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAISetGather - Sets which ranks take over the rows of others
+
+   Logically Collective
+
+   Input Parameters:
++  pc     - the preconditioner
+-  gather - `BAI_GATHER_AUTO` (default), `BAI_GATHER_NONE`, `BAI_GATHER_DEVICE` or `BAI_GATHER_ONE`
+
+   Options Database Key:
+.  -pc_bai_gather (auto|none|device|one) - sets it
+
+   Level: intermediate
+
+   Notes:
+   Ranks that exchange x after each global iteration wait for each other, and on a GPU a whole solve is then not one
+   kernel launch. For a small system that takes longer than one rank needs for everything. So the rows can be gathered:
+   the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
+   meanwhile.
+
+   Each solve or application moves the vectors there and back, through memory that the ranks share, from GPU to GPU;
+   through MPI if that cannot be, or if the exchange is scatter or amc. The matrix moves when its values are new.
+   Whatever the `PC` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in the
+   modes sync and color.
+
+   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
+   would have them alone. Several ranks do not use the grid: there partition dm stands for auto.
+
+   For auto, small is at most 16384 rows, as each application moves the vectors. If two ranks share a GPU they are
+   always gathered.
+
+.seealso: `PCBAI`, `PCBAIGetGather()`, `PCTELESCOPE`
+@*/
+PetscErrorCode PCBAISetGather(PC pc, BAIGatherType gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, gather, 2);
+  BAISetOption(&BAIFacePC, pc, gather, gather);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   PCBAIGetGather - Gets which ranks take over the rows of others
+
+   Not Collective
+
+   Input Parameter:
+.  pc - the preconditioner, of type `PCBAI`
+
+   Output Parameter:
+.  gather - see `PCBAISetGather()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
+
+.seealso: `PCBAI`, `PCBAISetGather()`
+@*/
+PetscErrorCode PCBAIGetGather(PC pc, BAIGatherType *gather)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(gather, 2);
+  BAIGetOption(&BAIFacePC, pc, gather, gather);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -501,7 +902,7 @@ PetscErrorCode PCBAISetTheta(PC pc, PetscBool theta)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveBool(pc, theta, 2);
-  BAISetOption(pc, theta, theta);
+  BAISetOption(&BAIFacePC, pc, theta, theta);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -525,7 +926,7 @@ PetscErrorCode PCBAIGetTheta(PC pc, PetscBool *theta)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(theta, 2);
-  BAIGetOption(pc, theta, theta);
+  BAIGetOption(&BAIFacePC, pc, theta, theta);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -567,7 +968,7 @@ PetscErrorCode PCBAISetOverlap(PC pc, PetscInt overlap)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveInt(pc, overlap, 2);
-  BAISetOption(pc, overlap, overlap);
+  BAISetOption(&BAIFacePC, pc, overlap, overlap);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -591,7 +992,7 @@ PetscErrorCode PCBAIGetOverlap(PC pc, PetscInt *overlap)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(overlap, 2);
-  BAIGetOption(pc, overlap, overlap);
+  BAIGetOption(&BAIFacePC, pc, overlap, overlap);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -625,7 +1026,7 @@ PetscErrorCode PCBAISetStaleness(PC pc, PetscInt staleness)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveInt(pc, staleness, 2);
-  BAISetOption(pc, staleness, staleness);
+  BAISetOption(&BAIFacePC, pc, staleness, staleness);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -649,146 +1050,7 @@ PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(staleness, 2);
-  BAIGetOption(pc, staleness, staleness);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetExchange - Sets how x travels between MPI ranks
-
-   Logically Collective
-
-   Input Parameters:
-+  pc       - the preconditioner
--  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or `BAI_EXCHANGE_DK`
-
-   Options Database Key:
-.  -pc_bai_exchange (auto|scatter|amc|dc|dk) - sets it
-
-   Level: intermediate
-
-   Notes:
-   With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
-   it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
-   iteration, or after each turn of mode color on the host, as with scatter, and results are the same. Every wait is
-   bounded: a rank that does not come is an error.
-
-   With dc the same goes in copies after each global iteration, between GPUs on streams of their own. In the modes async
-   and launch, without a coarse correction, they are under way during the next one, as with amc.
-
-   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch
-   without a coarse correction. Ranks then read values that are one iteration older, which costs some iterations.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC, DC
-   and DK these are.
-
-.seealso: `PCBAI`, `PCBAIGetExchange()`, `PCBAISetMode()`
-@*/
-PetscErrorCode PCBAISetExchange(PC pc, BAIExchange exchange)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, exchange, 2);
-  BAISetOption(pc, exchange, exchange);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetExchange - Gets how x travels between MPI ranks
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  exchange - see `PCBAISetExchange()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
-
-.seealso: `PCBAI`, `PCBAISetExchange()`
-@*/
-PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(exchange, 2);
-  BAIGetOption(pc, exchange, exchange);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetPrecision - Sets the precision of the sweeps
-
-   Logically Collective
-
-   Input Parameters:
-+  pc        - the preconditioner
--  precision - `BAI_PRECISION_AUTO` (default), `BAI_PRECISION_NATIVE` or `BAI_PRECISION_SINGLE`
-
-   Options Database Key:
-.  -pc_bai_precision (auto|native|single) - sets it
-
-   Level: intermediate
-
-   Notes:
-   With `BAI_PRECISION_SINGLE` sweeps are wholly in single precision: matrix, iterate and sums. So about half as many
-   bytes are moved, and on a GPU a matrix twice as large stays on the chip. What follows is so unless another refinement
-   is asked for.
-
-   `BAI_PRECISION_AUTO` is native. With single precision the preconditioner is the iteration in it, from a zero guess.
-   From another one, as below `KSPRICHARDSON` after the coarse correction, the residual b - A x is of full precision,
-   and what is iterated is the correction of x. So multigrid converges to full precision; this takes one product with
-   the matrix more. Vectors whose entries are all smaller than 1e-38 are zero to it.
-
-   Entries of the matrix must be within the range of single precision, below 1e38.
-
-   References:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.12.
-   M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
-   Communications 180 (2009).
-
-.seealso: `PCBAI`, `PCBAIGetPrecision()`, `PCBAISetRefine()`
-@*/
-PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, precision, 2);
-  BAISetOption(pc, precision, precision);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetPrecision - Gets the precision of the sweeps
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  precision - see `PCBAISetPrecision()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
-
-.seealso: `PCBAI`, `PCBAISetPrecision()`
-@*/
-PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(precision, 2);
-  BAIGetOption(pc, precision, precision);
+  BAIGetOption(&BAIFacePC, pc, staleness, staleness);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -831,7 +1093,7 @@ PetscErrorCode PCBAISetRefine(PC pc, BAIRefine refine)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, refine, 2);
-  BAISetOption(pc, refine, refine);
+  BAISetOption(&BAIFacePC, pc, refine, refine);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -858,48 +1120,54 @@ PetscErrorCode PCBAIGetRefine(PC pc, BAIRefine *refine)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(refine, 2);
-  BAIGetOption(pc, refine, refine);
+  BAIGetOption(&BAIFacePC, pc, refine, refine);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   PCBAISetOmega - Sets the damping of a block's update, after its local sweeps
+   PCBAISetExchange - Sets how x travels between MPI ranks
 
    Logically Collective
 
    Input Parameters:
-+  pc    - the preconditioner
--  omega - the factor, positive, or `PETSC_DECIDE` to have it found (default 1)
++  pc       - the preconditioner
+-  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or `BAI_EXCHANGE_DK`
 
    Options Database Key:
-.  -pc_bai_omega <1> - sets it
+.  -pc_bai_exchange (auto|scatter|amc|dc|dk) - sets it
 
    Level: intermediate
 
    Notes:
-   Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
-   one.
+   With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
+   it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
+   iteration, or after each turn of mode color on the host, as with scatter, and results are the same. Every wait is
+   bounded: a rank that does not come is an error.
 
-   With auto it is 1, but for smoothing steps, as below `KSPRICHARDSON`, without momentum, weight tau and coarse
-   correction. The first one finds it for these values of the matrix: a random error is smoothed by a few global
-   iterations with each of some values. In mode color 1.3 or 1.15 are taken if they leave no more of its energy than 1
-   does; so over-relaxation makes up for local sweeps that are damped. Blocks of at most 64 rows, which take turns
-   together, do not bear that, nor do several MPI ranks with GPUs, where it is 1 or 0.8. In other modes it is 1; in mode
-   sync a polynomial damps, see `PCBAISetPolynomial()`. The view gives it.
+   With dc the same goes in copies after each global iteration, between GPUs on streams of their own. In the modes async
+   and launch they are under way during the next one, as with amc.
 
-.seealso: `PCBAI`, `PCBAIGetOmega()`
+   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
+   Ranks then read values that are one iteration older, which costs some iterations.
+
+   Reference:
+   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
+   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC, DC
+   and DK these are.
+
+.seealso: `PCBAI`, `PCBAIGetExchange()`, `PCBAISetMode()`
 @*/
-PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
+PetscErrorCode PCBAISetExchange(PC pc, BAIExchange exchange)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, omega, 2);
-  BAISetOption(pc, omega, omega);
+  PetscValidLogicalCollectiveEnum(pc, exchange, 2);
+  BAISetOption(&BAIFacePC, pc, exchange, exchange);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-   PCBAIGetOmega - Gets the damping of a block's update, after its local sweeps
+   PCBAIGetExchange - Gets how x travels between MPI ranks
 
    Not Collective
 
@@ -907,369 +1175,21 @@ PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
 .  pc - the preconditioner, of type `PCBAI`
 
    Output Parameter:
-.  omega - see `PCBAISetOmega()`
+.  exchange - see `PCBAISetExchange()`
 
    Level: intermediate
 
    Note:
    It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
 
-.seealso: `PCBAI`, `PCBAISetOmega()`
+.seealso: `PCBAI`, `PCBAISetExchange()`
 @*/
-PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
+PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(omega, 2);
-  BAIGetOption(pc, omega, omega);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetLocalOmega - Sets the damping of each Jacobi sweep inside a block
-
-   Logically Collective
-
-   Input Parameters:
-+  pc    - the preconditioner
--  omega - the factor, positive, or 0: chosen at set-up (default 0)
-
-   Options Database Key:
-.  -pc_bai_local_omega <0> - sets it
-
-   Level: intermediate
-
-   Note:
-   Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0 it is 0.9 in rows whose
-   off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|. In the others it is less, 2 |a_ii| over
-   the sum with |a_ii|, so that the local sweeps converge in the blocks of every Hermitian positive definite matrix. The
-   coarse matrices of `PCGAMG` need that. The view gives the least of them.
-
-.seealso: `PCBAI`, `PCBAIGetLocalOmega()`
-@*/
-PetscErrorCode PCBAISetLocalOmega(PC pc, PetscReal omega)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, omega, 2);
-  BAISetOption(pc, local_omega, omega);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetLocalOmega - Gets the damping of each Jacobi sweep inside a block
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  omega - see `PCBAISetLocalOmega()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
-
-.seealso: `PCBAI`, `PCBAISetLocalOmega()`
-@*/
-PetscErrorCode PCBAIGetLocalOmega(PC pc, PetscReal *omega)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(omega, 2);
-  BAIGetOption(pc, local_omega, omega);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetIterations - Sets the global iterations per application
-
-   Logically Collective
-
-   Input Parameters:
-+  pc  - the preconditioner
--  its - at least 1 (default 2)
-
-   Options Database Key:
-.  -pc_bai_its <2> - sets it
-
-   Level: intermediate
-
-   Note:
-   Below `KSPRICHARDSON` each of its iterations counts that many.
-
-.seealso: `PCBAI`, `PCBAIGetIterations()`, `PCBAISetLocalIters()`
-@*/
-PetscErrorCode PCBAISetIterations(PC pc, PetscInt its)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, its, 2);
-  BAISetOption(pc, its, its);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetIterations - Gets the global iterations per application
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  its - see `PCBAISetIterations()`
-
-   Level: intermediate
-
-.seealso: `PCBAI`, `PCBAISetIterations()`
-@*/
-PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(its, 2);
-  BAIGetOption(pc, its, its);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetPolynomial - Sets the weights of global iterations in mode sync
-
-   Logically Collective
-
-   Input Parameters:
-+  pc         - the preconditioner
--  polynomial - `BAI_POLYNOMIAL_AUTO` (default), `BAI_POLYNOMIAL_NONE` or `BAI_POLYNOMIAL_FOURTH`
-
-   Options Database Key:
-.  -pc_bai_polynomial (auto|none|fourth) - sets it
-
-   Level: intermediate
-
-   Notes:
-   In mode `BAI_MODE_SYNC` all blocks read old values, and global iterations that are all alike smooth badly, or
-   diverge. With the weights of a polynomial they smooth as `KSPCHEBYSHEV` of its fourth kind would with one of them as
-   its preconditioner, but in one kernel launch, and without residuals in between. The operator is symmetric where one
-   iteration is, and so is a V-cycle with it: `KSPCG` may be outside.
-
-   The largest eigenvalue is estimated by ten steps of `KSPGMRES` in the first application after each set-up.
-
-.seealso: `PCBAI`, `PCBAIGetPolynomial()`, `PCBAISetMode()`, `PCBAISetIterations()`, `KSPChebyshevSetKind()`
-@*/
-PetscErrorCode PCBAISetPolynomial(PC pc, BAIPolynomial polynomial)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, polynomial, 2);
-  BAISetOption(pc, polynomial, polynomial);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetPolynomial - Gets the weights of global iterations in mode sync
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  polynomial - see `PCBAISetPolynomial()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
-
-.seealso: `PCBAI`, `PCBAISetPolynomial()`
-@*/
-PetscErrorCode PCBAIGetPolynomial(PC pc, BAIPolynomial *polynomial)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(polynomial, 2);
-  BAIGetOption(pc, polynomial, polynomial);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetSymmetric - Sets whether smoothing goes backward where the guess is not zero
-
-   Logically Collective
-
-   Input Parameters:
-+  pc        - the preconditioner
--  symmetric - `PETSC_TRUE` or `PETSC_FALSE` (default)
-
-   Options Database Key:
-.  -pc_bai_symmetric <false> - sets it
-
-   Level: intermediate
-
-   Note:
-   It matters in mode `BAI_MODE_COLOR` and below `KSPRICHARDSON`. A V-cycle whose smoothing starts from zero on the way
-   down then goes through the colours forward on the way down and backward on the way up. It is a symmetric operator, as
-   `KSPCG` expects; it takes a few more cycles.
-
-.seealso: `PCBAI`, `PCBAIGetSymmetric()`, `PCBAISetMode()`
-@*/
-PetscErrorCode PCBAISetSymmetric(PC pc, PetscBool symmetric)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, symmetric, 2);
-  BAISetOption(pc, symmetric, symmetric);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetSymmetric - Gets whether smoothing goes backward where the guess is not zero
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  symmetric - see `PCBAISetSymmetric()`
-
-   Level: intermediate
-
-.seealso: `PCBAI`, `PCBAISetSymmetric()`
-@*/
-PetscErrorCode PCBAIGetSymmetric(PC pc, PetscBool *symmetric)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(symmetric, 2);
-  BAIGetOption(pc, symmetric, symmetric);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetBackend - Sets where the iteration runs
-
-   Logically Collective
-
-   Input Parameters:
-+  pc      - the preconditioner
--  backend - `BAI_BACKEND_AUTO` (default), `BAI_BACKEND_HOST` or `BAI_BACKEND_CUDA`
-
-   Options Database Key:
-.  -pc_bai_backend (auto|host|cuda) - sets it
-
-   Level: intermediate
-
-   Note:
-   `BAI_BACKEND_AUTO` goes where the matrix lives.
-
-.seealso: `PCBAI`, `PCBAIGetBackend()`
-@*/
-PetscErrorCode PCBAISetBackend(PC pc, BAIBackend backend)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, backend, 2);
-  BAISetOption(pc, backend, backend);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetBackend - Gets where the iteration runs
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  backend - see `PCBAISetBackend()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
-
-.seealso: `PCBAI`, `PCBAISetBackend()`
-@*/
-PetscErrorCode PCBAIGetBackend(PC pc, BAIBackend *backend)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(backend, 2);
-  BAIGetOption(pc, backend, backend);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetGather - Sets which ranks take over the rows of others
-
-   Logically Collective
-
-   Input Parameters:
-+  pc     - the preconditioner
--  gather - `BAI_GATHER_AUTO` (default), `BAI_GATHER_NONE`, `BAI_GATHER_DEVICE` or `BAI_GATHER_ONE`
-
-   Options Database Key:
-.  -pc_bai_gather (auto|none|device|one) - sets it
-
-   Level: intermediate
-
-   Notes:
-   Ranks that exchange x after each global iteration wait for each other, and on a GPU a whole solve is then not one
-   kernel launch. For a small system that takes longer than one rank needs for everything. So the rows can be gathered:
-   the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
-   meanwhile.
-
-   Each solve or application moves the vectors there and back, through memory that the ranks share, from GPU to GPU;
-   through MPI if that cannot be, or if the exchange is scatter or amc. The matrix moves when its values are new.
-   Whatever the `PC` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in the
-   modes sync and color.
-
-   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
-   would have them alone. Several ranks do not use the grid: there partition dm stands for auto.
-
-   For auto, small is at most 16384 rows, as each application moves the vectors. If two ranks share a GPU they are
-   always gathered.
-
-.seealso: `PCBAI`, `PCBAIGetGather()`, `PCTELESCOPE`
-@*/
-PetscErrorCode PCBAISetGather(PC pc, BAIGatherType gather)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, gather, 2);
-  BAISetOption(pc, gather, gather);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetGather - Gets which ranks take over the rows of others
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  gather - see `PCBAISetGather()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
-
-.seealso: `PCBAI`, `PCBAISetGather()`
-@*/
-PetscErrorCode PCBAIGetGather(PC pc, BAIGatherType *gather)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(gather, 2);
-  BAIGetOption(pc, gather, gather);
+  PetscAssertPointer(exchange, 2);
+  BAIGetOption(&BAIFacePC, pc, exchange, exchange);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1297,7 +1217,7 @@ PetscErrorCode PCBAISetKernel(PC pc, BAIKernel kernel)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, kernel, 2);
-  BAISetOption(pc, kernel, kernel);
+  BAISetOption(&BAIFacePC, pc, kernel, kernel);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1324,7 +1244,7 @@ PetscErrorCode PCBAIGetKernel(PC pc, BAIKernel *kernel)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(kernel, 2);
-  BAIGetOption(pc, kernel, kernel);
+  BAIGetOption(&BAIFacePC, pc, kernel, kernel);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1361,7 +1281,7 @@ PetscErrorCode PCBAISetIdleWait(PC pc, PetscBool idle_wait)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveBool(pc, idle_wait, 2);
-  BAISetOption(pc, idle_wait, idle_wait);
+  BAISetOption(&BAIFacePC, pc, idle_wait, idle_wait);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1385,6 +1305,6 @@ PetscErrorCode PCBAIGetIdleWait(PC pc, PetscBool *idle_wait)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(idle_wait, 2);
-  BAIGetOption(pc, idle_wait, idle_wait);
+  BAIGetOption(&BAIFacePC, pc, idle_wait, idle_wait);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -36,7 +36,7 @@ static PetscErrorCode SideOf(Mat A, BAIBackend *side)
 static PetscErrorCode Reach(BAI *bai, Mat A, PetscMPIInt rank, BAIStatus *status)
 {
   BAIGather       g    = bai->gather;
-  const MPI_Comm  comm = PetscObjectComm(bai->face);
+  const MPI_Comm  comm = PetscObjectComm(bai->obj);
   const PetscInt *range;
   Letter          letter;
 
@@ -112,9 +112,9 @@ static PetscErrorCode AllCan(BAI *bai, BAIStatus status, PetscBool *can)
 
   PetscFunctionBegin;
   if (status.code)
-    PetscCall(PetscInfo(bai->face, "Vectors of gathered rows go by MPI: %s %s %s\n", BAICodeString(status.code),
+    PetscCall(PetscInfo(bai->obj, "Vectors of gathered rows go by MPI: %s %s %s\n", BAICodeString(status.code),
                         status.what, status.why));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->face)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->obj)));
   *can = (PetscBool)!failed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -123,7 +123,7 @@ static PetscErrorCode AllCan(BAI *bai, BAIStatus status, PetscBool *can)
 PetscErrorCode BAIGatherShare(BAI *bai, Mat A)
 {
   BAIGather      g      = bai->gather;
-  const MPI_Comm comm   = PetscObjectComm(bai->face);
+  const MPI_Comm comm   = PetscObjectComm(bai->obj);
   BAIStatus      status = BAIStatusOf(BAI_OK);
   PetscMPIInt    rank;
   int            side, sides[2];
@@ -144,7 +144,7 @@ PetscErrorCode BAIGatherShare(BAI *bai, Mat A)
     status = BAIStatusBecause(BAI_ERR_PEERS, "VecGetArrayReadAndMemType()", "vectors in another kind of memory");
   PetscCall(AllCan(bai, status, &can));
   if (!can) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectGetNewTag(bai->face, &g->tag));
+  PetscCall(PetscObjectGetNewTag(bai->obj, &g->tag));
   if (g->side == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &side, &g->stream));
   PetscCall(Reach(bai, A, rank, &status));
   PetscCall(AllCan(bai, status, &can));
@@ -166,7 +166,7 @@ PetscErrorCode BAIGatherUnshare(BAI *bai)
   g->shares = PETSC_FALSE;
   status    = BAISharedWait(g->side, g->stream);
   if (!g->inner && !status.code) status = BAISharedClose(g->side, &g->shared);
-  PetscCallMPI(MPI_Barrier(PetscObjectComm(bai->face)));
+  PetscCallMPI(MPI_Barrier(PetscObjectComm(bai->obj)));
   PetscCall(VecScatterDestroy(&g->order));
   PetscCall(DestroyVec(g, &g->shared_b));
   PetscCall(DestroyVec(g, &g->shared_x));
@@ -218,14 +218,14 @@ static PetscErrorCode Renew(BAIGather g, Vec v)
 PetscErrorCode BAIGatherPut(BAI *bai, Vec b, Vec x)
 {
   BAIGather      g      = bai->gather;
-  const MPI_Comm comm   = PetscObjectComm(bai->face);
+  const MPI_Comm comm   = PetscObjectComm(bai->obj);
   BAIStatus      status = BAIStatusOf(BAI_OK);
   PetscMPIInt    rank;
   int            code;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCall(PetscLogEventBegin(BAI_Gather, bai->face, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(BAI_Gather, bai->obj, 0, 0, 0));
   PetscCall(Put(g, b, PETSC_FALSE, &status));
   if (x) PetscCall(Put(g, x, PETSC_TRUE, &status));
   if (!g->inner) {
@@ -239,7 +239,7 @@ PetscErrorCode BAIGatherPut(BAI *bai, Vec b, Vec x)
     if (code && !status.code)
       status = BAIStatusBecause((BAICode)code, "writing vectors of gathered rows", "on another rank");
   }
-  PetscCall(PetscLogEventEnd(BAI_Gather, bai->face, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(BAI_Gather, bai->obj, 0, 0, 0));
   if (!g->inner) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAICheckStatus(bai, status));
   PetscCall(Renew(g, g->shared_b));
@@ -291,7 +291,7 @@ PetscErrorCode BAIGatherTake(BAI *bai, Vec x, PetscBool settle)
   else PetscCall(VecRestoreArrayWriteAndMemType(x, &array));
   if (settle) {
     if (!status.code) status = BAISharedWait(g->side, g->stream);
-    PetscCallMPI(MPI_Barrier(PetscObjectComm(bai->face)));
+    PetscCallMPI(MPI_Barrier(PetscObjectComm(bai->obj)));
   }
   PetscCall(BAICheckStatus(bai, status));
   PetscFunctionReturn(PETSC_SUCCESS);

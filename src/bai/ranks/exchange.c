@@ -1,9 +1,55 @@
 /*
-   How x travels between ranks, and the sums of a coarse problem: by the engine, if each rank reaches the memory of
-   those that it exchanges x with, else by a VecScatter
+   How x travels between ranks: by the engine, if each rank reaches the memory of those that it exchanges x with, else
+   by a VecScatter
 */
-#include "baiimpl.h"
+#include "../baiimpl.h"
 #include <petscsf.h>
+
+PetscErrorCode BAIScatterDestroy(BAI *bai)
+{
+  PetscFunctionBegin;
+  PetscCall(VecScatterDestroy(&bai->scatter));
+  PetscCall(VecDestroy(&bai->ghost));
+  PetscCall(VecDestroy(&bai->coming));
+  PetscCall(VecDestroy(&bai->sent));
+  PetscCall(ISDestroy(&bai->ghosts));
+  PetscCall(PetscFree(bai->shown));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every other rank's x that this one reads */
+PetscErrorCode BAIScatterCreate(BAI *bai, Mat A, Mat Ao, PetscInt nghost, const PetscInt garray[])
+{
+  Vec         x;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCall(BAIScatterDestroy(bai));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCreateVecs(A, &x, NULL));
+  PetscCall(MatCreateVecs(Ao, &bai->ghost, NULL));
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, nghost, garray, PETSC_COPY_VALUES, &bai->ghosts));
+  PetscCall(VecScatterCreate(x, bai->ghosts, bai->ghost, NULL, &bai->scatter));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The scatter brings these columns, in this order */
+PetscErrorCode BAIScatterFits(const BAI *bai, PetscInt nghost, const PetscInt garray[], PetscBool *same)
+{
+  const PetscInt *old;
+  PetscInt        n;
+
+  PetscFunctionBegin;
+  *same = (PetscBool)!bai->ghosts;
+  if (!bai->ghosts) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ISGetLocalSize(bai->ghosts, &n));
+  PetscCall(ISGetIndices(bai->ghosts, &old));
+  if (n == nghost) PetscCall(PetscArraycmp(old, garray, n, same));
+  PetscCall(ISRestoreIndices(bai->ghosts, &old));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Values, each so many apart, that belong to own rows, to where they belong to ghosts; x and ghost are to work with */
 PetscErrorCode BAIToGhosts(BAI *bai, Vec x, Vec ghost, PetscInt apart, const PetscScalar *value, PetscScalar *there)
@@ -159,8 +205,8 @@ static PetscErrorCode AllCan(BAI *bai, BAIStatus status, PetscBool *can)
 
   PetscFunctionBegin;
   if (status.code)
-    PetscCall(PetscInfo(bai->face, "Exchange %s cannot be: %s %s\n", Direct(bai), status.what, status.why));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->face)));
+    PetscCall(PetscInfo(bai->obj, "Exchange %s cannot be: %s %s\n", Direct(bai), status.what, status.why));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->obj)));
   *can = (PetscBool)!failed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -192,50 +238,12 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
     const BAIStatus left = BAIEngineDisconnect(bai->engine);
     PetscErrorCode  code;
 
-    PetscCall(PetscInfo(bai->face, "Exchange scatter instead of %s\n", Direct(bai)));
+    PetscCall(PetscInfo(bai->obj, "Exchange scatter instead of %s\n", Direct(bai)));
     code = BAIAgree(bai, BAICheckStatus(bai, bai->options.exchange != BAI_EXCHANGE_AUTO && status.code ? status : left),
                     NULL);
     if (code) BAIEngineDestroy(&bai->engine); /* asked again, it must not say yes */
     PetscCall(code);
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The engines tell each other the sums of the coarse space by themselves from now on, if they exchange x so, and can;
- * collective */
-PetscErrorCode BAIConnectSums(BAI *bai)
-{
-  const MPI_Comm comm   = PetscObjectComm(bai->face);
-  BAITogether   *t      = &bai->together;
-  BAIStatus      status = BAIStatusOf(BAI_OK);
-  BAIHandle      mine   = {{0}}, *theirs;
-  PetscMPIInt   *rank, size, ranks = 0, self = 0;
-  PetscBool      can;
-
-  PetscFunctionBegin;
-  if (!bai->connected || bai->use.backend == BAI_BACKEND_HOST) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(PetscMalloc2(size, &rank, size, &theirs));
-  for (PetscMPIInt r = 0; r < size; r++) {
-    if (r == t->rank) self = ranks;
-    if (t->count[r]) rank[ranks++] = r;
-  }
-  PetscCall(BAIOnNode(bai, ranks, rank, &can));
-  if (!can) status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
-  else if (t->count[t->rank]) status = BAIEngineShareSums(bai->engine, (BAIInt)ranks, &mine);
-  PetscCall(AllCan(bai, status, &can));
-  if (can) {
-    PetscCallMPI(
-      MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, theirs, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
-    for (PetscMPIInt r = 0; r < ranks; r++) theirs[r] = theirs[rank[r]];
-    PetscCall(AllCan(bai,
-                     BAIEngineConnectSums(bai->engine, t->count[t->rank] ? (BAIInt)ranks : 0, (BAIInt)self, theirs),
-                     &can));
-    if (!can) PetscCall(BAICheckStatus(bai, BAIEngineDisconnectSums(bai->engine)));
-  }
-  PetscCall(PetscFree2(rank, theirs));
-  t->direct = can;
-  PetscCall(PetscInfo(bai->face, "Sums of the coarse problem go %s\n", can ? "from device to device" : "by MPI"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,7 +256,7 @@ PetscErrorCode BAIDisconnect(BAI *bai)
   if (!bai->connected) PetscFunctionReturn(PETSC_SUCCESS);
   bai->connected = PETSC_FALSE;
   if (bai->engine) status = BAIEngineDisconnect(bai->engine);
-  PetscCallMPI(MPI_Barrier(PetscObjectComm(bai->face)));
+  PetscCallMPI(MPI_Barrier(PetscObjectComm(bai->obj)));
   PetscCall(BAICheckStatus(bai, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,7 +2,7 @@
    Statistics of the sweeps of a solve: how stale the values are that blocks read from each other, how often and when
    blocks are updated, and what is done in vain at the end
 */
-#include "baiimpl.h"
+#include "research.h"
 #include <petsc/private/petscimpl.h>
 
 /* Those of all ranks */
@@ -17,7 +17,7 @@ typedef struct {
  * node */
 static PetscErrorCode ReadEnergy(BAI *bai, BAIEnergyMeter *meter)
 {
-  BAICount *c    = &bai->count;
+  BAICount *c    = &bai->research->count;
   const int cuda = bai->use.backend == BAI_BACKEND_CUDA;
 
   PetscFunctionBegin;
@@ -32,7 +32,7 @@ static PetscErrorCode ReadEnergy(BAI *bai, BAIEnergyMeter *meter)
 /* A solve begins */
 PetscErrorCode BAIStatsStart(BAI *bai)
 {
-  BAICount *c = &bai->count;
+  BAICount *c = &bai->research->count;
 
   PetscFunctionBegin;
   c->its   = 0;
@@ -48,8 +48,8 @@ void BAIStatsLook(BAI *bai, PetscInt from, PetscReal before, PetscInt to, PetscR
 {
   const PetscReal fall = before > now && now > 0.0 ? PetscLogReal(before / now) / (PetscReal)(to - from) : 0.0;
 
-  bai->count.its   = to;
-  bai->count.after = now <= tolerance && fall > 0.0
+  bai->research->count.its   = to;
+  bai->research->count.after = now <= tolerance && fall > 0.0
     ? PetscMin(PetscLogReal(tolerance / now) / fall, (PetscReal)(to - from))
     : -1.0;
 }
@@ -88,8 +88,8 @@ static PetscErrorCode SortUpdates(MPI_Comm comm, const BAIStats *mine, Statistic
 /* Of all ranks' GPUs, each once */
 static PetscErrorCode CollectEnergy(BAI *bai, Statistics *s)
 {
-  const MPI_Comm  comm = PetscObjectComm(bai->face);
-  const BAICount *c    = &bai->count;
+  const MPI_Comm  comm = PetscObjectComm(bai->obj);
+  const BAICount *c    = &bai->research->count;
   const int       uuid = sizeof(c->device.uuid);
   PetscReal       joules[2];
   unsigned char  *all;
@@ -114,7 +114,7 @@ static PetscErrorCode CollectEnergy(BAI *bai, Statistics *s)
 
 static PetscErrorCode Collect(BAI *bai, Statistics *s)
 {
-  const MPI_Comm comm = PetscObjectComm(bai->face);
+  const MPI_Comm comm = PetscObjectComm(bai->obj);
   BAIStats       mine;
   PetscReal      first = 0.0, last = 0.0, spread;
 
@@ -149,7 +149,7 @@ static PetscErrorCode ViewText(const BAI *bai, const Statistics *s, PetscViewer 
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  statistics of the last solve: %" PetscInt_FMT
                                    " global iterations, updates of a block: least %.0f, median %.0f, most %.0f\n",
-                                   bai->count.its, (double)s->least, (double)s->median, (double)s->most));
+                                   bai->research->count.its, (double)s->least, (double)s->median, (double)s->most));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  last updates of %" PetscInt64_FMT " blocks within %.3g s\n", s->units,
                                    (double)s->spread));
   PetscCall(PetscViewerASCIIPrintf(
@@ -161,11 +161,11 @@ static PetscErrorCode ViewText(const BAI *bai, const Statistics *s, PetscViewer 
       PetscCall(PetscViewerASCIIPrintf(viewer, "    staleness %d%s: %" PetscInt64_FMT ", %.3g %%\n", stale,
                                        EndOf(stale), s->reads[k], 100.0 * (double)s->reads[k] / (double)s->all_reads));
   }
-  if (bai->count.after >= 0.0)
+  if (bai->research->count.after >= 0.0)
     PetscCall(PetscViewerASCIIPrintf(
       viewer,
       "  global iterations after the tolerance was met, by the contraction seen last: %.2g, local sweeps %.2g\n",
-      (double)bai->count.after, (double)bai->count.after * (double)bai->info.local_sweeps));
+      (double)bai->research->count.after, (double)bai->research->count.after * (double)bai->info.local_sweeps));
   if (s->gpu > 0.0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  energy of the last solve: GPU %.4g J\n", (double)s->gpu));
   if (s->cpu > 0.0)
@@ -179,7 +179,7 @@ static PetscErrorCode ViewCSV(const BAI *bai, const Statistics *s, PetscViewer v
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "quantity,of,value\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "iterations,,%" PetscInt_FMT "\nblocks,,%" PetscInt64_FMT "\n",
-                                   bai->count.its, s->units));
+                                   bai->research->count.its, s->units));
   PetscCall(PetscViewerASCIIPrintf(viewer, "updates,least,%.0f\nupdates,median,%.0f\nupdates,most,%.0f\n",
                                    (double)s->least, (double)s->median, (double)s->most));
   PetscCall(PetscViewerASCIIPrintf(viewer, "spread,seconds,%.6e\n", (double)s->spread));
@@ -187,10 +187,10 @@ static PetscErrorCode ViewCSV(const BAI *bai, const Statistics *s, PetscViewer v
     if (s->reads[k])
       PetscCall(PetscViewerASCIIPrintf(viewer, "reads,%d,%" PetscInt64_FMT "\n", k - BAI_MOST_STALE, s->reads[k]));
   }
-  if (bai->count.after >= 0.0)
+  if (bai->research->count.after >= 0.0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "after,iterations,%.6e\nafter,local sweeps,%.6e\n",
-                                     (double)bai->count.after,
-                                     (double)bai->count.after * (double)bai->info.local_sweeps));
+                                     (double)bai->research->count.after,
+                                     (double)bai->research->count.after * (double)bai->info.local_sweeps));
   if (s->gpu > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "energy,gpu joules,%.6e\n", (double)s->gpu));
   if (s->cpu > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "energy,cpu joules,%.6e\n", (double)s->cpu));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -205,7 +205,7 @@ PetscErrorCode BAIStatsView(BAI *bai, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (!ascii || !bai->engine || !bai->use.p.stats) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ascii || !bai->engine || !bai->use.p.stats || !bai->research) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Collect(bai, &s));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (format == PETSC_VIEWER_ASCII_CSV) PetscCall(ViewCSV(bai, &s, viewer));
@@ -216,7 +216,7 @@ PetscErrorCode BAIStatsView(BAI *bai, PetscViewer viewer)
 /* A solve has ended: what it took, and a look at it where -ksp_bai_stats says */
 PetscErrorCode BAIStatsEnd(BAI *bai)
 {
-  BAICount      *c = &bai->count;
+  BAICount      *c = &bai->research->count;
   BAIEnergyMeter end;
 
   PetscFunctionBegin;
@@ -244,15 +244,15 @@ PetscErrorCode BAIStatsGetViewer(BAI *bai, const char key[])
   PetscFunctionBegin;
   PetscCall(PetscViewerDestroy(&bai->viewer));
   if (!bai->options.stats) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectGetOptionsPrefix(bai->face, &prefix));
-  PetscCall(PetscOptionsGetString(bai->face->options, prefix, key, word, sizeof(word), &set));
+  PetscCall(PetscObjectGetOptionsPrefix(bai->obj, &prefix));
+  PetscCall(PetscOptionsGetString(bai->obj->options, prefix, key, word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(words) && !is; k++) PetscCall(PetscStrcasecmp(word, words[k], &is));
   if (!is)
-    PetscCall(PetscOptionsCreateViewer(PetscObjectComm(bai->face), bai->face->options, prefix, key, &bai->viewer,
+    PetscCall(PetscOptionsCreateViewer(PetscObjectComm(bai->obj), bai->obj->options, prefix, key, &bai->viewer,
                                        &bai->format, &set));
   else {
-    PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm(bai->face), &bai->viewer));
+    PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm(bai->obj), &bai->viewer));
     PetscCall(PetscObjectReference((PetscObject)bai->viewer));
     bai->format = PETSC_VIEWER_DEFAULT;
   }

@@ -72,7 +72,7 @@ PetscErrorCode BAIGatherTell(BAI *bai, BAIGatherNews *news)
   MPI_Request request;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Ibcast(news, (PetscMPIInt)sizeof(*news), MPI_BYTE, 0, PetscObjectComm(bai->face), &request));
+  PetscCallMPI(MPI_Ibcast(news, (PetscMPIInt)sizeof(*news), MPI_BYTE, 0, PetscObjectComm(bai->obj), &request));
   PetscCall(Wait(&request));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -84,7 +84,7 @@ static PetscErrorCode FindFailed(BAI *bai, PetscErrorCode code, PetscMPIInt *fai
   PetscMPIInt rank, mine;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PetscObjectComm(bai->face), &rank));
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm(bai->obj), &rank));
   mine    = code ? rank : -1;
   *failed = mine;
   if (g->workers > 1) PetscCallMPI(MPI_Allreduce(&mine, failed, 1, MPI_INT, MPI_MAX, g->comm));
@@ -106,7 +106,7 @@ PetscErrorCode BAIGatherEnd(BAI *bai, PetscErrorCode code, BAIGatherNews *news)
   }
   PetscCall(BAIGatherTell(bai, news));
   if (!news->done || news->failed < 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Bcast(&because, 1, MPI_INT, news->failed, PetscObjectComm(bai->face)));
-  PetscCallMPI(MPI_Bcast(g->text, (PetscMPIInt)sizeof(g->text), MPI_CHAR, news->failed, PetscObjectComm(bai->face)));
-  SETERRQ(PetscObjectComm(bai->face), (PetscErrorCode)because, "%s", g->text);
+  PetscCallMPI(MPI_Bcast(&because, 1, MPI_INT, news->failed, PetscObjectComm(bai->obj)));
+  PetscCallMPI(MPI_Bcast(g->text, (PetscMPIInt)sizeof(g->text), MPI_CHAR, news->failed, PetscObjectComm(bai->obj)));
+  SETERRQ(PetscObjectComm(bai->obj), (PetscErrorCode)because, "%s", g->text);
 }

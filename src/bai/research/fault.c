@@ -1,8 +1,8 @@
 /*
    Faults: those that are asked for, and what a solve notices of any, whoever caused them
 */
-#include "baiimpl.h"
-#include "../engine/fault.h"
+#include "research.h"
+#include "../../engine/fault.h"
 
 enum {
   STILL_ITS   = 20, /* iterations in which the norm falls by less than STILL of itself: it does not fall any more */
@@ -12,9 +12,9 @@ enum {
 #define GROWN 1e2 /* times the largest norm of a block at the look before */
 
 /* Something about faults is asked for: nobody else solves in one launch, or looks */
-PetscBool BAIHasFaults(const BAI *bai)
+PetscBool BAIHasFaults(const BAIOptions *o)
 {
-  return (PetscBool)(bai->options.fault_fraction > 0.0 || bai->options.fault_detect);
+  return (PetscBool)(o->fault_fraction > 0.0 || o->fault_detect);
 }
 
 /* Those that are asked for, as the engine takes them; row is this rank's first. Only fields are written, as choices are
@@ -36,18 +36,17 @@ void BAIFaultsChoose(const BAIOptions *o, PetscInt row, BAIFault *fault)
 static PetscErrorCode CopyMatrix(BAI *bai)
 {
   PetscFunctionBegin;
-  bai->watch.flipped = PETSC_FALSE;
+  bai->research->watch.flipped = PETSC_FALSE;
   bai->id            = 0; /* so that it is not taken for what the engine has */
   PetscCall(BAISetUp(bai, bai->A));
-  PetscCall(BAIPrepare(bai, bai->decision.mode)); /* should it be another engine */
-  BAIEngineRecover(bai->engine, (BAIInt)bai->watch.last);
+  BAIEngineRecover(bai->engine, (BAIInt)bai->research->watch.last);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ||r_J||^2 of this rank's blocks, and how many of them are not numbers */
 static PetscErrorCode BlockNorms(const BAI *bai, Vec r, PetscReal *norm2)
 {
-  const BAIWatch    *w = &bai->watch;
+  const BAIWatch    *w = &bai->research->watch;
   const PetscScalar *rr;
 
   PetscFunctionBegin;
@@ -66,7 +65,7 @@ static PetscErrorCode Rounding(const BAI *bai, Vec b, Vec x, PetscReal *size)
   PetscFunctionBegin;
   PetscCall(BAIVecNorm(b, &bnorm));
   PetscCall(BAIVecNorm(x, &xnorm));
-  *size = PETSC_MACHINE_EPSILON * (bai->watch.anorm * xnorm + bnorm);
+  *size = PETSC_MACHINE_EPSILON * (bai->research->watch.anorm * xnorm + bnorm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,7 +85,7 @@ static PetscErrorCode DestroyDetection(BAIWatch *w)
  * block */
 static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
-  BAIWatch *w = &bai->watch;
+  BAIWatch *w = &bai->research->watch;
   PetscReal norm1, norminf;
 
   PetscFunctionBegin;
@@ -114,18 +113,10 @@ static PetscErrorCode StartDetection(BAI *bai, Vec b, Vec x, PetscBool guess_zer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A solve goes on with other blocks */
-PetscErrorCode BAIFaultsRestart(BAI *bai, Vec b, Vec x)
-{
-  PetscFunctionBegin;
-  if (bai->options.fault_detect) PetscCall(StartDetection(bai, b, x, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A solve begins */
 PetscErrorCode BAIFaultsStart(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
 {
-  BAIWatch      *w     = &bai->watch;
+  BAIWatch      *w     = &bai->research->watch;
   const BAIFault fault = bai->use.p.fault;
 
   PetscFunctionBegin;
@@ -135,7 +126,7 @@ PetscErrorCode BAIFaultsStart(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
   w->stagnates = w->copied = PETSC_FALSE;
   w->its                   = 0;
   w->norm                  = -1.0;
-  if (!BAIHasFaults(bai)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!BAIHasFaults(&bai->options)) PetscFunctionReturn(PETSC_SUCCESS);
   BAIEngineRecover(bai->engine, fault.last);
   if (bai->options.fault_detect) PetscCall(StartDetection(bai, b, x, guess_zero));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -152,7 +143,7 @@ static PetscErrorCode Flip(BAI *bai, Vec x)
   PetscFunctionBegin;
   if (fault->type == BAI_FAULT_MATRIX) {
     PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineFlip(bai->engine, &mine)), NULL));
-    bai->watch.flipped = PETSC_TRUE;
+    bai->research->watch.flipped = PETSC_TRUE;
   } else {
     PetscCall(VecGetLocalSize(x, &n));
     PetscCall(VecGetArray(x, &xx));
@@ -165,24 +156,27 @@ static PetscErrorCode Flip(BAI *bai, Vec x)
   }
   flipped = (PetscInt)mine;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &flipped, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)x)));
-  PetscCall(PetscInfo(bai->face, "Iteration %" PetscInt_FMT ": a bit of %s is flipped in %" PetscInt_FMT " rows\n",
+  PetscCall(PetscInfo(bai->obj, "Iteration %" PetscInt_FMT ": a bit of %s is flipped in %" PetscInt_FMT " rows\n",
                       (PetscInt)fault->first, fault->type == BAI_FAULT_X ? "x" : "the copy of the matrix", flipped));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* BAIRun() after so many iterations of a solve; what is to happen between two of them does */
-PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt done, PetscInt count,
-                            const BAIStep *how, PetscReal *rnorm)
+/* Global iterations of which so many of the solve, how->done, were done before; what is to happen between two of them
+ * does */
+PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
+                            PetscReal *rnorm)
 {
-  BAIWatch       *w     = &bai->watch;
+  BAIRunFunction *run   = bai->research->run;
+  BAIWatch       *w     = &bai->research->watch;
   const BAIFault *fault = &bai->use.p.fault;
   const PetscBool flips = (PetscBool)(fault->fraction > 0 &&
                                       (fault->type == BAI_FAULT_X || fault->type == BAI_FAULT_MATRIX));
   BAIStep         step  = *how;
+  PetscInt        done  = (PetscInt)how->done;
 
   PetscFunctionBegin;
   step.faulty = fault->fraction > 0;
-  if (!count) PetscCall(BAIRun(bai, b, x, guess_zero, 0, &step, rnorm));
+  if (!count) PetscCall((*run)(bai, b, x, guess_zero, 0, &step, rnorm));
   while (count > 0) {
     const PetscInt next = flips && done <= fault->first ? (PetscInt)fault->first
       : w->flipped && done <= w->last                   ? w->last
@@ -199,7 +193,7 @@ PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscI
       n = PetscMin(count, w->flipped && w->last > done ? w->last - done : count);
     }
     step.done = (BAIInt)done;
-    PetscCall(BAIRun(bai, b, x, guess_zero, n, &step, n == count ? rnorm : NULL));
+    PetscCall((*run)(bai, b, x, guess_zero, n, &step, n == count ? rnorm : NULL));
     guess_zero = PETSC_FALSE;
     step.fresh = 0;
     count -= n;
@@ -211,7 +205,7 @@ PetscErrorCode BAIRunFaulty(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscI
 /* Blocks whose residual is too large; of the others w->norm2 becomes what the next ones are compared with */
 static PetscInt CountBad(const BAI *bai, PetscBool growth)
 {
-  const BAIWatch *w   = &bai->watch;
+  const BAIWatch *w   = &bai->research->watch;
   PetscInt        bad = 0;
 
   for (PetscInt k = 0; k < w->blocks; k++) {
@@ -225,7 +219,7 @@ static PetscInt CountBad(const BAI *bai, PetscBool growth)
 /* Bad blocks go back to their last good x */
 static PetscErrorCode ResetBlocks(BAI *bai, Vec x, PetscBool growth)
 {
-  const BAIWatch    *w = &bai->watch;
+  const BAIWatch    *w = &bai->research->watch;
   const PetscScalar *good;
   PetscScalar       *xx;
 
@@ -245,7 +239,7 @@ static PetscErrorCode ResetBlocks(BAI *bai, Vec x, PetscBool growth)
 /* Rows that have not changed in a few looks, though an update would have changed them; x is good */
 static PetscErrorCode CountStill(BAI *bai, Vec x, PetscReal most, PetscInt *lost)
 {
-  BAIWatch          *w = &bai->watch;
+  BAIWatch          *w = &bai->research->watch;
   const PetscScalar *rr, *xx, *good, *d;
 
   PetscFunctionBegin;
@@ -274,23 +268,23 @@ static PetscErrorCode CountStill(BAI *bai, Vec x, PetscReal most, PetscInt *lost
 static PetscErrorCode Inspect(BAI *bai, Vec b, Vec x, PetscReal *rnorm)
 {
   PetscFunctionBegin;
-  PetscCall(MatResidual(bai->A, b, x, bai->watch.r));
-  PetscCall(BAIVecNorm(bai->watch.r, rnorm));
-  PetscCall(BlockNorms(bai, bai->watch.r, bai->watch.norm2));
+  PetscCall(MatResidual(bai->A, b, x, bai->research->watch.r));
+  PetscCall(BAIVecNorm(bai->research->watch.r, rnorm));
+  PetscCall(BlockNorms(bai, bai->research->watch.r, bai->research->watch.norm2));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Sum(const BAI *bai, PetscInt *count)
 {
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 1, MPIU_INT, MPI_SUM, PetscObjectComm(bai->face)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, count, 1, MPIU_INT, MPI_SUM, PetscObjectComm(bai->obj)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* x is good: what comes is compared with it */
 static PetscErrorCode Accept(BAI *bai, PetscInt its, Vec x)
 {
-  BAIWatch *w     = &bai->watch;
+  BAIWatch *w     = &bai->research->watch;
   PetscReal most2 = 0.0, most;
   PetscInt  lost;
 
@@ -310,7 +304,7 @@ static PetscErrorCode Accept(BAI *bai, PetscInt its, Vec x)
     w->norm = -1.0;
     BAIEngineRecover(bai->engine, (BAIInt)its);
     PetscCall(PetscArrayzero(w->still, (size_t)w->n));
-    PetscCall(PetscInfo(bai->face,
+    PetscCall(PetscInfo(bai->obj,
                         "Iteration %" PetscInt_FMT ": %" PetscInt_FMT " rows are not updated, others take them over\n",
                         its, lost));
   }
@@ -321,9 +315,9 @@ static PetscErrorCode Accept(BAI *bai, PetscInt its, Vec x)
 /* Finds faults and repairs them; then x, the norm and what follows in the step are new */
 static PetscErrorCode Detect(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rnorm, BAIStep *step)
 {
-  BAIWatch       *w       = &bai->watch;
+  BAIWatch       *w       = &bai->research->watch;
   const PetscReal engines = *rnorm;
-  const PetscBool growth  = (PetscBool)(!bai->adapt.accelerated || bai->adapt.beta == 0);
+  const PetscBool growth  = (PetscBool)(bai->options.momentum == 0.0);
   PetscReal       rounding;
   PetscInt        bad;
 
@@ -332,7 +326,7 @@ static PetscErrorCode Detect(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rn
   PetscCall(Rounding(bai, b, x, &rounding));
   if (!PetscIsInfOrNanReal(*rnorm) && !(PetscAbsReal(engines - *rnorm) <= 100 * rounding)) {
     PetscCall(
-      PetscInfo(bai->face,
+      PetscInfo(bai->obj,
                 "Iteration %" PetscInt_FMT
                 ": the residual norm of the copied matrix, %g, is not that of the matrix, %g, which is copied anew\n",
                 its, (double)engines, (double)*rnorm));
@@ -348,7 +342,7 @@ static PetscErrorCode Detect(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rn
     if (!bad) PetscCall(Accept(bai, its, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscInfo(bai->face,
+  PetscCall(PetscInfo(bai->obj,
                       "Iteration %" PetscInt_FMT ", residual norm %g: too large in %" PetscInt_FMT " blocks, %s\n", its,
                       (double)*rnorm, bad, w->retries < 2 ? "which go back" : "still, so the iteration diverges"));
   if (++w->retries == 3) PetscFunctionReturn(PETSC_SUCCESS);
@@ -387,7 +381,7 @@ static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
 /* Whether the norm does not fall any more, and nothing is left to be done about it */
 static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal rnorm)
 {
-  BAIWatch *w = &bai->watch;
+  BAIWatch *w = &bai->research->watch;
   PetscReal rounding;
 
   PetscFunctionBegin;
@@ -404,7 +398,7 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
   if (its - w->its < STILL_ITS) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Rounding(bai, b, x, &rounding));
   if (bai->options.fault_detect && !w->copied && rnorm > 100 * rounding) {
-    PetscCall(PetscInfo(bai->face,
+    PetscCall(PetscInfo(bai->obj,
                         "Iteration %" PetscInt_FMT ": the residual norm stays at %g, so the matrix is copied anew\n",
                         its, (double)rnorm));
     PetscCall(CopyMatrix(bai));
@@ -416,12 +410,12 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
   PetscCall(CountLeft(bai, b, x, &w->left));
   w->stagnates = PETSC_TRUE;
   if (rnorm > 100 * rounding)
-    PetscCall(PetscInfo(bai->face,
+    PetscCall(PetscInfo(bai->obj,
                         "Iteration %" PetscInt_FMT ": the residual norm stays at %g, left in %" PetscInt_FMT
                         " rows, which are not updated as they should be\n",
                         its, (double)rnorm, w->left));
   else
-    PetscCall(PetscInfo(bai->face,
+    PetscCall(PetscInfo(bai->obj,
                         "Iteration %" PetscInt_FMT ": the residual norm stays at %g, as small as rounding allows\n",
                         its, (double)rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -431,7 +425,7 @@ static PetscErrorCode LookForStagnation(BAI *bai, PetscInt its, Vec b, Vec x, Pe
 PetscErrorCode BAIFaultsLook(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rnorm, BAIStep *step)
 {
   PetscFunctionBegin;
-  if (!BAIHasFaults(bai)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!BAIHasFaults(&bai->options)) PetscFunctionReturn(PETSC_SUCCESS);
   if (bai->options.fault_detect) PetscCall(Detect(bai, its, b, x, rnorm, step));
   PetscCall(LookForStagnation(bai, its, b, x, *rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -440,7 +434,7 @@ PetscErrorCode BAIFaultsLook(BAI *bai, PetscInt its, Vec b, Vec x, PetscReal *rn
 PetscErrorCode BAIFaultsView(const BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o = &bai->options;
-  const BAIWatch   *w = &bai->watch;
+  const BAIWatch   *w = &bai->research->watch;
 
   PetscFunctionBegin;
   if (o->fault_fraction > 0.0) {
@@ -471,6 +465,6 @@ PetscErrorCode BAIFaultsView(const BAI *bai, PetscViewer viewer)
 PetscErrorCode BAIFaultsReset(BAI *bai)
 {
   PetscFunctionBegin;
-  PetscCall(DestroyDetection(&bai->watch));
+  PetscCall(DestroyDetection(&bai->research->watch));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,17 +3,16 @@
 */
 #include "gather.h"
 #include <petscdmda.h>
-#include <petsc/private/kspimpl.h>
-#include <petsc/private/pcimpl.h>
+#include <petsc/private/petscimpl.h>
 
 /* The DMDA that users attached, or NULL; a DM that the KSP made for itself is none */
 PetscErrorCode BAIGatherGetDA(const BAI *bai, DM *da)
 {
-  const PetscObject face = bai->face;
-  const DM          dm   = face->classid == KSP_CLASSID ? ((KSP)face)->dm : ((PC)face)->dm;
-  PetscBool         is   = PETSC_FALSE;
+  DM        dm;
+  PetscBool is = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall((*bai->face->getdm)(bai->obj, &dm));
   if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &is));
   *da = is ? dm : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -46,14 +45,14 @@ static PetscErrorCode GetGrid(const BAI *bai, Mat A, DM *da)
   PetscFunctionBegin;
   PetscCall(BAIGetGrid(bai, A, m, &dof));
   mine = dof > 0;
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm(bai->face)));
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm(bai->obj)));
   PetscCall(BAIGatherGetDA(bai, da));
   if (!all) *da = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The whole grid on the one rank that works */
-static PetscErrorCode CreateGrid(PetscObject inner, DM da)
+static PetscErrorCode CreateGrid(const BAI *bai, PetscObject inner, DM da)
 {
   DM       whole;
   PetscInt dim, n[3], dof;
@@ -66,8 +65,7 @@ static PetscErrorCode CreateGrid(PetscObject inner, DM da)
   PetscCall(DMDASetDof(whole, dof));
   PetscCall(DMDASetStencilWidth(whole, 0)); /* it is asked for its sizes only */
   PetscCall(DMSetUp(whole));
-  if (inner->classid == KSP_CLASSID) PetscCall(KSPSetDM((KSP)inner, whole));
-  else PetscCall(PCSetDM((PC)inner, whole));
+  PetscCall((*bai->face->setdm)(inner, whole));
   PetscCall(DMDestroy(&whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -119,7 +117,7 @@ static PetscErrorCode CreateOrder(BAI *bai, BAIGather g, Mat A)
   PetscCall(OrderByLeaders(g, A, order, &first, &n));
   if (g->workers == 1) PetscCall(GetGrid(bai, A, &da));
   if (da) PetscCall(OrderByGrid(g, da, N, order));
-  if (da && g->inner) PetscCall(CreateGrid(g->inner, da));
+  if (da && g->inner) PetscCall(CreateGrid(bai, g->inner, da));
   g->permuted = PETSC_FALSE;
   for (PetscInt i = 0; i < N && !g->permuted; i++) g->permuted = (PetscBool)(order[i] != i);
   if (g->permuted) {
@@ -184,12 +182,12 @@ PetscErrorCode BAIGatherForward(BAI *bai, Vec v, Vec w)
   BAIGather g = bai->gather;
 
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(BAI_Gather, bai->face, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(BAI_Gather, bai->obj, 0, 0, 0));
   if (w) PetscCall(VecGetLocalVector(w, g->values));
   PetscCall(VecScatterBegin(g->scatter, v, g->values, INSERT_VALUES, SCATTER_FORWARD));
   PetscCall(VecScatterEnd(g->scatter, v, g->values, INSERT_VALUES, SCATTER_FORWARD));
   if (w) PetscCall(VecRestoreLocalVector(w, g->values));
-  PetscCall(PetscLogEventEnd(BAI_Gather, bai->face, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(BAI_Gather, bai->obj, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,7 +210,7 @@ PetscErrorCode BAIGatherReverse(BAI *bai, Vec x, PetscBool done)
   BAIGather g = bai->gather;
 
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(BAI_Gather, bai->face, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(BAI_Gather, bai->obj, 0, 0, 0));
   if (g->shares) PetscCall(BAIGatherTake(bai, x, (PetscBool)!done));
   else {
     if (g->x) PetscCall(VecGetLocalVectorRead(g->x, g->values));
@@ -220,7 +218,7 @@ PetscErrorCode BAIGatherReverse(BAI *bai, Vec x, PetscBool done)
     PetscCall(VecScatterEnd(g->scatter, g->values, x, INSERT_VALUES, SCATTER_REVERSE));
     if (g->x) PetscCall(VecRestoreLocalVectorRead(g->x, g->values));
   }
-  PetscCall(PetscLogEventEnd(BAI_Gather, bai->face, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(BAI_Gather, bai->obj, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,26 +259,6 @@ static PetscErrorCode GatherNullSpaces(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The KSP or PC of those that work gets what it works with */
-static PetscErrorCode SetOperators(BAIGather g)
-{
-  KSP ksp = (KSP)g->inner;
-
-  PetscFunctionBegin;
-  if (g->inner->classid == PC_CLASSID) {
-    PetscCall(PCSetOperators((PC)g->inner, g->A, g->A));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(KSPSetOperators(ksp, g->A, g->A));
-  PetscCall(PetscObjectReference((PetscObject)g->b));
-  PetscCall(PetscObjectReference((PetscObject)g->x));
-  PetscCall(VecDestroy(&ksp->vec_rhs));
-  PetscCall(VecDestroy(&ksp->vec_sol));
-  ksp->vec_rhs = g->b;
-  ksp->vec_sol = g->x;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The matrix, the vectors, and the way to them */
 PetscErrorCode BAIGatherCreateMat(BAI *bai, Mat A)
 {
@@ -296,7 +274,7 @@ PetscErrorCode BAIGatherCreateMat(BAI *bai, Mat A)
   if (g->inner) {
     BAI *worker = BAIGatherWorker(bai);
 
-    PetscCall(SetOperators(g));
+    PetscCall((*bai->face->setwork)(g->inner, g->A, g->b, g->x));
     PetscCall(PetscObjectGetId((PetscObject)A, &worker->known_as));
     PetscCall(ISDestroy(&worker->numbers));
     if (g->permuted) PetscCall(PetscObjectReference((PetscObject)g->rows));

@@ -7,8 +7,8 @@
    those neighbours that come before it in an order that is as if at random. That is how
    M. T. Jones, P. E. Plassmann, "A parallel graph coloring heuristic", SIAM J. Sci. Comput. 14, 1993, colour vertices
 */
-#include "baiimpl.h"
-#include "../engine/hash.h"
+#include "../baiimpl.h"
+#include "../../engine/hash.h"
 #include <petscsf.h>
 
 static PetscErrorCode WantsTurns(const BAI *bai, PetscBool *all)
@@ -16,7 +16,7 @@ static PetscErrorCode WantsTurns(const BAI *bai, PetscBool *all)
   int can = bai->scatter && bai->use.backend == BAI_BACKEND_HOST && BAIModeOf(bai) == BAI_MODE_COLOR;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, PetscObjectComm(bai->face)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &can, 1, MPI_INT, MPI_MIN, PetscObjectComm(bai->obj)));
   *all = (PetscBool)can;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,8 +3,8 @@
 */
 #pragma once
 
-#include "baiimpl.h"
-#include "../engine/shared.h"
+#include "../baiimpl.h"
+#include "../../engine/shared.h"
 
 /* Why these ranks work */
 typedef enum {
@@ -72,7 +72,7 @@ PETSC_INTERN PetscBool      BAIIsGathered(const BAI *);
 PETSC_INTERN BAI           *BAIGatherWorker(BAI *);
 PETSC_INTERN PetscErrorCode BAIGatherView(BAI *, PetscViewer);
 
-/* gathermat.c */
+/* gather_matrix.c */
 PETSC_INTERN PetscErrorCode BAIGatherGetDA(const BAI *, DM *);
 PETSC_INTERN PetscErrorCode BAIGatherCreateMat(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIGatherUpdateMat(BAI *, Mat);
@@ -81,14 +81,14 @@ PETSC_INTERN PetscErrorCode BAIGatherForward(BAI *, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIGatherSend(BAI *, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIGatherReverse(BAI *, Vec, PetscBool);
 
-/* gathershared.c */
+/* gather_shared.c */
 PETSC_INTERN PetscErrorCode BAIGatherShare(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIGatherUnshare(BAI *);
 PETSC_INTERN PetscErrorCode BAIGatherPut(BAI *, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIGatherOffer(BAI *);
 PETSC_INTERN PetscErrorCode BAIGatherTake(BAI *, Vec, PetscBool);
 
-/* gathernews.c */
+/* gather_sync.c */
 PETSC_INTERN PetscErrorCode BAIGatherBegin(BAI *);
 PETSC_INTERN PetscErrorCode BAIGatherEnd(BAI *, PetscErrorCode, BAIGatherNews *);
 PETSC_INTERN PetscErrorCode BAIGatherTell(BAI *, BAIGatherNews *);

@@ -2,19 +2,17 @@
    Gathering the rows of several ranks on fewer: who works, and the KSP or PC of those
 */
 #include "gather.h"
-#include <petsc/private/kspimpl.h>
-#include <petsc/private/pcimpl.h>
+#include <petsc/private/petscimpl.h>
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include <petsc/private/matimpl.h> /* the function of a MatNullSpace, which cannot be asked for */
 #pragma GCC diagnostic pop
 
-/* What auto takes for small enough that exchange between GPUs would take longer than all the work on one of them */
+/* What auto takes for small enough, beside the rows that the face says, that exchange between GPUs would take longer
+ * than all the work on one of them */
 enum {
-  SMALL_ROWS      = 1 << 18, /* for a solve, which moves the vectors once; */
-  SMALL_ROWS_PC   = 1 << 14, /* for one application; */
-  SMALL_NONZEROS  = 1 << 24, /* for both; */
-  PARTS_OF_MEMORY = 16       /* and the matrix fits so many times into the memory of any of them */
+  SMALL_NONZEROS  = 1 << 24,
+  PARTS_OF_MEMORY = 16 /* and the matrix fits so many times into the memory of any of them */
 };
 
 PetscBool BAIIsGathered(const BAI *bai)
@@ -25,9 +23,9 @@ PetscBool BAIIsGathered(const BAI *bai)
 /* Who knows how the work goes: this one, or, if it is gathered, that of the ranks that work, and NULL on the others */
 BAI *BAIGatherWorker(BAI *bai)
 {
-  const PetscObject inner = BAIIsGathered(bai) ? bai->gather->inner : bai->face;
+  const PetscObject inner = BAIIsGathered(bai) ? bai->gather->inner : bai->obj;
 
-  return !inner ? NULL : (BAI *)(inner->classid == KSP_CLASSID ? ((KSP)inner)->data : ((PC)inner)->data);
+  return inner ? (*bai->face->data)(inner) : NULL;
 }
 
 static PetscErrorCode IdOf(void *object, PetscObjectId *id)
@@ -83,14 +81,13 @@ static PetscErrorCode GetPlace(const BAI *bai, Mat Ad, Place *place)
 /* Exchange would take longer than all the work on one device */
 static PetscErrorCode IsSmall(const BAI *bai, Mat A, PetscMPIInt size, const Place *places, PetscBool *small)
 {
-  const PetscInt most = bai->face->classid == KSP_CLASSID ? SMALL_ROWS : SMALL_ROWS_PC;
-  PetscInt       rows;
-  MatInfo        info;
+  PetscInt rows;
+  MatInfo  info;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &rows, NULL));
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  *small = (PetscBool)(rows <= most && info.nz_used <= SMALL_NONZEROS);
+  *small = (PetscBool)(rows <= bai->face->small && info.nz_used <= SMALL_NONZEROS);
   for (PetscMPIInt rank = 0; rank < size && *small; rank++)
     *small = (PetscBool)(places[rank].known &&
                          info.nz_used * (PetscLogDouble)(sizeof(PetscScalar) + sizeof(PetscInt)) * PARTS_OF_MEMORY <=
@@ -105,8 +102,8 @@ static PetscErrorCode CheckNullSpace(const BAI *bai, Mat A, PetscBool *can)
 
   PetscFunctionBegin;
   PetscCall(MatGetNullSpace(A, &nullspace));
-  *can = (PetscBool)(bai->face->classid == PC_CLASSID || !nullspace || !nullspace->remove);
-  PetscCheck(*can || bai->options.gather == BAI_GATHER_AUTO, PetscObjectComm(bai->face), PETSC_ERR_SUP,
+  *can = (PetscBool)(!bai->face->solves || !nullspace || !nullspace->remove);
+  PetscCheck(*can || bai->options.gather == BAI_GATHER_AUTO, PetscObjectComm(bai->obj), PETSC_ERR_SUP,
              "-ksp_bai_gather %s with a null space of MatNullSpaceSetFunction(): must be none, or auto",
              BAIGatherTypes[bai->options.gather]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -117,7 +114,7 @@ static PetscErrorCode ChooseLeaders(const BAI *bai, Mat A, Mat Ad, PetscBool can
                                     BAIGatherReason *reason)
 {
   const BAIGatherType gather = bai->options.gather;
-  const MPI_Comm      comm   = PetscObjectComm(bai->face);
+  const MPI_Comm      comm   = PetscObjectComm(bai->obj);
   Place               mine, *places;
   PetscBool           small = PETSC_FALSE;
 
@@ -143,17 +140,12 @@ static PetscErrorCode ChooseLeaders(const BAI *bai, Mat A, Mat Ad, PetscBool can
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What users are told of solves before, and what those have shown, whoever did them */
+/* What users are told of set-ups before, whoever did them */
 static void Carry(const BAI *from, BAI *to)
 {
-  to->slow    = from->slow;
-  to->slowed  = from->slowed;
-  to->vain    = from->vain;
-  to->rough   = from->rough;
   to->seen    = from->seen;
   to->setups  = from->setups;
   to->updates = from->updates;
-  to->used    = from->used;
 }
 
 /* And who works */
@@ -185,7 +177,7 @@ PetscErrorCode BAIGatherDestroy(BAI *bai)
 /* The ranks that work, and a KSP or PC of theirs */
 static PetscErrorCode CreateWorkers(BAI *bai, BAIGather g)
 {
-  const PetscObject obj = bai->face;
+  const PetscObject obj = bai->obj;
   const char       *prefix;
   PetscMPIInt       rank;
   BAI              *worker;
@@ -195,13 +187,7 @@ static PetscErrorCode CreateWorkers(BAI *bai, BAIGather g)
   if (g->workers == 1) g->comm = rank ? MPI_COMM_NULL : PETSC_COMM_SELF;
   else PetscCallMPI(MPI_Comm_split(PetscObjectComm(obj), g->leader[rank] == rank ? 0 : MPI_UNDEFINED, rank, &g->comm));
   if (g->comm == MPI_COMM_NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  if (obj->classid == KSP_CLASSID) {
-    PetscCall(KSPCreate(g->comm, (KSP *)&g->inner));
-    PetscCall(KSPSetType((KSP)g->inner, KSPBAI));
-  } else {
-    PetscCall(PCCreate(g->comm, (PC *)&g->inner));
-    PetscCall(PCSetType((PC)g->inner, PCBAI));
-  }
+  PetscCall((*bai->face->create)(g->comm, &g->inner));
   PetscCall(PetscObjectGetOptionsPrefix(obj, &prefix));
   PetscCall(PetscObjectSetOptionsPrefix(g->inner, prefix)); /* for the words of errors; no options are read */
   worker = BAIGatherWorker(bai);
@@ -220,7 +206,7 @@ static PetscErrorCode Choose(BAI *bai, Mat A, Mat Ad, const BAIGatherKey *now)
   PetscBool       can = PETSC_TRUE, same = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->face), &size));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
   PetscCall(CheckNullSpace(bai, A, &can));
   PetscCall(PetscMalloc1(size, &leader));
   PetscCall(ChooseLeaders(bai, A, Ad, can, size, leader, &reason));
@@ -241,7 +227,7 @@ static PetscErrorCode Choose(BAI *bai, Mat A, Mat Ad, const BAIGatherKey *now)
   if (g->workers < size) {
     PetscCall(BAIGatherCreateMat(bai, A));
     PetscCall(PetscObjectStateGet((PetscObject)A, &g->state));
-    PetscCall(PetscInfo(bai->face, "Gathered the rows on %d of %d ranks\n", g->workers, size));
+    PetscCall(PetscInfo(bai->obj, "Gathered the rows on %d of %d ranks\n", g->workers, size));
   }
   PetscCall(PetscMemcpy(&g->key, now, sizeof(*now)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -284,10 +270,11 @@ static PetscErrorCode SetUpWorkers(BAI *bai, Mat A)
     worker->options        = bai->options;
     worker->options.gather = BAI_GATHER_NONE;
     if (g->workers > 1 && bai->options.partition == BAI_PARTITION_DM) worker->options.partition = BAI_PARTITION_AUTO;
-    code = BAISetUp(worker, g->A);
+    code = (*bai->face->setup)(g->inner);
   }
   PetscCall(BAIGatherEnd(bai, code, &news));
   g->ready = PETSC_TRUE;
+  bai->set = bai->options;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -295,7 +282,7 @@ static PetscErrorCode SetUpWorkers(BAI *bai, Mat A)
  * PETSC_FALSE */
 PetscErrorCode BAIGatherSetUp(BAI *bai, Mat A, PetscBool *gathered)
 {
-  const PetscObject obj = bai->face;
+  const PetscObject obj = bai->obj;
   PetscMPIInt       size;
   Mat               Ad, Ao;
   PetscInt          nghost;
@@ -310,6 +297,9 @@ PetscErrorCode BAIGatherSetUp(BAI *bai, Mat A, PetscBool *gathered)
     PetscCall(BAIGatherDestroy(bai));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(BAIOptionsCheckTogether(bai));
+  PetscCall(BAIConvert(bai, A, &A));
+  PetscCall(BAIGetNode(bai, PetscObjectComm(obj)));
   PetscCall(GetKey(bai, A, &now));
   same = (PetscBool)(bai->gather != NULL);
   if (same) PetscCall(PetscMemcmp(&now, &bai->gather->key, sizeof(now), &same));
@@ -323,20 +313,19 @@ PetscErrorCode BAIGatherSetUp(BAI *bai, Mat A, PetscBool *gathered)
   if (same) {
     PetscCall(Update(bai, A, &updated));
     PetscCall(BAIOptionsEqual(&bai->set, &bai->options, &same));
-  }
+  } else PetscCall(BAIDropEngine(bai)); /* of a time when this rank worked on its own rows */
   if (!same || updated || !bai->gather->ready) PetscCall(SetUpWorkers(bai, A));
   *gathered = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who works, and why; then what those have to say. The first rank always works, and prints */
+/* Who works, and why */
 PetscErrorCode BAIGatherView(BAI *bai, PetscViewer viewer)
 {
   static const char *const reasons[] = {[BAI_GATHERED_ASKED]  = "as asked for",
                                         [BAI_GATHERED_SMALL]  = "as the system is small",
                                         [BAI_GATHERED_SHARED] = "as ranks share a GPU"};
   const BAIGather          g         = bai->gather;
-  BAI                     *worker    = BAIGatherWorker(bai);
 
   PetscFunctionBegin;
   PetscCall(
@@ -350,6 +339,5 @@ PetscErrorCode BAIGatherView(BAI *bai, PetscViewer viewer)
                              "  partition dm stands for auto: the rows of a rank that works are no box of the grid\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  b and x of gathered rows go by %s\n",
                                    g->shares ? "memory that the ranks share" : "MPI"));
-  if (worker) PetscCall(BAIView(worker, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,77 @@
+/*
+   The hook by which options of research take part in a relaxation: simulated faults and their detection, statistics
+*/
+#include "research.h"
+
+/* Makes what the options ask for, or ends it, and has faults take part in global iterations */
+PetscErrorCode BAIResearchSetUp(BAI *bai)
+{
+  const BAIOptions *o = &bai->options;
+
+  PetscFunctionBegin;
+  if (!BAIHasFaults(o) && !o->stats) {
+    PetscCall(BAIResearchReset(bai));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!bai->research) PetscCall(PetscNew(&bai->research));
+  bai->research->run = bai->run;
+  if (BAIHasFaults(o)) bai->run = BAIRunFaulty;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the engine is to know; row is the first of this rank */
+void BAIResearchChoose(const BAIOptions *o, PetscInt row, BAIParameters *p)
+{
+  p->theta     = (int)o->theta;
+  p->staleness = (BAIInt)o->staleness;
+  p->kernel    = o->kernel;
+  p->stats     = (int)o->stats;
+  p->idle_wait = (int)o->idle_wait;
+  BAIFaultsChoose(o, row, &p->fault);
+}
+
+/* A solve begins */
+PetscErrorCode BAIResearchBegin(BAI *bai, Vec b, Vec x, PetscBool guess_zero)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIFaultsStart(bai, b, x, guess_zero));
+  PetscCall(BAIStatsStart(bai));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The residual norm was before after from iterations, and is *rnorm after its. Faults are repaired; then x, the norm
+ * and what follows in the step are new */
+PetscErrorCode BAIResearchLook(BAI *bai, PetscInt from, PetscReal before, PetscInt its, Vec b, Vec x,
+                               PetscReal tolerance, PetscReal *rnorm, BAIStep *step, PetscBool *stagnates)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIFaultsLook(bai, its, b, x, rnorm, step));
+  BAIStatsLook(bai, from, before, its, *rnorm, tolerance);
+  *stagnates = bai->research->watch.stagnates;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve has ended */
+PetscErrorCode BAIResearchEnd(BAI *bai)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIStatsEnd(bai));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIResearchView(BAI *bai, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(BAIFaultsView(bai, viewer));
+  PetscCall(BAIStatsView(bai, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIResearchReset(BAI *bai)
+{
+  PetscFunctionBegin;
+  if (!bai->research) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIFaultsReset(bai));
+  PetscCall(PetscFree(bai->research));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,111 @@
+/*
+   A Krylov method of PETSc round the multigrid cycle of a KSPBAI, or, where rows are too long for levels, round
+   block-synchronous iteration: for several ranks, and for matrices that are not symmetric positive definite
+*/
+#include "kspbai.h"
+
+static PetscErrorCode PCApply_Cycle(PC pc, Vec r, Vec z)
+{
+  BAI *bai;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &bai));
+  PetscCall(BAIHierarchyApply(bai, r, z, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetUpPC(KSP ksp, PC pc)
+{
+  KSP_BAI  *k = (KSP_BAI *)ksp->data;
+  PetscBool shell;
+
+  PetscFunctionBegin;
+  if (!k->bai.hierarchy->long_rows) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSHELL, &shell));
+    if (shell) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PCSetType(pc, PCSHELL));
+    PetscCall(PCShellSetContext(pc, &k->bai));
+    PetscCall(PCShellSetApply(pc, PCApply_Cycle));
+    PetscCall(PCShellSetName(pc, "multigrid cycle of KSPBAI"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PCSetType(pc, PCBAI));
+  PetscCall(PCBAISetMode(pc, BAI_MODE_SYNC));
+  PetscCall(PCBAISetBackend(pc, k->bai.options.backend));
+  PetscCall(PCBAISetExchange(pc, k->bai.options.exchange));
+  PetscCall(PCBAISetGather(pc, BAI_GATHER_NONE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The iterations end when the KSPBAI says so */
+static PetscErrorCode Converged(PETSC_UNUSED KSP inner, PetscInt its, PetscReal rnorm, KSPConvergedReason *reason, void *watcher)
+{
+  PetscFunctionBegin;
+  *reason = KSP_CONVERGED_ITERATING;
+  if (KSPBAIWatch(watcher, (BAIInt)its, (BAIReal)rnorm)) *reason = KSP_CONVERGED_ITS;
+  PetscCall(((BAIWatcher *)watcher)->code);
+  if (!*reason && PetscIsInfOrNanReal(rnorm)) *reason = KSP_DIVERGED_NANORINF;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPBAISetUpInner(KSP ksp, Mat A)
+{
+  KSP_BAI        *k        = (KSP_BAI *)ksp->data;
+  const PetscBool positive = (PetscBool)(!k->indefinite && !k->bai.hierarchy->long_rows && k->bai.hierarchy->hermitian);
+  PetscBool       cg       = positive;
+  KSPType         type;
+  PetscBool       known = PETSC_FALSE, symmetric = PETSC_FALSE;
+  PC              pc;
+
+  PetscFunctionBegin;
+  if (k->bai.hierarchy->long_rows && !k->indefinite) {
+    PetscCall(MatIsHermitianKnown(A, &known, &symmetric));
+    if (!known) PetscCall(MatIsHermitian(A, PETSC_SMALL, &symmetric));
+    cg = symmetric;
+  }
+  type = cg ? KSPCG : k->breaks ? KSPFGMRES : KSPFBCGS;
+  if (!k->inner) {
+    PetscCall(KSPCreate(PetscObjectComm((PetscObject)ksp), &k->inner));
+    PetscCall(PetscObjectIncrementTabLevel((PetscObject)k->inner, (PetscObject)ksp, 1));
+    PetscCall(KSPSetErrorIfNotConverged(k->inner, PETSC_FALSE));
+  }
+  PetscCall(KSPSetType(k->inner, type));
+  PetscCall(KSPGetPC(k->inner, &pc));
+  PetscCall(SetUpPC(ksp, pc));
+  PetscCall(KSPSetPCSide(k->inner, cg ? PC_LEFT : PC_RIGHT));
+  PetscCall(KSPSetNormType(k->inner, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetOperators(k->inner, A, A));
+  PetscCall(PetscInfo(ksp, "KSP type %s round %s\n", type,
+                      k->bai.hierarchy->long_rows ? "block-synchronous iteration" : "the multigrid cycle"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At most max_it iterations, or so many if their number is fixed; the solution's residual norm is that of b - A x */
+PetscErrorCode KSPBAIRunInner(KSP ksp, Vec b, Vec x, PetscBool guess_zero, PetscInt max_it, PetscBool fixed,
+                              BAIWatcher *watcher, BAILevelsSolution *s)
+{
+  KSP_BAI           *k   = (KSP_BAI *)ksp->data;
+  BAI               *bai = &k->bai;
+  KSPConvergedReason reason;
+  PetscInt           its;
+  PetscReal          rnorm;
+  Mat                A;
+
+  PetscFunctionBegin;
+  PetscCall(KSPSetTolerances(k->inner, 0.0, 0.0, PETSC_MAX_REAL, max_it));
+  PetscCall(KSPSetInitialGuessNonzero(k->inner, (PetscBool)!guess_zero));
+  if (fixed) PetscCall(KSPSetConvergenceTest(k->inner, KSPConvergedSkip, NULL, NULL));
+  else PetscCall(KSPSetConvergenceTest(k->inner, Converged, watcher, NULL));
+  PetscCall(KSPSolve(k->inner, b, x));
+  PetscCall(KSPGetConvergedReason(k->inner, &reason));
+  PetscCall(KSPGetIterationNumber(k->inner, &its));
+  PetscCall(KSPGetOperators(k->inner, &A, NULL));
+  if (!bai->r) PetscCall(MatCreateVecs(A, &bai->c, &bai->r)); /* both, as BAINeedWork() does */
+  PetscCall(MatResidual(A, b, x, bai->r));
+  PetscCall(BAIVecNorm(bai->r, &rnorm));
+  *s = (BAILevelsSolution){.its = (BAIInt)its, .rnorm = (BAIReal)rnorm, .reason = BAI_LEVELS_INDEFINITE};
+  if (reason > 0) s->reason = BAI_LEVELS_CONVERGED;
+  else if (reason == KSP_DIVERGED_ITS) s->reason = BAI_LEVELS_ITS;
+  else if (PetscIsInfOrNanReal(rnorm)) s->reason = BAI_LEVELS_NAN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

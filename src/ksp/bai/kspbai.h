@@ -1,0 +1,66 @@
+/*
+   The data of a KSPBAI, and its ways to solve
+*/
+#pragma once
+
+#include "../../bai/levels.h"
+#include "../../bai/ranks/gather.h"
+#include <petsc/private/kspimpl.h>
+
+/* How a KSPBAI solves */
+typedef enum {
+  BAI_METHOD_GATHERED,   /* fewer ranks solve for all: gathered.c */
+  BAI_METHOD_RELAXATION, /* block-asynchronous iteration: relaxation.c */
+  BAI_METHOD_ENGINE,     /* conjugate gradients round a multigrid cycle, or a Krylov method on the chip, by the engine: krylov.c, */
+  BAI_METHOD_PETSC       /* or a KSP of PETSc round the cycle: inner.c */
+} BAIMethod;
+
+typedef struct {
+  BAI       bai; /* the first, as what PCBAI has as well expects it there */
+  BAIMethod method;
+
+  /* Krylov methods */
+  KSP           inner;      /* BAI_METHOD_PETSC, else NULL */
+  PetscObjectId found;      /* of this matrix it was found out: */
+  PetscBool     off_chip;   /* that a solve on the chip breaks down, */
+  PetscBool     indefinite; /* that it is not positive definite, */
+  PetscBool     breaks;     /* and that BiCGStab breaks down */
+  Vec           scaled;     /* b times a power of two, where squares of norms would be too small or large; */
+  PetscReal     scale;      /* which is this, and else 1 */
+
+  PetscBool stands;     /* the last solve ended where rounding lets it get no further, */
+  PetscReal attainable; /* with about this residual norm */
+} KSP_BAI;
+
+/* bai.c */
+PETSC_INTERN PetscErrorCode KSPBAISetUpMethod(KSP);
+PETSC_INTERN PetscBool      KSPBAIIsWatched(KSP);
+PETSC_INTERN PetscErrorCode KSPBAITestGuess(KSP, PetscReal);
+PETSC_INTERN PetscErrorCode KSPBAIStandsStill(KSP, Vec, Vec, PetscReal);
+
+/* gathered.c */
+PETSC_INTERN PetscErrorCode KSPSolve_BAIGathered(KSP);
+
+/* relaxation.c */
+PETSC_INTERN PetscErrorCode KSPSolve_BAIRelaxation(KSP);
+
+/* krylov.c */
+PETSC_INTERN PetscErrorCode KSPSetUp_BAIKrylov(KSP, Mat);
+PETSC_INTERN PetscErrorCode KSPSolve_BAIKrylov(KSP);
+PETSC_INTERN PetscErrorCode KSPView_BAIKrylov(KSP, PetscViewer);
+PETSC_INTERN PetscErrorCode KSPReset_BAIKrylov(KSP);
+
+/* What is called after each iteration of a Krylov method with ||b - A x||, as the method updates it; nonzero: stop */
+typedef struct {
+  KSP               ksp;
+  BAILevelsVectors *v;      /* of the engine, or NULL */
+  PetscInt          before; /* iterations of the solve before this run */
+  PetscErrorCode    code;
+} BAIWatcher;
+
+PETSC_INTERN int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm);
+
+/* inner.c */
+PETSC_INTERN PetscErrorCode KSPBAISetUpInner(KSP, Mat);
+PETSC_INTERN PetscErrorCode KSPBAIRunInner(KSP, Vec b, Vec x, PetscBool guess_zero, PetscInt max_it, PetscBool fixed,
+                                           BAIWatcher *, BAILevelsSolution *);

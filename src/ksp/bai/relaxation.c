@@ -1,0 +1,156 @@
+/*
+   KSPBAI as the block-asynchronous iteration of the papers: global iterations, with looks at the residual norm between
+   them
+*/
+#include "kspbai.h"
+#include "../../engine/look.h"
+
+/* The square of a residual norm over another one, which keeps squares in the range of numbers */
+static double Square(PetscReal norm, PetscReal scale)
+{
+  const double scaled = (double)norm / (double)scale;
+
+  return scaled * scaled;
+}
+
+/* How many global iterations to do before the residual norm is worth looking at again */
+static PetscInt NextLook(KSP ksp, const BAILook *look)
+{
+  const BAI     *bai  = (BAI *)ksp->data;
+  const PetscInt most = ksp->max_it - ksp->its;
+
+  if (bai->options.check_interval) return PetscMin(most, bai->options.check_interval);
+  if (ksp->converged == KSPConvergedSkip && !KSPBAIIsWatched(ksp)) return most;
+  if (KSPBAIIsWatched(ksp)) return 1;
+  return PetscMin(most, (PetscInt)look->until - ksp->its);
+}
+
+/* The engine can do the whole solve: nobody wants to see or decide anything meanwhile */
+static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
+{
+  const BAI *bai = (BAI *)ksp->data;
+
+  return (PetscBool)((bai->info.solves >> BAIModeOf(bai) & 1) && bai->run == BAIIterate && !bai->scatter &&
+                     !bai->options.check_interval && !bai->research && ksp->converged == KSPConvergedDefault &&
+                     !KSPBAIIsWatched(ksp) && !nullspace && ksp->max_it > 0);
+}
+
+/*
+   A reason is given if the guess was good enough, or not a number, or if rounding lets the solve get no further;
+   otherwise ksp->its and rnorm are those that the engine came to. From a zero guess the solve comes before the test of
+   the guess, which needs the host
+*/
+static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
+{
+  BAI          *bai   = (BAI *)ksp->data;
+  const BAIStep step  = BAIStepOf(bai, BAI_FORWARD);
+  BAITolerances t     = {.rtol   = ksp->rtol,
+                         .abstol = ksp->abstol,
+                         .dtol   = ksp->divtol,
+                         .max_it = (BAIInt)ksp->max_it};
+  BAISolution   s     = {.its = 0};
+  PetscReal     bnorm = -1.0;
+  PetscBool     tested = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (!ksp->guess_zero) { /* what the tolerances are relative to is the convergence test's business */
+    PetscCall(BAIIterate(bai, b, x, PETSC_FALSE, 0, &step, rnorm));
+    bnorm = *rnorm;
+  }
+  for (PetscBool zero = ksp->guess_zero; PETSC_TRUE; zero = PETSC_FALSE) {
+    if (zero) PetscCall(BAISolve(bai, b, x, PETSC_TRUE, &t, &step, &bnorm, rnorm, &s));
+    if (!tested) {
+      KSPCheckNorm(ksp, bnorm);
+      ksp->rnorm = bnorm;
+      PetscCall(KSPBAITestGuess(ksp, bnorm));
+      if (ksp->reason && ksp->guess_zero) PetscCall(VecZeroEntries(x));
+      if (ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
+      tested = PETSC_TRUE;
+    }
+    if (!zero) {
+      t = (BAITolerances){.abstol = ksp->ttol, .dtol = ksp->divtol, .max_it = (BAIInt)(ksp->max_it - ksp->its)};
+      PetscCall(BAISolve(bai, b, x, PETSC_FALSE, &t, &step, &bnorm, rnorm, &s));
+    }
+    ksp->its += (PetscInt)s.its;
+    if (!(*rnorm > ksp->ttol) || !(*rnorm < ksp->divtol * bnorm) || ksp->its >= ksp->max_it) break;
+    if (s.stalls) PetscCall(KSPBAIStandsStill(ksp, b, x, *rnorm));
+    ksp->rnorm = *rnorm;
+    if (ksp->reason) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Looks from an x whose residual norm is known, until the convergence test says so */
+static PetscErrorCode SolveByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace, PetscReal rnorm)
+{
+  BAI            *bai   = (BAI *)ksp->data;
+  const double    far   = 1e100; /* squares beyond that are too large, or too small */
+  const PetscReal scale = rnorm > 0.0 && ((double)rnorm > far || (double)rnorm < 1 / far) ? rnorm : 1.0;
+  BAIStep         step  = BAIStepOf(bai, BAI_FORWARD);
+  BAILook         look  = {.until = 0};
+  PetscBool       begun = PETSC_FALSE, stagnates = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  step.ahead = !bai->research && bai->options.staleness < 0;
+  while (PETSC_TRUE) {
+    const PetscReal before = rnorm;
+    PetscInt        n;
+
+    KSPCheckNorm(ksp, rnorm);
+    ksp->rnorm = rnorm;
+    PetscCall(KSPLogResidualHistory(ksp, rnorm));
+    PetscCall(KSPMonitor(ksp, ksp->its, rnorm));
+    if (ksp->reason) break;
+    if (ksp->its) PetscCall((*ksp->converged)(ksp, ksp->its, rnorm, &ksp->reason, ksp->cnvP));
+    else PetscCall(KSPBAITestGuess(ksp, rnorm));
+    if (!ksp->reason && stagnates) ksp->reason = KSP_DIVERGED_BREAKDOWN;
+    if (!ksp->reason && ksp->its >= ksp->max_it)
+      ksp->reason = ksp->converged == KSPConvergedSkip ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
+    if (ksp->reason) break;
+    if (!begun) BAILookStart(&look, Square(ksp->ttol, scale), (BAIInt)ksp->its, Square(rnorm, scale), 1);
+    begun     = PETSC_TRUE;
+    n         = NextLook(ksp, &look);
+    step.done = (BAIInt)ksp->its;
+    PetscCall((*bai->run)(bai, b, x, (PetscBool)(ksp->guess_zero && !ksp->its), n, &step, &rnorm));
+    step.fresh = 0;
+    if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
+    ksp->its += n;
+    if (bai->research)
+      PetscCall(
+        BAIResearchLook(bai, ksp->its - n, before, ksp->its, b, x, ksp->ttol, &rnorm, &step, &stagnates));
+    BAILookNext(&look, (BAIInt)ksp->its, Square(rnorm, scale));
+    if (look.stalls && rnorm > ksp->ttol) PetscCall(KSPBAIStandsStill(ksp, b, x, rnorm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPSolve_BAIRelaxation(KSP ksp)
+{
+  BAI         *bai = (BAI *)ksp->data;
+  Vec          x = ksp->vec_sol, b = ksp->vec_rhs;
+  Mat          A;
+  MatNullSpace nullspace;
+  BAIStep      step  = BAIStepOf(bai, BAI_FORWARD);
+  PetscReal    rnorm = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatGetNullSpace(A, &nullspace));
+  if (bai->research) PetscCall(BAIResearchBegin(bai, b, x, ksp->guess_zero));
+  ksp->its = 0;
+  if (ksp->normtype == KSP_NORM_NONE) {
+    PetscCall((*bai->run)(bai, b, x, ksp->guess_zero, ksp->max_it, &step, NULL));
+    if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
+    ksp->its    = ksp->max_it;
+    ksp->reason = KSP_CONVERGED_ITS;
+  } else {
+    const PetscBool at_once = CanSolveAtOnce(ksp, nullspace);
+
+    if (at_once) PetscCall(SolveAtOnce(ksp, b, x, &rnorm));
+    else if (ksp->guess_zero) PetscCall(BAIVecNorm(b, &rnorm));
+    else PetscCall((*bai->run)(bai, b, x, PETSC_FALSE, 0, &step, &rnorm));
+    if (!ksp->reason) PetscCall(SolveByLooks(ksp, b, x, nullspace, rnorm));
+  }
+  if (bai->research) PetscCall(BAIResearchEnd(bai));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
