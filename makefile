@@ -445,6 +445,7 @@ checkdocs:
 	python3 bench/tables.py --check docs/performance.md docs/data/ranks.csv
 	PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py --check
 	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
+	python3 docs/figures/which.py | cmp - docs/figures/which.svg
 	sh tests/version.sh
 
 # As pages, by Sphinx

@@ -16,7 +16,7 @@ sys.path.append("bench")
 from checkdocs import text_of
 from tables import SOLVERS
 
-PAGES = {"README.md": "## What to expect", "docs/performance.md": "# Performance"} # from this heading to the next of its depth
+PAGES = {"README.md": "## When to use it, when not", "docs/performance.md": "# Performance"} # from this heading to the next of its depth
 NUMBER = (r"(?<![\w.^⁻/])(?<!1e-)(?<!PETSc )(?<!CUDA )(?<!capability )\d+(?:\.\d+)?(?![\w.]*[\d⁰¹²³⁴-⁹])"
           r"(?!e-)(?! (?:million )?rows| points| entries| processes|:)")
 UNIT = r" (?:ms|µs|s|MB|times|of the time)\b"
