@@ -16,11 +16,11 @@ html_copy_source = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["smartquotes"]
 CONTENTS = {
-    "Using it": "docs/concepts docs/tour docs/manual docs/options docs/method docs/levels docs/smoothing build/manualpages/index",
-    "Measured": "docs/performance docs/experiments docs/newton docs/schnakenberg",
-    "Getting it": "docs/packages docs/release-0.2.0 CHANGELOG",
+    "Using it": "docs/tour docs/manual docs/which docs/concepts docs/levels docs/smoothing docs/options docs/method build/manualpages/index",
+    "Measured": "docs/performance docs/experiments docs/newton",
+    "Getting it": "docs/packages CHANGELOG",
     "Changing it": "CONTRIBUTING docs/architecture docs/developers docs/notebook/README",
-    "Notebook": "docs/notebook/faults docs/notebook/kernels docs/notebook/levels docs/notebook/momentum docs/notebook/nondeterminism docs/notebook/partitions docs/notebook/ranks docs/notebook/smoothing docs/notebook/twolevels docs/notebook/weights",
+    "Notebook": "docs/notebook/faults docs/notebook/given_up docs/notebook/kernels docs/notebook/levels docs/notebook/nondeterminism docs/notebook/partitions docs/notebook/ranks docs/notebook/smoothing docs/notebook/weights",
 }
 
 
