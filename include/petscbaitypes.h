@@ -11,9 +11,9 @@
    Values:
 +  `BAI_MODE_ASYNC`  - never, inside one MPI rank: no barrier between global iterations; a block reads the newest values of the others that it can see; of other ranks as `BAIExchange` says
 .  `BAI_MODE_LAUNCH` - all blocks finish a global iteration before the next begins; within one, a block reads old and new values as it finds them
-.  `BAI_MODE_SYNC`   - every block reads exactly the previous iterate of the blocks that it depends on; bitwise repeatable
+.  `BAI_MODE_SYNC`   - every block reads exactly the previous iterate of the blocks that it depends on; bitwise reproducible
 .  `BAI_MODE_COLOR`  - blocks take turns in the order of a colouring: every block reads exactly the newest values of those before it
-                       and the previous iterate of those after it, as in multicolour Gauss-Seidel; bitwise repeatable
+                       and the previous iterate of those after it, as in multicolour Gauss-Seidel; bitwise reproducible
 -  `BAI_MODE_AUTO`   - (default) for `PCBAI` color, but sync where many colours are needed, so that few blocks would work at the same time; for a relaxation of `KSPBAI` async
 
    Options Database Key:
@@ -63,7 +63,7 @@ typedef enum {
    BAIBackend - Where a block-asynchronous iteration runs
 
    Values:
-+  `BAI_BACKEND_AUTO` - (default) where the matrix lives
++  `BAI_BACKEND_AUTO` - (default) where the matrix is
 .  `BAI_BACKEND_HOST` - OpenMP threads
 -  `BAI_BACKEND_CUDA` - an NVIDIA GPU; a matrix and vectors on the host are copied to it
 
@@ -135,14 +135,14 @@ typedef enum {
 } BAIWeight;
 
 /*E
-   BAIExchange - How x travels between the MPI ranks of a block-asynchronous iteration
+   BAIExchange - How the MPI ranks of a block-asynchronous iteration exchange x
 
    Values:
 +  `BAI_EXCHANGE_AUTO`    - (default) dk where it can be, else scatter
 .  `BAI_EXCHANGE_SCATTER` - by a `VecScatter` after each global iteration
 .  `BAI_EXCHANGE_AMC`     - by a `VecScatter` during the next global iteration, which reads older values; in modes sync and color as scatter
 .  `BAI_EXCHANGE_DC`      - as dk, but in copies after each global iteration: between GPUs on streams of their own; in modes async and launch during the next iteration, which reads older values
--  `BAI_EXCHANGE_DK`      - each rank writes to the memory of the others: kernels, or threads, store x of the boundary straight into the others' ghosts
+-  `BAI_EXCHANGE_DK`      - each rank writes to the memory of the others: kernels, or threads, store x of the boundary directly into the others' ghosts
 
    Options Database Key:
 .  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - choose the exchange
@@ -210,7 +210,7 @@ typedef enum {
 } BAIRefine;
 
 /*E
-   BAIGatherType - Which MPI ranks of a block-asynchronous iteration take over the rows of others
+   BAIGatherType - Which MPI ranks of a block-asynchronous iteration work with the rows of others
 
    Values:
 +  `BAI_GATHER_AUTO`   - (default) on GPUs: one if the whole system is small, else device; on the host none
@@ -258,7 +258,7 @@ typedef enum {
 } BAIFaultType;
 
 /*E
-   BAIKernel - Which family of kernels does the global iterations of a block-asynchronous iteration on a GPU
+   BAIKernel - Family of kernels for the global iterations of a block-asynchronous iteration on a GPU
 
    Values:
 +  `BAI_KERNEL_AUTO`     - (default) the first of the following that can

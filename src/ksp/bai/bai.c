@@ -292,29 +292,28 @@ const BAIFace BAIFaceKSP = {.number  = 0,
                             .setup   = SetUp};
 
 /*MC
-     KSPBAI - Krylov methods preconditioned by block-asynchronous iteration and its multigrid cycle; and that iteration
-     itself: Jacobi sweeps inside blocks of rows, which exchange their parts of the solution without waiting
+     KSPBAI - Krylov methods preconditioned by a multigrid cycle of block-asynchronous iteration; or that iteration itself
 
    Options Database Keys:
 +  -ksp_bai_local_iters <5>                        - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
 .  -ksp_bai_block_size <0>                         - rows of a block, `KSPBAISetBlockSize()`
 .  -ksp_bai_mode (auto|async|launch|sync|color)    - how blocks wait for each other, `KSPBAISetMode()`
 .  -ksp_bai_partition (auto|natural|dm|rcm|graph)  - how rows become blocks, `KSPBAISetPartition()`
-.  -ksp_bai_levels <auto>                          - levels of a multigrid cycle round which a Krylov method solves, `KSPBAISetLevels()`
+.  -ksp_bai_levels <auto>                          - levels of the multigrid preconditioner at most, or none for relaxation, `KSPBAISetLevels()`
 .  -ksp_bai_momentum <0>                           - part of the last step that each update repeats, `KSPBAISetMomentum()`
-.  -ksp_bai_weight (none|l1|tau|auto)              - what makes it converge where Jacobi does not, `KSPBAISetWeight()`
+.  -ksp_bai_weight (none|l1|tau|auto)              - damping that makes it converge where Jacobi does not, `KSPBAISetWeight()`
 .  -ksp_bai_precision (native|single)              - precision of the sweeps, `KSPBAISetPrecision()`
 .  -ksp_bai_omega <1>                              - damping of a block's update, after its local sweeps, `KSPBAISetOmega()`
 .  -ksp_bai_local_omega <1>                        - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`
 .  -ksp_bai_check_interval <0>                     - global iterations between residual norms, `KSPBAISetCheckInterval()`
 .  -ksp_bai_backend (auto|host|cuda)               - where the iteration runs, `KSPBAISetBackend()`
-.  -ksp_bai_gather (auto|none|device|one)          - which ranks take over the rows of others, `KSPBAISetGather()`
-.  -ksp_bai_theta <false>                          - whether blocks that hold more of their rows do more local sweeps, `KSPBAISetTheta()`
+.  -ksp_bai_gather (auto|none|device|one)          - which ranks work with the rows of others, `KSPBAISetGather()`
+.  -ksp_bai_theta <false>                          - whether blocks with more weight inside do more local sweeps, `KSPBAISetTheta()`
 .  -ksp_bai_overlap <0>                            - steps of the matrix graph by which blocks are extended, `KSPBAISetOverlap()`
 .  -ksp_bai_staleness <-1>                         - global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
 .  -ksp_bai_refine (auto|none|sync|async)          - iterative refinement round the sweeps, `KSPBAISetRefine()`
-.  -ksp_bai_exchange (auto|scatter|amc|dc|dk)      - how x travels between MPI ranks, `KSPBAISetExchange()`
-.  -ksp_bai_kernel (auto|resident|stream|generic)  - which family of kernels does the global iterations on a GPU, `KSPBAISetKernel()`
+.  -ksp_bai_exchange (auto|scatter|amc|dc|dk)      - how x is exchanged between MPI ranks, `KSPBAISetExchange()`
+.  -ksp_bai_kernel (auto|resident|stream|generic)  - family of kernels for global iterations on a GPU, `KSPBAISetKernel()`
 .  -ksp_bai_idle_wait <false>                      - whether the host sleeps during long waits for the device, `KSPBAISetIdleWait()`
 .  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - what simulated faults do, `KSPBAISetFaultType()`
 .  -ksp_bai_fault_fraction <0>                     - part of the rows or blocks that simulated faults hit, `KSPBAISetFaultFraction()`
@@ -327,45 +326,44 @@ const BAIFace BAIFaceKSP = {.number  = 0,
    Level: intermediate
 
    Notes:
-   By default a solve is a Krylov method, chosen by what the set-up sees of the matrix. On one MPI rank a symmetric
-   positive definite matrix gets conjugate gradients with a multigrid cycle as the preconditioner, all of it by the
-   engine. On a GPU whose registers and shared memory hold the matrix, the whole solve is one kernel launch:
-   conjugate gradients, or BiCGStab, with local sweeps in blocks as the preconditioner. On several ranks, and for
-   matrices that are not symmetric, it is `KSPCG` or `KSPFBCGS` with the cycle. See `KSPBAISetLevels()` and `PCBAIMG`.
+   By default a solve is a Krylov method, and set-up chooses it by the matrix. On one MPI rank a symmetric positive
+   definite matrix gets conjugate gradients with a multigrid cycle as the preconditioner. If a GPU holds the matrix in
+   registers and shared memory, the whole solve is one kernel launch: pipelined conjugate gradients, or BiCGStab, with
+   local sweeps in blocks as the preconditioner. Several ranks, and matrices that are not symmetric, get `KSPCG` or
+   `KSPFBCGS` with the cycle, and `KSPFGMRES` if BiCGStab breaks down. See `KSPBAISetLevels()` and `PCBAIMG`.
 
-   With -ksp_bai_levels none, with any option of the relaxation, and for a fixed number of iterations, `KSP_NORM_NONE`,
-   a solve is relaxation, the block-asynchronous iteration of the papers. The rows of each MPI rank are cut into blocks,
-   of consecutive rows unless a partition is asked for. In one global iteration every block reads the others' current
-   values once, does `local_iters` Jacobi sweeps on its own rows, and writes its values back. Iterations that `KSP`
-   counts are global iterations.
+   Any option that defines the relaxation, as mode or local_iters, -ksp_bai_levels none, and a fixed number of
+   iterations, as with `KSP_NORM_NONE`, select relaxation: the block-asynchronous iteration of the papers. The rows of
+   each MPI rank are divided into blocks, of consecutive rows unless a partition is asked for. In one global iteration
+   every block reads the current values of the others once, does `local_iters` Jacobi sweeps on its own rows, and writes
+   its values back. `KSP` counts global iterations.
 
-   Relaxation converges for every order in which blocks may update if the spectral radius of |I - D^{-1}A| is below
-   one, D being the diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix.
-   Elsewhere it may diverge; a weight then helps for positive definite matrices. A missing or zero diagonal entry is an
-   error, unless the whole row is zero: then 1 stands for it.
+   Relaxation converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, D being the
+   diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix. For other matrices it
+   may diverge; a weight then helps if the matrix is positive definite. A zero, missing or tiny diagonal entry is an error
+   that names the row. A row of zeros gets 1 on its diagonal.
 
-   Residual norms are those of b - A x. A reason is given only on the norm of the true residual, also where a Krylov
-   method updates it meanwhile. While nobody watches (no monitor, no residual history, no convergence test of one's own)
-   a relaxation computes it only when the contraction seen so far promises that it is small enough. So it may do a few
-   iterations more than needed; -ksp_bai_check_interval 1, or a monitor, sees every one of them. On a GPU whose
-   registers and shared memory hold the whole matrix, a solve on one rank that nobody watches is one kernel launch.
+   Convergence is decided by the norm of the true residual b - A x, also where a Krylov method updates the residual
+   meanwhile. Without a monitor, a residual history and a convergence test of the user's, a relaxation computes the norm
+   only when it may be small enough. So it may do a few iterations more than needed; -ksp_bai_check_interval 1, or a
+   monitor, makes it compute every norm. On a GPU whose registers and shared memory hold the whole matrix, such a solve
+   on one rank is one kernel launch.
 
-   A solve that rounding lets get no further, as the tolerance is too small, ends with `KSP_DIVERGED_BREAKDOWN`; -info
-   and the view give the norm that can be attained.
+   If rounding keeps the residual norm above the tolerance, the reason is `KSP_DIVERGED_BREAKDOWN`; -info and the view
+   give the norm that can be attained.
 
-   Results of a relaxation differ from run to run within the tolerance, except with `BAI_MODE_SYNC` and
-   `BAI_MODE_COLOR`.
+   Relaxation gives bitwise reproducible results in `BAI_MODE_SYNC` and `BAI_MODE_COLOR`. In other modes results differ
+   from run to run within the tolerance.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
-   `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU all the time, but for what MPI
-   carries between ranks, and at the set-up of a relaxation for the weight auto, the partitions rcm and graph, and
-   overlap, which are found on the host. With the backend cuda a matrix and vectors that live on the host are copied to
-   the GPU, also if PETSc was built without CUDA. Several MPI ranks exchange values after every global iteration, or one
-   of them works for the others: see `KSPBAISetGather()`.
+   `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU, except for what MPI exchanges
+   between ranks. The set-up of a relaxation copies to the host what the weight auto, the partitions rcm and graph, and
+   overlap need. With the backend cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built
+   without CUDA. Several MPI ranks exchange values after every global iteration, or one of them works for the others: see
+   `KSPBAISetGather()`.
 
-   The `KSP` uses no preconditioner, and sets its `PC` to `PCNONE`; it uses Amat, not Pmat, of `KSPSetOperators()`.
-   The backend host runs OMP_NUM_THREADS threads, or, if that is not set, shares the cores between the ranks of the
-   node.
+   The `KSP` takes no preconditioner: it sets its `PC` to `PCNONE`. It uses Amat, not Pmat, of `KSPSetOperators()`. The
+   backend host runs OMP_NUM_THREADS threads; if that is not set, the ranks of a node share its cores.
 
    References:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",

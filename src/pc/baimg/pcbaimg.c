@@ -232,7 +232,8 @@ PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
 
    Note:
    Rows of an aggregate cannot differ on the coarse level, so the couplings between aggregates are too stiff there: by
-   a factor of 2 on a grid whose points are taken two by two. They are made softer by up to this factor.
+   a factor of 2 on a grid whose points are taken two by two. They are softened by up to this factor, if the matrix is
+   Hermitian.
 
    Reference:
    D. Braess, "Towards algebraic multigrid for elliptic problems of second order", Computing 55 (1995).
@@ -298,9 +299,9 @@ PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
    The vectors that the preconditioner takes and gives are of PETSc's precision in any case, and so are residual norms
    and solutions of the `KSP`.
 
-   What is chosen is PETSc's precision. In single precision a cycle is linear but for 1e-7 only, and takes about two
-   thirds of the time on a GPU. That does for `KSPCG`, with -ksp_norm_type unpreconditioned, and for flexible methods as
-   `KSPFCG` and `KSPFGMRES`. `KSPGMRES` with the preconditioner on the left would claim norms that are not true.
+   Set-up chooses PETSc's precision. In single precision a cycle is linear only up to 1e-7, and takes about two thirds of
+   the time on a GPU. That is accurate enough for `KSPCG` with -ksp_norm_type unpreconditioned, and for flexible methods as
+   `KSPFCG` and `KSPFGMRES`. `KSPGMRES` with the preconditioner on the left would report norms that are too small.
 
 .seealso: `PCBAIMG`, `PCBAIMGGetSingle()`
 @*/
@@ -511,38 +512,39 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    Level: beginner
 
    Notes:
-   For large systems of elliptic type, as diffusion: with `KSPCG` the number of iterations hardly grows with the number
-   of unknowns. No option is needed. It is set up where the matrix is, on the host or on a GPU. `KSPBAI` does the same
-   as one solver, and chooses it by itself.
+   For large elliptic systems, as diffusion: with `KSPCG` the number of iterations hardly grows with the number of
+   unknowns. No option is needed. Levels are set up where the matrix is, on the host or on a GPU. `KSPBAI` chooses a Krylov
+   method with the same cycle by itself.
 
    An application is one cycle. On each level x = S b from zero, then x is corrected by a cycle on the next level for
    the residual, then x = x + S (b - A x). S is one visit to all blocks of up to 128 rows at once: `local_iters` damped
-   Jacobi sweeps inside each block. Every second level has two cycles for each one of the level above, if it has more
+   Jacobi sweeps inside each block. Every second level is visited twice for each visit of the level above, if it has more
    than 4096 rows. The last level is solved by its dense inverse if it has at most 128 rows.
 
    The rows of a level are aggregates of a few strongly coupled rows of the level above. On a grid in natural ordering
-   these are boxes of two points in each direction of strong coupling; otherwise pairs of pairs of rows. Blocks are made
-   up of aggregates. Coarse matrices are P^H A P, where P is 1 on each aggregate, with softened couplings, see
+   these are boxes of two points in each direction of strong coupling; otherwise pairs of pairs of rows. Blocks consist
+   of aggregates. Coarse matrices are P^H A P, where P is 1 on each aggregate, with softened couplings, see
    `PCBAIMGSetOver()`.
 
-   If A is Hermitian and positive definite, so is the cycle, which is a fixed linear operator: any `KSP` may use it.
-   Other matrices are welcome with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`, without any promise.
+   If A is Hermitian and positive definite, so is the cycle, which is a fixed linear operator: any `KSP` may use it. Other
+   matrices get aggregates by |a_ij + conj(a_ji)|, coarse matrices that are not softened, and two visits to every level of
+   more than 4096 rows. Use them with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is not guaranteed.
 
    Each MPI rank has levels of its own, for its own rows and the columns of these. On several ranks that is additive
    Schwarz without overlap, and iterations grow with the number of ranks.
 
    If the block size of the matrix is more than one, only unknowns of the same field make up an aggregate: see
-   `MatSetBlockSize()`. Where the matrix of the last level is singular but for rounding, as with pure Neumann
-   conditions, it has a generalized inverse.
+   `MatSetBlockSize()`. If the matrix of the last level is singular up to rounding, as with pure Neumann conditions, a
+   generalized inverse is used.
 
    New values in an old pattern keep the aggregates, so their set-up is much shorter. To have new aggregates, call
    `PCReset()` before.
 
-   A zero or missing diagonal entry is an error that names the row. Rows that are coupled to no others, as those of
-   boundary conditions, stay out of the coarse levels.
+   A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal. Rows that
+   are coupled to no others, as those of boundary conditions, stay out of the coarse levels.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
-   `MATAIJ` that follows their values. -pc_view prints a table of the levels, -info why there are no more.
+   `MATAIJ` that follows their values. -pc_view prints a table of the levels; -info says why there are no more.
 
    References:
    D. Braess, "Towards algebraic multigrid for elliptic problems of second order", Computing 55 (1995).

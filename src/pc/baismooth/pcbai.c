@@ -299,21 +299,21 @@ const BAIFace BAIFacePC = {.number  = 1,
 .  -pc_bai_mode (auto|async|launch|sync|color)   - how blocks wait for each other, `PCBAISetMode()`
 .  -pc_bai_partition (auto|natural|dm|rcm|graph) - how rows become blocks, `PCBAISetPartition()`
 .  -pc_bai_momentum <0>                          - part of the last step that each update repeats, `PCBAISetMomentum()`
-.  -pc_bai_weight (none|l1|tau|auto)             - what makes it converge where Jacobi does not, `PCBAISetWeight()`
+.  -pc_bai_weight (none|l1|tau|auto)             - damping that makes it converge where Jacobi does not, `PCBAISetWeight()`
 .  -pc_bai_precision (native|single)             - precision of the sweeps, `PCBAISetPrecision()`
 .  -pc_bai_omega <1>                             - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                       - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
 .  -pc_bai_its <2>                               - global iterations per application, `PCBAISetIterations()`
 .  -pc_bai_polynomial (auto|none|fourth)         - weights of global iterations in mode sync, `PCBAISetPolynomial()`
-.  -pc_bai_symmetric <false>                     - whether smoothing goes backward where the guess is not zero, `PCBAISetSymmetric()`
+.  -pc_bai_symmetric <false>                     - whether smoothing from a nonzero guess takes the colours backward, `PCBAISetSymmetric()`
 .  -pc_bai_backend (auto|host|cuda)              - where the iteration runs, `PCBAISetBackend()`
-.  -pc_bai_gather (auto|none|device|one)         - which ranks take over the rows of others, `PCBAISetGather()`
-.  -pc_bai_theta <false>                         - whether blocks that hold more of their rows do more local sweeps, `PCBAISetTheta()`
+.  -pc_bai_gather (auto|none|device|one)         - which ranks work with the rows of others, `PCBAISetGather()`
+.  -pc_bai_theta <false>                         - whether blocks with more weight inside do more local sweeps, `PCBAISetTheta()`
 .  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
 .  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
 .  -pc_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps, `PCBAISetRefine()`
-.  -pc_bai_exchange (auto|scatter|amc|dc|dk)     - how x travels between MPI ranks, `PCBAISetExchange()`
-.  -pc_bai_kernel (auto|resident|stream|generic) - which family of kernels does the global iterations on a GPU, `PCBAISetKernel()`
+.  -pc_bai_exchange (auto|scatter|amc|dc|dk)     - how x is exchanged between MPI ranks, `PCBAISetExchange()`
+.  -pc_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU, `PCBAISetKernel()`
 -  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the device, `PCBAISetIdleWait()`
 
    Level: intermediate
@@ -325,39 +325,37 @@ const BAIFace BAIFacePC = {.number  = 1,
    -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai
 .ve
 
-   below `PCMG` or `PCGAMG`: then the `its` global iterations of a smoothing step are done from its guess at once,
-   which on one MPI rank with a GPU is one kernel launch, with no residual computed in between and no estimate of
-   eigenvalues. `KSPRICHARDSON` leaves to the `PC` to stop, and this one, as `PCSOR`, always does all the iterations
-   asked for; to solve a system, use `KSPBAI`.
+   below `PCMG` or `PCGAMG`. A smoothing step then does its `its` global iterations from the guess at once, without
+   residuals in between. On one MPI rank with a GPU that is one kernel launch. `KSPRICHARDSON` leaves it to the `PC` when
+   to stop, and `PCBAI`, like `PCSOR`, always does all iterations; to solve a system, use `KSPBAI`.
 
-   In mode `BAI_MODE_COLOR` the blocks are coloured so that those of one colour do not read from each other, and take
-   turns: the method is then multicolour block Gauss-Seidel with blocks solved by a few Jacobi sweeps, it smooths
-   best, and gives the same bits every time. On the GPU there is no barrier between colours; a block waits only for
-   the neighbours that are before it. The other modes smooth less well the more blocks are at work at the same time,
-   as each then reads its neighbours' old values.
+   In mode `BAI_MODE_COLOR` blocks of one colour do not read from each other, and colours take turns. The method is then
+   multicolour block Gauss-Seidel with a few Jacobi sweeps as block solver. It smooths best, and is bitwise reproducible.
+   On the GPU there is no barrier between colours: a block waits only for its neighbours of earlier colours. In the other
+   modes blocks read old values of those that work at the same time, and smooth less well.
 
    Where so many blocks are neighbours that most of a GPU would wait, as on coarse levels of `PCGAMG`, mode auto is
-   `BAI_MODE_SYNC`. Its global iterations have the weights of Chebyshev's polynomial of the fourth kind there, see
-   `PCBAISetPolynomial()`. That costs no turns, and hardly a cycle, and is symmetric.
+   `BAI_MODE_SYNC`. Its global iterations then have the weights of Chebyshev's polynomial of the fourth kind, see
+   `PCBAISetPolynomial()`. That takes no turns, hardly more cycles, and is symmetric. It needs an estimate of the largest
+   eigenvalue.
 
-   Local sweeps must be damped to smooth: without `local_omega` below one a Jacobi sweep leaves the fastest
-   oscillation in a block as it is.
+   Local sweeps must be damped to smooth: with `local_omega` one, a Jacobi sweep does not reduce the fastest oscillation
+   in a block.
 
-   Where a diagonal entry is zero or missing, 1 stands for it, as in `PCJACOBI`; -info and the view say of how many
-   rows. Coarse matrices of `PCGAMG` may have rows of zeros.
+   A zero or missing diagonal entry is replaced by 1, as in `PCJACOBI`; -info and the view say in how many rows. Coarse
+   matrices of `PCGAMG` may have rows of zeros.
 
-   Which `KSP` outside:
-   in the modes color and sync the preconditioner is a fixed linear operator; in sync, of a symmetric matrix, it is
-   symmetric as well. Applied by itself, as by `KSPCHEBYSHEV` or `KSPCG`, it starts from zero, and with an even number
-   of iterations it is symmetric if the matrix is, as the colours then take turns forward and backward. As a smoother
-   below `KSPRICHARDSON` it always goes forward, which smooths best; below `KSPCG`, set -mg_levels_pc_bai_symmetric to
-   smooth backward after the coarse correction and so have a symmetric V-cycle, or use `KSPFCG`, `KSPGCR` or
-   `KSPFGMRES`. With overlap nothing is symmetric. In the modes async and launch the operator changes a little from
-   one application to the next, and only these flexible methods are safe.
+   Krylov methods outside: in the modes color and sync the preconditioner is a fixed linear operator. In sync it is
+   symmetric if the matrix is. In color it is symmetric if the matrix is and the number of iterations is even, when it
+   starts from zero, as inside `KSPCHEBYSHEV` or `KSPCG`; the colours then take turns forward and backward. Below
+   `KSPRICHARDSON` it always goes forward, which smooths best. With `KSPCG` outside, set -mg_levels_pc_bai_symmetric, so
+   that smoothing on the way up goes backward and the V-cycle is symmetric; or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`. With
+   overlap nothing is symmetric. In the modes async and launch the operator changes from one application to the next, and
+   only flexible methods are safe.
 
-   The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`; with the latter nothing is copied
-   to the host but, once per pattern, the graph of the blocks. Of a `MATBAIJ` or `MATSBAIJ` there is a copy of type
-   `MATAIJ`. New values in an old pattern are taken over without symbolic work.
+   The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`. With the latter only the graph of the
+   blocks is copied to the host, once for each nonzero pattern. Of a `MATBAIJ` or `MATSBAIJ` there is a copy of type
+   `MATAIJ`. New values in an old pattern need no symbolic work.
 
    References:
    H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated

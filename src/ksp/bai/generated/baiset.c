@@ -19,8 +19,8 @@
    Level: beginner
 
    Note:
-   More local sweeps cost little where a block's part of the matrix stays in fast memory. They pay where much of each
-   row lies inside its block. All updates are counted: with 1 the method is asynchronous Jacobi.
+   More local sweeps cost little where a block's part of the matrix stays in fast memory. They pay off where most
+   entries of a row are inside its block. With 1 the method is asynchronous Jacobi.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalIters()`
 @*/
@@ -72,14 +72,14 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
    Level: beginner
 
    Notes:
-   A block has rows of one MPI rank only, consecutive ones but for other partitions; the last one of a rank may be
-   shorter. With one block for all rows the method is Jacobi's. On a grid with natural ordering, multiples of the grid's
-   width do best.
+   A block has rows of one MPI rank only. They are consecutive unless `KSPBAISetPartition()` says otherwise. The last
+   block of a rank may be smaller. With one block for all rows the method is Jacobi's. On a grid with natural ordering,
+   multiples of the grid's width do best.
 
-   With 0 no block cuts a node: what is chosen is the largest multiple of the matrix's block size, if that is at most 6,
-   that is no more than the following.
+   With 0 set-up chooses the size. If the matrix has a block size of at most 6, the size is a multiple of that, so that
+   no block cuts a node.
 
-   What 0 chooses is 128.
+   0 chooses 128 rows.
 
 .seealso: `KSPBAI`, `KSPBAIGetBlockSize()`
 @*/
@@ -134,14 +134,14 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
    Level: beginner
 
    Notes:
-   Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` where results must repeat bit by bit. With the latter each iteration reduces
-   the error more.
+   Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` if results must be bitwise reproducible. With the latter each iteration
+   reduces the error more.
 
-   In `BAI_MODE_COLOR` the blocks of all MPI ranks take turns together on the host, and x is exchanged before each turn;
-   so iterations depend hardly on the number of ranks. On GPUs each rank colours its own blocks, and values of other
+   In `BAI_MODE_COLOR` on the host the blocks of all MPI ranks take turns together, and x is exchanged before each turn.
+   So iterations hardly depend on the number of ranks. On GPUs each rank colours its own blocks, and values of other
    ranks are those of the last global iteration.
 
-   In a relaxation auto stands for async.
+   With auto, a relaxation that another option selects is in mode async. Any other value selects relaxation.
 
 .seealso: `KSPBAI`, `KSPBAIGetMode()`
 @*/
@@ -196,17 +196,17 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
    Level: beginner
 
    Notes:
-   Local sweeps pay where much of each row lies inside its block; -ksp_view shows how much. Each MPI rank makes blocks
-   of its own rows.
+   Local sweeps pay off where most entries of a row are inside its block; -ksp_view shows how many are. Each MPI rank
+   makes blocks of its own rows.
 
    Boxes of a grid need a `DMDA` with as many rows as the matrix, by `KSPSetDM()`; `SNES`, `TS` and `PCMG` pass theirs
-   on. Their blocks have at most `block_size` rows, those of the others exactly as many, but for the last one. The
-   blocks of graph and rcm are found on the host, from the matrix as it is when they are needed first. New values in an
-   old pattern keep them.
+   on. These blocks have at most `block_size` rows. Blocks of other partitions have exactly as many, except the last
+   one. The blocks of graph and rcm are found on the host, from the first values of the matrix. New values in an old
+   pattern keep them.
 
-   What auto stands for is found at set-up, and -ksp_view says it. It is natural, but graph where less than a twentieth
-   of the entries lie inside blocks of consecutive rows, unless a row has more entries than a block has rows. With more
-   than a million local rows it is natural.
+   Set-up finds what auto means; -ksp_view shows it. It is natural, but graph where less than a twentieth of the entries
+   are inside blocks of consecutive rows. It stays natural if a row has more entries than a block has rows, and with
+   more than a million local rows.
 
 .seealso: `KSPBAI`, `KSPBAIGetPartition()`, `KSPBAISetBlockSize()`
 @*/
@@ -247,7 +247,7 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
 }
 
 /*@
-   KSPBAISetLevels - Sets the levels of a multigrid cycle round which a Krylov method solves
+   KSPBAISetLevels - Sets the levels of the multigrid preconditioner at most, or none for relaxation
 
    Logically Collective
 
@@ -261,17 +261,18 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
    Level: beginner
 
    Notes:
-   With levels a solve is a Krylov method with a multigrid cycle as its preconditioner, whose smoother is
-   block-synchronous iteration: see `PCBAIMG`. The number of iterations then hardly grows with the number of unknowns.
-   The Krylov method is conjugate gradients if the matrix is symmetric, or Hermitian, with positive diagonal entries,
-   and flexible BiCGStab otherwise. A small system on a GPU has no levels: the whole Krylov solve is one kernel launch,
-   with local sweeps in blocks as its preconditioner.
+   A solve is a Krylov method with a multigrid cycle as its preconditioner; the smoother is block-synchronous iteration,
+   see `PCBAIMG`. The number of iterations hardly grows with the number of unknowns. The Krylov method is conjugate
+   gradients if the matrix is symmetric, or Hermitian, with positive diagonal entries, and flexible BiCGStab otherwise.
+   If a GPU holds the matrix in registers and shared memory there are no levels: the whole Krylov solve is one kernel
+   launch, with local sweeps in blocks as its preconditioner.
 
    With auto a solve is such a Krylov method if all options that define the relaxation are at their defaults. These are
-   all but `backend`, `gather`, `exchange` and `idle_wait`. A solve of a fixed number of iterations, as that of a
-   smoother, is always relaxation. With none every solve is relaxation, the block-asynchronous iteration of the papers.
+   all options except `backend`, `gather`, `exchange` and `idle_wait`. A solve of a fixed number of iterations, as that
+   of a smoother, is always relaxation.
 
-   With a number every solve is a Krylov method with at most so many levels.
+   With none every solve is relaxation, the block-asynchronous iteration of the papers. With a number every solve is a
+   Krylov method with at most that many levels.
 
 .seealso: `KSPBAI`, `KSPBAIGetLevels()`, `PCBAIMG`, `PCBAIMGSetLevels()`
 @*/
@@ -285,7 +286,7 @@ PetscErrorCode KSPBAISetLevels(KSP ksp, PetscInt levels)
 }
 
 /*@
-   KSPBAIGetLevels - Gets the levels of a multigrid cycle round which a Krylov method solves
+   KSPBAIGetLevels - Gets the levels of the multigrid preconditioner at most, or none for relaxation
 
    Not Collective
 
@@ -327,9 +328,9 @@ PetscErrorCode KSPBAIGetLevels(KSP ksp, PetscInt *levels)
 
    Note:
    With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that). Here y is the
-   result of its local sweeps. This is second-order Richardson iteration. Where convergence is slow it takes an order of
-   magnitude fewer iterations, with beta close to 1. The older the values that blocks read from each other, the smaller
-   the largest beta that converges; it is largest in mode `BAI_MODE_SYNC`.
+   result of its local sweeps. This is second-order Richardson iteration. Where convergence is slow, beta close to 1
+   takes an order of magnitude fewer iterations. The older the values that blocks read from each other, the smaller the
+   largest beta that converges; it is largest in mode `BAI_MODE_SYNC`.
 
    References:
    L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
@@ -374,7 +375,7 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
 }
 
 /*@
-   KSPBAISetWeight - Sets what makes it converge where Jacobi does not
+   KSPBAISetWeight - Sets the damping that makes it converge where Jacobi does not
 
    Logically Collective
 
@@ -388,17 +389,18 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
    Level: beginner
 
    Notes:
-   The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then
+   The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one. Then it
    needs no weight.
 
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
-   weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local
-   sweeps' possible troubles with them.
+   weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, so local sweeps may
+   still diverge.
 
-   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A. They
-   are found by a few steps of `KSPGMRES` at each set-up, which come close to the largest one from below; hence the 1.1.
-   Here x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local sweep M is
-   D. The local sweeps are damped so that they converge in every block of a Hermitian positive definite matrix.
+   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A. A few
+   steps of `KSPGMRES` at each set-up estimate them. The estimate of the largest one is a little too small, hence the
+   factor 1.1. Here x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local
+   sweep M is D. The local sweeps are damped so that they converge in every block of a Hermitian positive definite
+   matrix.
 
    `BAI_WEIGHT_AUTO` bounds the spectral radius of |I - D^{-1}A| from both sides, by Collatz-Wielandt quotients of a few
    products. It takes tau unless the radius is shown to be below one; the view gives the bounds. In mode
@@ -420,7 +422,7 @@ PetscErrorCode KSPBAISetWeight(KSP ksp, BAIWeight weight)
 }
 
 /*@
-   KSPBAIGetWeight - Gets what makes it converge where Jacobi does not
+   KSPBAIGetWeight - Gets the damping that makes it converge where Jacobi does not
 
    Not Collective
 
@@ -461,14 +463,13 @@ PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
    Level: intermediate
 
    Notes:
-   With `BAI_PRECISION_SINGLE` sweeps are wholly in single precision: matrix, iterate and sums. So about half as many
-   bytes are moved, and on a GPU a matrix twice as large stays on the chip. What follows is so unless another refinement
-   is asked for.
+   With `BAI_PRECISION_SINGLE` sweeps are entirely in single precision: matrix, iterate and sums. About half as many
+   bytes are moved. The following holds unless another refinement is asked for.
 
-   This is mixed-precision iterative refinement. The residual b - A x and x are of full precision; what is iterated for
-   is a correction of x. So the solution is as good as without, if the condition number of the matrix is well below 1e7.
-   How many iterations a correction takes is found by what the first ones gain: six digits, or fewer if rounding leaves
-   no more. A solve is never a single kernel launch.
+   This is mixed-precision iterative refinement. The residual b - A x and x are of full precision. What is iterated is a
+   correction of x. So the solution is as accurate as without, if the condition number of the matrix is well below 1e7.
+   A correction takes as many iterations as gain six digits, or fewer if rounding leaves no more; the first ones show
+   how many that are. A solve is never a single kernel launch.
 
    Entries of the matrix must be within the range of single precision, below 1e38.
 
@@ -582,9 +583,9 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
 
    Note:
    Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0 it is 0.9 in rows whose
-   off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|. In the others it is less, 2 |a_ii| over
-   the sum with |a_ii|, so that the local sweeps converge in the blocks of every Hermitian positive definite matrix. The
-   coarse matrices of `PCGAMG` need that. The view gives the least of them.
+   off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|. In other rows it is 2 |a_ii| over the
+   sum of all |a_ij| inside the block, diagonal included. So the local sweeps converge in the blocks of every Hermitian
+   positive definite matrix. The coarse matrices of `PCGAMG` need that. The view shows the smallest of them.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalOmega()`
 @*/
@@ -639,9 +640,9 @@ PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
    Level: intermediate
 
    Note:
-   With 0 every iteration is looked at if there is a monitor, a residual history or a convergence test other than
-   `KSPConvergedDefault()`. Otherwise the contraction seen so far decides when to look again. Monitors and histories see
-   the norms that are computed, so with n > 1 every n-th.
+   With 0 the residual norm is computed after every iteration if there is a monitor, a residual history or a convergence
+   test other than `KSPConvergedDefault()`. Otherwise the contraction so far decides when it is computed next. Monitors
+   and histories see the norms that are computed.
 
 .seealso: `KSPBAI`, `KSPBAIGetCheckInterval()`
 @*/
@@ -693,7 +694,7 @@ PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
    Level: intermediate
 
    Note:
-   `BAI_BACKEND_AUTO` goes where the matrix lives.
+   With `BAI_BACKEND_AUTO` it runs where the matrix is.
 
 .seealso: `KSPBAI`, `KSPBAIGetBackend()`
 @*/
@@ -734,7 +735,7 @@ PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
 }
 
 /*@
-   KSPBAISetGather - Sets which ranks take over the rows of others
+   KSPBAISetGather - Sets which ranks work with the rows of others
 
    Logically Collective
 
@@ -748,21 +749,19 @@ PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
    Level: intermediate
 
    Notes:
-   Ranks that exchange x after each global iteration wait for each other, and on a GPU a whole solve is then not one
-   kernel launch. For a small system that takes longer than one rank needs for everything. So the rows can be gathered:
-   the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
-   meanwhile.
+   Several ranks wait for each other, and on a GPU a whole solve is then not one kernel launch. For a small system that
+   takes longer than one rank needs for everything. So rows can be gathered: fewer ranks solve with the matrix and
+   vectors of all, and the others wait in MPI.
 
-   Each solve or application moves the vectors there and back, through memory that the ranks share, from GPU to GPU;
-   through MPI if that cannot be, or if the exchange is scatter or amc. The matrix moves when its values are new.
-   Whatever the `KSP` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in
-   the modes sync and color.
+   Each solve or application moves the vectors there and back: through memory that the ranks share, from GPU to GPU, or
+   through MPI if that is not possible, or if the exchange is scatter or amc. The matrix moves when its values are new.
+   With `BAI_GATHER_ONE` iterations are those of one rank, bit by bit in the modes sync and color.
 
-   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
-   would have them alone. Several ranks do not use the grid: there partition dm stands for auto.
+   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid.
+   Several ranks do not use the grid: there partition dm means auto.
 
-   For auto, small is at most 262144 rows and 16777216 nonzeros, which take at most a sixteenth of the memory of each
-   GPU. Monitors and convergence tests are called on all ranks, as always.
+   With auto, small systems on GPUs are gathered: at most 262144 rows and 16777216 nonzeros, which take at most a
+   sixteenth of the memory of each GPU. Monitors and convergence tests are called on all ranks, as always.
 
 .seealso: `KSPBAI`, `KSPBAIGetGather()`, `PCTELESCOPE`
 @*/
@@ -776,7 +775,7 @@ PetscErrorCode KSPBAISetGather(KSP ksp, BAIGatherType gather)
 }
 
 /*@
-   KSPBAIGetGather - Gets which ranks take over the rows of others
+   KSPBAIGetGather - Gets which ranks work with the rows of others
 
    Not Collective
 
@@ -803,7 +802,7 @@ PetscErrorCode KSPBAIGetGather(KSP ksp, BAIGatherType *gather)
 }
 
 /*@
-   KSPBAISetTheta - Sets whether blocks that hold more of their rows do more local sweeps
+   KSPBAISetTheta - Sets whether blocks with more weight inside do more local sweeps
 
    Logically Collective
 
@@ -817,9 +816,9 @@ PetscErrorCode KSPBAIGetGather(KSP ksp, BAIGatherType *gather)
    Level: intermediate
 
    Note:
-   What counts is the quotient of the sums of |a_ij| inside and outside a block, the diagonal aside. A block above the
-   average of all blocks does more than `local_iters` sweeps, at most four times as many; one below does fewer, at least
-   one. Together they do not do more.
+   The criterion is the ratio of the sums of |a_ij| inside and outside a block, without the diagonal. A block above the
+   average of all blocks does more than `local_iters` sweeps, at most four times as many. A block below does fewer, at
+   least one. All blocks together do not do more.
 
    Reference:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
@@ -837,7 +836,7 @@ PetscErrorCode KSPBAISetTheta(KSP ksp, PetscBool theta)
 }
 
 /*@
-   KSPBAIGetTheta - Gets whether blocks that hold more of their rows do more local sweeps
+   KSPBAIGetTheta - Gets whether blocks with more weight inside do more local sweeps
 
    Not Collective
 
@@ -879,10 +878,9 @@ PetscErrorCode KSPBAIGetTheta(KSP ksp, PetscBool *theta)
    these as over its own, from the values that they have when its global iteration begins. It writes only its own values
    back, as in the restricted additive Schwarz method.
 
-   That pays where many local sweeps solve a block well, so that what it has to wait for is news from outside. Each
-   sweep is dearer by the rows of the overlap, which -ksp_view counts. The overlap is found on the host, from the
-   pattern of the matrix. Where blocks are thin, as of consecutive rows of a grid, it does not go together with
-   momentum, `KSPBAISetMomentum()`.
+   That pays off where many local sweeps solve a block well, so that errors come from outside. Each sweep also takes the
+   rows of the overlap, which -ksp_view counts. The overlap is found on the host, from the pattern of the matrix. Do not
+   combine it with momentum, `KSPBAISetMomentum()`, if blocks are thin, as those of consecutive rows of a grid.
 
    Reference:
    X.-C. Cai, M. Sarkis, "A restricted additive Schwarz preconditioner for general sparse linear systems", SIAM Journal
@@ -938,10 +936,10 @@ PetscErrorCode KSPBAIGetOverlap(KSP ksp, PetscInt *overlap)
    Level: intermediate
 
    Note:
-   For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option it is left to how the blocks
-   happen to be executed. A block that would be too far ahead waits. With 0 it reads values from the iteration before or
-   newer ones, never older ones. On several MPI ranks it bounds how far ranks are ahead of each other, too, who in any
-   case meet every 32 global iterations.
+   For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option the scheduling of the blocks
+   decides. A block that would be too far ahead waits. With 0 it reads values from the iteration before or newer ones,
+   never older ones. On several MPI ranks it also bounds how far ranks are ahead of each other; they meet every 32
+   global iterations in any case.
 
    Reference:
    D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
@@ -996,18 +994,18 @@ PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
    Level: intermediate
 
    Notes:
-   With `BAI_REFINE_ASYNC` each block computes the residual b - A x of its own rows, with the x that others have now. It
-   sweeps over a correction of its x, from zero, and adds it. Blocks wait for each other as the mode says, and not for a
-   residual. x and residuals are of full precision, corrections are of the precision of the sweeps. In native precision
-   iterations are those without refinement, up to rounding. On a GPU the generic kernel iterates, and a solve is never a
-   single kernel launch.
+   With `BAI_REFINE_ASYNC` each block computes the residual b - A x of its own rows, with the current x of the others.
+   It sweeps over a correction of its x, from zero, and adds it. Blocks wait for each other as the mode says, and not
+   for a residual. x and residuals are of full precision, corrections are of the precision of the sweeps. In native
+   precision iterations are those without refinement, up to rounding. On a GPU the generic kernel iterates, and a solve
+   is never a single kernel launch.
 
-   With `BAI_REFINE_SYNC` the residual is found for all rows, and global iterations go over a correction of x. How many
-   a correction takes is found by what the first ones gain. In native precision that takes about as many iterations as
+   With `BAI_REFINE_SYNC` the residual of all rows is computed, and global iterations find a correction of x. What the
+   first ones gain decides how many a correction takes. In native precision that takes about as many iterations as
    without. A solve is never a single kernel launch.
 
-   With `BAI_REFINE_NONE` in single precision x itself is iterated in single precision. The residual norm, which is the
-   true one, then falls to about 1e-7 of the size of A x, and no further. A tolerance below that is not met.
+   With `BAI_REFINE_NONE` in single precision x itself is iterated in single precision. The true residual norm then
+   falls to about 1e-7 of the size of A x, and no further. A smaller tolerance is not met.
 
    Reference:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
@@ -1052,7 +1050,7 @@ PetscErrorCode KSPBAIGetRefine(KSP ksp, BAIRefine *refine)
 }
 
 /*@
-   KSPBAISetExchange - Sets how x travels between MPI ranks
+   KSPBAISetExchange - Sets how x is exchanged between MPI ranks
 
    Logically Collective
 
@@ -1066,17 +1064,17 @@ PetscErrorCode KSPBAIGetRefine(KSP ksp, BAIRefine *refine)
    Level: intermediate
 
    Notes:
-   With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
+   With dk each rank of a node writes x of its boundary directly into the memory of the others. In mode `BAI_MODE_ASYNC`
    it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
    iteration, or after each turn of mode color on the host, as with scatter, and results are the same. Every wait is
-   bounded: a rank that does not come is an error.
+   bounded: a rank that does not answer is an error.
 
-   With dk in mode async, unless faults, statistics or a bound on staleness are asked for, a rank that is faster than
-   others does up to eight global iterations for one of the slowest. So a busy GPU holds up nobody but itself.
-   Iterations are counted as on the slowest rank, and solves for a fixed number of them do no more.
+   With dk in mode async a faster rank does up to eight global iterations for one of the slowest, unless faults,
+   statistics or a bound on staleness are asked for. So a busy GPU does not delay the others. Iterations are counted as
+   on the slowest rank. Solves with a fixed number of iterations do not do more.
 
-   With dc the same goes in copies after each global iteration, between GPUs on streams of their own. In the modes async
-   and launch they are under way during the next one, as with amc.
+   With dc x is copied after each global iteration, between GPUs on streams of their own. In the modes async and launch
+   the copies run during the next iteration, as with amc.
 
    Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
    Ranks then read values that are one iteration older, which costs some iterations.
@@ -1098,7 +1096,7 @@ PetscErrorCode KSPBAISetExchange(KSP ksp, BAIExchange exchange)
 }
 
 /*@
-   KSPBAIGetExchange - Gets how x travels between MPI ranks
+   KSPBAIGetExchange - Gets how x is exchanged between MPI ranks
 
    Not Collective
 
@@ -1125,7 +1123,7 @@ PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
 }
 
 /*@
-   KSPBAISetKernel - Sets which family of kernels does the global iterations on a GPU
+   KSPBAISetKernel - Sets the family of kernels for global iterations on a GPU
 
    Logically Collective
 
@@ -1139,7 +1137,7 @@ PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
    Level: advanced
 
    Note:
-   For the backend cuda. If the family asked for cannot serve, an error says why.
+   For the backend cuda. If the family cannot be used, an error says why.
 
 .seealso: `KSPBAI`, `KSPBAIGetKernel()`, `KSPBAISetBackend()`
 @*/
@@ -1153,7 +1151,7 @@ PetscErrorCode KSPBAISetKernel(KSP ksp, BAIKernel kernel)
 }
 
 /*@
-   KSPBAIGetKernel - Gets which family of kernels does the global iterations on a GPU
+   KSPBAIGetKernel - Gets the family of kernels for global iterations on a GPU
 
    Not Collective
 
@@ -1194,10 +1192,9 @@ PetscErrorCode KSPBAIGetKernel(KSP ksp, BAIKernel *kernel)
    Level: intermediate
 
    Notes:
-   For the backend cuda. A host thread that waits for the device by looking again and again keeps a processor busy, and
-   takes power. With this option it sleeps, and the device wakes it. Being woken takes up to 0.3 ms, so it sleeps only
-   where it waits for more than 8 ms, or did so the last two times. A solve of 200 x 200 x 200 points on an H200 takes 2
-   % longer.
+   For the backend cuda. A host thread that polls the device keeps a processor busy and takes power. With this option it
+   sleeps, and the device wakes it. Waking takes up to 0.3 ms, so it sleeps only if it waits for more than 8 ms, or did
+   so the last two times.
 
    PETSc's own operations on the device wait as PETSc does.
 
@@ -1255,8 +1252,8 @@ PetscErrorCode KSPBAIGetIdleWait(KSP ksp, PetscBool *idle_wait)
    Level: advanced
 
    Note:
-   A row that is no longer updated keeps its value of x, which the others go on reading. Bits are those of one number in
-   each row: of x, of an entry of the matrix or of the sum of products outside the block.
+   A row that is no longer updated keeps its value of x, and others still read it. Bits are flipped in one number of
+   each row: of x, of an entry of the matrix, or of the sum of products outside the block.
 
 .seealso: `KSPBAI`, `KSPBAIGetFaultType()`, `KSPBAISetFaultFraction()`
 @*/
@@ -1308,11 +1305,11 @@ PetscErrorCode KSPBAIGetFaultType(KSP ksp, BAIFaultType *type)
    Level: advanced
 
    Notes:
-   To see what faults do to a solve, without any hardware that fails. Which rows or blocks are hit is chosen at random,
-   as the seed says, each with this probability. On a GPU the generic kernel then iterates.
+   To see what faults do to a solve, without failing hardware. Each row or block is hit with this probability, chosen at
+   random by the seed. On a GPU the generic kernel then iterates.
 
-   A solve in which the residual norm no longer falls, because rows are not updated, ends as `KSP_DIVERGED_BREAKDOWN`;
-   -info and -ksp_view tell how many rows the residual is left in.
+   If the residual norm no longer falls, because rows are not updated, the reason is `KSP_DIVERGED_BREAKDOWN`; -info and
+   -ksp_view tell in how many rows the residual is not small.
 
    Reference:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
@@ -1418,8 +1415,8 @@ PetscErrorCode KSPBAIGetFaultAt(KSP ksp, PetscInt *its)
    Level: advanced
 
    Note:
-   After so many, rows and blocks are updated again, as if others computed them, and a matrix with flipped bits is
-   copied anew. Bits that were flipped in x or in sums are flipped once, and nothing recovers them but the iteration.
+   After that many iterations rows and blocks are updated again, as if others computed them, and a matrix with flipped
+   bits is copied anew. Bits of x or of sums are flipped once; only the iteration itself recovers from that.
 
 .seealso: `KSPBAI`, `KSPBAIGetFaultRecover()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultDetect()`
 @*/
@@ -1520,19 +1517,19 @@ PetscErrorCode KSPBAIGetFaultSeed(KSP ksp, PetscInt *seed)
    Level: advanced
 
    Notes:
-   At each look at the residual it is computed from the matrix itself, and seen block by block. A solve that nobody
-   disturbs takes the same iterations as without.
+   Whenever the residual norm is computed, the residual is computed from the matrix itself, and examined block by block.
+   A solve without faults takes the same iterations as without detection.
 
    A block whose residual is not a number, or has grown to more than a hundred times that of any block before, goes back
    to its last good values. If that does not help, the copy of the matrix is renewed. If that does not help either, the
    iteration itself diverges, and no fault is counted. With momentum, growth is not taken for a fault.
 
-   The copy of the matrix is also renewed where its residual is not that of the matrix, and where the residual norm no
-   longer falls. Rows that have not changed for three looks, though their residual says that they should, are taken for
-   lost and given to others.
+   The copy of the matrix is also renewed if its residual is not that of the matrix, or if the residual norm no longer
+   falls. Rows that have not changed for three such computations, though their residual is not zero, are considered lost
+   and given to others.
 
    -ksp_view tells how many faults were found. If the residual norm still does not fall, the reason is
-   `KSP_DIVERGED_BREAKDOWN`. With `KSP_NORM_NONE` there are no looks, and nothing is found.
+   `KSP_DIVERGED_BREAKDOWN`. With `KSP_NORM_NONE` no norm is computed, and nothing is found.
 
 .seealso: `KSPBAI`, `KSPBAIGetFaultDetect()`, `KSPBAISetFaultFraction()`
 @*/
@@ -1584,16 +1581,16 @@ PetscErrorCode KSPBAIGetFaultDetect(KSP ksp, PetscBool *detect)
    Level: intermediate
 
    Notes:
-   What is counted: how many global iterations the blocks that a block reads from are behind it when it begins one,
-   which is how stale their values are; how often each block was updated, and when last; and how many iterations were
-   done after the residual norm had met the tolerance, as it is not looked at after each one. -ksp_view shows it.
+   Statistics count how stale values are: when a block begins a global iteration, how many iterations the blocks that it
+   reads from are behind it. They also count how often each block was updated, and when last, and how many iterations
+   came after the residual norm had met the tolerance, as it is not computed after each one. -ksp_view shows them.
 
-   The option may name a viewer for what each solve counts, as `:stats.csv:ascii_csv` for a table of numbers. On a GPU
-   the generic kernel iterates, and what is counted is of tiles, which hold one block or several small ones.
+   The option may name a viewer for each solve, as `:stats.csv:ascii_csv` for a table of numbers. On a GPU the generic
+   kernel iterates, and tiles are counted, which hold one block or several small ones.
 
-   The energy of the solve in joules is there too: that of the GPUs by NVML, that of the processors by RAPL, where these
-   can be read. The counter of a GPU moves about every 100 ms. In a solve in which no counter moved there is nothing to
-   tell. The counters are of the whole GPU and host, whoever uses them.
+   The energy of the solve in joules is included: of the GPUs by NVML, of the processors by RAPL, where these can be
+   read. The counter of a GPU changes about every 100 ms; a short solve may have no figure. The counters are of the
+   whole GPU and host, including other users.
 
 .seealso: `KSPBAI`, `KSPBAIGetStats()`, `KSPBAIStatsView()`
 @*/

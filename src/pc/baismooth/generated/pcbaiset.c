@@ -19,8 +19,8 @@
    Level: beginner
 
    Note:
-   More local sweeps cost little where a block's part of the matrix stays in fast memory. They pay where much of each
-   row lies inside its block. All updates are counted: with 1 the method is asynchronous Jacobi.
+   More local sweeps cost little where a block's part of the matrix stays in fast memory. They pay off where most
+   entries of a row are inside its block. With 1 the method is asynchronous Jacobi.
 
 .seealso: `PCBAI`, `PCBAIGetLocalIters()`
 @*/
@@ -72,16 +72,16 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    Level: beginner
 
    Notes:
-   A block has rows of one MPI rank only, consecutive ones but for other partitions; the last one of a rank may be
-   shorter. With one block for all rows the method is Jacobi's. On a grid with natural ordering, multiples of the grid's
-   width do best.
+   A block has rows of one MPI rank only. They are consecutive unless `PCBAISetPartition()` says otherwise. The last
+   block of a rank may be smaller. With one block for all rows the method is Jacobi's. On a grid with natural ordering,
+   multiples of the grid's width do best.
 
-   With 0 no block cuts a node: what is chosen is the largest multiple of the matrix's block size, if that is at most 6,
-   that is no more than the following.
+   With 0 set-up chooses the size. If the matrix has a block size of at most 6, the size is a multiple of that, so that
+   no block cuts a node.
 
-   What 0 chooses is 256; 384 from 8 million local rows on with at most 8 entries each, on average; if auto chose mode
-   `BAI_MODE_SYNC`, so few that there are 128 blocks, but at least 32. In mode `BAI_MODE_COLOR` smaller blocks take
-   their turn together, about 128 rows at a time, and read each other's previous values.
+   0 chooses 256 rows, or 384 if a rank has 8 million rows or more with at most 8 entries each, on average. If auto
+   chose mode `BAI_MODE_SYNC` it chooses a size for 128 blocks, at least 32 rows. In mode `BAI_MODE_COLOR` smaller
+   blocks take their turn together, about 128 rows at a time, and read each other's previous values.
 
 .seealso: `PCBAI`, `PCBAIGetBlockSize()`
 @*/
@@ -136,17 +136,17 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
    Level: beginner
 
    Notes:
-   Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` where results must repeat bit by bit. With the latter each iteration reduces
-   the error more.
+   Use `BAI_MODE_SYNC` or `BAI_MODE_COLOR` if results must be bitwise reproducible. With the latter each iteration
+   reduces the error more.
 
-   In `BAI_MODE_COLOR` the blocks of all MPI ranks take turns together on the host, and x is exchanged before each turn;
-   so iterations depend hardly on the number of ranks. On GPUs each rank colours its own blocks, and values of other
+   In `BAI_MODE_COLOR` on the host the blocks of all MPI ranks take turns together, and x is exchanged before each turn.
+   So iterations hardly depend on the number of ranks. On GPUs each rank colours its own blocks, and values of other
    ranks are those of the last global iteration.
 
-   What auto stands for is found at set-up, for all ranks together, and -pc_view says it. It is sync where rows have
-   more than 48 entries, on average, or where the blocks need more than 8 colours and fewer than 64 blocks have the same
-   one: most of a GPU would wait for its turn. If the matrix is a product P^T A P, as coarse levels of multigrid are,
-   that is so with fewer than 256 blocks of a colour.
+   Set-up finds what auto means, the same on all ranks; -pc_view shows it. It is color, except where most of a GPU would
+   wait for its turn: there it is sync. That is so if rows have more than 48 entries, on average, or if the blocks need
+   more than 8 colours and fewer than 64 blocks have the same one. For a product P^T A P, as coarse levels of multigrid
+   are, it is so with fewer than 256 blocks of a colour.
 
 .seealso: `PCBAI`, `PCBAIGetMode()`
 @*/
@@ -201,23 +201,23 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
    Level: beginner
 
    Notes:
-   Local sweeps pay where much of each row lies inside its block; -pc_view shows how much. Each MPI rank makes blocks of
-   its own rows.
+   Local sweeps pay off where most entries of a row are inside its block; -pc_view shows how many are. Each MPI rank
+   makes blocks of its own rows.
 
    Boxes of a grid need a `DMDA` with as many rows as the matrix, by `PCSetDM()`; `SNES`, `TS` and `PCMG` pass theirs
-   on. Their blocks have at most `block_size` rows, those of the others exactly as many, but for the last one. The
-   blocks of graph and rcm are found on the host, from the matrix as it is when they are needed first. New values in an
-   old pattern keep them.
+   on. These blocks have at most `block_size` rows. Blocks of other partitions have exactly as many, except the last
+   one. The blocks of graph and rcm are found on the host, from the first values of the matrix. New values in an old
+   pattern keep them.
 
-   What auto stands for is found at set-up, and -pc_view says it. It is natural, but graph where less than a twentieth
-   of the entries lie inside blocks of consecutive rows, unless a row has more entries than a block has rows. With more
-   than a million local rows it is natural.
+   Set-up finds what auto means; -pc_view shows it. It is natural, but graph where less than a twentieth of the entries
+   are inside blocks of consecutive rows. It stays natural if a row has more entries than a block has rows, and with
+   more than a million local rows.
 
-   It is also graph where that leaves less than a tenth of what consecutive rows leave outside their blocks, by sums of
-   |a_ij|. A few blocks are grown at set-up to see that, if consecutive rows leave more than a fifth outside, and of the
-   couplings of a row at most three quarters are strong. Values that only a device has are copied to the host for that.
-   Not so if the matrix has a block size, as a node would be cut, nor for a product P^T A P, as coarse levels of
-   multigrid are.
+   It is also graph where graph leaves less than a tenth of what consecutive rows leave outside their blocks, by sums of
+   |a_ij|. Set-up grows a few blocks to find out, if consecutive rows leave more than a fifth outside, and if at most
+   three quarters of the couplings of a row are strong. It copies values from a device to the host for that. It does not
+   try if the matrix has a block size, as a node would be cut, nor for a product P^T A P, as coarse levels of multigrid
+   are.
 
 .seealso: `PCBAI`, `PCBAIGetPartition()`, `PCBAISetBlockSize()`
 @*/
@@ -273,11 +273,11 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
 
    Notes:
    With momentum beta a block goes from x_J to x_J + omega (y - x_J) + beta (x_J - its x_J before that). Here y is the
-   result of its local sweeps. This is second-order Richardson iteration. Where convergence is slow it takes an order of
-   magnitude fewer iterations, with beta close to 1. The older the values that blocks read from each other, the smaller
-   the largest beta that converges; it is largest in mode `BAI_MODE_SYNC`.
+   result of its local sweeps. This is second-order Richardson iteration. Where convergence is slow, beta close to 1
+   takes an order of magnitude fewer iterations. The older the values that blocks read from each other, the smaller the
+   largest beta that converges; it is largest in mode `BAI_MODE_SYNC`.
 
-   Each application begins without it.
+   The first global iteration of each application has no momentum.
 
    References:
    L. A. Hageman, D. M. Young, "Applied Iterative Methods", Academic Press, 1981.
@@ -322,7 +322,7 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
 }
 
 /*@
-   PCBAISetWeight - Sets what makes it converge where Jacobi does not
+   PCBAISetWeight - Sets the damping that makes it converge where Jacobi does not
 
    Logically Collective
 
@@ -336,17 +336,18 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
    Level: beginner
 
    Notes:
-   The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, and then
+   The iteration converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one. Then it
    needs no weight.
 
    `BAI_WEIGHT_L1` adds to each a_ii, with its sign, the sum of the |a_ij| outside the block of the row. The full l1
-   weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, and so do the local
-   sweeps' possible troubles with them.
+   weight of other smoothers adds all |a_ij|. Here couplings inside the block stay as they are, so local sweeps may
+   still diverge.
 
-   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A. They
-   are found by a few steps of `KSPGMRES` at each set-up, which come close to the largest one from below; hence the 1.1.
-   Here x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local sweep M is
-   D. The local sweeps are damped so that they converge in every block of a Hermitian positive definite matrix.
+   `BAI_WEIGHT_TAU` multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n) for the extreme eigenvalues of M^{-1}A. A few
+   steps of `KSPGMRES` at each set-up estimate them. The estimate of the largest one is a little too small, hence the
+   factor 1.1. Here x + M^{-1} (b - A x) is a global iteration in which blocks read the previous iterate; with one local
+   sweep M is D. The local sweeps are damped so that they converge in every block of a Hermitian positive definite
+   matrix.
 
    `BAI_WEIGHT_AUTO` bounds the spectral radius of |I - D^{-1}A| from both sides, by Collatz-Wielandt quotients of a few
    products. It takes tau unless the radius is shown to be below one; the view gives the bounds. In mode
@@ -368,7 +369,7 @@ PetscErrorCode PCBAISetWeight(PC pc, BAIWeight weight)
 }
 
 /*@
-   PCBAIGetWeight - Gets what makes it converge where Jacobi does not
+   PCBAIGetWeight - Gets the damping that makes it converge where Jacobi does not
 
    Not Collective
 
@@ -409,14 +410,13 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
    Level: intermediate
 
    Notes:
-   With `BAI_PRECISION_SINGLE` sweeps are wholly in single precision: matrix, iterate and sums. So about half as many
-   bytes are moved, and on a GPU a matrix twice as large stays on the chip. What follows is so unless another refinement
-   is asked for.
+   With `BAI_PRECISION_SINGLE` sweeps are entirely in single precision: matrix, iterate and sums. About half as many
+   bytes are moved. The following holds unless another refinement is asked for.
 
-   With single precision the preconditioner is the iteration in it, from a zero guess. From another one, as below
-   `KSPRICHARDSON` after the coarse correction, the residual b - A x is of full precision, and what is iterated is the
-   correction of x. So multigrid converges to full precision; this takes one product with the matrix more. Vectors whose
-   entries are all smaller than 1e-38 are zero to it.
+   From a zero guess the preconditioner is the iteration in single precision. From another guess, as below
+   `KSPRICHARDSON` on the way up of multigrid, the residual b - A x is of full precision, and what is iterated is the
+   correction of x. So multigrid converges to full precision; this takes one more product with the matrix. A vector
+   whose entries are all smaller than 1e-38 counts as zero.
 
    Entries of the matrix must be within the range of single precision, below 1e38.
 
@@ -479,12 +479,12 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
    one.
 
-   With auto it is 1, but for smoothing steps, as below `KSPRICHARDSON`, without momentum and weight tau. The first one
-   finds it for these values of the matrix: a random error is smoothed by a few global iterations with each of some
-   values. In mode color 1.3 or 1.15 are taken if they leave no more of its energy than 1 does; so over-relaxation makes
-   up for local sweeps that are damped. Blocks of at most 64 rows, which take turns together, do not bear that, nor do
-   several MPI ranks with GPUs, where it is 1 or 0.8. In other modes it is 1; in mode sync a polynomial damps, see
-   `PCBAISetPolynomial()`. The view gives it.
+   With auto it is 1, except in smoothing steps, as below `KSPRICHARDSON`, without momentum and weight tau. There the
+   first step after new values finds it: a random error is smoothed by a few global iterations with each of some values.
+   In mode color it is 1.3 or 1.15 if that leaves no more of the energy of the error than 1 does. So over-relaxation
+   makes up for damped local sweeps. It is 1 or 0.8 with blocks of at most 64 rows, which take turns together, and on
+   several MPI ranks with GPUs. In other modes it is 1; in mode sync a polynomial damps, see `PCBAISetPolynomial()`. The
+   view shows it.
 
 .seealso: `PCBAI`, `PCBAIGetOmega()`
 @*/
@@ -540,9 +540,9 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
 
    Note:
    Values around 0.9 damp what oscillates fastest in a block, as a smoother should. With 0 it is 0.9 in rows whose
-   off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|. In the others it is less, 2 |a_ii| over
-   the sum with |a_ii|, so that the local sweeps converge in the blocks of every Hermitian positive definite matrix. The
-   coarse matrices of `PCGAMG` need that. The view gives the least of them.
+   off-diagonal entries inside the block have a sum of |a_ij| of at most |a_ii|. In other rows it is 2 |a_ii| over the
+   sum of all |a_ij| inside the block, diagonal included. So the local sweeps converge in the blocks of every Hermitian
+   positive definite matrix. The coarse matrices of `PCGAMG` need that. The view shows the smallest of them.
 
 .seealso: `PCBAI`, `PCBAIGetLocalOmega()`
 @*/
@@ -597,7 +597,7 @@ PetscErrorCode PCBAIGetLocalOmega(PC pc, PetscReal *omega)
    Level: intermediate
 
    Note:
-   Below `KSPRICHARDSON` each of its iterations counts that many.
+   Below `KSPRICHARDSON` each iteration of that consists of as many global iterations.
 
 .seealso: `PCBAI`, `PCBAIGetIterations()`, `PCBAISetLocalIters()`
 @*/
@@ -649,10 +649,10 @@ PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
    Level: intermediate
 
    Notes:
-   In mode `BAI_MODE_SYNC` all blocks read old values, and global iterations that are all alike smooth badly, or
-   diverge. With the weights of a polynomial they smooth as `KSPCHEBYSHEV` of its fourth kind would with one of them as
-   its preconditioner, but in one kernel launch, and without residuals in between. The operator is symmetric where one
-   iteration is, and so is a V-cycle with it: `KSPCG` may be outside.
+   In mode `BAI_MODE_SYNC` all blocks read old values. Global iterations with equal weights then smooth badly, or
+   diverge. With the weights of a polynomial they smooth as `KSPCHEBYSHEV` of the fourth kind with one global iteration
+   as its preconditioner, but in one kernel launch, and without residuals in between. The operator is symmetric if one
+   global iteration is, and so is a V-cycle with it: `KSPCG` may be outside.
 
    The largest eigenvalue is estimated by ten steps of `KSPGMRES` in the first application after each set-up.
 
@@ -695,7 +695,7 @@ PetscErrorCode PCBAIGetPolynomial(PC pc, BAIPolynomial *polynomial)
 }
 
 /*@
-   PCBAISetSymmetric - Sets whether smoothing goes backward where the guess is not zero
+   PCBAISetSymmetric - Sets whether smoothing from a nonzero guess takes the colours backward
 
    Logically Collective
 
@@ -709,9 +709,9 @@ PetscErrorCode PCBAIGetPolynomial(PC pc, BAIPolynomial *polynomial)
    Level: intermediate
 
    Note:
-   It matters in mode `BAI_MODE_COLOR` and below `KSPRICHARDSON`. A V-cycle whose smoothing starts from zero on the way
-   down then goes through the colours forward on the way down and backward on the way up. It is a symmetric operator, as
-   `KSPCG` expects; it takes a few more cycles.
+   It has an effect in mode `BAI_MODE_COLOR` and below `KSPRICHARDSON`. Smoothing from a zero guess, as on the way down
+   of a V-cycle, takes the colours forward, and from another guess backward. The V-cycle is then a symmetric operator,
+   as `KSPCG` expects. It takes a few more cycles.
 
 .seealso: `PCBAI`, `PCBAIGetSymmetric()`, `PCBAISetMode()`
 @*/
@@ -725,7 +725,7 @@ PetscErrorCode PCBAISetSymmetric(PC pc, PetscBool symmetric)
 }
 
 /*@
-   PCBAIGetSymmetric - Gets whether smoothing goes backward where the guess is not zero
+   PCBAIGetSymmetric - Gets whether smoothing from a nonzero guess takes the colours backward
 
    Not Collective
 
@@ -763,7 +763,7 @@ PetscErrorCode PCBAIGetSymmetric(PC pc, PetscBool *symmetric)
    Level: intermediate
 
    Note:
-   `BAI_BACKEND_AUTO` goes where the matrix lives.
+   With `BAI_BACKEND_AUTO` it runs where the matrix is.
 
 .seealso: `PCBAI`, `PCBAIGetBackend()`
 @*/
@@ -804,7 +804,7 @@ PetscErrorCode PCBAIGetBackend(PC pc, BAIBackend *backend)
 }
 
 /*@
-   PCBAISetGather - Sets which ranks take over the rows of others
+   PCBAISetGather - Sets which ranks work with the rows of others
 
    Logically Collective
 
@@ -818,21 +818,19 @@ PetscErrorCode PCBAIGetBackend(PC pc, BAIBackend *backend)
    Level: intermediate
 
    Notes:
-   Ranks that exchange x after each global iteration wait for each other, and on a GPU a whole solve is then not one
-   kernel launch. For a small system that takes longer than one rank needs for everything. So the rows can be gathered:
-   the ranks that work solve with the matrix and vectors of others, which wait in MPI and let other threads run
-   meanwhile.
+   Several ranks wait for each other, and on a GPU a whole solve is then not one kernel launch. For a small system that
+   takes longer than one rank needs for everything. So rows can be gathered: fewer ranks solve with the matrix and
+   vectors of all, and the others wait in MPI.
 
-   Each solve or application moves the vectors there and back, through memory that the ranks share, from GPU to GPU;
-   through MPI if that cannot be, or if the exchange is scatter or amc. The matrix moves when its values are new.
-   Whatever the `PC` promises holds as before. With `BAI_GATHER_ONE` iterations are those of one rank, to the bit in the
-   modes sync and color.
+   Each solve or application moves the vectors there and back: through memory that the ranks share, from GPU to GPU, or
+   through MPI if that is not possible, or if the exchange is scatter or amc. The matrix moves when its values are new.
+   With `BAI_GATHER_ONE` iterations are those of one rank, bit by bit in the modes sync and color.
 
-   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid, as it
-   would have them alone. Several ranks do not use the grid: there partition dm stands for auto.
+   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid.
+   Several ranks do not use the grid: there partition dm means auto.
 
-   For auto, small is at most 16384 rows, as each application moves the vectors. If two ranks share a GPU they are
-   always gathered.
+   With auto, small systems on GPUs are gathered: at most 16384 rows, as each application moves the vectors. If two
+   ranks share a GPU they are always gathered.
 
 .seealso: `PCBAI`, `PCBAIGetGather()`, `PCTELESCOPE`
 @*/
@@ -846,7 +844,7 @@ PetscErrorCode PCBAISetGather(PC pc, BAIGatherType gather)
 }
 
 /*@
-   PCBAIGetGather - Gets which ranks take over the rows of others
+   PCBAIGetGather - Gets which ranks work with the rows of others
 
    Not Collective
 
@@ -873,7 +871,7 @@ PetscErrorCode PCBAIGetGather(PC pc, BAIGatherType *gather)
 }
 
 /*@
-   PCBAISetTheta - Sets whether blocks that hold more of their rows do more local sweeps
+   PCBAISetTheta - Sets whether blocks with more weight inside do more local sweeps
 
    Logically Collective
 
@@ -887,9 +885,9 @@ PetscErrorCode PCBAIGetGather(PC pc, BAIGatherType *gather)
    Level: intermediate
 
    Note:
-   What counts is the quotient of the sums of |a_ij| inside and outside a block, the diagonal aside. A block above the
-   average of all blocks does more than `local_iters` sweeps, at most four times as many; one below does fewer, at least
-   one. Together they do not do more.
+   The criterion is the ratio of the sums of |a_ij| inside and outside a block, without the diagonal. A block above the
+   average of all blocks does more than `local_iters` sweeps, at most four times as many. A block below does fewer, at
+   least one. All blocks together do not do more.
 
    Reference:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
@@ -907,7 +905,7 @@ PetscErrorCode PCBAISetTheta(PC pc, PetscBool theta)
 }
 
 /*@
-   PCBAIGetTheta - Gets whether blocks that hold more of their rows do more local sweeps
+   PCBAIGetTheta - Gets whether blocks with more weight inside do more local sweeps
 
    Not Collective
 
@@ -949,10 +947,9 @@ PetscErrorCode PCBAIGetTheta(PC pc, PetscBool *theta)
    these as over its own, from the values that they have when its global iteration begins. It writes only its own values
    back, as in the restricted additive Schwarz method.
 
-   That pays where many local sweeps solve a block well, so that what it has to wait for is news from outside. Each
-   sweep is dearer by the rows of the overlap, which -pc_view counts. The overlap is found on the host, from the pattern
-   of the matrix. Where blocks are thin, as of consecutive rows of a grid, it does not go together with momentum,
-   `PCBAISetMomentum()`.
+   That pays off where many local sweeps solve a block well, so that errors come from outside. Each sweep also takes the
+   rows of the overlap, which -pc_view counts. The overlap is found on the host, from the pattern of the matrix. Do not
+   combine it with momentum, `PCBAISetMomentum()`, if blocks are thin, as those of consecutive rows of a grid.
 
    With overlap the preconditioner is not symmetric, also where it would be without, as in mode `BAI_MODE_COLOR` with an
    even number of iterations. Then use `KSPFCG`, `KSPGMRES`, or a flexible method outside, not `KSPCG`.
@@ -1011,10 +1008,10 @@ PetscErrorCode PCBAIGetOverlap(PC pc, PetscInt *overlap)
    Level: intermediate
 
    Note:
-   For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option it is left to how the blocks
-   happen to be executed. A block that would be too far ahead waits. With 0 it reads values from the iteration before or
-   newer ones, never older ones. On several MPI ranks it bounds how far ranks are ahead of each other, too, who in any
-   case meet every 32 global iterations.
+   For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option the scheduling of the blocks
+   decides. A block that would be too far ahead waits. With 0 it reads values from the iteration before or newer ones,
+   never older ones. On several MPI ranks it also bounds how far ranks are ahead of each other; they meet every 32
+   global iterations in any case.
 
    Reference:
    D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
@@ -1069,18 +1066,18 @@ PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
    Level: intermediate
 
    Notes:
-   With `BAI_REFINE_ASYNC` each block computes the residual b - A x of its own rows, with the x that others have now. It
-   sweeps over a correction of its x, from zero, and adds it. Blocks wait for each other as the mode says, and not for a
-   residual. x and residuals are of full precision, corrections are of the precision of the sweeps. In native precision
-   iterations are those without refinement, up to rounding. On a GPU the generic kernel iterates, and a solve is never a
-   single kernel launch.
+   With `BAI_REFINE_ASYNC` each block computes the residual b - A x of its own rows, with the current x of the others.
+   It sweeps over a correction of its x, from zero, and adds it. Blocks wait for each other as the mode says, and not
+   for a residual. x and residuals are of full precision, corrections are of the precision of the sweeps. In native
+   precision iterations are those without refinement, up to rounding. On a GPU the generic kernel iterates, and a solve
+   is never a single kernel launch.
 
    With `BAI_REFINE_SYNC` what is iterated from a nonzero guess is a correction, which starts from zero. This takes one
    product with the matrix more. From a zero guess there is nothing to refine.
 
-   With `BAI_REFINE_NONE` in single precision x is rounded by each application, and there is no product with the matrix.
-   Inside a Krylov method or multigrid, which see full residuals outside, that is good enough. `KSPRICHARDSON` with it
-   comes no further than single precision does.
+   With `BAI_REFINE_NONE` in single precision each application rounds x, and there is no product with the matrix. Inside
+   a Krylov method or multigrid, which compute full residuals outside, that is accurate enough. `KSPRICHARDSON` then
+   converges to single precision only.
 
    Reference:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
@@ -1125,7 +1122,7 @@ PetscErrorCode PCBAIGetRefine(PC pc, BAIRefine *refine)
 }
 
 /*@
-   PCBAISetExchange - Sets how x travels between MPI ranks
+   PCBAISetExchange - Sets how x is exchanged between MPI ranks
 
    Logically Collective
 
@@ -1139,13 +1136,13 @@ PetscErrorCode PCBAIGetRefine(PC pc, BAIRefine *refine)
    Level: intermediate
 
    Notes:
-   With dk each rank of a node writes x of its boundary straight into the memory of the others. In mode `BAI_MODE_ASYNC`
+   With dk each rank of a node writes x of its boundary directly into the memory of the others. In mode `BAI_MODE_ASYNC`
    it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
    iteration, or after each turn of mode color on the host, as with scatter, and results are the same. Every wait is
-   bounded: a rank that does not come is an error.
+   bounded: a rank that does not answer is an error.
 
-   With dc the same goes in copies after each global iteration, between GPUs on streams of their own. In the modes async
-   and launch they are under way during the next one, as with amc.
+   With dc x is copied after each global iteration, between GPUs on streams of their own. In the modes async and launch
+   the copies run during the next iteration, as with amc.
 
    Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
    Ranks then read values that are one iteration older, which costs some iterations.
@@ -1167,7 +1164,7 @@ PetscErrorCode PCBAISetExchange(PC pc, BAIExchange exchange)
 }
 
 /*@
-   PCBAIGetExchange - Gets how x travels between MPI ranks
+   PCBAIGetExchange - Gets how x is exchanged between MPI ranks
 
    Not Collective
 
@@ -1194,7 +1191,7 @@ PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
 }
 
 /*@
-   PCBAISetKernel - Sets which family of kernels does the global iterations on a GPU
+   PCBAISetKernel - Sets the family of kernels for global iterations on a GPU
 
    Logically Collective
 
@@ -1208,7 +1205,7 @@ PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
    Level: advanced
 
    Note:
-   For the backend cuda. If the family asked for cannot serve, an error says why.
+   For the backend cuda. If the family cannot be used, an error says why.
 
 .seealso: `PCBAI`, `PCBAIGetKernel()`, `PCBAISetBackend()`
 @*/
@@ -1222,7 +1219,7 @@ PetscErrorCode PCBAISetKernel(PC pc, BAIKernel kernel)
 }
 
 /*@
-   PCBAIGetKernel - Gets which family of kernels does the global iterations on a GPU
+   PCBAIGetKernel - Gets the family of kernels for global iterations on a GPU
 
    Not Collective
 
@@ -1263,10 +1260,9 @@ PetscErrorCode PCBAIGetKernel(PC pc, BAIKernel *kernel)
    Level: intermediate
 
    Notes:
-   For the backend cuda. A host thread that waits for the device by looking again and again keeps a processor busy, and
-   takes power. With this option it sleeps, and the device wakes it. Being woken takes up to 0.3 ms, so it sleeps only
-   where it waits for more than 8 ms, or did so the last two times. A solve of 200 x 200 x 200 points on an H200 takes 2
-   % longer.
+   For the backend cuda. A host thread that polls the device keeps a processor busy and takes power. With this option it
+   sleeps, and the device wakes it. Waking takes up to 0.3 ms, so it sleeps only if it waits for more than 8 ms, or did
+   so the last two times.
 
    PETSc's own operations on the device wait as PETSc does.
 
