@@ -486,10 +486,11 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
   }
   Complexities(i, &operators, &grids);
   PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "  %d levels%s, %" PetscInt64_FMT " rows to %" PetscInt64_FMT
+                                   "  %d level%s%s, %" PetscInt64_FMT " rows to %" PetscInt64_FMT
                                    "; operator complexity %.3f, grid complexity %.3f\n",
-                                   i->levels, size > 1 ? " on rank 0" : "", (PetscInt64)i->level[0].rows,
-                                   (PetscInt64)i->level[i->levels - 1].rows, operators, grids));
+                                   i->levels, i->levels == 1 ? "" : "s", size > 1 ? " on rank 0" : "",
+                                   (PetscInt64)i->level[0].rows, (PetscInt64)i->level[i->levels - 1].rows, operators,
+                                   grids));
   if (!table) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Table(i, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; no more levels as %s\n",

@@ -176,7 +176,7 @@ BAIStep BAIStepOf(const BAI *bai, BAIDirection direction)
   return step;
 }
 
-/* x sets out to the other ranks, who go on without it */
+/* Starts sending x to the other ranks, which go on meanwhile */
 static PetscErrorCode SendOff(BAI *bai, Vec x)
 {
   PetscFunctionBegin;
@@ -188,7 +188,7 @@ static PetscErrorCode SendOff(BAI *bai, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What had set out is read from now on */
+/* Receives what was sent; it is read from now on */
 static PetscErrorCode TakeIn(BAI *bai)
 {
   const Vec before = bai->ghost;
@@ -202,8 +202,7 @@ static PetscErrorCode TakeIn(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x of the rows that other ranks read, and nothing else, goes there between turns, and the engine reads what has come
- */
+/* Exchanges x of the rows that other ranks read between turns; the engine then reads the new ghosts */
 static PetscErrorCode PassOn(BAI *bai, Vec x, BAIVectors *v)
 {
   PetscScalar *sent;

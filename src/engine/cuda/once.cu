@@ -7,7 +7,7 @@
    Of modes sync and launch a launch is one global iteration, and of mode color one turn. Of the queue of mode async it
    is any number: blockIdx.x is the place in the queue, blockIdx.y the iteration, and the device goes through them in
    this order. Were a tile begun anew before it is done, which takes tiles that are at work for as long as all others
-   together, its rows would get the x of either.
+   together, two updates would race.
 
    Moved per row and global iteration: what stream.cu moves, and 8 bytes with momentum, which builds on the x that is
    about to be overwritten

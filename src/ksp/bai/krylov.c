@@ -276,7 +276,7 @@ static PetscErrorCode IsInRange(KSP ksp, PetscReal *bnorm, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nobody watches: the engine goes all the way alone. A zero guess is tested after that, as it needs the host */
+/* Nobody watches: the engine does the whole solve. A zero guess is tested afterwards, as that needs the host */
 static PetscErrorCode SolveAtOnce(KSP ksp, Mat A, Outcome *outcome)
 {
   KSP_BAI          *k     = (KSP_BAI *)ksp->data;
