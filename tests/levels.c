@@ -537,11 +537,12 @@ static PetscErrorCode UsesLevels(KSP ksp, const char what[], PetscBool expected)
 /* With auto: levels, or on a GPU the chip, unless something asks for relaxation */
 static PetscErrorCode TestAuto(void)
 {
-  const PetscInt large = 360; /* more rows than a GPU keeps on the chip */
+  const PetscInt large = 600; /* more rows than a GPU keeps on the chip */
   Mat            A, B;
   KSP            ksp;
   PetscInt       its;
   PetscBool      chip, cuda;
+  BAIBackend     backend;
 
   PetscFunctionBeginUser;
   PetscCall(CreateMat("laplace2d", large, &A));
@@ -557,7 +558,9 @@ static PetscErrorCode TestAuto(void)
   PetscCall(CreateKSP(B, KSPBAI, PETSC_DECIDE, &ksp));
   PetscCall(KSPSetUp(ksp));
   PetscCall(ViewHas((PetscObject)ksp, "on the chip, in one launch", &chip));
-  PetscCall(ViewHas((PetscObject)ksp, "backend cuda", &cuda));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)B, &cuda, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(KSPBAIGetBackend(ksp, &backend));
+  cuda = (PetscBool)(cuda || backend == BAI_BACKEND_CUDA);
   PetscCall(Expect(chip == (PetscBool)(cuda && !PetscDefined(USE_COMPLEX)), "a small matrix is%s on the chip",
                    chip ? "" : " not"));
   if (!chip) PetscCall(UsesLevels(ksp, "a small matrix", PETSC_TRUE));
@@ -1180,7 +1183,7 @@ int main(int argc, char **argv)
     if (Case("outdated")) PetscCall(TestOutdated());
     if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
     if (Case("auto")) PetscCall(TestAuto());
-    if (Case("indefinite_auto")) PetscCall(TestIndefinite(360, PETSC_DECIDE));
+    if (Case("indefinite_auto")) PetscCall(TestIndefinite(600, PETSC_DECIDE));
     if (Case("indefinite_number")) PetscCall(TestIndefinite(40, 32));
     if (Case("watched")) PetscCall(TestWatched());
     if (Case("guess")) PetscCall(TestGuess());

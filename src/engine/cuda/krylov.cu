@@ -28,7 +28,8 @@
    Exchange of vectors. Exchange number e has a buffer, e & 1, and a tag, e >> 1 & 1, which takes the place of the
    lowest bit of each number. A number with the right tag is new, so loads and stores are relaxed, and nothing else
    depends on their order. A thread block publishes e + 2 only after sums to which all give their part when they have
-   read e: so two buffers do.
+   read e: so two buffers do. Each launch counts from zero, so that solves have the same bits. It has buffers of its own,
+   which the launch before made look old; and it does the same for the next one.
 
    Sums. A part is given as a number of 64 bits that counts units of 2^-scale, and atomic additions make up the sum:
    so its bits do not depend on the order. The lowest bits count the parts. Words are never set back; what a word was
@@ -64,7 +65,7 @@ struct Problem {
   BAIKrylovMatrix  A;
   const BAIReal   *b;
   BAIReal         *x;
-  BAIReal         *exchange, *saved;
+  BAIReal         *exchange, *other, *saved; /* buffers of this launch, and of the next one */
   Word            *words;
   BAIKrylovLeft   *left;
   int              zero; /* x is zero to begin with */
@@ -302,11 +303,10 @@ struct Team {
   const Problem &p;
   Room           room;
   int            owners, rows, halos;
-  unsigned       exchange, meeting = 0; /* of vectors; of all threads */
+  unsigned       exchange = 0, meeting = 0; /* of vectors; of all threads */
 
   __device__ Team(const Problem &p, Room room)
-    : p(p), room(room), owners((int)blockDim.x - WARP), rows(p.A.rows[blockIdx.x]), halos(p.A.halos[blockIdx.x]),
-      exchange(p.left->exchange)
+    : p(p), room(room), owners((int)blockDim.x - WARP), rows(p.A.rows[blockIdx.x]), halos(p.A.halos[blockIdx.x])
   {
   }
   __device__ bool MakesSums() const { return (int)threadIdx.x >= owners; }
@@ -459,8 +459,7 @@ public:
       left.before[1][k] = before[1][k];
       if (k < SUMS) left.scale[k] = scale[k];
     }
-    left.exchange = t.exchange;
-    left.round    = round;
+    left.round = round;
   }
 
 private:
@@ -677,7 +676,7 @@ __device__ inline void Keep(const Team &t, int number, bool read, BAIReal (&v)[E
   }
 }
 
-/* r = L b; base = R^{-1} x, or zero */
+/* r = L b; base = R^{-1} x, or zero. What the next launch exchanges by is made to look old */
 template <class Team, int EACH>
 __device__ inline void ReadVectors(const Team &t, BAIReal (&r)[EACH])
 {
@@ -689,6 +688,7 @@ __device__ inline void ReadVectors(const Team &t, BAIReal (&r)[EACH])
 
     r[k] = 0;
     if (row < 0) continue;
+    p.other[at] = p.other[(size_t)p.A.parts * p.A.rows_most + at] = Tagged(BAIReal(0), 1);
     const BAIReal left = p.A.left[at];
 
     r[k]                 = left * p.b[row];
@@ -1109,7 +1109,7 @@ static BAIStatus Reset(BAILevelsState state)
   BAIKrylovState_ &k      = state->krylov;
   const size_t     places = (size_t)k.A.parts * (size_t)k.A.rows_most;
 
-  CUDATry(cudaMemsetAsync(k.exchange, 0xff, 2 * places * sizeof(BAIReal), state->s.stream));
+  CUDATry(cudaMemsetAsync(k.exchange, 0xff, 4 * places * sizeof(BAIReal), state->s.stream));
   CUDATry(cudaMemsetAsync(k.words, 0, 2 * LINE * sizeof(Word), state->s.stream));
   CUDATry(cudaMemsetAsync(k.left, 0, sizeof(*k.left), state->s.stream));
   CUDATry(cudaMemsetAsync(k.stalled, 0, sizeof(*k.stalled), state->s.stream));
@@ -1121,7 +1121,7 @@ BAIStatus BAIKrylovPrepare(BAILevelsState state)
   BAIKrylovState_ &k      = state->krylov;
   const size_t     places = (size_t)k.A.parts * (size_t)k.A.rows_most;
 
-  BAITry(BAICUDAAllocate(&state->s, 2 * places * sizeof(BAIReal), &k.exchange));
+  BAITry(BAICUDAAllocate(&state->s, 4 * places * sizeof(BAIReal), &k.exchange));
   BAITry(BAICUDAAllocate(&state->s, 2 * LINE * sizeof(Word), &k.words));
   BAITry(BAICUDAAllocate(&state->s, sizeof(*k.left), &k.left));
   BAITry(BAICUDAAllocate(&state->s, sizeof(*k.stalled), &k.stalled));
@@ -1132,9 +1132,13 @@ BAIStatus BAIKrylovPrepare(BAILevelsState state)
 static BAIStatus Launch(BAILevelsState state, Problem *p)
 {
   BAIKrylovState_ &k           = state->krylov;
+  const size_t     places      = (size_t)k.A.parts * (size_t)k.A.rows_most;
   void            *arguments[] = {p};
 
+  p->exchange        = k.exchange + (k.odd ? 2 * places : 0);
+  p->other           = k.exchange + (k.odd ? 0 : 2 * places);
   p->result->stalled = 0;
+  k.odd              = !k.odd;
   CUDATry(cudaLaunchCooperativeKernel(k.kernel, dim3((unsigned)k.A.parts), dim3((unsigned)k.threads), arguments,
                                       k.shared, state->s.stream));
   BAITry(BAICUDAWait(&state->s));
@@ -1185,7 +1189,6 @@ BAIStatus BAIKrylovSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
   p.A            = k.A;
   p.b            = reinterpret_cast<const BAIReal *>(b);
   p.x            = reinterpret_cast<BAIReal *>(x);
-  p.exchange     = k.exchange;
   p.words        = k.words;
   p.left         = k.left;
   p.zero         = guess_zero;

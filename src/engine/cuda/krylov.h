@@ -37,7 +37,7 @@ typedef struct {
 
 /* What a launch leaves for the next one */
 typedef struct {
-  unsigned           exchange, round; /* of vectors, and of sums, so far */
+  unsigned           round; /* of sums, so far */
   int                its, begun;
   int                scale[BAI_KRYLOV_WORDS];
   unsigned long long before[2][BAI_KRYLOV_WORDS];
@@ -55,7 +55,8 @@ struct BAIKrylovState_ {
   int            *place; /* of each row */
   int             words_of_bits; /* for all places, a bit each */
   BAIReal        *scaling;
-  BAIReal        *exchange; /* two of all places */
+  BAIReal        *exchange; /* four of all places: two of a launch, and two of the next one; */
+  int             odd;      /* which of them the next launch has */
   BAIReal        *saved;    /* BAI_KRYLOV_VECTORS of all places; NULL: no solve has been watched yet */
   unsigned long long *words;
   BAIKrylovLeft  *left;

@@ -242,9 +242,7 @@ struct BAIState_ {
   void     *before;     /* places, if there is momentum: the iterate before the last one, */
   BAIBefore has_before; /* if it is there */
 
-  BAIReal   *partial; /* of the residual: per slice */
-  void      *reduce;  /* CUB's working space */
-  size_t     reduce_bytes;
+  BAIReal   *partial; /* of the residual: per slice, and room for sums of these */
   BAIResult *result; /* on the device */
   BAIPinned *pinned;
 

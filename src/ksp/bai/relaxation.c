@@ -72,8 +72,8 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
       PetscCall(BAISolve(bai, b, x, PETSC_FALSE, &t, &step, &bnorm, rnorm, &s));
     }
     ksp->its += (PetscInt)s.its;
-    if (!(*rnorm > ksp->ttol) || !(*rnorm < ksp->divtol * bnorm) || ksp->its >= ksp->max_it) break;
-    if (s.stalls) PetscCall(KSPBAIStandsStill(ksp, b, x, *rnorm));
+    if (!s.stalls || !(*rnorm > ksp->ttol) || ksp->its >= ksp->max_it) break;
+    PetscCall(KSPBAIStandsStill(ksp, b, x, *rnorm));
     ksp->rnorm = *rnorm;
     if (ksp->reason) break;
   }
