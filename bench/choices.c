@@ -3,14 +3,14 @@
 #include <string.h>
 
 static char help[] =
-  "What the choice of local sweeps and block size is worth: KSPBAI with each pair of them, beside its defaults.\n\n\
+  "What the choice of local sweeps and block size is worth: relaxation by KSPBAI with each pair of them, beside its\n\
+defaults.\n\n\
   ./choices -matrix fv1,fv3,laplace3d -n 0,0,48      generated matrices, 0 for their default sizes\n\
   ./choices -f one.mtx,two.mtx                       Matrix Market files\n\
   -mat_type aijcusparse          on a GPU\n\
   -local_iters <1,2,3,4,5,6,7,9>\n\
   -block_size <32,64,128,256,512>\n\
   -lines                         block sizes also of whole lines of a grid, which the first row shows: those next to 128 and 256\n\
-  -coarse <auto,none>            with and without a coarse correction\n\
   -rtol <1e-10>                  of the solves\n\
   -samples <5>                   timings of which the median is taken\n\
   -seconds <0.1>                 that the timings of a pair may take: fewer if need be, at least one\n\
@@ -24,11 +24,11 @@ enum {
 
 typedef struct {
   PetscInt    local_iters[MAX_LIST], block_size[MAX_LIST], nlocal, nblock, samples, max_it;
-  PetscBool   lines, coarse[2]; /* auto, none */
+  PetscBool   lines;
   PetscReal   rtol, seconds;
   char        device[128], commit[64];
   FILE       *csv;
-  const char *matrix, *how; /* the present ones */
+  const char *matrix; /* the present one */
 } Run;
 
 /* A solver, set up by a solve that is not timed, and what it took */
@@ -38,8 +38,8 @@ typedef struct {
   PetscReal seconds; /* 0: did not converge */
 } Pair;
 
-static PetscErrorCode CreatePair(const Run *run, Mat A, PetscBool none, PetscInt local_iters, PetscInt block_size,
-                                 PetscInt max_it, Pair *pair)
+static PetscErrorCode CreatePair(const Run *run, Mat A, PetscInt local_iters, PetscInt block_size, PetscInt max_it,
+                                 Pair *pair)
 {
   PetscFunctionBeginUser;
   *pair = (Pair){.local_iters = local_iters, .block_size = block_size};
@@ -48,7 +48,7 @@ static PetscErrorCode CreatePair(const Run *run, Mat A, PetscBool none, PetscInt
   PetscCall(KSPSetOperators(pair->ksp, A, A));
   PetscCall(KSPSetTolerances(pair->ksp, run->rtol, PETSC_DEFAULT, PETSC_DEFAULT, max_it));
   PetscCall(KSPSetFromOptions(pair->ksp));
-  if (none) PetscCall(KSPBAISetLevels(pair->ksp, 0));
+  PetscCall(KSPBAISetLevels(pair->ksp, 0));
   if (local_iters) PetscCall(KSPBAISetLocalIters(pair->ksp, local_iters));
   PetscCall(KSPBAISetBlockSize(pair->ksp, block_size));
   PetscFunctionReturn(0);
@@ -96,8 +96,8 @@ static PetscErrorCode Write(const Run *run, const Pair *pair, const char what[])
   PetscFunctionBeginUser;
   if (run->csv)
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv,
-                           "%s,%s,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g\n", run->device,
-                           run->commit, run->matrix, run->how, what, pair->local_iters, pair->block_size, pair->its,
+                           "%s,%s,%s,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%.6g\n", run->device,
+                           run->commit, run->matrix, what, pair->local_iters, pair->block_size, pair->its,
                            1e6 * (double)pair->seconds));
   PetscFunctionReturn(0);
 }
@@ -146,18 +146,17 @@ static PetscErrorCode ListBlockSizes(const Run *run, Mat A, PetscInt size[], Pet
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode TimePairs(Run *run, Mat A, PetscBool none)
+static PetscErrorCode TimePairs(Run *run, Mat A)
 {
   Vec      b, x;
   Pair     defaults, best = {NULL, 0, 0, 0, 0};
   PetscInt size[MAX_LIST + 2] = {0}, sizes, most;
 
   PetscFunctionBeginUser;
-  run->how = none ? "none" : "auto";
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1));
   PetscCall(ListBlockSizes(run, A, size, &sizes));
-  PetscCall(CreatePair(run, A, none, 0, 0, run->max_it, &defaults));
+  PetscCall(CreatePair(run, A, 0, 0, run->max_it, &defaults));
   PetscCall(Time(run, &defaults, b, x));
   PetscCall(Write(run, &defaults, "defaults"));
   most = defaults.seconds > 0 ? PetscMin(run->max_it, 4 * defaults.its + 100) : run->max_it;
@@ -165,7 +164,7 @@ static PetscErrorCode TimePairs(Run *run, Mat A, PetscBool none)
     for (PetscInt l = 0; l < run->nlocal; l++) {
       Pair pair;
 
-      PetscCall(CreatePair(run, A, none, run->local_iters[l], size[s], most, &pair));
+      PetscCall(CreatePair(run, A, run->local_iters[l], size[s], most, &pair));
       PetscCall(Time(run, &pair, b, x));
       PetscCall(Write(run, &pair, "pair"));
       if (pair.seconds > 0 && (!best.ksp || pair.seconds < best.seconds)) {
@@ -177,15 +176,13 @@ static PetscErrorCode TimePairs(Run *run, Mat A, PetscBool none)
   if (best.ksp && defaults.seconds > 0) {
     PetscCall(TimeAgain(run, &defaults, &best, b, x));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                          "%-20s coarse %-4s defaults %9.1f us (%" PetscInt_FMT "), best %" PetscInt_FMT
-                          " sweeps, %" PetscInt_FMT " rows %9.1f us (%" PetscInt_FMT "): %.2f\n",
-                          run->matrix, run->how, 1e6 * (double)defaults.seconds, defaults.its, best.local_iters,
-                          best.block_size, 1e6 * (double)best.seconds, best.its,
-                          (double)(best.seconds / defaults.seconds)));
+                          "%-20s defaults %9.1f us (%" PetscInt_FMT "), best %" PetscInt_FMT " sweeps, %" PetscInt_FMT
+                          " rows %9.1f us (%" PetscInt_FMT "): %.2f\n",
+                          run->matrix, 1e6 * (double)defaults.seconds, defaults.its, best.local_iters, best.block_size,
+                          1e6 * (double)best.seconds, best.its, (double)(best.seconds / defaults.seconds)));
   } else
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD,
-                          "%-20s coarse %-4s the defaults do not converge in %" PetscInt_FMT " iterations, %s\n",
-                          run->matrix, run->how, run->max_it, best.ksp ? "others do" : "nor do others"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-20s the defaults do not converge in %" PetscInt_FMT " iterations, %s\n",
+                          run->matrix, run->max_it, best.ksp ? "others do" : "nor do others"));
   PetscCall(KSPDestroy(&best.ksp));
   PetscCall(KSPDestroy(&defaults.ksp));
   PetscCall(VecDestroy(&x));
@@ -199,9 +196,7 @@ static PetscErrorCode TimeMatrix(void *ctx, const char name[], Mat A)
 
   PetscFunctionBeginUser;
   run->matrix = name;
-  for (int none = 0; none < 2; none++) {
-    if (run->coarse[none]) PetscCall(TimePairs(run, A, (PetscBool)none));
-  }
+  PetscCall(TimePairs(run, A));
   PetscFunctionReturn(0);
 }
 
@@ -224,24 +219,12 @@ static PetscErrorCode GetList(const char option[], PetscInt list[], PetscInt *co
 
 static PetscErrorCode SetFromOptions(Run *run)
 {
-  char     *names[2], file[PETSC_MAX_PATH_LEN] = "";
-  PetscInt  count = 2;
-  PetscBool set;
+  char file[PETSC_MAX_PATH_LEN] = "";
 
   PetscFunctionBeginUser;
   PetscCall(GetList("-local_iters", run->local_iters, &run->nlocal));
   PetscCall(GetList("-block_size", run->block_size, &run->nblock));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-lines", &run->lines, NULL));
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-coarse", names, &count, &set));
-  for (int k = 0; k < 2; k++) run->coarse[k] = (PetscBool)!set;
-  for (PetscInt c = 0; set && c < count; c++) {
-    const int none = !strcmp(names[c], "none");
-
-    PetscCheck(none || !strcmp(names[c], "auto"), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
-               "-coarse %s: must be auto or none", names[c]);
-    run->coarse[none] = PETSC_TRUE;
-    PetscCall(PetscFree(names[c]));
-  }
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-rtol", &run->rtol, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-seconds", &run->seconds, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-samples", &run->samples, NULL));
@@ -260,7 +243,7 @@ static PetscErrorCode SetFromOptions(Run *run)
     PetscCheck(!run->csv || !setvbuf(run->csv, NULL, _IOLBF, 0), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
                "setvbuf() failed"); /* what is cut short leaves what it has */
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, run->csv,
-                           "device,commit,matrix,coarse,what,local_iters,block_size,iterations,microseconds\n"));
+                           "device,commit,matrix,what,local_iters,block_size,iterations,microseconds\n"));
   }
   PetscFunctionReturn(0);
 }

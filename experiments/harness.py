@@ -11,8 +11,8 @@ import time
 SOLVES = ["case", "n", "nnz", "its", "residual", "reason", "solves", "setup", "seconds", "cpu", "gpu_joules", "cpu_joules", "found"]
 STORAGE = ["storage", "n", "nnz", "local_iters", "its", "seconds", "conversion", "residual"]
 
-# Options of async-(k) as the papers have it: no acceleration, no coarse correction, nothing that changes the method
-PLAIN = "-ksp_type bai -ksp_bai_momentum 0 -ksp_bai_coarse none -ksp_bai_weight none"
+# Options of async-(k) as the papers have it: relaxation, no Krylov method round it
+PLAIN = "-ksp_type bai -ksp_bai_levels none"
 GAUSS_SEIDEL = "-mat_type aij -ksp_type richardson -pc_type sor -pc_sor_forward -ksp_norm_type unpreconditioned"
 JACOBI = "-ksp_type richardson -pc_type jacobi -ksp_norm_type unpreconditioned"
 

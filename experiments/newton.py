@@ -39,4 +39,4 @@ def page(p):
         if "bai" in steps:
             p.check(f"{place}: solved to 1e-10, Newton's method takes 3 to 5 steps, as with Krylov methods", 3 <= steps["bai"] <= 5)
     p.why("The papers give 500 iterations to all relaxations: BAI about 3 times as fast as Jacobi, and 100 times as fast as Gauss-Seidel on a CPU. Here Jacobi and SOR get 2500 sweeps, as many as 500 iterations of async-(5) have.",
-          "So ratios are not theirs. More is in [newton.md](newton.md). The pattern of Figure 4.40 is in [schnakenberg.md](schnakenberg.md).")
+          "So ratios are not theirs. More, and the pattern of Figure 4.40, is in [newton.md](newton.md).")

@@ -117,7 +117,7 @@ what differs, and why. A line that begins with *holds* is a statement that was c
     make experiments-page CSV=DIR             this page and its pictures, from the tables that it left in DIR
 
 On a machine with a GPU and without PETSc: `carried/run.sh experiments` of what `make bundle` packs.
-The tables are in `docs/data/experiments`. Right-hand sides are ones, guesses zero. async-(5) has six updates, as [the papers' tables have](concepts.md#if-you-come-from-the-papers); no momentum, no coarse correction.
+The tables are in `docs/data/experiments`. Right-hand sides are ones, guesses zero. async-(5) has six updates, as [the papers' tables have](concepts.md#if-you-come-from-the-papers), without momentum.
 Matrix s1rmt3m1 and A318 are not generated.
 
 """

@@ -1,6 +1,7 @@
 #include "bench.h"
 
-/* A KSP, a PC, and for KSPBAI mode, local_iters and momentum. name_ is the prefix of the options, or bai_ */
+/* A KSP, a PC, and for KSPBAI mode and local_iters, 0: all as by default. name_ is the prefix of the options, or bai_
+ * */
 typedef struct {
   const char *name;
   KSPType     ksp;
@@ -9,33 +10,29 @@ typedef struct {
   BAIExchange exchange; /* of several ranks; auto: any number of them, else only where there are several */
   PetscInt    local_iters;
   PetscInt    degree; /* of the polynomials of an inner KSPCHEBYSHEV if pc is ksp, else 0 */
-  PetscReal   momentum;
   const char *option, *value;
 } Solver;
 
 /* PETSc has the optimised polynomials of the fourth kind to degree 16: such ones, one after the other */
 static const Solver solvers[] = {
-  {"cg",                      KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL, NULL        },
-  {"pipecg",                  KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL, NULL        },
-  {"resident-cg",             KSPRESIDENTCG, PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL, NULL        },
-  {"chebyshev",               KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL, NULL        },
-  {"chebyshev4",              KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 16, 0,
-   "-chebyshev4_ksp_ksp_chebyshev_kind",                                                                                 "opt_fourth"},
-  {"richardson-jacobi",       KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL, NULL        },
-  {"richardson-sor",          KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  0,            NULL, NULL        },
-  {"bai-async-5",             KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL, NULL        },
-  {"bai-async-2",             KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    2, 0,  0,            NULL, NULL        },
-  {"bai-launch-5",            KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL, NULL        },
-  {"bai-sync-5",              KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL, NULL        },
-  {"bai-color-5",             KSPBAI,        PCNONE,   BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    5, 0,  0,            NULL, NULL        },
-  {"bai-sync-1",              KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    1, 0,  0,            NULL, NULL        },
-  {"bai-async-5-auto",        KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0,  PETSC_DECIDE, NULL, NULL        },
-  {"bai-sync-5-auto",         KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0,  PETSC_DECIDE, NULL, NULL        },
-  {"bai-sync-2-auto",         KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    2, 0,  PETSC_DECIDE, NULL, NULL        },
-  {"bai-color-6-auto",        KSPBAI,        PCNONE,   BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    6, 0,  PETSC_DECIDE, NULL, NULL        },
-  {"bai-async-5-scatter",     KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_SCATTER, 5, 0,  0,            NULL, NULL        },
-  {"bai-async-5-amc",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AMC,     5, 0,  0,            NULL, NULL        },
-  {"bai-sync-5-auto-scatter", KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_SCATTER, 5, 0,  PETSC_DECIDE, NULL, NULL        }
+  {"cg",                  KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
+  {"pipecg",              KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
+  {"resident-cg",         KSPRESIDENTCG, PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
+  {"chebyshev",           KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
+  {"chebyshev4",          KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 16, "-chebyshev4_ksp_ksp_chebyshev_kind",
+   "opt_fourth"                                                                                                                            },
+  {"richardson-jacobi",   KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
+  {"richardson-sor",      KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
+  {"bai",                 KSPBAI,        PCNONE,   BAI_MODE_AUTO,   BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
+  {"bai-async-5",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0,  NULL,                                 NULL},
+  {"bai-async-2",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    2, 0,  NULL,                                 NULL},
+  {"bai-launch-5",        KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, BAI_EXCHANGE_AUTO,    5, 0,  NULL,                                 NULL},
+  {"bai-sync-5",          KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0,  NULL,                                 NULL},
+  {"bai-color-5",         KSPBAI,        PCNONE,   BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    5, 0,  NULL,                                 NULL},
+  {"bai-sync-1",          KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    1, 0,  NULL,                                 NULL},
+  {"bai-scatter",         KSPBAI,        PCNONE,   BAI_MODE_AUTO,   BAI_EXCHANGE_SCATTER, 0, 0,  NULL,                                 NULL},
+  {"bai-async-5-scatter", KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_SCATTER, 5, 0,  NULL,                                 NULL},
+  {"bai-async-5-amc",     KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AMC,     5, 0,  NULL,                                 NULL}
 };
 enum {
   NSOLVERS = PETSC_STATIC_ARRAY_LENGTH(solvers)
@@ -163,12 +160,11 @@ static PetscErrorCode CreateSolver(Test *t)
   }
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   PetscCall(KSPSetFromOptions(ksp));
-  if (isbai) {
+  if (isbai && solver->local_iters) {
     PetscCall(KSPBAISetMode(ksp, solver->mode));
     PetscCall(KSPBAISetLocalIters(ksp, solver->local_iters));
-    PetscCall(KSPBAISetMomentum(ksp, solver->momentum));
-    if (solver->exchange != BAI_EXCHANGE_AUTO) PetscCall(KSPBAISetExchange(ksp, solver->exchange));
   }
+  if (isbai && solver->exchange != BAI_EXCHANGE_AUTO) PetscCall(KSPBAISetExchange(ksp, solver->exchange));
   if (issor) PetscCall(KSPMonitorSet(ksp, Watch, NULL, NULL));
   t->s.ksp = ksp;
   PetscFunctionReturn(0);

@@ -13,7 +13,7 @@ static PetscErrorCode IsAnyOf(Mat A, const char *const types[], PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the coarse correction asks of a matrix beside its entries */
+/* Null spaces that are attached to the matrix */
 static PetscErrorCode CopySpaces(Mat A, Mat aij)
 {
   MatNullSpace space;
