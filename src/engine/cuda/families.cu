@@ -191,8 +191,8 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
    .kernel = BAI_KERNEL_GENERIC,
    .orders = BAI_IN_ALL | BAI_IN_LAG,
    .can = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS |
-      BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_FAULTS | BAI_CAN_STATS |
-      BAI_CAN_REFINE,                           .capability = 0,
+      BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_FAULTS | BAI_CAN_STATS | BAI_CAN_REFINE,
+   .capability = 0,
    .blocks     = 1,
    .refuse     = NULL,
    .variant    = GenericVariant,

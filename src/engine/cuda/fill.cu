@@ -145,8 +145,8 @@ static __device__ inline T SumOfLanes(T value)
 /* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the
  * place that is kept for it has 0 */
 template <typename V, bool RAGGED>
-static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first,
-                                      RowPut<V, RAGGED> &put, RowSums &r, Findings *findings)
+static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut<V, RAGGED> &put,
+                                      RowSums &r, Findings *findings)
 {
   const bool stands = A.unit == BAI_UNIT_ALL || r.sum + r.sum_outside == 0;
 
@@ -197,7 +197,8 @@ static __device__ inline bool IsLong(const BAISliced &A, int slice, int lane)
 /* A warp a slice: the rows that are not in pieces. With same_pattern the places of entries are known, and those of none
  * are as they should be */
 template <typename V, bool RAGGED>
-static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1, int dominance, BAIReal *sums, Findings *findings)
+static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1, int dominance, BAIReal *sums,
+                            Findings *findings)
 {
   const int lane  = threadIdx.x % BAI_LANES,
             slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), tile = slice / A.tile_slices,
@@ -316,8 +317,8 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
               tile_first = slice / A.tile_slices * A.tile_rows,
               place = tile_first + slice % A.tile_slices * BAI_LANES + row_lane, block = BlockAt(A, place, row);
     RowPut<V, true> put(A, slice, row_lane, false);
-    RowSums                r      = {};
-    int                    length = 0;
+    RowSums         r      = {};
+    int             length = 0;
 
     for (int first = L.first; first < L.last; first += BAI_LANES) {
       const bool there = first + lane < L.last;

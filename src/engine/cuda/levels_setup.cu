@@ -161,7 +161,9 @@ static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool value
   state->pattern   = found.pattern;
   state->hermitian = !found.other;
   state->over      = found.other || found.more > BAI_LEVELS_OTHER_SIGN * found.less ? 1 : state->p.over;
-  const int single = state->p.single > 0 || (state->p.single < 0 && most <= least * BAI_LEVELS_SINGLE_RANGE);
+  const bool fits  = most <= least * BAI_LEVELS_SINGLE_RANGE &&
+    (state->p.single != BAI_SINGLE_HERMITIAN || !found.other);
+  const int single = state->p.single > 0 || (state->p.single < 0 && fits);
 
   if (!values_only) state->single = single;
   else if (single != state->single && state->p.single < 0)
@@ -359,8 +361,8 @@ static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, b
   return join && mate[to] < to ? mate[to] : to;
 }
 
-static __global__ void Propose(BAIDeviceRows A, bool both, int fields, const int *field, const int *mate, const BAIReal *d,
-                               int *proposal)
+static __global__ void Propose(BAIDeviceRows A, bool both, int fields, const int *field, const int *mate,
+                               const BAIReal *d, int *proposal)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   BAIReal   weight;
@@ -375,8 +377,8 @@ static __global__ void Accept(int n, const int *proposal, int *mate)
   if (i < n && proposal[i] >= 0 && proposal[proposal[i]] == i) mate[i] = proposal[i];
 }
 
-static __global__ void ProposeJoin(BAIDeviceRows A, bool both, int fields, const int *field, const int *mate, const BAIReal *d,
-                                   int *proposal, unsigned long long *claim, unsigned long long *best)
+static __global__ void ProposeJoin(BAIDeviceRows A, bool both, int fields, const int *field, const int *mate,
+                                   const BAIReal *d, int *proposal, unsigned long long *claim, unsigned long long *best)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   BAIReal   weight;
@@ -606,8 +608,7 @@ static BAIStatus Coarsen(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-static __global__ void OrderKeys(int n, int m, const int *aggregate, const int *place, BAIKey *key,
-                                 unsigned *row)
+static __global__ void OrderKeys(int n, int m, const int *aggregate, const int *place, BAIKey *key, unsigned *row)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 

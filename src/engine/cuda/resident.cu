@@ -38,8 +38,8 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
   const bool mine = own != -1;
   const R    local_omega = R(mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
   R          momentum    = R(p.momentum);
-  int        until = solving && order != BAI_OWN ? 0 : p.count; /* solving begins with a meeting */
-  R          omega = R(p.omega);
+  int        until       = solving && order != BAI_OWN ? 0 : p.count; /* solving begins with a meeting */
+  R          omega       = R(p.omega);
   V          xi, before;
   const BAINeighborsOf<order> neighbors(p, tile);
 

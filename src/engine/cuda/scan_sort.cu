@@ -20,8 +20,8 @@ BAIStatus BAIScan(BAIState state, long long n, const int *from, int *sums)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAISortPairs(BAIState state, long long n, int end, const BAIKey *keys, BAIKey *sorted,
-                       const unsigned *values, unsigned *sorted_values)
+BAIStatus BAISortPairs(BAIState state, long long n, int end, const BAIKey *keys, BAIKey *sorted, const unsigned *values,
+                       unsigned *sorted_values)
 {
   BAITemporary work;
   size_t       bytes = 0;

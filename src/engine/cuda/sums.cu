@@ -81,7 +81,7 @@ static __global__ void AddUp(int n, const BAIReal *from, BAIReal *sums)
   __shared__ typename cub::BlockReduce<BAIReal, THREADS>::TempStorage storage;
   const int part = (n + (int)gridDim.x - 1) / (int)gridDim.x, first = part * (int)blockIdx.x,
             last = min(n, first + part);
-  BAIReal   sum  = 0;
+  BAIReal sum    = 0;
 
   for (int k = first + (int)threadIdx.x; k < last; k += THREADS) sum += from[k];
   sum = cub::BlockReduce<BAIReal, THREADS>(storage).Sum(sum);

@@ -298,9 +298,13 @@ PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
    The vectors that the preconditioner takes and gives are of PETSc's precision in any case, and so are residual norms
    and solutions of the `KSP`.
 
-   What is chosen is PETSc's precision. In single precision a cycle is linear but for 1e-7 only, and takes about two
-   thirds of the time on a GPU. That does for `KSPCG`, with -ksp_norm_type unpreconditioned, and for flexible methods as
-   `KSPFCG` and `KSPFGMRES`. `KSPGMRES` with the preconditioner on the left would claim norms that are not true.
+   In single precision a cycle is linear but for 1e-7 only, and takes about two thirds of the time on a GPU. That does
+   for methods that keep the residual itself: `KSPCG`, `KSPFCG`, `KSPGCR`, `KSPFGMRES` and `KSPFBCGS`. Under these it is
+   chosen if the matrix has the range for it. Under others, as `KSPGMRES` with the preconditioner on the left, which
+   would claim norms that are not true, and in `PCApply()` outside of `KSPSolve()`, levels are of PETSc's precision.
+
+   The method is not known before the first `KSPSolve()`. At the first set-up single precision is chosen if the matrix is
+   symmetric with a positive diagonal. Where that was the wrong choice, levels are set up once more.
 
 .seealso: `PCBAIMG`, `PCBAIMGGetSingle()`
 @*/
@@ -355,9 +359,43 @@ static PetscErrorCode PCSetUp_BAIMG(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What levels are in where users do not say: rounding in them does no harm to methods that keep the residual itself */
+static PetscErrorCode ChoosePrecision(PC pc, PetscBool harmless)
+{
+  const BAIHierarchy h = ((BAI *)pc->data)->hierarchy;
+
+  PetscFunctionBegin;
+  if (h->options.single != PETSC_BOOL3_UNKNOWN) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!harmless) {
+    if (h->info.single) h->single = 0;
+  } else if (!h->single) h->single = BAI_SINGLE_IN_RANGE;
+  else if (h->ready && !h->hermitian) h->single = BAI_SINGLE_IN_RANGE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPreSolve_BAIMG(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
+{
+  BAI      *bai = (BAI *)pc->data;
+  PetscBool harmless;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &harmless, KSPCG, KSPFCG, KSPGCR, KSPFGMRES, KSPFBCGS, ""));
+  PetscCall(ChoosePrecision(pc, harmless));
+  bai->hierarchy->solving = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPostSolve_BAIMG(PC pc, PETSC_UNUSED KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
+{
+  PetscFunctionBegin;
+  ((BAI *)pc->data)->hierarchy->solving = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCApply_BAIMG(PC pc, Vec r, Vec z)
 {
   PetscFunctionBegin;
+  if (!((BAI *)pc->data)->hierarchy->solving) PetscCall(ChoosePrecision(pc, PETSC_FALSE));
   PetscCall(BAIHierarchySetUpIfAsked((BAI *)pc->data, pc->pmat));
   PetscCall(BAIHierarchyApply((BAI *)pc->data, r, z, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -368,6 +406,7 @@ static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
   BAI *bai = (BAI *)pc->data;
 
   PetscFunctionBegin;
+  if (!bai->hierarchy->solving) PetscCall(ChoosePrecision(pc, PETSC_FALSE));
   PetscCall(BAIHierarchySetUpIfAsked(bai, pc->pmat));
   PetscCheck(bai->hierarchy->hermitian, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCBAIMG has no transpose here: the matrix is not %s with positive diagonal entries, so a cycle is not "
@@ -564,6 +603,8 @@ PetscErrorCode PCCreate_BAIMG(PC pc)
   PetscCall(BAIHierarchyCreate(bai));
   pc->data                = (void *)bai;
   pc->ops->setup          = PCSetUp_BAIMG;
+  pc->ops->presolve       = PCPreSolve_BAIMG;
+  pc->ops->postsolve      = PCPostSolve_BAIMG;
   pc->ops->apply          = PCApply_BAIMG;
   pc->ops->applytranspose = PCApplyTranspose_BAIMG;
   pc->ops->view           = PCView_BAIMG;
