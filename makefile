@@ -1,7 +1,8 @@
 # petsc-bai: make demo, make check; make help lists the rest
 #
 # PETSC_DIR [PETSC_ARCH] choose a PETSc, else pkg-config does. NVCC= builds without CUDA, OPENMP= without threads on the host,
-# SANITIZE=1 with gcc's sanitizers. PYTHON is one that has this PETSc's petsc4py, for the tests. V=1 shows the commands
+# SANITIZE=1 with gcc's sanitizers. PYTHON is one that has this PETSc's petsc4py, for the tests. HYPRE_DIR is a hypre for
+# make multigrid. V=1 shows the commands
 
 # On all cores, unless -j says how many, here or in the environment's MAKEFLAGS
 ifeq ($(MAKELEVEL)$(filter j% -j% --jobs%,$(shell echo "$$MAKEFLAGS")),0)
@@ -99,10 +100,20 @@ units   := $(filter-out $(parted:%=src/engine/cuda/%.cu),$(wildcard src/engine/c
 
 cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
 
+# HYPRE_DIR: a hypre with CUDA for bench/multigrid to compare with, as config/hypre.sh builds one
+ifneq ($(HYPRE_DIR),)
+  ifeq ($(wildcard $(HYPRE_DIR)/include/HYPRE.h),)
+    $(error HYPRE_DIR=$(HYPRE_DIR) has no include/HYPRE.h: it must name what hypre was installed into)
+  endif
+  hypre     := $(if $(and $(NVCC),$(cuda_petsc)),$(abspath $(HYPRE_DIR)))
+  HYPRE_LIB := $(if $(hypre),-L$(hypre)/lib -Wl$(comma)-rpath$(comma)$(hypre)/lib -lHYPRE)
+endif
+
 # The engine's backends: the one place that knows whether there is CUDA
 engine  := $(wildcard src/engine/*.c src/engine/host/*.c) $(if $(NVCC),$(units),src/engine/cuda/cuda_none.c)
 faces   := $(wildcard src/bai/*.c src/bai/*/*.c src/ksp/bai/*.c src/ksp/bai/generated/*.c src/pc/*/*.c src/pc/*/generated/*.c)
-gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(filter-out %_none.c,$(wildcard bench/parts/*.c)) bench/parts/$(if $(and $(NVCC),$(cuda_petsc)),residentcg.cu,residentcg_none.c) bench/parts/crs$(if $(NVCC),.cu,_none.c) \
+gallery := tutorials/gallery.c tutorials/now.c tutorials/matrixmarket.c tutorials/smoothers.c $(filter-out %_none.c %/hypre.c,$(wildcard bench/parts/*.c)) bench/parts/$(if $(and $(NVCC),$(cuda_petsc)),residentcg.cu,residentcg_none.c) bench/parts/crs$(if $(NVCC),.cu,_none.c) \
+  bench/parts/hypre$(if $(hypre),,_none).c \
   tests/parts/gpu$(if $(NVCC),.cu,_none.c)
 obj      = $(patsubst %,$(B)/obj/%.o,$(1))
 quiet    = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2) && )
@@ -142,13 +153,21 @@ $(LIB): $(call obj,$(engine) $(faces))
 $(call obj,$(wildcard bench/parts/*.c)): CPPFLAGS += -Itutorials -Isrc/bai
 
 $(B)/libengine.a: $(call obj,$(engine)) ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $^
-$(B)/libgallery.a: $(call obj,$(gallery)) ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $^
+$(B)/libgallery.a: $(call obj,$(gallery)) $(B)/hypre_dir ; $(call quiet,AR,$@)rm -f $@; $(AR) rcs $@ $(filter %.o,$^)
+
+# Which hypre it was last time
+$(B)/hypre_dir: FORCE
+	@mkdir -p $(@D)
+	@echo '$(hypre)' | cmp -s - $@ || echo '$(hypre)' >$@
+$(call obj,bench/parts/hypre.c): $(B)/hypre_dir
+$(call obj,bench/parts/hypre.c): CPPFLAGS += -I$(hypre)/include
+$(B)/tests/bench/multigrid: MORE_LIB = $(HYPRE_LIB)
 
 # Programs: each tests/*.c and tutorials/*.c with a main, linked with the library, the gallery, and for the tests the engine itself
 LINK = -L$(B)/lib -Wl,-rpath,'$(CURDIR)/$(B)/lib' -lpetscbai
 $(B)/tests/%: %.c $(LIB) $(B)/libgallery.a $(B)/libengine.a $(wildcard tests/*.h tests/parts/*.h tutorials/*.h)
 	@mkdir -p $(@D)
-	$(call quiet,CC,$<)$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/bai $(LDFLAGS) $< -o $@ $(B)/libgallery.a $(LINK) $(B)/libengine.a $(PETSC_LIB) $(CUDA_LIB)
+	$(call quiet,CC,$<)$(CC) $(CFLAGS) $(OPENMP) $(CPPFLAGS) -Itutorials -Isrc/bai $(LDFLAGS) $< -o $@ $(B)/libgallery.a $(LINK) $(B)/libengine.a $(MORE_LIB) $(PETSC_LIB) $(CUDA_LIB)
 
 # Those in Fortran load the library by -dll_append
 $(B)/tests/%: %.F90 $(LIB)
@@ -186,9 +205,11 @@ choices preconditioners: %: $(B)/tests/bench/%
 	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(generated)) -device '$(subst $(comma), ,$(DEVICE))' -commit $(COMMIT) -csv $(B)/$@.csv
 	@ls $(B)/$@.csv
 
-# KSPBAI with many levels beside CG with PCBAIMG, PCGAMG and PCJACOBI: docs/levels.md
+# KSPBAI with many levels beside CG with PCBAIMG, hypre, PCGAMG and PCJACOBI: docs/levels.md. With coefficients that jump
+# by 10^6, rounding does not let b - A x become much smaller than 1e-6
 MULTIGRID_HOST = -matrix laplace3d,fv3,laplace3d27,anisotropic -n 64,500,40,300
-MULTIGRID_GPU  = -matrix laplace3d,laplace3d,fv3,fv3,laplace3d27,anisotropic -n 100,200,1000,2000,100,500
+MULTIGRID_GPU  = -matrix jumps,jumps,laplace3d,laplace3d,laplace3d,fv3,fv3,fv3,laplace3d27,anisotropic,powerlaw \
+  -n 64,128,100,200,300,1000,2000,4000,100,500,1000000 -rtol 1e-6,1e-6,1e-10
 multigrid: $(B)/tests/bench/multigrid
 	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(if $(on_gpu),$(MULTIGRID_GPU),$(MULTIGRID_HOST))) -device '$(subst $(comma), ,$(DEVICE))' -commit $(COMMIT) -date $$(date +%F) -csv $(B)/multigrid.csv
 	@ls $(B)/multigrid.csv
@@ -409,7 +430,7 @@ help:
 	@echo 'nondeterminism  how results vary from run to run, as CSV; GPU=1: on the GPU'
 	@echo 'choices  what other numbers of local sweeps and block sizes are worth; GPU=1: on the GPU'
 	@echo 'preconditioners  PCBAI with each partition beside PCSOR; GPU=1: on the GPU'
-	@echo 'multigrid  KSPBAI with many levels beside CG with PCGAMG and others; GPU=1: on the GPU'
+	@echo 'multigrid  KSPBAI with many levels beside CG with PCGAMG and others; GPU=1: on the GPU; HYPRE_DIR=$$(config/hypre.sh): and hypre'
 	@echo 'scaling  times on 1, 2, 4, ... of N=2 ranks, as CSV; GPU=1: on as many GPUs'
 	@echo 'experiments  those of the papers; GPU=1: on the GPU; EXPERIMENT="faults theta": some of them'
 	@echo 'experiments-page  docs/experiments.md and its pictures from the tables in CSV=DIR'

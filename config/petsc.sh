@@ -15,26 +15,9 @@
 #   MAKE_NP        processes to build with (all)
 set -eu
 
-say() { echo "petsc.sh: $*" >&2; }
-die() { say "$*"; exit 1; }
-
 here=$(cd "$(dirname "$0")" && pwd)
-install_packages() { "$here/packages.sh" "$why" "$@"; }
-
-# Runs a command with its output in a log, and a progress line: the lines written so far, of how many are expected
-logged()
-{
-  what=$1 log=$2 expect=$3; shift 3
-  : >"$log"
-  "$@" >>"$log" 2>&1 &
-  pid=$!
-  while kill -0 $pid 2>/dev/null; do
-    if [ -t 2 ]; then printf '\r%s: %s of about %s lines' "$what" "$(wc -l <"$log")" "$expect" >&2; sleep 2
-    else n=$((${n:-0} + 1)); [ $((n % 30)) != 1 ] || say "$what: $(wc -l <"$log") of about $expect lines"; sleep 2; fi
-  done
-  [ ! -t 2 ] || echo >&2
-  wait $pid || { tail -n 30 "$log" >&2; die "$what failed, see $log"; }
-}
+why=${2:-"config/petsc.sh ${1:-} was asked for"}
+. "$here/common.sh"
 
 debian()
 {
@@ -65,7 +48,6 @@ complex_int64()
 }
 
 version=${PETSC_VERSION:-3.26.1}
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/petsc-bai
 
 # build KIND WITH COMPILER OPTION ...: PETSc as configure makes it with these options, unless the cache has it
 build()
@@ -73,9 +55,7 @@ build()
   kind=$1 with=$2 compiler=$3; shift 3
   key=$(printf '%s\n' "$@" "$compiler" | cksum | cut -d' ' -f1)
   prefix=$cache/petsc-$version-$kind-$key
-  mkdir -p "$cache"
-  exec 9>"$cache/$version-$key.lock"
-  flock -n 9 || { say "waiting for another one that builds it"; flock 9; }
+  alone "$version-$key"
   if [ ! -f "$prefix/complete" ]; then
     install_packages make gcc g++ python3 python3-pip pkg-config libopenmpi-dev openmpi-bin libopenblas-dev liblapack-dev
     src=$cache/build-$version-$key
@@ -102,11 +82,9 @@ build()
 with_cuda()
 {
   kind=$1 what=$2; shift 2
-  : "${CUDA_HOME:=$(dirname "$(dirname "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")}"
-  [ -x "$CUDA_HOME/bin/nvcc" ] || die "no nvcc in $CUDA_HOME/bin: install the CUDA toolkit or set CUDA_HOME"
-  arch=${CUDA_ARCH:-$( { nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null || true; } | sed -n '1s/\.//p')}
+  find_cuda
   build "$kind" "$CUDA_HOME$what" "$("$CUDA_HOME/bin/nvcc" --version | tail -n 1)" \
-    --with-debugging=0 --with-cuda --with-cuda-dir="$CUDA_HOME" --with-cuda-arch="${arch:-90}" --with-fc=0 --with-mpi-dir=/usr \
+    --with-debugging=0 --with-cuda --with-cuda-dir="$CUDA_HOME" --with-cuda-arch="$arch" --with-fc=0 --with-mpi-dir=/usr \
     --with-shared-libraries --with-x=0 --with-ssl=0 COPTFLAGS='-O3 -g0' CXXOPTFLAGS='-O3 -g0' CUDAOPTFLAGS=-O3 "$@"
 }
 cuda() { with_cuda cuda ''; }
@@ -130,7 +108,6 @@ release()
 
 single() { host single 'the C compiler, in single precision'; }
 
-why=${2:-"config/petsc.sh ${1:-} was asked for"}
 case ${1:-} in
 debian | cuda | complex | int64 | release | single) "$1" ;;
 complex-int64 | cuda-complex | cuda-int64) "$(echo "$1" | tr - _)" ;;

@@ -10,7 +10,8 @@ to=$dir/carried
 mkdir -p "$to/lib" "$to/petsc/lib/petsc" "$to/petsc/share/petsc/examples/config" "$to/src"
 cp "$build/lib/libpetscbai.so" "$to/lib"
 for l in $(ldd "$build/lib/libpetscbai.so" | awk '/libpetsc/ && /=>/{print $3}'); do cp -L "$l" "$to/lib"; done
-strip --strip-unneeded "$to"/lib/libpetsc.so* 2>/dev/null || true
+for l in $(ldd "$build/tests/bench/multigrid" | awk '/libHYPRE/ && /=>/{print $3}'); do cp -L "$l" "$to/lib"; done
+strip --strip-unneeded "$to"/lib/libpetsc.so* "$to"/lib/libHYPRE* 2>/dev/null || true
 harness=$(sed -n "s/^config_dir='\(.*\)'/\1/p" "$(find "$build/tests" -name 'run*.sh' | head -n 1)")
 petsc_bin=$(sed -n "s/^petsc_bindir='\(.*\)'/\1/p" "$(find "$build/tests" -name 'run*.sh' | head -n 1)")
 cp "$harness/petsc_harness.sh" "$to/petsc/share/petsc/examples/config"

@@ -755,8 +755,8 @@ static PetscErrorCode TestBackends(System *s)
       Outcome      outcome;
 
       (void)snprintf(more, sizeof(more),
-                     "-%s_bai_backend %s -%s_bai_block_size %d -%s_bai_weight none -%s_bai_gather %s",
-                     name, BAIBackends[backends[k]], name, 1 + (int)s->which % 300, name, name,
+                     "-%s_bai_backend %s -%s_bai_block_size %d -%s_bai_weight none -%s_bai_gather %s", name,
+                     BAIBackends[backends[k]], name, 1 + (int)s->which % 300, name, name,
                      ranks > 1 && s->mode == BAI_MODE_COLOR ? "one" : "none");
       if (strstr(s->options[face], "partition auto") || !strstr(s->options[face], "partition"))
         (void)snprintf(more + strlen(more), sizeof(more) - strlen(more), " -%s_bai_partition natural", name);

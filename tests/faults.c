@@ -371,8 +371,7 @@ int main(int argc, char **argv)
   if (Case("published_chem97ztz")) PetscCall(Published("chem97ztz-like", 128, 147, chem97ztz, 5));
   for (int mode = 0; mode < 4; mode++) {
     for (int type = 0; type < 2; type++) {
-      if (Case("lost_%s_%s", BAIModes[mode], BAIFaultTypes[type]))
-        PetscCall(Lost((BAIMode)mode, (BAIFaultType)type));
+      if (Case("lost_%s_%s", BAIModes[mode], BAIFaultTypes[type])) PetscCall(Lost((BAIMode)mode, (BAIFaultType)type));
     }
     for (int type = 2; type < 5; type++) {
       if (Case("flipped_%s_%s", BAIModes[mode], BAIFaultTypes[type]))

@@ -842,8 +842,7 @@ int main(int argc, char **argv)
         PetscCall(Solves("fv1", 16, (Layout)layout, (BAIMode)mode));
     }
     for (int layout = 0; layout < LAYOUT_NUMBER; layout++) {
-      if (Case("pc_%s_%s", BAIModes[mode], layouts[layout]))
-        PetscCall(Preconditioner((Layout)layout, (BAIMode)mode));
+      if (Case("pc_%s_%s", BAIModes[mode], layouts[layout])) PetscCall(Preconditioner((Layout)layout, (BAIMode)mode));
     }
   }
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_LAUNCH; mode++) {

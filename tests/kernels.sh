@@ -15,7 +15,7 @@ kernels()
       /Compiling entry function/ { split($0, part, "\047"); name = part[2]; arch = part[4] }
       /bytes spill stores/ { stores = $5; loads = $9 }
       /Used [0-9]* registers/ { sub(/.*Used /, ""); print unit, arch, $1, stores, loads, name }' "$log"
-  done | c++filt | sed 's/ void / /; s/(BAIOrder)//g; s/(bool)//g; s/ \(cub::\)[^<(]*::\([A-Za-z]*\)[<(].*/ \1\2/; s/(\(BAI\|int\|Extent\).*//'
+  done | c++filt | sed 's/ void / /; s/(BAIOrder)//g; s/(anonymous namespace):://g; s/>(Problem)$/>/; s/(bool)//g; s/ \(cub::\)[^<(]*::\([A-Za-z]*\)[<(].*/ \1\2/; s/(\(BAI\|int\|Extent\).*//'
 }
 
 if [ "$what" = report ]; then

@@ -65,8 +65,7 @@ static PetscErrorCode CreateBanded(PetscInt n, Mat *A)
     const PetscScalar five[] = {1, -4, 6.1, -4, 1};
 
     for (PetscInt k = 0; k < 5; k++) {
-      if (row + k - 2 >= 0 && row + k - 2 < n)
-        PetscCall(MatSetValue(*A, row, row + k - 2, five[k], INSERT_VALUES));
+      if (row + k - 2 >= 0 && row + k - 2 < n) PetscCall(MatSetValue(*A, row, row + k - 2, five[k], INSERT_VALUES));
     }
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));

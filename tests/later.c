@@ -1,4 +1,5 @@
-static char help[] = "Solves with the same matrix and right side take the same iterations, however many came before.\n\n";
+static char help[] =
+  "Solves with the same matrix and right side take the same iterations, however many came before.\n\n";
 
 #include "check.h"
 #include "gallery.h"
@@ -32,8 +33,8 @@ static PetscErrorCode Again(const char matrix[], PetscInt n, PetscReal rtol, int
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(IsConverged(ksp, &rnorm, &is));
     if (verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %" PetscInt_FMT, its));
-    PetscCall(Expect(reason > 0 && is, "solve %d: %s, true residual norm %g", k, KSPConvergedReasons[reason],
-                     (double)rnorm));
+    PetscCall(
+      Expect(reason > 0 && is, "solve %d: %s, true residual norm %g", k, KSPConvergedReasons[reason], (double)rnorm));
     if (!k) first = its;
     PetscCall(Expect(PetscAbsInt(its - first) <= 1,
                      "solve %d takes %" PetscInt_FMT " iterations, the first one %" PetscInt_FMT, k, its, first));

@@ -537,11 +537,12 @@ static PetscErrorCode UsesLevels(KSP ksp, const char what[], PetscBool expected)
 /* With auto: levels, or on a GPU the chip, unless something asks for relaxation */
 static PetscErrorCode TestAuto(void)
 {
-  const PetscInt large = 360; /* more rows than a GPU keeps on the chip */
+  const PetscInt large = 600; /* more rows than a GPU keeps on the chip */
   Mat            A, B;
   KSP            ksp;
   PetscInt       its;
   PetscBool      chip, cuda;
+  BAIBackend     backend;
 
   PetscFunctionBeginUser;
   PetscCall(CreateMat("laplace2d", large, &A));
@@ -557,7 +558,9 @@ static PetscErrorCode TestAuto(void)
   PetscCall(CreateKSP(B, KSPBAI, PETSC_DECIDE, &ksp));
   PetscCall(KSPSetUp(ksp));
   PetscCall(ViewHas((PetscObject)ksp, "on the chip, in one launch", &chip));
-  PetscCall(ViewHas((PetscObject)ksp, "backend cuda", &cuda));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)B, &cuda, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(KSPBAIGetBackend(ksp, &backend));
+  cuda = (PetscBool)(cuda || backend == BAI_BACKEND_CUDA);
   PetscCall(Expect(chip == (PetscBool)(cuda && !PetscDefined(USE_COMPLEX)), "a small matrix is%s on the chip",
                    chip ? "" : " not"));
   if (!chip) PetscCall(UsesLevels(ksp, "a small matrix", PETSC_TRUE));
@@ -1004,6 +1007,58 @@ static PetscErrorCode TestOptions(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Under this method, or in PCApply() alone if there is none, levels are single or not */
+static PetscErrorCode ExpectPrecision(KSP ksp, KSPType type, PetscBool single)
+{
+  PC        pc;
+  Mat       A;
+  Vec       b, x;
+  PetscBool found;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  if (type) {
+    PetscCall(KSPSetType(ksp, type));
+    PetscCall(KSPSolve(ksp, b, x));
+  } else PetscCall(PCApply(pc, b, x));
+  PetscCall(ViewHas((PetscObject)pc, "levels in single precision", &found));
+  PetscCall(Expect(found == single, "levels are%s in single precision under %s", found ? "" : " not",
+                   type ? type : "no method"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On a GPU PCBAIMG's levels are in single precision only under methods to which their rounding does no harm */
+static PetscErrorCode TestPrecision(void)
+{
+  Mat       A;
+  KSP       ksp;
+  PC        pc;
+  PetscBool cuda;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 40, &A));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCBAIMG));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(ViewHas((PetscObject)pc, "backend cuda", &cuda));
+  PetscCall(ExpectPrecision(ksp, KSPCG, cuda));
+  PetscCall(ExpectPrecision(ksp, KSPGMRES, PETSC_FALSE));
+  PetscCall(ExpectPrecision(ksp, KSPFGMRES, cuda));
+  PetscCall(ExpectPrecision(ksp, NULL, PETSC_FALSE));
+  PetscCall(PCBAIMGSetSingle(pc, PETSC_BOOL3_FALSE));
+  PetscCall(ExpectPrecision(ksp, KSPCG, PETSC_FALSE));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Blocked matrices are copied, and the copy follows their values */
 static PetscErrorCode TestTypes(MatType type)
 {
@@ -1180,7 +1235,7 @@ int main(int argc, char **argv)
     if (Case("outdated")) PetscCall(TestOutdated());
     if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
     if (Case("auto")) PetscCall(TestAuto());
-    if (Case("indefinite_auto")) PetscCall(TestIndefinite(360, PETSC_DECIDE));
+    if (Case("indefinite_auto")) PetscCall(TestIndefinite(600, PETSC_DECIDE));
     if (Case("indefinite_number")) PetscCall(TestIndefinite(40, 32));
     if (Case("watched")) PetscCall(TestWatched());
     if (Case("guess")) PetscCall(TestGuess());
@@ -1192,6 +1247,7 @@ int main(int argc, char **argv)
     if (Case("nullspace_bai")) PetscCall(TestNullSpace(KSPBAI));
     if (Case("nullspace_cg")) PetscCall(TestNullSpace(KSPCG));
     if (Case("small")) PetscCall(TestSmall());
+    if (Case("precision")) PetscCall(TestPrecision());
   }
   PetscCall(CheckFinalize());
   return 0;
@@ -1204,7 +1260,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{operator values,krylov,types,fields iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small}}
+         args: -case {{operator values,krylov,types,fields iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -1225,7 +1281,7 @@ int main(int argc, char **argv)
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small}}
+         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision}}
       test:
          suffix: aijcusparse_ranks
          requires: baicuda cuda

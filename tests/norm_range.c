@@ -77,8 +77,8 @@ int main(int argc, char **argv)
       PetscCall(Check("fv1", 15, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO,
                       PETSC_TRUE)); /* there the tolerance is PETSc's rtol times what VecNorm() says of b */
     if (Case("slow_%g", (double)scales[k]))
-      PetscCall(Check("laplace2d", 12, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO,
-                      PETSC_FALSE));
+      PetscCall(
+        Check("laplace2d", 12, scales[k], 1e-8, BAI_MODE_SYNC, BAI_PRECISION_NATIVE, BAI_REFINE_AUTO, PETSC_FALSE));
   }
   PetscCall(CheckFinalize());
   return 0;

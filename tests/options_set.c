@@ -206,8 +206,8 @@ static PetscErrorCode Momentum(void)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(numbers); k++) {
     PetscCall(NewSolver(&ksp));
     PetscCall(KSPBAISetMomentum(ksp, 0.25));
-    PetscCall(PetscSNPrintf(text, sizeof(text), "-foo_ksp_bai_momentum %s: must be at least 0 and less than 1",
-                            read[k]));
+    PetscCall(
+      PetscSNPrintf(text, sizeof(text), "-foo_ksp_bai_momentum %s: must be at least 0 and less than 1", read[k]));
     ExpectError(text, numbers[k], ReadOption((PetscObject)ksp, "-foo_ksp_bai_momentum", numbers[k]));
     PetscCall(KSPBAIGetMomentum(ksp, &momentum));
     PetscCall(Expect(momentum == (PetscReal)0.25, "a wrong momentum changes nothing"));

@@ -100,8 +100,7 @@ static PetscErrorCode TestSame(Mat A, const char feature[], BAIMode mode, BAIRef
     PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(Difference(x, y, &difference));
-  PetscCall(ExpectMode((PetscBool)(difference <= 100 * PETSC_MACHINE_EPSILON),
-                       "difference", feature, mode,
+  PetscCall(ExpectMode((PetscBool)(difference <= 100 * PETSC_MACHINE_EPSILON), "difference", feature, mode,
                        (double)difference)); /* the inverse of the coarse matrix is in single precision */
   PetscCall(DestroyVecs(&b, &x, &y));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -158,8 +158,8 @@ static PetscErrorCode JobCreate(int k, Job *job)
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(job, sizeof(*job)));
-  job->mode   = k % 2 ? BAI_MODE_COLOR : BAI_MODE_SYNC;
-  job->n      = k % 3 == 2 ? 150000 : 3000 + 64 * k; /* large ones do not fit the chip of a device */
+  job->mode = k % 2 ? BAI_MODE_COLOR : BAI_MODE_SYNC;
+  job->n    = k % 3 == 2 ? 150000 : 3000 + 64 * k; /* large ones do not fit the chip of a device */
   PetscCall(PetscMalloc3(job->n + 1, &job->i, 5 * job->n, &job->j, 5 * job->n, &job->a));
   PetscCall(PetscMalloc2(job->n, &job->b, job->n, &job->x));
   job->i[0] = 0;
@@ -482,24 +482,24 @@ static PetscErrorCode TestPetscStreams(void)
 */
 static PetscErrorCode TestStalled(BAIKernel kernel, BAIInt block_size, BAIInt more, BAIInt local_iters)
 {
-  const BAIParameters p = {.mode        = BAI_MODE_SYNC,
-                           .block_size  = block_size,
-                           .local_iters = 2,
-                           .staleness   = -1,
-                           .apart       = 1,
-                           .local_omega = 1,
-                           .device      = -1,
-                           .kernel      = kernel};
-  BAIStep step   = {.mode = BAI_MODE_SYNC, .omega = 1, .fresh = 1, .local_iters = local_iters};
-  const BAIInt n = block_size + more;
-  BAIInt      *i, *j, nnz = 0;
-  BAIScalar   *a, *b, *x, *y;
-  BAIMatrix    M = {.n = n, .memory = BAI_MEMORY_HOST};
-  BAIVectors   v = {.b_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
-  BAIEngine    engine;
-  BAIReal      norm2;
-  BAIStatus    status;
-  PetscBool    same;
+  const BAIParameters p    = {.mode        = BAI_MODE_SYNC,
+                              .block_size  = block_size,
+                              .local_iters = 2,
+                              .staleness   = -1,
+                              .apart       = 1,
+                              .local_omega = 1,
+                              .device      = -1,
+                              .kernel      = kernel};
+  BAIStep             step = {.mode = BAI_MODE_SYNC, .omega = 1, .fresh = 1, .local_iters = local_iters};
+  const BAIInt        n    = block_size + more;
+  BAIInt             *i, *j, nnz = 0;
+  BAIScalar          *a, *b, *x, *y;
+  BAIMatrix           M = {.n = n, .memory = BAI_MEMORY_HOST};
+  BAIVectors          v = {.b_memory = BAI_MEMORY_HOST, .x_memory = BAI_MEMORY_HOST};
+  BAIEngine           engine;
+  BAIReal             norm2;
+  BAIStatus           status;
+  PetscBool           same;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc3(n + 1, &i, 3 * n, &j, 3 * n, &a));

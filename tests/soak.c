@@ -107,11 +107,11 @@ static PetscErrorCode DestroySystem(Solver *s)
 /* All that changes what an engine holds, as options of its own for this solver */
 static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
 {
-  static const char *const partition[] = {"auto", "natural", "rcm", "graph"},
-                           *const weight[] = {"none", "l1", "tau", "auto"};
-  const char *const               name     = s->pc ? "pc" : "ksp";
-  const BAIMode                   mode     = (BAIMode)Below(dice, 4);
-  const PetscBool                 krylov   = (PetscBool)(!s->pc && OneIn(dice, 2)); /* as without options */
+  static const char *const        partition[] = {"auto", "natural", "rcm", "graph"},
+                           *const weight[]    = {"none", "l1", "tau", "auto"};
+  const char *const               name        = s->pc ? "pc" : "ksp";
+  const BAIMode                   mode        = (BAIMode)Below(dice, 4);
+  const PetscBool                 krylov      = (PetscBool)(!s->pc && OneIn(dice, 2)); /* as without options */
   PetscOptions                    options;
 
   PetscFunctionBeginUser;
@@ -121,17 +121,16 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
   ADD("backend %s", name, tally->backend);
   if (krylov) ADD("levels auto", name);
   else {
-  ADD("mode %s", name, BAIModes[mode]);
-  ADD("block_size %d", name, OneIn(dice, 2) ? 0 : 1 + (int)Below(dice, 300));
-  ADD("local_iters %d", name, 1 + (int)Below(dice, 6));
-  ADD("partition %s", name, partition[Below(dice, 4)]);
-  ADD("weight %s", name,
-      weight[Below(dice, 4)]);
-  ADD("precision %s", name, OneIn(dice, 4) ? "single" : "native");
-  ADD("overlap %d", name, OneIn(dice, 4) ? 1 : 0);
-  ADD("theta %d", name, OneIn(dice, 4) ? 1 : 0);
-  ADD("momentum %s", name, s->pc || OneIn(dice, 3) ? "0" : "0.1");
-  ADD("staleness %d", name, mode == BAI_MODE_ASYNC && OneIn(dice, 3) ? (int)Below(dice, 4) : -1);
+    ADD("mode %s", name, BAIModes[mode]);
+    ADD("block_size %d", name, OneIn(dice, 2) ? 0 : 1 + (int)Below(dice, 300));
+    ADD("local_iters %d", name, 1 + (int)Below(dice, 6));
+    ADD("partition %s", name, partition[Below(dice, 4)]);
+    ADD("weight %s", name, weight[Below(dice, 4)]);
+    ADD("precision %s", name, OneIn(dice, 4) ? "single" : "native");
+    ADD("overlap %d", name, OneIn(dice, 4) ? 1 : 0);
+    ADD("theta %d", name, OneIn(dice, 4) ? 1 : 0);
+    ADD("momentum %s", name, s->pc || OneIn(dice, 3) ? "0" : "0.1");
+    ADD("staleness %d", name, mode == BAI_MODE_ASYNC && OneIn(dice, 3) ? (int)Below(dice, 4) : -1);
   }
 #undef ADD
   PetscCall(PetscOptionsCreate(&options));

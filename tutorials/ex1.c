@@ -324,7 +324,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: gallery
-      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d laplace3d27 helmholtz anisotropic mesh powerlaw}separate output} -ksp_type cg -pc_type jacobi -repeat 2
+      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d laplace3d27 helmholtz anisotropic jumps mesh powerlaw}separate output} -ksp_type cg -pc_type jacobi -repeat 2
 
     test:
       suffix: gallery_chem97
@@ -385,6 +385,13 @@ int main(int argc, char **argv)
     test:
       suffix: rows_powerlaw
       args: -matrix powerlaw -n 12 -seed {{0 1}separate output}
+
+  test:
+    suffix: jumps
+    requires: double !complex
+    filter: grep -E "^row (0|15|16|4912):"
+    diff_args: -j
+    args: -matrix jumps -n 17 -ksp_type cg -pc_type jacobi -ksp_view_mat
 
   test:
     suffix: chem97

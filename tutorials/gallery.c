@@ -59,6 +59,51 @@ static PetscErrorCode AnisotropicRow(const Pattern *p, PetscInt row, PetscInt *n
   PetscFunctionReturn(0);
 }
 
+/* Of a cell: 1 and 10^6 by turns in cubes of JUMPS_CUBE cells a side, as a chessboard has its colours */
+enum {
+  JUMPS_CUBE = 16
+};
+
+static PetscReal Coefficient(const PetscInt cell[])
+{
+  return (cell[0] / JUMPS_CUBE + cell[1] / JUMPS_CUBE + cell[2] / JUMPS_CUBE) % 2 ? 1e6 : 1;
+}
+
+/* Diffusion by finite volumes: cells are coupled by the harmonic mean of their coefficients, and at the boundary with
+ * it by their own */
+static PetscErrorCode JumpsRow(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[], PetscScalar vals[])
+{
+  const PetscInt  n = p->n, stride[3] = {1, n, n * n};
+  PetscInt        cell[3] = {row % n, row / n % n, row / n / n}, diagonal = 0;
+  const PetscReal own = Coefficient(cell);
+  PetscReal       sum = 0;
+
+  PetscFunctionBeginUser;
+  *ncols = 0;
+  for (int face = -3; face <= 3; face++) { /* below in z, y and x, none, above in x, y and z */
+    const int d = PetscAbsInt(face) - 1, step = face < 0 ? -1 : 1;
+    PetscReal coupling = own;
+
+    if (face == 0) {
+      diagonal = (*ncols)++;
+      continue;
+    }
+    cell[d] += step;
+    if (cell[d] >= 0 && cell[d] < n) {
+      const PetscReal other = Coefficient(cell);
+
+      coupling         = 2 * own * other / (own + other);
+      cols[*ncols]     = row + step * stride[d];
+      vals[(*ncols)++] = -coupling;
+    }
+    cell[d] -= step;
+    sum += coupling;
+  }
+  cols[diagonal] = row;
+  vals[diagonal] = sum;
+  PetscFunctionReturn(0);
+}
+
 /* A prime number on the diagonal, ones at distances 1, 2, 4, 8, ... from it */
 static PetscErrorCode TrefethenRow(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[], PetscScalar vals[])
 {
@@ -222,6 +267,7 @@ static const Pattern patterns[] = {
   {.name = "laplace3d27", .row = StencilRow, .dim = 3, .n = 32, .weight = {26, -1, -1, -1}},
   {.name = "helmholtz", .row = StencilRow, .dim = 2, .n = 100, .weight = {4.01, -1}},
   {.name = "anisotropic", .row = AnisotropicRow, .dim = 2, .n = 100, .weight = {202, -100, -1}},
+  {.name = "jumps", .row = JumpsRow, .dim = 3, .n = 32},
   {.name = "mesh", .row = MeshRow, .dim = 2, .n = 100},
   {.name = "chem97ztz-like", .row = Chem97Row, .dim = 1, .n = 2541},
   {.name = "powerlaw", .row = GraphRow, .dim = 1, .n = 20000}
@@ -362,6 +408,8 @@ static PetscErrorCode Fill(Mat A, const Pattern *p, PetscInt cols[], PetscScalar
   The grids have Dirichlet boundaries, which are left out, and are numbered line by line.
 
   anisotropic is the Laplacian on a square, with couplings of 100 along the lines and 1 across.
+
+  jumps is diffusion in a cube, whose coefficient jumps by 10^6 between cubes of 16 cells a side.
 
   mesh is the Laplacian in linear finite elements on triangles of all shapes, whose points have four to eight
 neighbours.

@@ -88,7 +88,7 @@ struct BAI_ {
   PetscReal        omega;           /* in use, 1 if it is auto; */
   PetscReal        smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
   PetscReal        largest;         /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */
-  PetscReal        radius[2], tau; /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies
+  PetscReal        radius[2], tau;  /* BAI_WEIGHT_AUTO: bounds of the spectral radius of |I - D^{-1}A|; what multiplies
                                       omega */
   PetscInt         setups, updates; /* times that the engine was created, and that it was given new values */
   BAIRefinement    refinement;

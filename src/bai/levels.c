@@ -21,6 +21,7 @@ PetscErrorCode BAIHierarchyCreate(BAI *bai)
                                                .local_iters = 4,
                                                .over        = 1.9,
                                                .single      = PETSC_BOOL3_UNKNOWN};
+  bai->hierarchy->single  = bai->face->solves ? BAI_SINGLE_IN_RANGE : BAI_SINGLE_HERMITIAN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,7 +66,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat A, Mat Ad, BAIBackend *b
   p->fields      = (BAIInt)fields;
   p->longest     = (BAIInt)o->longest;
   p->resident    = (int)o->chip;
-  p->single      = o->single == PETSC_BOOL3_TRUE ? 1 : o->single == PETSC_BOOL3_FALSE || !bai->face->solves ? 0 : -1;
+  p->single      = o->single == PETSC_BOOL3_TRUE ? 1 : o->single == PETSC_BOOL3_FALSE ? 0 : bai->hierarchy->single;
   if (*backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(BAIGetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -125,8 +126,10 @@ static PetscErrorCode Tell(const BAI *bai)
                         (PetscInt64)level->alone, (PetscInt64)level->blocks));
   }
   PetscCall(PetscInfo(bai->obj, "%d levels, no more as %s; the last one is %s; set up in %g s\n", i->levels,
-                      i->stop ? i->stop : h->long_rows ? "a row is too long" : "this rank has no rows", i->exact ? "solved exactly" : "smoothed",
-                      (double)h->seconds));
+                      i->stop          ? i->stop
+                        : h->long_rows ? "a row is too long"
+                                       : "this rank has no rows",
+                      i->exact ? "solved exactly" : "smoothed", (double)h->seconds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,7 +146,8 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
   *work = WORK_LEVELS;
   PetscCall(PetscObjectGetId((PetscObject)given, &id));
   PetscCall(PetscObjectStateGet((PetscObject)given, &state));
-  if (!h->ready || h->outdated || (h->long_rows && (id != h->id || state != h->state)) || backend != h->backend || id != h->id || M->n != h->M.n)
+  if (!h->ready || h->outdated || (h->long_rows && (id != h->id || state != h->state)) || backend != h->backend ||
+      id != h->id || M->n != h->M.n)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemcmp(p, &h->p, sizeof(*p), &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
@@ -258,8 +262,9 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
   PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
   PetscCall(Take(bai));
-  h->set   = h->options;
-  h->ready = PETSC_TRUE;
+  h->set        = h->options;
+  h->single_set = h->single;
+  h->ready      = PETSC_TRUE;
   if (work == WORK_LEVELS) PetscCall(Tell(bai));
   else PetscCall(PetscInfo(bai->obj, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -273,8 +278,9 @@ PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
   PetscBool               same;
 
   PetscFunctionBegin;
-  same = (PetscBool)(o->levels == set->levels && o->local_iters == set->local_iters && o->over == set->over &&
-                     o->single == set->single && o->longest == set->longest && o->chip == set->chip);
+  same = (PetscBool)(h->single == h->single_set && o->levels == set->levels && o->local_iters == set->local_iters &&
+                     o->over == set->over && o->single == set->single && o->longest == set->longest &&
+                     o->chip == set->chip);
   if (same && h->backend == BAI_BACKEND_CUDA) {
     int   device;
     void *stream;

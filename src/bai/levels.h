@@ -15,14 +15,17 @@ typedef struct {
   PetscReal  over;
   PetscBool3 single;  /* unknown: chosen at set-up */
   PetscInt   longest; /* chosen by KSPBAI: rows with more entries are not for levels; 0: all are */
-  PetscBool  chip;    /* chosen by KSPBAI: no levels if the matrix stays on the chip of a GPU, where a solve is one launch */
+  PetscBool
+    chip; /* chosen by KSPBAI: no levels if the matrix stays on the chip of a GPU, where a solve is one launch */
 } BAILevelsOptions;
 
 struct BAIHierarchy_ {
-  BAILevelsOptions    options, set; /* and as they were at the last set-up */
-  BAILevels           levels;       /* NULL: none are set up, or this rank has no rows */
-  PetscBool           ready;        /* set up, on all ranks, */
-  PetscBool           long_rows;    /* or there are none, as some row has more entries than the options allow */
+  BAILevelsOptions    options, set;       /* and as they were at the last set-up */
+  BAILevels           levels;             /* NULL: none are set up, or this rank has no rows */
+  int                 single, single_set; /* the engine's parameter where users set none, and then */
+  PetscBool           solving;            /* PCBAIMG: within a KSPSolve() */
+  PetscBool           ready;              /* set up, on all ranks, */
+  PetscBool           long_rows;          /* or there are none, as some row has more entries than the options allow */
   BAIBackend          backend;
   BAILevelsParameters p; /* with these; */
   BAILevelsInfo       info;

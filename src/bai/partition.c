@@ -77,8 +77,8 @@ PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type
   if (*type == BAI_PARTITION_DM) {
     PetscCall(BAIGetGrid(bai, Ad, m, &dof));
     PetscCheck(dof, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-               "-%s_bai_partition dm: there is no DMDA with the rows of this matrix; see %sSetDM()",
-               bai->face->name, bai->face->prefix);
+               "-%s_bai_partition dm: there is no DMDA with the rows of this matrix; see %sSetDM()", bai->face->name,
+               bai->face->prefix);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,8 +193,8 @@ PetscErrorCode BAIWantsStrong(const BAI *bai, Mat Ad, PetscBool *wants)
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
   PetscCall(MatGetBlockSize(bai->A, &bs));
   PetscCall(MatProductGetType(bai->A, &product));
-  if (bai->face->solves || product == MATPRODUCT_PtAP || bs > 1 || n > MOST_ROWS ||
-      n <= bai->use.block_size || bai->use.block_size == 1)
+  if (bai->face->solves || product == MATPRODUCT_PtAP || bs > 1 || n > MOST_ROWS || n <= bai->use.block_size ||
+      bai->use.block_size == 1)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetHostRows(Ad, &csr));
   PetscCall(CheckStatus(BAIPartitionTry((BAIInt)n, &csr, (BAIInt)bai->use.block_size, &consecutive, &grown), n));

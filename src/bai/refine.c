@@ -77,8 +77,8 @@ static PetscErrorCode Begin(BAI *bai, Vec x, PetscBool solver)
     if (!f->base) PetscCall(VecDuplicate(x, &f->base));
     PetscCall(VecCopy(x, f->base));
   }
-  f->from  = f->now;
-  f->its   = 0;
+  f->from = f->now;
+  f->its  = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,7 +130,7 @@ PetscErrorCode BAIRefinementSetUp(BAI *bai)
   PetscCall(MatGetDiagonal(bai->A, bai->r));
   PetscCall(VecNorm(bai->r, NORM_INFINITY, &f->diagonal));
   f->seen = f->learnt = PETSC_FALSE;
-  f->most           = FIRST_ITS;
+  f->most             = FIRST_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

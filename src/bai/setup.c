@@ -95,7 +95,7 @@ static PetscErrorCode GetParameters(const BAI *bai, BAIChoice *c)
   p->local_omega = c->weight == BAI_WEIGHT_TAU
     ? 0
     : o->local_omega; /* 0: so that the local sweeps converge, which is what tau builds on */
-  p->momentum    = o->momentum > 0.0                                                                     ? 1
+  p->momentum    = o->momentum > 0.0                                                            ? 1
        : p->mode == BAI_MODE_SYNC && !bai->face->solves && o->polynomial != BAI_POLYNOMIAL_NONE ? 2
                                                                                                 : 0;
   p->l1          = c->weight == BAI_WEIGHT_L1;

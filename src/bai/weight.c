@@ -235,8 +235,7 @@ PetscBool BAIUsesPolynomial(const BAI *bai)
 {
   const BAIOptions *o = &bai->options;
 
-  if (bai->face->solves || BAIModeOf(bai) != BAI_MODE_SYNC || o->polynomial == BAI_POLYNOMIAL_NONE)
-    return PETSC_FALSE;
+  if (bai->face->solves || BAIModeOf(bai) != BAI_MODE_SYNC || o->polynomial == BAI_POLYNOMIAL_NONE) return PETSC_FALSE;
   return (PetscBool)(o->polynomial == BAI_POLYNOMIAL_FOURTH ||
                      ((o->omega == 1.0 || o->omega == PETSC_DECIDE) && o->momentum == 0.0 && !o->overlap &&
                       bai->use.weight != BAI_WEIGHT_TAU));

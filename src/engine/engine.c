@@ -17,8 +17,8 @@ struct BAIEngine_ {
   double               pace;      /* iterations when one is asked for; */
   double               worked;    /* what the backend had worked when it was asked, */
   BAIInt               swept_its; /* and iterations since then */
-  BAIInt               turns;  /* of mode color, that ranks take together; 0: none */
-  int under_way, changed;      /* connected ranks have sent x that they have not taken in; and it has changed since */
+  BAIInt               turns;     /* of mode color, that ranks take together; 0: none */
+  int under_way, changed; /* connected ranks have sent x that they have not taken in; and it has changed since */
 };
 
 /* The one table of backends; the build file decides which file defines BAIBackendCUDA */

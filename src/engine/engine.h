@@ -95,11 +95,11 @@ typedef struct {
     part; /* for backends: and of that only 1: what other ranks read or that reads from them; or 2: the rest; 0: both */
   BAIInt  local_iters; /* 0: that of the parameters; not looked at if they depend on the block */
   BAIReal omega, momentum;
-  int fourth_kind; /* mode sync: weights of fourth_kind.h, of which omega is the inverse of the largest eigenvalue */
-  int fresh;       /* x is not what the engine left last: its first update has no momentum */
-  int     ahead;            /* BAIEngineSweep(), mode async, connected ranks: at the pace of BAIEngineSetPace() */
-  int     faulty;           /* BAIEngineSweep(): faults of the parameters take part, */
-  BAIInt  done;             /* by the global iterations of the solve before this call */
+  int    fourth_kind; /* mode sync: weights of fourth_kind.h, of which omega is the inverse of the largest eigenvalue */
+  int    fresh;       /* x is not what the engine left last: its first update has no momentum */
+  int    ahead;       /* BAIEngineSweep(), mode async, connected ranks: at the pace of BAIEngineSetPace() */
+  int    faulty;      /* BAIEngineSweep(): faults of the parameters take part, */
+  BAIInt done;        /* by the global iterations of the solve before this call */
 } BAIStep;
 
 typedef enum {
@@ -377,7 +377,7 @@ BAIStatus BAIBackendGetDevice(BAIBackend, int device, BAIDevice *);
 BAIStatus BAIBackendIsReady(BAIBackend, void *stream);
 /* x_i = (a number between -1/2 and 1/2, as if at random, by first + i alone), 0 <= i < n; on a device, in the order of
  * a stream */
-BAIStatus BAIBackendNoise(BAIBackend, BAIMemory, void *stream, int64_t first, BAIInt n, BAIScalar *x);
+BAIStatus   BAIBackendNoise(BAIBackend, BAIMemory, void *stream, int64_t first, BAIInt n, BAIScalar *x);
 const char *BAICodeString(BAICode);
 const char *BAIKernelString(BAIKernel);
 

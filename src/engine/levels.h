@@ -49,19 +49,23 @@ extern "C" {
 enum {
   BAI_LEVELS_MOST     = 32,  /* levels at most */
   BAI_LEVELS_BLOCK    = 128, /* rows of a block at most */
-  BAI_LEVELS_COARSEST = 128  /* a level of at most so many rows is the last, and is solved exactly */
+  BAI_LEVELS_COARSEST = 128, /* a level of at most so many rows is the last, and is solved exactly */
+
+  BAI_SINGLE_IN_RANGE  = -1, /* of BAILevelsParameters.single */
+  BAI_SINGLE_HERMITIAN = -2
 };
 
 typedef struct {
-  int      levels;      /* at most, the finest one counted; 0: as many as it takes */
-  BAIInt   local_iters; /* Jacobi sweeps in a block at each visit, at least 1 */
-  BAIReal  over;        /* what corrections are multiplied by, positive */
-  BAIInt   fields;      /* unknowns of a point: only rows of the same number modulo this one go into an aggregate */
-  BAIInt   longest;     /* BAI_ERR_LONG if a row has more entries; 0: any number is taken */
-  int      resident;    /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one
+  int     levels;      /* at most, the finest one counted; 0: as many as it takes */
+  BAIInt  local_iters; /* Jacobi sweeps in a block at each visit, at least 1 */
+  BAIReal over;        /* what corrections are multiplied by, positive */
+  BAIInt  fields;      /* unknowns of a point: only rows of the same number modulo this one go into an aggregate */
+  BAIInt  longest;     /* BAI_ERR_LONG if a row has more entries; 0: any number is taken */
+  int     resident;    /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one
                            launch, of a Krylov method round visits: see cuda/krylov.cu. BAILevelsApply() is then not to
                            be called */
-  int   single;  /* 1: levels are in single precision, 0: in that of A; negative: single where A has the range for it */
+  int   single; /* 1: levels are in single precision, 0: in that of A; BAI_SINGLE_IN_RANGE: single where A has the range
+                    for it, BAI_SINGLE_HERMITIAN: and is Hermitian with a positive diagonal. The host's are in that of A */
   int   threads; /* host: OpenMP threads */
   int   device;  /* cuda: device number this % devices; -1: the current one */
   void *stream;  /* cuda: the cudaStream_t to work on */

@@ -37,7 +37,7 @@ static PetscErrorCode CopyMatrix(BAI *bai)
 {
   PetscFunctionBegin;
   bai->research->watch.flipped = PETSC_FALSE;
-  bai->id            = 0; /* so that it is not taken for what the engine has */
+  bai->id                      = 0; /* so that it is not taken for what the engine has */
   PetscCall(BAISetUp(bai, bai->A));
   BAIEngineRecover(bai->engine, (BAIInt)bai->research->watch.last);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -274,8 +274,7 @@ static void DestroyCopies(struct BAICUDACopies_ *c, int peers)
 
 /* Opens the mailboxes of peers, and finds where each value goes that is sent, tile by tile. first, of tiles+1, is
  * theirs, and stays on the host */
-static BAIStatus Connect(BAIState state, const BAIPeers *peers, const Handle *theirs, const BAIInt *tile,
-                         BAIInt *first)
+static BAIStatus Connect(BAIState state, const BAIPeers *peers, const Handle *theirs, const BAIInt *tile, BAIInt *first)
 {
   BAICUDAExchange *e = &state->exchange;
   const size_t     n = (size_t)peers->peers, sends = (size_t)peers->first[n], size = BAIValueSize(&state->A);

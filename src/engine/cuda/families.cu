@@ -62,9 +62,9 @@ static void RefuseInside(const BAISliced *A, int most, char why[BAI_REASON])
 
 static const struct {
   int loc, off;
-  const void *(*kernel)(BAIOrder, bool);
+  const void *(*kernel)(BAIOrder);
 } resident[] = {
-#define SHAPE(LOC, OFF, PLAIN_OWN, MORE_OWN) {LOC, OFF, BAIResidentKernel<LOC, OFF, PLAIN_OWN, MORE_OWN>},
+#define SHAPE(LOC, OFF) {LOC, OFF, BAIResidentKernel<LOC, OFF>},
   BAI_RESIDENT_SHAPES(SHAPE)
 #undef SHAPE
 };
@@ -72,8 +72,7 @@ static const struct {
 /* A variant with what lies outside the blocks in registers, and one with it in shared memory */
 static bool ResidentVariant(const BAIWork *work, int which, BAIVariant *variant)
 {
-  const BAISliced *A    = work->A;
-  const bool       more = (work->asks & (BAI_CAN_MOMENTUM | BAI_CAN_OVERLAP | BAI_CAN_WEIGHTS)) != 0;
+  const BAISliced *A = work->A;
 
   variant->kernel  = NULL;
   variant->threads = RowThreads(A);
@@ -83,7 +82,7 @@ static bool ResidentVariant(const BAIWork *work, int which, BAIVariant *variant)
     if (variant->kernel || !shape.off != (which == 1) || A->loc_width > shape.loc ||
         (shape.off && A->off_width > shape.off) || A->tile_rows > BAIResidentRows(shape.loc, shape.off))
       continue;
-    variant->kernel = shape.kernel(work->order, more);
+    variant->kernel = shape.kernel(work->order);
   }
   return which < 2;
 }
@@ -192,8 +191,8 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
    .kernel = BAI_KERNEL_GENERIC,
    .orders = BAI_IN_ALL | BAI_IN_LAG,
    .can = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_THETA | BAI_CAN_PARTITION | BAI_CAN_OVERLAP | BAI_CAN_GHOSTS |
-      BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_FAULTS | BAI_CAN_STATS |
-      BAI_CAN_REFINE,                           .capability = 0,
+      BAI_CAN_LONG_ROWS | BAI_CAN_SINGLE | BAI_CAN_LAUNCHES | BAI_CAN_FAULTS | BAI_CAN_STATS | BAI_CAN_REFINE,
+   .capability = 0,
    .blocks     = 1,
    .refuse     = NULL,
    .variant    = GenericVariant,

@@ -34,17 +34,18 @@ static __device__ inline unsigned long long HashOfEntry(int row, int col, BAIInt
 
 /* Where the entries of a row go, counted from 0 inside its block, and outside it: there may be more of these than it
  * has places in its slice */
-template <typename V, bool same_pattern, bool RAGGED>
+template <typename V, bool RAGGED>
 struct RowPut {
   const BAISliced &A;
   const BAISlice   s;
   const BAIOutside outside;
   const int        lane;
-  bool             different; /* there was no place for an entry */
+  const bool       same_pattern; /* columns are there */
+  bool             different;    /* there was no place for an entry */
 
-  __device__ RowPut(const BAISliced &A, int slice, int lane)
+  __device__ RowPut(const BAISliced &A, int slice, int lane, bool same_pattern)
       : A(A), s(A.slice[slice]), outside(RAGGED ? BAIOutsideOf(A, s, slice, lane) : BAIOutsideByColumns(s, lane)),
-        lane(lane), different(false)
+        lane(lane), same_pattern(same_pattern), different(false)
   {
   }
 
@@ -93,9 +94,9 @@ typedef struct {
 } RowSums;
 
 /* Each lane a row */
-template <typename V, bool same_pattern, bool RAGGED>
+template <typename V, bool RAGGED>
 static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, int row, int block, int tile_first,
-                                      RowPut<V, same_pattern, RAGGED> &put, RowSums &r)
+                                      RowPut<V, RAGGED> &put, RowSums &r)
 {
   for (int part = 0; part < (M.nghost ? 2 : 1); part++) {
     const BAICSR C   = part ? M.B : M.A;
@@ -143,9 +144,9 @@ static __device__ inline T SumOfLanes(T value)
 
 /* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the
  * place that is kept for it has 0 */
-template <typename V, bool same_pattern, bool RAGGED>
-static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first,
-                                      RowPut<V, same_pattern, RAGGED> &put, RowSums &r, Findings *findings)
+template <typename V, bool RAGGED>
+static __device__ inline void PutUnit(const BAISliced &A, int place, int row, int tile_first, RowPut<V, RAGGED> &put,
+                                      RowSums &r, Findings *findings)
 {
   const bool stands = A.unit == BAI_UNIT_ALL || r.sum + r.sum_outside == 0;
 
@@ -195,8 +196,9 @@ static __device__ inline bool IsLong(const BAISliced &A, int slice, int lane)
 
 /* A warp a slice: the rows that are not in pieces. With same_pattern the places of entries are known, and those of none
  * are as they should be */
-template <typename V, bool same_pattern, bool RAGGED>
-static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAIReal *sums, Findings *findings)
+template <typename V, bool RAGGED>
+static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1, int dominance, BAIReal *sums,
+                            Findings *findings)
 {
   const int lane  = threadIdx.x % BAI_LANES,
             slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES), tile = slice / A.tile_slices,
@@ -207,7 +209,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, int l1, int dominance, BAI
     const int row   = RowOfLane(A, slice, lane),
               place = tile_first + (row >= 0 ? slice % A.tile_slices * BAI_LANES + lane : 0),
               own   = row >= 0 ? row : BAIRowAt(A, tile, 0); /* a lane without a row points to a value that is there */
-    RowPut<V, same_pattern, RAGGED> put(A, slice, lane);
+    RowPut<V, RAGGED> put(A, slice, lane, same_pattern);
 
     if (!RAGGED || !IsLong(A, slice, lane)) {
       if (row >= 0) {
@@ -314,9 +316,9 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
     const int        slice = L.place / BAI_LANES, row_lane = L.place % BAI_LANES, row = RowOfLane(A, slice, row_lane),
               tile_first = slice / A.tile_slices * A.tile_rows,
               place = tile_first + slice % A.tile_slices * BAI_LANES + row_lane, block = BlockAt(A, place, row);
-    RowPut<V, false, true> put(A, slice, row_lane);
-    RowSums                r      = {};
-    int                    length = 0;
+    RowPut<V, true> put(A, slice, row_lane, false);
+    RowSums         r      = {};
+    int             length = 0;
 
     for (int first = L.first; first < L.last; first += BAI_LANES) {
       const bool there = first + lane < L.last;
@@ -410,18 +412,18 @@ static unsigned WarpGrid(int warps)
   return (unsigned)(((long long)warps * BAI_LANES + THREADS - 1) / THREADS);
 }
 
-template <typename V, bool same_pattern>
-static BAIStatus Run(BAIState state, const BAIMatrix *M, PieceSums *pieces, Findings *findings)
+template <typename V>
+static BAIStatus Run(BAIState state, const BAIMatrix *M, bool same_pattern, PieceSums *pieces, Findings *findings)
 {
   const BAISliced A  = state->A;
   const int       l1 = state->p.l1, dominance = !(state->p.local_omega > 0);
 
   if (A.off_first)
-    Fill<V, same_pattern, true>
-      <<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, l1, dominance, state->sums, findings);
+    Fill<V, true>
+      <<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, same_pattern, l1, dominance, state->sums, findings);
   else
-    Fill<V, same_pattern, false>
-      <<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, l1, dominance, state->sums, findings);
+    Fill<V, false>
+      <<<SliceGrid(A), THREADS, 0, state->stream>>>(A, *M, same_pattern, l1, dominance, state->sums, findings);
   CUDATry(cudaGetLastError());
   if (!A.pieces) return BAIStatusOf(BAI_OK);
   FillPieces<V><<<WarpGrid(A.pieces), THREADS, 0, state->stream>>>(A, *M, same_pattern, pieces, findings);
@@ -444,9 +446,7 @@ BAIStatus BAISlicesFill(BAIState state, const BAIMatrix *M, bool same_pattern)
   BAITry(t.Allocate(state, sizeof(findings)));
   CUDATry(cudaMemcpyAsync(t.p, &findings, sizeof(findings), cudaMemcpyHostToDevice, state->stream));
   if (A.pieces) BAITry(pieces.Allocate(state, A.pieces * sizeof(PieceSums)));
-  BAITry((A.single         ? same_pattern ? Run<BAISingle, true> : Run<BAISingle, false>
-                    : same_pattern ? Run<BAIScalar, true>
-                           : Run<BAIScalar, false>)(state, M, (PieceSums *)pieces.p, (Findings *)t.p));
+  BAITry((A.single ? Run<BAISingle> : Run<BAIScalar>)(state, M, same_pattern, (PieceSums *)pieces.p, (Findings *)t.p));
   CUDATry(cudaMemcpyAsync(&findings, t.p, sizeof(findings), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   memcpy(&least, &findings.least_share, sizeof(least));

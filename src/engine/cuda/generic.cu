@@ -39,7 +39,7 @@ static __device__ inline void CountUpdate(const BAISweep &p, int tile)
   unsigned long long now;
 
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  p.counts.last[tile] = now;
+  p.counts.last[tile]                        = now;
   *(volatile int *)(p.counts.updates + tile) = *(volatile int *)(p.counts.updates + tile) + 1;
   __threadfence();
 }
@@ -156,8 +156,8 @@ static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, cons
 
         r        = SumInside(A, slice0 + slice, lane, loc_j, static_cast<const V *>(A.loc_a), xs, r);
         exponent = max(exponent, ilogb(BAIAbs(r)));
-        s[i] = r;
-        y[i] = I(0);
+        s[i]     = r;
+        y[i]     = I(0);
       }
       if (sizeof(I) < sizeof(V)) scale = BAIScaleOf(LargestExponent(exponent, &largest));
     } else {
@@ -189,7 +189,7 @@ static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, cons
           if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row))
             BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<I>));
         }
-        sum = SumInside(A, slice0 + slice, lane, loc_j, sweep_a, y, sum);
+        sum      = SumInside(A, slice0 + slice, lane, loc_j, sweep_a, y, sum);
         ynext[i] = A.iters && sweep > A.iters[first + i]
           ? y[i]
           : y[i] + BAIRealOf<I>(BAILocalOmegaAt(A, p, first + i)) * (sum * dinv[first + i] - y[i]);

@@ -28,7 +28,8 @@
    Exchange of vectors. Exchange number e has a buffer, e & 1, and a tag, e >> 1 & 1, which takes the place of the
    lowest bit of each number. A number with the right tag is new, so loads and stores are relaxed, and nothing else
    depends on their order. A thread block publishes e + 2 only after sums to which all give their part when they have
-   read e: so two buffers do.
+   read e: so two buffers do. Each launch counts from zero, so that solves have the same bits. It has buffers of its own,
+   which the launch before made look old; and it does the same for the next one.
 
    Sums. A part is given as a number of 64 bits that counts units of 2^-scale, and atomic additions make up the sum:
    so its bits do not depend on the order. The lowest bits count the parts. Words are never set back; what a word was
@@ -44,13 +45,13 @@
 
 namespace {
 enum {
-  WARP      = 32,
-  PARTS = 8,  /* lowest bits of a word: they count parts, */
-  SHIFT = 16, /* and those up to here parts that are too large */
-  USUAL = 37, /* bits of a sum, as scales are chosen, */
-  SLACK = 3,  /* about; */
-  MOST  = 47, /* it may have so many, so that a part may have fewer; */
-  LEAST = 26, /* and with fewer it is repeated with a finer scale */
+  WARP    = 32,
+  PARTS   = 8,  /* lowest bits of a word: they count parts, */
+  SHIFT   = 16, /* and those up to here parts that are too large */
+  USUAL   = 37, /* bits of a sum, as scales are chosen, */
+  SLACK   = 3,  /* about; */
+  MOST    = 47, /* it may have so many, so that a part may have fewer; */
+  LEAST   = 26, /* and with fewer it is repeated with a finer scale */
   COARSER = 8,
   FINEST  = 1000, /* scale; what is smaller counts as zero, and what is too large for -FINEST as infinite */
   GROUP   = 4,    /* lanes of the warp that makes sums, for each word */
@@ -64,7 +65,7 @@ struct Problem {
   BAIKrylovMatrix  A;
   const BAIReal   *b;
   BAIReal         *x;
-  BAIReal         *exchange, *saved;
+  BAIReal         *exchange, *other, *saved; /* buffers of this launch, and of the next one */
   Word            *words;
   BAIKrylovLeft   *left;
   int              zero; /* x is zero to begin with */
@@ -210,7 +211,7 @@ struct Weights {
 
 /* How the threads that have rows go on */
 struct Step {
-  int     next; /* what is done next, or LEAVE, and */
+  int     next;  /* what is done next, or LEAVE, and */
   int     stays; /* then the vectors are for the next launch */
   BAIReal alpha, beta, step;
 };
@@ -227,8 +228,8 @@ struct Control {
   bool   first;
 
   __device__ explicit Control(const Problem &p)
-    : bnorm2((double)p.bnorm2), rnorm2(p.left->rnorm2), last(p.left->last), its(p.resume ? p.left->its : 0),
-      begun(p.resume ? p.left->begun : 0), reason(p.finish), first(!p.resume)
+      : bnorm2((double)p.bnorm2), rnorm2(p.left->rnorm2), last(p.left->last), its(p.resume ? p.left->its : 0),
+        begun(p.resume ? p.left->begun : 0), reason(p.finish), first(!p.resume)
   {
     scalar[0] = p.resume ? p.left->scalar[0] : 0;
     scalar[1] = p.resume ? p.left->scalar[1] : 0;
@@ -302,11 +303,10 @@ struct Team {
   const Problem &p;
   Room           room;
   int            owners, rows, halos;
-  unsigned       exchange, meeting = 0; /* of vectors; of all threads */
+  unsigned       exchange = 0, meeting = 0; /* of vectors; of all threads */
 
   __device__ Team(const Problem &p, Room room)
-    : p(p), room(room), owners((int)blockDim.x - WARP), rows(p.A.rows[blockIdx.x]), halos(p.A.halos[blockIdx.x]),
-      exchange(p.left->exchange)
+      : p(p), room(room), owners((int)blockDim.x - WARP), rows(p.A.rows[blockIdx.x]), halos(p.A.halos[blockIdx.x])
   {
   }
   __device__ bool MakesSums() const { return (int)threadIdx.x >= owners; }
@@ -413,7 +413,7 @@ public:
   __device__ bool Make(const Team &t, unsigned wanted, double (&total)[SUMS])
   {
     const int word = Lane() / GROUP, warps = t.owners / WARP;
-    double    share = 0;
+    double    share   = 0;
     bool      coarser = false, again;
 
     if (word < SUMS)
@@ -459,17 +459,16 @@ public:
       left.before[1][k] = before[1][k];
       if (k < SUMS) left.scale[k] = scale[k];
     }
-    left.exchange = t.exchange;
-    left.round    = round;
+    left.round = round;
   }
 
 private:
   /* This thread block's share of each word is added to it, and the words come back when all have done so */
   __device__ bool Add(const Problem &p, double share)
   {
-    const int  word = Lane() / GROUP;
-    const bool odd  = round & 1;
-    Word      *at   = p.words + (odd ? LINE : 0);
+    const int  word  = Lane() / GROUP;
+    const bool odd   = round & 1;
+    Word      *at    = p.words + (odd ? LINE : 0);
     double     units = 0;
     bool       all;
     Patience   patience;
@@ -587,8 +586,8 @@ public:
   template <class Team>
   __device__ void Read(const Team &t, unsigned char *shared)
   {
-    const BAIKrylovMatrix &A     = t.p.A;
-    const int             *from  = A.first + (size_t)blockIdx.x * (A.rows_most + 1), count = from[t.rows];
+    const BAIKrylovMatrix &A    = t.p.A;
+    const int             *from = A.first + (size_t)blockIdx.x * (A.rows_most + 1), count = from[t.rows];
     BAIReal               *to    = reinterpret_cast<BAIReal *>(shared);
     int                   *begin = reinterpret_cast<int *>(to + A.entries_most);
     unsigned short        *in = reinterpret_cast<unsigned short *>(begin + A.rows_most + 1), *col = in + A.rows_most;
@@ -677,7 +676,7 @@ __device__ inline void Keep(const Team &t, int number, bool read, BAIReal (&v)[E
   }
 }
 
-/* r = L b; base = R^{-1} x, or zero */
+/* r = L b; base = R^{-1} x, or zero. What the next launch exchanges by is made to look old */
 template <class Team, int EACH>
 __device__ inline void ReadVectors(const Team &t, BAIReal (&r)[EACH])
 {
@@ -689,9 +688,10 @@ __device__ inline void ReadVectors(const Team &t, BAIReal (&r)[EACH])
 
     r[k] = 0;
     if (row < 0) continue;
-    const BAIReal left = p.A.left[at];
+    p.other[at] = p.other[(size_t)p.A.parts * p.A.rows_most + at] = Tagged(BAIReal(0), 1);
+    const BAIReal left                                            = p.A.left[at];
 
-    r[k]                 = left * p.b[row];
+    r[k]                    = left * p.b[row];
     t.room.base[t.Row(k)]   = p.zero ? 0 : p.x[row] / p.A.right[at];
     t.room.weight[t.Row(k)] = 1 / (left * left);
   }
@@ -796,7 +796,7 @@ __device__ inline void ControlCG(Team &t, Step &step, int next)
 template <class Matrix, int THREADS>
 __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __grid_constant__ Problem p)
 {
-  constexpr int EACH = Matrix::ROWS_EACH;
+  constexpr int     EACH = Matrix::ROWS_EACH;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ Step                               step;
   unsigned char                                *rest;
@@ -814,7 +814,7 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __
     ControlCG(t, step, next);
     return;
   }
-  BAIReal       x[EACH] = {}, r[EACH], u[EACH] = {}, w[EACH] = {}, z[EACH] = {}, q[EACH] = {}, s[EACH] = {}, d[EACH] = {};
+  BAIReal x[EACH] = {}, r[EACH], u[EACH] = {}, w[EACH] = {}, z[EACH] = {}, q[EACH] = {}, s[EACH] = {}, d[EACH] = {};
 
   ReadVectors(t, r);
   if (p.resume) {
@@ -917,8 +917,8 @@ __device__ inline void ControlBCGS(Team &t, Step &step, int next)
       next        = isfinite(c.scalar[1]) ? BCGS_R : BCGS_X;
       if (next == BCGS_X && c.its == c.begun) c.reason = BAI_LEVELS_INDEFINITE;
     } else {
-      along              = sum[1] > 0 ? sum[0] / sum[1] : 0;
-      const double rho   = sum[3] - along * sum[4], norm2 = sum[2] - along * (2 * sum[0] - along * sum[1]);
+      along            = sum[1] > 0 ? sum[0] / sum[1] : 0;
+      const double rho = sum[3] - along * sum[4], norm2 = sum[2] - along * (2 * sum[0] - along * sum[1]);
 
       beta        = rho / c.scalar[0] * (c.scalar[1] / along);
       c.scalar[0] = rho;
@@ -929,8 +929,7 @@ __device__ inline void ControlBCGS(Team &t, Step &step, int next)
     const bool stays = next == BCGS_D && c.its >= t.p.until;
 
     if (stays) next = LEAVE;
-    if ((int)threadIdx.x == t.owners)
-      step = Step{next, stays, (BAIReal)c.scalar[1], (BAIReal)beta, (BAIReal)along};
+    if ((int)threadIdx.x == t.owners) step = Step{next, stays, (BAIReal)c.scalar[1], (BAIReal)beta, (BAIReal)along};
     t.MeetAll(now != BCGS_BEGIN);
     sums.Adjust();
   }
@@ -941,7 +940,7 @@ __device__ inline void ControlBCGS(Team &t, Step &step, int next)
 template <class Matrix, int THREADS>
 __global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const __grid_constant__ Problem p)
 {
-  constexpr int EACH = Matrix::ROWS_EACH;
+  constexpr int     EACH = Matrix::ROWS_EACH;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ Step                               step;
   unsigned char                                *rest;
@@ -959,7 +958,7 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const 
     ControlBCGS(t, step, next);
     return;
   }
-  BAIReal       x[EACH] = {}, r[EACH], shadow[EACH] = {}, d[EACH] = {}, v[EACH] = {};
+  BAIReal x[EACH] = {}, r[EACH], shadow[EACH] = {}, d[EACH] = {}, v[EACH] = {};
 
   ReadVectors(t, r);
   if (p.resume) {
@@ -1049,8 +1048,12 @@ struct Shape {
 template <class Matrix, int THREADS>
 Shape ShapeOf(int length)
 {
-  return {length, Matrix::ROWS_EACH, THREADS,
-          {(const void *)ConjugateGradients<Matrix, THREADS>, (const void *)BiConjugateGradients<Matrix, THREADS>}};
+  return {
+    length,
+    Matrix::ROWS_EACH,
+    THREADS,
+    {(const void *)ConjugateGradients<Matrix, THREADS>, (const void *)BiConjugateGradients<Matrix, THREADS>}
+  };
 }
 
 /* The first that does is taken; length 0: rows of any length */
@@ -1061,14 +1064,12 @@ const Shape shapes[] = {ShapeOf<InRegisters<1, 8>, 608>(8), ShapeOf<InRegisters<
 /* Shared memory of a thread block */
 static size_t SharedOf(const BAIKrylovMatrix &A, bool bicgstab)
 {
-  const size_t sums = bicgstab ? 8 : 4;
-  size_t       bytes =
-    ((size_t)A.rows_most * 4 + (size_t)A.halo_most + 2 * sums * WARP) * sizeof(BAIReal);
+  const size_t sums  = bicgstab ? 8 : 4;
+  size_t       bytes = ((size_t)A.rows_most * 4 + (size_t)A.halo_most + 2 * sums * WARP) * sizeof(BAIReal);
 
   if (!A.width)
     bytes += ((size_t)A.rows_most + (size_t)A.entries_most) * sizeof(BAIReal) +
-      ((size_t)A.rows_most + 1) * sizeof(int) +
-      ((size_t)A.rows_most + (size_t)A.entries_most) * sizeof(unsigned short);
+      ((size_t)A.rows_most + 1) * sizeof(int) + ((size_t)A.rows_most + (size_t)A.entries_most) * sizeof(unsigned short);
   return bytes;
 }
 
@@ -1109,7 +1110,7 @@ static BAIStatus Reset(BAILevelsState state)
   BAIKrylovState_ &k      = state->krylov;
   const size_t     places = (size_t)k.A.parts * (size_t)k.A.rows_most;
 
-  CUDATry(cudaMemsetAsync(k.exchange, 0xff, 2 * places * sizeof(BAIReal), state->s.stream));
+  CUDATry(cudaMemsetAsync(k.exchange, 0xff, 4 * places * sizeof(BAIReal), state->s.stream));
   CUDATry(cudaMemsetAsync(k.words, 0, 2 * LINE * sizeof(Word), state->s.stream));
   CUDATry(cudaMemsetAsync(k.left, 0, sizeof(*k.left), state->s.stream));
   CUDATry(cudaMemsetAsync(k.stalled, 0, sizeof(*k.stalled), state->s.stream));
@@ -1121,7 +1122,7 @@ BAIStatus BAIKrylovPrepare(BAILevelsState state)
   BAIKrylovState_ &k      = state->krylov;
   const size_t     places = (size_t)k.A.parts * (size_t)k.A.rows_most;
 
-  BAITry(BAICUDAAllocate(&state->s, 2 * places * sizeof(BAIReal), &k.exchange));
+  BAITry(BAICUDAAllocate(&state->s, 4 * places * sizeof(BAIReal), &k.exchange));
   BAITry(BAICUDAAllocate(&state->s, 2 * LINE * sizeof(Word), &k.words));
   BAITry(BAICUDAAllocate(&state->s, sizeof(*k.left), &k.left));
   BAITry(BAICUDAAllocate(&state->s, sizeof(*k.stalled), &k.stalled));
@@ -1132,9 +1133,13 @@ BAIStatus BAIKrylovPrepare(BAILevelsState state)
 static BAIStatus Launch(BAILevelsState state, Problem *p)
 {
   BAIKrylovState_ &k           = state->krylov;
+  const size_t     places      = (size_t)k.A.parts * (size_t)k.A.rows_most;
   void            *arguments[] = {p};
 
+  p->exchange        = k.exchange + (k.odd ? 2 * places : 0);
+  p->other           = k.exchange + (k.odd ? 0 : 2 * places);
   p->result->stalled = 0;
+  k.odd              = !k.odd;
   CUDATry(cudaLaunchCooperativeKernel(k.kernel, dim3((unsigned)k.A.parts), dim3((unsigned)k.threads), arguments,
                                       k.shared, state->s.stream));
   BAITry(BAICUDAWait(&state->s));
@@ -1175,8 +1180,7 @@ static BAIStatus Watched(BAILevelsState state, Problem *p, BAILevelsMonitor moni
 }
 
 BAIStatus BAIKrylovSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero,
-                         const BAITolerances *tolerances, BAILevelsMonitor monitor, void *context,
-                         BAILevelsSolution *s)
+                         const BAITolerances *tolerances, BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
 {
   BAIKrylovState_ &k    = state->krylov;
   BAIKrylovResult *told = &state->s.pinned->krylov;
@@ -1185,7 +1189,6 @@ BAIStatus BAIKrylovSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
   p.A            = k.A;
   p.b            = reinterpret_cast<const BAIReal *>(b);
   p.x            = reinterpret_cast<BAIReal *>(x);
-  p.exchange     = k.exchange;
   p.words        = k.words;
   p.left         = k.left;
   p.zero         = guess_zero;

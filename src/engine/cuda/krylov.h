@@ -20,15 +20,15 @@ enum {
    for L A R, with diagonal matrices L and R that make each diagonal entry 1
 */
 typedef struct {
-  int            parts, rows_most, halo_most;
-  int            width;        /* entries of a row, at most, that lie column by column; 0: they lie row by row */
-  int            entries_most; /* of a part, if they lie row by row */
-  int           *rows, *halos; /* parts: how many there are */
-  int           *lanes;        /* parts: lanes of a warp that take part in a row, if entries lie row by row */
-  int           *row;          /* places: the row there, or -1 */
-  int           *halo;         /* parts*halo_most: places */
-  int           *first;        /* parts*(rows_most + 1), if they lie row by row */
-  unsigned short *inside;      /* places: entries of the row inside the part */
+  int             parts, rows_most, halo_most;
+  int             width;        /* entries of a row, at most, that lie column by column; 0: they lie row by row */
+  int             entries_most; /* of a part, if they lie row by row */
+  int            *rows, *halos; /* parts: how many there are */
+  int            *lanes;        /* parts: lanes of a warp that take part in a row, if entries lie row by row */
+  int            *row;          /* places: the row there, or -1 */
+  int            *halo;         /* parts*halo_most: places */
+  int            *first;        /* parts*(rows_most + 1), if they lie row by row */
+  unsigned short *inside;       /* places: entries of the row inside the part */
   unsigned short *j;
   BAIReal        *a;
   BAIReal        *left, *right; /* places: of L and R; */
@@ -37,7 +37,7 @@ typedef struct {
 
 /* What a launch leaves for the next one */
 typedef struct {
-  unsigned           exchange, round; /* of vectors, and of sums, so far */
+  unsigned           round; /* of sums, so far */
   int                its, begun;
   int                scale[BAI_KRYLOV_WORDS];
   unsigned long long before[2][BAI_KRYLOV_WORDS];
@@ -45,19 +45,20 @@ typedef struct {
 } BAIKrylovLeft;
 
 struct BAIKrylovState_ {
-  BAIKrylovMatrix A;
-  int             on;     /* the matrix is on the chip; else nothing else here is of use */
-  int             bicgstab; /* else CG */
-  int             threads;
-  long long       inside; /* entries inside parts */
-  const void     *kernel;
-  size_t          shared;
-  int            *place; /* of each row */
-  int             words_of_bits; /* for all places, a bit each */
-  BAIReal        *scaling;
-  BAIReal        *exchange; /* two of all places */
-  BAIReal        *saved;    /* BAI_KRYLOV_VECTORS of all places; NULL: no solve has been watched yet */
+  BAIKrylovMatrix     A;
+  int                 on;       /* the matrix is on the chip; else nothing else here is of use */
+  int                 bicgstab; /* else CG */
+  int                 threads;
+  long long           inside; /* entries inside parts */
+  const void         *kernel;
+  size_t              shared;
+  int                *place;         /* of each row */
+  int                 words_of_bits; /* for all places, a bit each */
+  BAIReal            *scaling;
+  BAIReal            *exchange; /* four of all places: two of a launch, and two of the next one; */
+  int                 odd;      /* which of them the next launch has */
+  BAIReal            *saved;    /* BAI_KRYLOV_VECTORS of all places; NULL: no solve has been watched yet */
   unsigned long long *words;
-  BAIKrylovLeft  *left;
-  int            *stalled;
+  BAIKrylovLeft      *left;
+  int                *stalled;
 };

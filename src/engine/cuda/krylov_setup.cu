@@ -128,7 +128,7 @@ static __device__ int LanesFor(int rows, int entries, int longest, int threads)
   int       best  = 1;
 
   for (int lanes = 1; lanes <= 32; lanes *= 2) {
-    const int       each  = AT_ONCE * lanes, mean = rows ? (entries + rows - 1) / rows : 0;
+    const int       each = AT_ONCE * lanes, mean = rows ? (entries + rows - 1) / rows : 0;
     const long long loads = (long long)((rows * lanes + threads - 1) / threads) * ((mean + each - 1) / each) +
       (longest + each - 1) / each;
 
@@ -179,9 +179,9 @@ static __global__ __launch_bounds__(THREADS) void FillPattern(BAIDeviceRows A, B
   using Scan = cub::BlockScan<int, THREADS>;
   __shared__ typename Scan::TempStorage storage;
   extern __shared__ unsigned            bits[]; /* and then the number of those before each word */
-  int      *before = reinterpret_cast<int *>(bits + words);
-  const int part = (int)blockIdx.x, begin = part * M.rows_most, end = begin + M.rows_most;
-  int       sum = 0, all;
+  int                                  *before = reinterpret_cast<int *>(bits + words);
+  const int                             part = (int)blockIdx.x, begin = part * M.rows_most, end = begin + M.rows_most;
+  int                                   sum = 0, all;
 
   Mark(A, M, place, words, bits);
   for (int base = 0; base < words; base += THREADS) {
@@ -212,10 +212,10 @@ static __global__ __launch_bounds__(THREADS) void FillPattern(BAIDeviceRows A, B
   }
   __syncthreads();
   for (int l = (int)threadIdx.x; l < M.rows[part]; l += THREADS) {
-    const int    row = M.row[begin + l];
-    const size_t at  = M.width ? (size_t)part * M.width * M.rows_most + l
-                               : (size_t)part * M.entries_most + M.first[(size_t)part * (M.rows_most + 1) + l];
-    const int    step = M.width ? M.rows_most : 1;
+    const int    row   = M.row[begin + l];
+    const size_t at    = M.width ? (size_t)part * M.width * M.rows_most + l
+                                 : (size_t)part * M.entries_most + M.first[(size_t)part * (M.rows_most + 1) + l];
+    const int    step  = M.width ? M.rows_most : 1;
     int          count = 0;
 
     for (int outside = 0; outside < 2; outside++) {
@@ -223,9 +223,9 @@ static __global__ __launch_bounds__(THREADS) void FillPattern(BAIDeviceRows A, B
         const int q = place[A.j[k]];
 
         if (A.j[k] == row || (q < begin || q >= end) != outside) continue;
-        M.j[at + (size_t)count * step] =
-          (unsigned short)(outside ? M.rows_most + before[q / BITS] + __popc(bits[q / BITS] & ((1u << q % BITS) - 1))
-                                   : q - begin);
+        M.j[at + (size_t)count * step] = (unsigned short)(outside ? M.rows_most + before[q / BITS] +
+                                                              __popc(bits[q / BITS] & ((1u << q % BITS) - 1))
+                                                                  : q - begin);
         count++;
       }
       if (!outside) M.inside[begin + l] = (unsigned short)count;
@@ -257,9 +257,9 @@ static __global__ __launch_bounds__(THREADS) void FillValues(BAIDeviceRows A, BA
   if (!threadIdx.x) heaviest = 0;
   __syncthreads();
   for (int l = (int)threadIdx.x; l < M.rows[part]; l += THREADS) {
-    const int     row = M.row[begin + l];
-    const size_t  at  = M.width ? (size_t)part * M.width * M.rows_most + l
-                                : (size_t)part * M.entries_most + M.first[(size_t)part * (M.rows_most + 1) + l];
+    const int     row   = M.row[begin + l];
+    const size_t  at    = M.width ? (size_t)part * M.width * M.rows_most + l
+                                  : (size_t)part * M.entries_most + M.first[(size_t)part * (M.rows_most + 1) + l];
     const int     step  = M.width ? M.rows_most : 1;
     const BAIReal left  = scaling[row];
     int           count = 0;
@@ -293,10 +293,10 @@ static void CutGrid(Cut *cut, const int m[3], int most)
 
   for (int z = 1; z <= m[2] && z <= most; z++) {
     for (int y = 1; y <= m[1] && y * z <= most; y++) {
-      const int x = most / (y * z) < m[0] ? most / (y * z) : m[0];
-      const int size[3] = {(m[0] + x - 1) / x, (m[1] + y - 1) / y, (m[2] + z - 1) / z};
-      const long long volume = (long long)size[0] * size[1] * size[2],
-                      faces  = (long long)size[0] * size[1] * (z > 1) + (long long)size[1] * size[2] * (x > 1) +
+      const int       x       = most / (y * z) < m[0] ? most / (y * z) : m[0];
+      const int       size[3] = {(m[0] + x - 1) / x, (m[1] + y - 1) / y, (m[2] + z - 1) / z};
+      const long long volume  = (long long)size[0] * size[1] * size[2],
+                      faces   = (long long)size[0] * size[1] * (z > 1) + (long long)size[1] * size[2] * (x > 1) +
         (long long)size[0] * size[2] * (y > 1);
 
       if (least >= 0 && volume + faces >= least) continue;
@@ -320,7 +320,11 @@ static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape
 
   BAIKrylovLimits(shape, &length, &rows);
   *fits = false;
-  *cut  = Cut{A.n, most < room_for ? most : room_for, {0, 0, 0}, {0, 0, 0}, length > 0};
+  *cut  = Cut{
+    A.n, most < room_for ? most : room_for, {0, 0, 0},
+            {0, 0, 0},
+            length > 0
+  };
   if ((length && longest - 1 > length) || (long long)A.n > (long long)rows * cut->parts) return BAIStatusOf(BAI_OK);
   if (grid[0] && length) CutGrid(cut, grid, cut->parts);
   BAITry(room.Allocate(&state->s, sizeof(int)));
@@ -367,8 +371,8 @@ static BAIStatus Try(BAILevelsState state, const BAIDeviceRows &A, int shape, in
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(&largest, device, sizeof(largest), cudaMemcpyDeviceToHost, stream));
   CUDATry(cudaStreamSynchronize(stream));
-  M.halo_most    = largest.halos > 0 ? largest.halos : 1;
-  M.entries_most = largest.entries;
+  M.halo_most          = largest.halos > 0 ? largest.halos : 1;
+  M.entries_most       = largest.entries;
   state->krylov.inside = (long long)largest.inside;
   if (M.rows_most + M.halo_most > UINT16_MAX) return BAIStatusOf(BAI_OK);
   return BAIKrylovPlan(state, shape, fits);
@@ -393,7 +397,8 @@ BAIStatus BAIKrylovSetUp(BAILevelsState state, const BAIDeviceRows *A, int longe
   BAIKrylovMatrix &M    = k.A;
   bool             fits = false;
 
-  if (sizeof(BAIScalar) != sizeof(BAIReal)) return BAIStatusOf(BAI_OK); /* complex numbers have more than one lowest bit */
+  if (sizeof(BAIScalar) != sizeof(BAIReal))
+    return BAIStatusOf(BAI_OK); /* complex numbers have more than one lowest bit */
   for (int shape = 0; shape < BAIKrylovShapes() && !fits; shape++) {
     Cut cut;
     int rows_most;

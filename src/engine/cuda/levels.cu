@@ -153,8 +153,11 @@ static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
 
 static void Info(BAILevelsState state, BAILevelsInfo *info)
 {
-  *info = {state->levels,    {}, state->stop, {}, state->krylov.on, state->inverse != NULL, state->hermitian,
-           state->single, state->s.bytes};
+  *info = {state->levels,    {},
+           state->stop,      {},
+           state->krylov.on, state->inverse != NULL,
+           state->hermitian, state->single,
+           state->s.bytes};
   for (int d = 0; d < 3; d++) info->grid[d] = state->level[0].grid[d];
   for (int l = 0; l < state->levels; l++) {
     const BAIDeviceLevel *L = &state->level[l];

@@ -96,7 +96,7 @@ struct BAILevelsState_ {
   bool                staged;     /* the caller's arrays are on the host, and copied: */
   BAIInt             *i, *j;
   BAIScalar          *a, *b, *x;
-  size_t              room; /* entries */
+  size_t              room;   /* entries */
   BAIKrylovState_     krylov; /* if the matrix is on the chip, there is nothing but this */
 };
 

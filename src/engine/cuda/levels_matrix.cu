@@ -2,8 +2,7 @@
    Matrices of many levels on a device: P^H A P by sorting, the matrix of a level by places, the inverse of the last one
 */
 #include "levels.h"
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
+#include "scan_sort.h"
 #include <float.h>
 
 enum {
@@ -47,42 +46,31 @@ static __global__ void Heads(long long nnz, unsigned long long none, const unsig
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
-  if (k < nnz) head[k] = key[k] != none && (!k || key[k] != key[k - 1]);
+  if (k <= nnz) head[k] = k < nnz && key[k] != none && (!k || key[k] != key[k - 1]);
 }
 
-/* number[k] is the entry of the coarse matrix that sorted entry k belongs to, and one more */
-static __global__ void CoarsePattern(long long nnz, int m, const unsigned long long *key, const int *number, int *first,
-                                     int *i, int *j, int *of_row)
+/* number[k] entries of the coarse matrix begin before sorted entry k; those that belong to none come last */
+static __global__ void CoarsePattern(long long nnz, int m, unsigned long long none, const unsigned long long *key,
+                                     const int *number, int *first, int *i, int *j, int *of_row)
 {
-  const long long          k    = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-  const unsigned long long none = (unsigned long long)m * (unsigned long long)m;
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
   if (k >= nnz) return;
-  const int total = number[nnz - 1];
+  const int total = number[nnz];
 
   if (k == 0) i[m] = total;
-  if (key[k] == none || (k && key[k] == key[k - 1])) return;
-  const int at = number[k] - 1, row = (int)(key[k] / (unsigned long long)m);
+  if (key[k] == none) {
+    if (k == 0) first[0] = 0;
+    return;
+  }
+  if (k + 1 == nnz || key[k + 1] == none) first[total] = (int)k + 1;
+  if (k && key[k] == key[k - 1]) return;
+  const int at = number[k], row = (int)(key[k] / (unsigned long long)m);
 
   first[at]  = (int)k;
   j[at]      = (int)(key[k] % (unsigned long long)m);
   of_row[at] = row;
   if (!k || (int)(key[k - 1] / (unsigned long long)m) != row) i[row] = at;
-}
-
-/* Behind the last entry that belongs to the coarse matrix, as the others come last */
-static __global__ void EndOfEntries(long long nnz, unsigned long long none, const unsigned long long *key, int total,
-                                    int *first)
-{
-  long long low = 0, high = nnz;
-
-  while (low < high) {
-    const long long middle = (low + high) / 2;
-
-    if (key[middle] < none) low = middle + 1;
-    else high = middle;
-  }
-  first[total] = (int)low;
 }
 
 /* Sums, in the order of the rows and entries of A; how many rows of the aggregate of its row each comes from; and what is inside aggregates */
@@ -194,7 +182,6 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceRows *A, const int *o
   const size_t             nnz    = (size_t)A->nnz;
   cudaStream_t             stream = state->s.stream;
   int                      bits   = 1, total, *i, *j;
-  size_t                   bytes = 0, more = 0;
   unsigned long long      *key, *sorted;
   BAITemporary             sorted_room;
 
@@ -203,7 +190,7 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceRows *A, const int *o
   sorted = static_cast<unsigned long long *>(sorted_room.p);
   BAITry(BAICUDAAllocate(&state->s, nnz * sizeof(unsigned), &gather->entry));
   {
-    BAITemporary rooms[3];
+    BAITemporary rooms[2];
 
     BAITry(rooms[0].Allocate(&state->s, nnz * sizeof(*key)));
     BAITry(rooms[1].Allocate(&state->s, nnz * sizeof(unsigned)));
@@ -211,29 +198,23 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceRows *A, const int *o
     unsigned *entry = static_cast<unsigned *>(rooms[1].p);
 
     Keys<<<grid, THREADS, 0, stream>>>(*A, of_row, m, aggregate, key, entry);
-    CUDATry(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted, entry, gather->entry, A->nnz, 0, bits, stream));
-    BAITry(rooms[2].Allocate(&state->s, bytes));
-    CUDATry(
-      cub::DeviceRadixSort::SortPairs(rooms[2].p, bytes, key, sorted, entry, gather->entry, A->nnz, 0, bits, stream));
+    BAITry(BAISortPairs(&state->s, A->nnz, bits, key, sorted, entry, gather->entry));
   }
-  BAITemporary numbers, scan;
+  BAITemporary numbers;
   int         *number;
 
-  BAITry(numbers.Allocate(&state->s, nnz * sizeof(int)));
+  BAITry(numbers.Allocate(&state->s, (nnz + 1) * sizeof(int)));
   number = static_cast<int *>(numbers.p);
-  Heads<<<grid, THREADS, 0, stream>>>(A->nnz, none, sorted, number);
-  CUDATry(cub::DeviceScan::InclusiveSum(NULL, more, number, number, A->nnz, stream));
-  BAITry(scan.Allocate(&state->s, more));
-  CUDATry(cub::DeviceScan::InclusiveSum(scan.p, more, number, number, A->nnz, stream));
-  CUDATry(cudaMemcpyAsync(&total, number + nnz - 1, sizeof(int), cudaMemcpyDeviceToHost, stream));
+  Heads<<<BAIGrid(A->nnz + 1, THREADS), THREADS, 0, stream>>>(A->nnz, none, sorted, number);
+  BAITry(BAIScan(&state->s, A->nnz + 1, number, number));
+  CUDATry(cudaMemcpyAsync(&total, number + nnz, sizeof(int), cudaMemcpyDeviceToHost, stream));
   CUDATry(cudaStreamSynchronize(stream));
   BAITry(BAICUDAAllocate(&state->s, ((size_t)total + 1) * sizeof(int), &gather->first));
   BAITry(BAICUDAAllocate(&state->s, ((size_t)m + 1) * sizeof(int), &i));
   BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(int), &j));
   BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(int), c_of_row));
   BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(BAIScalar), values));
-  CoarsePattern<<<grid, THREADS, 0, stream>>>(A->nnz, m, sorted, number, gather->first, i, j, *c_of_row);
-  EndOfEntries<<<1, 1, 0, stream>>>(A->nnz, none, sorted, total, gather->first);
+  CoarsePattern<<<grid, THREADS, 0, stream>>>(A->nnz, m, none, sorted, number, gather->first, i, j, *c_of_row);
   CUDATry(cudaGetLastError());
   *C = {m, total, i, j, *values};
   return SumUp(state, A, of_row, m, aggregate, over, gather, C, *c_of_row, *values);
@@ -360,10 +341,9 @@ BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_onl
     return BAICUDAAllocate(&state->s, n * size, &L->x);
   }
   if (!values_only) {
-    BAITemporary        rooms[4];
+    BAITemporary        rooms[3];
     int                *slice, *out, ends[2];
     unsigned long long *inside, in[2];
-    size_t              bytes = 0, more = 0;
 
     BAITry(rooms[0].Allocate(&state->s, (slices + 1) * sizeof(int)));
     BAITry(rooms[1].Allocate(&state->s, (n + 1) * sizeof(int)));
@@ -377,11 +357,8 @@ BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_onl
     CUDATry(cudaMemsetAsync(out + n, 0, sizeof(int), stream));
     CUDATry(cudaMemsetAsync(inside, 0, 2 * sizeof(*inside), stream));
     Count<<<(unsigned)L->blocks, BAI_LEVELS_BLOCK, 0, stream>>>(f, slice, out, inside, (int *)(inside + 1));
-    CUDATry(cub::DeviceScan::ExclusiveSum(NULL, bytes, slice, L->slice, (int)slices + 1, stream));
-    CUDATry(cub::DeviceScan::ExclusiveSum(NULL, more, out, L->out_first, (int)n + 1, stream));
-    BAITry(rooms[3].Allocate(&state->s, bytes > more ? bytes : more));
-    CUDATry(cub::DeviceScan::ExclusiveSum(rooms[3].p, bytes, slice, L->slice, (int)slices + 1, stream));
-    CUDATry(cub::DeviceScan::ExclusiveSum(rooms[3].p, more, out, L->out_first, (int)n + 1, stream));
+    BAITry(BAIScan(&state->s, (long long)slices + 1, slice, L->slice));
+    BAITry(BAIScan(&state->s, (long long)n + 1, out, L->out_first));
     CUDATry(cudaMemcpyAsync(&ends[0], L->slice + slices, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CUDATry(cudaMemcpyAsync(&ends[1], L->out_first + n, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CUDATry(cudaMemcpyAsync(in, inside, sizeof(in), cudaMemcpyDeviceToHost, stream));
@@ -432,8 +409,7 @@ static __global__ void Dense(BAIDeviceRows A, BAIScalar *a)
 }
 
 /* By Gauss and Jordan, as host/levelsetup.c; one thread block. The result goes by rows to what the cycle reads */
-template <typename T>
-static __global__ __launch_bounds__(INVERT) void Invert(int m, BAIScalar *a, BAIReal scale, T *inverse)
+static __global__ __launch_bounds__(INVERT) void Invert(int m, BAIScalar *a, BAIReal scale, bool single, void *inverse)
 {
   __shared__ BAIReal   d[BAI_LEVELS_COARSEST];
   __shared__ BAIScalar column[BAI_LEVELS_COARSEST], line[BAI_LEVELS_COARSEST];
@@ -457,7 +433,10 @@ static __global__ __launch_bounds__(INVERT) void Invert(int m, BAIScalar *a, BAI
     }
     __syncthreads();
   }
-  for (int at = t; at < m * m; at += INVERT) inverse[at] = T(a[at] / scale);
+  for (int at = t; at < m * m; at += INVERT) {
+    if (single) static_cast<BAISingle *>(inverse)[at] = BAISingle(a[at] / scale);
+    else static_cast<BAIScalar *>(inverse)[at] = a[at] / scale;
+  }
 }
 
 BAIStatus BAIInvertLast(BAILevelsState state)
@@ -472,12 +451,8 @@ BAIStatus BAIInvertLast(BAILevelsState state)
       BAICUDAAllocate(&state->s, m * m * (state->single ? sizeof(BAISingle) : sizeof(BAIScalar)), &state->inverse));
   BAITry(room.Allocate(&state->s, m * m * sizeof(BAIScalar)));
   Dense<<<1, INVERT, 0, state->s.stream>>>(L->A, static_cast<BAIScalar *>(room.p));
-  if (state->single)
-    Invert<<<1, INVERT, 0, state->s.stream>>>((int)m, static_cast<BAIScalar *>(room.p), state->scale,
-                                              static_cast<BAISingle *>(state->inverse));
-  else
-    Invert<<<1, INVERT, 0, state->s.stream>>>((int)m, static_cast<BAIScalar *>(room.p), state->scale,
-                                              static_cast<BAIScalar *>(state->inverse));
+  Invert<<<1, INVERT, 0, state->s.stream>>>((int)m, static_cast<BAIScalar *>(room.p), state->scale, state->single != 0,
+                                            state->inverse);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }

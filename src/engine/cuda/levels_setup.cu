@@ -3,9 +3,8 @@
 */
 #include "levels.h"
 #include "../hash.h"
+#include "scan_sort.h"
 #include <cub/block/block_reduce.cuh>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
 #include <float.h>
 #include <vector>
 
@@ -162,7 +161,9 @@ static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool value
   state->pattern   = found.pattern;
   state->hermitian = !found.other;
   state->over      = found.other || found.more > BAI_LEVELS_OTHER_SIGN * found.less ? 1 : state->p.over;
-  const int single = state->p.single > 0 || (state->p.single < 0 && most <= least * BAI_LEVELS_SINGLE_RANGE);
+  const bool fits  = most <= least * BAI_LEVELS_SINGLE_RANGE &&
+    (state->p.single != BAI_SINGLE_HERMITIAN || !found.other);
+  const int single = state->p.single > 0 || (state->p.single < 0 && fits);
 
   if (!values_only) state->single = single;
   else if (single != state->single && state->p.single < 0)
@@ -360,8 +361,8 @@ static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, b
   return join && mate[to] < to ? mate[to] : to;
 }
 
-static __global__ void Propose(BAIDeviceRows A, bool both, int fields, const int *field, const int *mate, const BAIReal *d,
-                               int *proposal)
+static __global__ void Propose(BAIDeviceRows A, bool both, int fields, const int *field, const int *mate,
+                               const BAIReal *d, int *proposal)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   BAIReal   weight;
@@ -376,8 +377,8 @@ static __global__ void Accept(int n, const int *proposal, int *mate)
   if (i < n && proposal[i] >= 0 && proposal[proposal[i]] == i) mate[i] = proposal[i];
 }
 
-static __global__ void ProposeJoin(BAIDeviceRows A, bool both, int fields, const int *field, const int *mate, const BAIReal *d,
-                                   int *proposal, unsigned long long *claim, unsigned long long *best)
+static __global__ void ProposeJoin(BAIDeviceRows A, bool both, int fields, const int *field, const int *mate,
+                                   const BAIReal *d, int *proposal, unsigned long long *claim, unsigned long long *best)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   BAIReal   weight;
@@ -448,16 +449,13 @@ static __global__ void NumberRows(int n, const int *mate, const int *number, int
 /* The numbers of pairs, in the order of the first row of each */
 static BAIStatus Number(BAILevelsState state, int n, const int *mate, int *aggregate, int *m)
 {
-  Room   rooms[2], room;
-  int   *root, *number;
-  size_t bytes = 0;
+  Room rooms[2];
+  int *root, *number;
 
   BAITry(rooms[0].Get(state, (size_t)n + 1, &root));
   BAITry(rooms[1].Get(state, (size_t)n + 1, &number));
   Roots<<<BAIGrid(n + 1, THREADS), THREADS, 0, state->s.stream>>>(n, mate, root);
-  CUDATry(cub::DeviceScan::ExclusiveSum(NULL, bytes, root, number, n + 1, state->s.stream));
-  BAITry(room.Allocate(&state->s, bytes));
-  CUDATry(cub::DeviceScan::ExclusiveSum(room.p, bytes, root, number, n + 1, state->s.stream));
+  BAITry(BAIScan(&state->s, (long long)n + 1, root, number));
   NumberRows<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, mate, number, aggregate);
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(m, number + n, sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
@@ -610,13 +608,13 @@ static BAIStatus Coarsen(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-static __global__ void OrderKeys(int n, int m, const int *aggregate, const int *place, unsigned *key, int *row)
+static __global__ void OrderKeys(int n, int m, const int *aggregate, const int *place, BAIKey *key, unsigned *row)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
   if (i >= n) return;
-  key[i] = aggregate[i] < 0 ? (unsigned)m : (unsigned)place[aggregate[i]];
-  row[i] = i;
+  key[i] = (BAIKey)(aggregate[i] < 0 ? m : place[aggregate[i]]);
+  row[i] = (unsigned)i;
 }
 
 static __global__ void Places(int n, const int *row, int *place)
@@ -627,12 +625,12 @@ static __global__ void Places(int n, const int *row, int *place)
 }
 
 /* child[c]: the first place whose key is c; child[m]: of rows that are alone, or the end */
-static __global__ void Children(int n, int m, const unsigned *key, int *child)
+static __global__ void Children(int n, int m, const BAIKey *key, int *child)
 {
   const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
   if (p < n && (!p || key[p] != key[p - 1])) child[key[p]] = p;
-  if (p == n - 1 && key[p] != (unsigned)m) child[m] = n;
+  if (p == n - 1 && key[p] != (BAIKey)m) child[m] = n;
 }
 
 /* From the last level to the first: rows in the order of the places of their aggregates, those alone behind them */
@@ -651,10 +649,10 @@ static BAIStatus Order(BAILevelsState state)
       L->alone = n;
       continue;
     }
-    Room      rooms[4];
-    unsigned *key, *sorted;
-    int      *rows, bits = 1;
-    size_t    bytes = 0;
+    Room      rooms[3];
+    BAIKey   *key, *sorted;
+    unsigned *rows;
+    int       bits = 1;
 
     while (bits < 31 && L->m >> bits) bits++;
     BAITry(BAICUDAAllocate(&state->s, ((size_t)L->m + 1) * sizeof(int), &L->child));
@@ -662,9 +660,7 @@ static BAIStatus Order(BAILevelsState state)
     BAITry(rooms[1].Get(state, (size_t)n, &sorted));
     BAITry(rooms[2].Get(state, (size_t)n, &rows));
     OrderKeys<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, L->aggregate, L[1].place, key, rows);
-    CUDATry(cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted, rows, L->row, n, 0, bits, state->s.stream));
-    BAITry(rooms[3].Allocate(&state->s, bytes));
-    CUDATry(cub::DeviceRadixSort::SortPairs(rooms[3].p, bytes, key, sorted, rows, L->row, n, 0, bits, state->s.stream));
+    BAITry(BAISortPairs(&state->s, n, bits, key, sorted, rows, (unsigned *)L->row));
     Places<<<grid, THREADS, 0, state->s.stream>>>(n, L->row, L->place);
     Children<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, sorted, L->child);
     CUDATry(cudaGetLastError());

@@ -235,7 +235,7 @@ static BAIStatus FindNeighbors(BAIState state, bool needed)
             : 2ull * NEIGHBORS_PER_TILE * (unsigned long long)state->A.tiles; /* each may have been found twice */
   const int          tiles = state->A.tiles;
   int                bits  = 1, all;
-  BAITemporary       pairs, other, distinct;
+  BAITemporary       pairs, other, values, distinct;
   unsigned long long found;
   Pair              *sorted;
 
@@ -248,8 +248,11 @@ static BAIStatus FindNeighbors(BAIState state, bool needed)
 
   BAITry(other.Allocate(state, (size_t)n * sizeof(Pair)));
   BAITry(distinct.Allocate(state, ((size_t)n + 1) * sizeof(int)));
-  BAITry(BAISortKeys(state, n, 0, 2 * bits, (Pair *)pairs.p, (Pair *)other.p, &sorted));
-  BAITry(BAICountDistinct(state, n, 0, sorted, (int *)distinct.p, &all));
+  BAITry(values.Allocate(state, 2 * (size_t)n * sizeof(unsigned)));
+  CUDATry(cudaMemsetAsync(values.p, 0, (size_t)n * sizeof(unsigned), state->stream)); /* nothing belongs to a pair */
+  sorted = (Pair *)other.p;
+  BAITry(BAISortPairs(state, n, 2 * bits, (Pair *)pairs.p, sorted, (unsigned *)values.p, (unsigned *)values.p + n));
+  BAITry(BAICountDistinct(state, n, sorted, (int *)distinct.p, &all));
   BAITry(BAICUDAAllocate(state, (size_t)all * sizeof(int), &state->neighbors.tile));
   BAITry(BAICUDAAllocate(state, (tiles + 1) * sizeof(int), &state->neighbors.first));
   Split<<<(unsigned)(n / THREADS + 1), THREADS, 0, state->stream>>>(tiles, bits, n, sorted, (const int *)distinct.p,

@@ -16,11 +16,11 @@
 #include "plan.h"
 #include "sweep.h"
 
-/* Tiles of 512 rows that a multiprocessor is to have room for: in single precision these are at most 32 or 40
- * registers, in double 64 */
-static constexpr int LeastBlocks(int loc, bool single)
+/* Tiles of 512 rows that a multiprocessor is to have room for: in single precision these are at most 32 registers, in
+ * double 64 */
+static constexpr int LeastBlocks(bool single)
 {
-  return !single ? 2 : loc <= 2 ? 4 : 3;
+  return single ? 4 : 2;
 }
 
 /* The compiler is not to find these anew where they are used: that takes instructions */
@@ -39,7 +39,7 @@ static __device__ inline void Keep(const V *&pointer)
 /* LOC entries of a row inside its block, at most; OFF of those outside are on their way at a time. The order is
  * BAI_FLAGS, which is mode sync, or BAI_QUEUE for all others */
 template <int LOC, int OFF, bool GHOSTS, BAIOrder order, typename V>
-static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(LOC, sizeof(V) < sizeof(BAIScalar)))
+static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(sizeof(V) < sizeof(BAIScalar)))
   Once(BAISliced A, BAISweep p)
 {
   constexpr bool    queue = order == BAI_QUEUE;
@@ -157,7 +157,6 @@ const void *BAIOnceKernel(const BAISliced *A, BAIOrder order)
 {
   const bool ghosts = A->cols > A->n;
 
-  if (A->row || A->overlap || A->share || A->iters || A->off_first || A->loc_width > (ghosts ? 2 : 4)) return NULL;
-  if (A->loc_width > 2) return KernelOf<4, 4, false>(A, order);
+  if (A->row || A->overlap || A->share || A->iters || A->off_first || A->loc_width > 2) return NULL;
   return ghosts ? KernelOf<2, 5, true>(A, order) : KernelOf<2, 5, false>(A, order);
 }

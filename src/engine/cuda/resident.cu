@@ -14,8 +14,7 @@
 #include "shapes.h"
 #include "solve.h"
 
-/* Without MORE there is neither momentum nor overlap nor what else multiplies the damping of a row */
-template <int LOC, int OFF, BAIOrder order, bool MORE>
+template <int LOC, int OFF, BAIOrder order>
 static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
   using V = BAIScalar;
@@ -37,10 +36,10 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
   const int  own  = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor
                                               counted in sums, and read anew in each iteration */
   const bool mine = own != -1;
-  const R    local_omega = R(MORE && mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
+  const R    local_omega = R(mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
   R          momentum    = R(p.momentum);
-  int        until = solving && order != BAI_OWN ? 0 : p.count; /* solving begins with a meeting */
-  R          omega = R(p.omega);
+  int        until       = solving && order != BAI_OWN ? 0 : p.count; /* solving begins with a meeting */
+  R          omega       = R(p.omega);
   V          xi, before;
   const BAINeighborsOf<order> neighbors(p, tile);
 
@@ -50,7 +49,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
          reinterpret_cast<unsigned char *>(next + blockDim.x));
   if (own < 0) r.d2 = 0;
   xi     = mine ? BAILoad(BAIIterateOf<V>(p, p.current) + BAIRowOf(own)) : V(0);
-  before = MORE && !p.fresh && p.before && mine ? static_cast<const V *>(p.before)[place] : xi;
+  before = !p.fresh && p.before && mine ? static_cast<const V *>(p.before)[place] : xi;
   if (solving && stop.bnorm2 < 0) {
     const BAIReal b2 = BlockSum(BAIAbs2(r.b) * r.d2, sums);
 
@@ -64,7 +63,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
 
       if (order != BAI_OWN) neighbors.Wait(p, iteration);
       else if (solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
-      if (MORE && own < -1) xi = BAILoad(BAIIterateOf<V>(p, from) + BAIRowOf(own));
+      if (own < -1) xi = BAILoad(BAIIterateOf<V>(p, from) + BAIRowOf(own));
       if (order == BAI_FLAGS && p.fourth_kind) {
         omega    = R(BAIOmegaAt(p, iteration));
         momentum = R(BAIFourthKindMomentum(p.its + iteration));
@@ -96,7 +95,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
         }
       }
       y = xi + omega * (y - xi);
-      if (MORE && p.before) {
+      if (p.before) {
         y += momentum * (xi - before);
         before = xi;
       }
@@ -116,7 +115,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
     } else neighbors.Meet(p, iteration);
     const V *x = BAIIterateOf<V>(p, flip ? (p.current + iteration) & 1 : 0);
 
-    if (MORE && A.overlap) { /* not before all have met */
+    if (A.overlap) { /* not before all have met */
       __syncthreads();
       if (own < -1) xi = BAILoad(x + BAIRowOf(own));
     }
@@ -147,29 +146,23 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
     if (over) break;
     if (order != BAI_OWN) until = next_look;
   }
-  if (MORE && p.before && mine) static_cast<V *>(p.before)[place] = before;
+  if (p.before && mine) static_cast<V *>(p.before)[place] = before;
 }
 
-template <int LOC, int OFF, bool PLAIN_OWN, bool MORE_OWN>
-const void *BAIResidentKernel(BAIOrder order, bool more)
+template <int LOC, int OFF>
+const void *BAIResidentKernel(BAIOrder order)
 {
-  static_assert(PLAIN_OWN || MORE_OWN, "there is a kernel in each order");
   switch (order) {
   case BAI_OWN:
-    if constexpr (PLAIN_OWN) {
-      if (!more) return (const void *)Resident<LOC, OFF, BAI_OWN, false>;
-    }
-    if constexpr (MORE_OWN) return (const void *)Resident<LOC, OFF, BAI_OWN, true>;
-    return NULL;
+    return (const void *)Resident<LOC, OFF, BAI_OWN>;
   case BAI_FLAGS:
-    return (const void *)Resident<LOC, OFF, BAI_FLAGS, true>;
+    return (const void *)Resident<LOC, OFF, BAI_FLAGS>;
   case BAI_TURNS:
-    return (const void *)Resident<LOC, OFF, BAI_TURNS, true>;
+    return (const void *)Resident<LOC, OFF, BAI_TURNS>;
   default:
     return NULL;
   }
 }
 
-#define INSTANTIATE(LOC, OFF, PLAIN_OWN, MORE_OWN) \
-  template const void *BAIResidentKernel<LOC, OFF, PLAIN_OWN, MORE_OWN>(BAIOrder, bool);
+#define INSTANTIATE(LOC, OFF) template const void *BAIResidentKernel<LOC, OFF>(BAIOrder);
 BAI_PART_OF(BAI_RESIDENT_SHAPES, BAI_PART, INSTANTIATE)

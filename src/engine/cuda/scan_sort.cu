@@ -9,7 +9,7 @@ enum {
   THREADS = 256
 };
 
-BAIStatus BAIScan(BAIState state, int n, const int *from, int *sums)
+BAIStatus BAIScan(BAIState state, long long n, const int *from, int *sums)
 {
   BAITemporary work;
   size_t       bytes = 0;
@@ -20,30 +20,31 @@ BAIStatus BAIScan(BAIState state, int n, const int *from, int *sums)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAISortKeys(BAIState state, int n, int begin, int end, BAIKey *keys, BAIKey *other, BAIKey **sorted)
+BAIStatus BAISortPairs(BAIState state, long long n, int end, const BAIKey *keys, BAIKey *sorted, const unsigned *values,
+                       unsigned *sorted_values)
 {
-  cub::DoubleBuffer<BAIKey> both(keys, other);
-  BAITemporary              work;
-  size_t                    bytes = 0;
+  BAITemporary work;
+  size_t       bytes = 0;
 
-  CUDATry(cub::DeviceRadixSort::SortKeys(nullptr, bytes, both, n, begin, end, state->stream));
+  CUDATry(
+    cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, sorted, values, sorted_values, n, 0, end, state->stream));
   BAITry(work.Allocate(state, bytes));
-  CUDATry(cub::DeviceRadixSort::SortKeys(work.p, bytes, both, n, begin, end, state->stream));
-  *sorted = both.Current();
+  CUDATry(
+    cub::DeviceRadixSort::SortPairs(work.p, bytes, keys, sorted, values, sorted_values, n, 0, end, state->stream));
   return BAIStatusOf(BAI_OK);
 }
 
 /* Which keys differ from those before them; the number after the last one is there for the scan */
-static __global__ void MarkDistinct(int n, int shift, const BAIKey *sorted, int *mark)
+static __global__ void MarkDistinct(int n, const BAIKey *sorted, int *mark)
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
-  if (k <= n) mark[k] = k < n && (!k || sorted[k] >> shift != sorted[k - 1] >> shift);
+  if (k <= n) mark[k] = k < n && (!k || sorted[k] != sorted[k - 1]);
 }
 
-BAIStatus BAICountDistinct(BAIState state, int n, int shift, const BAIKey *sorted, int *distinct, int *last)
+BAIStatus BAICountDistinct(BAIState state, int n, const BAIKey *sorted, int *distinct, int *last)
 {
-  MarkDistinct<<<(unsigned)(n / THREADS + 1), THREADS, 0, state->stream>>>(n, shift, sorted, distinct);
+  MarkDistinct<<<(unsigned)(n / THREADS + 1), THREADS, 0, state->stream>>>(n, sorted, distinct);
   CUDATry(cudaGetLastError());
   BAITry(BAIScan(state, n + 1, distinct, distinct));
   CUDATry(cudaMemcpyAsync(last, distinct + n, sizeof(*last), cudaMemcpyDeviceToHost, state->stream));

@@ -9,12 +9,12 @@
 typedef unsigned long long BAIKey;
 
 /* sums[k] becomes what comes before from[k]; both may be the same array */
-BAIStatus BAIScan(BAIState, int n, const int *from, int *sums);
+BAIStatus BAIScan(BAIState, long long n, const int *from, int *sums);
 
-/* By the bits begin <= bit < end. Keys that are equal there stay in their order. Both arrays have n keys, and *sorted is
- * one of them */
-BAIStatus BAISortKeys(BAIState, int n, int begin, int end, BAIKey *keys, BAIKey *other, BAIKey **sorted);
+/* Keys and what belongs to each, by the bits below end of the keys; those with the same key stay in their order */
+BAIStatus BAISortPairs(BAIState, long long n, int end, const BAIKey *keys, BAIKey *sorted, const unsigned *values,
+                       unsigned *sorted_values);
 
-/* Of sorted keys, without their lowest bits, so many of shift: distinct[k] becomes the number of different ones among
- * the first k, for k = 0, ..., n. *last is distinct[n], on the host */
-BAIStatus BAICountDistinct(BAIState, int n, int shift, const BAIKey *sorted, int *distinct, int *last);
+/* Of sorted keys: distinct[k] becomes the number of different ones among the first k, for k = 0, ..., n. *last is
+ * distinct[n], on the host */
+BAIStatus BAICountDistinct(BAIState, int n, const BAIKey *sorted, int *distinct, int *last);

@@ -19,21 +19,14 @@ enum { /* sets of BAIOrder */
   BAI_IN_ALL   = BAI_IN_OWN | BAI_IN_QUEUE | BAI_IN_FLAGS | BAI_IN_TURNS /* but BAI_LAG */
 };
 
-/*
-   Resident: entries inside the block, outside it (0: any number, in shared memory), and which kernels there are in the
-   order BAI_OWN: one without momentum, overlap and weights, and one with them. Those in the orders BAI_FLAGS and
-   BAI_TURNS do all of it
-*/
+/* Resident: entries inside the block, and outside it; 0: any number, in shared memory */
 #define BAI_RESIDENT_SHAPES_1(SHAPE) \
-  SHAPE(4, 4, true, false) \
-  SHAPE(6, 8, true, true) \
-  SHAPE(8, 0, true, true)
+  SHAPE(6, 8) \
+  SHAPE(8, 0)
 
 #define BAI_RESIDENT_SHAPES_2(SHAPE) \
-  SHAPE(16, 16, false, true) \
-  SHAPE(16, 32, false, true) \
-  SHAPE(16, 0, true, false) \
-  SHAPE(32, 0, false, true)
+  SHAPE(16, 0) \
+  SHAPE(32, 0)
 
 #define BAI_RESIDENT_SHAPES(SHAPE) BAI_RESIDENT_SHAPES_1(SHAPE) BAI_RESIDENT_SHAPES_2(SHAPE)
 
@@ -44,8 +37,8 @@ constexpr int BAIResidentRows(int loc, int off)
 }
 
 /* NULL: not in this order */
-template <int LOC, int OFF, bool PLAIN_OWN, bool MORE_OWN>
-const void *BAIResidentKernel(BAIOrder, bool more);
+template <int LOC, int OFF>
+const void *BAIResidentKernel(BAIOrder);
 
 /* Expands the part of a list that this unit is compiled for */
 #define BAI_PART_OF_(list, part)       list##_##part

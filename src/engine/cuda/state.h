@@ -234,18 +234,16 @@ struct BAIState_ {
   void      *x[2];      /* the iterate; mode sync goes back and forth between the two */
   int        current;   /* which of the two it is */
 
-  BAIPlan plan[4]; /* by mode */
-  BAIPlan   plain; /* mode sync without momentum, if its plan can do with it, and takes longer */
+  BAIPlan   plan[4]; /* by mode */
+  BAIPlan   plain;   /* mode sync without momentum, if its plan can do with it, and takes longer */
   BAIStop   stop;
   void     *scratch; /* stands in for shared memory if the tiles are too long for it */
   int       scratch_grid;
   void     *before;     /* places, if there is momentum: the iterate before the last one, */
   BAIBefore has_before; /* if it is there */
 
-  BAIReal   *partial; /* of the residual: per slice */
-  void      *reduce;  /* CUB's working space */
-  size_t     reduce_bytes;
-  BAIResult *result; /* on the device */
+  BAIReal   *partial; /* of the residual: per slice, and room for sums of these */
+  BAIResult *result;  /* on the device */
   BAIPinned *pinned;
 
   BAICUDAExchange exchange;

@@ -3,7 +3,6 @@
    blocks, which is what the entries of all slices add up to, as padding is zero
 */
 #include "pieces.h"
-#include <cub/device/device_reduce.cuh>
 #include <cub/warp/warp_reduce.cuh>
 #include <algorithm>
 #include <cub/block/block_reduce.cuh>
@@ -73,10 +72,31 @@ BAIStatus BAIResidualSetUp(BAIState state)
   BAITry(BAICUDAAllocate(state, sizeof(BAIResult), &state->result));
   CUDATry(cudaMemsetAsync(state->result, 0, sizeof(BAIResult), state->stream));
   BAITry(BAIPinnedGet(&state->pinned));
-  BAITry(BAICUDAAllocate(state, slices * sizeof(BAIReal), &state->partial));
-  CUDATry(
-    cub::DeviceReduce::Sum(nullptr, state->reduce_bytes, state->partial, &state->result->norm2, slices, state->stream));
-  return BAICUDAAllocate(state, state->reduce_bytes, &state->reduce);
+  return BAICUDAAllocate(state, ((size_t)slices + SUMS) * sizeof(BAIReal), &state->partial);
+}
+
+/* Sums of equal parts of n numbers, a part a thread block */
+static __global__ void AddUp(int n, const BAIReal *from, BAIReal *sums)
+{
+  __shared__ typename cub::BlockReduce<BAIReal, THREADS>::TempStorage storage;
+  const int part = (n + (int)gridDim.x - 1) / (int)gridDim.x, first = part * (int)blockIdx.x,
+            last = min(n, first + part);
+  BAIReal sum    = 0;
+
+  for (int k = first + (int)threadIdx.x; k < last; k += THREADS) sum += from[k];
+  sum = cub::BlockReduce<BAIReal, THREADS>(storage).Sum(sum);
+  if (!threadIdx.x) sums[blockIdx.x] = sum;
+}
+
+/* The sum of n numbers, in the same order every time; there is room for SUMS of them at parts */
+static BAIStatus SumOf(BAIState state, int n, const BAIReal *from, BAIReal *parts, BAIReal *sum)
+{
+  const int blocks = std::min((n + THREADS - 1) / THREADS, (int)SUMS);
+
+  AddUp<<<blocks, THREADS, 0, state->stream>>>(n, from, blocks > 1 ? parts : sum);
+  if (blocks > 1) AddUp<<<1, THREADS, 0, state->stream>>>(blocks, parts, sum);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
@@ -92,8 +112,7 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
   BAITry(BAIPiecesRun(state, x, true));
   norms<<<grid, THREADS, 0, state->stream>>>(A, state->b, x, state->ghost, state->partial);
   CUDATry(cudaGetLastError());
-  CUDATry(cub::DeviceReduce::Sum(state->reduce, state->reduce_bytes, state->partial, &state->result->norm2, slices,
-                                 state->stream));
+  BAITry(SumOf(state, slices, state->partial, state->partial + slices, &state->result->norm2));
   CUDATry(
     cudaMemcpyAsync(&state->pinned->result, state->result, sizeof(BAIResult), cudaMemcpyDeviceToHost, state->stream));
   BAITry(BAICUDAWait(state));
@@ -116,19 +135,16 @@ static __global__ void Magnitudes(BAISliced A, const void *a, long long n, BAIRe
 static BAIStatus Sum(BAIState state, const void *a, long long n, BAIReal *sum)
 {
   const int    blocks = (int)std::min((n + THREADS - 1) / THREADS, (long long)SUMS);
-  size_t       bytes  = 0;
-  BAITemporary work, sums;
+  BAITemporary sums;
 
   *sum = 0;
   if (!n) return BAIStatusOf(BAI_OK);
-  BAITry(sums.Allocate(state, (SUMS + 1) * sizeof(*sum)));
-  BAIReal *partial = (BAIReal *)sums.p, *result = partial + SUMS;
+  BAITry(sums.Allocate(state, (2 * SUMS + 1) * sizeof(*sum)));
+  BAIReal *partial = (BAIReal *)sums.p, *result = partial + 2 * SUMS;
 
   Magnitudes<<<blocks, THREADS, 0, state->stream>>>(state->A, a, n, partial);
   CUDATry(cudaGetLastError());
-  CUDATry(cub::DeviceReduce::Sum(nullptr, bytes, partial, result, blocks, state->stream));
-  BAITry(work.Allocate(state, bytes));
-  CUDATry(cub::DeviceReduce::Sum(work.p, bytes, partial, result, blocks, state->stream));
+  BAITry(SumOf(state, blocks, partial, partial + SUMS, result));
   CUDATry(cudaMemcpyAsync(sum, result, sizeof(*sum), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));
   return BAIStatusOf(BAI_OK);

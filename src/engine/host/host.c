@@ -250,17 +250,17 @@ static void Info(BAIState state, BAIInfo *info)
   const int64_t      value = (int64_t)BAIValueSize(A), vector = A->n * value,
                 rounded = A->sweep_a == A->loc_a ? 0 : A->loc_i[A->places] * (int64_t)BAISweepSize(A);
 
-  info->block_size    = A->block_size;
-  info->local_sweeps  = state->local_sweeps;
-  info->blocks        = A->blocks;
-  info->workers       = state->p.threads;
-  info->solves        = 0;
-  info->local_omega   = state->local_omega * A->least_share;
-  info->units         = A->units;
-  info->colors        = state->colors;
-  info->nnz_local     = A->loc_i[A->places];
-  info->nnz_off       = A->off_i[A->places];
-  info->bytes         = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) +
+  info->block_size   = A->block_size;
+  info->local_sweeps = state->local_sweeps;
+  info->blocks       = A->blocks;
+  info->workers      = state->p.threads;
+  info->solves       = 0;
+  info->local_omega  = state->local_omega * A->least_share;
+  info->units        = A->units;
+  info->colors       = state->colors;
+  info->nnz_local    = A->loc_i[A->places];
+  info->nnz_off      = A->off_i[A->places];
+  info->bytes        = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) +
     A->places * ((int64_t)(2 * sizeof(BAIInt) + sizeof(BAIScalar)) + value) +
     (1 + A->single + (state->next != NULL) + (state->before != NULL)) * vector + rounded;
   info->bytes_iteration = (info->nnz_local + info->nnz_off) * ((int64_t)sizeof(BAIInt) + value) +

@@ -175,8 +175,8 @@ static void Candidates(const BAIHostRows *A, int leave, BAIInt *mate, BAIReal *d
 
 /* The row that row i proposes to, or -1: one that is not matched, or, if it is to join, the first of a pair. both: the
  * coupling of two rows is what each of them has of the other */
-static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, int both, BAIInt fields, const BAIInt *field, const BAIInt *mate,
-                       const BAIReal *d, BAIReal *weight)
+static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, int both, BAIInt fields, const BAIInt *field,
+                       const BAIInt *mate, const BAIReal *d, BAIReal *weight)
 {
   BAIReal  best = -1, most = 0;
   uint64_t key = 0;
@@ -432,8 +432,8 @@ static BAIStatus AggregatePairs(BAILevelsState state, BAIHostLevel *L, BAIInt **
   if (!status.code) memcpy(of, *field, (size_t)A->n * sizeof(*of));
   for (BAIInt i = 0; i < A->n && !status.code; i++) L->aggregate[i] = i;
   for (int pass = 0; pass < passes && !status.code; pass++) {
-    status = Match(&C, !state->hermitian, state->p.fields, of, !pass ? 1 + (L == state->level) : 0, pass + 1 == passes, mate,
-                   state->p.threads);
+    status = Match(&C, !state->hermitian, state->p.fields, of, !pass ? 1 + (L == state->level) : 0, pass + 1 == passes,
+                   mate, state->p.threads);
     if (status.code) break;
     m = Number(C.n, mate, pair);
     for (BAIInt i = 0; i < A->n; i++)

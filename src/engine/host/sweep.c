@@ -10,9 +10,9 @@
 
 /* How the blocks of one global iteration are updated */
 typedef struct {
-  Atomic    *x, *next; /* what is read and what is written; the same where the mode allows it */
-  BAIInt     local_iters;
-  ValueReal  omega, momentum;
+  Atomic   *x, *next; /* what is read and what is written; the same where the mode allows it */
+  BAIInt    local_iters;
+  ValueReal omega, momentum;
 
   const BAIFault *fault; /* of this iteration, or NULL */
 } Update;
@@ -75,9 +75,9 @@ static ValueReal ReadResidual(BAIState state, BAIInt block, const Update *u, Val
 {
   const BAIBlockCRS *A     = &state->A;
   const Value       *loc_a = A->loc_a;
-  const BAIInt first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first;
-  BAIReal      largest = 0;
-  ValueReal    scale   = 1;
+  const BAIInt       first = BAIBlockFirst(A, block), m = BAIBlockLast(A, block) - first;
+  BAIReal            largest = 0;
+  ValueReal          scale   = 1;
 
   for (BAIInt i = 0; i < m; i++) {
     const BAIInt row = BAIRowAt(A, first + i);

@@ -165,8 +165,7 @@ static PetscErrorCode ViewMethod(KSP ksp, PetscViewer viewer)
     if (bai->research) PetscCall(BAIResearchView(bai, viewer));
   }
   if (k->stands)
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  the last solve ended at what rounding allows, a residual norm of %g\n",
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  the last solve ended at what rounding allows, a residual norm of %g\n",
                                      (double)k->attainable));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

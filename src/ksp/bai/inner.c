@@ -38,7 +38,8 @@ static PetscErrorCode SetUpPC(KSP ksp, PC pc)
 }
 
 /* The iterations end when the KSPBAI says so */
-static PetscErrorCode Converged(PETSC_UNUSED KSP inner, PetscInt its, PetscReal rnorm, KSPConvergedReason *reason, void *watcher)
+static PetscErrorCode Converged(PETSC_UNUSED KSP inner, PetscInt its, PetscReal rnorm, KSPConvergedReason *reason,
+                                void *watcher)
 {
   PetscFunctionBegin;
   *reason = KSP_CONVERGED_ITERATING;

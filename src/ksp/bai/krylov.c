@@ -201,8 +201,8 @@ typedef enum {
  */
 static PetscErrorCode BreakDown(KSP ksp, Outcome *outcome)
 {
-  KSP_BAI        *k   = (KSP_BAI *)ksp->data;
-  const PetscBool was = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident);
+  KSP_BAI        *k        = (KSP_BAI *)ksp->data;
+  const PetscBool was      = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident);
   PetscBool       positive = (PetscBool)(k->bai.hierarchy->hermitian && !k->indefinite && !k->bai.hierarchy->long_rows);
   const char     *why;
 
@@ -322,7 +322,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Mat A, Outcome *outcome)
  * zero */
 static PetscErrorCode LeaveBiCGStab(KSP ksp, BAILevelsSolution *s)
 {
-  KSP_BAI  *k = (KSP_BAI *)ksp->data;
+  KSP_BAI  *k  = (KSP_BAI *)ksp->data;
   PetscBool is = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -376,7 +376,7 @@ static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, Outcome *outcome)
 /* b and x times a power of two, which changes no digit of what comes of them */
 static PetscErrorCode Scale(KSP ksp)
 {
-  KSP_BAI  *k = (KSP_BAI *)ksp->data;
+  KSP_BAI  *k    = (KSP_BAI *)ksp->data;
   const int most = sizeof(PetscReal) > sizeof(float) ? DBL_MAX_EXP - 1 : FLT_MAX_EXP - 1;
   PetscReal bnorm;
   int       exponent;
@@ -447,8 +447,9 @@ PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer)
   if (k->method == BAI_METHOD_PETSC) {
     PetscCall(KSPGetType(k->inner, &type));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  KSP type %s round %s\n", type,
-                                     k->bai.hierarchy->long_rows ? "block-synchronous iteration, as rows are too long for levels"
-                                                  : "a multigrid cycle"));
+                                     k->bai.hierarchy->long_rows
+                                       ? "block-synchronous iteration, as rows are too long for levels"
+                                       : "a multigrid cycle"));
   } else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %s %s\n", i->hermitian ? "conjugate gradients" : "BiCGStab",
                                      i->resident ? "on the chip, in one launch, round local sweeps in blocks"

@@ -42,14 +42,11 @@ static PetscBool CanSolveAtOnce(KSP ksp, MatNullSpace nullspace)
 */
 static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
 {
-  BAI          *bai   = (BAI *)ksp->data;
-  const BAIStep step  = BAIStepOf(bai, BAI_FORWARD);
-  BAITolerances t     = {.rtol   = ksp->rtol,
-                         .abstol = ksp->abstol,
-                         .dtol   = ksp->divtol,
-                         .max_it = (BAIInt)ksp->max_it};
-  BAISolution   s     = {.its = 0};
-  PetscReal     bnorm = -1.0;
+  BAI          *bai    = (BAI *)ksp->data;
+  const BAIStep step   = BAIStepOf(bai, BAI_FORWARD);
+  BAITolerances t      = {.rtol = ksp->rtol, .abstol = ksp->abstol, .dtol = ksp->divtol, .max_it = (BAIInt)ksp->max_it};
+  BAISolution   s      = {.its = 0};
+  PetscReal     bnorm  = -1.0;
   PetscBool     tested = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -72,8 +69,8 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Vec b, Vec x, PetscReal *rnorm)
       PetscCall(BAISolve(bai, b, x, PETSC_FALSE, &t, &step, &bnorm, rnorm, &s));
     }
     ksp->its += (PetscInt)s.its;
-    if (!(*rnorm > ksp->ttol) || !(*rnorm < ksp->divtol * bnorm) || ksp->its >= ksp->max_it) break;
-    if (s.stalls) PetscCall(KSPBAIStandsStill(ksp, b, x, *rnorm));
+    if (!s.stalls || !(*rnorm > ksp->ttol) || ksp->its >= ksp->max_it) break;
+    PetscCall(KSPBAIStandsStill(ksp, b, x, *rnorm));
     ksp->rnorm = *rnorm;
     if (ksp->reason) break;
   }
@@ -116,8 +113,7 @@ static PetscErrorCode SolveByLooks(KSP ksp, Vec b, Vec x, MatNullSpace nullspace
     if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, x));
     ksp->its += n;
     if (bai->research)
-      PetscCall(
-        BAIResearchLook(bai, ksp->its - n, before, ksp->its, b, x, ksp->ttol, &rnorm, &step, &stagnates));
+      PetscCall(BAIResearchLook(bai, ksp->its - n, before, ksp->its, b, x, ksp->ttol, &rnorm, &step, &stagnates));
     BAILookNext(&look, (BAIInt)ksp->its, Square(rnorm, scale));
     if (look.stalls && rnorm > ksp->ttol) PetscCall(KSPBAIStandsStill(ksp, b, x, rnorm));
   }

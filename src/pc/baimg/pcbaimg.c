@@ -299,9 +299,14 @@ PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
    The vectors that the preconditioner takes and gives are of PETSc's precision in any case, and so are residual norms
    and solutions of the `KSP`.
 
-   Set-up chooses PETSc's precision. In single precision a cycle is linear only up to 1e-7, and takes about two thirds of
-   the time on a GPU. That is accurate enough for `KSPCG` with -ksp_norm_type unpreconditioned, and for flexible methods as
-   `KSPFCG` and `KSPFGMRES`. `KSPGMRES` with the preconditioner on the left would report norms that are too small.
+   In single precision a cycle is linear only up to 1e-7, and takes about two thirds of the time on a GPU. That is
+   accurate enough for methods that keep the residual itself: `KSPCG`, `KSPFCG`, `KSPGCR`, `KSPFGMRES` and `KSPFBCGS`.
+   With these, set-up chooses it if the matrix has the range for it. With others levels are of PETSc's precision:
+   `KSPGMRES` with the preconditioner on the left would report norms that are too small. So they are in `PCApply()`
+   outside of `KSPSolve()`.
+
+   The method is not known before the first `KSPSolve()`. The first set-up chooses single precision if the matrix is
+   symmetric with a positive diagonal. If that was the wrong choice, levels are set up once more.
 
 .seealso: `PCBAIMG`, `PCBAIMGGetSingle()`
 @*/
@@ -356,9 +361,43 @@ static PetscErrorCode PCSetUp_BAIMG(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What levels are in where users do not say: rounding in them does no harm to methods that keep the residual itself */
+static PetscErrorCode ChoosePrecision(PC pc, PetscBool harmless)
+{
+  const BAIHierarchy h = ((BAI *)pc->data)->hierarchy;
+
+  PetscFunctionBegin;
+  if (h->options.single != PETSC_BOOL3_UNKNOWN) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!harmless) {
+    if (h->info.single) h->single = 0;
+  } else if (!h->single) h->single = BAI_SINGLE_IN_RANGE;
+  else if (h->ready && !h->hermitian) h->single = BAI_SINGLE_IN_RANGE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPreSolve_BAIMG(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
+{
+  BAI      *bai = (BAI *)pc->data;
+  PetscBool harmless;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &harmless, KSPCG, KSPFCG, KSPGCR, KSPFGMRES, KSPFBCGS, ""));
+  PetscCall(ChoosePrecision(pc, harmless));
+  bai->hierarchy->solving = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPostSolve_BAIMG(PC pc, PETSC_UNUSED KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
+{
+  PetscFunctionBegin;
+  ((BAI *)pc->data)->hierarchy->solving = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCApply_BAIMG(PC pc, Vec r, Vec z)
 {
   PetscFunctionBegin;
+  if (!((BAI *)pc->data)->hierarchy->solving) PetscCall(ChoosePrecision(pc, PETSC_FALSE));
   PetscCall(BAIHierarchySetUpIfAsked((BAI *)pc->data, pc->pmat));
   PetscCall(BAIHierarchyApply((BAI *)pc->data, r, z, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -369,6 +408,7 @@ static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
   BAI *bai = (BAI *)pc->data;
 
   PetscFunctionBegin;
+  if (!bai->hierarchy->solving) PetscCall(ChoosePrecision(pc, PETSC_FALSE));
   PetscCall(BAIHierarchySetUpIfAsked(bai, pc->pmat));
   PetscCheck(bai->hierarchy->hermitian, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCBAIMG has no transpose here: the matrix is not %s with positive diagonal entries, so a cycle is not "
@@ -566,6 +606,8 @@ PetscErrorCode PCCreate_BAIMG(PC pc)
   PetscCall(BAIHierarchyCreate(bai));
   pc->data                = (void *)bai;
   pc->ops->setup          = PCSetUp_BAIMG;
+  pc->ops->presolve       = PCPreSolve_BAIMG;
+  pc->ops->postsolve      = PCPostSolve_BAIMG;
   pc->ops->apply          = PCApply_BAIMG;
   pc->ops->applytranspose = PCApplyTranspose_BAIMG;
   pc->ops->view           = PCView_BAIMG;

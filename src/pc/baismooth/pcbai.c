@@ -5,7 +5,7 @@
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 typedef struct {
-  BAI  bai; /* the first, as what KSPBAI has as well expects it there */
+  BAI  bai;             /* the first, as what KSPBAI has as well expects it there */
   char needs_fixed[64]; /* the KSP met outside, if it expects a fixed preconditioner and this is none */
 } PC_BAI;
 
