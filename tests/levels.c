@@ -100,7 +100,7 @@ static PetscErrorCode SetPoorRow(Mat A, PetscInt n, PetscInt row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateMat(const char name[], PetscInt n, Mat *A)
+static PetscErrorCode CreateMatOn(MPI_Comm comm, const char name[], PetscInt n, Mat *A)
 {
   PetscBool same = PETSC_FALSE;
   PetscInt  kind = 0, rows, start, end, dim;
@@ -111,12 +111,12 @@ static PetscErrorCode CreateMat(const char name[], PetscInt n, Mat *A)
     if (same) break;
   }
   if (!same) {
-    PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, name, n, A));
+    PetscCall(GalleryCreateMat(comm, name, n, A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   dim  = kind == JUMPS3D ? 3 : 2;
   rows = dim == 3 ? n * n * n : n * n;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, rows, rows));
   PetscCall(MatSetFromOptions(*A));
   PetscCall(MatSeqAIJSetPreallocation(*A, 9, NULL));
@@ -132,10 +132,17 @@ static PetscErrorCode CreateMat(const char name[], PetscInt n, Mat *A)
   if (kind == NEUMANN) {
     MatNullSpace space;
 
-    PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, NULL, &space));
+    PetscCall(MatNullSpaceCreate(comm, PETSC_TRUE, 0, NULL, &space));
     PetscCall(MatSetNullSpace(*A, space));
     PetscCall(MatNullSpaceDestroy(&space));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateMat(const char name[], PetscInt n, Mat *A)
+{
+  PetscFunctionBeginUser;
+  PetscCall(CreateMatOn(PETSC_COMM_WORLD, name, n, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -145,7 +152,7 @@ static PetscErrorCode SetNoise(Vec v, unsigned long seed)
   PetscRandom random;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)v), &random));
   PetscCall(PetscRandomSetSeed(random, seed));
   PetscCall(PetscRandomSeed(random));
   PetscCall(PetscRandomSetInterval(random, PetscDefined(USE_COMPLEX) ? -1.0 - PETSC_i : -1.0,
@@ -1128,56 +1135,119 @@ static PetscErrorCode TestFields(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Several ranks: levels on each; one of them may have no rows */
-static PetscErrorCode TestRanks(void)
+/* A matrix with the same entries, of which this rank has so many rows */
+static PetscErrorCode Redistribute(Mat A, PetscInt rows, Mat *B)
 {
-  Mat         A;
+  IS           is;
+  PetscInt     end;
+  MatNullSpace space;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Scan(&rows, &end, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, rows, end - rows, 1, &is));
+  PetscCall(MatCreateSubMatrix(A, is, is, MAT_INITIAL_MATRIX, B));
+  PetscCall(MatGetNullSpace(A, &space));
+  if (space) PetscCall(MatSetNullSpace(*B, space));
+  PetscCall(ISDestroy(&is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solves, and as many iterations as one rank needs, but for two */
+static PetscErrorCode ExpectAsAlone(Mat A, KSPType type, PetscInt alone)
+{
+  KSP       ksp;
+  PetscInt  its, again;
+  PetscBool has;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateKSP(A, type, PETSC_DECIDE, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Solve(ksp, &again));
+  PetscCall(Expect(its > 0 && its <= alone + 2, "%d iterations of %s, %d on one rank", (int)its, type, (int)alone));
+  PetscCall(Expect(again == its, "%d iterations the second time, %d the first time", (int)again, (int)its));
+  PetscCall(ViewHas((PetscObject)ksp, " of them distributed, the others on each rank", &has));
+  PetscCall(Expect(has, "the view says how many levels are distributed"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Several ranks need as many iterations as one, however rows are distributed, and whatever values came before */
+static PetscErrorCode TestRanks(const char name[], PetscInt n)
+{
+  Mat         A, B;
   KSP         ksp;
-  PetscInt    its, exact;
-  PC          pc;
+  PetscInt    alone, rows;
   PetscMPIInt size, rank;
-  PetscBool   has;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  PetscCall(CreateMat("laplace2d", 64, &A));
+  PetscCall(CreateMatOn(PETSC_COMM_SELF, name, n, &A));
   PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCBJACOBI));
-  PetscCall(KSPSetOptionsPrefix(ksp, "exact_"));
-  PetscCall(PetscOptionsSetValue(NULL, "-exact_sub_pc_type", "lu"));
-  PetscCall(PCSetFromOptions(pc));
-  PetscCall(Solve(ksp, &exact));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
-  PetscCall(Solve(ksp, &its));
-  PetscCall(Expect(its > 0 && its <= 1.4 * exact, "%d iterations, %d if each rank solves its part exactly", (int)its,
-                   (int)exact));
-  PetscCall(ViewHas((PetscObject)ksp, "each rank has levels for its own rows: additive Schwarz without overlap", &has));
-  PetscCall(Expect(has, "the view says that it is additive Schwarz"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(CreateKSP(A, KSPBAI, 5, &ksp));
-  PetscCall(Solve(ksp, &its));
-  PetscCall(Expect(its > 0 && its <= 1.4 * exact, "%d iterations of KSPBAI", (int)its));
+  PetscCall(Solve(ksp, &alone));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
-  PetscCall(MatCreate(PETSC_COMM_WORLD, &A)); /* all rows on the last rank */
-  PetscCall(MatSetSizes(A, rank == size - 1 ? 500 : 0, rank == size - 1 ? 500 : 0, 500, 500));
-  PetscCall(MatSetFromOptions(A));
-  PetscCall(MatSetUp(A));
-  for (PetscInt row = 0; row < 500 && rank == size - 1; row++) {
-    PetscCall(MatSetValue(A, row, row, 2.0, INSERT_VALUES));
-    if (row > 0) PetscCall(MatSetValue(A, row, row - 1, -1.0, INSERT_VALUES));
-    if (row < 499) PetscCall(MatSetValue(A, row, row + 1, -1.0, INSERT_VALUES));
-  }
+  PetscCall(CreateMat(name, n, &A));
+  PetscCall(ExpectAsAlone(A, KSPCG, alone));
+  PetscCall(ExpectAsAlone(A, KSPBAI, alone));
+  PetscCall(MatGetSize(A, &rows, NULL));
+  rows = rank == size - 1 ? rows - (size - 2) : rank ? 1 : 0; /* none, one, all others */
+  PetscCall(Redistribute(A, rows, &B));
+  PetscCall(ExpectAsAlone(B, KSPCG, alone));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatGetSize(A, &rows, NULL));
+  rows = rank == size - 1 ? rows - (size - 1) * (rows / 7) : rows / 7;
+  PetscCall(Redistribute(A, rows, &B));
+  PetscCall(ExpectAsAlone(B, KSPCG, alone));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values in an old pattern */
+static PetscErrorCode TestRanksValues(void)
+{
+  Mat      A;
+  KSP      ksp;
+  PetscInt first, its, fresh;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 100, &A));
+  PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
+  PetscCall(Solve(ksp, &first));
+  PetscCall(MatShift(A, (PetscScalar)0.5));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
+  PetscCall(Solve(ksp, &fresh));
+  PetscCall(Expect(its == fresh && its < first, "%d iterations with new values, %d if they are the first, %d before",
+                   (int)its, (int)fresh, (int)first));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a_ij and a_ji of two ranks that differ: the matrix is not taken to be symmetric */
+static PetscErrorCode TestRanksOther(void)
+{
+  Mat       A;
+  KSP       ksp;
+  PetscInt  its, start, end, n;
+  PetscBool has;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 100, &A));
+  PetscCall(MatGetSize(A, &n, NULL));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt row = end - 100; row < end && end < n; row++)
+    PetscCall(MatSetValue(A, row, row + 100, (PetscScalar)-0.5, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
+  PetscCall(CreateKSP(A, KSPGMRES, 0, &ksp));
   PetscCall(Solve(ksp, &its));
-  PetscCall(Expect(its > 0 && its <= 60, "%d iterations with ranks that have no rows", (int)its));
-  PetscCall(ViewHas((PetscObject)ksp, "no levels on rank 0, which has no rows", &has));
-  PetscCall(Expect(has, "the view says that the first rank has no rows"));
+  PetscCall(Expect(its > 0 && its <= 60, "%d iterations", (int)its));
+  PetscCall(ViewHas((PetscObject)ksp, "with positive diagonal entries: not for KSPCG", &has));
+  PetscCall(Expect(has, "the view says that the matrix is not symmetric"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1201,6 +1271,20 @@ int main(int argc, char **argv)
     {"pinned",      48, 200, 25, 5},
     {"neumann",     48, 200, 25, 5}
   };
+  static const struct {
+    const char *name;
+    PetscInt    n;
+  } distributed[] = {
+    {"laplace2d",   100},
+    {"nine",        101},
+    {"laplace3d",   25 },
+    {"laplace3d27", 20 },
+    {"helmholtz",   100},
+    {"anisotropic", 100},
+    {"mesh",        80 },
+    {"pinned",      100},
+    {"neumann",     100}
+  };
   static const char *const operators[] = {"laplace2d", "nine", "anisotropic", "jumps", "mesh", "pinned", "twisted"};
   PetscMPIInt              size;
 
@@ -1212,9 +1296,9 @@ int main(int argc, char **argv)
   if (Case("operator_powerlaw")) PetscCall(TestOperator("powerlaw", 3000));
   if (size == 1 && Case("values_laplace2d")) PetscCall(TestValues("laplace2d", 40));
   if (size == 1 && Case("values_mesh")) PetscCall(TestValues("mesh", 20));
-  if (Case("krylov_cg")) PetscCall(TestKrylov("laplace2d", 64, KSPCG, size > 1 ? 100 : 18));
-  if (Case("krylov_gmres")) PetscCall(TestKrylov("laplace2d", 64, KSPGMRES, size > 1 ? 100 : 18));
-  if (Case("krylov_fgmres")) PetscCall(TestKrylov("laplace2d", 64, KSPFGMRES, size > 1 ? 100 : 18));
+  if (Case("krylov_cg")) PetscCall(TestKrylov("laplace2d", 64, KSPCG, 18));
+  if (Case("krylov_gmres")) PetscCall(TestKrylov("laplace2d", 64, KSPGMRES, 18));
+  if (Case("krylov_fgmres")) PetscCall(TestKrylov("laplace2d", 64, KSPFGMRES, 18));
   if (Case("krylov_flow_gmres")) PetscCall(TestKrylov("flow", 64, KSPGMRES, 80));
   if (Case("krylov_flow_fgmres")) PetscCall(TestKrylov("flow", 64, KSPFGMRES, 80));
   if (Case("krylov_twisted")) PetscCall(TestKrylov("twisted", 40, KSPCG, 150));
@@ -1226,7 +1310,10 @@ int main(int argc, char **argv)
   if (Case("types_baij")) PetscCall(TestTypes(MATBAIJ));
   if (Case("types_sbaij")) PetscCall(TestTypes(MATSBAIJ));
   if (Case("fields")) PetscCall(TestFields());
-  if (size > 1 && Case("ranks")) PetscCall(TestRanks());
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(distributed) && size > 1; k++)
+    if (Case("ranks_%s", distributed[k].name)) PetscCall(TestRanks(distributed[k].name, distributed[k].n));
+  if (size > 1 && Case("ranks_values")) PetscCall(TestRanksValues());
+  if (size > 1 && Case("ranks_other")) PetscCall(TestRanksOther());
   if (size == 1) {
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows); k++)
       if (Case("iterations_%s", rows[k].name))
@@ -1269,7 +1356,7 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 2
          nsize: {{2 3}}
-         args: -case operator_laplace2d,operator_mesh,krylov,types,fields,ranks
+         args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other}}
 
    testset:
       output_file: output/empty.out
@@ -1286,6 +1373,6 @@ int main(int argc, char **argv)
          suffix: aijcusparse_ranks
          requires: baicuda cuda
          nsize: 2
-         args: -mat_type aijcusparse -options_left no -case operator_laplace2d,krylov_cg,ranks
+         args: -mat_type aijcusparse -options_left no -case {{operator_laplace2d,krylov_cg ranks}}
 
 TEST*/

@@ -31,6 +31,7 @@ PetscErrorCode BAIHierarchyReset(BAI *bai)
 
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIRankLevelsDestroy(&h->ranks));
   BAILevelsDestroy(&h->levels);
   PetscCall(VecDestroy(&h->b));
   PetscCall(VecDestroy(&h->x));
@@ -53,14 +54,22 @@ PetscErrorCode BAIHierarchyDestroy(BAI *bai)
 static PetscErrorCode GetParameters(const BAI *bai, Mat A, Mat Ad, BAIBackend *backend, BAILevelsParameters *p)
 {
   const BAILevelsOptions *o = &bai->hierarchy->options;
-  PetscInt                fields;
+  PetscInt                fields, first, all;
+  PetscMPIInt             size;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(p, sizeof(*p))); /* padding too: they are compared as a whole */
   *backend = bai->options.backend;
   if (*backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, backend));
   PetscCall(MatGetBlockSize(A, &fields));
-  p->levels      = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  p->visited = size > 1;
+  PetscCall(MatGetOwnershipRange(A, &first, NULL));
+  PetscCall(MatGetSize(A, &all, NULL));
+  p->first  = (BAIInt)first;
+  p->all    = size > 1 ? (BAIInt)all : 0;
+  p->levels = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;
+  if (size > 1 && (!p->levels || p->levels > BAI_RANK_LEVELS)) p->levels = BAI_RANK_LEVELS;
   p->local_iters = (BAIInt)o->local_iters;
   p->over        = (BAIReal)o->over;
   p->fields      = (BAIInt)fields;
@@ -72,15 +81,16 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat A, Mat Ad, BAIBackend *b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The arrays of this rank's square part */
-static PetscErrorCode GetMatrix(BAIBackend backend, Mat Ad, BAIMatrix *M, PetscBool *device)
+/* The arrays of this rank's rows */
+static PetscErrorCode GetMatrix(BAIBackend backend, Mat Ad, Mat Ao, PetscInt nghost, BAIMatrix *M, PetscBool *device)
 {
   PetscInt n;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(Ad, &n, NULL));
-  *M = (BAIMatrix){.n = (BAIInt)n};
+  *M = (BAIMatrix){.n = (BAIInt)n, .nghost = (BAIInt)nghost};
   PetscCall(BAIGetRows(backend, Ad, &M->A, device));
+  if (nghost) PetscCall(BAIGetRows(backend, Ao, &M->B, device));
   M->memory = *device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -92,16 +102,16 @@ static double FlopsOfVisits(const BAILevelInfo *level, BAIInt local_iters)
                        : 2.0 * (double)level->rows * (double)level->rows;
 }
 
-static void CountFlops(BAIHierarchy h)
+/* Of a cycle; above: see BAILevelsParameters */
+double BAILevelsFlops(const BAILevelsInfo *info, BAIInt local_iters, int above)
 {
-  double visits = 1;
+  double visits = 1, flops = 0;
 
-  h->flops = 0;
-  for (int l = 0; l < h->info.levels; l++) {
-    if (l && l < h->info.levels - 1 && BAIRepeats(h->info.hermitian, l, h->info.level[l].rows)) visits *= 2;
-    h->flops += visits * FlopsOfVisits(&h->info.level[l], h->p.local_iters);
+  for (int l = 0; l < info->levels; l++) {
+    if (l && l < info->levels - 1 && BAIRepeats(info->hermitian, above + l, info->level[l].rows)) visits *= 2;
+    flops += visits * FlopsOfVisits(&info->level[l], local_iters);
   }
-  h->flops_product = h->info.levels ? 2.0 * (double)h->info.level[0].nnz : 0;
+  return flops;
 }
 
 static double MatrixBytes(const BAILevelInfo *finest)
@@ -152,7 +162,7 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
   PetscCall(PetscMemcmp(p, &h->p, sizeof(*p), &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   same  = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->memory == h->M.memory);
-  *work = same && state == h->state ? WORK_NONE : WORK_VALUES;
+  *work = same && state == h->state ? WORK_NONE : p->visited ? WORK_LEVELS : WORK_VALUES;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,9 +204,10 @@ static PetscErrorCode Take(BAI *bai)
   if (h->levels) BAILevelsInfoGet(h->levels, &h->info);
   other = h->levels && !h->info.hermitian;
   PetscCall(BAIAgree(bai, PETSC_SUCCESS, &other));
-  h->hermitian = (PetscBool)(!other && !h->long_rows);
-  h->multiple  = h->levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
-  CountFlops(h);
+  h->hermitian     = (PetscBool)(!other && !h->long_rows);
+  h->multiple      = h->levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
+  h->flops         = BAILevelsFlops(&h->info, h->p.local_iters, 0);
+  h->flops_product = h->info.levels ? 2.0 * (double)h->info.level[0].nnz : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -230,9 +241,10 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
   code = GetParameters(bai, A, Ad, &backend, &p);
-  if (!code) code = GetMatrix(backend, Ad, &M, &device);
+  if (!code) code = GetMatrix(backend, Ad, Ao, nghost, &M, &device);
   if (!code) code = Compare(bai, given, backend, &p, &M, &work);
   PetscCall(BAIAgree(bai, code, &work));
+  if (nghost) PetscCall(BAIRestoreRows(backend, Ao, &(BAICSR){M.B.i, M.B.j, M.B.a}));
   PetscCall(BAIRestoreRows(backend, Ad, &(BAICSR){M.A.i, M.A.j, M.A.a}));
   if (work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
 
@@ -262,6 +274,8 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
   PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
   PetscCall(Take(bai));
+  PetscCall(BAIRankLevelsDestroy(&h->ranks));
+  if (p.visited && !h->long_rows) PetscCall(BAIRankLevelsSetUp(bai, A));
   h->set        = h->options;
   h->single_set = h->single;
   h->ready      = PETSC_TRUE;
@@ -293,7 +307,8 @@ PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
 }
 
 /* The array of a vector in the memory of the matrix, or NULL if it is elsewhere */
-static PetscErrorCode GetArray(const BAIHierarchy h, Vec v, PetscBool read, PetscBool write, BAIScalar **array)
+PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *h, Vec v, PetscBool read, PetscBool write,
+                                    BAIScalar **array)
 {
   PetscMemType memtype = PETSC_MEMTYPE_HOST;
 
@@ -315,7 +330,8 @@ static PetscErrorCode GetArray(const BAIHierarchy h, Vec v, PetscBool read, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RestoreArray(const BAIHierarchy h, Vec v, PetscBool read, PetscBool write, BAIScalar **array)
+PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *h, Vec v, PetscBool read, PetscBool write,
+                                        BAIScalar **array)
 {
   PetscFunctionBegin;
   if (!h->device) {
@@ -360,19 +376,19 @@ PetscErrorCode BAIHierarchyBind(BAI *bai, Vec b, Vec x, PetscBool write, BAILeve
 
   PetscFunctionBegin;
   *v = (BAILevelsVectors){.b = b, .x = x, .write = write};
-  PetscCall(GetArray(h, b, PETSC_TRUE, PETSC_FALSE, &v->barray));
+  PetscCall(BAIHierarchyGetArray(h, b, PETSC_TRUE, PETSC_FALSE, &v->barray));
   if (!v->barray && h->M.n) {
     PetscCall(NeedCopy(h, &h->b));
     PetscCall(CopyLocal(b, h->b));
     v->b = h->b;
-    PetscCall(GetArray(h, v->b, PETSC_TRUE, PETSC_FALSE, &v->barray));
+    PetscCall(BAIHierarchyGetArray(h, v->b, PETSC_TRUE, PETSC_FALSE, &v->barray));
   }
-  PetscCall(GetArray(h, x, (PetscBool)!write, PETSC_TRUE, &v->xarray));
+  PetscCall(BAIHierarchyGetArray(h, x, (PetscBool)!write, PETSC_TRUE, &v->xarray));
   if (!v->xarray && h->M.n) {
     PetscCall(NeedCopy(h, &h->x));
     if (!write) PetscCall(CopyLocal(x, h->x));
     v->x = h->x;
-    PetscCall(GetArray(h, v->x, (PetscBool)!write, PETSC_TRUE, &v->xarray));
+    PetscCall(BAIHierarchyGetArray(h, v->x, (PetscBool)!write, PETSC_TRUE, &v->xarray));
   }
   PetscCheck((v->barray && v->xarray) || !h->M.n, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "The matrix is on a GPU, and vectors for it are kept on the host: take off -vec_bind_below, or let the "
@@ -385,8 +401,8 @@ PetscErrorCode BAIHierarchyUnbind(BAI *bai, Vec x, BAILevelsVectors *v)
   BAIHierarchy h = bai->hierarchy;
 
   PetscFunctionBegin;
-  PetscCall(RestoreArray(h, v->x, (PetscBool)!v->write, PETSC_TRUE, &v->xarray));
-  PetscCall(RestoreArray(h, v->b, PETSC_TRUE, PETSC_FALSE, &v->barray));
+  PetscCall(BAIHierarchyRestoreArray(h, v->x, (PetscBool)!v->write, PETSC_TRUE, &v->xarray));
+  PetscCall(BAIHierarchyRestoreArray(h, v->b, PETSC_TRUE, PETSC_FALSE, &v->barray));
   if (v->x != x) PetscCall(CopyLocal(v->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -395,7 +411,7 @@ PetscErrorCode BAIHierarchyUnbind(BAI *bai, Vec x, BAILevelsVectors *v)
 PetscErrorCode BAIHierarchyShow(BAI *bai, Vec x, BAILevelsVectors *v)
 {
   PetscFunctionBegin;
-  PetscCall(RestoreArray(bai->hierarchy, v->x, (PetscBool)!v->write, PETSC_TRUE, &v->xarray));
+  PetscCall(BAIHierarchyRestoreArray(bai->hierarchy, v->x, (PetscBool)!v->write, PETSC_TRUE, &v->xarray));
   v->write = PETSC_FALSE;
   if (v->x != x) PetscCall(CopyLocal(v->x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -405,11 +421,11 @@ PetscErrorCode BAIHierarchyShow(BAI *bai, Vec x, BAILevelsVectors *v)
 PetscErrorCode BAIHierarchyUnshow(BAI *bai, BAILevelsVectors *v)
 {
   PetscFunctionBegin;
-  PetscCall(GetArray(bai->hierarchy, v->x, PETSC_TRUE, PETSC_TRUE, &v->xarray));
+  PetscCall(BAIHierarchyGetArray(bai->hierarchy, v->x, PETSC_TRUE, PETSC_TRUE, &v->xarray));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LogFlops(const BAIHierarchy h, PetscLogDouble flops)
+PetscErrorCode BAIHierarchyLogFlops(const struct BAIHierarchy_ *h, PetscLogDouble flops)
 {
   PetscFunctionBegin;
   if (h->backend == BAI_BACKEND_HOST) PetscCall(PetscLogFlops(flops));
@@ -432,12 +448,15 @@ PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool transpose)
     PetscCall(VecConjugate(in));
   }
   PetscCall(PetscLogEventBegin(BAI_Cycle, in, z, 0, 0));
-  PetscCall(BAIHierarchyBind(bai, in, z, PETSC_TRUE, &v));
-  if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
-  if (h->levels) status = BAILevelsApply(h->levels, v.barray, v.xarray);
-  if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
-  PetscCall(BAIHierarchyUnbind(bai, z, &v));
-  PetscCall(LogFlops(h, h->flops));
+  if (h->ranks) PetscCall(BAIRankLevelsApply(bai, in, z));
+  else {
+    PetscCall(BAIHierarchyBind(bai, in, z, PETSC_TRUE, &v));
+    if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
+    if (h->levels) status = BAILevelsApply(h->levels, v.barray, v.xarray);
+    if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceEnd());
+    PetscCall(BAIHierarchyUnbind(bai, z, &v));
+    PetscCall(BAIHierarchyLogFlops(h, h->flops));
+  }
   PetscCall(PetscLogEventEnd(BAI_Cycle, in, z, 0, 0));
   PetscCall(BAICheckStatus(bai, status));
   if (conjugate) {
@@ -476,36 +495,36 @@ static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the first rank's levels: the table, or one line */
+/* The table, or one line */
 PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool table)
 {
   const BAIHierarchy   h = bai->hierarchy;
   const BAILevelsInfo *i = &h->info;
   double               operators, grids;
-  PetscMPIInt          size;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm(bai->obj), &size));
   if (!i->levels) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels%s\n", size > 1 ? " on rank 0, which has no rows" : ""));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   Complexities(i, &operators, &grids);
   PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "  %d level%s%s, %" PetscInt64_FMT " rows to %" PetscInt64_FMT
+                                   "  %d level%s, %" PetscInt64_FMT " rows to %" PetscInt64_FMT
                                    "; operator complexity %.3f, grid complexity %.3f\n",
-                                   i->levels, i->levels == 1 ? "" : "s", size > 1 ? " on rank 0" : "",
-                                   (PetscInt64)i->level[0].rows, (PetscInt64)i->level[i->levels - 1].rows, operators,
-                                   grids));
+                                   i->levels, i->levels == 1 ? "" : "s", (PetscInt64)i->level[0].rows,
+                                   (PetscInt64)i->level[i->levels - 1].rows, operators, grids));
+  if (h->ranks)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n",
+                                     BAIRankLevelsCount(h->ranks)));
   if (!table) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Table(i, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; no more levels as %s\n",
                                    i->exact ? "solved exactly" : "smoothed", i->stop));
-  if (i->grid[0])
+  if (i->grid.m[0])
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  aggregates are boxes of a grid of %" PetscInt64_FMT " x %" PetscInt64_FMT
                                      " x %" PetscInt64_FMT "\n",
-                                     (PetscInt64)i->grid[0], (PetscInt64)i->grid[1], (PetscInt64)i->grid[2]));
+                                     (PetscInt64)i->grid.m[0], (PetscInt64)i->grid.m[1], (PetscInt64)i->grid.m[2]));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  aggregates are pairs of pairs of rows\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  levels in %s precision, %.3g MB, %.3g times the matrix; set-up %.3g s; set-ups "

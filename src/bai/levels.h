@@ -1,12 +1,16 @@
 /*
    Many levels of a matrix, as KSPBAI and PCBAIMG have them: from Mat and Vec to ../engine/levels.h
 
-   Each MPI rank has levels of its own, for the square part of its rows
+   The engine has levels of one rank. Those of several ranks are made up of these, see ranks/levels.c
 */
 #pragma once
 
 #include "baiimpl.h"
 #include "../engine/levels.h"
+
+enum {
+  BAI_RANK_LEVELS = 4 /* so many levels of its own rows give a rank the blocks of the finest of them */
+};
 
 /* What users set */
 typedef struct {
@@ -19,9 +23,12 @@ typedef struct {
     chip; /* chosen by KSPBAI: no levels if the matrix stays on the chip of a GPU, where a solve is one launch */
 } BAILevelsOptions;
 
+typedef struct BAIRankLevels_ *BAIRankLevels; /* ranks/levels.c */
+
 struct BAIHierarchy_ {
   BAILevelsOptions    options, set;       /* and as they were at the last set-up */
   BAILevels           levels;             /* NULL: none are set up, or this rank has no rows */
+  BAIRankLevels       ranks;              /* of several ranks: their levels, NULL: none are set up */
   int                 single, single_set; /* the engine's parameter where users set none, and then */
   PetscBool           solving;            /* PCBAIMG: within a KSPSolve() */
   PetscBool           ready;              /* set up, on all ranks, */
@@ -67,3 +74,15 @@ PETSC_INTERN PetscErrorCode BAIHierarchyBind(BAI *, Vec, Vec, PetscBool, BAILeve
 PETSC_INTERN PetscErrorCode BAIHierarchyUnbind(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyShow(BAI *, Vec, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
+
+PETSC_INTERN PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *, Vec, PetscBool, PetscBool, BAIScalar **);
+PETSC_INTERN PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *, Vec, PetscBool, PetscBool,
+                                                     BAIScalar **);
+PETSC_INTERN PetscErrorCode BAIHierarchyLogFlops(const struct BAIHierarchy_ *, PetscLogDouble);
+PETSC_INTERN double         BAILevelsFlops(const BAILevelsInfo *, BAIInt, int);
+
+/* ranks/levels.c */
+PETSC_INTERN PetscErrorCode BAIRankLevelsSetUp(BAI *, Mat);
+PETSC_INTERN PetscErrorCode BAIRankLevelsApply(BAI *, Vec, Vec);
+PETSC_INTERN PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *);
+PETSC_INTERN int            BAIRankLevelsCount(const struct BAIRankLevels_ *);

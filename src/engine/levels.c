@@ -38,6 +38,16 @@ BAIStatus BAILevelsApply(BAILevels levels, const BAIScalar *r, BAIScalar *z)
   return levels->ops->apply(levels->state, r, z);
 }
 
+BAIStatus BAILevelsVisit(BAILevels levels, const BAIScalar *r, BAIScalar *z)
+{
+  return levels->ops->visit(levels->state, r, z);
+}
+
+BAIStatus BAILevelsAggregates(BAILevels levels, BAIInt *aggregate)
+{
+  return levels->ops->aggregates(levels->state, aggregate);
+}
+
 BAIStatus BAILevelsSolve(BAILevels levels, const BAIScalar *b, BAIScalar *x, int guess_zero,
                          const BAITolerances *tolerances, BAILevelsMonitor monitor, void *context,
                          BAILevelsSolution *solution)
@@ -65,7 +75,8 @@ static int Has(int count, const BAIInt *offset, BAIInt wanted)
   return 0;
 }
 
-void BAIGridOfRow(BAIInt n, int count, const BAIInt *offset, BAIInt m[3])
+/* The grid that a row in the middle shows, by its offsets; m[0] is 0: none */
+static void GridOfRow(BAIInt n, int count, const BAIInt *offset, BAIInt m[3])
 {
   BAIInt line = 0, plane = 0;
 
@@ -82,10 +93,49 @@ void BAIGridOfRow(BAIInt n, int count, const BAIInt *offset, BAIInt m[3])
   m[2] = plane ? n / plane : 1;
 }
 
-void BAIGridBoxes(const BAIGridLook *look, const BAIInt m[3], BAIInt box[3])
+void BAIGridFind(BAIInt n, const BAILevelsParameters *p, int count, const BAIInt *offset, BAINumbering *grid)
+{
+  BAIInt m[3], slab;
+
+  *grid = (BAINumbering){.m = {0}};
+  GridOfRow(n, count, offset, grid->m);
+  if (!p->all) return;
+  GridOfRow(p->all, count, offset, m);
+  slab = m[2] > 1 ? m[0] * m[1] : m[0];
+  if (!m[0] || (grid->m[0] == m[0] && (m[2] == 1 || grid->m[1] == m[1])) || n < 2 * slab) return;
+  /* not of whole lines or planes */
+  grid->skip                = p->first % slab;
+  grid->m[0]                = m[0];
+  grid->m[1]                = m[1];
+  grid->m[2]                = 1;
+  grid->m[m[2] > 1 ? 2 : 1] = (grid->skip + n + slab - 1) / slab;
+}
+
+BAIInt BAICountAggregates(BAIInt n, const BAIInt *aggregate, BAIInt *largest)
+{
+  BAIInt m = 0, *rows;
+
+  *largest = 0;
+  for (BAIInt i = 0; i < n; i++)
+    if (aggregate[i] >= m) m = aggregate[i] + 1;
+  rows = calloc((size_t)m + 1, sizeof(*rows));
+  for (BAIInt i = 0; i < n && rows; i++)
+    if (aggregate[i] >= 0 && ++rows[aggregate[i]] > *largest) *largest = rows[aggregate[i]];
+  if (!rows) *largest = BAI_LEVELS_BLOCK;
+  free(rows);
+  return m;
+}
+
+/* Rows of the slowest direction, which follow each other */
+static BAIInt Slab(const BAINumbering *grid)
+{
+  return grid->m[2] > 1 ? grid->m[0] * grid->m[1] : grid->m[0];
+}
+
+void BAIGridBoxes(const BAIGridLook *look, const BAINumbering *grid, BAIInt n, BAIInt box[3])
 {
   double mean[3] = {0, 0, 0}, most = 0;
-  int    fits = !look->other;
+  int    fits = !look->other && (!grid->skip || n >= 2 * Slab(grid)); /* else boxes might not follow each other */
 
   for (int d = 0; d < 3; d++) {
     box[d] = 1;
@@ -95,6 +145,29 @@ void BAIGridBoxes(const BAIGridLook *look, const BAIInt m[3], BAIInt box[3])
     if (look->most[d] > BAI_GRID_ALIKE * look->least[d]) fits = 0;
   }
   for (int d = 0; d < 3 && fits; d++) {
-    if (m[d] > 1 && BAI_GRID_STRONG * mean[d] >= most) box[d] = 2;
+    if (grid->m[d] > 1 && BAI_GRID_STRONG * mean[d] >= most) box[d] = 2;
   }
+}
+
+BAIInt BAIGridCoarsen(const BAINumbering *grid, const BAIInt box[3], BAIInt n, BAINumbering *next)
+{
+  const BAIInt end[2] = {grid->skip, grid->skip + n - 1};
+  BAIInt       number[2];
+
+  *next = (BAINumbering){.m = {0}};
+  for (int d = 0; d < 3; d++) next->m[d] = (grid->m[d] + box[d] - 1) / box[d];
+  const BAIInt line = next->m[0], plane = next->m[0] * next->m[1];
+
+  for (BAIInt e = 0; e < 2; e++) {
+    const BAIInt x = end[e] % grid->m[0], y = end[e] / grid->m[0] % grid->m[1], z = end[e] / grid->m[0] / grid->m[1];
+
+    /* where a box begins with the plane or line of the first row, or ends with that of the last one, all of its other
+     * plane or line is there */
+    number[e] = plane * (z / box[2]);
+    if (box[2] == 2 && z % 2 == e && (e || z + 1 < grid->m[2])) number[e] += e ? plane - 1 : 0;
+    else if (box[1] == 2 && y % 2 == e && (e || y + 1 < grid->m[1])) number[e] += line * (y / 2) + (e ? line - 1 : 0);
+    else number[e] += line * (y / box[1]) + x / box[0];
+  }
+  next->skip = number[0];
+  return number[1] - number[0] + 1;
 }

@@ -55,13 +55,27 @@ enum {
   BAI_SINGLE_HERMITIAN = -2
 };
 
+/* Rows are points of a grid of m[0] x m[1] x m[2] in natural ordering, from point number skip on. m[0] is 0: of none */
 typedef struct {
-  int     levels;      /* at most, the finest one counted; 0: as many as it takes */
-  BAIInt  local_iters; /* Jacobi sweeps in a block at each visit, at least 1 */
-  BAIReal over;        /* what corrections are multiplied by, positive */
-  BAIInt  fields;      /* unknowns of a point: only rows of the same number modulo this one go into an aggregate */
-  BAIInt  longest;     /* BAI_ERR_LONG if a row has more entries; 0: any number is taken */
-  int     resident;    /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one
+  BAIInt m[3], skip;
+} BAINumbering;
+
+typedef struct {
+  int                  levels;      /* at most, the finest one counted; 0: as many as it takes */
+  BAIInt               local_iters; /* Jacobi sweeps in a block at each visit, at least 1 */
+  BAIReal              over;        /* what corrections are multiplied by, positive */
+  int                  above;       /* levels above the finest one that are not of these, see BAIRepeats() */
+  int                  given;       /* levels, from the finest one on, whose aggregates are given */
+  const BAIInt *const *aggregate;   /* on the host, of each row of those levels the row of the next one, or -1. They are
+                                     taken unless the finest level is a grid. Looked at by BAILevelsCreate() only */
+  BAIInt        fields; /* unknowns of a point: only rows of the same number modulo this one go into an aggregate */
+  const BAIInt *field; /* on the host, the number of each row of the first level whose aggregates are not given, instead
+                           of that modulo fields; NULL: there are none. Looked at by BAILevelsCreate() only */
+  BAIInt        longest;    /* BAI_ERR_LONG if a row has more entries; 0: any number is taken */
+  int           visited;    /* no level is solved exactly, so that BAILevelsVisit() may be called */
+  BAIInt        first, all; /* this is a rank's part, from row number first on, of so many rows; all is 0: it is not */
+  BAINumbering  grid;     /* of the finest level; it is looked for if there are no levels above or it is not visited */
+  int           resident; /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one
                            launch, of a Krylov method round visits: see cuda/krylov.cu. BAILevelsApply() is then not to
                            be called */
   int   single; /* 1: levels are in single precision, 0: in that of A; BAI_SINGLE_IN_RANGE: single where A has the range
@@ -83,13 +97,14 @@ typedef struct {
 typedef struct {
   int          levels;
   BAILevelInfo level[BAI_LEVELS_MOST];
-  const char  *stop;      /* why there are no more levels, in a few words */
-  BAIInt       grid[3];   /* points of the grid that was found; grid[0] is 0 if there is none */
-  int          resident;  /* there is one level, on the chip, and no cycle */
-  int          exact;     /* the last level is solved exactly; else it is smoothed */
-  int          hermitian; /* a_ij = conj(a_ji) to rounding, and the diagonal is positive */
-  int          single;    /* levels are in single precision */
-  int64_t      bytes;     /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */
+  const char  *stop;       /* why there are no more levels, in a few words */
+  BAINumbering grid, next; /* the numberings of the finest level and of the next one */
+  int          resident;   /* there is one level, on the chip, and no cycle */
+  int          exact;      /* the last level is solved exactly; else it is smoothed */
+  int          hermitian;  /* a_ij = conj(a_ji) to rounding, and the diagonal is positive */
+  int          single;     /* levels are in single precision */
+  double       less, more; /* sums of the magnitudes of couplings that are negative, and of the others */
+  int64_t      bytes;      /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */
 } BAILevelsInfo;
 
 /* How BAILevelsSolve() ended */
@@ -115,16 +130,20 @@ typedef int (*BAILevelsMonitor)(void *context, BAIInt its, BAIReal rnorm);
 typedef struct BAILevels_ *BAILevels;
 
 /*
-   Sets the levels up for the square part of a matrix, where its arrays lie; the entries of ghosts are not looked at.
-   The matrix is not copied: the arrays of A must stay where they are for BAILevelsSolve(). BAI_ERR_DIAGONAL: a
-   diagonal entry is zero or missing. BAI_ERR_MEMORY: there is no
-   room for a level, or for what it takes to make it
+   Sets the levels up for the square part of a matrix, where its arrays lie. Of the entries of ghosts only the
+   magnitudes count, for how far the diagonal entry of a row dominates. The matrix is not copied: the arrays of A must
+   stay where they are for BAILevelsSolve(). BAI_ERR_DIAGONAL: a diagonal entry is zero or missing. BAI_ERR_MEMORY: there
+   is no room for a level, or for what it takes to make it
 */
 BAIStatus BAILevelsCreate(BAIBackend, const BAIMatrix *, const BAILevelsParameters *, BAILevels *);
 /* New values in the same pattern: aggregates stay as they are. BAI_ERR_PATTERN if it is not that pattern */
 BAIStatus BAILevelsUpdateValues(BAILevels, const BAIMatrix *);
 /* z = one cycle for A z = r, from zero; vectors of the caller's ordering, in the memory of the matrix */
 BAIStatus BAILevelsApply(BAILevels, const BAIScalar *r, BAIScalar *z);
+/* The same with one visit to all blocks of the finest level in the place of a cycle, if the parameters say so */
+BAIStatus BAILevelsVisit(BAILevels, const BAIScalar *r, BAIScalar *z);
+/* Of each row of the finest level the row of the next one, or -1; on the host */
+BAIStatus BAILevelsAggregates(BAILevels, BAIInt *aggregate);
 /*
    CG with a cycle as its preconditioner, from the x given, or from zero. Directions are made conjugate to the last
    one by what they are, not by the short formula, so rounding in the levels does no harm. It is converged when the
@@ -134,6 +153,29 @@ BAIStatus BAILevelsSolve(BAILevels, const BAIScalar *b, BAIScalar *x, int guess_
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
 void      BAILevelsInfoGet(BAILevels, BAILevelsInfo *);
 void      BAILevelsDestroy(BAILevels *);
+
+/*
+   P^H A P, P being 1 on aggregates of rows; of a matrix that is distributed over ranks the rows of one of them. For
+   each entry there is what softens it, see BAISoftened()
+*/
+typedef struct {
+  BAIInt     m;     /* rows */
+  BAIInt    *i, *j; /* columns ascend in a row. Numbers of aggregates: first the m of this rank, then those of others */
+  BAIScalar *a;
+  BAIInt    *touch; /* rows of the row's aggregate that are coupled to the column's, */
+  BAIInt    *back;  /* and the reverse, of the aggregates of other ranks */
+  BAIInt    *count; /* entries of A that it is the sum of */
+  BAIInt    *rows;  /* m: rows of each aggregate, */
+  BAIReal   *inner; /* and the mean magnitude of the couplings between them */
+} BAIProduct;
+
+/* From a matrix on the host and the aggregates of its rows and ghosts, negative: none. columns: m, and the aggregates of
+ * other ranks */
+BAIStatus BAIProductCreate(const BAIMatrix *, BAIInt m, BAIInt columns, const BAIInt *aggregate, BAIProduct *);
+/* Softens couplings by up to a factor of over; the sum of each row stays as it is. rows and inner are those of the
+ * aggregates of other ranks */
+void BAIProductSoften(BAIProduct *, const BAIInt *rows, const BAIReal *inner, BAIReal over);
+void BAIProductDestroy(BAIProduct *);
 
 #if defined(__cplusplus)
 }

@@ -15,6 +15,8 @@ typedef struct {
   BAIStatus (*create)(const BAIMatrix *, const BAILevelsParameters *, BAILevelsState *);
   BAIStatus (*update)(BAILevelsState, const BAIMatrix *);
   BAIStatus (*apply)(BAILevelsState, const BAIScalar *r, BAIScalar *z);
+  BAIStatus (*visit)(BAILevelsState, const BAIScalar *r, BAIScalar *z);
+  BAIStatus (*aggregates)(BAILevelsState, BAIInt *aggregate);
   BAIStatus (*solve)(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                      BAILevelsMonitor, void *context, BAILevelsSolution *);
   void (*info)(BAILevelsState, BAILevelsInfo *);

@@ -113,6 +113,12 @@ BAI_INLINE int BAIRepeats(int hermitian, int level, BAIInt rows)
   return rows > BAI_LEVELS_SMALL && (level % 2 || !hermitian);
 }
 
+/* A last level of so many rows is solved exactly, not smoothed */
+BAI_INLINE int BAIIsExact(const BAILevelsParameters *p, BAIInt rows)
+{
+  return !p->visited && rows <= BAI_LEVELS_COARSEST;
+}
+
 /* What is added to the diagonal entry of a row in the sweeps */
 BAI_INLINE BAIReal BAILevelsExtra(BAIReal d, BAIReal sum)
 {
@@ -184,10 +190,10 @@ BAI_INLINE uint64_t BAIJoinClaim(BAIReal weight, int row)
   return (uint64_t)w.bits << 32 | (UINT32_MAX - (uint32_t)row);
 }
 
-/* The offset of another row of a grid of so many points; whether it is a neighbour or the row itself */
-BAI_INLINE int BAIGridOffset(const BAIInt m[3], BAIInt from, BAIInt to, int offset[3])
+/* The offset of another row of a grid; whether it is a neighbour or the row itself */
+BAI_INLINE int BAIGridOffset(const BAINumbering *grid, BAIInt row, BAIInt other, int offset[3])
 {
-  const BAIInt line = m[0], plane = m[0] * m[1];
+  const BAIInt line = grid->m[0], plane = grid->m[0] * grid->m[1], from = row + grid->skip, to = other + grid->skip;
 
   offset[0] = (int)(to % line - from % line);
   offset[1] = (int)(to % plane / line - from % plane / line);
@@ -214,10 +220,15 @@ typedef struct {
 extern "C" {
 #endif
 
-/* The grid that a row in its middle shows, by the offsets of its entries, ascending and positive; m[0] is 0: none */
-void BAIGridOfRow(BAIInt n, int count, const BAIInt *offset, BAIInt m[3]);
+/* The numbering of n rows, or of a part of all of them, by the offsets of the entries of a row in the middle, ascending
+ * and positive */
+void BAIGridFind(BAIInt n, const BAILevelsParameters *, int count, const BAIInt *offset, BAINumbering *);
 /* The points of a box in each direction; all are 1 where the couplings say that it is no grid */
-void BAIGridBoxes(const BAIGridLook *, const BAIInt m[3], BAIInt box[3]);
+void BAIGridBoxes(const BAIGridLook *, const BAINumbering *, BAIInt n, BAIInt box[3]);
+/* How many aggregates n rows are in, and the rows of the largest one */
+BAIInt BAICountAggregates(BAIInt n, const BAIInt *aggregate, BAIInt *largest);
+/* The numbering of the boxes of n rows; returns how many there are */
+BAIInt BAIGridCoarsen(const BAINumbering *, const BAIInt box[3], BAIInt n, BAINumbering *next);
 
 #if defined(__cplusplus)
 }

@@ -287,7 +287,7 @@ static __global__ __launch_bounds__(THREADS) void FillValues(BAIDeviceRows A, BA
 }
 
 /* Boxes of a grid, at most so many, the largest of which is as small as can be */
-static void CutGrid(Cut *cut, const int m[3], int most)
+static void CutGrid(Cut *cut, const BAIInt m[3], int most)
 {
   long long least = -1;
 
@@ -311,7 +311,7 @@ static void CutGrid(Cut *cut, const int m[3], int most)
 }
 
 /* The parts of a shape of kernel, if its thread blocks have room for their rows */
-static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape, int longest, const int grid[3],
+static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape, int longest, const BAIInt grid[3],
                          Cut *cut, int *rows_most, bool *fits)
 {
   BAITemporary room;
@@ -391,7 +391,7 @@ static void GiveUp(BAILevelsState state, int n)
   state->krylov = BAIKrylovState_{};
 }
 
-BAIStatus BAIKrylovSetUp(BAILevelsState state, const BAIDeviceRows *A, int longest, const int grid[3])
+BAIStatus BAIKrylovSetUp(BAILevelsState state, const BAIDeviceRows *A, int longest, const BAIInt grid[3])
 {
   BAIKrylovState_ &k    = state->krylov;
   BAIKrylovMatrix &M    = k.A;

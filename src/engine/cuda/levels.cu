@@ -4,6 +4,7 @@
 #include "levels.h"
 #include <new>
 #include <stdlib.h>
+#include <vector>
 
 template <typename Call>
 static BAIStatus Catch(Call call)
@@ -21,6 +22,27 @@ static void Destroy(BAILevelsState state)
   BAIPinnedRestore(state->s.pinned);
   BAICUDAFreeAll(&state->s);
   free(state);
+}
+
+/* The entries of ghosts where kernels can read them */
+static BAIStatus StageGhosts(BAILevelsState state, const BAIMatrix *matrix, BAIMatrix *staged)
+{
+  const size_t n = (size_t)matrix->n, nnz = matrix->nghost ? (size_t)matrix->B.i[matrix->n] : 0;
+
+  if (!matrix->nghost) return BAIStatusOf(BAI_OK);
+  if (!state->ghost_i) {
+    BAITry(BAICUDAAllocate(&state->s, (n + 1) * sizeof(BAIInt), &state->ghost_i));
+    BAITry(BAICUDAAllocate(&state->s, (nnz ? nnz : 1) * sizeof(BAIScalar), &state->ghost_a));
+    state->ghost_room = nnz;
+  }
+  if (nnz != state->ghost_room) return BAIStatusOf(BAI_ERR_PATTERN);
+  CUDATry(
+    cudaMemcpyAsync(state->ghost_i, matrix->B.i, (n + 1) * sizeof(BAIInt), cudaMemcpyHostToDevice, state->s.stream));
+  CUDATry(
+    cudaMemcpyAsync(state->ghost_a, matrix->B.a, nnz * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->s.stream));
+  staged->nghost = matrix->nghost;
+  staged->B      = {state->ghost_i, NULL, state->ghost_a};
+  return BAIStatusOf(BAI_OK);
 }
 
 /* The caller's matrix where kernels can read it */
@@ -47,7 +69,7 @@ static BAIStatus Stage(BAILevelsState state, const BAIMatrix *matrix, BAIMatrix 
       {        },
       BAI_MEMORY_DEVICE
   };
-  return BAIStatusOf(BAI_OK);
+  return StageGhosts(state, matrix, staged);
 }
 
 static BAIStatus SetUp(BAILevelsState state, const BAIMatrix *matrix, bool values_only)
@@ -80,6 +102,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
     (void)cudaDeviceGetAttribute(&state->processors, cudaDevAttrMultiProcessorCount, device);
   if (!state->processors) state->processors = 1;
   if (!status.code) status = Catch([&] { return SetUp(state, matrix, false); });
+  state->p.field = NULL;
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;
@@ -112,13 +135,40 @@ static BAIStatus GiveBack(BAILevelsState state, BAIScalar *x)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+static BAIStatus Do(BAILevelsState state, bool visit, const BAIScalar *r, BAIScalar *z)
 {
   BAIScalar *to = z;
 
   BAITry(TakeIn(state, &r, &to, false));
-  BAITry(BAIDeviceApply(state, r, to));
+  BAITry(BAIDeviceApply(state, visit, r, to));
   return GiveBack(state, z);
+}
+
+static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+{
+  return Do(state, false, r, z);
+}
+
+static BAIStatus VisitOnce(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+{
+  return Do(state, true, r, z);
+}
+
+static BAIStatus Aggregates(BAILevelsState state, BAIInt *aggregate)
+{
+  const BAIDeviceLevel *L = &state->level[0];
+
+  if (!L->m) {
+    for (int i = 0; i < L->A.n; i++) aggregate[i] = -1;
+    return BAIStatusOf(BAI_OK);
+  }
+  std::vector<int> narrow((size_t)L->A.n);
+
+  CUDATry(
+    cudaMemcpyAsync(narrow.data(), L->aggregate, narrow.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  for (int i = 0; i < L->A.n; i++) aggregate[i] = (BAIInt)narrow[(size_t)i];
+  return BAIStatusOf(BAI_OK);
 }
 
 /* Who watches a solve sees x where the caller has it */
@@ -153,12 +203,18 @@ static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
 
 static void Info(BAILevelsState state, BAILevelsInfo *info)
 {
-  *info = {state->levels,    {},
-           state->stop,      {},
-           state->krylov.on, state->inverse != NULL,
-           state->hermitian, state->single,
-           state->s.bytes};
-  for (int d = 0; d < 3; d++) info->grid[d] = state->level[0].grid[d];
+  *info           = {};
+  info->levels    = state->levels;
+  info->stop      = state->stop;
+  info->resident  = state->krylov.on;
+  info->exact     = state->inverse != NULL;
+  info->hermitian = state->hermitian;
+  info->single    = state->single;
+  info->less      = state->less;
+  info->more      = state->more;
+  info->bytes     = state->s.bytes;
+  info->grid      = state->level[0].grid;
+  info->next      = state->level[0].next;
   for (int l = 0; l < state->levels; l++) {
     const BAIDeviceLevel *L = &state->level[l];
 
@@ -170,10 +226,13 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
 }
 
 extern "C" const BAILevelsOps BAILevelsCUDA = {
-  .create  = Create,
-  .update  = Update,
-  .apply   = Apply,
-  .solve   = Solve,
-  .info    = Info,
-  .destroy = Destroy,
+  .create     = Create,
+  .update     = Update,
+  .apply      = Apply,
+  .visit      = VisitOnce,
+  .aggregates = [](BAILevelsState state,
+                   BAIInt        *aggregate) { return Catch([&] { return Aggregates(state, aggregate); }); },
+  .solve      = Solve,
+  .info       = Info,
+  .destroy    = Destroy,
 };

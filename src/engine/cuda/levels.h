@@ -13,12 +13,14 @@ enum {
   BAI_TEAMS = BAI_LEVELS_BLOCK / BAI_TEAM
 };
 
-/* Compressed rows on the device, as they were made */
+/* Compressed rows on the device, as they were made. ghost_i, ghost_a: entries in columns of other ranks, NULL: none */
 typedef struct {
   int              n;
   long long        nnz;
   const int       *i, *j;
   const BAIScalar *a;
+  const BAIInt    *ghost_i;
+  const BAIScalar *ghost_a;
 } BAIDeviceRows;
 
 /* Entries inside a block come in twos, so that a thread fetches more at a time */
@@ -58,9 +60,10 @@ typedef struct {
 
 typedef struct {
   BAIDeviceRows   A;
-  BAIScalar      *values; /* of A, of a coarse level */
-  int            *of_row; /* nnz: the row of each entry */
-  int             grid[3], m, most, blocks, alone;
+  BAIScalar      *values;     /* of A, of a coarse level */
+  int            *of_row;     /* nnz: the row of each entry */
+  BAINumbering    grid, next; /* how it is numbered, and the next level */
+  int             m, most, blocks, alone;
   long long       inside, outside, columns; /* entries, places in slices */
   bool            extra;
   int             pairs;       /* of all slices, 0: they differ */
@@ -84,6 +87,7 @@ struct BAILevelsState_ {
   void               *inverse; /* of the last level, dense, by rows; NULL: it is smoothed */
   const char         *stop;
   int                 hermitian, single, processors;
+  double              less, more;  /* see BAILevelsInfo */
   BAIReal             over, scale; /* scale: a power of two that multiplies A in the levels */
   unsigned long long  pattern;
   BAIReal            *factors; /* on the device: what multiplies r on the way in, and z on the way out */
@@ -94,10 +98,10 @@ struct BAILevelsState_ {
   BAIScalar          *correction; /* and a sixth, where one is needed */
   int                *index;      /* i and j of the caller, if those are of 64 bits */
   bool                staged;     /* the caller's arrays are on the host, and copied: */
-  BAIInt             *i, *j;
-  BAIScalar          *a, *b, *x;
-  size_t              room;   /* entries */
-  BAIKrylovState_     krylov; /* if the matrix is on the chip, there is nothing but this */
+  BAIInt             *i, *j, *ghost_i;
+  BAIScalar          *a, *b, *x, *ghost_a;
+  size_t              room, ghost_room; /* entries */
+  BAIKrylovState_     krylov;           /* if the matrix is on the chip, there is nothing but this */
 };
 
 /* levels_setup.cu */
@@ -111,16 +115,18 @@ BAIStatus BAIGalerkinValues(BAILevelsState, const BAIDeviceRows *, const int *of
 BAIStatus BAIOfRow(BAILevelsState, const BAIDeviceRows *, int **of_row);
 BAIStatus BAIPlaceLevel(BAILevelsState, BAIDeviceLevel *, bool values_only);
 BAIStatus BAIInvertLast(BAILevelsState);
-/* levels_cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL */
+/* levels_cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL. The
+   same with one visit */
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
+BAIStatus BAIDeviceVisit(BAILevelsState, const BAIScalar *r, BAIScalar *z);
 void      BAIFindTail(BAILevelsState);
 /* levels_cg.cu */
-BAIStatus BAIDeviceApply(BAILevelsState, const BAIScalar *r, BAIScalar *z);
+BAIStatus BAIDeviceApply(BAILevelsState, bool visit, const BAIScalar *r, BAIScalar *z);
 BAIStatus BAIDeviceSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
 
 /* krylov_setup.cu: the parts, if the matrix fits the chip; new values in them */
-BAIStatus BAIKrylovSetUp(BAILevelsState, const BAIDeviceRows *, int longest, const int grid[3]);
+BAIStatus BAIKrylovSetUp(BAILevelsState, const BAIDeviceRows *, int longest, const BAIInt grid[3]);
 BAIStatus BAIKrylovValues(BAILevelsState, const BAIDeviceRows *);
 
 /* krylov.cu: kernels, and the rows that a thread block may have and their entries (0: any number); whether one can be
@@ -131,6 +137,16 @@ BAIStatus BAIKrylovPlan(BAILevelsState, int shape, bool *fits);
 BAIStatus BAIKrylovPrepare(BAILevelsState);
 BAIStatus BAIKrylovSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
+
+/* The sum of the magnitudes of entries of ghosts */
+static __device__ inline BAIReal BAISumOfGhosts(const BAIDeviceRows &A, int row)
+{
+  BAIReal sum = 0;
+
+  if (!A.ghost_i) return sum;
+  for (BAIInt k = A.ghost_i[row]; k < A.ghost_i[row + 1]; k++) sum += BAIAggregateMagnitude(A.ghost_a[k]);
+  return sum;
+}
 
 static inline dim3 BAIGrid(long long threads, int block)
 {

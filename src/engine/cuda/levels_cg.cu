@@ -316,7 +316,7 @@ static BAIStatus Prepare(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIDeviceApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+BAIStatus BAIDeviceApply(BAILevelsState state, bool visit, const BAIScalar *r, BAIScalar *z)
 {
   const int n = state->level[0].A.n;
 
@@ -325,7 +325,7 @@ BAIStatus BAIDeviceApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
     Norm<<<(unsigned)Blocks(state, n), THREADS, 0, state->s.stream>>>(n, r, state->partial, state->scalars);
     CUDATry(cudaGetLastError());
   }
-  return BAIDeviceCycle(state, r, z, NULL);
+  return visit ? BAIDeviceVisit(state, r, z) : BAIDeviceCycle(state, r, z, NULL);
 }
 
 /* Vectors of CG */

@@ -584,6 +584,9 @@ struct Cycle {
     return Launch((const void *)ExactAlone<T>, dim3(1), TAIL_THREADS, arguments);
   }
 
+  /* From zero, of the finest level */
+  BAIStatus VisitOnce(void) const { return DoVisit(0, 1, false, true); }
+
   /* Smoothing in the place of a solve */
   BAIStatus SmoothLast(int l, bool ends) const
   {
@@ -604,7 +607,7 @@ struct Cycle {
     if (last && state->inverse) return DoAlone();
     if (last) return SmoothLast(l, ends);
     BAITry(DoVisit(l, from_zero, true, false));
-    if (l + 1 < state->levels - 1 && BAIRepeats(state->hermitian, l + 1, state->level[l + 1].A.n)) {
+    if (l + 1 < state->levels - 1 && BAIRepeats(state->hermitian, state->p.above + l + 1, state->level[l + 1].A.n)) {
       BAITry(Run(l + 1, 1, false));
       BAITry(Run(l + 1, 0, true));
     } else BAITry(Run(l + 1, 1, true));
@@ -625,4 +628,10 @@ BAIStatus BAIDeviceCycle(BAILevelsState state, const BAIScalar *r, BAIScalar *z,
 {
   if (state->single) return Cycle<BAISingle>{state, r, z, done}.Run(0, 1, true);
   return Cycle<BAIScalar>{state, r, z, done}.Run(0, 1, true);
+}
+
+BAIStatus BAIDeviceVisit(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+{
+  if (state->single) return Cycle<BAISingle>{state, r, z, NULL}.VisitOnce();
+  return Cycle<BAIScalar>{state, r, z, NULL}.VisitOnce();
 }

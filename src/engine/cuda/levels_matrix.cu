@@ -216,7 +216,7 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceRows *A, const int *o
   BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(BAIScalar), values));
   CoarsePattern<<<grid, THREADS, 0, stream>>>(A->nnz, m, none, sorted, number, gather->first, i, j, *c_of_row);
   CUDATry(cudaGetLastError());
-  *C = {m, total, i, j, *values};
+  *C = {m, total, i, j, *values, NULL, NULL};
   return SumUp(state, A, of_row, m, aggregate, over, gather, C, *c_of_row, *values);
 }
 
@@ -283,7 +283,7 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void FillLevel(Fill f, int
   long long to = ((long long)begin * BAI_TEAM + threadIdx.x % BAI_TEAM) * 2; /* the second of a pair is the next one */
   T        *in_a = static_cast<T *>(f.in_a), *out_a = static_cast<T *>(f.out_a);
   unsigned char *in_j = reinterpret_cast<unsigned char *>(f.in_j);
-  BAIReal        sum = 0, in = 0;
+  BAIReal        sum = p >= 0 ? BAISumOfGhosts(f.A, f.row[p]) : 0, in = 0;
   BAIScalar      diagonal = 0;
   int            count    = 0;
 
@@ -335,7 +335,7 @@ BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_onl
   Fill         f = {L->A,     L->row,  L->place, L->first, L->slice, L->out_first, L->in_j,
                     L->out_j, L->in_a, L->out_a, L->d,     L->dinv,  L->e,         state->scale};
 
-  if (!L->m && L->A.n <= BAI_LEVELS_COARSEST) { /* solved exactly */
+  if (!L->m && BAIIsExact(&state->p, L->A.n)) {
     if (values_only) return BAIStatusOf(BAI_OK);
     BAITry(BAICUDAAllocate(&state->s, n * size, &L->b));
     return BAICUDAAllocate(&state->s, n * size, &L->x);
@@ -445,7 +445,7 @@ BAIStatus BAIInvertLast(BAILevelsState state)
   const size_t    m = (size_t)L->A.n;
   BAITemporary    room;
 
-  if (L->A.n > BAI_LEVELS_COARSEST) return BAIStatusOf(BAI_OK);
+  if (!BAIIsExact(&state->p, L->A.n)) return BAIStatusOf(BAI_OK);
   if (!state->inverse)
     BAITry(
       BAICUDAAllocate(&state->s, m * m * (state->single ? sizeof(BAISingle) : sizeof(BAIScalar)), &state->inverse));

@@ -29,7 +29,7 @@ static __device__ inline BAIScalar Diagonal(const BAIDeviceRows &A, int row, BAI
 {
   BAIScalar d = 0;
 
-  *sum = 0;
+  *sum = BAISumOfGhosts(A, row);
   for (int k = A.i[row]; k < A.i[row + 1]; k++) {
     if (A.j[k] == row) d += A.a[k];
     else *sum += BAIAggregateMagnitude(A.a[k]);
@@ -160,6 +160,8 @@ static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool value
   memcpy(&most, &found.most, sizeof(most));
   state->pattern   = found.pattern;
   state->hermitian = !found.other;
+  state->less      = found.less;
+  state->more      = found.more;
   state->over      = found.other || found.more > BAI_LEVELS_OTHER_SIGN * found.less ? 1 : state->p.over;
   const bool fits  = most <= least * BAI_LEVELS_SINGLE_RANGE &&
     (state->p.single != BAI_SINGLE_HERMITIAN || !found.other);
@@ -173,7 +175,7 @@ static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool value
 }
 
 /* The numbering of a grid as a row in the middle shows it, see host/levelsetup.c */
-static BAIStatus FindGrid(BAILevelsState state, const BAIDeviceRows &A, int m[3])
+static BAIStatus FindGrid(BAILevelsState state, const BAIDeviceRows &A, BAINumbering *grid)
 {
   enum {
     MOST = 64
@@ -181,10 +183,10 @@ static BAIStatus FindGrid(BAILevelsState state, const BAIDeviceRows &A, int m[3]
   const int        begin = A.n / 2, rows = A.n - begin < BAI_GRID_LOOKS ? A.n - begin : BAI_GRID_LOOKS;
   int              most = 0;
   std::vector<int> i((size_t)rows + 1), j;
-  BAIInt           grid[3] = {0, 0, 0}, offset[MOST];
+  BAIInt           offset[MOST];
 
-  m[0] = m[1] = m[2] = 0;
-  if (!rows) return BAIStatusOf(BAI_OK);
+  *grid = state->p.grid;
+  if (!rows || grid->m[0] || (state->p.above && state->p.visited)) return BAIStatusOf(BAI_OK);
   CUDATry(cudaMemcpyAsync(i.data(), A.i + begin, i.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   int known = 0; /* rows up to the first that is too long */
@@ -207,16 +209,10 @@ static BAIStatus FindGrid(BAILevelsState state, const BAIDeviceRows &A, int m[3]
     }
     if (count <= most) continue;
     most = count;
-    BAIGridOfRow(A.n, count, offset, grid);
+    BAIGridFind(A.n, &state->p, count, offset, grid);
   }
-  for (int d = 0; d < 3; d++) m[d] = (int)grid[d];
-  if (known < rows && known == 0) m[0] = 0;
   return BAIStatusOf(BAI_OK);
 }
-
-struct Points {
-  BAIInt m[3];
-};
 
 /* Couplings along the directions of a grid; least and most are bits of doubles */
 struct GridSums {
@@ -225,7 +221,7 @@ struct GridSums {
   int                other;
 };
 
-static __global__ void LookAtGrid(BAIDeviceRows A, Points grid, GridSums *sums)
+static __global__ void LookAtGrid(BAIDeviceRows A, BAINumbering grid, GridSums *sums)
 {
   using Sum = cub::BlockReduce<double, THREADS>;
   __shared__ typename Sum::TempStorage storage;
@@ -236,7 +232,7 @@ static __global__ void LookAtGrid(BAIDeviceRows A, Points grid, GridSums *sums)
     const double w = (double)BAIAggregateMagnitude(A.a[k]);
     int          offset[3], axis;
 
-    if (!BAIGridOffset(grid.m, row, A.j[k], offset)) sums->other = 1;
+    if (!BAIGridOffset(&grid, row, A.j[k], offset)) sums->other = 1;
     axis = BAIGridAxis(offset);
 #pragma unroll
     for (int d = 0; d < 3; d++) {
@@ -265,7 +261,7 @@ static __global__ void LookAtGrid(BAIDeviceRows A, Points grid, GridSums *sums)
   }
 }
 
-static BAIStatus BoxesOf(BAILevelsState state, const BAIDeviceRows &A, const int m[3], BAIInt box[3])
+static BAIStatus BoxesOf(BAILevelsState state, const BAIDeviceRows &A, const BAINumbering &grid, BAIInt box[3])
 {
   Room      room;
   GridSums *device,
@@ -275,9 +271,6 @@ static BAIStatus BoxesOf(BAILevelsState state, const BAIDeviceRows &A, const int
       {0,     0,     0    },
       {0,     0,     0    },
       0
-  };
-  const Points grid = {
-    {m[0], m[1], m[2]}
   };
   BAIGridLook look;
 
@@ -294,26 +287,32 @@ static BAIStatus BoxesOf(BAILevelsState state, const BAIDeviceRows &A, const int
     memcpy(&look.least[d], &sums.least[d], sizeof(double));
     memcpy(&look.most[d], &sums.most[d], sizeof(double));
   }
-  BAIGridBoxes(&look, grid.m, box);
+  BAIGridBoxes(&look, &grid, A.n, box);
   return BAIStatusOf(BAI_OK);
 }
 
+struct Box {
+  BAIInt m[3];
+};
+
 /* A thread a box; see host/levelsetup.c */
-static __global__ void Boxes(BAIDeviceRows A, Points grid, Points box, Points next, int m, int *aggregate)
+static __global__ void Boxes(BAIDeviceRows A, BAINumbering grid, Box box, BAINumbering next, int m, int *aggregate)
 {
   const int c   = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   bool      all = true;
 
   if (c >= m) return;
-  const int x0 = (int)(c % next.m[0] * box.m[0]), y0 = (int)(c / next.m[0] % next.m[1] * box.m[1]),
-            z0 = (int)(c / next.m[0] / next.m[1] * box.m[2]);
-
+  const BAIInt number = c + next.skip;
+  const int    x0 = (int)(number % next.m[0] * box.m[0]), y0 = (int)(number / next.m[0] % next.m[1] * box.m[1]),
+            z0 = (int)(number / next.m[0] / next.m[1] * box.m[2]);
   for (int pass = 0; pass < 2; pass++) {
     for (int z = z0; z < z0 + box.m[2] && z < grid.m[2]; z++) {
       for (int y = y0; y < y0 + box.m[1] && y < grid.m[1]; y++) {
         for (int x = x0; x < x0 + box.m[0] && x < grid.m[0]; x++) {
-          const int row = (int)((z * grid.m[1] + y) * grid.m[0] + x);
+          const int row = (int)((z * grid.m[1] + y) * grid.m[0] + x - grid.skip);
           BAIReal   sum;
+
+          if (row < 0 || row >= A.n) continue;
 
           (void)Diagonal(A, row, &sum);
           if (pass) aggregate[row] = sum == 0 && !all ? -1 : c;
@@ -552,27 +551,41 @@ static BAIStatus AggregatePairs(BAILevelsState state, BAIDeviceLevel *L, int *fi
   return BAIStatusOf(BAI_OK);
 }
 
-/* Aggregates of a level: boxes of its grid, or pairs of pairs */
-static BAIStatus Aggregate(BAILevelsState state, BAIDeviceLevel *L, int *field, int next[3])
+/* Numbers on the host, to the device */
+static BAIStatus Upload(BAILevelsState state, size_t n, const BAIInt *from, int *to)
 {
-  BAIInt box[3] = {1, 1, 1};
+  const std::vector<int> narrow(from, from + n);
+
+  CUDATry(cudaMemcpyAsync(to, narrow.data(), n * sizeof(int), cudaMemcpyHostToDevice, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Aggregates of a level: boxes of its grid, or those given, or pairs of pairs */
+static BAIStatus Aggregate(BAILevelsState state, BAIDeviceLevel *L, int *field)
+{
+  Box box = {
+    {1, 1, 1}
+  };
 
   BAITry(BAICUDAAllocate(&state->s, (size_t)L->A.n * sizeof(int), &L->aggregate));
-  next[0] = next[1] = next[2] = 0;
-  if (L->grid[0] && state->p.fields == 1) BAITry(BoxesOf(state, L->A, L->grid, box));
-  if (box[0] * box[1] * box[2] == 1) {
-    L->grid[0] = 0;
-    return AggregatePairs(state, L, field);
+  if (L->grid.m[0] && state->p.fields == 1) BAITry(BoxesOf(state, L->A, L->grid, box.m));
+  if (box.m[0] * box.m[1] * box.m[2] == 1) {
+    const int level = (int)(L - state->level);
+    BAIInt    largest;
+
+    L->grid.m[0] = 0;
+    if (level >= state->p.given) return AggregatePairs(state, L, field);
+    L->m    = (int)BAICountAggregates(L->A.n, state->p.aggregate[level], &largest);
+    L->most = (int)largest;
+    BAITry(Upload(state, (size_t)L->A.n, state->p.aggregate[level], L->aggregate));
+    if (state->p.field && level + 1 == state->p.given) BAITry(Upload(state, (size_t)L->m, state->p.field, field));
+    return BAIStatusOf(BAI_OK);
   }
-  for (int d = 0; d < 3; d++) next[d] = (L->grid[d] + (int)box[d] - 1) / (int)box[d];
-  L->m    = next[0] * next[1] * next[2];
-  L->most = (int)(box[0] * box[1] * box[2]);
-  Boxes<<<BAIGrid(L->m, THREADS), THREADS, 0, state->s.stream>>>(L->A,
-                                                                 {
-                                                                   {L->grid[0], L->grid[1], L->grid[2]}
-  },
-                                                                 {{box[0], box[1], box[2]}},
-                                                                 {{next[0], next[1], next[2]}}, L->m, L->aggregate);
+  state->p.given = 0;
+  L->m           = (int)BAIGridCoarsen(&L->grid, box.m, L->A.n, &L->next);
+  L->most        = (int)(box.m[0] * box.m[1] * box.m[2]);
+  Boxes<<<BAIGrid(L->m, THREADS), THREADS, 0, state->s.stream>>>(L->A, L->grid, box, L->next, L->m, L->aggregate);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -585,22 +598,25 @@ static BAIStatus Coarsen(BAILevelsState state)
 
   if (state->p.fields > 1) {
     BAITry(rooms[0].Get(state, (size_t)state->level[0].A.n, &field));
-    FieldsOfRows<<<BAIGrid(state->level[0].A.n, THREADS), THREADS, 0, state->s.stream>>>(state->level[0].A.n,
-                                                                                         (int)state->p.fields, field);
+    if (state->p.field && !state->p.given) BAITry(Upload(state, (size_t)state->level[0].A.n, state->p.field, field));
+    else
+      FieldsOfRows<<<BAIGrid(state->level[0].A.n, THREADS), THREADS, 0, state->s.stream>>>(state->level[0].A.n,
+                                                                                           (int)state->p.fields, field);
   }
   BAITry(BAIOfRow(state, &state->level[0].A, &state->level[0].of_row));
   for (state->levels = 1;; state->levels++) {
     BAIDeviceLevel *L = &state->level[state->levels - 1], *next = L + 1;
 
     state->stop = "the last one is small enough to be solved exactly";
-    if (L->A.n <= BAI_LEVELS_COARSEST) break;
+    if (BAIIsExact(&state->p, L->A.n)) break;
     state->stop = "there are as many as allowed";
     if (state->levels == (state->p.levels ? state->p.levels : BAI_LEVELS_MOST)) break;
-    BAITry(Aggregate(state, L, field, next->grid));
+    BAITry(Aggregate(state, L, field));
     state->stop = "all rows dominate";
     if (!L->m) break;
     state->stop = "rows are not coupled strongly enough to be aggregated";
     if (L->m > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
+    next->grid = L->next;
     BAITry(BAIGalerkin(state, &L->A, L->of_row, L->m, L->aggregate, state->over, &L->gather, &next->A, &next->values,
                        &next->of_row));
   }
@@ -751,8 +767,10 @@ static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIDeviceRo
 {
   BAIInt nnz = 0;
 
-  A->n = (int)matrix->n;
-  A->a = matrix->A.a;
+  A->n       = (int)matrix->n;
+  A->a       = matrix->A.a;
+  A->ghost_i = matrix->nghost ? matrix->B.i : NULL;
+  A->ghost_a = matrix->nghost ? matrix->B.a : NULL;
   if (A->n) {
     CUDATry(cudaMemcpyAsync(&nnz, matrix->A.i + matrix->n, sizeof(nnz), cudaMemcpyDeviceToHost, state->s.stream));
     CUDATry(cudaStreamSynchronize(state->s.stream));
@@ -795,8 +813,8 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
   BAITry(LookAt(state, state->level[0].A, values_only, &longest, &zeros));
   if (values_only && state->krylov.on) return BAIKrylovValues(state, &state->level[0].A);
   if (!values_only) {
-    BAITry(FindGrid(state, state->level[0].A, state->level[0].grid));
-    if (state->p.resident && !zeros) BAITry(BAIKrylovSetUp(state, &state->level[0].A, longest, state->level[0].grid));
+    BAITry(FindGrid(state, state->level[0].A, &state->level[0].grid));
+    if (state->p.resident && !zeros) BAITry(BAIKrylovSetUp(state, &state->level[0].A, longest, state->level[0].grid.m));
     state->levels = 1;
     state->stop   = "the matrix stays on the chip";
     if (state->krylov.on) return BAIStatusOf(BAI_OK);

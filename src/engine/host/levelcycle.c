@@ -100,7 +100,8 @@ static void Cycle(const BAILevelsState state, int l, int from_zero)
   Visit(state, L, from_zero);
   Restrict(state, L);
   Cycle(state, l + 1, 1);
-  if (l + 1 < state->levels - 1 && BAIRepeats(state->hermitian, l + 1, L[1].A.n)) Cycle(state, l + 1, 0);
+  if (l + 1 < state->levels - 1 && BAIRepeats(state->hermitian, state->p.above + l + 1, L[1].A.n))
+    Cycle(state, l + 1, 0);
   Prolong(state, L);
   Visit(state, L, 0);
 }
@@ -108,4 +109,9 @@ static void Cycle(const BAILevelsState state, int l, int from_zero)
 void BAIHostCycle(BAILevelsState state)
 {
   Cycle(state, 0, 1);
+}
+
+void BAIHostVisit(BAILevelsState state)
+{
+  Visit(state, state->level, 1);
 }

@@ -44,6 +44,8 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   if (!state) return BAIStatusOf(BAI_ERR_MEMORY);
   state->p = *p;
   status   = BAIHostLevelsSetUp(state, matrix, 0);
+
+  state->p.field = NULL;
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;
@@ -54,16 +56,35 @@ static BAIStatus Update(BAILevelsState state, const BAIMatrix *matrix)
   return BAIHostLevelsSetUp(state, matrix, 1);
 }
 
-static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+/* A cycle or a visit, for vectors of the caller */
+static BAIStatus Do(BAILevelsState state, void (*what)(BAILevelsState), const BAIScalar *r, BAIScalar *z)
 {
   const BAIHostLevel *L = state->level;
   const BAIInt        n = L->A.n;
 
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt p = 0; p < n; p++) L->b[p] = r[L->row[p]];
-  BAIHostCycle(state);
+  what(state);
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt p = 0; p < n; p++) z[L->row[p]] = L->x[p];
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+{
+  return Do(state, BAIHostCycle, r, z);
+}
+
+static BAIStatus VisitOnce(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
+{
+  return Do(state, BAIHostVisit, r, z);
+}
+
+static BAIStatus Aggregates(BAILevelsState state, BAIInt *aggregate)
+{
+  const BAIHostLevel *L = state->level;
+
+  for (BAIInt i = 0; i < L->A.n; i++) aggregate[i] = L->m ? L->aggregate[i] : -1;
   return BAIStatusOf(BAI_OK);
 }
 
@@ -227,12 +248,15 @@ static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
 
 static void Info(BAILevelsState state, BAILevelsInfo *info)
 {
-  *info = (BAILevelsInfo){.levels    = state->levels,
-                          .stop      = state->stop,
-                          .exact     = state->inverse != NULL,
-                          .hermitian = state->hermitian,
-                          .bytes     = state->bytes};
-  for (int d = 0; d < 3; d++) info->grid[d] = state->level[0].grid[d];
+  *info      = (BAILevelsInfo){.levels    = state->levels,
+                               .stop      = state->stop,
+                               .exact     = state->inverse != NULL,
+                               .hermitian = state->hermitian,
+                               .less      = state->less,
+                               .more      = state->more,
+                               .bytes     = state->bytes};
+  info->grid = state->level[0].grid;
+  info->next = state->level[0].next;
   for (int l = 0; l < state->levels; l++) {
     const BAIHostLevel *L = &state->level[l];
 
@@ -241,10 +265,12 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
 }
 
 const BAILevelsOps BAILevelsHost = {
-  .create  = Create,
-  .update  = Update,
-  .apply   = Apply,
-  .solve   = Solve,
-  .info    = Info,
-  .destroy = Destroy,
+  .create     = Create,
+  .update     = Update,
+  .apply      = Apply,
+  .visit      = VisitOnce,
+  .aggregates = Aggregates,
+  .solve      = Solve,
+  .info       = Info,
+  .destroy    = Destroy,
 };

@@ -6,21 +6,23 @@
 #include "../levels_backend.h"
 #include "../levels_rules.h"
 
-/* Compressed rows that are owned, but for those of the finest level */
+/* Compressed rows that are owned, but for those of the finest level. ghosts: entries in columns of other ranks; i is
+ * NULL if there are none */
 typedef struct {
   BAIInt     n;
   BAIInt    *i, *j;
   BAIScalar *a;
+  BAICSR     ghosts;
 } BAIHostRows;
 
 typedef struct {
-  BAIHostRows A;         /* in the numbering that it was made in */
-  BAIInt      grid[3];   /* its grid, or 0 */
-  BAIInt      m, most;   /* rows of the next level; of an aggregate at most */
-  BAIInt     *aggregate; /* n: the row of the next level, in its own numbering, or -1 */
-  BAIInt     *row;       /* n: the row at each place */
-  BAIInt     *child; /* m + 1: the rows of the aggregate at place c are at the places child[c] to child[c + 1] - 1 */
-  BAIInt      blocks, *first; /* blocks + 1: their first places */
+  BAIHostRows  A;          /* in the numbering that it was made in */
+  BAINumbering grid, next; /* how it is numbered, and the next level */
+  BAIInt       m, most;    /* rows of the next level; of an aggregate at most */
+  BAIInt      *aggregate;  /* n: the row of the next level, in its own numbering, or -1 */
+  BAIInt      *row;        /* n: the row at each place */
+  BAIInt      *child; /* m + 1: the rows of the aggregate at place c are at the places child[c] to child[c + 1] - 1 */
+  BAIInt       blocks, *first; /* blocks + 1: their first places */
   /* the matrix by places: of a row first what is inside its block, up to split, then what is outside */
   BAIInt    *i, *split, *j;
   BAIScalar *a, *d; /* entries but those of the diagonal; these */
@@ -38,12 +40,17 @@ struct BAILevelsState_ {
   BAIScalar          *inverse; /* of the last level, dense, by places; NULL: it is smoothed */
   const char         *stop;
   int                 hermitian;
-  BAIReal             over; /* by how much couplings are softened: that of p, or 1 */
+  double              less, more; /* see BAILevelsInfo */
+  BAIReal             over;       /* by how much couplings are softened: that of p, or 1 */
   uint64_t            pattern;
   int64_t             bytes;
 };
 
 /* levelsetup.c */
 BAIStatus BAIHostLevelsSetUp(BAILevelsState, const BAIMatrix *, int values_only);
-/* levelcycle.c: x of the first level is a cycle for its b */
+/* levelcycle.c: x of the first level is a cycle for its b, or one visit from zero */
 void BAIHostCycle(BAILevelsState);
+void BAIHostVisit(BAILevelsState);
+/* product.c: the rows of each aggregate in ascending order, list[first[c]] to list[first[c + 1] - 1]; first has m + 2
+   places */
+void BAIListAggregates(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *first, BAIInt *list);

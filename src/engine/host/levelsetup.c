@@ -25,6 +25,8 @@ static BAIScalar Diagonal(const BAIHostRows *A, BAIInt row, BAIReal *sum)
   BAIScalar d = 0;
 
   *sum = 0;
+  for (BAIInt k = A->ghosts.i ? A->ghosts.i[row] : 0; A->ghosts.i && k < A->ghosts.i[row + 1]; k++)
+    *sum += BAIAggregateMagnitude(A->ghosts.a[k]);
   for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
     if (A->j[k] == row) d += A->a[k];
     else *sum += BAIAggregateMagnitude(A->a[k]);
@@ -78,11 +80,13 @@ static void Look(BAILevelsState state, const BAIHostRows *A)
     }
   }
   state->hermitian = is;
+  state->less      = less;
+  state->more      = more;
   state->over      = !is || more > BAI_LEVELS_OTHER_SIGN * less ? 1 : state->p.over;
 }
 
 /* The numbering of a grid as a row in the middle shows it: of some the one with the most neighbours that follow */
-static void FindGrid(const BAIHostRows *A, BAIInt m[3])
+static void FindGrid(const BAIHostRows *A, const BAILevelsParameters *p, BAINumbering *grid)
 {
   enum {
     MOST = 64
@@ -90,7 +94,8 @@ static void FindGrid(const BAIHostRows *A, BAIInt m[3])
   BAIInt offset[MOST];
   int    most = 0;
 
-  m[0] = m[1] = m[2] = 0;
+  *grid = p->grid;
+  if (grid->m[0] || (p->above && p->visited)) return;
   for (BAIInt row = A->n / 2; row < A->n && row < A->n / 2 + BAI_GRID_LOOKS; row++) {
     int count = 0;
 
@@ -104,11 +109,11 @@ static void FindGrid(const BAIHostRows *A, BAIInt m[3])
     }
     if (count <= most) continue;
     most = count;
-    BAIGridOfRow(A->n, count, offset, m);
+    BAIGridFind(A->n, p, count, offset, grid);
   }
 }
 
-static void LookAtGrid(const BAIHostRows *A, const BAIInt m[3], BAIGridLook *look)
+static void LookAtGrid(const BAIHostRows *A, const BAINumbering *grid, BAIGridLook *look)
 {
   *look = (BAIGridLook){
     .least = {DBL_MAX, DBL_MAX, DBL_MAX}
@@ -118,7 +123,7 @@ static void LookAtGrid(const BAIHostRows *A, const BAIInt m[3], BAIGridLook *loo
       const double w = (double)BAIAggregateMagnitude(A->a[k]);
       int          offset[3], axis;
 
-      if (!BAIGridOffset(m, row, A->j[k], offset)) look->other = 1;
+      if (!BAIGridOffset(grid, row, A->j[k], offset)) look->other = 1;
       axis = BAIGridAxis(offset);
       if (axis < 0 || w == 0) continue;
       look->count[axis]++;
@@ -130,25 +135,27 @@ static void LookAtGrid(const BAIHostRows *A, const BAIInt m[3], BAIGridLook *loo
 }
 
 /* Boxes of a grid. A row without couplings goes along with its box only if all rows of the box are so */
-static BAIStatus AggregateBoxes(BAIHostLevel *L, const BAIInt box[3], BAIInt next[3])
+static void AggregateBoxes(BAIHostLevel *L, const BAIInt box[3])
 {
   const BAIHostRows *A = &L->A;
-  const BAIInt      *m = L->grid;
+  const BAIInt      *m = L->grid.m, *next = L->next.m;
 
-  for (int d = 0; d < 3; d++) next[d] = (m[d] + box[d] - 1) / box[d];
-  L->m    = next[0] * next[1] * next[2];
+  L->m    = BAIGridCoarsen(&L->grid, box, A->n, &L->next);
   L->most = box[0] * box[1] * box[2];
   for (BAIInt c = 0; c < L->m; c++) {
-    const BAIInt at[3] = {c % next[0] * box[0], c / next[0] % next[1] * box[1], c / next[0] / next[1] * box[2]};
-    int          all   = 1;
+    const BAIInt number = c + L->next.skip,
+                 at[3]  = {number % next[0] * box[0], number / next[0] % next[1] * box[1],
+                           number / next[0] / next[1] * box[2]};
+    int all             = 1;
 
     for (int pass = 0; pass < 2; pass++) {
       for (BAIInt z = at[2]; z < at[2] + box[2] && z < m[2]; z++) {
         for (BAIInt y = at[1]; y < at[1] + box[1] && y < m[1]; y++) {
           for (BAIInt x = at[0]; x < at[0] + box[0] && x < m[0]; x++) {
-            const BAIInt row = (z * m[1] + y) * m[0] + x;
+            const BAIInt row = (z * m[1] + y) * m[0] + x - L->grid.skip;
             BAIReal      sum;
 
+            if (row < 0 || row >= A->n) continue;
             (void)Diagonal(A, row, &sum);
             if (pass) L->aggregate[row] = sum == 0 && !all ? -1 : c;
             else if (sum != 0) all = 0;
@@ -157,7 +164,6 @@ static BAIStatus AggregateBoxes(BAIHostLevel *L, const BAIInt box[3], BAIInt nex
       }
     }
   }
-  return BAIStatusOf(BAI_OK);
 }
 
 /* The diagonal entries, and which rows may be matched: mate[i] is i, or -1 for those that stay alone */
@@ -264,117 +270,6 @@ static BAIInt Number(BAIInt n, const BAIInt *mate, BAIInt *aggregate)
   return m;
 }
 
-/* The rows of each aggregate in ascending order: list[first[c]] to list[first[c + 1] - 1] */
-static void List(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *first, BAIInt *list)
-{
-  memset(first, 0, ((size_t)m + 2) * sizeof(*first));
-  for (BAIInt i = 0; i < n; i++)
-    if (aggregate[i] >= 0) first[aggregate[i] + 2]++;
-  for (BAIInt c = 0; c < m; c++) first[c + 2] += first[c + 1];
-  for (BAIInt i = 0; i < n; i++)
-    if (aggregate[i] >= 0) list[first[aggregate[i] + 1]++] = i;
-}
-
-static void SortRow(BAIInt count, BAIInt *j, BAIScalar *a, BAIInt *touch, BAIInt *number)
-{
-  for (BAIInt gap = count / 2; gap > 0; gap /= 2) {
-    for (BAIInt k = gap; k < count; k++) {
-      const BAIInt    col = j[k], t = touch[k], entries = number[k];
-      const BAIScalar value = a[k];
-      BAIInt          at    = k;
-
-      for (; at >= gap && j[at - gap] > col; at -= gap) {
-        j[at]      = j[at - gap];
-        a[at]      = a[at - gap];
-        touch[at]  = touch[at - gap];
-        number[at] = number[at - gap];
-      }
-      j[at]      = col;
-      a[at]      = value;
-      touch[at]  = t;
-      number[at] = entries;
-    }
-  }
-}
-
-/* P^H A P of some aggregates, and for each entry how many rows of its row's aggregate it comes from */
-typedef struct {
-  BAIInt  *first, *list; /* the rows of each aggregate */
-  BAIInt  *at, *last; /* of each column: its place in the present row of C, or -1; and the last row of A seen there */
-  BAIInt  *touch, *count; /* of each entry of C: see BAIAggregateSide, and how many of A it is the sum of */
-  BAIReal *inner;         /* of each aggregate */
-} Product;
-
-/* One row: the entries of the rows of aggregate c, each sum in the order of rows and entries; returns their number */
-static BAIInt CoarseRow(const BAIHostRows *A, BAIInt c, const BAIInt *aggregate, Product *P, BAIInt begin,
-                        BAIHostRows *C)
-{
-  BAIInt  count = 0, inside = 0, *j = C->j + begin, *touch = P->touch + begin, *number = P->count + begin;
-  BAIReal inner = 0;
-
-  for (BAIInt l = P->first[c]; l < P->first[c + 1]; l++) {
-    const BAIInt row = P->list[l];
-
-    for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
-      const BAIInt col = aggregate[A->j[k]];
-
-      if (col < 0) continue;
-      if (P->at[col] < 0) {
-        P->at[col]          = count;
-        P->last[col]        = -1;
-        j[count]            = col;
-        C->a[begin + count] = 0;
-        touch[count]        = 0;
-        number[count]       = 0;
-        count++;
-      }
-      C->a[begin + P->at[col]] += A->a[k];
-      number[P->at[col]]++;
-      if (col == c && A->j[k] != row) {
-        inner += BAIAggregateMagnitude(A->a[k]);
-        inside++;
-      }
-      if (P->last[col] != row) touch[P->at[col]]++;
-      P->last[col] = row;
-    }
-  }
-  for (BAIInt k = 0; k < count; k++) P->at[j[k]] = -1;
-  P->inner[c] = inside ? inner / (BAIReal)inside : 0;
-  SortRow(count, j, C->a + begin, touch, number);
-  return count;
-}
-
-/* Softens the couplings of C between aggregates, see BAISoftened(); the sum of each row stays as it is */
-static void Soften(BAIHostRows *C, const Product *P, BAIReal over)
-{
-  for (BAIInt c = 0; c < C->n; c++) {
-    BAIInt    diagonal = -1;
-    BAIScalar gain     = 0;
-
-    for (BAIInt k = C->i[c]; k < C->i[c + 1]; k++) {
-      const BAIInt other = C->j[k];
-      BAIInt       back  = 0;
-
-      if (other == c) diagonal = k;
-      if (other == c) continue;
-      for (BAIInt low = C->i[other], high = C->i[other + 1]; low < high;) {
-        const BAIInt middle = low + (high - low) / 2;
-
-        if (C->j[middle] == c) back = P->touch[middle];
-        if (C->j[middle] < c) low = middle + 1;
-        else high = middle;
-      }
-      const BAIAggregateSide one  = {P->first[c + 1] - P->first[c], P->touch[k], P->inner[c]};
-      const BAIAggregateSide two  = {P->first[other + 1] - P->first[other], back, P->inner[other]};
-      const BAIScalar        soft = BAISoftened(C->a[k], P->count[k], one, two, over);
-
-      gain += C->a[k] - soft;
-      C->a[k] = soft;
-    }
-    if (diagonal >= 0) C->a[diagonal] += gain;
-  }
-}
-
 static void FreeRows(BAIHostRows *A)
 {
   free(A->i);
@@ -386,37 +281,18 @@ static void FreeRows(BAIHostRows *A)
 /* C = P^H A P, P being 1 on each of m aggregates; softened unless over is 1 */
 static BAIStatus Galerkin(const BAIHostRows *A, BAIInt m, const BAIInt *aggregate, BAIReal over, BAIHostRows *C)
 {
-  const size_t n = (size_t)A->n, nnz = (size_t)A->i[A->n], rows = (size_t)m;
-  Product      P      = {malloc((rows + 2) * sizeof(BAIInt)), malloc((n + 1) * sizeof(BAIInt)),
-                         malloc((rows + 1) * sizeof(BAIInt)), malloc((rows + 1) * sizeof(BAIInt)),
-                         malloc((nnz + 1) * sizeof(BAIInt)),  malloc((nnz + 1) * sizeof(BAIInt)),
-                         malloc((rows + 1) * sizeof(BAIReal))};
-  BAIStatus    status = BAIStatusOf(BAI_OK);
+  const BAIMatrix M = {
+    .n = A->n, .A = {A->i, A->j, A->a}
+  };
+  BAIProduct P;
 
-  C->n = m;
-  C->i = malloc((rows + 1) * sizeof(*C->i));
-  C->j = malloc((nnz + 1) * sizeof(*C->j));
-  C->a = malloc((nnz + 1) * sizeof(*C->a));
-  if (!P.first || !P.list || !P.at || !P.last || !P.touch || !P.count || !P.inner || !C->i || !C->j || !C->a)
-    status = BAIStatusOf(BAI_ERR_MEMORY);
-  else {
-    List(A->n, m, aggregate, P.first, P.list);
-    for (BAIInt c = 0; c < m; c++) P.at[c] = -1;
-    C->i[0] = 0;
-    for (BAIInt c = 0; c < m; c++) C->i[c + 1] = C->i[c] + CoarseRow(A, c, aggregate, &P, C->i[c], C);
-    if (over != 1) Soften(C, &P, over);
-    C->j = realloc(C->j, ((size_t)C->i[m] + 1) * sizeof(*C->j));
-    C->a = realloc(C->a, ((size_t)C->i[m] + 1) * sizeof(*C->a));
-  }
-  free(P.first);
-  free(P.list);
-  free(P.at);
-  free(P.last);
-  free(P.touch);
-  free(P.count);
-  free(P.inner);
-  if (status.code) FreeRows(C);
-  return status;
+  BAITry(BAIProductCreate(&M, m, m, aggregate, &P));
+  if (over != 1) BAIProductSoften(&P, NULL, NULL, over);
+  *C  = (BAIHostRows){.n = m, .i = P.i, .j = P.j, .a = P.a};
+  P.i = P.j = NULL;
+  P.a       = NULL;
+  BAIProductDestroy(&P);
+  return BAIStatusOf(BAI_OK);
 }
 
 /* Pairs of pairs, of which there are two or three passes: each matches the coarse matrix of the one before */
@@ -455,20 +331,30 @@ static BAIStatus AggregatePairs(BAILevelsState state, BAIHostLevel *L, BAIInt **
   return status;
 }
 
-/* Aggregates of a level: boxes of its grid, or pairs of pairs */
-static BAIStatus Aggregate(BAILevelsState state, BAIHostLevel *L, BAIInt **field, BAIInt next[3])
+/* Aggregates of a level: boxes of its grid, or those given, or pairs of pairs */
+static BAIStatus Aggregate(BAILevelsState state, BAIHostLevel *L, BAIInt **field)
 {
+  const int   level  = (int)(L - state->level);
   BAIInt      box[3] = {1, 1, 1};
   BAIGridLook look;
 
   MAKE(L->aggregate, L->A.n);
-  next[0] = next[1] = next[2] = 0;
-  if (L->grid[0] && state->p.fields == 1) {
-    LookAtGrid(&L->A, L->grid, &look);
-    BAIGridBoxes(&look, L->grid, box);
+  if (L->grid.m[0] && state->p.fields == 1) {
+    LookAtGrid(&L->A, &L->grid, &look);
+    BAIGridBoxes(&look, &L->grid, L->A.n, box);
   }
-  if (box[0] * box[1] * box[2] > 1) return AggregateBoxes(L, box, next);
-  L->grid[0] = 0;
+  if (box[0] * box[1] * box[2] > 1) {
+    AggregateBoxes(L, box);
+    state->p.given = 0;
+    return BAIStatusOf(BAI_OK);
+  }
+  L->grid.m[0] = 0;
+  if (level < state->p.given) {
+    memcpy(L->aggregate, state->p.aggregate[level], (size_t)L->A.n * sizeof(*L->aggregate));
+    L->m = BAICountAggregates(L->A.n, L->aggregate, &L->most);
+    if (state->p.field && level + 1 == state->p.given) memcpy(*field, state->p.field, (size_t)L->m * sizeof(**field));
+    return BAIStatusOf(BAI_OK);
+  }
   return AggregatePairs(state, L, field);
 }
 
@@ -480,22 +366,24 @@ static BAIStatus Coarsen(BAILevelsState state)
 
   field = malloc(((size_t)state->level[0].A.n + 1) * sizeof(*field));
   if (!field) return BAIStatusOf(BAI_ERR_MEMORY);
-  for (BAIInt i = 0; i < state->level[0].A.n; i++) field[i] = i % state->p.fields;
-  FindGrid(&state->level[0].A, state->level[0].grid);
+  for (BAIInt i = 0; i < state->level[0].A.n; i++)
+    field[i] = state->p.field && !state->p.given ? state->p.field[i] : i % state->p.fields;
+  FindGrid(&state->level[0].A, &state->p, &state->level[0].grid);
   for (state->levels = 1;; state->levels++) {
     BAIHostLevel *L = &state->level[state->levels - 1], *next = L + 1;
 
     state->stop = "the last one is small enough to be solved exactly";
-    if (L->A.n <= BAI_LEVELS_COARSEST) break;
+    if (BAIIsExact(&state->p, L->A.n)) break;
     state->stop = "there are as many as allowed";
     if (state->levels == (state->p.levels ? state->p.levels : BAI_LEVELS_MOST)) break;
-    status = Aggregate(state, L, &field, next->grid);
+    status = Aggregate(state, L, &field);
     if (status.code) break;
     state->stop = "all rows dominate";
     if (!L->m) break;
     state->stop = "rows are not coupled strongly enough to be aggregated";
     if (L->m > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
-    status = Galerkin(&L->A, L->m, L->aggregate, state->over, &next->A);
+    next->grid = L->next;
+    status     = Galerkin(&L->A, L->m, L->aggregate, state->over, &next->A);
     if (status.code) break;
     state->bytes += (int64_t)next->A.i[L->m] * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar));
   }
@@ -524,7 +412,7 @@ static BAIStatus Order(BAILevelsState state)
       free(first);
       return BAIStatusOf(BAI_ERR_MEMORY);
     }
-    List(L->A.n, L->m, L->aggregate, first, list);
+    BAIListAggregates(L->A.n, L->m, L->aggregate, first, list);
     for (BAIInt c = 0; c < L->m; c++) {
       const BAIInt of = L[1].row[c];
 
@@ -653,7 +541,7 @@ static BAIStatus Invert(BAILevelsState state)
   BAIScalar    *a;
   BAIReal      *d;
 
-  if (m > BAI_LEVELS_COARSEST) return BAIStatusOf(BAI_OK);
+  if (!BAIIsExact(&state->p, m)) return BAIStatusOf(BAI_OK);
   if (!state->inverse) MAKE(state->inverse, m * m);
   d = calloc((size_t)m + 1, sizeof(*d));
   if (!d) return BAIStatusOf(BAI_ERR_MEMORY);
@@ -711,7 +599,10 @@ BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int 
   pattern = Pattern(&matrix->A, matrix->n, state->p.threads);
   if (values_only && pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   state->pattern    = pattern;
-  state->level[0].A = (BAIHostRows){matrix->n, (BAIInt *)matrix->A.i, (BAIInt *)matrix->A.j, (BAIScalar *)matrix->A.a};
+  state->level[0].A = (BAIHostRows){
+    matrix->n, (BAIInt *)matrix->A.i, (BAIInt *)matrix->A.j, (BAIScalar *)matrix->A.a,
+    matrix->nghost ? matrix->B : (BAICSR){NULL, NULL, NULL}
+  };
   Look(state, &state->level[0].A);
   if (!values_only) {
     BAITry(Coarsen(state));

@@ -436,10 +436,6 @@ static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
                                    h->options.local_iters, (double)h->options.over,
                                    Singles[h->options.single == PETSC_BOOL3_UNKNOWN ? 2 : (int)h->options.single]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
-  if (size > 1)
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  each rank has levels for its own rows: additive Schwarz without "
-                                     "overlap\n"));
   if (!h->ready) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  not yet set up\n"));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,0 +1,219 @@
+/*
+   P^H A P, P being 1 on aggregates of rows: all of it, or the rows of one rank
+*/
+#include "levels.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The rows of each aggregate in ascending order: list[first[c]] to list[first[c + 1] - 1] */
+void BAIListAggregates(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *first, BAIInt *list)
+{
+  memset(first, 0, ((size_t)m + 2) * sizeof(*first));
+  for (BAIInt i = 0; i < n; i++)
+    if (aggregate[i] >= 0) first[aggregate[i] + 2]++;
+  for (BAIInt c = 0; c < m; c++) first[c + 2] += first[c + 1];
+  for (BAIInt i = 0; i < n; i++)
+    if (aggregate[i] >= 0) list[first[aggregate[i] + 1]++] = i;
+}
+
+/* An entry of the present row: its column; see BAIProduct */
+typedef struct {
+  BAIInt    j, touch, back, count;
+  BAIScalar a;
+} Entry;
+
+/* What is needed while rows are summed */
+typedef struct {
+  BAIInt *first, *list; /* the rows of each aggregate */
+  BAIInt *at, *last;    /* of each column: its place in the present row, or -1; and the last row of A seen there */
+  BAIInt *seen;         /* of each column of B: the last row of the product in which it was seen */
+  Entry  *entry;        /* of the present row */
+} Work;
+
+static void SortRow(BAIInt count, Entry *entry)
+{
+  for (BAIInt gap = count / 2; gap > 0; gap /= 2) {
+    for (BAIInt k = gap; k < count; k++) {
+      const Entry e  = entry[k];
+      BAIInt      at = k;
+
+      for (; at >= gap && entry[at - gap].j > e.j; at -= gap) entry[at] = entry[at - gap];
+      entry[at] = e;
+    }
+  }
+}
+
+/* The entries of one row of A or B, whose aggregates are given, go to the present row of the product; returns how many
+ * that has then */
+static BAIInt AddRow(const BAICSR *A, BAIInt row, const BAIInt *aggregate, Work *w, BAIInt count)
+{
+  for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+    const BAIInt col = aggregate[A->j[k]];
+
+    if (col < 0) continue;
+    if (w->at[col] < 0) {
+      w->at[col]      = count;
+      w->last[col]    = -1;
+      w->entry[count] = (Entry){.j = col};
+      count++;
+    }
+    Entry *e = &w->entry[w->at[col]];
+
+    e->a += A->a[k];
+    e->count++;
+    if (w->last[col] != row) e->touch++;
+    w->last[col] = row;
+  }
+  return count;
+}
+
+/* The columns of B that are in the present row of the product for the first time */
+static void CountColumns(const BAICSR *B, BAIInt row, BAIInt c, const BAIInt *aggregate, Work *w)
+{
+  for (BAIInt k = B->i[row]; k < B->i[row + 1]; k++) {
+    const BAIInt col = aggregate[B->j[k]];
+
+    if (col >= 0 && w->seen[B->j[k]] != c) w->entry[w->at[col]].back++;
+    w->seen[B->j[k]] = c;
+  }
+}
+
+/* The mean magnitude of the couplings between rows of aggregate c, 0: there are none */
+static BAIReal Inner(const BAICSR *A, BAIInt c, const BAIInt *aggregate, const Work *w)
+{
+  BAIReal sum   = 0;
+  BAIInt  count = 0;
+
+  for (BAIInt l = w->first[c]; l < w->first[c + 1]; l++) {
+    const BAIInt row = w->list[l];
+
+    for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+      if (aggregate[A->j[k]] != c || A->j[k] == row) continue;
+      sum += BAIAggregateMagnitude(A->a[k]);
+      count++;
+    }
+  }
+  return count ? sum / (BAIReal)count : 0;
+}
+
+/* All rows, each sum in the order of rows and entries */
+static void Sum(const BAIMatrix *M, BAIInt m, const BAIInt *aggregate, Work *w, BAIProduct *P)
+{
+  BAIListAggregates(M->n, m, aggregate, w->first, w->list);
+  P->i[0] = 0;
+  for (BAIInt c = 0; c < m; c++) {
+    BAIInt count = 0;
+
+    for (BAIInt l = w->first[c]; l < w->first[c + 1]; l++) {
+      count = AddRow(&M->A, w->list[l], aggregate, w, count);
+      if (!M->nghost) continue;
+      count = AddRow(&M->B, w->list[l], aggregate + M->n, w, count);
+      CountColumns(&M->B, w->list[l], c, aggregate + M->n, w);
+    }
+    P->rows[c]  = w->first[c + 1] - w->first[c];
+    P->inner[c] = Inner(&M->A, c, aggregate, w);
+    P->i[c + 1] = P->i[c] + count;
+    for (BAIInt k = 0; k < count; k++) w->at[w->entry[k].j] = -1;
+    SortRow(count, w->entry);
+    for (BAIInt k = 0; k < count; k++) {
+      const BAIInt to = P->i[c] + k;
+
+      P->j[to]     = w->entry[k].j;
+      P->a[to]     = w->entry[k].a;
+      P->touch[to] = w->entry[k].touch;
+      P->back[to]  = w->entry[k].back;
+      P->count[to] = w->entry[k].count;
+    }
+  }
+}
+
+BAIStatus BAIProductCreate(const BAIMatrix *M, BAIInt m, BAIInt columns, const BAIInt *aggregate, BAIProduct *P)
+{
+  const size_t n = (size_t)M->n, rows = (size_t)m, all = (size_t)columns,
+               nnz = (size_t)M->A.i[n] + (M->nghost ? (size_t)M->B.i[n] : 0);
+  Work      w      = {.first = malloc((rows + 2) * sizeof(*w.first)),
+                      .list  = malloc((n + 1) * sizeof(*w.list)),
+                      .at    = malloc((all + 1) * sizeof(*w.at)),
+                      .last  = malloc((all + 1) * sizeof(*w.last)),
+                      .seen  = malloc(((size_t)M->nghost + 1) * sizeof(*w.seen)),
+                      .entry = malloc((all + 1) * sizeof(*w.entry))};
+  BAIStatus status;
+
+  *P     = (BAIProduct){.m     = m,
+                        .i     = malloc((rows + 1) * sizeof(*P->i)),
+                        .j     = malloc((nnz + 1) * sizeof(*P->j)),
+                        .a     = malloc((nnz + 1) * sizeof(*P->a)),
+                        .touch = malloc((nnz + 1) * sizeof(*P->touch)),
+                        .back  = malloc((nnz + 1) * sizeof(*P->back)),
+                        .count = malloc((nnz + 1) * sizeof(*P->count)),
+                        .rows  = malloc((rows + 1) * sizeof(*P->rows)),
+                        .inner = malloc((rows + 1) * sizeof(*P->inner))};
+  status = BAIStatusOf(w.first && w.list && w.at && w.last && w.seen && w.entry && P->i && P->j && P->a && P->touch &&
+                           P->back && P->count && P->rows && P->inner
+                         ? BAI_OK
+                         : BAI_ERR_MEMORY);
+  if (!status.code) {
+    for (BAIInt c = 0; c < columns; c++) w.at[c] = -1;
+    for (BAIInt g = 0; g < M->nghost; g++) w.seen[g] = -1;
+    Sum(M, m, aggregate, &w, P);
+    P->j = realloc(P->j, ((size_t)P->i[m] + 1) * sizeof(*P->j)); /* they become smaller */
+    P->a = realloc(P->a, ((size_t)P->i[m] + 1) * sizeof(*P->a));
+  } else BAIProductDestroy(P);
+  free(w.first);
+  free(w.list);
+  free(w.at);
+  free(w.last);
+  free(w.seen);
+  free(w.entry);
+  return status;
+}
+
+/* How many rows of aggregate c are coupled to the one that has this row of the product, by the row that c has */
+static BAIInt Back(const BAIProduct *P, BAIInt c, BAIInt of)
+{
+  for (BAIInt low = P->i[c], high = P->i[c + 1]; low < high;) {
+    const BAIInt middle = low + (high - low) / 2;
+
+    if (P->j[middle] == of) return P->touch[middle];
+    if (P->j[middle] < of) low = middle + 1;
+    else high = middle;
+  }
+  return 0;
+}
+
+void BAIProductSoften(BAIProduct *P, const BAIInt *rows, const BAIReal *inner, BAIReal over)
+{
+  for (BAIInt c = 0; c < P->m; c++) {
+    BAIInt    diagonal = -1;
+    BAIScalar gain     = 0;
+
+    for (BAIInt k = P->i[c]; k < P->i[c + 1]; k++) {
+      const BAIInt           other = P->j[k];
+      const BAIAggregateSide one   = {P->rows[c], P->touch[k], P->inner[c]};
+      BAIAggregateSide       two;
+      BAIScalar              soft;
+
+      if (other == c) diagonal = k;
+      if (other == c) continue;
+      if (other < P->m) two = (BAIAggregateSide){P->rows[other], Back(P, other, c), P->inner[other]};
+      else two = (BAIAggregateSide){rows[other - P->m], P->back[k], inner[other - P->m]};
+      soft = BAISoftened(P->a[k], P->count[k], one, two, over);
+      gain += P->a[k] - soft;
+      P->a[k] = soft;
+    }
+    if (diagonal >= 0) P->a[diagonal] += gain;
+  }
+}
+
+void BAIProductDestroy(BAIProduct *P)
+{
+  free(P->i);
+  free(P->j);
+  free(P->a);
+  free(P->touch);
+  free(P->back);
+  free(P->count);
+  free(P->rows);
+  free(P->inner);
+  *P = (BAIProduct){0};
+}
