@@ -13,7 +13,6 @@ QUESTIONS = [
     (["Elasticity, or another near null space", "than the constants?"], ["-pc_type gamg. Smoother on a GPU:", "-mg_levels_pc_type bai; on the host: default"], ORANGE),
     (["Do some rows have thousands of entries,", "as in power-law graphs?"], ["-ksp_type cg or gmres -pc_type jacobi"], GREY),
     (["Does the diagonal dominate strongly,", "and do you work on the host?"], ["-ksp_type cg or gmres -pc_type jacobi or sor"], GREY),
-    (["Is the system large, on many ranks?"], ["-pc_type gamg"], GREY),
 ]
 LAST = ["-ksp_type bai", "No other option is needed."]
 out = []

@@ -20,7 +20,7 @@ CONTENTS = {
     "Measured": "docs/performance docs/experiments docs/newton",
     "Getting it": "docs/packages CHANGELOG",
     "Changing it": "CONTRIBUTING docs/architecture docs/developers docs/notebook/README",
-    "Notebook": "docs/notebook/faults docs/notebook/given_up docs/notebook/kernels docs/notebook/levels docs/notebook/nondeterminism docs/notebook/partitions docs/notebook/ranks docs/notebook/smoothing docs/notebook/weights",
+    "Notebook": "docs/notebook/billion_rows docs/notebook/faults docs/notebook/given_up docs/notebook/kernels docs/notebook/levels docs/notebook/nondeterminism docs/notebook/partitions docs/notebook/ranks docs/notebook/smoothing docs/notebook/weights",
 }
 
 

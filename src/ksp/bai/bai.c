@@ -331,6 +331,9 @@ const BAIFace BAIFaceKSP = {.number  = 0,
    local sweeps in blocks as the preconditioner. Several ranks, and matrices that are not symmetric, get `KSPCG` or
    `KSPFBCGS` with the cycle, and `KSPFGMRES` if BiCGStab breaks down. See `KSPBAISetLevels()` and `PCBAIMG`.
 
+   The levels of the multigrid cycle span all MPI ranks, so the number of iterations hardly depends on the number of
+   ranks. -ksp_view says how many levels are distributed. Every rank has the others for itself.
+
    Any option that defines the relaxation, as mode or local_iters, -ksp_bai_levels none, and a fixed number of
    iterations, as with `KSP_NORM_NONE`, select relaxation: the block-asynchronous iteration of the papers. The rows of
    each MPI rank are divided into blocks, of consecutive rows unless a partition is asked for. In one global iteration
@@ -357,9 +360,11 @@ const BAIFace BAIFaceKSP = {.number  = 0,
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
    `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU, except for what MPI exchanges
    between ranks. The set-up of a relaxation copies to the host what the weight auto, the partitions rcm and graph, and
-   overlap need. With the backend cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built
-   without CUDA. Several MPI ranks exchange values after every global iteration, or one of them works for the others: see
-   `KSPBAISetGather()`.
+   overlap need. The set-up of levels on several MPI ranks computes coarse matrices on the host. With the backend cuda a
+   matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA.
+
+   In a relaxation several MPI ranks exchange values after every global iteration: see `KSPBAISetExchange()`. One rank
+   may also work for the others: see `KSPBAISetGather()`.
 
    The `KSP` takes no preconditioner: it sets its `PC` to `PCNONE`. It uses Amat, not Pmat, of `KSPSetOperators()`. The
    backend host runs OMP_NUM_THREADS threads; if that is not set, the ranks of a node share its cores.

@@ -566,15 +566,19 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    matrices get aggregates by |a_ij + conj(a_ji)|, coarse matrices that are not softened, and two visits to every level of
    more than 4096 rows. Use them with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is not guaranteed.
 
-   Each MPI rank has levels of its own, for its own rows and the columns of these. On several ranks that is additive
-   Schwarz without overlap, and iterations grow with the number of ranks.
+   The levels span all MPI ranks. The rows of an aggregate, and of a block, are of one rank. Coarse matrices are
+   distributed as the aggregates are. All ranks together compute the residual of a level. Then each rank visits the
+   blocks of its own rows. The first level of at most max(4096, N/(8 P)) rows is gathered on every rank, where N is the
+   number of rows of the matrix and P that of ranks. Each rank has the remaining levels for itself, and all ranks
+   compute the same there. The number of iterations hardly depends on the number of ranks. -pc_view says how many levels
+   are distributed.
 
    If the block size of the matrix is more than one, only unknowns of the same field make up an aggregate: see
    `MatSetBlockSize()`. If the matrix of the last level is singular up to rounding, as with pure Neumann conditions, a
    generalized inverse is used.
 
-   New values in an old pattern keep the aggregates, so their set-up is much shorter. To have new aggregates, call
-   `PCReset()` before.
+   On one MPI rank new values in an old pattern keep the aggregates, so their set-up is much shorter. To have new
+   aggregates, call `PCReset()` before. On several ranks new values lead to new levels.
 
    A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal. Rows that
    are coupled to no others, as those of boundary conditions, stay out of the coarse levels.
