@@ -372,7 +372,7 @@ static PetscErrorCode TestValues(const char name[], PetscInt n)
   Mat       A;
   PC        pc, fresh;
   Vec       r, z, w;
-  PetscReal rounding = 0, norm, size, updates;
+  PetscReal rounding = 0, norm, size, updates, setups;
 
   PetscFunctionBeginUser;
   PetscCall(CreateMat(name, n, &A));
@@ -396,10 +396,12 @@ static PetscErrorCode TestValues(const char name[], PetscInt n)
   PetscCall(PCSetUp(pc));
   PetscCall(ViewedNumber((PetscObject)pc, "value updates ", &updates));
   PetscCall(Expect(updates == 1, "the same matrix in the same state: %g value updates", (double)updates));
+  PetscCall(ViewedNumber((PetscObject)pc, "set-ups ", &setups));
   PetscCall(PCBAIMGSetLevels(pc, 2));
   PetscCall(PCApply(pc, r, z));
   PetscCall(ViewedNumber((PetscObject)pc, "set-ups ", &updates));
-  PetscCall(Expect(updates == 2, "another number of levels: %g set-ups", (double)updates));
+  PetscCall(
+    Expect(updates == setups + 1, "another number of levels: %g set-ups, %g before", (double)updates, (double)setups));
   PetscCall(VecDestroy(&r));
   PetscCall(VecDestroy(&z));
   PetscCall(VecDestroy(&w));
@@ -1161,6 +1163,7 @@ static PetscErrorCode ExpectAsAlone(Mat A, KSPType type, PetscInt alone)
 
   PetscFunctionBeginUser;
   PetscCall(CreateKSP(A, type, PETSC_DECIDE, &ksp));
+  if (!strcmp(type, KSPBAI)) PetscCall(KSPBAISetGather(ksp, BAI_GATHER_NONE)); /* else one GPU may do all of it */
   PetscCall(Solve(ksp, &its));
   PetscCall(Solve(ksp, &again));
   PetscCall(Expect(its > 0 && its <= alone + 2, "%d iterations of %s, %d on one rank", (int)its, type, (int)alone));

@@ -211,6 +211,23 @@ static PetscErrorCode Take(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The levels of all ranks together, after those of this rank's rows */
+static PetscErrorCode SetUpAcrossRanks(BAI *bai, Mat A)
+{
+  BAIHierarchy   h = bai->hierarchy;
+  PetscLogDouble start, end;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
+  PetscCall(PetscTime(&start));
+  PetscCall(BAIRankLevelsSetUp(bai, A));
+  PetscCall(PetscTime(&end));
+  PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
+  h->seconds += end - start;
+  h->multiple = (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Levels for this matrix as it is now. Nothing is done if it is the same matrix in the same state with the same
    options
@@ -275,7 +292,7 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
   PetscCall(Take(bai));
   PetscCall(BAIRankLevelsDestroy(&h->ranks));
-  if (p.visited && !h->long_rows) PetscCall(BAIRankLevelsSetUp(bai, A));
+  if (p.visited && !h->long_rows) PetscCall(SetUpAcrossRanks(bai, A));
   h->set        = h->options;
   h->single_set = h->single;
   h->ready      = PETSC_TRUE;

@@ -11,10 +11,11 @@
 #include <petscsf.h>
 
 enum {
-  SHARE = 8, /* a level is small if it has at most 1/SHARE of the rows that a rank has of the finest level, or */
-  FEW   = BAI_LEVELS_SMALL,
-  STUCK = 100000, /* so few, and hardly any of them find others to be aggregated with */
-  LAST  = 512     /* ranks find no more aggregates together on a level of so few rows */
+  SHARE = 8,       /* a level is small if it has at most 1/SHARE of the rows that a rank has of the finest level */
+  MANY  = 1 << 18, /* and no more than these; */
+  FEW   = BAI_LEVELS_SMALL, /* or so few */
+  STUCK = 100000,           /* so few, and hardly any of them find others to be aggregated with */
+  LAST  = 512               /* ranks find no more aggregates together on a level of so few rows */
 };
 
 typedef struct {
@@ -476,7 +477,7 @@ static PetscInt Small(const BAI *bai, PetscInt rows)
   PetscMPIInt size;
 
   (void)MPI_Comm_size(PetscObjectComm(bai->obj), &size);
-  return PetscMax(FEW, rows / size / SHARE);
+  return PetscMax(FEW, PetscMin(MANY, rows / size / SHARE));
 }
 
 /* What all ranks have together, in the place of what this one has; bytes are the sum of all of them */

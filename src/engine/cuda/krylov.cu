@@ -1098,7 +1098,7 @@ BAIStatus BAIKrylovPlan(BAILevelsState state, int shape, bool *fits)
   k.threads = (k.threads + WARP - 1) / WARP * WARP + WARP;
   if (!k.A.width) k.threads = shapes[shape].threads + WARP;
   if (k.shared + 1024 > (size_t)most) return BAIStatusOf(BAI_OK);
-  CUDATry(cudaFuncSetAttribute(k.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)k.shared));
+  BAITry(BAIAllowShared(k.kernel, k.shared));
   CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k.kernel, k.threads, k.shared));
   *fits = blocks > 0 && k.A.parts <= blocks * state->processors;
   return BAIStatusOf(BAI_OK);

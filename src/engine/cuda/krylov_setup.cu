@@ -364,8 +364,8 @@ static BAIStatus Try(BAILevelsState state, const BAIDeviceRows &A, int shape, in
   BAITry(room.Allocate(&state->s, sizeof(largest)));
   device = static_cast<Largest *>(room.p);
   CUDATry(cudaMemsetAsync(device, 0, sizeof(*device), stream));
-  CUDATry(cudaFuncSetAttribute(CountHalos, cudaFuncAttributeMaxDynamicSharedMemorySize, words * (int)sizeof(int)));
-  CUDATry(cudaFuncSetAttribute(FillPattern, cudaFuncAttributeMaxDynamicSharedMemorySize, 2 * words * (int)sizeof(int)));
+  BAITry(BAIAllowShared((const void *)CountHalos, (size_t)words * sizeof(int)));
+  BAITry(BAIAllowShared((const void *)FillPattern, 2 * (size_t)words * sizeof(int)));
   CountHalos<<<(unsigned)M.parts, THREADS, (size_t)words * sizeof(int), stream>>>(A, M, state->krylov.place, words,
                                                                                   device);
   CUDATry(cudaGetLastError());

@@ -99,3 +99,15 @@ void BAIPinnedRestore(BAIPinned *pinned)
   pinned->next = idle;
   idle         = pinned;
 }
+
+BAIStatus BAIAllowShared(const void *kernel, size_t bytes)
+{
+  static std::mutex                 mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  cudaFuncAttributes                attributes;
+
+  CUDATry(cudaFuncGetAttributes(&attributes, kernel));
+  if ((int)bytes > attributes.maxDynamicSharedSizeBytes)
+    CUDATry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  return BAIStatusOf(BAI_OK);
+}

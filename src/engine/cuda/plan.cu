@@ -2,7 +2,6 @@
    Chooses the kernel of a mode, and what waits for what
 */
 #include "plan.h"
-#include <mutex>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,20 +28,6 @@ static unsigned Asks(BAIState state, BAIMode mode, bool momentum)
     (A->off_first ? BAI_CAN_LONG_ROWS : 0) | (A->single ? BAI_CAN_SINGLE : 0) |
     (mode == BAI_MODE_LAUNCH ? BAI_CAN_LAUNCHES : 0) | (state->p.fault.fraction > 0 ? BAI_CAN_FAULTS : 0) |
     (state->p.stats ? BAI_CAN_STATS : 0) | (state->p.refined ? BAI_CAN_REFINE : 0);
-}
-
-/* Allows a kernel so much shared memory: of all engines of the process what the largest needs; no more, as it is taken
- * from the cache */
-static BAIStatus AllowShared(const void *kernel, size_t bytes)
-{
-  static std::mutex                 mutex;
-  const std::lock_guard<std::mutex> lock(mutex);
-  cudaFuncAttributes                attributes;
-
-  CUDATry(cudaFuncGetAttributes(&attributes, kernel));
-  if ((int)bytes > attributes.maxDynamicSharedSizeBytes)
-    CUDATry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  return BAIStatusOf(BAI_OK);
 }
 
 /* Takes a variant if a multiprocessor has room for enough thread blocks of it; room is then those that can be there at
@@ -73,7 +58,7 @@ static BAIStatus TryVariant(const BAIFamily *family, const BAIWork *work, const 
     return BAIStatusOf(BAI_OK);
   }
   if ((int)variant->shared > attributes.maxDynamicSharedSizeBytes)
-    BAITry(AllowShared(variant->kernel, variant->shared));
+    BAITry(BAIAllowShared(variant->kernel, variant->shared));
   CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant->kernel, variant->threads, variant->shared));
   if (blocks < family->blocks) {
     snprintf(why, BAI_REASON, "room for %d thread blocks on a multiprocessor, %d at least", blocks, family->blocks);

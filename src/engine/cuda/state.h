@@ -292,6 +292,9 @@ static inline size_t BAIPlaces(const BAISliced *A)
 BAIStatus BAICUDAAllocate(BAIState, size_t bytes, void *pointer);
 void      BAICUDAFree(BAIState, size_t bytes, void *pointer);
 void      BAICUDAFreeAll(BAIState);
+/* Allows a kernel so much shared memory: what the largest engine of the process needs. No more, as it is taken from the
+ * cache; and no less, as engines set up before still launch it */
+BAIStatus BAIAllowShared(const void *kernel, size_t bytes);
 
 /* Device memory that goes when the function returns */
 struct BAITemporary {

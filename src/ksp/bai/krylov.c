@@ -197,9 +197,9 @@ typedef enum {
   SCALE  /* or this one with b scaled */
 } Outcome;
 
-/* A method breaks down, with x as far as it came: what it takes for another one to be chosen. Otherwise the solve ends
- */
-static PetscErrorCode BreakDown(KSP ksp, Outcome *outcome)
+/* A method breaks down or, on the chip, stands still, with x as far as it came: what it takes for another one to be
+ * chosen. Otherwise the solve ends */
+static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, Outcome *outcome)
 {
   KSP_BAI        *k        = (KSP_BAI *)ksp->data;
   const PetscBool was      = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident);
@@ -208,9 +208,9 @@ static PetscErrorCode BreakDown(KSP ksp, Outcome *outcome)
 
   PetscFunctionBegin;
   *outcome = AGAIN;
-  if (was && !positive) {
+  if (was && (!positive || stands)) {
     k->off_chip = PETSC_TRUE;
-    why         = "the method on the chip breaks down";
+    why         = stands ? "the method on the chip gets no further" : "the method on the chip breaks down";
   } else if (positive || (k->bai.hierarchy->long_rows && !k->indefinite)) {
     k->indefinite = PETSC_TRUE;
     why           = "the matrix is not positive definite";
@@ -232,6 +232,7 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *o
   KSP_BAI  *k      = (KSP_BAI *)ksp->data;
   const Vec b      = k->scale != 1.0 ? k->scaled : ksp->vec_rhs;
   PetscBool finite = (PetscBool)!PetscIsInfOrNanReal((PetscReal)s->rnorm);
+  PetscBool stands = (PetscBool)(s->reason == BAI_LEVELS_STAGNATED);
 
   PetscFunctionBegin;
   switch (s->reason) {
@@ -248,7 +249,7 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *o
   case BAI_LEVELS_NAN:
     if (!ksp->guess_zero || PetscIsInfOrNanReal((PetscReal)s->rnorm0)) ksp->reason = KSP_DIVERGED_NANORINF;
     else PetscCall(VecZeroEntries(ksp->vec_sol)); /* it was a method that made it of numbers */
-    if (!ksp->reason) PetscCall(BreakDown(ksp, outcome));
+    if (!ksp->reason) PetscCall(BreakDown(ksp, PETSC_FALSE, outcome));
     if (ksp->reason == KSP_DIVERGED_BREAKDOWN) ksp->reason = KSP_DIVERGED_NANORINF;
     break;
   case BAI_LEVELS_INDEFINITE:
@@ -256,10 +257,10 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *o
     if (IsFixed(ksp)) ksp->reason = KSP_CONVERGED_ITS;
     else if (finite) PetscCall(KSPBAIStandsStill(ksp, b, ksp->vec_sol, (PetscReal)s->rnorm));
     if (ksp->reason) break;
-    if (s->reason == BAI_LEVELS_STAGNATED && k->bai.hierarchy->hermitian) ksp->reason = KSP_DIVERGED_BREAKDOWN;
+    if (stands && k->bai.hierarchy->hermitian && !k->bai.hierarchy->info.resident) ksp->reason = KSP_DIVERGED_BREAKDOWN;
     else {
       if (s->its) ksp->guess_zero = PETSC_FALSE; /* KSPSolve_BAI() restores it */
-      PetscCall(BreakDown(ksp, outcome));
+      PetscCall(BreakDown(ksp, stands, outcome));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
