@@ -220,6 +220,40 @@ static PetscErrorCode TestDamping(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An omega with which all blocks at once diverge is refused, a smaller one is not, and blocks in turn may have it */
+static PetscErrorCode TestOmegaTooLarge(Mat A, Vec b)
+{
+  const char *const refused = "-pc_bai_omega 3.: smoothing diverges on this matrix of ";
+  const char       *most;
+  PetscErrorCode    code;
+  PC                pc;
+  Vec               x;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCBAI));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PCBAISetMode(pc, BAI_MODE_SYNC));
+  PetscCall(PCBAISetOmega(pc, (PetscReal)1.05));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(PCBAISetOmega(pc, 3));
+  CheckCall(code, PCApply(pc, b, x));
+  most = strrchr(check_said, ' ');
+  PetscCall(Expect(code && !strncmp(check_said, refused, strlen(refused)), "omega 3: \"%s\"", check_said));
+  PetscCall(PCBAISetOmega(pc, (PetscReal)0.99 * (PetscReal)strtod(most ? most : "1", NULL))); /* less than is said */
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(PCBAISetMode(pc, BAI_MODE_COLOR));
+  PetscCall(PCBAISetOmega(pc, 1.5));
+  PetscCall(PCSetUp(pc));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(VecDestroy(&x));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What omega auto finds is used: the same bits as with that number, which is one of few, and no more of a random
  * error's energy is left than with 1 */
 static PetscErrorCode TestOmega(Mat A, Vec x, BAIMode mode)
@@ -402,6 +436,7 @@ int main(int argc, char **argv)
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++) {
     if ((mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) && Case("fixed_%s", BAIModes[mode]))
       PetscCall(TestFixed(A, x, y, symmetric, (BAIMode)mode));
+    if (mode == BAI_MODE_SYNC && Case("omega_too_large")) PetscCall(TestOmegaTooLarge(A, x));
     if (mode != BAI_MODE_SYNC && Case("omega_%s", BAIModes[mode])) PetscCall(TestOmega(A, x, (BAIMode)mode));
     if (Case("smoothing_%s", BAIModes[mode])) PetscCall(TestSmoothing(A, x, symmetric, (BAIMode)mode));
   }

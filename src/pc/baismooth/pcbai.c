@@ -84,12 +84,38 @@ static PetscErrorCode FindOnce(BAI *bai, PetscErrorCode (*find)(BAI *, Mat, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where all blocks read the same x, an omega above one is compared with the eigenvalue that bounds it */
+static PetscErrorCode CheckOmega(BAI *bai)
+{
+  const BAIMode mode = BAIModeOf(bai);
+  char          name[128];
+  PetscInt      rows;
+  PetscReal     most;
+
+  PetscFunctionBegin;
+  if (bai->options.omega <= 1.0 || (mode != BAI_MODE_SYNC && mode != BAI_MODE_LAUNCH))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FindOnce(bai, BAIFindLargest, &bai->largest));
+  most = 2 * (1 + bai->options.momentum) / (bai->tau * bai->largest); /* largest is a tenth more than was found, and */
+  most *= (PetscReal)1.21;                                            /* so much may what was found be too large */
+  PetscCall(BAIOptionName(bai, "omega", name, sizeof(name)));
+  PetscCall(MatGetSize(bai->A, &rows, NULL));
+  PetscCheck(bai->options.omega < most, PetscObjectComm(bai->obj), PETSC_ERR_ARG_OUTOFRANGE,
+             "%s %g: smoothing diverges on this matrix of %" PetscInt_FMT
+             " rows, whose largest eigenvalue of M^{-1}A is about %g: must be less than %g",
+             name, (double)bai->options.omega, rows, (double)(bai->tau * bai->largest / (PetscReal)1.1), (double)most);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* An application, with the weights of a polynomial if there is one */
 static PetscErrorCode StepOf(BAI *bai, BAIDirection direction, BAIStep *step)
 {
   PetscFunctionBegin;
   *step = BAIStepOf(bai, direction);
-  if (!BAIUsesPolynomial(bai)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!BAIUsesPolynomial(bai)) {
+    PetscCall(CheckOmega(bai));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(FindOnce(bai, BAIFindLargest, &bai->largest));
   step->fourth_kind = 1;
   step->omega       = (BAIReal)(bai->omega / bai->largest);

@@ -486,6 +486,9 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    several MPI ranks with GPUs. In other modes it is 1; in mode sync a polynomial damps, see `PCBAISetPolynomial()`. The
    view shows it.
 
+   A number above 1 is an error in modes sync and launch if smoothing diverges with it: if it is 2/lambda or more for
+   the largest eigenvalue lambda of M^{-1}A, as the first application estimates it.
+
 .seealso: `PCBAI`, `PCBAIGetOmega()`
 @*/
 PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
