@@ -7,6 +7,7 @@ import math
 import sys
 
 SIDE, RANKS = 1000, (8, 64, 512)
+FEW, MANY, SHARE = 4096, 2**18, 8 # the rule of src/bai/ranks/levels.c
 ITERATIONS = 18
 LATENCY = .01 # of a message
 INSIDE, BETWEEN = 150e6, 25e6 # bytes in a millisecond: links of a GPU inside a host of 8, and between hosts
@@ -42,11 +43,11 @@ class Levels:
         while self.side[-1] > 1:
             self.side.append((self.side[-1] + 1) // 2)
         self.rows = [ranks * side**3 for side in self.side]
-        self.limit = max(4096, SIDE**3 // ranks // 8)
+        self.limit = max(FEW, min(MANY, SIDE**3 // ranks // SHARE))
         self.rule = next(level for level, rows in enumerate(self.rows) if rows <= self.limit)
 
     def twice(self, level):
-        return level % 2 == 1 and self.rows[level] > 4096
+        return level % 2 == 1 and self.rows[level] > FEW
 
     def parts(self, gathered):
         """Of an iteration, if this level is the one that is gathered"""
