@@ -221,10 +221,29 @@ static PetscErrorCode TimeWays(Run *run, const char part[], const char name[], P
   PetscFunctionReturn(0);
 }
 
+/* KSPBAI for all rows, on each process or on the first one, is the preconditioner */
+static PetscErrorCode SetSolverOfAll(const Run *run, KSP ksp)
+{
+  PC   pc;
+  char options[512];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(options, sizeof(options),
+                          "-bai_redundant_ksp_type bai -bai_redundant_pc_type none -bai_redundant_ksp_rtol %g "
+                          "-bai_telescope_ksp_type bai -bai_telescope_pc_type none -bai_telescope_ksp_rtol %g "
+                          "-bai_pc_telescope_reduction_factor %d",
+                          (double)run->rtol, (double)run->rtol, run->ranks));
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetFromOptions(pc));
+  PetscFunctionReturn(0);
+}
+
 static PetscErrorCode SetSolve(const Run *run, KSP ksp, const Way *way)
 {
   PetscFunctionBeginUser;
   PetscCall(KSPSetTolerances(ksp, run->rtol, PETSC_DEFAULT, PETSC_DEFAULT, 20000));
+  if (!strcmp(way->ksp, KSPPREONLY)) PetscCall(SetSolverOfAll(run, ksp));
   if (strcmp(way->ksp, KSPBAI)) PetscFunctionReturn(0);
   PetscCall(KSPBAISetExchange(ksp, way->exchange));
   PetscCall(KSPBAISetGather(ksp, way->gather));
@@ -262,10 +281,12 @@ static PetscErrorCode SetIterations(const Run *run, KSP ksp, const Way *way)
 static PetscErrorCode Solves(Run *run, const char name[], PetscInt n)
 {
   static const Way ways[] = {
-    {"auto", KSPBAI, PCNONE,   BAI_EXCHANGE_AUTO,    BAI_GATHER_AUTO, BAI_MODE_ASYNC, PETSC_TRUE },
-    {"mpi",  KSPBAI, PCNONE,   BAI_EXCHANGE_SCATTER, BAI_GATHER_AUTO, BAI_MODE_ASYNC, PETSC_FALSE},
-    {"dk",   KSPBAI, PCNONE,   BAI_EXCHANGE_AUTO,    BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_FALSE},
-    {"cg",   KSPCG,  PCJACOBI, BAI_EXCHANGE_AUTO,    BAI_GATHER_AUTO, BAI_MODE_ASYNC, PETSC_TRUE }
+    {"auto",      KSPBAI,     PCNONE,      BAI_EXCHANGE_AUTO,    BAI_GATHER_AUTO, BAI_MODE_ASYNC, PETSC_TRUE },
+    {"mpi",       KSPBAI,     PCNONE,      BAI_EXCHANGE_SCATTER, BAI_GATHER_AUTO, BAI_MODE_ASYNC, PETSC_FALSE},
+    {"dk",        KSPBAI,     PCNONE,      BAI_EXCHANGE_AUTO,    BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_FALSE},
+    {"redundant", KSPPREONLY, PCREDUNDANT, BAI_EXCHANGE_AUTO,    BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_FALSE},
+    {"telescope", KSPPREONLY, PCTELESCOPE, BAI_EXCHANGE_AUTO,    BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_FALSE},
+    {"cg",        KSPCG,      PCJACOBI,    BAI_EXCHANGE_AUTO,    BAI_GATHER_AUTO, BAI_MODE_ASYNC, PETSC_TRUE }
   };
   Mat A;
 
