@@ -8,7 +8,8 @@ static char help[] =
   ./multigrid -matrix laplace3d,fv3 -n 100,1000     generated matrices, 0 for their default sizes\n\
   ./multigrid -f one.mtx,two.mtx                    Matrix Market files\n\
   -mat_type aijcusparse       on a GPU\n\
-  -ways <bai,baimg,hypre,hypre-aggressive,gamg,jacobi>  KSPBAI; CG with these preconditioners. hypre is CG with\n\
+  -ways <bai,baimg,hypre,hypre-aggressive,gamg,jacobi>  KSPBAI; CG with these preconditioners, or GMRES(30), and\n\
+                              BiCGStab with jacobi, if the matrix is not symmetric. hypre is CG with\n\
                               BoomerAMG, both its own; aggressive: so is its first level coarsened\n\
   -hypre_strong_threshold <0.25>, -hypre_p_max <4>, -hypre_agg_p_max <0>  of BoomerAMG: entries of a row of\n\
                               interpolation at most, and the same where aggressive; 0: any number\n\
@@ -19,7 +20,8 @@ static char help[] =
 
 enum {
   MAX_WAYS    = 8,
-  MAX_IT      = 100000,
+  MAX_IT      = 100000, /* of CG, */
+  MAX_OTHER   = 2000,   /* and of methods for matrices that are not symmetric */
   MAX_RTOLS   = 64,
   MAX_SAMPLES = 101
 };
@@ -31,6 +33,7 @@ typedef struct {
   char     *ways[MAX_WAYS];
   PetscInt  nways, samples, nrtols, matrix; /* matrix: the number of the present one */
   PetscReal rtols[MAX_RTOLS], rtol;         /* rtol: that of the present matrix */
+  PetscBool symmetric;                      /* so is the present matrix */
   char      device[128], commit[64], date[16];
   FILE     *csv;
 } Run;
@@ -44,18 +47,20 @@ typedef struct {
 
 static PetscErrorCode CreateSolver(const Run *run, Mat A, const char way[], KSP *ksp)
 {
-  PetscBool bai;
+  PetscBool bai, jacobi;
   PC        pc;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscStrcmp(way, PCJACOBI, &jacobi));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(PetscStrcmp(way, KSPBAI, &bai));
-  PetscCall(KSPSetType(*ksp, bai ? KSPBAI : KSPCG));
+  PetscCall(KSPSetType(*ksp, bai ? KSPBAI : run->symmetric ? KSPCG : jacobi ? KSPBCGS : KSPGMRES));
+  if (!bai && !run->symmetric) PetscCall(KSPSetPCSide(*ksp, PC_RIGHT));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, bai ? PCNONE : way));
   if (!bai) PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPSetTolerances(*ksp, run->rtol, PETSC_DEFAULT, PETSC_DEFAULT, MAX_IT));
+  PetscCall(KSPSetTolerances(*ksp, run->rtol, PETSC_DEFAULT, PETSC_DEFAULT, run->symmetric ? MAX_IT : MAX_OTHER));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(0);
 }
@@ -171,7 +176,8 @@ static PetscErrorCode TimeWay(const Run *run, const char name[], Mat A, const ch
   PetscCall(PetscStrcmp(way, WAY_HYPRE_AGGRESSIVE, &aggressive));
   PetscCall(MatGetSize(A, &n, NULL));
   for (int time = 0; time < 2 && !unfit; time++) {
-    if (hypre || aggressive) PetscCall(TimeHypre(run, A, aggressive, b, x, &rtol, &t, &unfit));
+    if ((hypre || aggressive) && !run->symmetric) unfit = "is only for symmetric matrices here";
+    else if (hypre || aggressive) PetscCall(TimeHypre(run, A, aggressive, b, x, &rtol, &t, &unfit));
     else PetscCall(TimeSolver(run, A, way, b, x, &t));
   }
   if (unfit) {
@@ -200,6 +206,7 @@ static PetscErrorCode TimeMatrix(void *ctx, const char name[], Mat A)
   PetscFunctionBeginUser;
   run->rtol = run->rtols[PetscMin(run->matrix, run->nrtols - 1)];
   run->matrix++;
+  PetscCall(MatIsSymmetric(A, 0, &run->symmetric));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1));
   for (PetscInt w = 0; w < run->nways; w++) PetscCall(TimeWay(run, name, A, run->ways[w], b, x));

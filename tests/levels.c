@@ -1137,6 +1137,65 @@ static PetscErrorCode TestFields(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Elasticity: motions without strain meet no resistance but near the clamped face; it is solved */
+static PetscErrorCode TestElasticity(PetscInt n, PetscInt most)
+{
+  Mat          A;
+  KSP          ksp;
+  Vec          y;
+  MatNullSpace space;
+  const Vec   *mode;
+  PetscInt     modes, its, start, end;
+  PetscReal    norm, size;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("elasticity", n, &A));
+  PetscCall(MatNorm(A, NORM_INFINITY, &size));
+  PetscCall(MatGetNearNullSpace(A, &space));
+  PetscCall(MatNullSpaceGetVecs(space, NULL, &modes, &mode));
+  PetscCall(Expect(modes == 6, "%d modes", (int)modes));
+  PetscCall(MatCreateVecs(A, NULL, &y));
+  PetscCall(VecGetOwnershipRange(y, &start, &end));
+  for (PetscInt k = 0; k < modes; k++) {
+    PetscCall(MatMult(A, mode[k], y));
+    for (PetscInt row = start; row < PetscMin(end, 3 * n * n); row++) PetscCall(VecSetValue(y, row, 0, INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(y));
+    PetscCall(VecAssemblyEnd(y));
+    PetscCall(VecNorm(y, NORM_INFINITY, &norm));
+    PetscCall(Expect(norm <= 1e3 * PETSC_MACHINE_EPSILON * size, "mode %d: forces of %g", (int)k, (double)norm));
+  }
+  PetscCall(VecDestroy(&y));
+  PetscCall(CreateKSP(A, KSPBAI, PETSC_DECIDE, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0 && its <= most, "%d iterations", (int)its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Convection that is weaker and stronger than diffusion */
+static PetscErrorCode TestConvection(const char name[], PetscInt n, PetscInt most)
+{
+  const char *const peclet[] = {"0.1", "1", "10", "100"};
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 4; k++) {
+    Mat      A;
+    KSP      ksp;
+    PetscInt its;
+
+    PetscCall(PetscOptionsSetValue(NULL, "-peclet", peclet[k]));
+    PetscCall(CreateMat(name, n, &A));
+    PetscCall(PetscOptionsClearValue(NULL, "-peclet"));
+    PetscCall(CreateKSP(A, KSPBAI, PETSC_DECIDE, &ksp));
+    PetscCall(Solve(ksp, &its));
+    PetscCall(Expect(its > 0 && its <= most, "Peclet number %s: %d iterations", peclet[k], (int)its));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A matrix with the same entries, of which this rank has so many rows */
 static PetscErrorCode Redistribute(Mat A, PetscInt rows, Mat *B)
 {
@@ -1313,6 +1372,9 @@ int main(int argc, char **argv)
   if (Case("types_baij")) PetscCall(TestTypes(MATBAIJ));
   if (Case("types_sbaij")) PetscCall(TestTypes(MATSBAIJ));
   if (Case("fields")) PetscCall(TestFields());
+  if (Case("elasticity")) PetscCall(TestElasticity(12, 120));
+  if (Case("convection_2d")) PetscCall(TestConvection("convection2d", 60, 80));
+  if (Case("convection_3d")) PetscCall(TestConvection("convection3d", 16, 60));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(distributed) && size > 1; k++)
     if (Case("ranks_%s", distributed[k].name)) PetscCall(TestRanks(distributed[k].name, distributed[k].n));
   if (size > 1 && Case("ranks_values")) PetscCall(TestRanksValues());
@@ -1350,7 +1412,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{operator values,krylov,types,fields iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision}}
+         args: -case {{operator values,krylov,types,fields elasticity,convection iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -1359,7 +1421,7 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 2
          nsize: {{2 3}}
-         args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other}}
+         args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields elasticity,convection ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other}}
 
    testset:
       output_file: output/empty.out
@@ -1371,7 +1433,7 @@ int main(int argc, char **argv)
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision}}
+         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields elasticity,convection iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision}}
       test:
          suffix: aijcusparse_ranks
          requires: baicuda cuda

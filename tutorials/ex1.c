@@ -324,7 +324,11 @@ int main(int argc, char **argv)
 
     test:
       suffix: gallery
-      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d laplace3d27 helmholtz anisotropic jumps mesh powerlaw}separate output} -ksp_type cg -pc_type jacobi -repeat 2
+      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d laplace3d27 helmholtz anisotropic jumps elasticity mesh powerlaw}separate output} -ksp_type cg -pc_type jacobi -repeat 2
+
+    test:
+      suffix: gallery_convection
+      args: -matrix {{convection2d convection3d}separate output} -peclet 5 -ksp_type bcgs -pc_type jacobi
 
     test:
       suffix: gallery_chem97

@@ -6,10 +6,11 @@ typedef struct _Pattern Pattern;
 struct _Pattern {
   const char *name;
   PetscErrorCode (*row)(const Pattern *, PetscInt, PetscInt *, PetscInt[], PetscScalar[]);
-  PetscInt dim, n; /* n^dim rows */
+  PetscInt dim, n, fields; /* n^dim points, each of so many rows */
   PetscReal
-    weight[4];     /* of a stencil: the point itself, neighbours that differ from it in one, two, three coordinates */
-  PetscInt   seed; /* of what is random */
+    weight[4];       /* of a stencil: the point itself, neighbours that differ from it in one, two, three coordinates */
+  PetscReal  peclet; /* of a cell */
+  PetscInt   seed;   /* of what is random */
   PetscInt   longest;      /* entries that a row can have */
   PetscInt   rstart, rend; /* rows of this process */
   PetscReal *primes;       /* one for each of them */
@@ -101,6 +102,138 @@ static PetscErrorCode JumpsRow(const Pattern *p, PetscInt row, PetscInt *ncols, 
   }
   cols[diagonal] = row;
   vals[diagonal] = sum;
+  PetscFunctionReturn(0);
+}
+
+/* Upwind differences of diffusion and of convection by a flow without divergence, that does not leave the domain */
+static PetscErrorCode ConvectionRow(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[],
+                                    PetscScalar vals[])
+{
+  const PetscInt n = p->n, stride[3] = {1, n, n * n}, cell[3] = {row % n, row / n % n, row / n / n};
+  PetscReal      at[3], v[3], sum                             = 0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt d = 0; d < 3; d++) at[d] = PETSC_PI * ((PetscReal)cell[d] + (PetscReal)0.5) / (PetscReal)n;
+  for (PetscInt d = 0; d < p->dim; d++) { /* without divergence */
+    const PetscInt to = (d + 1) % p->dim, other = (d + p->dim - 1) % p->dim;
+
+    v[d] = PetscSinReal(at[d]) * PetscCosReal(at[to]);
+    if (p->dim == 2) v[d] *= d ? -1 : 1;
+    else v[d] = (v[d] - PetscSinReal(at[d]) * PetscCosReal(at[other])) / 2;
+  }
+  cols[0] = row;
+  *ncols  = 1;
+  for (PetscInt d = 0; d < p->dim; d++) {
+    for (int step = -1; step <= 1; step += 2) {
+      const PetscReal coupling = 1 + p->peclet * PetscMax(0, -(PetscReal)step * v[d]);
+
+      sum += coupling;
+      if (cell[d] + step < 0 || cell[d] + step >= n) continue;
+      cols[*ncols]     = row + step * stride[d];
+      vals[(*ncols)++] = -coupling;
+    }
+  }
+  vals[0] = sum;
+  PetscFunctionReturn(0);
+}
+
+/* The integral over an edge of length one of the product of two linear functions, 1 at the end a or b, and of their
+ * derivatives where that is asked for */
+static PetscReal EdgeIntegral(int a, int b, PetscBool derive_a, PetscBool derive_b)
+{
+  if (derive_a && derive_b) return a == b ? 1 : -1;
+  if (derive_a) return a ? (PetscReal)0.5 : (PetscReal)-0.5;
+  if (derive_b) return b ? (PetscReal)0.5 : (PetscReal)-0.5;
+  return (PetscReal)1 / (a == b ? 3 : 6);
+}
+
+/* The integral over a cube of the derivatives of the functions of two of its corners in the directions i and j */
+static PetscReal CubeIntegral(const int a[3], const int b[3], int i, int j)
+{
+  PetscReal product = 1;
+
+  for (int d = 0; d < 3; d++) product *= EdgeIntegral(a[d], b[d], (PetscBool)(d == i), (PetscBool)(d == j));
+  return product;
+}
+
+/* Of a material of Young's modulus 1 and Poisson's ratio 1/4: what component i of corner a and j of b are coupled by */
+static PetscReal CubeStiffness(const int a[3], const int b[3], int i, int j)
+{
+  const PetscReal lambda = (PetscReal)0.4, mu = (PetscReal)0.4;
+  PetscReal       k = lambda * CubeIntegral(a, b, i, j) + mu * CubeIntegral(a, b, j, i);
+
+  for (int d = 0; d < 3 && i == j; d++) k += mu * CubeIntegral(a, b, d, d);
+  return k;
+}
+
+/* Of a cube of the mesh: softer inside a ball */
+static PetscReal Modulus(PetscInt n, const PetscInt cube[3])
+{
+  const PetscReal radius = (PetscReal)0.3, soft = (PetscReal)1e-3;
+  PetscReal       square = 0;
+
+  for (int d = 0; d < 3; d++) square += PetscSqr(((PetscReal)cube[d] + (PetscReal)0.5) / (PetscReal)n - (PetscReal)0.5);
+  return square < radius * radius ? soft : 1;
+}
+
+/* Three-dimensional elasticity in trilinear finite elements; the face below z = 0, one cube away, is clamped */
+static PetscErrorCode ElasticityRow(const Pattern *p, PetscInt row, PetscInt *ncols, PetscInt cols[],
+                                    PetscScalar vals[])
+{
+  const PetscInt n = p->n, point[3] = {row / 3 % n, row / 3 / n % n, row / 3 / n / n};
+
+  PetscFunctionBeginUser;
+  *ncols = 0;
+  for (int k = 0; k < 81; k++) {
+    const int to[3]  = {k / 3 % 3 - 1, k / 9 % 3 - 1, k / 27 - 1};
+    PetscReal sum    = 0;
+    PetscInt  other  = 0;
+    PetscBool inside = PETSC_TRUE;
+
+    for (int d = 2; d >= 0; d--) {
+      inside = (PetscBool)(inside && point[d] + to[d] >= 0 && point[d] + to[d] < n);
+      other  = other * n + point[d] + to[d];
+    }
+    for (int c = 0; c < 8 && inside; c++) { /* the cubes of which both are corners */
+      PetscInt  cube[3];
+      int       a[3], b[3];
+      PetscBool has = PETSC_TRUE;
+
+      for (int d = 0; d < 3; d++) {
+        a[d]    = c >> d & 1;
+        b[d]    = a[d] + to[d];
+        cube[d] = point[d] - a[d];
+        has     = (PetscBool)(has && b[d] >= 0 && b[d] <= 1 && cube[d] < n - 1 && cube[d] >= (d == 2 ? -1 : 0));
+      }
+      if (has) sum += Modulus(n, cube) * CubeStiffness(a, b, (int)(row % 3), k % 3);
+    }
+    if (!inside) continue;
+    cols[*ncols]     = 3 * other + k % 3;
+    vals[(*ncols)++] = sum;
+  }
+  PetscFunctionReturn(0);
+}
+
+/* The motions of the points without strain */
+static PetscErrorCode SetRigidBodyModes(Mat A, const Pattern *p)
+{
+  Vec          coordinates;
+  MatNullSpace space;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &coordinates, NULL));
+  PetscCall(VecSetBlockSize(coordinates, 3));
+  for (PetscInt row = p->rstart; row < p->rend; row++) {
+    const PetscInt at[3] = {row / 3 % p->n, row / 3 / p->n % p->n, row / 3 / p->n / p->n};
+
+    PetscCall(VecSetValue(coordinates, row, at[row % 3], INSERT_VALUES));
+  }
+  PetscCall(VecAssemblyBegin(coordinates));
+  PetscCall(VecAssemblyEnd(coordinates));
+  PetscCall(MatNullSpaceCreateRigidBody(coordinates, &space));
+  PetscCall(MatSetNearNullSpace(A, space));
+  PetscCall(MatNullSpaceDestroy(&space));
+  PetscCall(VecDestroy(&coordinates));
   PetscFunctionReturn(0);
 }
 
@@ -268,6 +401,9 @@ static const Pattern patterns[] = {
   {.name = "helmholtz", .row = StencilRow, .dim = 2, .n = 100, .weight = {4.01, -1}},
   {.name = "anisotropic", .row = AnisotropicRow, .dim = 2, .n = 100, .weight = {202, -100, -1}},
   {.name = "jumps", .row = JumpsRow, .dim = 3, .n = 32},
+  {.name = "convection2d", .row = ConvectionRow, .dim = 2, .n = 100, .peclet = 10},
+  {.name = "convection3d", .row = ConvectionRow, .dim = 3, .n = 32, .peclet = 10},
+  {.name = "elasticity", .row = ElasticityRow, .dim = 3, .n = 16, .fields = 3},
   {.name = "mesh", .row = MeshRow, .dim = 2, .n = 100},
   {.name = "chem97ztz-like", .row = Chem97Row, .dim = 1, .n = 2541},
   {.name = "powerlaw", .row = GraphRow, .dim = 1, .n = 20000}
@@ -355,20 +491,22 @@ static PetscErrorCode GraphCreate(Pattern *p)
   PetscFunctionReturn(0);
 }
 
+/* By points, whose rows have entries in the same places */
 static PetscErrorCode Preallocate(Mat A, const Pattern *p, PetscInt cols[], PetscScalar vals[])
 {
-  PetscInt *dnnz, *onnz, ncols;
+  const PetscInt points = (p->rend - p->rstart) / p->fields;
+  PetscInt      *dnnz, *onnz, ncols;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscCalloc2(p->rend - p->rstart, &dnnz, p->rend - p->rstart, &onnz));
-  for (PetscInt row = p->rstart; row < p->rend; row++) {
-    PetscCall(p->row(p, row, &ncols, cols, vals));
-    for (PetscInt k = 0; k < ncols; k++) {
-      if (cols[k] >= p->rstart && cols[k] < p->rend) dnnz[row - p->rstart]++;
-      else onnz[row - p->rstart]++;
+  PetscCall(PetscCalloc2(points, &dnnz, points, &onnz));
+  for (PetscInt point = 0; point < points; point++) {
+    PetscCall(p->row(p, p->rstart + point * p->fields, &ncols, cols, vals));
+    for (PetscInt k = 0; k < ncols; k += p->fields) {
+      if (cols[k] >= p->rstart && cols[k] < p->rend) dnnz[point]++;
+      else onnz[point]++;
     }
   }
-  PetscCall(MatXAIJSetPreallocation(A, 1, dnnz, onnz, NULL, NULL));
+  PetscCall(MatXAIJSetPreallocation(A, p->fields, dnnz, onnz, NULL, NULL));
   PetscCall(PetscFree2(dnnz, onnz));
   PetscFunctionReturn(0);
 }
@@ -402,7 +540,8 @@ static PetscErrorCode Fill(Mat A, const Pattern *p, PetscInt cols[], PetscScalar
 . A - the matrix, of type `MATAIJ` unless `-mat_type` says otherwise
 
   Options Database Key:
-. -seed <0> - of powerlaw, of the points of mesh, and of the values of chem97ztz-like
++ -seed <0>    - of powerlaw, of the points of mesh, and of the values of chem97ztz-like
+- -peclet <10> - of convection2d and convection3d: the largest of a cell
 
   Notes:
   The grids have Dirichlet boundaries, which are left out, and are numbered line by line.
@@ -410,6 +549,12 @@ static PetscErrorCode Fill(Mat A, const Pattern *p, PetscInt cols[], PetscScalar
   anisotropic is the Laplacian on a square, with couplings of 100 along the lines and 1 across.
 
   jumps is diffusion in a cube, whose coefficient jumps by 10^6 between cubes of 16 cells a side.
+
+  convection2d and convection3d are upwind differences of diffusion and of convection by a vortex; they are not
+symmetric.
+
+  elasticity is a cube of trilinear finite elements with a soft ball in it, clamped at the bottom; it has three rows a
+point, numbered point by point, and the rigid body modes as its near null space.
 
   mesh is the Laplacian in linear finite elements on triangles of all shapes, whose points have four to eight
 neighbours.
@@ -438,17 +583,23 @@ PetscErrorCode GalleryCreateMat(MPI_Comm comm, const char name[], PetscInt n, Ma
   PetscOptionsBegin(comm, NULL, "The generated matrix", NULL);
   PetscCall(PetscOptionsInt("-seed", "Of what is random in mesh, powerlaw and chem97ztz-like", "gallery.c", p.seed,
                             &p.seed, NULL));
+  PetscCall(PetscOptionsReal("-peclet", "Of a cell, where the flow of convection2d and convection3d is fastest",
+                             "gallery.c", p.peclet, &p.peclet, NULL));
   PetscOptionsEnd();
-  PetscCheck(PetscPowRealInt((PetscReal)p.n, p.dim) < PetscPowRealInt(2, 8 * (int)sizeof(PetscInt) - 1), comm,
-             PETSC_ERR_USER_INPUT,
+  if (!p.fields) p.fields = 1;
+  PetscCheck((PetscReal)p.fields * PetscPowRealInt((PetscReal)p.n, p.dim) <
+               PetscPowRealInt(2, 8 * (int)sizeof(PetscInt) - 1),
+             comm, PETSC_ERR_USER_INPUT,
              "-n %" PetscInt_FMT " is too large for -matrix %s, the number of rows n^%" PetscInt_FMT
              " must fit in a PetscInt",
              p.n, name, p.dim);
   for (PetscInt d = 0; d < p.dim; d++) rows *= p.n;
+  rows *= p.fields;
 
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, rows, rows));
   PetscCall(MatSetType(*A, MATAIJ));
+  PetscCall(MatSetBlockSize(*A, p.fields));
   PetscCall(MatSetFromOptions(*A));
   PetscCall(MatGetLayouts(*A, &layout, NULL));
   PetscCall(PetscLayoutSetUp(layout));
@@ -460,6 +611,7 @@ PetscErrorCode GalleryCreateMat(MPI_Comm comm, const char name[], PetscInt n, Ma
   PetscCall(PetscMalloc2(p.longest, &cols, p.longest, &vals));
   PetscCall(Preallocate(*A, &p, cols, vals));
   PetscCall(Fill(*A, &p, cols, vals));
+  if (p.row == ElasticityRow) PetscCall(SetRigidBodyModes(*A, &p));
   PetscCall(PetscFree2(cols, vals));
   PetscCall(PetscFree(p.first));
   PetscCall(PetscFree(p.neighbors));

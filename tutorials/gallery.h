@@ -5,8 +5,8 @@
 #include <petscmat.h>
 
 #define GALLERY_NAMES \
-  "fv1, fv2, fv3, trefethen, laplace2d, laplace3d, laplace3d27, helmholtz, anisotropic, jumps, mesh, " \
-  "chem97ztz-like, powerlaw"
+  "fv1, fv2, fv3, trefethen, laplace2d, laplace3d, laplace3d27, helmholtz, anisotropic, jumps, convection2d, " \
+  "convection3d, elasticity, mesh, chem97ztz-like, powerlaw"
 
 PETSC_EXTERN PetscErrorCode GalleryCreateMat(MPI_Comm, const char[], PetscInt, Mat *);
 PETSC_EXTERN PetscErrorCode MatrixMarketLoad(MPI_Comm, const char[], Mat *);
