@@ -721,7 +721,7 @@ int main(int argc, char **argv)
 
   testset:
     requires: !single
-    args: -da_grid_x 20 -da_grid_y 18 -ts_max_steps 10 -ksp_view
+    args: -da_grid_x 20 -da_grid_y 18 -ts_max_steps 10 -ksp_view ::ascii_info_detail
     filter: grep -o "set-ups [0-9]*" | sort -u
     output_file: output/ex6_setups.out
 

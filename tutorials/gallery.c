@@ -221,8 +221,10 @@ static PetscErrorCode SetRigidBodyModes(Mat A, const Pattern *p)
   MatNullSpace space;
 
   PetscFunctionBeginUser;
-  PetscCall(MatCreateVecs(A, &coordinates, NULL));
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)A), &coordinates)); /* on the host, where they are needed */
+  PetscCall(VecSetSizes(coordinates, p->rend - p->rstart, PETSC_DETERMINE));
   PetscCall(VecSetBlockSize(coordinates, 3));
+  PetscCall(VecSetType(coordinates, VECSTANDARD));
   for (PetscInt row = p->rstart; row < p->rend; row++) {
     const PetscInt at[3] = {row / 3 % p->n, row / 3 / p->n % p->n, row / 3 / p->n / p->n};
 
