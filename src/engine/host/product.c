@@ -156,12 +156,14 @@ BAIStatus BAIProductCreate(const BAIMatrix *M, BAIInt m, BAIInt columns, const B
     for (BAIInt c = 0; c < columns; c++) w.at[c] = -1;
     for (BAIInt g = 0; g < M->nghost; g++) w.seen[g] = -1;
     Sum(M, m, aggregate, &w, P);
-    BAIInt *j = realloc(P->j, ((size_t)P->i[m] + 1) * sizeof(*j)); /* they become smaller, if there is room for that */
+    BAIInt    *j = realloc(P->j, ((size_t)P->i[m] + 1) * sizeof(*j)); /* they become smaller */
     BAIScalar *a = realloc(P->a, ((size_t)P->i[m] + 1) * sizeof(*a));
 
     if (j) P->j = j;
     if (a) P->a = a;
-  } else BAIProductDestroy(P);
+    if (!j || !a) status = BAIStatusOf(BAI_ERR_MEMORY);
+  }
+  if (status.code) BAIProductDestroy(P);
   free(w.first);
   free(w.list);
   free(w.at);
