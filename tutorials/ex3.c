@@ -274,11 +274,13 @@ int main(int argc, char **argv)
 
     test:
       suffix: host
+      timeoutfactor: 3
       nsize: {{1 2}}
       args: -problem {{poisson variable anisotropic}}shared output
 
     test:
       suffix: gamg
+      timeoutfactor: 3
       nsize: {{1 2}}
       args: -problem {{poisson variable anisotropic}}shared output -gamg
 

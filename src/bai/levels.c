@@ -50,8 +50,23 @@ PetscErrorCode BAIHierarchyDestroy(BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The precision of levels. Rounded to single precision the rows of a singular matrix do not add up to zero any longer,
+ * and the coarsest level makes much of it; given: the matrix of users */
+static PetscErrorCode GetSingle(const BAI *bai, Mat given, int *single)
+{
+  const PetscBool3 asked = bai->hierarchy->options.single;
+  MatNullSpace     space;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNullSpace(given, &space));
+  *single = space ? 0 : bai->hierarchy->single;
+  if (asked != PETSC_BOOL3_UNKNOWN) *single = asked == PETSC_BOOL3_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What levels would be set up with now */
-static PetscErrorCode GetParameters(const BAI *bai, Mat A, Mat Ad, BAIBackend *backend, BAILevelsParameters *p)
+static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BAIBackend *backend,
+                                    BAILevelsParameters *p)
 {
   const BAILevelsOptions *o = &bai->hierarchy->options;
   PetscInt                fields, first, all;
@@ -75,7 +90,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat A, Mat Ad, BAIBackend *b
   p->fields      = (BAIInt)fields;
   p->longest     = (BAIInt)o->longest;
   p->resident    = (int)o->chip;
-  p->single      = o->single == PETSC_BOOL3_TRUE ? 1 : o->single == PETSC_BOOL3_FALSE ? 0 : bai->hierarchy->single;
+  PetscCall(GetSingle(bai, given, &p->single));
   if (*backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(BAIGetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -257,7 +272,7 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscCall(BAIConvert(bai, A, &A));
   PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
-  code = GetParameters(bai, A, Ad, &backend, &p);
+  code = GetParameters(bai, given, A, Ad, &backend, &p);
   if (!code) code = GetMatrix(backend, Ad, Ao, nghost, &M, &device);
   if (!code) code = Compare(bai, given, backend, &p, &M, &work);
   PetscCall(BAIAgree(bai, code, &work));

@@ -34,7 +34,10 @@ static PetscErrorCode ForgetIfOther(KSP_BAI *k, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  if (id != k->found) k->off_chip = k->indefinite = k->breaks = PETSC_FALSE;
+  if (id != k->found) {
+    k->off_chip = k->indefinite = k->breaks = PETSC_FALSE;
+    k->bai.hierarchy->single                = BAI_SINGLE_IN_RANGE;
+  }
   k->found = id;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -197,6 +200,21 @@ typedef enum {
   SCALE  /* or this one with b scaled */
 } Outcome;
 
+/* A run went wrong with levels in single precision, which may be why: native ones are to do it, from the beginning
+ * unless there is a guess */
+static PetscErrorCode LeaveSingle(KSP ksp, Outcome *outcome)
+{
+  KSP_BAI *k = (KSP_BAI *)ksp->data;
+
+  PetscFunctionBegin;
+  k->bai.hierarchy->single = 0;
+  if (ksp->guess_zero) PetscCall(VecZeroEntries(ksp->vec_sol));
+  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: levels in single precision do not do\n",
+                      ksp->its, (double)ksp->rnorm));
+  *outcome = AGAIN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A method breaks down or, on the chip, stands still, with x as far as it came: what it takes for another one to be
  * chosen. Otherwise the solve ends */
 static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, Outcome *outcome)
@@ -235,6 +253,11 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *o
   PetscBool stands = (PetscBool)(s->reason == BAI_LEVELS_STAGNATED);
 
   PetscFunctionBegin;
+  if (k->bai.hierarchy->info.single && !k->bai.hierarchy->info.resident && !IsFixed(ksp) &&
+      (s->reason == BAI_LEVELS_INDEFINITE || (s->reason == BAI_LEVELS_DTOL && ksp->guess_zero))) {
+    PetscCall(LeaveSingle(ksp, outcome));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   switch (s->reason) {
   case BAI_LEVELS_CONVERGED:
     if (IsFixed(ksp)) ksp->reason = KSP_CONVERGED_ITS;

@@ -305,6 +305,9 @@ PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
    `KSPGMRES` with the preconditioner on the left would report norms that are too small. So they are in `PCApply()`
    outside of `KSPSolve()`.
 
+   With a null space attached, `MatSetNullSpace()`, levels are of PETSc's precision as well: rounded to single precision
+   the rows of a singular matrix would not add up to zero.
+
    The method is not known before the first `KSPSolve()`. The first set-up chooses single precision if the matrix is
    symmetric with a positive diagonal. If that was the wrong choice, levels are set up once more.
 
