@@ -200,15 +200,19 @@ typedef enum {
   SCALE  /* or this one with b scaled */
 } Outcome;
 
-/* A run went wrong with levels in single precision, which may be why: native ones are to do it, from the beginning
- * unless there is a guess */
+/* Levels are in single precision, which may be why a run went wrong */
+static PetscBool IsSingle(KSP ksp)
+{
+  const BAILevelsInfo *i = &((KSP_BAI *)ksp->data)->bai.hierarchy->info;
+
+  return (PetscBool)(i->single && !i->resident && !IsFixed(ksp));
+}
+
+/* Native ones are to go on, from the x that there is */
 static PetscErrorCode LeaveSingle(KSP ksp, Outcome *outcome)
 {
-  KSP_BAI *k = (KSP_BAI *)ksp->data;
-
   PetscFunctionBegin;
-  k->bai.hierarchy->single = 0;
-  if (ksp->guess_zero) PetscCall(VecZeroEntries(ksp->vec_sol));
+  ((KSP_BAI *)ksp->data)->bai.hierarchy->single = 0;
   PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: levels in single precision do not do\n",
                       ksp->its, (double)ksp->rnorm));
   *outcome = AGAIN;
@@ -253,11 +257,6 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *o
   PetscBool stands = (PetscBool)(s->reason == BAI_LEVELS_STAGNATED);
 
   PetscFunctionBegin;
-  if (k->bai.hierarchy->info.single && !k->bai.hierarchy->info.resident && !IsFixed(ksp) &&
-      (s->reason == BAI_LEVELS_INDEFINITE || (s->reason == BAI_LEVELS_DTOL && ksp->guess_zero))) {
-    PetscCall(LeaveSingle(ksp, outcome));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   switch (s->reason) {
   case BAI_LEVELS_CONVERGED:
     if (IsFixed(ksp)) ksp->reason = KSP_CONVERGED_ITS;
@@ -267,12 +266,17 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *o
     ksp->reason = IsFixed(ksp) ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
     break;
   case BAI_LEVELS_DTOL:
-    ksp->reason = KSP_DIVERGED_DTOL;
+    if (!IsSingle(ksp) || !ksp->guess_zero) ksp->reason = KSP_DIVERGED_DTOL;
+    else {
+      PetscCall(VecZeroEntries(ksp->vec_sol));
+      PetscCall(LeaveSingle(ksp, outcome));
+    }
     break;
   case BAI_LEVELS_NAN:
     if (!ksp->guess_zero || PetscIsInfOrNanReal((PetscReal)s->rnorm0)) ksp->reason = KSP_DIVERGED_NANORINF;
     else PetscCall(VecZeroEntries(ksp->vec_sol)); /* it was a method that made it of numbers */
-    if (!ksp->reason) PetscCall(BreakDown(ksp, PETSC_FALSE, outcome));
+    if (!ksp->reason && IsSingle(ksp)) PetscCall(LeaveSingle(ksp, outcome));
+    else if (!ksp->reason) PetscCall(BreakDown(ksp, PETSC_FALSE, outcome));
     if (ksp->reason == KSP_DIVERGED_BREAKDOWN) ksp->reason = KSP_DIVERGED_NANORINF;
     break;
   case BAI_LEVELS_INDEFINITE:
@@ -280,10 +284,12 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *o
     if (IsFixed(ksp)) ksp->reason = KSP_CONVERGED_ITS;
     else if (finite) PetscCall(KSPBAIStandsStill(ksp, b, ksp->vec_sol, (PetscReal)s->rnorm));
     if (ksp->reason) break;
-    if (stands && k->bai.hierarchy->hermitian && !k->bai.hierarchy->info.resident) ksp->reason = KSP_DIVERGED_BREAKDOWN;
+    if (stands && k->bai.hierarchy->hermitian && !k->bai.hierarchy->info.resident && !IsSingle(ksp))
+      ksp->reason = KSP_DIVERGED_BREAKDOWN;
     else {
       if (s->its) ksp->guess_zero = PETSC_FALSE; /* KSPSolve_BAI() restores it */
-      PetscCall(BreakDown(ksp, stands, outcome));
+      if (IsSingle(ksp)) PetscCall(LeaveSingle(ksp, outcome));
+      else PetscCall(BreakDown(ksp, stands, outcome));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
