@@ -50,7 +50,7 @@ all demo check test install:
 else
 
 pc           = $(shell pkg-config $(1) $(petsc.pc))
-PETSC_PREFIX := $(call pc,--variable=prefix)
+PETSC_PREFIX := $(abspath $(call pc,--variable=prefix))
 PETSCCONF_H  := $(PETSC_PREFIX)/include/petscconf.h
 PETSC_ROOT   := $(shell awk -F'"' '/define PETSC_DIR /{print $$2}' $(PETSCCONF_H))
 VERSION      := $(shell awk '/define PETSCBAI_VERSION_/{v = v s $$3; s = "."} END{print v}' include/petscbai.h)
@@ -63,15 +63,16 @@ CPPFLAGS   := $(if $(OPENMP),,-Isrc/engine/host/serial -Wno-unknown-pragmas) -Ii
 LAPACK_LIB := $(shell sed -n 's/^BLASLAPACK_LIB *= *//p' $(PETSC_PREFIX)/lib/petsc/conf/petscvariables)
 PETSC_LIB  := $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir) $(LAPACK_LIB) -lm
 
-# nvcc: PETSc's, else the one in PATH, else the usual place
-NVCC       ?= $(firstword $(call pc,--variable=cudacompiler) $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+# nvcc: that of a PETSc with CUDA, else the one in PATH, else the usual place
+cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
+NVCC       ?= $(firstword $(if $(cuda_petsc),$(call pc,--variable=cudacompiler)) $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 NVCC       := $(NVCC)
 CUDA_HOME  ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 # Code for the GPU here, else for 8.x and 9.0; and, of the last, what the driver compiles for those to come
 ifeq ($(CUDA_ARCH),)
   CUDA_ARCH := $(or $(if $(NVCC),$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n 's/^\([0-9][0-9]*\)\.\([0-9]\)$$/\1\2/p' | awk '$$1 >= 80' | sort -nu)),80 90)
 endif
-NVCCFLAGS  ?= $(or $(call pc,--variable=cudaflags_extra),-O3 $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=$(if $(filter $(a),$(lastword $(CUDA_ARCH))),[compute_$(a)$(comma)sm_$(a)],sm_$(a))))
+NVCCFLAGS  ?= $(or $(if $(cuda_petsc),$(call pc,--variable=cudaflags_extra)),-O3 $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=$(if $(filter $(a),$(lastword $(CUDA_ARCH))),[compute_$(a)$(comma)sm_$(a)],sm_$(a))))
 comma      := ,
 ifneq ($(NVCC),)
   CUDA_LIB := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcusolver -lcudart -lstdc++
@@ -97,8 +98,6 @@ SYM  := PetscDLLibraryRegister_petscbai
 # Units of CUDA; those of many kernels are compiled in parts, side by side: see src/engine/cuda/shapes.h
 parted  := resident
 units   := $(filter-out $(parted:%=src/engine/cuda/%.cu),$(wildcard src/engine/cuda/*.cu)) $(foreach u,$(parted),src/engine/cuda/$(u).1.cu src/engine/cuda/$(u).2.cu)
-
-cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
 
 # HYPRE_DIR: a hypre with CUDA for bench/multigrid to compare with, as config/hypre.sh builds one
 ifneq ($(HYPRE_DIR),)
