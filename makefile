@@ -309,6 +309,12 @@ run-levels: $(LIB) $(unchanged) $(example)
 run-variants: $(LIB) $(unchanged)
 	@HAVE='$(have)' sh tests/variants.sh $(abspath $(TESTDIR)/variants) $(BAI_LIB) $(abspath $(firstword $(unchanged))) $(CC) -shared -fPIC $(CPPFLAGS)
 
+# The Python package
+run-pip: $(LIB) $(unchanged)
+	@HAVE='$(have)' PETSC_PREFIX=$(PETSC_PREFIX) MPIEXEC=$(mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' \
+	  LIBS='$(PETSC_LIB)' sh tests/pip.sh $(abspath $(TESTDIR)/pip) $(BAI_LIB) $(abspath $(firstword $(unchanged))) \
+	  $(CC) -shared -fPIC $(CPPFLAGS)
+
 # What is made of src/bai/options.def is up to date
 run-options:
 	@mkdir -p $(TESTDIR)/options
@@ -325,7 +331,7 @@ run-kernels: $(LIB)
 	@NVCC='$(NVCC)' HAVE='$(have)' sh tests/kernels.sh check tests/kernels.txt $(if $(NVCC),$(patsubst %.o,%.log,$(call obj,$(units)))) >$(TESTDIR)/kernels/tap; grep '^not ok' $(TESTDIR)/kernels/tap || true
 
 # As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T is NAME or NAME-...
-extra  = manual tour levels variants options kernels experiments-test
+extra  = manual tour levels variants pip options kernels experiments-test
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
 goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
@@ -387,7 +393,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench multigrid nondeterminism choices preconditioners scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-levels run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
+.PHONY: all demo bench multigrid nondeterminism choices preconditioners scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-levels run-variants run-pip run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 
