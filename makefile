@@ -50,7 +50,7 @@ all demo check test install:
 else
 
 pc           = $(shell pkg-config $(1) $(petsc.pc))
-PETSC_PREFIX := $(call pc,--variable=prefix)
+PETSC_PREFIX := $(abspath $(call pc,--variable=prefix))
 PETSCCONF_H  := $(PETSC_PREFIX)/include/petscconf.h
 PETSC_ROOT   := $(shell awk -F'"' '/define PETSC_DIR /{print $$2}' $(PETSCCONF_H))
 VERSION      := $(shell awk '/define PETSCBAI_VERSION_/{v = v s $$3; s = "."} END{print v}' include/petscbai.h)
@@ -63,15 +63,16 @@ CPPFLAGS   := $(if $(OPENMP),,-Isrc/engine/host/serial -Wno-unknown-pragmas) -Ii
 LAPACK_LIB := $(shell sed -n 's/^BLASLAPACK_LIB *= *//p' $(PETSC_PREFIX)/lib/petsc/conf/petscvariables)
 PETSC_LIB  := $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir) $(LAPACK_LIB) -lm
 
-# nvcc: PETSc's, else the one in PATH, else the usual place
-NVCC       ?= $(firstword $(call pc,--variable=cudacompiler) $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+# nvcc: that of a PETSc with CUDA, else the one in PATH, else the usual place
+cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
+NVCC       ?= $(firstword $(if $(cuda_petsc),$(call pc,--variable=cudacompiler)) $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 NVCC       := $(NVCC)
 CUDA_HOME  ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 # Code for the GPU here, else for 8.x and 9.0; and, of the last, what the driver compiles for those to come
 ifeq ($(CUDA_ARCH),)
   CUDA_ARCH := $(or $(if $(NVCC),$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n 's/^\([0-9][0-9]*\)\.\([0-9]\)$$/\1\2/p' | awk '$$1 >= 80' | sort -nu)),80 90)
 endif
-NVCCFLAGS  ?= $(or $(call pc,--variable=cudaflags_extra),-O3 $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=$(if $(filter $(a),$(lastword $(CUDA_ARCH))),[compute_$(a)$(comma)sm_$(a)],sm_$(a))))
+NVCCFLAGS  ?= $(or $(if $(cuda_petsc),$(call pc,--variable=cudaflags_extra)),-O3 $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=$(if $(filter $(a),$(lastword $(CUDA_ARCH))),[compute_$(a)$(comma)sm_$(a)],sm_$(a))))
 comma      := ,
 ifneq ($(NVCC),)
   CUDA_LIB := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcusolver -lcudart -lstdc++
@@ -97,8 +98,6 @@ SYM  := PetscDLLibraryRegister_petscbai
 # Units of CUDA; those of many kernels are compiled in parts, side by side: see src/engine/cuda/shapes.h
 parted  := resident
 units   := $(filter-out $(parted:%=src/engine/cuda/%.cu),$(wildcard src/engine/cuda/*.cu)) $(foreach u,$(parted),src/engine/cuda/$(u).1.cu src/engine/cuda/$(u).2.cu)
-
-cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
 
 # HYPRE_DIR: a hypre with CUDA for bench/multigrid to compare with, as config/hypre.sh builds one
 ifneq ($(HYPRE_DIR),)
@@ -310,6 +309,12 @@ run-levels: $(LIB) $(unchanged) $(example)
 run-variants: $(LIB) $(unchanged)
 	@HAVE='$(have)' sh tests/variants.sh $(abspath $(TESTDIR)/variants) $(BAI_LIB) $(abspath $(firstword $(unchanged))) $(CC) -shared -fPIC $(CPPFLAGS)
 
+# The Python package
+run-pip: $(LIB) $(unchanged)
+	@HAVE='$(have)' PETSC_PREFIX=$(PETSC_PREFIX) MPIEXEC=$(mpiexec) PYTHON='$(if $(SANITIZE),false,$(PYTHON))' \
+	  LIBS='$(PETSC_LIB)' sh tests/pip.sh $(abspath $(TESTDIR)/pip) $(BAI_LIB) $(abspath $(firstword $(unchanged))) \
+	  $(CC) -shared -fPIC $(CPPFLAGS)
+
 # What is made of src/bai/options.def is up to date
 run-options:
 	@mkdir -p $(TESTDIR)/options
@@ -326,7 +331,7 @@ run-kernels: $(LIB)
 	@NVCC='$(NVCC)' HAVE='$(have)' sh tests/kernels.sh check tests/kernels.txt $(if $(NVCC),$(patsubst %.o,%.log,$(call obj,$(units)))) >$(TESTDIR)/kernels/tap; grep '^not ok' $(TESTDIR)/kernels/tap || true
 
 # As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that writes NAME/tap; with T only if T is NAME or NAME-...
-extra  = manual tour levels variants options kernels experiments-test
+extra  = manual tour levels variants pip options kernels experiments-test
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
 goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
@@ -388,7 +393,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench multigrid nondeterminism choices preconditioners scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-levels run-variants run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
+.PHONY: all demo bench multigrid nondeterminism choices preconditioners scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-levels run-variants run-pip run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 

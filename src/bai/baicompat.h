@@ -81,6 +81,14 @@ static inline PetscErrorCode BAICheckVariant(void)
   PetscBool        known;
 
   PetscFunctionBegin;
+  /* A second PETSc beside the one that runs, as in Python, whose libraries have local symbols. It reports no errors */
+  if (PETSC_COMM_WORLD == MPI_COMM_NULL) {
+    fprintf(stderr,
+            "libpetscbai was built for PETSc %d.%d, which is not initialized: "
+            "if another PETSc is, build petsc-bai with that one\n",
+            built.major, built.minor);
+    PetscFunctionReturn(PETSC_ERR_LIB);
+  }
   PetscCall(PetscGetVersion(version, sizeof(version)));
   if (sscanf(version, "%*[^0-9]%d.%d", &found.major, &found.minor) == 2)
     PetscCheck(

@@ -1,0 +1,33 @@
+"""petsc-bai for petsc4py: importing it registers the KSP type bai and the PC types bai and baimg.
+
+It may be imported before or after PETSc is initialized. Before, it adds an option to PETSC_OPTIONS."""
+import ctypes
+import os
+import sys
+from importlib.metadata import version
+
+__version__ = version('petscbai')
+
+
+def library():
+    """Path of libpetscbai.so, for -dll_append"""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib', 'libpetscbai.so')
+
+
+def _register():
+    PETSc = sys.modules.get('petsc4py.PETSc')
+    if PETSc is None or not PETSc.Sys.isInitialized():
+        # PetscInitialize() will load it. A -dll_append of the command line would replace one from here
+        os.environ['PETSC_OPTIONS'] = os.environ.get('PETSC_OPTIONS', '') + f' -dll_prepend "{library()}"'
+        return
+    PETSc.Sys.pushErrorHandler('traceback')
+    error = ctypes.CDLL(library()).BAIInitializePackage()
+    PETSc.Sys.popErrorHandler()
+    if error:
+        raise ImportError(
+            f'{library()} was built for another PETSc than petsc4py, see above. '
+            'Install petscbai again, with PETSC_DIR [and PETSC_ARCH] set to the PETSc of petsc4py'
+        )
+
+
+_register()

@@ -1,0 +1,3 @@
+from . import library
+
+print(library())
