@@ -172,8 +172,8 @@ typedef struct {
 /* From a matrix on the host and the aggregates of its rows and ghosts, negative: none. columns: m, and the aggregates of
  * other ranks */
 BAIStatus BAIProductCreate(const BAIMatrix *, BAIInt m, BAIInt columns, const BAIInt *aggregate, BAIProduct *);
-/* Softens couplings by up to a factor of over; the sum of each row stays as it is. rows and inner are those of the
- * aggregates of other ranks */
+/* Softens couplings by up to a factor of over; the sum of each row stays as it is, or its real part, as the diagonal of
+ * a Hermitian matrix is real. rows and inner are those of the aggregates of other ranks */
 void BAIProductSoften(BAIProduct *, const BAIInt *rows, const BAIReal *inner, BAIReal over);
 void BAIProductDestroy(BAIProduct *);
 

@@ -110,13 +110,14 @@ static __global__ void CountRows(int n, const int *aggregate, int *rows)
   if (i < n && aggregate[i] >= 0) atomicAdd(&rows[aggregate[i]], 1);
 }
 
-/* Softens the couplings of a row of C, see BAISoftened(); the sum of each row stays as it is. A thread a row */
+/* Softens the couplings of a row of C, see BAISoftened(); the sum of each row stays as it is, or its real part, as the
+ * diagonal of a Hermitian matrix is real. A thread a row */
 static __global__ void Soften(BAIDeviceRows C, const int *first, const int *rows, const int *touch,
                               const BAIReal *inner, BAIReal over, const BAIScalar *sums, BAIScalar *values)
 {
   const int c        = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   int       diagonal = -1;
-  BAIScalar gain     = 0;
+  BAIReal   gain     = 0;
 
   if (c >= C.n) return;
   for (int k = C.i[c]; k < C.i[c + 1]; k++) {
@@ -135,7 +136,7 @@ static __global__ void Soften(BAIDeviceRows C, const int *first, const int *rows
     const BAIAggregateSide one = {rows[c], touch[k], inner[c]}, two = {rows[other], back, inner[other]};
     const BAIScalar        soft = BAISoftened(sums[k], first[k + 1] - first[k], one, two, over);
 
-    gain += sums[k] - soft;
+    gain += BAIRealPart(sums[k] - soft);
     values[k] = soft;
   }
   if (diagonal >= 0) values[diagonal] = sums[diagonal] + gain;

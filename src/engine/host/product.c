@@ -189,8 +189,8 @@ static BAIInt Back(const BAIProduct *P, BAIInt c, BAIInt of)
 void BAIProductSoften(BAIProduct *P, const BAIInt *rows, const BAIReal *inner, BAIReal over)
 {
   for (BAIInt c = 0; c < P->m; c++) {
-    BAIInt    diagonal = -1;
-    BAIScalar gain     = 0;
+    BAIInt  diagonal = -1;
+    BAIReal gain     = 0;
 
     for (BAIInt k = P->i[c]; k < P->i[c + 1]; k++) {
       const BAIInt           other = P->j[k];
@@ -203,7 +203,7 @@ void BAIProductSoften(BAIProduct *P, const BAIInt *rows, const BAIReal *inner, B
       if (other < P->m) two = (BAIAggregateSide){P->rows[other], Back(P, other, c), P->inner[other]};
       else two = (BAIAggregateSide){rows[other - P->m], P->back[k], inner[other - P->m]};
       soft = BAISoftened(P->a[k], P->count[k], one, two, over);
-      gain += P->a[k] - soft;
+      gain += BAIRealPart(P->a[k] - soft);
       P->a[k] = soft;
     }
     if (diagonal >= 0) P->a[diagonal] += gain;
