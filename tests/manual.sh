@@ -31,7 +31,9 @@ config = petsc4py.get_config()
 sys.exit(os.path.realpath(os.path.join(config["PETSC_DIR"], config["PETSC_ARCH"])) != os.path.realpath(sys.argv[1]))
 ' "$PETSC_PREFIX" 2>/dev/null || continue
   HAVE="$HAVE petsc4py"
-  ! "$python" -c 'import matplotlib' 2>/dev/null || HAVE="$HAVE matplotlib"
+  for module in matplotlib skfem; do
+    ! "$python" -c "import $module" 2>/dev/null || HAVE="$HAVE $module"
+  done
   break
 done
 
