@@ -212,7 +212,7 @@ PETSC_INTERN PetscErrorCode BAIVecNorm(Vec, PetscReal *);
 /* run.c */
 PETSC_INTERN BAIMode        BAIModeOf(const BAI *);
 PETSC_INTERN BAIStep        BAIStepOf(const BAI *, BAIDirection);
-PETSC_INTERN PetscErrorCode BAINeedWork(BAI *);
+PETSC_INTERN PetscErrorCode BAINeedWork(BAI *, Mat);
 PETSC_INTERN BAIRunFunction BAIIterate;
 PETSC_INTERN PetscErrorCode BAISolve(BAI *, Vec, Vec, PetscBool, const BAITolerances *, const BAIStep *, PetscReal *,
                                      PetscReal *, BAISolution *);

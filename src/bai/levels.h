@@ -37,7 +37,7 @@ struct BAIHierarchy_ {
   BAILevelsParameters p; /* with these; */
   BAILevelsInfo       info;
   PetscBool           hermitian; /* on all ranks */
-  PetscReal           multiple;  /* memory of this rank's levels, as a multiple of that of the square part; */
+  PetscReal           multiple;  /* memory of all ranks' levels, as a multiple of that of the matrix; */
   PetscLogDouble      seconds;   /* that the last set-up took */
   double              flops;     /* of a cycle, and of a product with the square part */
   double              flops_product;

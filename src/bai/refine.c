@@ -126,7 +126,7 @@ PetscErrorCode BAIRefinementSetUp(BAI *bai)
   BAIRefinement *f = &bai->refinement;
 
   PetscFunctionBegin;
-  PetscCall(BAINeedWork(bai));
+  PetscCall(BAINeedWork(bai, bai->A));
   PetscCall(MatGetDiagonal(bai->A, bai->r));
   PetscCall(VecNorm(bai->r, NORM_INFINITY, &f->diagonal));
   f->seen = f->learnt = PETSC_FALSE;
@@ -208,7 +208,7 @@ PetscErrorCode BAIRunRounded(BAI *bai, Vec b, Vec x, PetscBool guess_zero, Petsc
     PetscCall(BAIIterate(bai, b, x, guess_zero, count, how, NULL)); /* x is not to be rounded for nothing */
   f->scale = 0.0;
   if (!rnorm) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAINeedWork(bai));
+  PetscCall(BAINeedWork(bai, bai->A));
   PetscCall(MatResidual(bai->A, b, x, bai->r));
   PetscCall(BAIVecNorm(bai->r, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);

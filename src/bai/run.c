@@ -142,10 +142,10 @@ static PetscErrorCode FindPace(BAI *bai, Vec x)
 }
 
 /* Vectors for a residual and a correction */
-PetscErrorCode BAINeedWork(BAI *bai)
+PetscErrorCode BAINeedWork(BAI *bai, Mat A)
 {
   PetscFunctionBegin;
-  if (!bai->r) PetscCall(MatCreateVecs(bai->A, &bai->c, &bai->r));
+  if (!bai->r) PetscCall(MatCreateVecs(A, &bai->c, &bai->r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,7 +157,7 @@ static PetscErrorCode NormOf(BAI *bai, Vec b, Vec x, PetscReal norm2, PetscReal 
     *rnorm = PetscSqrtReal(norm2);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(BAINeedWork(bai));
+  PetscCall(BAINeedWork(bai, bai->A));
   PetscCall(MatResidual(bai->A, b, x, bai->r));
   PetscCall(BAIVecNorm(bai->r, rnorm));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -225,7 +225,7 @@ extern "C" {
 void BAIGridFind(BAIInt n, const BAILevelsParameters *, int count, const BAIInt *offset, BAINumbering *);
 /* The points of a box in each direction; all are 1 where the couplings say that it is no grid */
 void BAIGridBoxes(const BAIGridLook *, const BAINumbering *, BAIInt n, BAIInt box[3]);
-/* How many aggregates n rows are in, and the rows of the largest one */
+/* How many aggregates n rows are in, and the rows of the largest one; those of a block if there is no memory to count */
 BAIInt BAICountAggregates(BAIInt n, const BAIInt *aggregate, BAIInt *largest);
 /* The numbering of the boxes of n rows; returns how many there are */
 BAIInt BAIGridCoarsen(const BAINumbering *, const BAIInt box[3], BAIInt n, BAINumbering *next);

@@ -365,7 +365,7 @@ static PetscErrorCode CountLeft(BAI *bai, Vec b, Vec x, PetscInt *rows)
   PetscReal          most;
 
   PetscFunctionBegin;
-  PetscCall(BAINeedWork(bai));
+  PetscCall(BAINeedWork(bai, bai->A));
   PetscCall(MatResidual(bai->A, b, x, bai->r));
   bai->refinement.seen = PETSC_FALSE;
   PetscCall(VecNorm(bai->r, NORM_INFINITY, &most));

@@ -3,11 +3,17 @@
 */
 #include "kspbai.h" /*I "petscbai.h" I*/
 
+/* Somebody may look at x whenever there is a residual norm */
+PetscBool KSPBAISeesX(KSP ksp)
+{
+  return (PetscBool)(ksp->numbermonitors ||
+                     (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
+}
+
 /* Somebody wants to see the residual of every iteration */
 PetscBool KSPBAIIsWatched(KSP ksp)
 {
-  return (PetscBool)(ksp->numbermonitors || ksp->res_hist ||
-                     (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
+  return (PetscBool)(ksp->res_hist || KSPBAISeesX(ksp));
 }
 
 /*

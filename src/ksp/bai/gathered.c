@@ -3,13 +3,6 @@
 */
 #include "kspbai.h"
 
-/* Somebody may look at x whenever there is a residual norm */
-static PetscBool SeesX(KSP ksp)
-{
-  return (PetscBool)(ksp->numbermonitors ||
-                     (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
-}
-
 /* Users may change these at any time */
 static void CopyTolerances(KSP from, KSP to)
 {
@@ -26,7 +19,7 @@ static void CopyTolerances(KSP from, KSP to)
 static PetscErrorCode Show(KSP ksp, const BAIGatherNews *news)
 {
   PetscFunctionBegin;
-  if (SeesX(ksp)) PetscCall(BAIGatherReverse((BAI *)ksp->data, ksp->vec_sol, PETSC_FALSE));
+  if (KSPBAISeesX(ksp)) PetscCall(BAIGatherReverse((BAI *)ksp->data, ksp->vec_sol, PETSC_FALSE));
   ksp->its   = news->its;
   ksp->rnorm = news->rnorm;
   PetscCall(KSPLogResidualHistory(ksp, news->rnorm));
@@ -44,7 +37,7 @@ static PetscErrorCode Ask(KSP inner, PetscInt its, PetscReal rnorm, KSPConverged
   PetscErrorCode code;
 
   PetscFunctionBegin;
-  if (SeesX(ksp)) PetscCall(BAIGatherOffer(bai));
+  if (KSPBAISeesX(ksp)) PetscCall(BAIGatherOffer(bai));
   if (bai->gather->workers > 1) PetscCallMPI(MPI_Barrier(bai->gather->comm)); /* what others are told of is there */
   PetscCall(BAIGatherTell(bai, &news));
   PetscCall(BAIGatherSuspend(bai));

@@ -101,7 +101,7 @@ PetscErrorCode KSPBAIRunInner(KSP ksp, Vec b, Vec x, PetscBool guess_zero, Petsc
   PetscCall(KSPGetConvergedReason(k->inner, &reason));
   PetscCall(KSPGetIterationNumber(k->inner, &its));
   PetscCall(KSPGetOperators(k->inner, &A, NULL));
-  if (!bai->r) PetscCall(MatCreateVecs(A, &bai->c, &bai->r)); /* both, as BAINeedWork() does */
+  PetscCall(BAINeedWork(bai, A));
   PetscCall(MatResidual(A, b, x, bai->r));
   PetscCall(BAIVecNorm(bai->r, &rnorm));
   *s = (BAILevelsSolution){.its = (BAIInt)its, .rnorm = (BAIReal)rnorm, .reason = BAI_LEVELS_INDEFINITE};

@@ -75,13 +75,6 @@ PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Somebody may look at x */
-static PetscBool SeesX(KSP ksp)
-{
-  return (PetscBool)(ksp->numbermonitors ||
-                     (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
-}
-
 /* A number of iterations is asked for, and no residual norm */
 static PetscBool IsFixed(KSP ksp)
 {
@@ -105,7 +98,7 @@ static PetscErrorCode Look(KSP ksp, PetscInt its, PetscReal rnorm)
 static PetscErrorCode LookAtX(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
 {
   KSP_BAI        *k     = (KSP_BAI *)w->ksp->data;
-  const PetscBool shows = SeesX(w->ksp);
+  const PetscBool shows = KSPBAISeesX(w->ksp);
 
   PetscFunctionBegin;
   if (shows && w->v) PetscCall(BAIHierarchyShow(&k->bai, w->ksp->vec_sol, w->v));
@@ -178,7 +171,7 @@ static PetscErrorCode LookAtGuess(KSP ksp, Mat A, BAITolerances *t)
   PetscReal rnorm;
 
   PetscFunctionBegin;
-  if (!bai->r) PetscCall(MatCreateVecs(A, &bai->c, &bai->r)); /* both, as BAINeedWork() does */
+  PetscCall(BAINeedWork(bai, A));
   PetscCall(MatResidual(A, k->scale != 1.0 ? k->scaled : ksp->vec_rhs, ksp->vec_sol, bai->r));
   PetscCall(BAIVecNorm(bai->r, &rnorm));
   rnorm /= k->scale;

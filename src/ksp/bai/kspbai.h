@@ -35,6 +35,7 @@ typedef struct {
 /* bai.c */
 PETSC_INTERN PetscErrorCode KSPBAISetUpMethod(KSP);
 PETSC_INTERN PetscBool      KSPBAIIsWatched(KSP);
+PETSC_INTERN PetscBool      KSPBAISeesX(KSP);
 PETSC_INTERN PetscErrorCode KSPBAITestGuess(KSP, PetscReal);
 PETSC_INTERN PetscErrorCode KSPBAIStandsStill(KSP, Vec, Vec, PetscReal);
 
