@@ -97,7 +97,8 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
 }
 
 /* The arrays of this rank's rows */
-static PetscErrorCode GetMatrix(BAIBackend backend, Mat Ad, Mat Ao, PetscInt nghost, BAIMatrix *M, PetscBool *device)
+PetscErrorCode BAIHierarchyGetMatrix(BAIBackend backend, Mat Ad, Mat Ao, PetscInt nghost, BAIMatrix *M,
+                                     PetscBool *device)
 {
   PetscInt n;
 
@@ -273,7 +274,7 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));
   code = GetParameters(bai, given, A, Ad, &backend, &p);
-  if (!code) code = GetMatrix(backend, Ad, Ao, nghost, &M, &device);
+  if (!code) code = BAIHierarchyGetMatrix(backend, Ad, Ao, nghost, &M, &device);
   if (!code) code = Compare(bai, given, backend, &p, &M, &work);
   PetscCall(BAIAgree(bai, code, &work));
   if (nghost) PetscCall(BAIRestoreRows(backend, Ao, &(BAICSR){M.B.i, M.B.j, M.B.a}));

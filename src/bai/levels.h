@@ -78,6 +78,7 @@ PETSC_INTERN PetscErrorCode BAIHierarchyUnshow(BAI *, BAILevelsVectors *);
 PETSC_INTERN PetscErrorCode BAIHierarchyGetArray(const struct BAIHierarchy_ *, Vec, PetscBool, PetscBool, BAIScalar **);
 PETSC_INTERN PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *, Vec, PetscBool, PetscBool,
                                                      BAIScalar **);
+PETSC_INTERN PetscErrorCode BAIHierarchyGetMatrix(BAIBackend, Mat, Mat, PetscInt, BAIMatrix *, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIHierarchyLogFlops(const struct BAIHierarchy_ *, PetscLogDouble);
 PETSC_INTERN double         BAILevelsFlops(const BAILevelsInfo *, BAIInt, int);
 

@@ -143,17 +143,12 @@ typedef struct {
 
 static PetscErrorCode GetRows(const BAI *bai, BAIBackend backend, Mat A, Rows *rows)
 {
-  PetscInt n, nghost;
+  PetscInt nghost;
 
   PetscFunctionBegin;
   *rows = (Rows){.backend = backend};
   PetscCall(BAIGetParts(bai->obj, A, &rows->Ad, &rows->Ao, &nghost, &rows->garray));
-  PetscCall(MatGetLocalSize(A, &n, NULL));
-  rows->M.n      = (BAIInt)n;
-  rows->M.nghost = (BAIInt)nghost;
-  PetscCall(BAIGetRows(backend, rows->Ad, &rows->M.A, &rows->device));
-  if (nghost) PetscCall(BAIGetRows(backend, rows->Ao, &rows->M.B, &rows->device));
-  rows->M.memory = rows->device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
+  PetscCall(BAIHierarchyGetMatrix(backend, rows->Ad, rows->Ao, nghost, &rows->M, &rows->device));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -368,27 +363,16 @@ static PetscErrorCode Coarsen(const BAI *bai, BAIRankLevels R, int l, PetscReal 
 }
 
 /* All numbers of rows on each rank */
-static PetscErrorCode GatherNumbers(Mat A, const PetscInt mine[], PetscInt **all)
+static PetscErrorCode GatherNumbers(Mat A, const PetscInt mine[], IS *all)
 {
-  const PetscInt *range;
-  PetscInt        n, N;
-  PetscMPIInt     size, *count, *first;
-  MPI_Comm        comm;
+  PetscInt n;
+  IS       is;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetComm((PetscObject)A, &comm));
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(MatGetSize(A, &N, NULL));
   PetscCall(MatGetLocalSize(A, &n, NULL));
-  PetscCall(MatGetOwnershipRanges(A, &range));
-  PetscCall(PetscMalloc1(N, all));
-  PetscCall(PetscMalloc2(size, &count, size, &first));
-  for (PetscMPIInt r = 0; r < size; r++) {
-    count[r] = (PetscMPIInt)(range[r + 1] - range[r]);
-    first[r] = (PetscMPIInt)range[r];
-  }
-  PetscCallMPI(MPI_Allgatherv(mine, (PetscMPIInt)n, MPIU_INT, *all, count, first, MPIU_INT, comm));
-  PetscCall(PetscFree2(count, first));
+  PetscCall(ISCreateGeneral(PetscObjectComm((PetscObject)A), n, mine, PETSC_USE_POINTER, &is));
+  PetscCall(ISAllGather(is, all));
+  PetscCall(ISDestroy(&is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -396,21 +380,18 @@ static PetscErrorCode GatherNumbers(Mat A, const PetscInt mine[], PetscInt **all
 static PetscErrorCode CreateScatters(BAIRankLevels R, Mat A)
 {
   Level   *L = &R->level[R->count];
-  IS       all, mine;
-  PetscInt first, last, N;
+  IS       mine;
+  PetscInt first, last;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &L->x, &L->b));
   PetscCall(MatCreateVecs(R->rest, &R->x, &R->b));
   PetscCall(VecDuplicate(R->x, &R->y));
   PetscCall(VecDuplicate(R->b, &R->r));
-  PetscCall(VecGetSize(R->b, &N));
   PetscCall(VecGetOwnershipRange(L->b, &first, &last));
-  PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &all));
   PetscCall(ISCreateStride(PETSC_COMM_SELF, last - first, first, 1, &mine));
-  PetscCall(VecScatterCreate(L->b, all, R->b, all, &R->all));
+  PetscCall(VecScatterCreateToAll(L->b, &R->all, NULL));
   PetscCall(VecScatterCreate(R->x, mine, L->x, mine, &R->part));
-  PetscCall(ISDestroy(&all));
   PetscCall(ISDestroy(&mine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -437,9 +418,10 @@ static PetscErrorCode GatherMat(const BAI *bai, Mat A, Mat *all)
 /* All of level number R->count on each rank, and levels for it; those behind it say what its aggregates are */
 static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
 {
-  const BAIHierarchy  h     = bai->hierarchy;
-  const Level        *L     = &R->level[R->count];
-  PetscInt           *field = NULL, *aggregate[BAI_LEVELS_MOST + 1];
+  const BAIHierarchy  h = bai->hierarchy;
+  const Level        *L = &R->level[R->count];
+  IS                  numbers[BAI_LEVELS_MOST + 1], fields   = NULL;
+  const PetscInt     *aggregate[BAI_LEVELS_MOST + 1], *field = NULL;
   BAILevelsParameters p;
   BAIStatus           status;
   Rows                rows;
@@ -449,8 +431,12 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscCall(CreateScatters(R, L->A));
   R->twice = (PetscBool)(R->count && BAIRepeats(h->hermitian, R->count, (BAIInt)L->rows));
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
-  for (; L->number; L++, p.given++) PetscCall(GatherNumbers(L->A, L->number, &aggregate[p.given]));
-  if (L->field) PetscCall(GatherNumbers(L->A, L->field, &field));
+  for (; L->number; L++, p.given++) {
+    PetscCall(GatherNumbers(L->A, L->number, &numbers[p.given]));
+    PetscCall(ISGetIndices(numbers[p.given], &aggregate[p.given]));
+  }
+  if (L->field) PetscCall(GatherNumbers(L->A, L->field, &fields));
+  if (L->field) PetscCall(ISGetIndices(fields, &field));
   p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
   p.above     = R->count;
   p.over      = (BAIReal)over;
@@ -462,8 +448,12 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscCall(GetRows(bai, h->backend, R->rest, &rows));
   status = BAILevelsCreate(h->backend, &rows.M, &p, &R->levels);
   PetscCall(RestoreRows(&rows));
-  for (int l = 0; l < p.given; l++) PetscCall(PetscFree(aggregate[l]));
-  PetscCall(PetscFree(field));
+  for (int l = 0; l < p.given; l++) {
+    PetscCall(ISRestoreIndices(numbers[l], &aggregate[l]));
+    PetscCall(ISDestroy(&numbers[l]));
+  }
+  if (fields) PetscCall(ISRestoreIndices(fields, &field));
+  PetscCall(ISDestroy(&fields));
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   BAILevelsInfoGet(R->levels, &R->info);
   R->flops = BAILevelsFlops(&R->info, h->p.local_iters, R->count);
