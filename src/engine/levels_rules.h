@@ -9,10 +9,11 @@
 #endif
 
 enum {
-  BAI_MATCH_ROUNDS = 8,    /* of proposals in a pass; what has found nobody by then stays alone in this pass */
-  BAI_MATCH_LONG   = 10,   /* entries of a row on average; with more, a third pass makes aggregates of eight rows, as in
+  BAI_MATCH_ROUNDS  = 8,   /* of proposals in a pass; what has found nobody by then stays alone in this pass */
+  BAI_MATCH_LONG    = 10,  /* entries of a row on average; with more, a third pass makes aggregates of eight rows, as in
                             three dimensions, else they are of four */
-  BAI_LEVELS_PARTS = 3,    /* a level must have fewer rows than the one above by this part at least */
+  BAI_LEVELS_VISITS = 4,   /* to a last level that is not solved exactly */
+  BAI_LEVELS_PARTS  = 3,   /* a level must have fewer rows than the one above by this part at least */
   BAI_LEVELS_SMALL = 4096, /* levels of at most so many rows are visited by one cycle: another one would take as long as
                               on much larger ones */
   BAI_GRID_LOOKS   = 64    /* rows from the middle on that are looked at for the numbering of a grid */

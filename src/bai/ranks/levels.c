@@ -641,9 +641,6 @@ static PetscErrorCode CycleRest(const BAI *bai, BAIRankLevels R, Vec b, Vec x)
 /* x of a level is a cycle for its b, from zero; b may change */
 static PetscErrorCode Cycle(const BAI *bai, BAIRankLevels R, int l)
 {
-  enum {
-    VISITS = 4 /* in the place of a solve */
-  };
   Level *L = &R->level[l], *next = L + 1;
 
   PetscFunctionBegin;
@@ -653,7 +650,7 @@ static PetscErrorCode Cycle(const BAI *bai, BAIRankLevels R, int l)
   }
   PetscCall(Visit(bai, L->levels, PETSC_FALSE, L->flops, L->b, L->x));
   if (!L->P) {
-    for (int visit = 1; visit < VISITS; visit++) PetscCall(Smooth(bai, L));
+    for (int visit = 1; visit < BAI_LEVELS_VISITS; visit++) PetscCall(Smooth(bai, L));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatResidual(L->A, L->b, L->x, L->r));

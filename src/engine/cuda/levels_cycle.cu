@@ -590,11 +590,8 @@ struct Cycle {
   /* Smoothing in the place of a solve */
   BAIStatus SmoothLast(int l, bool ends) const
   {
-    enum {
-      VISITS = 4
-    };
-
-    for (int visit = 0; visit < VISITS; visit++) BAITry(DoVisit(l, !visit, false, ends && visit + 1 == VISITS));
+    for (int visit = 0; visit < BAI_LEVELS_VISITS; visit++)
+      BAITry(DoVisit(l, !visit, false, ends && visit + 1 == BAI_LEVELS_VISITS));
     return BAIStatusOf(BAI_OK);
   }
 

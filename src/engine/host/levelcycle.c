@@ -74,12 +74,8 @@ static void Prolong(const BAILevelsState state, BAIHostLevel *L)
 /* x = A^{-1} b on the last level, or some visits */
 static void SolveLast(const BAILevelsState state, BAIHostLevel *L)
 {
-  enum {
-    VISITS = 4
-  };
-
   if (!state->inverse) {
-    for (int visit = 0; visit < VISITS; visit++) Visit(state, L, !visit);
+    for (int visit = 0; visit < BAI_LEVELS_VISITS; visit++) Visit(state, L, !visit);
     return;
   }
   for (BAIInt i = 0; i < L->A.n; i++) {
