@@ -7,22 +7,23 @@ static char help[] =
 
 static PetscReal rtol = 1e-10;
 
-/* What CreateMat() makes beside the gallery's: all on n x n points, but jumps3d and neumann3d on n x n x n */
+/* What CreateMat() makes beside the gallery's: all on n x n points, but jumps3d, neumann3d and positive on n x n x n */
 typedef enum {
   NINE,    /* nine points */
   JUMPS,   /* coefficients of 1 and 10^6 on a checkerboard of squares of 8 points */
   JUMPS3D, /* the same on cubes */
   NEUMANN, /* no boundary values, so constants are in the null space */
   NEUMANN3D,
-  FLOW,    /* upwind convection, not symmetric */
-  SHIFTED, /* symmetric and indefinite, with a positive diagonal */
-  PINNED,  /* every seventh point is coupled to no other */
-  TWISTED, /* complex: D A D^H for a diagonal matrix D of unit entries; else A */
-  POOR     /* rows dominate: nothing to aggregate */
+  FLOW,     /* upwind convection, not symmetric */
+  SHIFTED,  /* symmetric and indefinite, with a positive diagonal */
+  PINNED,   /* every seventh point is coupled to no other */
+  TWISTED,  /* complex: D A D^H for a diagonal matrix D of unit entries; else A */
+  POSITIVE, /* some couplings are positive, as of finite elements on tetrahedra */
+  POOR      /* rows dominate: nothing to aggregate */
 } Kind;
 
-static const char *const kinds[] = {"nine", "jumps",   "jumps3d", "neumann", "neumann3d",
-                                    "flow", "shifted", "pinned",  "twisted", "poor"};
+static const char *const kinds[] = {"nine",    "jumps",  "jumps3d", "neumann",  "neumann3d", "flow",
+                                    "shifted", "pinned", "twisted", "positive", "poor"};
 
 static PetscReal CoefficientAt(Kind kind, const PetscInt at[3])
 {
@@ -49,8 +50,8 @@ static PetscScalar Phase(Kind kind, PetscInt row, PetscInt col)
 static PetscErrorCode SetRow(Mat A, Kind kind, PetscInt n, PetscInt dim, PetscInt row)
 {
   const PetscInt at[3] = {row % n, row / n % n, row / n / n}, stride[3] = {1, n, n * n};
-  PetscInt       cols[11], ncols                                        = 1;
-  PetscScalar    values[11];
+  PetscInt       cols[19], ncols                                        = 1;
+  PetscScalar    values[19];
   PetscReal      sum = 0;
 
   PetscFunctionBeginUser;
@@ -79,6 +80,14 @@ static PetscErrorCode SetRow(Mat A, Kind kind, PetscInt n, PetscInt dim, PetscIn
     if (x < 0 || x >= n || y < 0 || y >= n) continue;
     cols[ncols]     = y * n + x;
     values[ncols++] = -1;
+  }
+  for (PetscInt across = 0; across < 12 && kind == POSITIVE; across++) {
+    const PetscInt d = across / 4, e = (d + 1) % 3, x = across % 2 ? 1 : -1, y = across / 2 % 2 ? 1 : -1;
+
+    sum -= (PetscReal)0.04;
+    if (at[d] + x < 0 || at[d] + x >= n || at[e] + y < 0 || at[e] + y >= n) continue;
+    cols[ncols]     = row + x * stride[d] + y * stride[e];
+    values[ncols++] = 0.04;
   }
   values[0] = kind == SHIFTED ? sum - 1 : sum;
   if (IsPinned(kind, row)) ncols = 1;
@@ -115,13 +124,13 @@ static PetscErrorCode CreateMatOn(MPI_Comm comm, const char name[], PetscInt n, 
     PetscCall(GalleryCreateMat(comm, name, n, A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  dim  = kind == JUMPS3D || kind == NEUMANN3D ? 3 : 2;
+  dim  = kind == JUMPS3D || kind == NEUMANN3D || kind == POSITIVE ? 3 : 2;
   rows = dim == 3 ? n * n * n : n * n;
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, rows, rows));
   PetscCall(MatSetFromOptions(*A));
-  PetscCall(MatSeqAIJSetPreallocation(*A, 9, NULL));
-  PetscCall(MatMPIAIJSetPreallocation(*A, 9, NULL, 9, NULL));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 19, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 19, NULL, 19, NULL));
   PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatGetOwnershipRange(*A, &start, &end));
   for (PetscInt row = start; row < end; row++) {
@@ -1373,7 +1382,8 @@ int main(int argc, char **argv)
     {"jumps3d",     16, 40,  25, 5},
     {"mesh",        40, 160, 35, 9},
     {"pinned",      48, 200, 25, 5},
-    {"neumann",     48, 200, 25, 5}
+    {"neumann",     48, 200, 25, 5},
+    {"positive",    12, 48,  18, 3}
   };
   static const struct {
     const char *name;
@@ -1397,6 +1407,7 @@ int main(int argc, char **argv)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(operators); k++)
     if (Case("operator_%s", operators[k])) PetscCall(TestOperator(operators[k], 37));
   if (Case("operator_laplace3d")) PetscCall(TestOperator("laplace3d", 13));
+  if (Case("operator_positive")) PetscCall(TestOperator("positive", 13));
   if (Case("operator_powerlaw")) PetscCall(TestOperator("powerlaw", 3000));
   if (size == 1 && Case("values_laplace2d")) PetscCall(TestValues("laplace2d", 40));
   if (size == 1 && Case("values_mesh")) PetscCall(TestValues("mesh", 20));
@@ -1417,6 +1428,7 @@ int main(int argc, char **argv)
   if (Case("elasticity")) PetscCall(TestElasticity(12, 120));
   if (Case("convection_2d")) PetscCall(TestConvection("convection2d", 60, 80));
   if (Case("convection_3d")) PetscCall(TestConvection("convection3d", 16, 60));
+  if (Case("convection_large")) PetscCall(TestConvection("convection2d", 250, 80));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(distributed) && size > 1; k++)
     if (Case("ranks_%s", distributed[k].name)) PetscCall(TestRanks(distributed[k].name, distributed[k].n));
   if (size > 1 && Case("ranks_values")) PetscCall(TestRanksValues());
@@ -1455,7 +1467,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{operator values,krylov,types,fields elasticity,convection iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision singular}}
+         args: -case {{operator values,krylov,types,fields elasticity,convection iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision singular}}
       test:
          suffix: host_errors
          nsize: {{1 2}}

@@ -23,10 +23,9 @@ enum {
 #define BAI_LEVELS_ALONE        ((BAIReal)1.25) /* Notay's bound for a two-level condition of 10: 10/(10 - 2) */
 #define BAI_LEVELS_ALONE_BELOW  ((BAIReal)2)    /* coarse couplings are weaker than what they stand for */
 #define BAI_LEVELS_SINGLE_RANGE 1e25            /* of the largest diagonal entry over the least one */
-#define BAI_LEVELS_OTHER_SIGN \
-  0.05 /* with more positive couplings than that of the negative ones, by their sums, none is softened */
-#define BAI_GRID_STRONG 4   /* directions whose couplings are a quarter of the strongest ones are coarsened */
-#define BAI_GRID_ALIKE  100 /* couplings in one direction that differ by more make no grid */
+#define BAI_LEVELS_OTHER_SIGN   0.5 /* with more positive couplings than that of the negative ones, none is softened */
+#define BAI_GRID_STRONG         4   /* directions whose couplings are a quarter of the strongest ones are coarsened */
+#define BAI_GRID_ALIKE          100 /* couplings in one direction that differ by more make no grid */
 
 #if defined(__cplusplus) && defined(PETSC_USE_COMPLEX)
 BAI_INLINE BAIScalar BAIConj(BAIScalar a)
@@ -145,23 +144,41 @@ BAI_INLINE BAIReal BAIResistance(BAIAggregateSide side, BAIReal outer)
    are coupled to the other aggregate, what flows between the two flows through their other rows as well. These cannot
    differ on the coarse level, so the coupling is too stiff. It is softened as by resistances in series with it, which
    are found as if the rows of an aggregate were a few layers between this coupling and the other side, at most two.
-   over is by how much a coupling between equal layers is softened. Couplings of the other sign are left as they are
+   over is by how much a coupling between equal layers is softened, and no coupling is softened by more.
+
+   A positive coupling is divided by over, and so are negative sums of rows, see BAISoftenedSum(). So the coarse matrix
+   stays definite: x' A x is the sum of -a_ij (x_i - x_j)^2 over all couplings and of (the sum of row i) x_i^2. Of these
+   terms the negative ones are divided by over, and the others by no more: it is at least 1/over of what it was
 */
 BAI_INLINE BAIScalar BAISoftened(BAIScalar a, BAIInt entries, BAIAggregateSide one, BAIAggregateSide other,
                                  BAIReal over)
 {
   const BAIReal outer = BAIAggregateMagnitude(a) / (BAIReal)entries;
 
-  if (!(BAIRealPart(a) < 0)) return a;
+  if (!(BAIRealPart(a) < 0)) return a / over;
   return a / (1 + (over - 1) * (BAIResistance(one, outer) + BAIResistance(other, outer)));
 }
 
-/* How strongly two rows are coupled, for matching: relative to the larger of their diagonal entries */
+/* What the sum of a row becomes: it stays, or, if it is negative, is divided by over like positive couplings */
+BAI_INLINE BAIReal BAISoftenedSum(BAIReal sum, BAIReal over)
+{
+  return sum < 0 ? sum / over : sum;
+}
+
+/* How strongly two rows are coupled, for matching: relative to the larger of their diagonal entries, with two bits behind
+ * the leading one. Exact weights may ascend row by row along a flow. Each row would propose to the next one, and only the
+ * last two would be matched */
 BAI_INLINE BAIReal BAIMatchWeight(BAIScalar a, BAIReal d, BAIReal other)
 {
   const BAIReal most = d > other ? d : other;
+  union {
+    float    number;
+    uint32_t bits;
+  } w;
 
-  return most > 0 ? BAIAggregateMagnitude(a) / most : 0;
+  w.number = most > 0 ? (float)(BAIAggregateMagnitude(a) / most) : 0;
+  w.bits &= 0xffe00000u;
+  return (BAIReal)w.number;
 }
 
 /* Of a proposal, equal weights: as if at random, but the same from both sides */

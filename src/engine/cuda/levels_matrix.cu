@@ -110,20 +110,21 @@ static __global__ void CountRows(int n, const int *aggregate, int *rows)
   if (i < n && aggregate[i] >= 0) atomicAdd(&rows[aggregate[i]], 1);
 }
 
-/* Softens the couplings of a row of C, see BAISoftened(); the sum of each row stays as it is, or its real part, as the
+/* Softens the couplings of a row of C, see BAISoftened(); the real part of the sum of a row is BAISoftenedSum(), as the
  * diagonal of a Hermitian matrix is real. A thread a row */
 static __global__ void Soften(BAIDeviceRows C, const int *first, const int *rows, const int *touch,
                               const BAIReal *inner, BAIReal over, const BAIScalar *sums, BAIScalar *values)
 {
   const int c        = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   int       diagonal = -1;
-  BAIReal   gain     = 0;
+  BAIReal   gain = 0, sum = 0;
 
   if (c >= C.n) return;
   for (int k = C.i[c]; k < C.i[c + 1]; k++) {
     const int other = C.j[k];
     int       back  = 0;
 
+    sum += BAIRealPart(sums[k]);
     if (other == c) diagonal = k;
     if (other == c) continue;
     for (int low = C.i[other], high = C.i[other + 1]; low < high;) {
@@ -139,7 +140,7 @@ static __global__ void Soften(BAIDeviceRows C, const int *first, const int *rows
     gain += BAIRealPart(sums[k] - soft);
     values[k] = soft;
   }
-  if (diagonal >= 0) values[diagonal] = sums[diagonal] + gain;
+  if (diagonal >= 0) values[diagonal] = sums[diagonal] + (gain + BAISoftenedSum(sum, over) - sum);
 }
 
 static BAIStatus SumUp(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m, const int *aggregate,

@@ -190,7 +190,7 @@ void BAIProductSoften(BAIProduct *P, const BAIInt *rows, const BAIReal *inner, B
 {
   for (BAIInt c = 0; c < P->m; c++) {
     BAIInt  diagonal = -1;
-    BAIReal gain     = 0;
+    BAIReal gain = 0, sum = 0;
 
     for (BAIInt k = P->i[c]; k < P->i[c + 1]; k++) {
       const BAIInt           other = P->j[k];
@@ -198,6 +198,7 @@ void BAIProductSoften(BAIProduct *P, const BAIInt *rows, const BAIReal *inner, B
       BAIAggregateSide       two;
       BAIScalar              soft;
 
+      sum += BAIRealPart(P->a[k]);
       if (other == c) diagonal = k;
       if (other == c) continue;
       if (other < P->m) two = (BAIAggregateSide){P->rows[other], Back(P, other, c), P->inner[other]};
@@ -206,7 +207,7 @@ void BAIProductSoften(BAIProduct *P, const BAIInt *rows, const BAIReal *inner, B
       gain += BAIRealPart(P->a[k] - soft);
       P->a[k] = soft;
     }
-    if (diagonal >= 0) P->a[diagonal] += gain;
+    if (diagonal >= 0) P->a[diagonal] += gain + BAISoftenedSum(sum, over) - sum;
   }
 }
 
