@@ -104,6 +104,7 @@ typedef struct {
   int          hermitian;  /* a_ij = conj(a_ji) to rounding, and the diagonal is positive */
   int          single;     /* levels are in single precision */
   double       less, more; /* sums of the magnitudes of couplings that are negative, and of the others */
+  double       norm;       /* of the magnitudes of a row's entries the largest sum; 0: not found out */
   int64_t      bytes;      /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */
 } BAILevelsInfo;
 

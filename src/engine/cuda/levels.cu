@@ -212,6 +212,7 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
   info->single    = state->single;
   info->less      = state->less;
   info->more      = state->more;
+  info->norm      = state->norm;
   info->bytes     = state->s.bytes;
   info->grid      = state->level[0].grid;
   info->next      = state->level[0].next;

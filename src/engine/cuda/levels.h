@@ -50,6 +50,7 @@ struct BAILevelView {
   const T              *out_a;
   const T *d, *dinv, *extra; /* diagonal entries; what multiplies residuals; what sweeps add to d, NULL: nothing */
   T       *b, *x, *y;
+  bool     has_long; /* rows have many entries outside blocks */
 };
 
 /* How P^H A P was summed, for new values */
@@ -88,6 +89,7 @@ struct BAILevelsState_ {
   const char         *stop;
   int                 hermitian, single, processors;
   double              less, more;  /* see BAILevelsInfo */
+  double              norm;        /* see BAILevelsInfo */
   BAIReal             over, scale; /* scale: a power of two that multiplies A in the levels */
   unsigned long long  pattern;
   BAIReal            *factors; /* on the device: what multiplies r on the way in, and z on the way out */

@@ -10,6 +10,7 @@
 #include "../scale.h"
 #include <atomic>
 #include <cub/block/block_reduce.cuh>
+#include <cub/util_ptx.cuh>
 #include <float.h>
 
 enum {
@@ -18,6 +19,8 @@ enum {
   WARPS        = THREADS / BAI_TEAM,
   CAREFUL_ROOM = sizeof(BAIScalar) > 8 ? 1 : 2, /* see RowsTimes() */
   FETCH        = 8,                             /* entries that a lane fetches at once */
+  LONG_ROW     = 40, /* entries of a row on average: with more, several lanes add up a row's */
+  LONG_TEAM    = 8,  /* so many */
   SUMS         = 3
 };
 
@@ -86,6 +89,45 @@ static __device__ inline BAIScalar LostInSum(BAIScalar a, BAIScalar b, BAIScalar
   return (a - (sum - part)) + (b - part);
 }
 
+/* As RowsTimes(), for long rows: LONG_TEAM lanes a row */
+template <bool CAREFUL>
+static __device__ inline BAIScalar LongRowsTimes(const BAIDeviceRows &A, long long first, const BAIScalar *x,
+                                                 BAIScalar *lost)
+{
+  const int lane = (int)threadIdx.x % BAI_TEAM, at_once = BAI_TEAM / LONG_TEAM;
+  BAIScalar mine = 0;
+
+  if (CAREFUL) *lost = 0;
+  for (int begin = 0; begin < BAI_TEAM; begin += at_once) {
+    const long long row = first + begin + lane / LONG_TEAM;
+    const int       end = row < A.n ? A.i[row + 1] : 0;
+    BAIScalar       sum = 0, rest = 0;
+
+#pragma unroll 4
+    for (int e = row < A.n ? A.i[row] + lane % LONG_TEAM : 0; e < end; e += LONG_TEAM) {
+      const BAIScalar other = x[__ldcs(A.j + e)], product = A.a[e] * other, before = sum;
+
+      sum += product;
+      if (CAREFUL) rest += LostInSum(before, product, sum) + LostInProduct(A.a[e], other, product);
+    }
+#pragma unroll
+    for (int k = LONG_TEAM / 2; k; k /= 2) {
+      const BAIScalar other = cub::ShuffleDown<LONG_TEAM>(sum, k, LONG_TEAM - 1, ~0u), before = sum;
+
+      sum += other;
+      if (CAREFUL) rest += LostInSum(before, other, sum) + cub::ShuffleDown<LONG_TEAM>(rest, k, LONG_TEAM - 1, ~0u);
+    }
+    const int       from  = (lane - begin) * LONG_TEAM & (BAI_TEAM - 1);
+    const BAIScalar found = cub::ShuffleIndex<BAI_TEAM>(sum, from, ~0u);
+    const BAIScalar other = CAREFUL ? cub::ShuffleIndex<BAI_TEAM>(rest, from, ~0u) : BAIScalar(0);
+
+    if (lane < begin || lane >= begin + at_once) continue;
+    mine = found;
+    if (CAREFUL) *lost = other;
+  }
+  return mine;
+}
+
 /*
    Products of 32 rows with x, one in each lane, by a warp. The entries of the rows follow each other, so the lanes
    fetch them in turn, whatever the rows' lengths; room is for FETCH products of each lane, or twice as many if CAREFUL.
@@ -102,6 +144,7 @@ static __device__ inline BAIScalar RowsTimes(const BAIDeviceRows &A, long long f
   const int       begin = __shfl_sync(~0u, mine, 0), end = __shfl_sync(~0u, mine_end, BAI_TEAM - 1);
   BAIScalar       sum = 0, rest = 0;
 
+  if (end - begin > LONG_ROW * BAI_TEAM) return LongRowsTimes<CAREFUL>(A, first, x, lost);
   for (int at = begin; at < end; at += more) {
     int       col[FETCH];
     BAIScalar value[FETCH];

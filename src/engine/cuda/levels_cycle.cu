@@ -21,6 +21,9 @@ enum {
   FETCH        = 2,  /* entries outside blocks that a thread fetches at once, */
   MANY         = 10, /* and of the level above, */
   SOME         = 4,  /* also in the tail, whose teams have room for so many */
+  LONG_ROW     = 16, /* entries outside blocks: with more, several threads add up a row's */
+  LONG_TEAM    = 8,  /* so many */
+  OFF_THREADS  = 256,
   TAIL_THREADS = 512,
   TAIL_BLOCKS  = 8, /* of the cluster */
   TAIL_LEVELS  = 8  /* at most */
@@ -29,8 +32,9 @@ enum {
 /* Of the level above, which has been visited: its entries outside blocks, and its x */
 template <typename T>
 struct FinerLevel {
-  const int *child, *out_first, *out_j;
+  const int *child, *out_first, *out_j; /* child NULL: nothing is to be taken off */
   const T   *out_a, *x;
+  bool       has_long; /* its rows have many such entries */
 };
 
 /* What a visit is to do */
@@ -120,6 +124,45 @@ struct OutsideOfBlock {
     return sum;
   }
 };
+
+/* What so many lanes, a power of two, have in all; the first of them gets it */
+template <int LANES, typename T>
+static __device__ __forceinline__ T SumOfLanes(T sum)
+{
+#pragma unroll
+  for (int k = LANES / 2; k; k /= 2) sum += cub::ShuffleDown<LANES>(sum, k, LANES - 1, ~0u);
+  return sum;
+}
+
+/* The sum of products of entries from first to end with x, every step-th */
+template <typename T>
+static __device__ __forceinline__ T SumOfProducts(const int *col, const T *value, const T *x, int first, int end,
+                                                  int step)
+{
+  T sum = T(0);
+
+#pragma unroll 4
+  for (int e = first; e < end; e += step) sum += value[e] * x[col[e]];
+  return sum;
+}
+
+/* As OutsideOfBlock::Sum(), for long rows: several threads a row */
+template <bool WHOLE, typename T>
+static __device__ __forceinline__ T SumLongRows(const BAILevelView<T> &L, int first, int size, int t, int team, T *sums)
+{
+  for (int begin = 0; begin < BAI_LEVELS_BLOCK; begin += BAI_LEVELS_BLOCK / LONG_TEAM) {
+    const int row = begin + t / LONG_TEAM, at = row < size ? L.out_first[first + row] : 0,
+              end = row < size ? L.out_first[first + row + 1] : 0;
+    const T sum   = SumOfLanes<LONG_TEAM>(SumOfProducts(L.out_j, L.out_a, L.x, at + t % LONG_TEAM, end, LONG_TEAM));
+
+    if (t % LONG_TEAM == 0) sums[row] = sum;
+  }
+  Meet<WHOLE>(team);
+  const T sum = sums[t];
+
+  Meet<WHOLE>(team);
+  return sum;
+}
 
 /* x of the level above, on the rows of an aggregate; those of a few are fetched before the first is written */
 template <typename T>
@@ -250,10 +293,11 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   }
   T finer = T(0);
 
-  if constexpr (PRODUCTS > 0)
-    finer = OutsideOfAggregates<T, WHOLE, PRODUCTS>(how.finer, first, size, t, team, reinterpret_cast<T *>(&room),
-                                                    follow);
-  else if (follow) BAIFollow();
+  if constexpr (PRODUCTS > 0) {
+    if (how.finer.child)
+      finer = OutsideOfAggregates<T, WHOLE, PRODUCTS>(how.finer, first, size, t, team, reinterpret_cast<T *>(&room),
+                                                      follow);
+  } else if (follow) BAIFollow();
   if (follow && done && *done) return;
   if (mine && how.r) {
     b      = T(how.r[row] * how.factors[0]);
@@ -266,7 +310,9 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   g = b;
   if (!how.from_zero) {
     if (mine) x = L.x[p];
-    g += extra * x - outside.template Sum<WHOLE>(L, L.x, t, team, room.product);
+    g += extra * x;
+    if (PAIRS == PAIRS_MORE && !PRODUCTS && L.has_long) g -= SumLongRows<WHOLE>(L, first, size, t, team, room.product);
+    else g -= outside.template Sum<WHOLE>(L, L.x, t, team, room.product);
   } else x = dinv * g;
   d += extra;
 
@@ -324,6 +370,31 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK,
                                        *reinterpret_cast<VisitRoom<T> *>(room), true, done);
 }
 
+/* What is outside blocks in the residuals of the level above is taken off b of m aggregates, for long rows: a warp an
+ * aggregate */
+template <typename T>
+static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T *b, int warp, int warps)
+{
+  const int lane = (int)threadIdx.x % BAI_TEAM;
+
+  for (int c = warp; c < m; c += warps) {
+    const T sum = SumOfLanes<BAI_TEAM>(
+      SumOfProducts(F.out_j, F.out_a, F.x, F.out_first[F.child[c]] + lane, F.out_first[F.child[c + 1]], BAI_TEAM));
+
+    if (!lane) b[c] -= sum;
+  }
+}
+
+template <typename T>
+static __global__ __launch_bounds__(OFF_THREADS) void OffAggregates(FinerLevel<T> finer, int m, T *b, const int *done)
+{
+  Trigger();
+  BAIFollow();
+  if (done && *done) return;
+  TakeOff(finer, m, b, (int)(blockIdx.x * OFF_THREADS + threadIdx.x) / BAI_TEAM,
+          (int)gridDim.x * (OFF_THREADS / BAI_TEAM));
+}
+
 /* All threads of the cluster, or of the only thread block */
 static __device__ __forceinline__ void Everyone()
 {
@@ -337,9 +408,7 @@ static __device__ inline T ExactRow(int m, const T *inverse, const T *b, int i)
   T sum = T(0);
 
   for (int j = (int)threadIdx.x % BAI_TEAM; j < m; j += BAI_TEAM) sum += inverse[i * m + j] * b[j];
-#pragma unroll
-  for (int k = BAI_TEAM / 2; k; k /= 2) sum += cub::ShuffleDown<BAI_TEAM>(sum, k, BAI_TEAM - 1, ~0u);
-  return cub::ShuffleIndex<BAI_TEAM>(sum, 0, ~0u);
+  return cub::ShuffleIndex<BAI_TEAM>(SumOfLanes<BAI_TEAM>(sum), 0, ~0u);
 }
 
 /* x = A^{-1} b, added to x of the level above, if there is one */
@@ -391,7 +460,7 @@ static __device__ __forceinline__ FinerLevel<T> FinerOf(const TailHow<T> &how, i
   if (!l) return how.finer;
   const BAILevelView<T> &L = how.level[l - 1];
 
-  return {L.child, L.out_first, L.out_j, L.out_a, L.y};
+  return {L.child, L.out_first, L.out_j, L.out_a, L.y, L.has_long};
 }
 
 /* A cycle on a few small levels, by a cluster of thread blocks whose teams do a block each at a time */
@@ -403,18 +472,24 @@ static __global__ __launch_bounds__(TAIL_THREADS) void TailCycle(const __grid_co
     TEAMS = TAIL_THREADS / BAI_LEVELS_BLOCK
   };
   __shared__ __align__(16) unsigned char rooms[TEAMS * sizeof(VisitRoom<T>)];
-  const int     team = (int)threadIdx.x / BAI_LEVELS_BLOCK, t = (int)threadIdx.x % BAI_LEVELS_BLOCK;
-  const int     begin = (int)blockIdx.x + team * (int)gridDim.x, step = (int)gridDim.x * TEAMS;
+  const int team = (int)threadIdx.x / BAI_LEVELS_BLOCK, t = (int)threadIdx.x % BAI_LEVELS_BLOCK;
+  const int begin = (int)blockIdx.x + team * (int)gridDim.x, step = (int)gridDim.x * TEAMS;
+  const int warp     = ((int)blockIdx.x * TAIL_THREADS + (int)threadIdx.x) / BAI_TEAM,
+            warps    = (int)gridDim.x * TAIL_THREADS / BAI_TEAM;
   VisitRoom<T> &room = reinterpret_cast<VisitRoom<T> *>(rooms)[team];
 
   Trigger();
   BAIFollow();
   if (done && *done) return;
   for (int l = 0; l < how.last; l++) { /* down */
-    const BAILevelView<T> &L = how.level[l];
-    VisitHow<T>            v = {};
+    const BAILevelView<T> &L     = how.level[l];
+    const FinerLevel<T>    finer = FinerOf(how, l);
+    VisitHow<T>            v     = {};
 
-    v.finer     = FinerOf(how, l);
+    if (finer.has_long) {
+      TakeOff(finer, L.n, L.b, warp, warps);
+      Everyone();
+    } else v.finer = finer;
     v.from_zero = v.restricts = 1;
     v.sweeps                  = how.sweeps;
     for (int b = begin; b < L.blocks; b += step) {
@@ -426,7 +501,8 @@ static __global__ __launch_bounds__(TAIL_THREADS) void TailCycle(const __grid_co
   const BAILevelView<T> &last  = how.level[how.last];
   const FinerLevel<T>    finer = FinerOf(how, how.last);
 
-  for (int c = begin * BAI_LEVELS_BLOCK; c < last.n; c += step * BAI_LEVELS_BLOCK) {
+  if (finer.has_long) TakeOff(finer, last.n, last.b, warp, warps);
+  for (int c = begin * BAI_LEVELS_BLOCK; c < last.n && !finer.has_long; c += step * BAI_LEVELS_BLOCK) {
     const int count = last.n - c < BAI_LEVELS_BLOCK ? last.n - c : BAI_LEVELS_BLOCK;
     const T   sum = OutsideOfAggregates<T, false, SOME>(finer, c, count, t, team, reinterpret_cast<T *>(&room), false);
 
@@ -434,8 +510,7 @@ static __global__ __launch_bounds__(TAIL_THREADS) void TailCycle(const __grid_co
   }
   Everyone();
   Exact(last, how.inverse, how.last ? how.level[how.last - 1].y : how.above,
-        how.last ? how.level[how.last - 1].child : how.above_child,
-        ((int)blockIdx.x * TAIL_THREADS + (int)threadIdx.x) / BAI_TEAM, (int)gridDim.x * TAIL_THREADS / BAI_TEAM);
+        how.last ? how.level[how.last - 1].child : how.above_child, warp, warps);
   for (int l = how.last - 1; l >= 0; l--) { /* up, from where the new x is to where x was */
     BAILevelView<T> L = how.level[l];
     VisitHow<T>     v = {};
@@ -483,6 +558,7 @@ struct Cycle {
     L.d         = static_cast<const T *>(D->d);
     L.dinv      = static_cast<const T *>(D->dinv);
     L.extra     = D->extra ? static_cast<const T *>(D->e) : NULL;
+    L.has_long  = D->outside > LONG_ROW * (long long)D->A.n;
     L.b         = static_cast<T *>(D->b);
     L.x         = static_cast<T *>(D->x);
     L.y         = static_cast<T *>(D->y);
@@ -493,6 +569,17 @@ struct Cycle {
   {
     CUDATry(BAILaunch(kernel, grid, threads, 0, state->s.stream, state->s.follows, arguments));
     return BAIStatusOf(BAI_OK);
+  }
+
+  BAIStatus DoTakeOff(FinerLevel<T> finer, const BAILevelView<T> &L) const
+  {
+    int        m           = L.n;
+    T         *b           = L.b;
+    const int *flag        = done;
+    const dim3 grid        = BAIGrid((long long)m * BAI_TEAM, OFF_THREADS);
+    void      *arguments[] = {&finer, &m, &b, &flag};
+
+    return Launch((const void *)OffAggregates<T>, grid, OFF_THREADS, arguments);
   }
 
   /* A visit, after which x and y have changed places; ends: it is the last of this level for now, and adds x to that of
@@ -511,7 +598,11 @@ struct Cycle {
     how.sweeps    = (int)state->p.local_iters;
     how.restricts = restricts;
     how.factors   = state->factors;
-    if (finer) how.finer = Finer(l - 1);
+    if (finer) {
+      how.finer = Finer(l - 1);
+      if (how.finer.has_long) BAITry(DoTakeOff(how.finer, L));
+      if (how.finer.has_long) how.finer = {};
+    }
     if (!l && from_zero) how.r = r;
     if (!l && ends) how.z = z;
     if (how.r || how.z) how.row = D->row;
@@ -519,10 +610,11 @@ struct Cycle {
       how.above       = static_cast<T *>(D[-1].x);
       how.above_child = D[-1].child;
     }
-    const void *kernel = !D->few
-      ? finer ? (const void *)Visit<T, PAIRS_MORE, MANY> : (const void *)Visit<T, PAIRS_MORE, 0>
-      : finer ? (const void *)Visit<T, PAIRS_FEW, MANY>
-              : (const void *)Visit<T, PAIRS_FEW, 0>;
+    constexpr int few    = sizeof(T) > sizeof(float) ? PAIRS_MORE : PAIRS_FEW; /* of single precision it pays */
+    const void   *kernel = !D->few || L.has_long
+        ? how.finer.child ? (const void *)Visit<T, PAIRS_MORE, MANY> : (const void *)Visit<T, PAIRS_MORE, 0>
+        : how.finer.child ? (const void *)Visit<T, few, MANY>
+                          : (const void *)Visit<T, few, 0>;
 
     BAITry(Launch(kernel, dim3((unsigned)D->blocks), BAI_LEVELS_BLOCK, arguments));
     void *x = D->x;
@@ -537,7 +629,7 @@ struct Cycle {
   {
     const BAILevelView<T> L = View(l);
 
-    return {L.child, L.out_first, L.out_j, L.out_a, L.x};
+    return {L.child, L.out_first, L.out_j, L.out_a, L.x, L.has_long};
   }
 
   BAIStatus DoTail(int l) const

@@ -61,6 +61,7 @@ struct Findings {
   int                zeros;       /* rows of zeros */
   int                longest;     /* entries of a row, at most */
   double             less, more;  /* sums of negative couplings, and of others */
+  double             norm;        /* of magnitudes of a row's entries the largest sum */
   unsigned long long least, most; /* diagonal entries, the bits of their magnitudes as doubles */
   unsigned long long pattern;
 };
@@ -75,6 +76,7 @@ struct Together {
             a.longest > b.longest ? a.longest : b.longest,
             a.less + b.less,
             a.more + b.more,
+            a.norm > b.norm ? a.norm : b.norm,
             a.least < b.least ? a.least : b.least,
             a.most > b.most ? a.most : b.most,
             a.pattern + b.pattern};
@@ -86,7 +88,7 @@ static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Findings
   using Reduce = cub::BlockReduce<Findings, THREADS>;
   __shared__ typename Reduce::TempStorage storage;
   const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
-  Findings      mine    = {A.n, 0, 0, 0, 0, 0, ~0ull, 0, 0};
+  Findings      mine    = {A.n, 0, 0, 0, 0, 0, 0, ~0ull, 0, 0};
 
   for (int row = (int)(blockIdx.x * blockDim.x + threadIdx.x); row < A.n; row += (int)(gridDim.x * blockDim.x)) {
     BAIReal                  sum;
@@ -98,6 +100,7 @@ static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Findings
 
     if (BAILevelsIsBad((BAIReal)magnitude, sum) && row < mine.bad) mine.bad = row;
     mine.zeros += zero;
+    if (magnitude + (double)sum > mine.norm) mine.norm = magnitude + (double)sum;
     if (A.i[row + 1] - A.i[row] > mine.longest) mine.longest = A.i[row + 1] - A.i[row];
     if (bits < mine.least) mine.least = bits;
     if (bits > mine.most) mine.most = bits;
@@ -162,6 +165,7 @@ static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool value
   state->hermitian = !found.other;
   state->less      = found.less;
   state->more      = found.more;
+  state->norm      = found.norm;
   state->over      = found.other || found.more > BAI_LEVELS_OTHER_SIGN * found.less ? 1 : state->p.over;
   const bool fits  = most <= least * BAI_LEVELS_SINGLE_RANGE &&
     (state->p.single != BAI_SINGLE_HERMITIAN || !found.other);

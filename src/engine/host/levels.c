@@ -253,6 +253,7 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
                                .exact     = state->inverse != NULL,
                                .hermitian = state->hermitian,
                                .less      = state->less,
+                               .norm      = state->norm,
                                .more      = state->more,
                                .bytes     = state->bytes};
   info->grid = state->level[0].grid;

@@ -41,6 +41,7 @@ struct BAILevelsState_ {
   const char         *stop;
   int                 hermitian;
   double              less, more; /* see BAILevelsInfo */
+  double              norm;       /* see BAILevelsInfo */
   BAIReal             over;       /* by how much couplings are softened: that of p, or 1 */
   uint64_t            pattern;
   int64_t             bytes;

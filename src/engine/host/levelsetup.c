@@ -60,13 +60,14 @@ static void Look(BAILevelsState state, const BAIHostRows *A)
 {
   const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
   int           is      = 1;
-  double        less = 0, more = 0;
+  double        less = 0, more = 0, norm = 0;
 
-#pragma omp parallel for num_threads(state->p.threads) schedule(static) reduction(& : is) reduction(+ : less, more)
+#pragma omp parallel for num_threads(state->p.threads) schedule(static) reduction(& : is) reduction(+ : less, more) reduction(max : norm)
   for (BAIInt row = 0; row < A->n; row++) {
     BAIReal         sum;
     const BAIScalar d = Diagonal(A, row, &sum);
 
+    if ((double)(BAIAggregateMagnitude(d) + sum) > norm) norm = (double)(BAIAggregateMagnitude(d) + sum);
     if (!(BAIRealPart(d) > 0) && (sum > 0 || BAIRealPart(d) < 0)) is = 0;
     for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
       const BAIReal w = BAIAggregateMagnitude(A->a[k]);
@@ -82,6 +83,7 @@ static void Look(BAILevelsState state, const BAIHostRows *A)
   state->hermitian = is;
   state->less      = less;
   state->more      = more;
+  state->norm      = norm;
   state->over      = !is || more > BAI_LEVELS_OTHER_SIGN * less ? 1 : state->p.over;
 }
 

@@ -41,25 +41,40 @@ PetscErrorCode KSPBAITestGuess(KSP ksp, PetscReal rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A bound of ||A||: of a Hermitian matrix with levels these know one; else it is computed, on a GPU on the host */
+static PetscErrorCode BoundNorm(const KSP_BAI *k, Mat A, PetscReal *norm)
+{
+  const BAILevelsInfo *info = &k->bai.hierarchy->info;
+  PetscReal            norm1, norminf;
+
+  PetscFunctionBegin;
+  *norm = (PetscReal)info->norm;
+  if (k->method == BAI_METHOD_ENGINE && !info->resident && info->hermitian && *norm > 0.0)
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatNorm(A, NORM_1, &norm1));
+  PetscCall(MatNorm(A, NORM_INFINITY, &norminf));
+  *norm = PetscSqrtReal(norm1) * PetscSqrtReal(norminf);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    ||b - A x|| has stood still for long. Below a small multiple of eps (||A|| ||x|| + ||b||) rounding keeps it up, and no
-   iteration gets any further. ||A|| is computed only here, as few solves come to this
+   iteration gets any further
 */
 PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
 {
   const PetscReal multiple = 64;
   KSP_BAI        *k        = (KSP_BAI *)ksp->data;
   const PetscBool exact    = (PetscBool)(k->method != BAI_METHOD_RELAXATION || k->bai.run != BAIRunRounded);
-  PetscReal       norm1, norminf, xnorm, bnorm;
+  PetscReal       norm, xnorm, bnorm;
   Mat             A;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatNorm(A, NORM_1, &norm1));
-  PetscCall(MatNorm(A, NORM_INFINITY, &norminf));
+  PetscCall(BoundNorm(k, A, &norm));
   PetscCall(BAIVecNorm(x, &xnorm));
   PetscCall(BAIVecNorm(b, &bnorm));
-  k->attainable = multiple * PETSC_MACHINE_EPSILON * (PetscSqrtReal(norm1) * PetscSqrtReal(norminf) * xnorm + bnorm);
+  k->attainable = multiple * PETSC_MACHINE_EPSILON * (norm * xnorm + bnorm);
   k->stands     = (PetscBool)(exact && rnorm <= k->attainable);
   if (k->stands) ksp->reason = KSP_DIVERGED_BREAKDOWN;
   PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ": the residual norm stays at %g, %s what rounding allows, %g\n",
