@@ -50,7 +50,6 @@ static PetscErrorCode FindAgainst(KSP ksp, Mat A, const char **against)
 
     sees = (PetscBool)(sees ||
                        (monitor != (void (*)(void))KSPMonitorResidual &&
-                        monitor != (void (*)(void))KSPMonitorResidualShort &&
                         monitor != (void (*)(void))KSPMonitorResidualDrawLG));
   }
   PetscCall(MatGetNullSpace(A, &nullspace));
@@ -130,13 +129,12 @@ static PetscErrorCode Agree(KSP ksp)
 static PetscErrorCode Work(KSP worker)
 {
   BAITelescope t = ((KSP_BAI *)worker->data)->master;
-  size_t       norms;
 
   PetscFunctionBegin;
+  t->end.norms = 0;
   PetscCall(Try(t, t->solve, worker));
-  PetscCall(PetscSegBufferGetSize(t->norms, &norms));
   t->end         = (End){.its    = worker->its,
-                         .norms  = (PetscInt)norms,
+                         .norms  = t->end.norms,
                          .rnorm  = worker->rnorm,
                          .rnorm0 = worker->rnorm0,
                          .ttol   = worker->ttol,
@@ -145,13 +143,15 @@ static PetscErrorCode Work(KSP worker)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Keep(PETSC_UNUSED KSP worker, PetscInt it, PetscReal rnorm, void *norms)
+static PetscErrorCode Keep(PETSC_UNUSED KSP worker, PetscInt it, PetscReal rnorm, void *telescope)
 {
-  Norm *norm;
+  BAITelescope t = (BAITelescope)telescope;
+  Norm        *norm;
 
   PetscFunctionBegin;
-  PetscCall(PetscSegBufferGet((PetscSegBuffer)norms, 1, &norm));
+  PetscCall(PetscSegBufferGet(t->norms, 1, &norm));
   *norm = (Norm){.it = it, .rnorm = rnorm};
+  t->end.norms++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,7 +171,7 @@ static PetscErrorCode Instruct(KSP ksp, KSP worker)
   PetscCall(KSPSetNormType(worker, ksp->normtype));
   PetscCall(KSPSetConvergenceTest(worker, ksp->converged, ksp->cnvP, NULL));
   PetscCall(KSPMonitorCancel(worker));
-  if (KSPBAIIsWatched(ksp)) PetscCall(KSPMonitorSet(worker, Keep, k->telescope->norms, NULL));
+  if (KSPBAIIsWatched(ksp)) PetscCall(KSPMonitorSet(worker, Keep, k->telescope, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
