@@ -218,6 +218,36 @@ static PetscErrorCode Solves(const char matrix[], PetscInt n, Layout layout, BAI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Solves that end otherwise leave the reason, and the x, of one rank */
+static PetscErrorCode Reasons(BAIMode mode)
+{
+  KSPConvergedReason reason;
+  Twins              t;
+  Mat                one;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_SELF, "fv1", 16, &one));
+  PetscCall(CreateTwins(one, LAYOUT_EVEN, mode, &t));
+  PetscCall(KSPSetTolerances(t.ksp, 1e-30, 1e-300, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSetTolerances(t.ksp_one, 1e-30, 1e-300, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(SolveBoth(&t, "what rounding allows"));
+  PetscCall(KSPGetConvergedReason(t.ksp, &reason));
+  PetscCall(Expect(reason == KSP_DIVERGED_BREAKDOWN, "what rounding allows: %s", KSPConvergedReasons[reason]));
+  PetscCall(DestroyTwins(&t));
+  PetscCall(GalleryCreateMat(PETSC_COMM_SELF, "fv1", 16, &one));
+  PetscCall(MatShift(one, -1.5));
+  PetscCall(CreateTwins(one, LAYOUT_EVEN, mode, &t));
+  PetscCall(KSPBAISetLevels(t.ksp, 0));
+  PetscCall(KSPBAISetLevels(t.ksp_one, 0));
+  if (mode == BAI_MODE_SYNC) {
+    PetscCall(SolveBoth(&t, "divergence"));
+    PetscCall(KSPGetConvergedReason(t.ksp, &reason));
+    PetscCall(Expect(reason < 0, "divergence: %s", KSPConvergedReasons[reason]));
+  }
+  PetscCall(DestroyTwins(&t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* In modes whose results differ from run to run */
 static PetscErrorCode Converges(BAIMode mode)
 {
@@ -589,7 +619,7 @@ static PetscErrorCode NullSpaceFunction(void)
   PetscCall(MatNullSpaceDestroy(&nullspace));
   PetscCall(RemoveMean(NULL, t.b, NULL));
   PetscCall(KSPSolve(t.ksp, t.b, t.x));
-  PetscCall(ExpectAll(t.ksp, "the null space has a function"));
+  PetscCall(ExpectAll(t.ksp, "a null space has a function"));
   PetscCall(DestroyTwins(&t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -679,6 +709,8 @@ int main(int argc, char **argv)
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_LAUNCH; mode++) {
     if (Case("converges_%s", BAIModes[mode])) PetscCall(Converges((BAIMode)mode));
   }
+  if (Case("reasons_sync")) PetscCall(Reasons(BAI_MODE_SYNC));
+  if (Case("reasons_auto")) PetscCall(Reasons(BAI_MODE_AUTO));
   if (Case("changes")) PetscCall(Changes());
   if (Case("watched_fv1")) PetscCall(Watched("fv1", 16, 0, BAI_MODE_SYNC));
   if (Case("watched_fv3")) PetscCall(Watched("fv3", 24, 0, BAI_MODE_SYNC));

@@ -42,7 +42,7 @@ static PetscErrorCode FindAgainst(KSP ksp, Mat A, const char **against)
 {
   const BAIOptions *o    = &((KSP_BAI *)ksp->data)->bai.options;
   PetscBool         sees = (PetscBool)(ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip);
-  MatNullSpace      nullspace;
+  MatNullSpace      space, near;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < ksp->numbermonitors; k++) {
@@ -52,12 +52,13 @@ static PetscErrorCode FindAgainst(KSP ksp, Mat A, const char **against)
                        (monitor != (void (*)(void))KSPMonitorResidual &&
                         monitor != (void (*)(void))KSPMonitorResidualDrawLG));
   }
-  PetscCall(MatGetNullSpace(A, &nullspace));
-  *against = sees                      ? "a monitor or convergence test may look at x"
-    : nullspace && nullspace->remove   ? "the null space has a function"
-    : o->partition == BAI_PARTITION_DM ? "blocks are boxes of the grid of all"
-    : o->stats                         ? "all of them count"
-                                       : NULL;
+  PetscCall(MatGetNullSpace(A, &space));
+  PetscCall(MatGetNearNullSpace(A, &near));
+  *against = NULL;
+  if (sees) *against = "a monitor or convergence test may look at x";
+  else if ((space && space->remove) || (near && near->remove)) *against = "a null space has a function";
+  else if (o->partition == BAI_PARTITION_DM) *against = "blocks are boxes of the grid of all";
+  else if (o->stats) *against = "all of them count";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,15 +176,21 @@ static PetscErrorCode Instruct(KSP ksp, KSP worker)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The KSPBAI inside */
-static PetscErrorCode CreateWorker(KSP ksp, BAITelescope t)
+/* The KSPBAI inside. PETSc does not give every concatenated matrix the type of A */
+static PetscErrorCode CreateWorker(KSP ksp, Mat A, BAITelescope t)
 {
   KSP_BAI    *k = (KSP_BAI *)ksp->data, *w;
   const char *prefix;
+  MatType     type;
+  Mat         B;
 
   PetscFunctionBegin;
   PetscCall(PCTelescopeGetKSP(t->pc, &t->worker));
   if (!t->worker) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetOperators(t->worker, &B, NULL));
+  PetscCall(MatGetType(A, &type));
+  if (t->workers > 1) PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
+  PetscCall(MatPropagateSymmetryOptions(A, B));
   PetscCall(KSPSetType(t->worker, KSPBAI));
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
   PetscCall(KSPSetOptionsPrefix(t->worker, prefix)); /* for the words of errors; no options are read */
@@ -216,6 +223,7 @@ static PetscErrorCode Create(KSP ksp, Mat A, BAITelescope t)
   PetscCall(BAIGetNode(&k->bai, comm));
   PetscCall(BAIGatherChoose(&k->bai, A, Ad, &t->workers, &type, &t->why));
   if (t->workers == t->size) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(ksp, "%d of %d ranks work with all rows, %s\n", t->workers, t->size, t->why));
   PetscCall(KSPReset_BAIKrylov(ksp)); /* of a time when all ranks worked */
   PetscCall(BAIDropEngine(&k->bai));
   PetscCall(PetscSegBufferCreate(sizeof(Norm), 64, &t->norms));
@@ -225,7 +233,7 @@ static PetscErrorCode Create(KSP ksp, Mat A, BAITelescope t)
   PetscCall(PCTelescopeSetSubcommType(t->pc, type));
   PetscCall(PCSetOperators(t->pc, A, A));
   PetscCall(PCSetUp(t->pc));
-  PetscCall(CreateWorker(ksp, t));
+  PetscCall(CreateWorker(ksp, A, t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
