@@ -221,7 +221,7 @@ static PetscErrorCode TimeWays(Run *run, const char part[], const char name[], P
   PetscFunctionReturn(0);
 }
 
-/* KSPBAI for all rows, on each process or on the first one, is the preconditioner */
+/* KSPBAI for all rows on the first process is the preconditioner: what auto has inside */
 static PetscErrorCode SetSolverOfAll(const Run *run, KSP ksp)
 {
   PC   pc;
@@ -229,10 +229,9 @@ static PetscErrorCode SetSolverOfAll(const Run *run, KSP ksp)
 
   PetscFunctionBeginUser;
   PetscCall(PetscSNPrintf(options, sizeof(options),
-                          "-bai_redundant_ksp_type bai -bai_redundant_pc_type none -bai_redundant_ksp_rtol %g "
                           "-bai_telescope_ksp_type bai -bai_telescope_pc_type none -bai_telescope_ksp_rtol %g "
                           "-bai_pc_telescope_reduction_factor %d",
-                          (double)run->rtol, (double)run->rtol, run->ranks));
+                          (double)run->rtol, run->ranks));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetFromOptions(pc));
@@ -284,7 +283,6 @@ static PetscErrorCode Solves(Run *run, const char name[], PetscInt n)
     {"auto",      KSPBAI,     PCNONE,      BAI_EXCHANGE_AUTO,    BAI_GATHER_AUTO, BAI_MODE_ASYNC, PETSC_TRUE },
     {"mpi",       KSPBAI,     PCNONE,      BAI_EXCHANGE_SCATTER, BAI_GATHER_AUTO, BAI_MODE_ASYNC, PETSC_FALSE},
     {"dk",        KSPBAI,     PCNONE,      BAI_EXCHANGE_AUTO,    BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_FALSE},
-    {"redundant", KSPPREONLY, PCREDUNDANT, BAI_EXCHANGE_AUTO,    BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_FALSE},
     {"telescope", KSPPREONLY, PCTELESCOPE, BAI_EXCHANGE_AUTO,    BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_FALSE},
     {"cg",        KSPCG,      PCJACOBI,    BAI_EXCHANGE_AUTO,    BAI_GATHER_AUTO, BAI_MODE_ASYNC, PETSC_TRUE }
   };

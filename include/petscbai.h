@@ -124,8 +124,6 @@ PETSC_EXTERN PetscErrorCode PCBAISetSymmetric(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCBAIGetSymmetric(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCBAISetBackend(PC, BAIBackend);
 PETSC_EXTERN PetscErrorCode PCBAIGetBackend(PC, BAIBackend *);
-PETSC_EXTERN PetscErrorCode PCBAISetGather(PC, BAIGatherType);
-PETSC_EXTERN PetscErrorCode PCBAIGetGather(PC, BAIGatherType *);
 PETSC_EXTERN PetscErrorCode PCBAISetTheta(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCBAIGetTheta(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCBAISetOverlap(PC, PetscInt);

@@ -210,12 +210,12 @@ typedef enum {
 } BAIRefine;
 
 /*E
-   BAIGatherType - Which MPI ranks of a block-asynchronous iteration work with the rows of others
+   BAIGatherType - Which MPI ranks of a `KSPBAI` work with the rows of others
 
    Values:
 +  `BAI_GATHER_AUTO`   - (default) on GPUs: one if the whole system is small, else device; on the host none
 .  `BAI_GATHER_NONE`   - each rank works on its own rows
-.  `BAI_GATHER_DEVICE` - of the ranks that work on the same GPU, the first takes all rows
+.  `BAI_GATHER_DEVICE` - fewer ranks take all rows, so that no two work on the same GPU
 -  `BAI_GATHER_ONE`    - the first rank takes all rows
 
    Options Database Key:
@@ -223,7 +223,7 @@ typedef enum {
 
    Level: intermediate
 
-.seealso: `KSPBAI`, `PCBAI`, `KSPBAISetGather()`, `PCBAISetGather()`
+.seealso: `KSPBAI`, `KSPBAISetGather()`, `PCTELESCOPE`
 E*/
 typedef enum {
   BAI_GATHER_AUTO,

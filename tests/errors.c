@@ -509,7 +509,7 @@ int main(int argc, char **argv)
     test:
       suffix: gathered
       nsize: {{2 3}}
-      args: -ksp_bai_gather one -foo_ksp_bai_gather one -foo_pc_bai_gather one
+      args: -ksp_bai_gather one -foo_ksp_bai_gather one
 
     test:
       suffix: cuda

@@ -265,7 +265,6 @@ static PetscErrorCode TestSmoother(BAIMode mode)
       PetscCall(PCBAISetIterations(pc, its));
       PetscCall(KSPSetFromOptions(ksp));
       PetscCall(PCBAISetMode(pc, mode));
-      PetscCall(PCBAISetGather(pc, BAI_GATHER_NONE));
       PetscCall(PCBAISetExchange(pc, exchanges[way]));
       PetscCall(VecSet(x[k], 0));
       PetscCall(KSPSolve(ksp, b, x[k]));
@@ -494,7 +493,7 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       nsize: {{1 2}}
       timeoutfactor: 4
-      args: -ksp_bai_gather none -pc_bai_gather none -case same_sync_fv120_plain,same_color_laplace3d9_plain,free_async_laplace3d24,late_laplace3d24,single_laplace3d9,line_lower_sync,smoother_color,slow_fv1,life
+      args: -ksp_bai_gather none -case same_sync_fv120_plain,same_color_laplace3d9_plain,free_async_laplace3d24,late_laplace3d24,single_laplace3d9,line_lower_sync,smoother_color,slow_fv1,life
       test:
          suffix: cuda
          requires: baicuda

@@ -1,10 +1,9 @@
-static char help[] = "Gathered rows: a solver or preconditioner on several ranks gives what it gives on one, and looks "
-                     "the same to its users.\n\n";
+static char help[] =
+  "Gathered rows: a solver on several ranks gives what it gives on one, and looks the same to its users.\n\n";
 
 #include "check.h"
 #include "gallery.h"
 #include <math.h>
-#include <petscdmda.h>
 
 /* The ends of each rank's rows, a row or a block of rows being what the layout counts */
 typedef enum {
@@ -78,8 +77,8 @@ static PetscErrorCode SetVec(Vec v, PetscReal phase)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bits of this rank's part of x are those of the vector of one rank; its entries are numbered[i], or i */
-static PetscErrorCode SameBits(Vec x, Vec one, const PetscInt numbered[], PetscBool *same)
+/* The bits of this rank's part of x are those of the vector of one rank */
+static PetscErrorCode SameBits(Vec x, Vec one, PetscBool *same)
 {
   const PetscScalar *xx, *yy;
   PetscInt           first, last;
@@ -89,7 +88,7 @@ static PetscErrorCode SameBits(Vec x, Vec one, const PetscInt numbered[], PetscB
   PetscCall(VecGetOwnershipRange(x, &first, &last));
   PetscCall(VecGetArrayRead(x, &xx));
   PetscCall(VecGetArrayRead(one, &yy));
-  for (PetscInt i = first; i < last; i++) mine = mine && xx[i - first] == yy[numbered ? numbered[i - first] : i];
+  for (PetscInt i = first; i < last; i++) mine = mine && xx[i - first] == yy[i];
   PetscCall(VecRestoreArrayRead(x, &xx));
   PetscCall(VecRestoreArrayRead(one, &yy));
   PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PETSC_COMM_WORLD));
@@ -156,7 +155,7 @@ static PetscErrorCode DestroyTwins(Twins *t)
 }
 
 /* Iterations, reason and residual norm are the same, and the bits of x */
-static PetscErrorCode Compare(Twins *t, const PetscInt numbered[], const char when[])
+static PetscErrorCode Compare(Twins *t, const char when[])
 {
   KSPConvergedReason reason, reason_one;
   PetscInt           its, its_one;
@@ -174,7 +173,7 @@ static PetscErrorCode Compare(Twins *t, const PetscInt numbered[], const char wh
                    KSPConvergedReasons[reason_one]));
   PetscCall(Expect(its == its_one, "%s: %" PetscInt_FMT " iterations, on one rank %" PetscInt_FMT, when, its, its_one));
   PetscCall(Expect(rnorm == rnorm_one, "%s: residual norm %g, on one rank %g", when, (double)rnorm, (double)rnorm_one));
-  PetscCall(SameBits(t->x, t->x_one, numbered, &same));
+  PetscCall(SameBits(t->x, t->x_one, &same));
   PetscCall(Expect(same, "%s: not the bits of one rank", when));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -184,25 +183,7 @@ static PetscErrorCode SolveBoth(Twins *t, const char when[])
   PetscFunctionBeginUser;
   PetscCall(KSPSolve(t->ksp, t->b, t->x));
   PetscCall(KSPSolve(t->ksp_one, t->b_one, t->x_one));
-  PetscCall(Compare(t, NULL, when));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* b and x go as -by says, through memory that ranks share unless MPI is asked for; without -by in either way */
-static PetscErrorCode ExpectWay(KSP ksp)
-{
-  char        by[64] = "";
-  PetscBool   shared, mpi;
-  PetscMPIInt size;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-by", by, sizeof(by), NULL));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(ViewHas((PetscObject)ksp, "b and x of gathered rows go by memory that the ranks share", &shared));
-  PetscCall(ViewHas((PetscObject)ksp, "b and x of gathered rows go by MPI", &mpi));
-  PetscCall(Expect((shared || mpi) == (size > 1) && !(shared && mpi), "the view says how b and x go"));
-  if (by[0] && size > 1)
-    PetscCall(Expect(shared == !strcmp(by, "memory") && mpi == !strcmp(by, "mpi"), "b and x go by %s", by));
+  PetscCall(Compare(t, when));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -221,7 +202,6 @@ static PetscErrorCode Solves(const char matrix[], PetscInt n, Layout layout, BAI
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(ViewHas((PetscObject)t.ksp, "gather one: 1 of ", &has));
   PetscCall(Expect(has == (size > 1), "the view says who works"));
-  PetscCall(ExpectWay(t.ksp));
   PetscCall(KSPSetInitialGuessNonzero(t.ksp, PETSC_TRUE));
   PetscCall(KSPSetInitialGuessNonzero(t.ksp_one, PETSC_TRUE));
   PetscCall(KSPSetTolerances(t.ksp, 1e-30, 1e-300, PETSC_DEFAULT, 7));
@@ -229,9 +209,41 @@ static PetscErrorCode Solves(const char matrix[], PetscInt n, Layout layout, BAI
   PetscCall(SetVec(t.x, 2));
   PetscCall(SetVec(t.x_one, 2));
   PetscCall(SolveBoth(&t, "7 iterations from a guess"));
-  PetscCall(KSPSetNormType(t.ksp, KSP_NORM_NONE));
-  PetscCall(KSPSetNormType(t.ksp_one, KSP_NORM_NONE));
-  PetscCall(SolveBoth(&t, "7 more without norms"));
+  if (mode != BAI_MODE_AUTO) { /* a fixed number of iterations is relaxation, and auto then async */
+    PetscCall(KSPSetNormType(t.ksp, KSP_NORM_NONE));
+    PetscCall(KSPSetNormType(t.ksp_one, KSP_NORM_NONE));
+    PetscCall(SolveBoth(&t, "7 more without norms"));
+  }
+  PetscCall(DestroyTwins(&t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solves that end otherwise leave the reason, and the x, of one rank */
+static PetscErrorCode Reasons(BAIMode mode)
+{
+  KSPConvergedReason reason;
+  Twins              t;
+  Mat                one;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_SELF, "fv1", 16, &one));
+  PetscCall(CreateTwins(one, LAYOUT_EVEN, mode, &t));
+  PetscCall(KSPSetTolerances(t.ksp, 1e-30, 1e-300, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSetTolerances(t.ksp_one, 1e-30, 1e-300, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(SolveBoth(&t, "what rounding allows"));
+  PetscCall(KSPGetConvergedReason(t.ksp, &reason));
+  PetscCall(Expect(reason == KSP_DIVERGED_BREAKDOWN, "what rounding allows: %s", KSPConvergedReasons[reason]));
+  PetscCall(DestroyTwins(&t));
+  PetscCall(GalleryCreateMat(PETSC_COMM_SELF, "fv1", 16, &one));
+  PetscCall(MatShift(one, -1.5));
+  PetscCall(CreateTwins(one, LAYOUT_EVEN, mode, &t));
+  PetscCall(KSPBAISetLevels(t.ksp, 0));
+  PetscCall(KSPBAISetLevels(t.ksp_one, 0));
+  if (mode == BAI_MODE_SYNC) {
+    PetscCall(SolveBoth(&t, "divergence"));
+    PetscCall(KSPGetConvergedReason(t.ksp, &reason));
+    PetscCall(Expect(reason < 0, "divergence: %s", KSPConvergedReasons[reason]));
+  }
   PetscCall(DestroyTwins(&t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -302,73 +314,105 @@ static PetscErrorCode Changes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All ranks work, and the view says why */
+static PetscErrorCode ExpectAll(KSP ksp, const char why[])
+{
+  char        line[128];
+  PetscMPIInt size;
+  PetscReal   rnorm;
+  PetscBool   has, is;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscSNPrintf(line, sizeof(line), "gather one: all ranks work, as %s", why));
+  PetscCall(ViewHas((PetscObject)ksp, line, &has));
+  PetscCall(Expect(has == (size > 1), "the view says: %s", line));
+  PetscCall(IsConverged(ksp, &rnorm, &is));
+  PetscCall(Expect(is, "as %s: residual norm %g", why, (double)rnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 enum {
   MAX_NORMS = 2000
 };
 
-/* What somebody saw of a solve */
+/* PETSc's own monitor, which writes to memory */
 typedef struct {
-  PetscInt  calls;
-  PetscReal norms[MAX_NORMS];
-  PetscInt  limit; /* monitor: sets max_it to that; convergence test: stops there; 0: nothing */
-  PetscInt  fail;  /* monitor: the call in which it fails, from 1 on */
-} Record;
+  FILE       *file;
+  char       *text;
+  size_t      length;
+  PetscViewer viewer;
 
-static PetscErrorCode Monitor(KSP ksp, PetscInt it, PetscReal norm, void *ctx)
+  PetscViewerAndFormat *vf;
+} Output;
+
+static PetscErrorCode SetMonitor(KSP ksp, Output *o)
 {
-  Record   *record = (Record *)ctx;
-  Vec       r, b;
-  PetscReal norm_r, bnorm;
+  void (*const monitor)(void) = (void (*)(void))KSPMonitorResidual;
 
   PetscFunctionBeginUser;
-  PetscCheck(record->calls < MAX_NORMS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Called too often");
-  record->norms[record->calls++] = norm;
-  PetscCheck(record->calls != record->fail, PetscObjectComm((PetscObject)ksp), PETSC_ERR_USER,
+  o->file = open_memstream(&o->text, &o->length);
+  PetscCheck(o->file, PETSC_COMM_SELF, PETSC_ERR_SYS, "open_memstream()");
+  PetscCall(PetscViewerASCIIOpenWithFILE(PetscObjectComm((PetscObject)ksp), o->file, &o->viewer));
+  PetscCall(PetscViewerAndFormatCreate(o->viewer, PETSC_VIEWER_DEFAULT, &o->vf));
+  PetscCall(KSPMonitorSet(ksp, (PetscErrorCode(*)(KSP, PetscInt, PetscReal, void *))monitor, o->vf, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EndMonitor(KSP ksp, Output *o)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPMonitorCancel(ksp));
+  PetscCall(PetscViewerAndFormatDestroy(&o->vf));
+  PetscCall(PetscViewerDestroy(&o->viewer));
+  PetscCheck(!fclose(o->file), PETSC_COMM_SELF, PETSC_ERR_SYS, "fclose()");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A monitor that may look at x, as it does, and one that fails; a convergence test that asks for so many iterations */
+static PetscErrorCode Look(KSP ksp, PetscInt it, PetscReal norm, void *ctx)
+{
+  const PetscInt *fail = (PetscInt *)ctx;
+  PetscReal       norm_r, bnorm;
+  Vec             r, b;
+
+  PetscFunctionBeginUser;
+  PetscCheck(it != *fail, PetscObjectComm((PetscObject)ksp), PETSC_ERR_USER,
              "This monitor does not like iteration %" PetscInt_FMT, it);
-  if (record->limit) PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, record->limit));
   PetscCall(KSPBuildResidual(ksp, NULL, NULL, &r));
   PetscCall(VecNorm(r, NORM_2, &norm_r));
   PetscCall(KSPGetRhs(ksp, &b));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(VecDestroy(&r));
-  PetscCheck(PetscAbsReal(norm - norm_r) <= 1e3 * PETSC_MACHINE_EPSILON * bnorm, PETSC_COMM_SELF, PETSC_ERR_PLIB,
-             "Residual norm %g, not %g", (double)norm_r, (double)norm);
+  PetscCall(Expect(PetscAbsReal(norm - norm_r) <= 1e3 * PETSC_MACHINE_EPSILON * bnorm, "residual norm %g, not %g",
+                   (double)norm_r, (double)norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Test(KSP ksp, PetscInt it, PetscReal norm, KSPConvergedReason *reason, void *ctx)
 {
-  Record *record = (Record *)ctx;
-
   PetscFunctionBeginUser;
   (void)ksp;
-  record->norms[record->calls++] = norm;
-  *reason                        = it >= record->limit ? KSP_CONVERGED_HAPPY_BREAKDOWN : KSP_CONVERGED_ITERATING;
+  (void)norm;
+  *reason = it >= *(PetscInt *)ctx ? KSP_CONVERGED_HAPPY_BREAKDOWN : KSP_CONVERGED_ITERATING;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SameRecords(const Record *all, const Record *one, const char what[])
+/* History and output of PETSc's monitor are those of one rank; for whoever may look at x all ranks work */
+static PetscErrorCode Watched(const char matrix[], PetscInt n, PetscInt interval, BAIMode mode)
 {
-  PetscBool same = (PetscBool)(all->calls == one->calls && all->calls > 0);
+  const PetscReal   *history, *history_one;
+  PetscInt           length, length_one, fail = -1, limit = 4, its;
+  KSPConvergedReason reason;
+  Output             all = {NULL}, one = {NULL};
+  Twins              t;
+  Mat                A;
+  PetscMPIInt        rank;
 
   PetscFunctionBeginUser;
-  for (PetscInt k = 0; k < all->calls && same; k++) same = (PetscBool)(all->norms[k] == one->norms[k]);
-  PetscCall(Expect(same, "%s: %" PetscInt_FMT " norms, on one rank %" PetscInt_FMT, what, all->calls, one->calls));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All ranks see of each norm what one rank sees alone */
-static PetscErrorCode Watched(const char matrix[], PetscInt n, PetscInt interval)
-{
-  static Record    all, one;
-  const PetscReal *history, *history_one;
-  PetscInt         length, length_one;
-  Twins            t;
-  Mat              A;
-
-  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(GalleryCreateMat(PETSC_COMM_SELF, matrix, n, &A));
-  PetscCall(CreateTwins(A, LAYOUT_EVEN, BAI_MODE_SYNC, &t));
+  PetscCall(CreateTwins(A, LAYOUT_EVEN, mode, &t));
   PetscCall(KSPBAISetCheckInterval(t.ksp, interval));
   PetscCall(KSPBAISetCheckInterval(t.ksp_one, interval));
   PetscCall(KSPSetResidualHistory(t.ksp, NULL, MAX_NORMS, PETSC_TRUE));
@@ -379,23 +423,26 @@ static PetscErrorCode Watched(const char matrix[], PetscInt n, PetscInt interval
   PetscCall(
     Expect(length == length_one && length > 1 && !memcmp(history, history_one, (size_t)length * sizeof(*history)),
            "the history is that of one rank"));
-  all = one = (Record){.calls = 0};
-  PetscCall(KSPMonitorSet(t.ksp, Monitor, &all, NULL));
-  PetscCall(KSPMonitorSet(t.ksp_one, Monitor, &one, NULL));
-  PetscCall(SolveBoth(&t, "with a monitor"));
-  PetscCall(SameRecords(&all, &one, "monitor"));
-  all = one = (Record){.limit = 5};
-  PetscCall(SolveBoth(&t, "with a monitor that sets max_it"));
-  PetscCall(SameRecords(&all, &one, "monitor that sets max_it"));
+  PetscCall(SetMonitor(t.ksp, &all));
+  PetscCall(SetMonitor(t.ksp_one, &one));
+  PetscCall(SolveBoth(&t, "with a monitor of PETSc"));
+  PetscCall(EndMonitor(t.ksp, &all));
+  PetscCall(EndMonitor(t.ksp_one, &one));
+  PetscCall(Expect(rank || (one.length > 0 && all.length == one.length && !strcmp(all.text, one.text)),
+                   "the monitor shows what it does on one rank"));
+  free(all.text);
+  free(one.text);
+  PetscCall(KSPMonitorSet(t.ksp, Look, &fail, NULL));
+  PetscCall(KSPSolve(t.ksp, t.b, t.x));
+  PetscCall(ExpectAll(t.ksp, "a monitor or convergence test may look at x"));
   PetscCall(KSPMonitorCancel(t.ksp));
-  PetscCall(KSPMonitorCancel(t.ksp_one));
-  PetscCall(KSPSetTolerances(t.ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 3000));
-  PetscCall(KSPSetTolerances(t.ksp_one, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 3000));
-  PetscCall(KSPSetConvergenceTest(t.ksp, Test, &all, NULL));
-  PetscCall(KSPSetConvergenceTest(t.ksp_one, Test, &one, NULL));
-  all = one = (Record){.limit = 4};
-  PetscCall(SolveBoth(&t, "with a convergence test"));
-  PetscCall(SameRecords(&all, &one, "convergence test"));
+  PetscCall(SolveBoth(&t, "without a monitor"));
+  PetscCall(KSPSetConvergenceTest(t.ksp, Test, &limit, NULL));
+  PetscCall(KSPSolve(t.ksp, t.b, t.x));
+  PetscCall(KSPGetIterationNumber(t.ksp, &its));
+  PetscCall(KSPGetConvergedReason(t.ksp, &reason));
+  PetscCall(Expect(its >= limit && its < limit + PetscMax(1, interval) && reason == KSP_CONVERGED_HAPPY_BREAKDOWN,
+                   "with a convergence test: %s after %" PetscInt_FMT " iterations", KSPConvergedReasons[reason], its));
   PetscCall(DestroyTwins(&t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -440,7 +487,7 @@ static PetscErrorCode Errors(void)
 /* After which, too; PETSc lets a solver fail once or twice while it solves */
 static PetscErrorCode ErrorsOfSolves(void)
 {
-  Record         record = {.fail = 2};
+  PetscInt       fail = 1;
   Twins          t;
   Mat            one;
   Vec            nan;
@@ -449,7 +496,7 @@ static PetscErrorCode ErrorsOfSolves(void)
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(PETSC_COMM_SELF, "fv1", 12, &one));
   PetscCall(CreateTwins(one, LAYOUT_EVEN, BAI_MODE_SYNC, &t));
-  PetscCall(KSPMonitorSet(t.ksp, Monitor, &record, NULL));
+  PetscCall(KSPMonitorSet(t.ksp, Look, &fail, NULL));
   ExpectError("This monitor does not like iteration 1", "a monitor that fails", KSPSolve(t.ksp, t.b, t.x));
   PetscCall(KSPMonitorCancel(t.ksp));
   PetscCall(SolveBoth(&t, "without it"));
@@ -562,188 +609,17 @@ static PetscErrorCode NullSpaceFunction(void)
   Twins        t;
   Mat          one;
   MatNullSpace nullspace;
-  PetscMPIInt  size;
 
   PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(Neumann(12, &one));
   PetscCall(CreateTwins(one, LAYOUT_EVEN, BAI_MODE_COLOR, &t));
   PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_FALSE, 0, NULL, &nullspace));
   PetscCall(MatNullSpaceSetFunction(nullspace, RemoveMean, NULL));
   PetscCall(MatSetNullSpace(t.A, nullspace));
   PetscCall(MatNullSpaceDestroy(&nullspace));
-  if (size > 1)
-    ExpectError("-ksp_bai_gather one with a null space of MatNullSpaceSetFunction(): must be none, or auto",
-                "a function", KSPSolve(t.ksp, t.b, t.x));
-  PetscCall(KSPBAISetGather(t.ksp, BAI_GATHER_AUTO));
+  PetscCall(RemoveMean(NULL, t.b, NULL));
   PetscCall(KSPSolve(t.ksp, t.b, t.x));
-  PetscCall(DestroyTwins(&t));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A Laplacian, without symmetry, on a grid */
-static PetscErrorCode FillGrid(DM da, Mat A)
-{
-  PetscInt x, y, m, n, M, N, dof;
-
-  PetscFunctionBeginUser;
-  PetscCall(DMDAGetCorners(da, &x, &y, NULL, &m, &n, NULL));
-  PetscCall(DMDAGetInfo(da, NULL, &M, &N, NULL, NULL, NULL, NULL, &dof, NULL, NULL, NULL, NULL, NULL));
-  for (PetscInt j = y; j < y + n; j++) {
-    for (PetscInt i = x; i < x + m; i++) {
-      for (PetscInt c = 0; c < dof; c++) {
-        const MatStencil row   = {.i = i, .j = j, .c = c};
-        const MatStencil col[] = {
-          row,
-          {.i = i - 1, .j = j,     .c = c},
-          {.i = i + 1, .j = j,     .c = c},
-          {.i = i,     .j = j - 1, .c = c},
-          {.i = i,     .j = j + 1, .c = c}
-        };
-        const PetscScalar value[5] = {4.2 + 0.01 * (PetscReal)i + (PetscReal)c, -1.0, -1.1, -0.9, -1.0};
-
-        for (int k = 0; k < 5; k++) {
-          if (col[k].i >= 0 && col[k].i < M && col[k].j >= 0 && col[k].j < N)
-            PetscCall(MatSetValuesStencil(A, 1, &row, 1, &col[k], &value[k], INSERT_VALUES));
-        }
-      }
-    }
-  }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* One rank takes a grid in its natural order, whose rows the ranks have in another */
-static PetscErrorCode Grid(PetscInt dof, BAIPartitionType partition, PetscBool zero)
-{
-  const MPI_Comm comms[] = {PETSC_COMM_WORLD, PETSC_COMM_SELF};
-  Twins          t;
-  DM             da[2];
-  AO             ao;
-  PetscInt       first, last, *numbered;
-  PetscBool      has;
-  PetscMPIInt    size;
-
-  PetscFunctionBeginUser;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  for (int k = 0; k < 2; k++) {
-    Mat A;
-    KSP ksp;
-
-    PetscCall(DMDACreate2d(comms[k], DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 19, 17, k ? 1 : size, 1,
-                           dof, 1, NULL, NULL, &da[k]));
-    PetscCall(DMSetFromOptions(da[k]));
-    PetscCall(DMSetUp(da[k]));
-    PetscCall(DMCreateMatrix(da[k], &A));
-    PetscCall(FillGrid(da[k], A));
-    PetscCall(CreateKSP(comms[k], A, BAI_MODE_SYNC, &ksp));
-    PetscCall(KSPSetDM(ksp, da[k]));
-    PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
-    PetscCall(KSPBAISetPartition(ksp, partition));
-    *(k ? &t.one : &t.A)       = A;
-    *(k ? &t.ksp_one : &t.ksp) = ksp;
-  }
-  PetscCall(SetVecs(&t));
-  PetscCall(VecGetOwnershipRange(t.x, &first, &last));
-  PetscCall(PetscMalloc1(last - first + 1, &numbered));
-  for (PetscInt i = first; i < last; i++) numbered[i - first] = i;
-  PetscCall(DMDAGetAO(da[0], &ao));
-  PetscCall(AOPetscToApplication(ao, last - first, numbered));
-  for (PetscInt i = first; i < last; i++)
-    PetscCall(VecSetValue(t.b, i, 1.0 + 0.5 * PetscSinReal((PetscReal)numbered[i - first]), INSERT_VALUES));
-  PetscCall(VecAssemblyBegin(t.b));
-  PetscCall(VecAssemblyEnd(t.b));
-  if (zero) {
-    const PetscInt row = 12 * dof; /* of the second line on several ranks, whose boxes are narrower than that */
-    char           expected[256];
-
-    PetscCall(
-      PetscSNPrintf(expected, sizeof(expected),
-                    "Row %" PetscInt_FMT
-                    " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it",
-                    row));
-    if (row >= first && row < last) PetscCall(MatSetValue(t.A, row, row, 0.0, INSERT_VALUES));
-    PetscCall(MatAssemblyBegin(t.A, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(t.A, MAT_FINAL_ASSEMBLY));
-    ExpectError(expected, "a zero on the diagonal", KSPSolve(t.ksp, t.b, t.x));
-  } else {
-    PetscCall(KSPSolve(t.ksp, t.b, t.x));
-    PetscCall(KSPSolve(t.ksp_one, t.b_one, t.x_one));
-    PetscCall(Compare(&t, numbered, BAIPartitionTypes[partition]));
-    PetscCall(ViewHas((PetscObject)t.ksp, "in the natural order of the grid", &has));
-    PetscCall(Expect(has == (size > 1), "the view says in which order"));
-  }
-  PetscCall(PetscFree(numbered));
-  PetscCall(DMDestroy(&da[0]));
-  PetscCall(DMDestroy(&da[1]));
-  PetscCall(DestroyTwins(&t));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CreatePC(MPI_Comm comm, Mat A, BAIMode mode, PC *pc)
-{
-  PetscFunctionBeginUser;
-  PetscCall(PCCreate(comm, pc));
-  PetscCall(PCSetType(*pc, PCBAI));
-  PetscCall(PCSetOperators(*pc, A, A));
-  PetscCall(PCBAISetGather(*pc, BAI_GATHER_ONE));
-  PetscCall(PCSetFromOptions(*pc));
-  PetscCall(PCBAISetMode(*pc, mode));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PCBAI applied, as a smoother, and after errors */
-static PetscErrorCode Preconditioner(Layout layout, BAIMode mode)
-{
-  PCRichardsonConvergedReason reason;
-  Twins                       t;
-  Mat                         one;
-  PC                          pc, pc_one;
-  PetscBool                   same;
-  PetscInt                    its;
-  PetscErrorCode              code;
-
-  PetscFunctionBeginUser;
-  PetscCall(GalleryCreateMat(PETSC_COMM_SELF, "laplace2d", 24, &one));
-  PetscCall(CreateTwins(one, layout, mode, &t));
-  PetscCall(CreatePC(PETSC_COMM_WORLD, t.A, mode, &pc));
-  PetscCall(CreatePC(PETSC_COMM_SELF, t.one, mode, &pc_one));
-  for (int k = 0; k < 3; k++) {
-    if (k == 1) {
-      PetscCall(MatShift(t.A, 0.5));
-      PetscCall(MatShift(t.one, 0.5));
-      PetscCall(PCSetUp(pc));
-      PetscCall(PCSetUp(pc_one));
-    }
-    if (k == 2) { /* seen by the next application */
-      PetscCall(PCBAISetIterations(pc, 3));
-      PetscCall(PCBAISetIterations(pc_one, 3));
-    }
-    PetscCall(PCApply(pc, t.b, t.x));
-    PetscCall(PCApply(pc_one, t.b_one, t.x_one));
-    PetscCall(SameBits(t.x, t.x_one, NULL, &same));
-    PetscCall(Expect(same, "application %d has the bits of one rank", k));
-    PetscCall(PCApplyRichardson(pc, t.b, t.x, NULL, 0, 0, 0, 2, PETSC_FALSE, &its, &reason));
-    PetscCall(Expect(its == 2 && reason == PCRICHARDSON_CONVERGED_ITS, "two steps"));
-    PetscCall(PCApplyRichardson(pc_one, t.b_one, t.x_one, NULL, 0, 0, 0, 2, PETSC_FALSE, &its, &reason));
-    PetscCall(SameBits(t.x, t.x_one, NULL, &same));
-    PetscCall(Expect(same, "smoothing %d has the bits of one rank", k));
-    PetscCall(PCApplyRichardson(pc, t.b, t.x, NULL, 0, 0, 0, 1, PETSC_TRUE, &its, &reason));
-    PetscCall(PCApplyRichardson(pc_one, t.b_one, t.x_one, NULL, 0, 0, 0, 1, PETSC_TRUE, &its, &reason));
-    PetscCall(SameBits(t.x, t.x_one, NULL, &same));
-    PetscCall(Expect(same, "smoothing %d from zero has the bits of one rank", k));
-  }
-  PetscCall(PCBAISetStaleness(pc, 1));
-  CheckCall(code, PCApply(pc, t.b, t.x));
-  PetscCall(Expect(code == PETSC_ERR_ARG_INCOMP, "options that do not go together are an error: %d", (int)code));
-  PetscCall(PCBAISetStaleness(pc, -1));
-  PetscCall(PCApply(pc, t.b, t.x));
-  PetscCall(PCApply(pc_one, t.b_one, t.x_one));
-  PetscCall(SameBits(t.x, t.x_one, NULL, &same));
-  PetscCall(Expect(same, "after an error it has the bits of one rank"));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(PCDestroy(&pc_one));
+  PetscCall(ExpectAll(t.ksp, "a null space has a function"));
   PetscCall(DestroyTwins(&t));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -770,7 +646,7 @@ static PetscErrorCode Choice(BAIGatherType gather)
     PetscCall(ViewHas((PetscObject)t.ksp, "gather auto: 1 of ", &has));
     PetscCall(Expect(has == (cuda && size > 1), "one rank works on a small system if there are GPUs"));
   } else {
-    PetscCall(ViewHas((PetscObject)t.ksp, "gather device: all ranks work", &has));
+    PetscCall(ViewHas((PetscObject)t.ksp, "gather device: all ranks work, as no two share a GPU", &has));
     PetscCall(Expect(cuda || has == (size > 1), "on the host all ranks work"));
     PetscCall(ViewHas((PetscObject)t.ksp, "gather device: ", &has));
     PetscCall(Expect(has == (size > 1), "the view says who works"));
@@ -779,23 +655,17 @@ static PetscErrorCode Choice(BAIGatherType gather)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Words and numbers of the option, for both faces */
+/* Words and numbers of the option */
 static PetscErrorCode Options(void)
 {
   KSP           ksp;
-  PC            pc;
   BAIGatherType gather;
 
   PetscFunctionBeginUser;
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOptionsPrefix(ksp, "foo_"));
   PetscCall(KSPSetType(ksp, KSPBAI));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOptionsPrefix(pc, "foo_"));
-  PetscCall(PCSetType(pc, PCBAI));
   PetscCall(KSPBAIGetGather(ksp, &gather));
-  PetscCall(Expect(gather == BAI_GATHER_AUTO, "the default is auto"));
-  PetscCall(PCBAIGetGather(pc, &gather));
   PetscCall(Expect(gather == BAI_GATHER_AUTO, "the default is auto"));
   for (int k = 0; k < 4; k++) {
     PetscCall(PetscOptionsSetValue(NULL, "-foo_ksp_bai_gather", BAIGatherTypes[k]));
@@ -803,16 +673,10 @@ static PetscErrorCode Options(void)
     PetscCall(PetscOptionsClearValue(NULL, "-foo_ksp_bai_gather"));
     PetscCall(KSPBAIGetGather(ksp, &gather));
     PetscCall(Expect((int)gather == k, "-ksp_bai_gather %s", BAIGatherTypes[k]));
-    PetscCall(PCBAISetGather(pc, (BAIGatherType)k));
-    PetscCall(PCBAIGetGather(pc, &gather));
-    PetscCall(Expect((int)gather == k, "PCBAISetGather(): %s", BAIGatherTypes[k]));
   }
   ExpectError("-foo_ksp_bai_gather 4: must be one of auto, none, device, one", "a wrong value",
               KSPBAISetGather(ksp, (BAIGatherType)4));
-  ExpectError("-foo_pc_bai_gather -1: must be one of auto, none, device, one", "a wrong value",
-              PCBAISetGather(pc, (BAIGatherType)-1));
   PetscCall(KSPDestroy(&ksp));
-  PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -832,7 +696,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
   if (Case("options")) PetscCall(Options());
-  for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
+  for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_AUTO; mode++) {
     for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(matrices); m++) {
       if (Case("solves_%s_%s_%" PetscInt_FMT, BAIModes[mode], matrices[m].name, matrices[m].n))
         PetscCall(Solves(matrices[m].name, matrices[m].n, LAYOUT_EVEN, (BAIMode)mode));
@@ -841,27 +705,22 @@ int main(int argc, char **argv)
       if (Case("solves_%s_%s", BAIModes[mode], layouts[layout]))
         PetscCall(Solves("fv1", 16, (Layout)layout, (BAIMode)mode));
     }
-    for (int layout = 0; layout < LAYOUT_NUMBER; layout++) {
-      if (Case("pc_%s_%s", BAIModes[mode], layouts[layout])) PetscCall(Preconditioner((Layout)layout, (BAIMode)mode));
-    }
   }
   for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_LAUNCH; mode++) {
     if (Case("converges_%s", BAIModes[mode])) PetscCall(Converges((BAIMode)mode));
   }
+  if (Case("reasons_sync")) PetscCall(Reasons(BAI_MODE_SYNC));
+  if (Case("reasons_auto")) PetscCall(Reasons(BAI_MODE_AUTO));
   if (Case("changes")) PetscCall(Changes());
-  if (Case("watched_fv1")) PetscCall(Watched("fv1", 16, 0));
-  if (Case("watched_fv3")) PetscCall(Watched("fv3", 24, 0));
-  if (Case("watched_interval")) PetscCall(Watched("fv1", 16, 3));
+  if (Case("watched_fv1")) PetscCall(Watched("fv1", 16, 0, BAI_MODE_SYNC));
+  if (Case("watched_fv3")) PetscCall(Watched("fv3", 24, 0, BAI_MODE_SYNC));
+  if (Case("watched_interval")) PetscCall(Watched("fv1", 16, 3, BAI_MODE_SYNC));
+  if (Case("watched_auto")) PetscCall(Watched("fv1", 16, 0, BAI_MODE_AUTO));
   if (Case("errors_setup")) PetscCall(Errors());
   if (Case("errors_solve")) PetscCall(ErrorsOfSolves());
   if (Case("nullspace_constant")) PetscCall(NullSpace(PETSC_FALSE));
   if (Case("nullspace_vector")) PetscCall(NullSpace(PETSC_TRUE));
   if (Case("nullspace_function")) PetscCall(NullSpaceFunction());
-  for (PetscInt dof = 1; dof <= 2; dof++) {
-    if (Case("grid_dm_%" PetscInt_FMT, dof)) PetscCall(Grid(dof, BAI_PARTITION_DM, PETSC_FALSE));
-    if (Case("grid_auto_%" PetscInt_FMT, dof)) PetscCall(Grid(dof, BAI_PARTITION_AUTO, PETSC_FALSE));
-    if (Case("grid_error_%" PetscInt_FMT, dof)) PetscCall(Grid(dof, BAI_PARTITION_AUTO, PETSC_TRUE));
-  }
   if (Case("choice_auto")) PetscCall(Choice(BAI_GATHER_AUTO));
   if (Case("choice_device")) PetscCall(Choice(BAI_GATHER_DEVICE));
   PetscCall(CheckFinalize());
@@ -872,21 +731,17 @@ int main(int argc, char **argv)
 
    testset:
       output_file: output/empty.out
-      nsize: {{1 2 3}}
+      nsize: {{1 2 3 4}}
       timeoutfactor: 4
       test:
          suffix: host
-         args: -by memory
-      test:
-         suffix: host_scatter
-         args: -by mpi -ksp_bai_exchange scatter -pc_bai_exchange scatter
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda
+         args: -ksp_bai_backend cuda
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -dm_mat_type aijcusparse -dm_vec_type cuda
+         args: -mat_type aijcusparse
 
 TEST*/

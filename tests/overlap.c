@@ -440,10 +440,10 @@ int main(int argc, char **argv)
          timeoutfactor: 4
          nsize: {{1 2}}
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda -ksp_bai_gather none -pc_bai_gather none
+         args: -ksp_bai_backend cuda -pc_bai_backend cuda -ksp_bai_gather none
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -ksp_bai_gather none -pc_bai_gather none
+         args: -mat_type aijcusparse -ksp_bai_gather none
 
 TEST*/

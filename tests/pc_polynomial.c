@@ -372,7 +372,6 @@ int main(int argc, char **argv)
     test:
       suffix: host
       nsize: {{1 3}}
-      args: -pc_bai_gather none
     test:
       suffix: cuda
       requires: baicuda
@@ -381,7 +380,7 @@ int main(int argc, char **argv)
       suffix: aijcusparse
       requires: baicuda
       nsize: {{1 2}}
-      args: -mat_type aijcusparse -pc_bai_gather none -case weights,auto_color,auto_colors,scaled,parts
+      args: -mat_type aijcusparse -case weights,auto_color,auto_colors,scaled,parts
       timeoutfactor: 3
 
 TEST*/

@@ -182,10 +182,6 @@ int main(int argc, char **argv)
       test:
          suffix: host
       test:
-         suffix: gathered
-         nsize: 2
-         args: -pc_bai_gather one
-      test:
          suffix: cuda
          requires: baicuda
          args: -pc_bai_backend cuda

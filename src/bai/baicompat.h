@@ -155,15 +155,6 @@ static inline PetscErrorCode BAIGetDevice(PetscMPIInt node_rank, int *device, vo
 }
 #endif
 
-/* Memory of a device in the place of that of a vector; a PETSc without CUDA has no such vectors */
-#if defined(PETSC_HAVE_CUDA)
-  #define BAIVecPlaceDeviceArray(v, array) VecCUDAPlaceArray(v, array)
-  #define BAIVecResetDeviceArray(v)        VecCUDAResetArray(v)
-#else
-  #define BAIVecPlaceDeviceArray(v, array) VecPlaceArray(v, array)
-  #define BAIVecResetDeviceArray(v)        VecResetArray(v)
-#endif
-
 /* What a device does between the two: its time, and its energy by its meter, for those of -log_view_gpu_time and
  * -log_view_gpu_energy_meter that this PETSc has */
 #if PETSC_VERSION_LT(3, 25, 0) || !defined(PETSC_HAVE_DEVICE)

@@ -23,14 +23,8 @@ typedef struct {
   int         number;        /* of its default in options.def: 0 for the KSP, 1 for the PC */
   const char *name, *prefix; /* in names of options: ksp or pc, and of functions: KSP or PC */
   PetscBool   solves;        /* it sees residual norms; otherwise it is an operator, whose iterations are to smooth */
-  PetscInt    small;         /* rows of a system that one rank solves for several, if they have GPUs */
   BAI *(*data)(PetscObject);
   PetscErrorCode (*getdm)(PetscObject, DM *); /* NULL if there is none */
-  /* Another one, of fewer ranks, which work for all */
-  PetscErrorCode (*create)(MPI_Comm, PetscObject *);
-  PetscErrorCode (*setdm)(PetscObject, DM);
-  PetscErrorCode (*setwork)(PetscObject, Mat, Vec b, Vec x);
-  PetscErrorCode (*setup)(PetscObject);
 } BAIFace;
 
 PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC;
@@ -46,7 +40,6 @@ typedef struct {
   BAIParameters    p; /* of the engine */
 } BAIChoice;
 
-typedef struct BAIGather_    *BAIGather;    /* ranks/gather.h */
 typedef struct BAIHierarchy_ *BAIHierarchy; /* levels.h */
 typedef struct BAIResearch_  *BAIResearch;  /* research/research.h */
 
@@ -103,8 +96,6 @@ struct BAI_ {
   /* The matrix: convert.c */
   PetscObjectId    seen;        /* what was found out in solves is of this one; */
   PetscInt         rows, first; /* and how many rows it has, on all ranks; and the first of this one */
-  PetscObjectId    known_as;    /* of the matrix of users, if this one was gathered from it; else 0; */
-  IS               numbers;     /* and the numbers of its rows there, if they are others */
   Mat              aij;         /* a copy of the matrix, if that is of another type; NULL if not; */
   PetscObjectId    aij_of;      /* of which matrix, and its state then */
   PetscObjectState aij_state;
@@ -115,7 +106,6 @@ struct BAI_ {
   /* Several ranks: ranks/ */
   PetscMPIInt node_rank, node_size; /* 0: not asked for yet */
   MPI_Group   node;                 /* its ranks */
-  BAIGather   gather;               /* NULL on one rank, and if nothing is to be gathered */
   VecScatter  scatter;              /* NULL on one rank */
   Vec         ghost;                /* values of x that other ranks own, */
   Vec         coming;               /* those that come while ghost is read, */
@@ -231,6 +221,9 @@ PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);
 PETSC_INTERN PetscErrorCode BAIForgetNode(BAI *);
 PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIInt[], PetscBool *);
 
+/* ranks/gather.c */
+PETSC_INTERN PetscErrorCode BAIGatherChoose(const BAI *, Mat, Mat, PetscMPIInt *, PetscSubcommType *, const char **);
+
 /* ranks/exchange.c */
 PETSC_INTERN PetscErrorCode BAIScatterCreate(BAI *, Mat, Mat, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode BAIScatterFits(const BAI *, PetscInt, const PetscInt[], PetscBool *);
@@ -257,4 +250,4 @@ PETSC_INTERN PetscErrorCode KSPCreate_BAI(KSP);
 PETSC_INTERN PetscErrorCode PCCreate_BAI(PC);
 PETSC_INTERN PetscErrorCode PCCreate_BAIMG(PC);
 
-PETSC_INTERN PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle, BAI_Gather;
+PETSC_INTERN PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle;

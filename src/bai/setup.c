@@ -170,7 +170,6 @@ static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, int *work)
 PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status)
 {
   const PetscObject obj = bai->obj;
-  const PetscInt   *number;
   PetscInt          none, first, mine, row, start;
   PetscScalar       value;
   PetscReal         size = 0.0, largest;
@@ -180,9 +179,6 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status)
   PetscCall(MatGetOwnershipRange(A, &start, NULL));
   first = start + (PetscInt)status.row;
   mine  = status.code == BAI_ERR_DIAGONAL ? first : none;
-  if (bai->numbers) PetscCall(ISGetIndices(bai->numbers, &number));
-  if (bai->numbers && mine != none) mine = number[status.row];
-  if (bai->numbers) PetscCall(ISRestoreIndices(bai->numbers, &number));
   PetscCallMPI(MPI_Allreduce(&mine, &row, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
   if (row == none) PetscFunctionReturn(PETSC_SUCCESS);
   if (row == mine) {
@@ -273,7 +269,6 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  if (bai->known_as) id = bai->known_as;
   if (id != bai->seen) {
     bai->crowded = PETSC_FALSE;
     bai->unit    = BAI_UNIT_NONE;
@@ -518,7 +513,6 @@ PetscErrorCode BAIReset(BAI *bai)
   PetscCall(VecDestroy(&bai->r));
   PetscCall(VecDestroy(&bai->c));
   PetscCall(BAIRefinementReset(bai));
-  PetscCall(ISDestroy(&bai->numbers));
   PetscCall(BAIForgetNode(bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

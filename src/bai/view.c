@@ -1,7 +1,7 @@
 /*
    What the view says: the options, and what is in use
 */
-#include "ranks/gather.h"
+#include "baiimpl.h"
 
 PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
 {
@@ -13,8 +13,6 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  if (bai->gather && o->gather == BAI_GATHER_DEVICE)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  gather device: all ranks work, no two of them on the same GPU\n"));
   if (o->momentum > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum %g\n", (double)o->momentum));
   if (o->staleness >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  staleness %" PetscInt_FMT "\n", o->staleness));
   if (o->idle_wait)

@@ -28,13 +28,3 @@ BAIStatus BAISharedClose(BAIBackend kind, BAIShared *shared)
   memset(shared, 0, sizeof(*shared));
   return status;
 }
-
-BAIStatus BAISharedCopy(BAIBackend kind, void *stream, size_t bytes, const void *from, void *to)
-{
-  return bytes ? kinds[kind]->copy(stream, bytes, from, to) : BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAISharedWait(BAIBackend kind, void *stream)
-{
-  return kinds[kind]->wait(stream);
-}

@@ -27,20 +27,15 @@ typedef struct {
   BAIStatus (*open)(const BAISharedHandle *, BAIShared *);
   void (*opened)(BAIShared *); /* nobody else is going to open it */
   BAIStatus (*close)(BAIShared *);
-  BAIStatus (*copy)(void *stream, size_t bytes, const void *from, void *to); /* in the order of the stream, */
-  BAIStatus (*wait)(void *stream);                                           /* which is waited for */
 } BAISharedOps;
 
 extern const BAISharedOps BAISharedHost, BAISharedCUDA;
 
-/* BAI_ERR_PEERS if it cannot be; what is none may be closed. CUDA: of the current device, whose are the streams */
+/* BAI_ERR_PEERS if it cannot be; what is none may be closed. CUDA: of the current device */
 BAIStatus BAISharedCreate(BAIBackend, size_t bytes, BAIShared *, BAISharedHandle *);
 BAIStatus BAISharedOpen(BAIBackend, const BAISharedHandle *, BAIShared *);
 void      BAISharedOpened(BAIBackend, BAIShared *);
 BAIStatus BAISharedClose(BAIBackend, BAIShared *);
-/* Either side may be shared, or any memory of this rank */
-BAIStatus BAISharedCopy(BAIBackend, void *stream, size_t bytes, const void *from, void *to);
-BAIStatus BAISharedWait(BAIBackend, void *stream);
 
 #if defined(__cplusplus)
 }

@@ -66,17 +66,4 @@ static BAIStatus Close(BAIShared *shared)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Copy(void *stream, size_t bytes, const void *from, void *to)
-{
-  CUDATry(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, (cudaStream_t)stream));
-  return BAIStatusOf(BAI_OK);
-}
-
-static BAIStatus Wait(void *stream)
-{
-  CUDATry(cudaStreamSynchronize((cudaStream_t)stream));
-  return BAIStatusOf(BAI_OK);
-}
-
-extern "C" const BAISharedOps BAISharedCUDA =
-  {.create = Create, .open = Open, .opened = Opened, .close = Close, .copy = Copy, .wait = Wait};
+extern "C" const BAISharedOps BAISharedCUDA = {.create = Create, .open = Open, .opened = Opened, .close = Close};

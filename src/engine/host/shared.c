@@ -85,18 +85,4 @@ static BAIStatus Close(BAIShared *shared)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Copy(void *stream, size_t bytes, const void *from, void *to)
-{
-  (void)stream;
-  memcpy(to, from, bytes);
-  return BAIStatusOf(BAI_OK);
-}
-
-static BAIStatus Wait(void *stream)
-{
-  (void)stream;
-  return BAIStatusOf(BAI_OK);
-}
-
-const BAISharedOps BAISharedHost =
-  {.create = Create, .open = Open, .opened = Opened, .close = Close, .copy = Copy, .wait = Wait};
+const BAISharedOps BAISharedHost = {.create = Create, .open = Open, .opened = Opened, .close = Close};

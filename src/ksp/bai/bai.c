@@ -113,7 +113,7 @@ PetscErrorCode KSPBAISetUpMethod(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(BAIGatherSetUp(bai, A, &is));
+  PetscCall(KSPBAITelescopeSetUp(ksp, A, &is));
   if (is) k->method = BAI_METHOD_GATHERED;
   if (is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(IsRelaxation(ksp, &is));
@@ -157,7 +157,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
   switch (k->method) {
   case BAI_METHOD_GATHERED:
-    code = KSPSolve_BAIGathered(ksp);
+    code = KSPSolve_BAITelescope(ksp);
     break;
   case BAI_METHOD_RELAXATION:
     code = KSPSolve_BAIRelaxation(ksp);
@@ -193,15 +193,14 @@ static PetscErrorCode ViewMethod(KSP ksp, PetscViewer viewer)
 
 static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
 {
-  BAI      *bai = (BAI *)ksp->data, *worker;
   PetscBool ascii;
+  KSP       knows;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  if (BAIIsGathered(bai)) PetscCall(BAIGatherView(bai, viewer));
-  worker = BAIGatherWorker(bai);
-  if (worker) PetscCall(ViewMethod((KSP)worker->obj, viewer));
+  PetscCall(KSPBAITelescopeView(ksp, viewer, &knows));
+  if (knows) PetscCall(ViewMethod(knows, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,7 +230,7 @@ static PetscErrorCode KSPReset_BAI(KSP ksp)
   KSP_BAI *k = (KSP_BAI *)ksp->data;
 
   PetscFunctionBegin;
-  PetscCall(BAIGatherDestroy(&k->bai));
+  PetscCall(KSPBAITelescopeDestroy(ksp));
   PetscCall(KSPReset_BAIKrylov(ksp));
   PetscCall(BAIReset(&k->bai));
   k->method = BAI_METHOD_RELAXATION;
@@ -262,54 +261,8 @@ static PetscErrorCode GetDM(PetscObject ksp, DM *dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Create(MPI_Comm comm, PetscObject *ksp)
-{
-  PetscFunctionBegin;
-  PetscCall(KSPCreate(comm, (KSP *)ksp));
-  PetscCall(KSPSetType((KSP)*ksp, KSPBAI));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetDM(PetscObject ksp, DM dm)
-{
-  PetscFunctionBegin;
-  PetscCall(KSPSetDM((KSP)ksp, dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetWork(PetscObject obj, Mat A, Vec b, Vec x)
-{
-  KSP ksp = (KSP)obj;
-
-  PetscFunctionBegin;
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(PetscObjectReference((PetscObject)b));
-  PetscCall(PetscObjectReference((PetscObject)x));
-  PetscCall(VecDestroy(&ksp->vec_rhs));
-  PetscCall(VecDestroy(&ksp->vec_sol));
-  ksp->vec_rhs = b;
-  ksp->vec_sol = x;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetUp(PetscObject ksp)
-{
-  PetscFunctionBegin;
-  PetscCall(KSPBAISetUpMethod((KSP)ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-const BAIFace BAIFaceKSP = {.number  = 0,
-                            .name    = "ksp",
-                            .prefix  = "KSP",
-                            .solves  = PETSC_TRUE,
-                            .small   = 1 << 18, /* a solve moves the vectors once */
-                            .data    = DataOf,
-                            .getdm   = GetDM,
-                            .create  = Create,
-                            .setdm   = SetDM,
-                            .setwork = SetWork,
-                            .setup   = SetUp};
+const BAIFace BAIFaceKSP =
+  {.number = 0, .name = "ksp", .prefix = "KSP", .solves = PETSC_TRUE, .data = DataOf, .getdm = GetDM};
 
 /*MC
      KSPBAI - Krylov methods preconditioned by a multigrid cycle of block-asynchronous iteration; or that iteration itself

@@ -3,7 +3,7 @@
 */
 #include "../../bai/baiimpl.h"
 
-PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle, BAI_Gather;
+PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle;
 
 static PetscBool BAIPackageInitialized = PETSC_FALSE;
 
@@ -52,7 +52,6 @@ PetscErrorCode BAIInitializePackage(void)
   PetscCall(PetscLogEventRegister("BAISweep", KSP_CLASSID, &BAI_Sweep));
   PetscCall(PetscLogEventRegister("BAIResidual", KSP_CLASSID, &BAI_Residual));
   PetscCall(PetscLogEventRegister("BAICycle", KSP_CLASSID, &BAI_Cycle));
-  PetscCall(PetscLogEventRegister("BAIGather", KSP_CLASSID, &BAI_Gather));
   PetscCall(PetscRegisterFinalize(BAIFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

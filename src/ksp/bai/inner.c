@@ -33,7 +33,6 @@ static PetscErrorCode SetUpPC(KSP ksp, PC pc)
   PetscCall(PCBAISetMode(pc, BAI_MODE_SYNC));
   PetscCall(PCBAISetBackend(pc, k->bai.options.backend));
   PetscCall(PCBAISetExchange(pc, k->bai.options.exchange));
-  PetscCall(PCBAISetGather(pc, BAI_GATHER_NONE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,7 +1,7 @@
 /*
    PCBAI: block-asynchronous iteration as a smoother and preconditioner
 */
-#include "../../bai/ranks/gather.h"
+#include "../../bai/baiimpl.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
 
 typedef struct {
@@ -11,12 +11,8 @@ typedef struct {
 
 static PetscErrorCode PCSetUp_BAI(PC pc)
 {
-  BAI      *bai = (BAI *)pc->data;
-  PetscBool gathered;
-
   PetscFunctionBegin;
-  PetscCall(BAIGatherSetUp(bai, pc->pmat, &gathered));
-  if (!gathered) PetscCall(BAISetUp(bai, pc->pmat));
+  PetscCall(BAISetUp((BAI *)pc->data, pc->pmat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -28,45 +24,8 @@ static PetscErrorCode SetUpIfAsked(PC pc)
 
   PetscFunctionBegin;
   PetscCall(BAIOptionsEqual(&bai->set, &bai->options, &same));
-  if (same && !BAIIsGathered(bai)) PetscCall(BAIIsOnStream(bai, &same));
+  if (same) PetscCall(BAIIsOnStream(bai, &same));
   if (!same) PetscCall(PCSetUp_BAI(pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* An application by the ranks that work; iterations from x, or from zero, each as long as an application */
-typedef PetscErrorCode (*Application)(PC, Vec b, Vec x, PetscInt its, PetscBool guess_zero);
-
-static PetscErrorCode ApplyGathered(PC pc, Vec b, Vec x, PetscInt its, PetscBool guess_zero, Application apply)
-{
-  BAI           *bai = (BAI *)pc->data, *worker = BAIGatherWorker(bai);
-  BAIGather      g    = bai->gather;
-  BAIGatherNews  news = {.done = PETSC_TRUE};
-  PetscErrorCode code = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCall(BAIGatherSend(bai, b, guess_zero ? NULL : x));
-  PetscCall(BAIGatherBegin(bai));
-  if (worker && g->shares) code = BAIGatherPut(bai, b, guess_zero ? NULL : x);
-  if (worker && !code) code = (*apply)((PC)worker->obj, g->b, g->x, its, guess_zero);
-  if (worker && !code) code = BAIGatherOffer(bai);
-  PetscCall(BAIGatherEnd(bai, code, &news));
-  PetscCall(BAIGatherReverse(bai, x, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Apply(PC pc, Vec b, Vec x, PETSC_UNUSED PetscInt its, PETSC_UNUSED PetscBool guess_zero)
-{
-  PetscFunctionBegin;
-  PetscCall((*pc->ops->apply)(pc, b, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ApplyRichardson(PC pc, Vec b, Vec x, PetscInt its, PetscBool guess_zero)
-{
-  PCRichardsonConvergedReason reason;
-
-  PetscFunctionBegin;
-  PetscCall((*pc->ops->applyrichardson)(pc, b, x, NULL, 0.0, 0.0, 0.0, its, guess_zero, &its, &reason));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,10 +88,6 @@ static PetscErrorCode PCApply_BAI(PC pc, Vec b, Vec x)
 
   PetscFunctionBegin;
   PetscCall(SetUpIfAsked(pc));
-  if (BAIIsGathered(bai)) {
-    PetscCall(ApplyGathered(pc, b, x, 1, PETSC_TRUE, Apply));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCall(StepOf(bai, BAI_ALTERNATE, &step));
   PetscCall((*bai->run)(bai, b, x, PETSC_TRUE, bai->options.its, &step, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -167,15 +122,12 @@ static PetscErrorCode PCApplyRichardson_BAI(PC pc, Vec b, Vec x, PETSC_UNUSED Ve
     " iterations of the KSP: more global iterations than can be counted, -ksp_max_it must be at most %" PetscInt_FMT,
     bai->options.its, its, most);
   PetscCall(SetUpIfAsked(pc));
-  if (BAIIsGathered(bai)) PetscCall(ApplyGathered(pc, b, x, its, guess_zero, ApplyRichardson));
-  else {
-    PetscCall(SmoothingStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD, &step));
-    if (step.fourth_kind) { /* a polynomial begins anew in each iteration of the KSP, which so converges if one brings x
-                               nearer */
-      for (PetscInt k = 0; k < its; k++)
-        PetscCall((*bai->run)(bai, b, x, (PetscBool)(guess_zero && !k), bai->options.its, &step, NULL));
-    } else PetscCall((*bai->run)(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
-  }
+  PetscCall(SmoothingStepOf(bai, bai->options.symmetric && !guess_zero ? BAI_BACKWARD : BAI_FORWARD, &step));
+  if (step.fourth_kind) { /* a polynomial begins anew in each iteration of the KSP, which so converges if one brings x
+                             nearer */
+    for (PetscInt k = 0; k < its; k++)
+      PetscCall((*bai->run)(bai, b, x, (PetscBool)(guess_zero && !k), bai->options.its, &step, NULL));
+  } else PetscCall((*bai->run)(bai, b, x, guess_zero, its * bai->options.its, &step, NULL));
   *its_done = its;
   *reason   = PCRICHARDSON_CONVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -214,15 +166,13 @@ static PetscErrorCode PCPreSolve_BAI(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_U
 static PetscErrorCode PCView_BAI(PC pc, PetscViewer viewer)
 {
   const PC_BAI *p   = (const PC_BAI *)pc->data;
-  BAI          *bai = (BAI *)pc->data, *worker;
+  BAI          *bai = (BAI *)pc->data;
   PetscBool     ascii;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  if (BAIIsGathered(bai)) PetscCall(BAIGatherView(bai, viewer));
-  worker = BAIGatherWorker(bai);
-  if (worker) PetscCall(BAIView(worker, viewer));
+  PetscCall(BAIView(bai, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  global iterations per application %" PetscInt_FMT "%s\n",
                                    bai->options.its,
                                    bai->options.symmetric ? ", backward where the guess is not zero" : ""));
@@ -250,7 +200,6 @@ static PetscErrorCode PCSetFromOptions_BAI(PC pc, BAIOptionItems PetscOptionsObj
 static PetscErrorCode PCReset_BAI(PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(BAIGatherDestroy((BAI *)pc->data));
   PetscCall(BAIReset((BAI *)pc->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -275,46 +224,7 @@ static PetscErrorCode GetDM(PetscObject pc, DM *dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Create(MPI_Comm comm, PetscObject *pc)
-{
-  PetscFunctionBegin;
-  PetscCall(PCCreate(comm, (PC *)pc));
-  PetscCall(PCSetType((PC)*pc, PCBAI));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetDM(PetscObject pc, DM dm)
-{
-  PetscFunctionBegin;
-  PetscCall(PCSetDM((PC)pc, dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetWork(PetscObject pc, Mat A, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
-{
-  PetscFunctionBegin;
-  PetscCall(PCSetOperators((PC)pc, A, A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetUp(PetscObject pc)
-{
-  PetscFunctionBegin;
-  PetscCall(PCSetUp_BAI((PC)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-const BAIFace BAIFacePC = {.number  = 1,
-                           .name    = "pc",
-                           .prefix  = "PC",
-                           .solves  = PETSC_FALSE,
-                           .small   = 1 << 14, /* each application moves the vectors */
-                           .data    = DataOf,
-                           .getdm   = GetDM,
-                           .create  = Create,
-                           .setdm   = SetDM,
-                           .setwork = SetWork,
-                           .setup   = SetUp};
+const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = DataOf, .getdm = GetDM};
 
 /*MC
      PCBAI - Block-asynchronous iteration as a smoother for multigrid, and as a preconditioner
@@ -333,7 +243,6 @@ const BAIFace BAIFacePC = {.number  = 1,
 .  -pc_bai_polynomial (auto|none|fourth)         - weights of global iterations in mode sync, `PCBAISetPolynomial()`
 .  -pc_bai_symmetric <false>                     - whether smoothing from a nonzero guess takes the colours backward, `PCBAISetSymmetric()`
 .  -pc_bai_backend (auto|host|cuda)              - where the iteration runs, `PCBAISetBackend()`
-.  -pc_bai_gather (auto|none|device|one)         - which ranks work with the rows of others, `PCBAISetGather()`
 .  -pc_bai_theta <false>                         - whether blocks with more weight inside do more local sweeps, `PCBAISetTheta()`
 .  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
 .  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
@@ -390,9 +299,8 @@ const BAIFace BAIFacePC = {.number  = 1,
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
           `PCBAISetWeight()`, `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`,
-          `PCBAISetPolynomial()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`, `PCBAISetGather()`, `PCBAISetTheta()`,
-          `PCBAISetOverlap()`, `PCBAISetStaleness()`, `PCBAISetRefine()`, `PCBAISetExchange()`, `PCBAISetKernel()`,
-          `PCBAISetIdleWait()`
+          `PCBAISetPolynomial()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`, `PCBAISetTheta()`, `PCBAISetOverlap()`,
+          `PCBAISetStaleness()`, `PCBAISetRefine()`, `PCBAISetExchange()`, `PCBAISetKernel()`, `PCBAISetIdleWait()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)

@@ -752,18 +752,19 @@ PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
 
    Notes:
    Several ranks wait for each other, and on a GPU a whole solve is then not one kernel launch. For a small system that
-   takes longer than one rank needs for everything. So rows can be gathered: fewer ranks solve with the matrix and
-   vectors of all, and the others wait in MPI.
+   takes longer than one rank needs for everything. So rows can be gathered: a `KSPBAI` inside `PCTELESCOPE` solves on
+   fewer ranks with the matrix and vectors of all, and the others wait in MPI.
 
-   Each solve or application moves the vectors there and back: through memory that the ranks share, from GPU to GPU, or
-   through MPI if that is not possible, or if the exchange is scatter or amc. The matrix moves when its values are new.
-   With `BAI_GATHER_ONE` iterations are those of one rank, bit by bit in the modes sync and color.
+   Each solve moves the vectors there and back, the guess too if it is not zero. The matrix moves when its values are
+   new. With `BAI_GATHER_ONE` iterations are those of one rank, bit by bit in the modes sync and color. Reason, residual
+   norms, history and errors are those of all ranks.
 
-   If a `DMDA` is attached that has the rows of the matrix, one rank takes them in the natural order of the grid.
-   Several ranks do not use the grid: there partition dm means auto.
+   With auto, small systems on GPUs are gathered: at most 262144 rows and 16777216 nonzeros. For others, and with
+   device, as many ranks work as `PCTELESCOPE` can choose without two on the same GPU: the first ones, or every n-th.
 
-   With auto, small systems on GPUs are gathered: at most 262144 rows and 16777216 nonzeros, which take at most a
-   sixteenth of the memory of each GPU. Monitors and convergence tests are called on all ranks, as always.
+   Monitors of PETSc that show the norm alone, as -ksp_monitor, are called for all iterations when the solve is done.
+   With other monitors, or a convergence test of the user's, which may look at x, rows are not gathered. Nor are they
+   with partition dm, with statistics, and with `MatNullSpaceSetFunction()`; the view then says why all ranks work.
 
 .seealso: `KSPBAI`, `KSPBAIGetGather()`, `PCTELESCOPE`
 @*/
