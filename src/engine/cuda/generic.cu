@@ -102,11 +102,10 @@ static __device__ __forceinline__ V SumInside(const BAISliced &A, int slice, int
 /* The largest exponent of what a tile's threads have, for all of them; called by all, who meet */
 static __device__ inline int LargestExponent(int mine, int *largest)
 {
-  cub::WarpReduce<int>::TempStorage storage;
-
   if (!threadIdx.x) *largest = INT_MIN;
   __syncthreads();
-  mine = cub::WarpReduce<int>(storage).Reduce(mine, [](int a, int b) { return max(a, b); });
+#pragma unroll
+  for (int k = 1; k < BAI_LANES; k *= 2) mine = max(mine, BAIShuffleDown(mine, k));
   if (threadIdx.x % BAI_LANES == 0) atomicMax(largest, mine);
   __syncthreads();
   return *largest;

@@ -38,9 +38,9 @@
 
    No thread block waits for one that is not running, as the launch is cooperative; and no wait is without end.
 */
+#include "atomic.h"
 #include "krylov.h"
 #include "levels.h"
-#include <cuda/atomic>
 #include <limits.h>
 
 namespace {
@@ -93,17 +93,6 @@ __device__ inline bool IsOld(double value, int tag)
   return (__float_as_int(value) ^ tag) & 1;
 }
 
-template <typename T>
-__device__ inline T Load(const T *x)
-{
-  return cuda::atomic_ref<T, cuda::thread_scope_device>(*const_cast<T *>(x)).load(cuda::memory_order_relaxed);
-}
-template <typename T>
-__device__ inline void Store(T *x, T value)
-{
-  cuda::atomic_ref<T, cuda::thread_scope_device>(*x).store(value, cuda::memory_order_relaxed);
-}
-
 /* 2^e */
 __device__ inline double Power(int e)
 {
@@ -123,11 +112,10 @@ public:
     if (++spins % 64) return false;
     if (!start) start = clock64();
     if (clock64() - start > cycles) {
-      Store(p.stalled, (int)BAI_ERR_STALLED);
-      cuda::atomic_ref<int, cuda::thread_scope_system>(*p.stalled_host)
-        .store(BAI_ERR_STALLED, cuda::memory_order_relaxed);
+      BAIStore(p.stalled, (int)BAI_ERR_STALLED);
+      BAIStoreFar(p.stalled_host, (int)BAI_ERR_STALLED);
     }
-    return Load(p.stalled) != 0;
+    return BAILoad(p.stalled) != 0;
   }
 };
 
@@ -345,7 +333,7 @@ struct Team {
     for (int k = 0; k < EACH; k++) {
       m[k] = Tagged(m[k], tag);
       if (Row(k) >= rows) continue;
-      Store(mine + Row(k), m[k]);
+      BAIStore(mine + Row(k), m[k]);
       room.v[Row(k)] = m[k];
     }
     for (int base = (int)threadIdx.x; base < halos; base += IN_FLIGHT * owners) {
@@ -359,13 +347,13 @@ struct Team {
         const int h = base + k * owners;
 
         place[k] = h < halos ? halo[h] : -1;
-        value[k] = h < halos ? Load(all + place[k]) : Tagged(BAIReal(0), tag);
+        value[k] = h < halos ? BAILoad(all + place[k]) : Tagged(BAIReal(0), tag);
       }
       do {
         old = false;
 #pragma unroll
         for (int k = 0; k < IN_FLIGHT; k++) {
-          if (IsOld(value[k], tag)) value[k] = Load(all + place[k]);
+          if (IsOld(value[k], tag)) value[k] = BAILoad(all + place[k]);
           old |= IsOld(value[k], tag);
         }
       } while (old && !patience.Ends(p));

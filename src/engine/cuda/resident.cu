@@ -62,7 +62,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
       const bool publish = order == BAI_OWN && solving && iteration & 1; /* of the sums of the iteration before */
 
       if (order != BAI_OWN) neighbors.Wait(p, iteration);
-      else if (solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
+      else if (solving && !i) stopping[iteration & 1] = BAILoad(&c.stop) > epoch;
       if (own < -1) xi = BAILoad(BAIIterateOf<V>(p, from) + BAIRowOf(own));
       if (order == BAI_FLAGS && p.fourth_kind) {
         omega    = R(BAIOmegaAt(p, iteration));
@@ -125,8 +125,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
 
     if (!i) {
       BAIStore(stop.r2 + tile, r2);
-      last = Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel) + 1 ==
-        (order == BAI_OWN ? 2 * epoch + 2 : epoch + 1) * A.tiles;
+      last = BAIArrive(&c.arrived) == (order == BAI_OWN ? 2 * epoch + 2 : epoch + 1) * A.tiles;
     }
     __syncthreads();
     if (last) {
@@ -135,12 +134,12 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
 
       if (!i && order != BAI_OWN) Decide(p, stop, c, iteration, b2, rnorm2);
       if (!i && order == BAI_OWN) DecideAtStop(p, stop, c, rnorm2);
-      if (!i) Flag(c.decided).store(epoch + 1, cuda::memory_order_release);
+      if (!i) BAIStoreRelease(&c.decided, epoch + 1);
     }
     if (!i) {
-      BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
+      BAISpin(p.stalled, p.stalled_host, [&] { return BAILoadAcquire(&c.decided) > epoch; });
       if (order != BAI_OWN) next_look = c.look.until < p.count ? (int)c.look.until : (int)p.count;
-      over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
+      over = c.finished || BAILoad(p.stalled);
     }
     __syncthreads();
     if (over) break;
@@ -165,4 +164,4 @@ const void *BAIResidentKernel(BAIOrder order)
 }
 
 #define INSTANTIATE(LOC, OFF) template const void *BAIResidentKernel<LOC, OFF>(BAIOrder);
-BAI_PART_OF(BAI_RESIDENT_SHAPES, BAI_PART, INSTANTIATE)
+BAI_RESIDENT_SHAPES(INSTANTIATE)
