@@ -709,15 +709,36 @@ __device__ inline void WriteVectors(const Team &t, const BAIReal (&x)[EACH])
   }
 }
 
-/* base = base + x, x = 0 */
+/* The vectors of a launch that goes on, the first of which is x; what the caller has is base + x */
+template <class Team, int EACH, int VECTORS>
+__device__ inline void Resume(const Team &t, BAIReal (*const (&vectors)[VECTORS])[EACH])
+{
+#pragma unroll
+  for (int k = 0; k < VECTORS; k++) Keep(t, k, true, *vectors[k]);
+#pragma unroll
+  for (int k = 0; k < EACH; k++)
+    if (t.Row(k) < t.rows) t.room.base[t.Row(k)] -= (*vectors[0])[k];
+}
+
+/* The same for the next launch */
+template <class Team, int EACH, int VECTORS>
+__device__ inline void Leave(const Team &t, BAIReal (*const (&vectors)[VECTORS])[EACH])
+{
+#pragma unroll
+  for (int k = 0; k < VECTORS; k++) Keep(t, k, false, *vectors[k]);
+}
+
+/* base = base + x, x = 0, m = base */
 template <class Team, int EACH>
-__device__ inline void TakeCorrection(const Team &t, BAIReal (&x)[EACH])
+__device__ inline void TakeCorrection(const Team &t, BAIReal (&x)[EACH], BAIReal (&m)[EACH])
 {
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
     if (t.Row(k) < t.rows) t.room.base[t.Row(k)] += x[k];
     x[k] = 0;
   }
+#pragma unroll
+  for (int k = 0; k < EACH; k++) m[k] = t.Row(k) < t.rows ? t.room.base[t.Row(k)] : 0;
 }
 
 template <int N>
@@ -805,15 +826,7 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __
   BAIReal x[EACH] = {}, r[EACH], u[EACH] = {}, w[EACH] = {}, z[EACH] = {}, q[EACH] = {}, s[EACH] = {}, d[EACH] = {};
 
   ReadVectors(t, r);
-  if (p.resume) {
-    BAIReal(*const vectors[])[EACH] = {&x, &r, &u, &w, &z, &q, &s, &d};
-
-#pragma unroll
-    for (int k = 0; k < 8; k++) Keep(t, k, true, *vectors[k]);
-#pragma unroll
-    for (int k = 0; k < EACH; k++)
-      if (t.Row(k) < t.rows) room.base[t.Row(k)] -= x[k]; /* what the caller has is the sum */
-  }
+  if (p.resume) Resume(t, {&x, &r, &u, &w, &z, &q, &s, &d});
   while (true) {
     BAIReal value[4] = {0, 0, 0, 0}, m[EACH], n[EACH];
 
@@ -825,9 +838,7 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __
     }
     t.Give(value);
     if (next == CG_X) {
-      TakeCorrection(t, x);
-#pragma unroll
-      for (int k = 0; k < EACH; k++) m[k] = t.Row(k) < t.rows ? room.base[t.Row(k)] : 0;
+      TakeCorrection(t, x, m);
     } else Precondition(A, t, weights, next == CG_U ? r : w, m);
     t.template Exchange<Matrix::IN_FLIGHT>(m);
     A.template Multiply<false>(t, room.v, n);
@@ -865,12 +876,7 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __
       w[k] -= go.alpha * z[k];
     }
   }
-  if (step.stays) {
-    BAIReal(*const vectors[])[EACH] = {&x, &r, &u, &w, &z, &q, &s, &d};
-
-#pragma unroll
-    for (int k = 0; k < 8; k++) Keep(t, k, false, *vectors[k]);
-  }
+  if (step.stays) Leave(t, {&x, &r, &u, &w, &z, &q, &s, &d});
   WriteVectors(t, x);
 }
 
@@ -925,6 +931,30 @@ __device__ inline void ControlBCGS(Team &t, Step &step, int next)
   sums.End(t);
 }
 
+/* n = A M of what is exchanged, of which m = M; and a thread's share of the sums that are asked for */
+template <int EACH>
+__device__ inline void AddProducts(const Team &t, int next, const BAIReal (&r)[EACH], const BAIReal (&shadow)[EACH],
+                                   const BAIReal (&m)[EACH], BAIReal (&n)[EACH], BAIReal (&value)[8])
+{
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const BAIReal weight = t.Row(k) < t.rows ? t.room.weight[t.Row(k)] : 0;
+
+    if (next != BCGS_BEGIN) n[k] += m[k];
+    if (next == BCGS_D) value[0] += shadow[k] * n[k];
+    else if (next == BCGS_R) {
+      value[0] += n[k] * r[k] * weight;
+      value[1] += n[k] * n[k] * weight;
+      value[2] += r[k] * r[k] * weight;
+      value[3] += shadow[k] * r[k];
+      value[4] += shadow[k] * n[k];
+    } else {
+      value[0] += r[k] * r[k] * weight;
+      value[1] += r[k] * r[k];
+    }
+  }
+}
+
 template <class Matrix, int THREADS>
 __global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const __grid_constant__ Problem p)
 {
@@ -949,44 +979,18 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const 
   BAIReal x[EACH] = {}, r[EACH], shadow[EACH] = {}, d[EACH] = {}, v[EACH] = {};
 
   ReadVectors(t, r);
-  if (p.resume) {
-    BAIReal(*const vectors[])[EACH] = {&x, &r, &shadow, &d};
-
-#pragma unroll
-    for (int k = 0; k < 4; k++) Keep(t, k, true, *vectors[k]);
-#pragma unroll
-    for (int k = 0; k < EACH; k++)
-      if (t.Row(k) < t.rows) room.base[t.Row(k)] -= x[k];
-  }
+  if (p.resume) Resume(t, {&x, &r, &shadow, &d});
   while (true) {
     BAIReal value[8] = {0, 0, 0, 0, 0, 0, 0, 0}, m[EACH], n[EACH];
 
     if (next == BCGS_X) {
-      TakeCorrection(t, x);
-#pragma unroll
-      for (int k = 0; k < EACH; k++) m[k] = t.Row(k) < t.rows ? room.base[t.Row(k)] : 0;
+      TakeCorrection(t, x, m);
     } else if (next != BCGS_BEGIN) Precondition(A, t, weights, next == BCGS_D ? d : r, m);
     if (next != BCGS_BEGIN) {
       t.template Exchange<Matrix::IN_FLIGHT>(m);
       A.template Multiply<false>(t, room.v, n);
     }
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-      const BAIReal weight = t.Row(k) < t.rows ? room.weight[t.Row(k)] : 0;
-
-      if (next != BCGS_BEGIN) n[k] += m[k];
-      if (next == BCGS_D) value[0] += shadow[k] * n[k];
-      else if (next == BCGS_R) {
-        value[0] += n[k] * r[k] * weight;
-        value[1] += n[k] * n[k] * weight;
-        value[2] += r[k] * r[k] * weight;
-        value[3] += shadow[k] * r[k];
-        value[4] += shadow[k] * n[k];
-      } else {
-        value[0] += r[k] * r[k] * weight;
-        value[1] += r[k] * r[k];
-      }
-    }
+    AddProducts(t, next, r, shadow, m, n, value);
     t.Give(value);
     const int now = next;
 
@@ -1017,12 +1021,7 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const 
     }
     if (next == LEAVE) break;
   }
-  if (step.stays) {
-    BAIReal(*const vectors[])[EACH] = {&x, &r, &shadow, &d};
-
-#pragma unroll
-    for (int k = 0; k < 4; k++) Keep(t, k, false, *vectors[k]);
-  }
+  if (step.stays) Leave(t, {&x, &r, &shadow, &d});
   WriteVectors(t, x);
 }
 

@@ -14,6 +14,55 @@
 #include "shapes.h"
 #include "solve.h"
 
+template <typename T>
+static __device__ __forceinline__ void Swap(T &a, T &b)
+{
+  const T a_was = a;
+
+  a = b;
+  b = a_was;
+}
+
+/* The sum over each warp, at its place in sums */
+static __device__ __forceinline__ void SumOfWarp(BAIReal value, BAIReal *sums)
+{
+  for (int k = BAI_LANES / 2; k; k /= 2) value += __shfl_down_sync(~0u, value, k);
+  const int i = threadIdx.x;
+
+  if (i % BAI_LANES == 0) sums[i / BAI_LANES] = value;
+}
+
+/* All tiles have met, and r2 is this one's share of ||b - A x||^2: the last to arrive decides
+ * whether it is over, and at which iteration tiles that wait for each other meet next */
+template <BAIOrder order>
+static __device__ __forceinline__ void DecideTogether(const BAISliced &A, const BAISweep &p, const BAIStop &stop,
+                                                      int epoch, int iteration, BAIReal r2, BAIReal *sums, int &last,
+                                                      int &over, int &next_look)
+{
+  BAIControl &c    = *stop.control;
+  const int   tile = blockIdx.x, i = threadIdx.x;
+
+  if (!i) {
+    BAIStore(stop.r2 + tile, r2);
+    last = BAIArrive(&c.arrived) == (order == BAI_OWN ? 2 * epoch + 2 : epoch + 1) * A.tiles;
+  }
+  __syncthreads();
+  if (last) {
+    const BAIReal b2     = order != BAI_OWN && stop.bnorm2 < 0 && !epoch ? SumOfTiles(stop.b2, A.tiles, sums) : 0,
+                  rnorm2 = SumOfTiles(stop.r2, A.tiles, sums);
+
+    if (!i && order != BAI_OWN) Decide(p, stop, c, iteration, b2, rnorm2);
+    if (!i && order == BAI_OWN) DecideAtStop(p, stop, c, rnorm2);
+    if (!i) BAIStoreRelease(&c.decided, epoch + 1);
+  }
+  if (!i) {
+    BAISpin(p.stalled, p.stalled_host, [&] { return BAILoadAcquire(&c.decided) > epoch; });
+    if (order != BAI_OWN) next_look = c.look.until < p.count ? (int)c.look.until : (int)p.count;
+    over = c.finished || BAILoad(p.stalled);
+  }
+  __syncthreads();
+}
+
 template <int LOC, int OFF, BAIOrder order>
 static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
@@ -78,17 +127,10 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
       if (publish && !i) PublishShare(stop, c, tile, iteration, sums);
       for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
         const V step = r.Inside(s - y, now);
-        V      *swap = now;
 
-        if (order == BAI_OWN && solving && sweep == 1 && !publish) {
-          BAIReal r2 = BAIAbs2(step) * r.d2;
-
-          for (int k = BAI_LANES / 2; k; k /= 2) r2 += __shfl_down_sync(~0u, r2, k);
-          if (!lane) sums[i / BAI_LANES] = r2;
-        }
+        if (order == BAI_OWN && solving && sweep == 1 && !publish) SumOfWarp(BAIAbs2(step) * r.d2, sums);
         y += local_omega * step;
-        now  = next;
-        next = swap;
+        Swap(now, next);
         if (sweep < p.local_iters) {
           now[i] = y;
           __syncthreads();
@@ -123,25 +165,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
     __syncthreads();
     const BAIReal r2 = BlockSum(BAIAbs2(r.Inside(r.Outside(x) - xi, now)) * r.d2, sums);
 
-    if (!i) {
-      BAIStore(stop.r2 + tile, r2);
-      last = BAIArrive(&c.arrived) == (order == BAI_OWN ? 2 * epoch + 2 : epoch + 1) * A.tiles;
-    }
-    __syncthreads();
-    if (last) {
-      const BAIReal b2     = order != BAI_OWN && stop.bnorm2 < 0 && !epoch ? SumOfTiles(stop.b2, A.tiles, sums) : 0,
-                    rnorm2 = SumOfTiles(stop.r2, A.tiles, sums);
-
-      if (!i && order != BAI_OWN) Decide(p, stop, c, iteration, b2, rnorm2);
-      if (!i && order == BAI_OWN) DecideAtStop(p, stop, c, rnorm2);
-      if (!i) BAIStoreRelease(&c.decided, epoch + 1);
-    }
-    if (!i) {
-      BAISpin(p.stalled, p.stalled_host, [&] { return BAILoadAcquire(&c.decided) > epoch; });
-      if (order != BAI_OWN) next_look = c.look.until < p.count ? (int)c.look.until : (int)p.count;
-      over = c.finished || BAILoad(p.stalled);
-    }
-    __syncthreads();
+    DecideTogether<order>(A, p, stop, epoch, iteration, r2, sums, last, over, next_look);
     if (over) break;
     if (order != BAI_OWN) until = next_look;
   }
