@@ -63,11 +63,62 @@ static __device__ __forceinline__ void DecideTogether(const BAISliced &A, const 
   __syncthreads();
 }
 
+static __device__ __forceinline__ void PublishSum(BAIReal value, BAIReal *sums, BAIReal *to)
+{
+  const BAIReal sum = BlockSum(value, sums);
+
+  if (!threadIdx.x) BAIStore(to, sum);
+}
+
+/* The local sweeps of a row, from y; the threads of a tile have put theirs into now. What the first one finds of
+ * ||b - A x||^2 goes to sums, unless those of the iteration before are published */
+template <BAIOrder order, typename R, typename V>
+static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const R &r, V s, BAIReal local_omega, bool solving,
+                                                bool publish, V y, V *&now, V *&next, BAIReal *sums)
+{
+  const int i = threadIdx.x;
+
+  for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
+    const V step = r.Inside(s - y, now);
+
+    if (order == BAI_OWN && solving && sweep == 1 && !publish) SumOfWarp(BAIAbs2(step) * r.d2, sums);
+    y += local_omega * step;
+    Swap(now, next);
+    if (sweep < p.local_iters) {
+      now[i] = y;
+      __syncthreads();
+    }
+  }
+  return y;
+}
+
+/* All meet; from here on x stands still, for the tiles that this one reads at least. Returns its share of ||b - A x||^2 */
+template <BAIOrder order, typename R, typename V>
+static __device__ __forceinline__ BAIReal ShareAtRest(const BAISliced &A, const BAISweep &p, BAIControl &c,
+                                                      const BAINeighborsOf<order> &neighbors, R &r, int epoch,
+                                                      int iteration, int own, V &xi, V *now, BAIReal *sums)
+{
+  const int i = threadIdx.x;
+
+  __syncthreads();
+  if (order == BAI_OWN) {
+    if (!i) ArriveAtStop(p, c, iteration, (2 * epoch + 1) * A.tiles);
+  } else neighbors.Meet(p, iteration);
+  const V *x = BAIIterateOf<V>(p, order == BAI_FLAGS ? (p.current + iteration) & 1 : 0);
+
+  if (A.overlap) { /* not before all have met */
+    __syncthreads();
+    if (own < -1) xi = BAILoad(x + BAIRowOf(own));
+  }
+  now[i] = xi;
+  __syncthreads();
+  return BlockSum(BAIAbs2(r.Inside(r.Outside(x) - xi, now)) * r.d2, sums);
+}
+
 template <int LOC, int OFF, BAIOrder order>
 static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
   using V = BAIScalar;
-  using R = BAIReal;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ BAIReal                            sums[BAI_LANES + 1];
   __shared__ int                                last, over, next_look, stopping[2];
@@ -82,14 +133,14 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
     return;
   }
 
-  const int  own  = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor
+  const int     own  = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor
                                               counted in sums, and read anew in each iteration */
-  const bool mine = own != -1;
-  const R    local_omega = R(mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
-  R          momentum    = R(p.momentum);
-  int        until       = solving && order != BAI_OWN ? 0 : p.count; /* solving begins with a meeting */
-  R          omega       = R(p.omega);
-  V          xi, before;
+  const bool    mine = own != -1;
+  const BAIReal local_omega = mine ? BAILocalOmegaAt(A, p, place) : p.local_omega;
+  BAIReal       momentum    = p.momentum;
+  int           until       = solving && order != BAI_OWN ? 0 : p.count; /* solving begins with a meeting */
+  BAIReal       omega       = p.omega;
+  V             xi, before;
   const BAINeighborsOf<order> neighbors(p, tile);
 
   Row<LOC, OFF, order, LOADS_IN_FLIGHT, V> r;
@@ -99,11 +150,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
   if (own < 0) r.d2 = 0;
   xi     = mine ? BAILoad(BAIIterateOf<V>(p, p.current) + BAIRowOf(own)) : V(0);
   before = !p.fresh && p.before && mine ? static_cast<const V *>(p.before)[place] : xi;
-  if (solving && stop.bnorm2 < 0) {
-    const BAIReal b2 = BlockSum(BAIAbs2(r.b) * r.d2, sums);
-
-    if (!i) BAIStore(stop.b2 + tile, b2);
-  }
+  if (solving && stop.bnorm2 < 0) PublishSum(BAIAbs2(r.b) * r.d2, sums, stop.b2 + tile);
 
   for (int epoch = 0, iteration = 0;; epoch++) {
     for (; iteration < until; iteration++) {
@@ -114,8 +161,8 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
       else if (solving && !i) stopping[iteration & 1] = BAILoad(&c.stop) > epoch;
       if (own < -1) xi = BAILoad(BAIIterateOf<V>(p, from) + BAIRowOf(own));
       if (order == BAI_FLAGS && p.fourth_kind) {
-        omega    = R(BAIOmegaAt(p, iteration));
-        momentum = R(BAIFourthKindMomentum(p.its + iteration));
+        omega    = BAIOmegaAt(p, iteration);
+        momentum = BAIFourthKindMomentum(p.its + iteration);
       }
       const V s = r.Outside(BAIIterateOf<V>(p, from));
       V       y = xi;
@@ -125,17 +172,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
       __syncthreads();
       if (order == BAI_OWN && solving && stopping[iteration & 1]) break;
       if (publish && !i) PublishShare(stop, c, tile, iteration, sums);
-      for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
-        const V step = r.Inside(s - y, now);
-
-        if (order == BAI_OWN && solving && sweep == 1 && !publish) SumOfWarp(BAIAbs2(step) * r.d2, sums);
-        y += local_omega * step;
-        Swap(now, next);
-        if (sweep < p.local_iters) {
-          now[i] = y;
-          __syncthreads();
-        }
-      }
+      y = LocalSweeps<order>(p, r, s, local_omega, solving, publish, y, now, next, sums);
       y = xi + omega * (y - xi);
       if (p.before) {
         y += momentum * (xi - before);
@@ -150,20 +187,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
     }
     if (!solving) break;
 
-    /* All meet; from here on x stands still, for the tiles that this one reads at least */
-    __syncthreads();
-    if (order == BAI_OWN) {
-      if (!i) ArriveAtStop(p, c, iteration, (2 * epoch + 1) * A.tiles);
-    } else neighbors.Meet(p, iteration);
-    const V *x = BAIIterateOf<V>(p, flip ? (p.current + iteration) & 1 : 0);
-
-    if (A.overlap) { /* not before all have met */
-      __syncthreads();
-      if (own < -1) xi = BAILoad(x + BAIRowOf(own));
-    }
-    now[i] = xi;
-    __syncthreads();
-    const BAIReal r2 = BlockSum(BAIAbs2(r.Inside(r.Outside(x) - xi, now)) * r.d2, sums);
+    const BAIReal r2 = ShareAtRest<order>(A, p, c, neighbors, r, epoch, iteration, own, xi, now, sums);
 
     DecideTogether<order>(A, p, stop, epoch, iteration, r2, sums, last, over, next_look);
     if (over) break;
