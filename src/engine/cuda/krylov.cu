@@ -28,8 +28,8 @@
    Exchange of vectors. Exchange number e has a buffer, e & 1, and a tag, e >> 1 & 1, which takes the place of the
    lowest bit of each number. A number with the right tag is new, so loads and stores are relaxed, and nothing else
    depends on their order. A thread block publishes e + 2 only after sums to which all give their part when they have
-   read e: so two buffers do. Each launch counts from zero, so that solves have the same bits. It has buffers of its own,
-   which the launch before made look old; and it does the same for the next one.
+   read e: so two buffers do. Each launch counts from zero, so that solves have the same bits. It has buffers of its
+   own, which the launch before made look old; and it does the same for the next one.
 
    Sums. A part is given as a number of 64 bits that counts units of 2^-scale, and atomic additions make up the sum:
    so its bits do not depend on the order. The lowest bits count the parts. Words are never set back; what a word was
@@ -168,8 +168,8 @@ __device__ inline int NumberOf(int lane)
   return lane / (WARP / N);
 }
 
-/* Shared memory of a thread block: v is what its rows read, its own places and the halos; y is for sweeps; base is x where
- * the recurrences began; weight is what makes r^2 that of b - A x; red has the parts of sums of the warps */
+/* Shared memory of a thread block: v is what its rows read, its own places and the halos; y is for sweeps; base is x
+ * where the recurrences began; weight is what makes r^2 that of b - A x; red has the parts of sums of the warps */
 struct Room {
   BAIReal *v, *y, *base, *weight, *red, *product;
 };
@@ -1025,8 +1025,8 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const 
   WriteVectors(t, x);
 }
 
-/* A kernel: for rows of so many entries beside the diagonal, of which a thread has so many; at most so many threads have
- * rows */
+/* A kernel: for rows of so many entries beside the diagonal, of which a thread has so many; at most so many threads
+ * have rows */
 struct Shape {
   int         length, each, threads;
   const void *kernel[2]; /* CG, BiCGStab */

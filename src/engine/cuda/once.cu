@@ -36,8 +36,8 @@ static __device__ inline void Keep(const V *&pointer)
   __builtin_assume(__isGlobal(pointer));
 }
 
-/* s loses what a row has outside its block, of entries that were fetched. Columns are counted from base; from is x + base,
- * far the ghosts less the rows of x */
+/* s loses what a row has outside its block, of entries that were fetched. Columns are counted from base; from is x +
+ * base, far the ghosts less the rows of x */
 template <bool GHOSTS, BAIOrder order, typename V, int OFF>
 static __device__ __forceinline__ void Subtract(const BAISliced &A, const V *x, const V *far, const V *from, int base,
                                                 const V (&value)[OFF], const int (&col)[OFF], V &s)

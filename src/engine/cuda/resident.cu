@@ -3,12 +3,12 @@
    long rows what lies outside the block in shared memory. The matrix is read once per launch; what moves in a global
    iteration is x, through the L2 cache.
 
-   With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a tile
-   publishes its share of ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums the
-   shares, which are of different times. When the sum is small enough, or stands still, it asks all to stop. They meet,
-   compute ||b - A x||^2 of the x that is there, and the last to arrive decides: done, or go on, with the watcher asking
-   for less from then on. Where tiles wait for each other there is no watcher: they meet after the iterations that look.h
-   says, and the last to arrive decides.
+   With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a
+   tile publishes its share of ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums
+   the shares, which are of different times. When the sum is small enough, or stands still, it asks all to stop. They
+   meet, compute ||b - A x||^2 of the x that is there, and the last to arrive decides: done, or go on, with the watcher
+   asking for less from then on. Where tiles wait for each other there is no watcher: they meet after the iterations
+   that look.h says, and the last to arrive decides.
 */
 #include "row.h"
 #include "shapes.h"
@@ -92,7 +92,8 @@ static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const R &r, V
   return y;
 }
 
-/* All meet; from here on x stands still, for the tiles that this one reads at least. Returns its share of ||b - A x||^2 */
+/* All meet; from here on x stands still, for the tiles that this one reads at least. Returns its share of ||b - A
+ * x||^2 */
 template <BAIOrder order, typename R, typename V>
 static __device__ __forceinline__ BAIReal ShareAtRest(const BAISliced &A, const BAISweep &p, BAIControl &c,
                                                       const BAINeighborsOf<order> &neighbors, R &r, int epoch,

@@ -331,8 +331,8 @@ BAIStatus BAISweepSolve(BAIState, const BAITolerances *, const BAIStep *, BAISol
 BAIStatus BAIStalled(BAIState);
 BAIStatus BAIResidualSetUp(BAIState);
 BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
-/* vectors.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a rounded
- * copy */
+/* vectors.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a
+ * rounded copy */
 BAIStatus BAIRoundVector(BAIState, int n, const BAIScalar *, void *);
 BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
 BAIStatus BAIRoundInside(BAIState);
