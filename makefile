@@ -174,7 +174,9 @@ $(B)/tests/%: %.F90 $(LIB)
 
 # The main job: BAI next to PETSc's Jacobi-Richardson and CG, and as a smoother next to PETSc's; where there is a GPU on it as well
 demo: $(B)/tests/tutorials/ex1
-	@$(if $(no_cuda),echo 'there is no GPU here, so the demo is built without CUDA; make all builds with it, by $(no_cuda)',:)
+ifneq ($(no_cuda),)
+	@echo 'there is no GPU here, so the demo is built without CUDA; make all builds with it, by $(no_cuda)'
+endif
 	$< -matrix fv1 -compare -multigrid $(ARGS)
 ifneq ($(on_gpu),)
 	$< -matrix fv1 $(if $(cuda_petsc),-mat_type aijcusparse -compare -multigrid -da_refine 2,-ksp_bai_backend cuda) $(ARGS)
