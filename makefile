@@ -67,18 +67,23 @@ PETSC_LIB  := $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir) $(LAPACK
 cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
 NVCC       ?= $(firstword $(if $(cuda_petsc),$(call pc,--variable=cudacompiler)) $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
 NVCC       := $(NVCC)
+GPU        ?= $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c ^GPU))
+on_gpu     := $(filter-out 0,$(GPU))
+# A demo where there is no GPU does not wait for nvcc
+no_cuda    := $(if $(on_gpu)$(CUDA_ARCH)$(filter-out demo,$(or $(MAKECMDGOALS),all)),,$(NVCC))
+ifneq ($(no_cuda),)
+  NVCC     :=
+endif
 CUDA_HOME  ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
 # Code for the GPU here, else for 8.x and 9.0; and, of the last, what the driver compiles for those to come
 ifeq ($(CUDA_ARCH),)
   CUDA_ARCH := $(or $(if $(NVCC),$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n 's/^\([0-9][0-9]*\)\.\([0-9]\)$$/\1\2/p' | awk '$$1 >= 80' | sort -nu)),80 90)
 endif
-NVCCFLAGS  ?= $(or $(if $(cuda_petsc),$(call pc,--variable=cudaflags_extra)),-O3 $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=$(if $(filter $(a),$(lastword $(CUDA_ARCH))),[compute_$(a)$(comma)sm_$(a)],sm_$(a))))
+NVCCFLAGS  ?= $(or $(if $(cuda_petsc),$(filter-out -std=%,$(call pc,--variable=cudaflags_extra))),-O3 $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$(a),code=$(if $(filter $(a),$(lastword $(CUDA_ARCH))),[compute_$(a)$(comma)sm_$(a)],sm_$(a)))) -std=c++17
 comma      := ,
 ifneq ($(NVCC),)
   CUDA_LIB := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcusolver -lcudart -lstdc++
 endif
-GPU        ?= $(if $(NVCC),$(shell nvidia-smi -L 2>/dev/null | grep -c ^GPU))
-on_gpu     := $(filter-out 0,$(GPU))
 
 ARCH := $(notdir $(patsubst %/,%,$(dir $(PETSC_PREFIX))))-$(notdir $(PETSC_PREFIX))$(if $(NVCC),,-nocuda)$(if $(OPENMP),,-noopenmp)$(if $(SANITIZE),-sanitize)$(if $(COVERAGE),-coverage)
 ifneq ($(SANITIZE),)
@@ -95,9 +100,9 @@ B    := build/$(ARCH)
 LIB  := $(B)/lib/libpetscbai.so
 SYM  := PetscDLLibraryRegister_petscbai
 
-# Units of CUDA; those of many kernels are compiled in parts, side by side: see src/engine/cuda/shapes.h
-parted  := resident
-units   := $(filter-out $(parted:%=src/engine/cuda/%.cu),$(wildcard src/engine/cuda/*.cu)) $(foreach u,$(parted),src/engine/cuda/$(u).1.cu src/engine/cuda/$(u).2.cu)
+# Units of CUDA, first those that take longest to compile
+units   := $(patsubst %,src/engine/cuda/%.cu,generic stream scan_sort)
+units   += $(filter-out $(units),$(wildcard src/engine/cuda/*.cu))
 
 # HYPRE_DIR: a hypre with CUDA for bench/multigrid to compare with, as config/hypre.sh builds one
 ifneq ($(HYPRE_DIR),)
@@ -125,16 +130,10 @@ $(B)/obj/%.c.o: %.c
 	@mkdir -p $(@D)
 	$(call quiet,CC,$<)$(CC) -c -fPIC -fvisibility=hidden -MMD -MP $(CFLAGS) $(OPENMP) $(CPPFLAGS) $< -o $@
 # What ptxas says of the kernels is kept for make kernels
-nvcc = $(NVCC) -c -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP -MF $(@:.o=.d) --resource-usage $(NVCCFLAGS) $(UNFUSED) $(1) -Iinclude $(call pc,--cflags-only-I) $< -o $@ 2>$(@:.o=.log) || { cat $(@:.o=.log) >&2; exit 1; }; grep -v -e '^ptxas info' -e 'bytes stack frame' $(@:.o=.log) >&2 || :
+nvcc = $(NVCC) -c -Xcompiler -fPIC,-fvisibility=hidden -MMD -MP -MF $(@:.o=.d) --resource-usage $(NVCCFLAGS) $(UNFUSED) -Iinclude $(call pc,--cflags-only-I) $< -o $@ 2>$(@:.o=.log) || { cat $(@:.o=.log) >&2; exit 1; }; grep -v -e '^ptxas info' -e 'bytes stack frame' $(@:.o=.log) >&2 || :
 $(B)/obj/%.cu.o: %.cu
 	@mkdir -p $(@D)
 	$(call quiet,NVCC,$<)$(nvcc)
-$(B)/obj/%.1.cu.o: %.cu
-	@mkdir -p $(@D)
-	$(call quiet,NVCC,'$< (1)')$(call nvcc,-DBAI_PART=1)
-$(B)/obj/%.2.cu.o: %.cu
-	@mkdir -p $(@D)
-	$(call quiet,NVCC,'$< (2)')$(call nvcc,-DBAI_PART=2)
 
 # Sums of the coarse matrices have the bits of those of the host, which does not fuse products and sums
 $(B)/obj/src/engine/cuda/levels_matrix.cu.o: UNFUSED = -fmad=false
@@ -175,6 +174,9 @@ $(B)/tests/%: %.F90 $(LIB)
 
 # The main job: BAI next to PETSc's Jacobi-Richardson and CG, and as a smoother next to PETSc's; where there is a GPU on it as well
 demo: $(B)/tests/tutorials/ex1
+ifneq ($(no_cuda),)
+	@echo 'there is no GPU here, so the demo is built without CUDA; make all builds with it, by $(no_cuda)'
+endif
 	$< -matrix fv1 -compare -multigrid $(ARGS)
 ifneq ($(on_gpu),)
 	$< -matrix fv1 $(if $(cuda_petsc),-mat_type aijcusparse -compare -multigrid -da_refine 2,-ksp_bai_backend cuda) $(ARGS)

@@ -511,24 +511,80 @@ static PetscErrorCode CheckUnit(BAIBackend backend, Problem *p, const Method *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A few iterations: their residual, what the definition says, and the same bits again */
+static PetscErrorCode CheckIterations(BAIEngine engine, Problem *p, const Method *m)
+{
+  const PetscInt n = (PetscInt)p->M.n;
+  PetscScalar   *zero, *expected, *x, *again;
+  PetscReal      norm2, norm2_again;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc4(n, &zero, n, &expected, n, &x, n, &again));
+  for (PetscInt count = 0; count < 4; count++) {
+    const PetscBool guess_zero = (PetscBool)(count == 3);
+
+    PetscCall(Run(engine, p, m, count, guess_zero, BAI_FORWARD, x, &norm2));
+    PetscCall(
+      ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= TinyOfX(m) * (1 + norm2), "residual", m, p, norm2));
+    for (PetscInt i = 0; i < n && m->q.single && !m->q.refined && count; i++)
+      PetscCall(ExpectMethod(x[i] == (PetscScalar)(float)PetscRealPart(x[i]) || PetscImaginaryPart(x[i]) != 0,
+                             "iterate in single precision", m, p, PetscAbsScalar(x[i])));
+    if (m->q.mode != BAI_MODE_SYNC && m->q.mode != BAI_MODE_COLOR && count > 0) continue;
+    if ((m->q.mode != BAI_MODE_COLOR || m->blocks.blocks <= 1) &&
+        !(PetscDefined(USE_REAL_SINGLE) &&
+          m->q.theta)) { /* sums of single precision may make another number of sweeps */
+      PetscCall(Define(p, m, count, guess_zero ? zero : p->x, expected));
+      PetscCall(ExpectMethod(Distance(n, x, expected) <= Tiny(m), "sweeps against the definition", m, p,
+                             Distance(n, x, expected)));
+    }
+    PetscCall(Run(engine, p, m, count, guess_zero, BAI_FORWARD, again, &norm2_again));
+    PetscCall(
+      ExpectMethod(SameBits(n, x, again) && norm2 == norm2_again, "repeated bitwise", m, p, Distance(n, x, again)));
+  }
+  PetscCall(PetscFree4(zero, expected, x, again));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A column elsewhere, and the old one again */
+static PetscErrorCode CheckPattern(BAIEngine engine, Problem *p, const Method *m)
+{
+  const PetscInt n = (PetscInt)p->M.n, k = p->i[n - 1], col = p->j[k];
+  PetscInt       other = 0;
+  BAIStatus      status;
+
+  PetscFunctionBeginUser;
+  while (other != n - 1) {
+    PetscInt s;
+
+    for (s = p->i[n - 1]; s < p->i[n] && p->j[s] != other; s++)
+      ;
+    if (s == p->i[n]) break;
+    other++;
+  }
+  p->j[k] = other;
+  status  = BAIEngineUpdateValues(engine, &p->M);
+  PetscCall(ExpectMethod(status.code == BAI_ERR_PATTERN, "another pattern is noticed", m, p, status.code));
+  p->j[k] = col;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One matrix, one set of parameters: sweeps, residual, new values, fixed point */
 static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
 {
-  const PetscInt  n    = (PetscInt)p->M.n;
-  const PetscReal tiny = Tiny(m);
+  const PetscInt n = (PetscInt)p->M.n;
   /* of blocks that do not wait for each other, some are through first, and others go on alone with what they left; so
    * it may take several goes */
   const PetscBool leaves = (PetscBool)(m->q.mode == BAI_MODE_ASYNC && m->q.staleness < 0);
   const BAIInt    rows   = m->blocks.first[m->blocks.blocks];
   PetscInt        nnz    = 0;
-  PetscScalar    *zero, *expected, *x, *again;
-  PetscReal       norm2, norm2_again;
+  PetscScalar    *x;
+  PetscReal       norm2;
   BAIEngine       engine;
   BAIStatus       status;
   BAIInfo         info;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscCalloc4(n, &zero, n, &expected, n, &x, n, &again));
+  PetscCall(PetscCalloc1(n, &x));
   status = BAIEngineCreate(backend, &p->M, m->natural ? NULL : &m->blocks, &m->q, &engine);
   PetscCheck(!status.code, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s %s %s", BAICodeString(status.code), status.what,
              status.why);
@@ -551,55 +607,19 @@ static PetscErrorCode Check(BAIBackend backend, Problem *p, const Method *m)
                  status.why);
     }
     PetscCall(CheckSums(engine, p, m));
-    for (PetscInt count = 0; count < 4; count++) {
-      const PetscBool guess_zero = (PetscBool)(count == 3);
-
-      PetscCall(Run(engine, p, m, count, guess_zero, BAI_FORWARD, x, &norm2));
-      PetscCall(
-        ExpectMethod(PetscAbsReal(norm2 - ResidualNorm2(p, x)) <= TinyOfX(m) * (1 + norm2), "residual", m, p, norm2));
-      for (PetscInt i = 0; i < n && m->q.single && !m->q.refined && count; i++)
-        PetscCall(ExpectMethod(x[i] == (PetscScalar)(float)PetscRealPart(x[i]) || PetscImaginaryPart(x[i]) != 0,
-                               "iterate in single precision", m, p, PetscAbsScalar(x[i])));
-      if (m->q.mode != BAI_MODE_SYNC && m->q.mode != BAI_MODE_COLOR && count > 0) continue;
-      if ((m->q.mode != BAI_MODE_COLOR || m->blocks.blocks <= 1) &&
-          !(PetscDefined(USE_REAL_SINGLE) &&
-            m->q.theta)) { /* sums of single precision may make another number of sweeps */
-        PetscCall(Define(p, m, count, guess_zero ? zero : p->x, expected));
-        PetscCall(ExpectMethod(Distance(n, x, expected) <= tiny, "sweeps against the definition", m, p,
-                               Distance(n, x, expected)));
-      }
-      PetscCall(Run(engine, p, m, count, guess_zero, BAI_FORWARD, again, &norm2_again));
-      PetscCall(
-        ExpectMethod(SameBits(n, x, again) && norm2 == norm2_again, "repeated bitwise", m, p, Distance(n, x, again)));
-    }
+    PetscCall(CheckIterations(engine, p, m));
     PetscCall(Run(engine, p, m, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
     for (int again = 0; leaves && again < 4 && ResidualNorm2(p, x) > n * PetscSqr(TinyOfX(m)); again++)
       PetscCall(RunFrom(engine, p, m, 400, PETSC_FALSE, BAI_FORWARD, x, &norm2));
     PetscCall(ExpectMethod(ResidualNorm2(p, x) <= n * PetscSqr(TinyOfX(m)), "fixed point", m, p, ResidualNorm2(p, x)));
   }
   if (info.solves >> m->q.mode & 1) PetscCall(CheckSolve(engine, p, m, x));
-  if (n > 4 && p->i[n] > p->i[n - 1] + 1) { /* a column elsewhere, and the old one again */
-    const PetscInt k = p->i[n - 1], col = p->j[k];
-    PetscInt       other = 0;
-
-    while (other != n - 1) {
-      PetscInt s;
-
-      for (s = p->i[n - 1]; s < p->i[n] && p->j[s] != other; s++)
-        ;
-      if (s == p->i[n]) break;
-      other++;
-    }
-    p->j[k] = other;
-    status  = BAIEngineUpdateValues(engine, &p->M);
-    PetscCall(ExpectMethod(status.code == BAI_ERR_PATTERN, "another pattern is noticed", m, p, status.code));
-    p->j[k] = col;
-  }
+  if (n > 4 && p->i[n] > p->i[n - 1] + 1) PetscCall(CheckPattern(engine, p, m));
   BAIEngineDestroy(&engine);
   for (PetscInt k = 0; k < p->i[n]; k++) p->a[k] /= 1.5;
 
   if (n) PetscCall(CheckUnit(backend, p, m));
-  PetscCall(PetscFree4(zero, expected, x, again));
+  PetscCall(PetscFree(x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -133,6 +133,22 @@ static PetscErrorCode Color(PetscInt parts, Part *part, PetscBool backward, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Parts of whole groups of rows; the second one is empty */
+static PetscErrorCode CutInParts(const Rows *rows, PetscInt group, PetscInt parts, const BAIParameters *p, Part part[])
+{
+  PetscFunctionBeginUser;
+  for (PetscInt k = 0; k < parts; k++) {
+    const PetscInt groups = (rows->n + group - 1) / group,
+                   from   = k < 2 ? k * (groups / parts) : (k - 1) * (groups / parts),
+                   to     = k == 1 ? from
+          : k == parts - 1         ? groups
+                                   : from + groups / parts;
+
+    PetscCall(PartCreate(rows, PetscMin(from * group, rows->n), PetscMin(to * group, rows->n), p, &part[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A matrix in parts of whole groups of blocks, and of none. In natural order colours are those of the whole, and so are
  * the iterates, but for rounding; in any order they have the same limit */
 static PetscErrorCode CheckTurns(const char matrix[], PetscInt size, BAIInt block_size, PetscInt parts,
@@ -164,15 +180,7 @@ static PetscErrorCode CheckTurns(const char matrix[], PetscInt size, BAIInt bloc
   PetscCall(PetscMalloc3(rows.n, &b, rows.n, &x, rows.n, &expected));
   for (PetscInt i = 0; i < rows.n; i++) b[i] = 1 + i % 3;
   PetscCall(PartCreate(&rows, 0, rows.n, &p, &whole));
-  for (PetscInt k = 0; k < parts; k++) { /* the second one is empty */
-    const PetscInt groups = (rows.n + group - 1) / group,
-                   from   = k < 2 ? k * (groups / parts) : (k - 1) * (groups / parts),
-                   to     = k == 1 ? from
-          : k == parts - 1         ? groups
-                                   : from + groups / parts;
-
-    PetscCall(PartCreate(&rows, PetscMin(from * group, rows.n), PetscMin(to * group, rows.n), &p, &part[k]));
-  }
+  PetscCall(CutInParts(&rows, group, parts, &p, part));
   PetscCall(Color(parts, part, backward, rows.n, &turns));
   PetscCall(CheckStatus(BAIEngineColor(whole.engine, whole.theirs, whole.color)));
   for (PetscInt k = 0; k < parts; k++) {

@@ -386,6 +386,62 @@ static PetscErrorCode TestLife(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix in all modes: changed says whether with what may change between solves, solved whether to the end */
+static PetscErrorCode TestMatrix(const char matrix[], PetscInt n, PetscBool changed, PetscBool solved)
+{
+  Mat A;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrix, n, &A));
+  for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(changes); k++) {
+      if (changed && Case("same_%s_%s%d_%s", BAIModes[mode], matrix, (int)n, changes[k].name))
+        PetscCall(TestSame(A, (BAIMode)mode, changes[k].change, 9));
+    }
+    if (solved && Case("same_%s_%s%d_converged", BAIModes[mode], matrix, (int)n))
+      PetscCall(TestSame(A, (BAIMode)mode, Plain, 0));
+  }
+  for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_LAUNCH; mode++) {
+    if (Case("free_%s_%s%d", BAIModes[mode], matrix, (int)n))
+      PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_FALSE));
+  }
+  if (Case("amc_%s%d", matrix, (int)n)) {
+    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++)
+      PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AMC, Plain, -1, PETSC_TRUE));
+  }
+  if (Case("single_%s%d", matrix, (int)n))
+    PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Single, -1, PETSC_TRUE));
+  if (Case("late_%s%d", matrix, (int)n))
+    PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_TRUE));
+  if (Case("bounded_%s%d", matrix, (int)n)) {
+    PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, 0, PETSC_FALSE));
+    PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, 3, PETSC_TRUE));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows in a line, which read from the rank before, that behind, or both */
+static PetscErrorCode TestLines(void)
+{
+  Mat A;
+
+  PetscFunctionBeginUser;
+  for (int line = 0; line < 8; line++) {
+    const PetscBool lower = (PetscBool)(line & 1), upper = (PetscBool)(line >> 1 & 1), few = (PetscBool)(line >> 2);
+
+    PetscCall(CreateLine(lower, upper, few, &A));
+    for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
+      if (Case("line_%s%s%s_%s", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : "", BAIModes[mode]))
+        PetscCall(TestSame(A, (BAIMode)mode, Plain, 0));
+    }
+    if (Case("line_%s%s%s_async", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : ""))
+      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_TRUE));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   static const struct {
@@ -402,46 +458,9 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
-  for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(matrices); m++) {
-    PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrices[m].name, matrices[m].n, &A));
-    for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
-      for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(changes); k++) {
-        if (m < 2 && Case("same_%s_%s%d_%s", BAIModes[mode], matrices[m].name, (int)matrices[m].n, changes[k].name))
-          PetscCall(TestSame(A, (BAIMode)mode, changes[k].change, 9));
-      }
-      if (m < 4 && Case("same_%s_%s%d_converged", BAIModes[mode], matrices[m].name, (int)matrices[m].n))
-        PetscCall(TestSame(A, (BAIMode)mode, Plain, 0));
-    }
-    for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_LAUNCH; mode++) {
-      if (Case("free_%s_%s%d", BAIModes[mode], matrices[m].name, (int)matrices[m].n))
-        PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_FALSE));
-    }
-    if (Case("amc_%s%d", matrices[m].name, (int)matrices[m].n)) {
-      for (int mode = BAI_MODE_ASYNC; mode <= BAI_MODE_COLOR; mode++)
-        PetscCall(TestConverges(A, (BAIMode)mode, BAI_EXCHANGE_AMC, Plain, -1, PETSC_TRUE));
-    }
-    if (Case("single_%s%d", matrices[m].name, (int)matrices[m].n))
-      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Single, -1, PETSC_TRUE));
-    if (Case("late_%s%d", matrices[m].name, (int)matrices[m].n))
-      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_TRUE));
-    if (Case("bounded_%s%d", matrices[m].name, (int)matrices[m].n)) {
-      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, 0, PETSC_FALSE));
-      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, 3, PETSC_TRUE));
-    }
-    PetscCall(MatDestroy(&A));
-  }
-  for (int line = 0; line < 8; line++) {
-    const PetscBool lower = (PetscBool)(line & 1), upper = (PetscBool)(line >> 1 & 1), few = (PetscBool)(line >> 2);
-
-    PetscCall(CreateLine(lower, upper, few, &A));
-    for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
-      if (Case("line_%s%s%s_%s", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : "", BAIModes[mode]))
-        PetscCall(TestSame(A, (BAIMode)mode, Plain, 0));
-    }
-    if (Case("line_%s%s%s_async", lower ? "lower" : "", upper ? "upper" : "", few ? "few" : ""))
-      PetscCall(TestConverges(A, BAI_MODE_ASYNC, BAI_EXCHANGE_AUTO, Plain, -1, PETSC_TRUE));
-    PetscCall(MatDestroy(&A));
-  }
+  for (size_t m = 0; m < PETSC_STATIC_ARRAY_LENGTH(matrices); m++)
+    PetscCall(TestMatrix(matrices[m].name, matrices[m].n, (PetscBool)(m < 2), (PetscBool)(m < 4)));
+  PetscCall(TestLines());
   for (int mode = BAI_MODE_SYNC; mode <= BAI_MODE_COLOR; mode++) {
     if (Case("smoother_%s", BAIModes[mode])) PetscCall(TestSmoother((BAIMode)mode));
   }

@@ -146,9 +146,9 @@ PetscErrorCode BAIRefinementReset(BAI *bai)
 }
 
 /*
-   As BAIIterate(). A preconditioner does all of its iterations for one correction, and from zero b is the residual and x
-   the correction, so that it is a fixed operator. A solver looks at the residual as often as corrections take, and each
-   correction begins from zero, without momentum
+   As BAIIterate(). A preconditioner does all of its iterations for one correction, and from zero b is the residual and
+   x the correction, so that it is a fixed operator. A solver looks at the residual as often as corrections take, and
+   each correction begins from zero, without momentum
 */
 PetscErrorCode BAIRunRefined(BAI *bai, Vec b, Vec x, PetscBool guess_zero, PetscInt count, const BAIStep *how,
                              PetscReal *rnorm)

@@ -3,16 +3,13 @@
 */
 #include "baiimpl.h"
 
-PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
+/* Options that are not as they are by themselves */
+static PetscErrorCode ViewOptions(BAI *bai, PetscViewer viewer)
 {
   const BAIOptions *o      = &bai->options;
   const BAIRefine   refine = BAIRefineOf(o);
-  BAIReal           inside, outside;
-  PetscBool         ascii;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   if (o->momentum > 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  momentum %g\n", (double)o->momentum));
   if (o->staleness >= 0) PetscCall(PetscViewerASCIIPrintf(viewer, "  staleness %" PetscInt_FMT "\n", o->staleness));
   if (o->idle_wait)
@@ -25,6 +22,15 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
                                                               " iterations for a correction\n"
                                                             : "  refine %s\n",
                                      BAIRefines[refine], bai->refinement.most));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How blocks are updated */
+static PetscErrorCode ViewMode(BAI *bai, PetscViewer viewer)
+{
+  const BAIOptions *o = &bai->options;
+
+  PetscFunctionBegin;
   PetscCall(
     PetscViewerASCIIPrintf(viewer, "  mode %s%s, local_iters %" PetscInt_FMT "%s, omega %g%s, local_omega %g%s\n",
                            BAIModes[BAIModeOf(bai)], o->mode == BAI_MODE_AUTO ? " (auto)" : "", o->local_iters,
@@ -38,10 +44,15 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
                            (double)(bai->engine ? (PetscReal)bai->info.local_omega : o->local_omega),
                            bai->engine && bai->info.local_omega < BAILocalOmega(&bai->use.p) ? " where it is least"
                                                                                              : ""));
-  if (!bai->engine) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[o->backend]));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The damping that was chosen */
+static PetscErrorCode ViewWeight(BAI *bai, PetscViewer viewer)
+{
+  const BAIOptions *o = &bai->options;
+
+  PetscFunctionBegin;
   if (o->weight == BAI_WEIGHT_AUTO)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  weight auto: the spectral radius of |I - D^{-1}A| is between %g and %g%s\n",
@@ -50,6 +61,16 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
   if (bai->use.weight == BAI_WEIGHT_L1) PetscCall(PetscViewerASCIIPrintf(viewer, "  weight l1\n"));
   if (bai->use.weight == BAI_WEIGHT_TAU)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  weight tau: omega times %g\n", (double)bai->tau));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the blocks are, and what they hold of the matrix */
+static PetscErrorCode ViewBlocks(BAI *bai, PetscViewer viewer)
+{
+  const BAIOptions *o = &bai->options;
+  BAIReal           inside, outside;
+
+  PetscFunctionBegin;
   if (bai->info.colors)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  blocks %s in the order of %d colors %s\n",
                                      BAIModeOf(bai) == BAI_MODE_COLOR ? "take turns" : "queue", bai->info.colors,
@@ -70,6 +91,15 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
                            "  of the sum of their magnitudes %.3g inside blocks; a global iteration moves %.3g MB\n",
                            (double)(inside > 0 ? inside / (inside + outside) : 0),
                            1e-6 * (double)bai->info.bytes_iteration));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What ranks exchange, and rows that are swept over otherwise */
+static PetscErrorCode ViewRows(BAI *bai, PetscViewer viewer)
+{
+  const BAIOptions *o = &bai->options;
+
+  PetscFunctionBegin;
   if (bai->scatter)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  exchange of x between ranks: %s%s\n",
                                      BAIExchanges[o->exchange != BAI_EXCHANGE_AUTO ? o->exchange
@@ -86,6 +116,15 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
                                      "  overlap %" PetscInt_FMT
                                      ": all blocks on rank 0 together sweep over %" PetscInt64_FMT " rows\n",
                                      bai->use.overlap, (PetscInt64)bai->info.rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The work of an iteration, and who does it */
+static PetscErrorCode ViewWork(BAI *bai, PetscViewer viewer)
+{
+  const BAIOptions *o = &bai->options;
+
+  PetscFunctionBegin;
   if (o->theta)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  local sweeps in a global iteration %" PetscInt64_FMT
@@ -103,5 +142,25 @@ PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
                                           ? "thread blocks that keep the matrix on the chip for a whole solve"
                                           : "thread blocks"),
                                    1e-6 * (double)bai->info.bytes, bai->setups, bai->updates));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIView(BAI *bai, PetscViewer viewer)
+{
+  PetscBool ascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ViewOptions(bai, viewer));
+  PetscCall(ViewMode(bai, viewer));
+  if (!bai->engine) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  backend %s, not yet set up\n", BAIBackends[bai->options.backend]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(ViewWeight(bai, viewer));
+  PetscCall(ViewBlocks(bai, viewer));
+  PetscCall(ViewRows(bai, viewer));
+  PetscCall(ViewWork(bai, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,13 +7,13 @@
      y_i = y_i + local_omega ((s_i - sum_{j in J, j != i} a_ij y_j)/a_ii - y_i)   local_iters times, from y = x_J
      x_J = x_J + omega (y - x_J) + momentum (x_J - x_J before that)           the others may read it at once
 
-   In mode sync omega and momentum may differ by iteration: fourth_kind.h. BAIMode says how far blocks wait for each other. With local_omega = 1 and momentum = 0 this is the method of
-   Anzt, Tomov, Dongarra, Heuveline, "A block-asynchronous relaxation method for graphics processing units", J. Parallel
-   Distrib. Comput. 73, 2013, and of H. Anzt's thesis, whose damping is omega. Momentum is that of G. H. Golub, R. S.
-   Varga, Numer. Math. 3, 1961; local_omega is ours, for smoothing. In mode color, blocks of few rows take their turn
-   several at a time: see coloring.h. Blocks may overlap: J then holds rows of other blocks as well, which it sweeps
-   over like its own; it writes only its own ones back (restricted additive Schwarz; Cai, Sarkis, SIAM J. Sci. Comput.
-   21, 1999).
+   In mode sync omega and momentum may differ by iteration: fourth_kind.h. BAIMode says how far blocks wait for each
+   other. With local_omega = 1 and momentum = 0 this is the method of Anzt, Tomov, Dongarra, Heuveline, "A
+   block-asynchronous relaxation method for graphics processing units", J. Parallel Distrib. Comput. 73, 2013, and of
+   H. Anzt's thesis, whose damping is omega. Momentum is that of G. H. Golub, R. S. Varga, Numer. Math. 3, 1961;
+   local_omega is ours, for smoothing. In mode color, blocks of few rows take their turn several at a time: see
+   coloring.h. Blocks may overlap: J then holds rows of other blocks as well, which it sweeps over like its own; it
+   writes only its own ones back (restricted additive Schwarz; Cai, Sarkis, SIAM J. Sci. Comput. 21, 1999).
 
    A block may refine: it then finds the difference y - x_J as a correction c, which may be of less precision than x,
 

@@ -8,6 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+static __global__ void Nothing()
+{
+}
+
+/* It is the code that was written for a device that says so, not what the driver may have made of older code */
+BAIStatus BAICanFollow(int *can)
+{
+  cudaFuncAttributes attributes;
+
+  CUDATry(cudaFuncGetAttributes(&attributes, Nothing));
+  *can = attributes.ptxVersion >= 90;
+  return BAIStatusOf(BAI_OK);
+}
+
 static void Destroy(BAIState state)
 {
   (void)cudaStreamSynchronize(state->stream); /* kernels may still write to what is pinned */

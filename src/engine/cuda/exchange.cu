@@ -81,24 +81,19 @@ static __global__ void Exchange(bool single, int n, BAISends sends, const void *
 
   if (single) Send<BAISingle>(n, sends, x);
   else Send<BAIScalar>(n, sends, x);
-  cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
+  BAIFenceFar();
   __syncthreads();
-  if (!threadIdx.x)
-    last = cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*arrived).fetch_add(1, cuda::memory_order_acq_rel) +
-        1 ==
-      gridDim.x;
+  if (!threadIdx.x) last = BAIArrive(arrived) == gridDim.x;
   __syncthreads();
   if (!last) return;
   if (!threadIdx.x) *arrived = 0;
-  cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_system);
-  for (int p = threadIdx.x; p < peers; p += blockDim.x)
-    cuda::atomic_ref<BAIFlag, cuda::thread_scope_system>(*tell[p]).store(exchanges, cuda::memory_order_release);
+  BAIFenceFar();
+  for (int p = threadIdx.x; p < peers; p += blockDim.x) BAIStoreFarRelease(tell[p], exchanges);
   for (int p = threadIdx.x; p < peers; p += blockDim.x) {
-    cuda::atomic_ref<BAIFlag, cuda::thread_scope_system> flag(told[p]);
+    const BAIFlag *flag = told + p;
 
     BAISpin(
-      stalled, stalled_host, [=] { return flag.load(cuda::memory_order_acquire) >= exchanges; }, cycles,
-      BAI_ERR_ABSENT);
+      stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= exchanges; }, cycles, BAI_ERR_ABSENT);
   }
   __syncthreads();
   if (!threadIdx.x) EndExchange(interval, start);
@@ -126,10 +121,10 @@ static __global__ void WaitForPeers(int peers, BAIFlag *told, BAIFlag exchange, 
   const long long cycles = BAI_PEER_SECONDS * 2000000000ll;
 
   for (int p = threadIdx.x; p < peers; p += blockDim.x) {
-    cuda::atomic_ref<BAIFlag, cuda::thread_scope_system> flag(told[p]);
+    const BAIFlag *flag = told + p;
 
     BAISpin(
-      stalled, stalled_host, [=] { return flag.load(cuda::memory_order_acquire) >= exchange; }, cycles, BAI_ERR_ABSENT);
+      stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= exchange; }, cycles, BAI_ERR_ABSENT);
   }
 }
 

@@ -171,7 +171,7 @@ extern const BAIFamily BAIFamilies[BAI_FAMILIES] = {
    .kernel = BAI_KERNEL_RESIDENT,
    .orders = BAI_IN_OWN | BAI_IN_FLAGS | BAI_IN_TURNS,
    .can    = BAI_CAN_MOMENTUM | BAI_CAN_WEIGHTS | BAI_CAN_PARTITION | BAI_CAN_OVERLAP |
-      BAI_CAN_SOLVE,            /* loops whose length is known to be that of all threads take a third less time: no theta */
+      BAI_CAN_SOLVE,            /* loops as long for all threads take a third less time: no theta */
     .capability = 0,
    .blocks     = 1,
    .refuse     = RefuseResident,

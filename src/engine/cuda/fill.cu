@@ -3,9 +3,8 @@
 */
 #include "../theta.h"
 #include "sliced.h"
+#include "warp.h"
 #include <algorithm>
-#include <cub/block/block_reduce.cuh>
-#include <cub/warp/warp_reduce.cuh>
 #include <limits.h>
 #include <string.h>
 #include <vector>
@@ -137,9 +136,7 @@ static __device__ inline void FillRow(const BAISliced &A, const BAIMatrix &M, in
 template <typename T>
 static __device__ inline T SumOfLanes(T value)
 {
-  __shared__ typename cub::WarpReduce<T>::TempStorage storage[THREADS / BAI_LANES];
-
-  return cub::ShuffleIndex<BAI_LANES>(cub::WarpReduce<T>(storage[threadIdx.x / BAI_LANES]).Sum(value), 0, ~0u);
+  return BAIOfLane(BAISumOfWarp(value), 0);
 }
 
 /* 1 is to stand for a_ii, and so an entry of -1 be in its place in the rest of A; if it may not stand in this row, the
@@ -180,9 +177,7 @@ static __device__ inline void FinishRow(const BAISliced &A, int place, int row, 
 /* All threads of a block */
 static __device__ inline void AddPattern(unsigned long long pattern, Findings *findings)
 {
-  __shared__ typename cub::BlockReduce<unsigned long long, THREADS>::TempStorage storage;
-
-  pattern = cub::BlockReduce<unsigned long long, THREADS>(storage).Sum(pattern);
+  pattern = BAISumOfBlock<THREADS>(pattern);
   if (!threadIdx.x) atomicAdd(&findings->pattern, pattern);
 }
 

@@ -102,14 +102,124 @@ static __device__ __forceinline__ V SumInside(const BAISliced &A, int slice, int
 /* The largest exponent of what a tile's threads have, for all of them; called by all, who meet */
 static __device__ inline int LargestExponent(int mine, int *largest)
 {
-  cub::WarpReduce<int>::TempStorage storage;
-
   if (!threadIdx.x) *largest = INT_MIN;
   __syncthreads();
-  mine = cub::WarpReduce<int>(storage).Reduce(mine, [](int a, int b) { return max(a, b); });
+#pragma unroll
+  for (int k = 1; k < BAI_LANES; k *= 2) mine = max(mine, BAIShuffleDown(mine, k));
   if (threadIdx.x % BAI_LANES == 0) atomicMax(largest, mine);
   __syncthreads();
   return *largest;
+}
+
+/* b - A x of a tile's rows goes to s, and zeros to y; xs is for the tile's x. Returns the largest exponent of what this
+ * thread has found */
+template <BAIOrder order, typename Columns, typename V, typename I>
+static __device__ __forceinline__ int Residuals(const BAISliced &A, const BAISweep &p, int tile, const V *x,
+                                                const Columns &loc_j, V *xs, V *s, I *y)
+{
+  const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES,
+            first = tile * A.tile_rows, slice0 = tile * A.tile_slices;
+  int exponent = INT_MIN;
+
+  for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
+    if (BAIRowAt(A, tile, i) >= 0) xs[i] = BAILoad(x + BAIRowAt(A, tile, i));
+  }
+  __syncthreads();
+  for (int slice = warp; slice < A.tile_slices; slice += warps) {
+    const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
+    const V   pieces = PiecesOf<V>(A, slice0 + slice, lane);
+
+    if (row < 0) continue;
+    V r = SumOutside<order>(A, p, slice0 + slice, lane, row, x) - pieces - A.d[first + i] * xs[i];
+
+    r        = SumInside(A, slice0 + slice, lane, loc_j, static_cast<const V *>(A.loc_a), xs, r);
+    exponent = max(exponent, ilogb(BAIAbs(r)));
+    s[i]     = r;
+    y[i]     = I(0);
+  }
+  return exponent;
+}
+
+/* b minus what a tile's rows have outside their blocks goes to s, and x to y */
+template <BAIOrder order, bool WATCHED, typename V>
+static __device__ __forceinline__ void SumsOutside(const BAISliced &A, const BAISweep &p, int tile, const V *x,
+                                                   bool faulty, V *s, V *y)
+{
+  const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES,
+            slice0 = tile * A.tile_slices;
+
+  for (int slice = warp; slice < A.tile_slices; slice += warps) {
+    const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
+    const V   pieces = PiecesOf<V>(A, slice0 + slice, lane);
+
+    if (row < 0) continue;
+    V sum = SumOutside<order>(A, p, slice0 + slice, lane, row, x) - pieces;
+
+    if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row))
+      BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<V>));
+    s[i] = sum;
+    y[i] = BAILoad(x + row);
+  }
+}
+
+/* So many local sweeps of a tile, from and to y; with REFINED s is multiplied by scale first */
+template <bool WATCHED, bool REFINED, typename Columns, typename V, typename I>
+static __device__ __forceinline__ void LocalSweeps(const BAISliced &A, const BAISweep &p, int tile, int most,
+                                                   const Columns &loc_j, BAIReal scale, bool faulty, const V *s, I *&y,
+                                                   I *&ynext)
+{
+  const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES,
+            first = tile * A.tile_rows, slice0 = tile * A.tile_slices;
+  const I *sweep_a = static_cast<const I *>(A.sweep_a), *dinv = static_cast<const I *>(A.dinv);
+
+  for (int sweep = 1; sweep <= most; sweep++) {
+    for (int slice = warp; slice < A.tile_slices; slice += warps) {
+      const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
+
+      if (row < 0) continue;
+      I sum = I(s[i]);
+
+      if constexpr (REFINED) {
+        sum = I(scale * s[i]);
+        if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row))
+          BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<I>));
+      }
+      sum      = SumInside(A, slice0 + slice, lane, loc_j, sweep_a, y, sum);
+      ynext[i] = A.iters && sweep > A.iters[first + i]
+        ? y[i]
+        : y[i] + BAIRealOf<I>(BAILocalOmegaAt(A, p, first + i)) * (sum * dinv[first + i] - y[i]);
+      if (WATCHED && faulty && Stops(A, p, row)) ynext[i] = y[i];
+    }
+    __syncthreads();
+    I *swap = y;
+    y       = ynext;
+    ynext   = swap;
+  }
+}
+
+/* The rows of a tile, once y has what the local sweeps have found */
+template <bool WATCHED, bool REFINED, typename V, typename I>
+static __device__ __forceinline__ void Update(const BAISliced &A, const BAISweep &p, int tile, int iteration,
+                                              const V *x, V *next, BAIReal scale, bool faulty, const I *y)
+{
+  const int first = tile * A.tile_rows;
+
+  for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
+    const int row = BAIOwnRowAt(A, tile, i);
+
+    if (row < 0) continue;
+    const V xi = BAILoad(x + row);
+    V xi_next  = xi + BAIRealOf<V>(BAIOmegaAt(p, iteration)) * (REFINED ? V(y[i]) / BAIRealOf<V>(scale) : V(y[i]) - xi);
+
+    if (p.before) {
+      V *before = static_cast<V *>(p.before) + first + i;
+
+      xi_next = BAIMomentum(p, iteration, xi_next, xi, *before);
+      *before = xi;
+    }
+    if (WATCHED && faulty && Stops(A, p, row)) xi_next = xi;
+    BAIStore(next + row, xi_next);
+  }
 }
 
 /*
@@ -123,12 +233,9 @@ static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, cons
   V            *work = p.scratch ? static_cast<V *>(p.scratch) + 3 * (size_t)A.tile_rows * blockIdx.x
                                  : reinterpret_cast<V *>(shared);
   const Columns loc_j(A);
-  const I      *sweep_a = static_cast<const I *>(A.sweep_a), *dinv = static_cast<const I *>(A.dinv);
 
   BAIGoThroughTiles<order, V>(A, p, [&](int tile, int iteration, int from, int to, auto &turn) {
-    const int lane = threadIdx.x % BAI_LANES, warp = threadIdx.x / BAI_LANES, warps = blockDim.x / BAI_LANES;
-    const int first = tile * A.tile_rows, slice0 = tile * A.tile_slices,
-              most    = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
+    const int  most   = A.tile_iters ? A.tile_iters[tile] : p.local_iters;
     const bool faulty = WATCHED && BAIFaultIsAt(&p.fault, p.its + iteration);
     const V   *x      = BAIIterateOf<V>(p, from);
     V         *next = BAIIterateOf<V>(p, to), *s = work;
@@ -140,84 +247,18 @@ static __device__ __forceinline__ void GoThroughTilesIn(const BAISliced &A, cons
     if (A.long_first) BAIOwnPieces<order>(A, p, tile, x);
     if constexpr (REFINED) {
       __shared__ int largest;
-      V  *xs       = s + (sizeof(I) < sizeof(V) ? 1 : 2) * A.tile_rows; /* the tile's x, where nothing else is yet */
-      int exponent = INT_MIN;
+      V        *xs = s + (sizeof(I) < sizeof(V) ? 1 : 2) * A.tile_rows; /* the tile's x, where nothing else is yet */
+      const int exponent = Residuals<order>(A, p, tile, x, loc_j, xs, s, y);
 
-      for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
-        if (BAIRowAt(A, tile, i) >= 0) xs[i] = BAILoad(x + BAIRowAt(A, tile, i));
-      }
-      __syncthreads();
-      for (int slice = warp; slice < A.tile_slices; slice += warps) {
-        const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
-        const V   pieces = PiecesOf<V>(A, slice0 + slice, lane);
-
-        if (row < 0) continue;
-        V r = SumOutside<order>(A, p, slice0 + slice, lane, row, x) - pieces - A.d[first + i] * xs[i];
-
-        r        = SumInside(A, slice0 + slice, lane, loc_j, static_cast<const V *>(A.loc_a), xs, r);
-        exponent = max(exponent, ilogb(BAIAbs(r)));
-        s[i]     = r;
-        y[i]     = I(0);
-      }
       if (sizeof(I) < sizeof(V)) scale = BAIScaleOf(LargestExponent(exponent, &largest));
     } else {
-      for (int slice = warp; slice < A.tile_slices; slice += warps) {
-        const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
-        const V   pieces = PiecesOf<V>(A, slice0 + slice, lane);
-
-        if (row < 0) continue;
-        V sum = SumOutside<order>(A, p, slice0 + slice, lane, row, x) - pieces;
-
-        if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row))
-          BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<V>));
-        s[i] = sum;
-        y[i] = BAILoad(x + row);
-      }
+      SumsOutside<order, WATCHED>(A, p, tile, x, faulty, s, y);
     }
     if (A.long_first) BAISharedPieces<order>(A, p, tile, iteration, x);
     __syncthreads();
 
-    for (int sweep = 1; sweep <= most; sweep++) {
-      for (int slice = warp; slice < A.tile_slices; slice += warps) {
-        const int i = slice * BAI_LANES + lane, row = BAIRowAt(A, tile, i);
-
-        if (row < 0) continue;
-        I sum = I(s[i]);
-
-        if constexpr (REFINED) {
-          sum = I(scale * s[i]);
-          if (WATCHED && faulty && p.fault.type == BAI_FAULT_SUMS && BAIFaultHits(&p.fault, row))
-            BAIFaultFlip(&p.fault, row, &sum, sizeof(BAIRealOf<I>));
-        }
-        sum      = SumInside(A, slice0 + slice, lane, loc_j, sweep_a, y, sum);
-        ynext[i] = A.iters && sweep > A.iters[first + i]
-          ? y[i]
-          : y[i] + BAIRealOf<I>(BAILocalOmegaAt(A, p, first + i)) * (sum * dinv[first + i] - y[i]);
-        if (WATCHED && faulty && Stops(A, p, row)) ynext[i] = y[i];
-      }
-      __syncthreads();
-      I *swap = y;
-      y       = ynext;
-      ynext   = swap;
-    }
-
-    for (int i = threadIdx.x; i < A.tile_rows; i += blockDim.x) {
-      const int row = BAIOwnRowAt(A, tile, i);
-
-      if (row < 0) continue;
-      const V xi      = BAILoad(x + row);
-      V       xi_next = xi +
-        BAIRealOf<V>(BAIOmegaAt(p, iteration)) * (REFINED ? V(y[i]) / BAIRealOf<V>(scale) : V(y[i]) - xi);
-
-      if (p.before) {
-        V *before = static_cast<V *>(p.before) + first + i;
-
-        xi_next = BAIMomentum(p, iteration, xi_next, xi, *before);
-        *before = xi;
-      }
-      if (WATCHED && faulty && Stops(A, p, row)) xi_next = xi;
-      BAIStore(next + row, xi_next);
-    }
+    LocalSweeps<WATCHED, REFINED>(A, p, tile, most, loc_j, scale, faulty, s, y, ynext);
+    Update<WATCHED, REFINED>(A, p, tile, iteration, x, next, scale, faulty, y);
     if (WATCHED && p.counts.updates &&
         !(faulty && p.fault.type == BAI_FAULT_BLOCKS && A.tile_rows <= A.block_size &&
           Stops(A, p, BAIRowAt(A, tile, 0))))

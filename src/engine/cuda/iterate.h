@@ -4,8 +4,8 @@
 */
 #pragma once
 
+#include "atomic.h"
 #include "state.h"
-#include <cuda/atomic>
 
 /* The row at place i of a tile if it is a block's own, -1 if there is none, or, if it belongs to an overlap, -2 minus
  * the row */
@@ -42,31 +42,6 @@ struct BAIPartOf<cuda::std::complex<R>> {
 
 template <typename V>
 using BAIRealOf = typename BAIPartOf<V>::Real;
-
-template <typename R>
-static __device__ inline R BAILoad(const R *x)
-{
-  return cuda::atomic_ref<R, cuda::thread_scope_device>(*const_cast<R *>(x)).load(cuda::memory_order_relaxed);
-}
-
-template <typename R>
-static __device__ inline void BAIStore(R *x, R value)
-{
-  cuda::atomic_ref<R, cuda::thread_scope_device>(*x).store(value, cuda::memory_order_relaxed);
-}
-
-/* The same for what other devices write or read */
-template <typename R>
-static __device__ inline R BAILoadFar(const R *x)
-{
-  return cuda::atomic_ref<R, cuda::thread_scope_system>(*const_cast<R *>(x)).load(cuda::memory_order_relaxed);
-}
-
-template <typename R>
-static __device__ inline void BAIStoreFar(R *x, R value)
-{
-  cuda::atomic_ref<R, cuda::thread_scope_system>(*x).store(value, cuda::memory_order_relaxed);
-}
 
 /* Read once and not soon again */
 template <typename V>

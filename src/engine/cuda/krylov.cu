@@ -28,8 +28,8 @@
    Exchange of vectors. Exchange number e has a buffer, e & 1, and a tag, e >> 1 & 1, which takes the place of the
    lowest bit of each number. A number with the right tag is new, so loads and stores are relaxed, and nothing else
    depends on their order. A thread block publishes e + 2 only after sums to which all give their part when they have
-   read e: so two buffers do. Each launch counts from zero, so that solves have the same bits. It has buffers of its own,
-   which the launch before made look old; and it does the same for the next one.
+   read e: so two buffers do. Each launch counts from zero, so that solves have the same bits. It has buffers of its
+   own, which the launch before made look old; and it does the same for the next one.
 
    Sums. A part is given as a number of 64 bits that counts units of 2^-scale, and atomic additions make up the sum:
    so its bits do not depend on the order. The lowest bits count the parts. Words are never set back; what a word was
@@ -38,9 +38,9 @@
 
    No thread block waits for one that is not running, as the launch is cooperative; and no wait is without end.
 */
+#include "atomic.h"
 #include "krylov.h"
 #include "levels.h"
-#include <cuda/atomic>
 #include <limits.h>
 
 namespace {
@@ -93,17 +93,6 @@ __device__ inline bool IsOld(double value, int tag)
   return (__float_as_int(value) ^ tag) & 1;
 }
 
-template <typename T>
-__device__ inline T Load(const T *x)
-{
-  return cuda::atomic_ref<T, cuda::thread_scope_device>(*const_cast<T *>(x)).load(cuda::memory_order_relaxed);
-}
-template <typename T>
-__device__ inline void Store(T *x, T value)
-{
-  cuda::atomic_ref<T, cuda::thread_scope_device>(*x).store(value, cuda::memory_order_relaxed);
-}
-
 /* 2^e */
 __device__ inline double Power(int e)
 {
@@ -123,11 +112,10 @@ public:
     if (++spins % 64) return false;
     if (!start) start = clock64();
     if (clock64() - start > cycles) {
-      Store(p.stalled, (int)BAI_ERR_STALLED);
-      cuda::atomic_ref<int, cuda::thread_scope_system>(*p.stalled_host)
-        .store(BAI_ERR_STALLED, cuda::memory_order_relaxed);
+      BAIStore(p.stalled, (int)BAI_ERR_STALLED);
+      BAIStoreFar(p.stalled_host, (int)BAI_ERR_STALLED);
     }
-    return Load(p.stalled) != 0;
+    return BAILoad(p.stalled) != 0;
   }
 };
 
@@ -180,8 +168,8 @@ __device__ inline int NumberOf(int lane)
   return lane / (WARP / N);
 }
 
-/* Shared memory of a thread block: v is what its rows read, its own places and the halos; y is for sweeps; base is x where
- * the recurrences began; weight is what makes r^2 that of b - A x; red has the parts of sums of the warps */
+/* Shared memory of a thread block: v is what its rows read, its own places and the halos; y is for sweeps; base is x
+ * where the recurrences began; weight is what makes r^2 that of b - A x; red has the parts of sums of the warps */
 struct Room {
   BAIReal *v, *y, *base, *weight, *red, *product;
 };
@@ -345,7 +333,7 @@ struct Team {
     for (int k = 0; k < EACH; k++) {
       m[k] = Tagged(m[k], tag);
       if (Row(k) >= rows) continue;
-      Store(mine + Row(k), m[k]);
+      BAIStore(mine + Row(k), m[k]);
       room.v[Row(k)] = m[k];
     }
     for (int base = (int)threadIdx.x; base < halos; base += IN_FLIGHT * owners) {
@@ -359,13 +347,13 @@ struct Team {
         const int h = base + k * owners;
 
         place[k] = h < halos ? halo[h] : -1;
-        value[k] = h < halos ? Load(all + place[k]) : Tagged(BAIReal(0), tag);
+        value[k] = h < halos ? BAILoad(all + place[k]) : Tagged(BAIReal(0), tag);
       }
       do {
         old = false;
 #pragma unroll
         for (int k = 0; k < IN_FLIGHT; k++) {
-          if (IsOld(value[k], tag)) value[k] = Load(all + place[k]);
+          if (IsOld(value[k], tag)) value[k] = BAILoad(all + place[k]);
           old |= IsOld(value[k], tag);
         }
       } while (old && !patience.Ends(p));
@@ -721,15 +709,36 @@ __device__ inline void WriteVectors(const Team &t, const BAIReal (&x)[EACH])
   }
 }
 
-/* base = base + x, x = 0 */
+/* The vectors of a launch that goes on, the first of which is x; what the caller has is base + x */
+template <class Team, int EACH, int VECTORS>
+__device__ inline void Resume(const Team &t, BAIReal (*const (&vectors)[VECTORS])[EACH])
+{
+#pragma unroll
+  for (int k = 0; k < VECTORS; k++) Keep(t, k, true, *vectors[k]);
+#pragma unroll
+  for (int k = 0; k < EACH; k++)
+    if (t.Row(k) < t.rows) t.room.base[t.Row(k)] -= (*vectors[0])[k];
+}
+
+/* The same for the next launch */
+template <class Team, int EACH, int VECTORS>
+__device__ inline void Leave(const Team &t, BAIReal (*const (&vectors)[VECTORS])[EACH])
+{
+#pragma unroll
+  for (int k = 0; k < VECTORS; k++) Keep(t, k, false, *vectors[k]);
+}
+
+/* base = base + x, x = 0, m = base */
 template <class Team, int EACH>
-__device__ inline void TakeCorrection(const Team &t, BAIReal (&x)[EACH])
+__device__ inline void TakeCorrection(const Team &t, BAIReal (&x)[EACH], BAIReal (&m)[EACH])
 {
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
     if (t.Row(k) < t.rows) t.room.base[t.Row(k)] += x[k];
     x[k] = 0;
   }
+#pragma unroll
+  for (int k = 0; k < EACH; k++) m[k] = t.Row(k) < t.rows ? t.room.base[t.Row(k)] : 0;
 }
 
 template <int N>
@@ -817,15 +826,7 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __
   BAIReal x[EACH] = {}, r[EACH], u[EACH] = {}, w[EACH] = {}, z[EACH] = {}, q[EACH] = {}, s[EACH] = {}, d[EACH] = {};
 
   ReadVectors(t, r);
-  if (p.resume) {
-    BAIReal(*const vectors[])[EACH] = {&x, &r, &u, &w, &z, &q, &s, &d};
-
-#pragma unroll
-    for (int k = 0; k < 8; k++) Keep(t, k, true, *vectors[k]);
-#pragma unroll
-    for (int k = 0; k < EACH; k++)
-      if (t.Row(k) < t.rows) room.base[t.Row(k)] -= x[k]; /* what the caller has is the sum */
-  }
+  if (p.resume) Resume(t, {&x, &r, &u, &w, &z, &q, &s, &d});
   while (true) {
     BAIReal value[4] = {0, 0, 0, 0}, m[EACH], n[EACH];
 
@@ -837,9 +838,7 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __
     }
     t.Give(value);
     if (next == CG_X) {
-      TakeCorrection(t, x);
-#pragma unroll
-      for (int k = 0; k < EACH; k++) m[k] = t.Row(k) < t.rows ? room.base[t.Row(k)] : 0;
+      TakeCorrection(t, x, m);
     } else Precondition(A, t, weights, next == CG_U ? r : w, m);
     t.template Exchange<Matrix::IN_FLIGHT>(m);
     A.template Multiply<false>(t, room.v, n);
@@ -877,12 +876,7 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __
       w[k] -= go.alpha * z[k];
     }
   }
-  if (step.stays) {
-    BAIReal(*const vectors[])[EACH] = {&x, &r, &u, &w, &z, &q, &s, &d};
-
-#pragma unroll
-    for (int k = 0; k < 8; k++) Keep(t, k, false, *vectors[k]);
-  }
+  if (step.stays) Leave(t, {&x, &r, &u, &w, &z, &q, &s, &d});
   WriteVectors(t, x);
 }
 
@@ -937,6 +931,30 @@ __device__ inline void ControlBCGS(Team &t, Step &step, int next)
   sums.End(t);
 }
 
+/* n = A M of what is exchanged, of which m = M; and a thread's share of the sums that are asked for */
+template <int EACH>
+__device__ inline void AddProducts(const Team &t, int next, const BAIReal (&r)[EACH], const BAIReal (&shadow)[EACH],
+                                   const BAIReal (&m)[EACH], BAIReal (&n)[EACH], BAIReal (&value)[8])
+{
+#pragma unroll
+  for (int k = 0; k < EACH; k++) {
+    const BAIReal weight = t.Row(k) < t.rows ? t.room.weight[t.Row(k)] : 0;
+
+    if (next != BCGS_BEGIN) n[k] += m[k];
+    if (next == BCGS_D) value[0] += shadow[k] * n[k];
+    else if (next == BCGS_R) {
+      value[0] += n[k] * r[k] * weight;
+      value[1] += n[k] * n[k] * weight;
+      value[2] += r[k] * r[k] * weight;
+      value[3] += shadow[k] * r[k];
+      value[4] += shadow[k] * n[k];
+    } else {
+      value[0] += r[k] * r[k] * weight;
+      value[1] += r[k] * r[k];
+    }
+  }
+}
+
 template <class Matrix, int THREADS>
 __global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const __grid_constant__ Problem p)
 {
@@ -961,44 +979,18 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const 
   BAIReal x[EACH] = {}, r[EACH], shadow[EACH] = {}, d[EACH] = {}, v[EACH] = {};
 
   ReadVectors(t, r);
-  if (p.resume) {
-    BAIReal(*const vectors[])[EACH] = {&x, &r, &shadow, &d};
-
-#pragma unroll
-    for (int k = 0; k < 4; k++) Keep(t, k, true, *vectors[k]);
-#pragma unroll
-    for (int k = 0; k < EACH; k++)
-      if (t.Row(k) < t.rows) room.base[t.Row(k)] -= x[k];
-  }
+  if (p.resume) Resume(t, {&x, &r, &shadow, &d});
   while (true) {
     BAIReal value[8] = {0, 0, 0, 0, 0, 0, 0, 0}, m[EACH], n[EACH];
 
     if (next == BCGS_X) {
-      TakeCorrection(t, x);
-#pragma unroll
-      for (int k = 0; k < EACH; k++) m[k] = t.Row(k) < t.rows ? room.base[t.Row(k)] : 0;
+      TakeCorrection(t, x, m);
     } else if (next != BCGS_BEGIN) Precondition(A, t, weights, next == BCGS_D ? d : r, m);
     if (next != BCGS_BEGIN) {
       t.template Exchange<Matrix::IN_FLIGHT>(m);
       A.template Multiply<false>(t, room.v, n);
     }
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-      const BAIReal weight = t.Row(k) < t.rows ? room.weight[t.Row(k)] : 0;
-
-      if (next != BCGS_BEGIN) n[k] += m[k];
-      if (next == BCGS_D) value[0] += shadow[k] * n[k];
-      else if (next == BCGS_R) {
-        value[0] += n[k] * r[k] * weight;
-        value[1] += n[k] * n[k] * weight;
-        value[2] += r[k] * r[k] * weight;
-        value[3] += shadow[k] * r[k];
-        value[4] += shadow[k] * n[k];
-      } else {
-        value[0] += r[k] * r[k] * weight;
-        value[1] += r[k] * r[k];
-      }
-    }
+    AddProducts(t, next, r, shadow, m, n, value);
     t.Give(value);
     const int now = next;
 
@@ -1029,17 +1021,12 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const 
     }
     if (next == LEAVE) break;
   }
-  if (step.stays) {
-    BAIReal(*const vectors[])[EACH] = {&x, &r, &shadow, &d};
-
-#pragma unroll
-    for (int k = 0; k < 4; k++) Keep(t, k, false, *vectors[k]);
-  }
+  if (step.stays) Leave(t, {&x, &r, &shadow, &d});
   WriteVectors(t, x);
 }
 
-/* A kernel: for rows of so many entries beside the diagonal, of which a thread has so many; at most so many threads have
- * rows */
+/* A kernel: for rows of so many entries beside the diagonal, of which a thread has so many; at most so many threads
+ * have rows */
 struct Shape {
   int         length, each, threads;
   const void *kernel[2]; /* CG, BiCGStab */

@@ -6,7 +6,7 @@
    bits before it
 */
 #include "levels.h"
-#include <cub/block/block_scan.cuh>
+#include "warp.h"
 #include <float.h>
 
 enum {
@@ -176,19 +176,15 @@ static __global__ __launch_bounds__(THREADS) void CountHalos(BAIDeviceRows A, BA
 static __global__ __launch_bounds__(THREADS) void FillPattern(BAIDeviceRows A, BAIKrylovMatrix M, const int *place,
                                                               int words)
 {
-  using Scan = cub::BlockScan<int, THREADS>;
-  __shared__ typename Scan::TempStorage storage;
-  extern __shared__ unsigned            bits[]; /* and then the number of those before each word */
-  int                                  *before = reinterpret_cast<int *>(bits + words);
-  const int                             part = (int)blockIdx.x, begin = part * M.rows_most, end = begin + M.rows_most;
-  int                                   sum = 0, all;
+  extern __shared__ unsigned bits[]; /* and then the number of those before each word */
+  int                       *before = reinterpret_cast<int *>(bits + words);
+  const int                  part = (int)blockIdx.x, begin = part * M.rows_most, end = begin + M.rows_most;
+  int                        sum = 0, all;
 
   Mark(A, M, place, words, bits);
   for (int base = 0; base < words; base += THREADS) {
-    const int w = base + (int)threadIdx.x, count = w < words ? __popc(bits[w]) : 0;
-    int       number;
+    const int w = base + (int)threadIdx.x, number = BAISumBeforeInBlock<THREADS>(w < words ? __popc(bits[w]) : 0, &all);
 
-    Scan(storage).ExclusiveSum(count, number, all);
     if (w < words) before[w] = sum + number;
     sum += all;
     __syncthreads();
@@ -201,10 +197,11 @@ static __global__ __launch_bounds__(THREADS) void FillPattern(BAIDeviceRows A, B
     sum = 0;
     for (int base = 0; base <= M.rows[part]; base += THREADS) {
       const int l = base + (int)threadIdx.x, row = l < M.rows[part] ? M.row[begin + l] : -1;
-      int       count = 0, number;
+      int       count = 0;
 
       for (int k = row >= 0 ? A.i[row] : 0; row >= 0 && k < A.i[row + 1]; k++) count += A.j[k] != row;
-      Scan(storage).ExclusiveSum(count, number, all);
+      const int number = BAISumBeforeInBlock<THREADS>(count, &all);
+
       if (l <= M.rows[part]) M.first[(size_t)part * (M.rows_most + 1) + l] = sum + number;
       sum += all;
       __syncthreads();

@@ -20,14 +20,55 @@ enum {
 
 typedef BAIKey Pair; /* tile, tile to wait for: the latter in the lower bits */
 
+/* Calls mark for each column outside its block of a tile's rows but the long ones */
+template <typename Mark>
+static __device__ __forceinline__ void MarkSlices(const BAISliced &A, int tile, const Mark &mark)
+{
+  enum {
+    AHEAD = 8 /* entries of a row on their way */
+  };
+
+  for (int at = threadIdx.x; at < A.tile_slices * BAI_LANES; at += blockDim.x) {
+    const int        slice = tile * A.tile_slices + at / BAI_LANES, row = BAIRowAt(A, tile, at);
+    const BAIOutside o     = BAIOutsideOf(A, A.slice[slice], slice, at % BAI_LANES);
+    const int        width = row < 0 ? 0 : o.width;
+
+    for (int k = 0; k < width; k += AHEAD) {
+      int col[AHEAD];
+
+#pragma unroll
+      for (int w = 0; w < AHEAD; w++)
+        col[w] = k + w < width && !BAIIsNoEntry(BAIValue(A, A.off_a, o.a + (long long)(k + w) * o.step))
+          ? BAIColumn(A, o.by_delta, row, A.off_j[o.j + (long long)(k + w) * o.step_j])
+          : -1;
+#pragma unroll
+      for (int w = 0; w < AHEAD; w++) mark(col[w]);
+    }
+  }
+}
+
+/* The same for the long rows, whose entries lie one behind the other */
+template <typename Mark>
+static __device__ __forceinline__ void MarkLongRows(const BAISliced &A, int tile, const Mark &mark)
+{
+  const int slice0 = tile * A.tile_slices, first = A.long_first ? A.long_first[slice0] : 0,
+            last = A.long_first ? A.long_first[slice0 + A.tile_slices] : 0;
+
+  if (first >= last) return;
+  const BAIPiece end =
+    A.piece[A.long_row[last - 1].last - 1]; /* all entries of the rows between lie one behind the other */
+  const long long behind = end.first + end.size;
+
+#pragma unroll 4
+  for (long long at = A.piece[A.long_row[first].first].first + threadIdx.x; at < behind; at += blockDim.x)
+    mark(A.rest_j[at]);
+}
+
 /* The tiles that a tile reads from, entries and rows of overlaps, each once, and both ways round; *pairs_found of them,
  * of which those that there is room for are written. With more than the limit it is given up */
 static __global__ void Readers(BAISliced A, int bits, unsigned long long room, unsigned long long limit,
                                unsigned long long *pairs_found, Pair *pairs)
 {
-  enum {
-    AHEAD = 8 /* entries of a row on their way */
-  };
   extern __shared__ unsigned    map[];
   __shared__ unsigned           found;
   __shared__ unsigned long long begin;
@@ -42,9 +83,6 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
       __syncthreads();
       if (too_many) return;
     }
-    const int slice0 = tile * A.tile_slices, first = A.long_first ? A.long_first[slice0] : 0,
-              last = A.long_first ? A.long_first[slice0 + A.tile_slices] : 0;
-
     for (int window = 0; window < A.tiles; window += words * 32) {
       const auto mark = [&](int row) { /* or a column */
                                        const int other = (unsigned)row < (unsigned)A.n
@@ -58,32 +96,8 @@ static __global__ void Readers(BAISliced A, int bits, unsigned long long room, u
 
       if (!threadIdx.x) found = 0;
       __syncthreads();
-      for (int at = threadIdx.x; at < A.tile_slices * BAI_LANES; at += blockDim.x) {
-        const int        slice = slice0 + at / BAI_LANES, row = BAIRowAt(A, tile, at);
-        const BAIOutside o     = BAIOutsideOf(A, A.slice[slice], slice, at % BAI_LANES);
-        const int        width = row < 0 ? 0 : o.width;
-
-        for (int k = 0; k < width; k += AHEAD) {
-          int col[AHEAD];
-
-#pragma unroll
-          for (int w = 0; w < AHEAD; w++)
-            col[w] = k + w < width && !BAIIsNoEntry(BAIValue(A, A.off_a, o.a + (long long)(k + w) * o.step))
-              ? BAIColumn(A, o.by_delta, row, A.off_j[o.j + (long long)(k + w) * o.step_j])
-              : -1;
-#pragma unroll
-          for (int w = 0; w < AHEAD; w++) mark(col[w]);
-        }
-      }
-      if (first < last) {
-        const BAIPiece end =
-          A.piece[A.long_row[last - 1].last - 1]; /* all entries of the rows between lie one behind the other */
-        const long long behind = end.first + end.size;
-
-#pragma unroll 4
-        for (long long at = A.piece[A.long_row[first].first].first + threadIdx.x; at < behind; at += blockDim.x)
-          mark(A.rest_j[at]);
-      }
+      MarkSlices(A, tile, mark);
+      MarkLongRows(A, tile, mark);
       for (int i = threadIdx.x; A.overlap && i < A.tile_rows; i += blockDim.x) {
         const int own = BAIOwnRowAt(A, tile, i);
 

@@ -36,6 +36,52 @@ static __device__ inline void Keep(const V *&pointer)
   __builtin_assume(__isGlobal(pointer));
 }
 
+/* s loses what a row has outside its block, of entries that were fetched. Columns are counted from base; from is x +
+ * base, far the ghosts less the rows of x */
+template <bool GHOSTS, BAIOrder order, typename V, int OFF>
+static __device__ __forceinline__ void Subtract(const BAISliced &A, const V *x, const V *far, const V *from, int base,
+                                                const V (&value)[OFF], const int (&col)[OFF], V &s)
+{
+  V other[OFF];
+
+#pragma unroll
+  for (int w = 0; w < OFF; w++) {
+    if constexpr (GHOSTS && order == BAI_QUEUE)
+      other[w] = BAIIsNoEntry(value[w]) ? V(0)
+        : base + col[w] < A.n           ? BAILoad(x + base + col[w])
+                                        : BAILoadFar(far + base + col[w]);
+    else if constexpr (GHOSTS)
+      other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoad((base + col[w] < A.n ? x : far) + base + col[w]);
+    else other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoad(from + col[w]);
+  }
+#pragma unroll
+  for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
+}
+
+/* The x of a row after the local sweeps of its tile; shared has room for two x of the tile */
+template <int LOC, typename V>
+static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const V (&a)[LOC], const int (&j)[LOC], V s, V dinv,
+                                                V xi, V *shared)
+{
+  V                 *now = shared, *next = now + blockDim.x;
+  const BAIRealOf<V> local_omega = BAIRealOf<V>(p.local_omega);
+  V                  y           = xi;
+
+  for (int sweep = 1; sweep <= p.local_iters; sweep++) {
+    V sum = s;
+
+    now[threadIdx.x] = y;
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < LOC; w++) sum -= a[w] * now[j[w]];
+    y += local_omega * (sum * dinv - y);
+    V *swap = now;
+    now     = next;
+    next    = swap;
+  }
+  return y;
+}
+
 /* LOC entries of a row inside its block, at most; OFF of those outside are on their way at a time. The order is
  * BAI_FLAGS, which is mode sync, or BAI_QUEUE for all others */
 template <int LOC, int OFF, bool GHOSTS, BAIOrder order, typename V>
@@ -91,50 +137,19 @@ static __global__ void __launch_bounds__(BAI_ROW_THREADS, LeastBlocks(sizeof(V) 
     off_a += OFF * BAI_LANES;
     left -= OFF;
   };
-  const auto subtract = [&] {
-    V other[OFF];
-
-#pragma unroll
-    for (int w = 0; w < OFF; w++) {
-      if constexpr (GHOSTS && queue)
-        other[w] = BAIIsNoEntry(value[w]) ? V(0)
-          : base + col[w] < A.n           ? BAILoad(x + base + col[w])
-                                          : BAILoadFar(far + base + col[w]);
-      else if constexpr (GHOSTS)
-        other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoad((base + col[w] < A.n ? x : far) + base + col[w]);
-      else other[w] = BAIIsNoEntry(value[w]) ? V(0) : BAILoad(from + col[w]);
-    }
-#pragma unroll
-    for (int w = 0; w < OFF; w++) s -= value[w] * other[w];
-  };
-
   fetch();
   BAIFollow();
   if (mine) xi = BAILoad(x + row);
-  subtract();
+  Subtract<GHOSTS, order>(A, x, far, from, base, value, col, s);
   while (left > 0) {
     fetch();
-    subtract();
+    Subtract<GHOSTS, order>(A, x, far, from, base, value, col, s);
   }
-  V *const to  = BAIIterateOf<V>(p, queue ? 0 : !p.current) + row;
-  V       *now = reinterpret_cast<V *>(shared), *next = now + blockDim.x;
+  V *const to = BAIIterateOf<V>(p, queue ? 0 : !p.current) + row;
 
   if (mine && moves) before = *to;
-  const BAIRealOf<V> local_omega = BAIRealOf<V>(p.local_omega);
-  V                  y           = xi;
+  V y = LocalSweeps(p, a, j, s, dinv, xi, reinterpret_cast<V *>(shared));
 
-  for (int sweep = 1; sweep <= p.local_iters; sweep++) {
-    V sum = s;
-
-    now[i] = y;
-    __syncthreads();
-#pragma unroll
-    for (int w = 0; w < LOC; w++) sum -= a[w] * now[j[w]];
-    y += local_omega * (sum * dinv - y);
-    V *swap = now;
-    now     = next;
-    next    = swap;
-  }
   y = xi + BAIRealOf<V>(p.omega) * (y - xi);
   if (moves) y += BAIRealOf<V>(p.momentum) * (xi - before);
   if (mine && queue) BAIStore(to, y);

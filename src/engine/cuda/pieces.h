@@ -5,17 +5,16 @@
 #pragma once
 
 #include "sweep.h"
-#include <cub/warp/warp_reduce.cuh>
+#include "warp.h"
 
 /* The piece's sum of products, of type Sum, in lane 0 of the warp that calls it; loads that do not depend on each other
  * are on their way at once */
 template <BAIOrder order, typename Sum, typename V, int LOADS_IN_FLIGHT = 4>
 static __device__ inline Sum BAISumPiece(const BAISliced &A, const BAIPiece &piece, const V *x, const V *ghost)
 {
-  typename cub::WarpReduce<Sum>::TempStorage storage;
-  const int                                 *rest_j = A.rest_j + piece.first;
-  const V                                   *rest_a = static_cast<const V *>(A.rest_a) + piece.first;
-  Sum                                        sum    = 0;
+  const int *rest_j = A.rest_j + piece.first;
+  const V   *rest_a = static_cast<const V *>(A.rest_a) + piece.first;
+  Sum        sum    = 0;
 
   for (int first = threadIdx.x % BAI_LANES; first < piece.size; first += LOADS_IN_FLIGHT * BAI_LANES) {
     V   other[LOADS_IN_FLIGHT], value[LOADS_IN_FLIGHT];
@@ -34,7 +33,7 @@ static __device__ inline Sum BAISumPiece(const BAISliced &A, const BAIPiece &pie
 #pragma unroll
     for (int k = 0; k < LOADS_IN_FLIGHT; k++) sum += Sum(value[k]) * Sum(other[k]);
   }
-  return cub::WarpReduce<Sum>(storage).Sum(sum);
+  return BAISumOfWarp(sum);
 }
 
 /* Whether all thread blocks share the pieces; they are then found for the first iteration before the launch, and for
@@ -82,8 +81,7 @@ static __device__ inline void BAISharedPieces(const BAISliced &A, const BAISweep
 template <typename V>
 static __device__ inline V BAISumOfPieces(const BAISliced &A, int first, int last, int lane)
 {
-  typename cub::WarpReduce<V>::TempStorage storage;
-  V                                        mine = 0;
+  V mine = 0;
 
   for (int r = first; r < last; r++) {
     const BAILongRow L   = A.long_row[r];
@@ -92,7 +90,7 @@ static __device__ inline V BAISumOfPieces(const BAISliced &A, int first, int las
 #pragma unroll 4
     for (int k = L.first + threadIdx.x % BAI_LANES; k < L.last; k += BAI_LANES)
       sum += BAILoad(static_cast<const V *>(A.piece_sum) + k);
-    sum = cub::ShuffleIndex<BAI_LANES>(cub::WarpReduce<V>(storage).Sum(sum), 0, ~0u);
+    sum = BAIOfLane(BAISumOfWarp(sum), 0);
     if (L.place % BAI_LANES == lane) mine = sum;
   }
   return mine;

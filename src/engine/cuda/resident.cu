@@ -3,22 +3,123 @@
    long rows what lies outside the block in shared memory. The matrix is read once per launch; what moves in a global
    iteration is x, through the L2 cache.
 
-   With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a tile
-   publishes its share of ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums the
-   shares, which are of different times. When the sum is small enough, or stands still, it asks all to stop. They meet,
-   compute ||b - A x||^2 of the x that is there, and the last to arrive decides: done, or go on, with the watcher asking
-   for less from then on. Where tiles wait for each other there is no watcher: they meet after the iterations that look.h
-   says, and the last to arrive decides.
+   With BAIStop the launch is a whole solve. Where tiles do not wait for each other, every other global iteration a
+   tile publishes its share of ||r||^2, a by-product of the first local sweep. One more thread block, the watcher, sums
+   the shares, which are of different times. When the sum is small enough, or stands still, it asks all to stop. They
+   meet, compute ||b - A x||^2 of the x that is there, and the last to arrive decides: done, or go on, with the watcher
+   asking for less from then on. Where tiles wait for each other there is no watcher: they meet after the iterations
+   that look.h says, and the last to arrive decides.
 */
 #include "row.h"
 #include "shapes.h"
 #include "solve.h"
 
+template <typename T>
+static __device__ __forceinline__ void Swap(T &a, T &b)
+{
+  const T a_was = a;
+
+  a = b;
+  b = a_was;
+}
+
+/* The sum over each warp, at its place in sums */
+static __device__ __forceinline__ void SumOfWarp(BAIReal value, BAIReal *sums)
+{
+  for (int k = BAI_LANES / 2; k; k /= 2) value += __shfl_down_sync(~0u, value, k);
+  const int i = threadIdx.x;
+
+  if (i % BAI_LANES == 0) sums[i / BAI_LANES] = value;
+}
+
+/* All tiles have met, and r2 is this one's share of ||b - A x||^2: the last to arrive decides
+ * whether it is over, and at which iteration tiles that wait for each other meet next */
+template <BAIOrder order>
+static __device__ __forceinline__ void DecideTogether(const BAISliced &A, const BAISweep &p, const BAIStop &stop,
+                                                      int epoch, int iteration, BAIReal r2, BAIReal *sums, int &last,
+                                                      int &over, int &next_look)
+{
+  BAIControl &c    = *stop.control;
+  const int   tile = blockIdx.x, i = threadIdx.x;
+
+  if (!i) {
+    BAIStore(stop.r2 + tile, r2);
+    last = BAIArrive(&c.arrived) == (order == BAI_OWN ? 2 * epoch + 2 : epoch + 1) * A.tiles;
+  }
+  __syncthreads();
+  if (last) {
+    const BAIReal b2     = order != BAI_OWN && stop.bnorm2 < 0 && !epoch ? SumOfTiles(stop.b2, A.tiles, sums) : 0,
+                  rnorm2 = SumOfTiles(stop.r2, A.tiles, sums);
+
+    if (!i && order != BAI_OWN) Decide(p, stop, c, iteration, b2, rnorm2);
+    if (!i && order == BAI_OWN) DecideAtStop(p, stop, c, rnorm2);
+    if (!i) BAIStoreRelease(&c.decided, epoch + 1);
+  }
+  if (!i) {
+    BAISpin(p.stalled, p.stalled_host, [&] { return BAILoadAcquire(&c.decided) > epoch; });
+    if (order != BAI_OWN) next_look = c.look.until < p.count ? (int)c.look.until : (int)p.count;
+    over = c.finished || BAILoad(p.stalled);
+  }
+  __syncthreads();
+}
+
+static __device__ __forceinline__ void PublishSum(BAIReal value, BAIReal *sums, BAIReal *to)
+{
+  const BAIReal sum = BlockSum(value, sums);
+
+  if (!threadIdx.x) BAIStore(to, sum);
+}
+
+/* The local sweeps of a row, from y; the threads of a tile have put theirs into now. What the first one finds of
+ * ||b - A x||^2 goes to sums, unless those of the iteration before are published */
+template <BAIOrder order, typename R, typename V>
+static __device__ __forceinline__ V LocalSweeps(const BAISweep &p, const R &r, V s, BAIReal local_omega, bool solving,
+                                                bool publish, V y, V *&now, V *&next, BAIReal *sums)
+{
+  const int i = threadIdx.x;
+
+  for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
+    const V step = r.Inside(s - y, now);
+
+    if (order == BAI_OWN && solving && sweep == 1 && !publish) SumOfWarp(BAIAbs2(step) * r.d2, sums);
+    y += local_omega * step;
+    Swap(now, next);
+    if (sweep < p.local_iters) {
+      now[i] = y;
+      __syncthreads();
+    }
+  }
+  return y;
+}
+
+/* All meet; from here on x stands still, for the tiles that this one reads at least. Returns its share of ||b - A
+ * x||^2 */
+template <BAIOrder order, typename R, typename V>
+static __device__ __forceinline__ BAIReal ShareAtRest(const BAISliced &A, const BAISweep &p, BAIControl &c,
+                                                      const BAINeighborsOf<order> &neighbors, R &r, int epoch,
+                                                      int iteration, int own, V &xi, V *now, BAIReal *sums)
+{
+  const int i = threadIdx.x;
+
+  __syncthreads();
+  if (order == BAI_OWN) {
+    if (!i) ArriveAtStop(p, c, iteration, (2 * epoch + 1) * A.tiles);
+  } else neighbors.Meet(p, iteration);
+  const V *x = BAIIterateOf<V>(p, order == BAI_FLAGS ? (p.current + iteration) & 1 : 0);
+
+  if (A.overlap) { /* not before all have met */
+    __syncthreads();
+    if (own < -1) xi = BAILoad(x + BAIRowOf(own));
+  }
+  now[i] = xi;
+  __syncthreads();
+  return BlockSum(BAIAbs2(r.Inside(r.Outside(x) - xi, now)) * r.d2, sums);
+}
+
 template <int LOC, int OFF, BAIOrder order>
 static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAISliced A, BAISweep p, BAIStop stop)
 {
   using V = BAIScalar;
-  using R = BAIReal;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ BAIReal                            sums[BAI_LANES + 1];
   __shared__ int                                last, over, next_look, stopping[2];
@@ -33,14 +134,14 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
     return;
   }
 
-  const int  own  = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor
+  const int     own  = BAIOwnRowAt(A, tile, i); /* as the only one to be kept; an overlap's row is neither written nor
                                               counted in sums, and read anew in each iteration */
-  const bool mine = own != -1;
-  const R    local_omega = R(mine ? BAILocalOmegaAt(A, p, place) : p.local_omega);
-  R          momentum    = R(p.momentum);
-  int        until       = solving && order != BAI_OWN ? 0 : p.count; /* solving begins with a meeting */
-  R          omega       = R(p.omega);
-  V          xi, before;
+  const bool    mine = own != -1;
+  const BAIReal local_omega = mine ? BAILocalOmegaAt(A, p, place) : p.local_omega;
+  BAIReal       momentum    = p.momentum;
+  int           until       = solving && order != BAI_OWN ? 0 : p.count; /* solving begins with a meeting */
+  BAIReal       omega       = p.omega;
+  V             xi, before;
   const BAINeighborsOf<order> neighbors(p, tile);
 
   Row<LOC, OFF, order, LOADS_IN_FLIGHT, V> r;
@@ -50,11 +151,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
   if (own < 0) r.d2 = 0;
   xi     = mine ? BAILoad(BAIIterateOf<V>(p, p.current) + BAIRowOf(own)) : V(0);
   before = !p.fresh && p.before && mine ? static_cast<const V *>(p.before)[place] : xi;
-  if (solving && stop.bnorm2 < 0) {
-    const BAIReal b2 = BlockSum(BAIAbs2(r.b) * r.d2, sums);
-
-    if (!i) BAIStore(stop.b2 + tile, b2);
-  }
+  if (solving && stop.bnorm2 < 0) PublishSum(BAIAbs2(r.b) * r.d2, sums, stop.b2 + tile);
 
   for (int epoch = 0, iteration = 0;; epoch++) {
     for (; iteration < until; iteration++) {
@@ -62,11 +159,11 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
       const bool publish = order == BAI_OWN && solving && iteration & 1; /* of the sums of the iteration before */
 
       if (order != BAI_OWN) neighbors.Wait(p, iteration);
-      else if (solving && !i) stopping[iteration & 1] = Flag(c.stop).load(cuda::memory_order_relaxed) > epoch;
+      else if (solving && !i) stopping[iteration & 1] = BAILoad(&c.stop) > epoch;
       if (own < -1) xi = BAILoad(BAIIterateOf<V>(p, from) + BAIRowOf(own));
       if (order == BAI_FLAGS && p.fourth_kind) {
-        omega    = R(BAIOmegaAt(p, iteration));
-        momentum = R(BAIFourthKindMomentum(p.its + iteration));
+        omega    = BAIOmegaAt(p, iteration);
+        momentum = BAIFourthKindMomentum(p.its + iteration);
       }
       const V s = r.Outside(BAIIterateOf<V>(p, from));
       V       y = xi;
@@ -76,24 +173,7 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
       __syncthreads();
       if (order == BAI_OWN && solving && stopping[iteration & 1]) break;
       if (publish && !i) PublishShare(stop, c, tile, iteration, sums);
-      for (BAIInt sweep = 1; sweep <= p.local_iters; sweep++) {
-        const V step = r.Inside(s - y, now);
-        V      *swap = now;
-
-        if (order == BAI_OWN && solving && sweep == 1 && !publish) {
-          BAIReal r2 = BAIAbs2(step) * r.d2;
-
-          for (int k = BAI_LANES / 2; k; k /= 2) r2 += __shfl_down_sync(~0u, r2, k);
-          if (!lane) sums[i / BAI_LANES] = r2;
-        }
-        y += local_omega * step;
-        now  = next;
-        next = swap;
-        if (sweep < p.local_iters) {
-          now[i] = y;
-          __syncthreads();
-        }
-      }
+      y = LocalSweeps<order>(p, r, s, local_omega, solving, publish, y, now, next, sums);
       y = xi + omega * (y - xi);
       if (p.before) {
         y += momentum * (xi - before);
@@ -108,41 +188,9 @@ static __global__ void __launch_bounds__(BAIResidentRows(LOC, OFF)) Resident(BAI
     }
     if (!solving) break;
 
-    /* All meet; from here on x stands still, for the tiles that this one reads at least */
-    __syncthreads();
-    if (order == BAI_OWN) {
-      if (!i) ArriveAtStop(p, c, iteration, (2 * epoch + 1) * A.tiles);
-    } else neighbors.Meet(p, iteration);
-    const V *x = BAIIterateOf<V>(p, flip ? (p.current + iteration) & 1 : 0);
+    const BAIReal r2 = ShareAtRest<order>(A, p, c, neighbors, r, epoch, iteration, own, xi, now, sums);
 
-    if (A.overlap) { /* not before all have met */
-      __syncthreads();
-      if (own < -1) xi = BAILoad(x + BAIRowOf(own));
-    }
-    now[i] = xi;
-    __syncthreads();
-    const BAIReal r2 = BlockSum(BAIAbs2(r.Inside(r.Outside(x) - xi, now)) * r.d2, sums);
-
-    if (!i) {
-      BAIStore(stop.r2 + tile, r2);
-      last = Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel) + 1 ==
-        (order == BAI_OWN ? 2 * epoch + 2 : epoch + 1) * A.tiles;
-    }
-    __syncthreads();
-    if (last) {
-      const BAIReal b2     = order != BAI_OWN && stop.bnorm2 < 0 && !epoch ? SumOfTiles(stop.b2, A.tiles, sums) : 0,
-                    rnorm2 = SumOfTiles(stop.r2, A.tiles, sums);
-
-      if (!i && order != BAI_OWN) Decide(p, stop, c, iteration, b2, rnorm2);
-      if (!i && order == BAI_OWN) DecideAtStop(p, stop, c, rnorm2);
-      if (!i) Flag(c.decided).store(epoch + 1, cuda::memory_order_release);
-    }
-    if (!i) {
-      BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
-      if (order != BAI_OWN) next_look = c.look.until < p.count ? (int)c.look.until : (int)p.count;
-      over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
-    }
-    __syncthreads();
+    DecideTogether<order>(A, p, stop, epoch, iteration, r2, sums, last, over, next_look);
     if (over) break;
     if (order != BAI_OWN) until = next_look;
   }
@@ -165,4 +213,4 @@ const void *BAIResidentKernel(BAIOrder order)
 }
 
 #define INSTANTIATE(LOC, OFF) template const void *BAIResidentKernel<LOC, OFF>(BAIOrder);
-BAI_PART_OF(BAI_RESIDENT_SHAPES, BAI_PART, INSTANTIATE)
+BAI_RESIDENT_SHAPES(INSTANTIATE)

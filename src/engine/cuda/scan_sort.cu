@@ -20,6 +20,26 @@ BAIStatus BAIScan(BAIState state, long long n, const int *from, int *sums)
   return BAIStatusOf(BAI_OK);
 }
 
+struct SumOfExtents {
+  __device__ BAIExtent operator()(const BAIExtent &a, const BAIExtent &b) const
+  {
+    return {a.loc + b.loc,       a.off + b.off,   a.off_j + b.off_j,         a.long_rows + b.long_rows,
+            a.pieces + b.pieces, a.rest + b.rest, a.nnz_local + b.nnz_local, a.nnz_off + b.nnz_off};
+  }
+};
+
+BAIStatus BAIScanExtents(BAIState state, int n, BAIExtent *extent)
+{
+  BAITemporary work;
+  size_t       bytes = 0;
+
+  CUDATry(
+    cub::DeviceScan::ExclusiveScan(nullptr, bytes, extent, extent, SumOfExtents(), BAIExtent{}, n, state->stream));
+  BAITry(work.Allocate(state, bytes));
+  CUDATry(cub::DeviceScan::ExclusiveScan(work.p, bytes, extent, extent, SumOfExtents(), BAIExtent{}, n, state->stream));
+  return BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAISortPairs(BAIState state, long long n, int end, const BAIKey *keys, BAIKey *sorted, const unsigned *values,
                        unsigned *sorted_values)
 {

@@ -11,6 +11,14 @@ typedef unsigned long long BAIKey;
 /* sums[k] becomes what comes before from[k]; both may be the same array */
 BAIStatus BAIScan(BAIState, long long n, const int *from, int *sums);
 
+/* What slices need, and with what begins what each of them has, as it is summed up */
+typedef struct {
+  long long loc, off, off_j, long_rows, pieces, rest, nnz_local, nnz_off;
+} BAIExtent;
+
+/* extent[k] becomes what comes before it */
+BAIStatus BAIScanExtents(BAIState, int n, BAIExtent *extent);
+
 /* Keys and what belongs to each, by the bits below end of the keys; those with the same key stay in their order */
 BAIStatus BAISortPairs(BAIState, long long n, int end, const BAIKey *keys, BAIKey *sorted, const unsigned *values,
                        unsigned *sorted_values);

@@ -1,7 +1,6 @@
 /*
    The kernels that there are of the family resident, whose loops over the entries of a row have lengths known to the
-   compiler. A matrix gets the first that it fits. Parts of a list are compiled side by side, as the
-   makefile says
+   compiler. A matrix gets the first that it fits
 
    Which kernels are worth having is a question of time to compile. Those that are not exact fits of a matrix cost some
    registers and additions of zeros, and give the same bits.
@@ -20,15 +19,11 @@ enum { /* sets of BAIOrder */
 };
 
 /* Resident: entries inside the block, and outside it; 0: any number, in shared memory */
-#define BAI_RESIDENT_SHAPES_1(SHAPE) \
+#define BAI_RESIDENT_SHAPES(SHAPE) \
   SHAPE(6, 8) \
-  SHAPE(8, 0)
-
-#define BAI_RESIDENT_SHAPES_2(SHAPE) \
+  SHAPE(8, 0) \
   SHAPE(16, 0) \
   SHAPE(32, 0)
-
-#define BAI_RESIDENT_SHAPES(SHAPE) BAI_RESIDENT_SHAPES_1(SHAPE) BAI_RESIDENT_SHAPES_2(SHAPE)
 
 /* Rows of a tile: of wide rows half as many, as their registers are */
 constexpr int BAIResidentRows(int loc, int off)
@@ -39,7 +34,3 @@ constexpr int BAIResidentRows(int loc, int off)
 /* NULL: not in this order */
 template <int LOC, int OFF>
 const void *BAIResidentKernel(BAIOrder);
-
-/* Expands the part of a list that this unit is compiled for */
-#define BAI_PART_OF_(list, part)       list##_##part
-#define BAI_PART_OF(list, part, SHAPE) BAI_PART_OF_(list, part)(SHAPE)

@@ -1,9 +1,9 @@
 /*
    How many entries the slices of a matrix have, and where they are to be
 */
+#include "scan_sort.h"
 #include "sliced.h"
-#include <cub/device/device_scan.cuh>
-#include <cub/warp/warp_scan.cuh>
+#include "warp.h"
 #include <algorithm>
 #include <limits.h>
 
@@ -137,19 +137,6 @@ static __device__ bool ForDiagonals(Outside &outside, int most, F f)
   return true;
 }
 
-/* What slices need, and with what begins what each of them has, as it is summed up */
-typedef struct {
-  long long loc, off, off_j, long_rows, pieces, rest, nnz_local, nnz_off;
-} Extent;
-
-struct SumOfExtents {
-  __device__ Extent operator()(const Extent &a, const Extent &b) const
-  {
-    return {a.loc + b.loc,       a.off + b.off,   a.off_j + b.off_j,         a.long_rows + b.long_rows,
-            a.pieces + b.pieces, a.rest + b.rest, a.nnz_local + b.nnz_local, a.nnz_off + b.nnz_off};
-  }
-};
-
 /* Of all slices */
 typedef struct {
   int loc_width, off_width, longest; /* longest: entries of a row outside its block */
@@ -180,7 +167,7 @@ static __device__ inline int PiecesOf(const BAIMatrix &M, int row)
 /* A warp a slice: the longest row inside and outside the blocks, and how many diagonals it takes instead; and entries
  * of each lane outside */
 static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M, int *outside_of,
-                             Extent *extent, Widest *widest)
+                             BAIExtent *extent, Widest *widest)
 {
   const int lane   = threadIdx.x % BAI_LANES,
             slice  = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
@@ -226,7 +213,7 @@ static __global__ void Count(const __grid_constant__ BAISliced A, const __grid_c
 
 /* A thread a slice: chooses, but no slice is to become wider than the widest, and only where rows are ragged are some
  * packed, which takes more time than room that is little */
-static __global__ void Choose(BAISliced A, int ragged, Extent *extent, const Widest *widest)
+static __global__ void Choose(BAISliced A, int ragged, BAIExtent *extent, const Widest *widest)
 {
   enum {
     ALIGN = 8 /* numbers that are fetched from memory at a time */
@@ -234,9 +221,9 @@ static __global__ void Choose(BAISliced A, int ragged, Extent *extent, const Wid
   const long long slice = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
   if (slice >= A.tiles * A.tile_slices) return;
-  BAISlice &s       = A.slice[slice];
-  Extent   &e       = extent[slice];
-  const int entries = (int)e.off, value = A.single ? (int)sizeof(BAISingle) : (int)sizeof(BAIScalar);
+  BAISlice  &s       = A.slice[slice];
+  BAIExtent &e       = extent[slice];
+  const int  entries = (int)e.off, value = A.single ? (int)sizeof(BAISingle) : (int)sizeof(BAIScalar);
 
   s.by_delta = s.off_width > 0 && e.off_j <= widest->off_width;
   if (s.by_delta) s.off_width = (unsigned)e.off_j;
@@ -250,20 +237,9 @@ static __global__ void Choose(BAISliced A, int ragged, Extent *extent, const Wid
   e.off = e.off_j = RoundUp(entries, ALIGN);
 }
 
-/* What lanes before this one have together */
-static __device__ inline int SumBefore(int value)
-{
-  __shared__ typename cub::WarpScan<int>::TempStorage storage[THREADS / BAI_LANES];
-  int                                                 sum;
-
-  cub::WarpScan<int>(storage[threadIdx.x / BAI_LANES]).ExclusiveSum(value, sum);
-  __syncwarp();
-  return sum;
-}
-
 /* A warp a slice: where its entries begin, by now known, its diagonals, its long rows and their pieces */
 static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_constant__ BAIMatrix M,
-                             const int *outside_of, const Extent *extent)
+                             const int *outside_of, const BAIExtent *extent)
 {
   const int lane   = threadIdx.x % BAI_LANES,
             slice  = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES),
@@ -271,9 +247,9 @@ static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_c
 
   if (slice >= slices) return;
   const int row = RowOfLane(A, slice, lane), block = BlockOfLane(A, slice, lane, row), place = slice * BAI_LANES + lane,
-            off        = outside_of[place];
-  const bool   is_long = off > A.most_off;
-  const Extent e       = extent[slice];
+            off           = outside_of[place];
+  const bool      is_long = off > A.most_off;
+  const BAIExtent e       = extent[slice];
 
   if (!lane) {
     A.slice[slice].loc   = e.loc;
@@ -291,7 +267,7 @@ static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_c
   }
   if (A.off_first) {
     const bool packed = extent[slice + 1].off - e.off < (long long)A.slice[slice].off_width * BAI_LANES;
-    const int  mine = packed && !is_long ? off : 0, first = packed ? SumBefore(mine) : -1;
+    const int  mine = packed && !is_long ? off : 0, first = packed ? BAISumBefore(mine) : -1;
     int       *to = A.off_first + (size_t)slice * (BAI_LANES + 1) + lane;
 
     to[0] = first;
@@ -301,9 +277,9 @@ static __global__ void Place(const __grid_constant__ BAISliced A, const __grid_c
   if (!lane) A.long_first[slice] = (int)e.long_rows;
   if (!lane && slice == slices - 1) A.long_first[slices] = (int)extent[slices].long_rows;
   if (extent[slice + 1].long_rows == e.long_rows) return;
-  const int which = (int)e.long_rows + SumBefore(is_long),
-            first = (int)e.pieces + SumBefore(is_long ? PiecesOf(M, row) : 0);
-  long long rest  = e.rest + SumBefore(is_long ? Length(M, row) : 0);
+  const int which = (int)e.long_rows + BAISumBefore(is_long),
+            first = (int)e.pieces + BAISumBefore(is_long ? PiecesOf(M, row) : 0);
+  long long rest  = e.rest + BAISumBefore(is_long ? Length(M, row) : 0);
   int       piece = first;
 
   if (!is_long) return;
@@ -326,22 +302,21 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   BAISliced      *A      = &state->A;
   const BAIMatrix D      = *M;
   const int       slices = BAISlices(A);
-  BAITemporary    widest_device, extents, outside, scan;
+  BAITemporary    widest_device, extents, outside;
   Widest          widest;
-  Extent          end;
-  BAIInt          nnz[2]     = {0, 0};
-  size_t          scan_bytes = 0;
+  BAIExtent       end;
+  BAIInt          nnz[2] = {0, 0};
 
   CUDATry(cudaMemcpyAsync(nnz, D.A.i + D.n, sizeof(BAIInt), cudaMemcpyDeviceToHost, state->stream));
   if (D.nghost) CUDATry(cudaMemcpyAsync(nnz + 1, D.B.i + D.n, sizeof(BAIInt), cudaMemcpyDeviceToHost, state->stream));
   BAITry(widest_device.Allocate(state, sizeof(widest)));
   CUDATry(cudaMemsetAsync(widest_device.p, 0, sizeof(widest), state->stream));
-  BAITry(extents.Allocate(state, (slices + 1) * sizeof(Extent)));
-  CUDATry(cudaMemsetAsync(extents.p, 0, (slices + 1) * sizeof(Extent), state->stream));
+  BAITry(extents.Allocate(state, (slices + 1) * sizeof(BAIExtent)));
+  CUDATry(cudaMemsetAsync(extents.p, 0, (slices + 1) * sizeof(BAIExtent), state->stream));
   BAITry(outside.Allocate(state, (size_t)slices * BAI_LANES * sizeof(int)));
   CUDATry(cudaStreamSynchronize(state->stream));
-  Extent   *extent = (Extent *)extents.p;
-  const int mean4 = (int)(4 * ((long long)nnz[0] + nnz[1]) / A->n), ragged = std::max((int)RAGGED, mean4);
+  BAIExtent *extent = (BAIExtent *)extents.p;
+  const int  mean4 = (int)(4 * ((long long)nnz[0] + nnz[1]) / A->n), ragged = std::max((int)RAGGED, mean4);
 
   A->most_off = std::max((int)LONG, mean4);
   Count<<<SliceGrid(*A), THREADS, 0, state->stream>>>(*A, D, (int *)outside.p, extent, (Widest *)widest_device.p);
@@ -349,11 +324,7 @@ BAIStatus BAISlicesCreate(BAIState state, const BAIMatrix *M)
   Choose<<<(slices + THREADS - 1) / THREADS, THREADS, 0, state->stream>>>(*A, ragged, extent,
                                                                           (const Widest *)widest_device.p);
   CUDATry(cudaGetLastError());
-  CUDATry(cub::DeviceScan::ExclusiveScan(nullptr, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1,
-                                         state->stream));
-  BAITry(scan.Allocate(state, scan_bytes));
-  CUDATry(cub::DeviceScan::ExclusiveScan(scan.p, scan_bytes, extent, extent, SumOfExtents(), Extent{}, slices + 1,
-                                         state->stream));
+  BAITry(BAIScanExtents(state, slices + 1, extent));
   CUDATry(cudaMemcpyAsync(&widest, widest_device.p, sizeof(widest), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaMemcpyAsync(&end, extent + slices, sizeof(end), cudaMemcpyDeviceToHost, state->stream));
   CUDATry(cudaStreamSynchronize(state->stream));

@@ -7,8 +7,6 @@
 #include "control.h"
 #include "sweep.h"
 
-using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
-
 /* Sum over the thread block, the same for all threads, in the same order every time; sums has room for 33 */
 static __device__ BAIReal BlockSum(BAIReal value, BAIReal *sums)
 {
@@ -70,8 +68,7 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
 
   while (b2 < 0) {
     b2 = SumOfTiles(stop.b2, A.tiles, sums);
-    if (!threadIdx.x)
-      decided = Flag(*p.stalled).load(cuda::memory_order_relaxed) || Flag(c.decided).load(cuda::memory_order_relaxed);
+    if (!threadIdx.x) decided = BAILoad(p.stalled) || BAILoad(&c.decided);
     __syncthreads();
     if (decided) return;
   }
@@ -79,7 +76,7 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
     SetTolerances(stop, c, b2);
     BAILookStart(&look, (double)c.tol2, 0, (double)b2, FIRST_LOOK);
     stalls = 0;
-    Flag(c.ready).store(1, cuda::memory_order_release);
+    BAIStoreRelease(&c.ready, 1);
   }
   __syncthreads();
   tol2  = c.tol2;
@@ -90,10 +87,9 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
     do {
       r2 = SumOfTiles(stop.r2, A.tiles, sums);
       if (!threadIdx.x) {
-        const int its = Flag(c.progress).load(cuda::memory_order_relaxed);
+        const int its = BAILoad(&c.progress);
 
-        decided = Flag(c.decided).load(cuda::memory_order_acquire) > epoch ||
-          Flag(*p.stalled).load(cuda::memory_order_relaxed);
+        decided = BAILoadAcquire(&c.decided) > epoch || BAILoad(p.stalled);
         if (r2 >= 0 && !stalls && its >= look.until) { /* by sums of shares of different times */
           LookNext(&look, its, (double)r2);
           stalls = look.stalls;
@@ -103,9 +99,9 @@ static __device__ void Watch(const BAISliced &A, const BAISweep &p, const BAISto
     } while (!decided && !stalls && (r2 < 0 || (r2 > easy * tol2 && r2 < most2)));
     if (!threadIdx.x) {
       c.stalls = stalls;
-      Flag(c.stop).store(epoch + 1, cuda::memory_order_release);
-      BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.decided).load(cuda::memory_order_acquire) > epoch; });
-      over = c.finished || Flag(*p.stalled).load(cuda::memory_order_relaxed);
+      BAIStoreRelease(&c.stop, epoch + 1);
+      BAISpin(p.stalled, p.stalled_host, [&] { return BAILoadAcquire(&c.decided) > epoch; });
+      over = c.finished || BAILoad(p.stalled);
     }
     __syncthreads();
     if (over) return;
@@ -152,22 +148,21 @@ static __device__ void PublishShare(const BAIStop &stop, BAIControl &c, int tile
 
   for (int w = 1; w < (int)(blockDim.x / BAI_LANES); w++) r2 += sums[w];
   BAIStore(stop.r2 + tile, r2);
-  if (!tile) Flag(c.progress).store(iteration, cuda::memory_order_relaxed);
+  if (!tile) BAIStore(&c.progress, iteration);
 }
 
 /* A stop was asked for: called by one thread of each tile, until so many have come, after which x stands still */
 static __device__ void ArriveAtStop(const BAISweep &p, BAIControl &c, int iteration, int arrivals)
 {
-  cuda::atomic_thread_fence(cuda::memory_order_acquire,
-                            cuda::thread_scope_device); /* of what was written before the stop was asked for */
-  Flag(c.its).fetch_max(iteration, cuda::memory_order_relaxed);
-  Flag(c.arrived).fetch_add(1, cuda::memory_order_acq_rel);
-  BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.arrived).load(cuda::memory_order_acquire) >= arrivals; });
+  BAIFence(); /* what was written before the stop was asked for is seen */
+  BAIRaise(&c.its, iteration);
+  BAIArrive(&c.arrived);
+  BAISpin(p.stalled, p.stalled_host, [&] { return BAILoadAcquire(&c.arrived) >= arrivals; });
 }
 
 /* The decision there, by one thread; to go on is to go on with the watcher asking for less */
 static __device__ void DecideAtStop(const BAISweep &p, const BAIStop &stop, BAIControl &c, BAIReal rnorm2)
 {
-  BAISpin(p.stalled, p.stalled_host, [&] { return Flag(c.ready).load(cuda::memory_order_acquire) != 0; });
+  BAISpin(p.stalled, p.stalled_host, [&] { return BAILoadAcquire(&c.ready) != 0; });
   Finish(p, stop, c, rnorm2);
 }

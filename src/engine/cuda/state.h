@@ -331,12 +331,12 @@ BAIStatus BAISweepSolve(BAIState, const BAITolerances *, const BAIStep *, BAISol
 BAIStatus BAIStalled(BAIState);
 BAIStatus BAIResidualSetUp(BAIState);
 BAIStatus BAIResidualRun(BAIState, BAIReal *norm2);
-/* round.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a rounded
- * copy */
+/* vectors.cu: to single precision, times the state's scale, and back; and what the local sweeps read, if it is a
+ * rounded copy */
 BAIStatus BAIRoundVector(BAIState, int n, const BAIScalar *, void *);
 BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
 BAIStatus BAIRoundInside(BAIState);
-/* before.cu: x[0] becomes the iterate, x[1] the one before it */
+/* x[0] becomes the iterate, x[1] the one before it */
 BAIStatus BAISwapIterates(BAIState);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);
 BAIStatus BAICUDAConnect(BAIState, const BAIPeers *, const BAIHandle *);

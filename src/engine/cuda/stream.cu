@@ -1,7 +1,7 @@
 /*
    The kernels for matrices that do not fit the chip: a thread a row, which reads the row once per global iteration and
-   keeps its entries inside the block in registers for all local sweeps. What a row has outside its block comes in one of
-   two layouts:
+   keeps its entries inside the block in registers for all local sweeps. What a row has outside its block comes in one
+   of two layouts:
 
    - padded, for rows of much the same length: the entries of the 32 rows of a slice lie side by side, a column of them
      after the other

@@ -3,9 +3,7 @@
    blocks, which is what the entries of all slices add up to, as padding is zero
 */
 #include "pieces.h"
-#include <cub/warp/warp_reduce.cuh>
 #include <algorithm>
-#include <cub/block/block_reduce.cuh>
 
 enum {
   THREADS = 256,
@@ -19,8 +17,7 @@ template <typename Columns, typename V>
 static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const V *b, const V *x, const V *ghost,
                                                    BAIReal *partial)
 {
-  __shared__ typename cub::WarpReduce<BAIReal>::TempStorage storage[THREADS / BAI_LANES];
-  const int                                                 lane = threadIdx.x % BAI_LANES,
+  const int lane  = threadIdx.x % BAI_LANES,
             slice = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / BAI_LANES);
 
   if (slice >= A.tiles * A.tile_slices) return;
@@ -43,7 +40,7 @@ static __device__ __forceinline__ void NormOfSlice(const BAISliced &A, const V *
   }
   if (A.long_first) r -= BAISumOfPieces<BAIScalar>(A, A.long_first[slice], A.long_first[slice + 1], lane);
   if (row >= 0) norm2 = BAIAbs2(r);
-  norm2 = cub::WarpReduce<BAIReal>(storage[threadIdx.x / BAI_LANES]).Sum(norm2);
+  norm2 = BAISumOfWarp(norm2);
   if (!lane) partial[slice] = norm2;
 }
 
@@ -78,13 +75,12 @@ BAIStatus BAIResidualSetUp(BAIState state)
 /* Sums of equal parts of n numbers, a part a thread block */
 static __global__ void AddUp(int n, const BAIReal *from, BAIReal *sums)
 {
-  __shared__ typename cub::BlockReduce<BAIReal, THREADS>::TempStorage storage;
   const int part = (n + (int)gridDim.x - 1) / (int)gridDim.x, first = part * (int)blockIdx.x,
             last = min(n, first + part);
   BAIReal sum    = 0;
 
   for (int k = first + (int)threadIdx.x; k < last; k += THREADS) sum += from[k];
-  sum = cub::BlockReduce<BAIReal, THREADS>(storage).Sum(sum);
+  sum = BAISumOfBlock<THREADS>(sum);
   if (!threadIdx.x) sums[blockIdx.x] = sum;
 }
 
@@ -123,12 +119,11 @@ BAIStatus BAIResidualRun(BAIState state, BAIReal *norm2)
 /* |a_k| of all entries, a sum of each thread block; the same in both precisions */
 static __global__ void Magnitudes(BAISliced A, const void *a, long long n, BAIReal *partial)
 {
-  __shared__ typename cub::BlockReduce<BAIReal, THREADS>::TempStorage storage;
-  BAIReal                                                             sum = 0;
+  BAIReal sum = 0;
 
   for (long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x; k < n; k += gridDim.x * (long long)blockDim.x)
     sum += BAIAbs(BAIValue(A, a, k));
-  sum = cub::BlockReduce<BAIReal, THREADS>(storage).Sum(sum);
+  sum = BAISumOfBlock<THREADS>(sum);
   if (!threadIdx.x) partial[blockIdx.x] = sum;
 }
 

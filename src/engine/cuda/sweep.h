@@ -38,7 +38,7 @@ static __device__ inline BAIReal BAILocalOmegaAt(const BAISliced &A, const BAISw
 /* Spins until the condition holds, for some ten seconds at most, or so many cycles; then, or if another thread gave up,
  * stalled is set, on the host too */
 template <typename Condition>
-static __device__ inline void BAISpin(int *stalled_flag, int *stalled_host, Condition condition,
+static __device__ inline void BAISpin(int *stalled, int *stalled_host, Condition condition,
                                       long long cycles = 20000000000, BAICode code = BAI_ERR_STALLED)
 {
   if (condition()) return;
@@ -46,29 +46,26 @@ static __device__ inline void BAISpin(int *stalled_flag, int *stalled_host, Cond
 
   for (unsigned spins = 1; !condition(); spins++) {
     if (spins % 64) continue;
-    cuda::atomic_ref<int, cuda::thread_scope_device> stalled(*stalled_flag);
-
     if (clock64() - start > cycles) {
-      stalled.store(code, cuda::memory_order_relaxed);
-      cuda::atomic_ref<int, cuda::thread_scope_system>(*stalled_host).store(code, cuda::memory_order_relaxed);
+      BAIStore(stalled, (int)code);
+      BAIStoreFar(stalled_host, (int)code);
     }
-    if (stalled.load(cuda::memory_order_relaxed)) return;
+    if (BAILoad(stalled)) return;
   }
 }
 
 static __device__ inline void BAIWaitForTile(const BAISweep &s, int tile, int iterations)
 {
-  cuda::atomic_ref<int, cuda::thread_scope_device> done(s.done[tile]);
-  const int enough = s.done_before + iterations; /* not in the lambda, whose reference would move s to slow memory */
+  const int *done   = s.done + tile;
+  const int  enough = s.done_before + iterations; /* not in the lambda, whose reference would move s to slow memory */
 
-  BAISpin(s.stalled, s.stalled_host, [=] { return done.load(cuda::memory_order_acquire) >= enough; });
+  BAISpin(s.stalled, s.stalled_host, [=] { return BAILoadAcquire(done) >= enough; });
 }
 
 /* Called by one thread, after all of the thread block have written their x and met */
 static __device__ inline void BAITileIsDone(const BAISweep &s, int tile, int iterations)
 {
-  cuda::atomic_ref<int, cuda::thread_scope_device>(s.done[tile])
-    .store(s.done_before + iterations, cuda::memory_order_release);
+  BAIStoreRelease(s.done + tile, s.done_before + iterations);
 }
 
 static __device__ inline bool BAIGoesBackward(const BAISweep &s, int iteration)
@@ -186,14 +183,10 @@ static __device__ inline void BAIGoThroughTiles(const BAISliced &A, const BAISwe
                                          one more */
     __shared__ int drawn[2][2];       /* tile and iteration, of this one and the next */
     __shared__ int next[2], later_iteration; /* the first thread's, which has no register to spare */
-    const auto     draw = [&] {
-      return cuda::atomic_ref<long long, cuda::thread_scope_device>(*p.tickets)
-               .fetch_add(1, cuda::memory_order_relaxed) -
-        p.tickets_before;
-    };
-    long long  ticket = 0;
-    int        later  = 0;
-    const auto look   = [&] {
+    const auto     draw   = [&] { return BAIDraw(p.tickets) - p.tickets_before; };
+    long long      ticket = 0;
+    int            later  = 0;
+    const auto     look   = [&] {
       int at = later_iteration;
 
       next[0] = later;

@@ -10,8 +10,8 @@
 typedef enum {
   BAI_METHOD_GATHERED,   /* fewer ranks solve for all: telescope.c */
   BAI_METHOD_RELAXATION, /* block-asynchronous iteration: relaxation.c */
-  BAI_METHOD_ENGINE, /* conjugate gradients round a multigrid cycle, or a Krylov method on the chip, by the engine: krylov.c, */
-  BAI_METHOD_PETSC /* or a KSP of PETSc round the cycle: inner.c */
+  BAI_METHOD_ENGINE,     /* CG round a multigrid cycle, or a Krylov method on the chip, by the engine: krylov.c, */
+  BAI_METHOD_PETSC       /* or a KSP of PETSc round the cycle: inner.c */
 } BAIMethod;
 
 typedef struct BAITelescope_ *BAITelescope; /* telescope.c */

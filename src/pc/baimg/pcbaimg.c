@@ -550,24 +550,23 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
 
    Level: beginner
 
-   Notes:
-   For large elliptic systems, as diffusion: with `KSPCG` the number of iterations hardly grows with the number of
-   unknowns. No option is needed. Levels are set up where the matrix is, on the host or on a GPU. `KSPBAI` chooses a Krylov
-   method with the same cycle by itself.
+   Notes: For large elliptic systems, as diffusion: with `KSPCG` the number of iterations hardly grows with the number
+   of unknowns. No option is needed. Levels are set up where the matrix is, on the host or on a GPU. `KSPBAI` chooses a
+   Krylov method with the same cycle by itself.
 
    An application is one cycle. On each level x = S b from zero, then x is corrected by a cycle on the next level for
    the residual, then x = x + S (b - A x). S is one visit to all blocks of up to 128 rows at once: `local_iters` damped
-   Jacobi sweeps inside each block. Every second level is visited twice for each visit of the level above, if it has more
-   than 4096 rows. The last level is solved by its dense inverse if it has at most 128 rows.
+   Jacobi sweeps inside each block. Every second level is visited twice for each visit of the level above, if it has
+   more than 4096 rows. The last level is solved by its dense inverse if it has at most 128 rows.
 
    The rows of a level are aggregates of a few strongly coupled rows of the level above. On a grid in natural ordering
    these are boxes of two points in each direction of strong coupling; otherwise pairs of pairs of rows. Blocks consist
    of aggregates. Coarse matrices are P^H A P, where P is 1 on each aggregate, with softened couplings, see
    `PCBAIMGSetOver()`.
 
-   If A is Hermitian and positive definite, so is the cycle, which is a fixed linear operator: any `KSP` may use it. Other
-   matrices get aggregates by |a_ij + conj(a_ji)|, coarse matrices that are not softened, and two visits to every level of
-   more than 4096 rows. Use them with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is not guaranteed.
+   If A is Hermitian and positive definite, so is the cycle, which is a fixed linear operator: any `KSP` may use it.
+   Other matrices get aggregates by |a_ij + conj(a_ji)|, coarse matrices that are not softened, and two visits to every
+   level of more than 4096 rows. Use them with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is not guaranteed.
 
    The levels span all MPI ranks. The rows of an aggregate, and of a block, are of one rank. Coarse matrices are
    distributed as the aggregates are. They are computed on the host. All ranks together compute the residual of a level.
@@ -583,8 +582,8 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    On one MPI rank new values in an old pattern keep the aggregates, so their set-up is much shorter. To have new
    aggregates, call `PCReset()` before. On several ranks new values lead to new levels.
 
-   A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal. Rows that
-   are coupled to no others, as those of boundary conditions, stay out of the coarse levels.
+   A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal. Rows
+   that are coupled to no others, as those of boundary conditions, stay out of the coarse levels.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
    `MATAIJ` that follows their values. -pc_view prints a table of the levels; -info says why there are no more.

@@ -1,0 +1,128 @@
+/*
+   Loads, stores and sums of what other threads read or write meanwhile. They are relaxed, at the scope of the device,
+   unless their names say otherwise; Far is the scope of the system, for what other devices write or read. Each is the
+   instruction that cuda::atomic_ref has for it; to include <cuda/atomic> would take each unit two seconds to compile
+*/
+#pragma once
+
+#include <string.h>
+
+/* What holds the bits of a type of 4 or 8 bytes */
+template <size_t bytes>
+struct BAIBits {
+  typedef unsigned Type;
+};
+
+template <>
+struct BAIBits<8> {
+  typedef unsigned long long Type;
+};
+
+template <typename T>
+using BAIBitsOf = typename BAIBits<sizeof(T)>::Type;
+
+template <typename To, typename From>
+static __device__ inline To BAISameBits(From from)
+{
+  To to;
+
+  static_assert(sizeof(To) == sizeof(From), "bits are copied");
+  memcpy(&to, &from, sizeof(to));
+  return to;
+}
+
+#define BAI_ATOMIC_LOAD(Load, how) \
+  static __device__ inline unsigned Load(const unsigned *x) \
+  { \
+    unsigned value; \
+\
+    asm volatile("ld." how ".b32 %0,[%1];" : "=r"(value) : "l"(x) : "memory"); \
+    return value; \
+  } \
+\
+  static __device__ inline unsigned long long Load(const unsigned long long *x) \
+  { \
+    unsigned long long value; \
+\
+    asm volatile("ld." how ".b64 %0,[%1];" : "=l"(value) : "l"(x) : "memory"); \
+    return value; \
+  } \
+\
+  template <typename T> \
+  static __device__ inline T Load(const T *x) \
+  { \
+    return BAISameBits<T>(Load(reinterpret_cast<const BAIBitsOf<T> *>(x))); \
+  }
+
+#define BAI_ATOMIC_STORE(Store, how) \
+  static __device__ inline void Store(unsigned *x, unsigned value) \
+  { \
+    asm volatile("st." how ".b32 [%0],%1;" ::"l"(x), "r"(value) : "memory"); \
+  } \
+\
+  static __device__ inline void Store(unsigned long long *x, unsigned long long value) \
+  { \
+    asm volatile("st." how ".b64 [%0],%1;" ::"l"(x), "l"(value) : "memory"); \
+  } \
+\
+  template <typename T> \
+  static __device__ inline void Store(T *x, T value) \
+  { \
+    Store(reinterpret_cast<BAIBitsOf<T> *>(x), BAISameBits<BAIBitsOf<T>>(value)); \
+  }
+
+BAI_ATOMIC_LOAD(BAILoad, "relaxed.gpu")
+BAI_ATOMIC_LOAD(BAILoadAcquire, "acquire.gpu")
+BAI_ATOMIC_LOAD(BAILoadFar, "relaxed.sys")
+BAI_ATOMIC_LOAD(BAILoadFarAcquire, "acquire.sys")
+BAI_ATOMIC_STORE(BAIStore, "relaxed.gpu")
+BAI_ATOMIC_STORE(BAIStoreRelease, "release.gpu")
+BAI_ATOMIC_STORE(BAIStoreFar, "relaxed.sys")
+BAI_ATOMIC_STORE(BAIStoreFarRelease, "release.sys")
+
+#undef BAI_ATOMIC_LOAD
+#undef BAI_ATOMIC_STORE
+
+/* The next number of those that are counted at x, from what is there on */
+static __device__ inline long long BAIDraw(long long *x)
+{
+  unsigned long long value;
+
+  asm volatile("atom.add.relaxed.gpu.u64 %0,[%1],%2;" : "=l"(value) : "l"(x), "l"(1ull) : "memory");
+  return (long long)value;
+}
+
+/* One more has arrived at x: which one it is, from 1 on. The last one sees what all of them have written */
+static __device__ inline int BAIArrive(int *x)
+{
+  int before;
+
+  asm volatile("atom.add.acq_rel.gpu.s32 %0,[%1],%2;" : "=r"(before) : "l"(x), "r"(1) : "memory");
+  return before + 1;
+}
+
+static __device__ inline unsigned BAIArrive(unsigned *x)
+{
+  unsigned before;
+
+  asm volatile("atom.add.acq_rel.gpu.u32 %0,[%1],%2;" : "=r"(before) : "l"(x), "r"(1u) : "memory");
+  return before + 1;
+}
+
+/* *x becomes no less than the value */
+static __device__ inline void BAIRaise(int *x, int value)
+{
+  [[maybe_unused]] int before;
+
+  asm volatile("atom.max.relaxed.gpu.s32 %0,[%1],%2;" : "=r"(before) : "l"(x), "r"(value) : "memory");
+}
+
+static __device__ inline void BAIFence(void)
+{
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+static __device__ inline void BAIFenceFar(void)
+{
+  asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
