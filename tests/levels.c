@@ -1369,7 +1369,7 @@ static PetscErrorCode TestRanksOther(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode CasesOnOneRank(void)
 {
   static const struct {
     const char *name;
@@ -1388,6 +1388,34 @@ int main(int argc, char **argv)
     {"neumann",     48, 200, 25, 5},
     {"positive",    12, 48,  18, 3}
   };
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows); k++)
+    if (Case("iterations_%s", rows[k].name))
+      PetscCall(TestIterations(rows[k].name, rows[k].small, rows[k].large, rows[k].most, rows[k].growth));
+  if (Case("changes")) PetscCall(TestChanges());
+  if (Case("outdated")) PetscCall(TestOutdated());
+  if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
+  if (Case("auto")) PetscCall(TestAuto());
+  if (Case("indefinite_auto")) PetscCall(TestIndefinite(600, PETSC_DECIDE));
+  if (Case("indefinite_number")) PetscCall(TestIndefinite(40, 32));
+  if (Case("watched")) PetscCall(TestWatched());
+  if (!PetscDefined(USE_REAL_SINGLE) && Case("singular")) PetscCall(TestSingularRounded(100));
+  if (Case("guess")) PetscCall(TestGuess());
+  if (Case("reasons")) PetscCall(TestReasons());
+  if (!PetscDefined(USE_REAL_SINGLE)) {
+    if (Case("range_small")) PetscCall(TestRange((PetscReal)1e-170));
+    if (Case("range_large")) PetscCall(TestRange((PetscReal)1e170));
+  }
+  if (Case("nullspace_bai")) PetscCall(TestNullSpace(KSPBAI));
+  if (Case("nullspace_cg")) PetscCall(TestNullSpace(KSPCG));
+  if (Case("small")) PetscCall(TestSmall());
+  if (Case("precision")) PetscCall(TestPrecision());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
   static const struct {
     const char *name;
     PetscInt    n;
@@ -1436,29 +1464,7 @@ int main(int argc, char **argv)
     if (Case("ranks_%s", distributed[k].name)) PetscCall(TestRanks(distributed[k].name, distributed[k].n));
   if (size > 1 && Case("ranks_values")) PetscCall(TestRanksValues());
   if (size > 1 && Case("ranks_other")) PetscCall(TestRanksOther());
-  if (size == 1) {
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(rows); k++)
-      if (Case("iterations_%s", rows[k].name))
-        PetscCall(TestIterations(rows[k].name, rows[k].small, rows[k].large, rows[k].most, rows[k].growth));
-    if (Case("changes")) PetscCall(TestChanges());
-    if (Case("outdated")) PetscCall(TestOutdated());
-    if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
-    if (Case("auto")) PetscCall(TestAuto());
-    if (Case("indefinite_auto")) PetscCall(TestIndefinite(600, PETSC_DECIDE));
-    if (Case("indefinite_number")) PetscCall(TestIndefinite(40, 32));
-    if (Case("watched")) PetscCall(TestWatched());
-    if (!PetscDefined(USE_REAL_SINGLE) && Case("singular")) PetscCall(TestSingularRounded(100));
-    if (Case("guess")) PetscCall(TestGuess());
-    if (Case("reasons")) PetscCall(TestReasons());
-    if (!PetscDefined(USE_REAL_SINGLE)) {
-      if (Case("range_small")) PetscCall(TestRange((PetscReal)1e-170));
-      if (Case("range_large")) PetscCall(TestRange((PetscReal)1e170));
-    }
-    if (Case("nullspace_bai")) PetscCall(TestNullSpace(KSPBAI));
-    if (Case("nullspace_cg")) PetscCall(TestNullSpace(KSPCG));
-    if (Case("small")) PetscCall(TestSmall());
-    if (Case("precision")) PetscCall(TestPrecision());
-  }
+  if (size == 1) PetscCall(CasesOnOneRank());
   PetscCall(CheckFinalize());
   return 0;
 }
