@@ -1145,6 +1145,7 @@ static BAIStatus Watched(BAILevelsState state, Problem *p, BAILevelsMonitor moni
   p->saved = k.saved;
   p->until = 0;
   BAITry(Launch(state, p));
+  p->zero = 0; /* launches that go on read the x that the one before has left */
   while (true) {
     const int its = p->result->its;
 
