@@ -19,12 +19,13 @@ typedef struct {
   PetscInt           its, norms;
   PetscReal          rnorm, rnorm0, ttol;
   KSPConvergedReason reason;
+  int                failed; /* the last rank with an error, -1: none */
 } End;
 
 struct BAITelescope_ {
   PetscInt64  key[6];  /* what the choice depends on; */
   const char *against; /* what does not go with gathered rows, or NULL: all ranks work; */
-  PetscMPIInt size, workers;
+  PetscMPIInt rank, size, workers;
   const char *why;    /* these are fewer: */
   PC          pc;     /* PCTELESCOPE, or NULL */
   KSP         worker; /* inside it, on the ranks that work; NULL on others */
@@ -105,20 +106,25 @@ static PetscErrorCode Try(BAITelescope t, PetscErrorCode (*function)(KSP), KSP w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An error of theirs is one of all ranks, in the same words, and the next set-up begins anew */
-static PetscErrorCode Agree(KSP ksp)
+/* Of these ranks the last one that has an error, by its number among all, or -1 */
+static PetscErrorCode FindFailed(const struct BAITelescope_ *t, MPI_Comm comm, int *failed)
+{
+  const int mine = t->code ? (int)t->rank : -1;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&mine, failed, 1, MPI_INT, MPI_MAX, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An error of this rank is one of all, in the same words, and the next set-up begins anew */
+static PetscErrorCode Fail(KSP ksp, int failed)
 {
   const BAITelescope t    = ((KSP_BAI *)ksp->data)->telescope;
   const MPI_Comm     comm = PetscObjectComm((PetscObject)ksp);
-  int                code = (int)t->code, failed;
+  int                code = (int)t->code;
   char               text[sizeof(t->text)];
-  PetscMPIInt        rank;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  rank = code ? rank : -1;
-  PetscCallMPI(MPI_Allreduce(&rank, &failed, 1, MPI_INT, MPI_MAX, comm));
-  if (failed < 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemcpy(text, t->text, sizeof(text)));
   PetscCall(KSPBAITelescopeDestroy(ksp));
   PetscCallMPI(MPI_Bcast(&code, 1, MPI_INT, failed, comm));
@@ -134,12 +140,13 @@ static PetscErrorCode Work(KSP worker)
   PetscFunctionBegin;
   t->end.norms = 0;
   PetscCall(Try(t, t->solve, worker));
-  t->end         = (End){.its    = worker->its,
-                         .norms  = t->end.norms,
-                         .rnorm  = worker->rnorm,
-                         .rnorm0 = worker->rnorm0,
-                         .ttol   = worker->ttol,
-                         .reason = worker->reason};
+  t->end = (End){.its    = worker->its,
+                 .norms  = t->end.norms,
+                 .rnorm  = worker->rnorm,
+                 .rnorm0 = worker->rnorm0,
+                 .ttol   = worker->ttol,
+                 .reason = worker->reason};
+  PetscCall(FindFailed(t, PetscObjectComm((PetscObject)worker), &t->end.failed));
   worker->reason = KSP_CONVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -215,6 +222,7 @@ static PetscErrorCode Create(KSP ksp, Mat A, BAITelescope t)
   PetscSubcommType type;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &t->rank));
   PetscCallMPI(MPI_Comm_size(comm, &t->size));
   t->workers = t->size;
   if (t->against) PetscFunctionReturn(PETSC_SUCCESS);
@@ -248,7 +256,7 @@ PetscErrorCode KSPBAITelescopeSetUp(KSP ksp, Mat A, PetscBool *gathered)
   PetscMPIInt      size;
   PetscBool        same = PETSC_FALSE;
   PetscObjectState state;
-  int              work;
+  int              work, failed;
 
   PetscFunctionBegin;
   *gathered = PETSC_FALSE;
@@ -288,7 +296,8 @@ PetscErrorCode KSPBAITelescopeSetUp(KSP ksp, Mat A, PetscBool *gathered)
   if (k->telescope->worker) PetscCall(Instruct(ksp, k->telescope->worker));
   if (!work) PetscFunctionReturn(PETSC_SUCCESS);
   if (k->telescope->worker) PetscCall(Try(k->telescope, KSPSetUp, k->telescope->worker));
-  PetscCall(Agree(ksp));
+  PetscCall(FindFailed(k->telescope, PetscObjectComm((PetscObject)ksp), &failed));
+  if (failed >= 0) PetscCall(Fail(ksp, failed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -323,9 +332,9 @@ PetscErrorCode KSPSolve_BAITelescope(KSP ksp)
   PetscFunctionBegin; /* this is how PCTELESCOPE takes a guess */
   PetscCall(
     PCApplyRichardson(t->pc, ksp->vec_rhs, ksp->vec_sol, ksp->vec_rhs, 0, 0, 0, 1, ksp->guess_zero, &its, &reason));
-  PetscCall(Agree(ksp));
-  end = t->end;
+  end = t->end; /* the first rank is one of those that work */
   PetscCallMPI(MPI_Bcast(&end, (PetscMPIInt)sizeof(end), MPI_BYTE, 0, PetscObjectComm((PetscObject)ksp)));
+  if (end.failed >= 0) PetscCall(Fail(ksp, end.failed));
   if (end.norms) PetscCall(Show(ksp, end.norms));
   ksp->its    = end.its;
   ksp->rnorm  = end.rnorm;
