@@ -7,7 +7,7 @@ static char help[] =
 
 static PetscReal rtol = 1e-10;
 
-/* What CreateMat() makes beside the gallery's: all on n x n points, but jumps3d, neumann3d and positive on n x n x n */
+/* What CreateMat() makes beside the gallery's: all on n x n points, but those of 3-D on n x n x n */
 typedef enum {
   NINE,    /* nine points */
   JUMPS,   /* coefficients of 1 and 10^6 on a checkerboard of squares of 8 points */
@@ -18,12 +18,14 @@ typedef enum {
   SHIFTED,  /* symmetric and indefinite, with a positive diagonal */
   PINNED,   /* every seventh point is coupled to no other */
   TWISTED,  /* complex: D A D^H for a diagonal matrix D of unit entries; else A */
-  POSITIVE, /* some couplings are positive, as of finite elements on tetrahedra */
+  SCALED,   /* D A D for a diagonal matrix D of 1 and 3 in stripes: some sums of rows are negative */
+  POSITIVE, /* some couplings are positive, as of finite elements on tetrahedra, */
+  OPPOSED,  /* or half as many, by their sums, as are negative */
   POOR      /* rows dominate: nothing to aggregate */
 } Kind;
 
-static const char *const kinds[] = {"nine",    "jumps",  "jumps3d", "neumann",  "neumann3d", "flow",
-                                    "shifted", "pinned", "twisted", "positive", "poor"};
+static const char *const kinds[] = {"nine",   "jumps",   "jumps3d", "neumann",  "neumann3d", "flow", "shifted",
+                                    "pinned", "twisted", "scaled",  "positive", "opposed",   "poor"};
 
 static PetscReal CoefficientAt(Kind kind, const PetscInt at[3])
 {
@@ -81,16 +83,19 @@ static PetscErrorCode SetRow(Mat A, Kind kind, PetscInt n, PetscInt dim, PetscIn
     cols[ncols]     = y * n + x;
     values[ncols++] = -1;
   }
-  for (PetscInt across = 0; across < 12 && kind == POSITIVE; across++) {
-    const PetscInt d = across / 4, e = (d + 1) % 3, x = across % 2 ? 1 : -1, y = across / 2 % 2 ? 1 : -1;
+  for (PetscInt across = 0; across < 12 && (kind == POSITIVE || kind == OPPOSED); across++) {
+    const PetscReal w = kind == POSITIVE ? (PetscReal)0.04 : (PetscReal)0.2;
+    const PetscInt  d = across / 4, e = (d + 1) % 3, x = across % 2 ? 1 : -1, y = across / 2 % 2 ? 1 : -1;
 
-    sum -= (PetscReal)0.04;
+    sum -= w;
     if (at[d] + x < 0 || at[d] + x >= n || at[e] + y < 0 || at[e] + y >= n) continue;
     cols[ncols]     = row + x * stride[d] + y * stride[e];
-    values[ncols++] = 0.04;
+    values[ncols++] = w;
   }
   values[0] = kind == SHIFTED ? sum - 1 : sum;
   if (IsPinned(kind, row)) ncols = 1;
+  for (PetscInt k = 0; k < ncols && kind == SCALED; k++)
+    values[k] *= (row % n / 8 % 2 ? 3 : 1) * (cols[k] % n / 8 % 2 ? 3 : 1);
   PetscCall(MatSetValues(A, 1, &row, ncols, cols, values, INSERT_VALUES));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -124,7 +129,7 @@ static PetscErrorCode CreateMatOn(MPI_Comm comm, const char name[], PetscInt n, 
     PetscCall(GalleryCreateMat(comm, name, n, A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  dim  = kind == JUMPS3D || kind == NEUMANN3D || kind == POSITIVE ? 3 : 2;
+  dim  = kind == JUMPS3D || kind == NEUMANN3D || kind == POSITIVE || kind == OPPOSED ? 3 : 2;
   rows = dim == 3 ? n * n * n : n * n;
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, rows, rows));
@@ -1431,7 +1436,8 @@ int main(int argc, char **argv)
     {"pinned",      100},
     {"neumann",     100}
   };
-  static const char *const operators[] = {"laplace2d", "nine", "anisotropic", "jumps", "mesh", "pinned", "twisted"};
+  static const char *const operators[] = {"laplace2d", "nine",   "anisotropic", "jumps",
+                                          "mesh",      "pinned", "twisted",     "scaled"};
   PetscMPIInt              size;
 
   PetscCall(CheckInitialize(&argc, &argv, help));
@@ -1449,6 +1455,8 @@ int main(int argc, char **argv)
   if (Case("krylov_flow_gmres")) PetscCall(TestKrylov("flow", 64, KSPGMRES, 80));
   if (Case("krylov_flow_fgmres")) PetscCall(TestKrylov("flow", 64, KSPFGMRES, 80));
   if (Case("krylov_twisted")) PetscCall(TestKrylov("twisted", 40, KSPCG, 150));
+  if (Case("krylov_opposed")) PetscCall(TestKrylov("opposed", 16, KSPCG, 60));
+  if (Case("krylov_scaled")) PetscCall(TestKrylov("scaled", 64, KSPCG, 40));
   if (Case("krylov_powerlaw")) PetscCall(TestKrylov("powerlaw", 5000, KSPCG, 60));
   if (Case("zero_row_cg")) PetscCall(TestZeroRow(KSPCG));
   if (Case("zero_row_bai")) PetscCall(TestZeroRow(KSPBAI));
