@@ -1,7 +1,7 @@
 /*
    Loads, stores and sums of what other threads read or write meanwhile. They are relaxed, at the scope of the device,
-   unless their names say otherwise; Far is the scope of the system, for what other devices write or read. They are
-   nvcc's own; to include <cuda/atomic> for the same would take each unit two seconds to compile
+   unless their names say otherwise; Far is the scope of the system, for what other devices write or read. Each is the
+   instruction that cuda::atomic_ref has for it; to include <cuda/atomic> would take each unit two seconds to compile
 */
 #pragma once
 
@@ -31,32 +31,54 @@ static __device__ inline To BAISameBits(From from)
   return to;
 }
 
-#define BAI_ATOMIC_LOAD(Load, order, scope) \
+#define BAI_ATOMIC_LOAD(Load, how) \
+  static __device__ inline unsigned Load(const unsigned *x) \
+  { \
+    unsigned value; \
+\
+    asm volatile("ld." how ".b32 %0,[%1];" : "=r"(value) : "l"(x) : "memory"); \
+    return value; \
+  } \
+\
+  static __device__ inline unsigned long long Load(const unsigned long long *x) \
+  { \
+    unsigned long long value; \
+\
+    asm volatile("ld." how ".b64 %0,[%1];" : "=l"(value) : "l"(x) : "memory"); \
+    return value; \
+  } \
+\
   template <typename T> \
   static __device__ inline T Load(const T *x) \
   { \
-    typedef BAIBitsOf<T> Bits; \
-\
-    return BAISameBits<T>(__nv_atomic_load_n(reinterpret_cast<Bits *>(const_cast<T *>(x)), order, scope)); \
+    return BAISameBits<T>(Load(reinterpret_cast<const BAIBitsOf<T> *>(x))); \
   }
 
-#define BAI_ATOMIC_STORE(Store, order, scope) \
+#define BAI_ATOMIC_STORE(Store, how) \
+  static __device__ inline void Store(unsigned *x, unsigned value) \
+  { \
+    asm volatile("st." how ".b32 [%0],%1;" ::"l"(x), "r"(value) : "memory"); \
+  } \
+\
+  static __device__ inline void Store(unsigned long long *x, unsigned long long value) \
+  { \
+    asm volatile("st." how ".b64 [%0],%1;" ::"l"(x), "l"(value) : "memory"); \
+  } \
+\
   template <typename T> \
   static __device__ inline void Store(T *x, T value) \
   { \
-    typedef BAIBitsOf<T> Bits; \
-\
-    __nv_atomic_store_n(reinterpret_cast<Bits *>(x), BAISameBits<Bits>(value), order, scope); \
+    Store(reinterpret_cast<BAIBitsOf<T> *>(x), BAISameBits<BAIBitsOf<T>>(value)); \
   }
 
-BAI_ATOMIC_LOAD(BAILoad, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE)
-BAI_ATOMIC_LOAD(BAILoadAcquire, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE)
-BAI_ATOMIC_LOAD(BAILoadFar, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM)
-BAI_ATOMIC_LOAD(BAILoadFarAcquire, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_SYSTEM)
-BAI_ATOMIC_STORE(BAIStore, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE)
-BAI_ATOMIC_STORE(BAIStoreRelease, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_DEVICE)
-BAI_ATOMIC_STORE(BAIStoreFar, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_SYSTEM)
-BAI_ATOMIC_STORE(BAIStoreFarRelease, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM)
+BAI_ATOMIC_LOAD(BAILoad, "relaxed.gpu")
+BAI_ATOMIC_LOAD(BAILoadAcquire, "acquire.gpu")
+BAI_ATOMIC_LOAD(BAILoadFar, "relaxed.sys")
+BAI_ATOMIC_LOAD(BAILoadFarAcquire, "acquire.sys")
+BAI_ATOMIC_STORE(BAIStore, "relaxed.gpu")
+BAI_ATOMIC_STORE(BAIStoreRelease, "release.gpu")
+BAI_ATOMIC_STORE(BAIStoreFar, "relaxed.sys")
+BAI_ATOMIC_STORE(BAIStoreFarRelease, "release.sys")
 
 #undef BAI_ATOMIC_LOAD
 #undef BAI_ATOMIC_STORE
@@ -64,29 +86,43 @@ BAI_ATOMIC_STORE(BAIStoreFarRelease, __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYST
 /* The next number of those that are counted at x, from what is there on */
 static __device__ inline long long BAIDraw(long long *x)
 {
-  return (long long)__nv_atomic_fetch_add(reinterpret_cast<unsigned long long *>(x), 1ull, __NV_ATOMIC_RELAXED,
-                                          __NV_THREAD_SCOPE_DEVICE);
+  unsigned long long value;
+
+  asm volatile("atom.add.relaxed.gpu.u64 %0,[%1],%2;" : "=l"(value) : "l"(x), "l"(1ull) : "memory");
+  return (long long)value;
 }
 
 /* One more has arrived at x: which one it is, from 1 on. The last one sees what all of them have written */
-template <typename T>
-static __device__ inline T BAIArrive(T *x)
+static __device__ inline int BAIArrive(int *x)
 {
-  return __nv_atomic_fetch_add(x, T(1), __NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_DEVICE) + 1;
+  int before;
+
+  asm volatile("atom.add.acq_rel.gpu.s32 %0,[%1],%2;" : "=r"(before) : "l"(x), "r"(1) : "memory");
+  return before + 1;
+}
+
+static __device__ inline unsigned BAIArrive(unsigned *x)
+{
+  unsigned before;
+
+  asm volatile("atom.add.acq_rel.gpu.u32 %0,[%1],%2;" : "=r"(before) : "l"(x), "r"(1u) : "memory");
+  return before + 1;
 }
 
 /* *x becomes no less than the value */
 static __device__ inline void BAIRaise(int *x, int value)
 {
-  (void)__nv_atomic_fetch_max(x, value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+  [[maybe_unused]] int before;
+
+  asm volatile("atom.max.relaxed.gpu.s32 %0,[%1],%2;" : "=r"(before) : "l"(x), "r"(value) : "memory");
 }
 
 static __device__ inline void BAIFence(void)
 {
-  __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_DEVICE);
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
 static __device__ inline void BAIFenceFar(void)
 {
-  __nv_atomic_thread_fence(__NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_SYSTEM);
+  asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
