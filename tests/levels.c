@@ -1296,7 +1296,6 @@ static PetscErrorCode TestRanks(const char name[], PetscInt n)
   KSP         ksp;
   PetscInt    alone, rows;
   PetscMPIInt size, rank;
-  PetscBool   mesh, neumann;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -1307,9 +1306,6 @@ static PetscErrorCode TestRanks(const char name[], PetscInt n)
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(CreateMat(name, n, &A));
-  PetscCall(PetscStrcmp(name, "mesh", &mesh));
-  PetscCall(PetscStrcmp(name, "neumann", &neumann));
-  if (mesh || neumann) alone++; /* these take up to three iterations more */
   PetscCall(ExpectAsAlone(A, KSPCG, alone));
   PetscCall(ExpectAsAlone(A, KSPBAI, alone));
   PetscCall(MatGetSize(A, &rows, NULL));

@@ -165,18 +165,22 @@ BAI_INLINE BAIReal BAISoftenedSum(BAIReal sum, BAIReal over)
   return sum < 0 ? sum / over : sum;
 }
 
-/* How strongly two rows are coupled, for matching: relative to the larger of their diagonal entries, with two bits behind
- * the leading one. Exact weights may ascend row by row along a flow. Each row would propose to the next one, and only the
- * last two would be matched */
-BAI_INLINE BAIReal BAIMatchWeight(BAIScalar a, BAIReal d, BAIReal other)
+/*
+   How strongly two rows are coupled, for matching: relative to the larger of their diagonal entries. Of a matrix that is
+   not Hermitian, which is not exact, there are two bits behind the leading one: exact weights may ascend row by row
+   along a flow, so that each row would propose to the next one, and only the last two would be matched
+*/
+BAI_INLINE BAIReal BAIMatchWeight(BAIScalar a, BAIReal d, BAIReal other, int exact)
 {
-  const BAIReal most = d > other ? d : other;
+  const BAIReal most   = d > other ? d : other;
+  const BAIReal weight = most > 0 ? BAIAggregateMagnitude(a) / most : 0;
   union {
     float    number;
     uint32_t bits;
   } w;
 
-  w.number = most > 0 ? (float)(BAIAggregateMagnitude(a) / most) : 0;
+  if (exact) return weight;
+  w.number = (float)weight;
   w.bits &= 0xffe00000u;
   return (BAIReal)w.number;
 }

@@ -348,7 +348,7 @@ static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, b
 
   for (int k = A.i[i]; k < A.i[i + 1]; k++) {
     const int      j = A.j[k];
-    const BAIReal  w = BAIMatchWeight(both ? A.a[k] + BAIConj(Entry(A, j, i)) : A.a[k], d[i], d[j]);
+    const BAIReal  w = BAIMatchWeight(both ? A.a[k] + BAIConj(Entry(A, j, i)) : A.a[k], d[i], d[j], !both);
     const uint64_t e = BAIMatchKey(i, j);
 
     if (j == i || mate[j] == -1 || (fields > 1 && field[j] != field[i])) continue;

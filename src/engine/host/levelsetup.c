@@ -192,7 +192,7 @@ static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, int both, BAIIn
 
   for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) {
     const BAIInt   j = A->j[k];
-    const BAIReal  w = BAIMatchWeight(both ? A->a[k] + BAIConj(Entry(A, j, i)) : A->a[k], d[i], d[j]);
+    const BAIReal  w = BAIMatchWeight(both ? A->a[k] + BAIConj(Entry(A, j, i)) : A->a[k], d[i], d[j], !both);
     const uint64_t e = BAIMatchKey((int)i, (int)j);
 
     if (j == i || mate[j] < 0 || (fields > 1 && field[j] != field[i])) continue;
