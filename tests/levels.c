@@ -284,7 +284,7 @@ static PetscErrorCode CreateKSP(Mat A, KSPType type, PetscInt levels, KSP *ksp)
     PetscCall(KSPGetPC(*ksp, &pc));
     PetscCall(PCSetType(pc, PCBAIMG));
     PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
-    PetscCall(KSPSetPCSide(*ksp, !strcmp(type, KSPCG) ? PC_LEFT : PC_RIGHT));
+    PetscCall(KSPSetPCSide(*ksp, !strcmp(type, KSPCG) || !strcmp(type, KSPRICHARDSON) ? PC_LEFT : PC_RIGHT));
   }
   PetscCall(KSPSetFromOptions(*ksp));
   if (is_bai) PetscCall(KSPBAISetLevels(*ksp, levels));
@@ -512,6 +512,33 @@ static PetscErrorCode TestKrylov(const char name[], PetscInt n, KSPType type, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* -A takes as many iterations as A, also where it takes the place of A in the same solver */
+static PetscErrorCode TestNegative(KSPType type, PetscInt levels)
+{
+  Mat      A;
+  KSP      ksp, other;
+  PetscInt positive, its;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 80, &A));
+  PetscCall(CreateKSP(A, type, levels, &ksp));
+  PetscCall(Solve(ksp, &positive));
+  PetscCall(MatScale(A, -1.0));
+  PetscCall(CreateKSP(A, type, levels, &other));
+  PetscCall(Solve(other, &its));
+  PetscCall(Expect(positive > 0 && its == positive, "%d iterations with A, %d with -A", (int)positive, (int)its));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(Solve(ksp, &its));
+    PetscCall(Expect(its == positive, "%d iterations with A, %d when its sign has changed %d times", (int)positive,
+                     (int)its, k + 1));
+    PetscCall(MatScale(A, -1.0));
+  }
+  PetscCall(KSPDestroy(&other));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestNonsymmetric(void)
 {
   Mat       A;
@@ -532,11 +559,11 @@ static PetscErrorCode TestNonsymmetric(void)
   PetscCall(Expect(its > 0 && its <= 60, "%d iterations", (int)its));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(CreatePC(A, &pc));
-  PetscCall(ViewHas((PetscObject)pc, "with positive diagonal entries: not for KSPCG", &has));
+  PetscCall(ViewHas((PetscObject)pc, "with diagonal entries of one sign: not for KSPCG", &has));
   PetscCall(Expect(has, "the view says that it is not for KSPCG"));
   PetscCall(MatCreateVecs(A, &x, &y));
   (void)snprintf(expected, sizeof(expected),
-                 "PCBAIMG has no transpose here: the matrix is not %s with positive diagonal entries, so a cycle is "
+                 "PCBAIMG has no transpose here: the matrix is not %s with diagonal entries of one sign, so a cycle is "
                  "not its own transpose",
                  PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric");
   ExpectError(expected, "the transpose", PCApplyTranspose(pc, x, y));
@@ -1364,7 +1391,7 @@ static PetscErrorCode TestRanksOther(void)
   PetscCall(CreateKSP(A, KSPGMRES, 0, &ksp));
   PetscCall(Solve(ksp, &its));
   PetscCall(Expect(its > 0 && its <= 60, "%d iterations", (int)its));
-  PetscCall(ViewHas((PetscObject)ksp, "with positive diagonal entries: not for KSPCG", &has));
+  PetscCall(ViewHas((PetscObject)ksp, "with diagonal entries of one sign: not for KSPCG", &has));
   PetscCall(Expect(has, "the view says that the matrix is not symmetric"));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
@@ -1453,6 +1480,10 @@ int main(int argc, char **argv)
   if (Case("krylov_twisted")) PetscCall(TestKrylov("twisted", 40, KSPCG, 150));
   if (Case("krylov_opposed")) PetscCall(TestKrylov("opposed", 16, KSPCG, 60));
   if (Case("krylov_scaled")) PetscCall(TestKrylov("scaled", 64, KSPCG, 40));
+  if (Case("krylov_negative_cg")) PetscCall(TestNegative(KSPCG, 0));
+  if (Case("krylov_negative_richardson")) PetscCall(TestNegative(KSPRICHARDSON, 0));
+  if (Case("krylov_negative_chip")) PetscCall(TestNegative(KSPBAI, PETSC_DECIDE));
+  if (Case("krylov_negative_bai")) PetscCall(TestNegative(KSPBAI, 32));
   if (Case("krylov_powerlaw")) PetscCall(TestKrylov("powerlaw", 5000, KSPCG, 60));
   if (Case("zero_row_cg")) PetscCall(TestZeroRow(KSPCG));
   if (Case("zero_row_bai")) PetscCall(TestZeroRow(KSPBAI));

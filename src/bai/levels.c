@@ -212,15 +212,20 @@ static PetscErrorCode Renew(BAI *bai, int *work, BAIStatus *status)
 /* What follows from levels that are set up */
 static PetscErrorCode Take(BAI *bai)
 {
+  enum {
+    POSITIVE = 1, /* diagonal entries of a Hermitian matrix */
+    NEGATIVE = 2
+  };
   BAIHierarchy h = bai->hierarchy;
-  int          other;
+  int          found = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
   if (h->levels) BAILevelsInfoGet(h->levels, &h->info);
-  other = h->levels && !h->info.hermitian;
-  PetscCall(BAIAgree(bai, PETSC_SUCCESS, &other));
-  h->hermitian     = (PetscBool)(!other && !h->long_rows);
+  if (h->levels) found = !h->info.hermitian ? POSITIVE | NEGATIVE : h->info.negative ? NEGATIVE : POSITIVE;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_BOR, PetscObjectComm(bai->obj)));
+  h->hermitian     = (PetscBool)(found != (POSITIVE | NEGATIVE) && !h->long_rows);
+  h->negative      = (PetscBool)(found == NEGATIVE);
   h->multiple      = h->levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
   h->flops         = BAILevelsFlops(&h->info, h->p.local_iters, 0);
   h->flops_product = h->info.levels ? 2.0 * (double)h->info.level[0].nnz : 0;

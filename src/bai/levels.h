@@ -36,7 +36,8 @@ struct BAIHierarchy_ {
   BAIBackend          backend;
   BAILevelsParameters p; /* with these; */
   BAILevelsInfo       info;
-  PetscBool           hermitian; /* on all ranks */
+  PetscBool           hermitian; /* on all ranks, with a diagonal of one sign, */
+  PetscBool           negative;  /* which is negative */
   PetscReal           multiple;  /* memory of all ranks' levels, as a multiple of that of the matrix; */
   PetscLogDouble      seconds;   /* that the last set-up took */
   double              flops;     /* of a cycle, and of a product with the square part */

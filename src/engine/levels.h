@@ -101,7 +101,8 @@ typedef struct {
   BAINumbering grid, next; /* the numberings of the finest level and of the next one */
   int          resident;   /* there is one level, on the chip, and no cycle */
   int          exact;      /* the last level is solved exactly; else it is smoothed */
-  int          hermitian;  /* a_ij = conj(a_ji) to rounding, and the diagonal is positive */
+  int          hermitian;  /* a_ij = conj(a_ji) to rounding, and the diagonal is positive, or all of it negative */
+  int          negative;   /* it is negative: the levels, and less and more, are those of -A */
   int          single;     /* levels are in single precision */
   double       less, more; /* sums of the magnitudes of couplings that are negative, and of the others */
   double       norm;       /* of the magnitudes of a row's entries the largest sum; 0: not found out */
@@ -174,8 +175,8 @@ typedef struct {
  * other ranks */
 BAIStatus BAIProductCreate(const BAIMatrix *, BAIInt m, BAIInt columns, const BAIInt *aggregate, BAIProduct *);
 /* Softens couplings by up to a factor of over; the sum of each row stays as it is, or its real part, as the diagonal of
- * a Hermitian matrix is real. rows and inner are those of the aggregates of other ranks */
-void BAIProductSoften(BAIProduct *, const BAIInt *rows, const BAIReal *inner, BAIReal over);
+ * a Hermitian matrix is real. negative: so is the diagonal. rows and inner are those of the aggregates of other ranks */
+void BAIProductSoften(BAIProduct *, int negative, const BAIInt *rows, const BAIReal *inner, BAIReal over);
 void BAIProductDestroy(BAIProduct *);
 
 #if defined(__cplusplus)

@@ -319,7 +319,7 @@ static PetscErrorCode CreateCoarse(const BAI *bai, Mat A, const Aggregates *a, P
     PetscCall(Fetch(layout, a->count, a->others, MPIU_INT, P.rows, rows_of));
     PetscCall(Fetch(layout, a->count, a->others, MPIU_REAL, P.inner, inner));
     PetscCall(PetscLayoutDestroy(&layout));
-    BAIProductSoften(&P, (const BAIInt *)rows_of, (const BAIReal *)inner, (BAIReal)over);
+    BAIProductSoften(&P, bai->hierarchy->negative, (const BAIInt *)rows_of, (const BAIReal *)inner, (BAIReal)over);
     PetscCall(PetscFree2(rows_of, inner));
   }
   for (BAIInt k = 0; k < P.i[P.m]; k++) P.j[k] = (BAIInt)(P.j[k] < P.m ? a->first + P.j[k] : a->others[P.j[k] - P.m]);

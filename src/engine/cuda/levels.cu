@@ -113,16 +113,21 @@ static BAIStatus Update(BAILevelsState state, const BAIMatrix *matrix)
   return Catch([&] { return SetUp(state, matrix, true); });
 }
 
-/* The caller's vectors where kernels can read them */
+/* The caller's vectors where kernels can read them; b is -b if the levels are those of -A */
 static BAIStatus TakeIn(BAILevelsState state, const BAIScalar **b, BAIScalar **x, bool x_matters)
 {
   const size_t bytes = (size_t)state->level[0].A.n * sizeof(BAIScalar);
 
-  if (!state->staged) return BAIStatusOf(BAI_OK);
-  CUDATry(cudaMemcpyAsync(state->b, *b, bytes, cudaMemcpyHostToDevice, state->s.stream));
-  if (x_matters) CUDATry(cudaMemcpyAsync(state->x, *x, bytes, cudaMemcpyHostToDevice, state->s.stream));
-  *b = state->b;
-  *x = state->x;
+  if (state->staged) {
+    CUDATry(cudaMemcpyAsync(state->b, *b, bytes, cudaMemcpyHostToDevice, state->s.stream));
+    if (x_matters) CUDATry(cudaMemcpyAsync(state->x, *x, bytes, cudaMemcpyHostToDevice, state->s.stream));
+    *b = state->b;
+    *x = state->x;
+  }
+  if (!state->negative) return BAIStatusOf(BAI_OK);
+  if (!state->minus_b) BAITry(BAICUDAAllocate(&state->s, bytes, &state->minus_b));
+  BAITry(BAINegate(&state->s, (long long)state->level[0].A.n, *b, state->minus_b));
+  *b = state->minus_b;
   return BAIStatusOf(BAI_OK);
 }
 
@@ -209,6 +214,7 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
   info->resident  = state->krylov.on;
   info->exact     = state->inverse != NULL;
   info->hermitian = state->hermitian;
+  info->negative  = state->negative;
   info->single    = state->single;
   info->less      = state->less;
   info->more      = state->more;

@@ -88,6 +88,8 @@ struct BAILevelsState_ {
   void               *inverse; /* of the last level, dense, by rows; NULL: it is smoothed */
   const char         *stop;
   int                 hermitian, single, processors;
+  bool                negative; /* the levels are those of -A, as it has a negative diagonal: */
+  BAIScalar          *negated, *minus_b; /* the values of -A, and a right-hand side for it */
   double              less, more;  /* see BAILevelsInfo */
   double              norm;        /* see BAILevelsInfo */
   BAIReal             over, scale; /* scale: a power of two that multiplies A in the levels */

@@ -57,7 +57,8 @@ static __device__ inline BAIScalar Entry(const BAIDeviceRows &A, int row, int co
 /* What a look at the matrix finds */
 struct Findings {
   int                bad;         /* the first row whose diagonal entry is zero or missing */
-  int                other;       /* rows that are not as in a Hermitian matrix with a positive diagonal */
+  int                other;       /* rows that are not as in a Hermitian matrix with a positive diagonal, */
+  int                opposite;    /* and with a negative one */
   int                zeros;       /* rows of zeros */
   int                longest;     /* entries of a row, at most */
   double             less, more;  /* sums of negative couplings, and of others */
@@ -72,6 +73,7 @@ struct Together {
   {
     return {a.bad < b.bad ? a.bad : b.bad,
             a.other + b.other,
+            a.opposite + b.opposite,
             a.zeros + b.zeros,
             a.longest > b.longest ? a.longest : b.longest,
             a.less + b.less,
@@ -88,7 +90,7 @@ static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Findings
   using Reduce = cub::BlockReduce<Findings, THREADS>;
   __shared__ typename Reduce::TempStorage storage;
   const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
-  Findings      mine    = {A.n, 0, 0, 0, 0, 0, 0, ~0ull, 0, 0};
+  Findings      mine    = {A.n, 0, 0, 0, 0, 0, 0, 0, ~0ull, 0, 0};
 
   for (int row = (int)(blockIdx.x * blockDim.x + threadIdx.x); row < A.n; row += (int)(gridDim.x * blockDim.x)) {
     BAIReal                  sum;
@@ -96,7 +98,7 @@ static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Findings
     const double             magnitude = (double)BAIAggregateMagnitude(d);
     const unsigned long long bits      = (unsigned long long)__double_as_longlong(magnitude);
     const int                zero      = !(magnitude > 0) && !(sum > 0);
-    int                      other     = !(BAIRealPart(d) > 0) && !zero;
+    int                      other     = 0;
 
     if (BAILevelsIsBad((BAIReal)magnitude, sum) && row < mine.bad) mine.bad = row;
     mine.zeros += zero;
@@ -112,10 +114,11 @@ static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Findings
       if (BAIRealPart(A.a[k]) < 0) mine.less += (double)w;
       else mine.more += (double)w;
       if (!other &&
-          !(BAIAggregateMagnitude(A.a[k] - BAIConj(Entry(A, A.j[k], row))) <= epsilon * (w + sum + BAIRealPart(d))))
+          !(BAIAggregateMagnitude(A.a[k] - BAIConj(Entry(A, A.j[k], row))) <= epsilon * (w + sum + (BAIReal)magnitude)))
         other = 1;
     }
-    mine.other += other;
+    mine.other += other || (!(BAIRealPart(d) > 0) && !zero);
+    mine.opposite += other || (!(BAIRealPart(d) < 0) && !zero);
   }
   mine = Reduce(storage).Reduce(mine, Together());
   if (!threadIdx.x) findings[blockIdx.x] = mine;
@@ -133,10 +136,10 @@ static __global__ __launch_bounds__(THREADS) void AllFindings(int count, Finding
   if (!threadIdx.x) findings[0] = all;
 }
 
-static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool values_only, int *longest, int *zeros)
+static BAIStatus LookOnce(BAILevelsState state, const BAIDeviceRows &A, Findings *found)
 {
   Room      room;
-  Findings *device, found;
+  Findings *device;
 
   const int wanted = (int)BAIGrid(A.n, THREADS).x, room_for = state->processors * BLOCKS,
             blocks = wanted < room_for ? wanted : room_for;
@@ -145,13 +148,29 @@ static BAIStatus LookAt(BAILevelsState state, const BAIDeviceRows &A, bool value
   Look<<<(unsigned)blocks, THREADS, 0, state->s.stream>>>(A, device);
   AllFindings<<<1, THREADS, 0, state->s.stream>>>(blocks, device);
   CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(&found, device, sizeof(found), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaMemcpyAsync(found, device, sizeof(*found), cudaMemcpyDeviceToHost, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
-  found.pattern += BAIHash((uint64_t)A.n);
+  found->pattern += BAIHash((uint64_t)A.n);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* What the matrix is like. If it is Hermitian with a negative diagonal, A becomes -A */
+static BAIStatus LookAt(BAILevelsState state, BAIDeviceRows *A, bool values_only, int *longest, int *zeros)
+{
+  Findings found;
+
+  BAITry(LookOnce(state, *A, &found));
+  if (values_only && found.pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
+  state->negative = found.other && !found.opposite;
+  if (state->negative) {
+    if (!state->negated) BAITry(BAICUDAAllocate(&state->s, (size_t)A->nnz * sizeof(BAIScalar), &state->negated));
+    BAITry(BAINegate(&state->s, A->nnz, A->a, state->negated));
+    A->a = state->negated;
+    BAITry(LookOnce(state, *A, &found));
+  }
   *longest = found.longest;
   *zeros   = found.zeros;
-  if (values_only && found.pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
-  if (found.bad < A.n) {
+  if (found.bad < A->n) {
     BAIStatus status = BAIStatusOf(BAI_ERR_DIAGONAL);
 
     status.row = found.bad;
@@ -814,7 +833,7 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
 
   if (values_only && matrix->n != state->level[0].A.n) return BAIStatusOf(BAI_ERR_PATTERN);
   BAITry(Take(state, matrix, &state->level[0].A));
-  BAITry(LookAt(state, state->level[0].A, values_only, &longest, &zeros));
+  BAITry(LookAt(state, &state->level[0].A, values_only, &longest, &zeros));
   if (values_only && state->krylov.on) return BAIKrylovValues(state, &state->level[0].A);
   if (!values_only) {
     BAITry(FindGrid(state, state->level[0].A, &state->level[0].grid));

@@ -31,6 +31,7 @@ static void Destroy(BAILevelsState state)
     free(L->x);
     free(L->y);
   }
+  free(state->negated);
   free(state->inverse);
   free(state);
 }
@@ -56,14 +57,14 @@ static BAIStatus Update(BAILevelsState state, const BAIMatrix *matrix)
   return BAIHostLevelsSetUp(state, matrix, 1);
 }
 
-/* A cycle or a visit, for vectors of the caller */
-static BAIStatus Do(BAILevelsState state, void (*what)(BAILevelsState), const BAIScalar *r, BAIScalar *z)
+/* A cycle or a visit, for vectors by rows; minus: for -r */
+static BAIStatus Do(BAILevelsState state, void (*what)(BAILevelsState), int minus, const BAIScalar *r, BAIScalar *z)
 {
   const BAIHostLevel *L = state->level;
   const BAIInt        n = L->A.n;
 
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
-  for (BAIInt p = 0; p < n; p++) L->b[p] = r[L->row[p]];
+  for (BAIInt p = 0; p < n; p++) L->b[p] = minus ? -r[L->row[p]] : r[L->row[p]];
   what(state);
 #pragma omp parallel for num_threads(state->p.threads) schedule(static)
   for (BAIInt p = 0; p < n; p++) z[L->row[p]] = L->x[p];
@@ -72,12 +73,12 @@ static BAIStatus Do(BAILevelsState state, void (*what)(BAILevelsState), const BA
 
 static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
 {
-  return Do(state, BAIHostCycle, r, z);
+  return Do(state, BAIHostCycle, state->negative, r, z);
 }
 
 static BAIStatus VisitOnce(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
 {
-  return Do(state, BAIHostVisit, r, z);
+  return Do(state, BAIHostVisit, state->negative, r, z);
 }
 
 static BAIStatus Aggregates(BAILevelsState state, BAIInt *aggregate)
@@ -155,7 +156,7 @@ static int Iterate(BAILevelsState state, CG *cg)
 {
   BAIReal gamma, delta, sigma, beta, alpha;
 
-  (void)Apply(state, cg->r, cg->u);
+  (void)Do(state, BAIHostCycle, 0, cg->r, cg->u);
   Multiply(&state->level[0].A, cg->u, cg->w, cg->threads);
   gamma  = Dot(cg->n, cg->r, cg->u, cg->threads);
   delta  = Dot(cg->n, cg->u, cg->w, cg->threads);
@@ -197,8 +198,8 @@ static void Run(BAILevelsState state, CG *cg, BAIReal tolerance, BAIReal most, B
   }
 }
 
-static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
-                       BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
+static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero,
+                               const BAITolerances *t, BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
 {
   const BAIInt n       = state->level[0].A.n;
   const int    threads = state->p.threads;
@@ -246,12 +247,30 @@ static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
   return BAIStatusOf(BAI_OK);
 }
 
+/* Of a matrix with a negative diagonal this is -A x = -b */
+static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *t,
+                       BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
+{
+  const BAIInt n = state->level[0].A.n;
+  BAIScalar   *minus_b;
+  BAIStatus    status;
+
+  if (!state->negative) return SolvePositive(state, b, x, guess_zero, t, monitor, context, s);
+  minus_b = malloc(((size_t)n + 1) * sizeof(*minus_b));
+  if (!minus_b) return BAIStatusOf(BAI_ERR_MEMORY);
+  for (BAIInt i = 0; i < n; i++) minus_b[i] = -b[i];
+  status = SolvePositive(state, minus_b, x, guess_zero, t, monitor, context, s);
+  free(minus_b);
+  return status;
+}
+
 static void Info(BAILevelsState state, BAILevelsInfo *info)
 {
   *info      = (BAILevelsInfo){.levels    = state->levels,
                                .stop      = state->stop,
                                .exact     = state->inverse != NULL,
                                .hermitian = state->hermitian,
+                               .negative  = state->negative,
                                .less      = state->less,
                                .norm      = state->norm,
                                .more      = state->more,

@@ -53,38 +53,53 @@ static BAIScalar Entry(const BAIHostRows *A, BAIInt row, BAIInt col)
 }
 
 /*
-   Whether a_ij = conj(a_ji) but for rounding and a_ii > 0, in all rows; and the sums of the couplings that are
-   negative, and of the others
+   Whether a_ij = conj(a_ji) but for rounding, and a_ii > 0 in all rows, or a_ii < 0 in all of them; and the sums of the
+   couplings that are negative, and of the others
 */
 static void Look(BAILevelsState state, const BAIHostRows *A)
 {
   const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
-  int           is      = 1;
+  int           is = 1, positive = 1, negative = 1;
   double        less = 0, more = 0, norm = 0;
 
-#pragma omp parallel for num_threads(state->p.threads) schedule(static) reduction(& : is) reduction(+ : less, more) reduction(max : norm)
+#pragma omp parallel for num_threads(state->p.threads) schedule(static) reduction(& : is, positive, negative) reduction(+ : less, more) reduction(max : norm)
   for (BAIInt row = 0; row < A->n; row++) {
     BAIReal         sum;
     const BAIScalar d = Diagonal(A, row, &sum);
+    const BAIReal   magnitude = BAIAggregateMagnitude(d);
+    const int       zero      = !(magnitude > 0) && !(sum > 0);
 
-    if ((double)(BAIAggregateMagnitude(d) + sum) > norm) norm = (double)(BAIAggregateMagnitude(d) + sum);
-    if (!(BAIRealPart(d) > 0) && (sum > 0 || BAIRealPart(d) < 0)) is = 0;
+    if ((double)(magnitude + sum) > norm) norm = (double)(magnitude + sum);
+    if (!(BAIRealPart(d) > 0) && !zero) positive = 0;
+    if (!(BAIRealPart(d) < 0) && !zero) negative = 0;
     for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
       const BAIReal w = BAIAggregateMagnitude(A->a[k]);
 
       if (A->j[k] == row) continue;
       if (BAIRealPart(A->a[k]) < 0) less += (double)w;
       else more += (double)w;
-      if (is &&
-          !(BAIAggregateMagnitude(A->a[k] - BAIConj(Entry(A, A->j[k], row))) <= epsilon * (w + sum + BAIRealPart(d))))
+      if (is && !(BAIAggregateMagnitude(A->a[k] - BAIConj(Entry(A, A->j[k], row))) <= epsilon * (w + sum + magnitude)))
         is = 0;
     }
   }
-  state->hermitian = is;
-  state->less      = less;
-  state->more      = more;
+  state->hermitian = is && (positive || negative);
+  state->negative  = is && negative && !positive;
+  state->less      = state->negative ? more : less;
+  state->more      = state->negative ? less : more;
   state->norm      = norm;
-  state->over      = !is || more > BAI_LEVELS_OTHER_SIGN * less ? 1 : state->p.over;
+  state->over      = !state->hermitian || state->more > BAI_LEVELS_OTHER_SIGN * state->less ? 1 : state->p.over;
+}
+
+/* A becomes -A, if its diagonal is negative */
+static BAIStatus TakeSign(BAILevelsState state, BAIHostRows *A)
+{
+  const BAIInt nnz = A->i[A->n];
+
+  if (!state->negative) return BAIStatusOf(BAI_OK);
+  if (!state->negated) MAKE(state->negated, nnz);
+  for (BAIInt k = 0; k < nnz; k++) state->negated[k] = -A->a[k];
+  A->a = state->negated;
+  return BAIStatusOf(BAI_OK);
 }
 
 /* The numbering of a grid as a row in the middle shows it: of some the one with the most neighbours that follow */
@@ -289,7 +304,7 @@ static BAIStatus Galerkin(const BAIHostRows *A, BAIInt m, const BAIInt *aggregat
   BAIProduct P;
 
   BAITry(BAIProductCreate(&M, m, m, aggregate, &P));
-  if (over != 1) BAIProductSoften(&P, NULL, NULL, over);
+  if (over != 1) BAIProductSoften(&P, 0, NULL, NULL, over);
   *C  = (BAIHostRows){.n = m, .i = P.i, .j = P.j, .a = P.a};
   P.i = P.j = NULL;
   P.a       = NULL;
@@ -606,6 +621,7 @@ BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int 
     matrix->nghost ? matrix->B : (BAICSR){NULL, NULL, NULL}
   };
   Look(state, &state->level[0].A);
+  BAITry(TakeSign(state, &state->level[0].A));
   if (!values_only) {
     BAITry(Coarsen(state));
     BAITry(Order(state));

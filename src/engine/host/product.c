@@ -186,8 +186,10 @@ static BAIInt Back(const BAIProduct *P, BAIInt c, BAIInt of)
   return 0;
 }
 
-void BAIProductSoften(BAIProduct *P, const BAIInt *rows, const BAIReal *inner, BAIReal over)
+void BAIProductSoften(BAIProduct *P, int negative, const BAIInt *rows, const BAIReal *inner, BAIReal over)
 {
+  const BAIReal sign = negative ? -1 : 1;
+
   for (BAIInt c = 0; c < P->m; c++) {
     BAIInt  diagonal = -1;
     BAIReal gain = 0, sum = 0;
@@ -198,16 +200,16 @@ void BAIProductSoften(BAIProduct *P, const BAIInt *rows, const BAIReal *inner, B
       BAIAggregateSide       two;
       BAIScalar              soft;
 
-      sum += BAIRealPart(P->a[k]);
+      sum += sign * BAIRealPart(P->a[k]);
       if (other == c) diagonal = k;
       if (other == c) continue;
       if (other < P->m) two = (BAIAggregateSide){P->rows[other], Back(P, other, c), P->inner[other]};
       else two = (BAIAggregateSide){rows[other - P->m], P->back[k], inner[other - P->m]};
-      soft = BAISoftened(P->a[k], P->count[k], one, two, over);
+      soft = sign * BAISoftened(sign * P->a[k], P->count[k], one, two, over);
       gain += BAIRealPart(P->a[k] - soft);
       P->a[k] = soft;
     }
-    if (diagonal >= 0) P->a[diagonal] += gain + BAISoftenedSum(sum, over) - sum;
+    if (diagonal >= 0) P->a[diagonal] += gain + sign * (BAISoftenedSum(sum, over) - sum);
   }
 }
 

@@ -309,7 +309,7 @@ PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
    the rows of a singular matrix would not add up to zero.
 
    The method is not known before the first `KSPSolve()`. The first set-up chooses single precision if the matrix is
-   symmetric with a positive diagonal. If that was the wrong choice, levels are set up once more.
+   symmetric with a diagonal of one sign. If that was the wrong choice, levels are set up once more.
 
 .seealso: `PCBAIMG`, `PCBAIMGGetSingle()`
 @*/
@@ -414,7 +414,7 @@ static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
   if (!bai->hierarchy->solving) PetscCall(ChoosePrecision(pc, PETSC_FALSE));
   PetscCall(BAIHierarchySetUpIfAsked(bai, pc->pmat));
   PetscCheck(bai->hierarchy->hermitian, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
-             "PCBAIMG has no transpose here: the matrix is not %s with positive diagonal entries, so a cycle is not "
+             "PCBAIMG has no transpose here: the matrix is not %s with diagonal entries of one sign, so a cycle is not "
              "its own transpose",
              PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric");
   PetscCall(BAIHierarchyApply(bai, r, z, PETSC_TRUE));
@@ -444,7 +444,7 @@ static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!h->hermitian)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  the matrix is not %s with positive diagonal entries: not for KSPCG\n",
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  the matrix is not %s with diagonal entries of one sign: not for KSPCG\n",
                                      PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric"));
   PetscCall(BAIHierarchyView(bai, viewer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -564,7 +564,8 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    of aggregates. Coarse matrices are P^H A P, where P is 1 on each aggregate, with softened couplings, see
    `PCBAIMGSetOver()`.
 
-   If A is Hermitian and positive definite, so is the cycle, which is a fixed linear operator: any `KSP` may use it.
+   If A is Hermitian and positive definite, so is the cycle, which is a fixed linear operator: any `KSP` may use it. If A
+   is negative definite, as differences for the Laplacian itself are, so is the cycle.
    Other matrices get aggregates by |a_ij + conj(a_ji)|, coarse matrices that are not softened, and two visits to every
    level of more than 4096 rows. Use them with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is not guaranteed.
 

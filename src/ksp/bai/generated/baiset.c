@@ -264,7 +264,7 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
    A solve is a Krylov method with a multigrid cycle as its preconditioner; the smoother is block-synchronous iteration,
    see `PCBAIMG`. The number of iterations hardly grows with the number of unknowns, nor with the number of MPI ranks,
    which the levels span. The Krylov method is conjugate gradients if the matrix is symmetric, or Hermitian, with
-   positive diagonal entries, and flexible BiCGStab otherwise.
+   diagonal entries of one sign, and flexible BiCGStab otherwise.
 
    If a GPU holds the matrix in registers and shared memory there are no levels: the whole Krylov solve is one kernel
    launch, with local sweeps in blocks as its preconditioner.
