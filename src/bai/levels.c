@@ -216,7 +216,7 @@ static PetscErrorCode Take(BAI *bai)
     POSITIVE = 1, /* diagonal entries of a Hermitian matrix */
     NEGATIVE = 2
   };
-  BAIHierarchy h = bai->hierarchy;
+  BAIHierarchy h     = bai->hierarchy;
   int          found = 0;
 
   PetscFunctionBegin;

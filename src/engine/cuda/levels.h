@@ -88,11 +88,11 @@ struct BAILevelsState_ {
   void               *inverse; /* of the last level, dense, by rows; NULL: it is smoothed */
   const char         *stop;
   int                 hermitian, single, processors;
-  bool                negative; /* the levels are those of -A, as it has a negative diagonal: */
+  bool                negative;          /* the levels are those of -A, as it has a negative diagonal: */
   BAIScalar          *negated, *minus_b; /* the values of -A, and a right-hand side for it */
-  double              less, more;  /* see BAILevelsInfo */
-  double              norm;        /* see BAILevelsInfo */
-  BAIReal             over, scale; /* scale: a power of two that multiplies A in the levels */
+  double              less, more;        /* see BAILevelsInfo */
+  double              norm;              /* see BAILevelsInfo */
+  BAIReal             over, scale;       /* scale: a power of two that multiplies A in the levels */
   unsigned long long  pattern;
   BAIReal            *factors; /* on the device: what multiplies r on the way in, and z on the way out */
   BAILevelsScalars   *scalars;

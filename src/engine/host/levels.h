@@ -40,8 +40,8 @@ struct BAILevelsState_ {
   BAIScalar          *inverse; /* of the last level, dense, by places; NULL: it is smoothed */
   const char         *stop;
   int                 hermitian;
-  int                 negative; /* the levels are those of -A, as it has a negative diagonal: */
-  BAIScalar          *negated;  /* the values of -A */
+  int                 negative;   /* the levels are those of -A, as it has a negative diagonal: */
+  BAIScalar          *negated;    /* the values of -A */
   double              less, more; /* see BAILevelsInfo */
   double              norm;       /* see BAILevelsInfo */
   BAIReal             over;       /* by how much couplings are softened: that of p, or 1 */

@@ -65,7 +65,7 @@ static void Look(BAILevelsState state, const BAIHostRows *A)
 #pragma omp parallel for num_threads(state->p.threads) schedule(static) reduction(& : is, positive, negative) reduction(+ : less, more) reduction(max : norm)
   for (BAIInt row = 0; row < A->n; row++) {
     BAIReal         sum;
-    const BAIScalar d = Diagonal(A, row, &sum);
+    const BAIScalar d         = Diagonal(A, row, &sum);
     const BAIReal   magnitude = BAIAggregateMagnitude(d);
     const int       zero      = !(magnitude > 0) && !(sum > 0);
 

@@ -444,7 +444,8 @@ static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!h->hermitian)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  the matrix is not %s with diagonal entries of one sign: not for KSPCG\n",
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "  the matrix is not %s with diagonal entries of one sign: not for KSPCG\n",
                                      PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric"));
   PetscCall(BAIHierarchyView(bai, viewer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
