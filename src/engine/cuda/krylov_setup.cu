@@ -528,10 +528,7 @@ static BAIStatus MakeMany(BAILevelsState state, const BAIDeviceRows &A)
     BAITry(Try(state, A, best_shape, best_parts, &k.many, &fits));
   }
   if (!fits) return BAIStatusOf(BAI_OK);
-  const BAIStatus status = Fill(state, A, &k.many);
-
-  if (status.code) k.many = BAIKrylovParts{}; /* what it has is given back with the levels */
-  BAITry(status);
+  BAITry(Fill(state, A, &k.many));
   return Values(state, A, k.many);
 }
 
@@ -539,8 +536,13 @@ BAIStatus BAIKrylovPartsFor(BAILevelsState state, int systems, BAIKrylovParts **
 {
   BAIKrylovState_ &k = state->krylov;
 
-  if (!k.asked) BAITry(MakeMany(state, state->level[0].A));
-  k.asked = 1;
-  *parts  = k.many.kernel && CyclesOf(state, systems, k.many) < CyclesOf(state, systems, k.one) ? &k.many : &k.one;
+  if (!k.asked) {
+    const BAIStatus status = MakeMany(state, state->level[0].A);
+
+    if (status.code) k.many = BAIKrylovParts{}; /* its memory is given back with that of the levels */
+    BAITry(status);
+    k.asked = 1;
+  }
+  *parts = k.many.kernel && CyclesOf(state, systems, k.many) < CyclesOf(state, systems, k.one) ? &k.many : &k.one;
   return BAIStatusOf(BAI_OK);
 }
