@@ -307,14 +307,14 @@ static void CutGrid(Cut *cut, const BAIInt m[3], int most)
   for (int d = 0; d < 3; d++) cut->m[d] = m[d];
 }
 
-/* At most so many parts for a shape of kernel, if its thread blocks have room for their rows */
-static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, Cut *cut, int *rows_most,
-                         bool *fits)
+/* At most so many parts for a shape of kernel, boxes of the grid or consecutive rows, if its thread blocks have room for
+ * their rows */
+static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, bool boxes, Cut *cut,
+                         int *rows_most, bool *fits)
 {
-  BAITemporary  room;
-  const BAIInt *grid    = state->level[0].grid.m;
-  const int     longest = state->krylov.longest;
-  int           length, rows;
+  BAITemporary room;
+  const int    longest = state->krylov.longest;
+  int          length, rows;
 
   BAIKrylovLimits(shape, &length, &rows);
   *fits = false;
@@ -324,7 +324,7 @@ static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape
       length > 0
   };
   if ((length && longest - 1 > length) || (long long)A.n > (long long)rows * cut->parts) return BAIStatusOf(BAI_OK);
-  if (grid[0] && length) CutGrid(cut, grid, cut->parts);
+  if (boxes) CutGrid(cut, state->level[0].grid.m, cut->parts);
   BAITry(room.Allocate(&state->s, sizeof(int)));
   CUDATry(cudaMemsetAsync(room.p, 0, sizeof(int), state->s.stream));
   CountRows<<<BAIGrid(cut->parts, THREADS), THREADS, 0, state->s.stream>>>(*cut, A.i, static_cast<int *>(room.p));
@@ -391,16 +391,32 @@ static void GiveUp(BAILevelsState state, int n, BAIKrylovParts *parts)
 }
 
 /* At most so many parts for a shape of kernel, if they fit */
-static BAIStatus Try(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, BAIKrylovParts *parts,
-                     bool *fits)
+static BAIStatus TryCut(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, bool boxes,
+                        BAIKrylovParts *parts, bool *fits)
 {
   Cut cut;
   int rows_most;
 
-  BAITry(CutRows(state, A, shape, most, &cut, &rows_most, fits));
+  BAITry(CutRows(state, A, shape, most, boxes, &cut, &rows_most, fits));
   if (!*fits) return BAIStatusOf(BAI_OK);
   BAITry(Place(state, A, shape, cut, rows_most, parts, fits));
   if (!*fits) GiveUp(state, A.n, parts);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The same. Boxes read less of each other than consecutive rows. Those have as many entries each, so where rows may be
+ * of any length boxes are for rows of much the same length, and consecutive rows may fit where boxes do not */
+static BAIStatus Try(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, BAIKrylovParts *parts,
+                     bool *fits)
+{
+  const bool alike = (long long)state->krylov.longest * A.n <= 2 * A.nnz;
+  int        length, rows;
+
+  BAIKrylovLimits(shape, &length, &rows);
+  const bool boxes = state->level[0].grid.m[0] && (length || alike);
+
+  BAITry(TryCut(state, A, shape, most, boxes, parts, fits));
+  if (!*fits && boxes && !length) BAITry(TryCut(state, A, shape, most, false, parts, fits));
   return BAIStatusOf(BAI_OK);
 }
 
