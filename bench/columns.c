@@ -49,26 +49,6 @@ static PetscErrorCode CreateDense(Vec like, PetscInt columns, Mat *dense)
   PetscFunctionReturn(0);
 }
 
-static PetscErrorCode FillRandom(Mat B)
-{
-  PetscInt    columns;
-  PetscRandom random;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatGetSize(B, NULL, &columns));
-  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
-  PetscCall(PetscRandomSetInterval(random, -1.0, 1.0));
-  for (PetscInt c = 0; c < columns; c++) {
-    Vec b;
-
-    PetscCall(MatDenseGetColumnVecWrite(B, c, &b));
-    PetscCall(VecSetRandom(b, random));
-    PetscCall(MatDenseRestoreColumnVecWrite(B, c, &b));
-  }
-  PetscCall(PetscRandomDestroy(&random));
-  PetscFunctionReturn(0);
-}
-
 static PetscErrorCode SolveBlock(const Block *block)
 {
   PetscInt columns;
@@ -151,7 +131,7 @@ static PetscErrorCode TimeColumns(const Run *run, const char name[], KSP ksp, Ve
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(CreateDense(like, columns, &block.B));
   PetscCall(CreateDense(like, columns, &block.X));
-  PetscCall(FillRandom(block.B));
+  PetscCall(MatSetRandom(block.B, NULL));
   PetscCall(TimeBlock(run, &block, &apart));
   if (*one <= 0) *one = apart / (PetscReal)columns;
   block.together = PETSC_TRUE;
