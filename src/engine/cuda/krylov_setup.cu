@@ -4,6 +4,8 @@
    Parts are boxes of points, if rows are those of a grid in natural ordering, else consecutive rows. The places that a
    part reads outside of it are marked in a bit map of all places, in shared memory; the number of a halo is that of the
    bits before it
+
+   For many right-hand sides the matrix has a second set of parts: see MakeMany()
 */
 #include "levels.h"
 #include "warp.h"
@@ -486,7 +488,7 @@ BAIStatus BAIKrylovValues(BAILevelsState state, const BAIDeviceRows *A)
 /*
    About what an iteration of so many systems takes, in cycles. Most of it passes while thread blocks wait for sums and
    for each other, which those of other systems on the multiprocessor may use. The rest is for the entries that a
-   multiprocessor has, which are read five times; in shared memory, entries of several rows hinder each other
+   multiprocessor has, which are read four times; in shared memory, entries of several rows hinder each other
 */
 static double Cycles(int processors, int systems, int at_once, int parts, double entries, bool shared)
 {
