@@ -215,6 +215,10 @@ multigrid: $(B)/tests/bench/multigrid
 	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),$(if $(on_gpu),$(MULTIGRID_GPU),$(MULTIGRID_HOST))) -device '$(subst $(comma), ,$(DEVICE))' -commit $(COMMIT) -date $$(date +%F) -csv $(B)/multigrid.csv
 	@ls $(B)/multigrid.csv
 
+# Many right-hand sides at once, as ratios to one
+columns: $(B)/tests/bench/columns
+	$< $(if $(on_gpu),-mat_type aijcusparse) $(or $(ARGS),-matrix fv1,laplace3d,trefethen,trefethen -n 0,$(if $(on_gpu),48,24),2000,20000)
+
 # 1, 2, 4, ... of N ranks, as ratios to one; on GPUs one each
 N ?= 2
 scaling: $(B)/tests/bench/ranks
@@ -395,7 +399,7 @@ COVERED ?= 90
 
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
-.PHONY: all demo bench multigrid nondeterminism choices preconditioners scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-levels run-variants run-pip run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
+.PHONY: all demo bench multigrid columns nondeterminism choices preconditioners scaling experiments check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-levels run-variants run-pip run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck coverage coverage-test
 
 endif
 
@@ -438,6 +442,7 @@ help:
 	@echo 'choices  what other numbers of local sweeps and block sizes are worth; GPU=1: on the GPU'
 	@echo 'preconditioners  PCBAI with each partition beside PCSOR; GPU=1: on the GPU'
 	@echo 'multigrid  KSPBAI with many levels beside CG with PCGAMG and others; GPU=1: on the GPU; HYPRE_DIR=$$(config/hypre.sh): and hypre'
+	@echo 'columns    times of many right-hand sides at once, by KSPMatSolve(); GPU=1: on the GPU'
 	@echo 'scaling  times on 1, 2, 4, ... of N=2 ranks, as CSV; GPU=1: on as many GPUs'
 	@echo 'experiments  those of the papers; GPU=1: on the GPU; EXPERIMENT="faults theta": some of them'
 	@echo 'experiments-page  docs/experiments.md and its pictures from the tables in CSV=DIR'

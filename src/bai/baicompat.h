@@ -10,6 +10,22 @@
   #define PETSC_SUCCESS 0
 #endif
 
+/* Before there were these, arrays of dense matrices are taken on the host */
+#if PETSC_VERSION_LT(3, 19, 0)
+static inline PetscErrorCode MatDenseGetArrayReadAndMemType(Mat A, const PetscScalar **array, PetscMemType *memtype)
+{
+  *memtype = PETSC_MEMTYPE_HOST;
+  return MatDenseGetArrayRead(A, array);
+}
+static inline PetscErrorCode MatDenseGetArrayAndMemType(Mat A, PetscScalar **array, PetscMemType *memtype)
+{
+  *memtype = PETSC_MEMTYPE_HOST;
+  return MatDenseGetArray(A, array);
+}
+  #define MatDenseRestoreArrayReadAndMemType(A, array) MatDenseRestoreArrayRead(A, array)
+  #define MatDenseRestoreArrayAndMemType(A, array)     MatDenseRestoreArray(A, array)
+#endif
+
 #if PETSC_VERSION_LT(3, 20, 0)
   #define PetscAssertPointer(ptr, arg) PetscValidPointer(ptr, arg)
 #endif
@@ -46,6 +62,13 @@ typedef PetscMPIInt      BAIRankCount;
   #define BAICopyMinimumIterations(from, to) ((void)(from), (void)(to))
 #else
   #define BAICopyMinimumIterations(from, to) ((void)((to)->min_it = (from)->min_it))
+#endif
+
+/* A solve within KSPMatSolve(), or KSPMatSolveTranspose() with an explicit transpose, which KSPSolve() would undo */
+#if PETSC_VERSION_LT(3, 26, 0)
+  #define BAISolveAsAsked(ksp, b, x) KSPSolve(ksp, b, x)
+#else
+  #define BAISolveAsAsked(ksp, b, x) ((ksp)->transpose.solve_requested ? KSPSolveTranspose : KSPSolve)(ksp, b, x)
 #endif
 
 /* A PETSc as far as libraries built for different ones cannot be mixed */

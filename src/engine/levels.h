@@ -129,6 +129,14 @@ typedef struct {
 /* Called after each iteration with ||r|| as CG updates it, its = 0 for the guess; nonzero: stop */
 typedef int (*BAILevelsMonitor)(void *context, BAIInt its, BAIReal rnorm);
 
+/* Systems with the same matrix, for each a column of b and of x, which begins so many numbers after the one before */
+typedef struct {
+  BAIInt           count;
+  const BAIScalar *b;
+  BAIScalar       *x;
+  BAIInt           to_b, to_x;
+} BAIColumns;
+
 typedef struct BAILevels_ *BAILevels;
 
 /*
@@ -153,6 +161,12 @@ BAIStatus BAILevelsAggregates(BAILevels, BAIInt *aggregate);
 */
 BAIStatus BAILevelsSolve(BAILevels, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
+/*
+   The same for some columns, with a solution for each. Where the matrix is on the chip several are solved at once; the
+   order of sums is then another one than for a column alone, but the same each time. It may allocate memory
+*/
+BAIStatus BAILevelsSolveColumns(BAILevels, const BAIColumns *, int guess_zero, const BAITolerances *,
+                                BAILevelsSolution *);
 void      BAILevelsInfoGet(BAILevels, BAILevelsInfo *);
 void      BAILevelsDestroy(BAILevels *);
 

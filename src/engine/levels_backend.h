@@ -19,6 +19,8 @@ typedef struct {
   BAIStatus (*aggregates)(BAILevelsState, BAIInt *aggregate);
   BAIStatus (*solve)(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                      BAILevelsMonitor, void *context, BAILevelsSolution *);
+  BAIStatus (*columns)(BAILevelsState, const BAIColumns *, int guess_zero, const BAITolerances *,
+                       BAILevelsSolution *); /* NULL: one after the other */
   void (*info)(BAILevelsState, BAILevelsInfo *);
   void (*destroy)(BAILevelsState);
 } BAILevelsOps;

@@ -36,12 +36,18 @@
    before is taken off. Two sets take turns. All thread blocks choose the next scale from the sum, and repeat it with
    another one where a part is too large, or the sum too small.
 
+   Several systems. A launch may solve some with the same matrix, but different b: thread blocks of number y in the
+   second direction of the grid have the system of that number, with sums and buffers of its own. So systems do not wait
+   for each other, and while one waits another one works on the same multiprocessor. For many systems there is a second
+   set of parts, with more rows in each; see krylov_setup.cu. More systems than there is room for take several launches.
+
    No thread block waits for one that is not running, as the launch is cooperative; and no wait is without end.
 */
 #include "atomic.h"
 #include "krylov.h"
 #include "levels.h"
 #include <limits.h>
+#include <vector>
 
 namespace {
 enum {
@@ -55,16 +61,18 @@ enum {
   COARSER = 8,
   FINEST  = 1000, /* scale; what is smaller counts as zero, and what is too large for -FINEST as infinite */
   GROUP   = 4,    /* lanes of the warp that makes sums, for each word */
-  LINE    = 16    /* words of a cache line, one for each set */
+  LINE    = 16,   /* words of a cache line, one for each set */
+  BUFFERS = 4     /* for exchange, of a system: two of a launch, and two of the next one */
 };
 
 using Word = unsigned long long;
 
-/* What a launch is told */
+/* What a launch is told. Pointers are those of the first system */
 struct Problem {
   BAIKrylovMatrix  A;
   const BAIReal   *b;
   BAIReal         *x;
+  size_t           to_b, to_x;               /* from a system to the next one */
   BAIReal         *exchange, *other, *saved; /* buffers of this launch, and of the next one */
   Word            *words;
   BAIKrylovLeft   *left;
@@ -91,6 +99,15 @@ __device__ inline bool IsOld(double value, int tag)
 [[maybe_unused]] __device__ inline bool IsOld(float value, int tag)
 {
   return (__float_as_int(value) ^ tag) & 1;
+}
+
+/* The number of the system. It is read anew each time, as no register is free for it */
+__device__ inline unsigned System(void)
+{
+  unsigned system;
+
+  asm volatile("mov.u32 %0, %%ctaid.y;" : "=r"(system));
+  return system;
 }
 
 /* 2^e */
@@ -216,11 +233,19 @@ struct Control {
   bool   first;
 
   __device__ explicit Control(const Problem &p)
-      : bnorm2((double)p.bnorm2), rnorm2(p.left->rnorm2), last(p.left->last), its(p.resume ? p.left->its : 0),
-        begun(p.resume ? p.left->begun : 0), reason(p.finish), first(!p.resume)
+      : bnorm2((double)p.bnorm2), its(0), begun(0), reason(p.finish), first(!p.resume)
   {
-    scalar[0] = p.resume ? p.left->scalar[0] : 0;
-    scalar[1] = p.resume ? p.left->scalar[1] : 0;
+    const BAIKrylovLeft &left = p.left[System()];
+
+    rnorm2    = left.rnorm2;
+    last      = left.last;
+    scalar[0] = scalar[1] = 0;
+    if (p.resume) {
+      its       = left.its;
+      begun     = left.begun;
+      scalar[0] = left.scalar[0];
+      scalar[1] = left.scalar[1];
+    }
     Limits(p);
   }
   __device__ void Limits(const Problem &p)
@@ -241,7 +266,7 @@ struct Control {
     Guess(norm2);
     if (first) {
       Limits(p);
-      if (!blockIdx.x && (int)threadIdx.x % WARP == 0) p.result->rnorm2_begin = norm2;
+      if (!blockIdx.x && (int)threadIdx.x % WARP == 0) p.result[System()].rnorm2_begin = norm2;
     }
     first  = false;
     rnorm2 = norm2;
@@ -270,19 +295,20 @@ struct Control {
   /* For the host, and the next launch */
   __device__ void End(const Problem &p) const
   {
-    BAIKrylovLeft &left = *p.left;
+    BAIKrylovLeft   &left   = p.left[System()];
+    BAIKrylovResult &result = p.result[System()];
 
     if (blockIdx.x || (int)threadIdx.x % WARP) return;
-    left.its         = its;
-    left.begun       = begun;
-    left.rnorm2      = rnorm2;
-    left.last        = last;
-    left.scalar[0]   = scalar[0];
-    left.scalar[1]   = scalar[1];
-    p.result->rnorm2 = rnorm2;
-    p.result->bnorm2 = bnorm2;
-    p.result->its    = its;
-    p.result->reason = reason;
+    left.its       = its;
+    left.begun     = begun;
+    left.rnorm2    = rnorm2;
+    left.last      = last;
+    left.scalar[0] = scalar[0];
+    left.scalar[1] = scalar[1];
+    result.rnorm2  = rnorm2;
+    result.bnorm2  = bnorm2;
+    result.its     = its;
+    result.reason  = reason;
   }
 };
 
@@ -325,7 +351,7 @@ struct Team {
   __device__ void Exchange(BAIReal (&m)[EACH])
   {
     const int      buffer = (int)(exchange & 1), tag = (int)(exchange >> 1 & 1);
-    BAIReal *const all  = p.exchange + (size_t)buffer * p.A.parts * p.A.rows_most;
+    BAIReal *const all  = p.exchange + (BUFFERS * System() + buffer) * (unsigned)(p.A.parts * p.A.rows_most);
     BAIReal *const mine = all + (size_t)blockIdx.x * p.A.rows_most;
     const int     *halo = p.A.halo + (size_t)blockIdx.x * p.A.halo_most;
 
@@ -386,15 +412,17 @@ class Sums {
   static __device__ int Lane(void) { return (int)threadIdx.x % WARP; }
 
 public:
-  __device__ explicit Sums(const Problem &p) : round(p.left->round), most(Power(MOST) / p.A.parts)
+  __device__ explicit Sums(const Problem &p) : round(p.left[System()].round), most(Power(MOST) / p.A.parts)
   {
+    const BAIKrylovLeft &left = p.left[System()];
+
 #pragma unroll
     for (int k = 0; k < EVEN; k++) {
-      before[0][k] = p.left->before[0][k];
-      before[1][k] = p.left->before[1][k];
+      before[0][k] = left.before[0][k];
+      before[1][k] = left.before[1][k];
     }
 #pragma unroll
-    for (int k = 0; k < SUMS; k++) Rescale(k, p.resume ? p.left->scale[k] : USUAL);
+    for (int k = 0; k < SUMS; k++) Rescale(k, p.resume ? left.scale[k] : USUAL);
   }
 
   /* wanted has a bit for each sum that matters. False: waiting was given up */
@@ -438,7 +466,7 @@ public:
   /* For the next launch */
   __device__ void End(const Team &t) const
   {
-    BAIKrylovLeft &left = *t.p.left;
+    BAIKrylovLeft &left = t.p.left[System()];
 
     if (blockIdx.x || Lane()) return;
 #pragma unroll
@@ -456,7 +484,7 @@ private:
   {
     const int  word  = Lane() / GROUP;
     const bool odd   = round & 1;
-    Word      *at    = p.words + (odd ? LINE : 0);
+    Word      *at    = p.words + (2 * System() + odd) * LINE;
     double     units = 0;
     bool       all;
     Patience   patience;
@@ -668,7 +696,9 @@ __device__ inline void Keep(const Team &t, int number, bool read, BAIReal (&v)[E
 template <class Team, int EACH>
 __device__ inline void ReadVectors(const Team &t, BAIReal (&r)[EACH])
 {
-  const Problem &p = t.p;
+  const Problem       &p = t.p;
+  const BAIReal *const b = p.b + System() * p.to_b, *const x = p.x + System() * p.to_x;
+  BAIReal *const other = p.other + BUFFERS * System() * (unsigned)(p.A.parts * p.A.rows_most);
 
 #pragma unroll
   for (int k = 0; k < EACH; k++) {
@@ -676,11 +706,11 @@ __device__ inline void ReadVectors(const Team &t, BAIReal (&r)[EACH])
 
     r[k] = 0;
     if (row < 0) continue;
-    p.other[at] = p.other[(size_t)p.A.parts * p.A.rows_most + at] = Tagged(BAIReal(0), 1);
-    const BAIReal left                                            = p.A.left[at];
+    other[at] = other[(size_t)p.A.parts * p.A.rows_most + at] = Tagged(BAIReal(0), 1);
+    const BAIReal left                                        = p.A.left[at];
 
-    r[k]                    = left * p.b[row];
-    t.room.base[t.Row(k)]   = p.zero ? 0 : p.x[row] / p.A.right[at];
+    r[k]                    = left * b[row];
+    t.room.base[t.Row(k)]   = p.zero ? 0 : x[row] / p.A.right[at];
     t.room.weight[t.Row(k)] = 1 / (left * left);
   }
 }
@@ -693,7 +723,7 @@ __device__ inline void Residual(const Team &t, const BAIReal (&n)[EACH], BAIReal
   for (int k = 0; k < EACH; k++) {
     const int at = (int)blockIdx.x * t.p.A.rows_most + t.Row(k);
 
-    r[k] = t.Row(k) < t.rows ? t.p.A.left[at] * t.p.b[t.p.A.row[at]] - n[k] : 0;
+    r[k] = t.Row(k) < t.rows ? t.p.A.left[at] * t.p.b[System() * t.p.to_b + t.p.A.row[at]] - n[k] : 0;
   }
 }
 
@@ -705,7 +735,8 @@ __device__ inline void WriteVectors(const Team &t, const BAIReal (&x)[EACH])
   for (int k = 0; k < EACH; k++) {
     const int at = (int)blockIdx.x * t.p.A.rows_most + t.Row(k);
 
-    if (t.Row(k) < t.rows) t.p.x[t.p.A.row[at]] = t.p.A.right[at] * (t.room.base[t.Row(k)] + x[k]);
+    if (t.Row(k) < t.rows)
+      t.p.x[System() * t.p.to_x + t.p.A.row[at]] = t.p.A.right[at] * (t.room.base[t.Row(k)] + x[k]);
   }
 }
 
@@ -1071,80 +1102,111 @@ void BAIKrylovLimits(int shape, int *length, int *rows)
   *rows   = shapes[shape].each * shapes[shape].threads;
 }
 
-BAIStatus BAIKrylovPlan(BAILevelsState state, int shape, bool *fits)
+BAIStatus BAIKrylovPlan(BAILevelsState state, int shape, BAIKrylovParts *parts, bool *fits)
 {
-  BAIKrylovState_ &k = state->krylov;
-  int              device, most, blocks;
+  int device, most, blocks;
 
   *fits = false;
   CUDATry(cudaGetDevice(&device));
   CUDATry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  k.kernel  = shapes[shape].kernel[k.bicgstab];
-  k.shared  = SharedOf(k.A, k.bicgstab);
-  k.threads = (k.A.rows_most + shapes[shape].each - 1) / shapes[shape].each;
-  k.threads = (k.threads + WARP - 1) / WARP * WARP + WARP;
-  if (!k.A.width) k.threads = shapes[shape].threads + WARP;
-  if (k.shared + 1024 > (size_t)most) return BAIStatusOf(BAI_OK);
-  BAITry(BAIAllowShared(k.kernel, k.shared));
-  CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k.kernel, k.threads, k.shared));
-  *fits = blocks > 0 && k.A.parts <= blocks * state->processors;
+  parts->kernel  = shapes[shape].kernel[state->krylov.bicgstab];
+  parts->shared  = SharedOf(parts->A, state->krylov.bicgstab);
+  parts->threads = (parts->A.rows_most + shapes[shape].each - 1) / shapes[shape].each;
+  parts->threads = (parts->threads + WARP - 1) / WARP * WARP + WARP;
+  if (!parts->A.width) parts->threads = shapes[shape].threads + WARP;
+  if (parts->shared + 1024 > (size_t)most) return BAIStatusOf(BAI_OK);
+  BAITry(BAIAllowShared(parts->kernel, parts->shared));
+  CUDATry(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, parts->kernel, parts->threads, parts->shared));
+  parts->at_once = blocks * state->processors / parts->A.parts;
+  *fits          = parts->at_once > 0;
   return BAIStatusOf(BAI_OK);
 }
 
-/* What is exchanged begins anew: at first, and after a launch that gave up */
-static BAIStatus Reset(BAILevelsState state)
+static size_t PlacesOf(const BAIKrylovParts &parts)
 {
-  BAIKrylovState_ &k      = state->krylov;
-  const size_t     places = (size_t)k.A.parts * (size_t)k.A.rows_most;
+  return (size_t)parts.A.parts * (size_t)parts.A.rows_most;
+}
 
-  CUDATry(cudaMemsetAsync(k.exchange, 0xff, 4 * places * sizeof(BAIReal), state->s.stream));
-  CUDATry(cudaMemsetAsync(k.words, 0, 2 * LINE * sizeof(Word), state->s.stream));
-  CUDATry(cudaMemsetAsync(k.left, 0, sizeof(*k.left), state->s.stream));
-  CUDATry(cudaMemsetAsync(k.stalled, 0, sizeof(*k.stalled), state->s.stream));
+/* What is exchanged begins anew: at first, and after a launch that gave up */
+static BAIStatus Reset(BAILevelsState state, const BAIKrylovParts &parts, BAIKrylovBuffers *buffers, int systems)
+{
+  const size_t n = (size_t)systems;
+
+  CUDATry(cudaMemsetAsync(buffers->exchange, 0xff, n * BUFFERS * PlacesOf(parts) * sizeof(BAIReal), state->s.stream));
+  CUDATry(cudaMemsetAsync(buffers->words, 0, n * 2 * LINE * sizeof(Word), state->s.stream));
+  CUDATry(cudaMemsetAsync(buffers->left, 0, n * sizeof(*buffers->left), state->s.stream));
+  buffers->odd = 0;
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus Allocate(BAILevelsState state, const BAIKrylovParts &parts, BAIKrylovBuffers *buffers, int systems)
+{
+  const size_t n = (size_t)systems;
+
+  BAITry(BAICUDAAllocate(&state->s, n * BUFFERS * PlacesOf(parts) * sizeof(BAIReal), &buffers->exchange));
+  BAITry(BAICUDAAllocate(&state->s, n * 2 * LINE * sizeof(Word), &buffers->words));
+  BAITry(BAICUDAAllocate(&state->s, n * sizeof(*buffers->left), &buffers->left));
   return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIKrylovPrepare(BAILevelsState state)
 {
-  BAIKrylovState_ &k      = state->krylov;
-  const size_t     places = (size_t)k.A.parts * (size_t)k.A.rows_most;
+  BAIKrylovState_ &k = state->krylov;
 
-  BAITry(BAICUDAAllocate(&state->s, 4 * places * sizeof(BAIReal), &k.exchange));
-  BAITry(BAICUDAAllocate(&state->s, 2 * LINE * sizeof(Word), &k.words));
-  BAITry(BAICUDAAllocate(&state->s, sizeof(*k.left), &k.left));
+  BAITry(Allocate(state, k.one, &k.single, 1));
   BAITry(BAICUDAAllocate(&state->s, sizeof(*k.stalled), &k.stalled));
+  CUDATry(cudaMemsetAsync(k.stalled, 0, sizeof(*k.stalled), state->s.stream));
   if (!state->s.pinned) BAITry(BAIPinnedGet(&state->s.pinned));
-  return Reset(state);
+  return Reset(state, k.one, &k.single, 1);
 }
 
-static BAIStatus Launch(BAILevelsState state, Problem *p)
+/* So many systems at once */
+static BAIStatus Launch(BAILevelsState state, const BAIKrylovParts &parts, BAIKrylovBuffers *buffers, int systems,
+                        Problem *p)
 {
-  BAIKrylovState_ &k           = state->krylov;
-  const size_t     places      = (size_t)k.A.parts * (size_t)k.A.rows_most;
-  void            *arguments[] = {p};
+  const size_t half        = BUFFERS / 2 * PlacesOf(parts);
+  void        *arguments[] = {p};
 
-  p->exchange        = k.exchange + (k.odd ? 2 * places : 0);
-  p->other           = k.exchange + (k.odd ? 0 : 2 * places);
-  p->result->stalled = 0;
-  k.odd              = !k.odd;
-  CUDATry(cudaLaunchCooperativeKernel(k.kernel, dim3((unsigned)k.A.parts), dim3((unsigned)k.threads), arguments,
-                                      k.shared, state->s.stream));
+  p->A         = parts.A;
+  p->words     = buffers->words;
+  p->left      = buffers->left;
+  p->exchange  = buffers->exchange + (buffers->odd ? half : 0);
+  p->other     = buffers->exchange + (buffers->odd ? 0 : half);
+  buffers->odd = !buffers->odd;
+  CUDATry(cudaLaunchCooperativeKernel(parts.kernel, dim3((unsigned)parts.A.parts, (unsigned)systems),
+                                      dim3((unsigned)parts.threads), arguments, parts.shared, state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* For the launches so far */
+static BAIStatus Wait(BAILevelsState state)
+{
+  BAIKrylovState_ &k = state->krylov;
+
   BAITry(BAICUDAWait(&state->s));
-  if (!p->result->stalled) return BAIStatusOf(BAI_OK);
-  BAITry(Reset(state));
+  if (!state->s.pinned->krylov.stalled) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemsetAsync(k.stalled, 0, sizeof(*k.stalled), state->s.stream));
+  BAITry(Reset(state, k.one, &k.single, 1));
   return BAIStatusBecause(BAI_ERR_STALLED, "a solve on the chip", "a thread block waited too long for another");
+}
+
+static BAIStatus LaunchOne(BAILevelsState state, Problem *p)
+{
+  state->s.pinned->krylov.stalled = 0;
+  BAITry(Launch(state, state->krylov.one, &state->krylov.single, 1, p));
+  return Wait(state);
 }
 
 /* A launch an iteration, as somebody looks at each: the x of that is where the caller has it */
 static BAIStatus Watched(BAILevelsState state, Problem *p, BAILevelsMonitor monitor, void *context)
 {
-  BAIKrylovState_ &k      = state->krylov;
-  const size_t     places = (size_t)k.A.parts * (size_t)k.A.rows_most;
+  BAIKrylovState_ &k     = state->krylov;
+  const size_t     bytes = BAI_KRYLOV_VECTORS * PlacesOf(k.one) * sizeof(BAIReal);
 
-  if (!k.saved) BAITry(BAICUDAAllocate(&state->s, BAI_KRYLOV_VECTORS * places * sizeof(BAIReal), &k.saved));
+  if (!k.saved) BAITry(BAICUDAAllocate(&state->s, bytes, &k.saved));
   p->saved = k.saved;
   p->until = 0;
-  BAITry(Launch(state, p));
+  BAITry(LaunchOne(state, p));
   p->zero = 0; /* launches that go on read the x that the one before has left */
   while (true) {
     const int its = p->result->its;
@@ -1159,26 +1221,23 @@ static BAIStatus Watched(BAILevelsState state, Problem *p, BAILevelsMonitor moni
     p->until  = its + 1;
     if (p->until > p->max_it) p->finish = BAI_LEVELS_ITS;
     if (p->finish >= 0) break;
-    BAITry(Launch(state, p));
+    BAITry(LaunchOne(state, p));
   }
   if (p->finish < 0) return BAIStatusOf(BAI_OK);
   p->resume = 1;
   p->bnorm2 = (BAIReal)p->result->bnorm2;
-  return Launch(state, p);
+  return LaunchOne(state, p);
 }
 
-BAIStatus BAIKrylovSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero,
-                         const BAITolerances *tolerances, BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
+/* A whole solve of the first system */
+static Problem ProblemOf(BAILevelsState state, const BAIColumns &c, int guess_zero, const BAITolerances *tolerances)
 {
-  BAIKrylovState_ &k    = state->krylov;
-  BAIKrylovResult *told = &state->s.pinned->krylov;
-  Problem          p    = {};
+  Problem p = {};
 
-  p.A            = k.A;
-  p.b            = reinterpret_cast<const BAIReal *>(b);
-  p.x            = reinterpret_cast<BAIReal *>(x);
-  p.words        = k.words;
-  p.left         = k.left;
+  p.b            = reinterpret_cast<const BAIReal *>(c.b);
+  p.x            = reinterpret_cast<BAIReal *>(c.x);
+  p.to_b         = (size_t)c.to_b;
+  p.to_x         = (size_t)c.to_x;
   p.zero         = guess_zero;
   p.rtol         = tolerances->rtol;
   p.abstol       = tolerances->abstol;
@@ -1187,16 +1246,66 @@ BAIStatus BAIKrylovSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
   p.max_it       = tolerances->max_it < INT_MAX ? (int)tolerances->max_it : INT_MAX - 1;
   p.until        = INT_MAX;
   p.finish       = -1;
-  p.stalled      = k.stalled;
-  p.stalled_host = &told->stalled;
-  p.result       = told;
+  p.stalled      = state->krylov.stalled;
+  p.stalled_host = &state->s.pinned->krylov.stalled;
+  p.result       = &state->s.pinned->krylov;
+  return p;
+}
+
+static BAILevelsSolution SolutionOf(const BAIKrylovResult &told)
+{
+  BAILevelsSolution s = {};
+
+  s.rnorm  = (BAIReal)sqrt(told.rnorm2);
+  s.bnorm  = (BAIReal)sqrt(told.bnorm2);
+  s.rnorm0 = (BAIReal)sqrt(told.rnorm2_begin);
+  s.its    = (BAIInt)told.its;
+  s.reason = told.reason < 0 ? BAI_LEVELS_ITS : (BAILevelsReason)told.reason;
+  return s;
+}
+
+BAIStatus BAIKrylovSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero,
+                         const BAITolerances *tolerances, BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
+{
+  const BAIColumns c = {1, b, x, 0, 0};
+  Problem          p = ProblemOf(state, c, guess_zero, tolerances);
+
   if (monitor) BAITry(Watched(state, &p, monitor, context));
-  else BAITry(Launch(state, &p));
-  *s        = BAILevelsSolution{};
-  s->rnorm  = (BAIReal)sqrt(told->rnorm2);
-  s->bnorm  = (BAIReal)sqrt(told->bnorm2);
-  s->rnorm0 = (BAIReal)sqrt(told->rnorm2_begin);
-  s->its    = (BAIInt)told->its;
-  s->reason = told->reason < 0 ? BAI_LEVELS_ITS : (BAILevelsReason)told->reason;
+  else BAITry(LaunchOne(state, &p));
+  *s = SolutionOf(state->s.pinned->krylov);
+  return BAIStatusOf(BAI_OK);
+}
+
+/* As many at once as there is room for, in launches that follow each other */
+BAIStatus BAIKrylovSolveColumns(BAILevelsState state, const BAIColumns *c, int guess_zero,
+                                const BAITolerances *tolerances, BAILevelsSolution *solution)
+{
+  const int       n     = (int)c->count;
+  const size_t    bytes = (size_t)n * sizeof(BAIKrylovResult);
+  BAIKrylovParts *parts;
+  BAITemporary    room;
+  Problem         p = ProblemOf(state, *c, guess_zero, tolerances);
+
+  if (n < 2)
+    return n ? BAIKrylovSolve(state, c->b, c->x, guess_zero, tolerances, NULL, NULL, solution) : BAIStatusOf(BAI_OK);
+  std::vector<BAIKrylovResult> told((size_t)n);
+
+  BAITry(BAIKrylovPartsFor(state, n, &parts));
+  if (!parts->columns.left) BAITry(Allocate(state, *parts, &parts->columns, parts->at_once));
+  BAITry(Reset(state, *parts, &parts->columns, n < parts->at_once ? n : parts->at_once));
+  BAITry(room.Allocate(&state->s, bytes));
+  CUDATry(cudaMemsetAsync(room.p, 0, bytes, state->s.stream));
+  state->s.pinned->krylov.stalled = 0;
+  p.result                        = static_cast<BAIKrylovResult *>(room.p);
+  for (int first = 0, count; first < n; first += count) {
+    count = n - first < parts->at_once ? n - first : parts->at_once;
+    BAITry(Launch(state, *parts, &parts->columns, count, &p));
+    p.b += (size_t)count * p.to_b;
+    p.x += (size_t)count * p.to_x;
+    p.result += count;
+  }
+  CUDATry(cudaMemcpyAsync(told.data(), room.p, bytes, cudaMemcpyDeviceToHost, state->s.stream));
+  BAITry(Wait(state));
+  for (int k = 0; k < n; k++) solution[k] = SolutionOf(told[(size_t)k]);
   return BAIStatusOf(BAI_OK);
 }

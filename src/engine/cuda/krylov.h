@@ -44,21 +44,36 @@ typedef struct {
   double             rnorm2, last, scalar[2];
 } BAIKrylovLeft;
 
-struct BAIKrylovState_ {
-  BAIKrylovMatrix     A;
-  int                 on;       /* the matrix is on the chip; else nothing else here is of use */
-  int                 bicgstab; /* else CG */
-  int                 threads;
-  long long           inside; /* entries inside parts */
-  const void         *kernel;
-  size_t              shared;
-  int                *place;         /* of each row */
-  int                 words_of_bits; /* for all places, a bit each */
-  BAIReal            *scaling;
+/* What the thread blocks of a launch share, for each of its systems */
+typedef struct {
   BAIReal            *exchange; /* four of all places: two of a launch, and two of the next one; */
   int                 odd;      /* which of them the next launch has */
-  BAIReal            *saved;    /* BAI_KRYLOV_VECTORS of all places; NULL: no solve has been watched yet */
   unsigned long long *words;
   BAIKrylovLeft      *left;
-  int                *stalled;
+} BAIKrylovBuffers;
+
+/* The matrix in parts, and the kernel for it */
+typedef struct {
+  BAIKrylovMatrix  A;
+  const void      *kernel;
+  size_t           shared;
+  int              threads;
+  int              at_once;       /* systems that one launch can solve */
+  long long        inside;        /* entries inside parts */
+  int             *place;         /* of each row */
+  int              words_of_bits; /* for all places, a bit each */
+  BAIKrylovBuffers columns;       /* of at_once systems; NULL until there are several to be solved */
+} BAIKrylovParts;
+
+struct BAIKrylovState_ {
+  int              on;       /* the matrix is on the chip; else nothing else here is of use */
+  int              bicgstab; /* else CG */
+  BAIKrylovParts   one;      /* with as many parts as can be, for one system */
+  BAIKrylovParts   many;     /* with fewer, for many; no kernel: there are none */
+  int              asked;    /* whether there should be some */
+  int              longest;  /* entries of a row, at most */
+  BAIReal         *scaling;
+  BAIKrylovBuffers single; /* of one system */
+  BAIReal         *saved;  /* BAI_KRYLOV_VECTORS of all places; NULL: no solve has been watched yet */
+  int             *stalled;
 };

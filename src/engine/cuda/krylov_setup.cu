@@ -4,6 +4,8 @@
    Parts are boxes of points, if rows are those of a grid in natural ordering, else consecutive rows. The places that a
    part reads outside of it are marked in a bit map of all places, in shared memory; the number of a halo is that of the
    bits before it
+
+   For many right-hand sides the matrix has a second set of parts: see MakeMany()
 */
 #include "levels.h"
 #include "warp.h"
@@ -307,23 +309,24 @@ static void CutGrid(Cut *cut, const BAIInt m[3], int most)
   for (int d = 0; d < 3; d++) cut->m[d] = m[d];
 }
 
-/* The parts of a shape of kernel, if its thread blocks have room for their rows */
-static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape, int longest, const BAIInt grid[3],
-                         Cut *cut, int *rows_most, bool *fits)
+/* At most so many parts for a shape of kernel, boxes of the grid or consecutive rows, if its thread blocks have room for
+ * their rows */
+static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, bool boxes, Cut *cut,
+                         int *rows_most, bool *fits)
 {
   BAITemporary room;
-  const int    room_for = state->processors < BAI_KRYLOV_PARTS ? state->processors : BAI_KRYLOV_PARTS;
-  int          length, rows, most = (A.n + LEAST_ROWS - 1) / LEAST_ROWS;
+  const int    longest = state->krylov.longest;
+  int          length, rows;
 
   BAIKrylovLimits(shape, &length, &rows);
   *fits = false;
   *cut  = Cut{
-    A.n, most < room_for ? most : room_for, {0, 0, 0},
-            {0, 0, 0},
-            length > 0
+    A.n, most, {0, 0, 0},
+      {0, 0, 0},
+      length > 0
   };
   if ((length && longest - 1 > length) || (long long)A.n > (long long)rows * cut->parts) return BAIStatusOf(BAI_OK);
-  if (grid[0] && length) CutGrid(cut, grid, cut->parts);
+  if (boxes) CutGrid(cut, state->level[0].grid.m, cut->parts);
   BAITry(room.Allocate(&state->s, sizeof(int)));
   CUDATry(cudaMemsetAsync(room.p, 0, sizeof(int), state->s.stream));
   CountRows<<<BAIGrid(cut->parts, THREADS), THREADS, 0, state->s.stream>>>(*cut, A.i, static_cast<int *>(room.p));
@@ -334,82 +337,97 @@ static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape
   return BAIStatusOf(BAI_OK);
 }
 
-/* Places, and how much of them there is; what is allocated goes with *taken if the matrix does not fit */
-static BAIStatus Try(BAILevelsState state, const BAIDeviceRows &A, int shape, int longest, const Cut &cut,
-                     int rows_most, bool *fits)
+/* Places, and how much of them there is; what is allocated is given back by GiveUp() */
+static BAIStatus Place(BAILevelsState state, const BAIDeviceRows &A, int shape, const Cut &cut, int rows_most,
+                       BAIKrylovParts *parts, bool *fits)
 {
-  BAIKrylovMatrix &M      = state->krylov.A;
-  const size_t     places = (size_t)cut.parts * (size_t)rows_most;
-  const int        words  = (int)((places + BITS - 1) / BITS);
-  cudaStream_t     stream = state->s.stream;
+  BAIKrylovMatrix &M       = parts->A;
+  const int        longest = state->krylov.longest;
+  const size_t     places  = (size_t)cut.parts * (size_t)rows_most;
+  const int        words   = (int)((places + BITS - 1) / BITS);
+  cudaStream_t     stream  = state->s.stream;
   BAITemporary     room;
   Largest          largest, *device;
   int              length, rows;
 
   BAIKrylovLimits(shape, &length, &rows);
-  M.parts     = cut.parts;
-  M.rows_most = rows_most;
-  M.width     = length ? longest - 1 > 0 ? longest - 1 : 1 : 0;
-  *fits       = false;
+  M.parts              = cut.parts;
+  M.rows_most          = rows_most;
+  M.width              = length ? longest - 1 > 0 ? longest - 1 : 1 : 0;
+  parts->words_of_bits = words;
+  *fits                = false;
   if (2 * (size_t)words * sizeof(int) > 160 * 1024) return BAIStatusOf(BAI_OK);
   BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * sizeof(int), &M.rows));
   BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * sizeof(int), &M.halos));
   BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * sizeof(int), &M.lanes));
   BAITry(BAICUDAAllocate(&state->s, places * sizeof(int), &M.row));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)A.n * sizeof(int), &state->krylov.place));
-  NumberPlaces<<<(unsigned)M.parts, THREADS, 0, stream>>>(cut, A.i, M, state->krylov.place);
+  BAITry(BAICUDAAllocate(&state->s, (size_t)A.n * sizeof(int), &parts->place));
+  NumberPlaces<<<(unsigned)M.parts, THREADS, 0, stream>>>(cut, A.i, M, parts->place);
   BAITry(room.Allocate(&state->s, sizeof(largest)));
   device = static_cast<Largest *>(room.p);
   CUDATry(cudaMemsetAsync(device, 0, sizeof(*device), stream));
   BAITry(BAIAllowShared((const void *)CountHalos, (size_t)words * sizeof(int)));
   BAITry(BAIAllowShared((const void *)FillPattern, 2 * (size_t)words * sizeof(int)));
-  CountHalos<<<(unsigned)M.parts, THREADS, (size_t)words * sizeof(int), stream>>>(A, M, state->krylov.place, words,
-                                                                                  device);
+  CountHalos<<<(unsigned)M.parts, THREADS, (size_t)words * sizeof(int), stream>>>(A, M, parts->place, words, device);
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(&largest, device, sizeof(largest), cudaMemcpyDeviceToHost, stream));
   CUDATry(cudaStreamSynchronize(stream));
-  M.halo_most          = largest.halos > 0 ? largest.halos : 1;
-  M.entries_most       = largest.entries;
-  state->krylov.inside = (long long)largest.inside;
+  M.halo_most    = largest.halos > 0 ? largest.halos : 1;
+  M.entries_most = largest.entries;
+  parts->inside  = (long long)largest.inside;
   if (M.rows_most + M.halo_most > UINT16_MAX) return BAIStatusOf(BAI_OK);
-  return BAIKrylovPlan(state, shape, fits);
+  return BAIKrylovPlan(state, shape, parts, fits);
 }
 
-/* What Try() has allocated */
-static void GiveUp(BAILevelsState state, int n)
+/* What Place() has allocated */
+static void GiveUp(BAILevelsState state, int n, BAIKrylovParts *parts)
 {
-  BAIKrylovMatrix &M = state->krylov.A;
+  BAIKrylovMatrix &M = parts->A;
 
   if (M.rows) BAICUDAFree(&state->s, (size_t)M.parts * sizeof(int), M.rows);
   if (M.halos) BAICUDAFree(&state->s, (size_t)M.parts * sizeof(int), M.halos);
   if (M.lanes) BAICUDAFree(&state->s, (size_t)M.parts * sizeof(int), M.lanes);
   if (M.row) BAICUDAFree(&state->s, (size_t)M.parts * (size_t)M.rows_most * sizeof(int), M.row);
-  if (state->krylov.place) BAICUDAFree(&state->s, (size_t)n * sizeof(int), state->krylov.place);
-  state->krylov = BAIKrylovState_{};
+  if (parts->place) BAICUDAFree(&state->s, (size_t)n * sizeof(int), parts->place);
+  *parts = BAIKrylovParts{};
 }
 
-BAIStatus BAIKrylovSetUp(BAILevelsState state, const BAIDeviceRows *A, int longest, const BAIInt grid[3])
+/* At most so many parts for a shape of kernel, if they fit */
+static BAIStatus TryCut(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, bool boxes,
+                        BAIKrylovParts *parts, bool *fits)
 {
-  BAIKrylovState_ &k    = state->krylov;
-  BAIKrylovMatrix &M    = k.A;
-  bool             fits = false;
+  Cut cut;
+  int rows_most;
 
-  if (sizeof(BAIScalar) != sizeof(BAIReal))
-    return BAIStatusOf(BAI_OK); /* complex numbers have more than one lowest bit */
-  for (int shape = 0; shape < BAIKrylovShapes() && !fits; shape++) {
-    Cut cut;
-    int rows_most;
+  BAITry(CutRows(state, A, shape, most, boxes, &cut, &rows_most, fits));
+  if (!*fits) return BAIStatusOf(BAI_OK);
+  BAITry(Place(state, A, shape, cut, rows_most, parts, fits));
+  if (!*fits) GiveUp(state, A.n, parts);
+  return BAIStatusOf(BAI_OK);
+}
 
-    k.bicgstab = !state->hermitian;
-    BAITry(CutRows(state, *A, shape, longest, grid, &cut, &rows_most, &fits));
-    if (!fits) continue;
-    BAITry(Try(state, *A, shape, longest, cut, rows_most, &fits));
-    if (!fits) GiveUp(state, A->n);
-    k.words_of_bits = (int)(((size_t)cut.parts * (size_t)rows_most + BITS - 1) / BITS);
-  }
-  if (!fits) return BAIStatusOf(BAI_OK);
-  const size_t places  = (size_t)M.parts * (size_t)M.rows_most,
-               entries = M.width ? places * (size_t)M.width : (size_t)M.parts * (size_t)M.entries_most;
+/* The same. Boxes read less of each other than consecutive rows. Those have as many entries each, so where rows may be
+ * of any length boxes are for rows of much the same length, and consecutive rows may fit where boxes do not */
+static BAIStatus Try(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, BAIKrylovParts *parts,
+                     bool *fits)
+{
+  const bool alike = (long long)state->krylov.longest * A.n <= 2 * A.nnz;
+  int        length, rows;
+
+  BAIKrylovLimits(shape, &length, &rows);
+  const bool boxes = state->level[0].grid.m[0] && (length || alike);
+
+  BAITry(TryCut(state, A, shape, most, boxes, parts, fits));
+  if (!*fits && boxes && !length) BAITry(TryCut(state, A, shape, most, false, parts, fits));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Memory for parts that fit, and their pattern */
+static BAIStatus Fill(BAILevelsState state, const BAIDeviceRows &A, BAIKrylovParts *parts)
+{
+  BAIKrylovMatrix &M      = parts->A;
+  const size_t     places = (size_t)M.parts * (size_t)M.rows_most,
+               entries    = M.width ? places * (size_t)M.width : (size_t)M.parts * (size_t)M.entries_most;
 
   BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * (size_t)M.halo_most * sizeof(int), &M.halo));
   if (!M.width) BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * (size_t)(M.rows_most + 1) * sizeof(int), &M.first));
@@ -419,13 +437,39 @@ BAIStatus BAIKrylovSetUp(BAILevelsState state, const BAIDeviceRows *A, int longe
   BAITry(BAICUDAAllocate(&state->s, places * sizeof(*M.left), &M.left));
   BAITry(BAICUDAAllocate(&state->s, places * sizeof(*M.right), &M.right));
   BAITry(BAICUDAAllocate(&state->s, (size_t)M.parts * sizeof(*M.heaviest), &M.heaviest));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)A->n * sizeof(*k.scaling), &k.scaling));
-  FillPattern<<<(unsigned)M.parts, THREADS, 2 * (size_t)k.words_of_bits * sizeof(int), state->s.stream>>>(
-    *A, M, k.place, k.words_of_bits);
+  FillPattern<<<(unsigned)M.parts, THREADS, 2 * (size_t)parts->words_of_bits * sizeof(int), state->s.stream>>>(
+    A, M, parts->place, parts->words_of_bits);
   CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIKrylovSetUp(BAILevelsState state, const BAIDeviceRows *A, int longest)
+{
+  BAIKrylovState_ &k    = state->krylov;
+  const int        room = state->processors < BAI_KRYLOV_PARTS ? state->processors : BAI_KRYLOV_PARTS,
+            most        = (A->n + LEAST_ROWS - 1) / LEAST_ROWS;
+  bool fits             = false;
+
+  if (sizeof(BAIScalar) != sizeof(BAIReal))
+    return BAIStatusOf(BAI_OK); /* complex numbers have more than one lowest bit */
+  k.bicgstab = !state->hermitian;
+  k.longest  = longest;
+  for (int shape = 0; shape < BAIKrylovShapes() && !fits; shape++)
+    BAITry(Try(state, *A, shape, most < room ? most : room, &k.one, &fits));
+  if (!fits) return BAIStatusOf(BAI_OK);
+  BAITry(Fill(state, *A, &k.one));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)A->n * sizeof(*k.scaling), &k.scaling));
   BAITry(BAIKrylovPrepare(state));
   k.on = 1;
   return BAIKrylovValues(state, A);
+}
+
+static BAIStatus Values(BAILevelsState state, const BAIDeviceRows &A, const BAIKrylovParts &parts)
+{
+  FillValues<<<(unsigned)parts.A.parts, THREADS, 0, state->s.stream>>>(A, parts.A, parts.place, !state->krylov.bicgstab,
+                                                                       state->krylov.scaling);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIKrylovValues(BAILevelsState state, const BAIDeviceRows *A)
@@ -435,7 +479,88 @@ BAIStatus BAIKrylovValues(BAILevelsState state, const BAIDeviceRows *A)
 
   if (hermitian != (state->hermitian != 0)) return BAIStatusOf(BAI_ERR_PATTERN); /* it takes another kernel */
   Scalings<<<BAIGrid(A->n, THREADS), THREADS, 0, state->s.stream>>>(*A, hermitian, k.scaling);
-  FillValues<<<(unsigned)k.A.parts, THREADS, 0, state->s.stream>>>(*A, k.A, k.place, hermitian, k.scaling);
   CUDATry(cudaGetLastError());
+  BAITry(Values(state, *A, k.one));
+  if (k.many.kernel) BAITry(Values(state, *A, k.many));
+  return BAIStatusOf(BAI_OK);
+}
+
+/*
+   About what an iteration of so many systems takes, in cycles. Most of it passes while thread blocks wait for sums and
+   for each other, which those of other systems on the multiprocessor may use. The rest is for the entries that a
+   multiprocessor has, which are read four times; in shared memory, entries of several rows hinder each other
+*/
+static double Cycles(int processors, int systems, int at_once, int parts, double entries, bool shared)
+{
+  const double waiting = 6000, in_registers = 0.3, in_shared = 3;
+  const int    waves = (systems + at_once - 1) / at_once, busy = systems < at_once ? systems : at_once;
+  const int    blocks = (busy * parts + processors - 1) / processors;
+
+  return waves * (waiting + blocks * entries * (shared ? in_shared : in_registers));
+}
+
+static double CyclesOf(BAILevelsState state, int systems, const BAIKrylovParts &parts)
+{
+  const BAIKrylovMatrix &M       = parts.A;
+  const double           entries = M.width ? (double)M.rows_most * M.width : (double)M.entries_most;
+
+  return Cycles(state->processors, systems, parts.at_once, M.parts, entries, !M.width);
+}
+
+/* Parts for many systems: so few that many systems are at work at once, and so many that each of them does not take
+ * long. There are none if those for one system are as good */
+static BAIStatus MakeMany(BAILevelsState state, const BAIDeviceRows &A)
+{
+  enum {
+    SYSTEMS = 48, /* that they are made for: it has many divisors */
+    TRIES   = 4
+  };
+  BAIKrylovState_ &k    = state->krylov;
+  double           last = 0, least = CyclesOf(state, SYSTEMS, k.one);
+  bool             fits = false;
+
+  for (int t = 0; t < TRIES && !fits; t++) {
+    double best       = least;
+    int    best_shape = -1, best_parts = 0;
+
+    for (int shape = 0; shape < BAIKrylovShapes(); shape++) {
+      int length, rows;
+
+      BAIKrylovLimits(shape, &length, &rows);
+      for (int systems = 2; systems <= SYSTEMS && systems <= state->processors; systems++) {
+        const int    parts   = state->processors / systems < BAI_KRYLOV_PARTS ? state->processors / systems
+                                                                              : BAI_KRYLOV_PARTS;
+        const double entries = (double)A.n / parts * (length ? k.longest - 1 : (double)A.nnz / A.n);
+        const double cycles  = Cycles(state->processors, SYSTEMS, systems, parts, entries, !length);
+
+        if ((length && k.longest - 1 > length) || (long long)A.n > (long long)rows * parts || cycles <= last ||
+            cycles >= best)
+          continue;
+        best       = cycles;
+        best_shape = shape;
+        best_parts = parts;
+      }
+    }
+    if (best_shape < 0) break;
+    last = best;
+    BAITry(Try(state, A, best_shape, best_parts, &k.many, &fits));
+  }
+  if (!fits) return BAIStatusOf(BAI_OK);
+  BAITry(Fill(state, A, &k.many));
+  return Values(state, A, k.many);
+}
+
+BAIStatus BAIKrylovPartsFor(BAILevelsState state, int systems, BAIKrylovParts **parts)
+{
+  BAIKrylovState_ &k = state->krylov;
+
+  if (!k.asked) {
+    const BAIStatus status = MakeMany(state, state->level[0].A);
+
+    if (status.code) k.many = BAIKrylovParts{}; /* its memory is given back with that of the levels */
+    BAITry(status);
+    k.asked = 1;
+  }
+  *parts = k.many.kernel && CyclesOf(state, systems, k.many) < CyclesOf(state, systems, k.one) ? &k.many : &k.one;
   return BAIStatusOf(BAI_OK);
 }

@@ -206,6 +206,45 @@ static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
   return GiveBack(state, x);
 }
 
+/* Columns of the host where kernels can read them, which follow each other there */
+static BAIStatus TakeInColumns(BAILevelsState state, const BAIColumns *given, bool x_matters, BAITemporary *room,
+                               BAIColumns *c)
+{
+  const size_t n = (size_t)state->level[0].A.n, bytes = n * sizeof(BAIScalar), count = (size_t)given->count;
+
+  *c = *given;
+  if (!state->staged) return BAIStatusOf(BAI_OK);
+  BAITry(room->Allocate(&state->s, 2 * count * bytes));
+  BAIScalar *const b = static_cast<BAIScalar *>(room->p), *const x = b + count * n;
+
+  CUDATry(cudaMemcpy2DAsync(b, bytes, given->b, (size_t)given->to_b * sizeof(BAIScalar), bytes, count,
+                            cudaMemcpyHostToDevice, state->s.stream));
+  if (x_matters)
+    CUDATry(cudaMemcpy2DAsync(x, bytes, given->x, (size_t)given->to_x * sizeof(BAIScalar), bytes, count,
+                              cudaMemcpyHostToDevice, state->s.stream));
+  *c = {given->count, b, x, (BAIInt)n, (BAIInt)n};
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus SolveColumns(BAILevelsState state, const BAIColumns *given, int guess_zero, const BAITolerances *t,
+                              BAILevelsSolution *solution)
+{
+  const size_t bytes = (size_t)state->level[0].A.n * sizeof(BAIScalar);
+  BAITemporary room;
+  BAIColumns   c;
+
+  BAITry(TakeInColumns(state, given, !guess_zero, &room, &c));
+  if (state->krylov.on) BAITry(BAIKrylovSolveColumns(state, &c, guess_zero, t, solution));
+  for (BAIInt k = 0; k < c.count && !state->krylov.on; k++)
+    BAITry(BAIDeviceSolve(state, c.b + (size_t)k * (size_t)c.to_b, c.x + (size_t)k * (size_t)c.to_x, guess_zero, t,
+                          NULL, NULL, &solution[k]));
+  if (!state->staged) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpy2DAsync(given->x, (size_t)given->to_x * sizeof(BAIScalar), c.x, bytes, bytes, (size_t)c.count,
+                            cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
 static void Info(BAILevelsState state, BAILevelsInfo *info)
 {
   *info           = {};
@@ -228,8 +267,8 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
     info->level[l] = {L->A.n, L->A.nnz, L->m, L->alone, L->blocks, L->inside};
   }
   if (!state->krylov.on) return;
-  info->level[0].blocks = state->krylov.A.parts;
-  info->level[0].inside = state->krylov.inside;
+  info->level[0].blocks = state->krylov.one.A.parts;
+  info->level[0].inside = state->krylov.one.inside;
 }
 
 extern "C" const BAILevelsOps BAILevelsCUDA = {
@@ -240,6 +279,10 @@ extern "C" const BAILevelsOps BAILevelsCUDA = {
   .aggregates = [](BAILevelsState state,
                    BAIInt        *aggregate) { return Catch([&] { return Aggregates(state, aggregate); }); },
   .solve      = Solve,
-  .info       = Info,
-  .destroy    = Destroy,
+  .columns =
+    [](BAILevelsState state, const BAIColumns *c, int guess_zero, const BAITolerances *t, BAILevelsSolution *solution) {
+      return Catch([&] { return SolveColumns(state, c, guess_zero, t, solution); });
+    },
+  .info    = Info,
+  .destroy = Destroy,
 };

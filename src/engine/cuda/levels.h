@@ -129,18 +129,22 @@ BAIStatus BAIDeviceApply(BAILevelsState, bool visit, const BAIScalar *r, BAIScal
 BAIStatus BAIDeviceSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
 
-/* krylov_setup.cu: the parts, if the matrix fits the chip; new values in them */
-BAIStatus BAIKrylovSetUp(BAILevelsState, const BAIDeviceRows *, int longest, const BAIInt grid[3]);
+/* krylov_setup.cu: the parts, if the matrix fits the chip; new values in them; and those for so many systems, which are
+   made when they are asked for first */
+BAIStatus BAIKrylovSetUp(BAILevelsState, const BAIDeviceRows *, int longest);
 BAIStatus BAIKrylovValues(BAILevelsState, const BAIDeviceRows *);
+BAIStatus BAIKrylovPartsFor(BAILevelsState, int systems, BAIKrylovParts **);
 
 /* krylov.cu: kernels, and the rows that a thread block may have and their entries (0: any number); whether one can be
-   launched; memory for exchange; a solve */
+   launched; memory for exchange; a solve, and several */
 int       BAIKrylovShapes(void);
 void      BAIKrylovLimits(int shape, int *length, int *rows);
-BAIStatus BAIKrylovPlan(BAILevelsState, int shape, bool *fits);
+BAIStatus BAIKrylovPlan(BAILevelsState, int shape, BAIKrylovParts *, bool *fits);
 BAIStatus BAIKrylovPrepare(BAILevelsState);
 BAIStatus BAIKrylovSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
+BAIStatus BAIKrylovSolveColumns(BAILevelsState, const BAIColumns *, int guess_zero, const BAITolerances *,
+                                BAILevelsSolution *);
 
 /* The sum of the magnitudes of entries of ghosts */
 static __device__ inline BAIReal BAISumOfGhosts(const BAIDeviceRows &A, int row)

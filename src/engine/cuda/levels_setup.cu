@@ -837,7 +837,7 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
   if (values_only && state->krylov.on) return BAIKrylovValues(state, &state->level[0].A);
   if (!values_only) {
     BAITry(FindGrid(state, state->level[0].A, &state->level[0].grid));
-    if (state->p.resident && !zeros) BAITry(BAIKrylovSetUp(state, &state->level[0].A, longest, state->level[0].grid.m));
+    if (state->p.resident && !zeros) BAITry(BAIKrylovSetUp(state, &state->level[0].A, longest));
     state->levels = 1;
     state->stop   = "the matrix stays on the chip";
     if (state->krylov.on) return BAIStatusOf(BAI_OK);

@@ -103,7 +103,7 @@ static PetscErrorCode IsRelaxation(KSP ksp, PetscBool *is)
 }
 
 /* Chooses how to solve with the matrix as it is now, and sets that up; nothing is done if it is so already */
-PetscErrorCode KSPBAISetUpMethod(KSP ksp)
+static PetscErrorCode SetUpMethod(KSP ksp)
 {
   KSP_BAI  *k   = (KSP_BAI *)ksp->data;
   BAI      *bai = &k->bai;
@@ -130,6 +130,17 @@ PetscErrorCode KSPBAISetUpMethod(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same. PETSc calls KSPSolve() with one column after the other where there is no function for many of them */
+PetscErrorCode KSPBAISetUpMethod(KSP ksp)
+{
+  const KSP_BAI *k = (KSP_BAI *)ksp->data;
+
+  PetscFunctionBegin;
+  PetscCall(SetUpMethod(ksp));
+  ksp->ops->matsolve = k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident ? KSPMatSolve_BAI : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode KSPSetUp_BAI(KSP ksp)
 {
   PetscBool none;
@@ -144,6 +155,24 @@ static PetscErrorCode KSPSetUp_BAI(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The engine takes arrays, and does not see how long they are */
+static PetscErrorCode CheckSizes(KSP ksp)
+{
+  Mat      A;
+  PetscInt n, b, x;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(VecGetLocalSize(ksp->vec_rhs, &b));
+  PetscCall(VecGetLocalSize(ksp->vec_sol, &x));
+  PetscCheck(b == n && x == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The matrix has %" PetscInt_FMT " rows on this rank, the right-hand side %" PetscInt_FMT
+             ", and the solution %" PetscInt_FMT,
+             n, b, x);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode KSPSolve_BAI(KSP ksp)
 {
   KSP_BAI        *k          = (KSP_BAI *)ksp->data;
@@ -153,6 +182,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscFunctionBegin;
   PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
              "KSPSolveTranspose() with KSPBAI");
+  PetscCall(CheckSizes(ksp));
   k->stands = PETSC_FALSE;
   PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
   switch (k->method) {
@@ -324,6 +354,11 @@ const BAIFace BAIFaceKSP =
    only when it may be small enough. So it may do a few iterations more than needed; -ksp_bai_check_interval 1, or a
    monitor, makes it compute every norm. On a GPU whose registers and shared memory hold the whole matrix, such a solve
    on one rank is one kernel launch.
+
+   `KSPMatSolve()` solves several columns at once, in one kernel launch, if a GPU holds the matrix in registers and shared
+   memory, and right-hand sides and solutions are where the matrix is. Every column meets the tolerances; the number of
+   iterations and the residual norm are the largest, and the reason is that of the first column that failed. In all
+   other cases, as with a monitor, a null space or a `KSPGuess`, columns are solved one after the other.
 
    If rounding keeps the residual norm above the tolerance, the reason is `KSP_DIVERGED_BREAKDOWN`; -info and the view
    give the norm that can be attained.

@@ -52,6 +52,9 @@ PETSC_INTERN PetscErrorCode KSPSolve_BAITelescope(KSP);
 /* relaxation.c */
 PETSC_INTERN PetscErrorCode KSPSolve_BAIRelaxation(KSP);
 
+/* columns.c */
+PETSC_INTERN PetscErrorCode KSPMatSolve_BAI(KSP, Mat B, Mat X);
+
 /* krylov.c */
 PETSC_INTERN PetscErrorCode KSPSetUp_BAIKrylov(KSP, Mat);
 PETSC_INTERN PetscErrorCode KSPSolve_BAIKrylov(KSP);

@@ -1,0 +1,209 @@
+/*
+   Many right-hand sides with one matrix, by KSPMatSolve(): on the chip of a GPU the engine solves several at once. In all
+   other cases PETSc, or SolveColumn(), calls KSPSolve() with one column after the other
+*/
+#include "kspbai.h"
+
+/* What KSPMatSolve() leaves in the KSP: of all columns the most iterations, the largest residual norm, and the reason of
+ * the first one that failed */
+typedef struct {
+  PetscInt           its;
+  PetscReal          rnorm;
+  KSPConvergedReason reason;
+} Worst;
+
+static void Note(Worst *worst, PetscInt its, PetscReal rnorm, KSPConvergedReason reason)
+{
+  worst->its = PetscMax(worst->its, its);
+  if (!(rnorm <= worst->rnorm)) worst->rnorm = rnorm; /* also where it is not a number */
+  if (!worst->reason || (worst->reason > 0 && reason < 0)) worst->reason = reason;
+}
+
+/* Nobody wants to see or change a solve of one column, and the engine has the matrix on the chip */
+static PetscErrorCode TakesColumns(KSP ksp, Mat A, PetscBool *takes)
+{
+  const KSP_BAI *k = (KSP_BAI *)ksp->data;
+  MatNullSpace   space, transposed;
+  PetscBool      plain = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNullSpace(A, &space));
+  PetscCall(MatGetTransposeNullSpace(A, &transposed));
+  if (ksp->converged == KSPConvergedDefault && ksp->cnvP) {
+    const KSPConvergedDefaultCtx *test = (KSPConvergedDefaultCtx *)ksp->cnvP;
+
+    plain = (PetscBool)(ksp->guess_zero || (!test->initialrtol && !test->mininitialrtol));
+  }
+  *takes = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident && !KSPBAIIsWatched(ksp) &&
+                       ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE && plain && !space &&
+                       !transposed && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* By the engine, if the arrays of B and X are where the matrix is */
+static PetscErrorCode SolveColumns(KSP ksp, Mat B, Mat X, BAILevelsSolution *s, PetscBool *done)
+{
+  BAI                *bai = (BAI *)ksp->data;
+  const BAIHierarchy  h   = bai->hierarchy;
+  const BAITolerances t   = {.rtol   = (BAIReal)ksp->rtol,
+                             .abstol = (BAIReal)ksp->abstol,
+                             .dtol   = (BAIReal)ksp->divtol,
+                             .bnorm2 = -1,
+                             .max_it = (BAIInt)ksp->max_it};
+  const PetscScalar  *b;
+  PetscScalar        *x;
+  PetscMemType        bmem, xmem;
+  PetscInt            count, to_b, to_x;
+  BAIStatus           status = BAIStatusOf(BAI_OK);
+  PetscLogDouble      flops  = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(B, NULL, &count));
+  PetscCall(MatDenseGetLDA(B, &to_b));
+  PetscCall(MatDenseGetLDA(X, &to_x));
+  if (h->device) {
+    PetscCall(MatDenseGetArrayReadAndMemType(B, &b, &bmem));
+    PetscCall(MatDenseGetArrayAndMemType(X, &x, &xmem));
+    *done = (PetscBool)(PetscMemTypeDevice(bmem) && PetscMemTypeDevice(xmem));
+  } else {
+    PetscCall(MatDenseGetArrayRead(B, &b));
+    PetscCall(MatDenseGetArray(X, &x));
+    *done = PETSC_TRUE;
+  }
+  if (*done) {
+    const BAIColumns c = {(BAIInt)count, (const BAIScalar *)b, (BAIScalar *)x, (BAIInt)to_b, (BAIInt)to_x};
+
+    PetscCall(PetscLogEventBegin(BAI_Cycle, B, X, 0, 0));
+    PetscCall(BAILogDeviceBegin());
+    status = BAILevelsSolveColumns(h->levels, &c, (int)ksp->guess_zero, &t, s);
+    PetscCall(BAILogDeviceEnd());
+    for (PetscInt k = 0; k < count && !status.code; k++)
+      flops += (PetscLogDouble)(s[k].its + 1) * (h->flops + h->flops_product);
+    PetscCall(BAILogDeviceFlops(flops));
+    PetscCall(PetscLogEventEnd(BAI_Cycle, B, X, 0, 0));
+  }
+  if (h->device) {
+    PetscCall(MatDenseRestoreArrayAndMemType(X, &x));
+    PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
+  } else {
+    PetscCall(MatDenseRestoreArray(X, &x));
+    PetscCall(MatDenseRestoreArrayRead(B, &b));
+  }
+  PetscCall(BAICheckStatus(bai, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The reason that the end of a column's solve stands for; KSP_CONVERGED_ITERATING: KSPSolve() is to say, as it goes on
+ * with another method, scales the system, or looks at the guess */
+static KSPConvergedReason ReasonOf(KSP ksp, const BAILevelsSolution *s)
+{
+  const PetscReal bnorm = (PetscReal)s->bnorm, rnorm = (PetscReal)s->rnorm;
+
+  if (!s->its || PetscIsInfOrNanReal(bnorm) || !BAIIsExactSquare(bnorm * bnorm)) return KSP_CONVERGED_ITERATING;
+  switch (s->reason) {
+  case BAI_LEVELS_CONVERGED:
+    return rnorm <= ksp->rtol * bnorm ? KSP_CONVERGED_RTOL : KSP_CONVERGED_ATOL;
+  case BAI_LEVELS_ITS:
+    return KSP_DIVERGED_ITS;
+  case BAI_LEVELS_DTOL:
+    return KSP_DIVERGED_DTOL;
+  default:
+    return KSP_CONVERGED_ITERATING;
+  }
+}
+
+/* By KSPSolve(), from the guess that there was; guess: NULL if that was zero, or is still there */
+static PetscErrorCode SolveColumn(KSP ksp, Mat B, Mat guess, Mat X, PetscInt column, Worst *worst)
+{
+  Vec                b, x, from;
+  KSPConvergedReason reason;
+  PetscInt           its;
+  PetscReal          rnorm;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetColumnVecRead(B, column, &b));
+  PetscCall(MatDenseGetColumnVec(X, column, &x));
+  if (guess) {
+    PetscCall(MatDenseGetColumnVecRead(guess, column, &from));
+    PetscCall(VecCopy(from, x));
+    PetscCall(MatDenseRestoreColumnVecRead(guess, column, &from));
+  }
+  PetscCall(BAISolveAsAsked(ksp, b, x));
+  PetscCall(MatDenseRestoreColumnVec(X, column, &x));
+  PetscCall(MatDenseRestoreColumnVecRead(B, column, &b));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetResidualNorm(ksp, &rnorm));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  Note(worst, its, rnorm, reason);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckSizes(Mat A, Mat B, Mat X)
+{
+  PetscInt n, b, x;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetLocalSize(B, &b, NULL));
+  PetscCall(MatGetLocalSize(X, &x, NULL));
+  PetscCheck(b == n && x == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The matrix has %" PetscInt_FMT " rows, the right-hand sides %" PetscInt_FMT
+             ", and the solutions %" PetscInt_FMT,
+             n, b, x);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What one call of the engine does of the columns; solutions are those of the columns that it has solved, or NULL */
+static PetscErrorCode SolveAtOnce(KSP ksp, Mat A, Mat B, Mat X, PetscInt count, BAILevelsSolution **solutions)
+{
+  BAILevelsSolution *s;
+  PetscBool          takes = PETSC_FALSE, done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *solutions = NULL;
+  PetscCall(TakesColumns(ksp, A, &takes));
+  if (!takes || count < 2) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCalloc1(count, &s));
+  PetscCall(SolveColumns(ksp, B, X, s, &done));
+  if (done) *solutions = s;
+  else PetscCall(PetscFree(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
+{
+  KSP_BAI           *k     = (KSP_BAI *)ksp->data;
+  Worst              worst = {.rnorm = 0};
+  BAILevelsSolution *s;
+  Mat                A, guess     = NULL;
+  PetscInt           count, alone = 0;
+
+  PetscFunctionBegin;
+  PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "KSPMatSolveTranspose() with KSPBAI");
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(CheckSizes(A, B, X));
+  PetscCall(MatGetSize(B, NULL, &count));
+  k->stands = PETSC_FALSE;
+  PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
+  if (!ksp->guess_zero) PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &guess));
+  PetscCall(SolveAtOnce(ksp, A, B, X, count, &s));
+  for (PetscInt c = 0; c < count; c++) {
+    const KSPConvergedReason reason = s ? ReasonOf(ksp, &s[c]) : KSP_CONVERGED_ITERATING;
+
+    if (reason) {
+      Note(&worst, (PetscInt)s[c].its, (PetscReal)s[c].rnorm, reason);
+      ksp->totalits += (PetscInt)s[c].its;
+      continue;
+    }
+    PetscCall(SolveColumn(ksp, B, s ? guess : NULL, X, c, &worst));
+    alone++;
+  }
+  PetscCall(PetscInfo(ksp, "%" PetscInt_FMT " systems, of which %" PetscInt_FMT " were solved alone\n", count, alone));
+  PetscCall(PetscFree(s));
+  PetscCall(MatDestroy(&guess));
+  ksp->its    = worst.its;
+  ksp->rnorm  = worst.rnorm;
+  ksp->reason = count ? worst.reason : KSP_CONVERGED_ITS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
