@@ -478,6 +478,8 @@ static PetscErrorCode TestChanges(const char name[], PetscInt n)
                      (double)(rnorm / bnorm)));
     PetscCall(ChangeValues(A));
     PetscCall(SolveBlock(ksp, B, X, "new values"));
+    PetscCall(MatScale(A, -1.0));
+    PetscCall(SolveBlock(ksp, B, X, "another sign"));
     PetscCall(MatDestroy(&B));
     PetscCall(MatDestroy(&X));
   }

@@ -226,14 +226,31 @@ static BAIStatus TakeInColumns(BAILevelsState state, const BAIColumns *given, bo
   return BAIStatusOf(BAI_OK);
 }
 
+/* b is -b, in columns that follow each other, if the levels are those of -A */
+static BAIStatus NegateColumns(BAILevelsState state, BAITemporary *room, BAIColumns *c)
+{
+  const size_t n = (size_t)state->level[0].A.n;
+
+  if (!state->negative) return BAIStatusOf(BAI_OK);
+  BAITry(room->Allocate(&state->s, (size_t)c->count * n * sizeof(BAIScalar)));
+  BAIScalar *const minus_b = static_cast<BAIScalar *>(room->p);
+
+  for (BAIInt k = 0; k < c->count; k++)
+    BAITry(BAINegate(&state->s, (long long)n, c->b + (size_t)k * (size_t)c->to_b, minus_b + (size_t)k * n));
+  c->b    = minus_b;
+  c->to_b = (BAIInt)n;
+  return BAIStatusOf(BAI_OK);
+}
+
 static BAIStatus SolveColumns(BAILevelsState state, const BAIColumns *given, int guess_zero, const BAITolerances *t,
                               BAILevelsSolution *solution)
 {
   const size_t bytes = (size_t)state->level[0].A.n * sizeof(BAIScalar);
-  BAITemporary room;
+  BAITemporary room, minus;
   BAIColumns   c;
 
   BAITry(TakeInColumns(state, given, !guess_zero, &room, &c));
+  BAITry(NegateColumns(state, &minus, &c));
   if (state->krylov.on) BAITry(BAIKrylovSolveColumns(state, &c, guess_zero, t, solution));
   for (BAIInt k = 0; k < c.count && !state->krylov.on; k++)
     BAITry(BAIDeviceSolve(state, c.b + (size_t)k * (size_t)c.to_b, c.x + (size_t)k * (size_t)c.to_x, guess_zero, t,
