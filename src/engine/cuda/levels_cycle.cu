@@ -696,7 +696,8 @@ struct Cycle {
     if (last && state->inverse) return DoAlone();
     if (last) return SmoothLast(l, ends);
     BAITry(DoVisit(l, from_zero, true, false));
-    if (l + 1 < state->levels - 1 && BAIRepeats(state->hermitian, state->p.above + l + 1, state->level[l + 1].A.n)) {
+    if (l + 1 < state->levels - 1 &&
+        BAIRepeats(state->hermitian, state->p.modes, state->p.above + l + 1, state->level[l + 1].A.n)) {
       BAITry(Run(l + 1, 1, false));
       BAITry(Run(l + 1, 0, true));
     } else BAITry(Run(l + 1, 1, true));

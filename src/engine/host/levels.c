@@ -17,6 +17,7 @@ static void Destroy(BAILevelsState state)
       free(L->A.a);
     }
     free(L->aggregate);
+    free(L->P);
     free(L->row);
     free(L->child);
     free(L->first);
@@ -46,6 +47,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   status   = BAIHostLevelsSetUp(state, matrix, 0);
 
   state->p.field = NULL;
+  memset(state->p.mode, 0, sizeof(state->p.mode));
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;
@@ -252,6 +254,7 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
                                .stop      = state->stop,
                                .exact     = state->inverse != NULL,
                                .hermitian = state->hermitian,
+                               .modes     = state->p.modes,
                                .less      = state->less,
                                .norm      = state->norm,
                                .more      = state->more,
