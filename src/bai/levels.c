@@ -88,7 +88,7 @@ static PetscErrorCode IsConstant(Vec v, PetscBool *is)
 static PetscErrorCode GetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Vec mode[], int *modes, uint64_t *id)
 {
   MatNullSpace space;
-  PetscInt     n, count;
+  PetscInt     n, count, rows;
   const Vec   *vecs;
   PetscBool    constant;
   PetscMPIInt  size;
@@ -102,6 +102,16 @@ static PetscErrorCode GetModes(const BAI *bai, Mat given, Mat A, PetscInt fields
   count = n + (constant ? 1 : 0);
   if (!constant && n == 1) PetscCall(IsConstant(vecs[0], &constant));
   if (!n || (n == 1 && count == 1 && constant)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(A, &rows, NULL));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscInt length;
+
+    PetscCall(VecGetSize(vecs[k], &length));
+    PetscCheck(rows == length, PetscObjectComm((PetscObject)given), PETSC_ERR_ARG_SIZ,
+               "Vector %" PetscInt_FMT " of the near null space has %" PetscInt_FMT
+               " entries, and the matrix %" PetscInt_FMT " rows",
+               k, length, rows);
+  }
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)given), &size));
   if (size > 1 || count > BAI_LEVELS_MODES || fields > BAI_LEVELS_MODES) {
     PetscCall(PetscInfo(bai->obj,
@@ -113,14 +123,7 @@ static PetscErrorCode GetModes(const BAI *bai, Mat given, Mat A, PetscInt fields
   for (PetscInt k = 0; k < n; k++) {
     PetscObjectId    number;
     PetscObjectState state;
-    PetscInt         rows, cols;
 
-    PetscCall(MatGetSize(A, &rows, NULL));
-    PetscCall(VecGetSize(vecs[k], &cols));
-    PetscCheck(rows == cols, PetscObjectComm((PetscObject)given), PETSC_ERR_ARG_SIZ,
-               "Vector %" PetscInt_FMT " of the near null space has %" PetscInt_FMT
-               " entries, and the matrix %" PetscInt_FMT " rows",
-               k, cols, rows);
     PetscCall(PetscObjectGetId((PetscObject)vecs[k], &number));
     PetscCall(PetscObjectStateGet((PetscObject)vecs[k], &state));
     *id     = BAIHash(BAIHash(*id + (uint64_t)number) + (uint64_t)state);

@@ -62,7 +62,11 @@ static __global__ __launch_bounds__(FEW) void Orthonormalize(int m, const int *f
 
     if (!(norm > BAI_MODES_DEPENDENT * before)) norm = 0;
     r[k * modes + k] = norm;
-    for (int l = 0; l < count; l++) P[(long long)row[l] * modes + k] *= norm > 0 ? 1 / norm : 0;
+    for (int l = 0; l < count; l++) {
+      BAIScalar *p = &P[(long long)row[l] * modes + k];
+
+      *p = norm > 0 ? *p * (1 / norm) : BAIScalar(0);
+    }
   }
 }
 

@@ -38,7 +38,7 @@ static void Orthonormalize(const BAIInt *row, BAIInt count, int modes, const BAI
     norm = (BAIReal)sqrt((double)BAIRealPart(Dot(row, count, modes, P + k, P + k)));
     if (!(norm > BAI_MODES_DEPENDENT * before)) norm = 0;
     r[k * modes + k] = norm;
-    for (BAIInt l = 0; l < count; l++) P[row[l] * modes + k] *= norm > 0 ? 1 / norm : 0;
+    for (BAIInt l = 0; l < count; l++) P[row[l] * modes + k] = norm > 0 ? P[row[l] * modes + k] * (1 / norm) : 0;
   }
 }
 
