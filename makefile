@@ -136,7 +136,7 @@ $(B)/obj/%.cu.o: %.cu
 	$(call quiet,NVCC,$<)$(nvcc)
 
 # Sums of the coarse matrices have the bits of those of the host, which does not fuse products and sums
-$(B)/obj/src/engine/cuda/levels_matrix.cu.o: UNFUSED = -fmad=false
+$(B)/obj/src/engine/cuda/levels_matrix.cu.o $(B)/obj/src/engine/cuda/levels_modes.cu.o: UNFUSED = -fmad=false
 
 # The kernels of each unit, their registers and spills
 kernels: $(LIB)

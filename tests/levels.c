@@ -5,6 +5,10 @@ static char help[] =
 #include "check.h"
 #include "gallery.h"
 
+enum {
+  MODES_MOST = 8 /* vectors of a near null space */
+};
+
 static PetscReal rtol = 1e-10;
 
 /* What CreateMat() makes beside the gallery's: all on n x n points, but those of 3-D on n x n x n */
@@ -393,7 +397,8 @@ static PetscErrorCode TestValues(const char name[], PetscInt n)
   PetscCall(CreateMat(name, n, &A));
   PetscCall(CreatePC(A, &pc));
   PetscCall(RoundingOf(pc, &rounding));
-  PetscCall(ChangeValues(A, (PetscReal)0.01));
+  /* those of elasticity, which are matched, would have other aggregates if they were not all multiplied alike */
+  PetscCall(ChangeValues(A, strcmp(name, "elasticity") ? (PetscReal)0.01 : 0));
   PetscCall(PCSetUp(pc));
   PetscCall(CreatePC(A, &fresh));
   PetscCall(MatCreateVecs(A, &r, &z));
@@ -1256,6 +1261,245 @@ static PetscErrorCode TestElasticity(PetscInt n, PetscInt most)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Springs between the points of a lattice and their neighbours, also those across, with the rigid body modes as near null
+ * space, whose forces are zero; each point is bound to its place by so much, and those at x = 0 by 1 if it is clamped */
+static PetscErrorCode CreateTruss(PetscInt n, PetscInt dim, PetscReal bound, PetscBool clamped, Mat *A)
+{
+  const PetscInt points = dim == 3 ? n * n * n : n * n, stride[3] = {1, n, n * n};
+  Vec            coordinates;
+  MatNullSpace   space;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, dim * points, dim * points));
+  PetscCall(MatSetBlockSize(*A, dim));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 81, NULL));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatCreateVecs(*A, &coordinates, NULL));
+  PetscCall(VecSetBlockSize(coordinates, dim));
+  for (PetscInt p = 0; p < points; p++) {
+    const PetscInt at[3] = {p % n, p / n % n, p / n / n};
+
+    for (PetscInt d = 0; d < dim; d++) {
+      const PetscReal here = bound + (clamped && !at[0] ? 1 : 0);
+
+      PetscCall(MatSetValue(*A, dim * p + d, dim * p + d, here, ADD_VALUES));
+      PetscCall(VecSetValue(coordinates, dim * p + d, (PetscReal)at[d], INSERT_VALUES));
+    }
+    for (PetscInt s = 14; s < 27; s++) {
+      const PetscInt step[3] = {s % 3 - 1, s / 3 % 3 - 1, s / 9 - 1};
+      PetscInt       q = p, length = 0;
+      PetscBool      inside = PETSC_TRUE;
+
+      for (PetscInt d = 0; d < 3; d++) {
+        q += step[d] * stride[d];
+        length += step[d] * step[d];
+        if (at[d] + step[d] < 0 || at[d] + step[d] >= (d < dim ? n : 1)) inside = PETSC_FALSE;
+      }
+      if (!inside) continue;
+      for (PetscInt d = 0; d < dim; d++) {
+        for (PetscInt e = 0; e < dim; e++) {
+          const PetscReal w = (PetscReal)(step[d] * step[e]) / (PetscReal)length;
+
+          PetscCall(MatSetValue(*A, dim * p + d, dim * p + e, w, ADD_VALUES));
+          PetscCall(MatSetValue(*A, dim * q + d, dim * q + e, w, ADD_VALUES));
+          PetscCall(MatSetValue(*A, dim * p + d, dim * q + e, -w, ADD_VALUES));
+          PetscCall(MatSetValue(*A, dim * q + d, dim * p + e, -w, ADD_VALUES));
+        }
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(VecAssemblyBegin(coordinates));
+  PetscCall(VecAssemblyEnd(coordinates));
+  PetscCall(MatNullSpaceCreateRigidBody(coordinates, &space));
+  PetscCall(MatSetNearNullSpace(*A, space));
+  PetscCall(MatNullSpaceDestroy(&space));
+  PetscCall(VecDestroy(&coordinates));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HasModes(PC pc, PetscBool expected)
+{
+  PetscBool has;
+
+  PetscFunctionBeginUser;
+  PetscCall(ViewHas((PetscObject)pc, "near null space: aggregates of points", &has));
+  PetscCall(Expect(has == expected, "the near null space is%s used", has ? "" : " not"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All coarse spaces have the modes: where these meet hardly any resistance, one cycle finds them */
+static PetscErrorCode TestModesExact(PetscInt n, PetscInt dim)
+{
+  Mat          A;
+  PC           pc;
+  Vec          x, y, z;
+  MatNullSpace space;
+  const Vec   *mode;
+  PetscInt     modes;
+  PetscReal    size, norm;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateTruss(n, dim, (PetscReal)1e-5, PETSC_FALSE, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(PCBAIMGSetOver(pc, 1.0)); /* else corrections are made larger */
+  PetscCall(PCBAIMGSetSingle(pc, PETSC_BOOL3_FALSE));
+  PetscCall(MatGetNearNullSpace(A, &space));
+  PetscCall(MatNullSpaceGetVecs(space, NULL, &modes, &mode));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(x, &z));
+  for (PetscInt k = 0; k < modes; k++) {
+    PetscCall(VecCopy(mode[k], x));
+    PetscCall(MatMult(A, x, y));
+    PetscCall(PCApply(pc, y, z));
+    PetscCall(VecNorm(x, NORM_2, &size));
+    PetscCall(VecAXPY(z, -1.0, x));
+    PetscCall(VecNorm(z, NORM_2, &norm));
+    PetscCall(Expect(norm <= (PetscReal)1e-3 * size, "mode %d: %g of it is not found", (int)k, (double)(norm / size)));
+  }
+  PetscCall(HasModes(pc, PETSC_TRUE));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With the modes there are so many iterations at most, and on a larger lattice not many more; without them more than twice
+ * as many. Where levels are on a GPU, those of the host take as many */
+static PetscErrorCode TestModesIterations(PetscInt small, PetscInt large, PetscInt dim, PetscInt most, PetscInt growth)
+{
+  const PetscInt size[] = {small, large};
+  PetscInt       its[2], host, without;
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 2; k++) {
+    Mat A;
+    KSP ksp;
+
+    PetscCall(CreateTruss(size[k], dim, 0, PETSC_TRUE, &A));
+    PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+    PetscCall(Solve(ksp, &its[k]));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(Expect(its[k] > 0 && its[k] <= most, "size %d: %d iterations", (int)size[k], (int)its[k]));
+    PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+    PetscCall(KSPBAISetBackend(ksp, BAI_BACKEND_HOST));
+    PetscCall(Solve(ksp, &host));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(Expect(PetscAbsInt(host - its[k]) <= 1, "size %d: %d iterations, %d on the host", (int)size[k],
+                     (int)its[k], (int)host));
+    PetscCall(MatSetNearNullSpace(A, NULL));
+    PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+    PetscCall(Solve(ksp, &without));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(Expect(without < 0 || without > 2 * its[k], "size %d: %d iterations, %d without the modes", (int)size[k],
+                     (int)its[k], (int)without));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(Expect(its[1] <= its[0] + growth, "%d iterations at size %d, %d at size %d", (int)its[0], (int)size[0],
+                   (int)its[1], (int)size[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A near null space of this matrix, of so many vectors of n entries: row i counts in vector i*count/n */
+static PetscErrorCode SetParts(Mat A, PetscInt n, PetscInt count, PetscBool constant)
+{
+  Vec          part[MODES_MOST + 1];
+  MatNullSpace space;
+
+  PetscFunctionBeginUser;
+  for (PetscInt k = 0; k < count; k++) {
+    PetscCall(VecCreate(PETSC_COMM_WORLD, &part[k]));
+    PetscCall(VecSetSizes(part[k], PETSC_DECIDE, n));
+    PetscCall(VecSetFromOptions(part[k]));
+    for (PetscInt i = 0; i < n; i++)
+      if (i * count / n == k) PetscCall(VecSetValue(part[k], i, 1, INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(part[k]));
+    PetscCall(VecAssemblyEnd(part[k]));
+    PetscCall(VecNormalize(part[k], NULL));
+  }
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, constant, count, part, &space));
+  PetscCall(MatSetNearNullSpace(A, space));
+  PetscCall(MatNullSpaceDestroy(&space));
+  for (PetscInt k = 0; k < count; k++) PetscCall(VecDestroy(&part[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Modes that are zero on most aggregates, the constant alone, more vectors than there may be, and others in their place */
+static PetscErrorCode TestModesParts(void)
+{
+  const PetscInt n = 40;
+  Mat            A;
+  KSP            ksp;
+  PC             pc;
+  Vec            r, z, w;
+  PetscInt       its;
+  PetscBool      equal;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", n, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(MatCreateVecs(A, &r, &z));
+  PetscCall(VecDuplicate(r, &w));
+  PetscCall(SetNoise(r, 3));
+  PetscCall(PCApply(pc, r, z));
+  for (PetscInt count = 0; count <= 1; count++) {
+    PC same;
+
+    PetscCall(SetParts(A, n * n, count, (PetscBool)!count));
+    PetscCall(CreatePC(A, &same));
+    PetscCall(PCApply(same, r, w));
+    PetscCall(VecEqual(z, w, &equal));
+    PetscCall(Expect(equal, "the constant alone, as %s, changes nothing", count ? "a vector" : "such"));
+    PetscCall(HasModes(same, PETSC_FALSE));
+    PetscCall(PCDestroy(&same));
+  }
+  PetscCall(SetParts(A, n * n, MODES_MOST + 1, PETSC_FALSE));
+  PetscCall(MatScale(A, 2.0)); /* so that PCSetUp() looks */
+  PetscCall(PCSetUp(pc));
+  PetscCall(HasModes(pc, PETSC_FALSE));
+  PetscCall(SetParts(A, n * n, 2, PETSC_FALSE));
+  PetscCall(MatScale(A, 2.0)); /* so that PCSetUp() looks */
+  PetscCall(PCSetUp(pc));
+  PetscCall(HasModes(pc, PETSC_TRUE));
+  PetscCall(PCDestroy(&pc));
+  for (PetscInt count = 2; count <= MODES_MOST; count += 3) {
+    PetscCall(SetParts(A, n * n, count, (PetscBool)(count < MODES_MOST)));
+    PetscCall(CreateKSP(A, KSPCG, 0, &ksp));
+    PetscCall(Solve(ksp, &its));
+    PetscCall(Expect(its > 0 && its <= 40, "%d iterations with %d parts", (int)its, (int)count));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&w));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestModesLength(void)
+{
+  const PetscInt n = 20;
+  Mat            A;
+  PC             pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", n, &A));
+  PetscCall(SetParts(A, n * n + 1, 2, PETSC_FALSE));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCBAIMG));
+  PetscCall(PCSetOperators(pc, A, A));
+  ExpectError("Vector 0 of the near null space has 401 entries, and the matrix 400 rows", "a wrong length",
+              PCSetUp(pc));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Convection that is weaker and stronger than diffusion */
 static PetscErrorCode TestConvection(const char name[], PetscInt n, PetscInt most)
 {
@@ -1493,6 +1737,15 @@ int main(int argc, char **argv)
   if (Case("types_sbaij")) PetscCall(TestTypes(MATSBAIJ));
   if (Case("fields")) PetscCall(TestFields());
   if (Case("elasticity")) PetscCall(TestElasticity(12, 120));
+  if (size == 1 && Case("modes_exact_2d")) PetscCall(TestModesExact(24, 2));
+  if (size == 1 && Case("modes_exact_3d")) PetscCall(TestModesExact(9, 3));
+  if (size == 1 && Case("modes_iterations_2d")) PetscCall(TestModesIterations(30, 90, 2, 40, 3));
+  if (size == 1 && Case("modes_iterations_3d")) PetscCall(TestModesIterations(12, 20, 3, 40, 3));
+  if (size == 1 && Case("modes_elasticity")) PetscCall(TestIterations("elasticity", 8, 20, 30, 3));
+  if (size == 1 && Case("modes_operator")) PetscCall(TestOperator("elasticity", 9));
+  if (size == 1 && Case("modes_values")) PetscCall(TestValues("elasticity", 9));
+  if (size == 1 && Case("modes_parts")) PetscCall(TestModesParts());
+  if (Case("modes_length")) PetscCall(TestModesLength());
   if (Case("convection_2d")) PetscCall(TestConvection("convection2d", 60, 80));
   if (Case("convection_3d")) PetscCall(TestConvection("convection3d", 16, 60));
   if (Case("convection_large")) PetscCall(TestConvection("convection2d", 250, 80));
@@ -1512,11 +1765,11 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{operator values,krylov,types,fields elasticity,convection iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision singular}}
+         args: -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision singular}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
-         args: -malloc_dump 0 -case zero,options
+         args: -malloc_dump 0 -case zero,options,modes_length
       test:
          suffix: host_ranks
          timeoutfactor: 2
@@ -1533,7 +1786,7 @@ int main(int argc, char **argv)
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields elasticity,convection iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision singular}}
+         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision singular}}
       test:
          suffix: aijcusparse_ranks
          requires: baicuda cuda

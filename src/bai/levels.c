@@ -3,6 +3,7 @@
 */
 #include "levels.h"
 #include "../engine/levels_rules.h"
+#include "../engine/hash.h"
 #include <petsc/private/petscimpl.h>
 #include <petsctime.h>
 
@@ -64,11 +65,81 @@ static PetscErrorCode GetSingle(const BAI *bai, Mat given, int *single)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a vector is the constant, or zero */
+static PetscErrorCode IsConstant(Vec v, PetscBool *is)
+{
+  PetscScalar sum;
+  PetscReal   norm;
+  PetscInt    n;
+
+  PetscFunctionBegin;
+  PetscCall(VecSum(v, &sum));
+  PetscCall(VecNorm(v, NORM_2, &norm));
+  PetscCall(VecGetSize(v, &n));
+  *is = (PetscBool)(PetscAbsScalar(sum) >=
+                    (1 - (PetscReal)100 * PETSC_SQRT_MACHINE_EPSILON) * norm * PetscSqrtReal((PetscReal)n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The near null space of the matrix of users, as the modes of its coarse levels: vector k of them, NULL for the constant.
+   None if it has the constant alone, which coarse levels have in any case. id: of others it is another one
+*/
+static PetscErrorCode GetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Vec mode[], int *modes, uint64_t *id)
+{
+  MatNullSpace space;
+  PetscInt     n, count, rows;
+  const Vec   *vecs;
+  PetscBool    constant;
+  PetscMPIInt  size;
+
+  PetscFunctionBegin;
+  *modes = 0;
+  *id    = 0;
+  PetscCall(MatGetNearNullSpace(given, &space));
+  if (!space) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vecs));
+  count = n + (constant ? 1 : 0);
+  if (!constant && n == 1) PetscCall(IsConstant(vecs[0], &constant));
+  if (!n || (n == 1 && count == 1 && constant)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetSize(A, &rows, NULL));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscInt length;
+
+    PetscCall(VecGetSize(vecs[k], &length));
+    PetscCheck(rows == length, PetscObjectComm((PetscObject)given), PETSC_ERR_ARG_SIZ,
+               "Vector %" PetscInt_FMT " of the near null space has %" PetscInt_FMT
+               " entries, and the matrix %" PetscInt_FMT " rows",
+               k, length, rows);
+  }
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)given), &size));
+  if (size > 1 || count > BAI_LEVELS_MODES || fields > BAI_LEVELS_MODES) {
+    PetscCall(PetscInfo(bai->obj,
+                        "The near null space is not used: %" PetscInt_FMT " vectors, block size %" PetscInt_FMT
+                        ", %d ranks; there may be at most %d vectors, as large a block size, and one rank\n",
+                        count, fields, (int)size, BAI_LEVELS_MODES));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt k = 0; k < n; k++) {
+    PetscObjectId    number;
+    PetscObjectState state;
+
+    PetscCall(PetscObjectGetId((PetscObject)vecs[k], &number));
+    PetscCall(PetscObjectStateGet((PetscObject)vecs[k], &state));
+    *id     = BAIHash(BAIHash(*id + (uint64_t)number) + (uint64_t)state);
+    mode[k] = vecs[k];
+  }
+  if (count > n) mode[n] = NULL;
+  *modes = (int)count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What levels would be set up with now */
 static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BAIBackend *backend,
                                     BAILevelsParameters *p)
 {
   const BAILevelsOptions *o = &bai->hierarchy->options;
+  Vec                     mode[BAI_LEVELS_MODES];
   PetscInt                fields, first, all;
   PetscMPIInt             size;
 
@@ -88,8 +159,9 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   p->local_iters = (BAIInt)o->local_iters;
   p->over        = (BAIReal)o->over;
   p->fields      = (BAIInt)fields;
-  p->longest     = (BAIInt)o->longest;
-  p->resident    = (int)o->chip;
+  PetscCall(GetModes(bai, given, A, fields, mode, &p->modes, &p->modes_id));
+  p->longest  = (BAIInt)o->longest;
+  p->resident = (int)o->chip;
   PetscCall(GetSingle(bai, given, &p->single));
   if (*backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
   else PetscCall(BAIGetThreads(bai->node_size, &p->threads));
@@ -124,7 +196,8 @@ double BAILevelsFlops(const BAILevelsInfo *info, BAIInt local_iters, int above)
   double visits = 1, flops = 0;
 
   for (int l = 0; l < info->levels; l++) {
-    if (l && l < info->levels - 1 && BAIRepeats(info->hermitian, above + l, info->level[l].rows)) visits *= 2;
+    if (l && l < info->levels - 1 && BAIRepeats(info->hermitian, info->modes, above + l, info->level[l].rows))
+      visits *= 2;
     flops += visits * FlopsOfVisits(&info->level[l], local_iters);
   }
   return flops;
@@ -182,8 +255,35 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New levels; the engine looks at the arrays of modes now only. What is on a GPU stays there if levels are on it */
+static PetscErrorCode Create(BAI *bai, Mat given, BAIStatus *status)
+{
+  BAIHierarchy        h = bai->hierarchy;
+  BAILevelsParameters p;
+  Vec                 mode[BAI_LEVELS_MODES];
+  int                 modes;
+  uint64_t            id;
+  PetscMemType        type;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
+  PetscCall(GetModes(bai, given, given, (PetscInt)p.fields, mode, &modes, &id));
+  for (int k = 0; k < modes; k++) {
+    if (!mode[k]) continue;
+    if (h->backend == BAI_BACKEND_CUDA) PetscCall(VecGetArrayReadAndMemType(mode[k], &p.mode[k], &type));
+    else PetscCall(VecGetArrayRead(mode[k], &p.mode[k]));
+  }
+  *status = BAILevelsCreate(h->backend, &h->M, &p, &h->levels);
+  for (int k = 0; k < modes; k++) {
+    if (!mode[k]) continue;
+    if (h->backend == BAI_BACKEND_CUDA) PetscCall(VecRestoreArrayReadAndMemType(mode[k], &p.mode[k]));
+    else PetscCall(VecRestoreArrayRead(mode[k], &p.mode[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values, or new levels; all ranks do the same */
-static PetscErrorCode Renew(BAI *bai, int *work, BAIStatus *status)
+static PetscErrorCode Renew(BAI *bai, Mat given, int *work, BAIStatus *status)
 {
   BAIHierarchy h = bai->hierarchy;
 
@@ -197,7 +297,7 @@ static PetscErrorCode Renew(BAI *bai, int *work, BAIStatus *status)
   if (*work == WORK_LEVELS) {
     BAILevelsDestroy(&h->levels);
     *status = BAIStatusOf(BAI_OK);
-    if (h->M.n) *status = BAILevelsCreate(h->backend, &h->M, &h->p, &h->levels);
+    if (h->M.n) PetscCall(Create(bai, given, status));
     h->setups++;
     h->first_its     = 0;
     h->updates_since = 0;
@@ -295,7 +395,7 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   h->backend       = backend;
   bai->use.backend = backend; /* which errors name */
   PetscCall(PetscMemcpy(&h->p, &p, sizeof(p)));
-  code = Renew(bai, &work, &mine);
+  code = Renew(bai, given, &work, &mine);
   if (!code && mine.code) BAILevelsDestroy(&h->levels);
   bad = mine.code == BAI_ERR_LONG ? BAD_LONG : mine.code ? BAD_ANY : 0;
   if (!code) code = BAIAgree(bai, PETSC_SUCCESS, &bad);
@@ -558,6 +658,9 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
   PetscCall(Table(i, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; no more levels as %s\n",
                                    i->exact ? "solved exactly" : "smoothed", i->stop));
+  if (i->modes)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  near null space: aggregates of points, %d columns of P for each\n", i->modes));
   if (i->grid.m[0])
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  aggregates are boxes of a grid of %" PetscInt64_FMT " x %" PetscInt64_FMT

@@ -12,6 +12,12 @@
      x = x + P e
      x = x + S (b - A x)               the same sweeps, from x
 
+   With modes given, as the motions of a body without strain, P has a column for each mode on each aggregate: what an
+   orthonormal basis makes of the modes there. So e is any sum of modes on each aggregate, and the coarse space has them
+   exactly. Aggregates are then of points, whose unknowns follow each other: fields on the finest level, modes on the
+   others. A mode that depends on those before it on some aggregate has a column of zeros there, and the coarse level a
+   row of zeros. Nothing is softened. All levels but the smallest are visited by two cycles.
+
    Blocks are made up of aggregates, so one visit to a block serves smoothing and transfer. All blocks are swept at
    once, from the same x of the others. So with Hermitian A the cycle is a Hermitian operator, and CG may use it.
 
@@ -49,6 +55,7 @@ extern "C" {
 enum {
   BAI_LEVELS_MOST     = 32,  /* levels at most */
   BAI_LEVELS_BLOCK    = 128, /* rows of a block at most */
+  BAI_LEVELS_MODES    = 8,   /* modes at most, and unknowns of a point that has any */
   BAI_LEVELS_COARSEST = 128, /* a level of at most so many rows is the last, and is solved exactly */
 
   BAI_SINGLE_IN_RANGE  = -1, /* of BAILevelsParameters.single */
@@ -71,11 +78,16 @@ typedef struct {
   BAIInt        fields; /* unknowns of a point: only rows of the same number modulo this one go into an aggregate */
   const BAIInt *field; /* on the host, the number of each row of the first level whose aggregates are not given, instead
                            of that modulo fields; NULL: there are none. Looked at by BAILevelsCreate() only */
-  BAIInt        longest;    /* BAI_ERR_LONG if a row has more entries; 0: any number is taken */
-  int           visited;    /* no level is solved exactly, so that BAILevelsVisit() may be called */
-  BAIInt        first, all; /* this is a rank's part, from row number first on, of so many rows; all is 0: it is not */
-  BAINumbering  grid;     /* of the finest level; it is looked for if there are no levels above or it is not visited */
-  int           resident; /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one
+  /* Modes whose combinations the coarse levels are to have, 0: the constant on each field. Each is an array of n, on the
+   * host, or for cuda where its kernels can read it; NULL: the constant 1. Looked at by BAILevelsCreate() only */
+  int              modes;
+  const BAIScalar *mode[BAI_LEVELS_MODES];
+  uint64_t         modes_id; /* for the caller: of other modes it is another one */
+  BAIInt           longest;  /* BAI_ERR_LONG if a row has more entries; 0: any number is taken */
+  int              visited;  /* no level is solved exactly, so that BAILevelsVisit() may be called */
+  BAIInt       first, all;   /* this is a rank's part, from row number first on, of so many rows; all is 0: it is not */
+  BAINumbering grid;     /* of the finest level; it is looked for if there are no levels above or it is not visited */
+  int          resident; /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one
                            launch, of a Krylov method round visits: see cuda/krylov.cu. BAILevelsApply() is then not to
                            be called */
   int   single; /* 1: levels are in single precision, 0: in that of A; BAI_SINGLE_IN_RANGE: single where A has the range
@@ -88,7 +100,7 @@ typedef struct {
 typedef struct {
   BAIInt  rows;
   int64_t nnz;        /* entries, those of the diagonal counted */
-  BAIInt  aggregates; /* 0 on the last level */
+  BAIInt  aggregates; /* 0 on the last level; of points, if there are modes */
   BAIInt  alone;      /* rows in no aggregate, as their diagonal entry dominates */
   BAIInt  blocks;     /* 0: solved exactly */
   int64_t inside;     /* entries inside blocks */
@@ -104,6 +116,7 @@ typedef struct {
   int          hermitian;  /* a_ij = conj(a_ji) to rounding, and the diagonal is positive, or all of it negative */
   int          negative;   /* it is negative: the levels, and less and more, are those of -A */
   int          single;     /* levels are in single precision */
+  int          modes;      /* columns of P of each aggregate, 0: one, of ones */
   double       less, more; /* sums of the magnitudes of couplings that are negative, and of the others */
   double       norm;       /* of the magnitudes of a row's entries the largest sum; 0: not found out */
   int64_t      bytes;      /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */
@@ -188,6 +201,13 @@ typedef struct {
 /* From a matrix on the host and the aggregates of its rows and ghosts, negative: none. columns: m, and the aggregates of
  * other ranks */
 BAIStatus BAIProductCreate(const BAIMatrix *, BAIInt m, BAIInt columns, const BAIInt *aggregate, BAIProduct *);
+/*
+   The same with so many columns of P for each aggregate, of which p has a row for each row of A, on one rank: row c*modes
+   + k of the product is that of column k of aggregate c. All entries between coupled aggregates are there, also those
+   that are zero. i, j and a are the caller's
+*/
+BAIStatus BAIModesProductCreate(const BAIMatrix *, BAIInt m, const BAIInt *aggregate, int modes, const BAIScalar *p,
+                                BAIInt **i, BAIInt **j, BAIScalar **a);
 /* Softens couplings by up to a factor of over; the sum of each row stays as it is, or its real part, as the diagonal of
  * a Hermitian matrix is real. negative: so is the diagonal. rows and inner are those of the aggregates of other ranks */
 void BAIProductSoften(BAIProduct *, int negative, const BAIInt *rows, const BAIReal *inner, BAIReal over);

@@ -16,6 +16,7 @@ enum {
   BAI_LEVELS_PARTS  = 3,   /* a level must have fewer rows than the one above by this part at least */
   BAI_LEVELS_SMALL = 4096, /* levels of at most so many rows are visited by one cycle: another one would take as long as
                               on much larger ones */
+  BAI_MODES_SMALL  = 256,  /* the same with modes, whose coarse levels are worse */
   BAI_GRID_LOOKS   = 64    /* rows from the middle on that are looked at for the numbering of a grid */
 };
 
@@ -23,9 +24,12 @@ enum {
 #define BAI_LEVELS_ALONE        ((BAIReal)1.25) /* Notay's bound for a two-level condition of 10: 10/(10 - 2) */
 #define BAI_LEVELS_ALONE_BELOW  ((BAIReal)2)    /* coarse couplings are weaker than what they stand for */
 #define BAI_LEVELS_SINGLE_RANGE 1e25            /* of the largest diagonal entry over the least one */
-#define BAI_LEVELS_OTHER_SIGN   0.5 /* with more positive couplings than that of the negative ones, none is softened */
-#define BAI_GRID_STRONG         4   /* directions whose couplings are a quarter of the strongest ones are coarsened */
-#define BAI_GRID_ALIKE          100 /* couplings in one direction that differ by more make no grid */
+/* Of a mode's norm on an aggregate: what is left of it without the modes before it is rounding if it is less */
+#define BAI_MODES_DEPENDENT   (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-6 : (BAIReal)1e-3)
+#define BAI_MODES_OVER        ((BAIReal)1.3)
+#define BAI_LEVELS_OTHER_SIGN 0.5 /* with more positive couplings than that of the negative ones, none is softened */
+#define BAI_GRID_STRONG       4   /* directions whose couplings are a quarter of the strongest ones are coarsened */
+#define BAI_GRID_ALIKE        100 /* couplings in one direction that differ by more make no grid */
 
 #if defined(__cplusplus) && defined(PETSC_USE_COMPLEX)
 BAI_INLINE BAIScalar BAIConj(BAIScalar a)
@@ -107,10 +111,27 @@ BAI_INLINE int BAILevelsIsAlone(BAIReal d, BAIReal sum, int finest)
 }
 
 /* A level of so many rows is visited by two cycles for each one of the level above: every second level, and all levels
- * of a matrix that is not Hermitian, whose coarse matrices are not softened */
-BAI_INLINE int BAIRepeats(int hermitian, int level, BAIInt rows)
+ * of a matrix that is not Hermitian, whose coarse matrices are not softened, or if there are modes */
+BAI_INLINE int BAIRepeats(int hermitian, int modes, int level, BAIInt rows)
 {
-  return rows > BAI_LEVELS_SMALL && (level % 2 || !hermitian);
+  return rows > (modes ? BAI_MODES_SMALL : BAI_LEVELS_SMALL) && (level % 2 || !hermitian || modes);
+}
+
+/*
+   With modes, what corrections are multiplied by: the coarse matrix is too stiff, and nothing in it is softened. If the
+   eigenvalues of C A are below 2, C being a cycle on a level, those of two such cycles are at most 1. With one cycle they
+   are at most this factor times those of the next level, as smoothing does not enlarge errors. Below BAI_MODES_SMALL rows
+   there is one level with one cycle at most that is not exact, so they stay below 2, and cycles definite
+*/
+BAI_INLINE BAIReal BAIModesOver(int hermitian, int modes, BAIReal over)
+{
+  return !modes || !hermitian ? 1 : over < BAI_MODES_OVER ? over : BAI_MODES_OVER;
+}
+
+/* Rows of the next level of each aggregate */
+BAI_INLINE int BAIColumns(int modes)
+{
+  return modes ? modes : 1;
 }
 
 /* A last level of so many rows is solved exactly, not smoothed */

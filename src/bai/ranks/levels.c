@@ -177,7 +177,7 @@ static PetscErrorCode SetUpLevel(BAI *bai, BAIRankLevels R, int l)
   PetscCall(MatGetLocalSize(L->A, &n, NULL));
   PetscCall(MatGetInfo(L->A, MAT_GLOBAL_SUM, &mat));
   L->nnz   = (PetscInt64)mat.nz_used;
-  L->twice = (PetscBool)(l && BAIRepeats(h->hermitian, l, (BAIInt)L->rows));
+  L->twice = (PetscBool)(l && BAIRepeats(h->hermitian, 0, l, (BAIInt)L->rows));
   if (l && n) {
     PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
     p.field   = (const BAIInt *)L->field;
@@ -429,7 +429,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscFunctionBegin;
   PetscCall(GatherMat(bai, L->A, &R->rest));
   PetscCall(CreateScatters(R, L->A));
-  R->twice = (PetscBool)(R->count && BAIRepeats(h->hermitian, R->count, (BAIInt)L->rows));
+  R->twice = (PetscBool)(R->count && BAIRepeats(h->hermitian, 0, R->count, (BAIInt)L->rows));
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
   for (; L->number; L++, p.given++) {
     PetscCall(GatherNumbers(L->A, L->number, &numbers[p.given]));

@@ -103,6 +103,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   if (!state->processors) state->processors = 1;
   if (!status.code) status = Catch([&] { return SetUp(state, matrix, false); });
   state->p.field = NULL;
+  memset(state->p.mode, 0, sizeof(state->p.mode));
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;
@@ -272,6 +273,7 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
   info->hermitian = state->hermitian;
   info->negative  = state->negative;
   info->single    = state->single;
+  info->modes     = state->krylov.on ? 0 : state->p.modes;
   info->less      = state->less;
   info->more      = state->more;
   info->norm      = state->norm;

@@ -50,13 +50,17 @@ struct BAILevelView {
   const T              *out_a;
   const T *d, *dinv, *extra; /* diagonal entries; what multiplies residuals; what sweeps add to d, NULL: nothing */
   T       *b, *x, *y;
-  bool     has_long; /* rows have many entries outside blocks */
+  bool     has_long; /* rows have many entries outside blocks, or there are modes */
+  int      modes;    /* columns of P of each aggregate, 0: one, of ones */
+  const T *P;        /* n x modes, by places */
 };
 
-/* How P^H A P was summed, for new values */
+/* How P^H A P was summed, for new values. With modes, of the matrix that P of ones would give: of that the pattern */
 typedef struct {
-  unsigned *entry; /* of A, in the order of those of the coarse matrix */
-  int      *first; /* nnz of that + 1: the entries of each */
+  unsigned     *entry; /* of A, in the order of those of the coarse matrix */
+  int          *first; /* nnz of that + 1: the entries of each */
+  BAIDeviceRows pattern;
+  int          *of_row;
 } BAIGather;
 
 typedef struct {
@@ -69,7 +73,10 @@ typedef struct {
   bool            extra;
   int             pairs;       /* of all slices, 0: they differ */
   bool            few;         /* no row has more than six entries inside its block */
-  int            *aggregate;   /* n: row of the next level, or -1 */
+  int            *aggregate;   /* n: number of each row's aggregate, or -1: a row of the next level, or a point */
+  int            *parent;      /* n: with modes, the place of each place's aggregate, or -1 */
+  BAIScalar      *P;           /* n x modes, by rows: P, of each row the entries in the columns of its aggregate; */
+  void           *p;           /* the same by places, as the cycle reads it */
   int            *row, *place; /* the row at each place, and the other way round */
   int            *child, *first, *block_aggregate, *slice, *out_first, *out_j;
   unsigned short *in_j;
@@ -92,6 +99,7 @@ struct BAILevelsState_ {
   BAIScalar          *negated, *minus_b; /* the values of -A, and a right-hand side for it */
   double              less, more;        /* see BAILevelsInfo */
   double              norm;              /* see BAILevelsInfo */
+  int                 points;            /* with modes, rows of a point of the finest level */
   BAIReal             over, scale;       /* scale: a power of two that multiplies A in the levels */
   unsigned long long  pattern;
   BAIReal            *factors; /* on the device: what multiplies r on the way in, and z on the way out */
@@ -111,6 +119,7 @@ struct BAILevelsState_ {
 /* levels_setup.cu */
 BAIStatus BAILevelsSetUp(BAILevelsState, const BAIMatrix *, bool values_only);
 /* levels_matrix.cu: C = P^H A P, its pattern anew, or its values alone; and the matrix of a level by places */
+/* over 0: sums of magnitudes */
 BAIStatus BAIGalerkin(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
                       BAIReal over, BAIGather *, BAIDeviceRows *, BAIScalar **values, int **c_of_row);
 BAIStatus BAIGalerkinValues(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
@@ -119,6 +128,13 @@ BAIStatus BAIGalerkinValues(BAILevelsState, const BAIDeviceRows *, const int *of
 BAIStatus BAIOfRow(BAILevelsState, const BAIDeviceRows *, int **of_row);
 BAIStatus BAIPlaceLevel(BAILevelsState, BAIDeviceLevel *, bool values_only);
 BAIStatus BAIInvertLast(BAILevelsState);
+/* levels_modes.cu: to[i] = from[i/rows], or i/rows if from is NULL; P of a level, and the modes on the next one,
+   mode k on row i being mode[i*row_step + k*mode_step]; C = P^H A P, its pattern anew, or its values alone */
+BAIStatus BAIExpand(BAILevelsState, int n, int rows, const int *from, int *to);
+BAIStatus BAIModes(BAILevelsState, int n, int m, const int *first, const unsigned *list, const BAIScalar *mode,
+                   long long row_step, long long mode_step, BAIScalar *P, BAIScalar *next);
+BAIStatus BAIModesGalerkin(BAILevelsState, BAIDeviceLevel *, BAIDeviceLevel *next);
+BAIStatus BAIModesValues(BAILevelsState, const BAIDeviceLevel *, const BAIDeviceLevel *next, bool pattern);
 /* levels_cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL. The
    same with one visit */
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);

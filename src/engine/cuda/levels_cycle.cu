@@ -20,6 +20,7 @@ enum {
   CHILDREN     = 8,  /* rows of an aggregate whose x is fetched at once */
   FETCH        = 2,  /* entries outside blocks that a thread fetches at once, */
   MANY         = 10, /* and of the level above, */
+  MODES        = -1, /* or that level has its own kernel for that, and there are modes, */
   SOME         = 4,  /* also in the tail, whose teams have room for so many */
   LONG_ROW     = 16, /* entries outside blocks: with more, several threads add up a row's */
   LONG_TEAM    = 8,  /* so many */
@@ -35,6 +36,8 @@ struct FinerLevel {
   const int *child, *out_first, *out_j; /* child NULL: nothing is to be taken off */
   const T   *out_a, *x;
   bool       has_long; /* its rows have many such entries */
+  int        modes;    /* as in BAILevelView */
+  const T   *P;
 };
 
 /* What a visit is to do */
@@ -163,6 +166,20 @@ static __device__ __forceinline__ T SumLongRows(const BAILevelView<T> &L, int fi
   Meet<WHOLE>(team);
   return sum;
 }
+
+#if defined(PETSC_USE_COMPLEX)
+template <typename T>
+static __device__ __forceinline__ T Conj(T a)
+{
+  return T(a.real(), -a.imag());
+}
+#else
+template <typename T>
+static __device__ __forceinline__ T Conj(T a)
+{
+  return a;
+}
+#endif
 
 /* x of the level above, on the rows of an aggregate; those of a few are fetched before the first is written */
 template <typename T>
@@ -303,7 +320,7 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
     b      = T(how.r[row] * how.factors[0]);
     L.b[p] = b;
   } else if (mine) b = L.b[p];
-  if (PRODUCTS && mine) {
+  if (PRODUCTS > 0 && mine) {
     b -= finer;
     L.b[p] = b;
   }
@@ -311,7 +328,8 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   if (!how.from_zero) {
     if (mine) x = L.x[p];
     g += extra * x;
-    if (PAIRS == PAIRS_MORE && !PRODUCTS && L.has_long) g -= SumLongRows<WHOLE>(L, first, size, t, team, room.product);
+    if (PAIRS == PAIRS_MORE && PRODUCTS <= 0 && L.has_long)
+      g -= SumLongRows<WHOLE>(L, first, size, t, team, room.product);
     else g -= outside.template Sum<WHOLE>(L, L.x, t, team, room.product);
   } else x = dinv * g;
   d += extra;
@@ -343,6 +361,19 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
   Meet<WHOLE>(team);
   room.x[1][t] = inside.Rest(b - (d - extra) * x, room.x[0]);
   Meet<WHOLE>(team);
+  if constexpr (PRODUCTS == MODES) {
+    const int aggregates = L.aggregate[block], count = (L.aggregate[block + 1] - aggregates) * L.modes;
+
+    for (int i = t; i < count; i += BAI_LEVELS_BLOCK) {
+      const int c = aggregates + i / L.modes, k = i % L.modes;
+      T         sum = T(0);
+
+      for (int q = L.child[c]; q < L.child[c + 1]; q++)
+        sum += Conj(L.P[(long long)q * L.modes + k]) * room.x[1][q - first];
+      below[(long long)c * L.modes + k] = sum;
+    }
+    return;
+  }
   if (child == child_end) return;
   T sum = T(0);
 
@@ -353,7 +384,7 @@ static __device__ __forceinline__ void VisitBlock(const BAILevelView<T> &L, cons
 /* Thread blocks that a multiprocessor is to have room for */
 static constexpr int LeastBlocks(size_t size, int pairs, int products)
 {
-  return size > sizeof(float) ? 6 : pairs == PAIRS_FEW && !products ? 10 : 8;
+  return size > sizeof(float) ? 6 : pairs == PAIRS_FEW && products == 0 ? 10 : 8;
 }
 
 template <typename T, int PAIRS, int PRODUCTS>
@@ -362,12 +393,40 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK,
                                                                                         VisitHow<T> how, T *below,
                                                                                         const int *done)
 {
-  constexpr size_t products = PRODUCTS * BAI_LEVELS_BLOCK * sizeof(T);
+  constexpr size_t products = (PRODUCTS > 0 ? PRODUCTS : 0) * BAI_LEVELS_BLOCK * sizeof(T);
   __shared__ __align__(16) unsigned char room[products > sizeof(VisitRoom<T>) ? products : sizeof(VisitRoom<T>)];
 
   Trigger();
   VisitBlock<T, true, PAIRS, PRODUCTS>(L, how, below, (int)blockIdx.x, (int)threadIdx.x, 0,
                                        *reinterpret_cast<VisitRoom<T> *>(room), true, done);
+}
+
+/* The same with modes: what a row of the level above has outside its block goes to all of them */
+template <typename T>
+static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, int m, T *b, int warp, int warps)
+{
+  const int lane = (int)threadIdx.x % BAI_TEAM;
+
+  for (int c = warp; c < m; c += warps) {
+    T sum[BAI_LEVELS_MODES];
+
+#pragma unroll
+    for (int k = 0; k < BAI_LEVELS_MODES; k++) sum[k] = T(0);
+    for (int p = F.child[c]; p < F.child[c + 1]; p++) {
+      const T part = SumOfProducts(F.out_j, F.out_a, F.x, F.out_first[p] + lane, F.out_first[p + 1], BAI_TEAM);
+
+#pragma unroll
+      for (int k = 0; k < BAI_LEVELS_MODES; k++)
+        if (k < F.modes) sum[k] += Conj(F.P[(long long)p * F.modes + k]) * part;
+    }
+#pragma unroll
+    for (int k = 0; k < BAI_LEVELS_MODES; k++) {
+      if (k >= F.modes) break;
+      const T all = SumOfLanes<BAI_TEAM>(sum[k]);
+
+      if (!lane) b[(long long)c * F.modes + k] -= all;
+    }
+  }
 }
 
 /* What is outside blocks in the residuals of the level above is taken off b of m aggregates, for long rows: a warp an
@@ -391,8 +450,26 @@ static __global__ __launch_bounds__(OFF_THREADS) void OffAggregates(FinerLevel<T
   Trigger();
   BAIFollow();
   if (done && *done) return;
-  TakeOff(finer, m, b, (int)(blockIdx.x * OFF_THREADS + threadIdx.x) / BAI_TEAM,
-          (int)gridDim.x * (OFF_THREADS / BAI_TEAM));
+  const int warp  = (int)(blockIdx.x * OFF_THREADS + threadIdx.x) / BAI_TEAM,
+            warps = (int)gridDim.x * (OFF_THREADS / BAI_TEAM);
+
+  if (finer.modes) TakeOffModes(finer, m / finer.modes, b, warp, warps);
+  else TakeOff(finer, m, b, warp, warps);
+}
+
+/* x of the level above and over times P e, with modes; e is x of this level. parent: the aggregate of each place, or -1 */
+template <typename T>
+static __global__ __launch_bounds__(OFF_THREADS) void AddModes(int n, int modes, const int *parent, const T *P, T over,
+                                                               const T *e, T *x, const int *done)
+{
+  const int p = (int)(blockIdx.x * OFF_THREADS + threadIdx.x), c = p < n ? parent[p] : -1;
+  T         sum = T(0);
+
+  Trigger();
+  BAIFollow();
+  if (c < 0 || (done && *done)) return;
+  for (int k = 0; k < modes; k++) sum += P[(long long)p * modes + k] * e[(long long)c * modes + k];
+  x[p] += over * sum;
 }
 
 /* All threads of the cluster, or of the only thread block */
@@ -411,7 +488,7 @@ static __device__ inline T ExactRow(int m, const T *inverse, const T *b, int i)
   return cub::ShuffleIndex<BAI_TEAM>(SumOfLanes<BAI_TEAM>(sum), 0, ~0u);
 }
 
-/* x = A^{-1} b, added to x of the level above, if there is one */
+/* x = A^{-1} b, added to x of the level above, if that is given */
 template <typename T>
 static __device__ inline void Exact(const BAILevelView<T> &L, const T *inverse, T *above, const int *above_child,
                                     int warp, int warps)
@@ -421,6 +498,7 @@ static __device__ inline void Exact(const BAILevelView<T> &L, const T *inverse, 
 
     if (above)
       for (int k = above_child[i] + (int)(threadIdx.x % BAI_TEAM); k < above_child[i + 1]; k += BAI_TEAM) above[k] += x;
+    else if (threadIdx.x % BAI_TEAM == 0) L.x[i] = x;
   }
 }
 
@@ -446,7 +524,7 @@ static __global__ void ExactAlone(int m, const T *inverse, const BAIScalar *r, B
 template <typename T>
 struct TailHow {
   BAILevelView<T> level[TAIL_LEVELS];
-  FinerLevel<T>   finer; /* the level above */
+  FinerLevel<T>   finer; /* the level above; with modes nothing is to be taken off any longer */
   const T        *inverse;
   int             last, sweeps;
   T              *above; /* as in VisitHow */
@@ -460,7 +538,7 @@ static __device__ __forceinline__ FinerLevel<T> FinerOf(const TailHow<T> &how, i
   if (!l) return how.finer;
   const BAILevelView<T> &L = how.level[l - 1];
 
-  return {L.child, L.out_first, L.out_j, L.out_a, L.y, L.has_long};
+  return {L.child, L.out_first, L.out_j, L.out_a, L.y, L.has_long, L.modes, L.P};
 }
 
 /* A cycle on a few small levels, by a cluster of thread blocks whose teams do a block each at a time */
@@ -502,7 +580,7 @@ static __global__ __launch_bounds__(TAIL_THREADS) void TailCycle(const __grid_co
   const FinerLevel<T>    finer = FinerOf(how, how.last);
 
   if (finer.has_long) TakeOff(finer, last.n, last.b, warp, warps);
-  for (int c = begin * BAI_LEVELS_BLOCK; c < last.n && !finer.has_long; c += step * BAI_LEVELS_BLOCK) {
+  for (int c = begin * BAI_LEVELS_BLOCK; c < last.n && finer.child && !finer.has_long; c += step * BAI_LEVELS_BLOCK) {
     const int count = last.n - c < BAI_LEVELS_BLOCK ? last.n - c : BAI_LEVELS_BLOCK;
     const T   sum = OutsideOfAggregates<T, false, SOME>(finer, c, count, t, team, reinterpret_cast<T *>(&room), false);
 
@@ -558,7 +636,9 @@ struct Cycle {
     L.d         = static_cast<const T *>(D->d);
     L.dinv      = static_cast<const T *>(D->dinv);
     L.extra     = D->extra ? static_cast<const T *>(D->e) : NULL;
-    L.has_long  = D->outside > LONG_ROW * (long long)D->A.n;
+    L.modes     = D->P ? state->p.modes : 0;
+    L.P         = static_cast<const T *>(D->p);
+    L.has_long  = D->outside > LONG_ROW * (long long)D->A.n || L.modes;
     L.b         = static_cast<T *>(D->b);
     L.x         = static_cast<T *>(D->x);
     L.y         = static_cast<T *>(D->y);
@@ -576,7 +656,7 @@ struct Cycle {
     int        m           = L.n;
     T         *b           = L.b;
     const int *flag        = done;
-    const dim3 grid        = BAIGrid((long long)m * BAI_TEAM, OFF_THREADS);
+    const dim3 grid        = BAIGrid((long long)m / BAIColumns(finer.modes) * BAI_TEAM, OFF_THREADS);
     void      *arguments[] = {&finer, &m, &b, &flag};
 
     return Launch((const void *)OffAggregates<T>, grid, OFF_THREADS, arguments);
@@ -606,12 +686,13 @@ struct Cycle {
     if (!l && from_zero) how.r = r;
     if (!l && ends) how.z = z;
     if (how.r || how.z) how.row = D->row;
-    if (ends && l) {
+    if (ends && l && !state->p.modes) {
       how.above       = static_cast<T *>(D[-1].x);
       how.above_child = D[-1].child;
     }
     constexpr int few    = sizeof(T) > sizeof(float) ? PAIRS_MORE : PAIRS_FEW; /* of single precision it pays */
-    const void   *kernel = !D->few || L.has_long
+    const void   *kernel = L.modes ? (const void *)Visit<T, PAIRS_MORE, MODES>
+        : !D->few || L.has_long
         ? how.finer.child ? (const void *)Visit<T, PAIRS_MORE, MANY> : (const void *)Visit<T, PAIRS_MORE, 0>
         : how.finer.child ? (const void *)Visit<T, few, MANY>
                           : (const void *)Visit<T, few, 0>;
@@ -621,7 +702,21 @@ struct Cycle {
 
     D->x = D->y;
     D->y = x;
-    return BAIStatusOf(BAI_OK);
+    return ends && l && state->p.modes ? DoAddModes(l) : BAIStatusOf(BAI_OK);
+  }
+
+  /* What a level with modes has found is added to the level above */
+  BAIStatus DoAddModes(int l) const
+  {
+    BAIDeviceLevel *D = &state->level[l - 1];
+    int             n = D->A.n, modes = state->p.modes;
+    const int      *parent = D->parent, *flag = done;
+    const T        *P = static_cast<const T *>(D->p), *e = static_cast<const T *>(D[1].x);
+    T               over        = T(BAIScalar(BAIModesOver(state->hermitian, modes, state->p.over)));
+    T              *x           = static_cast<T *>(D->x);
+    void           *arguments[] = {&n, &modes, &parent, &P, &over, &e, &x, &flag};
+
+    return Launch((const void *)AddModes<T>, BAIGrid(n, OFF_THREADS), OFF_THREADS, arguments);
   }
 
   /* After a visit, so the new x is x */
@@ -629,7 +724,7 @@ struct Cycle {
   {
     const BAILevelView<T> L = View(l);
 
-    return {L.child, L.out_first, L.out_j, L.out_a, L.x, L.has_long};
+    return {L.child, L.out_first, L.out_j, L.out_a, L.x, L.has_long, L.modes, L.P};
   }
 
   BAIStatus DoTail(int l) const
@@ -641,11 +736,15 @@ struct Cycle {
     cudaLaunchConfig_t  config       = {};
     const bool          cluster      = state->s.follows;
 
-    how.last        = state->levels - 1 - l;
-    how.inverse     = static_cast<const T *>(state->inverse);
-    how.sweeps      = (int)state->p.local_iters;
-    how.finer       = Finer(l - 1);
-    how.above       = static_cast<T *>(state->level[l - 1].x);
+    how.last    = state->levels - 1 - l;
+    how.inverse = static_cast<const T *>(state->inverse);
+    how.sweeps  = (int)state->p.local_iters;
+    how.finer   = Finer(l - 1);
+    if (state->p.modes) {
+      BAITry(DoTakeOff(how.finer, View(l)));
+      how.finer = {};
+    }
+    how.above       = state->p.modes ? NULL : static_cast<T *>(state->level[l - 1].x);
     how.above_child = state->level[l - 1].child;
     for (int k = l; k < state->levels; k++) how.level[k - l] = View(k);
     attribute[0].id                                         = cudaLaunchAttributeClusterDimension;
@@ -660,7 +759,7 @@ struct Cycle {
     config.attrs                                            = attribute;
     config.numAttrs                                         = cluster ? 2 : 0;
     CUDATry(cudaLaunchKernelExC(&config, (const void *)TailCycle<T>, arguments));
-    return BAIStatusOf(BAI_OK);
+    return state->p.modes ? DoAddModes(l) : BAIStatusOf(BAI_OK);
   }
 
   BAIStatus DoAlone() const
@@ -696,7 +795,8 @@ struct Cycle {
     if (last && state->inverse) return DoAlone();
     if (last) return SmoothLast(l, ends);
     BAITry(DoVisit(l, from_zero, true, false));
-    if (l + 1 < state->levels - 1 && BAIRepeats(state->hermitian, state->p.above + l + 1, state->level[l + 1].A.n)) {
+    if (l + 1 < state->levels - 1 &&
+        BAIRepeats(state->hermitian, state->p.modes, state->p.above + l + 1, state->level[l + 1].A.n)) {
       BAITry(Run(l + 1, 1, false));
       BAITry(Run(l + 1, 0, true));
     } else BAITry(Run(l + 1, 1, true));
@@ -704,12 +804,13 @@ struct Cycle {
   }
 };
 
-/* Which levels are gone through in one launch: those that are small, but not the first, whose vectors are the caller's */
+/* Which levels are gone through in one launch: those that are small, but not the first, whose vectors are the caller's.
+ * With modes only the last one */
 void BAIFindTail(BAILevelsState state)
 {
   state->tail = state->levels;
   while (state->inverse && state->tail > 1 && state->level[state->tail - 1].A.n <= BAI_LEVELS_SMALL &&
-         state->levels - state->tail < TAIL_LEVELS)
+         state->levels - state->tail < (state->p.modes ? 1 : TAIL_LEVELS))
     state->tail--;
 }
 

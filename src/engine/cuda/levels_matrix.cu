@@ -75,7 +75,8 @@ static __global__ void CoarsePattern(long long nnz, int m, unsigned long long no
 
 /* Sums, in the order of the rows and entries of A; how many rows of the aggregate of its row each comes from; and what is inside aggregates */
 static __global__ void Sums(BAIDeviceRows A, const int *a_of_row, BAIDeviceRows C, const int *c_of_row,
-                            const unsigned *entry, const int *first, BAIScalar *values, int *touch, BAIReal *inner)
+                            const unsigned *entry, const int *first, bool magnitudes, BAIScalar *values, int *touch,
+                            BAIReal *inner)
 {
   const long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
@@ -90,7 +91,7 @@ static __global__ void Sums(BAIDeviceRows A, const int *a_of_row, BAIDeviceRows 
     const int       row = a_of_row[e];
     const BAIScalar a   = A.a[e];
 
-    sum += a;
+    sum += magnitudes ? BAIScalar(BAIAggregateMagnitude(a)) : a;
     rows += row != last;
     last = row;
     if (!diagonal || A.j[e] == row) continue;
@@ -154,8 +155,9 @@ static BAIStatus SumUp(BAILevelsState state, const BAIDeviceRows *A, const int *
   BAIReal     *inner;
   BAIScalar   *sums;
 
-  if (over == 1) {
-    Sums<<<grid, THREADS, 0, stream>>>(*A, of_row, *C, c_of_row, gather->entry, gather->first, values, NULL, NULL);
+  if (over == 1 || over == 0) {
+    Sums<<<grid, THREADS, 0, stream>>>(*A, of_row, *C, c_of_row, gather->entry, gather->first, over == 0, values, NULL,
+                                       NULL);
     CUDATry(cudaGetLastError());
     return BAIStatusOf(BAI_OK);
   }
@@ -170,7 +172,7 @@ static BAIStatus SumUp(BAILevelsState state, const BAIDeviceRows *A, const int *
   CUDATry(cudaMemsetAsync(rows, 0, (size_t)m * sizeof(int), stream));
   CUDATry(cudaMemsetAsync(inner, 0, (size_t)m * sizeof(BAIReal), stream));
   CountRows<<<BAIGrid(A->n, THREADS), THREADS, 0, stream>>>(A->n, aggregate, rows);
-  Sums<<<grid, THREADS, 0, stream>>>(*A, of_row, *C, c_of_row, gather->entry, gather->first, sums, touch, inner);
+  Sums<<<grid, THREADS, 0, stream>>>(*A, of_row, *C, c_of_row, gather->entry, gather->first, false, sums, touch, inner);
   Soften<<<BAIGrid(m, THREADS), THREADS, 0, stream>>>(*C, gather->first, rows, touch, inner, over, sums, values);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
@@ -231,12 +233,15 @@ BAIStatus BAIGalerkinValues(BAILevelsState state, const BAIDeviceRows *A, const 
 
 /* What kernels that fill a level are told */
 struct Fill {
-  BAIDeviceRows   A;
-  const int      *row, *place, *first, *slice, *out_first;
-  unsigned short *in_j;
-  int            *out_j;
-  void           *in_a, *out_a, *d, *dinv, *extra;
-  BAIReal         scale;
+  BAIDeviceRows    A;
+  const int       *row, *place, *first, *slice, *out_first;
+  unsigned short  *in_j;
+  int             *out_j;
+  void            *in_a, *out_a, *d, *dinv, *extra;
+  BAIReal          scale;
+  int              modes; /* 0: P is not kept */
+  const BAIScalar *P;
+  void            *p;
 };
 
 /* Places of the block in which this thread's row is; -1: there is none. A thread block does a block */
@@ -320,6 +325,8 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void FillLevel(Fill f, int
       BAIScalar(all > 0 ? BAI_LEVELS_DAMPING * BAIShareOfDominance(all, in) / (sign * all * f.scale) : 1));
     static_cast<T *>(f.extra)[p] = T(BAIScalar(sign * extra * f.scale));
     if (extra > 0) *needs_extra = 1;
+    for (int k = 0; k < f.modes; k++)
+      static_cast<T *>(f.p)[(long long)p * f.modes + k] = T(f.P[(long long)row * f.modes + k]);
   }
   for (; count < width; count++) {
     in_j[to + count / 2 * 2 * BAI_TEAM + count % 2] = (unsigned char)threadIdx.x;
@@ -334,8 +341,10 @@ BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_onl
   cudaStream_t stream = state->s.stream;
   BAITemporary flags;
   int         *needs, found = 0;
-  Fill         f = {L->A,     L->row,  L->place, L->first, L->slice, L->out_first, L->in_j,
-                    L->out_j, L->in_a, L->out_a, L->d,     L->dinv,  L->e,         state->scale};
+  Fill         f = {L->A,         L->row,  L->place, L->first,     L->slice,
+                    L->out_first, L->in_j, L->out_j, L->in_a,      L->out_a,
+                    L->d,         L->dinv, L->e,     state->scale, L->P ? state->p.modes : 0,
+                    L->P,         L->p};
 
   if (!L->m && BAIIsExact(&state->p, L->A.n)) {
     if (values_only) return BAIStatusOf(BAI_OK);
@@ -380,6 +389,8 @@ BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_onl
     BAITry(BAICUDAAllocate(&state->s, n * size, &L->b));
     BAITry(BAICUDAAllocate(&state->s, n * size, &L->x));
     BAITry(BAICUDAAllocate(&state->s, n * size, &L->y));
+    if (L->P) BAITry(BAICUDAAllocate(&state->s, n * (size_t)state->p.modes * size, &L->p));
+    f.p         = L->p;
     f.slice     = L->slice;
     f.out_first = L->out_first;
     f.in_j      = L->in_j;

@@ -6,6 +6,7 @@
 #include "scan_sort.h"
 #include <cub/block/block_reduce.cuh>
 #include <float.h>
+#include <utility>
 #include <vector>
 
 enum {
@@ -538,7 +539,7 @@ struct Between {
 };
 
 /* Pairs of pairs, of which there are two or three passes: each matches the coarse matrix of the one before */
-static BAIStatus AggregatePairs(BAILevelsState state, BAIDeviceLevel *L, int *field)
+static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel *L, int *field)
 {
   const int     passes = L->A.nnz > (long long)BAI_MATCH_LONG * L->A.n ? 3 : 2, n = L->A.n;
   BAIDeviceRows A      = L->A;
@@ -554,7 +555,7 @@ static BAIStatus AggregatePairs(BAILevelsState state, BAIDeviceLevel *L, int *fi
   for (int pass = 0; pass < passes; pass++) {
     Between &C = between[pass % 2];
 
-    BAITry(Match(state, A, field, !pass ? 1 + (L == state->level) : 0, pass + 1 == passes, mate));
+    BAITry(Match(state, A, field, !pass ? 1 + !level : 0, pass + 1 == passes, mate));
     BAITry(Number(state, A.n, mate, pair, &m));
     Compose<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, pair, L->aggregate);
     if (state->p.fields > 1) {
@@ -585,7 +586,7 @@ static BAIStatus Upload(BAILevelsState state, size_t n, const BAIInt *from, int 
 }
 
 /* Aggregates of a level: boxes of its grid, or those given, or pairs of pairs */
-static BAIStatus Aggregate(BAILevelsState state, BAIDeviceLevel *L, int *field)
+static BAIStatus Aggregate(BAILevelsState state, int level, BAIDeviceLevel *L, int *field)
 {
   Box box = {
     {1, 1, 1}
@@ -594,11 +595,10 @@ static BAIStatus Aggregate(BAILevelsState state, BAIDeviceLevel *L, int *field)
   BAITry(BAICUDAAllocate(&state->s, (size_t)L->A.n * sizeof(int), &L->aggregate));
   if (L->grid.m[0] && state->p.fields == 1) BAITry(BoxesOf(state, L->A, L->grid, box.m));
   if (box.m[0] * box.m[1] * box.m[2] == 1) {
-    const int level = (int)(L - state->level);
-    BAIInt    largest;
+    BAIInt largest;
 
     L->grid.m[0] = 0;
-    if (level >= state->p.given) return AggregatePairs(state, L, field);
+    if (level >= state->p.given) return AggregatePairs(state, level, L, field);
     L->m    = (int)BAICountAggregates(L->A.n, state->p.aggregate[level], &largest);
     L->most = (int)largest;
     BAITry(Upload(state, (size_t)L->A.n, state->p.aggregate[level], L->aggregate));
@@ -613,12 +613,121 @@ static BAIStatus Aggregate(BAILevelsState state, BAIDeviceLevel *L, int *field)
   return BAIStatusOf(BAI_OK);
 }
 
+static __global__ void OrderKeys(int n, int m, int columns, const int *aggregate, const int *place, BAIKey *key,
+                                 unsigned *row)
+{
+  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (i >= n) return;
+  key[i] = (BAIKey)(aggregate[i] < 0 ? m : place[aggregate[i] * columns] / columns);
+  row[i] = (unsigned)i;
+}
+
+/* child[c]: the first place whose key is c; child[m]: of rows that are alone, or the end. parent, if it is not NULL: the key of each place, or -1 */
+static __global__ void Children(int n, int m, const BAIKey *key, int *child, int *parent)
+{
+  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (p < n && (!p || key[p] != key[p - 1])) child[key[p]] = p;
+  if (p < n && parent) parent[p] = key[p] == (BAIKey)m ? -1 : (int)key[p];
+  if (p == n - 1 && key[p] != (BAIKey)m) child[m] = n;
+}
+
+/* The modes on the rows of the first level, one after the other */
+static BAIStatus TakeModes(BAILevelsState state, size_t n, Room *room, BAIScalar **mode)
+{
+  const std::vector<BAIScalar> ones(n, BAIScalar(1));
+
+  BAITry(room->Get(state, n * (size_t)state->p.modes, mode));
+  for (int k = 0; k < state->p.modes; k++)
+    CUDATry(cudaMemcpyAsync(*mode + (size_t)k * n, state->p.mode[k] ? state->p.mode[k] : ones.data(),
+                            n * sizeof(BAIScalar), cudaMemcpyDefault, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The rows of each aggregate in ascending order: list[first[c]] to list[first[c + 1] - 1] */
+static BAIStatus ListAggregates(BAILevelsState state, const BAIDeviceLevel *L, int *first, unsigned *list)
+{
+  const int  n    = L->A.n;
+  const dim3 grid = BAIGrid(n, THREADS);
+  Room       rooms[4];
+  BAIKey    *key, *sorted;
+  unsigned  *rows;
+  int       *same, bits = 1;
+
+  while (bits < 31 && L->m >> bits) bits++;
+  BAITry(rooms[0].Get(state, (size_t)n, &key));
+  BAITry(rooms[1].Get(state, (size_t)n, &sorted));
+  BAITry(rooms[2].Get(state, (size_t)n, &rows));
+  BAITry(rooms[3].Get(state, (size_t)L->m, &same));
+  Begin<<<BAIGrid(L->m, THREADS), THREADS, 0, state->s.stream>>>(L->m, same);
+  OrderKeys<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, 1, L->aggregate, same, key, rows);
+  BAITry(BAISortPairs(&state->s, n, bits, key, sorted, rows, list));
+  Children<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, sorted, first, NULL);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Aggregates of the points of a level, of so many rows each, P, and the next level. mode: of the level's rows, and then of
+ * the next one's; see BAIModes() for the steps */
+static BAIStatus AggregatePoints(BAILevelsState state, int level, int rows, Room *room, BAIScalar **mode,
+                                 long long row_step, long long mode_step)
+{
+  BAIDeviceLevel *L = &state->level[level], points = {};
+  const size_t    modes = (size_t)state->p.modes, n = (size_t)L->A.n;
+  Between         between(state);
+  Room            rooms[3];
+  int            *point, *first;
+  unsigned       *list;
+  BAIScalar      *next;
+
+  BAITry(rooms[0].Get(state, n, &point));
+  BAITry(BAIExpand(state, L->A.n, rows, NULL, point));
+  between.finer = L->A.nnz;
+  BAITry(BAIGalerkin(state, &L->A, L->of_row, L->A.n / rows, point, 0, &between.gather, &between.A, &between.values,
+                     &between.of_row));
+  points.A      = between.A;
+  points.of_row = between.of_row;
+  points.grid   = L->grid;
+  if (!level) BAITry(FindGrid(state, points.A, &points.grid));
+  BAITry(Aggregate(state, level, &points, NULL));
+  L->grid = points.grid;
+  L->next = points.next;
+  L->m    = points.m;
+  L->most = points.most * rows;
+  BAITry(BAICUDAAllocate(&state->s, n * sizeof(int), &L->aggregate));
+  BAITry(BAIExpand(state, L->A.n, rows, points.aggregate, L->aggregate));
+  BAICUDAFree(&state->s, (size_t)points.A.n * sizeof(int), points.aggregate);
+  if (!L->m) return BAIStatusOf(BAI_OK);
+  BAITry(rooms[1].Get(state, (size_t)L->m + 1, &first));
+  BAITry(rooms[2].Get(state, n, &list));
+  BAITry(ListAggregates(state, L, first, list));
+  BAITry(BAICUDAAllocate(&state->s, n * modes * sizeof(BAIScalar), &L->P));
+  Room other;
+
+  BAITry(other.Get(state, (size_t)L->m * modes * modes, &next));
+  BAITry(BAIModes(state, L->A.n, L->m, first, list, *mode, row_step, mode_step, L->P, next));
+  std::swap(other.p, room->p);
+  std::swap(other.stream, room->stream);
+  *mode = next;
+  return BAIStatusOf(BAI_OK);
+}
+
 /* The coarse levels, until one is small or does not get smaller */
 static BAIStatus Coarsen(BAILevelsState state)
 {
-  Room rooms[1];
-  int *field = NULL;
+  Room       rooms[2];
+  const int  modes = state->p.modes;
+  int       *field = NULL;
+  BAIScalar *mode  = NULL;
 
+  if (modes) {
+    state->points        = (int)state->p.fields;
+    state->p.fields      = 1;
+    state->level[0].grid = {};
+    BAITry(TakeModes(state, (size_t)state->level[0].A.n, &rooms[1], &mode));
+  }
   if (state->p.fields > 1) {
     BAITry(rooms[0].Get(state, (size_t)state->level[0].A.n, &field));
     if (state->p.field && !state->p.given) BAITry(Upload(state, (size_t)state->level[0].A.n, state->p.field, field));
@@ -634,26 +743,21 @@ static BAIStatus Coarsen(BAILevelsState state)
     if (BAIIsExact(&state->p, L->A.n)) break;
     state->stop = "there are as many as allowed";
     if (state->levels == (state->p.levels ? state->p.levels : BAI_LEVELS_MOST)) break;
-    BAITry(Aggregate(state, L, field));
+    if (!modes) BAITry(Aggregate(state, state->levels - 1, L, field));
+    else if (state->levels > 1) BAITry(AggregatePoints(state, state->levels - 1, modes, &rooms[1], &mode, modes, 1));
+    else BAITry(AggregatePoints(state, 0, state->points, &rooms[1], &mode, 1, L->A.n));
     state->stop = "all rows dominate";
     if (!L->m) break;
     state->stop = "rows are not coupled strongly enough to be aggregated";
-    if (L->m > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
+    if (L->m * BAIColumns(modes) > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
     next->grid = L->next;
-    BAITry(BAIGalerkin(state, &L->A, L->of_row, L->m, L->aggregate, state->over, &L->gather, &next->A, &next->values,
-                       &next->of_row));
+    if (modes) BAITry(BAIModesGalerkin(state, L, next));
+    else
+      BAITry(BAIGalerkin(state, &L->A, L->of_row, L->m, L->aggregate, state->over, &L->gather, &next->A, &next->values,
+                         &next->of_row));
   }
   state->level[state->levels - 1].m = 0;
   return BAIStatusOf(BAI_OK);
-}
-
-static __global__ void OrderKeys(int n, int m, const int *aggregate, const int *place, BAIKey *key, unsigned *row)
-{
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (i >= n) return;
-  key[i] = (BAIKey)(aggregate[i] < 0 ? m : place[aggregate[i]]);
-  row[i] = (unsigned)i;
 }
 
 static __global__ void Places(int n, const int *row, int *place)
@@ -663,18 +767,11 @@ static __global__ void Places(int n, const int *row, int *place)
   if (p < n) place[row[p]] = p;
 }
 
-/* child[c]: the first place whose key is c; child[m]: of rows that are alone, or the end */
-static __global__ void Children(int n, int m, const BAIKey *key, int *child)
-{
-  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (p < n && (!p || key[p] != key[p - 1])) child[key[p]] = p;
-  if (p == n - 1 && key[p] != (BAIKey)m) child[m] = n;
-}
-
 /* From the last level to the first: rows in the order of the places of their aggregates, those alone behind them */
 static BAIStatus Order(BAILevelsState state)
 {
+  const int columns = BAIColumns(state->p.modes);
+
   for (int l = state->levels - 1; l >= 0; l--) {
     BAIDeviceLevel *L    = &state->level[l];
     const int       n    = L->A.n;
@@ -695,13 +792,14 @@ static BAIStatus Order(BAILevelsState state)
 
     while (bits < 31 && L->m >> bits) bits++;
     BAITry(BAICUDAAllocate(&state->s, ((size_t)L->m + 1) * sizeof(int), &L->child));
+    if (L->P) BAITry(BAICUDAAllocate(&state->s, (size_t)n * sizeof(int), &L->parent));
     BAITry(rooms[0].Get(state, (size_t)n, &key));
     BAITry(rooms[1].Get(state, (size_t)n, &sorted));
     BAITry(rooms[2].Get(state, (size_t)n, &rows));
-    OrderKeys<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, L->aggregate, L[1].place, key, rows);
+    OrderKeys<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, columns, L->aggregate, L[1].place, key, rows);
     BAITry(BAISortPairs(&state->s, n, bits, key, sorted, rows, (unsigned *)L->row));
     Places<<<grid, THREADS, 0, state->s.stream>>>(n, L->row, L->place);
-    Children<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, sorted, L->child);
+    Children<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, sorted, L->child, L->parent);
     CUDATry(cudaGetLastError());
   }
   return BAIStatusOf(BAI_OK);
@@ -850,7 +948,8 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
   for (int l = 0; l < state->levels; l++) {
     BAIDeviceLevel *L = &state->level[l];
 
-    if (values_only && L->m)
+    if (values_only && L->m && L->P) BAITry(BAIModesValues(state, L, L + 1, false));
+    else if (values_only && L->m)
       BAITry(BAIGalerkinValues(state, &L->A, L->of_row, L->m, L->aggregate, state->over, &L->gather, &L[1].A,
                                L[1].of_row, L[1].values));
     if (!values_only) BAITry(CutBlocks(state, L));

@@ -47,28 +47,36 @@ static void Visit(const BAILevelsState state, BAIHostLevel *L, int from_zero)
 /* b of the next level: P^H (b - A x) */
 static void Restrict(const BAILevelsState state, BAIHostLevel *L)
 {
-  (void)state; /* without OpenMP */
+  const int columns = BAIColumns(state->p.modes);
+
 #pragma omp parallel for num_threads(state->p.threads) schedule(static) if (L->A.n > BAI_LEVELS_SMALL)
   for (BAIInt c = 0; c < L->m; c++) {
-    BAIScalar sum = 0;
+    BAIScalar *sum = L[1].b + c * columns;
 
+    for (int k = 0; k < columns; k++) sum[k] = 0;
     for (BAIInt p = L->child[c]; p < L->child[c + 1]; p++) {
-      BAIScalar r = L->b[p] - L->d[p] * L->x[p];
+      const BAIScalar *column = L->P ? L->P + L->row[p] * columns : NULL;
+      BAIScalar        r      = L->b[p] - L->d[p] * L->x[p];
 
       for (BAIInt k = L->i[p]; k < L->i[p + 1]; k++) r -= L->a[k] * L->x[L->j[k]];
-      sum += r;
+      for (int k = 0; k < columns; k++) sum[k] += column ? BAIConj(column[k]) * r : r;
     }
-    L[1].b[c] = sum;
   }
 }
 
-/* x = x + P e, e being x of the next level */
+/* x = x + P e, with modes times a factor, e being x of the next level */
 static void Prolong(const BAILevelsState state, BAIHostLevel *L)
 {
-  (void)state; /* without OpenMP */
+  const int     columns = BAIColumns(state->p.modes);
+  const BAIReal over    = BAIModesOver(state->hermitian, state->p.modes, state->p.over);
+
 #pragma omp parallel for num_threads(state->p.threads) schedule(static) if (L->A.n > BAI_LEVELS_SMALL)
-  for (BAIInt c = 0; c < L->m; c++)
-    for (BAIInt p = L->child[c]; p < L->child[c + 1]; p++) L->x[p] += L[1].x[c];
+  for (BAIInt c = 0; c < L->m; c++) {
+    const BAIScalar *e = L[1].x + c * columns;
+
+    for (BAIInt p = L->child[c]; p < L->child[c + 1]; p++)
+      for (int k = 0; k < columns; k++) L->x[p] += L->P ? over * L->P[L->row[p] * columns + k] * e[k] : e[k];
+  }
 }
 
 /* x = A^{-1} b on the last level, or some visits */
@@ -96,7 +104,7 @@ static void Cycle(const BAILevelsState state, int l, int from_zero)
   Visit(state, L, from_zero);
   Restrict(state, L);
   Cycle(state, l + 1, 1);
-  if (l + 1 < state->levels - 1 && BAIRepeats(state->hermitian, state->p.above + l + 1, L[1].A.n))
+  if (l + 1 < state->levels - 1 && BAIRepeats(state->hermitian, state->p.modes, state->p.above + l + 1, L[1].A.n))
     Cycle(state, l + 1, 0);
   Prolong(state, L);
   Visit(state, L, 0);

@@ -17,6 +17,7 @@ static void Destroy(BAILevelsState state)
       free(L->A.a);
     }
     free(L->aggregate);
+    free(L->P);
     free(L->row);
     free(L->child);
     free(L->first);
@@ -47,6 +48,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   status   = BAIHostLevelsSetUp(state, matrix, 0);
 
   state->p.field = NULL;
+  memset(state->p.mode, 0, sizeof(state->p.mode));
   if (status.code) Destroy(state);
   else *newstate = state;
   return status;
@@ -271,6 +273,7 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
                                .exact     = state->inverse != NULL,
                                .hermitian = state->hermitian,
                                .negative  = state->negative,
+                               .modes     = state->p.modes,
                                .less      = state->less,
                                .norm      = state->norm,
                                .more      = state->more,

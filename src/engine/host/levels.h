@@ -18,8 +18,10 @@ typedef struct {
 typedef struct {
   BAIHostRows  A;          /* in the numbering that it was made in */
   BAINumbering grid, next; /* how it is numbered, and the next level */
-  BAIInt       m, most;    /* rows of the next level; of an aggregate at most */
-  BAIInt      *aggregate;  /* n: the row of the next level, in its own numbering, or -1 */
+  BAIInt       m, most;    /* aggregates; rows of one at most */
+  BAIInt      *aggregate;  /* n: the number of each row's, or -1. It is a row of the next level, or a point if there are
+                              modes */
+  BAIScalar   *P;          /* n x modes, by rows: P, of each row the entries in the columns of its aggregate; NULL: 1 */
   BAIInt      *row;        /* n: the row at each place */
   BAIInt      *child; /* m + 1: the rows of the aggregate at place c are at the places child[c] to child[c + 1] - 1 */
   BAIInt       blocks, *first; /* blocks + 1: their first places */
@@ -51,6 +53,8 @@ struct BAILevelsState_ {
 
 /* levelsetup.c */
 BAIStatus BAIHostLevelsSetUp(BAILevelsState, const BAIMatrix *, int values_only);
+/* modes.c: P of a level from the modes on its rows, n x modes; next: those on the next level */
+BAIStatus BAIHostModes(BAILevelsState, BAIHostLevel *, const BAIScalar *mode, BAIScalar *next);
 /* levelcycle.c: x of the first level is a cycle for its b, or one visit from zero */
 void BAIHostCycle(BAILevelsState);
 void BAIHostVisit(BAILevelsState);

@@ -312,8 +312,39 @@ static BAIStatus Galerkin(const BAIHostRows *A, BAIInt m, const BAIInt *aggregat
   return BAIStatusOf(BAI_OK);
 }
 
+/* The matrix of the next level, whose arrays are there if only values are new */
+static BAIStatus Coarse(BAILevelsState state, BAIHostLevel *L)
+{
+  const BAIMatrix M = {
+    .n = L->A.n, .A = {L->A.i, L->A.j, L->A.a}
+  };
+  BAIHostRows *C = &L[1].A;
+
+  FreeRows(C);
+  if (!L->P) return Galerkin(&L->A, L->m, L->aggregate, state->over, C);
+  C->n = L->m * state->p.modes;
+  return BAIModesProductCreate(&M, L->m, L->aggregate, state->p.modes, L->P, &C->i, &C->j, &C->a);
+}
+
+/* How strongly points are coupled that so many rows make up: the sum of the magnitudes of their entries */
+static BAIStatus Points(const BAIHostRows *A, BAIInt rows, BAIHostRows *points)
+{
+  const size_t nnz    = (size_t)A->i[A->n];
+  BAIInt      *point  = malloc(((size_t)A->n + 1) * sizeof(*point));
+  BAIScalar   *a      = malloc((nnz + 1) * sizeof(*a));
+  BAIStatus    status = BAIStatusOf(BAI_ERR_MEMORY);
+
+  for (BAIInt i = 0; i < A->n && point; i++) point[i] = i / rows;
+  for (size_t k = 0; k < nnz && a; k++) a[k] = BAIAggregateMagnitude(A->a[k]);
+  if (point && a)
+    status = Galerkin(&(BAIHostRows){.n = A->n, .i = A->i, .j = A->j, .a = a}, A->n / rows, point, 1, points);
+  free(point);
+  free(a);
+  return status;
+}
+
 /* Pairs of pairs, of which there are two or three passes: each matches the coarse matrix of the one before */
-static BAIStatus AggregatePairs(BAILevelsState state, BAIHostLevel *L, BAIInt **field)
+static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L, BAIInt **field)
 {
   const BAIHostRows *A      = &L->A;
   const int          passes = A->i[A->n] > (int64_t)BAI_MATCH_LONG * A->n ? 3 : 2;
@@ -325,8 +356,8 @@ static BAIStatus AggregatePairs(BAILevelsState state, BAIHostLevel *L, BAIInt **
   if (!status.code) memcpy(of, *field, (size_t)A->n * sizeof(*of));
   for (BAIInt i = 0; i < A->n && !status.code; i++) L->aggregate[i] = i;
   for (int pass = 0; pass < passes && !status.code; pass++) {
-    status = Match(&C, !state->hermitian, state->p.fields, of, !pass ? 1 + (L == state->level) : 0, pass + 1 == passes,
-                   mate, state->p.threads);
+    status = Match(&C, !state->hermitian, state->p.fields, of, !pass ? 1 + !level : 0, pass + 1 == passes, mate,
+                   state->p.threads);
     if (status.code) break;
     m = Number(C.n, mate, pair);
     for (BAIInt i = 0; i < A->n; i++)
@@ -349,9 +380,8 @@ static BAIStatus AggregatePairs(BAILevelsState state, BAIHostLevel *L, BAIInt **
 }
 
 /* Aggregates of a level: boxes of its grid, or those given, or pairs of pairs */
-static BAIStatus Aggregate(BAILevelsState state, BAIHostLevel *L, BAIInt **field)
+static BAIStatus Aggregate(BAILevelsState state, int level, BAIHostLevel *L, BAIInt **field)
 {
-  const int   level  = (int)(L - state->level);
   BAIInt      box[3] = {1, 1, 1};
   BAIGridLook look;
 
@@ -372,20 +402,68 @@ static BAIStatus Aggregate(BAILevelsState state, BAIHostLevel *L, BAIInt **field
     if (state->p.field && level + 1 == state->p.given) memcpy(*field, state->p.field, (size_t)L->m * sizeof(**field));
     return BAIStatusOf(BAI_OK);
   }
-  return AggregatePairs(state, L, field);
+  return AggregatePairs(state, level, L, field);
+}
+
+/* Aggregates of the points of a level, of so many rows each, and P. mode: of the level's rows, and then of the next one's */
+static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIInt rows, BAIInt **field, BAIScalar **mode)
+{
+  BAIHostLevel *L = &state->level[level], points = {.A = {0}};
+  BAIScalar    *next   = NULL;
+  BAIStatus     status = Points(&L->A, rows, &points.A);
+
+  points.grid = L->grid;
+  if (!status.code && !level) FindGrid(&points.A, &state->p, &points.grid);
+  if (!status.code) status = Aggregate(state, level, &points, field);
+  FreeRows(&points.A);
+  L->grid = points.grid;
+  L->next = points.next;
+  L->m    = points.m;
+  L->most = points.most * rows;
+  if (!status.code) {
+    L->aggregate = Make(state, (size_t)L->A.n, sizeof(*L->aggregate));
+    L->P         = Make(state, (size_t)L->A.n * (size_t)state->p.modes, sizeof(*L->P));
+    next         = malloc(((size_t)L->m * (size_t)(state->p.modes * state->p.modes) + 1) * sizeof(*next));
+    status       = BAIStatusOf(L->aggregate && L->P && next ? BAI_OK : BAI_ERR_MEMORY);
+  }
+  for (BAIInt i = 0; i < L->A.n && !status.code; i++) L->aggregate[i] = points.aggregate[i / rows];
+  free(points.aggregate);
+  if (!status.code) status = BAIHostModes(state, L, *mode, next);
+  free(*mode);
+  *mode = next;
+  return status;
+}
+
+/* The modes on the rows of the first level, n x modes */
+static BAIStatus TakeModes(const BAILevelsParameters *p, BAIInt n, BAIScalar **mode)
+{
+  *mode = malloc(((size_t)n * (size_t)p->modes + 1) * sizeof(**mode));
+  if (!*mode) return BAIStatusOf(BAI_ERR_MEMORY);
+  for (BAIInt i = 0; i < n; i++)
+    for (int k = 0; k < p->modes; k++) (*mode)[i * p->modes + k] = p->mode[k] ? p->mode[k][i] : 1;
+  return BAIStatusOf(BAI_OK);
 }
 
 /* The coarse levels, until one is small or does not get smaller */
 static BAIStatus Coarsen(BAILevelsState state)
 {
-  BAIInt   *field;
-  BAIStatus status = BAIStatusOf(BAI_OK);
+  const BAIInt points = state->p.fields; /* rows of a point, if there are modes */
+  BAIInt      *field;
+  BAIScalar   *mode   = NULL;
+  BAIStatus    status = BAIStatusOf(BAI_OK);
 
+  if (state->p.modes) {
+    state->p.fields = 1;
+    BAITry(TakeModes(&state->p, state->level[0].A.n, &mode));
+  }
   field = malloc(((size_t)state->level[0].A.n + 1) * sizeof(*field));
-  if (!field) return BAIStatusOf(BAI_ERR_MEMORY);
+  if (!field) {
+    free(mode);
+    return BAIStatusOf(BAI_ERR_MEMORY);
+  }
   for (BAIInt i = 0; i < state->level[0].A.n; i++)
     field[i] = state->p.field && !state->p.given ? state->p.field[i] : i % state->p.fields;
-  FindGrid(&state->level[0].A, &state->p, &state->level[0].grid);
+  if (!state->p.modes) FindGrid(&state->level[0].A, &state->p, &state->level[0].grid);
   for (state->levels = 1;; state->levels++) {
     BAIHostLevel *L = &state->level[state->levels - 1], *next = L + 1;
 
@@ -393,25 +471,30 @@ static BAIStatus Coarsen(BAILevelsState state)
     if (BAIIsExact(&state->p, L->A.n)) break;
     state->stop = "there are as many as allowed";
     if (state->levels == (state->p.levels ? state->p.levels : BAI_LEVELS_MOST)) break;
-    status = Aggregate(state, L, &field);
+    status = state->p.modes
+      ? AggregatePoints(state, state->levels - 1, state->levels > 1 ? state->p.modes : points, &field, &mode)
+      : Aggregate(state, state->levels - 1, L, &field);
     if (status.code) break;
     state->stop = "all rows dominate";
     if (!L->m) break;
     state->stop = "rows are not coupled strongly enough to be aggregated";
-    if (L->m > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
+    if (L->m * BAIColumns(state->p.modes) > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
     next->grid = L->next;
-    status     = Galerkin(&L->A, L->m, L->aggregate, state->over, &next->A);
+    status     = Coarse(state, L);
     if (status.code) break;
-    state->bytes += (int64_t)next->A.i[L->m] * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar));
+    state->bytes += (int64_t)next->A.i[next->A.n] * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar));
   }
   state->level[state->levels - 1].m = 0;
   free(field);
+  free(mode);
   return status;
 }
 
 /* From the last level to the first: rows in the order of the places of their aggregates, those alone behind them */
 static BAIStatus Order(BAILevelsState state)
 {
+  const int columns = BAIColumns(state->p.modes);
+
   for (int l = state->levels - 1; l >= 0; l--) {
     BAIHostLevel *L = &state->level[l];
     BAIInt       *list, *first, count = 0;
@@ -431,7 +514,7 @@ static BAIStatus Order(BAILevelsState state)
     }
     BAIListAggregates(L->A.n, L->m, L->aggregate, first, list);
     for (BAIInt c = 0; c < L->m; c++) {
-      const BAIInt of = L[1].row[c];
+      const BAIInt of = L[1].row[c * columns] / columns;
 
       L->child[c] = count;
       for (BAIInt k = first[of]; k < first[of + 1]; k++) L->row[count++] = list[k];
@@ -629,10 +712,7 @@ BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int 
   for (int l = 0; l < state->levels; l++) {
     BAIHostLevel *L = &state->level[l];
 
-    if (values_only && L->m) {
-      FreeRows(&L[1].A);
-      BAITry(Galerkin(&L->A, L->m, L->aggregate, state->over, &L[1].A));
-    }
+    if (values_only && L->m) BAITry(Coarse(state, L));
     if (!values_only) BAITry(CutBlocks(state, L));
     BAITry(Place(state, L, values_only));
   }

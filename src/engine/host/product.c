@@ -173,6 +173,70 @@ BAIStatus BAIProductCreate(const BAIMatrix *M, BAIInt m, BAIInt columns, const B
   return status;
 }
 
+/* The rows of aggregate c in the product with modes, whose entries are zero at first. at: the place of each aggregate in
+ * the list of those that c is coupled to; t: room for a row of A times P */
+static void SumModes(const BAICSR *A, const BAIInt *aggregate, int modes, const BAIScalar *p, const Work *w, BAIInt c,
+                     BAIInt neighbors, BAIScalar *t, BAIScalar *values)
+{
+  const BAIInt width = neighbors * modes;
+
+  for (BAIInt l = w->first[c]; l < w->first[c + 1]; l++) {
+    const BAIInt row = w->list[l];
+
+    memset(t, 0, (size_t)width * sizeof(*t));
+    for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
+      const BAIInt j = A->j[k];
+
+      if (aggregate[j] < 0) continue;
+      for (int o = 0; o < modes; o++) t[w->at[aggregate[j]] * modes + o] += A->a[k] * p[j * modes + o];
+    }
+    for (int k = 0; k < modes; k++)
+      for (BAIInt o = 0; o < width; o++) values[k * width + o] += BAIConj(p[row * modes + k]) * t[o];
+  }
+}
+
+BAIStatus BAIModesProductCreate(const BAIMatrix *M, BAIInt m, const BAIInt *aggregate, int modes, const BAIScalar *p,
+                                BAIInt **i, BAIInt **j, BAIScalar **a)
+{
+  BAIProduct P; /* of which only the pattern is of use */
+  Work       w;
+  BAIScalar *t;
+  BAIStatus  status;
+
+  BAITry(BAIProductCreate(M, m, m, aggregate, &P));
+  const size_t rows = (size_t)m * (size_t)modes, nnz = (size_t)P.i[m] * (size_t)modes * (size_t)modes;
+
+  w      = (Work){.first = malloc(((size_t)m + 2) * sizeof(*w.first)),
+                  .list  = malloc(((size_t)M->n + 1) * sizeof(*w.list)),
+                  .at    = malloc(((size_t)m + 1) * sizeof(*w.at))};
+  t      = malloc((rows + 1) * sizeof(*t));
+  *i     = malloc((rows + 1) * sizeof(**i));
+  *j     = malloc((nnz + 1) * sizeof(**j));
+  *a     = calloc(nnz + 1, sizeof(**a));
+  status = BAIStatusOf(w.first && w.list && w.at && t && *i && *j && *a ? BAI_OK : BAI_ERR_MEMORY);
+  if (!status.code) {
+    BAIListAggregates(M->n, m, aggregate, w.first, w.list);
+    (*i)[0] = 0;
+    for (BAIInt c = 0; c < m; c++) {
+      const BAIInt neighbors = P.i[c + 1] - P.i[c], first = P.i[c] * modes * modes;
+
+      for (BAIInt k = 0; k < neighbors; k++) w.at[P.j[P.i[c] + k]] = k;
+      for (int k = 0; k < modes; k++) {
+        (*i)[c * modes + k + 1] = first + (k + 1) * neighbors * modes;
+        for (BAIInt o = 0; o < neighbors * modes; o++)
+          (*j)[first + k * neighbors * modes + o] = P.j[P.i[c] + o / modes] * modes + o % modes;
+      }
+      SumModes(&M->A, aggregate, modes, p, &w, c, neighbors, t, *a + first);
+    }
+  }
+  BAIProductDestroy(&P);
+  free(w.first);
+  free(w.list);
+  free(w.at);
+  free(t);
+  return status;
+}
+
 /* How many rows of aggregate c are coupled to the one that has this row of the product, by the row that c has */
 static BAIInt Back(const BAIProduct *P, BAIInt c, BAIInt of)
 {

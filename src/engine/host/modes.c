@@ -1,0 +1,64 @@
+/*
+   P of a level with modes on the host
+*/
+#include "levels.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* Sum of conj(x) y over the rows of an aggregate */
+static BAIScalar Dot(const BAIInt *row, BAIInt count, int modes, const BAIScalar *x, const BAIScalar *y)
+{
+  BAIScalar sum = 0;
+
+  for (BAIInt l = 0; l < count; l++) sum += BAIConj(x[row[l] * modes]) * y[row[l] * modes];
+  return sum;
+}
+
+/*
+   An aggregate's rows of P, orthonormal but for columns of zeros, by Gram and Schmidt, each mode made orthogonal twice to
+   those before it. r, modes x modes: the modes are P times this
+*/
+static void Orthonormalize(const BAIInt *row, BAIInt count, int modes, const BAIScalar *mode, BAIScalar *P,
+                           BAIScalar *r)
+{
+  for (int k = 0; k < modes; k++) {
+    BAIReal before, norm;
+
+    for (BAIInt l = 0; l < count; l++) P[row[l] * modes + k] = mode[row[l] * modes + k];
+    for (int i = 0; i < modes; i++) r[i * modes + k] = 0;
+    before = (BAIReal)sqrt((double)BAIRealPart(Dot(row, count, modes, P + k, P + k)));
+    for (int twice = 0; twice < 2; twice++) {
+      for (int i = 0; i < k; i++) {
+        const BAIScalar s = Dot(row, count, modes, P + i, P + k);
+
+        r[i * modes + k] += s;
+        for (BAIInt l = 0; l < count; l++) P[row[l] * modes + k] -= s * P[row[l] * modes + i];
+      }
+    }
+    norm = (BAIReal)sqrt((double)BAIRealPart(Dot(row, count, modes, P + k, P + k)));
+    if (!(norm > BAI_MODES_DEPENDENT * before)) norm = 0;
+    r[k * modes + k] = norm;
+    for (BAIInt l = 0; l < count; l++) P[row[l] * modes + k] = norm > 0 ? P[row[l] * modes + k] * (1 / norm) : 0;
+  }
+}
+
+BAIStatus BAIHostModes(BAILevelsState state, BAIHostLevel *L, const BAIScalar *mode, BAIScalar *next)
+{
+  const int modes = state->p.modes;
+  BAIInt   *list = malloc(((size_t)L->A.n + 1) * sizeof(*list)), *first = malloc(((size_t)L->m + 2) * sizeof(*first));
+
+  if (!list || !first) {
+    free(list);
+    free(first);
+    return BAIStatusOf(BAI_ERR_MEMORY);
+  }
+  BAIListAggregates(L->A.n, L->m, L->aggregate, first, list);
+  for (BAIInt i = 0; i < L->A.n; i++)
+    for (int k = 0; k < modes && L->aggregate[i] < 0; k++) L->P[i * modes + k] = 0;
+#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+  for (BAIInt c = 0; c < L->m; c++)
+    Orthonormalize(list + first[c], first[c + 1] - first[c], modes, mode, L->P, next + c * modes * modes);
+  free(list);
+  free(first);
+  return BAIStatusOf(BAI_OK);
+}
