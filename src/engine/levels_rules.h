@@ -129,7 +129,7 @@ BAI_INLINE BAIReal BAIModesOver(int hermitian, int modes, BAIReal over)
 }
 
 /* Rows of the next level of each aggregate */
-BAI_INLINE int BAIColumns(int modes)
+BAI_INLINE int BAIColumnsOfP(int modes)
 {
   return modes ? modes : 1;
 }

@@ -656,7 +656,7 @@ struct Cycle {
     int        m           = L.n;
     T         *b           = L.b;
     const int *flag        = done;
-    const dim3 grid        = BAIGrid((long long)m / BAIColumns(finer.modes) * BAI_TEAM, OFF_THREADS);
+    const dim3 grid        = BAIGrid((long long)m / BAIColumnsOfP(finer.modes) * BAI_TEAM, OFF_THREADS);
     void      *arguments[] = {&finer, &m, &b, &flag};
 
     return Launch((const void *)OffAggregates<T>, grid, OFF_THREADS, arguments);

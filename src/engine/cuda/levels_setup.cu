@@ -749,7 +749,7 @@ static BAIStatus Coarsen(BAILevelsState state)
     state->stop = "all rows dominate";
     if (!L->m) break;
     state->stop = "rows are not coupled strongly enough to be aggregated";
-    if (L->m * BAIColumns(modes) > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
+    if (L->m * BAIColumnsOfP(modes) > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
     next->grid = L->next;
     if (modes) BAITry(BAIModesGalerkin(state, L, next));
     else
@@ -770,7 +770,7 @@ static __global__ void Places(int n, const int *row, int *place)
 /* From the last level to the first: rows in the order of the places of their aggregates, those alone behind them */
 static BAIStatus Order(BAILevelsState state)
 {
-  const int columns = BAIColumns(state->p.modes);
+  const int columns = BAIColumnsOfP(state->p.modes);
 
   for (int l = state->levels - 1; l >= 0; l--) {
     BAIDeviceLevel *L    = &state->level[l];

@@ -47,7 +47,7 @@ static void Visit(const BAILevelsState state, BAIHostLevel *L, int from_zero)
 /* b of the next level: P^H (b - A x) */
 static void Restrict(const BAILevelsState state, BAIHostLevel *L)
 {
-  const int columns = BAIColumns(state->p.modes);
+  const int columns = BAIColumnsOfP(state->p.modes);
 
 #pragma omp parallel for num_threads(state->p.threads) schedule(static) if (L->A.n > BAI_LEVELS_SMALL)
   for (BAIInt c = 0; c < L->m; c++) {
@@ -67,7 +67,7 @@ static void Restrict(const BAILevelsState state, BAIHostLevel *L)
 /* x = x + P e, with modes times a factor, e being x of the next level */
 static void Prolong(const BAILevelsState state, BAIHostLevel *L)
 {
-  const int     columns = BAIColumns(state->p.modes);
+  const int     columns = BAIColumnsOfP(state->p.modes);
   const BAIReal over    = BAIModesOver(state->hermitian, state->p.modes, state->p.over);
 
 #pragma omp parallel for num_threads(state->p.threads) schedule(static) if (L->A.n > BAI_LEVELS_SMALL)

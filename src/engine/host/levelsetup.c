@@ -478,7 +478,7 @@ static BAIStatus Coarsen(BAILevelsState state)
     state->stop = "all rows dominate";
     if (!L->m) break;
     state->stop = "rows are not coupled strongly enough to be aggregated";
-    if (L->m * BAIColumns(state->p.modes) > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
+    if (L->m * BAIColumnsOfP(state->p.modes) > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
     next->grid = L->next;
     status     = Coarse(state, L);
     if (status.code) break;
@@ -493,7 +493,7 @@ static BAIStatus Coarsen(BAILevelsState state)
 /* From the last level to the first: rows in the order of the places of their aggregates, those alone behind them */
 static BAIStatus Order(BAILevelsState state)
 {
-  const int columns = BAIColumns(state->p.modes);
+  const int columns = BAIColumnsOfP(state->p.modes);
 
   for (int l = state->levels - 1; l >= 0; l--) {
     BAIHostLevel *L = &state->level[l];
