@@ -16,7 +16,7 @@
    orthonormal basis makes of the modes there. So e is any sum of modes on each aggregate, and the coarse space has them
    exactly. Aggregates are then of points, whose unknowns follow each other: fields on the finest level, modes on the
    others. A mode that depends on those before it on some aggregate has a column of zeros there, and the coarse level a
-   row of zeros. Nothing is softened. All levels but the smallest are visited by two cycles.
+   row of zeros. Nothing is softened; corrections are enlarged instead, and every second level is visited twice.
 
    Blocks are made up of aggregates, so one visit to a block serves smoothing and transfer. All blocks are swept at
    once, from the same x of the others. So with Hermitian A the cycle is a Hermitian operator, and CG may use it.

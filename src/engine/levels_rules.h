@@ -16,7 +16,6 @@ enum {
   BAI_LEVELS_PARTS  = 3,   /* a level must have fewer rows than the one above by this part at least */
   BAI_LEVELS_SMALL = 4096, /* levels of at most so many rows are visited by one cycle: another one would take as long as
                               on much larger ones */
-  BAI_MODES_SMALL  = 256,  /* the same with modes, whose coarse levels are worse */
   BAI_GRID_LOOKS   = 64    /* rows from the middle on that are looked at for the numbering of a grid */
 };
 
@@ -26,7 +25,7 @@ enum {
 #define BAI_LEVELS_SINGLE_RANGE 1e25            /* of the largest diagonal entry over the least one */
 /* Of a mode's norm on an aggregate: what is left of it without the modes before it is rounding if it is less */
 #define BAI_MODES_DEPENDENT   (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-6 : (BAIReal)1e-3)
-#define BAI_MODES_OVER        ((BAIReal)1.3)
+#define BAI_MODES_OVER        ((BAIReal)1.4)
 #define BAI_LEVELS_OTHER_SIGN 0.5 /* with more positive couplings than that of the negative ones, none is softened */
 #define BAI_GRID_STRONG       4   /* directions whose couplings are a quarter of the strongest ones are coarsened */
 #define BAI_GRID_ALIKE        100 /* couplings in one direction that differ by more make no grid */
@@ -110,18 +109,18 @@ BAI_INLINE int BAILevelsIsAlone(BAIReal d, BAIReal sum, int finest)
   return sum == 0 || d >= (finest ? BAI_LEVELS_ALONE : BAI_LEVELS_ALONE_BELOW) * sum;
 }
 
-/* A level of so many rows is visited by two cycles for each one of the level above: every second level, and all levels
- * of a matrix that is not Hermitian, whose coarse matrices are not softened, or if there are modes */
+/* A level of so many rows is visited by two cycles for each one of the level above: every second level, also the small
+ * ones if there are modes; and all levels of a matrix that is not Hermitian, whose coarse matrices are not softened */
 BAI_INLINE int BAIRepeats(int hermitian, int modes, int level, BAIInt rows)
 {
-  return rows > (modes ? BAI_MODES_SMALL : BAI_LEVELS_SMALL) && (level % 2 || !hermitian || modes);
+  return (level % 2 || !hermitian) && (rows > BAI_LEVELS_SMALL || (modes && hermitian));
 }
 
 /*
-   With modes, what corrections are multiplied by: the coarse matrix is too stiff, and nothing in it is softened. If the
-   eigenvalues of C A are below 2, C being a cycle on a level, those of two such cycles are at most 1. With one cycle they
-   are at most this factor times those of the next level, as smoothing does not enlarge errors. Below BAI_MODES_SMALL rows
-   there is one level with one cycle at most that is not exact, so they stay below 2, and cycles definite
+   With modes, what corrections are multiplied by: the coarse matrix is too stiff, and nothing in it is softened. The
+   eigenvalues of C A, C being a cycle on a level, are at most this factor times those of the next level, as smoothing
+   does not enlarge errors. Of two cycles on a level they are at most 1, if those of one are at most 2. Every second level
+   has two. So the square of the factor is to be less than 2, and cycles are definite
 */
 BAI_INLINE BAIReal BAIModesOver(int hermitian, int modes, BAIReal over)
 {

@@ -127,7 +127,7 @@ static BAIStatus TakeIn(BAILevelsState state, const BAIScalar **b, BAIScalar **x
   }
   if (!state->negative) return BAIStatusOf(BAI_OK);
   if (!state->minus_b) BAITry(BAICUDAAllocate(&state->s, bytes, &state->minus_b));
-  BAITry(BAINegate(&state->s, (long long)state->level[0].A.n, *b, state->minus_b));
+  BAITry(BAINegate(state, (long long)state->level[0].A.n, *b, state->minus_b));
   *b = state->minus_b;
   return BAIStatusOf(BAI_OK);
 }
@@ -237,7 +237,7 @@ static BAIStatus NegateColumns(BAILevelsState state, BAITemporary *room, BAIColu
   BAIScalar *const minus_b = static_cast<BAIScalar *>(room->p);
 
   for (BAIInt k = 0; k < c->count; k++)
-    BAITry(BAINegate(&state->s, (long long)n, c->b + (size_t)k * (size_t)c->to_b, minus_b + (size_t)k * n));
+    BAITry(BAINegate(state, (long long)n, c->b + (size_t)k * (size_t)c->to_b, minus_b + (size_t)k * n));
   c->b    = minus_b;
   c->to_b = (BAIInt)n;
   return BAIStatusOf(BAI_OK);

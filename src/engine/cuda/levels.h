@@ -140,7 +140,8 @@ BAIStatus BAIModesValues(BAILevelsState, const BAIDeviceLevel *, const BAIDevice
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
 BAIStatus BAIDeviceVisit(BAILevelsState, const BAIScalar *r, BAIScalar *z);
 void      BAIFindTail(BAILevelsState);
-/* levels_cg.cu */
+/* levels_cg.cu; to = -from */
+BAIStatus BAINegate(BAILevelsState, long long n, const BAIScalar *from, BAIScalar *to);
 BAIStatus BAIDeviceApply(BAILevelsState, bool visit, const BAIScalar *r, BAIScalar *z);
 BAIStatus BAIDeviceSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                          BAILevelsMonitor, void *context, BAILevelsSolution *);

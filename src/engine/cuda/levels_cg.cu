@@ -232,12 +232,20 @@ static __device__ inline void Tell(const BAILevelsScalars *s, BAILevelsProgress 
   *(volatile int *)&progress->sequence = sequence;
 }
 
-/* x = x + d */
-static __global__ void Add(int n, const BAIScalar *d, BAIScalar *x)
+/* x = x + d, or -d */
+static __global__ void Add(long long n, bool minus, const BAIScalar *d, BAIScalar *x)
 {
   const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
-  if (i < n) x[i] += d[i];
+  if (i < n) x[i] = minus ? -d[i] : x[i] + d[i];
+}
+
+BAIStatus BAINegate(BAILevelsState state, long long n, const BAIScalar *from, BAIScalar *to)
+{
+  if (!n) return BAIStatusOf(BAI_OK);
+  Add<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, true, from, to);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
 }
 
 /* Directions, x, r and its norm */
@@ -498,7 +506,7 @@ BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
     }
     if (v.d != x) CUDATry(cudaMemsetAsync(v.d, 0, n * sizeof(BAIScalar), state->s.stream));
     BAITry(Run(state, v, t->max_it, monitor, context, &sequence, s));
-    if (v.d != x) Add<<<BAIGrid((long long)n, THREADS), THREADS, 0, state->s.stream>>>((int)n, v.d, x);
+    if (v.d != x) Add<<<BAIGrid((long long)n, THREADS), THREADS, 0, state->s.stream>>>((long long)n, false, v.d, x);
     BAITry(Start(state, v, 0, ++sequence));
     s->rnorm = (BAIReal)sqrt(progress->rnorm2);
     if (s->reason != BAI_LEVELS_CONVERGED || s->rnorm <= tolerance) break;

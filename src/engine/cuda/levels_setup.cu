@@ -165,7 +165,7 @@ static BAIStatus LookAt(BAILevelsState state, BAIDeviceRows *A, bool values_only
   state->negative = found.other && !found.opposite;
   if (state->negative) {
     if (!state->negated) BAITry(BAICUDAAllocate(&state->s, (size_t)A->nnz * sizeof(BAIScalar), &state->negated));
-    BAITry(BAINegate(&state->s, A->nnz, A->a, state->negated));
+    BAITry(BAINegate(state, A->nnz, A->a, state->negated));
     A->a = state->negated;
     BAITry(LookOnce(state, *A, &found));
   }

@@ -338,7 +338,6 @@ BAIStatus BAIWidenVector(BAIState, int n, const void *, BAIScalar *);
 BAIStatus BAIRoundInside(BAIState);
 /* x[0] becomes the iterate, x[1] the one before it */
 BAIStatus BAISwapIterates(BAIState);
-BAIStatus BAINegate(BAIState, long long n, const BAIScalar *from, BAIScalar *to);
 BAIStatus BAICUDAShare(BAIState, BAIInt peers, BAIHandle *);
 BAIStatus BAICUDAConnect(BAIState, const BAIPeers *, const BAIHandle *);
 BAIStatus BAICUDAExchangeGhosts(BAIState, BAIGhosts, int swept);

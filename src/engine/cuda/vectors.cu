@@ -56,14 +56,6 @@ BAIStatus BAIRoundInside(BAIState state)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAINegate(BAIState state, long long n, const BAIScalar *from, BAIScalar *to)
-{
-  if (!n) return BAIStatusOf(BAI_OK);
-  Scale<<<Grid(n), THREADS, 0, state->stream>>>(n, from, BAIReal(-1), to);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
-}
-
 static __global__ void Swap(int n, BAIScalar *x, BAIScalar *y)
 {
   const int       i  = (int)(blockIdx.x * blockDim.x + threadIdx.x);

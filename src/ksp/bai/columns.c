@@ -106,7 +106,8 @@ static KSPConvergedReason ReasonOf(KSP ksp, const BAILevelsSolution *s)
   case BAI_LEVELS_ITS:
     return KSP_DIVERGED_ITS;
   case BAI_LEVELS_DTOL:
-    return KSP_DIVERGED_DTOL;
+    return ksp->guess_zero && KSPBAIIsBiCGStabOnChip((KSP_BAI *)ksp->data) ? KSP_CONVERGED_ITERATING
+                                                                           : KSP_DIVERGED_DTOL;
   default:
     return KSP_CONVERGED_ITERATING;
   }

@@ -241,6 +241,13 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, Outcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool KSPBAIIsBiCGStabOnChip(const KSP_BAI *k)
+{
+  const BAILevelsInfo *i = &k->bai.hierarchy->info;
+
+  return (PetscBool)(k->method == BAI_METHOD_ENGINE && i->resident && !i->hermitian);
+}
+
 /* The reason that the end of a run stands for; b is as the run had it */
 static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *outcome)
 {
@@ -258,12 +265,14 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *o
   case BAI_LEVELS_ITS:
     ksp->reason = IsFixed(ksp) ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
     break;
-  case BAI_LEVELS_DTOL:
-    if (!IsSingle(ksp) || !ksp->guess_zero) ksp->reason = KSP_DIVERGED_DTOL;
-    else {
-      PetscCall(VecZeroEntries(ksp->vec_sol));
-      PetscCall(LeaveSingle(ksp, outcome));
+  case BAI_LEVELS_DTOL: /* the norms of BiCGStab may grow where those of another method do not */
+    if (!ksp->guess_zero || !(IsSingle(ksp) || KSPBAIIsBiCGStabOnChip(k))) {
+      ksp->reason = KSP_DIVERGED_DTOL;
+      break;
     }
+    PetscCall(VecZeroEntries(ksp->vec_sol));
+    if (IsSingle(ksp)) PetscCall(LeaveSingle(ksp, outcome));
+    else PetscCall(BreakDown(ksp, PETSC_FALSE, outcome));
     break;
   case BAI_LEVELS_NAN:
     if (!ksp->guess_zero || PetscIsInfOrNanReal((PetscReal)s->rnorm0)) ksp->reason = KSP_DIVERGED_NANORINF;

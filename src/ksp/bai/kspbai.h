@@ -60,6 +60,7 @@ PETSC_INTERN PetscErrorCode KSPSetUp_BAIKrylov(KSP, Mat);
 PETSC_INTERN PetscErrorCode KSPSolve_BAIKrylov(KSP);
 PETSC_INTERN PetscErrorCode KSPView_BAIKrylov(KSP, PetscViewer);
 PETSC_INTERN PetscErrorCode KSPReset_BAIKrylov(KSP);
+PETSC_INTERN PetscBool      KSPBAIIsBiCGStabOnChip(const KSP_BAI *);
 
 /* What is called after each iteration of a Krylov method with ||b - A x||, as the method updates it; nonzero: stop */
 typedef struct {

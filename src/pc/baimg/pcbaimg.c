@@ -583,7 +583,7 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    With a near null space attached, `MatSetNearNullSpace()`, as the rigid body modes of elasticity, aggregates are of
    points, whose unknowns are as many as the block size. P then has a column for each vector of the near null space on
    each aggregate, so all coarse levels have these vectors. Coarse matrices are not softened; corrections are multiplied
-   by 1.3, or by over if that is less. All levels of more than 256 rows are visited twice. That is so with two to eight
+   by 1.4, or by over if that is less, and every second level is visited twice. That is so with two to eight
    vectors, or one that is not constant, with a block size of at most eight, and on one MPI rank; else the near null space
    is not used, and -info says so. After `MatSetNearNullSpace()` on a matrix that does not change call `PCReset()`.
 
