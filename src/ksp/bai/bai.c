@@ -132,15 +132,44 @@ PetscErrorCode KSPBAISetUpMethod(KSP ksp)
 
 static PetscErrorCode KSPSetUp_BAI(KSP ksp)
 {
-  PetscBool none;
+  PetscBool none, matrix;
 
   PetscFunctionBegin;
+  PetscCall(KSPGetOperatorsSet(ksp, &matrix, NULL));
+  PetscCheck(matrix, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONGSTATE,
+             "KSPBAI has no matrix: call KSPSetOperators(), or KSPSetDM() and KSPSetComputeOperators(), first");
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
   if (!none) {
     PetscCall(PetscInfo(ksp, "KSPBAI needs no preconditioner, its PC is set to none\n"));
     PetscCall(PCSetType(ksp->pc, PCNONE));
   }
   PetscCall(KSPBAISetUpMethod(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors of other sizes would be read and written beyond their ends */
+static PetscErrorCode CheckSizes(KSP ksp)
+{
+  const Vec         vecs[]  = {ksp->vec_rhs, ksp->vec_sol};
+  const char *const names[] = {"right-hand side", "solution"};
+  PetscInt          rows, local_rows, n, local_n;
+  Mat               A;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatGetSize(A, &rows, NULL));
+  PetscCall(MatGetLocalSize(A, &local_rows, NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(VecGetSize(vecs[k], &n));
+    PetscCall(VecGetLocalSize(vecs[k], &local_n));
+    PetscCheck(n == rows, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_SIZ,
+               "The %s has %" PetscInt_FMT " entries: must be %" PetscInt_FMT ", the rows of the matrix", names[k], n,
+               rows);
+    PetscCheck(local_n == local_rows, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "The %s has %" PetscInt_FMT " entries on this rank: must be %" PetscInt_FMT
+               ", the rows of the matrix there",
+               names[k], local_n, local_rows);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,6 +182,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscFunctionBegin;
   PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
              "KSPSolveTranspose() with KSPBAI");
+  PetscCall(CheckSizes(ksp));
   k->stands = PETSC_FALSE;
   PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
   switch (k->method) {

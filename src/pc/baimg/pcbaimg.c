@@ -500,6 +500,24 @@ static PetscErrorCode OptionsSingle(PC pc, PetscBool3 *single, BAIOptionItems Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's error about a word that is no number does not name the option */
+static PetscErrorCode CheckNumber(PC pc, const char option[], PetscBool integer, const char allowed[])
+{
+  const char *prefix;
+  char        name[64], word[64], *end = NULL;
+  PetscBool   set;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOptionsPrefix(pc, &prefix));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "-pc_baimg_%s", option));
+  PetscCall(PetscOptionsGetString(((PetscObject)pc)->options, prefix, name, word, sizeof(word), &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  if (integer) (void)strtoll(word, &end, 10);
+  else (void)strtod(word, &end);
+  if (end == word || *end) PetscCall(WrongValue(pc, option, word, allowed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Reads the options into a copy, so that a wrong one changes nothing */
 static PetscErrorCode PCSetFromOptions_BAIMG(PC pc, BAIOptionItems PetscOptionsObject)
 {
@@ -508,6 +526,8 @@ static PetscErrorCode PCSetFromOptions_BAIMG(PC pc, BAIOptionItems PetscOptionsO
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PC algebraic multigrid with block-asynchronous smoothing options");
   PetscCall(OptionsLevels(pc, &o.levels, PetscOptionsObject));
+  PetscCall(CheckNumber(pc, "local_iters", PETSC_TRUE, "at least 1 and at most 1000"));
+  PetscCall(CheckNumber(pc, "over", PETSC_FALSE, "a number, at least 1"));
   PetscCall(PetscOptionsInt("-pc_baimg_local_iters",
                             "Jacobi sweeps in a block at each visit to a level: at least 1 and at most 1000",
                             "PCBAIMGSetLocalIters", o.local_iters, &o.local_iters, NULL));
