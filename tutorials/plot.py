@@ -47,30 +47,29 @@ def read(path, field):
     return values
 
 
-def face(axis, plane, corner, along, size):
-    """A plane of cells whose first one is at the corner, in a view along the diagonal of the cube"""
-    def seen(x, y, z):
-        return (y - x) * 3**0.5 / 2, z - (x + y) / 2
-    u, v = np.meshgrid(*(np.linspace(0, length, count + 1) for length, count in zip(size, reversed(plane.shape))))
+def face(axis, plane, corner, along, length, order):
+    """A square of cells whose first one is at the corner, seen along the diagonal of the cube; higher orders hide lower ones"""
+    u, v = np.meshgrid(*(np.linspace(0, length, count + 1) for count in reversed(plane.shape)))
     where = [np.full(u.shape, float(start)) for start in corner]
     where[along[0]] += u
     where[along[1]] += v
-    x, y = seen(*where)
-    axis.plot(x[[0, 0, -1, -1, 0], [0, -1, -1, 0, 0]], y[[0, 0, -1, -1, 0], [0, -1, -1, 0, 0]], color="black", linewidth=0.5)
-    return axis.pcolormesh(x, y, plane, vmin=axis.least, vmax=axis.most, rasterized=True)
+    x, y = (where[1] - where[0]) * 3**0.5 / 2, where[2] - (where[0] + where[1]) / 2
+    edge = [0, 0, -1, -1, 0], [0, -1, -1, 0, 0]
+    axis.plot(x[edge], y[edge], color="black", linewidth=0.5, zorder=order + 0.5)
+    return axis.pcolormesh(x, y, plane, vmin=axis.least, vmax=axis.most, zorder=order)
 
 
 def cube(axis, values):
-    """The three faces that one sees, and those of the hole"""
-    nz, ny, nx = values.shape
+    """The three faces that one sees, and those of the hole in front"""
     axis.least, axis.most = values.min(), values.max()
-    for start, size, (x, y, z) in (((0, 0, 0), 1, (-1, -1, -1)), ((0.5, 0.5, 0.5), 0.5, (nx // 2 - 1, ny // 2 - 1, nz // 2 - 1))):
-        far = [first + size if size == 1 else first for first in start]
-        cut = [0 if size == 1 else count // 2 for count in (nx, ny, nz)]
-        face(axis, values[cut[2]:, cut[1]:, x], (far[0], start[1], start[2]), (1, 2), (size, size))
-        face(axis, values[cut[2]:, y, cut[0]:], (start[0], far[1], start[2]), (0, 2), (size, size))
-        image = face(axis, values[z, cut[1]:, cut[0]:], (start[0], start[1], far[2]), (0, 1), (size, size))
     axis.set_aspect("equal")
+    for size, order in ((1, 1), (0.5, 2)):
+        start = 1 - size
+        k, j, i = (int(start * count) for count in values.shape)
+        z, y, x = (int(size * count) - 1 for count in values.shape)
+        face(axis, values[k:, j:, x], (size, start, start), (1, 2), size, order)
+        face(axis, values[k:, y, i:], (start, size, start), (0, 2), size, order)
+        image = face(axis, values[z, j:, i:], (start, start, size), (0, 1), size, order)
     return image
 
 
