@@ -497,12 +497,13 @@ static PetscErrorCode Sizes(Mat A)
   PetscCall(MatGetLocalSize(A, &n, NULL));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1.0));
-  PetscCall(VecCreateMPI(PETSC_COMM_WORLD, n + 1, PETSC_DETERMINE, &more));
   for (int which = 0; which < 2; which++) {
+    PetscCall(VecCreateMPI(PETSC_COMM_WORLD, n + 1, PETSC_DETERMINE, &more)); /* an error leaves it locked */
     PetscCall(PetscSNPrintf(expected, sizeof(expected),
                             "The %s has %" PetscInt_FMT " entries: must be %" PetscInt_FMT ", the rows of the matrix",
                             which ? "solution" : "right-hand side", N + size, N));
     PetscCall(ExpectSolveError(A, which ? b : more, which ? more : x, expected));
+    PetscCall(VecDestroy(&more));
   }
   if (size > 1) { /* the right number, but not on the right ranks */
     n += rank == 0 ? size - 1 : -1;
@@ -516,7 +517,6 @@ static PetscErrorCode Sizes(Mat A)
   }
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&more));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

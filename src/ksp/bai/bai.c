@@ -133,10 +133,14 @@ PetscErrorCode KSPBAISetUpMethod(KSP ksp)
 static PetscErrorCode KSPSetUp_BAI(KSP ksp)
 {
   PetscBool none, matrix;
+  Mat       A;
+  MatType   type = NULL;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperatorsSet(ksp, &matrix, NULL));
-  PetscCheck(matrix, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONGSTATE,
+  if (matrix) PetscCall(KSPGetOperators(ksp, &A, NULL));
+  if (matrix) PetscCall(MatGetType(A, &type)); /* none if PETSc only made it because it was asked for */
+  PetscCheck(type, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONGSTATE,
              "KSPBAI has no matrix: call KSPSetOperators(), or KSPSetDM() and KSPSetComputeOperators(), first");
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
   if (!none) {
