@@ -186,7 +186,7 @@ static inline PetscErrorCode TrueResidualNorm(Mat A, Vec b, Vec x, PetscReal *no
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the view of a KSP or PC prints, on all of its ranks */
+/* What the detailed view of a KSP or PC prints, on all of its ranks */
 static inline PetscErrorCode ViewText(PetscObject obj, size_t length, char text[])
 {
   PetscMPIInt rank;
@@ -197,7 +197,9 @@ static inline PetscErrorCode ViewText(PetscObject obj, size_t length, char text[
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm(obj), &rank));
   if (rank == 0) file = tmpfile();
   PetscCall(PetscViewerASCIIOpenWithFILE(PetscObjectComm(obj), file, &viewer));
+  PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO_DETAIL));
   PetscCall(PetscObjectView(obj, viewer));
+  PetscCall(PetscViewerPopFormat(viewer));
   PetscCall(PetscViewerDestroy(&viewer));
   if (rank == 0) {
     rewind(file);

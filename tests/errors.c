@@ -116,7 +116,12 @@ static PetscErrorCode Options(Mat A)
     {"-foo_ksp_bai_momentum",       "much",      "-foo_ksp_bai_momentum much: must be at least 0 and less than 1"                    },
     {"-foo_ksp_bai_weight",         "l2",        "-foo_ksp_bai_weight l2: must be one of none, l1, tau, auto"                        },
     {"-foo_ksp_bai_partition",      "metis",     "-foo_ksp_bai_partition metis: must be one of auto, natural, dm, rcm, graph"        },
-    {"-foo_ksp_bai_theta",          "7up",       "Unknown logical value: 7up"                                                        },
+    {"-foo_ksp_bai_theta",          "7up",       "-foo_ksp_bai_theta 7up: must be true or false"                                     },
+    {"-foo_ksp_bai_local_iters",    "few",       "-foo_ksp_bai_local_iters few: must be at least 1 and at most 1000000"              },
+    {"-foo_ksp_bai_block_size",     "1e3",       "-foo_ksp_bai_block_size 1e3: must be at least 0 (0: chosen at set-up)"             },
+    {"-foo_ksp_bai_omega",          "1,5",       "-foo_ksp_bai_omega 1,5: must be a positive number"                                 },
+    {"-foo_ksp_bai_levels",         "0",         "-foo_ksp_bai_levels 0: must be none, auto, or at least 1 and at most 32"           },
+    {"-foo_ksp_bai_stats",          "foo",       "-foo_ksp_bai_stats foo: must be true, false, or ascii:FILE"                        },
     {"-foo_ksp_bai_staleness",      "-2",        "-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)"                    },
     {"-foo_ksp_bai_precision",      "half",      "-foo_ksp_bai_precision half: must be one of native, single"                        },
     {"-foo_ksp_bai_refine",         "twice",     "-foo_ksp_bai_refine twice: must be one of auto, none, sync, async"                 },
@@ -163,6 +168,8 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_momentum",    "-1",        "-foo_pc_bai_momentum -1.: must be at least 0 and less than 1"               },
     {"-foo_pc_bai_weight",      "l2",        "-foo_pc_bai_weight l2: must be one of none, l1, tau, auto"                  },
     {"-foo_pc_bai_partition",   "metis",     "-foo_pc_bai_partition metis: must be one of auto, natural, dm, rcm, graph"  },
+    {"-foo_pc_bai_its",         "two",       "-foo_pc_bai_its two: must be at least 1"                                    },
+    {"-foo_pc_bai_symmetric",   "maybe",     "-foo_pc_bai_symmetric maybe: must be true or false"                         },
     {"-foo_pc_bai_staleness",   "-2",        "-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)"              },
     {"-foo_pc_bai_precision",   "half",      "-foo_pc_bai_precision half: must be one of native, single"                  },
     {"-foo_pc_bai_refine",      "twice",     "-foo_pc_bai_refine twice: must be one of auto, none, sync, async"           },
@@ -457,6 +464,62 @@ static PetscErrorCode Transpose(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In a solver of its own: PETSc counts the solves that an error left */
+static PetscErrorCode ExpectSolveError(Mat A, Vec b, Vec x, const char expected[])
+{
+  KSP ksp;
+
+  PetscFunctionBeginUser;
+  PetscCall(Solver(A, NULL, &ksp));
+  ExpectError(expected, "KSPSolve()", KSPSolve(ksp, b, x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors that are not those of the matrix, and no matrix at all */
+static PetscErrorCode Sizes(Mat A)
+{
+  KSP         ksp;
+  Vec         b, x, more, other;
+  PetscInt    N, n;
+  PetscMPIInt rank, size;
+  char        expected[256];
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(Solver(NULL, NULL, &ksp));
+  ExpectError("KSPBAI has no matrix: call KSPSetOperators(), or KSPSetDM() and KSPSetComputeOperators(), first",
+              "KSPSetUp()", KSPSetUp(ksp));
+  PetscCall(KSPDestroy(&ksp));
+
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  for (int which = 0; which < 2; which++) {
+    PetscCall(VecCreateMPI(PETSC_COMM_WORLD, n + 1, PETSC_DETERMINE, &more)); /* an error leaves it locked */
+    PetscCall(PetscSNPrintf(expected, sizeof(expected),
+                            "The %s has %" PetscInt_FMT " entries: must be %" PetscInt_FMT ", the rows of the matrix",
+                            which ? "solution" : "right-hand side", N + size, N));
+    PetscCall(ExpectSolveError(A, which ? b : more, which ? more : x, expected));
+    PetscCall(VecDestroy(&more));
+  }
+  if (size > 1) { /* the right number, but not on the right ranks */
+    n += rank == 0 ? size - 1 : -1;
+    PetscCall(VecCreateMPI(PETSC_COMM_WORLD, n, N, &other));
+    PetscCall(PetscSNPrintf(expected, sizeof(expected),
+                            "The right-hand side has %" PetscInt_FMT " entries on this rank: must be %" PetscInt_FMT
+                            ", the rows of the matrix there",
+                            n, n - (rank == 0 ? size - 1 : -1)));
+    PetscCall(ExpectSolveError(A, other, x, expected));
+    PetscCall(VecDestroy(&other));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const struct {
@@ -490,6 +553,7 @@ int main(int argc, char **argv)
   if (Case("counts")) PetscCall(Counts(A));
   if (Case("backend")) PetscCall(Backend(A));
   if (Case("transpose")) PetscCall(Transpose(A));
+  if (Case("sizes")) PetscCall(Sizes(A));
   PetscCall(MatDestroy(&A));
   PetscCall(CheckFinalize());
   return 0;

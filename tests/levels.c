@@ -1080,6 +1080,13 @@ static PetscErrorCode TestOptions(void)
   ExpectError("-in_pc_baimg_levels few: must be auto, or at least 1 and at most 32", "levels few",
               PCSetFromOptions(pc));
   PetscCall(PetscOptionsClearValue(NULL, "-in_pc_baimg_levels"));
+  PetscCall(PetscOptionsInsertString(NULL, "-in_pc_baimg_local_iters 2.5"));
+  ExpectError("-in_pc_baimg_local_iters 2.5: must be at least 1 and at most 1000", "local_iters 2.5",
+              PCSetFromOptions(pc));
+  PetscCall(PetscOptionsClearValue(NULL, "-in_pc_baimg_local_iters"));
+  PetscCall(PetscOptionsInsertString(NULL, "-in_pc_baimg_over much"));
+  ExpectError("-in_pc_baimg_over much: must be a number, at least 1", "over much", PCSetFromOptions(pc));
+  PetscCall(PetscOptionsClearValue(NULL, "-in_pc_baimg_over"));
   PetscCall(PetscOptionsInsertString(NULL, "-in_pc_baimg_single maybe"));
   ExpectError("-in_pc_baimg_single maybe: must be auto, true or false", "single maybe", PCSetFromOptions(pc));
   PetscCall(PetscOptionsClearValue(NULL, "-in_pc_baimg_single"));

@@ -22,12 +22,12 @@ enum {
 };
 
 typedef struct {
-  PetscInt  n;
-  PetscBool pc; /* PCBAI in a Krylov method, else KSPBAI */
-  Mat       A;
-  Vec       b, x;
-  KSP       ksp;
-  char      options[512];
+  PetscInt n;
+  PCType   pc; /* PCBAI or PCBAIMG in a Krylov method, or NULL: KSPBAI */
+  Mat      A;
+  Vec      b, x;
+  KSP      ksp;
+  char     options[512];
 } Solver;
 
 typedef struct {
@@ -112,15 +112,22 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
   const char *const               name        = s->pc ? "pc" : "ksp";
   const BAIMode                   mode        = (BAIMode)Below(dice, 4);
   const PetscBool                 krylov      = (PetscBool)(!s->pc && OneIn(dice, 2)); /* as without options */
+  const PetscBool                 levels      = (PetscBool)(s->pc && strcmp(s->pc, PCBAI));
   PetscOptions                    options;
 
   PetscFunctionBeginUser;
-#define ADD(...) \
-  (void)snprintf(s->options + strlen(s->options), sizeof(s->options) - strlen(s->options), " -%s_bai_" __VA_ARGS__)
+#define ADD_TO(face, ...) \
+  (void)snprintf(s->options + strlen(s->options), sizeof(s->options) - strlen(s->options), face __VA_ARGS__)
+#define ADD(...) ADD_TO(" -%s_bai_", __VA_ARGS__)
   s->options[0] = 0;
-  ADD("backend %s", name, tally->backend);
+  if (levels) {
+    ADD_TO(" -pc_baimg_", "levels %d", 1 + (int)Below(dice, 8));
+    ADD_TO(" -pc_baimg_", "local_iters %d", 1 + (int)Below(dice, 6));
+    ADD_TO(" -pc_baimg_", "over %g", 1 + 0.1 * (double)Below(dice, 10));
+    ADD_TO(" -pc_baimg_", "single %s", OneIn(dice, 2) ? "auto" : "false");
+  } else ADD("backend %s", name, tally->backend);
   if (krylov) ADD("levels auto", name);
-  else {
+  else if (!levels) {
     ADD("mode %s", name, BAIModes[mode]);
     ADD("block_size %d", name, OneIn(dice, 2) ? 0 : 1 + (int)Below(dice, 300));
     ADD("local_iters %d", name, 1 + (int)Below(dice, 6));
@@ -133,6 +140,7 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
     ADD("staleness %d", name, mode == BAI_MODE_ASYNC && OneIn(dice, 3) ? (int)Below(dice, 4) : -1);
   }
 #undef ADD
+#undef ADD_TO
   PetscCall(PetscOptionsCreate(&options));
   PetscCall(PetscOptionsInsertString(options, s->options));
   PetscCall(PetscObjectSetOptions((PetscObject)s->ksp, options));
@@ -153,14 +161,14 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
 static PetscErrorCode CreateSolver(Dice *dice, Solver *s)
 {
   PetscFunctionBeginUser;
-  s->pc = OneIn(dice, 3);
+  s->pc = OneIn(dice, 2) ? NULL : OneIn(dice, 2) ? PCBAI : PCBAIMG;
   PetscCall(KSPCreate(PETSC_COMM_SELF, &s->ksp));
   PetscCall(KSPSetType(s->ksp, s->pc ? KSPFGMRES : KSPBAI));
   if (s->pc) {
     PC pc;
 
     PetscCall(KSPGetPC(s->ksp, &pc));
-    PetscCall(PCSetType(pc, PCBAI));
+    PetscCall(PCSetType(pc, s->pc));
   }
   PetscCall(KSPSetTolerances(s->ksp, PetscDefined(USE_REAL_SINGLE) ? (PetscReal)1e-3 : (PetscReal)1e-6, PETSC_DEFAULT,
                              PETSC_DEFAULT, 20000));

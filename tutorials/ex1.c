@@ -506,4 +506,11 @@ int main(int argc, char **argv)
       suffix: both
       args: -f data/general.mtx -n 3
 
+  test:
+    suffix: reason
+    nsize: {{1 2}}
+    requires: !single
+    args: -matrix laplace2d -n 100 -ksp_type bai -ksp_converged_reason
+    filter: grep -o "Linear solve.*due to [A-Z_]*"
+
 TEST*/

@@ -10,7 +10,7 @@ QUESTIONS = [
     (["Is the matrix given without its entries", "(matrix-free)?"], ["A Krylov method of PETSc.", "petsc-bai needs the entries."], GREY),
     (["Is it a saddle point problem,", "or strongly indefinite?"], ["-pc_type fieldsplit, or a direct solver"], GREY),
     (["Is there a hierarchy of grids (DMDA, …)?"], ["-pc_type mg. Smoother on a GPU:", "-mg_levels_pc_type bai; on the host: sor"], ORANGE),
-    (["Elasticity, or another near null space", "than the constants?"], ["-pc_type gamg. Smoother on a GPU:", "-mg_levels_pc_type bai; on the host: default"], ORANGE),
+    (["Elasticity of a thin body or a beam, and", "-ksp_type bai takes many iterations?"], ["-pc_type gamg. Smoother on a GPU:", "-mg_levels_pc_type bai; on the host: default"], ORANGE),
     (["Do some rows have thousands of entries,", "as in power-law graphs?"], ["-ksp_type cg or gmres -pc_type jacobi"], GREY),
     (["Does the diagonal dominate strongly,", "and do you work on the host?"], ["-ksp_type cg or gmres -pc_type jacobi or sor"], GREY),
 ]

@@ -191,7 +191,7 @@ static PetscErrorCode Allowed(const Option *option, int face, char text[], size_
     PetscCall(PetscSNPrintf(text, len, "true or false"));
     break;
   case IS_VIEWER:
-    PetscCall(PetscSNPrintf(text, len, "true, false or a viewer"));
+    PetscCall(PetscSNPrintf(text, len, "true, false, or ascii:FILE"));
     break;
   case IS_NAME:
     PetscCall(PetscSNPrintf(text, len, "one of %s", option->names[0]));
@@ -330,6 +330,40 @@ static PetscErrorCode OptionsName(const BAI *bai, const Option *option, const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As PETSc has it: nothing is yes */
+static PetscErrorCode YesOrNo(const char word[], PetscBool *known, PetscBool *yes)
+{
+  const char *const words[] = {"", "true", "yes", "1", "on", "false", "no", "0", "off"};
+
+  PetscFunctionBegin;
+  *known = PETSC_FALSE;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(words) && !*known; k++) {
+    PetscCall(PetscStrcasecmp(word, words[k], known));
+    if (*known) *yes = (PetscBool)(k < 5);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's errors about words that are no number, or neither yes nor no, do not name the option */
+static PetscErrorCode CheckWord(const BAI *bai, const Option *option)
+{
+  char      name[PETSC_MAX_OPTION_NAME], word[64], *end = NULL;
+  PetscBool set, right, yes;
+
+  PetscFunctionBegin;
+  PetscCall(BAIOptionName(bai, option->name, name, sizeof(name)));
+  PetscCall(PetscOptionsGetString(bai->obj->options, NULL, name, word, sizeof(word), &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  if (option->kind == IS_FLAG) PetscCall(YesOrNo(word, &right, &yes));
+  else {
+    if (option->kind == IS_INT) (void)strtoll(word, &end, 10);
+    else (void)strtod(word, &end);
+    right = (PetscBool)(end != word && !*end);
+  }
+  if (!right) PetscCall(WrongValue(bai, option, word));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A number, or auto where there is that. PETSC_DECIDE, which is -1, is no number that users may type */
 static PetscErrorCode OptionsNumber(const BAI *bai, const Option *option, const char key[], const char text[],
                                     const char man[], PetscReal *value, BAIOptionItems PetscOptionsObject)
@@ -376,19 +410,22 @@ static PetscErrorCode OptionsCount(const BAI *bai, const Option *option, const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whatever does not say no is yes: see BAIStatsGetViewer() */
-static PetscErrorCode OptionsViewer(const char key[], const char text[], const char man[], PetscBool *value,
-                                    BAIOptionItems PetscOptionsObject)
+/* Yes, no, or an ASCII viewer, which is yes: see BAIStatsGetViewer() */
+static PetscErrorCode OptionsViewer(const BAI *bai, const Option *option, const char key[], const char man[],
+                                    PetscBool *value, BAIOptionItems PetscOptionsObject)
 {
-  const char *const words[] = {"false", "no", "0", "off"};
-  char              word[PETSC_MAX_PATH_LEN];
-  PetscBool         set, is = PETSC_FALSE;
+  char      word[PETSC_MAX_PATH_LEN];
+  PetscBool set, known, yes = PETSC_TRUE;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsString(key, text, man, *value ? "true" : "false", word, sizeof(word), &set));
-  for (size_t k = 0; set && k < PETSC_STATIC_ARRAY_LENGTH(words) && !is; k++)
-    PetscCall(PetscStrcasecmp(word, words[k], &is));
-  if (set) *value = (PetscBool)!is;
+  PetscCall(PetscOptionsString(key, option->text, man, *value ? "true" : "false", word, sizeof(word), &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(YesOrNo(word, &known, &yes));
+  if (!known && word[0] != ':') {
+    PetscCall(PetscStrncmp(word, "ascii", 5, &known));
+    if (!known) PetscCall(WrongValue(bai, option, word));
+  }
+  *value = yes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -409,6 +446,8 @@ PetscErrorCode BAIOptionsSetFromOptions(BAI *bai, BAIOptionItems PetscOptionsObj
     PetscCall(PetscSNPrintf(man, sizeof(man), "%sBAISet%s", bai->face->prefix, option->function));
     PetscCall(Allowed(option, face, allowed, sizeof(allowed)));
     PetscCall(PetscSNPrintf(text, sizeof(text), "%s: %s", option->text, allowed));
+    if (option->kind == IS_INT || option->kind == IS_POSITIVE || option->kind == IS_FLAG)
+      if (!option->or_auto[face]) PetscCall(CheckWord(bai, option));
     if (option->kind == IS_INT) PetscCall(PetscOptionsInt(key, text, man, *(PetscInt *)field, (PetscInt *)field, NULL));
     else if (option->kind == IS_COUNT)
       PetscCall(OptionsCount(bai, option, key, text, man, (PetscInt *)field, PetscOptionsObject));
@@ -417,7 +456,7 @@ PetscErrorCode BAIOptionsSetFromOptions(BAI *bai, BAIOptionItems PetscOptionsObj
     else if (option->kind == IS_FRACTION || option->kind == IS_POSITIVE)
       PetscCall(OptionsNumber(bai, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
     else if (option->kind == IS_VIEWER)
-      PetscCall(OptionsViewer(key, option->text, man, (PetscBool *)field, PetscOptionsObject));
+      PetscCall(OptionsViewer(bai, option, key, man, (PetscBool *)field, PetscOptionsObject));
     else if (option->kind == IS_FLAG)
       PetscCall(PetscOptionsBool(key, option->text, man, *(PetscBool *)field, (PetscBool *)field, NULL));
     else PetscCall(OptionsName(bai, option, key, option->text, man, (int *)field, PetscOptionsObject));

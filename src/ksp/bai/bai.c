@@ -143,9 +143,16 @@ PetscErrorCode KSPBAISetUpMethod(KSP ksp)
 
 static PetscErrorCode KSPSetUp_BAI(KSP ksp)
 {
-  PetscBool none;
+  PetscBool none, matrix;
+  Mat       A;
+  MatType   type = NULL;
 
   PetscFunctionBegin;
+  PetscCall(KSPGetOperatorsSet(ksp, &matrix, NULL));
+  if (matrix) PetscCall(KSPGetOperators(ksp, &A, NULL));
+  if (matrix) PetscCall(MatGetType(A, &type)); /* none if PETSc only made it because it was asked for */
+  PetscCheck(type, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONGSTATE,
+             "KSPBAI has no matrix: call KSPSetOperators(), or KSPSetDM() and KSPSetComputeOperators(), first");
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
   if (!none) {
     PetscCall(PetscInfo(ksp, "KSPBAI needs no preconditioner, its PC is set to none\n"));
@@ -155,21 +162,29 @@ static PetscErrorCode KSPSetUp_BAI(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The engine takes arrays, and does not see how long they are */
+/* Vectors of other sizes would be read and written beyond their ends */
 static PetscErrorCode CheckSizes(KSP ksp)
 {
-  Mat      A;
-  PetscInt n, b, x;
+  const Vec         vecs[]  = {ksp->vec_rhs, ksp->vec_sol};
+  const char *const names[] = {"right-hand side", "solution"};
+  PetscInt          rows, local_rows, n, local_n;
+  Mat               A;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatGetLocalSize(A, &n, NULL));
-  PetscCall(VecGetLocalSize(ksp->vec_rhs, &b));
-  PetscCall(VecGetLocalSize(ksp->vec_sol, &x));
-  PetscCheck(b == n && x == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "The matrix has %" PetscInt_FMT " rows on this rank, the right-hand side %" PetscInt_FMT
-             ", and the solution %" PetscInt_FMT,
-             n, b, x);
+  PetscCall(MatGetSize(A, &rows, NULL));
+  PetscCall(MatGetLocalSize(A, &local_rows, NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(VecGetSize(vecs[k], &n));
+    PetscCall(VecGetLocalSize(vecs[k], &local_n));
+    PetscCheck(n == rows, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_SIZ,
+               "The %s has %" PetscInt_FMT " entries: must be %" PetscInt_FMT ", the rows of the matrix", names[k], n,
+               rows);
+    PetscCheck(local_n == local_rows, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "The %s has %" PetscInt_FMT " entries on this rank: must be %" PetscInt_FMT
+               ", the rows of the matrix there",
+               names[k], local_n, local_rows);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -65,7 +65,12 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp, Mat A)
   }
   type = cg ? KSPCG : k->breaks ? KSPFGMRES : KSPFBCGS;
   if (!k->inner) {
+    const char *prefix;
+
     PetscCall(KSPCreate(PetscObjectComm((PetscObject)ksp), &k->inner));
+    PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+    PetscCall(KSPSetOptionsPrefix(k->inner, prefix));
+    PetscCall(KSPAppendOptionsPrefix(k->inner, "bai_inner_")); /* else -ksp_converged_reason speaks twice */
     PetscCall(PetscObjectIncrementTabLevel((PetscObject)k->inner, (PetscObject)ksp, 1));
     PetscCall(KSPSetErrorIfNotConverged(k->inner, PETSC_FALSE));
   }

@@ -217,7 +217,7 @@ PetscErrorCode PCBAIMGGetLocalIters(PC pc, PetscInt *sweeps)
 }
 
 /*@
-   PCBAIMGSetOver - Sets the factor by which coarse matrices are taken to be too stiff
+   PCBAIMGSetOver - Sets the factor by which coarse couplings are softened at most
 
    Logically Collective
 
@@ -255,7 +255,7 @@ PetscErrorCode PCBAIMGSetOver(PC pc, PetscReal over)
 }
 
 /*@
-   PCBAIMGGetOver - Gets the factor by which coarse matrices are taken to be too stiff
+   PCBAIMGGetOver - Gets the factor by which coarse couplings are softened at most
 
    Not Collective
 
@@ -426,12 +426,12 @@ static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
   const BAI         *bai = (const BAI *)pc->data;
   const BAIHierarchy h   = bai->hierarchy;
   PetscBool          ascii;
-  PetscMPIInt        size;
+  PetscViewerFormat  format;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
   if (h->options.levels == PETSC_DECIDE) PetscCall(PetscViewerASCIIPrintf(viewer, "  levels auto"));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  levels at most %" PetscInt_FMT, h->options.levels));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
@@ -447,7 +447,7 @@ static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  the matrix is not %s with diagonal entries of one sign: not for KSPCG\n",
                                      PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric"));
-  PetscCall(BAIHierarchyView(bai, viewer, PETSC_TRUE));
+  PetscCall(BAIHierarchyView(bai, viewer, (PetscBool)(format == PETSC_VIEWER_ASCII_INFO_DETAIL)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -501,6 +501,24 @@ static PetscErrorCode OptionsSingle(PC pc, PetscBool3 *single, BAIOptionItems Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's error about a word that is no number does not name the option */
+static PetscErrorCode CheckNumber(PC pc, const char option[], PetscBool integer, const char allowed[])
+{
+  const char *prefix;
+  char        name[64], word[64], *end = NULL;
+  PetscBool   set;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOptionsPrefix(pc, &prefix));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "-pc_baimg_%s", option));
+  PetscCall(PetscOptionsGetString(((PetscObject)pc)->options, prefix, name, word, sizeof(word), &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  if (integer) (void)strtoll(word, &end, 10);
+  else (void)strtod(word, &end);
+  if (end == word || *end) PetscCall(WrongValue(pc, option, word, allowed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Reads the options into a copy, so that a wrong one changes nothing */
 static PetscErrorCode PCSetFromOptions_BAIMG(PC pc, BAIOptionItems PetscOptionsObject)
 {
@@ -509,11 +527,13 @@ static PetscErrorCode PCSetFromOptions_BAIMG(PC pc, BAIOptionItems PetscOptionsO
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PC algebraic multigrid with block-asynchronous smoothing options");
   PetscCall(OptionsLevels(pc, &o.levels, PetscOptionsObject));
+  PetscCall(CheckNumber(pc, "local_iters", PETSC_TRUE, "at least 1 and at most 1000"));
+  PetscCall(CheckNumber(pc, "over", PETSC_FALSE, "a number, at least 1"));
   PetscCall(PetscOptionsInt("-pc_baimg_local_iters",
                             "Jacobi sweeps in a block at each visit to a level: at least 1 and at most 1000",
                             "PCBAIMGSetLocalIters", o.local_iters, &o.local_iters, NULL));
   PetscCall(PetscOptionsReal("-pc_baimg_over",
-                             "Factor by which coarse matrices are taken to be too stiff: a number, at least 1",
+                             "Factor by which coarse couplings are softened at most: a number, at least 1",
                              "PCBAIMGSetOver", o.over, &o.over, NULL));
   PetscCall(OptionsSingle(pc, &o.single, PetscOptionsObject));
   PetscOptionsHeadEnd();
@@ -546,7 +566,7 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    Options Database Keys:
 +  -pc_baimg_levels <auto>            - levels at most, `PCBAIMGSetLevels()`
 .  -pc_baimg_local_iters <4>          - Jacobi sweeps in a block at each visit to a level, `PCBAIMGSetLocalIters()`
-.  -pc_baimg_over <1.9>               - factor by which coarse matrices are taken to be too stiff, `PCBAIMGSetOver()`
+.  -pc_baimg_over <1.9>               - factor by which coarse couplings are softened at most, `PCBAIMGSetOver()`
 -  -pc_baimg_single (auto|true|false) - whether levels are in single precision, `PCBAIMGSetSingle()`
 
    Level: beginner
