@@ -1342,8 +1342,8 @@ static PetscErrorCode TestModesExact(PetscInt n, PetscInt dim)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With the modes there are so many iterations at most, and on a larger lattice not many more; without them more than twice
- * as many. Where levels are on a GPU, those of the host take as many */
+/* With the modes there are so many iterations at most, and on a larger lattice not many more; without them more than half
+ * as many again. Where levels are on a GPU, those of the host take as many */
 static PetscErrorCode TestModesIterations(PetscInt small, PetscInt large, PetscInt dim, PetscInt most, PetscInt growth)
 {
   const PetscInt size[] = {small, large};
@@ -1369,8 +1369,8 @@ static PetscErrorCode TestModesIterations(PetscInt small, PetscInt large, PetscI
     PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
     PetscCall(Solve(ksp, &without));
     PetscCall(KSPDestroy(&ksp));
-    PetscCall(Expect(without < 0 || without > 2 * its[k], "size %d: %d iterations, %d without the modes", (int)size[k],
-                     (int)its[k], (int)without));
+    PetscCall(Expect(without < 0 || 2 * without > 3 * its[k], "size %d: %d iterations, %d without the modes",
+                     (int)size[k], (int)its[k], (int)without));
     PetscCall(MatDestroy(&A));
   }
   PetscCall(Expect(its[1] <= its[0] + growth, "%d iterations at size %d, %d at size %d", (int)its[0], (int)size[0],
