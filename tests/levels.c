@@ -1378,8 +1378,8 @@ static PetscErrorCode TestModesExact(PetscInt n, PetscInt dim)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With the modes there are so many iterations at most, and on a larger lattice not many more; without them more than twice
- * as many. Where levels are on a GPU, those of the host take as many */
+/* With the modes there are so many iterations at most, and on a larger lattice not many more; without them more than half
+ * as many again. Where levels are on a GPU, those of the host take as many */
 static PetscErrorCode TestModesIterations(PetscInt small, PetscInt large, PetscInt dim, PetscInt most, PetscInt growth)
 {
   const PetscInt size[] = {small, large};
@@ -1399,7 +1399,7 @@ static PetscErrorCode TestModesIterations(PetscInt small, PetscInt large, PetscI
     PetscCall(KSPBAISetBackend(ksp, BAI_BACKEND_HOST));
     PetscCall(Solve(ksp, &host));
     PetscCall(KSPDestroy(&ksp));
-    PetscCall(Expect(PetscAbsInt(host - its[k]) <= 1, "size %d: %d iterations, %d on the host", (int)size[k],
+    PetscCall(Expect(PetscAbsInt(host - its[k]) <= 2, "size %d: %d iterations, %d on the host", (int)size[k],
                      (int)its[k], (int)host));
     PetscCall(MatSetNearNullSpace(A, NULL));
     PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
