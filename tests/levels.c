@@ -1748,9 +1748,9 @@ int main(int argc, char **argv)
   if (Case("elasticity")) PetscCall(TestElasticity(12, 120));
   if (size == 1 && Case("modes_exact_2d")) PetscCall(TestModesExact(24, 2));
   if (size == 1 && Case("modes_exact_3d")) PetscCall(TestModesExact(9, 3));
-  if (size == 1 && Case("modes_iterations_2d")) PetscCall(TestModesIterations(30, 90, 2, 40, 3));
-  if (size == 1 && Case("modes_iterations_3d")) PetscCall(TestModesIterations(12, 20, 3, 40, 3));
-  if (size == 1 && Case("modes_elasticity")) PetscCall(TestIterations("elasticity", 8, 20, 30, 3));
+  if (size == 1 && Case("modes_iterations_2d")) PetscCall(TestModesIterations(30, 90, 2, 40, 6));
+  if (size == 1 && Case("modes_iterations_3d")) PetscCall(TestModesIterations(12, 20, 3, 40, 6));
+  if (size == 1 && Case("modes_elasticity")) PetscCall(TestIterations("elasticity", 8, 20, 30, 6));
   if (size == 1 && Case("modes_operator")) PetscCall(TestOperator("elasticity", 9));
   if (size == 1 && Case("modes_values")) PetscCall(TestValues("elasticity", 9));
   if (size == 1 && Case("modes_parts")) PetscCall(TestModesParts());

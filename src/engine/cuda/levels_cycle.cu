@@ -401,34 +401,6 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK,
                                        *reinterpret_cast<VisitRoom<T> *>(room), true, done);
 }
 
-/* The same with modes: what a row of the level above has outside its block goes to all of them */
-template <typename T>
-static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, int m, T *b, int warp, int warps)
-{
-  const int lane = (int)threadIdx.x % BAI_TEAM;
-
-  for (int c = warp; c < m; c += warps) {
-    T sum[BAI_LEVELS_MODES];
-
-#pragma unroll
-    for (int k = 0; k < BAI_LEVELS_MODES; k++) sum[k] = T(0);
-    for (int p = F.child[c]; p < F.child[c + 1]; p++) {
-      const T part = SumOfProducts(F.out_j, F.out_a, F.x, F.out_first[p] + lane, F.out_first[p + 1], BAI_TEAM);
-
-#pragma unroll
-      for (int k = 0; k < BAI_LEVELS_MODES; k++)
-        if (k < F.modes) sum[k] += Conj(F.P[(long long)p * F.modes + k]) * part;
-    }
-#pragma unroll
-    for (int k = 0; k < BAI_LEVELS_MODES; k++) {
-      if (k >= F.modes) break;
-      const T all = SumOfLanes<BAI_TEAM>(sum[k]);
-
-      if (!lane) b[(long long)c * F.modes + k] -= all;
-    }
-  }
-}
-
 /* What is outside blocks in the residuals of the level above is taken off b of m aggregates, for long rows: a warp an
  * aggregate */
 template <typename T>
@@ -444,6 +416,40 @@ static __device__ __forceinline__ void TakeOff(const FinerLevel<T> &F, int m, T 
   }
 }
 
+/* The same with modes: what a row of the level above has outside its block goes to all of them. A thread block an
+ * aggregate, as one of the coarse levels has many rows */
+template <typename T>
+static __device__ __forceinline__ void TakeOffModes(const FinerLevel<T> &F, T *b)
+{
+  constexpr int WARPS_OFF = OFF_THREADS / BAI_TEAM;
+  __shared__ __align__(16) unsigned char shared[WARPS_OFF * BAI_LEVELS_MODES * sizeof(T)];
+  T *const  parts = reinterpret_cast<T *>(shared); /* as bytes, as complex numbers have constructors */
+  const int lane = (int)threadIdx.x % BAI_TEAM, warp = (int)threadIdx.x / BAI_TEAM, c = (int)blockIdx.x;
+  T         sum[BAI_LEVELS_MODES];
+
+#pragma unroll
+  for (int k = 0; k < BAI_LEVELS_MODES; k++) sum[k] = T(0);
+  for (int p = F.child[c] + warp; p < F.child[c + 1]; p += WARPS_OFF) {
+    const T part = SumOfProducts(F.out_j, F.out_a, F.x, F.out_first[p] + lane, F.out_first[p + 1], BAI_TEAM);
+
+#pragma unroll
+    for (int k = 0; k < BAI_LEVELS_MODES; k++)
+      if (k < F.modes) sum[k] += Conj(F.P[(long long)p * F.modes + k]) * part;
+  }
+#pragma unroll
+  for (int k = 0; k < BAI_LEVELS_MODES; k++) {
+    const T all = SumOfLanes<BAI_TEAM>(sum[k]);
+
+    if (!lane) parts[warp * BAI_LEVELS_MODES + k] = all;
+  }
+  __syncthreads();
+  if ((int)threadIdx.x >= F.modes) return;
+  T all = T(0);
+
+  for (int w = 0; w < WARPS_OFF; w++) all += parts[w * BAI_LEVELS_MODES + (int)threadIdx.x];
+  b[(long long)c * F.modes + (int)threadIdx.x] -= all;
+}
+
 template <typename T>
 static __global__ __launch_bounds__(OFF_THREADS) void OffAggregates(FinerLevel<T> finer, int m, T *b, const int *done)
 {
@@ -453,7 +459,7 @@ static __global__ __launch_bounds__(OFF_THREADS) void OffAggregates(FinerLevel<T
   const int warp  = (int)(blockIdx.x * OFF_THREADS + threadIdx.x) / BAI_TEAM,
             warps = (int)gridDim.x * (OFF_THREADS / BAI_TEAM);
 
-  if (finer.modes) TakeOffModes(finer, m / finer.modes, b, warp, warps);
+  if (finer.modes) TakeOffModes(finer, b);
   else TakeOff(finer, m, b, warp, warps);
 }
 
@@ -653,10 +659,10 @@ struct Cycle {
 
   BAIStatus DoTakeOff(FinerLevel<T> finer, const BAILevelView<T> &L) const
   {
-    int        m           = L.n;
-    T         *b           = L.b;
-    const int *flag        = done;
-    const dim3 grid        = BAIGrid((long long)m / BAIColumnsOfP(finer.modes) * BAI_TEAM, OFF_THREADS);
+    int        m    = L.n;
+    T         *b    = L.b;
+    const int *flag = done;
+    const dim3 grid = finer.modes ? dim3((unsigned)(m / finer.modes)) : BAIGrid((long long)m * BAI_TEAM, OFF_THREADS);
     void      *arguments[] = {&finer, &m, &b, &flag};
 
     return Launch((const void *)OffAggregates<T>, grid, OFF_THREADS, arguments);
