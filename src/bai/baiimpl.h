@@ -130,6 +130,13 @@ PETSC_INTERN PetscErrorCode BAIOptionsStandard(const BAIFace *, BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheck(const BAI *, const BAIOptions *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheckTogether(const BAI *);
 PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(BAI *, BAIOptionItems);
+/* Whether PETSc reads a word as that; yes: its value as BAI_WORD_BOOL, else NULL */
+typedef enum {
+  BAI_WORD_INT,
+  BAI_WORD_REAL,
+  BAI_WORD_BOOL
+} BAIWord;
+PETSC_INTERN PetscErrorCode BAIReadsAs(BAIWord, const char word[], PetscBool *is, PetscBool *yes);
 PETSC_INTERN PetscErrorCode BAIOptionName(const BAI *, const char[], char[], size_t);
 
 /* What setters and getters do, all but checking their arguments: options.field = value, and *value = options.field */

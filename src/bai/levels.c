@@ -100,7 +100,17 @@ static PetscErrorCode GetModes(const BAI *bai, Mat given, Mat A, PetscInt fields
   if (!space) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vecs));
   count = n + (constant ? 1 : 0);
-  if (!constant && n == 1) PetscCall(IsConstant(vecs[0], &constant));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscObjectId    number;
+    PetscObjectState state;
+
+    PetscCall(PetscObjectGetId((PetscObject)vecs[k], &number));
+    PetscCall(PetscObjectStateGet((PetscObject)vecs[k], &state));
+    *id = BAIHash(BAIHash(*id + (uint64_t)number) + (uint64_t)state);
+  }
+  if (!constant && n == 1 && bai->hierarchy->ready && bai->hierarchy->p.modes_id == *id) /* as set-up found out */
+    constant = (PetscBool)!bai->hierarchy->p.modes;
+  else if (!constant && n == 1) PetscCall(IsConstant(vecs[0], &constant));
   if (!n || (n == 1 && count == 1 && constant)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetSize(A, &rows, NULL));
   for (PetscInt k = 0; k < n; k++) {
@@ -120,15 +130,7 @@ static PetscErrorCode GetModes(const BAI *bai, Mat given, Mat A, PetscInt fields
                         count, fields, (int)size, BAI_LEVELS_MODES));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (PetscInt k = 0; k < n; k++) {
-    PetscObjectId    number;
-    PetscObjectState state;
-
-    PetscCall(PetscObjectGetId((PetscObject)vecs[k], &number));
-    PetscCall(PetscObjectStateGet((PetscObject)vecs[k], &state));
-    *id     = BAIHash(BAIHash(*id + (uint64_t)number) + (uint64_t)state);
-    mode[k] = vecs[k];
-  }
+  for (PetscInt k = 0; k < n; k++) mode[k] = vecs[k];
   if (count > n) mode[n] = NULL;
   *modes = (int)count;
   PetscFunctionReturn(PETSC_SUCCESS);

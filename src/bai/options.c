@@ -330,36 +330,38 @@ static PetscErrorCode OptionsName(const BAI *bai, const Option *option, const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As PETSc has it: nothing is yes */
-static PetscErrorCode YesOrNo(const char word[], PetscBool *known, PetscBool *yes)
+PetscErrorCode BAIReadsAs(BAIWord kind, const char word[], PetscBool *is, PetscBool *yes)
 {
-  const char *const words[] = {"", "true", "yes", "1", "on", "false", "no", "0", "off"};
+  PetscErrorCode code;
+  PetscInt       count;
+  PetscReal      number;
 
   PetscFunctionBegin;
-  *known = PETSC_FALSE;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(words) && !*known; k++) {
-    PetscCall(PetscStrcasecmp(word, words[k], known));
-    if (*known) *yes = (PetscBool)(k < 5);
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  if (kind == BAI_WORD_INT) code = PetscOptionsStringToInt(word, &count);
+  else if (kind == BAI_WORD_REAL) code = PetscOptionsStringToReal(word, &number);
+  else if (word[0]) code = PetscOptionsStringToBool(word, yes);
+  else {
+    code = PETSC_SUCCESS; /* an option without a value is yes */
+    *yes = PETSC_TRUE;
   }
+  PetscCall(PetscPopErrorHandler());
+  *is = (PetscBool)!code;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* PETSc's errors about words that are no number, or neither yes nor no, do not name the option */
 static PetscErrorCode CheckWord(const BAI *bai, const Option *option)
 {
-  char      name[PETSC_MAX_OPTION_NAME], word[64], *end = NULL;
-  PetscBool set, right, yes;
+  const BAIWord kind = option->kind == IS_FLAG ? BAI_WORD_BOOL : option->kind == IS_INT ? BAI_WORD_INT : BAI_WORD_REAL;
+  char          name[PETSC_MAX_OPTION_NAME], word[64];
+  PetscBool     set, right, yes;
 
   PetscFunctionBegin;
   PetscCall(BAIOptionName(bai, option->name, name, sizeof(name)));
   PetscCall(PetscOptionsGetString(bai->obj->options, NULL, name, word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  if (option->kind == IS_FLAG) PetscCall(YesOrNo(word, &right, &yes));
-  else {
-    if (option->kind == IS_INT) (void)strtoll(word, &end, 10);
-    else (void)strtod(word, &end);
-    right = (PetscBool)(end != word && !*end);
-  }
+  PetscCall(BAIReadsAs(kind, word, &right, &yes));
   if (!right) PetscCall(WrongValue(bai, option, word));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -420,7 +422,7 @@ static PetscErrorCode OptionsViewer(const BAI *bai, const Option *option, const 
   PetscFunctionBegin;
   PetscCall(PetscOptionsString(key, option->text, man, *value ? "true" : "false", word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(YesOrNo(word, &known, &yes));
+  PetscCall(BAIReadsAs(BAI_WORD_BOOL, word, &known, &yes));
   if (!known && word[0] != ':') {
     PetscCall(PetscStrncmp(word, "ascii", 5, &known));
     if (!known) PetscCall(WrongValue(bai, option, word));

@@ -58,13 +58,7 @@ BAIStatus BAILevelsSolve(BAILevels levels, const BAIScalar *b, BAIScalar *x, int
 BAIStatus BAILevelsSolveColumns(BAILevels levels, const BAIColumns *c, int guess_zero, const BAITolerances *tolerances,
                                 BAILevelsSolution *solution)
 {
-  BAIStatus status = BAIStatusOf(BAI_OK);
-
-  if (levels->ops->columns) return levels->ops->columns(levels->state, c, guess_zero, tolerances, solution);
-  for (BAIInt k = 0; k < c->count && !status.code; k++)
-    status = levels->ops->solve(levels->state, c->b + (size_t)k * (size_t)c->to_b, c->x + (size_t)k * (size_t)c->to_x,
-                                guess_zero, tolerances, NULL, NULL, &solution[k]);
-  return status;
+  return levels->ops->columns(levels->state, c, guess_zero, tolerances, solution);
 }
 
 void BAILevelsInfoGet(BAILevels levels, BAILevelsInfo *info)

@@ -175,8 +175,8 @@ BAIStatus BAILevelsAggregates(BAILevels, BAIInt *aggregate);
 BAIStatus BAILevelsSolve(BAILevels, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
 /*
-   The same for some columns, with a solution for each. Where the matrix is on the chip several are solved at once; the
-   order of sums is then another one than for a column alone, but the same each time. It may allocate memory
+   The same for some columns, with a solution for each, of a matrix on the chip: several are solved at once. The order of
+   sums is another one than for a column alone, but the same each time. It may allocate memory
 */
 BAIStatus BAILevelsSolveColumns(BAILevels, const BAIColumns *, int guess_zero, const BAITolerances *,
                                 BAILevelsSolution *);

@@ -20,7 +20,7 @@ typedef struct {
   BAIStatus (*solve)(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                      BAILevelsMonitor, void *context, BAILevelsSolution *);
   BAIStatus (*columns)(BAILevelsState, const BAIColumns *, int guess_zero, const BAITolerances *,
-                       BAILevelsSolution *); /* NULL: one after the other */
+                       BAILevelsSolution *); /* NULL: nothing stays on a chip */
   void (*info)(BAILevelsState, BAILevelsInfo *);
   void (*destroy)(BAILevelsState);
 } BAILevelsOps;

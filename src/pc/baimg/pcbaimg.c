@@ -502,20 +502,19 @@ static PetscErrorCode OptionsSingle(PC pc, PetscBool3 *single, BAIOptionItems Pe
 }
 
 /* PETSc's error about a word that is no number does not name the option */
-static PetscErrorCode CheckNumber(PC pc, const char option[], PetscBool integer, const char allowed[])
+static PetscErrorCode CheckNumber(PC pc, const char option[], BAIWord kind, const char allowed[])
 {
   const char *prefix;
-  char        name[64], word[64], *end = NULL;
-  PetscBool   set;
+  char        name[64], word[64];
+  PetscBool   set, is;
 
   PetscFunctionBegin;
   PetscCall(PCGetOptionsPrefix(pc, &prefix));
   PetscCall(PetscSNPrintf(name, sizeof(name), "-pc_baimg_%s", option));
   PetscCall(PetscOptionsGetString(((PetscObject)pc)->options, prefix, name, word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  if (integer) (void)strtoll(word, &end, 10);
-  else (void)strtod(word, &end);
-  if (end == word || *end) PetscCall(WrongValue(pc, option, word, allowed));
+  PetscCall(BAIReadsAs(kind, word, &is, NULL));
+  if (!is) PetscCall(WrongValue(pc, option, word, allowed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -527,8 +526,8 @@ static PetscErrorCode PCSetFromOptions_BAIMG(PC pc, BAIOptionItems PetscOptionsO
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PC algebraic multigrid with block-asynchronous smoothing options");
   PetscCall(OptionsLevels(pc, &o.levels, PetscOptionsObject));
-  PetscCall(CheckNumber(pc, "local_iters", PETSC_TRUE, "at least 1 and at most 1000"));
-  PetscCall(CheckNumber(pc, "over", PETSC_FALSE, "a number, at least 1"));
+  PetscCall(CheckNumber(pc, "local_iters", BAI_WORD_INT, "at least 1 and at most 1000"));
+  PetscCall(CheckNumber(pc, "over", BAI_WORD_REAL, "a number, at least 1"));
   PetscCall(PetscOptionsInt("-pc_baimg_local_iters",
                             "Jacobi sweeps in a block at each visit to a level: at least 1 and at most 1000",
                             "PCBAIMGSetLocalIters", o.local_iters, &o.local_iters, NULL));
