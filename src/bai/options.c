@@ -335,18 +335,16 @@ PetscErrorCode BAIReadsAs(BAIWord kind, const char word[], PetscBool *is, PetscB
   PetscErrorCode code;
   PetscInt       count;
   PetscReal      number;
+  PetscBool      flag = PETSC_TRUE; /* an option without a value is yes */
 
   PetscFunctionBegin;
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   if (kind == BAI_WORD_INT) code = PetscOptionsStringToInt(word, &count);
   else if (kind == BAI_WORD_REAL) code = PetscOptionsStringToReal(word, &number);
-  else if (word[0]) code = PetscOptionsStringToBool(word, yes);
-  else {
-    code = PETSC_SUCCESS; /* an option without a value is yes */
-    *yes = PETSC_TRUE;
-  }
+  else code = word[0] ? PetscOptionsStringToBool(word, &flag) : PETSC_SUCCESS;
   PetscCall(PetscPopErrorHandler());
   *is = (PetscBool)!code;
+  if (*is && kind == BAI_WORD_BOOL) *yes = flag; /* PETSc sets its flag even where it fails */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
