@@ -272,4 +272,19 @@ static inline PetscErrorCode CheckMessage(PetscErrorCode code, const char what[]
     PetscCall(CheckMessage(code_, what, expected)); \
   } while (0)
 
+/* What KSPBAI and PCBAIMG, without a prefix, say of a zero or missing diagonal entry */
+static inline PetscErrorCode ZeroDiagonalMessage(PetscInt row, PetscInt count, PetscInt rows, char text[], size_t size)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(
+    text, size,
+    "Row %" PetscInt_FMT " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration "
+    "divides by it. Such rows: %" PetscInt_FMT " of %" PetscInt_FMT ". If these are constraints, as "
+    "of the pressure in a flow, use PCFIELDSPLIT, with this solver for the other unknowns: -ksp_type gmres "
+    "-pc_type fieldsplit -pc_fieldsplit_type schur -pc_fieldsplit_detect_saddle_point -fieldsplit_0_pc_type "
+    "baimg. Otherwise use a direct solver: -pc_type lu",
+    row, count, rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #endif

@@ -254,14 +254,10 @@ static PetscErrorCode Diagonal(PetscInt missing, PetscInt zero, PetscInt named)
   KSP            ksp;
   Mat            A;
   PetscInt       rstart, rend;
-  char           expected[128];
+  char           expected[512];
 
   PetscFunctionBeginUser;
-  PetscCall(
-    PetscSNPrintf(expected, sizeof(expected),
-                  "Row %" PetscInt_FMT
-                  " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it",
-                  named));
+  PetscCall(ZeroDiagonalMessage(named, (missing >= 0) + (zero >= 0), n, expected, sizeof(expected)));
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
   PetscCall(MatSetType(A, MATAIJ));

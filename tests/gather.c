@@ -462,7 +462,7 @@ static PetscErrorCode Errors(void)
   PetscCall(CreateTwins(one, LAYOUT_EVEN, BAI_MODE_SYNC, &t));
   PetscCall(MatGetSize(one, &n, NULL));
   for (PetscInt row = n - 2; row > 0; row = row > 5 ? 5 : 0) { /* on the last rank, and on the first */
-    char      expected[256];
+    char      expected[512];
     PetscBool mine;
     PetscInt  first, last;
 
@@ -471,11 +471,7 @@ static PetscErrorCode Errors(void)
     if (mine) PetscCall(MatSetValue(t.A, row, row, 0.0, INSERT_VALUES));
     PetscCall(MatAssemblyBegin(t.A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(t.A, MAT_FINAL_ASSEMBLY));
-    PetscCall(
-      PetscSNPrintf(expected, sizeof(expected),
-                    "Row %" PetscInt_FMT
-                    " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it",
-                    row));
+    PetscCall(ZeroDiagonalMessage(row, 1, n, expected, sizeof(expected)));
     for (int k = 0; k < 2; k++) {
       PetscCall(KSPSetOperators(t.ksp, t.A, t.A));
       ExpectError(expected, "a zero on the diagonal", KSPSetUp(t.ksp));

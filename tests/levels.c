@@ -984,6 +984,7 @@ static PetscErrorCode TestZeroDiagonal(void)
   Mat            A;
   PC             pc;
   PetscInt       start, end;
+  char           expected[512];
 
   PetscFunctionBeginUser;
   PetscCall(CreateMat("laplace2d", 10, &A));
@@ -994,8 +995,8 @@ static PetscErrorCode TestZeroDiagonal(void)
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetType(pc, PCBAIMG));
   PetscCall(PCSetOperators(pc, A, A));
-  ExpectError("Row 37 of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it",
-              "a zero on the diagonal", PCSetUp(pc));
+  PetscCall(ZeroDiagonalMessage(row, 1, 100, expected, sizeof(expected)));
+  ExpectError(expected, "a zero on the diagonal", PCSetUp(pc));
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -166,13 +166,15 @@ static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, int *work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first bad row of the whole matrix, on all ranks */
+/* The first bad row of the whole matrix, on all ranks. Many of them may be constraints */
 PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status)
 {
   const PetscObject obj = bai->obj;
-  PetscInt          none, first, mine, row, start;
+  PetscInt          none, first, mine, row, start, count;
   PetscScalar       value;
   PetscReal         size = 0.0, largest;
+  const char       *prefix;
+  IS                zeros;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &none, NULL));
@@ -190,10 +192,19 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status)
              "Row %" PetscInt_FMT " of the matrix has a diagonal entry of magnitude %g, by which one cannot divide: "
              "block-asynchronous iteration needs 1/a_ii to be finite",
              row, (double)largest);
+  PetscCall(MatFindZeroDiagonals(A, &zeros));
+  PetscCall(ISGetSize(zeros, &count));
+  PetscCall(ISDestroy(&zeros));
+  PetscCall(PetscObjectGetOptionsPrefix(obj, &prefix));
+  if (!prefix) prefix = "";
   SETERRQ(PetscObjectComm(obj), PETSC_ERR_ARG_WRONG,
           "Row %" PetscInt_FMT
-          " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it",
-          row);
+          " of the matrix has no diagonal entry, or it is zero: block-asynchronous iteration divides by it. "
+          "Such rows: %" PetscInt_FMT " of %" PetscInt_FMT ". If these are constraints, as of the pressure in a "
+          "flow, use PCFIELDSPLIT, with this solver for the other unknowns: -%sksp_type gmres -%spc_type fieldsplit "
+          "-%spc_fieldsplit_type schur -%spc_fieldsplit_detect_saddle_point -%sfieldsplit_0_pc_type baimg. Otherwise "
+          "use a direct solver: -%spc_type lu",
+          row, count, none, prefix, prefix, prefix, prefix, prefix, prefix);
 }
 
 /* The engine, for the partition in use and so much overlap */

@@ -228,7 +228,7 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, Outcome *outcome)
     why         = stands ? "the method on the chip gets no further" : "the method on the chip breaks down";
   } else if (positive || (k->bai.hierarchy->long_rows && !k->indefinite)) {
     k->indefinite = PETSC_TRUE;
-    why           = "the matrix is not positive definite";
+    why           = "the matrix is not positive definite; PCFIELDSPLIT is for saddle points";
   } else if (!k->breaks) {
     k->breaks = PETSC_TRUE;
     why       = "BiCGStab breaks down";
