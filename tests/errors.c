@@ -444,22 +444,6 @@ static PetscErrorCode Backend(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Transpose(Mat A)
-{
-  KSP ksp;
-  Vec b, x;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatCreateVecs(A, &x, &b));
-  PetscCall(VecSet(b, 1.0));
-  PetscCall(Solver(A, NULL, &ksp));
-  ExpectError("KSPSolveTranspose() with KSPBAI", "KSPSolveTranspose()", KSPSolveTranspose(ksp, b, x));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* In a solver of its own: PETSc counts the solves that an error left */
 static PetscErrorCode ExpectSolveError(Mat A, Vec b, Vec x, const char expected[])
 {
@@ -548,7 +532,6 @@ int main(int argc, char **argv)
   if (Case("diagonal_one_ksp")) PetscCall(Unit(PETSC_FALSE));
   if (Case("counts")) PetscCall(Counts(A));
   if (Case("backend")) PetscCall(Backend(A));
-  if (Case("transpose")) PetscCall(Transpose(A));
   if (Case("sizes")) PetscCall(Sizes(A));
   PetscCall(MatDestroy(&A));
   PetscCall(CheckFinalize());

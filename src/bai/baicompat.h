@@ -64,11 +64,12 @@ typedef PetscMPIInt      BAIRankCount;
   #define BAICopyMinimumIterations(from, to) ((void)((to)->min_it = (from)->min_it))
 #endif
 
-/* A solve within KSPMatSolve(), or KSPMatSolveTranspose() with an explicit transpose, which KSPSolve() would undo */
+/* A solve within KSPMatSolve() or KSPMatSolveTranspose(). Since 3.26 KSPSolve() would undo an explicit transpose */
 #if PETSC_VERSION_LT(3, 26, 0)
-  #define BAISolveAsAsked(ksp, b, x) KSPSolve(ksp, b, x)
+  #define BAISolveAsAsked(ksp, b, x) ((ksp)->transpose_solve ? KSPSolveTranspose : KSPSolve)(ksp, b, x)
 #else
-  #define BAISolveAsAsked(ksp, b, x) ((ksp)->transpose.solve_requested ? KSPSolveTranspose : KSPSolve)(ksp, b, x)
+  #define BAISolveAsAsked(ksp, b, x) \
+    ((ksp)->transpose_solve || (ksp)->transpose.solve_requested ? KSPSolveTranspose : KSPSolve)(ksp, b, x)
 #endif
 
 /* A PETSc as far as libraries built for different ones cannot be mixed */

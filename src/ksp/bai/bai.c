@@ -102,6 +102,22 @@ static PetscErrorCode IsRelaxation(KSP ksp, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All that users may have changed, for a KSPBAI that solves in the place of this one. Monitors are left out */
+PetscErrorCode KSPBAIInstruct(KSP ksp, KSP other)
+{
+  PetscFunctionBegin;
+  ((KSP_BAI *)other->data)->bai.options = ((KSP_BAI *)ksp->data)->bai.options;
+  other->rtol                           = ksp->rtol;
+  other->abstol                         = ksp->abstol;
+  other->divtol                         = ksp->divtol;
+  other->max_it                         = ksp->max_it;
+  BAICopyMinimumIterations(ksp, other);
+  PetscCall(KSPSetNormType(other, ksp->normtype));
+  PetscCall(KSPSetConvergenceTest(other, ksp->converged, ksp->cnvP, NULL));
+  PetscCall(KSPMonitorCancel(other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Chooses how to solve with the matrix as it is now, and sets that up; nothing is done if it is so already */
 static PetscErrorCode SetUpMethod(KSP ksp)
 {
@@ -143,7 +159,7 @@ PetscErrorCode KSPBAISetUpMethod(KSP ksp)
 
 static PetscErrorCode KSPSetUp_BAI(KSP ksp)
 {
-  PetscBool none, matrix;
+  PetscBool none, matrix, transpose;
   Mat       A;
   MatType   type = NULL;
 
@@ -158,7 +174,8 @@ static PetscErrorCode KSPSetUp_BAI(KSP ksp)
     PetscCall(PetscInfo(ksp, "KSPBAI needs no preconditioner, its PC is set to none\n"));
     PetscCall(PCSetType(ksp->pc, PCNONE));
   }
-  PetscCall(KSPBAISetUpMethod(ksp));
+  PetscCall(KSPBAINeedsTranspose(ksp, &transpose));
+  if (!transpose) PetscCall(KSPBAISetUpMethod(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,13 +209,17 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
 {
   KSP_BAI        *k          = (KSP_BAI *)ksp->data;
   const PetscBool guess_zero = ksp->guess_zero;
+  PetscBool       transpose;
   PetscErrorCode  code;
 
   PetscFunctionBegin;
-  PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
-             "KSPSolveTranspose() with KSPBAI");
   PetscCall(CheckSizes(ksp));
   k->stands = PETSC_FALSE;
+  PetscCall(KSPBAINeedsTranspose(ksp, &transpose));
+  if (transpose) {
+    PetscCall(KSPSolve_BAITranspose(ksp));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
   switch (k->method) {
   case BAI_METHOD_GATHERED:
@@ -276,6 +297,7 @@ static PetscErrorCode KSPReset_BAI(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(KSPBAITelescopeDestroy(ksp));
+  PetscCall(KSPBAIDestroyTranspose(ksp));
   PetscCall(KSPReset_BAIKrylov(ksp));
   PetscCall(BAIReset(&k->bai));
   k->method = BAI_METHOD_RELAXATION;
@@ -372,6 +394,9 @@ const BAIFace BAIFaceKSP =
    only when it may be small enough. So it may do a few iterations more than needed; -ksp_bai_check_interval 1, or a
    monitor, makes it compute every norm. On a GPU whose registers and shared memory hold the whole matrix, such a solve
    on one rank is one kernel launch.
+
+   `KSPSolveTranspose()` solves with the transposed matrix, for which there is another set-up. Both are kept, and follow
+   the values of the matrix. If `MAT_SYMMETRIC` is set, one serves for both.
 
    `KSPMatSolve()` solves several columns at once, in one kernel launch, if a GPU holds the matrix in registers and shared
    memory, and right-hand sides and solutions are where the matrix is. Every column meets the tolerances; the number of

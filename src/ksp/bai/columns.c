@@ -163,7 +163,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Mat A, Mat B, Mat X, PetscInt count, 
   PetscFunctionBegin;
   *solutions = NULL;
   PetscCall(TakesColumns(ksp, A, &takes));
-  if (!takes || count < 2) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!takes || ksp->transpose_solve || count < 2) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc1(count, &s));
   PetscCall(SolveColumns(ksp, B, X, s, &done));
   if (done) *solutions = s;
@@ -178,15 +178,15 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   BAILevelsSolution *s;
   Mat                A, guess     = NULL;
   PetscInt           count, alone = 0;
+  PetscBool          transpose;
 
   PetscFunctionBegin;
-  PetscCheck(!ksp->transpose_solve, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
-             "KSPMatSolveTranspose() with KSPBAI");
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(CheckSizes(A, B, X));
+  PetscCall(KSPBAINeedsTranspose(ksp, &transpose));
   PetscCall(MatGetSize(B, NULL, &count));
   k->stands = PETSC_FALSE;
-  PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
+  if (!transpose) PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
   if (!ksp->guess_zero) PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &guess));
   PetscCall(SolveAtOnce(ksp, A, B, X, count, &s));
   for (PetscInt c = 0; c < count; c++) {

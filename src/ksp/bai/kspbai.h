@@ -14,7 +14,10 @@ typedef enum {
   BAI_METHOD_PETSC       /* or a KSP of PETSc round the cycle: inner.c */
 } BAIMethod;
 
-typedef struct BAITelescope_ *BAITelescope; /* telescope.c */
+typedef struct BAITelescope_ *BAITelescope;
+PETSC_INTERN PetscErrorCode   KSPBAIInstruct(KSP, KSP);
+
+/* telescope.c */
 
 typedef struct {
   BAI       bai; /* the first, as what PCBAI has as well expects it there */
@@ -32,6 +35,13 @@ typedef struct {
   Vec           scaled;     /* b times a power of two, where squares of norms would be too small or large; */
   PetscReal     scale;      /* which is this, and else 1 */
 
+  /* KSPSolveTranspose() */
+  KSP transposed; /* with the transpose of this matrix, or NULL */
+  struct {
+    PetscObjectId    id;
+    PetscObjectState nonzero, state;
+  } transpose;
+
   PetscBool stands;     /* the last solve ended where rounding lets it get no further, */
   PetscReal attainable; /* with about this residual norm */
 } KSP_BAI;
@@ -42,6 +52,8 @@ PETSC_INTERN PetscBool      KSPBAIIsWatched(KSP);
 PETSC_INTERN PetscBool      KSPBAISeesX(KSP);
 PETSC_INTERN PetscErrorCode KSPBAITestGuess(KSP, PetscReal);
 PETSC_INTERN PetscErrorCode KSPBAIStandsStill(KSP, Vec, Vec, PetscReal);
+
+PETSC_INTERN PetscErrorCode KSPBAIInstruct(KSP, KSP);
 
 /* telescope.c */
 PETSC_INTERN PetscErrorCode KSPBAITelescopeSetUp(KSP, Mat, PetscBool *);
@@ -54,6 +66,11 @@ PETSC_INTERN PetscErrorCode KSPSolve_BAIRelaxation(KSP);
 
 /* columns.c */
 PETSC_INTERN PetscErrorCode KSPMatSolve_BAI(KSP, Mat B, Mat X);
+
+/* transpose.c */
+PETSC_INTERN PetscErrorCode KSPBAINeedsTranspose(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPSolve_BAITranspose(KSP);
+PETSC_INTERN PetscErrorCode KSPBAIDestroyTranspose(KSP);
 
 /* krylov.c */
 PETSC_INTERN PetscErrorCode KSPSetUp_BAIKrylov(KSP, Mat);

@@ -163,22 +163,13 @@ static PetscErrorCode Keep(PETSC_UNUSED KSP worker, PetscInt it, PetscReal rnorm
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All that users may have changed */
 static PetscErrorCode Instruct(KSP ksp, KSP worker)
 {
   KSP_BAI *k = (KSP_BAI *)ksp->data, *w = (KSP_BAI *)worker->data;
 
   PetscFunctionBegin;
-  w->bai.options        = k->bai.options;
+  PetscCall(KSPBAIInstruct(ksp, worker));
   w->bai.options.gather = BAI_GATHER_NONE;
-  worker->rtol          = ksp->rtol;
-  worker->abstol        = ksp->abstol;
-  worker->divtol        = ksp->divtol;
-  worker->max_it        = ksp->max_it;
-  BAICopyMinimumIterations(ksp, worker);
-  PetscCall(KSPSetNormType(worker, ksp->normtype));
-  PetscCall(KSPSetConvergenceTest(worker, ksp->converged, ksp->cnvP, NULL));
-  PetscCall(KSPMonitorCancel(worker));
   if (KSPBAIIsWatched(ksp)) PetscCall(KSPMonitorSet(worker, Keep, k->telescope, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,117 @@
+/*
+   KSPSolveTranspose(): another KSPBAI solves with the transposed matrix, which is kept, and so is what was set up for it.
+   Where the matrix is known to be symmetric, nothing else is needed
+*/
+#include "kspbai.h"
+
+PetscErrorCode KSPBAINeedsTranspose(KSP ksp, PetscBool *needs)
+{
+  PetscBool known, symmetric;
+  Mat       A;
+
+  PetscFunctionBegin;
+  *needs = ksp->transpose_solve;
+  if (!*needs) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
+  *needs = (PetscBool) !(known && symmetric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Norms are those of the KSPBAI that users have */
+static PetscErrorCode Show(PETSC_UNUSED KSP transposed, PetscInt it, PetscReal rnorm, void *context)
+{
+  KSP ksp = (KSP)context;
+
+  PetscFunctionBegin;
+  ksp->its   = it;
+  ksp->rnorm = rnorm;
+  PetscCall(KSPLogResidualHistory(ksp, rnorm));
+  PetscCall(KSPMonitor(ksp, it, rnorm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(KSP ksp)
+{
+  KSP_BAI    *k = (KSP_BAI *)ksp->data;
+  const char *prefix;
+
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)ksp), &k->transposed));
+  PetscCall(KSPSetType(k->transposed, KSPBAI));
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCall(KSPSetOptionsPrefix(k->transposed, prefix)); /* for the words of errors; no options are read */
+  PetscCall(PetscObjectIncrementTabLevel((PetscObject)k->transposed, (PetscObject)ksp, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transposed matrix as A is now. Its null spaces are those of A the other way round */
+static PetscErrorCode Transpose(KSP ksp, Mat A)
+{
+  KSP_BAI         *k = (KSP_BAI *)ksp->data;
+  PetscObjectState state, nonzero;
+  PetscObjectId    id;
+  MatNullSpace     right, left, near;
+  Mat              At = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(MatGetNonzeroState(A, &nonzero));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (id != k->transpose.id || nonzero != k->transpose.nonzero) PetscCall(KSPBAIDestroyTranspose(ksp));
+  if (!k->transposed) {
+    PetscCall(Create(ksp));
+    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &At));
+    PetscCall(KSPSetOperators(k->transposed, At, At));
+    PetscCall(MatDestroy(&At));
+    PetscCall(KSPGetOperators(k->transposed, &At, NULL));
+  } else {
+    PetscCall(KSPGetOperators(k->transposed, &At, NULL));
+    if (state != k->transpose.state) PetscCall(MatTranspose(A, MAT_REUSE_MATRIX, &At));
+  }
+  k->transpose.id      = id;
+  k->transpose.nonzero = nonzero;
+  k->transpose.state   = state;
+  PetscCall(MatGetNullSpace(A, &right));
+  PetscCall(MatGetTransposeNullSpace(A, &left));
+  PetscCall(MatGetNearNullSpace(A, &near));
+  PetscCall(MatSetNullSpace(At, left));
+  PetscCall(MatSetTransposeNullSpace(At, right));
+  PetscCall(MatSetNearNullSpace(At, near));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPSolve_BAITranspose(KSP ksp)
+{
+  KSP_BAI       *k = (KSP_BAI *)ksp->data;
+  const KSP_BAI *t;
+  KSP            transposed;
+  Mat            A;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(Transpose(ksp, A));
+  transposed = k->transposed;
+  PetscCall(KSPBAIInstruct(ksp, transposed));
+  PetscCall(KSPSetInitialGuessNonzero(transposed, (PetscBool)!ksp->guess_zero));
+  if (KSPBAIIsWatched(ksp)) PetscCall(KSPMonitorSet(transposed, Show, ksp, NULL));
+  PetscCall(KSPSolve(transposed, ksp->vec_rhs, ksp->vec_sol));
+  t             = (KSP_BAI *)transposed->data;
+  k->stands     = t->stands;
+  k->attainable = t->attainable;
+  ksp->its      = transposed->its;
+  ksp->rnorm    = transposed->rnorm;
+  ksp->rnorm0   = transposed->rnorm0;
+  ksp->ttol     = transposed->ttol;
+  ksp->reason   = transposed->reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPBAIDestroyTranspose(KSP ksp)
+{
+  KSP_BAI *k = (KSP_BAI *)ksp->data;
+
+  PetscFunctionBegin;
+  PetscCall(KSPDestroy(&k->transposed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
