@@ -23,7 +23,7 @@ static void Sweeps(const BAIHostLevel *L, BAIInt block, BAIInt count, const BAIS
 /* x = S b, or x + S (b - A x) for the x that is there: in each block sweeps for A_JJ + E, E being extra */
 static void Visit(const BAILevelsState state, BAIHostLevel *L, int from_zero)
 {
-#pragma omp parallel for num_threads(state->p.threads) schedule(static) if (L->A.n > BAI_LEVELS_SMALL)
+#pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt block = 0; block < L->blocks; block++) {
     const BAIInt first = L->first[block], last = L->first[block + 1];
     BAIScalar    g[BAI_LEVELS_BLOCK], y[BAI_LEVELS_BLOCK], z[BAI_LEVELS_BLOCK];
@@ -49,7 +49,7 @@ static void Restrict(const BAILevelsState state, BAIHostLevel *L)
 {
   const int columns = BAIColumnsOfP(state->p.modes);
 
-#pragma omp parallel for num_threads(state->p.threads) schedule(static) if (L->A.n > BAI_LEVELS_SMALL)
+#pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt c = 0; c < L->m; c++) {
     BAIScalar *sum = L[1].b + c * columns;
 
@@ -70,7 +70,7 @@ static void Prolong(const BAILevelsState state, BAIHostLevel *L)
   const int     columns = BAIColumnsOfP(state->p.modes);
   const BAIReal over    = BAIModesOver(state->hermitian, state->p.modes, state->p.over);
 
-#pragma omp parallel for num_threads(state->p.threads) schedule(static) if (L->A.n > BAI_LEVELS_SMALL)
+#pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt c = 0; c < L->m; c++) {
     const BAIScalar *e = L[1].x + c * columns;
 

@@ -65,10 +65,10 @@ static BAIStatus Do(BAILevelsState state, void (*what)(BAILevelsState), int minu
   const BAIHostLevel *L = state->level;
   const BAIInt        n = L->A.n;
 
-#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+#pragma omp parallel for num_threads(BAITogether(n, state->p.threads)) schedule(static)
   for (BAIInt p = 0; p < n; p++) L->b[p] = minus ? -r[L->row[p]] : r[L->row[p]];
   what(state);
-#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+#pragma omp parallel for num_threads(BAITogether(n, state->p.threads)) schedule(static)
   for (BAIInt p = 0; p < n; p++) z[L->row[p]] = L->x[p];
   return BAIStatusOf(BAI_OK);
 }
@@ -100,7 +100,7 @@ static BAIReal Dot(BAIInt n, const BAIScalar *x, const BAIScalar *y, int threads
   BAIReal part[PARTS], sum = 0;
 
   (void)threads; /* without OpenMP */
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(BAITogether(n, threads)) schedule(static)
   for (int k = 0; k < PARTS; k++) {
     part[k] = 0;
     for (BAIInt i = (BAIInt)((int64_t)n * k / PARTS); i < (BAIInt)((int64_t)n * (k + 1) / PARTS); i++)
@@ -114,7 +114,7 @@ static BAIReal Dot(BAIInt n, const BAIScalar *x, const BAIScalar *y, int threads
 static void Multiply(const BAIHostRows *A, const BAIScalar *x, BAIScalar *y, int threads)
 {
   (void)threads; /* without OpenMP */
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(BAITogether(A->n, threads)) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) {
     y[i] = 0;
     for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) y[i] += A->a[k] * x[A->j[k]];
@@ -131,7 +131,7 @@ typedef long double Long;
 static void Residual(const BAIHostRows *A, const BAIScalar *b, const BAIScalar *x, BAIScalar *r, int threads)
 {
   (void)threads; /* without OpenMP */
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(BAITogether(A->n, threads)) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) {
     Long rest = b[i];
 
@@ -167,7 +167,7 @@ static int Iterate(BAILevelsState state, CG *cg)
   cg->ps = delta + beta * sigma;
   if (!(gamma > 0) || !(cg->ps > 0)) return 0;
   alpha = gamma / cg->ps;
-#pragma omp parallel for num_threads(cg->threads) schedule(static)
+#pragma omp parallel for num_threads(BAITogether(cg->n, cg->threads)) schedule(static)
   for (BAIInt i = 0; i < cg->n; i++) {
     cg->p[i] = cg->u[i] + beta * cg->p[i];
     cg->s[i] = cg->w[i] + beta * cg->s[i];

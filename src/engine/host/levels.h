@@ -51,6 +51,12 @@ struct BAILevelsState_ {
   int64_t             bytes;
 };
 
+/* Threads of a loop over so many rows: to wait for others takes longer than a small level */
+static inline int BAITogether(BAIInt rows, int threads)
+{
+  return rows > BAI_LEVELS_SMALL ? threads : 1;
+}
+
 /* levelsetup.c */
 BAIStatus BAIHostLevelsSetUp(BAILevelsState, const BAIMatrix *, int values_only);
 /* modes.c: P of a level from the modes on its rows, n x modes; next: those on the next level */

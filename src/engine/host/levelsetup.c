@@ -62,7 +62,8 @@ static void Look(BAILevelsState state, const BAIHostRows *A)
   int           is = 1, positive = 1, negative = 1;
   double        less = 0, more = 0, norm = 0;
 
-#pragma omp parallel for num_threads(state->p.threads) schedule(static) reduction(& : is, positive, negative) reduction(+ : less, more) reduction(max : norm)
+#pragma omp parallel for num_threads(BAITogether(A->n, state->p.threads)) schedule(static) \
+  reduction(& : is, positive, negative) reduction(+ : less, more) reduction(max : norm)
   for (BAIInt row = 0; row < A->n; row++) {
     BAIReal         sum;
     const BAIScalar d         = Diagonal(A, row, &sum);
@@ -187,7 +188,7 @@ static void AggregateBoxes(BAIHostLevel *L, const BAIInt box[3])
 static void Candidates(const BAIHostRows *A, int leave, BAIInt *mate, BAIReal *d, int threads)
 {
   (void)threads; /* without OpenMP */
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(BAITogether(A->n, threads)) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) {
     BAIReal sum;
 
@@ -228,7 +229,7 @@ static void Join(const BAIHostRows *A, int both, BAIInt fields, const BAIInt *fi
                  BAIInt *proposal, uint64_t *claim, uint64_t *best, int threads)
 {
   (void)threads; /* without OpenMP */
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(BAITogether(A->n, threads)) schedule(static)
   for (BAIInt i = 0; i < A->n; i++) {
     BAIReal weight;
 
@@ -257,10 +258,10 @@ static BAIStatus Match(const BAIHostRows *A, int both, BAIInt fields, const BAII
 
   if (!status.code) Candidates(A, leave, mate, d, threads);
   for (int round = 0; round < BAI_MATCH_ROUNDS && !status.code; round++) {
-#pragma omp parallel for num_threads(threads) schedule(static) private(weight)
+#pragma omp parallel for num_threads(BAITogether(A->n, threads)) schedule(static) private(weight)
     for (BAIInt i = 0; i < A->n; i++)
       proposal[i] = mate[i] == i ? Proposal(A, i, 0, both, fields, field, mate, d, &weight) : -1;
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(BAITogether(A->n, threads)) schedule(static)
     for (BAIInt i = 0; i < A->n; i++)
       if (proposal[i] >= 0 && proposal[proposal[i]] == i) mate[i] = proposal[i];
   }
@@ -585,7 +586,8 @@ static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
     L->i[0] = 0;
     for (BAIInt p = 0; p < A->n; p++) L->i[p + 1] = L->i[p] + A->i[L->row[p] + 1] - A->i[L->row[p]];
   }
-#pragma omp parallel for num_threads(state->p.threads) schedule(static) reduction(min : bad) reduction(+ : inside)
+#pragma omp parallel for num_threads(BAITogether(A->n, state->p.threads)) schedule(static) \
+  reduction(min : bad) reduction(+ : inside)
   for (BAIInt block = 0; block < L->blocks; block++) {
     for (BAIInt p = L->first[block]; p < L->first[block + 1]; p++) {
       const BAIInt    row = L->row[p];
@@ -652,20 +654,21 @@ static BAIStatus Invert(BAILevelsState state)
     d[i] = BAIAggregateMagnitude(a[i * m + i]);
   }
   for (BAIInt k = 0; k < m; k++) {
-    const int       none  = !(BAIAggregateMagnitude(a[k * m + k]) > BAI_LEVELS_PIVOT * d[k]);
-    const BAIScalar pivot = none ? 0 : 1 / a[k * m + k];
+    BAIScalar *const line  = a + k * m;
+    const int        none  = !(BAIAggregateMagnitude(line[k]) > BAI_LEVELS_PIVOT * d[k]);
+    const BAIScalar  pivot = none ? 0 : 1 / line[k];
 
-    for (BAIInt j = 0; j < m; j++)
-      if (j != k) a[k * m + j] *= pivot;
+    line[k] = 0;
+    for (BAIInt j = 0; j < m; j++) line[j] *= pivot;
     for (BAIInt i = 0; i < m; i++) {
-      const BAIScalar f = a[i * m + k];
+      BAIScalar *restrict row = a + i * m;
+      const BAIScalar f       = row[k];
 
-      if (i == k) continue;
-      for (BAIInt j = 0; j < m; j++)
-        if (j != k) a[i * m + j] -= f * a[k * m + j];
-      a[i * m + k] = -f * pivot;
+      if (i == k || f == 0) continue;
+      for (BAIInt j = 0; j < m; j++) row[j] -= f * line[j];
+      row[k] = -f * pivot;
     }
-    a[k * m + k] = pivot;
+    line[k] = pivot;
   }
   free(d);
   return BAIStatusOf(BAI_OK);
@@ -677,7 +680,7 @@ static uint64_t Pattern(const BAICSR *A, BAIInt n, int threads)
   uint64_t pattern = BAIHash((uint64_t)n);
 
   (void)threads; /* without OpenMP */
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : pattern)
+#pragma omp parallel for num_threads(BAITogether(n, threads)) schedule(static) reduction(+ : pattern)
   for (BAIInt i = 0; i < n; i++)
     for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++)
       pattern += BAIHash((uint64_t)i << 32 ^ (uint64_t)A->j[k]) ^ (uint64_t)k;

@@ -55,7 +55,7 @@ BAIStatus BAIHostModes(BAILevelsState state, BAIHostLevel *L, const BAIScalar *m
   BAIListAggregates(L->A.n, L->m, L->aggregate, first, list);
   for (BAIInt i = 0; i < L->A.n; i++)
     for (int k = 0; k < modes && L->aggregate[i] < 0; k++) L->P[i * modes + k] = 0;
-#pragma omp parallel for num_threads(state->p.threads) schedule(static)
+#pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt c = 0; c < L->m; c++)
     Orthonormalize(list + first[c], first[c + 1] - first[c], modes, mode, L->P, next + c * modes * modes);
   free(list);
