@@ -571,7 +571,7 @@ static PetscErrorCode TestNonsymmetric(void)
   PetscCall(MatCreateVecs(A, &x, &y));
   (void)snprintf(expected, sizeof(expected),
                  "PCBAIMG has no transpose here: the matrix is not %s with diagonal entries of one sign, so a cycle is "
-                 "not its own transpose",
+                 "not its own transpose: use -ksp_use_explicittranspose, or -ksp_type bai",
                  PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric");
   ExpectError(expected, "the transpose", PCApplyTranspose(pc, x, y));
   PetscCall(VecDestroy(&x));

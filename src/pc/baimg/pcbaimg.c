@@ -415,7 +415,7 @@ static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
   PetscCall(BAIHierarchySetUpIfAsked(bai, pc->pmat));
   PetscCheck(bai->hierarchy->hermitian, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCBAIMG has no transpose here: the matrix is not %s with diagonal entries of one sign, so a cycle is not "
-             "its own transpose",
+             "its own transpose: use -ksp_use_explicittranspose, or -ksp_type bai",
              PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric");
   PetscCall(BAIHierarchyApply(bai, r, z, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
