@@ -51,8 +51,9 @@ def complaint(text):
 class Machine:
     """programs: a folder with solves, storage, nondeterminism, bench and ex4. gpus: how many to use, 0: the host"""
 
-    def __init__(self, programs, gpus=0, mpiexec="mpiexec", matrices="", quick=False, log=sys.stderr):
+    def __init__(self, programs, gpus=0, mpiexec="mpiexec", matrices="", quick=False, limit=math.inf, log=sys.stderr):
         self.programs, self.gpus, self.mpiexec, self.quick, self.log = programs, gpus, mpiexec.split(), quick, log
+        self.end = time.time() + limit
         self.matrices = matrices
         self.threads = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
         self.options = ["-mat_type", "aijcusparse", "-dm_mat_type", "aijcusparse", "-dm_vec_type", "cuda"] if gpus else []
@@ -62,11 +63,22 @@ class Machine:
         self.log.write(f"\r\033[K{self.experiment}: {text}, {time.time() - self.started:.0f} s" if self.log.isatty() else f"{self.experiment}: {text}, {time.time() - self.started:.0f} s\n")
         self.log.flush()
 
+    def within(self, timeout):
+        """So many seconds, or as many as are left of all"""
+        left = self.end - time.time()
+        if left < 1:
+            raise RuntimeError("no time left of that for all experiments")
+        return min(timeout, left)
+
+    def file(self, name):
+        """A Matrix Market file in the folder of matrices, or nothing"""
+        path = os.path.join(self.matrices, name + ".mtx")
+        return path if self.matrices and os.path.exists(path) else ""
+
     def matrix(self, name):
         """Options of a matrix: of a file in the folder of matrices, or one of the gallery"""
         if name == "chem97":
-            file = os.path.join(self.matrices, "Chem97ZtZ.mtx")
-            given = self.matrices and os.path.exists(file)
+            file = given = self.file("Chem97ZtZ")
             self.note = "chem97 is a reconstruction of Chem97ZtZ, from a file" if given else "chem97 is chem97ztz-like of the gallery, with the pattern of Chem97ZtZ and other values"
             return f"-f {file}" if given else "-matrix chem97ztz-like"
         return "-matrix trefethen -n 20000" if name == "trefethen20000" else f"-matrix {name}"
@@ -80,16 +92,16 @@ class Machine:
 
     def call(self, name, arguments, ranks=1, timeout=300):
         """Output of a program. One that fails raises RuntimeError with what it said"""
-        start = self.mpiexec + ["-n", str(ranks)] if ranks > 1 else []
+        start, timeout = self.mpiexec + ["-n", str(ranks)] if ranks > 1 else [], self.within(timeout)
         try:
             done = subprocess.run(start + [self.program(name)] + arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired as late:
-            raise RuntimeError(f"more than {timeout} s") from late
+            raise RuntimeError(f"more than {timeout:.0f} s") from late
         if done.returncode:
             raise RuntimeError(complaint(done.stderr + done.stdout) or f"exit status {done.returncode}")
         return done.stdout
 
-    def solves(self, cases, ranks=1, timeout=300):
+    def solves(self, cases, ranks=1, timeout=300, threads=None):
         """Rows of a list of (name, options). A case that fails has one row with its reason, and the others go on"""
         rows, left = [], list(cases)
         with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +110,7 @@ class Machine:
                 open(table, "w").close()
                 with open(lines, "w") as file:
                     file.writelines(f"{name}\t{options}\n" for name, options in left)
-                failed = self.watch(["-cases", lines, "-csv", table], table, len(cases) - len(left), len(cases), ranks, timeout)
+                failed = self.watch(["-cases", lines, "-csv", table], table, len(cases) - len(left), len(cases), ranks, timeout, threads)
                 with open(table, newline="") as file:
                     got = [dict(zip(SOLVES, row)) for row in csv.reader(file) if len(row) == len(SOLVES)]
                 if not failed:
@@ -117,12 +129,17 @@ class Machine:
                 left = left[done + 1:]
         return rows
 
-    def watch(self, arguments, table, before, all_, ranks, timeout):
+    def watch(self, arguments, table, before, all_, ranks, timeout, threads):
         """Runs solves, with a line of progress; what went wrong, or nothing"""
         start = self.mpiexec + ["-n", str(ranks)] if ranks > 1 else []
+        try:
+            timeout = self.within(timeout)
+        except RuntimeError as late:
+            return str(late)
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)} if threads else None
         begin = time.time()
         with tempfile.TemporaryFile("w+") as said:
-            process = subprocess.Popen(start + [self.program("solves")] + self.options + arguments, stdout=said, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+            process = subprocess.Popen(start + [self.program("solves")] + self.options + arguments, stdout=said, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment)
             while process.poll() is None:
                 time.sleep(0.2)
                 if self.log.isatty():
@@ -135,7 +152,7 @@ class Machine:
                     except subprocess.TimeoutExpired:
                         process.kill()
                         process.wait()
-                    return f"more than {timeout} s"
+                    return f"more than {timeout:.0f} s"
             if not process.returncode:
                 return ""
             said.seek(0)

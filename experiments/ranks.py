@@ -1,5 +1,8 @@
 """Several GPUs"""
-from harness import Skip, async_, converged, number, parts
+import os
+
+from harness import async_, converged, number, parts
+from run import read
 
 TITLE = "Several GPUs"
 SEEDS = "thesis 4.6 and 4.7, Figures 4.8 to 4.14; journal 3.4, Figure 11"
@@ -8,65 +11,74 @@ MATRICES = {"trefethen20000": "", "laplace3d": "-n 100"}
 
 
 def run(m):
-    most = m.gpus or 2
+    most = m.gpus if m.gpus > 1 else 2
     if m.gpus == 1:
-        raise Skip("there is one GPU only")
+        m.note = "two ranks on one GPU"
     rows = []
     sizes = [k for k in (1, 2, 3, 4, 8) if k <= most]
     for size in sizes:
         cases = []
-        for matrix, more in MATRICES.items() if m.gpus and not m.quick else [("trefethen20000", "")]:
+        for matrix, more in MATRICES.items() if m.gpus > 1 and not m.quick else [("trefethen20000", "")]:
             for exchange in EXCHANGES if size > 1 else ["one rank"]:
                 options = f"{m.matrix(matrix)} {more} {async_(5)}" + ("" if size == 1 else f" -ksp_bai_exchange {exchange} -ksp_bai_gather none")
-                cases.append((f"{matrix}|{exchange}|{size}|iteration", f"{options} -ksp_norm_type none -ksp_max_it {500 if m.gpus else 50} -seconds 0.3"))
-                cases.append((f"{matrix}|{exchange}|{size}|solve", f"{options} -ksp_rtol 1e-10 -ksp_max_it 30000 -seconds 0.3"))
-        rows += m.solves(cases, ranks=size, timeout=100)
+                cases.append((f"{matrix}|{exchange}|{size}|iteration", f"{options} -ksp_norm_type none -ksp_max_it {500 if m.gpus > 1 else 50} -seconds 0.2"))
+                cases.append((f"{matrix}|{exchange}|{size}|solve", f"{options} -ksp_rtol 1e-10 -ksp_max_it 3000 -seconds 0.2"))
+        rows += m.solves(cases, ranks=size, timeout=60 if m.gpus != 1 else 30)
     return rows
 
 
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "docs", "data", "ranks.csv")
+
+
+def speed(rows, matrix, exchange, ranks, what):
+    by = {tuple(parts(row)): row for row in rows}
+    one, some = by[matrix, "one rank", "1", what], by[matrix, exchange, str(ranks), what]
+    if what == "solve" and not (converged(one) and converged(some)):
+        raise KeyError
+    return number(one["seconds"]) / number(some["seconds"])
+
+
 def page(p):
+    bench = {(row["system"], row["n"], row["ranks"], row["what"]): number(row["ratio"]) for row in read(BENCH)}
+    device = next(iter(read(BENCH)), {}).get("device", "")
+    theirs = {"amc": ("4.10", "2 on two GPUs, less on three, more again on four"), "dc": ("4.12", "below 1.1 on two GPUs"), "dk": ("4.13", "below 1.1 on two GPUs")}
+    for exchange, (figure, said) in theirs.items():
+        large = ", ".join(f"{1 / bench['laplace3d', '318', ranks, exchange]:.2f} on {ranks}" for ranks in "24" if ("laplace3d", "318", ranks, exchange) in bench)
+        p.compare(f"Figure {figure}, {exchange.upper()}, iterations per time over one GPU", said, "; ".join(filter(None, [f"318³, {device}: {large}" if large else "", "Trefethen_20000, " + p.say(lambda rows: f"{speed(rows, 'trefethen20000', exchange, 2, 'iteration'):.2f} on two")])),
+                  {"amc": "theirs on PCI express, where an iteration took longer than its copies through the host", "dc": "today's GPUs are linked directly", "dk": "as DC; a kernel's stores into the other GPU's memory need no copy at all"}[exchange])
+    small = ", ".join(f"{what} {1 / bench['trefethen', '20000', '2', what]:.2f}" for what in ("auto", "mpi", "dk") if ("trefethen", "20000", "2", what) in bench)
+    p.compare("Figure 4.14, Trefethen_20000, whole solves on two GPUs over one", "2 by AMC", "; ".join(filter(None, [f"{device}: {small}" if small else "", p.say(lambda rows: ", ".join(f"{exchange} {speed(rows, 'trefethen20000', exchange, 2, 'solve'):.2f}" for exchange in EXCHANGES))])), "a solve takes less time than a few messages; by default it is done on one rank")
+    p.compare("Figure 4.11, data in the host's memory of either processor", "two levels of time", "not asked", "data stay on the GPU")
+    lines = []
     for place, rows in p.each():
         by = {tuple(parts(row)): row for row in rows}
-        sizes = sorted({int(key[2]) for key in by})
-        for matrix in MATRICES:
-            one = by.get((matrix, "one rank", "1", "solve"))
-            if not one:
-                continue
-            lines = []
-            for exchange in EXCHANGES:
-                line = [exchange]
-                for size in sizes[1:]:
-                    solve, its = by.get((matrix, exchange, str(size), "solve")), by.get((matrix, exchange, str(size), "iteration"))
-                    line.append(f"{number(one['seconds']) / number(solve['seconds']):.2f}" if solve and solve["n"] and converged(solve) else "–")
-                    line.append(f"{number(by[matrix, 'one rank', '1', 'iteration']['seconds']) / number(its['seconds']):.2f}" if its and its["n"] else "–")
-                    line.append(solve["its"] if solve and solve["n"] and converged(solve) else "–")
-                if any(cell != "–" for cell in line[1:]):
-                    lines.append(line)
-                for key, row in by.items():
-                    if key[:2] == (matrix, exchange) and not row["n"]:
-                        p.text(f"Exchange `{exchange}`, {key[2]} ranks, {key[3]}, failed: {row['reason']}.")
-            ranks = "ranks" if place == "host" else "GPUs"
-            p.table(f"{matrix}, {place}: async-(5) with blocks of 448 rows; speed over one of the {ranks} (whole solve to 1e-10, one iteration), and iterations, {one['its']} on one.",
-                    ["exchange"] + [f"{size} {ranks}: {what}" for size in sizes[1:] for what in ("solve", "iteration", "its")], lines)
-    p.why("The papers, on PCI express: AMC on two GPUs twice as fast as one, three 20 % slower than two, four faster again. DC and DK gain less than 10 %.",
-          "On today's GPUs Trefethen_20000 is too small to gain by a second one. An iteration takes a microsecond, and a message as long. By default such systems are gathered on one rank.",
-          "What the four exchanges do on two and four GPUs, on a Laplacian of A318's size, is measured by `bench/ranks`: see [several GPUs](performance.md#several-gpus).",
-          "Set-up is not counted. Where data are in host memory (Figure 4.11) is not asked: they are on the GPU.")
-    place, rows = p.best()
-    good = [row for row in rows if row["n"]]
-    if not any(parts(row)[2] != "1" for row in good):
+        for matrix, exchange, size in dict.fromkeys(key[:3] for key in by if key[2] != "1"):
+            line = [matrix, place, exchange, size]
+            for what in ("solve", "iteration"):
+                try:
+                    line.append(f"{speed(rows, matrix, exchange, size, what):.2f}")
+                except KeyError:
+                    line.append("–")
+            solve = by.get((matrix, exchange, size, "solve"), {})
+            lines.append(line + [solve["its"] if converged(solve) else "–", by[matrix, "one rank", "1", "solve"]["its"]])
+            for what in ("solve", "iteration"):
+                row = by.get((matrix, exchange, size, what), {})
+                if not row.get("n"):
+                    p.text(f"Exchange `{exchange}`, {size} ranks, {place}, {what}, failed: {row.get('reason')}.")
+    p.table("async-(5) with blocks of 448 rows: speed over one rank (whole solve to 1e-10; one iteration), and iterations of a solve.", ["matrix", "machine", "exchange", "ranks", "solve", "iteration", "iterations", "on one rank"], lines)
+    p.why("Set-up is not counted. Larger systems on several GPUs are measured by `bench/ranks`: see [several GPUs](performance.md#several-gpus).")
+    rows = [row for row in p.best()[1] if row["n"]]
+    place, matrices = p.best()[0], list(dict.fromkeys(parts(row)[0] for row in p.best()[1] if row["n"]))
+    if len({parts(row)[2] for row in rows}) < 3:
         return
 
     def draw(axes):
-        for ax, matrix in zip(axes, MATRICES):
-            one = [row for row in good if parts(row)[:1] + parts(row)[2:] == [matrix, "1", "iteration"]]
+        for ax, matrix in zip(axes, matrices):
             for exchange in EXCHANGES:
-                some = [row for row in good if parts(row)[:2] == [matrix, exchange] and parts(row)[3] == "iteration"]
-                if some and one:
-                    p.curve(ax, exchange, [1] + [int(parts(row)[2]) for row in some], [1] + [number(one[0]["seconds"]) / number(row["seconds"]) for row in some])
+                some = [int(parts(row)[2]) for row in rows if parts(row)[:2] == [matrix, exchange] and parts(row)[3] == "iteration"]
+                p.curve(ax, exchange, [1] + some, [1] + [speed(rows, matrix, exchange, size, "iteration") for size in some])
             ax.set_xlabel("ranks" if place == "host" else "GPUs")
             ax.set_title(matrix)
             ax.set_ylim(bottom=0)
-            ax.set_xticks(sorted({int(parts(row)[2]) for row in good}))
         axes[0].set_ylabel("speed of an iteration over one")
-    p.picture(draw, f"Iterations per time by exchange, {place}", columns=2 if any(parts(row)[0] == "laplace3d" for row in good) else 1)
+    p.picture(draw, f"Figures 4.10, 4.12 and 4.13: iterations per time by exchange, {place}", columns=len(matrices))

@@ -9,7 +9,7 @@ static char help[] =
   ./storage -matrix laplace3d -n 100        a matrix of the gallery\n\
   -block_size <448>                         rows of a block\n\
   -local_iters <1,6>                        updates in a global iteration\n\
-  -its <20>                                 global iterations\n\
+  -its <20>                                 global iterations, or several numbers of them\n\
   -device                                   on a GPU\n\n";
 
 static double Seconds(void)
@@ -42,7 +42,7 @@ static PetscErrorCode Time(const CRS *matrix, const CRS *storage, const char nam
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc2(matrix->n, &b, matrix->n, &x));
-  for (int run = 0; run < 4 && !failed; run++) { /* the first one is for warming up */
+  for (int run = 0; run < (matrix->n > 10000000 ? 2 : 4) && !failed; run++) { /* the first one is for warming up */
     for (int k = 0; k < matrix->n; k++) {
       b[k] = 1;
       x[k] = 0;
@@ -62,7 +62,7 @@ static PetscErrorCode Time(const CRS *matrix, const CRS *storage, const char nam
 int main(int argc, char **argv)
 {
   char               name[64] = "laplace3d";
-  PetscInt           n = 0, block_size = 448, its = 20, local_iters[8] = {1, 6}, many = 8, rows;
+  PetscInt           n = 0, block_size = 448, its[16] = {20}, counts = 16, local_iters[8] = {1, 6}, many = 8, rows;
   PetscBool          device = PETSC_FALSE, set, done;
   const PetscInt    *i, *j;
   const PetscScalar *a;
@@ -75,14 +75,17 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-matrix", name, sizeof(name), NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-block_size", &block_size, NULL));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-its", &its, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-its", its, &counts, &set));
+  if (!set) counts = 1;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-device", &device, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-local_iters", local_iters, &many, &set));
   if (!set) many = 2;
   PetscCheck(sizeof(PetscInt) == sizeof(int) && sizeof(PetscScalar) == sizeof(double), PETSC_COMM_SELF, PETSC_ERR_SUP,
              "storage is for 32-bit indices and real scalars in double precision");
-  PetscCheck(block_size > 0 && block_size <= 1024 && its > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "-block_size must be 1 to 1024, -its at least 1");
+  PetscCheck(block_size > 0 && block_size <= 1024, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "-block_size must be 1 to 1024");
+  for (PetscInt k = 0; k < counts; k++)
+    PetscCheck(its[k] > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "-its must be at least 1");
   PetscCall(GalleryCreateMat(PETSC_COMM_SELF, name, n, &A));
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &rows, &i, &j, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_SUP, "the matrix has no compressed rows");
@@ -93,8 +96,10 @@ int main(int argc, char **argv)
   conversion = Seconds() - conversion;
   for (PetscInt k = 0; k < many; k++) {
     PetscCheck(local_iters[k] > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "-local_iters must be at least 1");
-    PetscCall(Time(&matrix, &matrix, "crs", device, local_iters[k], its, 0));
-    PetscCall(Time(&matrix, &split, "block-crs", device, local_iters[k], its, conversion));
+    for (PetscInt c = 0; c < counts; c++) {
+      PetscCall(Time(&matrix, &matrix, "crs", device, local_iters[k], its[c], 0));
+      PetscCall(Time(&matrix, &split, "block-crs", device, local_iters[k], its[c], conversion));
+    }
   }
   CRSDestroy(&split);
   PetscCall(MatSeqAIJRestoreArrayRead(A, &a));

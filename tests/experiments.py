@@ -36,8 +36,7 @@ def main():
         os.remove(os.path.join(out, file))
     machine = harness.Machine(programs, 0, mpiexec, quick=True, log=io.StringIO())
     about = {"device": "a test", "commit": "none", "date": "2000-01-01", "petsc": "any", "threads": machine.threads, "gpus": 0}
-    # over_time and multigrid take long, and have programs of their own that are tested
-    names = [name for name in run.NAMES if name not in ("over_time", "multigrid", "newton")]
+    names = run.NAMES
     for name in names:
         run.run(machine, name, out, about)
     states = {row["experiment"]: row for row in run.read(os.path.join(out, "status.csv"))}
@@ -57,7 +56,7 @@ def main():
     expect("theta", harness.number(theta["448|theta"]["found"]) <= 5 * 5, f"{theta['448|theta']['found']} local sweeps with theta, 25 without")
     storage = cases(out, "storage")
     for k in "16":  # one thread takes a block after the other, so that values outside a block do not change meanwhile, and the two storages are one method
-        crs, split = (harness.number(storage[f"papers|{name}|{k}"]["residual"]) for name in ("crs", "block-crs"))
+        crs, split = (harness.number(storage[f"papers|{name}|{k}|20"]["residual"]) for name in ("crs", "block-crs"))
         expect(f"storage_{k}", crs < 1 and abs(crs / split - 1) < 1e-4, f"residuals {crs} and {split} of one method in two storages")
     refined = cases(out, "refinement")
     expect("refinement", all(harness.number(row["residual"]) <= 1.01 * float(name.split("|")[2]) for name, row in refined.items()), "a tolerance is not met")
@@ -71,12 +70,14 @@ def main():
     data, text = os.path.join(folder, "data"), os.path.join(folder, "page.md")
     sys.argv = ["page.py", "--csv", out, "--data", data, "--page", text, "--pictures", os.path.join(folder, "pictures")]
     expect("page", page.main() == 0 and all(f"`{name}`:" in open(text, encoding="utf-8").read() for name in names), "the page lacks an experiment")
+    compared = [line for line in open(text, encoding="utf-8").read().split("## Pictures")[0].splitlines() if line.startswith(("| Figure ", "| Table ", "| Section "))]
+    expect("page_compares", len(compared) >= 40 and all(line.split(" | ")[2].strip() for line in compared), f"{len(compared)} figures and tables of the papers, or one without ours")
     sys.argv = ["page.py", "--data", data, "--page", text, "--pictures", os.path.join(folder, "pictures"), "--check"]
     kept = sys.modules.get("matplotlib")
     expect("page_again", page.main() == 0, "the page differs when it is made again")
     if kept:
         pictures = os.listdir(os.path.join(folder, "pictures"))
-        expect("pictures", {"convergence.png", "convergence.svg", "faults.png", "refinement.svg"} <= set(pictures), f"{pictures}")
+        expect("pictures", {"convergence.png", "convergence.svg", "faults.png", "refinement.svg", "storage.png"} <= set(pictures), f"{pictures}")
     else:
         print("ok experiments-pictures # SKIP matplotlib required")
     # and what is in the project is what its tables make of it

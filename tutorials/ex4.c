@@ -12,6 +12,7 @@ A grid of 102 x 102 points, of which the 100 x 100 that are not on the boundary 
   ./ex4 -ksp_type cg -pc_type jacobi                   another linear solver\n\
   ./ex4 -compare                                       linear solvers beside each other\n\
   ./ex4 -solvers bai-500,bai-ew,cg                     some of them\n\
+  ./ex4 -solvers cg -history steps.csv                 and a file with function norm and time of each Newton step\n\
   ./ex4 -compare -snes_stol 0 -snes_rtol 1e-12 -snes_ksp_ew_version 3\n\
                                                        until the function norm is small, instead of the last step\n\
   ./ex4 -da_grid_x 200 -da_grid_y 200 -beta 10         another grid, another reaction\n\
@@ -23,6 +24,7 @@ typedef struct {
   PetscInt  n;         /* unknowns of this rank */
   Mat       laplacian; /* -Laplace */
   Vec       values;    /* entries of the Jacobian in the order of MatSetPreallocationCOO() */
+  FILE     *history;   /* where each Newton step is written to, or NULL */
 } Problem;
 
 /* What solves the linear systems */
@@ -35,7 +37,7 @@ typedef struct {
   PetscBool   single;    /* iterates in single precision, for corrections: refinement of mixed precision */
 } Solver;
 
-/* Jacobi and SOR do as many sweeps as bai-500 */
+/* jacobi-2500 and sor-2500 do as many sweeps as bai-500 */
 static const Solver solvers[] = {
   {"bai-200",     KSPBAI,        NULL,     200,  PETSC_FALSE, PETSC_FALSE},
   {"bai-250",     KSPBAI,        NULL,     250,  PETSC_FALSE, PETSC_FALSE},
@@ -49,7 +51,9 @@ static const Solver solvers[] = {
   {"jacobi-2500", KSPRICHARDSON, PCJACOBI, 2500, PETSC_FALSE, PETSC_FALSE},
   {"sor-2500",    KSPRICHARDSON, PCSOR,    2500, PETSC_FALSE, PETSC_FALSE},
   {"cg",          KSPCG,         PCJACOBI, 0,    PETSC_FALSE, PETSC_FALSE},
-  {"gmres",       KSPGMRES,      PCJACOBI, 0,    PETSC_FALSE, PETSC_FALSE}
+  {"gmres",       KSPGMRES,      PCJACOBI, 0,    PETSC_FALSE, PETSC_FALSE},
+  {"jacobi-500",  KSPRICHARDSON, PCJACOBI, 500,  PETSC_FALSE, PETSC_FALSE},
+  {"sor-500",     KSPRICHARDSON, PCSOR,    500,  PETSC_FALSE, PETSC_FALSE}
 };
 enum {
   BAI_200,
@@ -208,16 +212,39 @@ static PetscErrorCode CreateNewton(Problem *p, Mat J, const Solver *s, const cha
   PetscFunctionReturn(0);
 }
 
+/* A Newton step of a solver, for the history */
+typedef struct {
+  FILE          *file;
+  const char    *name;
+  PetscLogDouble start;
+} Record;
+
+static PetscErrorCode WriteStep(SNES snes, PetscInt step, PetscReal norm, void *ctx)
+{
+  const Record  *record = (Record *)ctx;
+  PetscLogDouble now;
+
+  PetscFunctionBeginUser;
+  (void)snes;
+  PetscCall(Now(&now));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, record->file, "%s,%" PetscInt_FMT ",%.5e,%.5e\n", record->name, step,
+                         (double)norm, now - record->start));
+  PetscFunctionReturn(0);
+}
+
 /* From u = 0 */
 static PetscErrorCode Solve(Problem *p, Mat J, const Solver *s, const char prefix[], Vec u, Result *r)
 {
   SNES           snes;
+  Record         record = {.file = p->history, .name = s->name};
   PetscLogDouble start, end;
 
   PetscFunctionBeginUser;
   PetscCall(CreateNewton(p, J, s, prefix, &snes));
+  if (p->history) PetscCall(SNESMonitorSet(snes, WriteStep, &record, NULL));
   PetscCall(VecSet(u, 0));
   PetscCall(Now(&start));
+  record.start = start;
   PetscCall(SNESSolve(snes, NULL, u));
   PetscCall(Now(&end));
   r->time = end - start;
@@ -273,6 +300,7 @@ static PetscErrorCode CheckCosts(const Result r[])
 static PetscErrorCode Compare(Problem *p, Mat J, Vec u, char *names[], PetscInt nnames, PetscBool check)
 {
   PetscBool chosen[NSOLVERS], known, match, warm = PETSC_FALSE;
+  FILE     *history = p->history;
   Result    r[NSOLVERS];
 
   PetscFunctionBeginUser;
@@ -293,8 +321,10 @@ static PetscErrorCode Compare(Problem *p, Mat J, Vec u, char *names[], PetscInt 
   for (int k = 0; k < NSOLVERS; k++) {
     if (!chosen[k]) continue;
     /* What is done once in a process is not counted as the first solver's */
+    p->history = NULL;
     if (!warm && !check) PetscCall(Solve(p, J, &solvers[k], NULL, u, &r[k]));
-    warm = PETSC_TRUE;
+    p->history = history;
+    warm       = PETSC_TRUE;
     PetscCall(Solve(p, J, &solvers[k], NULL, u, &r[k]));
     if (check) PetscCall(CheckSolution(p, J, solvers[k].name, u, &r[k]));
     else
@@ -316,19 +346,23 @@ int main(int argc, char **argv)
   Result        r;
   char         *names[NSOLVERS];
   PetscInt      nnames  = NSOLVERS;
-  PetscBool     compare = PETSC_FALSE, check = PETSC_FALSE, hasnames, hasksp, haspc;
+  PetscBool     compare = PETSC_FALSE, check = PETSC_FALSE, hasnames, hasksp, haspc, hashistory;
+  char          history[PETSC_MAX_PATH_LEN] = "";
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(BAIInitializePackage());
-  p.alpha = 1;
-  p.beta  = 2;
+  p.alpha   = 1;
+  p.beta    = 2;
+  p.history = NULL;
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "The problem", NULL);
   PetscCall(PetscOptionsReal("-alpha", "Constant part of the reaction", "ex4.c", p.alpha, &p.alpha, NULL));
   PetscCall(PetscOptionsReal("-beta", "Quadratic part of the reaction", "ex4.c", p.beta, &p.beta, NULL));
   PetscCall(PetscOptionsBool("-compare", "Compare linear solvers", "ex4.c", compare, &compare, NULL));
   PetscCall(
     PetscOptionsStringArray("-solvers", "Which to compare, all if not given", "ex4.c", names, &nnames, &hasnames));
+  PetscCall(PetscOptionsString("-history", "File for function norm and time of each Newton step", "ex4.c", history,
+                               history, sizeof(history), &hashistory));
   PetscCall(PetscOptionsBool("-check", "Print only what should not be so", "ex4.c", check, &check, NULL));
   PetscOptionsEnd();
   if (!hasnames) nnames = 0;
@@ -352,6 +386,7 @@ int main(int argc, char **argv)
   PetscCall(CreateMatrix(dm, &J, &p.values));
   PetscCall(MatCreateVecs(J, &u, NULL));
 
+  if (hashistory) PetscCall(PetscFOpen(PETSC_COMM_WORLD, history, "w", &p.history));
   if (compare) PetscCall(Compare(&p, J, u, names, nnames, check));
   else {
     PetscCall(Solve(&p, J, &solvers[BAI], NULL, u, &r));
@@ -363,6 +398,7 @@ int main(int argc, char **argv)
                             r.steps, r.its, (double)r.norm, SNESConvergedReasons[r.reason]));
   }
 
+  if (hashistory) PetscCall(PetscFClose(PETSC_COMM_WORLD, p.history));
   for (PetscInt k = 0; k < nnames; k++) PetscCall(PetscFree(names[k]));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&p.values));
