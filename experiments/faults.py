@@ -43,7 +43,7 @@ def page(p):
         if mean:
             p.check("fv1: within 3 points of Table 4.7's 8.16, 19.50 and 31.66 %", all(abs(a - b) < 3 for a, b in zip(mean, PUBLISHED["fv1"])), place)
     for matrix, published in PUBLISHED.items():
-        for after, percent in zip((10, 20, 30), published):
+        for after, percent in zip((10, 30), published[::2]):
             line = [f"{matrix}, {after}", f"+{percent} %"]
             for _, rows in p.each():
                 more = delays(rows, matrix, after) if any(parts(row)[0] == matrix for row in rows) else []

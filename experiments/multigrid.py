@@ -114,7 +114,7 @@ def page(p):
                 line.append(f"{1e3 * sum(times[name][:levels - 1]):.3g}")
     p.table("Table 4.11: smoothing alone on all levels but the coarsest; theirs of a whole solve with 10⁷ points, ours of one step.", heading, lines)
     p.why("Coarse grids are PETSc's Galerkin products, and the coarsest is solved directly. Each smoothing step of BAI is two global iterations; `PCBAI` damps local sweeps by 0.9.")
-    place, rows = p.best()
+    place, rows = p.best(lambda rows: any(key[1] == "Gauss-Seidel" and converged(row) for key, row in keyed(rows).items()))
     by = {tuple(parts(row)): row for row in rows}
 
     def draw(axes):

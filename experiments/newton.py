@@ -1,4 +1,5 @@
 """Inside Newton's method"""
+import math
 import os
 import tempfile
 
@@ -21,7 +22,7 @@ def run(m):
         for solvers, options in ((relax, RELAX), (others, [])):
             m.say(", ".join(solvers))
             file = os.path.join(folder, "history")
-            said = m.call("ex4", ["-solvers", ",".join(solvers), "-history", file] + options + m.options[2:4], timeout=150)
+            said = m.call("ex4", ["-solvers", ",".join(solvers), "-steps", file] + options + m.options[2:4], timeout=150)
             rows += [dict(zip(COLUMNS, line.split())) for line in said.splitlines() if len(line.split()) == len(COLUMNS) and line.split()[0] in solvers]
             with open(file) as lines:
                 rows += [dict(zip(("solver", "step", "norm", "seconds"), line.strip().split(","))) for line in lines]
@@ -57,10 +58,9 @@ def page(p):
         if "bai" in results(rows):
             p.check("solved to 1e-10, Newton's method takes 3 to 5 steps, as with Krylov methods", 3 <= number(results(rows)["bai"]["steps"]) <= 5, place)
     p.why("2500 sweeps are as many as 500 iterations of async-(5) with five updates have.")
-    drawn = [(place, rows) for place, rows in places if sum(bool(row.get("step")) for row in rows) > 50]
-    if not drawn:
+    place, rows = p.best(lambda rows: sum(bool(row.get("step")) for row in rows) > 50)
+    if sum(bool(row.get("step")) for row in rows) < 50:
         return
-    place, rows = drawn[-1]
     history = lambda solver: [(int(row["step"]), number(row["norm"]), 1e3 * number(row["seconds"])) for row in rows if row.get("step") and row["solver"] == solver]
 
     def counts(axes):
@@ -74,6 +74,7 @@ def page(p):
         for solver in ("bai-500", "bai-single", "jacobi-500", "sor-500", "cg", "gmres"):
             p.curve(axes[0], NAMES[solver].replace(" in single precision with", ","), [step[2] for step in history(solver)], [step[1] for step in history(solver)])
         axes[0].set_xscale("log")
+        axes[0].set_xlim(left=10 ** math.floor(math.log10(min(step[2] for step in history("cg")[1:]))))
         axes[0].set_xlabel("ms")
 
     def dress(draw):

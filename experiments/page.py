@@ -35,8 +35,10 @@ class Page:
             if rows:
                 yield place, rows
 
-    def best(self):
-        return list(self.each())[-1]
+    def best(self, suits=lambda rows: True):
+        """The last machine whose rows suit, or the last of all"""
+        all_ = list(self.each())
+        return ([some for some in all_ if suits(some[1])] or all_)[-1]
 
     def notes(self):
         """What status.csv remarks, by kind of machine; which matrix chem97 is, is said once for all"""
@@ -133,7 +135,7 @@ def about(data):
             lines.append(f"| {place} | {what} | {commit} | {date} | {petsc} | {sum(int(row['seconds']) for row in same)} | {', '.join(row['experiment'] for row in same)} |")
         left += [f"* {row['experiment']}, {place}: {row['state']}, {row['why']}." for row in status if row["state"] != "done"]
     lines += [""] + [f"* {note} ({'; '.join(place + ': ' + ', '.join(names) for place, names in places.items())})." for note, places in chem97.items()]
-    return lines + [""] + (["Left out, or failed:", ""] + left + [""] if left else [])
+    return lines + [""] + (left + [""] if left else [])
 
 
 HEAD = """<!-- made from docs/data/experiments by "make experiments-page" -->
@@ -183,7 +185,7 @@ def write(data, page, pictures):
         drawn += p.drawn
         checks = [f"* {'holds' if holds else '**does not hold**'}: {statement} ({'; '.join(where)})" for (statement, holds), where in p.checks.items()]
         remarks = [f"* {sentence}" for sentence in p.pending] + p.notes()
-        sections += [f"## {module.TITLE}", "", f"`{name}`: {module.SEEDS}.", ""] + p.lines + checks + remarks + ([""] if checks or remarks else [])
+        sections += [f"## {module.TITLE}", f"`{name}`: {module.SEEDS}.", ""] + p.lines + checks + remarks + ([""] if checks or remarks else [])
     table += ["| " + " | ".join(map(cell, row)) + " |" for row in NOT_DONE]
     text = "\n".join([HEAD + "\n".join(table), "", "## Pictures", ""] + drawn + ["", "## Machines", ""] + about(data) + sections).rstrip("\n") + "\n"
     if page is None:

@@ -83,9 +83,9 @@ def page(p):
                 p.check("with one update both storages give the same residual within 5 %", abs(one[0] / one[1] - 1) < 0.05, f"{place}, {side(some)}³")
     p.table("µs of a global iteration on the 7-point Laplacian, blocks of 448 rows; the conversion, and after how many iterations it has paid off.", ["", "size", "CRS", "Block-CRS", "over CRS", "conversion", "pays off after"], lines)
     p.why("The program `storage` has the papers' two algorithms as printed. In CRS each of several updates reads the values outside the block again, so with more than one it is not the same iteration.")
-    place, rows = p.best()
-    by = largest(rows)
-    its = sorted({int(key[3]) for key in by if key[0] == "papers"})
+    counts = lambda rows: sorted({int(key[3]) for key in largest(rows) if key[0] == "papers"})
+    place, rows = p.best(lambda rows: len(counts(rows)) > 2)
+    by, its = largest(rows), counts(rows)
     if len(its) < 3:
         return
 

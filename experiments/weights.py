@@ -43,15 +43,13 @@ def fastest(rows, matrix, weight):
 def page(p):
     for figure, matrix, said, why in (("4.18a", "chem97", "ω = 1.1 diverges", "their own bound is 2/(1 + ρ) = 1.118"), ("4.18b", "fv1", "ω > 1 helps, ω ≥ 1.4 diverges", ""), ("4.18c", "fv3", "ω > 1 helps, ω ≥ 1.4 diverges", ""), ("4.18d", "trefethen", "ω > 1 hardly helps, ω ≥ 1.4 diverges", "in mode sync it converges to 1.5")):
         p.compare(f"Figure {figure}, {matrix}, iterations at ω = 1, 1.1, 1.2, 1.4", said, lambda rows: ", ".join(filter(None, (its_of(rows)("omega", matrix, "none", omega) for omega in ("1.0", "1.1", "1.2", "1.4")))), why)
-    p.compare("Figure 4.19, Trefethen_2000, ℓ1 over none, blocks of 512", "half of the iterations", lambda rows: (lambda its: f"{its('size', 'trefethen', 'l1', '512')} of {its('size', 'trefethen', 'none', '512')}")(its_of(rows)))
+    p.compare("Figure 4.19, Trefethen_2000, iterations with blocks of 32, 64, 128, 256, 512; with ℓ1", "all alike; half of them with ℓ1 at 512", lambda rows: "; ℓ1 ".join(", ".join(its_of(rows)("size", "trefethen", weight, str(size)) for size in SIZES) for weight in ("none", "l1")), "recomputed from the papers' formula with ℓ1: " + ", ".join(str(its) for its in RECOMPUTED["l1"].values()))
     for figure, matrix, said in (("4.20a", "chem97", "above 1 at ω = 1"), ("4.20b", "fv1", "above 10"), ("4.20c", "fv3", "above 10"), ("4.20d", "trefethen", "nearly 5, with ℓ1")):
         p.compare(f"Figure {figure}, {matrix}, time of SOR over the better of async-(5) and ℓ1", said, lambda rows: f"{fastest(rows, matrix, 'SOR') / min(fastest(rows, matrix, 'none'), fastest(rows, matrix, 'l1')):.2g}", {"chem97": "SOR takes fewer iterations, and an asynchronous one on a GPU more: see Figure 4.4a", "trefethen": "today's host needs little time for so small a matrix"}.get(matrix, ""))
     place, rows = p.best()
     its = its_of(rows)
     p.table(f"Iterations to 1e-10 by ω; async-(5) in mode sync, blocks of 512 rows, {place}. div: diverged.", ["ω"] + [str(omega) for omega in OMEGAS],
             [[f"{matrix}, {name}"] + [its("omega", matrix, weight, str(omega)) for omega in OMEGAS] for matrix in MATRICES for weight, name in (("none", "async-(5)"), ("l1", "ℓ1"), ("SOR", "SOR")) if its("omega", matrix, weight, "1.0")])
-    p.table(f"Trefethen_2000, iterations to 1e-10 by rows of a block, five updates, mode sync, {place}.", [""] + list(map(str, SIZES)),
-            [[name] + [its("size", "trefethen", weight, str(size)) for size in SIZES] for weight, name in (("none", "without"), ("l1", "ℓ1"))] + [["ℓ1, recomputed from the papers"] + [str(RECOMPUTED["l1"][size]) for size in SIZES]])
     lines = []
     for place, rows in p.each():
         its, by = its_of(rows), {tuple(parts(row)): row for row in rows}

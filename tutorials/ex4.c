@@ -12,7 +12,7 @@ A grid of 102 x 102 points, of which the 100 x 100 that are not on the boundary 
   ./ex4 -ksp_type cg -pc_type jacobi                   another linear solver\n\
   ./ex4 -compare                                       linear solvers beside each other\n\
   ./ex4 -solvers bai-500,bai-ew,cg                     some of them\n\
-  ./ex4 -solvers cg -history steps.csv                 and a file with function norm and time of each Newton step\n\
+  ./ex4 -solvers cg -steps steps.csv                   and a file with function norm and time of each Newton step\n\
   ./ex4 -compare -snes_stol 0 -snes_rtol 1e-12 -snes_ksp_ew_version 3\n\
                                                        until the function norm is small, instead of the last step\n\
   ./ex4 -da_grid_x 200 -da_grid_y 200 -beta 10         another grid, another reaction\n\
@@ -361,7 +361,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsBool("-compare", "Compare linear solvers", "ex4.c", compare, &compare, NULL));
   PetscCall(
     PetscOptionsStringArray("-solvers", "Which to compare, all if not given", "ex4.c", names, &nnames, &hasnames));
-  PetscCall(PetscOptionsString("-history", "File for function norm and time of each Newton step", "ex4.c", history,
+  PetscCall(PetscOptionsString("-steps", "File for function norm and time of each Newton step", "ex4.c", history,
                                history, sizeof(history), &hashistory));
   PetscCall(PetscOptionsBool("-check", "Print only what should not be so", "ex4.c", check, &check, NULL));
   PetscOptionsEnd();
