@@ -121,7 +121,7 @@ class Page:
 
 def about(data):
     """Which machines measured what, and what was left out on each"""
-    lines, left = ["A line that begins with *holds* was checked by the numbers of this page.", "", "| machine | device | commit | date | PETSc | seconds | experiments |", "|---|---|---|---|---|---|---|"], []
+    lines, left = ["| machine | device | commit | date | PETSc | seconds | experiments |", "|---|---|---|---|---|---|---|"], []
     chem97 = {}
     for folder, place in PLACES.items():
         status = run.read(os.path.join(data, folder, "status.csv"))
@@ -142,25 +142,22 @@ HEAD = """<!-- made from docs/data/experiments by "make experiments-page" -->
 # The papers' experiments
 
 The experiments of H. Anzt's thesis (*Asynchronous and Multiprecision Linear Solvers*, Karlsruhe 2012) and of the papers that it builds on, run again.
-First the papers' figures and tables beside ours, then pictures, then the tables of each experiment.
+First the papers' figures and tables beside ours, then pictures, then the tables of each experiment. Numbers of figures and tables are the thesis's. On which machine and when ours were measured is said [below](#machines).
 
     make experiments                          all, on the GPU if GPU=1 is given, else a smaller set on the host
     make experiments EXPERIMENT=faults        one, or several; ARGS="--limit 400": in so many seconds at most
     make experiments-page CSV=DIR             this page and its pictures, from the tables that it left in DIR
 
 On a machine with a GPU and without PETSc: `carried/run.sh experiments` of what `make bundle` packs.
-The data are in `docs/data/experiments`. Right-hand sides are ones, guesses zero. async-(5) has six updates, as [the papers' tables have](concepts.md#if-you-come-from-the-papers), without momentum.
+The data are in `docs/data/experiments`. A line that begins with *holds* was checked by the numbers of this page. Right-hand sides are ones, guesses zero. async-(5) has six updates, as [the papers' tables have](concepts.md#if-you-come-from-the-papers), without momentum.
 
 ## Theirs and ours
-
-Numbers of tables and figures are the thesis's. On which machine and when ours were measured is said [below](#machines).
 
 """
 
 # What is named and not done, in the form of the first table
 NOT_DONE = [
     ("Table B.1: apache2, audikw_1, boneS10, ecology2, G3_circuit, ldoor, nd24k", "with CG only, for energy; no ρ given", "not measured", "they are not generated here, and no part of this project; `solves -f FILE` reads them"),
-    ("Table B.2: s1rmt3m1", "ρ = 2.65: no relaxation converges", "see Figure 4.4e", "not available; bcsstk16 is taken"),
     ("Section 4.10.4: blocks with few local sweeps more often", "named, not done", "not done", "not tried: a kernel serves all blocks alike, and θ sets the number of local sweeps only"),
     ("Algorithm 15: asynchronous sweeps inside a block", "described", "not done", "not tried: sweeps inside a block would differ from run to run, also in modes sync and color"),
     ("Algorithm 22: other local solvers; Algorithm 23: several correction loops", "one loop of 15 sweeps measured", "one loop, any number of sweeps", "exact solves inside blocks are PETSc's `PCASM` and `PCBJACOBI`; more loops are more global iterations"),
