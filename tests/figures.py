@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""Compares the figures in the prose of README.md and docs/performance.md with the data files: figures.py
+"""Compares the figures of README.md and of pages in docs/ with the data files: figures.py [--write]
 
 A paragraph with measured figures ends with a comment <!-- = SOURCE; SOURCE ... -->, one source for each of its figures, in
 their order. A source is an expression of the functions below. A figure is right if its source rounds to it. In a paragraph
 without sources a number with a decimal point, or before a unit of time, of memory or of speed, is an error. Not looked at
-are code, tables, and numbers that are a size (1000², 20000 rows), a tolerance (1e-10) or a version (PETSc 3.18).
+are code, and numbers that are a size (1000², 20000 rows), a tolerance (1e-10) or a version (PETSc 3.18).
+
+A table with measured figures follows a comment <!-- table NAME -->. It is made from a data file: from that of a function in
+TABLES, or from the rows of that name in docs/data/measured.csv. --write makes all of them anew. A table without such a
+comment that has a measured figure is an error.
 """
 import csv
 import math
@@ -16,8 +20,9 @@ sys.path.append("bench")
 from checkdocs import text_of
 from tables import SOLVERS
 
-PAGES = {"README.md": "## When to use it, when not", "docs/performance.md": "# Performance"} # from this heading to the next of its depth
-NUMBER = (r"(?<![\w.^⁻/])(?<!1e-)(?<!PETSc )(?<!CUDA )(?<!capability )\d+(?:\.\d+)?(?![\w.]*[\d⁰¹²³⁴-⁹])"
+PAGES = {"README.md": "## When to use it, when not", "docs/performance.md": "# Performance", "docs/levels.md": "# Multigrid from the matrix",
+         "docs/smoothing.md": "# Smoothing", "docs/newton.md": "# Nonlinear problems"} # from this heading to the next of its depth
+NUMBER = (r"(?<![\w.^⁻/])(?<!1e-)(?<!PETSc )(?<!CUDA )(?<!capability )(?:\d+(?:\.\d+)?|\.\d+)(?![\w.]*[\d⁰¹²³⁴-⁹])"
           r"(?!e-)(?! (?:million )?rows| points| entries| processes|:)")
 UNIT = r" (?:ms|µs|s|MB|times|of the time)\b"
 
@@ -27,7 +32,7 @@ def read(name):
         return list(csv.DictReader(file))
 
 
-BENCH, MULTIGRID, RANKS = read("bench"), read("multigrid"), read("ranks")
+BENCH, MULTIGRID, RANKS, HYPRE, CHIP, MEASURED = map(read, ("bench", "multigrid", "ranks", "hypre", "chip", "measured"))
 SMALL = list(dict.fromkeys((row["matrix"], int(row["n"])) for row in BENCH if row["what"] == "resident-cg"))
 
 
@@ -66,9 +71,164 @@ def levels(matrix, n, way, column="later_ms"):
     return float(one(MULTIGRID, matrix=matrix, n=n, way=way)[column])
 
 
+def hypre(matrix, n, way, column="later_ms"):
+    """A column of hypre.csv; of several rows the last one"""
+    return float([row for row in HYPRE if (row["matrix"], row["n"], row["way"]) == (matrix, str(n), way)][-1][column])
+
+
+def total(found, *what):
+    """Set-up and a later solve in ms, by levels() or hypre()"""
+    return found(*what, "setup_ms") + found(*what)
+
+
+def measured(table, row, column):
+    """A figure of measured.csv"""
+    return float(one(MEASURED, table=table, row=row, column=column)["value"])
+
+
+def newton(place, solver, column="ms"):
+    """A column of an experiment with Newton's method"""
+    return float([row for row in read(f"experiments/{place}/newton") if row["solver"] == solver and row["ms"]][0][column])
+
+
+def setting(value):
+    """A number that is a choice, not a measurement"""
+    return value
+
+
 def gpus(of, system, n, ranks, what):
     """The time on so many GPUs over that on one, in ranks.csv"""
     return float(one(RANKS, part=of, system=system, n=n, ranks=ranks, what=what)["ratio"])
+
+
+def digits(ms):
+    return f"{ms:.1f}" if ms < 99.95 else f"{ms:.0f}"
+
+
+SYSTEMS = {"laplace3d": "7 points, {}³", "fv3": "9 points, {}²", "laplace3d27": "27 points, {}³", "anisotropic": "anisotropic 100:1, {}²", "jumps": "jumps of 10⁶, {}³, to 1e-6", "powerlaw": "power-law graph, {} rows"}
+
+
+def order(system):
+    return list(SYSTEMS).index(system[0]), system[1]
+
+
+def name(matrix, n):
+    side = n if matrix == "powerlaw" else round(n ** (1 / 3)) if "³" in SYSTEMS[matrix] else round(n ** .5)
+    return SYSTEMS[matrix].format(side)
+
+
+def ways(rows, columns, last=None):
+    """A line for each system: set-up + solve in ms, and iterations, by way"""
+    found = {(row["matrix"], int(row["n"]), row["way"]): row for row in rows if row["matrix"] in SYSTEMS}
+    lines = [[""] + list(columns.values()) + ([last[0]] if last else [])]
+    for matrix, n in sorted({key[:2] for key in found}, key=order):
+        line = [name(matrix, n)]
+        for way in columns:
+            row = found.get((matrix, n, way))
+            setup = f"{digits(float(row['setup_ms']))} + " if row and float(row["setup_ms"]) > .5 else ""
+            line.append(f"{setup}{digits(float(row['later_ms']))}, {row['iterations']}" if row else "hung" if (matrix, n, way) in HUNG else "")
+        lines.append(line + ([last[1](matrix, n)] if last else []))
+    return lines
+
+
+HUNG = {("laplace3d", 10**6, "gamg")} # PETSc's set-up, on the machine of hypre.csv
+
+
+def over_hypre(matrix, n):
+    try:
+        return f"{total(hypre, matrix, n, 'bai') / min(total(hypre, matrix, n, way) for way in ('hypre', 'hypre-aggressive')):.2f}"
+    except LookupError:
+        return ""
+
+
+def beside():
+    """Set-up and solve together, on two machines"""
+    lines = [["", "`-ksp_type bai`, H100", "hypre, H100", "GAMG, H100", "CG with Jacobi, H100", "`-ksp_type bai`, H200", "GAMG, H200", "CG with Jacobi, H200", "bai over the best of the others"]]
+    systems = dict.fromkeys((row["matrix"], int(row["n"])) for row in HYPRE + MULTIGRID if row["matrix"] in SYSTEMS)
+    for system in sorted(systems, key=order):
+        def spent(found, *kinds):
+            times = [total(found, *system, way) for way in kinds if any((row["matrix"], int(row["n"]), row["way"]) == (*system, way) for row in (HYPRE if found is hypre else MULTIGRID))]
+            return min(times) if times else math.nan
+        cells = [spent(hypre, "bai"), spent(hypre, "hypre", "hypre-aggressive"), spent(hypre, "gamg"), spent(hypre, "jacobi"), spent(levels, "bai"), spent(levels, "gamg"), spent(levels, "jacobi")]
+        ratios = [mine / min(t for t in others if t == t) for mine, others in ((cells[0], cells[1:4]), (cells[4], cells[5:])) if any(t == t for t in others)]
+        lines.append([name(*system)] + [digits(t) if t == t else "" for t in cells] + [f"{max(ratios):.2f}"])
+    return lines
+
+
+def chip():
+    lines = [["matrix, rows", "CG", "resident CG", "`-ksp_type bai`", "bai over resident CG"]]
+    for matrix, n in CHIP_SYSTEMS:
+        by = {row["what"]: row for row in CHIP if row["matrix"].replace(".mtx", "") == matrix and row["n"] == str(n) and row["rtol"]}
+        us = lambda what: (lambda t: f"{t:.0f}" if t >= 99.95 else f"{t:.1f}")(1e6 * float(by[what]["seconds"]))
+        lines.append([f"{matrix}, {n}"] + [f"{us(what)}, {by[what]['iterations']}" for what in ("cg", "resident-cg", "bai")] + [f"{float(by['bai']['seconds']) / float(by['resident-cg']['seconds']):.2f}"])
+    return lines
+
+
+CHIP_SYSTEMS = [("fv1", 9604), ("fv3", 9801), ("trefethen", 2000), ("trefethen", 20000), ("Chem97ZtZ", 2541), ("helmholtz", 10000), ("anisotropic", 10000), ("laplace3d", 110592), ("powerlaw", 20000), ("bodyy4", 17546), ("laplace3d27", 64000)]
+CG, MG, GAMG = "CG with `jacobi`", "CG with `baimg`", "CG with `gamg`"
+TABLES = {"how fast": lambda: ways(MULTIGRID, {"bai": "`-ksp_type bai`", "baimg": MG, "gamg": GAMG, "jacobi": CG}),
+          "beside hypre": lambda: ways([row for row in HYPRE if row["matrix"] != "powerlaw"], {"bai": "`-ksp_type bai`", "baimg": MG, "hypre": "hypre", "hypre-aggressive": "hypre, aggressive", "gamg": GAMG}, ("bai/hypre", over_hypre)),
+          "set-up and solve": beside, "chip": chip}
+
+
+def made(name):
+    """The lines of a table"""
+    rows = [row for row in MEASURED if row["table"] == name]
+    if name in TABLES:
+        lines = TABLES[name]()
+    elif rows:
+        columns = list(dict.fromkeys(row["column"] for row in rows))
+        lines = [[rows[0]["heading"]] + columns]
+        for label in dict.fromkeys(row["row"] for row in rows):
+            by = {row["column"]: row["value"] for row in rows if row["row"] == label}
+            lines.append([label] + [by.get(column, "") for column in columns])
+    else:
+        raise LookupError(f"no table {name} in docs/data/measured.csv")
+    text = [re.sub(" +", " ", "| " + " | ".join(line) + " |") for line in lines]
+    return [text[0], "|" + "---|" * len(lines[0])] + text[1:]
+
+
+def tables(filename):
+    """Number of the first line, name in the comment before it or None, and lines of each table that no other script makes"""
+    with open(filename, encoding="utf-8") as file:
+        whole = file.read().split("\n")
+    prose, start, other = dict(text_of(filename)), None, None
+    for number, line in enumerate(whole + [""], 1):
+        mark = re.fullmatch(r"<!-- (/?)([a-z]+) -->", line)
+        other = mark[2] if mark and not mark[1] else None if mark else other
+        if line.startswith("|") and prose.get(number) and not other:
+            start = start or number
+        elif start:
+            before = re.fullmatch(r"<!-- table (.*) -->", whole[start - 2])
+            yield start, before and before[1], whole[start - 1:number - 1]
+            start = None
+
+
+FIGURE = r"\d\.\d|(?<![\d.])\.\d|\d+, \d|\d (?:ms|µs)\b"
+
+
+def wrong_tables(filename):
+    for start, name, lines in tables(filename):
+        if not name:
+            loose = [cell for line in lines for cell in line.split("|") if re.search(FIGURE, re.sub(r"`[^`]*`|\([^)]*\)", "", cell))]
+            if loose:
+                yield f"{filename}:{start}: no source of a table with {loose[0].strip()}"
+            continue
+        try:
+            if made(name) != lines:
+                yield f"{filename}:{start}: table {name} is not what its data make of it: python3 tests/figures.py --write"
+        except (LookupError, ValueError) as error:
+            yield f"{filename}:{start}: {error}"
+
+
+def write(filename):
+    with open(filename, encoding="utf-8") as file:
+        whole = file.read().split("\n")
+    for start, name, lines in reversed(list(tables(filename))):
+        if name:
+            whole[start - 1:start - 1 + len(lines)] = made(name)
+    with open(filename, "w", encoding="utf-8") as file:
+        file.write("\n".join(whole))
 
 
 def paragraphs(filename, heading):
@@ -117,8 +277,11 @@ def faults(filename, heading):
 
 
 def main():
-    found = [fault for page, heading in PAGES.items() for fault in faults(page, heading)]
-    print("\n".join(found) or f"{' and '.join(PAGES)}: figures in prose are those of the data files")
+    if sys.argv[1:] == ["--write"]:
+        for page in PAGES:
+            write(page)
+    found = [fault for page, heading in PAGES.items() for check in (faults(page, heading), wrong_tables(page)) for fault in check]
+    print("\n".join(found) or f"{', '.join(PAGES)}: figures are those of the data files")
     return bool(found)
 
 
