@@ -16,9 +16,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.append("bench")
 from checkdocs import text_of
-from tables import SOLVERS
 
 PAGES = {"README.md": "## When to use it, when not", "docs/performance.md": "# Performance", "docs/levels.md": "# Multigrid from the matrix",
          "docs/smoothing.md": "# Smoothing", "docs/newton.md": "# Nonlinear problems"} # from this heading to the next of its depth
@@ -41,24 +39,6 @@ def one(rows, **wanted):
     if len(found) != 1:
         raise LookupError(f"{len(found)} rows with {wanted}")
     return found[0]
-
-
-def solve(matrix, n, solver):
-    """Milliseconds of a solve to 1e-10 in bench.csv; NaN if it did not get there"""
-    row = one((row for row in BENCH if row["rtol"] and float(row["rtol"]) == 1e-10), matrix=matrix, n=n, what=solver)
-    return 1e3 * float(row["seconds"]) if row["reason"].startswith("CONVERGED") else math.nan
-
-
-def bai(matrix, n):
-    """That of the fastest KSPBAI of the tables"""
-    here = {row["what"] for row in BENCH if row["matrix"] == matrix and row["n"] == str(n) and row["rtol"]}
-    times = [solve(matrix, n, what) for what, _ in SOLVERS if what.startswith("bai-") and what in here]
-    return min(time for time in times if not math.isnan(time))
-
-
-def lead(matrix, n, other="cg"):
-    """How many times as fast as another solver KSPBAI is"""
-    return solve(matrix, n, other) / bai(matrix, n)
 
 
 def part(matrix, n, what):
