@@ -355,7 +355,7 @@ test: $(TESTDIR)/testfiles
 programs := $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/ex*.c bench/*.c experiments/*.c))
 bundle: ; @$(MAKE) --no-print-directory GPU=1 carry
 carry: $(programs) $(unchanged) $(TESTDIR)/testfiles
-	@HAVE='$(have)' sh tests/carry.sh $(B) $(PETSC_PREFIX) $(B)/carried.tar.gz
+	@HAVE='$(have)' BENCH='$(BENCH_GPU)' sh tests/carry.sh $(B) $(PETSC_PREFIX) $(B)/carried.tar.gz
 
 # The whole of the tests, harness included if it is not there yet
 check:

@@ -87,7 +87,7 @@ def page(p):
                     same.setdefault((name, steps, line), []).append(place)
     p.table("Cycles of two levels to 1e-8, 4097 points, by ε; steps before and after.", ["smoother", "machine", "steps"] + EPSILONS, [[name, ", ".join(places), steps, *line] for (name, steps, line), places in same.items()])
     lines = [[order + (f", damped by {damp}" if damp != "1" else ", undamped"), place] + [cycles(keyed(rows), "why", order, str(size), damp) for size in ROWS] for place, rows in p.each() for damp in ("1", "0.9") for order in ORDERS if ("why", order, "1", damp) in keyed(rows)]
-    p.table("async-(5) as smoother, one step of 2 · 5 sweeps, ε = 1e-3: cycles by order of the blocks, damping, and rows of a block. On the host blocks of mode async read the newest values.", ["order", "machine"] + list(map(str, ROWS)), lines)
+    p.table("async-(5) as smoother, one step of 2 · 5 sweeps, ε = 1e-3: cycles by order of the blocks, damping, and rows of a block. On the host blocks of mode async read the newest values. With one row a block five sweeps solve it, so that damping has no effect.", ["order", "machine"] + list(map(str, ROWS)), lines)
     lines = []
     for place, rows in p.each():
         by = keyed(rows)

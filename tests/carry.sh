@@ -1,7 +1,7 @@
 #!/bin/sh
 # Packs the built tests so that they run where there is no PETSc: tests/carry.sh BUILD_DIR PETSC_PREFIX OUT.tar.gz
 # There: tar -xzf OUT.tar.gz && bash carried/run.sh, which says below what else it can do
-# Environment: HAVE: what there is of what the blocks of manual and tour require
+# Environment: HAVE: what there is of what the blocks of manual and tour require; BENCH: arguments of bench on a GPU
 set -eu
 build=$(realpath "$1") prefix=$(realpath "$2") out=$3 src=$PWD
 dir=$(mktemp -d)
@@ -33,6 +33,7 @@ for f in "$src"/experiments/*.c; do cp "$build/tests/experiments/$(basename "$f"
 cp "$src/tests/summary.sh" "$src/tests/sanitizer.sh" "$src/tests/sanitizer.txt" "$src/tests/manual.sh" "$src/docs/manual.md" "$src/docs/tour.md" "$to"
 find "$build/tests/petsc" -type f -exec cp {} "$to/petsc" \;
 echo "$HAVE" >"$to/have"
+echo "${BENCH:-}" >"$to/bench.args"
 printf '%s\n' "$build/tests" "$harness" "$petsc_bin" "$src" >"$to/paths"
 cat >"$to/run.sh" <<'RUN'
 #!/bin/bash
@@ -42,6 +43,7 @@ cat >"$to/run.sh" <<'RUN'
 #                             slow, and without a PATTERN run what sanitizer.txt lists
 #   run.sh manual [PATTERN]   the manual's commands; run.sh tour [PATTERN] those of the tour
 #   run.sh experiments ARGS   those of the papers: see experiments/run.py, as in run.sh experiments --gpus 1 --out DIR faults theta
+#   run.sh bench ARGS         what make bench GPU=1 does: -csv bench.csv -device NAME -commit NAME
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH=$here/lib:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-} BAI_LIB=$here/lib/libpetscbai.so
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
@@ -62,6 +64,10 @@ if [ "${1:-}" = experiments ]; then
   shift
   export PYTHONDONTWRITEBYTECODE=1
   exec python3 "$here/experiments/run.py" --programs "$here" "$@"
+fi
+if [ "${1:-}" = bench ]; then
+  shift
+  exec "$here/bench" -mat_type aijcusparse $(cat "$here/bench.args") "$@"
 fi
 tool=
 case "${1:-}" in
