@@ -157,7 +157,7 @@ The data are in `docs/data/experiments`. A line that begins with *holds* was che
 
 # What is named and not done, in the form of the first table
 NOT_DONE = [
-    ("Table B.1: apache2, audikw_1, boneS10, ecology2, G3_circuit, ldoor, nd24k", "with CG only, for energy; no ρ given", "not measured", "they are not generated here, and no part of this project; `solves -f FILE` reads them"),
+    ("Table B.1: apache2, audikw_1, boneS10, ecology2, G3_circuit, ldoor, nd24k", "with CG only, for energy; no ρ given", "not measured", "not available here; `solves -f FILE` reads them. ecology2 is a five-point mesh of 1000² points, as `-matrix laplace2d -n 1000` is"),
     ("Section 4.10.4: blocks with few local sweeps more often", "named, not done", "not done", "not tried: a kernel serves all blocks alike, and θ sets the number of local sweeps only"),
     ("Algorithm 15: asynchronous sweeps inside a block", "described", "not done", "not tried: sweeps inside a block would differ from run to run, also in modes sync and color"),
     ("Algorithm 22: other local solvers; Algorithm 23: several correction loops", "one loop of 15 sweeps measured", "one loop, any number of sweeps", "exact solves inside blocks are PETSc's `PCASM` and `PCBJACOBI`; more loops are more global iterations"),
