@@ -45,12 +45,13 @@ def staleness(m):
     matrices = ["trefethen"] if m.quick else ["fv1", "trefethen", "chem97"] + (["fv3"] if m.gpus else [])
     with tempfile.TemporaryDirectory() as folder:
         for matrix in matrices:
-            for threads in [all_] if m.gpus or m.quick or matrix == "trefethen" else [1, 2, 4]:
+            one = m.gpus or m.quick or matrix == "trefethen"
+            for threads, again in [(all_, 0)] if one else [(1, 0)] + [(threads, again) for threads in (2, 4) for again in range(6)]:
                 file = os.path.join(folder, "stats")
                 done = m.solves([(matrix, f"{m.matrix(matrix)} {async_(5, 128)} -ksp_rtol 1e-10 -ksp_max_it 40000 -ksp_bai_stats :{file}:ascii_csv")], threads=None if m.gpus else threads)[0]
                 if done["reason"].startswith("CONVERGED"):
-                    rows += [{"matrix": matrix, "mode": "async", "threads": threads, "quantity": row["quantity"], "of": row["of"], "value": row["value"]} for row in read(file)]
-                    rows.append({"matrix": matrix, "mode": "async", "threads": threads, "quantity": "iterations", "value": done["its"]})
+                    rows += [{"matrix": matrix, "mode": "async", "threads": threads, "run": again, "quantity": row["quantity"], "of": row["of"], "value": row["value"]} for row in read(file)]
+                    rows.append({"matrix": matrix, "mode": "async", "threads": threads, "run": again, "quantity": "iterations", "value": done["its"]})
     return rows
 
 
@@ -58,14 +59,14 @@ AGES = {"newer": lambda k: k < 0, "0": lambda k: k == 0, "1": lambda k: k == 1, 
 
 
 def ages(rows):
-    """{(matrix, threads): (part of the reads of each age, iterations)}"""
+    """{(matrix, threads): [(part of the reads of each age, iterations)] of all runs}"""
     found = {}
-    for key in dict.fromkeys((row["matrix"], row["threads"]) for row in rows if row["quantity"]):
-        own = [row for row in rows if row["quantity"] and (row["matrix"], row["threads"]) == key]
+    for key in dict.fromkeys((row["matrix"], row["threads"], row.get("run")) for row in rows if row["quantity"]):
+        own = [row for row in rows if row["quantity"] and (row["matrix"], row["threads"], row.get("run")) == key]
         reads = {int(row["of"]): number(row["value"]) for row in own if row["quantity"] == "reads"}
         its = [row["value"] for row in own if row["quantity"] == "iterations"] or [row["value"] for row in own if row["quantity"] == "updates" and row["of"] == "most"]
         if reads:
-            found[key] = {name: sum(v for k, v in reads.items() if belongs(k)) / sum(reads.values()) for name, belongs in AGES.items()}, its[0]
+            found.setdefault(key[:2], []).append(({name: sum(v for k, v in reads.items() if belongs(k)) / sum(reads.values()) for name, belongs in AGES.items()}, int(its[0])))
     return found
 
 
@@ -99,8 +100,11 @@ def page(p):
         if sync:
             p.check("mode sync is within 2 % of Table 4.1's mean", abs(number(sync["mean"]) / 1.2685e-11 - 1) < 0.02, place)
     p.table("Mean of ‖b − Ax‖/‖b‖ and relative variation, (largest − smallest)/mean.", ["matrix, iterations", "papers", "machine", "runs", "async", "launch", "sync", "color"], lines)
-    lines = [[matrix, place, threads if place == "host" else ""] + [f"{100 * part[name]:.3g} %" for name in AGES] + [its] for place, rows in p.each() for (matrix, threads), (part, its) in ages([row for row in rows if "quantity" in row]).items()]
-    p.table("How old the values are that blocks of 128 rows read in mode async, in global iterations, 0 being the previous iterate; a solve to 1e-10.", ["matrix", "machine", "threads"] + list(AGES) + ["iterations"], lines)
+    lines, join = [], lambda values, show: " to ".join(dict.fromkeys(show(f(values)) for f in (min, max)))
+    for place, rows in p.each():
+        for (matrix, threads), some in ages([row for row in rows if "quantity" in row]).items():
+            lines.append([matrix, place, threads if place == "host" else "", str(len(some))] + [join([part[name] for part, _ in some], lambda part: f"{100 * part:.2g}") + " %" for name in AGES] + [join([its for _, its in some], str)])
+    p.table("How old the values are that blocks of 128 rows read in mode async, in global iterations, 0 being the previous iterate; solves to 1e-10, least to most.", ["matrix", "machine", "threads", "runs"] + list(AGES) + ["iterations"], lines)
     place, rows = p.best()
 
     def draw(axes):

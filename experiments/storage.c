@@ -42,7 +42,7 @@ static PetscErrorCode Time(const CRS *matrix, const CRS *storage, const char nam
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc2(matrix->n, &b, matrix->n, &x));
-  for (int run = 0; run < (matrix->n > 10000000 ? 2 : 4) && !failed; run++) { /* the first one is for warming up */
+  for (int run = 0; run < (matrix->n > 10000000 ? 2 : 8) && !failed; run++) { /* the first one is for warming up */
     for (int k = 0; k < matrix->n; k++) {
       b[k] = 1;
       x[k] = 0;
