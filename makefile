@@ -482,6 +482,7 @@ checkdocs:
 	PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py --check
 	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
 	python3 docs/figures/which.py | cmp - docs/figures/which.svg
+	python3 docs/figures/solves.py | cmp - docs/figures/solves.svg
 	python3 docs/figures/billion_rows.py --check docs/notebook/billion_rows.md
 	sh tests/version.sh
 
