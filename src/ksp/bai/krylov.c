@@ -466,16 +466,14 @@ PetscErrorCode KSPSolve_BAIKrylov(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What -ksp_view says of the method */
-PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer)
+/* What the view says of the method; the table is of levels */
+PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer, PetscBool table)
 {
   const KSP_BAI       *k = (KSP_BAI *)ksp->data;
   const BAILevelsInfo *i = &k->bai.hierarchy->info;
-  PetscViewerFormat    format;
   KSPType              type;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerGetFormat(viewer, &format));
   if (k->method == BAI_METHOD_PETSC) {
     PetscCall(KSPGetType(k->inner, &type));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  KSP type %s round %s\n", type,
@@ -486,8 +484,7 @@ PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %s %s\n", i->hermitian ? "conjugate gradients" : "BiCGStab",
                                      i->resident ? "on the chip, in one launch, round local sweeps in blocks"
                                                  : "round a multigrid cycle"));
-  if (!k->bai.hierarchy->long_rows)
-    PetscCall(BAIHierarchyView(&k->bai, viewer, (PetscBool)(format == PETSC_VIEWER_ASCII_INFO_DETAIL)));
+  if (!k->bai.hierarchy->long_rows) PetscCall(BAIHierarchyView(&k->bai, viewer, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
