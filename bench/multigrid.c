@@ -10,7 +10,8 @@ static char help[] =
   -mat_type aijcusparse       on a GPU\n\
   -ways <bai,baimg,hypre,hypre-aggressive,gamg,jacobi>  KSPBAI; CG with these preconditioners, or GMRES(30), and\n\
                               BiCGStab with jacobi, if the matrix is not symmetric. hypre is CG with\n\
-                              BoomerAMG, both its own; aggressive: so is its first level coarsened\n\
+                              BoomerAMG, both its own; aggressive: so is its first level coarsened. ilu,\n\
+                              on one rank: CG with ICC, or GMRES(30) with ILU\n\
   -hypre_strong_threshold <0.25>, -hypre_p_max <4>, -hypre_agg_p_max <0>  of BoomerAMG: entries of a row of\n\
                               interpolation at most, and the same where aggressive; 0: any number\n\
   -rtol <1e-10>               of the norm of b - A x, for all of them; b is 1. One for each matrix, files first,\n\
@@ -47,18 +48,19 @@ typedef struct {
 
 static PetscErrorCode CreateSolver(const Run *run, Mat A, const char way[], KSP *ksp)
 {
-  PetscBool bai, jacobi;
+  PetscBool bai, jacobi, ilu;
   PC        pc;
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrcmp(way, PCJACOBI, &jacobi));
+  PetscCall(PetscStrcmp(way, PCILU, &ilu));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(PetscStrcmp(way, KSPBAI, &bai));
   PetscCall(KSPSetType(*ksp, bai ? KSPBAI : run->symmetric ? KSPCG : jacobi ? KSPBCGS : KSPGMRES));
   if (!bai && !run->symmetric) PetscCall(KSPSetPCSide(*ksp, PC_RIGHT));
   PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetType(pc, bai ? PCNONE : way));
+  PetscCall(PCSetType(pc, bai ? PCNONE : ilu && run->symmetric ? PCICC : way));
   if (!bai) PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
   PetscCall(KSPSetTolerances(*ksp, run->rtol, PETSC_DEFAULT, PETSC_DEFAULT, run->symmetric ? MAX_IT : MAX_OTHER));
   PetscCall(KSPSetFromOptions(*ksp));
