@@ -1697,6 +1697,108 @@ static PetscErrorCode CasesOnOneRank(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An arrow: a row that is too long for levels, symmetric */
+static PetscErrorCode CreateArrow(PetscInt n, Mat *A)
+{
+  PetscInt start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(*A, &start, &end));
+  for (PetscInt row = start; row < end; row++) {
+    if (row) PetscCall(MatSetValue(*A, row, 0, -1, INSERT_VALUES));
+    for (PetscInt k = 1; k < n && !row; k++) PetscCall(MatSetValue(*A, 0, k, -1, INSERT_VALUES));
+    PetscCall(MatSetValue(*A, row, row, row ? 1.5 : (PetscScalar)n, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* No iterations are none, and many are enough; a matrix of no rows needs none */
+static PetscErrorCode TestArrow(PetscInt n, KSPType type)
+{
+  const PetscInt     most[] = {0, 500};
+  Mat                A;
+  Vec                x, b;
+  KSP                ksp;
+  PC                 pc;
+  PetscInt           its;
+  PetscReal          norm, bnorm;
+  PetscBool          is_bai;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateArrow(n, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, type));
+  PetscCall(PetscStrcmp(type, KSPBAI, &is_bai));
+  PetscCall(KSPGetPC(ksp, &pc));
+  if (!is_bai) PetscCall(PCSetType(pc, PCBAIMG));
+  PetscCall(KSPSetFromOptions(ksp));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, most[k]));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(KSPGetIterationNumber(ksp, &its));
+    PetscCall(TrueResidualNorm(A, b, x, &norm));
+    if (!most[k] && n && is_bai)
+      PetscCall(Expect(reason == KSP_DIVERGED_ITS && its == 0, "%s after %d of 0 iterations",
+                       KSPConvergedReasons[reason], (int)its));
+    if (most[k] || !n)
+      PetscCall(Expect(reason > 0 && norm <= (PetscReal)1e-7 * bnorm, "%s with %d rows: %s, residual norm %g", type,
+                       (int)n, KSPConvergedReasons[reason], (double)norm));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* b is zero, and of the residual of the guess, scale, no square is a number: it is made smaller all the same */
+static PetscErrorCode TestTinyGuess(PetscReal scale)
+{
+  Mat                A;
+  Vec                x, b, r;
+  KSP                ksp;
+  PetscReal          norm;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 20, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecSet(x, scale));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(KSPSetTolerances(ksp, 1e-6, 0, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecNorm(r, NORM_INFINITY, &norm));
+  PetscCall(Expect(reason == KSP_CONVERGED_RTOL && norm <= (PetscReal)1e-4 * scale,
+                   "from a guess of %g for b = 0: %s, largest residual %g", (double)scale, KSPConvergedReasons[reason],
+                   (double)norm));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&r));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The lines of a view, and whether it has these words */
 static PetscErrorCode CountLines(PetscObject obj, PetscViewerFormat format, const char words[], PetscInt *lines,
                                  PetscBool *has)
@@ -1796,6 +1898,12 @@ int main(int argc, char **argv)
   if (Case("zero_row_bai")) PetscCall(TestZeroRow(KSPBAI));
   if (Case("zero_diagonal")) PetscCall(TestZeroDiagonal());
   if (Case("options")) PetscCall(TestOptions());
+  if (Case("arrow_empty_bai")) PetscCall(TestArrow(0, KSPBAI));
+  if (Case("arrow_empty_cg")) PetscCall(TestArrow(0, KSPCG));
+  if (Case("arrow_long")) PetscCall(TestArrow(1500, KSPBAI));
+  if (Case("arrow_short")) PetscCall(TestArrow(600, KSPBAI));
+  if (Case("tiny_guess_1e-170")) PetscCall(TestTinyGuess((PetscReal)1e-170));
+  if (Case("tiny_guess_1e170")) PetscCall(TestTinyGuess((PetscReal)1e170));
   if (Case("view_small")) PetscCall(TestView(100));
   if (Case("view_large")) PetscCall(TestView(730));
   if (Case("types_baij")) PetscCall(TestTypes(MATBAIJ));
@@ -1834,7 +1942,7 @@ int main(int argc, char **argv)
       test:
          suffix: host_errors
          nsize: {{1 2}}
-         args: -malloc_dump 0 -case zero,options,view,modes_length
+         args: -malloc_dump 0 -case zero,options,arrow,tiny,view,modes_length
       test:
          suffix: host_ranks
          timeoutfactor: 2

@@ -85,7 +85,7 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
    Whether v^H A u = (A v)^H u for two vectors at random, but for rounding. Levels look at the entries, but not at those
    that two ranks have of each other
 */
-static PetscErrorCode LooksHermitian(Mat A, PetscBool *is)
+PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
 {
   Vec         u, v, Au, Av;
   PetscScalar one, two;
@@ -566,7 +566,7 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   PetscCall(BAIRankLevelsDestroy(&h->ranks));
   PetscCall(PetscNew(&h->ranks));
   R = h->ranks;
-  if (h->hermitian) PetscCall(LooksHermitian(A, &h->hermitian));
+  if (h->hermitian) PetscCall(BAILooksHermitian(A, &h->hermitian));
   PetscCall(FindOver(bai, &over));
   PetscCall(PetscObjectReference((PetscObject)A));
   R->level[0].A = A;
@@ -596,14 +596,16 @@ static PetscErrorCode Visit(const BAI *bai, BAILevels levels, PetscBool cycle, d
   const BAIHierarchy h = bai->hierarchy;
   BAIScalar         *in, *out;
   BAIStatus          status = BAIStatusOf(BAI_OK);
+  PetscInt           rows;
 
   PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(r, &rows)); /* the arrays of 0 rows may be NULL */
   PetscCall(BAIHierarchyGetArray(h, r, PETSC_TRUE, PETSC_FALSE, &in));
   PetscCall(BAIHierarchyGetArray(h, z, PETSC_FALSE, PETSC_TRUE, &out));
-  PetscCheck(!levels || (in && out), PETSC_COMM_SELF, PETSC_ERR_SUP,
+  PetscCheck(!levels || !rows || (in && out), PETSC_COMM_SELF, PETSC_ERR_SUP,
              "The matrix is on a GPU, and vectors for it are kept on the host: take off -vec_bind_below, or let the "
              "matrix be on the host, -mat_type aij");
-  if (levels) status = (cycle ? BAILevelsApply : BAILevelsVisit)(levels, in, out);
+  if (levels && rows) status = (cycle ? BAILevelsApply : BAILevelsVisit)(levels, in, out);
   PetscCall(BAIHierarchyRestoreArray(h, z, PETSC_FALSE, PETSC_TRUE, &out));
   PetscCall(BAIHierarchyRestoreArray(h, r, PETSC_TRUE, PETSC_FALSE, &in));
   PetscCall(BAIHierarchyLogFlops(h, flops));

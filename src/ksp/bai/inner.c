@@ -36,15 +36,15 @@ static PetscErrorCode SetUpPC(KSP ksp, PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The iterations end when the KSPBAI says so */
-static PetscErrorCode Converged(PETSC_UNUSED KSP inner, PetscInt its, PetscReal rnorm, KSPConvergedReason *reason,
-                                void *watcher)
+/* The iterations end when the KSPBAI says so, and before the first one if there are to be none, where KSPCG does one */
+static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPConvergedReason *reason, void *watcher)
 {
   PetscFunctionBegin;
   *reason = KSP_CONVERGED_ITERATING;
   if (KSPBAIWatch(watcher, (BAIInt)its, (BAIReal)rnorm)) *reason = KSP_CONVERGED_ITS;
   PetscCall(((BAIWatcher *)watcher)->code);
   if (!*reason && PetscIsInfOrNanReal(rnorm)) *reason = KSP_DIVERGED_NANORINF;
+  if (!*reason && !its && !inner->max_it) *reason = KSP_DIVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,8 +59,12 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp, Mat A)
 
   PetscFunctionBegin;
   if (k->bai.hierarchy->long_rows && !k->indefinite) {
+    PetscMPIInt size;
+
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
     PetscCall(MatIsHermitianKnown(A, &known, &symmetric));
-    if (!known) PetscCall(MatIsHermitian(A, PETSC_SMALL, &symmetric));
+    if (!known && size > 1) PetscCall(BAILooksHermitian(A, &symmetric)); /* MatIsHermitian() is for one rank */
+    else if (!known) PetscCall(MatIsHermitian(A, PETSC_SMALL, &symmetric));
     cg = symmetric;
   }
   type = cg ? KSPCG : k->breaks ? KSPFGMRES : KSPFBCGS;
@@ -108,8 +112,10 @@ PetscErrorCode KSPBAIRunInner(KSP ksp, Vec b, Vec x, PetscBool guess_zero, Petsc
   PetscCall(BAINeedWork(bai, A));
   PetscCall(MatResidual(A, b, x, bai->r));
   PetscCall(BAIVecNorm(bai->r, &rnorm));
+  if (!fixed) its = watcher->its; /* KSPCG also counts one that it breaks down in */
   *s = (BAILevelsSolution){.its = (BAIInt)its, .rnorm = (BAIReal)rnorm, .reason = BAI_LEVELS_INDEFINITE};
-  if (reason > 0) s->reason = BAI_LEVELS_CONVERGED;
+  /* other reasons that are positive, as that beta of KSPCG is zero, come of a singular matrix, and say nothing of r */
+  if (reason == KSP_CONVERGED_ITS) s->reason = BAI_LEVELS_CONVERGED;
   else if (reason == KSP_DIVERGED_ITS) s->reason = BAI_LEVELS_ITS;
   else if (PetscIsInfOrNanReal(rnorm)) s->reason = BAI_LEVELS_NAN;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -113,6 +113,7 @@ int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
 {
   BAIWatcher *w = (BAIWatcher *)watcher;
 
+  w->its = (PetscInt)its;
   if (w->before && !its) return 0;
   w->code = LookAtX(w, w->before + (PetscInt)its, (PetscReal)rnorm);
   return w->code || w->ksp->reason;
@@ -297,13 +298,29 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The square of ||b|| is neither too small nor too large. A negative bnorm stands for ||b||, and is set to it; so is 0,
- * which may be the root of what was too small */
-static PetscErrorCode IsInRange(KSP ksp, PetscReal *bnorm, PetscBool *is)
+/* ||b||, or if that is 0 the residual norm of the guess: the size of all that squares are taken of */
+static PetscErrorCode Size(KSP ksp, PetscReal *size)
+{
+  BAI *bai = &((KSP_BAI *)ksp->data)->bai;
+  Mat  A;
+
+  PetscFunctionBegin;
+  PetscCall(BAIVecNorm(ksp->vec_rhs, size));
+  if (*size != 0 || ksp->guess_zero) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(BAINeedWork(bai, A));
+  PetscCall(MatResidual(A, ksp->vec_rhs, ksp->vec_sol, bai->r));
+  PetscCall(BAIVecNorm(bai->r, size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The square of the size is neither too small nor too large. A negative norm stands for the size, and is set to it; so
+ * is 0, which may be the root of what was too small */
+static PetscErrorCode IsInRange(KSP ksp, PetscReal *norm, PetscBool *is)
 {
   PetscFunctionBegin;
-  if (*bnorm <= 0 || PetscIsInfOrNanReal(*bnorm)) PetscCall(BAIVecNorm(ksp->vec_rhs, bnorm));
-  *is = (PetscBool)(*bnorm == 0 || PetscIsInfOrNanReal(*bnorm) || BAIIsExactSquare(*bnorm * *bnorm) ||
+  if (*norm <= 0 || PetscIsInfOrNanReal(*norm)) PetscCall(Size(ksp, norm));
+  *is = (PetscBool)(*norm == 0 || PetscIsInfOrNanReal(*norm) || BAIIsExactSquare(*norm * *norm) ||
                     ((KSP_BAI *)ksp->data)->scale != 1.0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -410,15 +427,16 @@ static PetscErrorCode Scale(KSP ksp)
 {
   KSP_BAI  *k    = (KSP_BAI *)ksp->data;
   const int most = sizeof(PetscReal) > sizeof(float) ? DBL_MAX_EXP - 1 : FLT_MAX_EXP - 1;
-  PetscReal bnorm;
+  PetscReal size;
   int       exponent;
 
   PetscFunctionBegin;
-  PetscCall(BAIVecNorm(ksp->vec_rhs, &bnorm));
-  (void)frexp((double)bnorm, &exponent);
+  PetscCall(Size(ksp, &size));
+  (void)frexp((double)size, &exponent);
   exponent = PetscMax(-most, PetscMin(exponent, most));
   k->scale = (PetscReal)ldexp(1.0, -exponent);
-  PetscCall(PetscInfo(ksp, "||b|| is %g: the system is scaled by %g\n", (double)bnorm, (double)k->scale));
+  PetscCall(PetscInfo(ksp, "||b||, or if that is 0 the residual norm, is %g: the system is scaled by %g\n",
+                      (double)size, (double)k->scale));
   if (!k->scaled) PetscCall(VecDuplicate(ksp->vec_rhs, &k->scaled));
   PetscCall(VecCopy(ksp->vec_rhs, k->scaled));
   PetscCall(VecScale(k->scaled, k->scale));

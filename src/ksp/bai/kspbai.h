@@ -86,6 +86,7 @@ typedef struct {
   KSP               ksp;
   BAILevelsVectors *v;      /* of the engine, or NULL */
   PetscInt          before; /* iterations of the solve before this run */
+  PetscInt          its;    /* and of this run, so far */
   PetscErrorCode    code;
 } BAIWatcher;
 
