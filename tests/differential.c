@@ -1,10 +1,11 @@
 static char help[] =
   "Random systems and options, drawn from a seed: claims of convergence are true; modes sync and color give the same bits again, with other numbers of threads as well; PCBAI is\n\
-linear where it is fixed; on a GPU it is what it is on the host; nothing hangs.\n\
+linear where it is fixed; on a GPU it is what it is on the host; nothing hangs. The same of KSPBAI and PCBAIMG with levels.\n\
   -first SEED -count SYSTEMS : the systems of these seeds, a case each (1, 50)\n\
   -seconds T                 : as many from the first on as T seconds allow, then says how many\n\
   -backend (auto|host|cuda)  : where they are solved\n\
   -gather (auto|none|device|one) : which ranks do, where no option is drawn that says so (auto)\n\
+  -levels                    : with levels: KSPBAI without options of the relaxation, and PCBAIMG\n\
   -patience T                : seconds that a system may take (60)\n\
   -tell                      : prints each system before it is solved\n\n";
 
@@ -110,7 +111,7 @@ typedef struct {
   Pattern     pattern;
   Split       split;
   Rhs         rhs;
-  PetscBool   symmetric, signs, uneven, guess, norm_none;
+  PetscBool   symmetric, signs, uneven, guess, norm_none, levels; /* levels: KSPBAI has them */
   PetscReal   dominance, spread, scale, rhs_scale, rtol, atol;
   PetscInt    max_it;
   BAIMode     mode;
@@ -585,7 +586,8 @@ static PetscErrorCode IsTrue(const System *s, Vec x, const Outcome *o)
   PetscCall(Expect(o->its >= 0 && o->its <= s->max_it, "%" PetscInt_FMT " iterations of at most %" PetscInt_FMT, o->its,
                    s->max_it));
   if (s->norm_none)
-    PetscCall(Expect(o->reason == KSP_CONVERGED_ITS && o->its == s->max_it,
+    PetscCall(Expect((o->reason == KSP_CONVERGED_ITS && o->its == s->max_it) ||
+                       (s->levels && o->reason == KSP_DIVERGED_NANORINF), /* that of a Krylov method may overflow */
                      "without a norm all iterations are done, and %s: %" PetscInt_FMT, KSPConvergedReasons[o->reason],
                      o->its));
   if (s->norm_none || o->reason == KSP_DIVERGED_NANORINF) PetscFunctionReturn(PETSC_SUCCESS);
@@ -790,6 +792,96 @@ static PetscErrorCode TestBackends(System *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PCBAIMG, with options that are drawn, is linear, and symmetric if the matrix is, but for rounding */
+static PetscErrorCode TestMultigrid(const System *s, const char levels[], Dice *dice)
+{
+  const PetscBool single  = (PetscBool)(s->spread == 0 && s->scale == 1 && !s->uneven && OneIn(dice, 4));
+  const PetscReal epsilon = single ? (PetscReal)FLT_EPSILON : PETSC_MACHINE_EPSILON;
+  char            text[256];
+  PetscOptions    o;
+  PC              pc;
+  Vec             x, y, Mx, My, sum;
+  PetscReal       error, size[2];
+  PetscScalar     xMy, yMx;
+  PetscBool       is;
+
+  PetscFunctionBeginUser;
+  (void)snprintf(text, sizeof(text),
+                 "-pc_baimg_levels %s -pc_baimg_local_iters %d -pc_baimg_over %g -pc_baimg_single %s", levels,
+                 1 + (int)Below(dice, 6), 1 + 0.1 * (double)Below(dice, 10), single ? "true" : "false");
+  PetscCall(VecDuplicate(s->b, &x));
+  PetscCall(VecDuplicate(s->b, &y));
+  PetscCall(VecDuplicate(s->x0, &Mx));
+  PetscCall(VecDuplicate(s->x0, &My));
+  PetscCall(VecDuplicate(s->x0, &sum));
+  PetscCall(SetRandom(s, 8, x));
+  PetscCall(SetRandom(s, 9, y));
+  PetscCall(VecScale(x, s->scale));
+  PetscCall(VecScale(y, s->scale));
+  PetscCall(PetscOptionsCreate(&o));
+  PetscCall(PetscOptionsInsertString(o, text));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PetscObjectSetOptions((PetscObject)pc, o));
+  PetscCall(PCSetType(pc, PCBAIMG));
+  PetscCall(PCSetOperators(pc, s->A, s->A));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PCApply(pc, x, Mx));
+  PetscCall(PCApply(pc, y, My));
+  PetscCall(VecAXPY(x, -3, y));
+  PetscCall(PCApply(pc, x, sum));
+  PetscCall(VecAXPY(x, 3, y));
+  PetscCall(VecAXPY(sum, -1, Mx));
+  PetscCall(VecAXPY(sum, 3, My));
+  PetscCall(VecNorm(sum, NORM_INFINITY, &error));
+  PetscCall(VecNorm(Mx, NORM_INFINITY, &size[0]));
+  PetscCall(VecNorm(My, NORM_INFINITY, &size[1]));
+  is = (PetscBool) !(PetscIsInfOrNanReal(size[0]) || PetscIsInfOrNanReal(size[1]));
+  if (s->dominance > 1) PetscCall(Expect(is, "PCBAIMG with %s is finite", text)); /* else the matrix may be singular */
+  if (is)
+    PetscCall(Expect(error <= 1000 * epsilon * (size[0] + size[1]), "PCBAIMG with %s is linear, to %g of %g", text,
+                     (double)error, (double)size[0]));
+  PetscCall(ViewHas((PetscObject)pc, "not for KSPCG", &is));
+  if (!is && s->scale == 1 && s->spread == 0 && s->dominance >= 1 && s->n) {
+    PetscCall(VecDot(My, x, &xMy));
+    PetscCall(VecDot(y, Mx, &yMx));
+    PetscCall(VecNorm(x, NORM_2, &size[0]));
+    PetscCall(VecNorm(My, NORM_2, &size[1]));
+    PetscCall(Expect(PetscAbsScalar(xMy - yMx) <= 1000 * epsilon * size[0] * size[1],
+                     "PCBAIMG with %s is symmetric, to %g of %g", text, (double)PetscAbsScalar(xMy - yMx),
+                     (double)PetscAbsScalar(xMy)));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(PetscOptionsDestroy(&o));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&Mx));
+  PetscCall(VecDestroy(&My));
+  PetscCall(VecDestroy(&sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What KSPBAI claims where it is a Krylov method round a multigrid cycle, which is also a PCBAIMG */
+static PetscErrorCode TestLevels(System *s)
+{
+  Dice    dice = RowDice(s->seed, 10, 0);
+  char    levels[16];
+  Vec     x;
+  Outcome o;
+
+  PetscFunctionBeginUser;
+  if (OneIn(&dice, 2)) (void)snprintf(levels, sizeof(levels), "auto");
+  else (void)snprintf(levels, sizeof(levels), "%d", 1 + (int)Below(&dice, 8));
+  (void)snprintf(s->options[0], sizeof(s->options[0]), " -ksp_bai_backend %s -ksp_bai_gather %s -ksp_bai_levels %s",
+                 s->backend, s->gather, levels);
+  s->options[1][0] = 0;
+  PetscCall(VecDuplicate(s->x0, &x));
+  PetscCall(Solve(s, 2, "", x, &o));
+  PetscCall(IsTrue(s, x, &o));
+  PetscCall(VecDestroy(&x));
+  PetscCall(TestMultigrid(s, levels, &dice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Nobody hears from a rank that waits in vain but by its signal */
 static void Hangs(PETSC_UNUSED int signal_number)
 {
@@ -816,17 +908,21 @@ static PetscErrorCode Tell(const System *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Test(int seed, const char backend[], const char gather[], PetscBool tell)
+static PetscErrorCode Test(int seed, const char backend[], const char gather[], PetscBool levels, PetscBool tell)
 {
   System s;
 
   PetscFunctionBeginUser;
   Draw(&s, seed, backend, gather);
+  s.levels = levels;
   PetscCall(CreateSystem(&s));
   if (tell) PetscCall(Tell(&s));
-  PetscCall(TestSolver(&s));
-  PetscCall(TestPC(&s));
-  PetscCall(TestBackends(&s));
+  if (levels) PetscCall(TestLevels(&s));
+  else {
+    PetscCall(TestSolver(&s));
+    PetscCall(TestPC(&s));
+    PetscCall(TestBackends(&s));
+  }
   if (check.failed) PetscCall(Tell(&s));
   PetscCall(DestroySystem(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -841,7 +937,7 @@ int main(int argc, char **argv)
   int            more = 1;
   PetscMPIInt    size;
   PetscErrorCode code;
-  PetscBool      tell        = PETSC_FALSE;
+  PetscBool      levels = PETSC_FALSE, tell = PETSC_FALSE;
   char           backend[16] = "auto", gather[16] = "auto";
 
   PetscFunctionBeginUser;
@@ -853,13 +949,14 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-patience", &patience, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-gather", gather, sizeof(gather), NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-levels", &levels, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-tell", &tell, NULL));
   (void)signal(SIGALRM, Hangs);
   PetscCall(PetscTime(&start));
   while (more) {
     if (Case("seed_%d", (int)(first + done))) {
       (void)alarm((unsigned)patience);
-      code = Test((int)(first + done), backend, gather, tell);
+      code = Test((int)(first + done), backend, gather, levels, tell);
       (void)alarm(0);
       if (code) { /* perhaps not on all ranks */
         PetscCall(PetscPrintf(PETSC_COMM_SELF, "Not so: %s: error %d\n", check.name, (int)code));
@@ -893,6 +990,9 @@ int main(int argc, char **argv)
       test:
          suffix: host_gathered
          args: -gather one
+      test:
+         suffix: host_levels
+         args: -levels
       test:
          suffix: cuda
          requires: baicuda
