@@ -5,7 +5,7 @@
   tables.py PAGE.md DATA.csv NEW.csv    NEW.csv takes the place of DATA.csv first
   tables.py --check PAGE.md DATA.csv    only says whether PAGE.md is what DATA.csv makes of it
 
-The files are those of bench -csv; rows of several runs may be in one file. An empty field was not measured. Those of ranks -csv go between <!-- ranks --> and <!-- /ranks -->."""
+The files are those of bench -csv; rows of several runs may be in one file. An empty field was not measured. Those of ranks -csv go between <!-- ranks --> and <!-- /ranks -->, those of multigrid -csv between <!-- host --> and <!-- /host -->."""
 import csv
 import math
 import os
@@ -213,10 +213,37 @@ def across(filename):
     return "\n".join(out).rstrip("\n").replace("\n\n\n", "\n\n")
 
 
+# Name in the file, heading
+WAYS = [("bai", "`-ksp_type bai`"), ("gamg", "GAMG"), ("jacobi", "Jacobi"), ("ilu", "ICC or ILU")]
+PROBLEMS = {"laplace3d": "Poisson, 7 points", "laplace3d27": "Poisson, 27 points", "fv3": "Poisson, 9 points", "anisotropic": "anisotropic diffusion 100:1",
+            "fv1": "strongly dominant diagonal (fv1)", "powerlaw": "power-law graph", "elasticity": "elasticity, clamped cube, to 1e-8", "convection2d": "convection and diffusion, 2-D",
+            "convection3d": "convection and diffusion, 3-D"}
+
+
+def ways(filename):
+    """The table of multigrid -csv: milliseconds of set-up + a solve, the least of several runs"""
+    with open(filename, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    found = {}
+    for row in rows:
+        found.setdefault((row["matrix"], row["n"]), {}).setdefault(row["way"], []).append(row)
+    lines = []
+    for (matrix, n), by in found.items():
+        cells = []
+        for way, _ in WAYS:
+            runs = by.get(way, [])
+            least = lambda columns: digits(min(number(row[column]) for row in runs for column in columns), 2 if min(number(row[column]) for row in runs for column in columns) < 100 else 3)
+            cells.append("" if not runs else "–" if not all(map(converged, runs)) else f"{least(['setup_ms'])} + {least(['first_ms', 'later_ms'])}, {runs[0]['iterations']}")
+        lines.append([PROBLEMS[matrix], n] + cells)
+    said = list(dict.fromkeys(f"{row['device']}, commit `{row['commit']}`, {row['date']}" for row in rows))
+    return "\n".join([f"Measured on: {'; '.join(said)}.", ""] + table(["problem", "rows"] + [heading for _, heading in WAYS], lines)).rstrip("\n")
+
+
 def kind(filename):
     """Which marks the figures belong between, and what makes tables of them"""
     with open(filename, encoding="utf-8") as file:
-        return ("ranks", across) if file.readline().startswith("part,") else ("tables", tables)
+        first = file.readline()
+    return ("ranks", across) if first.startswith("part,") else ("host", ways) if first.startswith("device,") else ("tables", tables)
 
 
 def main(args):

@@ -247,6 +247,34 @@ static PetscErrorCode Matrices(PetscMPIInt size)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Amat without entries, and Pmat with them, as of -snes_mf_operator */
+static PetscErrorCode NoEntries(Mat P)
+{
+  Mat      A;
+  KSP      ksp;
+  PetscInt m, M;
+  MatType  type;
+  char     expected[256];
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetSize(P, &M, NULL));
+  PetscCall(MatGetLocalSize(P, &m, NULL));
+  PetscCall(MatGetType(P, &type));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, m, m, M, M, NULL, &A));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Solver(A, NULL, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, P));
+  (void)snprintf(expected, sizeof(expected),
+                 "KSPBAI needs the entries of Amat, which is of type shell, and does not use Pmat, of type %s: take "
+                 "-ksp_type fgmres -pc_type baimg, which uses Pmat",
+                 type);
+  ExpectError(expected, "KSPSetUp()", KSPSetUp(ksp));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* 20 rows, one without a diagonal entry, one with a zero there; then the zero and the missing entry are made good */
 static PetscErrorCode Diagonal(PetscInt missing, PetscInt zero, PetscInt named)
 {
@@ -532,6 +560,7 @@ int main(int argc, char **argv)
   if (Case("diagonal_one_ksp")) PetscCall(Unit(PETSC_FALSE));
   if (Case("counts")) PetscCall(Counts(A));
   if (Case("backend")) PetscCall(Backend(A));
+  if (Case("no_entries")) PetscCall(NoEntries(A));
   if (Case("sizes")) PetscCall(Sizes(A));
   PetscCall(MatDestroy(&A));
   PetscCall(CheckFinalize());
