@@ -468,6 +468,7 @@ clean: ; rm -rf build
 performance:
 	python3 bench/tables.py docs/performance.md docs/data/bench.csv $(CSV)
 	python3 bench/tables.py docs/performance.md docs/data/ranks.csv $(RANKS)
+	python3 bench/tables.py docs/which.md docs/data/host.csv
 	@if python3 -c 'import matplotlib' 2>/dev/null; then python3 bench/plot.py docs/data/ranks.csv docs/figures/ranks.svg; else echo 'no picture: python3 has no matplotlib'; fi
 
 # The page of the experiments and its pictures, from the folders that CSV= names (what make experiments wrote) or from those of the last time
@@ -479,6 +480,7 @@ checkdocs:
 	python3 tests/figures.py
 	python3 bench/tables.py --check docs/performance.md docs/data/bench.csv
 	python3 bench/tables.py --check docs/performance.md docs/data/ranks.csv
+	python3 bench/tables.py --check docs/which.md docs/data/host.csv
 	PYTHONDONTWRITEBYTECODE=1 python3 experiments/page.py --check
 	python3 docs/figures/blocks.py | cmp - docs/figures/blocks.svg
 	python3 docs/figures/which.py | cmp - docs/figures/which.svg
