@@ -186,8 +186,8 @@ static inline PetscErrorCode TrueResidualNorm(Mat A, Vec b, Vec x, PetscReal *no
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the view of a KSP or PC prints in this format, on all of its ranks */
-static inline PetscErrorCode ViewFormatted(PetscObject obj, PetscViewerFormat format, size_t length, char text[])
+/* What the detailed view of a KSP or PC prints, on all of its ranks */
+static inline PetscErrorCode ViewText(PetscObject obj, size_t length, char text[])
 {
   PetscMPIInt rank;
   PetscViewer viewer;
@@ -197,7 +197,7 @@ static inline PetscErrorCode ViewFormatted(PetscObject obj, PetscViewerFormat fo
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm(obj), &rank));
   if (rank == 0) file = tmpfile();
   PetscCall(PetscViewerASCIIOpenWithFILE(PetscObjectComm(obj), file, &viewer));
-  PetscCall(PetscViewerPushFormat(viewer, format));
+  PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO_DETAIL));
   PetscCall(PetscObjectView(obj, viewer));
   PetscCall(PetscViewerPopFormat(viewer));
   PetscCall(PetscViewerDestroy(&viewer));
@@ -207,14 +207,6 @@ static inline PetscErrorCode ViewFormatted(PetscObject obj, PetscViewerFormat fo
     fclose(file);
   }
   PetscCallMPI(MPI_Bcast(text, (PetscMPIInt)length, MPI_CHAR, 0, PetscObjectComm(obj)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The detailed one */
-static inline PetscErrorCode ViewText(PetscObject obj, size_t length, char text[])
-{
-  PetscFunctionBeginUser;
-  PetscCall(ViewFormatted(obj, PETSC_VIEWER_ASCII_INFO_DETAIL, length, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1799,59 +1799,6 @@ static PetscErrorCode TestTinyGuess(PetscReal scale)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The lines of a view, and whether it has these words */
-static PetscErrorCode CountLines(PetscObject obj, PetscViewerFormat format, const char words[], PetscInt *lines,
-                                 PetscBool *has)
-{
-  char text[10000], *found;
-
-  PetscFunctionBeginUser;
-  PetscCall(ViewFormatted(obj, format, sizeof(text), text));
-  *lines = 0;
-  for (const char *c = text; *c; c++) *lines += *c == '\n';
-  PetscCall(PetscStrstr(text, words, &found));
-  *has = (PetscBool)(found != NULL);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* -ksp_view of KSPBAI is short however many levels there are; with detail, and of other types, it is as ever */
-static PetscErrorCode TestView(PetscInt n)
-{
-  Mat       A;
-  KSP       ksp;
-  PetscInt  lines, detailed;
-  PetscBool has;
-
-  PetscFunctionBeginUser;
-  PetscCall(CreateMat("laplace2d", n, &A));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPBAI));
-  PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(CountLines((PetscObject)ksp, PETSC_VIEWER_DEFAULT, "not yet set up", &lines, &has));
-  PetscCall(Expect(has && lines <= 15, "before set-up the view of %d points has %d lines", (int)n, (int)lines));
-  PetscCall(KSPSetUp(ksp));
-  PetscCall(CountLines((PetscObject)ksp, PETSC_VIEWER_DEFAULT, "PC Object", &lines, &has));
-  PetscCall(Expect(!has && lines <= 15, "the view of %d points has %d lines", (int)n, (int)lines));
-  PetscCall(CountLines((PetscObject)ksp, PETSC_VIEWER_DEFAULT, "\n          0  ", &lines, &has));
-  PetscCall(Expect(has, "the view of %d points has a table of levels", (int)n));
-  PetscCall(CountLines((PetscObject)ksp, PETSC_VIEWER_DEFAULT, "...", &lines, &has));
-  PetscCall(Expect(has == (PetscBool)(n > 200), "the table of %d points leaves out levels: %d", (int)n, (int)has));
-  PetscCall(CountLines((PetscObject)ksp, PETSC_VIEWER_ASCII_INFO_DETAIL, "PC Object", &detailed, &has));
-  PetscCall(Expect(has && detailed > lines + 10, "the detailed view of %d points has %d lines", (int)n, (int)detailed));
-  PetscCall(KSPBAISetLevels(ksp, 0));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetUp(ksp));
-  PetscCall(CountLines((PetscObject)ksp, PETSC_VIEWER_DEFAULT, " rows, ", &lines, &has));
-  PetscCall(Expect(has && lines <= 15, "the view of a relaxation has %d lines", (int)lines));
-  PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(CountLines((PetscObject)ksp, PETSC_VIEWER_DEFAULT, "PC Object", &lines, &has));
-  PetscCall(Expect(has, "the view of a KSPCG that was a KSPBAI is that of KSPView()"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   static const struct {
@@ -1904,8 +1851,6 @@ int main(int argc, char **argv)
   if (Case("arrow_short")) PetscCall(TestArrow(600, KSPBAI));
   if (Case("tiny_guess_1e-170")) PetscCall(TestTinyGuess((PetscReal)1e-170));
   if (Case("tiny_guess_1e170")) PetscCall(TestTinyGuess((PetscReal)1e170));
-  if (Case("view_small")) PetscCall(TestView(100));
-  if (Case("view_large")) PetscCall(TestView(730));
   if (Case("types_baij")) PetscCall(TestTypes(MATBAIJ));
   if (Case("types_sbaij")) PetscCall(TestTypes(MATSBAIJ));
   if (Case("fields")) PetscCall(TestFields());
@@ -1942,7 +1887,7 @@ int main(int argc, char **argv)
       test:
          suffix: host_errors
          nsize: {{1 2}}
-         args: -malloc_dump 0 -case zero,options,arrow,tiny,view,modes_length
+         args: -malloc_dump 0 -case zero,options,arrow,tiny,modes_length
       test:
          suffix: host_ranks
          timeoutfactor: 2

@@ -616,8 +616,7 @@ static void Complexities(const BAILevelsInfo *i, double *operators, double *grid
   }
 }
 
-/* At most this many rows: if there are more, those before the last are left out */
-static PetscErrorCode Table(const BAILevelsInfo *i, int rows, PetscViewer viewer)
+static PetscErrorCode Table(const BAILevelsInfo *i, PetscViewer viewer)
 {
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(
@@ -625,11 +624,6 @@ static PetscErrorCode Table(const BAILevelsInfo *i, int rows, PetscViewer viewer
   for (int l = 0; l < i->levels; l++) {
     const BAILevelInfo *level = &i->level[l];
 
-    if (i->levels > rows && l == rows - 2) {
-      PetscCall(PetscViewerASCIIPrintf(viewer, "      ...\n"));
-      l = i->levels - 2;
-      continue;
-    }
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "    %5d  %10" PetscInt64_FMT "  %10" PetscInt64_FMT "  %7.1f  %10" PetscInt64_FMT
                                      "  %12" PetscInt64_FMT "  %8" PetscInt64_FMT "  %13" PetscInt64_FMT "\n",
@@ -641,16 +635,12 @@ static PetscErrorCode Table(const BAILevelsInfo *i, int rows, PetscViewer viewer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All of it with PETSC_VIEWER_ASCII_INFO_DETAIL, else a line, and if asked for a table of at most TABLE_MOST lines */
+/* The table, or one line */
 PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool table)
 {
-  enum {
-    TABLE_MOST = 8 /* so that -ksp_view prints at most 15 lines */
-  };
   const BAIHierarchy   h = bai->hierarchy;
   const BAILevelsInfo *i = &h->info;
   double               operators, grids;
-  PetscViewerFormat    format;
 
   PetscFunctionBegin;
   if (!i->levels) {
@@ -666,17 +656,13 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
   if (h->ranks)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  the first %d of them distributed, the others on each rank\n",
                                      BAIRankLevelsCount(h->ranks)));
+  if (!table) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Table(i, viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; no more levels as %s\n",
+                                   i->exact ? "solved exactly" : "smoothed", i->stop));
   if (i->modes)
     PetscCall(
       PetscViewerASCIIPrintf(viewer, "  near null space: aggregates of points, %d columns of P for each\n", i->modes));
-  PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (format != PETSC_VIEWER_ASCII_INFO_DETAIL) {
-    if (table) PetscCall(Table(i, TABLE_MOST - 1 - (h->ranks ? 1 : 0) - (i->modes ? 1 : 0), viewer));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(Table(i, i->levels, viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  last level %s; no more levels as %s\n",
-                                   i->exact ? "solved exactly" : "smoothed", i->stop));
   if (i->grid.m[0])
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  aggregates are boxes of a grid of %" PetscInt64_FMT " x %" PetscInt64_FMT

@@ -244,13 +244,13 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
 }
 
 /* What the ranks that work have to say, or this one */
-static PetscErrorCode ViewMethod(KSP ksp, PetscViewer viewer, PetscBool table)
+static PetscErrorCode ViewMethod(KSP ksp, PetscViewer viewer)
 {
   KSP_BAI *k   = (KSP_BAI *)ksp->data;
   BAI     *bai = &k->bai;
 
   PetscFunctionBegin;
-  if (k->method == BAI_METHOD_ENGINE || k->method == BAI_METHOD_PETSC) PetscCall(KSPView_BAIKrylov(ksp, viewer, table));
+  if (k->method == BAI_METHOD_ENGINE || k->method == BAI_METHOD_PETSC) PetscCall(KSPView_BAIKrylov(ksp, viewer));
   else {
     PetscCall(BAIView(bai, viewer));
     if (bai->options.check_interval)
@@ -264,82 +264,16 @@ static PetscErrorCode ViewMethod(KSP ksp, PetscViewer viewer, PetscBool table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode View(KSP ksp, PetscViewer viewer, PetscBool table)
-{
-  KSP knows;
-
-  PetscFunctionBegin;
-  PetscCall(KSPBAITelescopeView(ksp, viewer, &knows));
-  if (knows) PetscCall(ViewMethod(knows, viewer, table));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
 {
   PetscBool ascii;
+  KSP       knows;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (ascii) PetscCall(View(ksp, viewer, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* One line, where there is no table of levels */
-static PetscErrorCode ViewMatrix(KSP ksp, PetscViewer viewer)
-{
-  Mat       A;
-  MatType   type;
-  MatInfo   info = {0};
-  PetscInt  rows;
-  PetscBool is;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetOperatorsSet(ksp, &is, NULL));
-  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatGetType(A, &type));
-  if (type) PetscCall(MatAssembled(A, &is));
-  if (!type || !is) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetSize(A, &rows, NULL));
-  PetscCall(MatHasOperation(A, MATOP_GETINFO, &is));
-  if (is) PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   is ? "  matrix of type %s, %" PetscInt_FMT " rows, %.0f nonzeros\n"
-                                      : "  matrix of type %s, %" PetscInt_FMT " rows\n",
-                                   type, rows, (double)info.nz_used));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   What PetscObjectView() prints, and so -ksp_view, if it is not asked for detail. KSPView() prints ten lines about the
-   PC, which is none, and the matrix. Here these are left out, and the table of levels takes their place
-*/
-static PetscErrorCode ViewShort(PetscObject object, PetscViewer viewer)
-{
-  KSP               ksp    = (KSP)object;
-  const KSP_BAI    *k      = (KSP_BAI *)ksp->data;
-  const PetscBool   levels = (PetscBool)((k->method == BAI_METHOD_ENGINE || k->method == BAI_METHOD_PETSC) &&
-                                       !k->bai.hierarchy->long_rows && k->bai.hierarchy->info.levels > 0);
-  PetscViewerFormat format;
-  PetscBool         ascii;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (!ascii || format == PETSC_VIEWER_ASCII_INFO_DETAIL || ksp->guess || ksp->guess_knoll) {
-    PetscCall((*k->view)(object, viewer));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscObjectPrintClassNamePrefixType(object, viewer));
-  PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(View(ksp, viewer, levels));
-  if (!levels) PetscCall(ViewMatrix(ksp, viewer));
-  PetscCall(PetscViewerASCIIPopTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  maximum iterations=%" PetscInt_FMT ", %s\n", ksp->max_it,
-                                   ksp->guess_zero ? "initial guess is zero" : "nonzero initial guess"));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  tolerances:  relative=%g, absolute=%g, divergence=%g\n",
-                                   (double)ksp->rtol, (double)ksp->abstol, (double)ksp->divtol));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  using %s norm type for convergence test\n", KSPNormTypes[ksp->normtype]));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPBAITelescopeView(ksp, viewer, &knows));
+  if (knows) PetscCall(ViewMethod(knows, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -385,7 +319,6 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
   PetscCall(KSPReset_BAI(ksp));
   PetscCall(BAIHierarchyDestroy(bai));
   PetscCall(PetscViewerDestroy(&bai->viewer));
-  if (((PetscObject)ksp)->bops->view == ViewShort) ((PetscObject)ksp)->bops->view = ((KSP_BAI *)ksp->data)->view;
   PetscCall(KSPDestroyDefault(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -532,8 +465,5 @@ PetscErrorCode KSPCreate_BAI(KSP ksp)
   ksp->ops->destroy        = KSPDestroy_BAI;
   ksp->ops->buildsolution  = KSPBuildSolutionDefault;
   ksp->ops->buildresidual  = KSPBuildResidualDefault;
-
-  k->view                        = ((PetscObject)ksp)->bops->view;
-  ((PetscObject)ksp)->bops->view = ViewShort;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

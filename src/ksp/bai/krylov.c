@@ -484,14 +484,16 @@ PetscErrorCode KSPSolve_BAIKrylov(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the view says of the method; the table is of levels */
-PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer, PetscBool table)
+/* What -ksp_view says of the method */
+PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer)
 {
   const KSP_BAI       *k = (KSP_BAI *)ksp->data;
   const BAILevelsInfo *i = &k->bai.hierarchy->info;
+  PetscViewerFormat    format;
   KSPType              type;
 
   PetscFunctionBegin;
+  PetscCall(PetscViewerGetFormat(viewer, &format));
   if (k->method == BAI_METHOD_PETSC) {
     PetscCall(KSPGetType(k->inner, &type));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  KSP type %s round %s\n", type,
@@ -502,7 +504,8 @@ PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer, PetscBool table)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %s %s\n", i->hermitian ? "conjugate gradients" : "BiCGStab",
                                      i->resident ? "on the chip, in one launch, round local sweeps in blocks"
                                                  : "round a multigrid cycle"));
-  if (!k->bai.hierarchy->long_rows) PetscCall(BAIHierarchyView(&k->bai, viewer, table));
+  if (!k->bai.hierarchy->long_rows)
+    PetscCall(BAIHierarchyView(&k->bai, viewer, (PetscBool)(format == PETSC_VIEWER_ASCII_INFO_DETAIL)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -42,8 +42,6 @@ typedef struct {
     PetscObjectState nonzero, state;
   } transpose;
 
-  PetscErrorCode (*view)(PetscObject, PetscViewer); /* what PetscObjectView() of another KSP does */
-
   PetscBool stands;     /* the last solve ended where rounding lets it get no further, */
   PetscReal attainable; /* with about this residual norm */
 } KSP_BAI;
@@ -77,7 +75,7 @@ PETSC_INTERN PetscErrorCode KSPBAIDestroyTranspose(KSP);
 /* krylov.c */
 PETSC_INTERN PetscErrorCode KSPSetUp_BAIKrylov(KSP, Mat);
 PETSC_INTERN PetscErrorCode KSPSolve_BAIKrylov(KSP);
-PETSC_INTERN PetscErrorCode KSPView_BAIKrylov(KSP, PetscViewer, PetscBool);
+PETSC_INTERN PetscErrorCode KSPView_BAIKrylov(KSP, PetscViewer);
 PETSC_INTERN PetscErrorCode KSPReset_BAIKrylov(KSP);
 PETSC_INTERN PetscBool      KSPBAIIsBiCGStabOnChip(const KSP_BAI *);
 

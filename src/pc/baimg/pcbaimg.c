@@ -421,19 +421,6 @@ static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ViewOptions(const struct BAIHierarchy_ *h, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  if (h->options.levels == PETSC_DECIDE) PetscCall(PetscViewerASCIIPrintf(viewer, "  levels auto"));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  levels at most %" PetscInt_FMT, h->options.levels));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
-  PetscCall(PetscViewerASCIIPrintf(viewer, ", local_iters %" PetscInt_FMT ", over %g, single %s\n",
-                                   h->options.local_iters, (double)h->options.over,
-                                   Singles[h->options.single == PETSC_BOOL3_UNKNOWN ? 2 : (int)h->options.single]));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
 {
   const BAI         *bai = (const BAI *)pc->data;
@@ -445,7 +432,13 @@ static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (format == PETSC_VIEWER_ASCII_INFO_DETAIL || !h->ready) PetscCall(ViewOptions(h, viewer));
+  if (h->options.levels == PETSC_DECIDE) PetscCall(PetscViewerASCIIPrintf(viewer, "  levels auto"));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  levels at most %" PetscInt_FMT, h->options.levels));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  PetscCall(PetscViewerASCIIPrintf(viewer, ", local_iters %" PetscInt_FMT ", over %g, single %s\n",
+                                   h->options.local_iters, (double)h->options.over,
+                                   Singles[h->options.single == PETSC_BOOL3_UNKNOWN ? 2 : (int)h->options.single]));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (!h->ready) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  not yet set up\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -454,7 +447,7 @@ static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  the matrix is not %s with diagonal entries of one sign: not for KSPCG\n",
                                      PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric"));
-  PetscCall(BAIHierarchyView(bai, viewer, PETSC_FALSE));
+  PetscCall(BAIHierarchyView(bai, viewer, (PetscBool)(format == PETSC_VIEWER_ASCII_INFO_DETAIL)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
