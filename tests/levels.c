@@ -1034,6 +1034,58 @@ static PetscErrorCode TestZeroRow(KSPType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   A grid of n x n points, and beside every fourth one in each direction a row that is bound to another one, which
+   dominates and so is in no aggregate. The first of the two must not bind the point, to which it is hardly coupled
+*/
+static PetscErrorCode TestBound(PetscInt n)
+{
+  const PetscReal strong = 1e6, weak = 0.01;
+  const PetscInt  beside = n / 4, all = n * n + 2 * beside * beside;
+  Mat             A;
+  KSP             ksp;
+  PetscInt        its, start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, all, all));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt row = start; row < PetscMin(end, n * n); row++) {
+    const PetscInt  x = row % n, y = row / n, pair = n * n + 2 * (y / 4 * beside + x / 4);
+    const PetscBool has = (PetscBool)(x % 4 == 2 && y % 4 == 2 && x / 4 < beside && y / 4 < beside);
+
+    PetscCall(MatSetValue(A, row, row, 4 + (has ? weak : 0), INSERT_VALUES));
+    if (x) PetscCall(MatSetValue(A, row, row - 1, -1, INSERT_VALUES));
+    if (x + 1 < n) PetscCall(MatSetValue(A, row, row + 1, -1, INSERT_VALUES));
+    if (y) PetscCall(MatSetValue(A, row, row - n, -1, INSERT_VALUES));
+    if (y + 1 < n) PetscCall(MatSetValue(A, row, row + n, -1, INSERT_VALUES));
+    if (has) PetscCall(MatSetValue(A, row, pair, -weak, INSERT_VALUES));
+  }
+  for (PetscInt row = PetscMax(start, n * n); row < end; row++) {
+    const PetscInt k = (row - n * n) / 2, point = (k / beside * 4 + 2) * n + k % beside * 4 + 2;
+
+    if ((row - n * n) % 2) {
+      PetscCall(MatSetValue(A, row, row, 4 * strong, INSERT_VALUES));
+      PetscCall(MatSetValue(A, row, row - 1, -strong, INSERT_VALUES));
+    } else {
+      PetscCall(MatSetValue(A, row, row, strong + weak, INSERT_VALUES));
+      PetscCall(MatSetValue(A, row, row + 1, -strong, INSERT_VALUES));
+      PetscCall(MatSetValue(A, row, point, -weak, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(CreateKSP(A, KSPCG, PETSC_DECIDE, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0 && its <= 35, "%d iterations", (int)its));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Setters, getters, options with a prefix, and values that are not allowed */
 static PetscErrorCode TestOptions(void)
 {
@@ -1844,6 +1896,7 @@ int main(int argc, char **argv)
   if (Case("zero_row_cg")) PetscCall(TestZeroRow(KSPCG));
   if (Case("zero_row_bai")) PetscCall(TestZeroRow(KSPBAI));
   if (Case("zero_diagonal")) PetscCall(TestZeroDiagonal());
+  if (Case("bound")) PetscCall(TestBound(100));
   if (Case("options")) PetscCall(TestOptions());
   if (Case("arrow_empty_bai")) PetscCall(TestArrow(0, KSPBAI));
   if (Case("arrow_empty_cg")) PetscCall(TestArrow(0, KSPCG));
@@ -1887,7 +1940,7 @@ int main(int argc, char **argv)
       test:
          suffix: host_errors
          nsize: {{1 2}}
-         args: -malloc_dump 0 -case zero,options,arrow,tiny,modes_length
+         args: -malloc_dump 0 -case zero,bound,options,arrow,tiny,modes_length
       test:
          suffix: host_ranks
          timeoutfactor: 2
@@ -1904,7 +1957,7 @@ int main(int argc, char **argv)
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision singular}}
+         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts bound iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision singular}}
       test:
          suffix: aijcusparse_ranks
          requires: baicuda cuda

@@ -205,6 +205,16 @@ BAI_INLINE BAIReal BAIMatchWeight(BAIScalar a, BAIReal d, BAIReal other, int exa
   return (BAIReal)w.number;
 }
 
+/*
+   A row that is bound to rows which are in no aggregate is matched with no other, as it would bind that too, whose
+   coarse correction would be lost. Such couplings count among those that a strong one is compared with. In the matrix of
+   pairs they are missing: what is left of them is a diagonal entry d that is many times the sum of the |a_ij|, i != j
+*/
+BAI_INLINE int BAIMatchIsBound(BAIReal d, BAIReal sum)
+{
+  return d >= 8 * sum;
+}
+
 /* Of a proposal, equal weights: as if at random, but the same from both sides */
 BAI_INLINE uint64_t BAIMatchKey(int i, int j)
 {

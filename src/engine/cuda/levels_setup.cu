@@ -362,7 +362,7 @@ static __global__ void Candidates(BAIDeviceRows A, int leave, int *mate, BAIReal
 static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, bool both, int fields, const int *field,
                                       const int *mate, const BAIReal *d, BAIReal *weight)
 {
-  BAIReal  best = -1, most = 0;
+  BAIReal  best = -1, most = 0, sum = 0;
   uint64_t key = 0;
   int      to  = -1;
 
@@ -371,16 +371,18 @@ static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, b
     const BAIReal  w = BAIMatchWeight(both ? A.a[k] + BAIConj(Entry(A, j, i)) : A.a[k], d[i], d[j], !both);
     const uint64_t e = BAIMatchKey(i, j);
 
-    if (j == i || mate[j] == -1 || (fields > 1 && field[j] != field[i])) continue;
+    if (j == i) continue;
+    sum += BAIAggregateMagnitude(A.a[k]);
+    if (fields > 1 && field[j] != field[i]) continue;
     if (w > most) most = w;
-    if (w > 0 && (mate[j] == j) != join && BAIMatchIsBetter(w, e, best, key)) {
+    if (w > 0 && mate[j] >= 0 && (mate[j] == j) != join && BAIMatchIsBetter(w, e, best, key)) {
       best = w;
       key  = e;
       to   = j;
     }
   }
   *weight = best;
-  if (!BAIAggregateIsStrong(best, most)) return -1;
+  if (!BAIAggregateIsStrong(best, most) || BAIMatchIsBound(d[i], sum)) return -1;
   return join && mate[to] < to ? mate[to] : to;
 }
 

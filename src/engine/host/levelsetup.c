@@ -202,7 +202,7 @@ static void Candidates(const BAIHostRows *A, int leave, BAIInt *mate, BAIReal *d
 static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, int both, BAIInt fields, const BAIInt *field,
                        const BAIInt *mate, const BAIReal *d, BAIReal *weight)
 {
-  BAIReal  best = -1, most = 0;
+  BAIReal  best = -1, most = 0, sum = 0;
   uint64_t key = 0;
   BAIInt   to  = -1;
 
@@ -211,16 +211,18 @@ static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, int both, BAIIn
     const BAIReal  w = BAIMatchWeight(both ? A->a[k] + BAIConj(Entry(A, j, i)) : A->a[k], d[i], d[j], !both);
     const uint64_t e = BAIMatchKey((int)i, (int)j);
 
-    if (j == i || mate[j] < 0 || (fields > 1 && field[j] != field[i])) continue;
+    if (j == i) continue;
+    sum += BAIAggregateMagnitude(A->a[k]);
+    if (fields > 1 && field[j] != field[i]) continue;
     if (w > most) most = w;
-    if (w > 0 && (mate[j] == j) != join && BAIMatchIsBetter(w, e, best, key)) {
+    if (w > 0 && mate[j] >= 0 && (mate[j] == j) != join && BAIMatchIsBetter(w, e, best, key)) {
       best = w;
       key  = e;
       to   = j;
     }
   }
   *weight = best;
-  if (!BAIAggregateIsStrong(best, most)) return -1;
+  if (!BAIAggregateIsStrong(best, most) || BAIMatchIsBound(d[i], sum)) return -1;
   return join && mate[to] < to ? mate[to] : to;
 }
 
