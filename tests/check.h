@@ -287,4 +287,17 @@ static inline PetscErrorCode ZeroDiagonalMessage(PetscInt row, PetscInt count, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What all types say of a matrix of another type */
+static inline PetscErrorCode MatTypeMessage(MatType type, char text[], size_t size)
+{
+  PetscFunctionBeginUser;
+  PetscCall(
+    PetscSNPrintf(text, size,
+                  "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij, "
+                  "aijcusparse, baij or sbaij; see MatConvert() and -mat_type. KSPBAI solves with Amat; with the "
+                  "entries of Pmat alone use -ksp_type fgmres -pc_type baimg",
+                  type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #endif

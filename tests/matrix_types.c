@@ -186,7 +186,7 @@ static PetscErrorCode CreateNamed(const char name[], Mat *A)
 int main(int argc, char **argv)
 {
   MatType const types[] = {MATBAIJ, MATSBAIJ};
-  char          name[64], expected[256];
+  char          name[64], expected[512];
   const char   *kind;
   PetscMPIInt   size;
   Mat           A;
@@ -231,12 +231,10 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&A));
   }
   if (Case("sell")) {
-    PetscCall(PetscSNPrintf(expected, sizeof(expected),
-                            "Matrix type %ssell: block-asynchronous iteration needs the entries of a matrix of type "
-                            "aij, aijcusparse, baij or sbaij; see MatConvert() and -mat_type",
-                            kind));
     PetscCall(Create(MATSELL, 1, 6, &A));
     PetscCall(Fill(A, 1, 0, 1));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "%ssell", kind));
+    PetscCall(MatTypeMessage(name, expected, sizeof(expected)));
     PetscCall(Refused(A, expected));
     PetscCall(MatDestroy(&A));
   }

@@ -15,10 +15,12 @@ PetscErrorCode BAIGetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *n
   PetscCall(MatGetType(A, &type));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &seq));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
-  PetscCheck(seq || mpi, PetscObjectComm(obj), PETSC_ERR_SUP,
-             "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, "
-             "baij or sbaij; see MatConvert() and -mat_type",
-             type);
+  PetscCheck(
+    seq || mpi, PetscObjectComm(obj), PETSC_ERR_SUP,
+    "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, "
+    "baij or sbaij; see MatConvert() and -mat_type. KSPBAI solves with Amat; with the entries of Pmat alone use "
+    "-ksp_type fgmres -pc_type baimg",
+    type);
   *Ad     = A;
   *Ao     = NULL;
   *nghost = 0;

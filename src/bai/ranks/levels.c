@@ -602,10 +602,10 @@ static PetscErrorCode Visit(const BAI *bai, BAILevels levels, PetscBool cycle, d
   PetscCall(VecGetLocalSize(r, &rows)); /* the arrays of 0 rows may be NULL */
   PetscCall(BAIHierarchyGetArray(h, r, PETSC_TRUE, PETSC_FALSE, &in));
   PetscCall(BAIHierarchyGetArray(h, z, PETSC_FALSE, PETSC_TRUE, &out));
-  PetscCheck(!levels || !rows || (in && out), PETSC_COMM_SELF, PETSC_ERR_SUP,
+  PetscCheck(!rows || (in && out), PETSC_COMM_SELF, PETSC_ERR_SUP,
              "The matrix is on a GPU, and vectors for it are kept on the host: take off -vec_bind_below, or let the "
              "matrix be on the host, -mat_type aij");
-  if (levels && rows) status = (cycle ? BAILevelsApply : BAILevelsVisit)(levels, in, out);
+  if (rows) status = (cycle ? BAILevelsApply : BAILevelsVisit)(levels, in, out);
   PetscCall(BAIHierarchyRestoreArray(h, z, PETSC_FALSE, PETSC_TRUE, &out));
   PetscCall(BAIHierarchyRestoreArray(h, r, PETSC_TRUE, PETSC_FALSE, &in));
   PetscCall(BAIHierarchyLogFlops(h, flops));

@@ -236,10 +236,9 @@ PetscErrorCode BAIStatsEnd(BAI *bai)
 /* The viewer that -ksp_bai_stats names; true, or nothing, stands for the standard output */
 PetscErrorCode BAIStatsGetViewer(BAI *bai, const char key[])
 {
-  const char *const words[] = {"", "true", "yes", "1", "on"};
-  const char       *prefix;
-  char              word[PETSC_MAX_PATH_LEN];
-  PetscBool         set, is = PETSC_FALSE;
+  const char *prefix;
+  char        word[PETSC_MAX_PATH_LEN];
+  PetscBool   set, is, yes;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerDestroy(&bai->viewer));
@@ -247,7 +246,7 @@ PetscErrorCode BAIStatsGetViewer(BAI *bai, const char key[])
   PetscCall(PetscObjectGetOptionsPrefix(bai->obj, &prefix));
   PetscCall(PetscOptionsGetString(bai->obj->options, prefix, key, word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(words) && !is; k++) PetscCall(PetscStrcasecmp(word, words[k], &is));
+  PetscCall(BAIReadsAs(BAI_WORD_BOOL, word, &is, &yes));
   if (!is)
     PetscCall(PetscOptionsCreateViewer(PetscObjectComm(bai->obj), bai->obj->options, prefix, key, &bai->viewer,
                                        &bai->format, &set));

@@ -159,9 +159,9 @@ PetscErrorCode KSPBAISetUpMethod(KSP ksp)
 
 static PetscErrorCode KSPSetUp_BAI(KSP ksp)
 {
-  PetscBool none, matrix, transpose, no_entries;
-  Mat       A, P;
-  MatType   type = NULL, ptype;
+  PetscBool none, matrix, transpose;
+  Mat       A;
+  MatType   type = NULL;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperatorsSet(ksp, &matrix, NULL));
@@ -169,13 +169,6 @@ static PetscErrorCode KSPSetUp_BAI(KSP ksp)
   if (matrix) PetscCall(MatGetType(A, &type)); /* none if PETSc only made it because it was asked for */
   PetscCheck(type, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONGSTATE,
              "KSPBAI has no matrix: call KSPSetOperators(), or KSPSetDM() and KSPSetComputeOperators(), first");
-  PetscCall(KSPGetOperators(ksp, NULL, &P));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &no_entries, MATSHELL, MATMFFD, MATNEST, MATPYTHON, ""));
-  PetscCall(MatGetType(P, &ptype));
-  PetscCheck(P == A || !no_entries, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
-             "KSPBAI needs the entries of Amat, which is of type %s, and does not use Pmat, of type %s: take -ksp_type "
-             "fgmres -pc_type baimg, which uses Pmat",
-             type, ptype);
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
   if (!none) {
     PetscCall(PetscInfo(ksp, "KSPBAI needs no preconditioner, its PC is set to none\n"));

@@ -163,7 +163,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Mat A, Mat B, Mat X, PetscInt count, 
   PetscFunctionBegin;
   *solutions = NULL;
   PetscCall(TakesColumns(ksp, A, &takes));
-  if (!takes || ksp->transpose_solve || count < 2) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!takes || count < 2) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc1(count, &s));
   PetscCall(SolveColumns(ksp, B, X, s, &done));
   if (done) *solutions = s;
@@ -175,7 +175,7 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
 {
   KSP_BAI           *k     = (KSP_BAI *)ksp->data;
   Worst              worst = {.rnorm = 0};
-  BAILevelsSolution *s;
+  BAILevelsSolution *s     = NULL;
   Mat                A, guess     = NULL;
   PetscInt           count, alone = 0;
   PetscBool          transpose;
@@ -188,7 +188,7 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   k->stands = PETSC_FALSE;
   if (!transpose) PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
   if (!ksp->guess_zero) PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &guess));
-  PetscCall(SolveAtOnce(ksp, A, B, X, count, &s));
+  if (!transpose) PetscCall(SolveAtOnce(ksp, A, B, X, count, &s));
   for (PetscInt c = 0; c < count; c++) {
     const KSPConvergedReason reason = s ? ReasonOf(ksp, &s[c]) : KSP_CONVERGED_ITERATING;
 

@@ -14,10 +14,7 @@ typedef enum {
   BAI_METHOD_PETSC       /* or a KSP of PETSc round the cycle: inner.c */
 } BAIMethod;
 
-typedef struct BAITelescope_ *BAITelescope;
-PETSC_INTERN PetscErrorCode   KSPBAIInstruct(KSP, KSP);
-
-/* telescope.c */
+typedef struct BAITelescope_ *BAITelescope; /* telescope.c */
 
 typedef struct {
   BAI       bai; /* the first, as what PCBAI has as well expects it there */

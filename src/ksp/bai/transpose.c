@@ -4,6 +4,13 @@
 */
 #include "kspbai.h"
 
+/* What a matrix needs that is not as it was when it was transposed */
+enum {
+  WORK_NONE,
+  WORK_VALUES,
+  WORK_ALL
+};
+
 PetscErrorCode KSPBAINeedsTranspose(KSP ksp, PetscBool *needs)
 {
   PetscBool known, symmetric;
@@ -45,21 +52,25 @@ static PetscErrorCode Create(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The transposed matrix as A is now. Its null spaces are those of A the other way round */
+/* The transposed matrix as A is now, on all ranks alike. Its null spaces are those of A the other way round */
 static PetscErrorCode Transpose(KSP ksp, Mat A)
 {
   KSP_BAI         *k = (KSP_BAI *)ksp->data;
   PetscObjectState state, nonzero;
   PetscObjectId    id;
   MatNullSpace     right, left, near;
-  Mat              At = NULL;
+  Mat              At   = NULL;
+  int              work = WORK_NONE;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(MatGetNonzeroState(A, &nonzero));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  if (id != k->transpose.id || nonzero != k->transpose.nonzero) PetscCall(KSPBAIDestroyTranspose(ksp));
-  if (!k->transposed) {
+  if (!k->transposed || id != k->transpose.id || nonzero != k->transpose.nonzero) work = WORK_ALL;
+  else if (state != k->transpose.state) work = WORK_VALUES;
+  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &work));
+  if (work == WORK_ALL) {
+    PetscCall(KSPBAIDestroyTranspose(ksp));
     PetscCall(Create(ksp));
     PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &At));
     PetscCall(KSPSetOperators(k->transposed, At, At));
@@ -67,7 +78,7 @@ static PetscErrorCode Transpose(KSP ksp, Mat A)
     PetscCall(KSPGetOperators(k->transposed, &At, NULL));
   } else {
     PetscCall(KSPGetOperators(k->transposed, &At, NULL));
-    if (state != k->transpose.state) PetscCall(MatTranspose(A, MAT_REUSE_MATRIX, &At));
+    if (work == WORK_VALUES) PetscCall(MatTranspose(A, MAT_REUSE_MATRIX, &At));
   }
   k->transpose.id      = id;
   k->transpose.nonzero = nonzero;
@@ -113,5 +124,6 @@ PetscErrorCode KSPBAIDestroyTranspose(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(KSPDestroy(&k->transposed));
+  k->transpose.id = 0; /* what failed is to be done again */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
