@@ -252,10 +252,7 @@ static BAIStatus SolveColumns(BAILevelsState state, const BAIColumns *given, int
 
   BAITry(TakeInColumns(state, given, !guess_zero, &room, &c));
   BAITry(NegateColumns(state, &minus, &c));
-  if (state->krylov.on) BAITry(BAIKrylovSolveColumns(state, &c, guess_zero, t, solution));
-  for (BAIInt k = 0; k < c.count && !state->krylov.on; k++)
-    BAITry(BAIDeviceSolve(state, c.b + (size_t)k * (size_t)c.to_b, c.x + (size_t)k * (size_t)c.to_x, guess_zero, t,
-                          NULL, NULL, &solution[k]));
+  BAITry(BAIKrylovSolveColumns(state, &c, guess_zero, t, solution));
   if (!state->staged) return BAIStatusOf(BAI_OK);
   CUDATry(cudaMemcpy2DAsync(given->x, (size_t)given->to_x * sizeof(BAIScalar), c.x, bytes, bytes, (size_t)c.count,
                             cudaMemcpyDeviceToHost, state->s.stream));

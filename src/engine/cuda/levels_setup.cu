@@ -55,9 +55,9 @@ static __device__ inline BAIScalar Entry(const BAIDeviceRows &A, int row, int co
   return 0;
 }
 
-/* What a look at the matrix finds */
+/* What a look at the matrix finds. It is copied whole, so it has no padding */
 struct Findings {
-  int                bad;         /* the first row whose diagonal entry is zero or missing */
+  long long          bad;         /* the first row whose diagonal entry is zero or missing */
   int                other;       /* rows that are not as in a Hermitian matrix with a positive diagonal, */
   int                opposite;    /* and with a negative one */
   int                zeros;       /* rows of zeros */
@@ -174,7 +174,7 @@ static BAIStatus LookAt(BAILevelsState state, BAIDeviceRows *A, bool values_only
   if (found.bad < A->n) {
     BAIStatus status = BAIStatusOf(BAI_ERR_DIAGONAL);
 
-    status.row = found.bad;
+    status.row = (BAIInt)found.bad;
     return status;
   }
   double least, most;
