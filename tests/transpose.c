@@ -253,4 +253,10 @@ int main(int argc, char **argv)
       requires: baicuda cuda
       args: -mat_type aijcusparse
 
+    test:
+      suffix: aijcusparse_ranks
+      nsize: 2
+      requires: baicuda cuda
+      args: -mat_type aijcusparse -ksp_bai_gather none
+
 TEST*/

@@ -52,6 +52,25 @@ static PetscErrorCode Create(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The values of At from A. MatTranspose() writes those of a rank's own columns on the host, and does not mark those on a
+ * GPU as outdated */
+static PetscErrorCode TransposeValues(Mat A, Mat At)
+{
+  PetscBool    mpi, seq;
+  PetscScalar *values;
+
+  PetscFunctionBegin;
+  PetscCall(MatTranspose(A, MAT_REUSE_MATRIX, &At));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)At, MATMPIAIJ, &mpi));
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(At, &At, NULL, NULL));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)At, MATSEQAIJ, &seq));
+  if (seq) {
+    PetscCall(MatSeqAIJGetArrayWrite(At, &values));
+    PetscCall(MatSeqAIJRestoreArrayWrite(At, &values));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The transposed matrix as A is now, on all ranks alike. Its null spaces are those of A the other way round */
 static PetscErrorCode Transpose(KSP ksp, Mat A)
 {
@@ -78,7 +97,7 @@ static PetscErrorCode Transpose(KSP ksp, Mat A)
     PetscCall(KSPGetOperators(k->transposed, &At, NULL));
   } else {
     PetscCall(KSPGetOperators(k->transposed, &At, NULL));
-    if (work == WORK_VALUES) PetscCall(MatTranspose(A, MAT_REUSE_MATRIX, &At));
+    if (work == WORK_VALUES) PetscCall(TransposeValues(A, At));
   }
   k->transpose.id      = id;
   k->transpose.nonzero = nonzero;
