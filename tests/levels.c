@@ -800,6 +800,47 @@ static PetscErrorCode TestGuess(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What x was before a solve from zero does not matter, also where new values ask for another method */
+static PetscErrorCode TestUnread(PetscInt levels)
+{
+  Mat       A;
+  KSP       ksp;
+  Vec       b, x, y;
+  PetscBool equal;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 24, &A));
+  PetscCall(CreateKSP(A, KSPBAI, levels, &ksp));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(SetNoise(b, 1));
+  for (int values = 0; values < 3; values++) {
+    if (values) PetscCall(MatShift(A, values == 1 ? -1.0 : 3.0)); /* indefinite, and positive definite again */
+    for (int k = 0; k < 3; k++) { /* the first solve may find out which method it takes */
+      PetscCall(VecSet(k % 2 ? y : x, k % 2 ? (PetscReal)1e30 : 0));
+      PetscCall(KSPSolve(ksp, b, k % 2 ? y : x));
+    }
+    PetscCall(VecEqual(x, y, &equal));
+    PetscCall(Expect(equal, "values %d: x is another one after solves from zero", values));
+    for (int k = 0; k < 2; k++) {
+      PetscCall(VecSet(b, 0.0));
+      PetscCall(VecSet(x, (PetscReal)1e30));
+      PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, k ? 2000 : 0));
+      PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(VecSet(y, 0.0));
+      PetscCall(VecEqual(x, y, &equal));
+      PetscCall(Expect(equal, "values %d: b is zero, and x is not", values));
+      PetscCall(SetNoise(b, 1));
+    }
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Reasons for which a solve ends without converging, and a fixed number of iterations */
 static PetscErrorCode TestReasons(void)
 {
@@ -1737,6 +1778,8 @@ static PetscErrorCode CasesOnOneRank(void)
   if (Case("watched")) PetscCall(TestWatched());
   if (!PetscDefined(USE_REAL_SINGLE) && Case("singular")) PetscCall(TestSingularRounded(100));
   if (Case("guess")) PetscCall(TestGuess());
+  if (Case("unread_auto")) PetscCall(TestUnread(PETSC_DECIDE));
+  if (Case("unread_number")) PetscCall(TestUnread(32));
   if (Case("reasons")) PetscCall(TestReasons());
   if (!PetscDefined(USE_REAL_SINGLE)) {
     if (Case("range_small")) PetscCall(TestRange((PetscReal)1e-170));

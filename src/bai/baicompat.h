@@ -64,6 +64,15 @@ typedef PetscMPIInt      BAIRankCount;
   #define BAICopyMinimumIterations(from, to) ((void)((to)->min_it = (from)->min_it))
 #endif
 
+/* Whether the method reads x where the guess is zero: if not, KSPSolve() does not set it to zero before */
+#if PETSC_VERSION_LT(3, 20, 0)
+  #define BAIGuessIsNotRead(ksp)        ((void)(ksp), PETSC_FALSE)
+  #define BAISetGuessNotRead(ksp, flag) ((void)(ksp), (void)(flag))
+#else
+  #define BAIGuessIsNotRead(ksp)        ((ksp)->guess_not_read)
+  #define BAISetGuessNotRead(ksp, flag) ((void)((ksp)->guess_not_read = (flag)))
+#endif
+
 /* A solve within KSPMatSolve() or KSPMatSolveTranspose(). Since 3.26 KSPSolve() would undo an explicit transpose */
 #if PETSC_VERSION_LT(3, 26, 0)
   #define BAISolveAsAsked(ksp, b, x) ((ksp)->transpose_solve ? KSPSolveTranspose : KSPSolve)(ksp, b, x)

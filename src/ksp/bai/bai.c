@@ -146,14 +146,18 @@ static PetscErrorCode SetUpMethod(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same. PETSc calls KSPSolve() with one column after the other where there is no function for many of them */
+/* The same. PETSc calls KSPSolve() with one column after the other where there is no function for many of them. A solve
+ * on the chip writes x, and reads it only if it is a guess */
 PetscErrorCode KSPBAISetUpMethod(KSP ksp)
 {
   const KSP_BAI *k = (KSP_BAI *)ksp->data;
+  PetscBool      chip;
 
   PetscFunctionBegin;
   PetscCall(SetUpMethod(ksp));
-  ksp->ops->matsolve = k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident ? KSPMatSolve_BAI : NULL;
+  chip               = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident);
+  ksp->ops->matsolve = chip ? KSPMatSolve_BAI : NULL;
+  BAISetGuessNotRead(ksp, chip);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -208,7 +212,7 @@ static PetscErrorCode CheckSizes(KSP ksp)
 static PetscErrorCode KSPSolve_BAI(KSP ksp)
 {
   KSP_BAI        *k          = (KSP_BAI *)ksp->data;
-  const PetscBool guess_zero = ksp->guess_zero;
+  const PetscBool guess_zero = ksp->guess_zero, zeroed = (PetscBool)!BAIGuessIsNotRead(ksp);
   PetscBool       transpose;
   PetscErrorCode  code;
 
@@ -221,6 +225,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
+  if (guess_zero && !zeroed && !BAIGuessIsNotRead(ksp)) PetscCall(VecZeroEntries(ksp->vec_sol));
   switch (k->method) {
   case BAI_METHOD_GATHERED:
     code = KSPSolve_BAITelescope(ksp);
