@@ -2,10 +2,14 @@
    Krylov methods for matrices that stay on the chip: a whole solve is one launch. The preconditioner is a visit to all
    blocks, a block being what a thread block has: local_iters damped Jacobi sweeps inside it, from zero.
 
-   With L and R the scalings of krylov.h, A below is L A R, whose diagonal is 1. M g is what BAI_KRYLOV_SWEEPS local
-   sweeps make of g, from y = 0:
+   With L and R the scalings of krylov.h, A below is L A R, whose diagonal is 1. M g is what some local sweeps make of g,
+   from y = 0:
 
      step = a_k step + b_k (g - A_JJ y),  y = y + step
+
+   There are 4 of them where a row has few entries, in registers. With more entries a sweep takes longer beside the
+   exchange and the sums of an iteration: 2 for rows of up to 32 entries, and where entries are in shared memory there is
+   1, so that M g is g.
 
    Gershgorin's theorem gives the largest eigenvalue of A_JJ, at most. If A is Hermitian the weights a_k and b_k are
    Chebyshev's for the upper part of the spectrum; so M is positive definite whatever the positive definite A. Else a_k
@@ -191,20 +195,22 @@ struct Room {
   BAIReal *v, *y, *base, *weight, *red, *product;
 };
 
-/* Weights of sweeps: see above */
+/* Weights of at most so many sweeps: see above */
+template <int MOST_SWEEPS>
 struct Weights {
-  int     sweeps; /* 1 if the block is diagonal */
-  BAIReal a[BAI_KRYLOV_SWEEPS], b[BAI_KRYLOV_SWEEPS];
+  int     sweeps; /* 1 if the block is diagonal; a single one has the weight 1 */
+  BAIReal a[MOST_SWEEPS], b[MOST_SWEEPS];
 
   /* For eigenvalues that are at most 1 more than heaviest */
   __device__ void Find(double heaviest, bool hermitian)
   {
+    if (MOST_SWEEPS == 1) heaviest = 0;
     const double part = 20, most = 1 + heaviest, least = max(most / part, 1 - heaviest), center = (most + least) / 2,
                  radius = max((most - least) / 2, 1e-3 * center), sigma = center / radius;
     double rho = 1 / sigma;
 
-    sweeps = heaviest > 0 ? BAI_KRYLOV_SWEEPS : 1;
-    for (int k = 0; k < BAI_KRYLOV_SWEEPS; k++) {
+    sweeps = heaviest > 0 ? MOST_SWEEPS : 1;
+    for (int k = 0; k < MOST_SWEEPS; k++) {
       const double next = 1 / (2 * sigma - rho);
 
       a[k] = (BAIReal)(hermitian && k ? rho * next : 0);
@@ -548,7 +554,8 @@ class InRegisters {
   int      inside[EACH];
 
 public:
-  static constexpr int ROWS_EACH = EACH, IN_FLIGHT = LEN > 8 ? 8 : 2; /* halos that a thread asks for at once */
+  static constexpr int ROWS_EACH = EACH, SWEEPS = LEN > 8 ? 2 : 4,
+                       IN_FLIGHT = LEN > 8 ? 8 : 2; /* halos that a thread asks for at once */
 
   template <class Team>
   __device__ void Read(const Team &t, unsigned char *)
@@ -597,7 +604,7 @@ class InShared {
   const unsigned short *inside, *j;
 
 public:
-  static constexpr int ROWS_EACH = EACH, IN_FLIGHT = 4;
+  static constexpr int ROWS_EACH = EACH, SWEEPS = 1, IN_FLIGHT = 4;
 
   template <class Team>
   __device__ void Read(const Team &t, unsigned char *shared)
@@ -654,8 +661,8 @@ public:
 
 /* m = M g. Threads that have rows */
 template <class Matrix, class Team, int EACH>
-__device__ inline void Precondition(const Matrix &A, const Team &t, const Weights &weights, const BAIReal (&g)[EACH],
-                                    BAIReal (&m)[EACH])
+__device__ inline void Precondition(const Matrix &A, const Team &t, const Weights<Matrix::SWEEPS> &weights,
+                                    const BAIReal (&g)[EACH], BAIReal (&m)[EACH])
 {
   BAIReal step[EACH];
 
@@ -841,10 +848,10 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __
   __shared__ Step                               step;
   unsigned char                                *rest;
   const Room                                    room = RoomOf<4>(p.A, shared, &rest);
-  __shared__ Weights                            weights;
-  Team                                          t(p, room);
-  Matrix                                        A;
-  int next = p.resume ? (p.finish < 0 ? CG_ITERATE : CG_X) : p.zero ? CG_U : CG_X;
+  __shared__ Weights<Matrix::SWEEPS> weights;
+  Team                               t(p, room);
+  Matrix                             A;
+  int                                next = p.resume ? (p.finish < 0 ? CG_ITERATE : CG_X) : p.zero ? CG_U : CG_X;
 
   A.Read(t, rest);
   for (int k = (int)threadIdx.x; k < 2 * 4 * WARP; k += (int)blockDim.x) room.red[k] = 0;
@@ -994,10 +1001,10 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) BiConjugateGradients(const 
   __shared__ Step                               step;
   unsigned char                                *rest;
   const Room                                    room = RoomOf<8>(p.A, shared, &rest);
-  __shared__ Weights                            weights;
-  Team                                          t(p, room);
-  Matrix                                        A;
-  int next = p.resume ? (p.finish < 0 ? BCGS_D : BCGS_X) : p.zero ? BCGS_BEGIN : BCGS_X;
+  __shared__ Weights<Matrix::SWEEPS> weights;
+  Team                               t(p, room);
+  Matrix                             A;
+  int                                next = p.resume ? (p.finish < 0 ? BCGS_D : BCGS_X) : p.zero ? BCGS_BEGIN : BCGS_X;
 
   A.Read(t, rest);
   for (int k = (int)threadIdx.x; k < 2 * 8 * WARP; k += (int)blockDim.x) room.red[k] = 0;

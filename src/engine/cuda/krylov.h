@@ -7,9 +7,8 @@
 #include "state.h"
 
 enum {
-  BAI_KRYLOV_VECTORS = 8, /* that a launch leaves for the next one, at most */
-  BAI_KRYLOV_WORDS   = 8, /* that sums are made in, at most */
-  BAI_KRYLOV_SWEEPS  = 4,
+  BAI_KRYLOV_VECTORS = 8,  /* that a launch leaves for the next one, at most */
+  BAI_KRYLOV_WORDS   = 8,  /* that sums are made in, at most */
   BAI_KRYLOV_PARTS   = 255 /* at most */
 };
 
