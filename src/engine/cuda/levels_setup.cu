@@ -86,40 +86,59 @@ struct Together {
   }
 };
 
+/* The entries of a row from the first one on, by such steps. All 32 lanes of a warp share a row, or a thread has it */
+static __device__ void LookAtRow(const BAIDeviceRows &A, int row, int first, int step, Findings &mine)
+{
+  const BAIReal   epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
+  BAIReal         sum;
+  const BAIScalar d              = Diagonal(A, row, &sum);
+  const double    magnitude      = (double)BAIAggregateMagnitude(d);
+  const unsigned long long bits  = (unsigned long long)__double_as_longlong(magnitude);
+  const int                zero  = !(magnitude > 0) && !(sum > 0);
+  int                      other = 0;
+
+  for (int k = A.i[row] + first; k < A.i[row + 1]; k += step) {
+    const BAIReal w = BAIAggregateMagnitude(A.a[k]);
+
+    mine.pattern += BAIHash((uint64_t)row << 32 ^ (uint64_t)A.j[k]) ^ (uint64_t)k;
+    if (A.j[k] == row) continue;
+    if (BAIRealPart(A.a[k]) < 0) mine.less += (double)w;
+    else mine.more += (double)w;
+    if (!other &&
+        !(BAIAggregateMagnitude(A.a[k] - BAIConj(Entry(A, A.j[k], row))) <= epsilon * (w + sum + (BAIReal)magnitude)))
+      other = 1;
+  }
+  if (step > 1) other = __any_sync(~0u, other);
+  if (first) return;
+  if (BAILevelsIsBad((BAIReal)magnitude, sum) && row < mine.bad) mine.bad = row;
+  mine.zeros += zero;
+  if (magnitude + (double)sum > mine.norm) mine.norm = magnitude + (double)sum;
+  if (A.i[row + 1] - A.i[row] > mine.longest) mine.longest = A.i[row + 1] - A.i[row];
+  if (bits < mine.least) mine.least = bits;
+  if (bits > mine.most) mine.most = bits;
+  mine.other += other || (!(BAIRealPart(d) > 0) && !zero);
+  mine.opposite += other || (!(BAIRealPart(d) < 0) && !zero);
+}
+
 static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Findings *findings)
 {
+  enum {
+    LANES    = 32,
+    LONG_ROW = 256 /* rows with more entries are shared */
+  };
   using Reduce = cub::BlockReduce<Findings, THREADS>;
   __shared__ typename Reduce::TempStorage storage;
-  const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
-  Findings      mine    = {A.n, 0, 0, 0, 0, 0, 0, 0, ~0ull, 0, 0};
+  const int                               lane = (int)threadIdx.x % LANES;
+  Findings                                mine = {A.n, 0, 0, 0, 0, 0, 0, 0, ~0ull, 0, 0};
 
-  for (int row = (int)(blockIdx.x * blockDim.x + threadIdx.x); row < A.n; row += (int)(gridDim.x * blockDim.x)) {
-    BAIReal                  sum;
-    const BAIScalar          d         = Diagonal(A, row, &sum);
-    const double             magnitude = (double)BAIAggregateMagnitude(d);
-    const unsigned long long bits      = (unsigned long long)__double_as_longlong(magnitude);
-    const int                zero      = !(magnitude > 0) && !(sum > 0);
-    int                      other     = 0;
+  for (int base = (int)(blockIdx.x * blockDim.x + threadIdx.x) - lane; base < A.n;
+       base += (int)(gridDim.x * blockDim.x)) {
+    const int  row     = base + lane;
+    const bool is_long = row < A.n && A.i[row + 1] - A.i[row] > LONG_ROW;
 
-    if (BAILevelsIsBad((BAIReal)magnitude, sum) && row < mine.bad) mine.bad = row;
-    mine.zeros += zero;
-    if (magnitude + (double)sum > mine.norm) mine.norm = magnitude + (double)sum;
-    if (A.i[row + 1] - A.i[row] > mine.longest) mine.longest = A.i[row + 1] - A.i[row];
-    if (bits < mine.least) mine.least = bits;
-    if (bits > mine.most) mine.most = bits;
-    for (int k = A.i[row]; k < A.i[row + 1]; k++) {
-      const BAIReal w = BAIAggregateMagnitude(A.a[k]);
-
-      mine.pattern += BAIHash((uint64_t)row << 32 ^ (uint64_t)A.j[k]) ^ (uint64_t)k;
-      if (A.j[k] == row) continue;
-      if (BAIRealPart(A.a[k]) < 0) mine.less += (double)w;
-      else mine.more += (double)w;
-      if (!other &&
-          !(BAIAggregateMagnitude(A.a[k] - BAIConj(Entry(A, A.j[k], row))) <= epsilon * (w + sum + (BAIReal)magnitude)))
-        other = 1;
-    }
-    mine.other += other || (!(BAIRealPart(d) > 0) && !zero);
-    mine.opposite += other || (!(BAIRealPart(d) < 0) && !zero);
+    if (row < A.n && !is_long) LookAtRow(A, row, 0, 1, mine);
+    for (unsigned rest = __ballot_sync(~0u, is_long); rest; rest &= rest - 1)
+      LookAtRow(A, base + __ffs((int)rest) - 1, lane, LANES, mine);
   }
   mine = Reduce(storage).Reduce(mine, Together());
   if (!threadIdx.x) findings[blockIdx.x] = mine;
