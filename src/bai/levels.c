@@ -36,6 +36,7 @@ PetscErrorCode BAIHierarchyReset(BAI *bai)
   BAILevelsDestroy(&h->levels);
   PetscCall(VecDestroy(&h->b));
   PetscCall(VecDestroy(&h->x));
+  PetscCall(PCDestroy(&h->jacobi));
   h->ready     = PETSC_FALSE;
   h->id        = 0;
   h->first_its = 0;
@@ -162,7 +163,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   p->over        = (BAIReal)o->over;
   p->fields      = (BAIInt)fields;
   PetscCall(GetModes(bai, given, A, fields, mode, &p->modes, &p->modes_id));
-  p->longest  = (BAIInt)o->longest;
+  p->longest  = o->levels > 0 ? 0 : BAI_LONGEST_ROW;
   p->resident = (int)o->chip;
   PetscCall(GetSingle(bai, given, &p->single));
   if (*backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
@@ -227,9 +228,9 @@ static PetscErrorCode Tell(const BAI *bai)
                         (PetscInt64)level->alone, (PetscInt64)level->blocks));
   }
   PetscCall(PetscInfo(bai->obj, "%d levels, no more as %s; the last one is %s; set up in %g s\n", i->levels,
-                      i->stop          ? i->stop
-                        : h->long_rows ? "a row is too long"
-                                       : "this rank has no rows",
+                      i->stop       ? i->stop
+                        : h->jacobi ? "a row is too long"
+                                    : "this rank has no rows",
                       i->exact ? "solved exactly" : "smoothed", (double)h->seconds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -247,7 +248,7 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
   *work = WORK_LEVELS;
   PetscCall(PetscObjectGetId((PetscObject)given, &id));
   PetscCall(PetscObjectStateGet((PetscObject)given, &state));
-  if (!h->ready || h->outdated || (h->long_rows && (id != h->id || state != h->state)) || backend != h->backend ||
+  if (!h->ready || h->outdated || (h->jacobi && (id != h->id || state != h->state)) || backend != h->backend ||
       id != h->id || M->n != h->M.n)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemcmp(p, &h->p, sizeof(*p), &same));
@@ -311,8 +312,23 @@ static PetscErrorCode Renew(BAI *bai, Mat given, int *work, BAIStatus *status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What follows from levels that are set up */
-static PetscErrorCode Take(BAI *bai)
+/* What stands for a cycle where rows are too long for levels */
+static PetscErrorCode SetUpJacobi(BAI *bai, Mat A)
+{
+  BAIHierarchy h = bai->hierarchy;
+
+  PetscFunctionBegin;
+  if (!h->jacobi) {
+    PetscCall(PCCreate(PetscObjectComm(bai->obj), &h->jacobi));
+    PetscCall(PCSetType(h->jacobi, PCJACOBI));
+  }
+  PetscCall(PCSetOperators(h->jacobi, A, A));
+  PetscCall(PCSetUp(h->jacobi));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What follows from levels that are set up, or from rows that are too long for them */
+static PetscErrorCode Take(BAI *bai, Mat A)
 {
   enum {
     POSITIVE = 1, /* diagonal entries of a Hermitian matrix */
@@ -326,7 +342,8 @@ static PetscErrorCode Take(BAI *bai)
   if (h->levels) BAILevelsInfoGet(h->levels, &h->info);
   if (h->levels) found = !h->info.hermitian ? POSITIVE | NEGATIVE : h->info.negative ? NEGATIVE : POSITIVE;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_BOR, PetscObjectComm(bai->obj)));
-  h->hermitian     = (PetscBool)(found != (POSITIVE | NEGATIVE) && !h->long_rows);
+  h->hermitian = (PetscBool)(found != (POSITIVE | NEGATIVE));
+  if (h->jacobi) PetscCall(BAILooksHermitian(A, &h->hermitian));
   h->negative      = (PetscBool)(found == NEGATIVE);
   h->multiple      = h->levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
   h->flops         = BAILevelsFlops(&h->info, h->p.local_iters, 0);
@@ -408,14 +425,16 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
     PetscCall(BAICheckDiagonal(bai, A, mine));
     PetscCall(BAIAgree(bai, BAICheckStatus(bai, mine), NULL));
   }
-  h->long_rows = (PetscBool)bad;
-  if (bad) BAILevelsDestroy(&h->levels);
+  if (bad) {
+    BAILevelsDestroy(&h->levels);
+    PetscCall(SetUpJacobi(bai, A));
+  } else PetscCall(PCDestroy(&h->jacobi));
   if (work == WORK_LEVELS) h->seconds = end - start;
   PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
   PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
-  PetscCall(Take(bai));
+  PetscCall(Take(bai, A));
   PetscCall(BAIRankLevelsDestroy(&h->ranks));
-  if (p.visited && !h->long_rows) PetscCall(SetUpAcrossRanks(bai, A));
+  if (p.visited && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A));
   h->set        = h->options;
   h->single_set = h->single;
   h->ready      = PETSC_TRUE;
@@ -433,8 +452,7 @@ PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
 
   PetscFunctionBegin;
   same = (PetscBool)(h->single == h->single_set && o->levels == set->levels && o->local_iters == set->local_iters &&
-                     o->over == set->over && o->single == set->single && o->longest == set->longest &&
-                     o->chip == set->chip);
+                     o->over == set->over && o->single == set->single && o->chip == set->chip);
   if (same && h->backend == BAI_BACKEND_CUDA) {
     int   device;
     void *stream;
@@ -588,7 +606,8 @@ PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool transpose)
     PetscCall(VecConjugate(in));
   }
   PetscCall(PetscLogEventBegin(BAI_Cycle, in, z, 0, 0));
-  if (h->ranks) PetscCall(BAIRankLevelsApply(bai, in, z));
+  if (h->jacobi) PetscCall(PCApply(h->jacobi, in, z));
+  else if (h->ranks) PetscCall(BAIRankLevelsApply(bai, in, z));
   else {
     PetscCall(BAIHierarchyBind(bai, in, z, PETSC_TRUE, &v));
     if (h->backend == BAI_BACKEND_CUDA) PetscCall(BAILogDeviceBegin());
@@ -644,7 +663,10 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
 
   PetscFunctionBegin;
   if (!i->levels) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels\n"));
+    if (h->jacobi)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels but PCJACOBI, as a row has more than %d entries\n",
+                                       BAI_LONGEST_ROW));
+    else PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   Complexities(i, &operators, &grids);

@@ -9,16 +9,16 @@
 #include "../engine/levels.h"
 
 enum {
-  BAI_RANK_LEVELS = 4 /* so many levels of its own rows give a rank the blocks of the finest of them */
+  BAI_RANK_LEVELS = 4,   /* so many levels of its own rows give a rank the blocks of the finest of them */
+  BAI_LONGEST_ROW = 1000 /* rows with more entries are not for levels, as a thread of a GPU goes through them alone */
 };
 
 /* What users set */
 typedef struct {
-  PetscInt   levels; /* at most; PETSC_DECIDE: as many as it takes */
+  PetscInt   levels; /* at most; PETSC_DECIDE: as many as it takes, and none if a row is too long for them */
   PetscInt   local_iters;
   PetscReal  over;
-  PetscBool3 single;  /* unknown: chosen at set-up */
-  PetscInt   longest; /* chosen by KSPBAI: rows with more entries are not for levels; 0: all are */
+  PetscBool3 single; /* unknown: chosen at set-up */
   PetscBool
     chip; /* chosen by KSPBAI: no levels if the matrix stays on the chip of a GPU, where a solve is one launch */
 } BAILevelsOptions;
@@ -32,7 +32,7 @@ struct BAIHierarchy_ {
   int                 single, single_set; /* the engine's parameter where users set none, and then */
   PetscBool           solving;            /* PCBAIMG: within a KSPSolve() */
   PetscBool           ready;              /* set up, on all ranks, */
-  PetscBool           long_rows;          /* or there are none, as some row has more entries than the options allow */
+  PC                  jacobi;             /* or there are none, as some row is too long, and this stands for a cycle */
   BAIBackend          backend;
   BAILevelsParameters p; /* with these; */
   BAILevelsInfo       info;

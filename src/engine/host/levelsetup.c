@@ -56,20 +56,23 @@ static BAIScalar Entry(const BAIHostRows *A, BAIInt row, BAIInt col)
    Whether a_ij = conj(a_ji) but for rounding, and a_ii > 0 in all rows, or a_ii < 0 in all of them; and the sums of the
    couplings that are negative, and of the others
 */
-static void Look(BAILevelsState state, const BAIHostRows *A)
+static BAIStatus Look(BAILevelsState state, const BAIHostRows *A)
 {
+  BAIStatus     status  = BAIStatusOf(BAI_OK);
+  BAIInt        bad     = A->n;
   const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
   int           is = 1, positive = 1, negative = 1;
   double        less = 0, more = 0, norm = 0;
 
 #pragma omp parallel for num_threads(BAITogether(A->n, state->p.threads)) schedule(static) \
-  reduction(& : is, positive, negative) reduction(+ : less, more) reduction(max : norm)
+  reduction(& : is, positive, negative) reduction(+ : less, more) reduction(max : norm) reduction(min : bad)
   for (BAIInt row = 0; row < A->n; row++) {
     BAIReal         sum;
     const BAIScalar d         = Diagonal(A, row, &sum);
     const BAIReal   magnitude = BAIAggregateMagnitude(d);
     const int       zero      = !(magnitude > 0) && !(sum > 0);
 
+    if (BAILevelsIsBad(magnitude, sum) && row < bad) bad = row;
     if ((double)(magnitude + sum) > norm) norm = (double)(magnitude + sum);
     if (!(BAIRealPart(d) > 0) && !zero) positive = 0;
     if (!(BAIRealPart(d) < 0) && !zero) negative = 0;
@@ -89,6 +92,11 @@ static void Look(BAILevelsState state, const BAIHostRows *A)
   state->more      = state->negative ? less : more;
   state->norm      = norm;
   state->over      = !state->hermitian || state->more > BAI_LEVELS_OTHER_SIGN * state->less ? 1 : state->p.over;
+  if (bad < A->n) {
+    status     = BAIStatusOf(BAI_ERR_DIAGONAL);
+    status.row = bad;
+  }
+  return status;
 }
 
 /* A becomes -A, if its diagonal is negative */
@@ -565,7 +573,6 @@ static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
 {
   const BAIHostRows *A      = &L->A;
   BAIInt            *place  = malloc(((size_t)A->n + 1) * sizeof(*place));
-  BAIInt             bad    = A->n;
   int64_t            inside = 0;
 
   if (!place) return BAIStatusOf(BAI_ERR_MEMORY);
@@ -588,8 +595,7 @@ static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
     L->i[0] = 0;
     for (BAIInt p = 0; p < A->n; p++) L->i[p + 1] = L->i[p] + A->i[L->row[p] + 1] - A->i[L->row[p]];
   }
-#pragma omp parallel for num_threads(BAITogether(A->n, state->p.threads)) schedule(static) \
-  reduction(min : bad) reduction(+ : inside)
+#pragma omp parallel for num_threads(BAITogether(A->n, state->p.threads)) schedule(static) reduction(+ : inside)
   for (BAIInt block = 0; block < L->blocks; block++) {
     for (BAIInt p = L->first[block]; p < L->first[block + 1]; p++) {
       const BAIInt    row = L->row[p];
@@ -617,7 +623,6 @@ static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
       d           = BAIAggregateMagnitude(diagonal);
       L->d[p]     = diagonal;
       L->extra[p] = BAILevelsExtra(d, sum);
-      if (BAILevelsIsBad(d, sum) && row < bad) bad = row;
       d += L->extra[p];
       L->dinv[p] = d > 0 ? BAI_LEVELS_DAMPING * BAIShareOfDominance(d, in) / (BAIRealPart(diagonal) < 0 ? -d : d) : 1;
       if (BAIRealPart(diagonal) < 0) L->extra[p] = -L->extra[p];
@@ -625,12 +630,6 @@ static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
   }
   L->inside = inside;
   free(place);
-  if (bad < A->n && L == state->level) {
-    BAIStatus status = BAIStatusOf(BAI_ERR_DIAGONAL);
-
-    status.row = bad;
-    return status;
-  }
   return BAIStatusOf(BAI_OK);
 }
 
@@ -698,19 +697,18 @@ static int IsLong(const BAICSR *A, BAIInt n, BAIInt longest)
 
 BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int values_only)
 {
-  uint64_t pattern;
+  const uint64_t pattern = Pattern(&matrix->A, matrix->n, state->p.threads);
 
-  if (IsLong(&matrix->A, matrix->n, state->p.longest)) return BAIStatusOf(BAI_ERR_LONG);
-  pattern = Pattern(&matrix->A, matrix->n, state->p.threads);
   if (values_only && pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   state->pattern    = pattern;
   state->level[0].A = (BAIHostRows){
     matrix->n, (BAIInt *)matrix->A.i, (BAIInt *)matrix->A.j, (BAIScalar *)matrix->A.a,
     matrix->nghost ? matrix->B : (BAICSR){NULL, NULL, NULL}
   };
-  Look(state, &state->level[0].A);
+  BAITry(Look(state, &state->level[0].A));
   BAITry(TakeSign(state, &state->level[0].A));
   if (!values_only) {
+    if (IsLong(&matrix->A, matrix->n, state->p.longest)) return BAIStatusOf(BAI_ERR_LONG);
     BAITry(Coarsen(state));
     BAITry(Order(state));
   }

@@ -1,6 +1,6 @@
 /*
-   A Krylov method of PETSc round the multigrid cycle of a KSPBAI, or, where rows are too long for levels, round
-   block-synchronous iteration: for several ranks, and for matrices that are not symmetric positive definite
+   A Krylov method of PETSc round the multigrid cycle of a KSPBAI: for several ranks, for matrices that are not
+   symmetric positive definite, and where rows are too long for levels
 */
 #include "kspbai.h"
 
@@ -20,19 +20,12 @@ static PetscErrorCode SetUpPC(KSP ksp, PC pc)
   PetscBool shell;
 
   PetscFunctionBegin;
-  if (!k->bai.hierarchy->long_rows) {
-    PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSHELL, &shell));
-    if (shell) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PCSetType(pc, PCSHELL));
-    PetscCall(PCShellSetContext(pc, &k->bai));
-    PetscCall(PCShellSetApply(pc, PCApply_Cycle));
-    PetscCall(PCShellSetName(pc, "multigrid cycle of KSPBAI"));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PCSetType(pc, PCBAI));
-  PetscCall(PCBAISetMode(pc, BAI_MODE_SYNC));
-  PetscCall(PCBAISetBackend(pc, k->bai.options.backend));
-  PetscCall(PCBAISetExchange(pc, k->bai.options.exchange));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSHELL, &shell));
+  if (shell) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSetType(pc, PCSHELL));
+  PetscCall(PCShellSetContext(pc, &k->bai));
+  PetscCall(PCShellSetApply(pc, PCApply_Cycle));
+  PetscCall(PCShellSetName(pc, "multigrid cycle of KSPBAI"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,24 +43,12 @@ static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPCon
 
 PetscErrorCode KSPBAISetUpInner(KSP ksp, Mat A)
 {
-  KSP_BAI        *k        = (KSP_BAI *)ksp->data;
-  const PetscBool positive = (PetscBool)(!k->indefinite && !k->bai.hierarchy->long_rows && k->bai.hierarchy->hermitian);
-  PetscBool       cg       = positive;
-  KSPType         type;
-  PetscBool       known = PETSC_FALSE, symmetric = PETSC_FALSE;
+  KSP_BAI        *k    = (KSP_BAI *)ksp->data;
+  const PetscBool cg   = (PetscBool)(!k->indefinite && k->bai.hierarchy->hermitian);
+  const KSPType   type = cg ? KSPCG : k->breaks ? KSPFGMRES : KSPFBCGS;
   PC              pc;
 
   PetscFunctionBegin;
-  if (k->bai.hierarchy->long_rows && !k->indefinite) {
-    PetscMPIInt size;
-
-    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-    PetscCall(MatIsHermitianKnown(A, &known, &symmetric));
-    if (!known && size > 1) PetscCall(BAILooksHermitian(A, &symmetric)); /* MatIsHermitian() is for one rank */
-    else if (!known) PetscCall(MatIsHermitian(A, PETSC_SMALL, &symmetric));
-    cg = symmetric;
-  }
-  type = cg ? KSPCG : k->breaks ? KSPFGMRES : KSPFBCGS;
   if (!k->inner) {
     const char *prefix;
 
@@ -84,8 +65,8 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp, Mat A)
   PetscCall(KSPSetPCSide(k->inner, cg ? PC_LEFT : PC_RIGHT));
   PetscCall(KSPSetNormType(k->inner, KSP_NORM_UNPRECONDITIONED));
   PetscCall(KSPSetOperators(k->inner, A, A));
-  PetscCall(PetscInfo(ksp, "KSP type %s round %s\n", type,
-                      k->bai.hierarchy->long_rows ? "block-synchronous iteration" : "the multigrid cycle"));
+  PetscCall(
+    PetscInfo(ksp, "KSP type %s round %s\n", type, k->bai.hierarchy->jacobi ? "Jacobi" : "the multigrid cycle"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

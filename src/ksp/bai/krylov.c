@@ -5,9 +5,6 @@
 #include "kspbai.h"
 #include <float.h>
 
-/* Rows with more entries are not for levels on a GPU, where a thread goes through them one by one */
-#define LONGEST_ROW 1000
-
 /* With new values in old levels: solves that take so many times the iterations of the first one, and some more, show
    that the values have changed too much for the old aggregates */
 #define MUCH_MORE 1.5
@@ -61,12 +58,11 @@ PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp, Mat A)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
   PetscCall(ForgetIfOther(k, A));
   PetscCall(HasPlainNullSpace(A, &plain));
-  h->options.levels  = asked;
-  h->options.longest = asked > 0 ? 0 : LONGEST_ROW;
-  h->options.chip    = (PetscBool)(asked < 0 && size == 1 && plain && !k->off_chip && !k->indefinite);
+  h->options.levels = asked;
+  h->options.chip   = (PetscBool)(asked < 0 && size == 1 && plain && !k->off_chip && !k->indefinite);
   PetscCall(BAIHierarchySetUp(bai, A));
   if (bai->engine) PetscCall(BAIDropEngine(bai)); /* of a time when it was relaxation that solved */
-  if (size == 1 && plain && !h->long_rows && (h->info.resident || (h->hermitian && !k->indefinite))) {
+  if (size == 1 && plain && !h->jacobi && (h->info.resident || (h->hermitian && !k->indefinite))) {
     k->method = BAI_METHOD_ENGINE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -219,7 +215,7 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, Outcome *outcome)
 {
   KSP_BAI        *k        = (KSP_BAI *)ksp->data;
   const PetscBool was      = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident);
-  PetscBool       positive = (PetscBool)(k->bai.hierarchy->hermitian && !k->indefinite && !k->bai.hierarchy->long_rows);
+  PetscBool       positive = (PetscBool)(k->bai.hierarchy->hermitian && !k->indefinite);
   const char     *why;
 
   PetscFunctionBegin;
@@ -227,7 +223,7 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, Outcome *outcome)
   if (was && (!positive || stands)) {
     k->off_chip = PETSC_TRUE;
     why         = stands ? "the method on the chip gets no further" : "the method on the chip breaks down";
-  } else if (positive || (k->bai.hierarchy->long_rows && !k->indefinite)) {
+  } else if (positive) {
     k->indefinite = PETSC_TRUE;
     why           = "the matrix is not positive definite; PCFIELDSPLIT is for saddle points";
   } else if (!k->breaks) {
@@ -497,15 +493,12 @@ PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer)
   if (k->method == BAI_METHOD_PETSC) {
     PetscCall(KSPGetType(k->inner, &type));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  KSP type %s round %s\n", type,
-                                     k->bai.hierarchy->long_rows
-                                       ? "block-synchronous iteration, as rows are too long for levels"
-                                       : "a multigrid cycle"));
+                                     k->bai.hierarchy->jacobi ? "Jacobi" : "a multigrid cycle"));
   } else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %s %s\n", i->hermitian ? "conjugate gradients" : "BiCGStab",
                                      i->resident ? "on the chip, in one launch, round local sweeps in blocks"
                                                  : "round a multigrid cycle"));
-  if (!k->bai.hierarchy->long_rows)
-    PetscCall(BAIHierarchyView(&k->bai, viewer, (PetscBool)(format == PETSC_VIEWER_ASCII_INFO_DETAIL)));
+  PetscCall(BAIHierarchyView(&k->bai, viewer, (PetscBool)(format == PETSC_VIEWER_ASCII_INFO_DETAIL)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
