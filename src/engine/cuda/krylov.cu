@@ -796,8 +796,9 @@ __device__ inline Room RoomOf(const BAIKrylovMatrix &A, unsigned char *shared, u
 
 /* What comes next in CG */
 enum {
-  CG_X, /* r = b - A x, */
-  CG_U, /* u = M r and w = A u, */
+  CG_X,    /* r = b - A x, */
+  CG_NORM, /* its norm, */
+  CG_U,    /* u = M r and w = A u, and the norm if it is not known */
   CG_ITERATE
 };
 
@@ -819,15 +820,16 @@ __device__ inline void ControlCG(Team &t, Step &step, int next)
     if (!made) next = LEAVE;
     else if (now == CG_X) {
       c.Guess(total[2]);
-      next = CG_U;
-    } else if (now == CG_U) next = c.Ends(t.p, total[2]) ? LEAVE : CG_ITERATE;
+      next = CG_NORM;
+    } else if (now == CG_NORM) next = c.Ends(t.p, total[2]) ? LEAVE : CG_U;
+    else if (now == CG_U) next = c.first && c.Ends(t.p, total[2]) ? LEAVE : CG_ITERATE;
     else if (stays) {
       c.rnorm2 = total[2];
       next     = LEAVE;
     } else if (c.Looks(t.p, total[2], !(gamma > 0) || !(length > 0))) next = CG_X;
     if ((int)threadIdx.x == t.owners)
       step = Step{next, made && stays, (BAIReal)(gamma * __drcp_rn(length)), (BAIReal)beta, 0};
-    t.MeetAll(true);
+    t.MeetAll(now != CG_NORM);
     sums.Adjust();
     if (now == CG_U) c.scalar[0] = c.scalar[1] = 0;
     if (now == CG_ITERATE && next == CG_ITERATE) {
@@ -877,14 +879,16 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __
     t.Give(value);
     if (next == CG_X) {
       TakeCorrection(t, x, m);
-    } else Precondition(A, t, weights, next == CG_U ? r : w, m);
-    t.template Exchange<Matrix::IN_FLIGHT>(m);
-    A.template Multiply<false>(t, room.v, n);
+    } else if (next != CG_NORM) Precondition(A, t, weights, next == CG_U ? r : w, m);
+    if (next != CG_NORM) {
+      t.template Exchange<Matrix::IN_FLIGHT>(m);
+      A.template Multiply<false>(t, room.v, n);
 #pragma unroll
-    for (int k = 0; k < EACH; k++) n[k] += m[k];
+      for (int k = 0; k < EACH; k++) n[k] += m[k];
+    }
     const int now = next;
 
-    t.MeetAll(true);
+    t.MeetAll(now != CG_NORM);
     const Step go = step;
 
     next = go.next;
