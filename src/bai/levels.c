@@ -336,6 +336,7 @@ static PetscErrorCode Take(BAI *bai, Mat A)
   };
   BAIHierarchy h     = bai->hierarchy;
   int          found = 0;
+  PetscBool    known;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
@@ -343,7 +344,10 @@ static PetscErrorCode Take(BAI *bai, Mat A)
   if (h->levels) found = !h->info.hermitian ? POSITIVE | NEGATIVE : h->info.negative ? NEGATIVE : POSITIVE;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_BOR, PetscObjectComm(bai->obj)));
   h->hermitian = (PetscBool)(found != (POSITIVE | NEGATIVE));
-  if (h->jacobi) PetscCall(BAILooksHermitian(A, &h->hermitian));
+  if (h->jacobi) {
+    PetscCall(MatIsHermitianKnown(A, &known, &h->hermitian));
+    if (!known) PetscCall(BAILooksHermitian(A, &h->hermitian));
+  }
   h->negative      = (PetscBool)(found == NEGATIVE);
   h->multiple      = h->levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
   h->flops         = BAILevelsFlops(&h->info, h->p.local_iters, 0);

@@ -688,27 +688,40 @@ static uint64_t Pattern(const BAICSR *A, BAIInt n, int threads)
   return pattern;
 }
 
-static int IsLong(const BAICSR *A, BAIInt n, BAIInt longest)
+/* An error if a row is too long for levels, or if then a diagonal entry cannot be divided by */
+static BAIStatus CheckLong(const BAIHostRows *A, BAIInt longest)
 {
-  for (BAIInt i = 0; i < n && longest; i++)
-    if (A->i[i + 1] - A->i[i] > longest) return 1;
-  return 0;
+  BAIStatus status = BAIStatusOf(BAI_OK);
+
+  for (BAIInt i = 0; i < A->n && longest && !status.code; i++)
+    if (A->i[i + 1] - A->i[i] > longest) status = BAIStatusOf(BAI_ERR_LONG);
+  for (BAIInt i = 0; i < A->n && status.code == BAI_ERR_LONG; i++) {
+    BAIReal         sum;
+    const BAIScalar d = Diagonal(A, i, &sum);
+
+    if (!BAILevelsIsBad(BAIAggregateMagnitude(d), sum)) continue;
+    status     = BAIStatusOf(BAI_ERR_DIAGONAL);
+    status.row = i;
+  }
+  return status;
 }
 
 BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int values_only)
 {
-  const uint64_t pattern = Pattern(&matrix->A, matrix->n, state->p.threads);
-
-  if (values_only && pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
-  state->pattern    = pattern;
-  state->level[0].A = (BAIHostRows){
+  BAIHostRows rows = {
     matrix->n, (BAIInt *)matrix->A.i, (BAIInt *)matrix->A.j, (BAIScalar *)matrix->A.a,
     matrix->nghost ? matrix->B : (BAICSR){NULL, NULL, NULL}
   };
+  uint64_t pattern;
+
+  if (!values_only) BAITry(CheckLong(&rows, state->p.longest));
+  pattern = Pattern(&matrix->A, matrix->n, state->p.threads);
+  if (values_only && pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
+  state->pattern    = pattern;
+  state->level[0].A = rows;
   BAITry(Look(state, &state->level[0].A));
   BAITry(TakeSign(state, &state->level[0].A));
   if (!values_only) {
-    if (IsLong(&matrix->A, matrix->n, state->p.longest)) return BAIStatusOf(BAI_ERR_LONG);
     BAITry(Coarsen(state));
     BAITry(Order(state));
   }
