@@ -1096,7 +1096,7 @@ static PetscErrorCode TestBound(PetscInt n)
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(CreateKSP(A, KSPCG, PETSC_DECIDE, &ksp));
   PetscCall(Solve(ksp, &its));
-  PetscCall(Expect(its > 0 && its <= 35, "%d iterations", (int)its));
+  PetscCall(Expect(its > 0 && its <= 26, "%d iterations", (int)its));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);

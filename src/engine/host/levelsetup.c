@@ -367,8 +367,8 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L
   if (!status.code) memcpy(of, *field, (size_t)A->n * sizeof(*of));
   for (BAIInt i = 0; i < A->n && !status.code; i++) L->aggregate[i] = i;
   for (int pass = 0; pass < passes && !status.code; pass++) {
-    status = Match(&C, !state->hermitian, state->p.fields, of, !pass ? 1 + !level : 0, pass + 1 == passes, mate,
-                   state->p.threads);
+    status = Match(&C, !state->hermitian, state->p.fields, of, !pass ? 1 + !(level + state->p.above) : 0,
+                   pass + 1 == passes, mate, state->p.threads);
     if (status.code) break;
     m = Number(C.n, mate, pair);
     for (BAIInt i = 0; i < A->n; i++)
