@@ -142,6 +142,7 @@ int main(int argc, char **argv)
 
    testset:
       output_file: output/empty.out
+      requires: !single
       nsize: {{1 2}}
       timeoutfactor: 3
       test:

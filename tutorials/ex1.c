@@ -328,6 +328,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: gallery_convection
+      requires: !single
       args: -matrix {{convection2d convection3d}separate output} -peclet 5 -ksp_type bcgs -pc_type jacobi
 
     test:
