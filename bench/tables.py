@@ -22,9 +22,9 @@ ITERATIONS = ["async-(1)", "async-(5)", "async-(9)", "launch-(5)", "sync-(1)", "
 SETUPS = ["async set-up", "sync set-up", "color set-up", "async new values", "sync new values"]
 
 
-# States of the sources whose default was relaxation with momentum and a coarse correction. Both have been removed, so solves of
-# KSPBAI at them say nothing of the present one. Single iterations of relaxation, and PETSc's own solvers, are as they were
-REMOVED = {"812fc0b", "f9d0045", "91568cc"}
+# A state of the sources whose default was relaxation with momentum and a coarse correction. Both have been removed, so solves of
+# KSPBAI at it say nothing of the present one. Single iterations of relaxation, and PETSc's own solvers, are as they were
+REMOVED = "91568cc"
 
 
 def number(text):
@@ -96,14 +96,9 @@ def solves(matrices):
     rtol = min((t for solvers in matrices.values() for by in solvers.values() for t in by if t), default=None)
     if rtol is None:
         return []
-    heading, times, counts, gains, left = ["matrix"] + [h for _, h in SOLVERS] + ["best BAI over CG"], [], [], [], False
+    heading, times, counts, gains = ["matrix"] + [h for _, h in SOLVERS] + ["best BAI over CG"], [], [], []
     for key, solvers in matrices.items():
         found = [solvers.get(s, {}) for s, _ in SOLVERS]
-        for k, by in enumerate(found):
-            if SOLVERS[k][0].startswith("bai") and any(row.get("commit") in REMOVED for row in by.values()):
-                found[k], left = {}, True
-        if not any(found):
-            continue
         times.append([name(key)] + [solve(by, rtol, "seconds") for by in found])
         counts.append([name(key)] + [solve(by, rtol, "iterations") for by in found])
         seconds = [number(by[rtol]["seconds"]) if rtol in by and converged(by[rtol]) else math.nan for by in found]
@@ -116,9 +111,7 @@ def solves(matrices):
     out = [f"### Whole solves to {rtol:g}", "",
            f"KSPSolve() from zero until ‖b − Ax‖ ≤ {rtol:g} ‖b‖, set-up done, in µs. PETSc's solvers are with Jacobi. Resident CG is the",
            "benchmark's own: pipelined, with Jacobi, one launch a solve; empty where the rows do not fit the GPU."]
-    if left:
-        out += ["KSPBAI is left out: what was measured then is a default that has been removed."]
-    elif any(s.startswith("bai-") for solvers in matrices.values() for s in solvers):
+    if any(s.startswith("bai-") for solvers in matrices.values() for s in solvers):
         out += ["Relaxation does five local sweeps (sync-(1): one, which is a fused Jacobi iteration) in blocks of 128 rows."]
     if any("bai" in solvers for solvers in matrices.values()):
         out += ["*KSPBAI* is the default: no option but `-ksp_type bai`."]
@@ -131,7 +124,7 @@ def solves(matrices):
             out += [f"* {title} (in brackets its time over that of BAI): " + ", ".join(group) + "."]
     out += [""] if gains else []
     body = table(heading, counts)
-    return out + (["The iterations of these solves:" if left else "The iterations of these solves, for BAI global ones; in mode async the mean of all samples:", ""] + body if body else [])
+    return out + (["The iterations of these solves, for BAI global ones; in mode async the mean of all samples:", ""] + body if body else [])
 
 
 def ratios(matrices, whats, title, words, first=None):
@@ -187,7 +180,7 @@ def across(filename):
     with open(filename, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     found = {}
-    removed = [row for row in rows if row["part"] == "solve" and row["commit"] in REMOVED]
+    removed = [row for row in rows if row["part"] == "solve" and row["commit"] == REMOVED]
     for row in rows:
         if row in removed:
             continue

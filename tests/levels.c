@@ -1792,7 +1792,7 @@ static PetscErrorCode CreateArrow(PetscInt n, Mat *A)
 /* Zero diagonal entries are an error that names the first, also where a row is too long for levels */
 static PetscErrorCode TestZeroDiagonal(PetscBool is_long)
 {
-  const PetscInt row = 37, n = is_long ? 1500 : 100;
+  const PetscInt row = 37, n = is_long ? 2500 : 100;
   Mat            A;
   PC             pc;
   PetscInt       start, end;
@@ -1825,7 +1825,8 @@ static PetscErrorCode TestArrow(PetscInt n, KSPType type)
   PC                 pc;
   PetscInt           its;
   PetscReal          norm, bnorm;
-  PetscBool          is_bai;
+  PetscBool          is_bai, has;
+  PetscMPIInt        size;
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
@@ -1853,6 +1854,9 @@ static PetscErrorCode TestArrow(PetscInt n, KSPType type)
       PetscCall(Expect(reason > 0 && norm <= (PetscReal)1e-7 * bnorm, "%s with %d rows: %s, residual norm %g", type,
                        (int)n, KSPConvergedReasons[reason], (double)norm));
   }
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ViewHas((PetscObject)ksp, "no levels but PCJACOBI, as a row has more than 1000 entries", &has));
+  if (!is_bai) PetscCall(Expect(has == (n > 1000 * size), "with %d rows on %d ranks: Jacobi %d", (int)n, size, has));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -1945,8 +1949,8 @@ int main(int argc, char **argv)
   if (Case("options")) PetscCall(TestOptions());
   if (Case("arrow_empty_bai")) PetscCall(TestArrow(0, KSPBAI));
   if (Case("arrow_empty_cg")) PetscCall(TestArrow(0, KSPCG));
-  if (Case("arrow_long_bai")) PetscCall(TestArrow(1500, KSPBAI));
-  if (Case("arrow_long_cg")) PetscCall(TestArrow(1500, KSPCG));
+  if (Case("arrow_long_bai")) PetscCall(TestArrow(2500, KSPBAI));
+  if (Case("arrow_long_cg")) PetscCall(TestArrow(2500, KSPCG));
   if (Case("arrow_short")) PetscCall(TestArrow(600, KSPBAI));
   if (Case("tiny_guess_1e-170")) PetscCall(TestTinyGuess((PetscReal)1e-170));
   if (Case("tiny_guess_1e170")) PetscCall(TestTinyGuess((PetscReal)1e170));
@@ -1982,7 +1986,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision singular}}
+         args: -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,range,nullspace,small,precision singular}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -1999,11 +2003,11 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range}}
+         args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,range}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts bound iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,reasons,range,nullspace,small,precision singular}}
+         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts zero,bound,arrow iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,range,nullspace,small,precision singular}}
       test:
          suffix: aijcusparse_ranks
          requires: baicuda cuda

@@ -54,14 +54,15 @@ static BAIScalar Entry(const BAIHostRows *A, BAIInt row, BAIInt col)
 
 /*
    Whether a_ij = conj(a_ji) but for rounding, and a_ii > 0 in all rows, or a_ii < 0 in all of them; and the sums of the
-   couplings that are negative, and of the others
+   couplings that are negative, and of the others. Without a search for a_ji the matrix counts as not Hermitian. A diagonal
+   entry that cannot be divided by is an error
 */
-static BAIStatus Look(BAILevelsState state, const BAIHostRows *A)
+static BAIStatus Look(BAILevelsState state, const BAIHostRows *A, int search)
 {
   BAIStatus     status  = BAIStatusOf(BAI_OK);
   BAIInt        bad     = A->n;
   const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
-  int           is = 1, positive = 1, negative = 1;
+  int           is = search, positive = 1, negative = 1;
   double        less = 0, more = 0, norm = 0;
 
 #pragma omp parallel for num_threads(BAITogether(A->n, state->p.threads)) schedule(static) \
@@ -688,38 +689,26 @@ static uint64_t Pattern(const BAICSR *A, BAIInt n, int threads)
   return pattern;
 }
 
-/* An error if a row is too long for levels, or if then a diagonal entry cannot be divided by */
-static BAIStatus CheckLong(const BAIHostRows *A, BAIInt longest)
+static int IsLong(const BAIMatrix *M, BAIInt longest)
 {
-  BAIStatus status = BAIStatusOf(BAI_OK);
-
-  for (BAIInt i = 0; i < A->n && longest && !status.code; i++)
-    if (A->i[i + 1] - A->i[i] > longest) status = BAIStatusOf(BAI_ERR_LONG);
-  for (BAIInt i = 0; i < A->n && status.code == BAI_ERR_LONG; i++) {
-    BAIReal         sum;
-    const BAIScalar d = Diagonal(A, i, &sum);
-
-    if (!BAILevelsIsBad(BAIAggregateMagnitude(d), sum)) continue;
-    status     = BAIStatusOf(BAI_ERR_DIAGONAL);
-    status.row = i;
-  }
-  return status;
+  for (BAIInt i = 0; i < M->n && longest; i++)
+    if (M->A.i[i + 1] - M->A.i[i] > longest) return 1;
+  return 0;
 }
 
 BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int values_only)
 {
-  BAIHostRows rows = {
+  const int      is_long = !values_only && IsLong(matrix, state->p.longest);
+  const uint64_t pattern = is_long ? 0 : Pattern(&matrix->A, matrix->n, state->p.threads);
+
+  if (values_only && pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
+  state->pattern    = pattern;
+  state->level[0].A = (BAIHostRows){
     matrix->n, (BAIInt *)matrix->A.i, (BAIInt *)matrix->A.j, (BAIScalar *)matrix->A.a,
     matrix->nghost ? matrix->B : (BAICSR){NULL, NULL, NULL}
   };
-  uint64_t pattern;
-
-  if (!values_only) BAITry(CheckLong(&rows, state->p.longest));
-  pattern = Pattern(&matrix->A, matrix->n, state->p.threads);
-  if (values_only && pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
-  state->pattern    = pattern;
-  state->level[0].A = rows;
-  BAITry(Look(state, &state->level[0].A));
+  BAITry(Look(state, &state->level[0].A, !is_long));
+  if (is_long) return BAIStatusOf(BAI_ERR_LONG);
   BAITry(TakeSign(state, &state->level[0].A));
   if (!values_only) {
     BAITry(Coarsen(state));

@@ -616,8 +616,9 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal. Rows
    that are coupled to no others, as those of boundary conditions, stay out of the coarse levels.
 
-   If a row has more than 1000 entries there are no levels, and the preconditioner is `PCJACOBI`: on a GPU one thread
-   would go through such a row alone. -pc_view says so. With -pc_baimg_levels 32 there are levels all the same.
+   If a row has more than 1000 entries in columns of its own rank, there are no levels, and the preconditioner is
+   `PCJACOBI`: on a GPU one thread would go through such a row alone. -pc_view says so. With -pc_baimg_levels 32 there are
+   levels all the same.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
    `MATAIJ` that follows their values. -pc_view prints a table of the levels; -info says why there are no more.

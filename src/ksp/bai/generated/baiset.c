@@ -269,7 +269,8 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
    If a GPU holds the matrix in registers and shared memory there are no levels: the whole Krylov solve is one kernel
    launch, with up to four local sweeps in blocks as its preconditioner.
 
-   If a row has more than 1000 entries, and levels is auto, there are no levels, and `PCJACOBI` is the preconditioner.
+   If a row has more than 1000 entries in columns of its own rank, and levels is auto, there are no levels, and
+   `PCJACOBI` is the preconditioner.
 
    With auto a solve is such a Krylov method if all options that define the relaxation are at their defaults. These are
    all options except `backend`, `gather`, `exchange` and `idle_wait`. A solve of a fixed number of iterations, as that
