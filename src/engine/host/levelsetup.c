@@ -83,7 +83,8 @@ static BAIStatus Look(BAILevelsState state, const BAIHostRows *A, int search)
       if (A->j[k] == row) continue;
       if (BAIRealPart(A->a[k]) < 0) less += (double)w;
       else more += (double)w;
-      if (is && !(BAIAggregateMagnitude(A->a[k] - BAIConj(Entry(A, A->j[k], row))) <= epsilon * (w + sum + magnitude)))
+      if (search && is &&
+          !(BAIAggregateMagnitude(A->a[k] - BAIConj(Entry(A, A->j[k], row))) <= epsilon * (w + sum + magnitude)))
         is = 0;
     }
   }
