@@ -576,7 +576,7 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIDeviceLevel 
   for (int pass = 0; pass < passes; pass++) {
     Between &C = between[pass % 2];
 
-    BAITry(Match(state, A, field, !pass ? 1 + !level : 0, pass + 1 == passes, mate));
+    BAITry(Match(state, A, field, !pass ? 1 + !(level + state->p.above) : 0, pass + 1 == passes, mate));
     BAITry(Number(state, A.n, mate, pair, &m));
     Compose<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, pair, L->aggregate);
     if (state->p.fields > 1) {
