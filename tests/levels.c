@@ -841,6 +841,39 @@ static PetscErrorCode TestUnread(PetscInt levels)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As many iterations as allowed, and no more, from zero and from a guess */
+static PetscErrorCode TestMaxIt(const char name[], PetscInt n)
+{
+  Mat                A;
+  KSP                ksp;
+  Vec                b, x;
+  PetscInt           its;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(name, n, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  for (int guess = 0; guess < 2; guess++) {
+    PetscCall(KSPSetInitialGuessNonzero(ksp, (PetscBool)guess));
+    for (PetscInt max_it = 0; max_it < 4; max_it++) {
+      PetscCall(VecSet(x, 0.5));
+      PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, max_it));
+      PetscCall(KSPSolve(ksp, b, x));
+      PetscCall(KSPGetIterationNumber(ksp, &its));
+      PetscCall(KSPGetConvergedReason(ksp, &reason));
+      PetscCall(Expect(its == max_it && reason == KSP_DIVERGED_ITS, "%s, max_it %d, guess %d: %d iterations, %s", name,
+                       (int)max_it, guess, (int)its, KSPConvergedReasons[reason]));
+    }
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Reasons for which a solve ends without converging, and a fixed number of iterations */
 static PetscErrorCode TestReasons(void)
 {
@@ -1756,6 +1789,8 @@ static PetscErrorCode CasesOnOneRank(void)
   if (Case("unread_auto")) PetscCall(TestUnread(PETSC_DECIDE));
   if (Case("unread_number")) PetscCall(TestUnread(32));
   if (Case("reasons")) PetscCall(TestReasons());
+  if (Case("max_it")) PetscCall(TestMaxIt("laplace2d", 64));
+  if (Case("max_it")) PetscCall(TestMaxIt("convection2d", 40));
   if (!PetscDefined(USE_REAL_SINGLE)) {
     if (Case("range_small")) PetscCall(TestRange((PetscReal)1e-170));
     if (Case("range_large")) PetscCall(TestRange((PetscReal)1e170));
@@ -1986,7 +2021,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,range,nullspace,small,precision singular}}
+         args: -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,max_it,range,nullspace,small,precision singular}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -2003,11 +2038,11 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,range}}
+         args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,max_it,range}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts zero,bound,arrow iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,range,nullspace,small,precision singular}}
+         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts zero,bound,arrow iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,max_it,range,nullspace,small,precision singular}}
       test:
          suffix: aijcusparse_ranks
          requires: baicuda cuda

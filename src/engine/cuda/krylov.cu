@@ -279,6 +279,7 @@ struct Control {
     if (!isfinite(norm2)) reason = BAI_LEVELS_NAN;
     else if (norm2 <= tol2) reason = BAI_LEVELS_CONVERGED;
     else if (reason == GO_ON && its > 0 && !(norm2 < last / 4)) reason = BAI_LEVELS_STAGNATED;
+    else if (reason == GO_ON && its >= p.max_it) reason = BAI_LEVELS_ITS;
     last  = norm2;
     begun = its;
     return reason != GO_ON;
@@ -1211,12 +1212,14 @@ static BAIStatus LaunchOne(BAILevelsState state, Problem *p)
 /* A launch an iteration, as somebody looks at each: the x of that is where the caller has it */
 static BAIStatus Watched(BAILevelsState state, Problem *p, BAILevelsMonitor monitor, void *context)
 {
-  BAIKrylovState_ &k     = state->krylov;
-  const size_t     bytes = BAI_KRYLOV_VECTORS * PlacesOf(k.one) * sizeof(BAIReal);
+  BAIKrylovState_ &k      = state->krylov;
+  const size_t     bytes  = BAI_KRYLOV_VECTORS * PlacesOf(k.one) * sizeof(BAIReal);
+  const int        max_it = p->max_it;
 
   if (!k.saved) BAITry(BAICUDAAllocate(&state->s, bytes, &k.saved));
-  p->saved = k.saved;
-  p->until = 0;
+  p->saved  = k.saved;
+  p->until  = 0;
+  p->max_it = INT_MAX; /* launches end before that */
   BAITry(LaunchOne(state, p));
   p->zero = 0; /* launches that go on read the x that the one before has left */
   while (true) {
@@ -1230,7 +1233,7 @@ static BAIStatus Watched(BAILevelsState state, Problem *p, BAILevelsMonitor moni
     p->resume = 1;
     p->bnorm2 = (BAIReal)p->result->bnorm2;
     p->until  = its + 1;
-    if (p->until > p->max_it) p->finish = BAI_LEVELS_ITS;
+    if (p->until > max_it) p->finish = BAI_LEVELS_ITS;
     if (p->finish >= 0) break;
     BAITry(LaunchOne(state, p));
   }
