@@ -29,13 +29,30 @@ def run(m):
 def page(p):
     keyed = lambda rows: {tuple(parts(row)): row for row in rows}
     cell = lambda by, *key: f"{by[key]['its']}, {1e3 * number(by[key]['seconds']):.3g}" if key in by and converged(by[key]) else "–" if key in by else ""
-    its = lambda rows, matrix, name: keyed(rows)[matrix, name]["its"]
-    p.compare("weights paper, conclusions: ω, τ and ℓ1 inside algebraic multigrid", "left open", lambda rows: "; ".join(f"{matrix}: sync {its(rows, matrix, 'sync')}, with ℓ1 {its(rows, matrix, 'sync, ℓ1')}, color {its(rows, matrix, 'color')}, with ℓ1 {its(rows, matrix, 'color, ℓ1')}" for matrix in MATRICES if (matrix, "sync, ℓ1") in keyed(rows)), "`PCBAI` damps local sweeps in rows that do not dominate by itself, so a weight adds little")
+    pair = lambda rows, matrix, mode: [keyed(rows).get((matrix, mode + more), {}) for more in ("", ", ℓ1")]
+    both = lambda rows, matrix, mode: all(map(converged, pair(rows, matrix, mode)))
+    its = lambda rows, matrix, mode: " and ".join(row["its"] for row in pair(rows, matrix, mode))
+    p.compare("weights paper, conclusions: ω, τ and ℓ1 inside algebraic multigrid", "left open", lambda rows: "iterations without and with ℓ1: " + "; ".join(f"{matrix} " + ", ".join(f"{mode} {its(rows, matrix, mode)}" for mode in ("sync", "color") if both(rows, matrix, mode)) for matrix in MATRICES if any(both(rows, matrix, mode) for mode in ("sync", "color"))), "`PCBAI` damps local sweeps in rows that do not dominate by itself, so a weight adds little")
     lines, heading = [[name] for name in SMOOTHERS], ["smoother"]
     for place, rows in p.each():
         by = keyed(rows)
-        for matrix in [matrix for matrix in MATRICES if any(key[0] == matrix for key in by)]:
+        for matrix in [matrix for matrix in MATRICES if any(key[0] == matrix and row["n"] for key, row in by.items())]:
             heading.append(f"{place}: {matrix}, n = {next((row['n'] for key, row in by.items() if key[0] == matrix and row['n']), '')}")
             for line, name in zip(lines, SMOOTHERS):
                 line.append(cell(by, matrix, name))
     p.table("GAMG inside FGMRES: iterations to 1e-8 and milliseconds. A dash: not in 200 iterations, or stopped.", heading, lines)
+    left = {}
+    for place, rows in p.each():
+        for row in rows:
+            if not row["n"]:
+                left.setdefault((place, row["reason"]), {}).setdefault(parts(row)[0], []).append(parts(row)[1])
+    pairs = [pair(rows, matrix, mode) for _, rows in p.each() for matrix in MATRICES for mode in ("sync", "color")
+             if both(rows, matrix, mode)]
+    saved = any(number(weighted["its"]) < number(plain["its"]) for plain, weighted in pairs)
+    missing = []
+    for (place, why), some in left.items():
+        over = "the time for all experiments was over" if why.startswith("no time left") else why
+        which = [matrix + (", all" if names == GPU else " with " + " / ".join(names)) for matrix, names in some.items()]
+        missing.append(f"{place}, left out, {over}: {'; '.join(which)}.")
+    hangs = "GAMG's set-up on a GPU can hang, also without this library: see the [warnings](smoothing.md#warnings-first)."
+    p.why("" if saved or not pairs else "ℓ1 saves no iteration where it was measured.", *missing, hangs if left else "")

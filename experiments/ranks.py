@@ -38,34 +38,61 @@ def speed(rows, matrix, exchange, ranks, what):
     return number(one["seconds"]) / number(some["seconds"])
 
 
+def name(matrix):
+    return matrix + (", 100³" if matrix == "laplace3d" else "")
+
+
+def us(rows, matrix, exchange, ranks):
+    """Microseconds of an iteration"""
+    row = {tuple(parts(row)): row for row in rows}[matrix, exchange, str(ranks), "iteration"]
+    return f"{1e6 * number(row['seconds']) / number(row['its']):.1f}"
+
+
+def own(p, what):
+    """say() without machines whose ranks share a GPU: they take turns"""
+    return p.say(lambda rows: "" if shared(rows) else what(rows))
+
+
+def shared(rows):
+    """Whether the ranks shared a GPU, of which the single rank had one"""
+    return any("ranks share a device" in row["reason"] for row in rows)
+
+
 def page(p):
     bench = {(row["system"], row["n"], row["ranks"], row["what"]): number(row["ratio"]) for row in read(BENCH)}
     device = next(iter(read(BENCH)), {}).get("device", "")
     theirs = {"amc": ("4.10", "2 on two GPUs, less on three, more again on four"), "dc": ("4.12", "below 1.1 on two GPUs"), "dk": ("4.13", "below 1.1 on two GPUs")}
     for exchange, (figure, said) in theirs.items():
         large = ", ".join(f"{1 / bench['laplace3d', '318', ranks, exchange]:.2f} on {ranks}" for ranks in "24" if ("laplace3d", "318", ranks, exchange) in bench)
-        p.compare(f"Figure {figure}, {exchange.upper()}, iterations per time over one GPU", said, "; ".join(filter(None, [f"318³, {device}: {large}" if large else "", "Trefethen_20000, " + p.say(lambda rows: f"{speed(rows, 'trefethen20000', exchange, 2, 'iteration'):.2f} on two")])),
-                  {"amc": "theirs on PCI express, where an iteration took longer than its copies through the host", "dc": "today's GPUs are linked directly", "dk": "as DC; a kernel's stores into the other GPU's memory need no copy at all"}[exchange])
-    p.compare("Figure 4.14, Trefethen_20000, whole solves on two GPUs over one", "2 by AMC", lambda rows: ", ".join(f"{exchange} {speed(rows, 'trefethen20000', exchange, 2, 'solve'):.2f}" for exchange in EXCHANGES), "a solve takes less time than a few messages; by default it is done on one rank")
+        p.compare(f"Figure {figure}, {exchange.upper()}, iterations per time over one GPU", said, "; ".join(filter(None, [f"318³, {device}: {large}" if large else "", "Trefethen_20000, " + own(p, lambda rows: f"{speed(rows, 'trefethen20000', exchange, 2, 'iteration'):.2f} on two"), "100³, " + own(p, lambda rows: f"{speed(rows, 'laplace3d', exchange, 2, 'iteration'):.2f} on two")])),
+                  {"amc": "theirs on PCI express, where an iteration took longer than its copies through the host; here the copies take longer than an iteration. Three GPUs were not measured", "dc": "today's GPUs are linked directly; on so small a matrix the copies still take longer than an iteration", "dk": "as DC; a kernel's stores into the other GPU's memory need no copy at all"}[exchange])
+    p.compare("Figure 4.14, Trefethen_20000, whole solves on two GPUs over one", "2 by AMC", own(p, lambda rows: ", ".join(f"{exchange} {speed(rows, 'trefethen20000', exchange, 2, 'solve'):.2f}" for exchange in EXCHANGES)), "a solve takes less time than a few messages; by default it is done on one rank")
     p.compare("Figure 4.11, data in the host's memory of either processor", "two levels of time", "not asked", "data stay on the GPU")
-    lines = []
+    lines, left = [], {}
     for place, rows in p.each():
+        place += ", shared by the ranks" if shared(rows) else ""
         by = {tuple(parts(row)): row for row in rows}
         for matrix, exchange, size in dict.fromkeys(key[:3] for key in by if key[2] != "1"):
-            line = [matrix, place, exchange, size]
+            line = [name(matrix), place, exchange, size]
             for what in ("solve", "iteration"):
                 try:
-                    line.append(f"{speed(rows, matrix, exchange, size, what):.2f}")
+                    line.append(f"{speed(rows, matrix, exchange, size, what):.2f}".replace("nan", "–"))
                 except KeyError:
                     line.append("–")
             solve = by.get((matrix, exchange, size, "solve"), {})
-            lines.append(line + [solve["its"] if converged(solve) else "–", by[matrix, "one rank", "1", "solve"]["its"]])
+            one = by[matrix, "one rank", "1", "solve"]
+            lines.append(line + [row["its"] if converged(row) else "–" for row in (solve, one)])
             for what in ("solve", "iteration"):
                 row = by.get((matrix, exchange, size, what), {})
                 if not row.get("n"):
-                    p.text(f"Exchange `{exchange}`, {size} ranks, {place}, {what}, failed: {row.get('reason')}.")
-    p.table("async-(5) with blocks of 448 rows: speed over one rank (whole solve to 1e-10; one iteration), and iterations of a solve.", ["matrix", "machine", "exchange", "ranks", "solve", "iteration", "iterations", "on one rank"], lines)
-    p.why("Set-up is not counted. Larger systems on several GPUs are measured by `bench/ranks`: see [several GPUs](performance.md#several-gpus).")
+                    left.setdefault((size, place, row.get("reason", "").split("): ")[-1].replace(";", ",")), {})[f"`{exchange}`"] = None
+    p.table("async-(5) with blocks of 448 rows: speed over one rank (whole solve to 1e-10; one iteration), and iterations of a solve. A dash: it failed, or did not converge in 3000 iterations.", ["matrix", "machine", "exchange", "ranks", "solve", "iteration", "iterations", "on one rank"], lines)
+    said = [f"Exchange {' and '.join(exchanges)}, {size} ranks, {place}: {reason}." for (size, place, reason), exchanges in left.items()]
+    for place, rows in p.each():
+        for matrix in MATRICES if place == "several GPUs" else ():
+            two = ", ".join(f"{us(rows, matrix, exchange, 2)} with {exchange}" for exchange in EXCHANGES)
+            said.append(f"{name(matrix)}, {place}: an iteration takes {us(rows, matrix, 'one rank', 1)} µs on one, and on two {two}.")
+    p.why(*said, "Set-up is not counted. Larger systems on several GPUs are measured by `bench/ranks`: see [several GPUs](performance.md#several-gpus).")
     rows = [row for row in p.best()[1] if row["n"]]
     place, matrices = p.best()[0], list(dict.fromkeys(parts(row)[0] for row in p.best()[1] if row["n"]))
     if len({parts(row)[2] for row in rows}) < 3:

@@ -84,7 +84,11 @@ def page(p):
             if len(one) == 2:
                 p.check("with one update both storages give the same residual within 5 %", abs(one[0] / one[1] - 1) < 0.05, f"{place}, {side(some)}³")
     p.table("µs of a global iteration on the 7-point Laplacian, blocks of 448 rows; the conversion, and after how many iterations it has paid off.", ["", "size", "CRS", "Block-CRS", "over CRS", "conversion", "pays off after"], lines)
-    p.why("The program `storage` has the papers' two algorithms as printed. In CRS each of several updates reads the values outside the block again, so with more than one it is not the same iteration.")
+    both = {("ours", "async", "1", "20"), ("papers", "crs", "1", "20"), ("papers", "block-crs", "1", "20")}
+    slow = [f"{place}, {side(rows)}³" for place, rows in p.each()
+            if both <= largest(rows).keys() and ours(rows, "1")[0] > papers(rows, "1")[0]]
+    longer = f"With one update an iteration of `KSPBAI` takes longer than the papers' in CRS: {'; '.join(slow)}. The reason is not known."
+    p.why(longer if slow else "", "The program `storage` has the papers' two algorithms as printed. In CRS each of several updates reads the values outside the block again, so with more than one it is not the same iteration.")
     counts = lambda rows: sorted({int(key[3]) for key in largest(rows) if key[0] == "papers"})
     place, rows = p.best(lambda rows: len(counts(rows)) > 2)
     by, its = largest(rows), counts(rows)
@@ -97,9 +101,11 @@ def page(p):
                 some = [by["papers", storage, k, str(n)] for n in its]
                 p.curve(ax, name, its, [1e3 * (number(row["conversion"]) + n * number(row["seconds"])) for n, row in zip(its, some)])
             second, setup = ours(rows, k)
-            p.curve(ax, "KSPBAI, set-up + n iterations", its, [1e3 * (setup + n * second) for n in its])
+            all_ = range(1, its[-1] + 1)  # as sums are not straight lines here
+            p.curve(ax, "KSPBAI, set-up + n iterations", all_, [1e3 * (setup + n * second) for n in all_])
             ax.set_xlabel("global iterations")
-            ax.set_ylim(bottom=0)
+            ax.set_xscale("log")
+            ax.set_yscale("log")
             ax.set_title(f"async-({'5' if k == '6' else k})")
         axes[0].set_ylabel("ms in all")
     p.picture(draw, f"Figure 4.16: CRS and Block-CRS, 7-point Laplacian on {side(rows)}³, {place}", columns=2)
