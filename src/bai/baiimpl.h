@@ -228,6 +228,22 @@ PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);
 PETSC_INTERN PetscErrorCode BAIForgetNode(BAI *);
 PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIInt[], PetscBool *);
 
+/* ranks/halo.c: rows whose values other ranks read, and what this one reads of them */
+typedef struct {
+  PetscMPIInt  n, *rank;    /* peers, ascending */
+  PetscInt    *first, *last; /* of those that are sent, which each of them reads; */
+  PetscInt     sends, *row;  /* these are own rows, NULL: all in their order */
+  PetscInt    *begin;        /* n + 1: of each of them the ghosts */
+  PetscMPIInt  tag;
+  MPI_Request *request;
+} BAIHalo;
+PETSC_INTERN PetscErrorCode BAIHaloCreate(Mat, PetscInt, const PetscInt[], BAIHalo *);
+PETSC_INTERN PetscErrorCode BAIHaloOfAll(MPI_Comm, PetscInt, PetscMPIInt, BAIHalo *);
+PETSC_INTERN PetscErrorCode BAIHaloDestroy(BAIHalo *);
+PETSC_INTERN PetscErrorCode BAIHaloExchange(BAIHalo *, MPI_Comm, size_t, const void *, void *);
+PETSC_INTERN PetscErrorCode BAIHaloCoarsen(const BAIHalo *, const PetscInt[], const PetscInt[], BAIHalo *, PetscInt[]);
+PETSC_INTERN PetscInt       BAIHaloGhosts(const BAIHalo *);
+
 /* ranks/gather.c */
 PETSC_INTERN PetscErrorCode BAIGatherChoose(const BAI *, Mat, Mat, PetscMPIInt *, PetscSubcommType *, const char **);
 

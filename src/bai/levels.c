@@ -152,13 +152,11 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   if (*backend == BAI_BACKEND_AUTO) PetscCall(BAIBackendOf(Ad, backend));
   PetscCall(MatGetBlockSize(A, &fields));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  p->visited = size > 1;
   PetscCall(MatGetOwnershipRange(A, &first, NULL));
   PetscCall(MatGetSize(A, &all, NULL));
   p->first  = (BAIInt)first;
   p->all    = size > 1 ? (BAIInt)all : 0;
   p->levels = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;
-  if (size > 1 && (!p->levels || p->levels > BAI_RANK_LEVELS)) p->levels = BAI_RANK_LEVELS;
   p->local_iters = (BAIInt)o->local_iters;
   p->over        = (BAIReal)o->over;
   p->fields      = (BAIInt)fields;
@@ -254,12 +252,12 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
   PetscCall(PetscMemcmp(p, &h->p, sizeof(*p), &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   same  = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->memory == h->M.memory);
-  *work = same && state == h->state ? WORK_NONE : p->visited ? WORK_LEVELS : WORK_VALUES;
+  *work = same && state == h->state ? WORK_NONE : p->all ? WORK_LEVELS : WORK_VALUES;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New levels; the engine looks at the arrays of modes now only. What is on a GPU stays there if levels are on it */
-static PetscErrorCode Create(BAI *bai, Mat given, BAIStatus *status)
+/* New levels; the engine looks at the arrays of modes and numbers now only. What is on a GPU stays there if levels are on it */
+static PetscErrorCode Create(BAI *bai, Mat given, const PetscInt garray[], BAIStatus *status)
 {
   BAIHierarchy        h = bai->hierarchy;
   BAILevelsParameters p;
@@ -270,6 +268,7 @@ static PetscErrorCode Create(BAI *bai, Mat given, BAIStatus *status)
 
   PetscFunctionBegin;
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
+  p.ghost = (const BAIInt *)garray;
   PetscCall(GetModes(bai, given, given, (PetscInt)p.fields, mode, &modes, &id));
   for (int k = 0; k < modes; k++) {
     if (!mode[k]) continue;
@@ -286,7 +285,7 @@ static PetscErrorCode Create(BAI *bai, Mat given, BAIStatus *status)
 }
 
 /* New values, or new levels; all ranks do the same */
-static PetscErrorCode Renew(BAI *bai, Mat given, int *work, BAIStatus *status)
+static PetscErrorCode Renew(BAI *bai, Mat given, const PetscInt garray[], int *work, BAIStatus *status)
 {
   BAIHierarchy h = bai->hierarchy;
 
@@ -300,7 +299,7 @@ static PetscErrorCode Renew(BAI *bai, Mat given, int *work, BAIStatus *status)
   if (*work == WORK_LEVELS) {
     BAILevelsDestroy(&h->levels);
     *status = BAIStatusOf(BAI_OK);
-    if (h->M.n) PetscCall(Create(bai, given, status));
+    if (h->M.n) PetscCall(Create(bai, given, garray, status));
     h->setups++;
     h->first_its     = 0;
     h->updates_since = 0;
@@ -418,7 +417,8 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   h->backend       = backend;
   bai->use.backend = backend; /* which errors name */
   PetscCall(PetscMemcpy(&h->p, &p, sizeof(p)));
-  code = Renew(bai, given, &work, &mine);
+  if (work == WORK_LEVELS) PetscCall(BAIRankLevelsDestroy(&h->ranks)); /* ranks let go of each other's memory */
+  code = Renew(bai, given, garray, &work, &mine);
   if (!code && mine.code) BAILevelsDestroy(&h->levels);
   bad = mine.code == BAI_ERR_LONG ? BAD_LONG : mine.code ? BAD_ANY : 0;
   if (!code) code = BAIAgree(bai, PETSC_SUCCESS, &bad);
@@ -437,8 +437,7 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
   PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
   PetscCall(Take(bai, A));
-  PetscCall(BAIRankLevelsDestroy(&h->ranks));
-  if (p.visited && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A));
+  if (p.all && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A));
   h->set        = h->options;
   h->single_set = h->single;
   h->ready      = PETSC_TRUE;

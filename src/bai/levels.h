@@ -9,7 +9,6 @@
 #include "../engine/levels.h"
 
 enum {
-  BAI_RANK_LEVELS = 4,   /* so many levels of its own rows give a rank the blocks of the finest of them */
   BAI_LONGEST_ROW = 1000 /* rows with more entries are not for levels, as a thread of a GPU goes through them alone */
 };
 

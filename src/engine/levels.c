@@ -38,16 +38,6 @@ BAIStatus BAILevelsApply(BAILevels levels, const BAIScalar *r, BAIScalar *z)
   return levels->ops->apply(levels->state, r, z);
 }
 
-BAIStatus BAILevelsVisit(BAILevels levels, const BAIScalar *r, BAIScalar *z)
-{
-  return levels->ops->visit(levels->state, r, z);
-}
-
-BAIStatus BAILevelsAggregates(BAILevels levels, BAIInt *aggregate)
-{
-  return levels->ops->aggregates(levels->state, aggregate);
-}
-
 BAIStatus BAILevelsSolve(BAILevels levels, const BAIScalar *b, BAIScalar *x, int guess_zero,
                          const BAITolerances *tolerances, BAILevelsMonitor monitor, void *context,
                          BAILevelsSolution *solution)
@@ -59,6 +49,67 @@ BAIStatus BAILevelsSolveColumns(BAILevels levels, const BAIColumns *c, int guess
                                 BAILevelsSolution *solution)
 {
   return levels->ops->columns(levels->state, c, guess_zero, tolerances, solution);
+}
+
+BAIStatus BAILevelsAgree(BAILevels levels, const BAILevelsAgreed *agreed)
+{
+  return levels->ops->agree(levels->state, agreed);
+}
+
+BAIStatus BAILevelsAggregate(BAILevels levels, BAIInt *count)
+{
+  return levels->ops->aggregate(levels->state, count);
+}
+
+BAIStatus BAILevelsAggregates(BAILevels levels, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate)
+{
+  return levels->ops->aggregates(levels->state, level, count, row, aggregate);
+}
+
+BAIStatus BAILevelsFields(BAILevels levels, BAIInt *field)
+{
+  return levels->ops->fields(levels->state, field);
+}
+
+BAIStatus BAILevelsProduct(BAILevels levels, BAIInt ghosts, const BAIInt *aggregate)
+{
+  return levels->ops->product(levels->state, ghosts, aggregate);
+}
+
+BAIStatus BAILevelsSides(BAILevels levels, BAIInt count, const BAIInt *row, BAILevelsSide *side)
+{
+  return levels->ops->sides(levels->state, count, row, side);
+}
+
+BAIStatus BAILevelsSoften(BAILevels levels, const BAILevelsSide *side)
+{
+  return levels->ops->soften(levels->state, side);
+}
+
+BAIStatus BAILevelsMatrix(BAILevels levels, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a)
+{
+  return levels->ops->matrix(levels->state, level, n, nnz, i, j, a);
+}
+
+BAIStatus BAILevelsFinish(BAILevels levels, const BAILevelsRanks *ranks)
+{
+  return levels->ops->finish(levels->state, ranks);
+}
+
+BAIStatus BAILevelsShare(BAILevels levels, int ranks, const BAIInt *begin, BAIHandle *handle, BAILevelsAddress *address)
+{
+  return levels->ops->share ? levels->ops->share(levels->state, ranks, begin, handle, address)
+                            : BAIStatusOf(BAI_ERR_NOT_BUILT);
+}
+
+BAIStatus BAILevelsConnect(BAILevels levels, const BAILevelsPeers *peers)
+{
+  return levels->ops->connect(levels->state, peers);
+}
+
+BAIStatus BAILevelsDisconnect(BAILevels levels)
+{
+  return levels->ops->disconnect ? levels->ops->disconnect(levels->state) : BAIStatusOf(BAI_OK);
 }
 
 void BAILevelsInfoGet(BAILevels levels, BAILevelsInfo *info)

@@ -1,6 +1,6 @@
 /*
-   Many levels: a multigrid cycle whose smoother is block-synchronous iteration, and CG round it, on one rank's square
-   part of A
+   Many levels: a multigrid cycle whose smoother is block-synchronous iteration, and CG round it; or a rank's part of the
+   cycle for a matrix that is distributed
 
    On the way down each coarse matrix A_c is P^H A P, where P is 1 on aggregates of a few strongly coupled rows: an
    entry of A_c is a sum of entries of A. Rows of an aggregate cannot differ on the coarse level, so couplings between
@@ -84,9 +84,9 @@ typedef struct {
   const BAIScalar *mode[BAI_LEVELS_MODES];
   uint64_t         modes_id; /* for the caller: of other modes it is another one */
   BAIInt           longest;  /* BAI_ERR_LONG if a row has more entries; 0: any number is taken */
-  int              visited;  /* no level is solved exactly, so that BAILevelsVisit() may be called */
-  BAIInt       first, all;   /* this is a rank's part, from row number first on, of so many rows; all is 0: it is not */
-  BAINumbering grid;     /* of the finest level; it is looked for if there are no levels above or it is not visited */
+  BAIInt       first, all;   /* this is a rank's part, from row number first on, of so many rows; all is 0: it is not.
+                                Of a part only the finest level is looked at, see BAILevelsAgree() */
+  const BAIInt *ghost;       /* the numbers of ghosts among all rows. Looked at by BAILevelsCreate() only */
   int          resident; /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one
                            launch, of a Krylov method round visits: see cuda/krylov.cu. BAILevelsApply() is then not to
                            be called */
@@ -110,7 +110,7 @@ typedef struct {
   int          levels;
   BAILevelInfo level[BAI_LEVELS_MOST];
   const char  *stop;       /* why there are no more levels, in a few words */
-  BAINumbering grid, next; /* the numberings of the finest level and of the next one */
+  BAINumbering grid;       /* the numbering of the finest level */
   int          resident;   /* there is one level, on the chip, and no cycle */
   int          exact;      /* the last level is solved exactly; else it is smoothed */
   int          hermitian;  /* a_ij = conj(a_ji) to rounding, and the diagonal is positive, or all of it negative */
@@ -118,6 +118,8 @@ typedef struct {
   int          single;     /* levels are in single precision */
   int          modes;      /* columns of P of each aggregate, 0: one, of ones */
   double       less, more; /* sums of the magnitudes of couplings that are negative, and of the others */
+  double       largest;    /* diagonal entry, its magnitude */
+  double       skew, coupled; /* of a rank's part, sums over the entries of ghosts: see BAILevelsSkew(), and magnitudes */
   double       norm;       /* of the magnitudes of a row's entries the largest sum; 0: not found out */
   int64_t      bytes;      /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */
 } BAILevelsInfo;
@@ -153,9 +155,8 @@ typedef struct {
 typedef struct BAILevels_ *BAILevels;
 
 /*
-   Sets the levels up for the square part of a matrix, where its arrays lie. Of the entries of ghosts only the
-   magnitudes count, for how far the diagonal entry of a row dominates. The matrix is not copied: the arrays of A must
-   stay where they are for BAILevelsSolve(). BAI_ERR_DIAGONAL: a diagonal entry is zero or missing. BAI_ERR_MEMORY: there
+   Sets the levels up for a matrix, where its arrays lie. It is not copied, but with the entries of ghosts: the arrays
+   must stay where they are for BAILevelsSolve(). BAI_ERR_DIAGONAL: a diagonal entry is zero or missing. BAI_ERR_MEMORY: there
    is no room for a level, or for what it takes to make it
 */
 BAIStatus BAILevelsCreate(BAIBackend, const BAIMatrix *, const BAILevelsParameters *, BAILevels *);
@@ -163,10 +164,6 @@ BAIStatus BAILevelsCreate(BAIBackend, const BAIMatrix *, const BAILevelsParamete
 BAIStatus BAILevelsUpdateValues(BAILevels, const BAIMatrix *);
 /* z = one cycle for A z = r, from zero; vectors of the caller's ordering, in the memory of the matrix */
 BAIStatus BAILevelsApply(BAILevels, const BAIScalar *r, BAIScalar *z);
-/* The same with one visit to all blocks of the finest level in the place of a cycle, if the parameters say so */
-BAIStatus BAILevelsVisit(BAILevels, const BAIScalar *r, BAIScalar *z);
-/* Of each row of the finest level the row of the next one, or -1; on the host */
-BAIStatus BAILevelsAggregates(BAILevels, BAIInt *aggregate);
 /*
    CG with a cycle as its preconditioner, from the x given, or from zero. Directions are made conjugate to the last
    one by what they are, not by the short formula, so rounding in the levels does no harm. It is converged when the
@@ -184,34 +181,95 @@ void      BAILevelsInfoGet(BAILevels, BAILevelsInfo *);
 void      BAILevelsDestroy(BAILevels *);
 
 /*
-   P^H A P, P being 1 on aggregates of rows; of a matrix that is distributed over ranks the rows of one of them. For
-   each entry there is what softens it, see BAISoftened()
+   Levels of a matrix that is distributed over ranks. Aggregates are of rows of one rank, and coarse matrices are
+   distributed as they are. Columns of other ranks are ghosts, with the numbers from n on. BAILevelsCreate() looks at a
+   rank's part of the finest level. Then all ranks agree on what must be the same, BAILevelsAgree(), and make one level
+   after the other:
+
+     BAILevelsAggregate()  aggregates of the last level's rows
+     BAILevelsProduct()    the matrix of the next level, when it is known in which aggregates ghosts are
+     BAILevelsSoften()     its couplings are softened, when both sides of them are known
+
+   BAILevelsFinish() says which of these levels the cycle has. Its last one may be solved by the caller. BAILevelsApply()
+   is then a part of a cycle that all ranks do together. New values are not for such levels
+*/
+
+/* What all ranks agree on, see BAILevelsInfo; over: by what couplings are softened, 1: they are not */
+typedef struct {
+  int     hermitian, negative, single;
+  double  largest;
+  BAIReal over;
+} BAILevelsAgreed;
+
+/* What an aggregate has to do with its couplings: so many rows, and the mean magnitude of the couplings between them */
+typedef struct {
+  BAIReal rows, inner;
+} BAILevelsSide;
+
+/* A level of the cycle: rows of all ranks; ghosts; and own rows whose x other ranks read, in the order in which it is sent,
+   NULL: all rows in theirs */
+typedef struct {
+  BAIInt        all, ghosts, sends;
+  const BAIInt *row;
+} BAILevelsShared;
+
+/*
+   How ranks do a cycle. All functions return 0, or the cycle is given up. Arrays are on the host but for b and x, which
+   are where the matrix is
 */
 typedef struct {
-  BAIInt     m;     /* rows */
-  BAIInt    *i, *j; /* columns ascend in a row. Numbers of aggregates: first the m of this rank, then those of others */
-  BAIScalar *a;
-  BAIInt    *touch; /* rows of the row's aggregate that are coupled to the column's, */
-  BAIInt    *back;  /* and the reverse, of the aggregates of other ranks */
-  BAIInt    *count; /* entries of A that it is the sum of */
-  BAIInt    *rows;  /* m: rows of each aggregate, */
-  BAIReal   *inner; /* and the mean magnitude of the couplings between them */
-} BAIProduct;
+  int                    levels; /* that are smoothed */
+  const BAILevelsShared *level;  /* of each of these, and of the next one */
+  int                    next;   /* there is a next level. Each rank that has rows of it gets the right-hand side of all, */
+  BAIInt                 first;  /* of which its own begin here, in the order of ranks. rest() solves it */
+  BAIScalar             *b, *x;  /* for this right-hand side, and leaves the solution here */
+  void                  *context;
+  /* x of rows that are sent, to those of ghosts, in bytes of a number of the cycle each */
+  int (*exchange)(void *context, int level, size_t size, const void *sent, void *ghosts);
+  int (*largest)(void *context, BAIReal *); /* of all ranks */
+  int (*rest)(void *context);
+} BAILevelsRanks;
 
-/* From a matrix on the host and the aggregates of its rows and ghosts, negative: none. columns: m, and the aggregates of
- * other ranks */
-BAIStatus BAIProductCreate(const BAIMatrix *, BAIInt m, BAIInt columns, const BAIInt *aggregate, BAIProduct *);
+BAIStatus BAILevelsAgree(BAILevels, const BAILevelsAgreed *);
+/* How many there are */
+BAIStatus BAILevelsAggregate(BAILevels, BAIInt *count);
+/* The aggregates of so many rows of a level, or of the first so many if row is NULL: a number, or -1 */
+BAIStatus BAILevelsAggregates(BAILevels, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate);
+/* The numbers of the last level's rows as unknowns of a point */
+BAIStatus BAILevelsFields(BAILevels, BAIInt *field);
+/* aggregate: of each ghost of the last level a ghost of the next one, of which there are so many, or -1 */
+BAIStatus BAILevelsProduct(BAILevels, BAIInt ghosts, const BAIInt *aggregate);
+/* The sides of so many rows of the level that was made last */
+BAIStatus BAILevelsSides(BAILevels, BAIInt count, const BAIInt *row, BAILevelsSide *side);
+/* side: of each ghost of that level; not looked at if over is 1 */
+BAIStatus BAILevelsSoften(BAILevels, const BAILevelsSide *side);
+/* Rows, entries, and the matrix of a level; i NULL: only how many */
+BAIStatus BAILevelsMatrix(BAILevels, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);
+BAIStatus BAILevelsFinish(BAILevels, const BAILevelsRanks *);
+
+/* Where in a rank's memory x of another one is to go, in bytes: of even exchanges, of odd ones; and the number of the
+ * exchange when it is there */
+typedef struct {
+  size_t even, odd, flag;
+} BAILevelsAddress;
+
+/* How ranks reach each other's memory; levels are those of the cycle and the next one */
+typedef struct {
+  int                     ranks, rank;
+  const BAIHandle        *handle;       /* of each rank */
+  const BAILevelsAddress *address;      /* ranks x levels: where x of this rank goes */
+  const BAIInt           *first, *last; /* levels x ranks: which of the rows that are sent go to each */
+  const BAIInt           *ghosts;       /* levels x ranks: how many of each rank's x come */
+} BAILevelsPeers;
+
 /*
-   The same with so many columns of P for each aggregate, of which p has a row for each row of A, on one rank: row c*modes
-   + k of the product is that of column k of aggregate c. All entries between coupled aggregates are there, also those
-   that are zero. i, j and a are the caller's
+   Memory for the x of ghosts that other ranks write to themselves, in the place of exchange(). begin, levels x ranks: the
+   first ghost of each rank. BAI_ERR_NOT_BUILT if this backend cannot, BAI_ERR_PEERS if it cannot be. All ranks connect,
+   or none; and all have disconnected before one of them destroys its levels
 */
-BAIStatus BAIModesProductCreate(const BAIMatrix *, BAIInt m, const BAIInt *aggregate, int modes, const BAIScalar *p,
-                                BAIInt **i, BAIInt **j, BAIScalar **a);
-/* Softens couplings by up to a factor of over; the sum of each row stays as it is, or its real part, as the diagonal of
- * a Hermitian matrix is real. negative: so is the diagonal. rows and inner are those of the aggregates of other ranks */
-void BAIProductSoften(BAIProduct *, int negative, const BAIInt *rows, const BAIReal *inner, BAIReal over);
-void BAIProductDestroy(BAIProduct *);
+BAIStatus BAILevelsShare(BAILevels, int ranks, const BAIInt *begin, BAIHandle *, BAILevelsAddress *);
+BAIStatus BAILevelsConnect(BAILevels, const BAILevelsPeers *);
+BAIStatus BAILevelsDisconnect(BAILevels);
 
 #if defined(__cplusplus)
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "levels.h"
+#include "hash.h"
 #if defined(PETSC_USE_COMPLEX) && !defined(__cplusplus)
   #include <complex.h>
 #endif
@@ -136,7 +137,19 @@ BAI_INLINE int BAIColumnsOfP(int modes)
 /* A last level of so many rows is solved exactly, not smoothed */
 BAI_INLINE int BAIIsExact(const BAILevelsParameters *p, BAIInt rows)
 {
-  return !p->visited && rows <= BAI_LEVELS_COARSEST;
+  return !p->all && rows <= BAI_LEVELS_COARSEST;
+}
+
+/*
+   The real part of v^H B u - (B v)^H u, B being the entries between ranks, is zero if a_ij = conj(a_ji): what one of them
+   adds to it. u and v are as if at random, and every rank knows all of them
+*/
+BAI_INLINE double BAILevelsSkew(BAIScalar a, BAIInt row, BAIInt col)
+{
+  const BAIScalar v = BAINoise(2 * (uint64_t)row), av = a * BAINoise(2 * (uint64_t)col),
+                  au = a * BAINoise(2 * (uint64_t)col + 1), u = BAINoise(2 * (uint64_t)row + 1);
+
+  return (double)BAIRealPart(BAIConj(v) * au - BAIConj(av) * u);
 }
 
 /* What is added to the diagonal entry of a row in the sweeps */

@@ -3,7 +3,6 @@
    by a VecScatter
 */
 #include "../baiimpl.h"
-#include <petscsf.h>
 
 PetscErrorCode BAIScatterDestroy(BAI *bai)
 {
@@ -80,68 +79,31 @@ typedef struct {
 } Letter;
 
 typedef struct {
-  PetscMPIInt n, *rank;     /* peers */
-  PetscInt   *first, *row;  /* own rows whose x each reads */
-  PetscInt   *slot, *place; /* what it says of these */
-  PetscInt   *mine;         /* where in the ghosts of this rank its x begins */
-  BAIHandle  *handle;
+  BAIHalo    halo;
+  PetscInt  *slot, *place; /* what each peer says */
+  BAIHandle *handle;
 } Peers;
 
 static PetscErrorCode DestroyPeers(Peers *p)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree6(p->rank, p->first, p->slot, p->place, p->mine, p->handle));
-  PetscCall(PetscFree(p->row));
+  PetscCall(BAIHaloDestroy(&p->halo));
+  PetscCall(PetscFree3(p->slot, p->place, p->handle));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who reads x of whom: a rank that this one reads from or that reads from this one */
 static PetscErrorCode CreatePeers(Mat A, PetscInt nghost, const PetscInt garray[], Peers *p)
 {
-  PetscSF            sf;
-  PetscLayout        columns;
-  BAIRankCount       reads, readers;
-  const PetscMPIInt *in, *out;
-  const PetscInt    *in_first, *out_first, *ghost, *row;
-  PetscInt           rows, dups;
-
   PetscFunctionBegin;
-  PetscCall(MatGetLayouts(A, NULL, &columns));
-  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &sf));
-  PetscCall(PetscSFSetGraphLayout(sf, columns, nghost, NULL, PETSC_COPY_VALUES, garray));
-  PetscCall(PetscSFSetUp(sf));
-  PetscCall(PetscSFGetRootRanks(sf, &reads, &in, &in_first, &ghost, NULL));
-  PetscCall(PetscSFGetLeafRanks(sf, &readers, &out, &out_first, &row));
-  rows = readers ? out_first[readers] : 0;
-  PetscCall(PetscMalloc6(reads + readers, &p->rank, reads + readers + 1, &p->first, reads + readers, &p->slot,
-                         reads + readers, &p->place, reads + readers, &p->mine, reads + readers, &p->handle));
-  PetscCall(PetscMalloc1(rows, &p->row));
-  PetscCall(PetscArraycpy(p->rank, in, reads));
-  PetscCall(PetscArraycpy(p->rank + reads, out, readers));
-  dups = (PetscInt)(reads + readers);
-  PetscCall(PetscSortRemoveDupsMPIInt(&dups, p->rank));
-  p->n        = (PetscMPIInt)dups;
-  p->first[0] = 0;
-  for (PetscMPIInt k = 0; k < p->n; k++) {
-    p->mine[k]      = 0;
-    p->first[k + 1] = p->first[k];
-    for (BAIRankCount i = 0; i < reads; i++) {
-      if (in[i] == p->rank[k])
-        p->mine[k] = ghost[in_first[i]]; /* those of one rank follow each other, as columns are sorted */
-    }
-    for (BAIRankCount o = 0; o < readers; o++) {
-      if (out[o] != p->rank[k]) continue;
-      PetscCall(PetscArraycpy(p->row + p->first[k], row + out_first[o], out_first[o + 1] - out_first[o]));
-      p->first[k + 1] += out_first[o + 1] - out_first[o];
-    }
-  }
-  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(BAIHaloCreate(A, nghost, garray, &p->halo));
+  PetscCall(PetscMalloc3(p->halo.n, &p->slot, p->halo.n, &p->place, p->halo.n, &p->handle));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode TellPeers(Mat A, Peers *p, const BAIHandle *mine)
 {
-  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  const MPI_Comm    comm = PetscObjectComm((PetscObject)A);
+  const PetscMPIInt n    = p->halo.n;
   Letter        *sent, *got;
   MPI_Request   *request;
   PetscMPIInt    tag;
@@ -149,17 +111,17 @@ static PetscErrorCode TellPeers(Mat A, Peers *p, const BAIHandle *mine)
   PetscFunctionBegin;
   PetscCall(PetscObjectGetNewTag((PetscObject)A, &tag));
   PetscCall(
-    PetscCalloc3(p->n, &sent, p->n, &got, 2 * p->n, &request)); /* NOLINT(bugprone-sizeof-expression): an MPI_Request
+    PetscCalloc3(n, &sent, n, &got, 2 * n, &request)); /* NOLINT(bugprone-sizeof-expression): an MPI_Request
                                                                    may be a pointer, and these are an array of them */
-  for (PetscMPIInt k = 0; k < p->n; k++) {
+  for (PetscMPIInt k = 0; k < n; k++) {
     sent[k].handle = *mine;
-    sent[k].slot   = p->mine[k];
+    sent[k].slot   = p->halo.begin[k];
     sent[k].place  = k;
-    PetscCallMPI(MPI_Irecv(got + k, (PetscMPIInt)sizeof(Letter), MPI_BYTE, p->rank[k], tag, comm, request + k));
-    PetscCallMPI(MPI_Isend(sent + k, (PetscMPIInt)sizeof(Letter), MPI_BYTE, p->rank[k], tag, comm, request + p->n + k));
+    PetscCallMPI(MPI_Irecv(got + k, (PetscMPIInt)sizeof(Letter), MPI_BYTE, p->halo.rank[k], tag, comm, request + k));
+    PetscCallMPI(MPI_Isend(sent + k, (PetscMPIInt)sizeof(Letter), MPI_BYTE, p->halo.rank[k], tag, comm, request + n + k));
   }
-  PetscCallMPI(MPI_Waitall(2 * p->n, request, MPI_STATUSES_IGNORE));
-  for (PetscMPIInt k = 0; k < p->n; k++) {
+  PetscCallMPI(MPI_Waitall(2 * n, request, MPI_STATUSES_IGNORE));
+  for (PetscMPIInt k = 0; k < n; k++) {
     p->handle[k] = got[k].handle;
     p->slot[k]   = got[k].slot;
     p->place[k]  = got[k].place;
@@ -170,25 +132,27 @@ static PetscErrorCode TellPeers(Mat A, Peers *p, const BAIHandle *mine)
 
 static PetscErrorCode Connect(BAI *bai, const Peers *p, BAIStatus *status)
 {
-  BAIInt  *first, *row, *slot, *place;
-  BAIPeers peers;
+  const PetscMPIInt n = p->halo.n;
+  BAIInt           *begin, *row, *slot, *place;
+  BAIPeers          peers;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc4(p->n + 1, &first, p->first[p->n], &row, p->n, &slot, p->n, &place));
-  for (PetscMPIInt k = 0; k <= p->n; k++) first[k] = (BAIInt)p->first[k];
-  for (PetscInt k = 0; k < p->first[p->n]; k++) row[k] = (BAIInt)p->row[k];
-  for (PetscMPIInt k = 0; k < p->n; k++) {
+  PetscCall(PetscMalloc4(n + 1, &begin, p->halo.sends, &row, n, &slot, n, &place));
+  begin[0] = 0;
+  for (PetscMPIInt k = 0; k < n; k++) begin[k + 1] = (BAIInt)p->halo.last[k];
+  for (PetscInt k = 0; k < p->halo.sends; k++) row[k] = (BAIInt)p->halo.row[k];
+  for (PetscMPIInt k = 0; k < n; k++) {
     slot[k]  = (BAIInt)p->slot[k];
     place[k] = (BAIInt)p->place[k];
   }
-  peers   = (BAIPeers){.peers  = (BAIInt)p->n,
-                       .first  = first,
+  peers   = (BAIPeers){.peers  = (BAIInt)n,
+                       .first  = begin,
                        .row    = row,
                        .slot   = slot,
                        .place  = place,
                        .copies = bai->options.exchange == BAI_EXCHANGE_DC};
   *status = BAIEngineConnect(bai->engine, &peers, p->handle);
-  PetscCall(PetscFree4(first, row, slot, place));
+  PetscCall(PetscFree4(begin, row, slot, place));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,9 +187,9 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
   if (!bai->scatter || bai->options.exchange == BAI_EXCHANGE_SCATTER || bai->options.exchange == BAI_EXCHANGE_AMC)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CreatePeers(A, nghost, garray, &peers));
-  PetscCall(BAIOnNode(bai, peers.n, peers.rank, &can));
+  PetscCall(BAIOnNode(bai, peers.halo.n, peers.halo.rank, &can));
   if (!can) status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
-  else status = BAIEngineShare(bai->engine, (BAIInt)peers.n, &mine);
+  else status = BAIEngineShare(bai->engine, (BAIInt)peers.halo.n, &mine);
   PetscCall(AllCan(bai, status, &can));
   if (can) {
     PetscCall(TellPeers(A, &peers, &mine));

@@ -1,82 +1,71 @@
 /*
    Many levels of a matrix that is distributed over ranks
 
-   The rows of an aggregate are of one rank. A visit is to the blocks of this rank's rows of a level, for a residual that
-   all ranks compute together. Coarse matrices are distributed as the aggregates are. Where a level is small, each rank
-   gets all of it and has levels for that by itself: all ranks compute the same, so nothing is sent back. Their
+   The rows of an aggregate are of one rank. Coarse matrices are distributed as the aggregates are. The engine has this
+   rank's part of each level, see ../../engine/levels.h; here is what ranks tell each other. Where a level is small, each
+   rank gets all of it and has levels for that by itself: all ranks compute the same, so nothing is sent back. Their
    aggregates are boxes if that level is a grid, else those that the ranks would find if they went on together
 */
 #include "../levels.h"
 #include "../../engine/levels_rules.h"
-#include <petscsf.h>
 
 enum {
   SHARE = 8,       /* a level is small if it has at most 1/SHARE of the rows that a rank has of the finest level */
-  MANY  = 1 << 18, /* and no more than these; */
+  MANY  = 1 << 16, /* and no more than these; */
   FEW   = BAI_LEVELS_SMALL, /* or so few */
   STUCK = 100000,           /* so few, and hardly any of them find others to be aggregated with */
-  LAST  = 512               /* ranks find no more aggregates together on a level of so few rows */
+  LAST  = BAI_LEVELS_COARSEST               /* ranks find no more aggregates together on a level of so few rows */
 };
 
+/* Of a level that is distributed */
 typedef struct {
-  Mat          A, P;   /* P: from the next level to this one, NULL: this one is the last, and smoothed */
-  BAILevels    levels; /* of this rank's rows, for visits; NULL: it has none */
-  BAINumbering next;   /* of the next level, on this rank */
-  PetscInt    *field;  /* of each row of this rank, NULL: there is one field, or the level is the finest */
-  PetscInt    *number; /* of each row of this rank its aggregate's, among those of all ranks, or -1; only for set-up */
-  Vec          b, x, r, y, z;
-  PetscInt     rows, aggregates;
-  PetscInt64   nnz;
-  double       flops; /* of a visit, on this rank */
-  PetscBool    twice; /* two cycles from here on for each one of the level above */
+  BAIHalo    halo;
+  PetscInt   m, first, rows; /* of this rank, the first of them among those of all ranks, and all */
+  PetscInt   aggregates;     /* of all ranks, 0: it is the last level */
+  PetscInt64 nnz;
 } Level;
 
 struct BAIRankLevels_ {
-  int           count; /* of levels that are distributed; of the next one there are b and x */
-  Level         level[BAI_LEVELS_MOST + 1];
-  Mat           rest;   /* the next level, all of it, NULL: there is none; */
-  BAILevels     levels; /* and levels for it */
-  BAILevelsInfo info;
-  Vec           b, x, r, y; /* of rest, on each rank */
-  VecScatter    all, part;  /* from a distributed vector to b, and from x to one */
-  double        flops;      /* of a cycle for rest */
-  PetscBool     twice;
-  const char   *stop;
+  BAI           *bai;
+  int            last, count; /* the last level that ranks made together; levels that stay distributed */
+  Level          level[BAI_LEVELS_MOST + 1];
+  Mat            rest;   /* level number count, all of it, NULL: there is none; */
+  PetscInt      *i, *j;  /* its arrays, */
+  PetscScalar   *a;
+  BAILevels      levels; /* and levels for it */
+  BAILevelsInfo  info;
+  BAIHalo        everyone; /* rows of it go to all ranks that have some */
+  Vec            b, x, r, y;
+  double         flops, flops_rest; /* of a cycle, on this rank; of one for rest */
+  PetscBool      connected;         /* ranks write to each other's memory */
+  PetscBool      twice;  /* two cycles for rest for each one of the level above */
+  int            single; /* the distributed levels are in single precision */
+  const char    *stop;
+  PetscErrorCode code; /* of what the engine called within a cycle */
 };
-
-/* The finest level's BAILevels are those of the hierarchy */
-static PetscErrorCode DestroyLevel(Level *L, int l)
-{
-  PetscFunctionBegin;
-  if (l) BAILevelsDestroy(&L->levels);
-  PetscCall(PetscFree(L->field));
-  PetscCall(PetscFree(L->number));
-  PetscCall(MatDestroy(&L->A));
-  PetscCall(MatDestroy(&L->P));
-  PetscCall(VecDestroy(&L->b));
-  PetscCall(VecDestroy(&L->x));
-  PetscCall(VecDestroy(&L->r));
-  PetscCall(VecDestroy(&L->y));
-  PetscCall(VecDestroy(&L->z));
-  *L = (Level){NULL};
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
 {
-  BAIRankLevels R = *ranks;
+  BAIRankLevels R      = *ranks;
+  BAIStatus     status = BAIStatusOf(BAI_OK);
 
   PetscFunctionBegin;
   if (!R) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int l = 0; l <= BAI_LEVELS_MOST; l++) PetscCall(DestroyLevel(&R->level[l], l));
+  if (R->connected) {
+    if (R->bai->hierarchy->levels) status = BAILevelsDisconnect(R->bai->hierarchy->levels);
+    PetscCallMPI(MPI_Barrier(PetscObjectComm(R->bai->obj)));
+    PetscCall(BAICheckStatus(R->bai, status));
+  }
+  for (int l = 0; l <= BAI_LEVELS_MOST; l++) PetscCall(BAIHaloDestroy(&R->level[l].halo));
+  PetscCall(BAIHaloDestroy(&R->everyone));
   BAILevelsDestroy(&R->levels);
   PetscCall(MatDestroy(&R->rest));
+  PetscCall(PetscFree(R->i));
+  PetscCall(PetscFree2(R->j, R->a));
   PetscCall(VecDestroy(&R->b));
   PetscCall(VecDestroy(&R->x));
   PetscCall(VecDestroy(&R->r));
   PetscCall(VecDestroy(&R->y));
-  PetscCall(VecScatterDestroy(&R->all));
-  PetscCall(VecScatterDestroy(&R->part));
   PetscCall(PetscFree(*ranks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -112,352 +101,257 @@ PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of all ranks */
-static PetscErrorCode AddUp(const BAI *bai, PetscInt count, PetscReal value[])
+/* What ranks must have alike: whether the matrix is Hermitian, its sign, precision, and by how much couplings are
+ * softened, as the signs of all say */
+static PetscErrorCode Agree(BAI *bai, PetscReal *over)
 {
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, value, (PetscMPIInt)count, MPIU_REAL, MPIU_SUM, PetscObjectComm(bai->obj)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* By how much couplings are softened, as the signs of all of them say */
-static PetscErrorCode FindOver(const BAI *bai, PetscReal *over)
-{
-  const BAIHierarchy h      = bai->hierarchy;
-  PetscReal          sum[2] = {(PetscReal)h->info.less, (PetscReal)h->info.more};
+  const BAIHierarchy   h      = bai->hierarchy;
+  const BAILevelsInfo *i      = &h->info;
+  double               sum[4] = {i->less, i->more, i->skew, i->coupled};
+  double               most[2] = {i->largest, h->levels && !i->single ? 1 : 0};
+  BAILevelsAgreed      agreed;
+  BAIStatus            status = BAIStatusOf(BAI_OK);
 
   PetscFunctionBegin;
-  PetscCall(AddUp(bai, 2, sum));
-  *over = h->hermitian && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? h->options.over : 1;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* This rank's rows of a matrix, with their entries in columns of other ranks */
-typedef struct {
-  Mat             Ad, Ao;
-  const PetscInt *garray;
-  BAIMatrix       M;
-  BAIBackend      backend;
-  PetscBool       device;
-} Rows;
-
-static PetscErrorCode GetRows(const BAI *bai, BAIBackend backend, Mat A, Rows *rows)
-{
-  PetscInt nghost;
-
-  PetscFunctionBegin;
-  *rows = (Rows){.backend = backend};
-  PetscCall(BAIGetParts(bai->obj, A, &rows->Ad, &rows->Ao, &nghost, &rows->garray));
-  PetscCall(BAIHierarchyGetMatrix(backend, rows->Ad, rows->Ao, nghost, &rows->M, &rows->device));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RestoreRows(Rows *rows)
-{
-  PetscFunctionBegin;
-  if (rows->M.nghost) PetscCall(BAIRestoreRows(rows->backend, rows->Ao, &rows->M.B));
-  PetscCall(BAIRestoreRows(rows->backend, rows->Ad, &rows->M.A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The levels of this rank's rows of a level */
-static PetscErrorCode SetUpLevel(BAI *bai, BAIRankLevels R, int l)
-{
-  const BAIHierarchy  h = bai->hierarchy;
-  Level              *L = &R->level[l];
-  BAILevelsParameters p;
-  BAILevelsInfo       info;
-  BAIStatus           status = BAIStatusOf(BAI_OK);
-  MatInfo             mat;
-  PetscInt            n;
-  Rows                rows;
-
-  PetscFunctionBegin;
-  if (!l) L->levels = h->levels;
-  PetscCall(MatGetLocalSize(L->A, &n, NULL));
-  PetscCall(MatGetInfo(L->A, MAT_GLOBAL_SUM, &mat));
-  L->nnz   = (PetscInt64)mat.nz_used;
-  L->twice = (PetscBool)(l && BAIRepeats(h->hermitian, 0, l, (BAIInt)L->rows));
-  if (l && n) {
-    PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
-    p.field   = (const BAIInt *)L->field;
-    p.above   = l;
-    p.grid    = L[-1].next;
-    p.longest = 0;
-    PetscCall(GetRows(bai, h->backend, L->A, &rows));
-    status = BAILevelsCreate(h->backend, &rows.M, &p, &L->levels);
-    PetscCall(RestoreRows(&rows));
-  }
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm(bai->obj)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, PetscObjectComm(bai->obj)));
+  if (fabs(sum[2]) > 1e5 * (double)PETSC_MACHINE_EPSILON * sum[3]) h->hermitian = PETSC_FALSE;
+  *over  = h->hermitian && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? h->options.over : 1;
+  agreed = (BAILevelsAgreed){.hermitian = h->hermitian,
+                             .negative  = h->hermitian && h->negative,
+                             .single    = most[1] == 0,
+                             .largest   = most[0],
+                             .over      = (BAIReal)*over};
+  h->ranks->single = agreed.single;
+  if (h->levels) status = BAILevelsAgree(h->levels, &agreed);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  if (!L->levels) PetscFunctionReturn(PETSC_SUCCESS);
-  BAILevelsInfoGet(L->levels, &info);
-  L->next  = info.next;
-  L->flops = 2.0 * (double)h->p.local_iters * (double)info.level[0].inside;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The aggregates of this rank's rows and of what other ranks own of its columns */
-typedef struct {
-  PetscInt  m, first, all; /* of this rank, the first of them among all ranks', all of them */
-  PetscInt *aggregate;     /* of rows and ghosts: own ones, then m plus a place in others */
-  PetscInt *others, count; /* numbers of those of other ranks, ascending */
-} Aggregates;
-
-static PetscErrorCode DestroyAggregates(Aggregates *a)
+/* The first of so many numbers of this rank among those of all ranks, and how many these are */
+static PetscErrorCode Count(MPI_Comm comm, PetscInt mine, PetscInt *first, PetscInt *all)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree(a->aggregate));
-  PetscCall(PetscFree(a->others));
+  PetscCallMPI(MPI_Scan(&mine, first, 1, MPIU_INT, MPI_SUM, comm));
+  *all = *first;
+  *first -= mine;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, all, 1, MPIU_INT, MPI_MAX, comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What other ranks have of their columns, for those that this one reads */
-static PetscErrorCode Fetch(PetscLayout layout, PetscInt count, const PetscInt number[], MPI_Datatype type,
-                            const void *mine, void *theirs)
+/* What softens couplings to ghosts of a level comes from their owners */
+static PetscErrorCode Soften(BAI *bai, Level *L, PetscReal over)
 {
-  PetscSF sf;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSFCreate(layout->comm, &sf));
-  PetscCall(PetscSFSetGraphLayout(sf, layout, count, NULL, PETSC_COPY_VALUES, number));
-  PetscCall(PetscSFBcastBegin(sf, type, mine, theirs, MPI_REPLACE));
-  PetscCall(PetscSFBcastEnd(sf, type, mine, theirs, MPI_REPLACE));
-  PetscCall(PetscSFDestroy(&sf));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode FindAggregates(const BAI *bai, Level *L, Aggregates *a)
-{
+  const BAILevels levels = bai->hierarchy->levels;
+  const PetscInt  sends  = L->halo.sends;
+  BAILevelsSide  *sent, *ghosts;
   BAIStatus       status = BAIStatusOf(BAI_OK);
-  PetscLayout     columns;
-  PetscInt        n, nghost;
-  const PetscInt *garray;
-  Mat             Ad, Ao;
 
   PetscFunctionBegin;
-  *a = (Aggregates){.m = 0};
-  PetscCall(MatGetLocalSize(L->A, &n, NULL));
-  PetscCall(BAIGetParts(bai->obj, L->A, &Ad, &Ao, &nghost, &garray));
-  PetscCall(PetscMalloc1(n + nghost, &a->aggregate));
-  if (L->levels) status = BAILevelsAggregates(L->levels, (BAIInt *)a->aggregate);
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  for (PetscInt i = 0; i < n; i++) a->m = PetscMax(a->m, a->aggregate[i] + 1);
-  PetscCallMPI(MPI_Scan(&a->m, &a->first, 1, MPIU_INT, MPI_SUM, PetscObjectComm(bai->obj)));
-  a->all = a->first;
-  a->first -= a->m;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &a->all, 1, MPIU_INT, MPI_MAX, PetscObjectComm(bai->obj)));
-  PetscCall(PetscMalloc1(n + 1, &L->number));
-  for (PetscInt i = 0; i < n; i++) L->number[i] = a->aggregate[i] < 0 ? -1 : a->first + a->aggregate[i];
-  PetscCall(MatGetLayouts(L->A, NULL, &columns));
-  PetscCall(Fetch(columns, nghost, garray, MPIU_INT, L->number, a->aggregate + n));
-  PetscCall(PetscMalloc1(nghost, &a->others));
-  for (PetscInt g = 0; g < nghost; g++)
-    if (a->aggregate[n + g] >= 0) a->others[a->count++] = a->aggregate[n + g];
-  PetscCall(PetscSortRemoveDupsInt(&a->count, a->others));
-  for (PetscInt g = n; g < n + nghost; g++) {
-    PetscInt place = -1;
-
-    if (a->aggregate[g] < 0) continue;
-    PetscCall(PetscFindInt(a->aggregate[g], a->count, a->others, &place));
-    a->aggregate[g] = a->m + place;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A distributed matrix of m local rows and n local columns, where level matrices are */
-static PetscErrorCode CreateMat(const BAI *bai, PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[],
-                                const PetscScalar a[], Mat *A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PetscObjectComm(bai->obj), A));
-  PetscCall(MatSetSizes(*A, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
-  PetscCall(MatSetType(*A, bai->hierarchy->device ? MATMPIAIJCUSPARSE : MATMPIAIJ));
-  PetscCall(MatMPIAIJSetPreallocationCSR(*A, i, j, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* P is 1 on each aggregate; next: the matrix of the next level */
-static PetscErrorCode CreateP(const BAI *bai, const Level *L, Mat next, Mat *P)
-{
-  PetscInt    *i, *j, n, m;
-  PetscScalar *one;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(L->A, &n, NULL));
-  PetscCall(MatGetLocalSize(next, &m, NULL));
-  PetscCall(PetscMalloc3(n + 1, &i, n, &j, n, &one));
-  i[0] = 0;
-  for (PetscInt row = 0; row < n; row++) {
-    i[row + 1] = i[row];
-    if (L->number[row] < 0) continue;
-    j[i[row]]         = L->number[row];
-    one[i[row + 1]++] = 1.0;
-  }
-  PetscCall(CreateMat(bai, n, m, i, j, one, P));
-  PetscCall(PetscFree3(i, j, one));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* C = P^H A P, softened unless over is 1 */
-static PetscErrorCode CreateCoarse(const BAI *bai, Mat A, const Aggregates *a, PetscReal over, Mat *C)
-{
-  BAIProduct  P;
-  BAIStatus   status;
-  PetscLayout layout;
-  PetscInt   *rows_of;
-  PetscReal  *inner;
-  Rows        rows;
-
-  PetscFunctionBegin;
-  PetscCall(GetRows(bai, BAI_BACKEND_HOST, A, &rows));
-  status = BAIProductCreate(&rows.M, (BAIInt)a->m, (BAIInt)(a->m + a->count), (const BAIInt *)a->aggregate, &P);
-  PetscCall(RestoreRows(&rows));
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(PetscMalloc2(sends, &sent, BAIHaloGhosts(&L->halo), &ghosts));
   if (over != 1) {
-    PetscCall(PetscMalloc2(a->count, &rows_of, a->count, &inner));
-    PetscCall(PetscLayoutCreateFromSizes(PetscObjectComm(bai->obj), a->m, PETSC_DETERMINE, 1, &layout));
-    PetscCall(Fetch(layout, a->count, a->others, MPIU_INT, P.rows, rows_of));
-    PetscCall(Fetch(layout, a->count, a->others, MPIU_REAL, P.inner, inner));
-    PetscCall(PetscLayoutDestroy(&layout));
-    BAIProductSoften(&P, bai->hierarchy->negative, (const BAIInt *)rows_of, (const BAIReal *)inner, (BAIReal)over);
-    PetscCall(PetscFree2(rows_of, inner));
+    if (levels) status = BAILevelsSides(levels, (BAIInt)sends, (const BAIInt *)L->halo.row, sent);
+    PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+    PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(bai->obj), sizeof(*sent), sent, ghosts));
   }
-  for (BAIInt k = 0; k < P.i[P.m]; k++) P.j[k] = (BAIInt)(P.j[k] < P.m ? a->first + P.j[k] : a->others[P.j[k] - P.m]);
-  PetscCall(CreateMat(bai, a->m, a->m, (const PetscInt *)P.i, (const PetscInt *)P.j, (const PetscScalar *)P.a, C));
-  BAIProductDestroy(&P);
+  if (levels) status = BAILevelsSoften(levels, ghosts);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(PetscFree2(sent, ghosts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The fields of aggregates are those of their rows */
-static PetscErrorCode FindFields(const BAI *bai, const Level *L, const Aggregates *a, PetscInt **field)
+/* The next level, unless there is none */
+static PetscErrorCode Coarsen(BAI *bai, BAIRankLevels R, PetscReal over, PetscBool *is)
 {
-  const PetscInt fields = (PetscInt)bai->hierarchy->p.fields;
-  PetscInt       n;
+  const BAILevels levels = bai->hierarchy->levels;
+  const MPI_Comm  comm   = PetscObjectComm(bai->obj);
+  Level          *L = &R->level[R->last], *next = L + 1;
+  BAIInt          m = 0, nnz = 0;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+  PetscInt       *sent, *ghost, *of;
 
   PetscFunctionBegin;
-  *field = NULL;
-  if (fields == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetLocalSize(L->A, &n, NULL));
-  PetscCall(PetscMalloc1(a->m + 1, field));
-  for (PetscInt i = 0; i < n; i++)
-    if (a->aggregate[i] >= 0) (*field)[a->aggregate[i]] = L->field ? L->field[i] : i % fields;
+  *is = PETSC_FALSE;
+  if (levels) status = BAILevelsAggregate(levels, &m);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  next->m = (PetscInt)m;
+  PetscCall(Count(comm, next->m, &next->first, &next->rows));
+  R->stop = next->rows ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
+  if (!next->rows || next->rows > L->rows - L->rows / BAI_LEVELS_PARTS) PetscFunctionReturn(PETSC_SUCCESS);
+
+  PetscCall(PetscMalloc3(L->halo.sends, &sent, BAIHaloGhosts(&L->halo), &ghost, BAIHaloGhosts(&L->halo), &of));
+  if (levels)
+    status = BAILevelsAggregates(levels, R->last, (BAIInt)L->halo.sends, (const BAIInt *)L->halo.row,
+                                 (BAIInt *)sent);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(BAIHaloExchange(&L->halo, comm, sizeof(*sent), sent, ghost));
+  PetscCall(BAIHaloCoarsen(&L->halo, sent, ghost, &next->halo, of));
+  if (levels) status = BAILevelsProduct(levels, (BAIInt)BAIHaloGhosts(&next->halo), (const BAIInt *)of);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(PetscFree3(sent, ghost, of));
+  PetscCall(Soften(bai, next, over));
+  if (levels) status = BAILevelsMatrix(levels, R->last + 1, &m, &nnz, NULL, NULL, NULL);
+  next->nnz = (PetscInt64)nnz;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &next->nnz, 1, MPIU_INT64, MPI_SUM, comm));
+  L->aggregates = next->rows;
+  *is           = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix of the next level, unless there is none */
-static PetscErrorCode Coarsen(const BAI *bai, BAIRankLevels R, int l, PetscReal over)
+/* What all ranks have, one after the other */
+typedef struct {
+  PetscMPIInt size, *count, *first;
+} Parts;
+
+static PetscErrorCode CreateParts(MPI_Comm comm, PetscInt mine, Parts *parts)
 {
-  Level     *L = &R->level[l];
-  Aggregates a;
+  PetscMPIInt n = (PetscMPIInt)mine;
 
   PetscFunctionBegin;
-  PetscCall(FindAggregates(bai, L, &a));
-  R->stop = a.all ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
-  if (a.all && a.all <= L->rows - L->rows / BAI_LEVELS_PARTS) {
-    PetscCall(CreateCoarse(bai, L->A, &a, over, &L[1].A));
-    PetscCall(FindFields(bai, L, &a, &L[1].field));
-    L->aggregates = L[1].rows = a.all;
-  } else PetscCall(PetscFree(L->number));
-  PetscCall(DestroyAggregates(&a));
+  PetscCallMPI(MPI_Comm_size(comm, &parts->size));
+  PetscCall(PetscMalloc2(parts->size, &parts->count, parts->size + 1, &parts->first));
+  PetscCallMPI(MPI_Allgather(&n, 1, MPI_INT, parts->count, 1, MPI_INT, comm));
+  parts->first[0] = 0;
+  for (PetscMPIInt k = 0; k < parts->size; k++) parts->first[k + 1] = parts->first[k] + parts->count[k];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All numbers of rows on each rank */
-static PetscErrorCode GatherNumbers(Mat A, const PetscInt mine[], IS *all)
+static PetscErrorCode DestroyParts(Parts *parts)
 {
-  PetscInt n;
-  IS       is;
-
   PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(A, &n, NULL));
-  PetscCall(ISCreateGeneral(PetscObjectComm((PetscObject)A), n, mine, PETSC_USE_POINTER, &is));
-  PetscCall(ISAllGather(is, all));
-  PetscCall(ISDestroy(&is));
+  PetscCall(PetscFree2(parts->count, parts->first));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Vectors of all rows on each rank, and how they come there and back */
-static PetscErrorCode CreateScatters(BAIRankLevels R, Mat A)
+static PetscErrorCode Gather(MPI_Comm comm, const Parts *parts, MPI_Datatype type, const void *mine, void *all)
 {
-  Level   *L = &R->level[R->count];
-  IS       mine;
-  PetscInt first, last;
+  PetscMPIInt rank;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &L->x, &L->b));
-  PetscCall(MatCreateVecs(R->rest, &R->x, &R->b));
-  PetscCall(VecDuplicate(R->x, &R->y));
-  PetscCall(VecDuplicate(R->b, &R->r));
-  PetscCall(VecGetOwnershipRange(L->b, &first, &last));
-  PetscCall(ISCreateStride(PETSC_COMM_SELF, last - first, first, 1, &mine));
-  PetscCall(VecScatterCreateToAll(L->b, &R->all, NULL));
-  PetscCall(VecScatterCreate(R->x, mine, L->x, mine, &R->part));
-  PetscCall(ISDestroy(&mine));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Allgatherv(mine, parts->count[rank], type, all, parts->count, parts->first, type, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* This rank's rows of a level, with the columns of the whole matrix, ascending */
+static PetscErrorCode GetRows(BAI *bai, BAIRankLevels R, int l, PetscInt **i, PetscInt **j, PetscScalar **a)
+{
+  const BAILevels levels = bai->hierarchy->levels;
+  Level          *L      = &R->level[l];
+  BAIInt          n = 0, nnz = 0;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+  PetscInt       *sent, *ghost;
+
+  PetscFunctionBegin;
+  if (levels) status = BAILevelsMatrix(levels, l, &n, &nnz, NULL, NULL, NULL);
+  PetscCall(PetscCalloc3(n + 1, i, nnz, j, nnz, a));
+  if (levels && !status.code)
+    status = BAILevelsMatrix(levels, l, &n, &nnz, (BAIInt *)*i, (BAIInt *)*j, (BAIScalar *)*a);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(PetscMalloc2(L->halo.sends, &sent, BAIHaloGhosts(&L->halo), &ghost));
+  for (PetscInt k = 0; k < L->halo.sends; k++) sent[k] = L->first + L->halo.row[k];
+  PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(bai->obj), sizeof(*sent), sent, ghost));
+  for (PetscInt k = 0; k < (PetscInt)nnz; k++) (*j)[k] = (*j)[k] < L->m ? L->first + (*j)[k] : ghost[(*j)[k] - L->m];
+  for (PetscInt row = 0; row < L->m; row++)
+    PetscCall(PetscSortIntWithScalarArray((*i)[row + 1] - (*i)[row], *j + (*i)[row], *a + (*i)[row]));
+  PetscCall(PetscFree2(sent, ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All of a level's matrix on each rank */
-static PetscErrorCode GatherMat(const BAI *bai, Mat A, Mat *all)
+static PetscErrorCode GatherMat(BAI *bai, BAIRankLevels R, int l)
 {
-  IS       is;
-  Mat     *sub;
-  PetscInt N;
+  const MPI_Comm comm = PetscObjectComm(bai->obj);
+  const Level   *L    = &R->level[l];
+  Parts          rows, entries;
+  PetscInt      *i, *j;
+  PetscScalar   *a;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &N, NULL));
-  PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &is));
-  PetscCall(MatCreateSubMatrices(A, 1, &is, &is, MAT_INITIAL_MATRIX, &sub));
-  PetscCall(PetscObjectReference((PetscObject)sub[0]));
-  *all = sub[0];
-  PetscCall(MatDestroySubMatrices(1, &sub));
-  PetscCall(ISDestroy(&is));
-  if (bai->hierarchy->device) PetscCall(MatConvert(*all, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, all));
+  PetscCall(GetRows(bai, R, l, &i, &j, &a));
+  PetscCall(CreateParts(comm, L->m, &rows));
+  PetscCall(CreateParts(comm, i[L->m], &entries));
+  PetscCall(PetscMalloc1(L->rows + 1, &R->i));
+  PetscCall(PetscMalloc2(entries.first[entries.size], &R->j, entries.first[entries.size], &R->a));
+  PetscCall(Gather(comm, &rows, MPIU_INT, i + 1, R->i + 1));
+  PetscCall(Gather(comm, &entries, MPIU_INT, j, R->j));
+  PetscCall(Gather(comm, &entries, MPIU_SCALAR, a, R->a));
+  R->i[0] = 0;
+  for (PetscMPIInt k = 0; k < rows.size; k++)
+    for (PetscMPIInt row = rows.first[k]; row < rows.first[k + 1]; row++) R->i[row + 1] += entries.first[k];
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, L->rows, L->rows, R->i, R->j, R->a, &R->rest));
+  if (bai->hierarchy->device) PetscCall(MatConvert(R->rest, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &R->rest));
+  PetscCall(DestroyParts(&rows));
+  PetscCall(DestroyParts(&entries));
+  PetscCall(PetscFree3(i, j, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The aggregates of a level, or the fields of the last one, of all its rows on each rank */
+static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, int l, PetscBool fields, PetscInt **all)
+{
+  const BAILevels levels = bai->hierarchy->levels;
+  const MPI_Comm  comm   = PetscObjectComm(bai->obj);
+  const Level    *L      = &R->level[l];
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+  PetscInt       *mine;
+  Parts           parts;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(L->m, &mine));
+  PetscCall(PetscMalloc1(L->rows, all));
+  if (levels && L->m)
+    status = fields ? BAILevelsFields(levels, (BAIInt *)mine) : BAILevelsAggregates(levels, l, (BAIInt)L->m, NULL, (BAIInt *)mine);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  for (PetscInt k = 0; k < L->m && !fields; k++)
+    if (mine[k] >= 0) mine[k] += L[1].first;
+  PetscCall(CreateParts(comm, L->m, &parts));
+  PetscCall(Gather(comm, &parts, MPIU_INT, mine, *all));
+  PetscCall(DestroyParts(&parts));
+  PetscCall(PetscFree(mine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All of level number R->count on each rank, and levels for it; those behind it say what its aggregates are */
 static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
 {
-  const BAIHierarchy  h = bai->hierarchy;
-  const Level        *L = &R->level[R->count];
-  IS                  numbers[BAI_LEVELS_MOST + 1], fields   = NULL;
-  const PetscInt     *aggregate[BAI_LEVELS_MOST + 1], *field = NULL;
+  const BAIHierarchy  h                                    = bai->hierarchy;
+  const Level        *L                                    = &R->level[R->count];
+  PetscInt           *numbers[BAI_LEVELS_MOST + 1], *field = NULL;
   BAILevelsParameters p;
   BAIStatus           status;
-  Rows                rows;
+  BAIMatrix           M;
+  PetscBool           device;
 
   PetscFunctionBegin;
-  PetscCall(GatherMat(bai, L->A, &R->rest));
-  PetscCall(CreateScatters(R, L->A));
+  PetscCall(GatherMat(bai, R, R->count));
+  PetscCall(BAIHaloOfAll(PetscObjectComm(bai->obj), L->m, R->level[0].halo.tag, &R->everyone));
+  PetscCall(MatCreateVecs(R->rest, &R->x, &R->b));
+  PetscCall(VecDuplicate(R->x, &R->y));
+  PetscCall(VecDuplicate(R->b, &R->r));
+  PetscCall(VecSet(R->b, 0.0));
+  PetscCall(VecSet(R->x, 0.0));
   R->twice = (PetscBool)(R->count && BAIRepeats(h->hermitian, 0, R->count, (BAIInt)L->rows));
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
-  for (; L->number; L++, p.given++) {
-    PetscCall(GatherNumbers(L->A, L->number, &numbers[p.given]));
-    PetscCall(ISGetIndices(numbers[p.given], &aggregate[p.given]));
-  }
-  if (L->field) PetscCall(GatherNumbers(L->A, L->field, &fields));
-  if (L->field) PetscCall(ISGetIndices(fields, &field));
+  for (int l = R->count; l < R->last; l++)
+    PetscCall(GatherNumbers(bai, R, l, PETSC_FALSE, &numbers[p.given++]));
+  if (p.fields > 1) PetscCall(GatherNumbers(bai, R, R->last, PETSC_TRUE, &field));
   p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
   p.above     = R->count;
   p.over      = (BAIReal)over;
-  p.visited   = 0;
   p.all       = 0;
   p.longest   = 0;
-  p.aggregate = (const BAIInt *const *)aggregate;
+  p.aggregate = (const BAIInt *const *)numbers;
   p.field     = (const BAIInt *)field;
-  PetscCall(GetRows(bai, h->backend, R->rest, &rows));
-  status = BAILevelsCreate(h->backend, &rows.M, &p, &R->levels);
-  PetscCall(RestoreRows(&rows));
-  for (int l = 0; l < p.given; l++) {
-    PetscCall(ISRestoreIndices(numbers[l], &aggregate[l]));
-    PetscCall(ISDestroy(&numbers[l]));
-  }
-  if (fields) PetscCall(ISRestoreIndices(fields, &field));
-  PetscCall(ISDestroy(&fields));
+  PetscCall(BAIHierarchyGetMatrix(h->backend, R->rest, NULL, 0, &M, &device));
+  status = BAILevelsCreate(h->backend, &M, &p, &R->levels);
+  PetscCall(BAIRestoreRows(h->backend, R->rest, &M.A));
+  for (int l = 0; l < p.given; l++) PetscCall(PetscFree(numbers[l]));
+  PetscCall(PetscFree(field));
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   BAILevelsInfoGet(R->levels, &R->info);
-  R->flops = BAILevelsFlops(&R->info, h->p.local_iters, R->count);
-  R->stop  = R->info.stop;
+  R->flops_rest = BAILevelsFlops(&R->info, h->p.local_iters, R->count);
+  R->stop       = R->info.stop;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -477,27 +371,26 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
     ALONE,
     BLOCKS,
     INSIDE,
-    BYTES,
     SUMS
   };
-  BAILevelsInfo *all = &bai->hierarchy->info;
-  BAILevelsInfo  info;
-  PetscInt64     sum[BAI_LEVELS_MOST][SUMS] = {{0}};
+  BAILevelsInfo *all  = &bai->hierarchy->info;
+  BAILevelsInfo  info = {.levels = 0};
+  PetscInt64     sum[BAI_LEVELS_MOST + 1][SUMS] = {{0}};
 
   PetscFunctionBegin;
-  for (int l = 0; l < R->count; l++) {
-    if (!R->level[l].levels) continue;
-    BAILevelsInfoGet(R->level[l].levels, &info);
-    sum[l][ALONE]  = info.level[0].alone;
-    sum[l][BLOCKS] = info.level[0].blocks;
-    sum[l][INSIDE] = info.level[0].inside;
-    sum[l][BYTES]  = info.bytes;
+  if (bai->hierarchy->levels) BAILevelsInfoGet(bai->hierarchy->levels, &info);
+  for (int l = 0; l < R->count && l < info.levels; l++) {
+    sum[l][ALONE]  = info.level[l].alone;
+    sum[l][BLOCKS] = info.level[l].blocks;
+    sum[l][INSIDE] = info.level[l].inside;
+    R->flops += 4.0 * (double)bai->hierarchy->p.local_iters * (double)info.level[l].inside +
+      2.0 * (double)info.level[l].nnz;
   }
-  sum[0][BYTES] += R->info.bytes;
-  PetscCallMPI(
-    MPI_Allreduce(MPI_IN_PLACE, sum, BAI_LEVELS_MOST * SUMS, MPIU_INT64, MPI_SUM, PetscObjectComm(bai->obj)));
+  sum[BAI_LEVELS_MOST][0] = info.bytes + R->info.bytes;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, (BAI_LEVELS_MOST + 1) * SUMS, MPIU_INT64, MPI_SUM,
+                             PetscObjectComm(bai->obj)));
   all->levels = 0;
-  all->bytes  = sum[0][BYTES];
+  all->bytes  = sum[BAI_LEVELS_MOST][0];
   for (int l = 0; l < R->count; l++) {
     const Level *L = &R->level[l];
 
@@ -507,13 +400,13 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
                                                .alone      = (BAIInt)sum[l][ALONE],
                                                .blocks     = (BAIInt)sum[l][BLOCKS],
                                                .inside     = sum[l][INSIDE]};
-    if (l) all->bytes += sum[l][BYTES] + L->nnz * (PetscInt64)(sizeof(PetscScalar) + sizeof(PetscInt));
   }
   for (int l = 0; l < R->info.levels && all->levels < BAI_LEVELS_MOST; l++)
     all->level[all->levels++] = R->info.level[l];
   all->stop      = R->stop;
   all->exact     = R->rest && R->info.exact;
   all->hermitian = bai->hierarchy->hermitian;
+  all->single    = R->count ? R->single : R->info.single;
   all->grid      = R->info.grid;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -524,160 +417,259 @@ int BAIRankLevelsCount(const struct BAIRankLevels_ *R)
   return R->count;
 }
 
-/* What a cycle needs of the levels that stay distributed; the others go */
-static PetscErrorCode Finish(const BAI *bai, BAIRankLevels R)
+/* x is a cycle for b, for levels in the memory of the matrix */
+static PetscErrorCode CycleOf(const BAIRankLevels R, BAILevels levels, double flops, Vec b, Vec x)
+{
+  const BAIHierarchy h = R->bai->hierarchy;
+  BAIScalar         *in, *out;
+  BAIStatus          status = BAIStatusOf(BAI_OK);
+  PetscInt           rows;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(b, &rows)); /* the arrays of 0 rows may be NULL */
+  PetscCall(BAIHierarchyGetArray(h, b, PETSC_TRUE, PETSC_FALSE, &in));
+  PetscCall(BAIHierarchyGetArray(h, x, PETSC_FALSE, PETSC_TRUE, &out));
+  PetscCheck(!rows || (in && out), PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "The matrix is on a GPU, and vectors for it are kept on the host: take off -vec_bind_below, or let the "
+             "matrix be on the host, -mat_type aij");
+  if (rows) status = BAILevelsApply(levels, in, out);
+  PetscCall(BAIHierarchyRestoreArray(h, x, PETSC_FALSE, PETSC_TRUE, &out));
+  PetscCall(BAIHierarchyRestoreArray(h, b, PETSC_TRUE, PETSC_FALSE, &in));
+  PetscCall(R->code);
+  PetscCall(BAIHierarchyLogFlops(h, flops));
+  PetscCall(BAICheckStatus(R->bai, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x is a cycle for b on the level that each rank has all of */
+static PetscErrorCode CycleRest(const BAIRankLevels R)
 {
   PetscFunctionBegin;
-  for (int l = 0; l < R->count; l++) {
-    Level *L = &R->level[l];
+  PetscCall(CycleOf(R, R->levels, R->flops_rest, R->b, R->x));
+  if (!R->twice) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatResidual(R->rest, R->b, R->x, R->r));
+  PetscCall(CycleOf(R, R->levels, R->flops_rest, R->r, R->y));
+  PetscCall(VecAXPY(R->x, 1.0, R->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    if (L[1].A) PetscCall(CreateP(bai, L, L[1].A, &L->P));
-    PetscCall(PetscFree(L->number));
-    PetscCall(MatCreateVecs(L->A, &L->x, &L->b));
-    PetscCall(VecDuplicate(L->x, &L->y));
-    PetscCall(VecDuplicate(L->b, &L->r));
-    if (L->twice) PetscCall(VecDuplicate(L->x, &L->z));
-  }
-  for (int l = R->count; l <= BAI_LEVELS_MOST; l++) {
-    const Vec b = R->level[l].b, x = R->level[l].x;
+/* The arrays of b and x, which stay where they are: the engine writes to the first and reads the second */
+static PetscErrorCode GetRestArrays(const BAIRankLevels R, BAIScalar **b, BAIScalar **x)
+{
+  const BAIHierarchy h = R->bai->hierarchy;
 
-    R->level[l].b = R->level[l].x = NULL;
-    PetscCall(DestroyLevel(&R->level[l], l));
-    R->level[l].b = b;
-    R->level[l].x = x;
+  PetscFunctionBegin;
+  PetscCall(BAIHierarchyGetArray(h, R->b, PETSC_FALSE, PETSC_TRUE, b));
+  PetscCall(BAIHierarchyRestoreArray(h, R->b, PETSC_FALSE, PETSC_TRUE, &(BAIScalar *){*b}));
+  PetscCall(BAIHierarchyGetArray(h, R->x, PETSC_TRUE, PETSC_FALSE, x));
+  PetscCall(BAIHierarchyRestoreArray(h, R->x, PETSC_TRUE, PETSC_FALSE, &(BAIScalar *){*x}));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolveRest(const BAIRankLevels R)
+{
+  BAIScalar *b, *x;
+
+  PetscFunctionBegin;
+  PetscCall(GetRestArrays(R, &b, &x)); /* b was written */
+  PetscCall(CycleRest(R));
+  PetscCall(GetRestArrays(R, &b, &x)); /* x is where it will be read */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the engine calls within a cycle */
+static int Rest(void *context)
+{
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  if (!R->code) R->code = SolveRest(R);
+  return R->code ? 1 : 0;
+}
+
+/* Of a level of the cycle, or of rest */
+static BAIHalo *HaloOf(BAIRankLevels R, int level)
+{
+  return level < R->count ? &R->level[level].halo : &R->everyone;
+}
+
+static int Exchange(void *context, int level, size_t size, const void *sent, void *ghosts)
+{
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  if (!R->code) R->code = BAIHaloExchange(HaloOf(R, level), PetscObjectComm(R->bai->obj), size, sent, ghosts);
+  return R->code ? 1 : 0;
+}
+
+static PetscErrorCode FindLargest(const BAIRankLevels R, BAIReal *value)
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, value, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm(R->bai->obj)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int Largest(void *context, BAIReal *value)
+{
+  const BAIRankLevels R = (BAIRankLevels)context;
+
+  if (!R->code) R->code = FindLargest(R, value);
+  return R->code ? 1 : 0;
+}
+
+/* The engine is told which levels the cycle has */
+static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
+{
+  const BAIHierarchy h = bai->hierarchy;
+  BAILevelsShared    shared[BAI_LEVELS_MOST + 1];
+  BAIStatus          status = BAIStatusOf(BAI_OK);
+  BAILevelsRanks     ranks  = {.levels   = R->count,
+                               .level    = shared,
+                               .next     = R->rest != NULL,
+                               .first    = (BAIInt)R->level[R->count].first,
+                               .context  = R,
+                               .exchange = Exchange,
+                               .largest  = Largest,
+                               .rest     = Rest};
+
+  PetscFunctionBegin;
+  for (int l = 0; l < R->count + ranks.next; l++) {
+    const BAIHalo *halo = HaloOf(R, l);
+
+    shared[l] = (BAILevelsShared){(BAIInt)R->level[l].rows, (BAIInt)BAIHaloGhosts(halo), halo->n ? (BAIInt)halo->sends : 0,
+                                  (const BAIInt *)halo->row};
   }
+  if (R->rest) PetscCall(GetRestArrays(R, &ranks.b, &ranks.x));
+  if (h->levels) status = BAILevelsFinish(h->levels, &ranks);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether all ranks can; with -info the first one that cannot says why */
+static PetscErrorCode AllCan(const BAI *bai, BAIStatus status, PetscBool *can)
+{
+  int failed = status.code ? 1 : 0;
+
+  PetscFunctionBegin;
+  if (status.code && status.what)
+    PetscCall(PetscInfo(bai->obj, "Levels are exchanged by MPI, as ranks cannot write to each other's memory: %s %s\n",
+                        status.what, status.why ? status.why : ""));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->obj)));
+  *can = (PetscBool)!failed;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks write to each other's memory in a cycle, if all of them can; collective */
+static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
+{
+  const BAILevels   levels = bai->hierarchy->levels;
+  const MPI_Comm    comm   = PetscObjectComm(bai->obj);
+  const int         n      = R->count + (R->rest ? 1 : 0);
+  BAIInt           *begin, *first, *last, *ghosts;
+  BAIHandle        *handle, mine = {{0}};
+  BAILevelsAddress *own, *address;
+  BAILevelsPeers    peers;
+  BAIStatus         status = BAIStatusOf(BAI_OK);
+  PetscMPIInt       size, rank;
+  PetscBool         can;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  if (bai->node_size != size || bai->hierarchy->backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCalloc4(n * size, &begin, n * size, &first, n * size, &last, n * size, &ghosts));
+  PetscCall(PetscCalloc3(size, &handle, n * size, &own, n * size, &address));
+  for (int l = 0; l < n; l++) {
+    const BAIHalo *halo = HaloOf(R, l);
+
+    for (PetscMPIInt k = 0; k < halo->n; k++) {
+      const int at = l * size + halo->rank[k];
+
+      begin[at]  = (BAIInt)halo->begin[k];
+      ghosts[at] = (BAIInt)(halo->begin[k + 1] - halo->begin[k]);
+      first[at]  = (BAIInt)halo->first[k];
+      last[at]   = (BAIInt)halo->last[k];
+    }
+  }
+  if (levels) status = BAILevelsShare(levels, size, begin, &mine, own);
+  else status = BAIStatusBecause(BAI_ERR_PEERS, "set-up", "a rank has no rows");
+  PetscCall(AllCan(bai, status, &can));
+  if (can) {
+    PetscCallMPI(MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, handle, (PetscMPIInt)sizeof(mine), MPI_BYTE,
+                               comm));
+    PetscCallMPI(MPI_Alltoall(own, (PetscMPIInt)(n * (int)sizeof(*own)), MPI_BYTE, address,
+                              (PetscMPIInt)(n * (int)sizeof(*own)), MPI_BYTE, comm));
+    peers  = (BAILevelsPeers){size, rank, handle, address, first, last, ghosts};
+    status = BAILevelsConnect(levels, &peers);
+    PetscCall(AllCan(bai, status, &can));
+    R->connected = PETSC_TRUE;
+  }
+  if (!can && levels) {
+    PetscCall(BAICheckStatus(bai, BAILevelsDisconnect(levels)));
+    if (R->connected) PetscCallMPI(MPI_Barrier(comm));
+    R->connected = PETSC_FALSE;
+  }
+  PetscCall(PetscFree4(begin, first, last, ghosts));
+  PetscCall(PetscFree3(handle, own, address));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Levels for a matrix of several ranks; those of this rank's rows are set up. Whether the matrix is Hermitian is found
-   out here. Collective
+   Levels for a matrix of several ranks; what this rank's rows are like was found out. Whether the matrix is Hermitian is
+   found out here. Collective
 */
 PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
 {
   const BAIHierarchy h    = bai->hierarchy;
   const int          most = h->options.levels == PETSC_DECIDE ? BAI_LEVELS_MOST : (int)h->options.levels;
   BAIRankLevels      R;
-  PetscInt           small;
+  PetscInt           small, nghost;
+  const PetscInt    *garray;
   PetscReal          over = 1;
-  int                l    = 0;
+  PetscBool          more;
+  Mat                Ad, Ao;
+  MatInfo            mat;
+  Level             *L;
 
   PetscFunctionBegin;
-  PetscCall(BAIRankLevelsDestroy(&h->ranks));
   PetscCall(PetscNew(&h->ranks));
-  R = h->ranks;
-  if (h->hermitian) PetscCall(BAILooksHermitian(A, &h->hermitian));
-  PetscCall(FindOver(bai, &over));
-  PetscCall(PetscObjectReference((PetscObject)A));
-  R->level[0].A = A;
-  PetscCall(MatGetSize(A, &R->level[0].rows, NULL));
-  small   = Small(bai, R->level[0].rows);
+  R      = h->ranks;
+  L      = R->level;
+  R->bai = bai;
+  PetscCall(Agree(bai, &over));
+  PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
+  PetscCall(BAIHaloCreate(A, nghost, garray, &L->halo));
+  PetscCall(PetscObjectGetNewTag((PetscObject)A, &L->halo.tag));
+  PetscCall(MatGetLocalSize(A, &L->m, NULL));
+  PetscCall(MatGetSize(A, &L->rows, NULL));
+  PetscCall(MatGetOwnershipRange(A, &L->first, NULL));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &mat));
+  L->nnz  = (PetscInt64)mat.nz_used;
+  small   = Small(bai, L->rows);
   R->stop = "there are as many as allowed";
-  while (R->level[l].rows > LAST) {
-    PetscCall(SetUpLevel(bai, R, l));
-    if (l + 1 == most) break;
-    PetscCall(Coarsen(bai, R, l, over));
-    if (!R->level[l + 1].A) break;
+  while (R->level[R->last].rows > LAST && R->last + 1 < most) {
+    PetscCall(Coarsen(bai, R, over, &more));
+    if (!more) break;
     R->stop = "there are as many as allowed";
-    l++;
+    R->last++;
   }
-  /* l is the last level; all levels are distributed, or those down to the first that is small */
-  while (R->count <= l && R->level[R->count].rows > small) R->count++;
-  if (R->count == l + 1 && l + 1 < most && R->level[l].rows <= STUCK) R->count = l;
-  if (R->count <= l) PetscCall(CreateRest(bai, R, over));
+  /* all levels are distributed, or those down to the first that is small */
+  while (R->count <= R->last && R->level[R->count].rows > small) R->count++;
+  if (R->count == R->last + 1 && R->last + 1 < most && R->level[R->last].rows <= STUCK) R->count = R->last;
+  if (R->count <= R->last) PetscCall(CreateRest(bai, R, over));
   PetscCall(Finish(bai, R));
+  PetscCall(Connect(bai, R));
   PetscCall(FindInfo(bai, R));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z = S r, or a cycle */
-static PetscErrorCode Visit(const BAI *bai, BAILevels levels, PetscBool cycle, double flops, Vec r, Vec z)
-{
-  const BAIHierarchy h = bai->hierarchy;
-  BAIScalar         *in, *out;
-  BAIStatus          status = BAIStatusOf(BAI_OK);
-  PetscInt           rows;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(r, &rows)); /* the arrays of 0 rows may be NULL */
-  PetscCall(BAIHierarchyGetArray(h, r, PETSC_TRUE, PETSC_FALSE, &in));
-  PetscCall(BAIHierarchyGetArray(h, z, PETSC_FALSE, PETSC_TRUE, &out));
-  PetscCheck(!rows || (in && out), PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "The matrix is on a GPU, and vectors for it are kept on the host: take off -vec_bind_below, or let the "
-             "matrix be on the host, -mat_type aij");
-  if (rows) status = (cycle ? BAILevelsApply : BAILevelsVisit)(levels, in, out);
-  PetscCall(BAIHierarchyRestoreArray(h, z, PETSC_FALSE, PETSC_TRUE, &out));
-  PetscCall(BAIHierarchyRestoreArray(h, r, PETSC_TRUE, PETSC_FALSE, &in));
-  PetscCall(BAIHierarchyLogFlops(h, flops));
-  PetscCall(BAICheckStatus(bai, status));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* x = x + S (b - A x) */
-static PetscErrorCode Smooth(const BAI *bai, Level *L)
-{
-  PetscFunctionBegin;
-  PetscCall(MatResidual(L->A, L->b, L->x, L->r));
-  PetscCall(Visit(bai, L->levels, PETSC_FALSE, L->flops, L->r, L->y));
-  PetscCall(VecAXPY(L->x, 1.0, L->y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* x is a cycle for b on the level that each rank has all of */
-static PetscErrorCode CycleRest(const BAI *bai, BAIRankLevels R, Vec b, Vec x)
-{
-  PetscFunctionBegin;
-  PetscCall(VecScatterBegin(R->all, b, R->b, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterEnd(R->all, b, R->b, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(Visit(bai, R->levels, PETSC_TRUE, R->flops, R->b, R->x));
-  if (R->twice) {
-    PetscCall(MatResidual(R->rest, R->b, R->x, R->r));
-    PetscCall(Visit(bai, R->levels, PETSC_TRUE, R->flops, R->r, R->y));
-    PetscCall(VecAXPY(R->x, 1.0, R->y));
-  }
-  PetscCall(VecScatterBegin(R->part, R->x, x, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterEnd(R->part, R->x, x, INSERT_VALUES, SCATTER_FORWARD));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* x of a level is a cycle for its b, from zero; b may change */
-static PetscErrorCode Cycle(const BAI *bai, BAIRankLevels R, int l)
-{
-  Level *L = &R->level[l], *next = L + 1;
-
-  PetscFunctionBegin;
-  if (l == R->count) {
-    PetscCall(CycleRest(bai, R, L->b, L->x));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(Visit(bai, L->levels, PETSC_FALSE, L->flops, L->b, L->x));
-  if (!L->P) {
-    for (int visit = 1; visit < BAI_LEVELS_VISITS; visit++) PetscCall(Smooth(bai, L));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatResidual(L->A, L->b, L->x, L->r));
-  PetscCall(MatMultTranspose(L->P, L->r, next->b));
-  PetscCall(Cycle(bai, R, l + 1));
-  if (next->twice) {
-    PetscCall(VecCopy(next->x, next->z));
-    PetscCall(MatResidual(next->A, next->b, next->x, next->r));
-    PetscCall(VecCopy(next->r, next->b));
-    PetscCall(Cycle(bai, R, l + 1));
-    PetscCall(VecAXPY(next->x, 1.0, next->z));
-  }
-  PetscCall(MatMultAdd(L->P, next->x, L->x, L->x));
-  PetscCall(Smooth(bai, L));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* z is a cycle for r */
+/* z is a cycle for r; a rank without rows only takes part in what all ranks agree on */
 PetscErrorCode BAIRankLevelsApply(BAI *bai, Vec r, Vec z)
 {
-  const BAIRankLevels R = bai->hierarchy->ranks;
+  const BAIRankLevels R       = bai->hierarchy->ranks;
+  BAIReal             largest = 0;
 
   PetscFunctionBegin;
-  PetscCall(VecCopy(r, R->level[0].b));
-  PetscCall(Cycle(bai, R, 0));
-  PetscCall(VecCopy(R->level[0].x, z));
+  R->code = PETSC_SUCCESS;
+  if (bai->hierarchy->levels) PetscCall(CycleOf(R, bai->hierarchy->levels, R->flops, r, z));
+  else if (R->single) PetscCall(FindLargest(R, &largest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -20,29 +20,9 @@ static void Destroy(BAILevelsState state)
 {
   (void)cudaStreamSynchronize(state->s.stream); /* kernels may still write to what is pinned */
   BAIPinnedRestore(state->s.pinned);
+  BAIDeviceFreeHalos(state);
   BAICUDAFreeAll(&state->s);
   free(state);
-}
-
-/* The entries of ghosts where kernels can read them */
-static BAIStatus StageGhosts(BAILevelsState state, const BAIMatrix *matrix, BAIMatrix *staged)
-{
-  const size_t n = (size_t)matrix->n, nnz = matrix->nghost ? (size_t)matrix->B.i[matrix->n] : 0;
-
-  if (!matrix->nghost) return BAIStatusOf(BAI_OK);
-  if (!state->ghost_i) {
-    BAITry(BAICUDAAllocate(&state->s, (n + 1) * sizeof(BAIInt), &state->ghost_i));
-    BAITry(BAICUDAAllocate(&state->s, (nnz ? nnz : 1) * sizeof(BAIScalar), &state->ghost_a));
-    state->ghost_room = nnz;
-  }
-  if (nnz != state->ghost_room) return BAIStatusOf(BAI_ERR_PATTERN);
-  CUDATry(
-    cudaMemcpyAsync(state->ghost_i, matrix->B.i, (n + 1) * sizeof(BAIInt), cudaMemcpyHostToDevice, state->s.stream));
-  CUDATry(
-    cudaMemcpyAsync(state->ghost_a, matrix->B.a, nnz * sizeof(BAIScalar), cudaMemcpyHostToDevice, state->s.stream));
-  staged->nghost = matrix->nghost;
-  staged->B      = {state->ghost_i, NULL, state->ghost_a};
-  return BAIStatusOf(BAI_OK);
 }
 
 /* The caller's matrix where kernels can read it */
@@ -64,12 +44,9 @@ static BAIStatus Stage(BAILevelsState state, const BAIMatrix *matrix, BAIMatrix 
   CUDATry(cudaMemcpyAsync(state->i, matrix->A.i, (n + 1) * sizeof(BAIInt), cudaMemcpyHostToDevice, stream));
   CUDATry(cudaMemcpyAsync(state->j, matrix->A.j, nnz * sizeof(BAIInt), cudaMemcpyHostToDevice, stream));
   CUDATry(cudaMemcpyAsync(state->a, matrix->A.a, nnz * sizeof(BAIScalar), cudaMemcpyHostToDevice, stream));
-  *staged = {
-    matrix->n, 0, {state->i,  state->j, state->a},
-      {        },
-      BAI_MEMORY_DEVICE
-  };
-  return StageGhosts(state, matrix, staged);
+  staged->A      = {state->i, state->j, state->a};
+  staged->memory = BAI_MEMORY_DEVICE;
+  return BAIStatusOf(BAI_OK);
 }
 
 static BAIStatus SetUp(BAILevelsState state, const BAIMatrix *matrix, bool values_only)
@@ -103,6 +80,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   if (!state->processors) state->processors = 1;
   if (!status.code) status = Catch([&] { return SetUp(state, matrix, false); });
   state->p.field = NULL;
+  state->p.ghost = NULL;
   memset(state->p.mode, 0, sizeof(state->p.mode));
   if (status.code) Destroy(state);
   else *newstate = state;
@@ -141,40 +119,13 @@ static BAIStatus GiveBack(BAILevelsState state, BAIScalar *x)
   return BAIStatusOf(BAI_OK);
 }
 
-static BAIStatus Do(BAILevelsState state, bool visit, const BAIScalar *r, BAIScalar *z)
+static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
 {
   BAIScalar *to = z;
 
   BAITry(TakeIn(state, &r, &to, false));
-  BAITry(BAIDeviceApply(state, visit, r, to));
+  BAITry(BAIDeviceApply(state, r, to));
   return GiveBack(state, z);
-}
-
-static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
-{
-  return Do(state, false, r, z);
-}
-
-static BAIStatus VisitOnce(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
-{
-  return Do(state, true, r, z);
-}
-
-static BAIStatus Aggregates(BAILevelsState state, BAIInt *aggregate)
-{
-  const BAIDeviceLevel *L = &state->level[0];
-
-  if (!L->m) {
-    for (int i = 0; i < L->A.n; i++) aggregate[i] = -1;
-    return BAIStatusOf(BAI_OK);
-  }
-  std::vector<int> narrow((size_t)L->A.n);
-
-  CUDATry(
-    cudaMemcpyAsync(narrow.data(), L->aggregate, narrow.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  for (int i = 0; i < L->A.n; i++) aggregate[i] = (BAIInt)narrow[(size_t)i];
-  return BAIStatusOf(BAI_OK);
 }
 
 /* Who watches a solve sees x where the caller has it */
@@ -274,9 +225,11 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
   info->less      = state->less;
   info->more      = state->more;
   info->norm      = state->norm;
+  info->largest   = state->largest;
+  info->skew      = state->skew;
+  info->coupled   = state->coupled;
   info->bytes     = state->s.bytes;
   info->grid      = state->level[0].grid;
-  info->next      = state->level[0].next;
   for (int l = 0; l < state->levels; l++) {
     const BAIDeviceLevel *L = &state->level[l];
 
@@ -291,14 +244,43 @@ extern "C" const BAILevelsOps BAILevelsCUDA = {
   .create     = Create,
   .update     = Update,
   .apply      = Apply,
-  .visit      = VisitOnce,
-  .aggregates = [](BAILevelsState state,
-                   BAIInt        *aggregate) { return Catch([&] { return Aggregates(state, aggregate); }); },
   .solve      = Solve,
   .columns =
     [](BAILevelsState state, const BAIColumns *c, int guess_zero, const BAITolerances *t, BAILevelsSolution *solution) {
       return Catch([&] { return SolveColumns(state, c, guess_zero, t, solution); });
     },
+  .agree     = BAIDeviceAgree,
+  .aggregate = [](BAILevelsState state,
+                  BAIInt        *count) { return Catch([&] { return BAIDeviceAggregateLast(state, count); }); },
+  .aggregates =
+    [](BAILevelsState state, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate) {
+      return Catch([&] { return BAIDeviceAggregates(state, level, count, row, aggregate); });
+    },
+  .fields = [](BAILevelsState state,
+               BAIInt        *field) { return Catch([&] { return BAIDeviceGetFields(state, field); }); },
+  .product =
+    [](BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate) {
+      return Catch([&] { return BAIDeviceProduct(state, ghosts, aggregate); });
+    },
+  .sides =
+    [](BAILevelsState state, BAIInt count, const BAIInt *row, BAILevelsSide *side) {
+      return Catch([&] { return BAIDeviceSides(state, count, row, side); });
+    },
+  .soften = BAIDeviceSoften,
+  .matrix =
+    [](BAILevelsState state, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a) {
+      return Catch([&] { return BAIDeviceMatrix(state, level, n, nnz, i, j, a); });
+    },
+  .finish =
+    [](BAILevelsState state, const BAILevelsRanks *ranks) {
+      return Catch([&] { return BAIDeviceFinish(state, ranks); });
+    },
+  .share = BAIDeviceShare,
+  .connect =
+    [](BAILevelsState state, const BAILevelsPeers *peers) {
+      return Catch([&] { return BAIDeviceConnect(state, peers); });
+    },
+  .disconnect = BAIDeviceDisconnect,
   .info    = Info,
   .destroy = Destroy,
 };

@@ -5,6 +5,7 @@
 
 #include "../levels_backend.h"
 #include "../levels_rules.h"
+#include "../exchange.h"
 #include "follow.h"
 #include "krylov.h"
 
@@ -13,14 +14,12 @@ enum {
   BAI_TEAMS = BAI_LEVELS_BLOCK / BAI_TEAM
 };
 
-/* Compressed rows on the device, as they were made. ghost_i, ghost_a: entries in columns of other ranks, NULL: none */
+/* Compressed rows on the device, as they were made. Columns from n on are ghosts */
 typedef struct {
-  int              n;
+  int              n, ghosts;
   long long        nnz;
   const int       *i, *j;
   const BAIScalar *a;
-  const BAIInt    *ghost_i;
-  const BAIScalar *ghost_a;
 } BAIDeviceRows;
 
 /* Entries inside a block come in twos, so that a thread fetches more at a time */
@@ -63,6 +62,28 @@ typedef struct {
   int          *of_row;
 } BAIGather;
 
+/* What softens the couplings of a coarse matrix, see BAISoftened(): for each entry, rows of its row's aggregate that are
+   coupled to its column's, and, of aggregates of ghosts, the reverse; for each aggregate, rows and what is inside */
+typedef struct {
+  int     *touch, *back, *rows;
+  BAIReal *inner;
+} BAISides;
+
+/* What a level exchanges with other ranks */
+typedef struct {
+  int   all, ghosts, sends; /* rows of all ranks; ghosts; own rows whose x others read, */
+  int  *place;              /* and of these, on the device, the places; */
+  void *packed;             /* their x, */
+  void *sent, *got;         /* and on the host, and that of ghosts */
+  /* where ranks write to each other's memory: */
+  int       far, peers;   /* x that go to others; ranks that it goes to or comes from, 0: they do not */
+  int      *far_place;    /* its places, */
+  void    **to[2];        /* and where it goes in even and odd exchanges */
+  BAIFlag **tell, **told; /* the flag at each peer, and its one here */
+  void     *box[2];       /* x of ghosts, of even and odd exchanges */
+  BAIFlag   exchanges;
+} BAIDeviceHalo;
+
 typedef struct {
   BAIDeviceRows   A;
   BAIScalar      *values;     /* of A, of a coarse level */
@@ -82,6 +103,7 @@ typedef struct {
   unsigned short *in_j;
   void           *in_a, *out_a, *d, *dinv, *e, *b, *x, *y;
   BAIGather       gather;
+  BAIDeviceHalo   halo;
 } BAIDeviceLevel;
 
 /* What CG keeps on the device, see levels_cg.cu */
@@ -97,8 +119,7 @@ struct BAILevelsState_ {
   int                 hermitian, single, processors;
   bool                negative;          /* the levels are those of -A, as it has a negative diagonal: */
   BAIScalar          *negated, *minus_b; /* the values of -A, and a right-hand side for it */
-  double              less, more;        /* see BAILevelsInfo */
-  double              norm;              /* see BAILevelsInfo */
+  double              less, more, largest, norm, skew, coupled; /* see BAILevelsInfo */
   int                 points;            /* with modes, rows of a point of the finest level */
   BAIReal             over, scale;       /* scale: a power of two that multiplies A in the levels */
   unsigned long long  pattern;
@@ -110,18 +131,42 @@ struct BAILevelsState_ {
   BAIScalar          *correction; /* and a sixth, where one is needed */
   int                *index;      /* i and j of the caller, if those are of 64 bits */
   bool                staged;     /* the caller's arrays are on the host, and copied: */
-  BAIInt             *i, *j, *ghost_i;
-  BAIScalar          *a, *b, *x, *ghost_a;
-  size_t              room, ghost_room; /* entries */
+  BAIInt             *i, *j;
+  BAIScalar          *a, *b, *x;
+  size_t              room; /* entries */
+  /* of several ranks: */
+  bool           merged;  /* the finest level's matrix is a copy, with the entries of ghosts */
+  int           *field;   /* while levels are made: of each row of the last one */
+  BAISides       sides;   /* of its matrix, until it is softened */
+  BAILevelsRanks ranks;   /* how a cycle is done */
+  BAIScalar     *rest[2]; /* right-hand side and solution of the level that the caller solves, of all ranks */
+  BAIShared      mailbox, *theirs; /* memory that other ranks write to, and that of theirs; */
+  int            opened;           /* so many of these are open */
+  unsigned      *arrived;
+  int           *stalled;          /* set if a wait was given up */
   BAIKrylovState_     krylov;           /* if the matrix is on the chip, there is nothing but this */
 };
 
-/* levels_setup.cu */
+/* levels_setup.cu; A becomes -A; the aggregates of a level; numbering by aggregates of all levels; blocks */
 BAIStatus BAILevelsSetUp(BAILevelsState, const BAIMatrix *, bool values_only);
-/* levels_matrix.cu: C = P^H A P, its pattern anew, or its values alone; and the matrix of a level by places */
+BAIStatus BAINegateFinest(BAILevelsState);
+BAIReal   BAIDeviceScale(BAILevelsState);
+BAIStatus BAIDeviceFields(BAILevelsState, int n, int *field);
+BAIStatus BAIDeviceAggregate(BAILevelsState, int level, BAIDeviceLevel *, int *field);
+BAIStatus BAIDeviceOrder(BAILevelsState);
+BAIStatus BAIDeviceCutBlocks(BAILevelsState, BAIDeviceLevel *);
+/* levels_matrix.cu: C = P^H A P in own columns, its pattern anew, or its values alone; and the matrix of a level by
+   places */
 /* over 0: sums of magnitudes */
 BAIStatus BAIGalerkin(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
                       BAIReal over, BAIGather *, BAIDeviceRows *, BAIScalar **values, int **c_of_row);
+/* The same with ghosts, whose aggregates are m and a number below so many, or -1; not softened, with what softens it */
+BAIStatus BAIGalerkinOfRank(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
+                            int ghosts, const int *ghost, BAISides *, BAIGather *, BAIDeviceRows *, BAIScalar **values,
+                            int **c_of_row);
+/* side: of each ghost */
+BAIStatus BAISoftenOfRank(BAILevelsState, const BAIDeviceRows *, const BAISides *, const BAIGather *,
+                          const BAILevelsSide *side, BAIReal over, BAIScalar *values);
 BAIStatus BAIGalerkinValues(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
                             BAIReal over, const BAIGather *, const BAIDeviceRows *, const int *c_of_row,
                             BAIScalar *values);
@@ -135,14 +180,29 @@ BAIStatus BAIModes(BAILevelsState, int n, int m, const int *first, const unsigne
                    long long row_step, long long mode_step, BAIScalar *P, BAIScalar *next);
 BAIStatus BAIModesGalerkin(BAILevelsState, BAIDeviceLevel *, BAIDeviceLevel *next);
 BAIStatus BAIModesValues(BAILevelsState, const BAIDeviceLevel *, const BAIDeviceLevel *next, bool pattern);
-/* levels_cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL. The
-   same with one visit */
+/* levels_cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL */
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
-BAIStatus BAIDeviceVisit(BAILevelsState, const BAIScalar *r, BAIScalar *z);
 void      BAIFindTail(BAILevelsState);
+/* levels_ranks.cu: what levels.h says of levels of several ranks; ghosts get the x that other ranks have; the last level
+   is solved by the caller: b and x of it by places, in the precision of levels */
+BAIStatus BAIDeviceAgree(BAILevelsState, const BAILevelsAgreed *);
+BAIStatus BAIDeviceAggregateLast(BAILevelsState, BAIInt *count);
+BAIStatus BAIDeviceAggregates(BAILevelsState, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate);
+BAIStatus BAIDeviceGetFields(BAILevelsState, BAIInt *field);
+BAIStatus BAIDeviceProduct(BAILevelsState, BAIInt ghosts, const BAIInt *aggregate);
+BAIStatus BAIDeviceSides(BAILevelsState, BAIInt count, const BAIInt *row, BAILevelsSide *side);
+BAIStatus BAIDeviceSoften(BAILevelsState, const BAILevelsSide *side);
+BAIStatus BAIDeviceMatrix(BAILevelsState, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);
+BAIStatus BAIDeviceFinish(BAILevelsState, const BAILevelsRanks *);
+BAIStatus BAIDeviceShare(BAILevelsState, int ranks, const BAIInt *begin, BAIHandle *, BAILevelsAddress *);
+BAIStatus BAIDeviceConnect(BAILevelsState, const BAILevelsPeers *);
+BAIStatus BAIDeviceDisconnect(BAILevelsState);
+BAIStatus BAIDeviceExchange(BAILevelsState, int level, void *x);
+BAIStatus BAIDeviceRest(BAILevelsState, int level, const BAIScalar *r, BAIScalar *z);
+void      BAIDeviceFreeHalos(BAILevelsState);
 /* levels_cg.cu; to = -from */
 BAIStatus BAINegate(BAILevelsState, long long n, const BAIScalar *from, BAIScalar *to);
-BAIStatus BAIDeviceApply(BAILevelsState, bool visit, const BAIScalar *r, BAIScalar *z);
+BAIStatus BAIDeviceApply(BAILevelsState, const BAIScalar *r, BAIScalar *z);
 BAIStatus BAIDeviceSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
 
@@ -162,16 +222,6 @@ BAIStatus BAIKrylovSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int g
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
 BAIStatus BAIKrylovSolveColumns(BAILevelsState, const BAIColumns *, int guess_zero, const BAITolerances *,
                                 BAILevelsSolution *);
-
-/* The sum of the magnitudes of entries of ghosts */
-static __device__ inline BAIReal BAISumOfGhosts(const BAIDeviceRows &A, int row)
-{
-  BAIReal sum = 0;
-
-  if (!A.ghost_i) return sum;
-  for (BAIInt k = A.ghost_i[row]; k < A.ghost_i[row + 1]; k++) sum += BAIAggregateMagnitude(A.ghost_a[k]);
-  return sum;
-}
 
 static inline dim3 BAIGrid(long long threads, int block)
 {

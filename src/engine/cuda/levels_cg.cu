@@ -340,7 +340,9 @@ static __global__ __launch_bounds__(THREADS) void Norm(int n, const BAIScalar *r
     sum[0] = w > sum[0] ? w : sum[0];
   }
   /* the largest is at most the sum of the largest of all threads, and at least that over their number: as good */
-  if (SumUp(sum, partial, &scalars->arrived)) SetFactors(scalars, sum[0]);
+  if (!SumUp(sum, partial, &scalars->arrived)) return;
+  scalars->rnorm2 = sum[0];
+  SetFactors(scalars, sum[0]);
 }
 
 static int Blocks(BAILevelsState state, long long threads)
@@ -367,7 +369,26 @@ static BAIStatus Prepare(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIDeviceApply(BAILevelsState state, bool visit, const BAIScalar *r, BAIScalar *z)
+static __global__ void Factors(BAILevelsScalars *scalars, BAIReal norm)
+{
+  SetFactors(scalars, norm);
+}
+
+/* All ranks have the same factors */
+static BAIStatus AgreeOnFactors(BAILevelsState state)
+{
+  BAIReal norm;
+
+  CUDATry(cudaMemcpyAsync(&norm, &state->scalars->rnorm2, sizeof(norm), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  if (state->ranks.largest(state->ranks.context, &norm))
+    return BAIStatusBecause(BAI_ERR_ABSENT, "a cycle of several ranks", "one of them has given up");
+  Factors<<<1, 1, 0, state->s.stream>>>(state->scalars, norm);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
 {
   const int n = state->level[0].A.n;
 
@@ -375,8 +396,9 @@ BAIStatus BAIDeviceApply(BAILevelsState state, bool visit, const BAIScalar *r, B
   if (state->single) {
     Norm<<<(unsigned)Blocks(state, n), THREADS, 0, state->s.stream>>>(n, r, state->partial, state->scalars);
     CUDATry(cudaGetLastError());
+    if (state->p.all) BAITry(AgreeOnFactors(state));
   }
-  return visit ? BAIDeviceVisit(state, r, z) : BAIDeviceCycle(state, r, z, NULL);
+  return BAIDeviceCycle(state, r, z, NULL);
 }
 
 /* Vectors of CG */

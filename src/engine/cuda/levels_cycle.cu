@@ -668,6 +668,12 @@ struct Cycle {
     return Launch((const void *)OffAggregates<T>, grid, OFF_THREADS, arguments);
   }
 
+  /* The ghosts of a level get the x that their ranks have now */
+  BAIStatus Exchange(int l) const
+  {
+    return state->p.all ? BAIDeviceExchange(state, l, state->level[l].x) : BAIStatusOf(BAI_OK);
+  }
+
   /* A visit, after which x and y have changed places; ends: it is the last of this level for now, and adds x to that of
      the level above, or leaves it in z */
   BAIStatus DoVisit(int l, int from_zero, bool restricts, bool ends) const
@@ -680,6 +686,8 @@ struct Cycle {
     const bool      finer       = l && from_zero;
     void           *arguments[] = {&L, &how, &below, &flag};
 
+    if (!from_zero) BAITry(Exchange(l));
+    if (!L.n) return restricts ? Exchange(l) : BAIStatusOf(BAI_OK);
     how.from_zero = from_zero;
     how.sweeps    = (int)state->p.local_iters;
     how.restricts = restricts;
@@ -708,7 +716,17 @@ struct Cycle {
 
     D->x = D->y;
     D->y = x;
+    if (restricts) BAITry(Exchange(l));
     return ends && l && state->p.modes ? DoAddModes(l) : BAIStatusOf(BAI_OK);
+  }
+
+  /* The level that the caller solves: what is left of b, the solution, and this on the level above */
+  BAIStatus DoRest(int l) const
+  {
+    const BAILevelView<T> L = View(l);
+
+    if (l && L.n) BAITry(DoTakeOff(Finer(l - 1), L));
+    return BAIDeviceRest(state, l, r, z);
   }
 
   /* What a level with modes has found is added to the level above */
@@ -781,9 +799,6 @@ struct Cycle {
     return Launch((const void *)ExactAlone<T>, dim3(1), TAIL_THREADS, arguments);
   }
 
-  /* From zero, of the finest level */
-  BAIStatus VisitOnce(void) const { return DoVisit(0, 1, false, true); }
-
   /* Smoothing in the place of a solve */
   BAIStatus SmoothLast(int l, bool ends) const
   {
@@ -797,12 +812,14 @@ struct Cycle {
   {
     const bool last = l == state->levels - 1;
 
+    if (last && state->ranks.next) return DoRest(l);
     if (l >= state->tail) return DoTail(l);
     if (last && state->inverse) return DoAlone();
     if (last) return SmoothLast(l, ends);
     BAITry(DoVisit(l, from_zero, true, false));
     if (l + 1 < state->levels - 1 &&
-        BAIRepeats(state->hermitian, state->p.modes, state->p.above + l + 1, state->level[l + 1].A.n)) {
+        BAIRepeats(state->hermitian, state->p.modes, state->p.above + l + 1,
+                   state->p.all ? state->level[l + 1].halo.all : state->level[l + 1].A.n)) {
       BAITry(Run(l + 1, 1, false));
       BAITry(Run(l + 1, 0, true));
     } else BAITry(Run(l + 1, 1, true));
@@ -824,10 +841,4 @@ BAIStatus BAIDeviceCycle(BAILevelsState state, const BAIScalar *r, BAIScalar *z,
 {
   if (state->single) return Cycle<BAISingle>{state, r, z, done}.Run(0, 1, true);
   return Cycle<BAIScalar>{state, r, z, done}.Run(0, 1, true);
-}
-
-BAIStatus BAIDeviceVisit(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
-{
-  if (state->single) return Cycle<BAISingle>{state, r, z, NULL}.VisitOnce();
-  return Cycle<BAIScalar>{state, r, z, NULL}.VisitOnce();
 }

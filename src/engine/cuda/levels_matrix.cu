@@ -28,17 +28,18 @@ BAIStatus BAIOfRow(BAILevelsState state, const BAIDeviceRows *A, int **of_row)
   return BAIStatusOf(BAI_OK);
 }
 
-/* To which entry of the coarse matrix an entry belongs: row*m + column, or m*m */
-static __global__ void Keys(BAIDeviceRows A, const int *of_row, int m, const int *aggregate, unsigned long long *key,
-                            unsigned *entry)
+/* To which entry of the coarse matrix an entry belongs: row*columns + column, or m*columns. ghost: the aggregates of
+ * ghosts, NULL: they are in none */
+static __global__ void Keys(BAIDeviceRows A, const int *of_row, int m, int columns, const int *aggregate,
+                            const int *ghost, unsigned long long *key, unsigned *entry)
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
   if (k >= A.nnz) return;
-  const int row = aggregate[of_row[k]], col = aggregate[A.j[k]];
+  const int row = aggregate[of_row[k]], j = A.j[k], col = j < A.n ? aggregate[j] : ghost ? ghost[j - A.n] : -1;
 
-  key[k]   = row < 0 || col < 0 ? (unsigned long long)m * (unsigned long long)m
-                                : (unsigned long long)row * (unsigned long long)m + (unsigned long long)col;
+  key[k]   = row < 0 || col < 0 ? (unsigned long long)m * (unsigned long long)columns
+                                : (unsigned long long)row * (unsigned long long)columns + (unsigned long long)col;
   entry[k] = (unsigned)k;
 }
 
@@ -50,7 +51,8 @@ static __global__ void Heads(long long nnz, unsigned long long none, const unsig
 }
 
 /* number[k] entries of the coarse matrix begin before sorted entry k; those that belong to none come last */
-static __global__ void CoarsePattern(long long nnz, int m, unsigned long long none, const unsigned long long *key,
+static __global__ void CoarsePattern(long long nnz, int m, int columns, unsigned long long none,
+                                     const unsigned long long *key,
                                      const int *number, int *first, int *i, int *j, int *of_row)
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
@@ -65,26 +67,25 @@ static __global__ void CoarsePattern(long long nnz, int m, unsigned long long no
   }
   if (k + 1 == nnz || key[k + 1] == none) first[total] = (int)k + 1;
   if (k && key[k] == key[k - 1]) return;
-  const int at = number[k], row = (int)(key[k] / (unsigned long long)m);
+  const int at = number[k], row = (int)(key[k] / (unsigned long long)columns);
 
   first[at]  = (int)k;
-  j[at]      = (int)(key[k] % (unsigned long long)m);
+  j[at]      = (int)(key[k] % (unsigned long long)columns);
   of_row[at] = row;
-  if (!k || (int)(key[k - 1] / (unsigned long long)m) != row) i[row] = at;
+  if (!k || (int)(key[k - 1] / (unsigned long long)columns) != row) i[row] = at;
 }
 
-/* Sums, in the order of the rows and entries of A; how many rows of the aggregate of its row each comes from; and what is inside aggregates */
+/* Sums, in the order of the rows and entries of A; and what softens them, if that is asked for */
 static __global__ void Sums(BAIDeviceRows A, const int *a_of_row, BAIDeviceRows C, const int *c_of_row,
-                            const unsigned *entry, const int *first, bool magnitudes, BAIScalar *values, int *touch,
-                            BAIReal *inner)
+                            const unsigned *entry, const int *first, bool magnitudes, BAIScalar *values, BAISides sides)
 {
   const long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
   if (c >= C.nnz) return;
-  const bool diagonal  = c_of_row[c] == C.j[c];
+  const bool diagonal = c_of_row[c] == C.j[c], of_ghost = C.j[c] >= C.n;
   BAIScalar  sum       = 0;
   BAIReal    magnitude = 0;
-  int        rows = 0, inside = 0, last = -1;
+  int        rows = 0, inside = 0, last = -1, back = 0;
 
   for (int k = first[c]; k < first[c + 1]; k++) {
     const unsigned  e   = entry[k];
@@ -94,14 +95,21 @@ static __global__ void Sums(BAIDeviceRows A, const int *a_of_row, BAIDeviceRows 
     sum += magnitudes ? BAIScalar(BAIAggregateMagnitude(a)) : a;
     rows += row != last;
     last = row;
+    if (of_ghost) { /* the first entry in this column */
+      int before = first[c];
+
+      while (before < k && A.j[entry[before]] != A.j[e]) before++;
+      back += before == k;
+    }
     if (!diagonal || A.j[e] == row) continue;
     magnitude += BAIAggregateMagnitude(a);
     inside++;
   }
   values[c] = sum;
-  if (!touch) return;
-  touch[c] = rows;
-  if (diagonal) inner[C.j[c]] = inside ? magnitude / (BAIReal)inside : 0;
+  if (!sides.touch) return;
+  sides.touch[c] = rows;
+  if (of_ghost) sides.back[c] = back;
+  if (diagonal) sides.inner[C.j[c]] = inside ? magnitude / (BAIReal)inside : 0;
 }
 
 static __global__ void CountRows(int n, const int *aggregate, int *rows)
@@ -113,8 +121,8 @@ static __global__ void CountRows(int n, const int *aggregate, int *rows)
 
 /* Softens the couplings of a row of C, see BAISoftened(); the real part of the sum of a row is BAISoftenedSum(), as the
  * diagonal of a Hermitian matrix is real. A thread a row */
-static __global__ void Soften(BAIDeviceRows C, const int *first, const int *rows, const int *touch,
-                              const BAIReal *inner, BAIReal over, const BAIScalar *sums, BAIScalar *values)
+static __global__ void Soften(BAIDeviceRows C, const int *first, BAISides sides, const BAILevelsSide *ghost,
+                              BAIReal over, BAIScalar *values)
 {
   const int c        = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   int       diagonal = -1;
@@ -122,70 +130,94 @@ static __global__ void Soften(BAIDeviceRows C, const int *first, const int *rows
 
   if (c >= C.n) return;
   for (int k = C.i[c]; k < C.i[c + 1]; k++) {
-    const int other = C.j[k];
-    int       back  = 0;
+    const int        other = C.j[k];
+    const BAIScalar  value = values[k];
+    BAIAggregateSide two;
 
-    sum += BAIRealPart(sums[k]);
+    sum += BAIRealPart(value);
     if (other == c) diagonal = k;
     if (other == c) continue;
-    for (int low = C.i[other], high = C.i[other + 1]; low < high;) {
-      const int middle = low + (high - low) / 2;
+    if (other >= C.n) two = {(BAIInt)ghost[other - C.n].rows, sides.back[k], ghost[other - C.n].inner};
+    else {
+      int back = 0;
 
-      if (C.j[middle] == c) back = touch[middle];
-      if (C.j[middle] < c) low = middle + 1;
-      else high = middle;
+      for (int low = C.i[other], high = C.i[other + 1]; low < high;) {
+        const int middle = low + (high - low) / 2;
+
+        if (C.j[middle] == c) back = sides.touch[middle];
+        if (C.j[middle] < c) low = middle + 1;
+        else high = middle;
+      }
+      two = {sides.rows[other], back, sides.inner[other]};
     }
-    const BAIAggregateSide one = {rows[c], touch[k], inner[c]}, two = {rows[other], back, inner[other]};
-    const BAIScalar        soft = BAISoftened(sums[k], first[k + 1] - first[k], one, two, over);
+    const BAIAggregateSide one  = {sides.rows[c], sides.touch[k], sides.inner[c]};
+    const BAIScalar        soft = BAISoftened(value, first[k + 1] - first[k], one, two, over);
 
-    gain += BAIRealPart(sums[k] - soft);
+    gain += BAIRealPart(value - soft);
     values[k] = soft;
   }
-  if (diagonal >= 0) values[diagonal] = sums[diagonal] + (gain + BAISoftenedSum(sum, over) - sum);
+  if (diagonal >= 0) values[diagonal] += gain + BAISoftenedSum(sum, over) - sum;
+}
+
+/* Sums, and what softens them: see BAISides */
+static BAIStatus SumUpWithSides(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, const int *aggregate,
+                                const BAIGather *gather, const BAIDeviceRows *C, const int *c_of_row, BAISides sides,
+                                BAIScalar *values)
+{
+  const size_t m      = (size_t)C->n;
+  cudaStream_t stream = state->s.stream;
+
+  CUDATry(cudaMemsetAsync(sides.rows, 0, m * sizeof(int), stream));
+  CUDATry(cudaMemsetAsync(sides.inner, 0, m * sizeof(BAIReal), stream));
+  CountRows<<<BAIGrid(A->n, THREADS), THREADS, 0, stream>>>(A->n, aggregate, sides.rows);
+  Sums<<<BAIGrid(C->nnz, THREADS), THREADS, 0, stream>>>(*A, of_row, *C, c_of_row, gather->entry, gather->first, false,
+                                                         values, sides);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAISoftenOfRank(BAILevelsState state, const BAIDeviceRows *C, const BAISides *sides, const BAIGather *gather,
+                          const BAILevelsSide *side, BAIReal over, BAIScalar *values)
+{
+  Soften<<<BAIGrid(C->n, THREADS), THREADS, 0, state->s.stream>>>(*C, gather->first, *sides, side, over, values);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
 }
 
 static BAIStatus SumUp(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m, const int *aggregate,
                        BAIReal over, const BAIGather *gather, const BAIDeviceRows *C, const int *c_of_row,
                        BAIScalar *values)
 {
-  const dim3   grid   = BAIGrid(C->nnz, THREADS);
-  cudaStream_t stream = state->s.stream;
-  BAITemporary rooms[4];
-  int         *touch, *rows;
-  BAIReal     *inner;
-  BAIScalar   *sums;
+  BAITemporary rooms[3];
+  BAISides     sides = {};
 
   if (over == 1 || over == 0) {
-    Sums<<<grid, THREADS, 0, stream>>>(*A, of_row, *C, c_of_row, gather->entry, gather->first, over == 0, values, NULL,
-                                       NULL);
+    Sums<<<BAIGrid(C->nnz, THREADS), THREADS, 0, state->s.stream>>>(*A, of_row, *C, c_of_row, gather->entry,
+                                                                    gather->first, over == 0, values, sides);
     CUDATry(cudaGetLastError());
     return BAIStatusOf(BAI_OK);
   }
   BAITry(rooms[0].Allocate(&state->s, (size_t)C->nnz * sizeof(int)));
   BAITry(rooms[1].Allocate(&state->s, (size_t)m * sizeof(int)));
   BAITry(rooms[2].Allocate(&state->s, (size_t)m * sizeof(BAIReal)));
-  BAITry(rooms[3].Allocate(&state->s, (size_t)C->nnz * sizeof(BAIScalar)));
-  touch = static_cast<int *>(rooms[0].p);
-  rows  = static_cast<int *>(rooms[1].p);
-  inner = static_cast<BAIReal *>(rooms[2].p);
-  sums  = static_cast<BAIScalar *>(rooms[3].p);
-  CUDATry(cudaMemsetAsync(rows, 0, (size_t)m * sizeof(int), stream));
-  CUDATry(cudaMemsetAsync(inner, 0, (size_t)m * sizeof(BAIReal), stream));
-  CountRows<<<BAIGrid(A->n, THREADS), THREADS, 0, stream>>>(A->n, aggregate, rows);
-  Sums<<<grid, THREADS, 0, stream>>>(*A, of_row, *C, c_of_row, gather->entry, gather->first, false, sums, touch, inner);
-  Soften<<<BAIGrid(m, THREADS), THREADS, 0, stream>>>(*C, gather->first, rows, touch, inner, over, sums, values);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  sides.touch = static_cast<int *>(rooms[0].p);
+  sides.rows  = static_cast<int *>(rooms[1].p);
+  sides.inner = static_cast<BAIReal *>(rooms[2].p);
+  BAITry(SumUpWithSides(state, A, of_row, aggregate, gather, C, c_of_row, sides, values));
+  return BAISoftenOfRank(state, C, &sides, gather, NULL, over, values);
 }
 
-BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m, const int *aggregate,
-                      BAIReal over, BAIGather *gather, BAIDeviceRows *C, BAIScalar **values, int **c_of_row)
+/* The pattern of the coarse matrix, and which entries each of its entries is the sum of */
+static BAIStatus FindPattern(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m,
+                             const int *aggregate, int ghosts, const int *ghost, BAIGather *gather, BAIDeviceRows *C,
+                             BAIScalar **values, int **c_of_row)
 {
-  const unsigned long long none   = (unsigned long long)m * (unsigned long long)m;
-  const dim3               grid   = BAIGrid(A->nnz, THREADS);
-  const size_t             nnz    = (size_t)A->nnz;
-  cudaStream_t             stream = state->s.stream;
-  int                      bits   = 1, total, *i, *j;
+  const int                columns = m + ghosts;
+  const unsigned long long none    = (unsigned long long)m * (unsigned long long)columns;
+  const dim3               grid    = BAIGrid(A->nnz, THREADS);
+  const size_t             nnz     = (size_t)A->nnz;
+  cudaStream_t             stream  = state->s.stream;
+  int                      bits    = 1, total, *i, *j;
   unsigned long long      *key, *sorted;
   BAITemporary             sorted_room;
 
@@ -201,7 +233,7 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceRows *A, const int *o
     key             = static_cast<unsigned long long *>(rooms[0].p);
     unsigned *entry = static_cast<unsigned *>(rooms[1].p);
 
-    Keys<<<grid, THREADS, 0, stream>>>(*A, of_row, m, aggregate, key, entry);
+    Keys<<<grid, THREADS, 0, stream>>>(*A, of_row, m, columns, aggregate, ghost, key, entry);
     BAITry(BAISortPairs(&state->s, A->nnz, bits, key, sorted, entry, gather->entry));
   }
   BAITemporary numbers;
@@ -218,10 +250,29 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceRows *A, const int *o
   BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(int), &j));
   BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(int), c_of_row));
   BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(BAIScalar), values));
-  CoarsePattern<<<grid, THREADS, 0, stream>>>(A->nnz, m, none, sorted, number, gather->first, i, j, *c_of_row);
+  CoarsePattern<<<grid, THREADS, 0, stream>>>(A->nnz, m, columns, none, sorted, number, gather->first, i, j, *c_of_row);
   CUDATry(cudaGetLastError());
-  *C = {m, total, i, j, *values, NULL, NULL};
+  *C = {m, ghosts, total, i, j, *values};
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m, const int *aggregate,
+                      BAIReal over, BAIGather *gather, BAIDeviceRows *C, BAIScalar **values, int **c_of_row)
+{
+  BAITry(FindPattern(state, A, of_row, m, aggregate, 0, NULL, gather, C, values, c_of_row));
   return SumUp(state, A, of_row, m, aggregate, over, gather, C, *c_of_row, *values);
+}
+
+BAIStatus BAIGalerkinOfRank(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m,
+                            const int *aggregate, int ghosts, const int *ghost, BAISides *sides, BAIGather *gather,
+                            BAIDeviceRows *C, BAIScalar **values, int **c_of_row)
+{
+  BAITry(FindPattern(state, A, of_row, m, aggregate, ghosts, ghost, gather, C, values, c_of_row));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)C->nnz * sizeof(int), &sides->touch));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)C->nnz * sizeof(int), &sides->back));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)m * sizeof(int), &sides->rows));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)m * sizeof(BAIReal), &sides->inner));
+  return SumUpWithSides(state, A, of_row, aggregate, gather, C, *c_of_row, *sides, *values);
 }
 
 BAIStatus BAIGalerkinValues(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m,
@@ -290,7 +341,7 @@ static __global__ __launch_bounds__(BAI_LEVELS_BLOCK) void FillLevel(Fill f, int
   long long to = ((long long)begin * BAI_TEAM + threadIdx.x % BAI_TEAM) * 2; /* the second of a pair is the next one */
   T        *in_a = static_cast<T *>(f.in_a), *out_a = static_cast<T *>(f.out_a);
   unsigned char *in_j = reinterpret_cast<unsigned char *>(f.in_j);
-  BAIReal        sum = p >= 0 ? BAISumOfGhosts(f.A, f.row[p]) : 0, in = 0;
+  BAIReal        sum = 0, in = 0;
   BAIScalar      diagonal = 0;
   int            count    = 0;
 
@@ -387,8 +438,8 @@ BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_onl
     BAITry(BAICUDAAllocate(&state->s, n * size, &L->dinv));
     BAITry(BAICUDAAllocate(&state->s, n * size, &L->e));
     BAITry(BAICUDAAllocate(&state->s, n * size, &L->b));
-    BAITry(BAICUDAAllocate(&state->s, n * size, &L->x));
-    BAITry(BAICUDAAllocate(&state->s, n * size, &L->y));
+    BAITry(BAICUDAAllocate(&state->s, (n + (size_t)L->A.ghosts) * size, &L->x));
+    BAITry(BAICUDAAllocate(&state->s, (n + (size_t)L->A.ghosts) * size, &L->y));
     if (L->P) BAITry(BAICUDAAllocate(&state->s, n * (size_t)state->p.modes * size, &L->p));
     f.p         = L->p;
     f.slice     = L->slice;

@@ -172,6 +172,6 @@ BAIStatus BAIModesGalerkin(BAILevelsState state, BAIDeviceLevel *L, BAIDeviceLev
   BAITry(BAICUDAAllocate(&state->s, (size_t)nnz * sizeof(int), &j));
   BAITry(BAICUDAAllocate(&state->s, (size_t)nnz * sizeof(int), &next->of_row));
   BAITry(BAICUDAAllocate(&state->s, (size_t)nnz * sizeof(BAIScalar), &next->values));
-  next->A = {n, nnz, i, j, next->values, NULL, NULL};
+  next->A = {n, 0, nnz, i, j, next->values};
   return BAIModesValues(state, L, next, true);
 }

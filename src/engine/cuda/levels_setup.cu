@@ -10,8 +10,9 @@
 #include <vector>
 
 enum {
-  THREADS = 256,
-  BLOCKS  = 16 /* a multiprocessor, where a thread looks at many rows */
+  THREADS     = 256,
+  BLOCKS      = 16, /* a multiprocessor, where a thread looks at many rows */
+  MERGE_LANES = 4
 };
 
 /* Memory for a while: in the order of the stream, as all that uses it */
@@ -30,7 +31,7 @@ static __device__ inline BAIScalar Diagonal(const BAIDeviceRows &A, int row, BAI
 {
   BAIScalar d = 0;
 
-  *sum = BAISumOfGhosts(A, row);
+  *sum = 0;
   for (int k = A.i[row]; k < A.i[row + 1]; k++) {
     if (A.j[k] == row) d += A.a[k];
     else *sum += BAIAggregateMagnitude(A.a[k]);
@@ -64,6 +65,7 @@ struct Findings {
   int                longest;     /* entries of a row, at most */
   double             less, more;  /* sums of negative couplings, and of others */
   double             norm;        /* of magnitudes of a row's entries the largest sum */
+  double             skew, coupled; /* see BAILevelsInfo */
   unsigned long long least, most; /* diagonal entries, the bits of their magnitudes as doubles */
   unsigned long long pattern;
 };
@@ -80,14 +82,22 @@ struct Together {
             a.less + b.less,
             a.more + b.more,
             a.norm > b.norm ? a.norm : b.norm,
+            a.skew + b.skew,
+            a.coupled + b.coupled,
             a.least < b.least ? a.least : b.least,
             a.most > b.most ? a.most : b.most,
             a.pattern + b.pattern};
   }
 };
 
+/* The numbers of a rank's rows and ghosts among all rows */
+struct Numbers {
+  BAIInt        first;
+  const BAIInt *ghost;
+};
+
 /* The entries of a row from the first one on, by such steps. All 32 lanes of a warp share a row, or a thread has it */
-static __device__ void LookAtRow(const BAIDeviceRows &A, int row, int first, int step, Findings &mine)
+static __device__ void LookAtRow(const BAIDeviceRows &A, Numbers numbers, int row, int first, int step, Findings &mine)
 {
   const BAIReal   epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
   BAIReal         sum;
@@ -104,6 +114,11 @@ static __device__ void LookAtRow(const BAIDeviceRows &A, int row, int first, int
     if (A.j[k] == row) continue;
     if (BAIRealPart(A.a[k]) < 0) mine.less += (double)w;
     else mine.more += (double)w;
+    if (A.j[k] >= A.n) {
+      mine.coupled += (double)w;
+      mine.skew += BAILevelsSkew(A.a[k], numbers.first + row, numbers.ghost[A.j[k] - A.n]);
+      continue;
+    }
     if (!other &&
         !(BAIAggregateMagnitude(A.a[k] - BAIConj(Entry(A, A.j[k], row))) <= epsilon * (w + sum + (BAIReal)magnitude)))
       other = 1;
@@ -120,7 +135,7 @@ static __device__ void LookAtRow(const BAIDeviceRows &A, int row, int first, int
   mine.opposite += other || (!(BAIRealPart(d) < 0) && !zero);
 }
 
-static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Findings *findings)
+static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Numbers numbers, Findings *findings)
 {
   enum {
     LANES    = 32,
@@ -129,16 +144,16 @@ static __global__ __launch_bounds__(THREADS) void Look(BAIDeviceRows A, Findings
   using Reduce = cub::BlockReduce<Findings, THREADS>;
   __shared__ typename Reduce::TempStorage storage;
   const int                               lane = (int)threadIdx.x % LANES;
-  Findings                                mine = {A.n, 0, 0, 0, 0, 0, 0, 0, ~0ull, 0, 0};
+  Findings                                mine = {A.n, 0, 0, 0, 0, 0, 0, 0, 0, 0, ~0ull, 0, 0};
 
   for (int base = (int)(blockIdx.x * blockDim.x + threadIdx.x) - lane; base < A.n;
        base += (int)(gridDim.x * blockDim.x)) {
     const int  row     = base + lane;
     const bool is_long = row < A.n && A.i[row + 1] - A.i[row] > LONG_ROW;
 
-    if (row < A.n && !is_long) LookAtRow(A, row, 0, 1, mine);
+    if (row < A.n && !is_long) LookAtRow(A, numbers, row, 0, 1, mine);
     for (unsigned rest = __ballot_sync(~0u, is_long); rest; rest &= rest - 1)
-      LookAtRow(A, base + __ffs((int)rest) - 1, lane, LANES, mine);
+      LookAtRow(A, numbers, base + __ffs((int)rest) - 1, lane, LANES, mine);
   }
   mine = Reduce(storage).Reduce(mine, Together());
   if (!threadIdx.x) findings[blockIdx.x] = mine;
@@ -158,14 +173,22 @@ static __global__ __launch_bounds__(THREADS) void AllFindings(int count, Finding
 
 static BAIStatus LookOnce(BAILevelsState state, const BAIDeviceRows &A, Findings *found)
 {
-  Room      room;
+  Room      room, ghost_room;
   Findings *device;
+  Numbers   numbers = {state->p.first, NULL};
+  BAIInt   *ghost;
 
   const int wanted = (int)BAIGrid(A.n, THREADS).x, room_for = state->processors * BLOCKS,
             blocks = wanted < room_for ? wanted : room_for;
 
   BAITry(room.Get(state, (size_t)blocks, &device));
-  Look<<<(unsigned)blocks, THREADS, 0, state->s.stream>>>(A, device);
+  if (A.ghosts) {
+    BAITry(ghost_room.Get(state, (size_t)A.ghosts, &ghost));
+    CUDATry(cudaMemcpyAsync(ghost, state->p.ghost, (size_t)A.ghosts * sizeof(*ghost), cudaMemcpyHostToDevice,
+                            state->s.stream));
+    numbers.ghost = ghost;
+  }
+  Look<<<(unsigned)blocks, THREADS, 0, state->s.stream>>>(A, numbers, device);
   AllFindings<<<1, THREADS, 0, state->s.stream>>>(blocks, device);
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(found, device, sizeof(*found), cudaMemcpyDeviceToHost, state->s.stream));
@@ -174,7 +197,27 @@ static BAIStatus LookOnce(BAILevelsState state, const BAIDeviceRows &A, Findings
   return BAIStatusOf(BAI_OK);
 }
 
-/* What the matrix is like. If it is Hermitian with a negative diagonal, A becomes -A */
+/* The values of the finest level's matrix are those of -A; the caller's stay as they are */
+BAIStatus BAINegateFinest(BAILevelsState state)
+{
+  BAIDeviceRows *A = &state->level[0].A;
+
+  if (!state->negated) BAITry(BAICUDAAllocate(&state->s, (size_t)A->nnz * sizeof(BAIScalar), &state->negated));
+  BAITry(BAINegate(state, A->nnz, A->a, state->negated));
+  A->a = state->negated;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* By which power of two the matrix is multiplied in the levels */
+BAIReal BAIDeviceScale(BAILevelsState state)
+{
+  return state->single && isfinite(state->largest) && state->largest > 0
+    ? (BAIReal)ldexp(1.0, -ilogb(state->largest))
+    : 1;
+}
+
+/* What the matrix is like. If it is Hermitian with a negative diagonal, A becomes -A; of several ranks only if all say
+ * so, see BAIDeviceAgree() */
 static BAIStatus LookAt(BAILevelsState state, BAIDeviceRows *A, bool values_only, int *longest, int *zeros)
 {
   Findings found;
@@ -182,11 +225,12 @@ static BAIStatus LookAt(BAILevelsState state, BAIDeviceRows *A, bool values_only
   BAITry(LookOnce(state, *A, &found));
   if (values_only && found.pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   state->negative = found.other && !found.opposite;
-  if (state->negative) {
-    if (!state->negated) BAITry(BAICUDAAllocate(&state->s, (size_t)A->nnz * sizeof(BAIScalar), &state->negated));
-    BAITry(BAINegate(state, A->nnz, A->a, state->negated));
-    A->a = state->negated;
+  if (state->negative && !state->p.all) {
+    BAITry(BAINegateFinest(state));
     BAITry(LookOnce(state, *A, &found));
+  } else if (state->negative) {
+    std::swap(found.less, found.more);
+    found.other = 0;
   }
   *longest = found.longest;
   *zeros   = found.zeros;
@@ -196,24 +240,26 @@ static BAIStatus LookAt(BAILevelsState state, BAIDeviceRows *A, bool values_only
     status.row = (BAIInt)found.bad;
     return status;
   }
-  double least, most;
+  double least;
 
   memcpy(&least, &found.least, sizeof(least));
-  memcpy(&most, &found.most, sizeof(most));
+  memcpy(&state->largest, &found.most, sizeof(state->largest));
   state->pattern   = found.pattern;
   state->hermitian = !found.other;
   state->less      = found.less;
   state->more      = found.more;
   state->norm      = found.norm;
+  state->skew      = found.skew;
+  state->coupled   = found.coupled;
   state->over      = found.other || found.more > BAI_LEVELS_OTHER_SIGN * found.less ? 1 : state->p.over;
-  const bool fits  = most <= least * BAI_LEVELS_SINGLE_RANGE &&
+  const bool fits  = state->largest <= least * BAI_LEVELS_SINGLE_RANGE &&
     (state->p.single != BAI_SINGLE_HERMITIAN || !found.other);
   const int single = state->p.single > 0 || (state->p.single < 0 && fits);
 
   if (!values_only) state->single = single;
   else if (single != state->single && state->p.single < 0)
     return BAIStatusOf(BAI_ERR_PATTERN); /* levels of another type */
-  state->scale = state->single && isfinite(most) && most > 0 ? (BAIReal)ldexp(1.0, -ilogb(most)) : 1;
+  state->scale = BAIDeviceScale(state);
   return BAIStatusOf(BAI_OK);
 }
 
@@ -228,8 +274,8 @@ static BAIStatus FindGrid(BAILevelsState state, const BAIDeviceRows &A, BAINumbe
   std::vector<int> i((size_t)rows + 1), j;
   BAIInt           offset[MOST];
 
-  *grid = state->p.grid;
-  if (!rows || grid->m[0] || (state->p.above && state->p.visited)) return BAIStatusOf(BAI_OK);
+  *grid = BAINumbering{};
+  if (!rows) return BAIStatusOf(BAI_OK);
   CUDATry(cudaMemcpyAsync(i.data(), A.i + begin, i.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   int known = 0; /* rows up to the first that is too long */
@@ -246,7 +292,7 @@ static BAIStatus FindGrid(BAILevelsState state, const BAIDeviceRows &A, BAINumbe
       const int o = j[(size_t)(k - i[0])] - (begin + r);
       int       at;
 
-      if (o <= 0) continue;
+      if (o <= 0 || begin + r + o >= A.n) continue;
       for (at = count++; at > 0 && offset[at - 1] > o; at--) offset[at] = offset[at - 1];
       offset[at] = o;
     }
@@ -275,6 +321,7 @@ static __global__ void LookAtGrid(BAIDeviceRows A, BAINumbering grid, GridSums *
     const double w = (double)BAIAggregateMagnitude(A.a[k]);
     int          offset[3], axis;
 
+    if (A.j[k] >= A.n) continue;
     if (!BAIGridOffset(&grid, row, A.j[k], offset)) sums->other = 1;
     axis = BAIGridAxis(offset);
 #pragma unroll
@@ -386,11 +433,12 @@ static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, b
   int      to  = -1;
 
   for (int k = A.i[i]; k < A.i[i + 1]; k++) {
-    const int      j = A.j[k];
+    const int j = A.j[k];
+
+    if (j == i || j >= A.n) continue;
     const BAIReal  w = BAIMatchWeight(both ? A.a[k] + BAIConj(Entry(A, j, i)) : A.a[k], d[i], d[j], !both);
     const uint64_t e = BAIMatchKey(i, j);
 
-    if (j == i) continue;
     sum += BAIAggregateMagnitude(A.a[k]);
     if (fields > 1 && field[j] != field[i]) continue;
     if (w > most) most = w;
@@ -535,6 +583,14 @@ static __global__ void FieldsOfRows(int n, int fields, int *field)
   if (i < n) field[i] = i % fields;
 }
 
+/* Of the finest level */
+BAIStatus BAIDeviceFields(BAILevelsState state, int n, int *field)
+{
+  FieldsOfRows<<<BAIGrid(n, THREADS), THREADS, 0, state->s.stream>>>(n, (int)state->p.fields, field);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
 /* Matrices between the passes, which go when they are not needed any longer */
 struct Between {
   BAILevelsState state;
@@ -607,7 +663,7 @@ static BAIStatus Upload(BAILevelsState state, size_t n, const BAIInt *from, int 
 }
 
 /* Aggregates of a level: boxes of its grid, or those given, or pairs of pairs */
-static BAIStatus Aggregate(BAILevelsState state, int level, BAIDeviceLevel *L, int *field)
+BAIStatus BAIDeviceAggregate(BAILevelsState state, int level, BAIDeviceLevel *L, int *field)
 {
   Box box = {
     {1, 1, 1}
@@ -712,7 +768,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, int rows, Room
   points.of_row = between.of_row;
   points.grid   = L->grid;
   if (!level) BAITry(FindGrid(state, points.A, &points.grid));
-  BAITry(Aggregate(state, level, &points, NULL));
+  BAITry(BAIDeviceAggregate(state, level, &points, NULL));
   L->grid = points.grid;
   L->next = points.next;
   L->m    = points.m;
@@ -752,9 +808,7 @@ static BAIStatus Coarsen(BAILevelsState state)
   if (state->p.fields > 1) {
     BAITry(rooms[0].Get(state, (size_t)state->level[0].A.n, &field));
     if (state->p.field && !state->p.given) BAITry(Upload(state, (size_t)state->level[0].A.n, state->p.field, field));
-    else
-      FieldsOfRows<<<BAIGrid(state->level[0].A.n, THREADS), THREADS, 0, state->s.stream>>>(state->level[0].A.n,
-                                                                                           (int)state->p.fields, field);
+    else BAITry(BAIDeviceFields(state, state->level[0].A.n, field));
   }
   BAITry(BAIOfRow(state, &state->level[0].A, &state->level[0].of_row));
   for (state->levels = 1;; state->levels++) {
@@ -764,7 +818,7 @@ static BAIStatus Coarsen(BAILevelsState state)
     if (BAIIsExact(&state->p, L->A.n)) break;
     state->stop = "there are as many as allowed";
     if (state->levels == (state->p.levels ? state->p.levels : BAI_LEVELS_MOST)) break;
-    if (!modes) BAITry(Aggregate(state, state->levels - 1, L, field));
+    if (!modes) BAITry(BAIDeviceAggregate(state, state->levels - 1, L, field));
     else if (state->levels > 1) BAITry(AggregatePoints(state, state->levels - 1, modes, &rooms[1], &mode, modes, 1));
     else BAITry(AggregatePoints(state, 0, state->points, &rooms[1], &mode, 1, L->A.n));
     state->stop = "all rows dominate";
@@ -781,29 +835,32 @@ static BAIStatus Coarsen(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-static __global__ void Places(int n, const int *row, int *place)
+/* Ghosts stay behind the others */
+static __global__ void Places(int n, int ghosts, const int *row, int *place)
 {
   const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
   if (p < n) place[row[p]] = p;
+  else if (p < n + ghosts) place[p] = p;
 }
 
 /* From the last level to the first: rows in the order of the places of their aggregates, those alone behind them */
-static BAIStatus Order(BAILevelsState state)
+BAIStatus BAIDeviceOrder(BAILevelsState state)
 {
   const int columns = BAIColumnsOfP(state->p.modes);
 
   for (int l = state->levels - 1; l >= 0; l--) {
     BAIDeviceLevel *L    = &state->level[l];
     const int       n    = L->A.n;
-    const dim3      grid = BAIGrid(n, THREADS);
+    const dim3      grid = BAIGrid(n, THREADS), all = BAIGrid(n + L->A.ghosts, THREADS);
 
+    L->alone = n;
+    if (!n) continue;
     BAITry(BAICUDAAllocate(&state->s, (size_t)n * sizeof(int), &L->row));
-    BAITry(BAICUDAAllocate(&state->s, (size_t)n * sizeof(int), &L->place));
+    BAITry(BAICUDAAllocate(&state->s, ((size_t)n + (size_t)L->A.ghosts) * sizeof(int), &L->place));
     if (!L->m) {
       Begin<<<grid, THREADS, 0, state->s.stream>>>(n, L->row);
-      Begin<<<grid, THREADS, 0, state->s.stream>>>(n, L->place);
-      L->alone = n;
+      Begin<<<all, THREADS, 0, state->s.stream>>>(n + L->A.ghosts, L->place);
       continue;
     }
     Room      rooms[3];
@@ -819,7 +876,7 @@ static BAIStatus Order(BAILevelsState state)
     BAITry(rooms[2].Get(state, (size_t)n, &rows));
     OrderKeys<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, columns, L->aggregate, L[1].place, key, rows);
     BAITry(BAISortPairs(&state->s, n, bits, key, sorted, rows, (unsigned *)L->row));
-    Places<<<grid, THREADS, 0, state->s.stream>>>(n, L->row, L->place);
+    Places<<<all, THREADS, 0, state->s.stream>>>(n, L->A.ghosts, L->row, L->place);
     Children<<<grid, THREADS, 0, state->s.stream>>>(n, L->m, sorted, L->child, L->parent);
     CUDATry(cudaGetLastError());
   }
@@ -868,7 +925,7 @@ static __global__ void Largest(int blocks, const int *first, int *found)
   if (k < blocks) atomicMax(&found[1], first[k + 1] - first[k]);
 }
 
-static BAIStatus CutBlocks(BAILevelsState state, BAIDeviceLevel *L)
+BAIStatus BAIDeviceCutBlocks(BAILevelsState state, BAIDeviceLevel *L)
 {
   Room rooms[1];
   int *device, found[3];
@@ -904,20 +961,72 @@ static __global__ void Narrow(long long n, const BAIInt *from, int *to)
 }
 #endif
 
+static BAIStatus Entries(BAILevelsState state, const BAICSR &A, BAIInt n, BAIInt *nnz)
+{
+  *nnz = 0;
+  if (!n) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(nnz, A.i + n, sizeof(*nnz), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The entries of ghosts behind the others of a row; a few lanes a row */
+static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAIScalar *a)
+{
+  const BAIInt row = (BAIInt)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / MERGE_LANES);
+  const int    lane = (int)(threadIdx.x % MERGE_LANES);
+
+  if (row == 0 && !lane) i[n] = (int)(A.i[n] + B.i[n]);
+  if (row >= n) return;
+  const BAIInt own = A.i[row + 1] - A.i[row], ghosts = B.i[row + 1] - B.i[row], to = A.i[row] + B.i[row];
+
+  if (!lane) i[row] = (int)to;
+  for (BAIInt k = lane; k < own; k += MERGE_LANES) {
+    j[to + k] = (int)A.j[A.i[row] + k];
+    a[to + k] = A.a[A.i[row] + k];
+  }
+  for (BAIInt k = lane; k < ghosts; k += MERGE_LANES) {
+    j[to + own + k] = (int)(n + B.j[B.i[row] + k]);
+    a[to + own + k] = B.a[B.i[row] + k];
+  }
+}
+
+/* A copy with the entries of ghosts */
+static BAIStatus TakeWithGhosts(BAILevelsState state, const BAIMatrix *matrix, BAIDeviceRows *A)
+{
+  BAIInt     own, ghosts;
+  int       *i, *j;
+  BAIScalar *a;
+
+  BAITry(Entries(state, matrix->A, matrix->n, &own));
+  BAITry(Entries(state, matrix->B, matrix->n, &ghosts));
+  if ((long long)own + ghosts > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  A->n      = (int)matrix->n;
+  A->ghosts = (int)matrix->nghost;
+  A->nnz    = (long long)own + ghosts;
+  BAITry(BAICUDAAllocate(&state->s, ((size_t)A->n + 1) * sizeof(int), &i));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)A->nnz * sizeof(int), &j));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)A->nnz * sizeof(BAIScalar), &a));
+  Merge<<<BAIGrid((long long)A->n * MERGE_LANES, THREADS), THREADS, 0, state->s.stream>>>(matrix->n, matrix->A,
+                                                                                          matrix->B, i, j, a);
+  CUDATry(cudaGetLastError());
+  A->i          = i;
+  A->j          = j;
+  A->a          = a;
+  state->merged = true;
+  return BAIStatusOf(BAI_OK);
+}
+
 /* The matrix of the caller, with numbers of 32 bits */
 static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIDeviceRows *A)
 {
-  BAIInt nnz = 0;
+  BAIInt nnz;
 
-  A->n       = (int)matrix->n;
-  A->a       = matrix->A.a;
-  A->ghost_i = matrix->nghost ? matrix->B.i : NULL;
-  A->ghost_a = matrix->nghost ? matrix->B.a : NULL;
-  if (A->n) {
-    CUDATry(cudaMemcpyAsync(&nnz, matrix->A.i + matrix->n, sizeof(nnz), cudaMemcpyDeviceToHost, state->s.stream));
-    CUDATry(cudaStreamSynchronize(state->s.stream));
-  }
+  if (matrix->nghost) return TakeWithGhosts(state, matrix, A);
+  BAITry(Entries(state, matrix->A, matrix->n, &nnz));
   if (nnz > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  A->n   = (int)matrix->n;
+  A->a   = matrix->A.a;
   A->nnz = (long long)nnz;
 #if defined(PETSC_USE_64BIT_INDICES)
   const long long rows = (long long)A->n + 1;
@@ -956,13 +1065,14 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
   if (values_only && state->krylov.on) return BAIKrylovValues(state, &state->level[0].A);
   if (!values_only) {
     BAITry(FindGrid(state, state->level[0].A, &state->level[0].grid));
-    if (state->p.resident && !zeros) BAITry(BAIKrylovSetUp(state, &state->level[0].A, longest));
+    if (state->p.resident && !zeros && !state->p.all) BAITry(BAIKrylovSetUp(state, &state->level[0].A, longest));
     state->levels = 1;
     state->stop   = "the matrix stays on the chip";
     if (state->krylov.on) return BAIStatusOf(BAI_OK);
     if (state->p.longest && longest > state->p.longest) return BAIStatusOf(BAI_ERR_LONG);
+    if (state->p.all) return BAIStatusOf(BAI_OK);
     BAITry(Coarsen(state));
-    BAITry(Order(state));
+    BAITry(BAIDeviceOrder(state));
   }
   for (int l = 0; l < state->levels && values_only; l++)
     BAITry(BAIOfRow(state, &state->level[l].A, &state->level[l].of_row));
@@ -973,7 +1083,7 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
     else if (values_only && L->m)
       BAITry(BAIGalerkinValues(state, &L->A, L->of_row, L->m, L->aggregate, state->over, &L->gather, &L[1].A,
                                L[1].of_row, L[1].values));
-    if (!values_only) BAITry(CutBlocks(state, L));
+    if (!values_only) BAITry(BAIDeviceCutBlocks(state, L));
     BAITry(BAIPlaceLevel(state, L, values_only));
   }
   FreeOfRows(state);

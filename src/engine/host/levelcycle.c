@@ -23,6 +23,7 @@ static void Sweeps(const BAIHostLevel *L, BAIInt block, BAIInt count, const BAIS
 /* x = S b, or x + S (b - A x) for the x that is there: in each block sweeps for A_JJ + E, E being extra */
 static void Visit(const BAILevelsState state, BAIHostLevel *L, int from_zero)
 {
+  if (!from_zero) BAIHostExchange(state, L, L->x);
 #pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt block = 0; block < L->blocks; block++) {
     const BAIInt first = L->first[block], last = L->first[block + 1];
@@ -49,6 +50,7 @@ static void Restrict(const BAILevelsState state, BAIHostLevel *L)
 {
   const int columns = BAIColumnsOfP(state->p.modes);
 
+  BAIHostExchange(state, L, L->x);
 #pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt c = 0; c < L->m; c++) {
     BAIScalar *sum = L[1].b + c * columns;
@@ -79,9 +81,13 @@ static void Prolong(const BAILevelsState state, BAIHostLevel *L)
   }
 }
 
-/* x = A^{-1} b on the last level, or some visits */
+/* x = A^{-1} b on the last level, or some visits; or the caller solves */
 static void SolveLast(const BAILevelsState state, BAIHostLevel *L)
 {
+  if (state->ranks.next) {
+    BAIHostRest(state, L);
+    return;
+  }
   if (!state->inverse) {
     for (int visit = 0; visit < BAI_LEVELS_VISITS; visit++) Visit(state, L, !visit);
     return;
@@ -104,7 +110,7 @@ static void Cycle(const BAILevelsState state, int l, int from_zero)
   Visit(state, L, from_zero);
   Restrict(state, L);
   Cycle(state, l + 1, 1);
-  if (l + 1 < state->levels - 1 && BAIRepeats(state->hermitian, state->p.modes, state->p.above + l + 1, L[1].A.n))
+  if (l + 1 < state->levels - 1 && BAIRepeats(state->hermitian, state->p.modes, state->p.above + l + 1, state->p.all ? L[1].all : L[1].A.n))
     Cycle(state, l + 1, 0);
   Prolong(state, L);
   Visit(state, L, 0);
@@ -113,9 +119,4 @@ static void Cycle(const BAILevelsState state, int l, int from_zero)
 void BAIHostCycle(BAILevelsState state)
 {
   Cycle(state, 0, 1);
-}
-
-void BAIHostVisit(BAILevelsState state)
-{
-  Visit(state, state->level, 1);
 }

@@ -11,7 +11,7 @@ static void Destroy(BAILevelsState state)
   for (int l = 0; l < BAI_LEVELS_MOST; l++) {
     BAIHostLevel *L = &state->level[l];
 
-    if (l) {
+    if (l || L->A.ghosts) {
       free(L->A.i);
       free(L->A.j);
       free(L->A.a);
@@ -31,8 +31,12 @@ static void Destroy(BAILevelsState state)
     free(L->b);
     free(L->x);
     free(L->y);
+    free(L->send);
+    free(L->sent);
   }
   free(state->negated);
+  free(state->field);
+  BAIProductDestroy(&state->product);
   free(state->inverse);
   free(state);
 }
@@ -48,6 +52,7 @@ static BAIStatus Create(const BAIMatrix *matrix, const BAILevelsParameters *p, B
   status   = BAIHostLevelsSetUp(state, matrix, 0);
 
   state->p.field = NULL;
+  state->p.ghost = NULL;
   memset(state->p.mode, 0, sizeof(state->p.mode));
   if (status.code) Destroy(state);
   else *newstate = state;
@@ -59,36 +64,24 @@ static BAIStatus Update(BAILevelsState state, const BAIMatrix *matrix)
   return BAIHostLevelsSetUp(state, matrix, 1);
 }
 
-/* A cycle or a visit, for vectors by rows; minus: for -r */
-static BAIStatus Do(BAILevelsState state, void (*what)(BAILevelsState), int minus, const BAIScalar *r, BAIScalar *z)
+/* A cycle for vectors by rows; minus: for -r */
+static BAIStatus Do(BAILevelsState state, int minus, const BAIScalar *r, BAIScalar *z)
 {
   const BAIHostLevel *L = state->level;
   const BAIInt        n = L->A.n;
 
 #pragma omp parallel for num_threads(BAITogether(n, state->p.threads)) schedule(static)
   for (BAIInt p = 0; p < n; p++) L->b[p] = minus ? -r[L->row[p]] : r[L->row[p]];
-  what(state);
+  BAIHostCycle(state);
 #pragma omp parallel for num_threads(BAITogether(n, state->p.threads)) schedule(static)
   for (BAIInt p = 0; p < n; p++) z[L->row[p]] = L->x[p];
+  if (state->given_up) return BAIStatusBecause(BAI_ERR_ABSENT, "a cycle of several ranks", "one of them has given up");
   return BAIStatusOf(BAI_OK);
 }
 
 static BAIStatus Apply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
 {
-  return Do(state, BAIHostCycle, state->negative, r, z);
-}
-
-static BAIStatus VisitOnce(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
-{
-  return Do(state, BAIHostVisit, state->negative, r, z);
-}
-
-static BAIStatus Aggregates(BAILevelsState state, BAIInt *aggregate)
-{
-  const BAIHostLevel *L = state->level;
-
-  for (BAIInt i = 0; i < L->A.n; i++) aggregate[i] = L->m ? L->aggregate[i] : -1;
-  return BAIStatusOf(BAI_OK);
+  return Do(state, state->negative, r, z);
 }
 
 /* Re x^H y, in parts that do not depend on the number of threads */
@@ -158,7 +151,7 @@ static int Iterate(BAILevelsState state, CG *cg)
 {
   BAIReal gamma, delta, sigma, beta, alpha;
 
-  (void)Do(state, BAIHostCycle, 0, cg->r, cg->u);
+  (void)Do(state, 0, cg->r, cg->u);
   Multiply(&state->level[0].A, cg->u, cg->w, cg->threads);
   gamma  = Dot(cg->n, cg->r, cg->u, cg->threads);
   delta  = Dot(cg->n, cg->u, cg->w, cg->threads);
@@ -276,14 +269,16 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
                                .modes     = state->p.modes,
                                .less      = state->less,
                                .norm      = state->norm,
+                               .largest   = state->largest,
+                               .skew      = state->skew,
+                               .coupled   = state->coupled,
                                .more      = state->more,
                                .bytes     = state->bytes};
   info->grid = state->level[0].grid;
-  info->next = state->level[0].next;
   for (int l = 0; l < state->levels; l++) {
     const BAIHostLevel *L = &state->level[l];
 
-    info->level[l] = (BAILevelInfo){L->A.n, L->A.i[L->A.n], L->m, L->alone, L->blocks, L->inside};
+    info->level[l] = (BAILevelInfo){L->A.n, L->nnz, L->m, L->alone, L->blocks, L->inside};
   }
 }
 
@@ -291,9 +286,16 @@ const BAILevelsOps BAILevelsHost = {
   .create     = Create,
   .update     = Update,
   .apply      = Apply,
-  .visit      = VisitOnce,
-  .aggregates = Aggregates,
   .solve      = Solve,
+  .agree      = BAIHostAgree,
+  .aggregate  = BAIHostAggregateLast,
+  .aggregates = BAIHostAggregates,
+  .fields     = BAIHostFields,
+  .product    = BAIHostProduct,
+  .sides      = BAIHostSides,
+  .soften     = BAIHostSoften,
+  .matrix     = BAIHostMatrix,
+  .finish     = BAIHostFinish,
   .info       = Info,
   .destroy    = Destroy,
 };

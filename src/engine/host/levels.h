@@ -6,14 +6,24 @@
 #include "../levels_backend.h"
 #include "../levels_rules.h"
 
-/* Compressed rows that are owned, but for those of the finest level. ghosts: entries in columns of other ranks; i is
- * NULL if there are none */
+/* Compressed rows that are owned, but for those of the finest level if it has no ghosts. Columns from n on are ghosts */
 typedef struct {
-  BAIInt     n;
+  BAIInt     n, ghosts;
   BAIInt    *i, *j;
   BAIScalar *a;
-  BAICSR     ghosts;
 } BAIHostRows;
+
+/* P^H A P, P being 1 on aggregates of rows. For each entry there is what softens it, see BAISoftened() */
+typedef struct {
+  BAIInt     m;     /* rows */
+  BAIInt    *i, *j; /* columns ascend in a row. Numbers of aggregates: first the m of this rank, then those of ghosts */
+  BAIScalar *a;
+  BAIInt    *touch; /* rows of the row's aggregate that are coupled to the column's, */
+  BAIInt    *back;  /* and the reverse, of aggregates of ghosts */
+  BAIInt    *count; /* entries of A that it is the sum of */
+  BAIInt    *rows;  /* m: rows of each aggregate, */
+  BAIReal   *inner; /* and the mean magnitude of the couplings between them */
+} BAIProduct;
 
 typedef struct {
   BAIHostRows  A;          /* in the numbering that it was made in */
@@ -32,7 +42,9 @@ typedef struct {
   BAIScalar *dinv;  /* and by what they multiply a residual */
   BAIScalar *b, *x, *y;
   BAIInt     alone;
-  int64_t    inside;
+  int64_t    inside, nnz;
+  BAIInt     all, ghosts, sends, *send; /* of several ranks: rows of all; ghosts; places whose x other ranks read, */
+  BAIScalar *sent;              /* and room for these */
 } BAIHostLevel;
 
 struct BAILevelsState_ {
@@ -44,11 +56,15 @@ struct BAILevelsState_ {
   int                 hermitian;
   int                 negative;   /* the levels are those of -A, as it has a negative diagonal: */
   BAIScalar          *negated;    /* the values of -A */
-  double              less, more; /* see BAILevelsInfo */
-  double              norm;       /* see BAILevelsInfo */
+  double              less, more, largest, norm, skew, coupled; /* see BAILevelsInfo */
   BAIReal             over;       /* by how much couplings are softened: that of p, or 1 */
   uint64_t            pattern;
   int64_t             bytes;
+  /* of several ranks: */
+  BAIInt        *field;      /* while levels are made: of each row of the last one */
+  BAIProduct     product;    /* its matrix, until it is softened */
+  BAILevelsRanks ranks;      /* how a cycle is done */
+  int            given_up;   /* the caller has said so */
 };
 
 /* Threads of a loop over so many rows: to wait for others takes longer than a small level */
@@ -57,13 +73,42 @@ static inline int BAITogether(BAIInt rows, int threads)
   return rows > BAI_LEVELS_SMALL ? threads : 1;
 }
 
-/* levelsetup.c */
+/* levelsetup.c; -A in the place of A; the aggregates of a level, and the numbers of its fields become those of the next
+   one; numbering by aggregates of all levels, blocks and matrices by places of so many */
 BAIStatus BAIHostLevelsSetUp(BAILevelsState, const BAIMatrix *, int values_only);
+BAIStatus BAIHostTakeSign(BAILevelsState);
+BAIStatus BAIHostAggregate(BAILevelsState, int level, BAIHostLevel *, BAIInt **field);
+BAIStatus BAIHostPlaceLevels(BAILevelsState, int count);
+/* levelranks.c: what levels.h says of levels of several ranks; ghosts get the x that other ranks have */
+BAIStatus BAIHostAgree(BAILevelsState, const BAILevelsAgreed *);
+BAIStatus BAIHostAggregateLast(BAILevelsState, BAIInt *count);
+BAIStatus BAIHostAggregates(BAILevelsState, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate);
+BAIStatus BAIHostFields(BAILevelsState, BAIInt *field);
+BAIStatus BAIHostProduct(BAILevelsState, BAIInt ghosts, const BAIInt *aggregate);
+BAIStatus BAIHostSides(BAILevelsState, BAIInt count, const BAIInt *row, BAILevelsSide *side);
+BAIStatus BAIHostSoften(BAILevelsState, const BAILevelsSide *side);
+BAIStatus BAIHostMatrix(BAILevelsState, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);
+BAIStatus BAIHostFinish(BAILevelsState, const BAILevelsRanks *);
+void      BAIHostExchange(BAILevelsState, BAIHostLevel *, BAIScalar *x);
+void      BAIHostRest(BAILevelsState, BAIHostLevel *);
 /* modes.c: P of a level from the modes on its rows, n x modes; next: those on the next level */
 BAIStatus BAIHostModes(BAILevelsState, BAIHostLevel *, const BAIScalar *mode, BAIScalar *next);
-/* levelcycle.c: x of the first level is a cycle for its b, or one visit from zero */
+/* levelcycle.c: x of the first level is a cycle for its b */
 void BAIHostCycle(BAILevelsState);
-void BAIHostVisit(BAILevelsState);
 /* product.c: the rows of each aggregate in ascending order, list[first[c]] to list[first[c + 1] - 1]; first has m + 2
    places */
 void BAIListAggregates(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *first, BAIInt *list);
+/* From the aggregates of rows, negative: none, and those of ghosts: m and a number below ghosts; NULL: none */
+BAIStatus BAIProductCreate(const BAIHostRows *, BAIInt m, BAIInt ghosts, const BAIInt *aggregate, const BAIInt *ghost,
+                           BAIProduct *);
+/*
+   The same with so many columns of P for each aggregate, of which p has a row for each row of A, on one rank: row c*modes
+   + k of the product is that of column k of aggregate c. All entries between coupled aggregates are there, also those
+   that are zero. i, j and a are the caller's
+*/
+BAIStatus BAIModesProductCreate(const BAIHostRows *, BAIInt m, const BAIInt *aggregate, int modes, const BAIScalar *p,
+                                BAIInt **i, BAIInt **j, BAIScalar **a);
+/* Softens couplings by up to a factor of over; the sum of each row stays as it is, or its real part, as the diagonal of
+ * a Hermitian matrix is real. ghost: the sides of ghosts */
+void BAIProductSoften(BAIProduct *, const BAILevelsSide *ghost, BAIReal over);
+void BAIProductDestroy(BAIProduct *);

@@ -25,8 +25,6 @@ static BAIScalar Diagonal(const BAIHostRows *A, BAIInt row, BAIReal *sum)
   BAIScalar d = 0;
 
   *sum = 0;
-  for (BAIInt k = A->ghosts.i ? A->ghosts.i[row] : 0; A->ghosts.i && k < A->ghosts.i[row + 1]; k++)
-    *sum += BAIAggregateMagnitude(A->ghosts.a[k]);
   for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
     if (A->j[k] == row) d += A->a[k];
     else *sum += BAIAggregateMagnitude(A->a[k]);
@@ -53,8 +51,8 @@ static BAIScalar Entry(const BAIHostRows *A, BAIInt row, BAIInt col)
 }
 
 /*
-   Whether a_ij = conj(a_ji) but for rounding, and a_ii > 0 in all rows, or a_ii < 0 in all of them; and the sums of the
-   couplings that are negative, and of the others. Without a search for a_ji the matrix counts as not Hermitian. A diagonal
+   Whether a_ij = conj(a_ji) but for rounding, and a_ii > 0 in all rows, or a_ii < 0 in all of them, of a rank's part in
+   its own columns; and the sums of the couplings that are negative, and of the others. Without a search for a_ji the matrix counts as not Hermitian. A diagonal
    entry that cannot be divided by is an error
 */
 static BAIStatus Look(BAILevelsState state, const BAIHostRows *A, int search)
@@ -63,10 +61,10 @@ static BAIStatus Look(BAILevelsState state, const BAIHostRows *A, int search)
   BAIInt        bad     = A->n;
   const BAIReal epsilon = 100 * (sizeof(BAIReal) > sizeof(float) ? (BAIReal)DBL_EPSILON : (BAIReal)FLT_EPSILON);
   int           is = search, positive = 1, negative = 1;
-  double        less = 0, more = 0, norm = 0;
+  double        less = 0, more = 0, norm = 0, largest = 0, skew = 0, coupled = 0;
 
 #pragma omp parallel for num_threads(BAITogether(A->n, state->p.threads)) schedule(static) \
-  reduction(& : is, positive, negative) reduction(+ : less, more) reduction(max : norm) reduction(min : bad)
+  reduction(& : is, positive, negative) reduction(+ : less, more, skew, coupled) reduction(max : norm, largest) reduction(min : bad)
   for (BAIInt row = 0; row < A->n; row++) {
     BAIReal         sum;
     const BAIScalar d         = Diagonal(A, row, &sum);
@@ -75,6 +73,7 @@ static BAIStatus Look(BAILevelsState state, const BAIHostRows *A, int search)
 
     if (BAILevelsIsBad(magnitude, sum) && row < bad) bad = row;
     if ((double)(magnitude + sum) > norm) norm = (double)(magnitude + sum);
+    if ((double)magnitude > largest) largest = (double)magnitude;
     if (!(BAIRealPart(d) > 0) && !zero) positive = 0;
     if (!(BAIRealPart(d) < 0) && !zero) negative = 0;
     for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
@@ -83,6 +82,11 @@ static BAIStatus Look(BAILevelsState state, const BAIHostRows *A, int search)
       if (A->j[k] == row) continue;
       if (BAIRealPart(A->a[k]) < 0) less += (double)w;
       else more += (double)w;
+      if (A->j[k] >= A->n) {
+        coupled += (double)w;
+        skew += BAILevelsSkew(A->a[k], state->p.first + row, state->p.ghost[A->j[k] - A->n]);
+        continue;
+      }
       if (search && is &&
           !(BAIAggregateMagnitude(A->a[k] - BAIConj(Entry(A, A->j[k], row))) <= epsilon * (w + sum + magnitude)))
         is = 0;
@@ -93,6 +97,9 @@ static BAIStatus Look(BAILevelsState state, const BAIHostRows *A, int search)
   state->less      = state->negative ? more : less;
   state->more      = state->negative ? less : more;
   state->norm      = norm;
+  state->largest   = largest;
+  state->skew      = skew;
+  state->coupled   = coupled;
   state->over      = !state->hermitian || state->more > BAI_LEVELS_OTHER_SIGN * state->less ? 1 : state->p.over;
   if (bad < A->n) {
     status     = BAIStatusOf(BAI_ERR_DIAGONAL);
@@ -102,14 +109,16 @@ static BAIStatus Look(BAILevelsState state, const BAIHostRows *A, int search)
 }
 
 /* A becomes -A, if its diagonal is negative */
-static BAIStatus TakeSign(BAILevelsState state, BAIHostRows *A)
+BAIStatus BAIHostTakeSign(BAILevelsState state)
 {
+  BAIHostRows *A   = &state->level[0].A;
   const BAIInt nnz = A->i[A->n];
 
   if (!state->negative) return BAIStatusOf(BAI_OK);
-  if (!state->negated) MAKE(state->negated, nnz);
-  for (BAIInt k = 0; k < nnz; k++) state->negated[k] = -A->a[k];
-  A->a = state->negated;
+  if (!A->ghosts && !state->negated) MAKE(state->negated, nnz);
+  if (!A->ghosts) memcpy(state->negated, A->a, (size_t)nnz * sizeof(*A->a));
+  if (!A->ghosts) A->a = state->negated; /* the caller's arrays stay as they are */
+  for (BAIInt k = 0; k < nnz; k++) A->a[k] = -A->a[k];
   return BAIStatusOf(BAI_OK);
 }
 
@@ -122,8 +131,7 @@ static void FindGrid(const BAIHostRows *A, const BAILevelsParameters *p, BAINumb
   BAIInt offset[MOST];
   int    most = 0;
 
-  *grid = p->grid;
-  if (grid->m[0] || (p->above && p->visited)) return;
+  *grid = (BAINumbering){.m = {0}};
   for (BAIInt row = A->n / 2; row < A->n && row < A->n / 2 + BAI_GRID_LOOKS; row++) {
     int count = 0;
 
@@ -131,7 +139,7 @@ static void FindGrid(const BAIHostRows *A, const BAILevelsParameters *p, BAINumb
     for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
       int at;
 
-      if (A->j[k] <= row) continue;
+      if (A->j[k] <= row || A->j[k] >= A->n) continue;
       for (at = count++; at > 0 && offset[at - 1] > A->j[k] - row; at--) offset[at] = offset[at - 1];
       offset[at] = A->j[k] - row;
     }
@@ -151,6 +159,7 @@ static void LookAtGrid(const BAIHostRows *A, const BAINumbering *grid, BAIGridLo
       const double w = (double)BAIAggregateMagnitude(A->a[k]);
       int          offset[3], axis;
 
+      if (A->j[k] >= A->n) continue;
       if (!BAIGridOffset(grid, row, A->j[k], offset)) look->other = 1;
       axis = BAIGridAxis(offset);
       if (axis < 0 || w == 0) continue;
@@ -217,11 +226,12 @@ static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, int both, BAIIn
   BAIInt   to  = -1;
 
   for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++) {
-    const BAIInt   j = A->j[k];
+    const BAIInt j = A->j[k];
+
+    if (j == i || j >= A->n) continue;
     const BAIReal  w = BAIMatchWeight(both ? A->a[k] + BAIConj(Entry(A, j, i)) : A->a[k], d[i], d[j], !both);
     const uint64_t e = BAIMatchKey((int)i, (int)j);
 
-    if (j == i) continue;
     sum += BAIAggregateMagnitude(A->a[k]);
     if (fields > 1 && field[j] != field[i]) continue;
     if (w > most) most = w;
@@ -308,16 +318,13 @@ static void FreeRows(BAIHostRows *A)
   *A = (BAIHostRows){0};
 }
 
-/* C = P^H A P, P being 1 on each of m aggregates; softened unless over is 1 */
+/* C = P^H A P in the columns of this rank, P being 1 on each of m aggregates; softened unless over is 1 */
 static BAIStatus Galerkin(const BAIHostRows *A, BAIInt m, const BAIInt *aggregate, BAIReal over, BAIHostRows *C)
 {
-  const BAIMatrix M = {
-    .n = A->n, .A = {A->i, A->j, A->a}
-  };
   BAIProduct P;
 
-  BAITry(BAIProductCreate(&M, m, m, aggregate, &P));
-  if (over != 1) BAIProductSoften(&P, 0, NULL, NULL, over);
+  BAITry(BAIProductCreate(A, m, 0, aggregate, NULL, &P));
+  if (over != 1) BAIProductSoften(&P, NULL, over);
   *C  = (BAIHostRows){.n = m, .i = P.i, .j = P.j, .a = P.a};
   P.i = P.j = NULL;
   P.a       = NULL;
@@ -328,15 +335,12 @@ static BAIStatus Galerkin(const BAIHostRows *A, BAIInt m, const BAIInt *aggregat
 /* The matrix of the next level, whose arrays are there if only values are new */
 static BAIStatus Coarse(BAILevelsState state, BAIHostLevel *L)
 {
-  const BAIMatrix M = {
-    .n = L->A.n, .A = {L->A.i, L->A.j, L->A.a}
-  };
   BAIHostRows *C = &L[1].A;
 
   FreeRows(C);
   if (!L->P) return Galerkin(&L->A, L->m, L->aggregate, state->over, C);
   C->n = L->m * state->p.modes;
-  return BAIModesProductCreate(&M, L->m, L->aggregate, state->p.modes, L->P, &C->i, &C->j, &C->a);
+  return BAIModesProductCreate(&L->A, L->m, L->aggregate, state->p.modes, L->P, &C->i, &C->j, &C->a);
 }
 
 /* How strongly points are coupled that so many rows make up: the sum of the magnitudes of their entries */
@@ -393,7 +397,7 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L
 }
 
 /* Aggregates of a level: boxes of its grid, or those given, or pairs of pairs */
-static BAIStatus Aggregate(BAILevelsState state, int level, BAIHostLevel *L, BAIInt **field)
+BAIStatus BAIHostAggregate(BAILevelsState state, int level, BAIHostLevel *L, BAIInt **field)
 {
   BAIInt      box[3] = {1, 1, 1};
   BAIGridLook look;
@@ -427,7 +431,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIInt rows, B
 
   points.grid = L->grid;
   if (!status.code && !level) FindGrid(&points.A, &state->p, &points.grid);
-  if (!status.code) status = Aggregate(state, level, &points, field);
+  if (!status.code) status = BAIHostAggregate(state, level, &points, field);
   FreeRows(&points.A);
   L->grid = points.grid;
   L->next = points.next;
@@ -486,7 +490,7 @@ static BAIStatus Coarsen(BAILevelsState state)
     if (state->levels == (state->p.levels ? state->p.levels : BAI_LEVELS_MOST)) break;
     status = state->p.modes
       ? AggregatePoints(state, state->levels - 1, state->levels > 1 ? state->p.modes : points, &field, &mode)
-      : Aggregate(state, state->levels - 1, L, &field);
+      : BAIHostAggregate(state, state->levels - 1, L, &field);
     if (status.code) break;
     state->stop = "all rows dominate";
     if (!L->m) break;
@@ -497,7 +501,6 @@ static BAIStatus Coarsen(BAILevelsState state)
     if (status.code) break;
     state->bytes += (int64_t)next->A.i[next->A.n] * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar));
   }
-  state->level[state->levels - 1].m = 0;
   free(field);
   free(mode);
   return status;
@@ -574,11 +577,13 @@ static BAIStatus CutBlocks(BAILevelsState state, BAIHostLevel *L)
 static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
 {
   const BAIHostRows *A      = &L->A;
-  BAIInt            *place  = malloc(((size_t)A->n + 1) * sizeof(*place));
+  const size_t       all    = (size_t)A->n + (size_t)A->ghosts;
+  BAIInt            *place  = malloc((all + 1) * sizeof(*place));
   int64_t            inside = 0;
 
   if (!place) return BAIStatusOf(BAI_ERR_MEMORY);
   for (BAIInt p = 0; p < A->n; p++) place[L->row[p]] = p;
+  for (BAIInt p = A->n; p < A->n + A->ghosts; p++) place[p] = p;
   if (!values_only) {
     L->i     = Make(state, (size_t)A->n + 1, sizeof(*L->i));
     L->split = Make(state, (size_t)A->n, sizeof(*L->split));
@@ -588,8 +593,8 @@ static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
     L->extra = Make(state, (size_t)A->n, sizeof(*L->extra));
     L->dinv  = Make(state, (size_t)A->n, sizeof(*L->dinv));
     L->b     = Make(state, (size_t)A->n, sizeof(*L->b));
-    L->x     = Make(state, (size_t)A->n, sizeof(*L->x));
-    L->y     = Make(state, (size_t)A->n, sizeof(*L->y));
+    L->x     = Make(state, all, sizeof(*L->x));
+    L->y     = Make(state, all, sizeof(*L->y));
     if (!L->i || !L->split || !L->j || !L->a || !L->d || !L->extra || !L->dinv || !L->b || !L->x || !L->y) {
       free(place);
       return BAIStatusOf(BAI_ERR_MEMORY);
@@ -631,6 +636,7 @@ static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
     }
   }
   L->inside = inside;
+  L->nnz    = A->i[A->n];
   free(place);
   return BAIStatusOf(BAI_OK);
 }
@@ -693,8 +699,51 @@ static uint64_t Pattern(const BAICSR *A, BAIInt n, int threads)
 static int IsLong(const BAIMatrix *M, BAIInt longest)
 {
   for (BAIInt i = 0; i < M->n && longest; i++)
-    if (M->A.i[i + 1] - M->A.i[i] > longest) return 1;
+    if (M->A.i[i + 1] - M->A.i[i] + (M->nghost ? M->B.i[i + 1] - M->B.i[i] : 0) > longest) return 1;
   return 0;
+}
+
+/* The matrix of the caller; if it has ghosts, a copy with their entries behind the others of a row */
+static BAIStatus TakeRows(BAILevelsState state, const BAIMatrix *M)
+{
+  const BAIInt n = M->n;
+  BAIHostRows *A = &state->level[0].A;
+  BAIInt       at = 0;
+
+  state->level[0].nnz = M->A.i[n];
+  if (!M->nghost) {
+    *A = (BAIHostRows){n, 0, (BAIInt *)M->A.i, (BAIInt *)M->A.j, (BAIScalar *)M->A.a};
+    return BAIStatusOf(BAI_OK);
+  }
+  A->n      = n;
+  A->ghosts = M->nghost;
+  MAKE(A->i, n + 1);
+  MAKE(A->j, M->A.i[n] + M->B.i[n]);
+  MAKE(A->a, M->A.i[n] + M->B.i[n]);
+  for (BAIInt row = 0; row < n; row++) {
+    A->i[row] = at;
+    for (BAIInt k = M->A.i[row]; k < M->A.i[row + 1]; k++, at++) {
+      A->j[at] = M->A.j[k];
+      A->a[at] = M->A.a[k];
+    }
+    for (BAIInt k = M->B.i[row]; k < M->B.i[row + 1]; k++, at++) {
+      A->j[at] = n + M->B.j[k];
+      A->a[at] = M->B.a[k];
+    }
+  }
+  A->i[n] = at;
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIHostPlaceLevels(BAILevelsState state, int count)
+{
+  state->level[state->levels - 1].m = 0;
+  BAITry(Order(state));
+  for (int l = 0; l < count; l++) {
+    BAITry(CutBlocks(state, &state->level[l]));
+    BAITry(Place(state, &state->level[l], 0));
+  }
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int values_only)
@@ -703,24 +752,23 @@ BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int 
   const uint64_t pattern = is_long ? 0 : Pattern(&matrix->A, matrix->n, state->p.threads);
 
   if (values_only && pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
-  state->pattern    = pattern;
-  state->level[0].A = (BAIHostRows){
-    matrix->n, (BAIInt *)matrix->A.i, (BAIInt *)matrix->A.j, (BAIScalar *)matrix->A.a,
-    matrix->nghost ? matrix->B : (BAICSR){NULL, NULL, NULL}
-  };
+  state->pattern = pattern;
+  BAITry(TakeRows(state, matrix));
   BAITry(Look(state, &state->level[0].A, !is_long));
   if (is_long) return BAIStatusOf(BAI_ERR_LONG);
-  BAITry(TakeSign(state, &state->level[0].A));
+  if (state->p.all) {
+    FindGrid(&state->level[0].A, &state->p, &state->level[0].grid);
+    state->levels = 1;
+    return BAIStatusOf(BAI_OK);
+  }
+  BAITry(BAIHostTakeSign(state));
   if (!values_only) {
     BAITry(Coarsen(state));
-    BAITry(Order(state));
+    BAITry(BAIHostPlaceLevels(state, state->levels));
   }
-  for (int l = 0; l < state->levels; l++) {
-    BAIHostLevel *L = &state->level[l];
-
-    if (values_only && L->m) BAITry(Coarse(state, L));
-    if (!values_only) BAITry(CutBlocks(state, L));
-    BAITry(Place(state, L, values_only));
+  for (int l = 0; l < state->levels && values_only; l++) {
+    if (state->level[l].m) BAITry(Coarse(state, &state->level[l]));
+    BAITry(Place(state, &state->level[l], 1));
   }
   return Invert(state);
 }

@@ -1,5 +1,5 @@
 /*
-   P^H A P, P being 1 on aggregates of rows: all of it, or the rows of one rank
+   P^H A P, P being 1 on aggregates of rows; of a matrix that is distributed over ranks the rows of one of them
 */
 #include "levels.h"
 #include <stdlib.h>
@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
   BAIInt *first, *list; /* the rows of each aggregate */
   BAIInt *at, *last;    /* of each column: its place in the present row, or -1; and the last row of A seen there */
-  BAIInt *seen;         /* of each column of B: the last row of the product in which it was seen */
+  BAIInt *seen;         /* of each ghost: the last row of the product in which it was seen */
   Entry  *entry;        /* of the present row */
 } Work;
 
@@ -43,12 +43,19 @@ static void SortRow(BAIInt count, Entry *entry)
   }
 }
 
-/* The entries of one row of A or B, whose aggregates are given, go to the present row of the product; returns how many
- * that has then */
-static BAIInt AddRow(const BAICSR *A, BAIInt row, const BAIInt *aggregate, Work *w, BAIInt count)
+/* The aggregate of a column; ghost: those of ghosts, NULL: they are in none */
+static BAIInt Of(const BAIHostRows *A, BAIInt j, const BAIInt *aggregate, const BAIInt *ghost)
+{
+  return j < A->n ? aggregate[j] : ghost ? ghost[j - A->n] : -1;
+}
+
+/* The entries of a row of A, which is in aggregate c, go to the present row of the product; returns how many that has
+ * then */
+static BAIInt AddRow(const BAIHostRows *A, BAIInt row, BAIInt c, const BAIInt *aggregate, const BAIInt *ghost, Work *w,
+                     BAIInt count)
 {
   for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
-    const BAIInt col = aggregate[A->j[k]];
+    const BAIInt col = Of(A, A->j[k], aggregate, ghost);
 
     if (col < 0) continue;
     if (w->at[col] < 0) {
@@ -63,23 +70,15 @@ static BAIInt AddRow(const BAICSR *A, BAIInt row, const BAIInt *aggregate, Work 
     e->count++;
     if (w->last[col] != row) e->touch++;
     w->last[col] = row;
+    if (A->j[k] < A->n) continue;
+    if (w->seen[A->j[k] - A->n] != c) e->back++;
+    w->seen[A->j[k] - A->n] = c;
   }
   return count;
 }
 
-/* The columns of B that are in the present row of the product for the first time */
-static void CountColumns(const BAICSR *B, BAIInt row, BAIInt c, const BAIInt *aggregate, Work *w)
-{
-  for (BAIInt k = B->i[row]; k < B->i[row + 1]; k++) {
-    const BAIInt col = aggregate[B->j[k]];
-
-    if (col >= 0 && w->seen[B->j[k]] != c) w->entry[w->at[col]].back++;
-    w->seen[B->j[k]] = c;
-  }
-}
-
 /* The mean magnitude of the couplings between rows of aggregate c, 0: there are none */
-static BAIReal Inner(const BAICSR *A, BAIInt c, const BAIInt *aggregate, const Work *w)
+static BAIReal Inner(const BAIHostRows *A, BAIInt c, const BAIInt *aggregate, const Work *w)
 {
   BAIReal sum   = 0;
   BAIInt  count = 0;
@@ -88,7 +87,7 @@ static BAIReal Inner(const BAICSR *A, BAIInt c, const BAIInt *aggregate, const W
     const BAIInt row = w->list[l];
 
     for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
-      if (aggregate[A->j[k]] != c || A->j[k] == row) continue;
+      if (Of(A, A->j[k], aggregate, NULL) != c || A->j[k] == row) continue;
       sum += BAIAggregateMagnitude(A->a[k]);
       count++;
     }
@@ -97,21 +96,17 @@ static BAIReal Inner(const BAICSR *A, BAIInt c, const BAIInt *aggregate, const W
 }
 
 /* All rows, each sum in the order of rows and entries */
-static void Sum(const BAIMatrix *M, BAIInt m, const BAIInt *aggregate, Work *w, BAIProduct *P)
+static void Sum(const BAIHostRows *A, BAIInt m, const BAIInt *aggregate, const BAIInt *ghost, Work *w, BAIProduct *P)
 {
-  BAIListAggregates(M->n, m, aggregate, w->first, w->list);
+  BAIListAggregates(A->n, m, aggregate, w->first, w->list);
   P->i[0] = 0;
   for (BAIInt c = 0; c < m; c++) {
     BAIInt count = 0;
 
-    for (BAIInt l = w->first[c]; l < w->first[c + 1]; l++) {
-      count = AddRow(&M->A, w->list[l], aggregate, w, count);
-      if (!M->nghost) continue;
-      count = AddRow(&M->B, w->list[l], aggregate + M->n, w, count);
-      CountColumns(&M->B, w->list[l], c, aggregate + M->n, w);
-    }
+    for (BAIInt l = w->first[c]; l < w->first[c + 1]; l++)
+      count = AddRow(A, w->list[l], c, aggregate, ghost, w, count);
     P->rows[c]  = w->first[c + 1] - w->first[c];
-    P->inner[c] = Inner(&M->A, c, aggregate, w);
+    P->inner[c] = Inner(A, c, aggregate, w);
     P->i[c + 1] = P->i[c] + count;
     for (BAIInt k = 0; k < count; k++) w->at[w->entry[k].j] = -1;
     SortRow(count, w->entry);
@@ -127,15 +122,15 @@ static void Sum(const BAIMatrix *M, BAIInt m, const BAIInt *aggregate, Work *w, 
   }
 }
 
-BAIStatus BAIProductCreate(const BAIMatrix *M, BAIInt m, BAIInt columns, const BAIInt *aggregate, BAIProduct *P)
+BAIStatus BAIProductCreate(const BAIHostRows *A, BAIInt m, BAIInt ghosts, const BAIInt *aggregate, const BAIInt *ghost,
+                           BAIProduct *P)
 {
-  const size_t n = (size_t)M->n, rows = (size_t)m, all = (size_t)columns,
-               nnz = (size_t)M->A.i[n] + (M->nghost ? (size_t)M->B.i[n] : 0);
+  const size_t n = (size_t)A->n, rows = (size_t)m, all = rows + (size_t)ghosts, nnz = (size_t)A->i[n];
   Work      w      = {.first = malloc((rows + 2) * sizeof(*w.first)),
                       .list  = malloc((n + 1) * sizeof(*w.list)),
                       .at    = malloc((all + 1) * sizeof(*w.at)),
                       .last  = malloc((all + 1) * sizeof(*w.last)),
-                      .seen  = malloc(((size_t)M->nghost + 1) * sizeof(*w.seen)),
+                      .seen  = malloc(((size_t)A->ghosts + 1) * sizeof(*w.seen)),
                       .entry = malloc((all + 1) * sizeof(*w.entry))};
   BAIStatus status;
 
@@ -153,9 +148,9 @@ BAIStatus BAIProductCreate(const BAIMatrix *M, BAIInt m, BAIInt columns, const B
                          ? BAI_OK
                          : BAI_ERR_MEMORY);
   if (!status.code) {
-    for (BAIInt c = 0; c < columns; c++) w.at[c] = -1;
-    for (BAIInt g = 0; g < M->nghost; g++) w.seen[g] = -1;
-    Sum(M, m, aggregate, &w, P);
+    for (BAIInt c = 0; c < m + ghosts; c++) w.at[c] = -1;
+    for (BAIInt g = 0; g < A->ghosts; g++) w.seen[g] = -1;
+    Sum(A, m, aggregate, ghost, &w, P);
     BAIInt    *j = realloc(P->j, ((size_t)P->i[m] + 1) * sizeof(*j)); /* they become smaller */
     BAIScalar *a = realloc(P->a, ((size_t)P->i[m] + 1) * sizeof(*a));
 
@@ -175,7 +170,7 @@ BAIStatus BAIProductCreate(const BAIMatrix *M, BAIInt m, BAIInt columns, const B
 
 /* The rows of aggregate c in the product with modes, whose entries are zero at first. at: the place of each aggregate in
  * the list of those that c is coupled to; t: room for a row of A times P */
-static void SumModes(const BAICSR *A, const BAIInt *aggregate, int modes, const BAIScalar *p, const Work *w, BAIInt c,
+static void SumModes(const BAIHostRows *A, const BAIInt *aggregate, int modes, const BAIScalar *p, const Work *w, BAIInt c,
                      BAIInt neighbors, BAIScalar *t, BAIScalar *values)
 {
   const BAIInt width = neighbors * modes;
@@ -195,7 +190,7 @@ static void SumModes(const BAICSR *A, const BAIInt *aggregate, int modes, const 
   }
 }
 
-BAIStatus BAIModesProductCreate(const BAIMatrix *M, BAIInt m, const BAIInt *aggregate, int modes, const BAIScalar *p,
+BAIStatus BAIModesProductCreate(const BAIHostRows *A, BAIInt m, const BAIInt *aggregate, int modes, const BAIScalar *p,
                                 BAIInt **i, BAIInt **j, BAIScalar **a)
 {
   BAIProduct P; /* of which only the pattern is of use */
@@ -203,11 +198,11 @@ BAIStatus BAIModesProductCreate(const BAIMatrix *M, BAIInt m, const BAIInt *aggr
   BAIScalar *t;
   BAIStatus  status;
 
-  BAITry(BAIProductCreate(M, m, m, aggregate, &P));
+  BAITry(BAIProductCreate(A, m, 0, aggregate, NULL, &P));
   const size_t rows = (size_t)m * (size_t)modes, nnz = (size_t)P.i[m] * (size_t)modes * (size_t)modes;
 
   w      = (Work){.first = malloc(((size_t)m + 2) * sizeof(*w.first)),
-                  .list  = malloc(((size_t)M->n + 1) * sizeof(*w.list)),
+                  .list  = malloc(((size_t)A->n + 1) * sizeof(*w.list)),
                   .at    = malloc(((size_t)m + 1) * sizeof(*w.at))};
   t      = malloc((rows + 1) * sizeof(*t));
   *i     = malloc((rows + 1) * sizeof(**i));
@@ -215,7 +210,7 @@ BAIStatus BAIModesProductCreate(const BAIMatrix *M, BAIInt m, const BAIInt *aggr
   *a     = calloc(nnz + 1, sizeof(**a));
   status = BAIStatusOf(w.first && w.list && w.at && t && *i && *j && *a ? BAI_OK : BAI_ERR_MEMORY);
   if (!status.code) {
-    BAIListAggregates(M->n, m, aggregate, w.first, w.list);
+    BAIListAggregates(A->n, m, aggregate, w.first, w.list);
     (*i)[0] = 0;
     for (BAIInt c = 0; c < m; c++) {
       const BAIInt neighbors = P.i[c + 1] - P.i[c], first = P.i[c] * modes * modes;
@@ -226,7 +221,7 @@ BAIStatus BAIModesProductCreate(const BAIMatrix *M, BAIInt m, const BAIInt *aggr
         for (BAIInt o = 0; o < neighbors * modes; o++)
           (*j)[first + k * neighbors * modes + o] = P.j[P.i[c] + o / modes] * modes + o % modes;
       }
-      SumModes(&M->A, aggregate, modes, p, &w, c, neighbors, t, *a + first);
+      SumModes(A, aggregate, modes, p, &w, c, neighbors, t, *a + first);
     }
   }
   BAIProductDestroy(&P);
@@ -250,10 +245,8 @@ static BAIInt Back(const BAIProduct *P, BAIInt c, BAIInt of)
   return 0;
 }
 
-void BAIProductSoften(BAIProduct *P, int negative, const BAIInt *rows, const BAIReal *inner, BAIReal over)
+void BAIProductSoften(BAIProduct *P, const BAILevelsSide *ghost, BAIReal over)
 {
-  const BAIReal sign = negative ? -1 : 1;
-
   for (BAIInt c = 0; c < P->m; c++) {
     BAIInt  diagonal = -1;
     BAIReal gain = 0, sum = 0;
@@ -264,16 +257,16 @@ void BAIProductSoften(BAIProduct *P, int negative, const BAIInt *rows, const BAI
       BAIAggregateSide       two;
       BAIScalar              soft;
 
-      sum += sign * BAIRealPart(P->a[k]);
+      sum += BAIRealPart(P->a[k]);
       if (other == c) diagonal = k;
       if (other == c) continue;
       if (other < P->m) two = (BAIAggregateSide){P->rows[other], Back(P, other, c), P->inner[other]};
-      else two = (BAIAggregateSide){rows[other - P->m], P->back[k], inner[other - P->m]};
-      soft = sign * BAISoftened(sign * P->a[k], P->count[k], one, two, over);
+      else two = (BAIAggregateSide){(BAIInt)ghost[other - P->m].rows, P->back[k], ghost[other - P->m].inner};
+      soft = BAISoftened(P->a[k], P->count[k], one, two, over);
       gain += BAIRealPart(P->a[k] - soft);
       P->a[k] = soft;
     }
-    if (diagonal >= 0) P->a[diagonal] += gain + sign * (BAISoftenedSum(sum, over) - sum);
+    if (diagonal >= 0) P->a[diagonal] += gain + BAISoftenedSum(sum, over) - sum;
   }
 }
 

@@ -616,7 +616,7 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal. Rows
    that are coupled to no others, as those of boundary conditions, stay out of the coarse levels.
 
-   If a row has more than 1000 entries in columns of its own rank, there are no levels, and the preconditioner is
+   If a row has more than 1000 entries, there are no levels, and the preconditioner is
    `PCJACOBI`: on a GPU one thread would go through such a row alone. -pc_view says so. With -pc_baimg_levels 32 there are
    levels all the same.
 
