@@ -116,6 +116,7 @@ typedef struct {
   int          hermitian;  /* a_ij = conj(a_ji) to rounding, and the diagonal is positive, or all of it negative */
   int          negative;   /* it is negative: the levels, and less and more, are those of -A */
   int          single;     /* levels are in single precision */
+  int          solves;     /* a rank's part: BAILevelsSolve() may be called */
   int          modes;      /* columns of P of each aggregate, 0: one, of ones */
   double       less, more; /* sums of the magnitudes of couplings that are negative, and of the others */
   double       largest;    /* diagonal entry, its magnitude */
@@ -219,7 +220,8 @@ typedef struct {
 */
 typedef struct {
   int                    levels; /* that are smoothed */
-  const BAILevelsShared *level;  /* of each of these, and of the next one */
+  const BAILevelsShared *level;  /* of each of these, and of the next one; */
+  const BAILevelsShared *finest; /* and of vectors by rows */
   int                    next;   /* there is a next level. Each rank that has rows of it gets the right-hand side of all, */
   BAIInt                 first;  /* of which its own begin here, in the order of ranks. rest() solves it */
   BAIScalar             *b, *x;  /* for this right-hand side, and leaves the solution here */
@@ -253,19 +255,25 @@ typedef struct {
   size_t even, odd, flag;
 } BAILevelsAddress;
 
-/* How ranks reach each other's memory; levels are those of the cycle and the next one */
+/*
+   How ranks reach each other's memory. There are so many exchanges: of each level of the cycle, of the next one, of vectors
+   by rows, which is as that of the finest level, and of sums
+*/
+#define BAI_LEVELS_EXCHANGES(levels, next) ((levels) + (next) + 2)
+
 typedef struct {
   int                     ranks, rank;
   const BAIHandle        *handle;       /* of each rank */
-  const BAILevelsAddress *address;      /* ranks x levels: where x of this rank goes */
-  const BAIInt           *first, *last; /* levels x ranks: which of the rows that are sent go to each */
-  const BAIInt           *ghosts;       /* levels x ranks: how many of each rank's x come */
+  const BAILevelsAddress *address;      /* ranks x exchanges: where what this rank sends goes */
+  const BAIInt           *first, *last; /* exchanges x ranks: which of the rows that are sent go to each */
+  const BAIInt           *ghosts;       /* exchanges x ranks: how many of each rank's x come */
 } BAILevelsPeers;
 
 /*
-   Memory for the x of ghosts that other ranks write to themselves, in the place of exchange(). begin, levels x ranks: the
-   first ghost of each rank. BAI_ERR_NOT_BUILT if this backend cannot, BAI_ERR_PEERS if it cannot be. All ranks connect,
-   or none; and all have disconnected before one of them destroys its levels
+   Memory for the x of ghosts that other ranks write to themselves, in the place of exchange(). begin, exchanges x ranks:
+   the first ghost of each rank. BAI_ERR_NOT_BUILT if this backend cannot, BAI_ERR_PEERS if it cannot be. All ranks
+   connect, or none; and all have disconnected before one of them destroys its levels. Connected, they may call
+   BAILevelsSolve() together, if BAILevelsInfo says so on all of them
 */
 BAIStatus BAILevelsShare(BAILevels, int ranks, const BAIInt *begin, BAIHandle *, BAILevelsAddress *);
 BAIStatus BAILevelsConnect(BAILevels, const BAILevelsPeers *);

@@ -111,14 +111,33 @@ PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The numbers that are not negative, each once, ascending */
-static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *count, PetscInt list[])
+/* The numbers that are not negative, each once, in the order in which they come; at: of each its place among these, or -1.
+ * mark: room for all numbers, zero before and after */
+static void Unique(PetscInt n, const PetscInt number[], PetscInt mark[], PetscInt *count, PetscInt list[], PetscInt at[])
 {
-  PetscFunctionBegin;
   *count = 0;
-  for (PetscInt k = 0; k < n; k++)
-    if (number[k] >= 0) list[(*count)++] = number[k];
-  PetscCall(PetscSortRemoveDupsInt(count, list));
+  for (PetscInt k = 0; k < n; k++) {
+    at[k] = -1;
+    if (number[k] < 0) continue;
+    if (!mark[number[k]]) {
+      list[*count]    = number[k];
+      mark[number[k]] = ++*count;
+    }
+    at[k] = mark[number[k]] - 1;
+  }
+  for (PetscInt k = 0; k < *count; k++) mark[list[k]] = 0;
+}
+
+/* Room for marks of these numbers */
+static PetscErrorCode CreateMarks(PetscInt n, const PetscInt sent[], PetscInt m, const PetscInt ghost[],
+                                  PetscInt **mark)
+{
+  PetscInt most = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) most = PetscMax(most, sent[k]);
+  for (PetscInt k = 0; k < m; k++) most = PetscMax(most, ghost[k]);
+  PetscCall(PetscCalloc1(most + 1, mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,30 +146,28 @@ static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *coun
 PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, const PetscInt sent[], const PetscInt ghost[], BAIHalo *halo,
                               PetscInt of[])
 {
-  PetscInt *list, count;
+  PetscInt *list, *mark, *place, count;
 
   PetscFunctionBegin;
   *halo = (BAIHalo){.n = fine->n, .tag = fine->tag};
   PetscCall(PetscMalloc4(fine->n, &halo->rank, fine->n, &halo->first, fine->n, &halo->last, fine->n + 1, &halo->begin));
   PetscCall(PetscMalloc1(fine->sends, &halo->row));
-  PetscCall(PetscMalloc1(BAIHaloGhosts(fine), &list));
+  PetscCall(PetscMalloc2(BAIHaloGhosts(fine), &list, fine->sends, &place));
+  PetscCall(CreateMarks(fine->sends, sent, BAIHaloGhosts(fine), ghost, &mark));
   PetscCall(PetscArraycpy(halo->rank, fine->rank, fine->n));
   halo->begin[0] = 0;
   for (PetscMPIInt k = 0; k < fine->n; k++) {
     const PetscInt begin = fine->begin[k], end = fine->begin[k + 1];
 
     halo->first[k] = halo->sends;
-    PetscCall(Unique(fine->last[k] - fine->first[k], sent + fine->first[k], &count, halo->row + halo->sends));
+    Unique(fine->last[k] - fine->first[k], sent + fine->first[k], mark, &count, halo->row + halo->sends, place);
     halo->last[k] = halo->sends += count;
-    PetscCall(Unique(end - begin, ghost + begin, &count, list));
+    Unique(end - begin, ghost + begin, mark, &count, list, of + begin);
     halo->begin[k + 1] = halo->begin[k] + count;
-    for (PetscInt g = begin; g < end; g++) {
-      of[g] = -1;
-      if (ghost[g] < 0) continue;
-      PetscCall(PetscFindInt(ghost[g], count, list, of + g));
-      of[g] += halo->begin[k];
-    }
+    for (PetscInt g = begin; g < end; g++)
+      if (of[g] >= 0) of[g] += halo->begin[k];
   }
-  PetscCall(PetscFree(list));
+  PetscCall(PetscFree(mark));
+  PetscCall(PetscFree2(list, place));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

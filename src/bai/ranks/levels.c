@@ -11,7 +11,7 @@
 
 enum {
   SHARE = 8,       /* a level is small if it has at most 1/SHARE of the rows that a rank has of the finest level */
-  MANY  = 1 << 16, /* and no more than these; */
+  MANY  = 1 << 15, /* and no more than these; */
   FEW   = BAI_LEVELS_SMALL, /* or so few */
   STUCK = 100000,           /* so few, and hardly any of them find others to be aggregated with */
   LAST  = BAI_LEVELS_COARSEST               /* ranks find no more aggregates together on a level of so few rows */
@@ -37,7 +37,8 @@ struct BAIRankLevels_ {
   BAIHalo        everyone; /* rows of it go to all ranks that have some */
   Vec            b, x, r, y;
   double         flops, flops_rest; /* of a cycle, on this rank; of one for rest */
-  PetscBool      connected;         /* ranks write to each other's memory */
+  PetscBool      connected;         /* ranks write to each other's memory, */
+  PetscBool      solves;            /* and the engine does whole solves of all of them */
   PetscBool      twice;  /* two cycles for rest for each one of the level above */
   int            single; /* the distributed levels are in single precision */
   const char    *stop;
@@ -108,13 +109,13 @@ static PetscErrorCode Agree(BAI *bai, PetscReal *over)
   const BAIHierarchy   h      = bai->hierarchy;
   const BAILevelsInfo *i      = &h->info;
   double               sum[4] = {i->less, i->more, i->skew, i->coupled};
-  double               most[2] = {i->largest, h->levels && !i->single ? 1 : 0};
+  double               most[3] = {i->largest, h->levels && !i->single ? 1 : 0, i->norm};
   BAILevelsAgreed      agreed;
   BAIStatus            status = BAIStatusOf(BAI_OK);
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm(bai->obj)));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_DOUBLE, MPI_MAX, PetscObjectComm(bai->obj)));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_DOUBLE, MPI_MAX, PetscObjectComm(bai->obj)));
   if (fabs(sum[2]) > 1e5 * (double)PETSC_MACHINE_EPSILON * sum[3]) h->hermitian = PETSC_FALSE;
   *over  = h->hermitian && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? h->options.over : 1;
   agreed = (BAILevelsAgreed){.hermitian = h->hermitian,
@@ -123,6 +124,7 @@ static PetscErrorCode Agree(BAI *bai, PetscReal *over)
                              .largest   = most[0],
                              .over      = (BAIReal)*over};
   h->ranks->single = agreed.single;
+  h->info.norm     = most[2];
   if (h->levels) status = BAILevelsAgree(h->levels, &agreed);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -252,8 +254,13 @@ static PetscErrorCode GetRows(BAI *bai, BAIRankLevels R, int l, PetscInt **i, Pe
   for (PetscInt k = 0; k < L->halo.sends; k++) sent[k] = L->first + L->halo.row[k];
   PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(bai->obj), sizeof(*sent), sent, ghost));
   for (PetscInt k = 0; k < (PetscInt)nnz; k++) (*j)[k] = (*j)[k] < L->m ? L->first + (*j)[k] : ghost[(*j)[k] - L->m];
-  for (PetscInt row = 0; row < L->m; row++)
-    PetscCall(PetscSortIntWithScalarArray((*i)[row + 1] - (*i)[row], *j + (*i)[row], *a + (*i)[row]));
+  for (PetscInt row = 0; row < L->m; row++) {
+    PetscInt k = (*i)[row] + 1;
+
+    while (k < (*i)[row + 1] && (*j)[k - 1] < (*j)[k]) k++;
+    if (k < (*i)[row + 1])
+      PetscCall(PetscSortIntWithScalarArray((*i)[row + 1] - (*i)[row], *j + (*i)[row], *a + (*i)[row]));
+  }
   PetscCall(PetscFree2(sent, ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -411,6 +418,12 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether BAILevelsSolve() is for all ranks together */
+PetscBool BAIRankLevelsSolve(const struct BAIRankLevels_ *R)
+{
+  return R->solves;
+}
+
 /* How many levels are distributed */
 int BAIRankLevelsCount(const struct BAIRankLevels_ *R)
 {
@@ -515,14 +528,21 @@ static int Largest(void *context, BAIReal *value)
   return R->code ? 1 : 0;
 }
 
+static BAILevelsShared SharedBy(PetscInt rows, const BAIHalo *halo)
+{
+  return (BAILevelsShared){(BAIInt)rows, (BAIInt)BAIHaloGhosts(halo), halo->n ? (BAIInt)halo->sends : 0,
+                           (const BAIInt *)halo->row};
+}
+
 /* The engine is told which levels the cycle has */
 static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
 {
   const BAIHierarchy h = bai->hierarchy;
-  BAILevelsShared    shared[BAI_LEVELS_MOST + 1];
+  BAILevelsShared    shared[BAI_LEVELS_MOST + 1], finest = SharedBy(R->level[0].rows, &R->level[0].halo);
   BAIStatus          status = BAIStatusOf(BAI_OK);
   BAILevelsRanks     ranks  = {.levels   = R->count,
                                .level    = shared,
+                               .finest   = &finest,
                                .next     = R->rest != NULL,
                                .first    = (BAIInt)R->level[R->count].first,
                                .context  = R,
@@ -531,12 +551,7 @@ static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
                                .rest     = Rest};
 
   PetscFunctionBegin;
-  for (int l = 0; l < R->count + ranks.next; l++) {
-    const BAIHalo *halo = HaloOf(R, l);
-
-    shared[l] = (BAILevelsShared){(BAIInt)R->level[l].rows, (BAIInt)BAIHaloGhosts(halo), halo->n ? (BAIInt)halo->sends : 0,
-                                  (const BAIInt *)halo->row};
-  }
+  for (int l = 0; l < R->count + ranks.next; l++) shared[l] = SharedBy(R->level[l].rows, HaloOf(R, l));
   if (R->rest) PetscCall(GetRestArrays(R, &ranks.b, &ranks.x));
   if (h->levels) status = BAILevelsFinish(h->levels, &ranks);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
@@ -562,12 +577,13 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
 {
   const BAILevels   levels = bai->hierarchy->levels;
   const MPI_Comm    comm   = PetscObjectComm(bai->obj);
-  const int         n      = R->count + (R->rest ? 1 : 0);
+  const int         n      = BAI_LEVELS_EXCHANGES(R->count, R->rest ? 1 : 0);
   BAIInt           *begin, *first, *last, *ghosts;
   BAIHandle        *handle, mine = {{0}};
   BAILevelsAddress *own, *address;
   BAILevelsPeers    peers;
   BAIStatus         status = BAIStatusOf(BAI_OK);
+  BAILevelsInfo     info   = {.levels = 0};
   PetscMPIInt       size, rank;
   PetscBool         can;
 
@@ -577,8 +593,8 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   if (bai->node_size != size || bai->hierarchy->backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc4(n * size, &begin, n * size, &first, n * size, &last, n * size, &ghosts));
   PetscCall(PetscCalloc3(size, &handle, n * size, &own, n * size, &address));
-  for (int l = 0; l < n; l++) {
-    const BAIHalo *halo = HaloOf(R, l);
+  for (int l = 0; l + 1 < n; l++) {
+    const BAIHalo *halo = l + 2 < n ? HaloOf(R, l) : &R->level[0].halo;
 
     for (PetscMPIInt k = 0; k < halo->n; k++) {
       const int at = l * size + halo->rank[k];
@@ -607,6 +623,8 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
     if (R->connected) PetscCallMPI(MPI_Barrier(comm));
     R->connected = PETSC_FALSE;
   }
+  if (can) BAILevelsInfoGet(levels, &info);
+  PetscCall(AllCan(bai, info.solves ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_PEERS), &R->solves));
   PetscCall(PetscFree4(begin, first, last, ghosts));
   PetscCall(PetscFree3(handle, own, address));
   PetscFunctionReturn(PETSC_SUCCESS);

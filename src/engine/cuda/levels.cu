@@ -228,6 +228,7 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
   info->largest   = state->largest;
   info->skew      = state->skew;
   info->coupled   = state->coupled;
+  info->solves    = BAIDeviceSolves(state);
   info->bytes     = state->s.bytes;
   info->grid      = state->level[0].grid;
   for (int l = 0; l < state->levels; l++) {

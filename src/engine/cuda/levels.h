@@ -10,8 +10,9 @@
 #include "krylov.h"
 
 enum {
-  BAI_TEAM  = 32, /* rows of a slice: a warp */
-  BAI_TEAMS = BAI_LEVELS_BLOCK / BAI_TEAM
+  BAI_TEAM     = 32, /* rows of a slice: a warp */
+  BAI_FAR_SUMS = 3,  /* that ranks make at a time, at most */
+  BAI_TEAMS    = BAI_LEVELS_BLOCK / BAI_TEAM
 };
 
 /* Compressed rows on the device, as they were made. Columns from n on are ghosts */
@@ -81,8 +82,24 @@ typedef struct {
   void    **to[2];        /* and where it goes in even and odd exchanges */
   BAIFlag **tell, **told; /* the flag at each peer, and its one here */
   void     *box[2];       /* x of ghosts, of even and odd exchanges */
-  BAIFlag   exchanges;
+  BAIFlag  *exchanges;    /* so many there were; as the device counts, as what was launched ahead may do nothing */
 } BAIDeviceHalo;
+
+/* Sums of all ranks, see BAISumOfRanks(); ranks is 0 or 1: there are no others */
+typedef struct {
+  int       ranks, rank;
+  BAIReal **to[2];        /* where those of this rank go, of each other one, in even and odd sums, */
+  BAIReal  *from[2];      /* and those of others come, ranks x BAI_FAR_SUMS */
+  BAIFlag **tell, *told;  /* as above, of all ranks */
+  BAIFlag  *sums;         /* so many there were */
+  int      *stalled, *stalled_host;
+} BAIFarSums;
+
+/* Entries of ghosts, and their x; i is NULL: there are none */
+typedef struct {
+  BAICSR           B;
+  const BAIScalar *x;
+} BAIFarRows;
 
 typedef struct {
   BAIDeviceRows   A;
@@ -144,6 +161,10 @@ struct BAILevelsState_ {
   int            opened;           /* so many of these are open */
   unsigned      *arrived;
   int           *stalled;          /* set if a wait was given up */
+  BAIDeviceRows  own;              /* of the caller, for BAILevelsSolve(): in own columns, */
+  BAIFarRows     between;          /* and of ghosts */
+  BAIDeviceHalo  vector;           /* their x */
+  BAIFarSums     sums;
   BAIKrylovState_     krylov;           /* if the matrix is on the chip, there is nothing but this */
 };
 
@@ -197,8 +218,11 @@ BAIStatus BAIDeviceFinish(BAILevelsState, const BAILevelsRanks *);
 BAIStatus BAIDeviceShare(BAILevelsState, int ranks, const BAIInt *begin, BAIHandle *, BAILevelsAddress *);
 BAIStatus BAIDeviceConnect(BAILevelsState, const BAILevelsPeers *);
 BAIStatus BAIDeviceDisconnect(BAILevelsState);
-BAIStatus BAIDeviceExchange(BAILevelsState, int level, void *x);
-BAIStatus BAIDeviceRest(BAILevelsState, int level, const BAIScalar *r, BAIScalar *z);
+/* The same does nothing once *done is not 0, if done is not NULL */
+BAIStatus BAIDeviceExchange(BAILevelsState, int level, void *x, const int *done);
+BAIStatus BAIDeviceExchangeVector(BAILevelsState, const BAIScalar *x, const int *done);
+BAIStatus BAIDeviceRest(BAILevelsState, int level, const BAIScalar *r, BAIScalar *z, const int *done);
+bool      BAIDeviceSolves(BAILevelsState);
 void      BAIDeviceFreeHalos(BAILevelsState);
 /* levels_cg.cu; to = -from */
 BAIStatus BAINegate(BAILevelsState, long long n, const BAIScalar *from, BAIScalar *to);

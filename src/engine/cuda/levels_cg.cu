@@ -7,6 +7,7 @@
    launched does nothing.
 */
 #include "levels.h"
+#include "sweep.h"
 #include "../scale.h"
 #include <atomic>
 #include <cub/block/block_reduce.cuh>
@@ -34,9 +35,42 @@ struct BAILevelsScalars_ {
   BAIReal  factors[2];
 };
 
-/* What all threads of all blocks add up to, found by the block that comes last: true there, in thread 0. The same every time */
+/* Of all ranks, each of which has its own in thread 0: it writes them to the others and waits for theirs. The same on all
+ * ranks, every time. Called by all threads of one thread block */
 template <int COUNT>
-static __device__ inline bool SumUp(BAIReal (&sum)[COUNT], BAIReal *partial, unsigned *arrived)
+static __device__ inline void SumOfRanks(BAIReal (&sum)[COUNT], const BAIFarSums &far)
+{
+  const long long    cycles = BAI_PEER_SECONDS * 2000000000ll;
+  const BAIFlag      number = *far.sums + 1;
+  const int          odd    = (int)(number & 1);
+  __shared__ BAIReal mine[COUNT];
+
+  if (!threadIdx.x)
+    for (int k = 0; k < COUNT; k++) mine[k] = sum[k];
+  __syncthreads();
+  for (int p = (int)threadIdx.x; p < far.ranks; p += (int)blockDim.x) {
+    const BAIFlag *flag = far.told + p;
+
+    if (p == far.rank) continue;
+    for (int k = 0; k < COUNT; k++) BAIStoreFar(far.to[odd][p] + k, mine[k]);
+    BAIStoreFarRelease(far.tell[p], number);
+    BAISpin(
+      far.stalled, far.stalled_host, [=] { return BAILoadFarAcquire(flag) >= number; }, cycles, BAI_ERR_ABSENT);
+  }
+  __syncthreads();
+  if (threadIdx.x) return;
+  for (int k = 0; k < COUNT; k++) {
+    sum[k] = 0;
+    for (int p = 0; p < far.ranks; p++)
+      sum[k] += p == far.rank ? mine[k] : BAILoadFar(far.from[odd] + p * BAI_FAR_SUMS + k);
+  }
+  *far.sums = number;
+}
+
+/* What all threads of all blocks add up to, and of all ranks, found by the block that comes last: true there, in thread 0.
+ * The same every time */
+template <int COUNT>
+static __device__ inline bool SumUp(BAIReal (&sum)[COUNT], BAIReal *partial, unsigned *arrived, const BAIFarSums &far)
 {
   using Sum = cub::BlockReduce<BAIReal, THREADS>;
   __shared__ typename Sum::TempStorage storage;
@@ -64,6 +98,7 @@ static __device__ inline bool SumUp(BAIReal (&sum)[COUNT], BAIReal *partial, uns
     __syncthreads();
   }
   if (!threadIdx.x) *arrived = 0;
+  if (far.ranks > 1) SumOfRanks(sum, far);
   return !threadIdx.x;
 }
 
@@ -176,6 +211,20 @@ static __device__ inline BAIScalar RowsTimes(const BAIDeviceRows &A, long long f
   return sum;
 }
 
+/* What the entries of ghosts add to the product of a row */
+template <bool CAREFUL>
+static __device__ inline BAIScalar GhostsTimes(const BAIFarRows &far, long long row, BAIScalar sum, BAIScalar *lost)
+{
+  if (!far.B.i) return sum;
+  for (BAIInt e = far.B.i[row]; e < far.B.i[row + 1]; e++) {
+    const BAIScalar other = far.x[far.B.j[e]], product = far.B.a[e] * other, before = sum;
+
+    sum += product;
+    if (CAREFUL) *lost += LostInSum(before, product, sum) + LostInProduct(far.B.a[e], other, product);
+  }
+  return sum;
+}
+
 /* What r is multiplied by on its way into the levels, and z on its way out of them */
 static __device__ inline void SetFactors(BAILevelsScalars *s, BAIReal norm)
 {
@@ -189,9 +238,9 @@ static __device__ inline void SetFactors(BAILevelsScalars *s, BAIReal norm)
   BAIScalar *name = reinterpret_cast<BAIScalar *>(name##_bytes) + threadIdx.x / BAI_TEAM * times * FETCH * BAI_TEAM
 
 /* w = A u; then r^H u, u^H w and u^H s make up the next direction and its length */
-static __global__ __launch_bounds__(THREADS) void Product(BAIDeviceRows A, const BAIScalar *u, const BAIScalar *r,
-                                                          const BAIScalar *s, BAIScalar *w, BAIReal *partial,
-                                                          BAILevelsScalars *scalars)
+static __global__ __launch_bounds__(THREADS) void Product(BAIDeviceRows A, BAIFarRows between, BAIFarSums far,
+                                                          const BAIScalar *u, const BAIScalar *r, const BAIScalar *s,
+                                                          BAIScalar *w, BAIReal *partial, BAILevelsScalars *scalars)
 {
   ROOM(room, 1);
   BAIReal sum[SUMS] = {0, 0, 0};
@@ -200,16 +249,17 @@ static __global__ __launch_bounds__(THREADS) void Product(BAIDeviceRows A, const
   if (scalars->done) return;
   for (long long first = (blockIdx.x * (long long)WARPS + threadIdx.x / BAI_TEAM) * BAI_TEAM; first < A.n;
        first += (long long)gridDim.x * THREADS) {
-    const BAIScalar value = RowsTimes<false>(A, first, u, room, NULL);
+    BAIScalar       value = RowsTimes<false>(A, first, u, room, NULL);
     const long long row   = first + threadIdx.x % BAI_TEAM;
 
     if (row >= A.n) continue;
+    value  = GhostsTimes<false>(between, row, value, NULL);
     w[row] = value;
     sum[0] += Dot(r[row], u[row]);
     sum[1] += Dot(u[row], value);
     sum[2] += Dot(u[row], s[row]);
   }
-  if (!SumUp(sum, partial, &scalars->arrived)) return;
+  if (!SumUp(sum, partial, &scalars->arrived, far)) return;
   const bool first = !(scalars->ps > 0);
 
   scalars->beta  = first ? 0 : -sum[2] / scalars->ps;
@@ -249,7 +299,7 @@ BAIStatus BAINegate(BAILevelsState state, long long n, const BAIScalar *from, BA
 }
 
 /* Directions, x, r and its norm */
-static __global__ __launch_bounds__(THREADS) void Update(int n, BAIScalar *p, BAIScalar *s, BAIScalar *x, BAIScalar *r,
+static __global__ __launch_bounds__(THREADS) void Update(int n, BAIFarSums far, BAIScalar *p, BAIScalar *s, BAIScalar *x, BAIScalar *r,
                                                          const BAIScalar *u, const BAIScalar *w, BAIReal *partial,
                                                          BAILevelsScalars *scalars, BAILevelsProgress *progress,
                                                          int sequence)
@@ -272,7 +322,7 @@ static __global__ __launch_bounds__(THREADS) void Update(int n, BAIScalar *p, BA
     r[i] = rest;
     sum[0] += Dot(rest, rest);
   }
-  if (!SumUp(sum, partial, &scalars->arrived)) return;
+  if (!SumUp(sum, partial, &scalars->arrived, far)) return;
   scalars->rnorm2 = sum[0];
   scalars->its++;
   scalars->reason = !isfinite((double)sum[0])       ? BAI_LEVELS_NAN
@@ -288,7 +338,8 @@ static __global__ __launch_bounds__(THREADS) void Update(int n, BAIScalar *p, BA
    r = b - A x, rounded once, or b if x is zero; ||r||, ||b||, and the tolerances that follow; p and s are zero, so CG
    begins anew
 */
-static __global__ __launch_bounds__(THREADS) void Begin(BAIDeviceRows A, const BAIScalar *b, const BAIScalar *x,
+static __global__ __launch_bounds__(THREADS) void Begin(BAIDeviceRows A, BAIFarRows between, BAIFarSums far,
+                                                        const BAIScalar *b, const BAIScalar *x,
                                                         int zero, BAIScalar *r, BAIScalar *p, BAIScalar *s,
                                                         BAIReal *partial, BAILevelsScalars *scalars,
                                                         BAILevelsProgress *progress, int sequence)
@@ -299,10 +350,11 @@ static __global__ __launch_bounds__(THREADS) void Begin(BAIDeviceRows A, const B
   for (long long first = (blockIdx.x * (long long)WARPS + threadIdx.x / BAI_TEAM) * BAI_TEAM; first < A.n;
        first += (long long)gridDim.x * THREADS) {
     BAIScalar       lost  = 0;
-    const BAIScalar value = zero ? BAIScalar(0) : RowsTimes<CAREFUL_ROOM == 2>(A, first, x, room, &lost);
+    BAIScalar       value = zero ? BAIScalar(0) : RowsTimes<CAREFUL_ROOM == 2>(A, first, x, room, &lost);
     const long long row   = first + threadIdx.x % BAI_TEAM;
 
     if (row >= A.n) continue;
+    if (!zero) value = GhostsTimes<CAREFUL_ROOM == 2>(between, row, value, &lost);
     const BAIScalar rest = b[row] - value - lost;
 
     r[row] = rest;
@@ -311,7 +363,7 @@ static __global__ __launch_bounds__(THREADS) void Begin(BAIDeviceRows A, const B
     sum[0] += Dot(rest, rest);
     sum[1] += Dot(b[row], b[row]);
   }
-  if (!SumUp(sum, partial, &scalars->arrived)) return;
+  if (!SumUp(sum, partial, &scalars->arrived, far)) return;
   if (scalars->bnorm2 < 0) scalars->bnorm2 = sum[1];
   const BAIReal bnorm     = sqrt(scalars->bnorm2),
                 tolerance = scalars->rtol * bnorm > scalars->abstol ? scalars->rtol * bnorm : scalars->abstol;
@@ -340,7 +392,7 @@ static __global__ __launch_bounds__(THREADS) void Norm(int n, const BAIScalar *r
     sum[0] = w > sum[0] ? w : sum[0];
   }
   /* the largest is at most the sum of the largest of all threads, and at least that over their number: as good */
-  if (!SumUp(sum, partial, &scalars->arrived)) return;
+  if (!SumUp(sum, partial, &scalars->arrived, BAIFarSums{})) return;
   scalars->rnorm2 = sum[0];
   SetFactors(scalars, sum[0]);
 }
@@ -408,17 +460,25 @@ struct Vectors {
   BAIScalar       *d; /* what CG finds, to be added to x; or x itself, if that was zero */
 };
 
+/* What is multiplied with; the levels of one rank have it as well */
+static BAIDeviceRows MatrixOf(BAILevelsState state)
+{
+  return state->p.all ? state->own : state->level[0].A;
+}
+
 static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
 {
-  BAIDeviceRows      A        = state->level[0].A;
+  BAIDeviceRows      A        = MatrixOf(state);
   BAILevelsScalars  *scalars  = state->scalars;
   BAIReal           *partial  = state->partial;
   BAILevelsProgress *progress = &state->s.pinned->progress;
   BAIScalar         *p = v.p, *s = v.s, *d = v.d, *r = v.r, *u = v.u, *w = v.w;
-  void              *product[] = {&A, &u, &r, &s, &w, &partial, &scalars};
-  void              *update[]  = {&A.n, &p, &s, &d, &r, &u, &w, &partial, &scalars, &progress, &sequence};
+  const int         *done      = (const int *)((const char *)scalars + offsetof(BAILevelsScalars, done));
+  void              *product[] = {&A, &state->between, &state->sums, &u, &r, &s, &w, &partial, &scalars};
+  void *update[] = {&A.n, &state->sums, &p, &s, &d, &r, &u, &w, &partial, &scalars, &progress, &sequence};
 
-  BAITry(BAIDeviceCycle(state, v.r, v.u, (const int *)((const char *)scalars + offsetof(BAILevelsScalars, done))));
+  BAITry(BAIDeviceCycle(state, v.r, v.u, done));
+  BAITry(BAIDeviceExchangeVector(state, v.u, done));
   CUDATry(BAILaunch((const void *)Product, dim3((unsigned)Blocks(state, A.n)), THREADS, 0, state->s.stream,
                     state->s.follows, product));
   CUDATry(BAILaunch((const void *)Update, dim3((unsigned)Blocks(state, A.n)), THREADS, 0, state->s.stream,
@@ -447,11 +507,12 @@ static BAIStatus WaitFor(BAILevelsState state, int sequence)
 /* r, p and s to begin with, and the norms, which are waited for */
 static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int sequence)
 {
-  const BAIDeviceRows A = state->level[0].A;
+  const BAIDeviceRows A = MatrixOf(state);
 
-  Begin<<<(unsigned)Blocks(state, A.n), THREADS, 0, state->s.stream>>>(A, v.b, v.x, zero, v.r, v.p, v.s, state->partial,
-                                                                       state->scalars, &state->s.pinned->progress,
-                                                                       sequence);
+  if (!zero) BAITry(BAIDeviceExchangeVector(state, v.x, NULL));
+  Begin<<<(unsigned)Blocks(state, A.n), THREADS, 0, state->s.stream>>>(
+    A, state->between, state->sums, v.b, v.x, zero, v.r, v.p, v.s, state->partial, state->scalars,
+    &state->s.pinned->progress, sequence);
   CUDATry(cudaGetLastError());
   return WaitFor(state, sequence);
 }

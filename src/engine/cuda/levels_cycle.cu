@@ -671,7 +671,7 @@ struct Cycle {
   /* The ghosts of a level get the x that their ranks have now */
   BAIStatus Exchange(int l) const
   {
-    return state->p.all ? BAIDeviceExchange(state, l, state->level[l].x) : BAIStatusOf(BAI_OK);
+    return state->p.all ? BAIDeviceExchange(state, l, state->level[l].x, done) : BAIStatusOf(BAI_OK);
   }
 
   /* A visit, after which x and y have changed places; ends: it is the last of this level for now, and adds x to that of
@@ -726,7 +726,7 @@ struct Cycle {
     const BAILevelView<T> L = View(l);
 
     if (l && L.n) BAITry(DoTakeOff(Finer(l - 1), L));
-    return BAIDeviceRest(state, l, r, z);
+    return BAIDeviceRest(state, l, r, z, done);
   }
 
   /* What a level with modes has found is added to the level above */

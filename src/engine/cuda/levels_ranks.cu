@@ -249,6 +249,18 @@ static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILev
   return BAIStatusOf(BAI_OK);
 }
 
+/* The same of vectors by rows */
+static BAIStatus TakeVector(BAILevelsState state, const BAILevelsShared *shared)
+{
+  const size_t n = (size_t)shared->sends;
+
+  state->vector        = {};
+  state->vector.ghosts = (int)shared->ghosts;
+  state->vector.sends  = (int)n;
+  BAITry(BAICUDAAllocate(&state->s, n * sizeof(int), &state->vector.place));
+  return Upload(state, n, shared->row, state->vector.place);
+}
+
 void BAIDeviceFreeHalos(BAILevelsState state)
 {
   for (int l = 0; l < BAI_LEVELS_MOST; l++) {
@@ -284,16 +296,19 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks)
   Last(state)->m = 0;
   BAITry(BAIDeviceOrder(state));
   state->ranks       = *ranks;
-  state->ranks.level = NULL;
+  state->ranks.level = state->ranks.finest = NULL;
   state->levels      = ranks->levels + ranks->next;
   L                  = Last(state);
   L->m               = 0;
   for (int l = 0; l < state->levels; l++) {
     BAITry(TakeSends(state, &state->level[l], &ranks->level[l]));
+    if (!state->level[l].A.n)
+      BAITry(BAICUDAAllocate(&state->s, (size_t)state->level[l].halo.ghosts * SizeOf(state), &state->level[l].x));
     if (!state->level[l].A.n || l == ranks->levels) continue;
     BAITry(BAIDeviceCutBlocks(state, &state->level[l]));
     BAITry(BAIPlaceLevel(state, &state->level[l], false));
   }
+  BAITry(TakeVector(state, ranks->finest));
   if (ranks->next) {
     BAITry(BAICUDAAllocate(&state->s, ((size_t)L->A.n + (size_t)L->halo.ghosts) * SizeOf(state), &L->b));
     for (int k = 0; k < 2; k++)
@@ -314,38 +329,50 @@ static size_t Whole(size_t bytes)
   return (bytes + sizeof(BAIFlag) - 1) / sizeof(BAIFlag) * sizeof(BAIFlag);
 }
 
+/* The halo of an exchange, NULL: it is that of sums */
+static BAIDeviceHalo *HaloOf(BAILevelsState state, int exchange)
+{
+  return exchange < state->levels ? &state->level[exchange].halo : exchange == state->levels ? &state->vector : NULL;
+}
+
+/* Bytes of what goes from one rank to another in an exchange, as a whole number of flags */
+static size_t Room(BAILevelsState state, int exchange, int ranks)
+{
+  const BAIDeviceHalo *h = HaloOf(state, exchange);
+
+  if (!h) return Whole((size_t)ranks * BAI_FAR_SUMS * sizeof(BAIReal));
+  return Whole((size_t)h->ghosts * (exchange < state->levels ? SizeOf(state) : sizeof(BAIScalar)));
+}
+
 BAIStatus BAIDeviceShare(BAILevelsState state, int ranks, const BAIInt *begin, BAIHandle *handle,
                          BAILevelsAddress *address)
 {
-  const size_t    size = SizeOf(state);
-  size_t          at   = 0;
+  const int       n  = state->levels + 2;
+  size_t          at = 0, flags = 0;
   BAISharedHandle shared;
-  size_t          even[BAI_LEVELS_MOST], odd[BAI_LEVELS_MOST];
+  Handle          h = {};
 
-  for (int l = 0; l < state->levels; l++) {
-    even[l] = at;
-    odd[l]  = at + Whole((size_t)state->level[l].halo.ghosts * size);
-    at      = odd[l] + Whole((size_t)state->level[l].halo.ghosts * size);
-  }
-  for (int l = 0; l < state->levels; l++)
-    for (int k = 0; k < ranks; k++)
-      address[k * state->levels + l] = {even[l] + (size_t)begin[l * ranks + k] * size,
-                                        odd[l] + (size_t)begin[l * ranks + k] * size,
-                                        at + (size_t)(l * ranks + k) * sizeof(BAIFlag)};
-  BAITry(BAISharedCreate(BAI_BACKEND_CUDA, at + (size_t)(state->levels * ranks) * sizeof(BAIFlag), &state->mailbox,
-                         &shared));
+  for (int e = 0; e < n; e++) flags += 2 * Room(state, e, ranks);
+  BAITry(BAISharedCreate(BAI_BACKEND_CUDA, flags + (size_t)(n * ranks) * sizeof(BAIFlag), &state->mailbox, &shared));
   char *const memory = static_cast<char *>(state->mailbox.memory);
 
-  for (int l = 0; l < state->levels; l++) {
-    BAIDeviceHalo *h = &state->level[l].halo;
+  for (int e = 0; e < n; e++) {
+    BAIDeviceHalo *const halo = HaloOf(state, e);
+    const size_t         room = Room(state, e, ranks), size = e < state->levels ? SizeOf(state) : sizeof(BAIScalar);
 
-    h->box[0] = memory + even[l];
-    h->box[1] = memory + odd[l];
+    for (int k = 0; k < ranks; k++) {
+      const size_t mine = halo ? (size_t)begin[e * ranks + k] * size : (size_t)k * BAI_FAR_SUMS * sizeof(BAIReal);
+
+      address[k * n + e] = {at + mine, at + room + mine, flags + (size_t)(e * ranks + k) * sizeof(BAIFlag)};
+    }
+    for (int odd = 0; odd < 2; odd++, at += room) {
+      if (halo) halo->box[odd] = memory + at;
+      else state->sums.from[odd] = reinterpret_cast<BAIReal *>(memory + at);
+    }
   }
-  Handle h = {};
-
+  state->sums.told = reinterpret_cast<BAIFlag *>(memory + flags) + (n - 1) * ranks;
   BAITry(GetDevice(&h.device));
-  h.flags  = at;
+  h.flags  = flags;
   h.memory = shared;
   memset(handle, 0, sizeof(*handle));
   memcpy(handle, &h, sizeof(h));
@@ -383,25 +410,34 @@ static BAIStatus UploadAll(BAILevelsState state, const std::vector<T> &from, T *
   return BAIStatusOf(BAI_OK);
 }
 
-/* Where each x of a level goes, and the flags */
-static BAIStatus ConnectLevel(BAILevelsState state, int l, const BAILevelsPeers *peers)
+template <typename T>
+static BAIStatus Zero(BAILevelsState state, T **to)
 {
-  BAIDeviceHalo         *h     = &state->level[l].halo;
-  const size_t           size  = SizeOf(state);
+  BAITry(BAICUDAAllocate(&state->s, sizeof(T), to));
+  CUDATry(cudaMemsetAsync(*to, 0, sizeof(T), state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Where each x of an exchange goes, and the flags */
+static BAIStatus ConnectHalo(BAILevelsState state, int exchange, const BAILevelsPeers *peers)
+{
+  BAIDeviceHalo         *h     = HaloOf(state, exchange);
+  const size_t           size  = exchange < state->levels ? SizeOf(state) : sizeof(BAIScalar);
   const int              ranks = peers->ranks;
   std::vector<int>       place((size_t)h->sends), far;
   std::vector<void *>    to[2];
   std::vector<BAIFlag *> tell, told;
+  Handle                 mine;
 
+  memcpy(&mine, &peers->handle[peers->rank], sizeof(mine));
   if (h->sends)
     CUDATry(cudaMemcpyAsync(place.data(), h->place, place.size() * sizeof(int), cudaMemcpyDeviceToHost,
                             state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   for (int k = 0; k < ranks; k++) {
-    const int               at    = l * ranks + k;
-    const BAILevelsAddress *a     = &peers->address[k * state->levels + l];
+    const int               at    = exchange * ranks + k;
+    const BAILevelsAddress *a     = &peers->address[k * (state->levels + 2) + exchange];
     char *const             there = static_cast<char *>(state->theirs[k].memory);
-    Handle                  mine;
 
     if (k == peers->rank || (peers->first[at] == peers->last[at] && !peers->ghosts[at])) continue;
     for (BAIInt e = peers->first[at]; e < peers->last[at]; e++) {
@@ -409,7 +445,6 @@ static BAIStatus ConnectLevel(BAILevelsState state, int l, const BAILevelsPeers 
       to[0].push_back(there + a->even + (size_t)(e - peers->first[at]) * size);
       to[1].push_back(there + a->odd + (size_t)(e - peers->first[at]) * size);
     }
-    memcpy(&mine, &peers->handle[peers->rank], sizeof(mine));
     tell.push_back(reinterpret_cast<BAIFlag *>(there + a->flag));
     told.push_back(reinterpret_cast<BAIFlag *>(static_cast<char *>(state->mailbox.memory) + mine.flags) + at);
   }
@@ -418,20 +453,55 @@ static BAIStatus ConnectLevel(BAILevelsState state, int l, const BAILevelsPeers 
   for (int odd = 0; odd < 2; odd++) BAITry(UploadAll(state, to[odd], &h->to[odd]));
   BAITry(UploadAll(state, tell, &h->tell));
   BAITry(UploadAll(state, told, &h->told));
+  BAITry(Zero(state, &h->exchanges));
   h->peers = (int)tell.size();
+  return BAIStatusOf(BAI_OK);
+}
+
+static BAIStatus ConnectSums(BAILevelsState state, const BAILevelsPeers *peers)
+{
+  BAIFarSums            *far   = &state->sums;
+  const size_t           ranks = (size_t)peers->ranks;
+  std::vector<BAIReal *> to[2] = {std::vector<BAIReal *>(ranks), std::vector<BAIReal *>(ranks)};
+  std::vector<BAIFlag *> tell(ranks);
+
+  for (size_t k = 0; k < ranks; k++) {
+    const BAILevelsAddress *a     = &peers->address[k * (size_t)(state->levels + 2) + (size_t)state->levels + 1];
+    char *const             there = static_cast<char *>(state->theirs[k].memory);
+
+    if ((int)k == peers->rank) continue;
+    to[0][k] = reinterpret_cast<BAIReal *>(there + a->even);
+    to[1][k] = reinterpret_cast<BAIReal *>(there + a->odd);
+    tell[k]  = reinterpret_cast<BAIFlag *>(there + a->flag);
+  }
+  for (int odd = 0; odd < 2; odd++) BAITry(UploadAll(state, to[odd], &far->to[odd]));
+  BAITry(UploadAll(state, tell, &far->tell));
+  BAITry(Zero(state, &far->sums));
+  far->stalled      = state->stalled;
+  far->stalled_host = &state->s.pinned->result.stalled;
+  far->rank         = peers->rank;
+  far->ranks        = peers->ranks;
   return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIDeviceConnect(BAILevelsState state, const BAILevelsPeers *peers)
 {
+  BAIScalar *ghosts;
+
   BAITry(Open(state, peers));
-  BAITry(BAICUDAAllocate(&state->s, sizeof(*state->arrived), &state->arrived));
-  BAITry(BAICUDAAllocate(&state->s, sizeof(*state->stalled), &state->stalled));
-  CUDATry(cudaMemsetAsync(state->arrived, 0, sizeof(*state->arrived), state->s.stream));
-  CUDATry(cudaMemsetAsync(state->stalled, 0, sizeof(*state->stalled), state->s.stream));
+  BAITry(Zero(state, &state->arrived));
+  BAITry(Zero(state, &state->stalled));
   if (!state->s.pinned) BAITry(BAIPinnedGet(&state->s.pinned));
-  for (int l = 0; l < state->levels; l++) BAITry(ConnectLevel(state, l, peers));
-  return BAIStatusOf(BAI_OK);
+  for (int e = 0; e <= state->levels; e++) BAITry(ConnectHalo(state, e, peers));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)state->vector.ghosts * sizeof(BAIScalar), &ghosts));
+  state->between.x = ghosts;
+  return ConnectSums(state, peers);
+}
+
+/* All ranks may do a solve together */
+bool BAIDeviceSolves(BAILevelsState state)
+{
+  return state->sums.ranks > 1 && state->own.i && !state->negative;
 }
 
 /* This rank's mailbox stays until its levels are destroyed, as others may not have closed it yet */
@@ -443,15 +513,19 @@ BAIStatus BAIDeviceDisconnect(BAILevelsState state)
   state->theirs = NULL;
   state->opened = 0;
   for (int l = 0; l < BAI_LEVELS_MOST; l++) state->level[l].halo.peers = 0;
+  state->vector.peers = 0;
+  state->sums.ranks   = 0;
   return BAIStatusOf(BAI_OK);
 }
 
 /* x of the rows that are sent goes to the mailboxes of other ranks, then its number to their flags. When all of theirs
    have come, x of ghosts is behind that of the rows. Thread blocks are few enough to run at the same time */
 template <typename T>
-static __global__ void ExchangeFar(BAIDeviceHalo h, T *x, T *ghosts, BAIFlag number, unsigned *arrived, int *stalled,
-                                   int *stalled_host)
+static __global__ void ExchangeFar(BAIDeviceHalo h, const T *x, T *ghosts, const int *done, unsigned *arrived,
+                                   int *stalled, int *stalled_host)
 {
+  if (done && *done) return;
+  const BAIFlag   number = *h.exchanges + 1;
   const int       step   = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   const long long cycles = BAI_PEER_SECONDS * 2000000000ll;
   const T *const  box    = static_cast<const T *>(h.box[number & 1]);
@@ -464,6 +538,7 @@ static __global__ void ExchangeFar(BAIDeviceHalo h, T *x, T *ghosts, BAIFlag num
   __syncthreads();
   if (last) {
     if (!threadIdx.x) *arrived = 0;
+    if (!threadIdx.x) *h.exchanges = number;
     BAIFenceFar();
     for (int p = (int)threadIdx.x; p < h.peers; p += (int)blockDim.x) BAIStoreFarRelease(h.tell[p], number);
   }
@@ -478,18 +553,22 @@ static __global__ void ExchangeFar(BAIDeviceHalo h, T *x, T *ghosts, BAIFlag num
 }
 
 template <typename T>
-static BAIStatus Directly(BAILevelsState state, int level, T *x)
+static BAIStatus Directly(BAILevelsState state, const BAIDeviceHalo *h, const T *x, T *ghosts, const int *done)
 {
-  BAIDeviceHalo *h    = &state->level[level].halo;
-  const int      most = h->far > h->ghosts ? h->far : h->ghosts, blocks = (most + THREADS - 1) / THREADS;
+  const int most = h->far > h->ghosts ? h->far : h->ghosts, blocks = (most + THREADS - 1) / THREADS;
 
-  h->exchanges++;
   ExchangeFar<<<(unsigned)(blocks < 1 ? 1 : blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), THREADS, 0,
-                state->s.stream>>>(*h, x, x + state->level[level].A.n, h->exchanges, state->arrived, state->stalled,
+                state->s.stream>>>(*h, x, ghosts, done, state->arrived, state->stalled,
                                    &state->s.pinned->result.stalled);
   CUDATry(cudaGetLastError());
   if (state->s.pinned->result.stalled) return BAIStatusOf(BAI_ERR_ABSENT);
   return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceExchangeVector(BAILevelsState state, const BAIScalar *x, const int *done)
+{
+  if (!state->vector.peers) return BAIStatusOf(BAI_OK);
+  return Directly(state, &state->vector, x, const_cast<BAIScalar *>(state->between.x), done);
 }
 
 /* Through the host: x of the rows that are sent goes there, and that of ghosts comes back */
@@ -513,19 +592,21 @@ static BAIStatus ThroughHost(BAILevelsState state, int level, T *x)
 }
 
 template <typename T>
-static BAIStatus Exchange(BAILevelsState state, int level, T *x)
+static BAIStatus Exchange(BAILevelsState state, int level, T *x, const int *done)
 {
-  return state->level[level].halo.peers ? Directly(state, level, x) : ThroughHost(state, level, x);
+  const BAIDeviceLevel *L = &state->level[level];
+
+  return L->halo.peers ? Directly(state, &L->halo, x, x + L->A.n, done) : ThroughHost(state, level, x);
 }
 
-/* A rank without rows of a level may have ghosts there, and no x */
-BAIStatus BAIDeviceExchange(BAILevelsState state, int level, void *x)
+/* A rank without rows of a level may have ghosts there, and room for them as x */
+BAIStatus BAIDeviceExchange(BAILevelsState state, int level, void *x, const int *done)
 {
   const BAIDeviceHalo *h = &state->level[level].halo;
 
   if (!h->sends && !h->ghosts) return BAIStatusOf(BAI_OK);
-  return state->single ? Exchange(state, level, static_cast<BAISingle *>(x))
-                       : Exchange(state, level, static_cast<BAIScalar *>(x));
+  return state->single ? Exchange(state, level, static_cast<BAISingle *>(x), done)
+                       : Exchange(state, level, static_cast<BAIScalar *>(x), done);
 }
 
 /* The right-hand side of the last level if it is the first one, too */
@@ -567,7 +648,7 @@ static __global__ void EndRest(int n, const BAIScalar *rest, const BAIReal *fact
 }
 
 template <typename T>
-static BAIStatus Rest(BAILevelsState state, int level, const BAIScalar *r, BAIScalar *z)
+static BAIStatus Rest(BAILevelsState state, int level, const BAIScalar *r, BAIScalar *z, const int *done)
 {
   const BAIDeviceLevel *L     = &state->level[level];
   const int             n     = L->A.n, all = L->halo.all, first = (int)state->ranks.first;
@@ -578,7 +659,7 @@ static BAIStatus Rest(BAILevelsState state, int level, const BAIScalar *r, BAISc
 
   if (!n) return BAIStatusOf(BAI_OK);
   if (!level) BeginRest<<<BAIGrid(n, THREADS), THREADS, 0, stream>>>(n, L->row, r, state->factors, b);
-  BAITry(BAIDeviceExchange(state, level, b));
+  BAITry(BAIDeviceExchange(state, level, b, done));
   if (!state->staged) { /* the caller's are on the device as well */
     to   = state->ranks.b;
     from = state->ranks.x;
@@ -599,7 +680,7 @@ static BAIStatus Rest(BAILevelsState state, int level, const BAIScalar *r, BAISc
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIDeviceRest(BAILevelsState state, int level, const BAIScalar *r, BAIScalar *z)
+BAIStatus BAIDeviceRest(BAILevelsState state, int level, const BAIScalar *r, BAIScalar *z, const int *done)
 {
-  return state->single ? Rest<BAISingle>(state, level, r, z) : Rest<BAIScalar>(state, level, r, z);
+  return state->single ? Rest<BAISingle>(state, level, r, z, done) : Rest<BAIScalar>(state, level, r, z, done);
 }

@@ -991,6 +991,14 @@ static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAISc
   }
 }
 
+/* The caller's own columns, for a solve by all ranks, if they are there as kernels read them */
+static void KeepOwn(BAILevelsState state, const BAIMatrix *matrix, BAIInt nnz)
+{
+  if (state->staged || sizeof(BAIInt) != sizeof(int)) return;
+  state->own = {(int)matrix->n, 0, (long long)nnz, reinterpret_cast<const int *>(matrix->A.i),
+                reinterpret_cast<const int *>(matrix->A.j), matrix->A.a};
+}
+
 /* A copy with the entries of ghosts */
 static BAIStatus TakeWithGhosts(BAILevelsState state, const BAIMatrix *matrix, BAIDeviceRows *A)
 {
@@ -1010,10 +1018,12 @@ static BAIStatus TakeWithGhosts(BAILevelsState state, const BAIMatrix *matrix, B
   Merge<<<BAIGrid((long long)A->n * MERGE_LANES, THREADS), THREADS, 0, state->s.stream>>>(matrix->n, matrix->A,
                                                                                           matrix->B, i, j, a);
   CUDATry(cudaGetLastError());
-  A->i          = i;
-  A->j          = j;
-  A->a          = a;
-  state->merged = true;
+  A->i             = i;
+  A->j             = j;
+  A->a             = a;
+  state->merged    = true;
+  state->between.B = matrix->B;
+  KeepOwn(state, matrix, own);
   return BAIStatusOf(BAI_OK);
 }
 
@@ -1028,6 +1038,7 @@ static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIDeviceRo
   A->n   = (int)matrix->n;
   A->a   = matrix->A.a;
   A->nnz = (long long)nnz;
+  if (state->p.all) KeepOwn(state, matrix, nnz);
 #if defined(PETSC_USE_64BIT_INDICES)
   const long long rows = (long long)A->n + 1;
 

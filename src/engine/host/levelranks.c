@@ -141,7 +141,7 @@ BAIStatus BAIHostFinish(BAILevelsState state, const BAILevelsRanks *ranks)
 
   BAITry(BAIHostPlaceLevels(state, ranks->levels));
   state->ranks       = *ranks;
-  state->ranks.level = NULL;
+  state->ranks.level = state->ranks.finest = NULL;
   state->levels      = ranks->levels + ranks->next;
   L                  = Last(state);
   L->m               = 0;

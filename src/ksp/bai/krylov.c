@@ -62,7 +62,8 @@ PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp, Mat A)
   h->options.chip   = (PetscBool)(asked < 0 && size == 1 && plain && !k->off_chip && !k->indefinite);
   PetscCall(BAIHierarchySetUp(bai, A));
   if (bai->engine) PetscCall(BAIDropEngine(bai)); /* of a time when it was relaxation that solved */
-  if (size == 1 && plain && !h->jacobi && (h->info.resident || (h->hermitian && !k->indefinite))) {
+  if (plain && !h->jacobi && (size == 1 || BAIRankLevelsSolve(h->ranks)) &&
+      (h->info.resident || (h->hermitian && !k->indefinite))) {
     k->method = BAI_METHOD_ENGINE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
