@@ -326,6 +326,34 @@ static PetscErrorCode SetUpJacobi(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether v^H A u = (A v)^H u for two vectors at random, but for rounding */
+static PetscErrorCode LooksHermitian(Mat A, PetscBool *is)
+{
+  Vec         u, v, Au, Av;
+  PetscScalar one, two;
+  PetscReal   scale, norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &u, &Au));
+  PetscCall(VecDuplicate(u, &v));
+  PetscCall(VecDuplicate(Au, &Av));
+  PetscCall(VecSetRandom(u, NULL));
+  PetscCall(VecSetRandom(v, NULL));
+  PetscCall(VecPointwiseMult(v, v, u)); /* u need not be another vector */
+  PetscCall(MatMult(A, u, Au));
+  PetscCall(MatMult(A, v, Av));
+  PetscCall(VecDot(Au, v, &one));
+  PetscCall(VecDot(u, Av, &two));
+  PetscCall(VecNorm(Au, NORM_2, &scale));
+  PetscCall(VecNorm(v, NORM_2, &norm));
+  *is = (PetscBool)(PetscAbsScalar(one - two) <= 1e5 * PETSC_MACHINE_EPSILON * scale * norm);
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&Au));
+  PetscCall(VecDestroy(&Av));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What follows from levels that are set up, or from rows that are too long for them */
 static PetscErrorCode Take(BAI *bai, Mat A)
 {
@@ -345,7 +373,7 @@ static PetscErrorCode Take(BAI *bai, Mat A)
   h->hermitian = (PetscBool)(found != (POSITIVE | NEGATIVE));
   if (h->jacobi) {
     PetscCall(MatIsHermitianKnown(A, &known, &h->hermitian));
-    if (!known) PetscCall(BAILooksHermitian(A, &h->hermitian));
+    if (!known) PetscCall(LooksHermitian(A, &h->hermitian));
   }
   h->negative      = (PetscBool)(found == NEGATIVE);
   h->multiple      = h->levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;

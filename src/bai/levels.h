@@ -85,7 +85,6 @@ PETSC_INTERN double         BAILevelsFlops(const BAILevelsInfo *, BAIInt, int);
 /* ranks/levels.c */
 PETSC_INTERN PetscErrorCode BAIRankLevelsSetUp(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIRankLevelsApply(BAI *, Vec, Vec);
-PETSC_INTERN PetscErrorCode BAILooksHermitian(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *);
 PETSC_INTERN int            BAIRankLevelsCount(const struct BAIRankLevels_ *);
 PETSC_INTERN PetscBool      BAIRankLevelsSolve(const struct BAIRankLevels_ *);

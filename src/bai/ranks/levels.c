@@ -11,7 +11,7 @@
 
 enum {
   SHARE = 8,       /* a level is small if it has at most 1/SHARE of the rows that a rank has of the finest level */
-  MANY  = 1 << 15, /* and no more than these; */
+  MANY  = 1 << 16, /* and no more than these; */
   FEW   = BAI_LEVELS_SMALL, /* or so few */
   STUCK = 100000,           /* so few, and hardly any of them find others to be aggregated with */
   LAST  = BAI_LEVELS_COARSEST               /* ranks find no more aggregates together on a level of so few rows */
@@ -68,37 +68,6 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
   PetscCall(VecDestroy(&R->r));
   PetscCall(VecDestroy(&R->y));
   PetscCall(PetscFree(*ranks));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Whether v^H A u = (A v)^H u for two vectors at random, but for rounding. Levels look at the entries, but not at those
-   that two ranks have of each other
-*/
-PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
-{
-  Vec         u, v, Au, Av;
-  PetscScalar one, two;
-  PetscReal   scale, norm;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, &u, &Au));
-  PetscCall(VecDuplicate(u, &v));
-  PetscCall(VecDuplicate(Au, &Av));
-  PetscCall(VecSetRandom(u, NULL));
-  PetscCall(VecSetRandom(v, NULL));
-  PetscCall(VecPointwiseMult(v, v, u)); /* u need not be another vector */
-  PetscCall(MatMult(A, u, Au));
-  PetscCall(MatMult(A, v, Av));
-  PetscCall(VecDot(Au, v, &one));
-  PetscCall(VecDot(u, Av, &two));
-  PetscCall(VecNorm(Au, NORM_2, &scale));
-  PetscCall(VecNorm(v, NORM_2, &norm));
-  *is = (PetscBool)(PetscAbsScalar(one - two) <= 1e5 * PETSC_MACHINE_EPSILON * scale * norm);
-  PetscCall(VecDestroy(&u));
-  PetscCall(VecDestroy(&v));
-  PetscCall(VecDestroy(&Au));
-  PetscCall(VecDestroy(&Av));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -418,10 +387,10 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether BAILevelsSolve() is for all ranks together */
+/* Whether BAILevelsSolve() is for all ranks together; R is NULL where there are no levels */
 PetscBool BAIRankLevelsSolve(const struct BAIRankLevels_ *R)
 {
-  return R->solves;
+  return (PetscBool)(R && R->solves);
 }
 
 /* How many levels are distributed */
@@ -553,7 +522,7 @@ static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
   PetscFunctionBegin;
   for (int l = 0; l < R->count + ranks.next; l++) shared[l] = SharedBy(R->level[l].rows, HaloOf(R, l));
   if (R->rest) PetscCall(GetRestArrays(R, &ranks.b, &ranks.x));
-  if (h->levels) status = BAILevelsFinish(h->levels, &ranks);
+  if (h->levels && R->count) status = BAILevelsFinish(h->levels, &ranks);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -590,7 +559,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  if (bai->node_size != size || bai->hierarchy->backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!R->count || bai->node_size != size || bai->hierarchy->backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc4(n * size, &begin, n * size, &first, n * size, &last, n * size, &ghosts));
   PetscCall(PetscCalloc3(size, &handle, n * size, &own, n * size, &address));
   for (int l = 0; l + 1 < n; l++) {
@@ -679,6 +648,31 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The finest level is so small that each rank has all of it */
+static PetscErrorCode CycleAlone(const BAIRankLevels R, Vec r, Vec z)
+{
+  const Level       *L = R->level;
+  const PetscScalar *mine;
+  PetscScalar       *all, *to;
+  Parts              parts;
+
+  PetscFunctionBegin;
+  PetscCall(CreateParts(PetscObjectComm(R->bai->obj), L->m, &parts));
+  PetscCall(VecGetArrayRead(r, &mine));
+  PetscCall(VecGetArrayWrite(R->b, &all));
+  PetscCall(Gather(PetscObjectComm(R->bai->obj), &parts, MPIU_SCALAR, mine, all));
+  PetscCall(VecRestoreArrayWrite(R->b, &all));
+  PetscCall(VecRestoreArrayRead(r, &mine));
+  PetscCall(DestroyParts(&parts));
+  PetscCall(CycleRest(R));
+  PetscCall(VecGetArrayRead(R->x, &mine));
+  PetscCall(VecGetArrayWrite(z, &to));
+  PetscCall(PetscArraycpy(to, mine + L->first, L->m));
+  PetscCall(VecRestoreArrayWrite(z, &to));
+  PetscCall(VecRestoreArrayRead(R->x, &mine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* z is a cycle for r; a rank without rows only takes part in what all ranks agree on */
 PetscErrorCode BAIRankLevelsApply(BAI *bai, Vec r, Vec z)
 {
@@ -687,7 +681,8 @@ PetscErrorCode BAIRankLevelsApply(BAI *bai, Vec r, Vec z)
 
   PetscFunctionBegin;
   R->code = PETSC_SUCCESS;
-  if (bai->hierarchy->levels) PetscCall(CycleOf(R, bai->hierarchy->levels, R->flops, r, z));
+  if (!R->count) PetscCall(CycleAlone(R, r, z));
+  else if (bai->hierarchy->levels) PetscCall(CycleOf(R, bai->hierarchy->levels, R->flops, r, z));
   else if (R->single) PetscCall(FindLargest(R, &largest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -276,7 +276,10 @@ extern "C" const BAILevelsOps BAILevelsCUDA = {
     [](BAILevelsState state, const BAILevelsRanks *ranks) {
       return Catch([&] { return BAIDeviceFinish(state, ranks); });
     },
-  .share = BAIDeviceShare,
+  .share =
+    [](BAILevelsState state, int ranks, const BAIInt *begin, BAIHandle *handle, BAILevelsAddress *address) {
+      return Catch([&] { return BAIDeviceShare(state, ranks, begin, handle, address); });
+    },
   .connect =
     [](BAILevelsState state, const BAILevelsPeers *peers) {
       return Catch([&] { return BAIDeviceConnect(state, peers); });

@@ -171,6 +171,7 @@ struct BAILevelsState_ {
 /* levels_setup.cu; A becomes -A; the aggregates of a level; numbering by aggregates of all levels; blocks */
 BAIStatus BAILevelsSetUp(BAILevelsState, const BAIMatrix *, bool values_only);
 BAIStatus BAINegateFinest(BAILevelsState);
+BAIStatus BAIDeviceEntries(BAILevelsState, const BAICSR &, BAIInt n, BAIInt *nnz);
 BAIReal   BAIDeviceScale(BAILevelsState);
 BAIStatus BAIDeviceFields(BAILevelsState, int n, int *field);
 BAIStatus BAIDeviceAggregate(BAILevelsState, int level, BAIDeviceLevel *, int *field);
@@ -206,6 +207,8 @@ BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const
 void      BAIFindTail(BAILevelsState);
 /* levels_ranks.cu: what levels.h says of levels of several ranks; ghosts get the x that other ranks have; the last level
    is solved by the caller: b and x of it by places, in the precision of levels */
+BAIStatus BAIDeviceTakeWithGhosts(BAILevelsState, const BAIMatrix *, BAIDeviceRows *);
+void      BAIDeviceKeepOwn(BAILevelsState, const BAIMatrix *, BAIInt nnz);
 BAIStatus BAIDeviceAgree(BAILevelsState, const BAILevelsAgreed *);
 BAIStatus BAIDeviceAggregateLast(BAILevelsState, BAIInt *count);
 BAIStatus BAIDeviceAggregates(BAILevelsState, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate);
@@ -221,7 +224,7 @@ BAIStatus BAIDeviceDisconnect(BAILevelsState);
 /* The same does nothing once *done is not 0, if done is not NULL */
 BAIStatus BAIDeviceExchange(BAILevelsState, int level, void *x, const int *done);
 BAIStatus BAIDeviceExchangeVector(BAILevelsState, const BAIScalar *x, const int *done);
-BAIStatus BAIDeviceRest(BAILevelsState, int level, const BAIScalar *r, BAIScalar *z, const int *done);
+BAIStatus BAIDeviceRest(BAILevelsState, int level, const int *done);
 bool      BAIDeviceSolves(BAILevelsState);
 void      BAIDeviceFreeHalos(BAILevelsState);
 /* levels_cg.cu; to = -from */

@@ -38,15 +38,16 @@ struct BAILevelsScalars_ {
 /* Of all ranks, each of which has its own in thread 0: it writes them to the others and waits for theirs. The same on all
  * ranks, every time. Called by all threads of one thread block */
 template <int COUNT>
-static __device__ inline void SumOfRanks(BAIReal (&sum)[COUNT], const BAIFarSums &far)
+static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIFarSums &far)
 {
   const long long    cycles = BAI_PEER_SECONDS * 2000000000ll;
   const BAIFlag      number = *far.sums + 1;
   const int          odd    = (int)(number & 1);
   __shared__ BAIReal mine[COUNT];
 
-  if (!threadIdx.x)
-    for (int k = 0; k < COUNT; k++) mine[k] = sum[k];
+#pragma unroll
+  for (int k = 0; k < COUNT; k++)
+    if (!threadIdx.x) mine[k] = sum[k];
   __syncthreads();
   for (int p = (int)threadIdx.x; p < far.ranks; p += (int)blockDim.x) {
     const BAIFlag *flag = far.told + p;
@@ -59,6 +60,7 @@ static __device__ inline void SumOfRanks(BAIReal (&sum)[COUNT], const BAIFarSums
   }
   __syncthreads();
   if (threadIdx.x) return;
+#pragma unroll
   for (int k = 0; k < COUNT; k++) {
     sum[k] = 0;
     for (int p = 0; p < far.ranks; p++)
@@ -226,7 +228,7 @@ static __device__ inline BAIScalar GhostsTimes(const BAIFarRows &far, long long 
 }
 
 /* What r is multiplied by on its way into the levels, and z on its way out of them */
-static __device__ inline void SetFactors(BAILevelsScalars *s, BAIReal norm)
+static __host__ __device__ inline void SetFactors(BAILevelsScalars *s, BAIReal norm)
 {
   s->factors[0] = s->scale > 0 && norm > 0 ? BAIScaleOf(ilogb((double)norm)) : 1;
   s->factors[1] = s->scale > 0 ? s->scale / s->factors[0] : 1;
@@ -421,22 +423,19 @@ static BAIStatus Prepare(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-static __global__ void Factors(BAILevelsScalars *scalars, BAIReal norm)
-{
-  SetFactors(scalars, norm);
-}
-
 /* All ranks have the same factors */
 static BAIStatus AgreeOnFactors(BAILevelsState state)
 {
-  BAIReal norm;
+  BAILevelsScalars s = {};
+  BAIReal          norm;
 
   CUDATry(cudaMemcpyAsync(&norm, &state->scalars->rnorm2, sizeof(norm), cudaMemcpyDeviceToHost, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   if (state->ranks.largest(state->ranks.context, &norm))
     return BAIStatusBecause(BAI_ERR_ABSENT, "a cycle of several ranks", "one of them has given up");
-  Factors<<<1, 1, 0, state->s.stream>>>(state->scalars, norm);
-  CUDATry(cudaGetLastError());
+  s.scale = state->scale;
+  SetFactors(&s, norm);
+  CUDATry(cudaMemcpyAsync(state->factors, s.factors, sizeof(s.factors), cudaMemcpyHostToDevice, state->s.stream));
   return BAIStatusOf(BAI_OK);
 }
 

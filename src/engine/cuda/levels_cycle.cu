@@ -725,8 +725,8 @@ struct Cycle {
   {
     const BAILevelView<T> L = View(l);
 
-    if (l && L.n) BAITry(DoTakeOff(Finer(l - 1), L));
-    return BAIDeviceRest(state, l, r, z, done);
+    if (L.n) BAITry(DoTakeOff(Finer(l - 1), L));
+    return BAIDeviceRest(state, l, done);
   }
 
   /* What a level with modes has found is added to the level above */

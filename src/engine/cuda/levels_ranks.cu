@@ -6,10 +6,13 @@
 #include "sweep.h"
 #include <string.h>
 #include <stdlib.h>
+#include <map>
+#include <mutex>
 #include <vector>
 
 enum {
   THREADS     = 256,
+  MERGE_LANES = 4,
   MOST_BLOCKS = 64 /* that wait for other ranks at a time */
 };
 
@@ -22,14 +25,21 @@ typedef struct {
 
 static_assert(sizeof(Handle) <= sizeof(BAIHandle), "a handle holds it");
 
+/* Asking takes a millisecond, so it is asked once for each device */
 static BAIStatus GetDevice(cudaUUID_t *uuid)
 {
-  int            device;
-  cudaDeviceProp properties;
+  static std::mutex                 mutex;
+  static std::map<int, cudaUUID_t>  known;
+  const std::lock_guard<std::mutex> lock(mutex);
+  int                               device;
+  cudaDeviceProp                    properties;
 
   CUDATry(cudaGetDevice(&device));
-  CUDATry(cudaGetDeviceProperties(&properties, device));
-  *uuid = properties.uuid;
+  if (!known.count(device)) {
+    CUDATry(cudaGetDeviceProperties(&properties, device));
+    known[device] = properties.uuid;
+  }
+  *uuid = known[device];
   return BAIStatusOf(BAI_OK);
 }
 
@@ -47,6 +57,63 @@ static size_t SizeOf(BAILevelsState state)
 static BAIDeviceLevel *Last(BAILevelsState state)
 {
   return &state->level[state->levels - 1];
+}
+
+/* The entries of ghosts behind the others of a row; a few lanes a row */
+static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAIScalar *a)
+{
+  const BAIInt row = (BAIInt)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / MERGE_LANES);
+  const int    lane = (int)(threadIdx.x % MERGE_LANES);
+
+  if (row == 0 && !lane) i[n] = (int)(A.i[n] + B.i[n]);
+  if (row >= n) return;
+  const BAIInt own = A.i[row + 1] - A.i[row], ghosts = B.i[row + 1] - B.i[row], to = A.i[row] + B.i[row];
+
+  if (!lane) i[row] = (int)to;
+  for (BAIInt k = lane; k < own; k += MERGE_LANES) {
+    j[to + k] = (int)A.j[A.i[row] + k];
+    a[to + k] = A.a[A.i[row] + k];
+  }
+  for (BAIInt k = lane; k < ghosts; k += MERGE_LANES) {
+    j[to + own + k] = (int)(n + B.j[B.i[row] + k]);
+    a[to + own + k] = B.a[B.i[row] + k];
+  }
+}
+
+/* The caller's own columns, for a solve by all ranks, if they are there as kernels read them */
+void BAIDeviceKeepOwn(BAILevelsState state, const BAIMatrix *matrix, BAIInt nnz)
+{
+  if (state->staged || sizeof(BAIInt) != sizeof(int)) return;
+  state->own = {(int)matrix->n, 0, (long long)nnz, reinterpret_cast<const int *>(matrix->A.i),
+                reinterpret_cast<const int *>(matrix->A.j), matrix->A.a};
+}
+
+/* A copy with the entries of ghosts */
+BAIStatus BAIDeviceTakeWithGhosts(BAILevelsState state, const BAIMatrix *matrix, BAIDeviceRows *A)
+{
+  BAIInt     own, ghosts;
+  int       *i, *j;
+  BAIScalar *a;
+
+  BAITry(BAIDeviceEntries(state, matrix->A, matrix->n, &own));
+  BAITry(BAIDeviceEntries(state, matrix->B, matrix->n, &ghosts));
+  if ((long long)own + ghosts > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  A->n      = (int)matrix->n;
+  A->ghosts = (int)matrix->nghost;
+  A->nnz    = (long long)own + ghosts;
+  BAITry(BAICUDAAllocate(&state->s, ((size_t)A->n + 1) * sizeof(int), &i));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)A->nnz * sizeof(int), &j));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)A->nnz * sizeof(BAIScalar), &a));
+  Merge<<<BAIGrid((long long)A->n * MERGE_LANES, THREADS), THREADS, 0, state->s.stream>>>(matrix->n, matrix->A,
+                                                                                          matrix->B, i, j, a);
+  CUDATry(cudaGetLastError());
+  A->i             = i;
+  A->j             = j;
+  A->a             = a;
+  state->merged    = true;
+  state->between.B = matrix->B;
+  BAIDeviceKeepOwn(state, matrix, own);
+  return BAIStatusOf(BAI_OK);
 }
 
 BAIStatus BAIDeviceAgree(BAILevelsState state, const BAILevelsAgreed *agreed)
@@ -77,12 +144,12 @@ BAIStatus BAIDeviceAggregateLast(BAILevelsState state, BAIInt *count)
   return BAIStatusOf(BAI_OK);
 }
 
-template <typename T>
-static __global__ void Pick(int n, const int *row, const T *from, T *to)
+template <typename T, typename U>
+static __global__ void Pick(int n, const int *row, const T *from, U *to)
 {
   const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
-  if (k < n) to[k] = from[row[k]];
+  if (k < n) to[k] = U(from[row[k]]);
 }
 
 /* Numbers of the caller, to the device */
@@ -146,28 +213,29 @@ BAIStatus BAIDeviceProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *ag
                            &state->sides, &L->gather, &next->A, &next->values, &next->of_row);
 }
 
-static __global__ void PickSides(int n, const int *row, BAISides sides, BAILevelsSide *to)
-{
-  const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (k < n) to[k] = {(BAIReal)sides.rows[row[k]], sides.inner[row[k]]};
-}
-
 BAIStatus BAIDeviceSides(BAILevelsState state, BAIInt count, const BAIInt *row, BAILevelsSide *side)
 {
-  const size_t n = (size_t)count;
-  BAITemporary rooms[2];
+  const size_t           n = (size_t)count;
+  std::vector<int>       rows(n);
+  std::vector<BAIScalar> inner(n);
+  BAITemporary           rooms[3];
 
   if (!count) return BAIStatusOf(BAI_OK);
   BAITry(rooms[0].Allocate(&state->s, n * sizeof(int)));
-  BAITry(rooms[1].Allocate(&state->s, n * sizeof(*side)));
+  BAITry(rooms[1].Allocate(&state->s, n * sizeof(int)));
+  BAITry(rooms[2].Allocate(&state->s, n * sizeof(BAIScalar)));
+  const int *const at    = static_cast<const int *>(rooms[0].p);
+  const dim3       grid  = BAIGrid(count, THREADS);
+  cudaStream_t     stream = state->s.stream;
+
   BAITry(Upload(state, n, row, static_cast<int *>(rooms[0].p)));
-  PickSides<<<BAIGrid(count, THREADS), THREADS, 0, state->s.stream>>>((int)count, static_cast<const int *>(rooms[0].p),
-                                                                      state->sides,
-                                                                      static_cast<BAILevelsSide *>(rooms[1].p));
+  Pick<<<grid, THREADS, 0, stream>>>((int)count, at, state->sides.rows, static_cast<int *>(rooms[1].p));
+  Pick<<<grid, THREADS, 0, stream>>>((int)count, at, state->sides.inner, static_cast<BAIScalar *>(rooms[2].p));
   CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(side, rooms[1].p, n * sizeof(*side), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
+  CUDATry(cudaMemcpyAsync(rows.data(), rooms[1].p, n * sizeof(int), cudaMemcpyDeviceToHost, stream));
+  CUDATry(cudaMemcpyAsync(inner.data(), rooms[2].p, n * sizeof(BAIScalar), cudaMemcpyDeviceToHost, stream));
+  CUDATry(cudaStreamSynchronize(stream));
+  for (size_t k = 0; k < n; k++) side[k] = {(BAIReal)rows[k], BAIRealPart(inner[k])};
   return BAIStatusOf(BAI_OK);
 }
 
@@ -609,15 +677,6 @@ BAIStatus BAIDeviceExchange(BAILevelsState state, int level, void *x, const int 
                        : Exchange(state, level, static_cast<BAIScalar *>(x), done);
 }
 
-/* The right-hand side of the last level if it is the first one, too */
-template <typename T>
-static __global__ void BeginRest(int n, const int *row, const BAIScalar *r, const BAIReal *factors, T *b)
-{
-  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (p < n) b[p] = T(r[row[p]] * factors[0]);
-}
-
 /* b of all ranks by rows, in native precision: n of this rank by places, which begin at number first, then the others */
 template <typename T>
 static __global__ void ToRest(int n, int all, int first, const int *row, const T *b, BAIScalar *rest)
@@ -640,15 +699,8 @@ static __global__ void FromRest(int n, const int *row, const BAIScalar *rest, BA
   for (int k = child[p]; k < child[p + 1]; k++) above[k] += x;
 }
 
-static __global__ void EndRest(int n, const BAIScalar *rest, const BAIReal *factors, BAIScalar *z)
-{
-  const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (i < n) z[i] = rest[i] / factors[0];
-}
-
 template <typename T>
-static BAIStatus Rest(BAILevelsState state, int level, const BAIScalar *r, BAIScalar *z, const int *done)
+static BAIStatus Rest(BAILevelsState state, int level, const int *done)
 {
   const BAIDeviceLevel *L     = &state->level[level];
   const int             n     = L->A.n, all = L->halo.all, first = (int)state->ranks.first;
@@ -658,7 +710,6 @@ static BAIStatus Rest(BAILevelsState state, int level, const BAIScalar *r, BAISc
   BAIScalar            *to     = state->rest[0], *from = state->rest[1];
 
   if (!n) return BAIStatusOf(BAI_OK);
-  if (!level) BeginRest<<<BAIGrid(n, THREADS), THREADS, 0, stream>>>(n, L->row, r, state->factors, b);
   BAITry(BAIDeviceExchange(state, level, b, done));
   if (!state->staged) { /* the caller's are on the device as well */
     to   = state->ranks.b;
@@ -672,15 +723,13 @@ static BAIStatus Rest(BAILevelsState state, int level, const BAIScalar *r, BAISc
   }
   if (state->ranks.rest(state->ranks.context)) return GivenUp();
   if (state->staged) CUDATry(cudaMemcpyAsync(from, state->ranks.x, bytes, cudaMemcpyHostToDevice, stream));
-  if (!level) EndRest<<<BAIGrid(n, THREADS), THREADS, 0, stream>>>(n, from + first, state->factors, z);
-  else
-    FromRest<<<BAIGrid(n, THREADS), THREADS, 0, stream>>>(n, L->row, from + first, state->scale, L[-1].child,
-                                                          static_cast<T *>(L[-1].x));
+  FromRest<<<BAIGrid(n, THREADS), THREADS, 0, stream>>>(n, L->row, from + first, state->scale, L[-1].child,
+                                                        static_cast<T *>(L[-1].x));
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIDeviceRest(BAILevelsState state, int level, const BAIScalar *r, BAIScalar *z, const int *done)
+BAIStatus BAIDeviceRest(BAILevelsState state, int level, const int *done)
 {
-  return state->single ? Rest<BAISingle>(state, level, r, z, done) : Rest<BAIScalar>(state, level, r, z, done);
+  return state->single ? Rest<BAISingle>(state, level, done) : Rest<BAIScalar>(state, level, done);
 }

@@ -10,9 +10,8 @@
 #include <vector>
 
 enum {
-  THREADS     = 256,
-  BLOCKS      = 16, /* a multiprocessor, where a thread looks at many rows */
-  MERGE_LANES = 4
+  THREADS = 256,
+  BLOCKS  = 16 /* a multiprocessor, where a thread looks at many rows */
 };
 
 /* Memory for a while: in the order of the stream, as all that uses it */
@@ -961,7 +960,7 @@ static __global__ void Narrow(long long n, const BAIInt *from, int *to)
 }
 #endif
 
-static BAIStatus Entries(BAILevelsState state, const BAICSR &A, BAIInt n, BAIInt *nnz)
+BAIStatus BAIDeviceEntries(BAILevelsState state, const BAICSR &A, BAIInt n, BAIInt *nnz)
 {
   *nnz = 0;
   if (!n) return BAIStatusOf(BAI_OK);
@@ -970,75 +969,18 @@ static BAIStatus Entries(BAILevelsState state, const BAICSR &A, BAIInt n, BAIInt
   return BAIStatusOf(BAI_OK);
 }
 
-/* The entries of ghosts behind the others of a row; a few lanes a row */
-static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAIScalar *a)
-{
-  const BAIInt row = (BAIInt)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / MERGE_LANES);
-  const int    lane = (int)(threadIdx.x % MERGE_LANES);
-
-  if (row == 0 && !lane) i[n] = (int)(A.i[n] + B.i[n]);
-  if (row >= n) return;
-  const BAIInt own = A.i[row + 1] - A.i[row], ghosts = B.i[row + 1] - B.i[row], to = A.i[row] + B.i[row];
-
-  if (!lane) i[row] = (int)to;
-  for (BAIInt k = lane; k < own; k += MERGE_LANES) {
-    j[to + k] = (int)A.j[A.i[row] + k];
-    a[to + k] = A.a[A.i[row] + k];
-  }
-  for (BAIInt k = lane; k < ghosts; k += MERGE_LANES) {
-    j[to + own + k] = (int)(n + B.j[B.i[row] + k]);
-    a[to + own + k] = B.a[B.i[row] + k];
-  }
-}
-
-/* The caller's own columns, for a solve by all ranks, if they are there as kernels read them */
-static void KeepOwn(BAILevelsState state, const BAIMatrix *matrix, BAIInt nnz)
-{
-  if (state->staged || sizeof(BAIInt) != sizeof(int)) return;
-  state->own = {(int)matrix->n, 0, (long long)nnz, reinterpret_cast<const int *>(matrix->A.i),
-                reinterpret_cast<const int *>(matrix->A.j), matrix->A.a};
-}
-
-/* A copy with the entries of ghosts */
-static BAIStatus TakeWithGhosts(BAILevelsState state, const BAIMatrix *matrix, BAIDeviceRows *A)
-{
-  BAIInt     own, ghosts;
-  int       *i, *j;
-  BAIScalar *a;
-
-  BAITry(Entries(state, matrix->A, matrix->n, &own));
-  BAITry(Entries(state, matrix->B, matrix->n, &ghosts));
-  if ((long long)own + ghosts > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
-  A->n      = (int)matrix->n;
-  A->ghosts = (int)matrix->nghost;
-  A->nnz    = (long long)own + ghosts;
-  BAITry(BAICUDAAllocate(&state->s, ((size_t)A->n + 1) * sizeof(int), &i));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)A->nnz * sizeof(int), &j));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)A->nnz * sizeof(BAIScalar), &a));
-  Merge<<<BAIGrid((long long)A->n * MERGE_LANES, THREADS), THREADS, 0, state->s.stream>>>(matrix->n, matrix->A,
-                                                                                          matrix->B, i, j, a);
-  CUDATry(cudaGetLastError());
-  A->i             = i;
-  A->j             = j;
-  A->a             = a;
-  state->merged    = true;
-  state->between.B = matrix->B;
-  KeepOwn(state, matrix, own);
-  return BAIStatusOf(BAI_OK);
-}
-
 /* The matrix of the caller, with numbers of 32 bits */
 static BAIStatus Take(BAILevelsState state, const BAIMatrix *matrix, BAIDeviceRows *A)
 {
   BAIInt nnz;
 
-  if (matrix->nghost) return TakeWithGhosts(state, matrix, A);
-  BAITry(Entries(state, matrix->A, matrix->n, &nnz));
+  if (matrix->nghost) return BAIDeviceTakeWithGhosts(state, matrix, A);
+  BAITry(BAIDeviceEntries(state, matrix->A, matrix->n, &nnz));
   if (nnz > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
   A->n   = (int)matrix->n;
   A->a   = matrix->A.a;
   A->nnz = (long long)nnz;
-  if (state->p.all) KeepOwn(state, matrix, nnz);
+  if (state->p.all) BAIDeviceKeepOwn(state, matrix, nnz);
 #if defined(PETSC_USE_64BIT_INDICES)
   const long long rows = (long long)A->n + 1;
 
