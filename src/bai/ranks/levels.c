@@ -11,7 +11,7 @@
 
 enum {
   SHARE = 8,       /* a level is small if it has at most 1/SHARE of the rows that a rank has of the finest level */
-  MANY  = 1 << 16, /* and no more than these; */
+  MANY  = 1 << 15, /* and no more than these; */
   FEW   = BAI_LEVELS_SMALL, /* or so few */
   STUCK = 100000,           /* so few, and hardly any of them find others to be aggregated with */
   LAST  = BAI_LEVELS_COARSEST               /* ranks find no more aggregates together on a level of so few rows */
@@ -559,7 +559,9 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  if (!R->count || bai->node_size != size || bai->hierarchy->backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!R->count || bai->node_size != size || bai->hierarchy->backend != BAI_BACKEND_CUDA ||
+      bai->options.exchange == BAI_EXCHANGE_SCATTER)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc4(n * size, &begin, n * size, &first, n * size, &last, n * size, &ghosts));
   PetscCall(PetscCalloc3(size, &handle, n * size, &own, n * size, &address));
   for (int l = 0; l + 1 < n; l++) {

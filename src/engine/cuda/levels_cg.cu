@@ -528,8 +528,9 @@ static BAIStatus Run(BAILevelsState state, const Vectors &v, BAIInt max_it, BAIL
   for (BAIInt launched = 0; s->its + launched < max_it;) {
     BAITry(Iterate(state, v, ++*sequence));
     launched++;
-    /* one iteration ahead, unless the norm is likely to meet the tolerance in this one */
-    const bool soon = monitor ||
+    /* one iteration ahead, unless the norm is likely to meet the tolerance in this one; ranks, whose kernels wait for each
+       other, all launch the same ones */
+    const bool soon = monitor || state->p.all ||
       (progress->rnorm2 > 0 && progress->rnorm2 * progress->rnorm2 <= 4 * before * (double)state->tol2);
     const int wait = soon ? *sequence : *sequence - 1;
 
