@@ -230,7 +230,7 @@ PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIIn
 
 /* ranks/halo.c: rows whose values other ranks read, and what this one reads of them */
 typedef struct {
-  PetscMPIInt  n, *rank;    /* peers, ascending */
+  PetscMPIInt  n, *rank;     /* peers, ascending */
   PetscInt    *first, *last; /* of those that are sent, which each of them reads; */
   PetscInt     sends, *row;  /* these are own rows, NULL: all in their order */
   PetscInt    *begin;        /* n + 1: of each of them the ghosts */

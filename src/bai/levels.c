@@ -154,9 +154,9 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(MatGetOwnershipRange(A, &first, NULL));
   PetscCall(MatGetSize(A, &all, NULL));
-  p->first  = (BAIInt)first;
-  p->all    = size > 1 ? (BAIInt)all : 0;
-  p->levels = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;
+  p->first       = (BAIInt)first;
+  p->all         = size > 1 ? (BAIInt)all : 0;
+  p->levels      = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;
   p->local_iters = (BAIInt)o->local_iters;
   p->over        = (BAIReal)o->over;
   p->fields      = (BAIInt)fields;

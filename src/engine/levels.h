@@ -82,12 +82,12 @@ typedef struct {
    * host, or for cuda where its kernels can read it; NULL: the constant 1. Looked at by BAILevelsCreate() only */
   int              modes;
   const BAIScalar *mode[BAI_LEVELS_MODES];
-  uint64_t         modes_id; /* for the caller: of other modes it is another one */
-  BAIInt           longest;  /* BAI_ERR_LONG if a row has more entries; 0: any number is taken */
-  BAIInt       first, all;   /* this is a rank's part, from row number first on, of so many rows; all is 0: it is not.
+  uint64_t         modes_id;   /* for the caller: of other modes it is another one */
+  BAIInt           longest;    /* BAI_ERR_LONG if a row has more entries; 0: any number is taken */
+  BAIInt           first, all; /* this is a rank's part, from row number first on, of so many rows; all is 0: it is not.
                                 Of a part only the finest level is looked at, see BAILevelsAgree() */
-  const BAIInt *ghost;       /* the numbers of ghosts among all rows. Looked at by BAILevelsCreate() only */
-  int          resident; /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one
+  const BAIInt    *ghost;      /* the numbers of ghosts among all rows. Looked at by BAILevelsCreate() only */
+  int              resident;   /* cuda: if the matrix stays on the chip there are no levels, and BAILevelsSolve() is one
                            launch, of a Krylov method round visits: see cuda/krylov.cu. BAILevelsApply() is then not to
                            be called */
   int   single; /* 1: levels are in single precision, 0: in that of A; BAI_SINGLE_IN_RANGE: single where A has the range
@@ -120,9 +120,9 @@ typedef struct {
   int          modes;      /* columns of P of each aggregate, 0: one, of ones */
   double       less, more; /* sums of the magnitudes of couplings that are negative, and of the others */
   double       largest;    /* diagonal entry, its magnitude */
-  double       skew, coupled; /* of a rank's part, sums over the entries of ghosts: see BAILevelsSkew(), and magnitudes */
-  double       norm;       /* of the magnitudes of a row's entries the largest sum; 0: not found out */
-  int64_t      bytes;      /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */
+  double  skew, coupled;   /* of a rank's part, sums over the entries of ghosts: see BAILevelsSkew(), and magnitudes */
+  double  norm;            /* of the magnitudes of a row's entries the largest sum; 0: not found out */
+  int64_t bytes;           /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */
 } BAILevelsInfo;
 
 /* How BAILevelsSolve() ended */
@@ -222,10 +222,10 @@ typedef struct {
   int                    levels; /* that are smoothed */
   const BAILevelsShared *level;  /* of each of these, and of the next one; */
   const BAILevelsShared *finest; /* and of vectors by rows */
-  int                    next;   /* there is a next level. Each rank that has rows of it gets the right-hand side of all, */
-  BAIInt                 first;  /* of which its own begin here, in the order of ranks. rest() solves it */
-  BAIScalar             *b, *x;  /* for this right-hand side, and leaves the solution here */
-  void                  *context;
+  int        next;  /* there is a next level. Each rank that has rows of it gets the right-hand side of all, */
+  BAIInt     first; /* of which its own begin here, in the order of ranks. rest() solves it */
+  BAIScalar *b, *x; /* for this right-hand side, and leaves the solution here */
+  void      *context;
   /* x of rows that are sent, to those of ghosts, in bytes of a number of the cycle each */
   int (*exchange)(void *context, int level, size_t size, const void *sent, void *ghosts);
   int (*largest)(void *context, BAIReal *); /* of all ranks */

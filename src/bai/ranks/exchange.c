@@ -104,21 +104,21 @@ static PetscErrorCode TellPeers(Mat A, Peers *p, const BAIHandle *mine)
 {
   const MPI_Comm    comm = PetscObjectComm((PetscObject)A);
   const PetscMPIInt n    = p->halo.n;
-  Letter        *sent, *got;
-  MPI_Request   *request;
-  PetscMPIInt    tag;
+  Letter           *sent, *got;
+  MPI_Request      *request;
+  PetscMPIInt       tag;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetNewTag((PetscObject)A, &tag));
-  PetscCall(
-    PetscCalloc3(n, &sent, n, &got, 2 * n, &request)); /* NOLINT(bugprone-sizeof-expression): an MPI_Request
+  PetscCall(PetscCalloc3(n, &sent, n, &got, 2 * n, &request)); /* NOLINT(bugprone-sizeof-expression): an MPI_Request
                                                                    may be a pointer, and these are an array of them */
   for (PetscMPIInt k = 0; k < n; k++) {
     sent[k].handle = *mine;
     sent[k].slot   = p->halo.begin[k];
     sent[k].place  = k;
     PetscCallMPI(MPI_Irecv(got + k, (PetscMPIInt)sizeof(Letter), MPI_BYTE, p->halo.rank[k], tag, comm, request + k));
-    PetscCallMPI(MPI_Isend(sent + k, (PetscMPIInt)sizeof(Letter), MPI_BYTE, p->halo.rank[k], tag, comm, request + n + k));
+    PetscCallMPI(
+      MPI_Isend(sent + k, (PetscMPIInt)sizeof(Letter), MPI_BYTE, p->halo.rank[k], tag, comm, request + n + k));
   }
   PetscCallMPI(MPI_Waitall(2 * n, request, MPI_STATUSES_IGNORE));
   for (PetscMPIInt k = 0; k < n; k++) {

@@ -12,9 +12,9 @@
 enum {
   SHARE = 8,       /* a level is small if it has at most 1/SHARE of the rows that a rank has of the finest level */
   MANY  = 1 << 15, /* and no more than these; */
-  FEW   = BAI_LEVELS_SMALL, /* or so few */
-  STUCK = 100000,           /* so few, and hardly any of them find others to be aggregated with */
-  LAST  = BAI_LEVELS_COARSEST               /* ranks find no more aggregates together on a level of so few rows */
+  FEW   = BAI_LEVELS_SMALL,   /* or so few */
+  STUCK = 100000,             /* so few, and hardly any of them find others to be aggregated with */
+  LAST  = BAI_LEVELS_COARSEST /* ranks find no more aggregates together on a level of so few rows */
 };
 
 /* Of a level that is distributed */
@@ -29,8 +29,8 @@ struct BAIRankLevels_ {
   BAI           *bai;
   int            last, count; /* the last level that ranks made together; levels that stay distributed */
   Level          level[BAI_LEVELS_MOST + 1];
-  Mat            rest;   /* level number count, all of it, NULL: there is none; */
-  PetscInt      *i, *j;  /* its arrays, */
+  Mat            rest;  /* level number count, all of it, NULL: there is none; */
+  PetscInt      *i, *j; /* its arrays, */
   PetscScalar   *a;
   BAILevels      levels; /* and levels for it */
   BAILevelsInfo  info;
@@ -39,8 +39,8 @@ struct BAIRankLevels_ {
   double         flops, flops_rest; /* of a cycle, on this rank; of one for rest */
   PetscBool      connected;         /* ranks write to each other's memory, */
   PetscBool      solves;            /* and the engine does whole solves of all of them */
-  PetscBool      twice;  /* two cycles for rest for each one of the level above */
-  int            single; /* the distributed levels are in single precision */
+  PetscBool      twice;             /* two cycles for rest for each one of the level above */
+  int            single;            /* the distributed levels are in single precision */
   const char    *stop;
   PetscErrorCode code; /* of what the engine called within a cycle */
 };
@@ -75,9 +75,9 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
  * softened, as the signs of all say */
 static PetscErrorCode Agree(BAI *bai, PetscReal *over)
 {
-  const BAIHierarchy   h      = bai->hierarchy;
-  const BAILevelsInfo *i      = &h->info;
-  double               sum[4] = {i->less, i->more, i->skew, i->coupled};
+  const BAIHierarchy   h       = bai->hierarchy;
+  const BAILevelsInfo *i       = &h->info;
+  double               sum[4]  = {i->less, i->more, i->skew, i->coupled};
   double               most[3] = {i->largest, h->levels && !i->single ? 1 : 0, i->norm};
   BAILevelsAgreed      agreed;
   BAIStatus            status = BAIStatusOf(BAI_OK);
@@ -86,12 +86,12 @@ static PetscErrorCode Agree(BAI *bai, PetscReal *over)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm(bai->obj)));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_DOUBLE, MPI_MAX, PetscObjectComm(bai->obj)));
   if (fabs(sum[2]) > 1e5 * (double)PETSC_MACHINE_EPSILON * sum[3]) h->hermitian = PETSC_FALSE;
-  *over  = h->hermitian && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? h->options.over : 1;
-  agreed = (BAILevelsAgreed){.hermitian = h->hermitian,
-                             .negative  = h->hermitian && h->negative,
-                             .single    = most[1] == 0,
-                             .largest   = most[0],
-                             .over      = (BAIReal)*over};
+  *over            = h->hermitian && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? h->options.over : 1;
+  agreed           = (BAILevelsAgreed){.hermitian = h->hermitian,
+                                       .negative  = h->hermitian && h->negative,
+                                       .single    = most[1] == 0,
+                                       .largest   = most[0],
+                                       .over      = (BAIReal)*over};
   h->ranks->single = agreed.single;
   h->info.norm     = most[2];
   if (h->levels) status = BAILevelsAgree(h->levels, &agreed);
@@ -152,8 +152,7 @@ static PetscErrorCode Coarsen(BAI *bai, BAIRankLevels R, PetscReal over, PetscBo
 
   PetscCall(PetscMalloc3(L->halo.sends, &sent, BAIHaloGhosts(&L->halo), &ghost, BAIHaloGhosts(&L->halo), &of));
   if (levels)
-    status = BAILevelsAggregates(levels, R->last, (BAIInt)L->halo.sends, (const BAIInt *)L->halo.row,
-                                 (BAIInt *)sent);
+    status = BAILevelsAggregates(levels, R->last, (BAIInt)L->halo.sends, (const BAIInt *)L->halo.row, (BAIInt *)sent);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscCall(BAIHaloExchange(&L->halo, comm, sizeof(*sent), sent, ghost));
   PetscCall(BAIHaloCoarsen(&L->halo, sent, ghost, &next->halo, of));
@@ -277,7 +276,8 @@ static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, int l, PetscBool 
   PetscCall(PetscMalloc1(L->m, &mine));
   PetscCall(PetscMalloc1(L->rows, all));
   if (levels && L->m)
-    status = fields ? BAILevelsFields(levels, (BAIInt *)mine) : BAILevelsAggregates(levels, l, (BAIInt)L->m, NULL, (BAIInt *)mine);
+    status = fields ? BAILevelsFields(levels, (BAIInt *)mine)
+                    : BAILevelsAggregates(levels, l, (BAIInt)L->m, NULL, (BAIInt *)mine);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   for (PetscInt k = 0; k < L->m && !fields; k++)
     if (mine[k] >= 0) mine[k] += L[1].first;
@@ -291,8 +291,8 @@ static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, int l, PetscBool 
 /* All of level number R->count on each rank, and levels for it; those behind it say what its aggregates are */
 static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
 {
-  const BAIHierarchy  h                                    = bai->hierarchy;
-  const Level        *L                                    = &R->level[R->count];
+  const BAIHierarchy  h = bai->hierarchy;
+  const Level        *L = &R->level[R->count];
   PetscInt           *numbers[BAI_LEVELS_MOST + 1], *field = NULL;
   BAILevelsParameters p;
   BAIStatus           status;
@@ -309,8 +309,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscCall(VecSet(R->x, 0.0));
   R->twice = (PetscBool)(R->count && BAIRepeats(h->hermitian, 0, R->count, (BAIInt)L->rows));
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
-  for (int l = R->count; l < R->last; l++)
-    PetscCall(GatherNumbers(bai, R, l, PETSC_FALSE, &numbers[p.given++]));
+  for (int l = R->count; l < R->last; l++) PetscCall(GatherNumbers(bai, R, l, PETSC_FALSE, &numbers[p.given++]));
   if (p.fields > 1) PetscCall(GatherNumbers(bai, R, R->last, PETSC_TRUE, &field));
   p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
   p.above     = R->count;
@@ -349,8 +348,8 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
     INSIDE,
     SUMS
   };
-  BAILevelsInfo *all  = &bai->hierarchy->info;
-  BAILevelsInfo  info = {.levels = 0};
+  BAILevelsInfo *all                            = &bai->hierarchy->info;
+  BAILevelsInfo  info                           = {.levels = 0};
   PetscInt64     sum[BAI_LEVELS_MOST + 1][SUMS] = {{0}};
 
   PetscFunctionBegin;
@@ -363,8 +362,8 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
       2.0 * (double)info.level[l].nnz;
   }
   sum[BAI_LEVELS_MOST][0] = info.bytes + R->info.bytes;
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, (BAI_LEVELS_MOST + 1) * SUMS, MPIU_INT64, MPI_SUM,
-                             PetscObjectComm(bai->obj)));
+  PetscCallMPI(
+    MPI_Allreduce(MPI_IN_PLACE, sum, (BAI_LEVELS_MOST + 1) * SUMS, MPIU_INT64, MPI_SUM, PetscObjectComm(bai->obj)));
   all->levels = 0;
   all->bytes  = sum[BAI_LEVELS_MOST][0];
   for (int l = 0; l < R->count; l++) {
@@ -580,8 +579,8 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   else status = BAIStatusBecause(BAI_ERR_PEERS, "set-up", "a rank has no rows");
   PetscCall(AllCan(bai, status, &can));
   if (can) {
-    PetscCallMPI(MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, handle, (PetscMPIInt)sizeof(mine), MPI_BYTE,
-                               comm));
+    PetscCallMPI(
+      MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, handle, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
     PetscCallMPI(MPI_Alltoall(own, (PetscMPIInt)(n * (int)sizeof(*own)), MPI_BYTE, address,
                               (PetscMPIInt)(n * (int)sizeof(*own)), MPI_BYTE, comm));
     peers  = (BAILevelsPeers){size, rank, handle, address, first, last, ghosts};

@@ -242,10 +242,10 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
 }
 
 extern "C" const BAILevelsOps BAILevelsCUDA = {
-  .create     = Create,
-  .update     = Update,
-  .apply      = Apply,
-  .solve      = Solve,
+  .create = Create,
+  .update = Update,
+  .apply  = Apply,
+  .solve  = Solve,
   .columns =
     [](BAILevelsState state, const BAIColumns *c, int guess_zero, const BAITolerances *t, BAILevelsSolution *solution) {
       return Catch([&] { return SolveColumns(state, c, guess_zero, t, solution); });
@@ -257,34 +257,23 @@ extern "C" const BAILevelsOps BAILevelsCUDA = {
     [](BAILevelsState state, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate) {
       return Catch([&] { return BAIDeviceAggregates(state, level, count, row, aggregate); });
     },
-  .fields = [](BAILevelsState state,
-               BAIInt        *field) { return Catch([&] { return BAIDeviceGetFields(state, field); }); },
-  .product =
-    [](BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate) {
-      return Catch([&] { return BAIDeviceProduct(state, ghosts, aggregate); });
-    },
-  .sides =
-    [](BAILevelsState state, BAIInt count, const BAIInt *row, BAILevelsSide *side) {
-      return Catch([&] { return BAIDeviceSides(state, count, row, side); });
-    },
-  .soften = BAIDeviceSoften,
-  .matrix =
-    [](BAILevelsState state, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a) {
-      return Catch([&] { return BAIDeviceMatrix(state, level, n, nnz, i, j, a); });
-    },
-  .finish =
-    [](BAILevelsState state, const BAILevelsRanks *ranks) {
-      return Catch([&] { return BAIDeviceFinish(state, ranks); });
-    },
+  .fields = [](BAILevelsState state, BAIInt *field) { return Catch([&] { return BAIDeviceGetFields(state, field); }); },
+  .product = [](BAILevelsState state, BAIInt ghosts,
+                const BAIInt *aggregate) { return Catch([&] { return BAIDeviceProduct(state, ghosts, aggregate); }); },
+  .sides   = [](BAILevelsState state, BAIInt count, const BAIInt *row,
+              BAILevelsSide *side) { return Catch([&] { return BAIDeviceSides(state, count, row, side); }); },
+  .soften  = BAIDeviceSoften,
+  .matrix  = [](BAILevelsState state, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j,
+               BAIScalar *a) { return Catch([&] { return BAIDeviceMatrix(state, level, n, nnz, i, j, a); }); },
+  .finish  = [](BAILevelsState        state,
+               const BAILevelsRanks *ranks) { return Catch([&] { return BAIDeviceFinish(state, ranks); }); },
   .share =
     [](BAILevelsState state, int ranks, const BAIInt *begin, BAIHandle *handle, BAILevelsAddress *address) {
       return Catch([&] { return BAIDeviceShare(state, ranks, begin, handle, address); });
     },
-  .connect =
-    [](BAILevelsState state, const BAILevelsPeers *peers) {
-      return Catch([&] { return BAIDeviceConnect(state, peers); });
-    },
+  .connect    = [](BAILevelsState        state,
+                const BAILevelsPeers *peers) { return Catch([&] { return BAIDeviceConnect(state, peers); }); },
   .disconnect = BAIDeviceDisconnect,
-  .info    = Info,
-  .destroy = Destroy,
+  .info       = Info,
+  .destroy    = Destroy,
 };

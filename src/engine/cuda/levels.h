@@ -88,10 +88,10 @@ typedef struct {
 /* Sums of all ranks, see BAISumOfRanks(); ranks is 0 or 1: there are no others */
 typedef struct {
   int       ranks, rank;
-  BAIReal **to[2];        /* where those of this rank go, of each other one, in even and odd sums, */
-  BAIReal  *from[2];      /* and those of others come, ranks x BAI_FAR_SUMS */
-  BAIFlag **tell, *told;  /* as above, of all ranks */
-  BAIFlag  *sums;         /* so many there were */
+  BAIReal **to[2];       /* where those of this rank go, of each other one, in even and odd sums, */
+  BAIReal  *from[2];     /* and those of others come, ranks x BAI_FAR_SUMS */
+  BAIFlag **tell, *told; /* as above, of all ranks */
+  BAIFlag  *sums;        /* so many there were */
   int      *stalled, *stalled_host;
 } BAIFarSums;
 
@@ -137,8 +137,8 @@ struct BAILevelsState_ {
   bool                negative;          /* the levels are those of -A, as it has a negative diagonal: */
   BAIScalar          *negated, *minus_b; /* the values of -A, and a right-hand side for it */
   double              less, more, largest, norm, skew, coupled; /* see BAILevelsInfo */
-  int                 points;            /* with modes, rows of a point of the finest level */
-  BAIReal             over, scale;       /* scale: a power of two that multiplies A in the levels */
+  int                 points;                                   /* with modes, rows of a point of the finest level */
+  BAIReal             over, scale; /* scale: a power of two that multiplies A in the levels */
   unsigned long long  pattern;
   BAIReal            *factors; /* on the device: what multiplies r on the way in, and z on the way out */
   BAILevelsScalars   *scalars;
@@ -152,20 +152,20 @@ struct BAILevelsState_ {
   BAIScalar          *a, *b, *x;
   size_t              room; /* entries */
   /* of several ranks: */
-  bool           merged;  /* the finest level's matrix is a copy, with the entries of ghosts */
-  int           *field;   /* while levels are made: of each row of the last one */
-  BAISides       sides;   /* of its matrix, until it is softened */
-  BAILevelsRanks ranks;   /* how a cycle is done */
-  BAIScalar     *rest[2]; /* right-hand side and solution of the level that the caller solves, of all ranks */
-  BAIShared      mailbox, *theirs; /* memory that other ranks write to, and that of theirs; */
-  int            opened;           /* so many of these are open */
-  unsigned      *arrived;
-  int           *stalled;          /* set if a wait was given up */
-  BAIDeviceRows  own;              /* of the caller, for BAILevelsSolve(): in own columns, */
-  BAIFarRows     between;          /* and of ghosts */
-  BAIDeviceHalo  vector;           /* their x */
-  BAIFarSums     sums;
-  BAIKrylovState_     krylov;           /* if the matrix is on the chip, there is nothing but this */
+  bool            merged;           /* the finest level's matrix is a copy, with the entries of ghosts */
+  int            *field;            /* while levels are made: of each row of the last one */
+  BAISides        sides;            /* of its matrix, until it is softened */
+  BAILevelsRanks  ranks;            /* how a cycle is done */
+  BAIScalar      *rest[2];          /* right-hand side and solution of the level that the caller solves, of all ranks */
+  BAIShared       mailbox, *theirs; /* memory that other ranks write to, and that of theirs; */
+  int             opened;           /* so many of these are open */
+  unsigned       *arrived;
+  int            *stalled; /* set if a wait was given up */
+  BAIDeviceRows   own;     /* of the caller, for BAILevelsSolve(): in own columns, */
+  BAIFarRows      between; /* and of ghosts */
+  BAIDeviceHalo   vector;  /* their x */
+  BAIFarSums      sums;
+  BAIKrylovState_ krylov; /* if the matrix is on the chip, there is nothing but this */
 };
 
 /* levels_setup.cu; A becomes -A; the aggregates of a level; numbering by aggregates of all levels; blocks */

@@ -301,8 +301,9 @@ BAIStatus BAINegate(BAILevelsState state, long long n, const BAIScalar *from, BA
 }
 
 /* Directions, x, r and its norm */
-static __global__ __launch_bounds__(THREADS) void Update(int n, BAIFarSums far, BAIScalar *p, BAIScalar *s, BAIScalar *x, BAIScalar *r,
-                                                         const BAIScalar *u, const BAIScalar *w, BAIReal *partial,
+static __global__ __launch_bounds__(THREADS) void Update(int n, BAIFarSums far, BAIScalar *p, BAIScalar *s,
+                                                         BAIScalar *x, BAIScalar *r, const BAIScalar *u,
+                                                         const BAIScalar *w, BAIReal *partial,
                                                          BAILevelsScalars *scalars, BAILevelsProgress *progress,
                                                          int sequence)
 {
@@ -341,10 +342,10 @@ static __global__ __launch_bounds__(THREADS) void Update(int n, BAIFarSums far, 
    begins anew
 */
 static __global__ __launch_bounds__(THREADS) void Begin(BAIDeviceRows A, BAIFarRows between, BAIFarSums far,
-                                                        const BAIScalar *b, const BAIScalar *x,
-                                                        int zero, BAIScalar *r, BAIScalar *p, BAIScalar *s,
-                                                        BAIReal *partial, BAILevelsScalars *scalars,
-                                                        BAILevelsProgress *progress, int sequence)
+                                                        const BAIScalar *b, const BAIScalar *x, int zero, BAIScalar *r,
+                                                        BAIScalar *p, BAIScalar *s, BAIReal *partial,
+                                                        BAILevelsScalars *scalars, BAILevelsProgress *progress,
+                                                        int sequence)
 {
   ROOM(room, CAREFUL_ROOM);
   BAIReal sum[2] = {0, 0};
@@ -474,7 +475,7 @@ static BAIStatus Iterate(BAILevelsState state, const Vectors &v, int sequence)
   BAIScalar         *p = v.p, *s = v.s, *d = v.d, *r = v.r, *u = v.u, *w = v.w;
   const int         *done      = (const int *)((const char *)scalars + offsetof(BAILevelsScalars, done));
   void              *product[] = {&A, &state->between, &state->sums, &u, &r, &s, &w, &partial, &scalars};
-  void *update[] = {&A.n, &state->sums, &p, &s, &d, &r, &u, &w, &partial, &scalars, &progress, &sequence};
+  void              *update[]  = {&A.n, &state->sums, &p, &s, &d, &r, &u, &w, &partial, &scalars, &progress, &sequence};
 
   BAITry(BAIDeviceCycle(state, v.r, v.u, done));
   BAITry(BAIDeviceExchangeVector(state, v.u, done));
@@ -509,9 +510,9 @@ static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int seq
   const BAIDeviceRows A = MatrixOf(state);
 
   if (!zero) BAITry(BAIDeviceExchangeVector(state, v.x, NULL));
-  Begin<<<(unsigned)Blocks(state, A.n), THREADS, 0, state->s.stream>>>(
-    A, state->between, state->sums, v.b, v.x, zero, v.r, v.p, v.s, state->partial, state->scalars,
-    &state->s.pinned->progress, sequence);
+  Begin<<<(unsigned)Blocks(state, A.n), THREADS, 0, state->s.stream>>>(A, state->between, state->sums, v.b, v.x, zero,
+                                                                       v.r, v.p, v.s, state->partial, state->scalars,
+                                                                       &state->s.pinned->progress, sequence);
   CUDATry(cudaGetLastError());
   return WaitFor(state, sequence);
 }

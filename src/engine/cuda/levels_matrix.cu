@@ -52,8 +52,8 @@ static __global__ void Heads(long long nnz, unsigned long long none, const unsig
 
 /* number[k] entries of the coarse matrix begin before sorted entry k; those that belong to none come last */
 static __global__ void CoarsePattern(long long nnz, int m, int columns, unsigned long long none,
-                                     const unsigned long long *key,
-                                     const int *number, int *first, int *i, int *j, int *of_row)
+                                     const unsigned long long *key, const int *number, int *first, int *i, int *j,
+                                     int *of_row)
 {
   const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 

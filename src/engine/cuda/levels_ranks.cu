@@ -62,7 +62,7 @@ static BAIDeviceLevel *Last(BAILevelsState state)
 /* The entries of ghosts behind the others of a row; a few lanes a row */
 static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAIScalar *a)
 {
-  const BAIInt row = (BAIInt)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / MERGE_LANES);
+  const BAIInt row  = (BAIInt)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / MERGE_LANES);
   const int    lane = (int)(threadIdx.x % MERGE_LANES);
 
   if (row == 0 && !lane) i[n] = (int)(A.i[n] + B.i[n]);
@@ -84,8 +84,12 @@ static __global__ void Merge(BAIInt n, BAICSR A, BAICSR B, int *i, int *j, BAISc
 void BAIDeviceKeepOwn(BAILevelsState state, const BAIMatrix *matrix, BAIInt nnz)
 {
   if (state->staged || sizeof(BAIInt) != sizeof(int)) return;
-  state->own = {(int)matrix->n, 0, (long long)nnz, reinterpret_cast<const int *>(matrix->A.i),
-                reinterpret_cast<const int *>(matrix->A.j), matrix->A.a};
+  state->own = {(int)matrix->n,
+                0,
+                (long long)nnz,
+                reinterpret_cast<const int *>(matrix->A.i),
+                reinterpret_cast<const int *>(matrix->A.j),
+                matrix->A.a};
 }
 
 /* A copy with the entries of ghosts */
@@ -224,8 +228,8 @@ BAIStatus BAIDeviceSides(BAILevelsState state, BAIInt count, const BAIInt *row, 
   BAITry(rooms[0].Allocate(&state->s, n * sizeof(int)));
   BAITry(rooms[1].Allocate(&state->s, n * sizeof(int)));
   BAITry(rooms[2].Allocate(&state->s, n * sizeof(BAIScalar)));
-  const int *const at    = static_cast<const int *>(rooms[0].p);
-  const dim3       grid  = BAIGrid(count, THREADS);
+  const int *const at     = static_cast<const int *>(rooms[0].p);
+  const dim3       grid   = BAIGrid(count, THREADS);
   cudaStream_t     stream = state->s.stream;
 
   BAITry(Upload(state, n, row, static_cast<int *>(rooms[0].p)));
@@ -305,8 +309,7 @@ static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILev
   BAITry(BAICUDAAllocate(&state->s, n * sizeof(int), &L->halo.place));
   BAITry(BAICUDAAllocate(&state->s, n * size, &L->halo.packed));
   if (!shared->row) { /* all rows in their order */
-    CUDATry(
-      cudaMemcpyAsync(L->halo.place, L->place, n * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
+    CUDATry(cudaMemcpyAsync(L->halo.place, L->place, n * sizeof(int), cudaMemcpyDeviceToDevice, state->s.stream));
     return BAIStatusOf(BAI_OK);
   }
   BAITry(room.Allocate(&state->s, n * sizeof(int)));
@@ -365,9 +368,9 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks)
   BAITry(BAIDeviceOrder(state));
   state->ranks       = *ranks;
   state->ranks.level = state->ranks.finest = NULL;
-  state->levels      = ranks->levels + ranks->next;
-  L                  = Last(state);
-  L->m               = 0;
+  state->levels                            = ranks->levels + ranks->next;
+  L                                        = Last(state);
+  L->m                                     = 0;
   for (int l = 0; l < state->levels; l++) {
     BAITry(TakeSends(state, &state->level[l], &ranks->level[l]));
     if (!state->level[l].A.n)
@@ -499,8 +502,8 @@ static BAIStatus ConnectHalo(BAILevelsState state, int exchange, const BAILevels
 
   memcpy(&mine, &peers->handle[peers->rank], sizeof(mine));
   if (h->sends)
-    CUDATry(cudaMemcpyAsync(place.data(), h->place, place.size() * sizeof(int), cudaMemcpyDeviceToHost,
-                            state->s.stream));
+    CUDATry(
+      cudaMemcpyAsync(place.data(), h->place, place.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   for (int k = 0; k < ranks; k++) {
     const int               at    = exchange * ranks + k;
@@ -594,7 +597,7 @@ static __global__ void ExchangeFar(BAIDeviceHalo h, const T *x, T *ghosts, const
 {
   if (done && *done) return;
   const BAIFlag   number = *h.exchanges + 1;
-  const int       step   = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  const int       step = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   const long long cycles = BAI_PEER_SECONDS * 2000000000ll;
   const T *const  box    = static_cast<const T *>(h.box[number & 1]);
   __shared__ bool last;
@@ -625,9 +628,11 @@ static BAIStatus Directly(BAILevelsState state, const BAIDeviceHalo *h, const T 
 {
   const int most = h->far > h->ghosts ? h->far : h->ghosts, blocks = (most + THREADS - 1) / THREADS;
 
-  ExchangeFar<<<(unsigned)(blocks < 1 ? 1 : blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), THREADS, 0,
-                state->s.stream>>>(*h, x, ghosts, done, state->arrived, state->stalled,
-                                   &state->s.pinned->result.stalled);
+  ExchangeFar<<<(unsigned)(blocks < 1               ? 1
+                             : blocks < MOST_BLOCKS ? blocks
+                                                    : MOST_BLOCKS),
+                THREADS, 0, state->s.stream>>>(*h, x, ghosts, done, state->arrived, state->stalled,
+                                               &state->s.pinned->result.stalled);
   CUDATry(cudaGetLastError());
   if (state->s.pinned->result.stalled) return BAIStatusOf(BAI_ERR_ABSENT);
   return BAIStatusOf(BAI_OK);
@@ -702,12 +707,12 @@ static __global__ void FromRest(int n, const int *row, const BAIScalar *rest, BA
 template <typename T>
 static BAIStatus Rest(BAILevelsState state, int level, const int *done)
 {
-  const BAIDeviceLevel *L     = &state->level[level];
-  const int             n     = L->A.n, all = L->halo.all, first = (int)state->ranks.first;
-  const size_t          bytes = (size_t)all * sizeof(BAIScalar);
+  const BAIDeviceLevel *L = &state->level[level];
+  const int             n = L->A.n, all = L->halo.all, first = (int)state->ranks.first;
+  const size_t          bytes  = (size_t)all * sizeof(BAIScalar);
   cudaStream_t          stream = state->s.stream;
   T                    *b      = static_cast<T *>(L->b);
-  BAIScalar            *to     = state->rest[0], *from = state->rest[1];
+  BAIScalar            *to = state->rest[0], *from = state->rest[1];
 
   if (!n) return BAIStatusOf(BAI_OK);
   BAITry(BAIDeviceExchange(state, level, b, done));

@@ -57,15 +57,15 @@ static __device__ inline BAIScalar Entry(const BAIDeviceRows &A, int row, int co
 
 /* What a look at the matrix finds. It is copied whole, so it has no padding */
 struct Findings {
-  long long          bad;         /* the first row whose diagonal entry is zero or missing */
-  int                other;       /* rows that are not as in a Hermitian matrix with a positive diagonal, */
-  int                opposite;    /* and with a negative one */
-  int                zeros;       /* rows of zeros */
-  int                longest;     /* entries of a row, at most */
-  double             less, more;  /* sums of negative couplings, and of others */
-  double             norm;        /* of magnitudes of a row's entries the largest sum */
+  long long          bad;           /* the first row whose diagonal entry is zero or missing */
+  int                other;         /* rows that are not as in a Hermitian matrix with a positive diagonal, */
+  int                opposite;      /* and with a negative one */
+  int                zeros;         /* rows of zeros */
+  int                longest;       /* entries of a row, at most */
+  double             less, more;    /* sums of negative couplings, and of others */
+  double             norm;          /* of magnitudes of a row's entries the largest sum */
   double             skew, coupled; /* see BAILevelsInfo */
-  unsigned long long least, most; /* diagonal entries, the bits of their magnitudes as doubles */
+  unsigned long long least, most;   /* diagonal entries, the bits of their magnitudes as doubles */
   unsigned long long pattern;
 };
 
@@ -210,9 +210,8 @@ BAIStatus BAINegateFinest(BAILevelsState state)
 /* By which power of two the matrix is multiplied in the levels */
 BAIReal BAIDeviceScale(BAILevelsState state)
 {
-  return state->single && isfinite(state->largest) && state->largest > 0
-    ? (BAIReal)ldexp(1.0, -ilogb(state->largest))
-    : 1;
+  return state->single && isfinite(state->largest) && state->largest > 0 ? (BAIReal)ldexp(1.0, -ilogb(state->largest))
+                                                                         : 1;
 }
 
 /* What the matrix is like. If it is Hermitian with a negative diagonal, A becomes -A; of several ranks only if all say

@@ -110,7 +110,8 @@ static void Cycle(const BAILevelsState state, int l, int from_zero)
   Visit(state, L, from_zero);
   Restrict(state, L);
   Cycle(state, l + 1, 1);
-  if (l + 1 < state->levels - 1 && BAIRepeats(state->hermitian, state->p.modes, state->p.above + l + 1, state->p.all ? L[1].all : L[1].A.n))
+  if (l + 1 < state->levels - 1 &&
+      BAIRepeats(state->hermitian, state->p.modes, state->p.above + l + 1, state->p.all ? L[1].all : L[1].A.n))
     Cycle(state, l + 1, 0);
   Prolong(state, L);
   Visit(state, L, 0);

@@ -142,9 +142,9 @@ BAIStatus BAIHostFinish(BAILevelsState state, const BAILevelsRanks *ranks)
   BAITry(BAIHostPlaceLevels(state, ranks->levels));
   state->ranks       = *ranks;
   state->ranks.level = state->ranks.finest = NULL;
-  state->levels      = ranks->levels + ranks->next;
-  L                  = Last(state);
-  L->m               = 0;
+  state->levels                            = ranks->levels + ranks->next;
+  L                                        = Last(state);
+  L->m                                     = 0;
   if (ranks->next) {
     L->b = malloc(((size_t)L->A.n + (size_t)ranks->level[ranks->levels].ghosts + 1) * sizeof(*L->b));
     L->x = malloc(((size_t)L->A.n + 1) * sizeof(*L->x));

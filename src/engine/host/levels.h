@@ -44,7 +44,7 @@ typedef struct {
   BAIInt     alone;
   int64_t    inside, nnz;
   BAIInt     all, ghosts, sends, *send; /* of several ranks: rows of all; ghosts; places whose x other ranks read, */
-  BAIScalar *sent;              /* and room for these */
+  BAIScalar *sent;                      /* and room for these */
 } BAIHostLevel;
 
 struct BAILevelsState_ {
@@ -54,17 +54,17 @@ struct BAILevelsState_ {
   BAIScalar          *inverse; /* of the last level, dense, by places; NULL: it is smoothed */
   const char         *stop;
   int                 hermitian;
-  int                 negative;   /* the levels are those of -A, as it has a negative diagonal: */
-  BAIScalar          *negated;    /* the values of -A */
+  int                 negative; /* the levels are those of -A, as it has a negative diagonal: */
+  BAIScalar          *negated;  /* the values of -A */
   double              less, more, largest, norm, skew, coupled; /* see BAILevelsInfo */
-  BAIReal             over;       /* by how much couplings are softened: that of p, or 1 */
+  BAIReal             over; /* by how much couplings are softened: that of p, or 1 */
   uint64_t            pattern;
   int64_t             bytes;
   /* of several ranks: */
-  BAIInt        *field;      /* while levels are made: of each row of the last one */
-  BAIProduct     product;    /* its matrix, until it is softened */
-  BAILevelsRanks ranks;      /* how a cycle is done */
-  int            given_up;   /* the caller has said so */
+  BAIInt        *field;    /* while levels are made: of each row of the last one */
+  BAIProduct     product;  /* its matrix, until it is softened */
+  BAILevelsRanks ranks;    /* how a cycle is done */
+  int            given_up; /* the caller has said so */
 };
 
 /* Threads of a loop over so many rows: to wait for others takes longer than a small level */

@@ -706,8 +706,8 @@ static int IsLong(const BAIMatrix *M, BAIInt longest)
 /* The matrix of the caller; if it has ghosts, a copy with their entries behind the others of a row */
 static BAIStatus TakeRows(BAILevelsState state, const BAIMatrix *M)
 {
-  const BAIInt n = M->n;
-  BAIHostRows *A = &state->level[0].A;
+  const BAIInt n  = M->n;
+  BAIHostRows *A  = &state->level[0].A;
   BAIInt       at = 0;
 
   state->level[0].nnz = M->A.i[n];

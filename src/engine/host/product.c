@@ -103,8 +103,7 @@ static void Sum(const BAIHostRows *A, BAIInt m, const BAIInt *aggregate, const B
   for (BAIInt c = 0; c < m; c++) {
     BAIInt count = 0;
 
-    for (BAIInt l = w->first[c]; l < w->first[c + 1]; l++)
-      count = AddRow(A, w->list[l], c, aggregate, ghost, w, count);
+    for (BAIInt l = w->first[c]; l < w->first[c + 1]; l++) count = AddRow(A, w->list[l], c, aggregate, ghost, w, count);
     P->rows[c]  = w->first[c + 1] - w->first[c];
     P->inner[c] = Inner(A, c, aggregate, w);
     P->i[c + 1] = P->i[c] + count;
@@ -126,13 +125,13 @@ BAIStatus BAIProductCreate(const BAIHostRows *A, BAIInt m, BAIInt ghosts, const 
                            BAIProduct *P)
 {
   const size_t n = (size_t)A->n, rows = (size_t)m, all = rows + (size_t)ghosts, nnz = (size_t)A->i[n];
-  Work      w      = {.first = malloc((rows + 2) * sizeof(*w.first)),
-                      .list  = malloc((n + 1) * sizeof(*w.list)),
-                      .at    = malloc((all + 1) * sizeof(*w.at)),
-                      .last  = malloc((all + 1) * sizeof(*w.last)),
-                      .seen  = malloc(((size_t)A->ghosts + 1) * sizeof(*w.seen)),
-                      .entry = malloc((all + 1) * sizeof(*w.entry))};
-  BAIStatus status;
+  Work         w = {.first = malloc((rows + 2) * sizeof(*w.first)),
+                    .list  = malloc((n + 1) * sizeof(*w.list)),
+                    .at    = malloc((all + 1) * sizeof(*w.at)),
+                    .last  = malloc((all + 1) * sizeof(*w.last)),
+                    .seen  = malloc(((size_t)A->ghosts + 1) * sizeof(*w.seen)),
+                    .entry = malloc((all + 1) * sizeof(*w.entry))};
+  BAIStatus    status;
 
   *P     = (BAIProduct){.m     = m,
                         .i     = malloc((rows + 1) * sizeof(*P->i)),
@@ -170,8 +169,8 @@ BAIStatus BAIProductCreate(const BAIHostRows *A, BAIInt m, BAIInt ghosts, const 
 
 /* The rows of aggregate c in the product with modes, whose entries are zero at first. at: the place of each aggregate in
  * the list of those that c is coupled to; t: room for a row of A times P */
-static void SumModes(const BAIHostRows *A, const BAIInt *aggregate, int modes, const BAIScalar *p, const Work *w, BAIInt c,
-                     BAIInt neighbors, BAIScalar *t, BAIScalar *values)
+static void SumModes(const BAIHostRows *A, const BAIInt *aggregate, int modes, const BAIScalar *p, const Work *w,
+                     BAIInt c, BAIInt neighbors, BAIScalar *t, BAIScalar *values)
 {
   const BAIInt width = neighbors * modes;
 
