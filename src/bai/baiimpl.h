@@ -226,6 +226,7 @@ PETSC_INTERN PetscErrorCode BAIView(BAI *, PetscViewer);
 /* ranks/node.c */
 PETSC_INTERN PetscErrorCode BAIGetNode(BAI *, MPI_Comm);
 PETSC_INTERN PetscErrorCode BAIForgetNode(BAI *);
+PETSC_INTERN PetscErrorCode BAIAllCan(const BAI *, BAIStatus, const char[], PetscBool *);
 PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIInt[], PetscBool *);
 
 /* ranks/halo.c: rows whose values other ranks read, and what this one reads of them */

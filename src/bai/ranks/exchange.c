@@ -162,19 +162,6 @@ static const char *Direct(const BAI *bai)
   return BAIExchanges[bai->options.exchange == BAI_EXCHANGE_AUTO ? BAI_EXCHANGE_DK : bai->options.exchange];
 }
 
-/* Whether all ranks can; with -info the first one that cannot says why */
-static PetscErrorCode AllCan(BAI *bai, BAIStatus status, PetscBool *can)
-{
-  int failed = status.code ? 1 : 0;
-
-  PetscFunctionBegin;
-  if (status.code)
-    PetscCall(PetscInfo(bai->obj, "Exchange %s cannot be: %s %s\n", Direct(bai), status.what, status.why));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->obj)));
-  *can = (PetscBool)!failed;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The engine exchanges x from now on, if that is what the options ask for or allow, and can be; collective */
 PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
 {
@@ -190,11 +177,11 @@ PetscErrorCode BAIConnect(BAI *bai, Mat A, PetscInt nghost, const PetscInt garra
   PetscCall(BAIOnNode(bai, peers.halo.n, peers.halo.rank, &can));
   if (!can) status = BAIStatusBecause(BAI_ERR_PEERS, "MPI_Comm_split_type()", "ranks on different nodes");
   else status = BAIEngineShare(bai->engine, (BAIInt)peers.halo.n, &mine);
-  PetscCall(AllCan(bai, status, &can));
+  PetscCall(BAIAllCan(bai, status, Direct(bai), &can));
   if (can) {
     PetscCall(TellPeers(A, &peers, &mine));
     PetscCall(Connect(bai, &peers, &status));
-    PetscCall(AllCan(bai, status, &can));
+    PetscCall(BAIAllCan(bai, status, Direct(bai), &can));
   }
   PetscCall(DestroyPeers(&peers));
   bai->connected = can;

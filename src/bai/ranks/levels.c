@@ -526,20 +526,6 @@ static PetscErrorCode Finish(BAI *bai, BAIRankLevels R)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether all ranks can; with -info the first one that cannot says why */
-static PetscErrorCode AllCan(const BAI *bai, BAIStatus status, PetscBool *can)
-{
-  int failed = status.code ? 1 : 0;
-
-  PetscFunctionBegin;
-  if (status.code && status.what)
-    PetscCall(PetscInfo(bai->obj, "Levels are exchanged by MPI, as ranks cannot write to each other's memory: %s %s\n",
-                        status.what, status.why ? status.why : ""));
-  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->obj)));
-  *can = (PetscBool)!failed;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Ranks write to each other's memory in a cycle, if all of them can; collective */
 static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
 {
@@ -577,7 +563,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   }
   if (levels) status = BAILevelsShare(levels, size, begin, &mine, own);
   else status = BAIStatusBecause(BAI_ERR_PEERS, "set-up", "a rank has no rows");
-  PetscCall(AllCan(bai, status, &can));
+  PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
   if (can) {
     PetscCallMPI(
       MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, handle, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
@@ -585,7 +571,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
                               (PetscMPIInt)(n * (int)sizeof(*own)), MPI_BYTE, comm));
     peers  = (BAILevelsPeers){size, rank, handle, address, first, last, ghosts};
     status = BAILevelsConnect(levels, &peers);
-    PetscCall(AllCan(bai, status, &can));
+    PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
     R->connected = PETSC_TRUE;
   }
   if (!can && levels) {
@@ -594,7 +580,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
     R->connected = PETSC_FALSE;
   }
   if (can) BAILevelsInfoGet(levels, &info);
-  PetscCall(AllCan(bai, info.solves ? BAIStatusOf(BAI_OK) : BAIStatusOf(BAI_ERR_PEERS), &R->solves));
+  PetscCall(BAIAllCan(bai, BAIStatusOf(info.solves ? BAI_OK : BAI_ERR_PEERS), BAIExchanges[BAI_EXCHANGE_DK], &R->solves));
   PetscCall(PetscFree4(begin, first, last, ghosts));
   PetscCall(PetscFree3(handle, own, address));
   PetscFunctionReturn(PETSC_SUCCESS);

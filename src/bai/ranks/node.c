@@ -1,5 +1,5 @@
 /*
-   The ranks of a node
+   The ranks of a node, and what all ranks can
 */
 #include "../baiimpl.h"
 #include <petsc/private/petscimpl.h>
@@ -41,5 +41,18 @@ PetscErrorCode BAIOnNode(const BAI *bai, PetscMPIInt n, const PetscMPIInt rank[]
   for (PetscMPIInt k = 0; k < n; k++) *all = (PetscBool)(*all && there[k] != MPI_UNDEFINED);
   PetscCallMPI(MPI_Group_free(&whole));
   PetscCall(PetscFree(there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether all ranks can do something; with -info the first one that cannot says why. Collective */
+PetscErrorCode BAIAllCan(const BAI *bai, BAIStatus status, const char what[], PetscBool *can)
+{
+  int failed = status.code ? 1 : 0;
+
+  PetscFunctionBegin;
+  if (status.what)
+    PetscCall(PetscInfo(bai->obj, "Exchange %s cannot be: %s %s\n", what, status.what, status.why ? status.why : ""));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm(bai->obj)));
+  *can = (PetscBool)!failed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
