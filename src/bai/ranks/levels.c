@@ -580,7 +580,8 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
     R->connected = PETSC_FALSE;
   }
   if (can) BAILevelsInfoGet(levels, &info);
-  PetscCall(BAIAllCan(bai, BAIStatusOf(info.solves ? BAI_OK : BAI_ERR_PEERS), BAIExchanges[BAI_EXCHANGE_DK], &R->solves));
+  PetscCall(
+    BAIAllCan(bai, BAIStatusOf(info.solves ? BAI_OK : BAI_ERR_PEERS), BAIExchanges[BAI_EXCHANGE_DK], &R->solves));
   PetscCall(PetscFree4(begin, first, last, ghosts));
   PetscCall(PetscFree3(handle, own, address));
   PetscFunctionReturn(PETSC_SUCCESS);
