@@ -269,8 +269,7 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
    If a GPU holds the matrix in registers and shared memory there are no levels: the whole Krylov solve is one kernel
    launch, with up to four local sweeps in blocks as its preconditioner.
 
-   If a row has more than 1000 entries in columns of its own rank, and levels is auto, there are no levels, and
-   `PCJACOBI` is the preconditioner.
+   If a row has more than 1000 entries, and levels is auto, there are no levels, and `PCJACOBI` is the preconditioner.
 
    With auto a solve is such a Krylov method if all options that define the relaxation are at their defaults. These are
    all options except `backend`, `gather`, `exchange` and `idle_wait`. A solve of a fixed number of iterations, as that
@@ -1074,6 +1073,9 @@ PetscErrorCode KSPBAIGetRefine(KSP ksp, BAIRefine *refine)
    it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
    iteration, or after each turn of mode color on the host, as with scatter, and results are the same. Every wait is
    bounded: a rank that does not answer is an error.
+
+   The levels of KSPBAI across ranks on GPUs are exchanged as with dk where they can be, whatever this is, but scatter:
+   then they are by MPI.
 
    With dk in mode async a faster rank does up to eight global iterations for one of the slowest, unless faults,
    statistics or a bound on staleness are asked for. So a busy GPU does not delay the others. Iterations are counted as

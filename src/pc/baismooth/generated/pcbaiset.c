@@ -1077,6 +1077,9 @@ PetscErrorCode PCBAIGetRefine(PC pc, BAIRefine *refine)
    iteration, or after each turn of mode color on the host, as with scatter, and results are the same. Every wait is
    bounded: a rank that does not answer is an error.
 
+   The levels of KSPBAI across ranks on GPUs are exchanged as with dk where they can be, whatever this is, but scatter:
+   then they are by MPI.
+
    With dc x is copied after each global iteration, between GPUs on streams of their own. In the modes async and launch
    the copies run during the next iteration, as with amc.
 
