@@ -41,7 +41,7 @@ template <int COUNT>
 static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIFarSums &far)
 {
   const long long    cycles = BAI_PEER_SECONDS * 2000000000ll;
-  const BAIFlag      number = *far.sums + 1;
+  const BAIFlag      number = BAILoad(far.sums) + 1; /* not from L1, where an old one may be */
   const int          odd    = (int)(number & 1);
   __shared__ BAIReal mine[COUNT];
 
@@ -66,7 +66,7 @@ static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIF
     for (int p = 0; p < far.ranks; p++)
       sum[k] += p == far.rank ? mine[k] : BAILoadFar(far.from[odd] + p * BAI_FAR_SUMS + k);
   }
-  *far.sums = number;
+  BAIStore(far.sums, number);
 }
 
 /* What all threads of all blocks add up to, and of all ranks, found by the block that comes last: true there, in thread 0.

@@ -596,7 +596,7 @@ static __global__ void ExchangeFar(BAIDeviceHalo h, const T *x, T *ghosts, const
                                    int *stalled, int *stalled_host)
 {
   if (done && *done) return;
-  const BAIFlag   number = *h.exchanges + 1;
+  const BAIFlag   number = BAILoad(h.exchanges) + 1; /* not from L1, where an old one may be */
   const int       step = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   const long long cycles = BAI_PEER_SECONDS * 2000000000ll;
   const T *const  box    = static_cast<const T *>(h.box[number & 1]);
@@ -609,7 +609,7 @@ static __global__ void ExchangeFar(BAIDeviceHalo h, const T *x, T *ghosts, const
   __syncthreads();
   if (last) {
     if (!threadIdx.x) *arrived = 0;
-    if (!threadIdx.x) *h.exchanges = number;
+    if (!threadIdx.x) BAIStore(h.exchanges, number);
     BAIFenceFar();
     for (int p = (int)threadIdx.x; p < h.peers; p += (int)blockDim.x) BAIStoreFarRelease(h.tell[p], number);
   }
