@@ -2049,6 +2049,16 @@ int main(int argc, char **argv)
          suffix: aijcusparse_ranks
          requires: baicuda cuda
          nsize: 2
-         args: -mat_type aijcusparse -options_left no -case {{operator_laplace2d,krylov_cg ranks}}
+         args: -mat_type aijcusparse -options_left no -case {{operator_laplace2d,krylov_cg ranks types,fields}}
+      test:
+         suffix: aijcusparse_ranks_scatter
+         requires: baicuda cuda
+         nsize: 2
+         args: -mat_type aijcusparse -options_left no -ksp_bai_exchange scatter -case ranks
+      test:
+         suffix: cuda_ranks
+         requires: baicuda
+         nsize: 2
+         args: -ksp_bai_backend cuda -options_left no -case ranks_laplace2d,ranks_mesh
 
 TEST*/

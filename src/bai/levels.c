@@ -251,7 +251,8 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemcmp(p, &h->p, sizeof(*p), &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
-  same  = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->memory == h->M.memory);
+  same  = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->B.i == h->M.B.i &&
+                     M->B.j == h->M.B.j && M->B.a == h->M.B.a && M->memory == h->M.memory);
   *work = same && state == h->state ? WORK_NONE : p->all ? WORK_LEVELS : WORK_VALUES;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,6 @@
 /*
-   Many levels: a multigrid cycle whose smoother is block-synchronous iteration, and CG round it; or a rank's part of the
-   cycle for a matrix that is distributed
+   Many levels: a multigrid cycle whose smoother is block-synchronous iteration, and CG round it; or a rank's part of
+   the cycle for a matrix that is distributed
 
    On the way down each coarse matrix A_c is P^H A P, where P is 1 on aggregates of a few strongly coupled rows: an
    entry of A_c is a sum of entries of A. Rows of an aggregate cannot differ on the coarse level, so couplings between
@@ -157,8 +157,8 @@ typedef struct BAILevels_ *BAILevels;
 
 /*
    Sets the levels up for a matrix, where its arrays lie. It is not copied, but with the entries of ghosts: the arrays
-   must stay where they are for BAILevelsSolve(). BAI_ERR_DIAGONAL: a diagonal entry is zero or missing. BAI_ERR_MEMORY: there
-   is no room for a level, or for what it takes to make it
+   must stay where they are for BAILevelsSolve(). BAI_ERR_DIAGONAL: a diagonal entry is zero or missing.
+   BAI_ERR_MEMORY: there is no room for a level, or for what it takes to make it
 */
 BAIStatus BAILevelsCreate(BAIBackend, const BAIMatrix *, const BAILevelsParameters *, BAILevels *);
 /* New values in the same pattern: aggregates stay as they are. BAI_ERR_PATTERN if it is not that pattern */
@@ -207,8 +207,8 @@ typedef struct {
   BAIReal rows, inner;
 } BAILevelsSide;
 
-/* A level of the cycle: rows of all ranks; ghosts; and own rows whose x other ranks read, in the order in which it is sent,
-   NULL: all rows in theirs */
+/* A level of the cycle: rows of all ranks; ghosts; and own rows whose x other ranks read, in the order in which it is
+   sent, NULL: all rows in theirs */
 typedef struct {
   BAIInt        all, ghosts, sends;
   const BAIInt *row;
@@ -256,8 +256,8 @@ typedef struct {
 } BAILevelsAddress;
 
 /*
-   How ranks reach each other's memory. There are so many exchanges: of each level of the cycle, of the next one, of vectors
-   by rows, which is as that of the finest level, and of sums
+   How ranks reach each other's memory. There are so many exchanges: of each level of the cycle, of the next one, of
+   vectors by rows, which is as that of the finest level, and of sums
 */
 #define BAI_LEVELS_EXCHANGES(levels, next) ((levels) + (next) + 2)
 
@@ -270,8 +270,8 @@ typedef struct {
 } BAILevelsPeers;
 
 /*
-   Memory for the x of ghosts that other ranks write to themselves, in the place of exchange(). begin, exchanges x ranks:
-   the first ghost of each rank. BAI_ERR_NOT_BUILT if this backend cannot, BAI_ERR_PEERS if it cannot be. All ranks
+   Memory for the x of ghosts that other ranks write to themselves, in the place of exchange(). begin, exchanges x
+   ranks: the first ghost of each rank. BAI_ERR_NOT_BUILT if this backend cannot, BAI_ERR_PEERS if it cannot be. All ranks
    connect, or none; and all have disconnected before one of them destroys its levels. Connected, they may call
    BAILevelsSolve() together, if BAILevelsInfo says so on all of them
 */

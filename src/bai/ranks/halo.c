@@ -111,8 +111,8 @@ PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The numbers that are not negative, each once, in the order in which they come; at: of each its place among these, or -1.
- * mark: room for all numbers, zero before and after */
+/* The numbers that are not negative, each once, in the order in which they come; at: of each its place among these, or
+   -1. mark: room for all numbers, zero before and after */
 static void Unique(PetscInt n, const PetscInt number[], PetscInt mark[], PetscInt *count, PetscInt list[],
                    PetscInt at[])
 {

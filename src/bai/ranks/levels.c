@@ -25,6 +25,11 @@ typedef struct {
   PetscInt64 nnz;
 } Level;
 
+/* What all ranks have, one after the other */
+typedef struct {
+  PetscMPIInt size, *count, *first;
+} Parts;
+
 struct BAIRankLevels_ {
   BAI           *bai;
   int            last, count; /* the last level that ranks made together; levels that stay distributed */
@@ -32,6 +37,7 @@ struct BAIRankLevels_ {
   Mat            rest;  /* level number count, all of it, NULL: there is none; */
   PetscInt      *i, *j; /* its arrays, */
   PetscScalar   *a;
+  Parts          parts;  /* whose rows are which, */
   BAILevels      levels; /* and levels for it */
   BAILevelsInfo  info;
   BAIHalo        everyone; /* rows of it go to all ranks that have some */
@@ -44,6 +50,13 @@ struct BAIRankLevels_ {
   const char    *stop;
   PetscErrorCode code; /* of what the engine called within a cycle */
 };
+
+static PetscErrorCode DestroyParts(Parts *parts)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree2(parts->count, parts->first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
 {
@@ -59,6 +72,7 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
   }
   for (int l = 0; l <= BAI_LEVELS_MOST; l++) PetscCall(BAIHaloDestroy(&R->level[l].halo));
   PetscCall(BAIHaloDestroy(&R->everyone));
+  PetscCall(DestroyParts(&R->parts));
   BAILevelsDestroy(&R->levels);
   PetscCall(MatDestroy(&R->rest));
   PetscCall(PetscFree(R->i));
@@ -168,11 +182,6 @@ static PetscErrorCode Coarsen(BAI *bai, BAIRankLevels R, PetscReal over, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What all ranks have, one after the other */
-typedef struct {
-  PetscMPIInt size, *count, *first;
-} Parts;
-
 static PetscErrorCode CreateParts(MPI_Comm comm, PetscInt mine, Parts *parts)
 {
   PetscMPIInt n = (PetscMPIInt)mine;
@@ -183,13 +192,6 @@ static PetscErrorCode CreateParts(MPI_Comm comm, PetscInt mine, Parts *parts)
   PetscCallMPI(MPI_Allgather(&n, 1, MPI_INT, parts->count, 1, MPI_INT, comm));
   parts->first[0] = 0;
   for (PetscMPIInt k = 0; k < parts->size; k++) parts->first[k + 1] = parts->first[k] + parts->count[k];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DestroyParts(Parts *parts)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree2(parts->count, parts->first));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -238,25 +240,25 @@ static PetscErrorCode GatherMat(BAI *bai, BAIRankLevels R, int l)
 {
   const MPI_Comm comm = PetscObjectComm(bai->obj);
   const Level   *L    = &R->level[l];
-  Parts          rows, entries;
+  const Parts   *rows = &R->parts;
+  Parts          entries;
   PetscInt      *i, *j;
   PetscScalar   *a;
 
   PetscFunctionBegin;
   PetscCall(GetRows(bai, R, l, &i, &j, &a));
-  PetscCall(CreateParts(comm, L->m, &rows));
+  PetscCall(CreateParts(comm, L->m, &R->parts));
   PetscCall(CreateParts(comm, i[L->m], &entries));
   PetscCall(PetscMalloc1(L->rows + 1, &R->i));
   PetscCall(PetscMalloc2(entries.first[entries.size], &R->j, entries.first[entries.size], &R->a));
-  PetscCall(Gather(comm, &rows, MPIU_INT, i + 1, R->i + 1));
+  PetscCall(Gather(comm, rows, MPIU_INT, i + 1, R->i + 1));
   PetscCall(Gather(comm, &entries, MPIU_INT, j, R->j));
   PetscCall(Gather(comm, &entries, MPIU_SCALAR, a, R->a));
   R->i[0] = 0;
-  for (PetscMPIInt k = 0; k < rows.size; k++)
-    for (PetscMPIInt row = rows.first[k]; row < rows.first[k + 1]; row++) R->i[row + 1] += entries.first[k];
+  for (PetscMPIInt k = 0; k < rows->size; k++)
+    for (PetscMPIInt row = rows->first[k]; row < rows->first[k + 1]; row++) R->i[row + 1] += entries.first[k];
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, L->rows, L->rows, R->i, R->j, R->a, &R->rest));
   if (bai->hierarchy->device) PetscCall(MatConvert(R->rest, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &R->rest));
-  PetscCall(DestroyParts(&rows));
   PetscCall(DestroyParts(&entries));
   PetscCall(PetscFree3(i, j, a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -390,6 +392,12 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
 PetscBool BAIRankLevelsSolve(const struct BAIRankLevels_ *R)
 {
   return (PetscBool)(R && R->solves);
+}
+
+/* The error that ended a solve of all ranks, if PETSc was called within it; the engine only knows that it was given up */
+PetscErrorCode BAIRankLevelsError(const struct BAIRankLevels_ *R)
+{
+  return R ? R->code : PETSC_SUCCESS;
 }
 
 /* How many levels are distributed */
@@ -588,7 +596,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
 }
 
 /*
-   Levels for a matrix of several ranks; what this rank's rows are like was found out. Whether the matrix is Hermitian is
+   Levels for a matrix of several ranks; what this rank's rows are like was found out. Whether all of it is Hermitian is
    found out here. Collective
 */
 PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
@@ -612,7 +620,7 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   PetscCall(Agree(bai, &over));
   PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(BAIHaloCreate(A, nghost, garray, &L->halo));
-  PetscCall(PetscObjectGetNewTag((PetscObject)A, &L->halo.tag));
+  PetscCall(PetscObjectGetNewTag(bai->obj, &L->halo.tag));
   PetscCall(MatGetLocalSize(A, &L->m, NULL));
   PetscCall(MatGetSize(A, &L->rows, NULL));
   PetscCall(MatGetOwnershipRange(A, &L->first, NULL));
@@ -642,16 +650,13 @@ static PetscErrorCode CycleAlone(const BAIRankLevels R, Vec r, Vec z)
   const Level       *L = R->level;
   const PetscScalar *mine;
   PetscScalar       *all, *to;
-  Parts              parts;
 
   PetscFunctionBegin;
-  PetscCall(CreateParts(PetscObjectComm(R->bai->obj), L->m, &parts));
   PetscCall(VecGetArrayRead(r, &mine));
   PetscCall(VecGetArrayWrite(R->b, &all));
-  PetscCall(Gather(PetscObjectComm(R->bai->obj), &parts, MPIU_SCALAR, mine, all));
+  PetscCall(Gather(PetscObjectComm(R->bai->obj), &R->parts, MPIU_SCALAR, mine, all));
   PetscCall(VecRestoreArrayWrite(R->b, &all));
   PetscCall(VecRestoreArrayRead(r, &mine));
-  PetscCall(DestroyParts(&parts));
   PetscCall(CycleRest(R));
   PetscCall(VecGetArrayRead(R->x, &mine));
   PetscCall(VecGetArrayWrite(z, &to));

@@ -131,16 +131,12 @@ static __global__ void WaitForPeers(int peers, BAIFlag *told, BAIFlag exchange, 
 /* A mailbox for the ghosts, and the handle by which peers open it */
 BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
 {
-  const size_t   values = (size_t)state->nghost;
-  Handle         h      = {};
-  int            device;
-  cudaDeviceProp properties;
+  const size_t values = (size_t)state->nghost;
+  Handle       h      = {};
 
-  CUDATry(cudaGetDevice(&device));
-  CUDATry(cudaGetDeviceProperties(&properties, device));
+  BAITry(BAICUDAIdentity(&h.device));
   BAITry(BAISharedCreate(BAI_BACKEND_CUDA, BAIMailboxBytes(values, BAIValueSize(&state->A), peers),
                          &state->exchange.mailbox, &h.memory));
-  h.device = properties.uuid;
   h.nghost = values;
   memset(handle, 0, sizeof(*handle));
   memcpy(handle, &h, sizeof(h));
@@ -150,15 +146,13 @@ BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
 /* The mailboxes of all peers */
 static BAIStatus Open(BAICUDAExchange *e, int peers, const Handle *handles)
 {
-  int            device;
-  cudaDeviceProp properties;
+  cudaUUID_t mine;
 
-  CUDATry(cudaGetDevice(&device));
-  CUDATry(cudaGetDeviceProperties(&properties, device));
+  BAITry(BAICUDAIdentity(&mine));
   e->theirs = new (std::nothrow) BAIShared[peers + 1]();
   if (!e->theirs) return BAIStatusOf(BAI_ERR_MEMORY);
   for (int p = 0; p < peers; p++) {
-    if (!memcmp(&handles[p].device, &properties.uuid, sizeof(properties.uuid)))
+    if (!memcmp(&handles[p].device, &mine, sizeof(mine)))
       return BAIStatusBecause(BAI_ERR_PEERS, "cudaIpcOpenMemHandle()",
                               "ranks share a device, where a kernel must not wait for another's");
     BAITry(BAISharedOpen(BAI_BACKEND_CUDA, &handles[p].memory, &e->theirs[p]));

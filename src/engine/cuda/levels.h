@@ -156,7 +156,7 @@ struct BAILevelsState_ {
   int            *field;            /* while levels are made: of each row of the last one */
   BAISides        sides;            /* of its matrix, until it is softened */
   BAILevelsRanks  ranks;            /* how a cycle is done */
-  BAIScalar      *rest[2];          /* right-hand side and solution of the level that the caller solves, of all ranks */
+  BAIScalar      *rest[2];          /* if staged: right-hand side and solution of the level that the caller solves */
   BAIShared       mailbox, *theirs; /* memory that other ranks write to, and that of theirs; */
   int             opened;           /* so many of these are open */
   unsigned       *arrived;

@@ -35,8 +35,8 @@ struct BAILevelsScalars_ {
   BAIReal  factors[2];
 };
 
-/* Of all ranks, each of which has its own in thread 0: it writes them to the others and waits for theirs. The same on all
- * ranks, every time. Called by all threads of one thread block */
+/* Of all ranks, each of which has its own in thread 0: it writes them to the others and waits for theirs. The same on
+   all ranks, every time. Called by all threads of one thread block */
 template <int COUNT>
 static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIFarSums &far)
 {
@@ -69,8 +69,8 @@ static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIF
   BAIStore(far.sums, number);
 }
 
-/* What all threads of all blocks add up to, and of all ranks, found by the block that comes last: true there, in thread 0.
- * The same every time */
+/* What all threads of all blocks add up to, and of all ranks, found by the block that comes last: true there, in
+   thread 0. The same every time */
 template <int COUNT>
 static __device__ inline bool SumUp(BAIReal (&sum)[COUNT], BAIReal *partial, unsigned *arrived, const BAIFarSums &far)
 {
@@ -529,8 +529,8 @@ static BAIStatus Run(BAILevelsState state, const Vectors &v, BAIInt max_it, BAIL
   for (BAIInt launched = 0; s->its + launched < max_it;) {
     BAITry(Iterate(state, v, ++*sequence));
     launched++;
-    /* one iteration ahead, unless the norm is likely to meet the tolerance in this one; ranks, whose kernels wait for each
-       other, all launch the same ones */
+    /* one iteration ahead, unless the norm is likely to meet the tolerance in this one; ranks, whose kernels wait for
+       each other, all launch the same ones */
     const bool soon = monitor || state->p.all ||
       (progress->rnorm2 > 0 && progress->rnorm2 * progress->rnorm2 <= 4 * before * (double)state->tol2);
     const int wait = soon ? *sequence : *sequence - 1;

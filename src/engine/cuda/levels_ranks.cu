@@ -6,8 +6,6 @@
 #include "sweep.h"
 #include <string.h>
 #include <stdlib.h>
-#include <map>
-#include <mutex>
 #include <vector>
 
 enum {
@@ -24,24 +22,6 @@ typedef struct {
 } Handle;
 
 static_assert(sizeof(Handle) <= sizeof(BAIHandle), "a handle holds it");
-
-/* Asking takes a millisecond, so it is asked once for each device */
-static BAIStatus GetDevice(cudaUUID_t *uuid)
-{
-  static std::mutex                 mutex;
-  static std::map<int, cudaUUID_t>  known;
-  const std::lock_guard<std::mutex> lock(mutex);
-  int                               device;
-  cudaDeviceProp                    properties;
-
-  CUDATry(cudaGetDevice(&device));
-  if (!known.count(device)) {
-    CUDATry(cudaGetDeviceProperties(&properties, device));
-    known[device] = properties.uuid;
-  }
-  *uuid = known[device];
-  return BAIStatusOf(BAI_OK);
-}
 
 static BAIStatus GivenUp()
 {
@@ -382,7 +362,7 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks)
   BAITry(TakeVector(state, ranks->finest));
   if (ranks->next) {
     BAITry(BAICUDAAllocate(&state->s, ((size_t)L->A.n + (size_t)L->halo.ghosts) * SizeOf(state), &L->b));
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2 && state->staged; k++)
       BAITry(BAICUDAAllocate(&state->s, (size_t)L->halo.all * sizeof(BAIScalar), &state->rest[k]));
   }
   for (int l = 0; l < made; l++) FreeMatrix(state, &state->level[l], l || state->merged);
@@ -442,7 +422,7 @@ BAIStatus BAIDeviceShare(BAILevelsState state, int ranks, const BAIInt *begin, B
     }
   }
   state->sums.told = reinterpret_cast<BAIFlag *>(memory + flags) + (n - 1) * ranks;
-  BAITry(GetDevice(&h.device));
+  BAITry(BAICUDAIdentity(&h.device));
   h.flags  = flags;
   h.memory = shared;
   memset(handle, 0, sizeof(*handle));
@@ -455,7 +435,7 @@ static BAIStatus Open(BAILevelsState state, const BAILevelsPeers *peers)
 {
   cudaUUID_t mine;
 
-  BAITry(GetDevice(&mine));
+  BAITry(BAICUDAIdentity(&mine));
   state->theirs = static_cast<BAIShared *>(calloc((size_t)peers->ranks, sizeof(*state->theirs)));
   if (!state->theirs) return BAIStatusOf(BAI_ERR_MEMORY);
   for (; state->opened < peers->ranks; state->opened++) {
@@ -682,7 +662,7 @@ BAIStatus BAIDeviceExchange(BAILevelsState state, int level, void *x, const int 
                        : Exchange(state, level, static_cast<BAIScalar *>(x), done);
 }
 
-/* b of all ranks by rows, in native precision: n of this rank by places, which begin at number first, then the others */
+/* b of all ranks by rows, in native precision: n of this rank by places, which begin at number first; then the others */
 template <typename T>
 static __global__ void ToRest(int n, int all, int first, const int *row, const T *b, BAIScalar *rest)
 {

@@ -201,6 +201,7 @@ BAIStatus BAINegateFinest(BAILevelsState state)
 {
   BAIDeviceRows *A = &state->level[0].A;
 
+  if (state->merged) return BAINegate(state, A->nnz, A->a, const_cast<BAIScalar *>(A->a));
   if (!state->negated) BAITry(BAICUDAAllocate(&state->s, (size_t)A->nnz * sizeof(BAIScalar), &state->negated));
   BAITry(BAINegate(state, A->nnz, A->a, state->negated));
   A->a = state->negated;

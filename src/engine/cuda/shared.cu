@@ -3,6 +3,8 @@
    inter-process communication
 */
 #include "state.h"
+#include <map>
+#include <mutex>
 #include <string.h>
 
 /* What a handle says */
@@ -12,6 +14,24 @@ typedef struct {
 } Handle;
 
 static_assert(sizeof(Handle) <= sizeof(BAISharedHandle), "a handle holds it");
+
+/* Asking takes a millisecond, so it is asked once for each device */
+BAIStatus BAICUDAIdentity(cudaUUID_t *uuid)
+{
+  static std::mutex                 mutex;
+  static std::map<int, cudaUUID_t>  known;
+  const std::lock_guard<std::mutex> lock(mutex);
+  int                               device;
+  cudaDeviceProp                    properties;
+
+  CUDATry(cudaGetDevice(&device));
+  if (!known.count(device)) {
+    CUDATry(cudaGetDeviceProperties(&properties, device));
+    known[device] = properties.uuid;
+  }
+  *uuid = known[device];
+  return BAIStatusOf(BAI_OK);
+}
 
 static BAIStatus Refuse(const char *what, cudaError_t error)
 {

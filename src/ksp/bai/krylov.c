@@ -137,6 +137,7 @@ static PetscErrorCode RunEngine(KSP ksp, Vec b, PetscBool zero, const BAIToleran
     status = BAILevelsSolve(h->levels, v.barray, v.xarray, (int)zero, t, watcher ? KSPBAIWatch : NULL, watcher, s);
   if (device) PetscCall(BAILogDeviceEnd());
   if (watcher) PetscCall(watcher->code);
+  PetscCall(BAIRankLevelsError(h->ranks));
   PetscCall(BAIHierarchyUnbind(bai, x, &v));
   flops = (PetscLogDouble)(s->its + 1) * (h->flops + h->flops_product);
   if (device) PetscCall(BAILogDeviceFlops(flops));
