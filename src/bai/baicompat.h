@@ -40,13 +40,6 @@ typedef PetscOptionItems BAIOptionItems;
   #define PetscOptionsCreateViewer(...) PetscOptionsGetViewer(__VA_ARGS__)
 #endif
 
-/* Of the ranks that a PetscSF reads from */
-#if PETSC_VERSION_LT(3, 23, 0)
-typedef PetscInt BAIRankCount;
-#else
-typedef PetscMPIInt      BAIRankCount;
-#endif
-
 #if PETSC_VERSION_LT(3, 25, 0)
   #define KSP_DMACTIVE_ALL                  0
   #define KSPSetDMActive(ksp, what, active) KSPSetDMActive(ksp, active)

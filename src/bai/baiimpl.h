@@ -229,6 +229,13 @@ PETSC_INTERN PetscErrorCode BAIForgetNode(BAI *);
 PETSC_INTERN PetscErrorCode BAIAllCan(const BAI *, BAIStatus, const char[], PetscBool *);
 PETSC_INTERN PetscErrorCode BAIOnNode(const BAI *, PetscMPIInt, const PetscMPIInt[], PetscBool *);
 
+/* ranks/mailbox.c */
+typedef struct BAIMailbox_ *BAIMailbox;
+PETSC_INTERN PetscErrorCode BAIMailboxGet(BAI *, BAIBackend, size_t, BAIMailbox *);
+PETSC_INTERN void           BAIMailboxRestore(BAIMailbox *);
+PETSC_INTERN void          *BAIMailboxOf(const struct BAIMailbox_ *, PetscMPIInt);
+PETSC_INTERN PetscErrorCode BAIMailboxDestroyAll(void);
+
 /* ranks/halo.c: rows whose values other ranks read, and what this one reads of them */
 typedef struct {
   PetscMPIInt  n, *rank;     /* peers, ascending */

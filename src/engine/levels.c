@@ -96,9 +96,9 @@ BAIStatus BAILevelsFinish(BAILevels levels, const BAILevelsRanks *ranks)
   return levels->ops->finish(levels->state, ranks);
 }
 
-BAIStatus BAILevelsShare(BAILevels levels, int ranks, const BAIInt *begin, BAIHandle *handle, BAILevelsAddress *address)
+BAIStatus BAILevelsShare(BAILevels levels, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *address)
 {
-  return levels->ops->share ? levels->ops->share(levels->state, ranks, begin, handle, address)
+  return levels->ops->share ? levels->ops->share(levels->state, ranks, begin, bytes, address)
                             : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 

@@ -72,6 +72,7 @@ typedef struct {
   BAIInt               local_iters; /* Jacobi sweeps in a block at each visit, at least 1 */
   BAIReal              over;        /* what corrections are multiplied by, positive */
   int                  above;       /* levels above the finest one that are not of these, see BAIRepeats() */
+  int                  twice;       /* BAILevelsApply() is two cycles, the second one from what the first has found */
   int                  given;       /* levels, from the finest one on, whose aggregates are given */
   const BAIInt *const *aggregate;   /* on the host, of each row of those levels the row of the next one, or -1. They are
                                      taken unless the finest level is a grid. Looked at by BAILevelsCreate() only */
@@ -263,19 +264,20 @@ typedef struct {
 
 typedef struct {
   int                     ranks, rank;
-  const BAIHandle        *handle;       /* of each rank */
+  void *const            *memory;       /* of each rank, as this one reaches it */
   const BAILevelsAddress *address;      /* ranks x exchanges: where what this rank sends goes */
   const BAIInt           *first, *last; /* exchanges x ranks: which of the rows that are sent go to each */
   const BAIInt           *ghosts;       /* exchanges x ranks: how many of each rank's x come */
 } BAILevelsPeers;
 
 /*
-   Memory for the x of ghosts that other ranks write to themselves, in the place of exchange(). begin, exchanges x
-   ranks: the first ghost of each rank. BAI_ERR_NOT_BUILT if this backend cannot, BAI_ERR_PEERS if it cannot be. All ranks
-   connect, or none; and all have disconnected before one of them destroys its levels. Connected, they may call
-   BAILevelsSolve() together, if BAILevelsInfo says so on all of them
+   Ranks that write x of ghosts to each other's memory themselves, in the place of exchange(): how many bytes of it this
+   rank needs, and where in it each other rank writes. begin, exchanges x ranks: the first ghost of each rank.
+   BAI_ERR_NOT_BUILT if this backend cannot. All ranks connect, or none, and agree on it before a cycle; all have
+   disconnected before the memory is used for anything else. Connected, they may call BAILevelsSolve() together, if
+   BAILevelsInfo says so on all of them
 */
-BAIStatus BAILevelsShare(BAILevels, int ranks, const BAIInt *begin, BAIHandle *, BAILevelsAddress *);
+BAIStatus BAILevelsShare(BAILevels, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *);
 BAIStatus BAILevelsConnect(BAILevels, const BAILevelsPeers *);
 BAIStatus BAILevelsDisconnect(BAILevels);
 

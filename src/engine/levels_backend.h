@@ -29,7 +29,7 @@ typedef struct {
   BAIStatus (*matrix)(BAILevelsState, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);
   BAIStatus (*finish)(BAILevelsState, const BAILevelsRanks *);
   /* NULL: ranks do not reach each other's memory */
-  BAIStatus (*share)(BAILevelsState, int ranks, const BAIInt *begin, BAIHandle *, BAILevelsAddress *);
+  BAIStatus (*share)(BAILevelsState, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *);
   BAIStatus (*connect)(BAILevelsState, const BAILevelsPeers *);
   BAIStatus (*disconnect)(BAILevelsState);
   void (*info)(BAILevelsState, BAILevelsInfo *);

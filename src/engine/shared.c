@@ -3,6 +3,12 @@
 
 static const BAISharedOps *const kinds[] = {[BAI_BACKEND_HOST] = &BAISharedHost, [BAI_BACKEND_CUDA] = &BAISharedCUDA};
 
+BAIStatus BAISharedDeviceGet(BAIBackend kind, BAISharedDevice *device)
+{
+  memset(device, 0, sizeof(*device));
+  return kinds[kind]->device(device);
+}
+
 BAIStatus BAISharedCreate(BAIBackend kind, size_t bytes, BAIShared *shared, BAISharedHandle *handle)
 {
   memset(shared, 0, sizeof(*shared));

@@ -22,7 +22,13 @@ typedef struct {
   unsigned char bytes[72];
 } BAISharedHandle;
 
+/* Of a device; all 0 on the host */
 typedef struct {
+  unsigned char bytes[16];
+} BAISharedDevice;
+
+typedef struct {
+  BAIStatus (*device)(BAISharedDevice *);
   BAIStatus (*create)(size_t bytes, BAIShared *, BAISharedHandle *); /* all bytes are 0 */
   BAIStatus (*open)(const BAISharedHandle *, BAIShared *);
   void (*opened)(BAIShared *); /* nobody else is going to open it */
@@ -31,7 +37,9 @@ typedef struct {
 
 extern const BAISharedOps BAISharedHost, BAISharedCUDA;
 
-/* BAI_ERR_PEERS if it cannot be; what is none may be closed. CUDA: of the current device */
+/* Of the current device, which is where memory is made */
+BAIStatus BAISharedDeviceGet(BAIBackend, BAISharedDevice *);
+/* BAI_ERR_PEERS if it cannot be; what is none may be closed */
 BAIStatus BAISharedCreate(BAIBackend, size_t bytes, BAIShared *, BAISharedHandle *);
 BAIStatus BAISharedOpen(BAIBackend, const BAISharedHandle *, BAIShared *);
 void      BAISharedOpened(BAIBackend, BAIShared *);

@@ -2,7 +2,6 @@
    Which rows of which ranks read each other, and values that go from owners to ghosts
 */
 #include "../baiimpl.h"
-#include <petscsf.h>
 
 PetscErrorCode BAIHaloDestroy(BAIHalo *halo)
 {
@@ -14,47 +13,79 @@ PetscErrorCode BAIHaloDestroy(BAIHalo *halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The owners of ghosts, whose columns ascend, and how many are of each */
+static PetscErrorCode FindOwners(PetscLayout columns, PetscInt nghost, const PetscInt garray[], PetscMPIInt *n,
+                                 PetscMPIInt owner[], PetscInt count[])
+{
+  const PetscInt *range;
+  PetscInt        end;
+
+  PetscFunctionBegin;
+  *n = 0;
+  PetscCall(PetscLayoutGetRanges(columns, &range));
+  for (PetscInt begin = 0; begin < nghost; begin = end) {
+    PetscCall(PetscLayoutFindOwner(columns, garray[begin], &owner[*n]));
+    for (end = begin + 1; end < nghost && garray[end] < range[owner[*n] + 1];) end++;
+    count[(*n)++] = end - begin;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows that others read come from those who read them: their numbers, in the order of the readers' ghosts */
+static PetscErrorCode GetRows(Mat A, const PetscInt garray[], BAIHalo *halo)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  PetscInt       first;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetNewTag((PetscObject)A, &halo->tag));
+  PetscCall(PetscMalloc1(halo->sends, &halo->row));
+  PetscCall(PetscMalloc1(2 * halo->n, &halo->request));
+  for (PetscMPIInt k = 0; k < halo->n; k++) {
+    PetscCallMPI(MPI_Irecv(halo->row + halo->first[k], (PetscMPIInt)(halo->last[k] - halo->first[k]), MPIU_INT,
+                           halo->rank[k], halo->tag, comm, halo->request + k));
+    PetscCallMPI(MPI_Isend(garray + halo->begin[k], (PetscMPIInt)(halo->begin[k + 1] - halo->begin[k]), MPIU_INT,
+                           halo->rank[k], halo->tag, comm, halo->request + halo->n + k));
+  }
+  PetscCallMPI(MPI_Waitall(2 * halo->n, halo->request, MPI_STATUSES_IGNORE));
+  PetscCall(MatGetOwnershipRangeColumn(A, &first, NULL));
+  for (PetscInt k = 0; k < halo->sends; k++) halo->row[k] -= first;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Peers are ranks that this one reads from or that read from this one; ghosts are those of the first peer, and so on */
 PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BAIHalo *halo)
 {
-  PetscSF            sf;
-  PetscLayout        columns;
-  BAIRankCount       reads, readers;
-  const PetscMPIInt *in, *out;
-  const PetscInt    *in_first, *out_first, *row;
-  PetscInt           rows, dups;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  PetscLayout    columns;
+  PetscMPIInt    size, owners, readers, *owner, *reader;
+  PetscInt      *in, *out;
 
   PetscFunctionBegin;
   *halo = (BAIHalo){.n = 0};
+  PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(MatGetLayouts(A, NULL, &columns));
-  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &sf));
-  PetscCall(PetscSFSetGraphLayout(sf, columns, nghost, NULL, PETSC_COPY_VALUES, garray));
-  PetscCall(PetscSFSetUp(sf));
-  PetscCall(PetscSFGetRootRanks(sf, &reads, &in, &in_first, NULL, NULL));
-  PetscCall(PetscSFGetLeafRanks(sf, &readers, &out, &out_first, &row));
-  rows = readers ? out_first[readers] : 0;
-  PetscCall(PetscMalloc4(reads + readers, &halo->rank, reads + readers, &halo->first, reads + readers, &halo->last,
-                         reads + readers + 1, &halo->begin));
-  PetscCall(PetscMalloc1(rows, &halo->row));
-  PetscCall(PetscArraycpy(halo->rank, in, reads));
-  PetscCall(PetscArraycpy(halo->rank + reads, out, readers));
-  dups = (PetscInt)(reads + readers);
-  PetscCall(PetscSortRemoveDupsMPIInt(&dups, halo->rank));
-  halo->n        = (PetscMPIInt)dups;
+  PetscCall(PetscMalloc2(size, &owner, size, &in));
+  PetscCall(FindOwners(columns, nghost, garray, &owners, owner, in));
+  PetscCall(PetscCommBuildTwoSided(comm, 1, MPIU_INT, owners, owner, in, &readers, &reader, &out));
+  PetscCall(PetscSortMPIIntWithIntArray(readers, reader, out));
+  PetscCall(PetscMalloc4(owners + readers, &halo->rank, owners + readers, &halo->first, owners + readers, &halo->last,
+                         owners + readers + 1, &halo->begin));
   halo->begin[0] = 0;
-  for (PetscMPIInt k = 0; k < halo->n; k++) {
+  for (PetscMPIInt i = 0, o = 0; i < owners || o < readers; halo->n++) {
+    const PetscMPIInt k    = halo->n;
+    const PetscBool   read = (PetscBool)(i < owners && (o == readers || owner[i] <= reader[o]));
+    const PetscBool   sent = (PetscBool)(o < readers && (i == owners || reader[o] <= owner[i]));
+
+    halo->rank[k]      = read ? owner[i] : reader[o];
     halo->first[k]     = halo->sends;
-    halo->begin[k + 1] = halo->begin[k]; /* columns ascend, and so do the ranks that own them */
-    for (BAIRankCount i = 0; i < reads; i++)
-      if (in[i] == halo->rank[k]) halo->begin[k + 1] += in_first[i + 1] - in_first[i];
-    for (BAIRankCount o = 0; o < readers; o++) {
-      if (out[o] != halo->rank[k]) continue;
-      PetscCall(PetscArraycpy(halo->row + halo->sends, row + out_first[o], out_first[o + 1] - out_first[o]));
-      halo->sends += out_first[o + 1] - out_first[o];
-    }
-    halo->last[k] = halo->sends;
+    halo->begin[k + 1] = halo->begin[k] + (read ? in[i++] : 0);
+    halo->last[k] = halo->sends += sent ? out[o++] : 0;
   }
-  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(GetRows(A, garray, halo));
+  PetscCall(PetscFree2(owner, in));
+  PetscCall(PetscFree(reader));
+  PetscCall(PetscFree(out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,33 +143,30 @@ PetscErrorCode BAIHaloExchange(BAIHalo *halo, MPI_Comm comm, size_t size, const 
 }
 
 /* The numbers that are not negative, each once, in the order in which they come; at: of each its place among these, or
-   -1. mark: room for all numbers, zero before and after */
-static void Unique(PetscInt n, const PetscInt number[], PetscInt mark[], PetscInt *count, PetscInt list[],
-                   PetscInt at[])
+   -1 */
+static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *count, PetscInt list[], PetscInt at[])
 {
+  PetscInt least = PETSC_MAX_INT, most = -1, *mark;
+
+  PetscFunctionBegin;
   *count = 0;
+  for (PetscInt k = 0; k < n; k++) {
+    if (number[k] < 0) continue;
+    least = PetscMin(least, number[k]);
+    most  = PetscMax(most, number[k]);
+  }
+  if (most < 0) least = 0;
+  PetscCall(PetscCalloc1(most - least + 1, &mark)); /* the place of each number, and 1 */
   for (PetscInt k = 0; k < n; k++) {
     at[k] = -1;
     if (number[k] < 0) continue;
-    if (!mark[number[k]]) {
-      list[*count]    = number[k];
-      mark[number[k]] = ++*count;
+    if (!mark[number[k] - least]) {
+      list[*count]            = number[k];
+      mark[number[k] - least] = ++*count;
     }
-    at[k] = mark[number[k]] - 1;
+    at[k] = mark[number[k] - least] - 1;
   }
-  for (PetscInt k = 0; k < *count; k++) mark[list[k]] = 0;
-}
-
-/* Room for marks of these numbers */
-static PetscErrorCode CreateMarks(PetscInt n, const PetscInt sent[], PetscInt m, const PetscInt ghost[],
-                                  PetscInt **mark)
-{
-  PetscInt most = 0;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) most = PetscMax(most, sent[k]);
-  for (PetscInt k = 0; k < m; k++) most = PetscMax(most, ghost[k]);
-  PetscCall(PetscCalloc1(most + 1, mark));
+  PetscCall(PetscFree(mark));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,28 +175,27 @@ static PetscErrorCode CreateMarks(PetscInt n, const PetscInt sent[], PetscInt m,
 PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, const PetscInt sent[], const PetscInt ghost[], BAIHalo *halo,
                               PetscInt of[])
 {
-  PetscInt *list, *mark, *place, count;
+  PetscInt *list, *place, count;
 
   PetscFunctionBegin;
   *halo = (BAIHalo){.n = fine->n, .tag = fine->tag};
   PetscCall(PetscMalloc4(fine->n, &halo->rank, fine->n, &halo->first, fine->n, &halo->last, fine->n + 1, &halo->begin));
   PetscCall(PetscMalloc1(fine->sends, &halo->row));
   PetscCall(PetscMalloc2(BAIHaloGhosts(fine), &list, fine->sends, &place));
-  PetscCall(CreateMarks(fine->sends, sent, BAIHaloGhosts(fine), ghost, &mark));
   PetscCall(PetscArraycpy(halo->rank, fine->rank, fine->n));
   halo->begin[0] = 0;
   for (PetscMPIInt k = 0; k < fine->n; k++) {
     const PetscInt begin = fine->begin[k], end = fine->begin[k + 1];
 
     halo->first[k] = halo->sends;
-    Unique(fine->last[k] - fine->first[k], sent + fine->first[k], mark, &count, halo->row + halo->sends, place);
+    PetscCall(
+      Unique(fine->last[k] - fine->first[k], sent + fine->first[k], &count, halo->row + halo->sends, place));
     halo->last[k] = halo->sends += count;
-    Unique(end - begin, ghost + begin, mark, &count, list, of + begin);
+    PetscCall(Unique(end - begin, ghost + begin, &count, list, of + begin));
     halo->begin[k + 1] = halo->begin[k] + count;
     for (PetscInt g = begin; g < end; g++)
       if (of[g] >= 0) of[g] += halo->begin[k];
   }
-  PetscCall(PetscFree(mark));
   PetscCall(PetscFree2(list, place));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

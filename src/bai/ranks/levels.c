@@ -41,11 +41,10 @@ struct BAIRankLevels_ {
   BAILevels      levels; /* and levels for it */
   BAILevelsInfo  info;
   BAIHalo        everyone; /* rows of it go to all ranks that have some */
-  Vec            b, x, r, y;
+  Vec            b, x;
   double         flops, flops_rest; /* of a cycle, on this rank; of one for rest */
-  PetscBool      connected;         /* ranks write to each other's memory, */
+  BAIMailbox     mailbox;           /* ranks write to each other's memory, NULL: they do not; */
   PetscBool      solves;            /* and the engine does whole solves of all of them */
-  PetscBool      twice;             /* two cycles for rest for each one of the level above */
   int            single;            /* the distributed levels are in single precision */
   const char    *stop;
   PetscErrorCode code; /* of what the engine called within a cycle */
@@ -58,18 +57,28 @@ static PetscErrorCode DestroyParts(Parts *parts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The mailboxes are for others when no rank writes to them any longer; collective */
+static PetscErrorCode Disconnect(BAIRankLevels R)
+{
+  const BAILevels levels = R->bai->hierarchy->levels;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+
+  PetscFunctionBegin;
+  if (!R->mailbox) PetscFunctionReturn(PETSC_SUCCESS);
+  if (levels) status = BAILevelsDisconnect(levels);
+  PetscCallMPI(MPI_Barrier(PetscObjectComm(R->bai->obj)));
+  BAIMailboxRestore(&R->mailbox);
+  PetscCall(BAICheckStatus(R->bai, status));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
 {
-  BAIRankLevels R      = *ranks;
-  BAIStatus     status = BAIStatusOf(BAI_OK);
+  BAIRankLevels R = *ranks;
 
   PetscFunctionBegin;
   if (!R) PetscFunctionReturn(PETSC_SUCCESS);
-  if (R->connected) {
-    if (R->bai->hierarchy->levels) status = BAILevelsDisconnect(R->bai->hierarchy->levels);
-    PetscCallMPI(MPI_Barrier(PetscObjectComm(R->bai->obj)));
-    PetscCall(BAICheckStatus(R->bai, status));
-  }
+  PetscCall(Disconnect(R));
   for (int l = 0; l <= BAI_LEVELS_MOST; l++) PetscCall(BAIHaloDestroy(&R->level[l].halo));
   PetscCall(BAIHaloDestroy(&R->everyone));
   PetscCall(DestroyParts(&R->parts));
@@ -79,8 +88,6 @@ PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *ranks)
   PetscCall(PetscFree2(R->j, R->a));
   PetscCall(VecDestroy(&R->b));
   PetscCall(VecDestroy(&R->x));
-  PetscCall(VecDestroy(&R->r));
-  PetscCall(VecDestroy(&R->y));
   PetscCall(PetscFree(*ranks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -305,16 +312,14 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscCall(GatherMat(bai, R, R->count));
   PetscCall(BAIHaloOfAll(PetscObjectComm(bai->obj), L->m, R->level[0].halo.tag, &R->everyone));
   PetscCall(MatCreateVecs(R->rest, &R->x, &R->b));
-  PetscCall(VecDuplicate(R->x, &R->y));
-  PetscCall(VecDuplicate(R->b, &R->r));
   PetscCall(VecSet(R->b, 0.0));
   PetscCall(VecSet(R->x, 0.0));
-  R->twice = (PetscBool)(R->count && BAIRepeats(h->hermitian, 0, R->count, (BAIInt)L->rows));
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
   for (int l = R->count; l < R->last; l++) PetscCall(GatherNumbers(bai, R, l, PETSC_FALSE, &numbers[p.given++]));
   if (p.fields > 1) PetscCall(GatherNumbers(bai, R, R->last, PETSC_TRUE, &field));
   p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
   p.above     = R->count;
+  p.twice     = R->count && BAIRepeats(h->hermitian, 0, R->count, (BAIInt)L->rows);
   p.over      = (BAIReal)over;
   p.all       = 0;
   p.longest   = 0;
@@ -327,7 +332,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscCall(PetscFree(field));
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   BAILevelsInfoGet(R->levels, &R->info);
-  R->flops_rest = BAILevelsFlops(&R->info, h->p.local_iters, R->count);
+  R->flops_rest = (p.twice ? 2 : 1) * BAILevelsFlops(&R->info, h->p.local_iters, R->count);
   R->stop       = R->info.stop;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -430,18 +435,6 @@ static PetscErrorCode CycleOf(const BAIRankLevels R, BAILevels levels, double fl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x is a cycle for b on the level that each rank has all of */
-static PetscErrorCode CycleRest(const BAIRankLevels R)
-{
-  PetscFunctionBegin;
-  PetscCall(CycleOf(R, R->levels, R->flops_rest, R->b, R->x));
-  if (!R->twice) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatResidual(R->rest, R->b, R->x, R->r));
-  PetscCall(CycleOf(R, R->levels, R->flops_rest, R->r, R->y));
-  PetscCall(VecAXPY(R->x, 1.0, R->y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The arrays of b and x, which stay where they are: the engine writes to the first and reads the second */
 static PetscErrorCode GetRestArrays(const BAIRankLevels R, BAIScalar **b, BAIScalar **x)
 {
@@ -461,7 +454,7 @@ static PetscErrorCode SolveRest(const BAIRankLevels R)
 
   PetscFunctionBegin;
   PetscCall(GetRestArrays(R, &b, &x)); /* b was written */
-  PetscCall(CycleRest(R));
+  PetscCall(CycleOf(R, R->levels, R->flops_rest, R->b, R->x));
   PetscCall(GetRestArrays(R, &b, &x)); /* x is where it will be read */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -541,7 +534,8 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
   const MPI_Comm    comm   = PetscObjectComm(bai->obj);
   const int         n      = BAI_LEVELS_EXCHANGES(R->count, R->rest ? 1 : 0);
   BAIInt           *begin, *first, *last, *ghosts;
-  BAIHandle        *handle, mine = {{0}};
+  void            **memory;
+  size_t            bytes = 0;
   BAILevelsAddress *own, *address;
   BAILevelsPeers    peers;
   BAIStatus         status = BAIStatusOf(BAI_OK);
@@ -556,7 +550,7 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
       bai->options.exchange == BAI_EXCHANGE_SCATTER)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCalloc4(n * size, &begin, n * size, &first, n * size, &last, n * size, &ghosts));
-  PetscCall(PetscCalloc3(size, &handle, n * size, &own, n * size, &address));
+  PetscCall(PetscCalloc3(size, &memory, n * size, &own, n * size, &address));
   for (int l = 0; l + 1 < n; l++) {
     const BAIHalo *halo = l + 2 < n ? HaloOf(R, l) : &R->level[0].halo;
 
@@ -569,29 +563,25 @@ static PetscErrorCode Connect(BAI *bai, BAIRankLevels R)
       last[at]   = (BAIInt)halo->last[k];
     }
   }
-  if (levels) status = BAILevelsShare(levels, size, begin, &mine, own);
+  if (levels) status = BAILevelsShare(levels, size, begin, &bytes, own);
   else status = BAIStatusBecause(BAI_ERR_PEERS, "set-up", "a rank has no rows");
   PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
+  if (can) PetscCall(BAIMailboxGet(bai, bai->hierarchy->backend, bytes, &R->mailbox));
+  can = (PetscBool)(can && R->mailbox);
   if (can) {
-    PetscCallMPI(
-      MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, handle, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
     PetscCallMPI(MPI_Alltoall(own, (PetscMPIInt)(n * (int)sizeof(*own)), MPI_BYTE, address,
                               (PetscMPIInt)(n * (int)sizeof(*own)), MPI_BYTE, comm));
-    peers  = (BAILevelsPeers){size, rank, handle, address, first, last, ghosts};
+    for (PetscMPIInt k = 0; k < size; k++) memory[k] = BAIMailboxOf(R->mailbox, k);
+    peers  = (BAILevelsPeers){size, rank, memory, address, first, last, ghosts};
     status = BAILevelsConnect(levels, &peers);
     PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
-    R->connected = PETSC_TRUE;
   }
-  if (!can && levels) {
-    PetscCall(BAICheckStatus(bai, BAILevelsDisconnect(levels)));
-    if (R->connected) PetscCallMPI(MPI_Barrier(comm));
-    R->connected = PETSC_FALSE;
-  }
+  if (!can) PetscCall(Disconnect(R));
   if (can) BAILevelsInfoGet(levels, &info);
   PetscCall(
     BAIAllCan(bai, BAIStatusOf(info.solves ? BAI_OK : BAI_ERR_PEERS), BAIExchanges[BAI_EXCHANGE_DK], &R->solves));
   PetscCall(PetscFree4(begin, first, last, ghosts));
-  PetscCall(PetscFree3(handle, own, address));
+  PetscCall(PetscFree3(memory, own, address));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -657,7 +647,7 @@ static PetscErrorCode CycleAlone(const BAIRankLevels R, Vec r, Vec z)
   PetscCall(Gather(PetscObjectComm(R->bai->obj), &R->parts, MPIU_SCALAR, mine, all));
   PetscCall(VecRestoreArrayWrite(R->b, &all));
   PetscCall(VecRestoreArrayRead(r, &mine));
-  PetscCall(CycleRest(R));
+  PetscCall(CycleOf(R, R->levels, R->flops_rest, R->b, R->x));
   PetscCall(VecGetArrayRead(R->x, &mine));
   PetscCall(VecGetArrayWrite(z, &to));
   PetscCall(PetscArraycpy(to, mine + L->first, L->m));

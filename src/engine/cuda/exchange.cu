@@ -16,7 +16,7 @@ enum {
 /* What a handle says */
 typedef struct {
   BAISharedHandle memory;
-  cudaUUID_t      device;
+  BAISharedDevice      device;
   size_t          nghost;
 } Handle;
 
@@ -134,7 +134,7 @@ BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
   const size_t values = (size_t)state->nghost;
   Handle       h      = {};
 
-  BAITry(BAICUDAIdentity(&h.device));
+  BAITry(BAISharedDeviceGet(BAI_BACKEND_CUDA, &h.device));
   BAITry(BAISharedCreate(BAI_BACKEND_CUDA, BAIMailboxBytes(values, BAIValueSize(&state->A), peers),
                          &state->exchange.mailbox, &h.memory));
   h.nghost = values;
@@ -146,9 +146,9 @@ BAIStatus BAICUDAShare(BAIState state, BAIInt peers, BAIHandle *handle)
 /* The mailboxes of all peers */
 static BAIStatus Open(BAICUDAExchange *e, int peers, const Handle *handles)
 {
-  cudaUUID_t mine;
+  BAISharedDevice mine;
 
-  BAITry(BAICUDAIdentity(&mine));
+  BAITry(BAISharedDeviceGet(BAI_BACKEND_CUDA, &mine));
   e->theirs = new (std::nothrow) BAIShared[peers + 1]();
   if (!e->theirs) return BAIStatusOf(BAI_ERR_MEMORY);
   for (int p = 0; p < peers; p++) {

@@ -25,26 +25,39 @@ static void Destroy(BAILevelsState state)
   free(state);
 }
 
-/* The caller's matrix where kernels can read it */
-static BAIStatus Stage(BAILevelsState state, const BAIMatrix *matrix, BAIMatrix *staged)
+/* A matrix of the caller where kernels can read it */
+static BAIStatus StageCSR(BAILevelsState state, BAIInt rows, const BAICSR &A, BAIStagedCSR *to, BAICSR *on_device)
 {
-  const size_t n = (size_t)matrix->n, nnz = (size_t)matrix->A.i[matrix->n];
+  const size_t n = (size_t)rows, nnz = n ? (size_t)A.i[n] : 0;
   cudaStream_t stream = state->s.stream;
 
+  if (!to->i) {
+    BAITry(BAICUDAAllocate(&state->s, (n + 1) * sizeof(BAIInt), &to->i));
+    BAITry(BAICUDAAllocate(&state->s, nnz * sizeof(BAIInt), &to->j));
+    BAITry(BAICUDAAllocate(&state->s, nnz * sizeof(BAIScalar), &to->a));
+    to->nnz = nnz;
+  }
+  if (nnz != to->nnz) return BAIStatusOf(BAI_ERR_PATTERN);
+  *on_device = {to->i, to->j, to->a};
+  if (!n) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(to->i, A.i, (n + 1) * sizeof(BAIInt), cudaMemcpyHostToDevice, stream));
+  CUDATry(cudaMemcpyAsync(to->j, A.j, nnz * sizeof(BAIInt), cudaMemcpyHostToDevice, stream));
+  CUDATry(cudaMemcpyAsync(to->a, A.a, nnz * sizeof(BAIScalar), cudaMemcpyHostToDevice, stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The same of own columns and of ghosts, and room for two vectors */
+static BAIStatus Stage(BAILevelsState state, const BAIMatrix *matrix, BAIMatrix *staged)
+{
+  const size_t n = (size_t)matrix->n;
+
   if (!state->staged) {
-    BAITry(BAICUDAAllocate(&state->s, (n + 1) * sizeof(BAIInt), &state->i));
-    BAITry(BAICUDAAllocate(&state->s, nnz * sizeof(BAIInt), &state->j));
-    BAITry(BAICUDAAllocate(&state->s, nnz * sizeof(BAIScalar), &state->a));
     BAITry(BAICUDAAllocate(&state->s, n * sizeof(BAIScalar), &state->b));
     BAITry(BAICUDAAllocate(&state->s, n * sizeof(BAIScalar), &state->x));
     state->staged = true;
-    state->room   = nnz;
   }
-  if (nnz != state->room) return BAIStatusOf(BAI_ERR_PATTERN);
-  CUDATry(cudaMemcpyAsync(state->i, matrix->A.i, (n + 1) * sizeof(BAIInt), cudaMemcpyHostToDevice, stream));
-  CUDATry(cudaMemcpyAsync(state->j, matrix->A.j, nnz * sizeof(BAIInt), cudaMemcpyHostToDevice, stream));
-  CUDATry(cudaMemcpyAsync(state->a, matrix->A.a, nnz * sizeof(BAIScalar), cudaMemcpyHostToDevice, stream));
-  staged->A      = {state->i, state->j, state->a};
+  BAITry(StageCSR(state, matrix->n, matrix->A, &state->csr[0], &staged->A));
+  if (matrix->nghost) BAITry(StageCSR(state, matrix->n, matrix->B, &state->csr[1], &staged->B));
   staged->memory = BAI_MEMORY_DEVICE;
   return BAIStatusOf(BAI_OK);
 }
@@ -268,8 +281,8 @@ extern "C" const BAILevelsOps BAILevelsCUDA = {
   .finish  = [](BAILevelsState        state,
                const BAILevelsRanks *ranks) { return Catch([&] { return BAIDeviceFinish(state, ranks); }); },
   .share =
-    [](BAILevelsState state, int ranks, const BAIInt *begin, BAIHandle *handle, BAILevelsAddress *address) {
-      return Catch([&] { return BAIDeviceShare(state, ranks, begin, handle, address); });
+    [](BAILevelsState state, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *address) {
+      return Catch([&] { return BAIDeviceShare(state, ranks, begin, bytes, address); });
     },
   .connect    = [](BAILevelsState        state,
                 const BAILevelsPeers *peers) { return Catch([&] { return BAIDeviceConnect(state, peers); }); },

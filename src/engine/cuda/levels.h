@@ -70,6 +70,15 @@ typedef struct {
   BAIReal *inner;
 } BAISides;
 
+/* A rank that this one exchanges x or sums with by writing to each other's memory: which of the rows that are sent go
+   there, where the first of them goes in even and odd exchanges; the flag to set there, and the one that it sets here */
+typedef struct {
+  int            first, last, rank;
+  void          *to[2];
+  BAIFlag       *tell;
+  const BAIFlag *told;
+} BAIFarPeer;
+
 /* What a level exchanges with other ranks */
 typedef struct {
   int   all, ghosts, sends; /* rows of all ranks; ghosts; own rows whose x others read, */
@@ -77,22 +86,19 @@ typedef struct {
   void *packed;             /* their x, */
   void *sent, *got;         /* and on the host, and that of ghosts */
   /* where ranks write to each other's memory: */
-  int       far, peers;   /* x that go to others; ranks that it goes to or comes from, 0: they do not */
-  int      *far_place;    /* its places, */
-  void    **to[2];        /* and where it goes in even and odd exchanges */
-  BAIFlag **tell, **told; /* the flag at each peer, and its one here */
-  void     *box[2];       /* x of ghosts, of even and odd exchanges */
-  BAIFlag  *exchanges;    /* so many there were; as the device counts, as what was launched ahead may do nothing */
+  int               peers; /* 0: they do not */
+  const BAIFarPeer *peer;
+  void             *box[2];    /* x of ghosts, of even and odd exchanges */
+  BAIFlag          *exchanges; /* so many there were; as the device counts, as what was launched ahead may do nothing */
 } BAIDeviceHalo;
 
 /* Sums of all ranks, see BAISumOfRanks(); ranks is 0 or 1: there are no others */
 typedef struct {
-  int       ranks, rank;
-  BAIReal **to[2];       /* where those of this rank go, of each other one, in even and odd sums, */
-  BAIReal  *from[2];     /* and those of others come, ranks x BAI_FAR_SUMS */
-  BAIFlag **tell, *told; /* as above, of all ranks */
-  BAIFlag  *sums;        /* so many there were */
-  int      *stalled, *stalled_host;
+  int               ranks, rank, others;
+  const BAIFarPeer *peer;    /* others */
+  const BAIReal    *from[2]; /* of even and odd sums, ranks x BAI_FAR_SUMS */
+  BAIFlag          *sums;    /* so many there were */
+  int              *stalled, *stalled_host;
 } BAIFarSums;
 
 /* Entries of ghosts, and their x; i is NULL: there are none */
@@ -126,6 +132,13 @@ typedef struct {
 /* What CG keeps on the device, see levels_cg.cu */
 typedef struct BAILevelsScalars_ BAILevelsScalars;
 
+/* A copy of arrays of the caller that are on the host */
+typedef struct {
+  BAIInt    *i, *j;
+  BAIScalar *a;
+  size_t     nnz;
+} BAIStagedCSR;
+
 struct BAILevelsState_ {
   struct BAIState_    s; /* its stream, and what owns the memory */
   BAILevelsParameters p;
@@ -148,17 +161,14 @@ struct BAILevelsState_ {
   BAIScalar          *correction; /* and a sixth, where one is needed */
   int                *index;      /* i and j of the caller, if those are of 64 bits */
   bool                staged;     /* the caller's arrays are on the host, and copied: */
-  BAIInt             *i, *j;
-  BAIScalar          *a, *b, *x;
-  size_t              room; /* entries */
+  BAIStagedCSR        csr[2];     /* own columns, and those of ghosts */
+  BAIScalar          *b, *x;
   /* of several ranks: */
   bool            merged;           /* the finest level's matrix is a copy, with the entries of ghosts */
   int            *field;            /* while levels are made: of each row of the last one */
   BAISides        sides;            /* of its matrix, until it is softened */
   BAILevelsRanks  ranks;            /* how a cycle is done */
   BAIScalar      *rest[2];          /* if staged: right-hand side and solution of the level that the caller solves */
-  BAIShared       mailbox, *theirs; /* memory that other ranks write to, and that of theirs; */
-  int             opened;           /* so many of these are open */
   unsigned       *arrived;
   int            *stalled; /* set if a wait was given up */
   BAIDeviceRows   own;     /* of the caller, for BAILevelsSolve(): in own columns, */
@@ -218,15 +228,15 @@ BAIStatus BAIDeviceSides(BAILevelsState, BAIInt count, const BAIInt *row, BAILev
 BAIStatus BAIDeviceSoften(BAILevelsState, const BAILevelsSide *side);
 BAIStatus BAIDeviceMatrix(BAILevelsState, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);
 BAIStatus BAIDeviceFinish(BAILevelsState, const BAILevelsRanks *);
-BAIStatus BAIDeviceShare(BAILevelsState, int ranks, const BAIInt *begin, BAIHandle *, BAILevelsAddress *);
+void      BAIDeviceFreeHalos(BAILevelsState);
+/* levels_exchange.cu; exchanges do nothing once *done is not 0, if done is not NULL */
+BAIStatus BAIDeviceShare(BAILevelsState, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *);
 BAIStatus BAIDeviceConnect(BAILevelsState, const BAILevelsPeers *);
 BAIStatus BAIDeviceDisconnect(BAILevelsState);
-/* The same does nothing once *done is not 0, if done is not NULL */
 BAIStatus BAIDeviceExchange(BAILevelsState, int level, void *x, const int *done);
 BAIStatus BAIDeviceExchangeVector(BAILevelsState, const BAIScalar *x, const int *done);
 BAIStatus BAIDeviceRest(BAILevelsState, int level, const int *done);
 bool      BAIDeviceSolves(BAILevelsState);
-void      BAIDeviceFreeHalos(BAILevelsState);
 /* levels_cg.cu; to = -from */
 BAIStatus BAINegate(BAILevelsState, long long n, const BAIScalar *from, BAIScalar *to);
 BAIStatus BAIDeviceApply(BAILevelsState, const BAIScalar *r, BAIScalar *z);
@@ -249,6 +259,20 @@ BAIStatus BAIKrylovSolve(BAILevelsState, const BAIScalar *b, BAIScalar *x, int g
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
 BAIStatus BAIKrylovSolveColumns(BAILevelsState, const BAIColumns *, int guess_zero, const BAITolerances *,
                                 BAILevelsSolution *);
+
+/* Bytes of a number of the cycle */
+static inline size_t BAISizeOfNumbers(BAILevelsState state)
+{
+  return state->single ? sizeof(BAISingle) : sizeof(BAIScalar);
+}
+
+template <typename T, typename U>
+static __global__ void BAIPick(int n, const int *row, const T *from, U *to)
+{
+  const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (k < n) to[k] = U(from[row[k]]);
+}
 
 static inline dim3 BAIGrid(long long threads, int block)
 {

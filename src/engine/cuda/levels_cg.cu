@@ -49,12 +49,12 @@ static __device__ __noinline__ void SumOfRanks(BAIReal (&sum)[COUNT], const BAIF
   for (int k = 0; k < COUNT; k++)
     if (!threadIdx.x) mine[k] = sum[k];
   __syncthreads();
-  for (int p = (int)threadIdx.x; p < far.ranks; p += (int)blockDim.x) {
-    const BAIFlag *flag = far.told + p;
+  for (int p = (int)threadIdx.x; p < far.others; p += (int)blockDim.x) {
+    const BAIFarPeer &peer = far.peer[p];
+    const BAIFlag    *flag = peer.told;
 
-    if (p == far.rank) continue;
-    for (int k = 0; k < COUNT; k++) BAIStoreFar(far.to[odd][p] + k, mine[k]);
-    BAIStoreFarRelease(far.tell[p], number);
+    for (int k = 0; k < COUNT; k++) BAIStoreFar(static_cast<BAIReal *>(peer.to[odd]) + k, mine[k]);
+    BAIStoreFarRelease(peer.tell, number);
     BAISpin(
       far.stalled, far.stalled_host, [=] { return BAILoadFarAcquire(flag) >= number; }, cycles, BAI_ERR_ABSENT);
   }
@@ -389,6 +389,7 @@ static __global__ __launch_bounds__(THREADS) void Norm(int n, const BAIScalar *r
 {
   BAIReal sum[1] = {0};
 
+  BAIFollow();
   for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < n; i += (long long)gridDim.x * THREADS) {
     const BAIReal w = BAIAggregateMagnitude(r[i]);
 
@@ -442,12 +443,13 @@ static BAIStatus AgreeOnFactors(BAILevelsState state)
 
 BAIStatus BAIDeviceApply(BAILevelsState state, const BAIScalar *r, BAIScalar *z)
 {
-  const int n = state->level[0].A.n;
+  int   n      = state->level[0].A.n;
+  void *norm[] = {&n, &r, &state->partial, &state->scalars};
 
   BAITry(Prepare(state));
   if (state->single) {
-    Norm<<<(unsigned)Blocks(state, n), THREADS, 0, state->s.stream>>>(n, r, state->partial, state->scalars);
-    CUDATry(cudaGetLastError());
+    CUDATry(BAILaunch((const void *)Norm, dim3((unsigned)Blocks(state, n)), THREADS, 0, state->s.stream,
+                      state->s.follows, norm));
     if (state->p.all) BAITry(AgreeOnFactors(state));
   }
   return BAIDeviceCycle(state, r, z, NULL);

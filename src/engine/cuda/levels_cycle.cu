@@ -837,8 +837,16 @@ void BAIFindTail(BAILevelsState state)
     state->tail--;
 }
 
+template <typename T>
+static BAIStatus Cycles(const Cycle<T> &cycle)
+{
+  const bool twice = cycle.state->p.twice && cycle.state->levels > 1;
+
+  BAITry(cycle.Run(0, 1, !twice));
+  return twice ? cycle.Run(0, 0, true) : BAIStatusOf(BAI_OK);
+}
+
 BAIStatus BAIDeviceCycle(BAILevelsState state, const BAIScalar *r, BAIScalar *z, const int *done)
 {
-  if (state->single) return Cycle<BAISingle>{state, r, z, done}.Run(0, 1, true);
-  return Cycle<BAIScalar>{state, r, z, done}.Run(0, 1, true);
+  return state->single ? Cycles(Cycle<BAISingle>{state, r, z, done}) : Cycles(Cycle<BAIScalar>{state, r, z, done});
 }

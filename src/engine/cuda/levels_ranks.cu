@@ -1,6 +1,5 @@
 /*
-   Levels on a device of a matrix that is distributed over ranks, one after the other, and what a cycle needs of other
-   ranks: see ../levels.h
+   Levels on a device of a matrix that is distributed over ranks, made one after the other: see ../levels.h
 */
 #include "levels.h"
 #include "sweep.h"
@@ -10,29 +9,8 @@
 
 enum {
   THREADS     = 256,
-  MERGE_LANES = 4,
-  MOST_BLOCKS = 64 /* that wait for other ranks at a time */
+  MERGE_LANES = 4
 };
-
-/* What a handle says: the memory, where flags begin in it, and the device */
-typedef struct {
-  BAISharedHandle memory;
-  size_t          flags;
-  cudaUUID_t      device;
-} Handle;
-
-static_assert(sizeof(Handle) <= sizeof(BAIHandle), "a handle holds it");
-
-static BAIStatus GivenUp()
-{
-  return BAIStatusBecause(BAI_ERR_ABSENT, "a cycle of several ranks", "one of them has given up");
-}
-
-/* Bytes of a number of the cycle */
-static size_t SizeOf(BAILevelsState state)
-{
-  return state->single ? sizeof(BAISingle) : sizeof(BAIScalar);
-}
 
 static BAIDeviceLevel *Last(BAILevelsState state)
 {
@@ -128,14 +106,6 @@ BAIStatus BAIDeviceAggregateLast(BAILevelsState state, BAIInt *count)
   return BAIStatusOf(BAI_OK);
 }
 
-template <typename T, typename U>
-static __global__ void Pick(int n, const int *row, const T *from, U *to)
-{
-  const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (k < n) to[k] = U(from[row[k]]);
-}
-
 /* Numbers of the caller, to the device */
 static BAIStatus Upload(BAILevelsState state, size_t n, const BAIInt *from, int *to)
 {
@@ -168,7 +138,7 @@ BAIStatus BAIDeviceAggregates(BAILevelsState state, int level, BAIInt count, con
   BAITry(rooms[0].Allocate(&state->s, n * sizeof(int)));
   BAITry(rooms[1].Allocate(&state->s, n * sizeof(int)));
   BAITry(Upload(state, n, row, static_cast<int *>(rooms[0].p)));
-  Pick<<<BAIGrid(count, THREADS), THREADS, 0, state->s.stream>>>((int)count, static_cast<const int *>(rooms[0].p),
+  BAIPick<<<BAIGrid(count, THREADS), THREADS, 0, state->s.stream>>>((int)count, static_cast<const int *>(rooms[0].p),
                                                                  L->aggregate, static_cast<int *>(rooms[1].p));
   CUDATry(cudaGetLastError());
   return Download(state, n, static_cast<const int *>(rooms[1].p), aggregate);
@@ -213,8 +183,8 @@ BAIStatus BAIDeviceSides(BAILevelsState state, BAIInt count, const BAIInt *row, 
   cudaStream_t     stream = state->s.stream;
 
   BAITry(Upload(state, n, row, static_cast<int *>(rooms[0].p)));
-  Pick<<<grid, THREADS, 0, stream>>>((int)count, at, state->sides.rows, static_cast<int *>(rooms[1].p));
-  Pick<<<grid, THREADS, 0, stream>>>((int)count, at, state->sides.inner, static_cast<BAIScalar *>(rooms[2].p));
+  BAIPick<<<grid, THREADS, 0, stream>>>((int)count, at, state->sides.rows, static_cast<int *>(rooms[1].p));
+  BAIPick<<<grid, THREADS, 0, stream>>>((int)count, at, state->sides.inner, static_cast<BAIScalar *>(rooms[2].p));
   CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(rows.data(), rooms[1].p, n * sizeof(int), cudaMemcpyDeviceToHost, stream));
   CUDATry(cudaMemcpyAsync(inner.data(), rooms[2].p, n * sizeof(BAIScalar), cudaMemcpyDeviceToHost, stream));
@@ -275,7 +245,7 @@ BAIStatus BAIDeviceMatrix(BAILevelsState state, int level, BAIInt *n, BAIInt *nn
 /* Places of the rows that are sent, and room for their x and that of ghosts */
 static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILevelsShared *shared)
 {
-  const size_t n = (size_t)shared->sends, size = SizeOf(state);
+  const size_t n = (size_t)shared->sends, size = BAISizeOfNumbers(state);
   BAITemporary room;
 
   L->halo        = {};
@@ -294,7 +264,7 @@ static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILev
   }
   BAITry(room.Allocate(&state->s, n * sizeof(int)));
   BAITry(Upload(state, n, shared->row, static_cast<int *>(room.p)));
-  Pick<<<BAIGrid((long long)n, THREADS), THREADS, 0, state->s.stream>>>((int)n, static_cast<const int *>(room.p),
+  BAIPick<<<BAIGrid((long long)n, THREADS), THREADS, 0, state->s.stream>>>((int)n, static_cast<const int *>(room.p),
                                                                         L->place, L->halo.place);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
@@ -318,7 +288,6 @@ void BAIDeviceFreeHalos(BAILevelsState state)
     free(state->level[l].halo.sent);
     free(state->level[l].halo.got);
   }
-  (void)BAISharedClose(BAI_BACKEND_CUDA, &state->mailbox);
 }
 
 /* What was only for set-up: matrices are there by places now */
@@ -354,14 +323,14 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks)
   for (int l = 0; l < state->levels; l++) {
     BAITry(TakeSends(state, &state->level[l], &ranks->level[l]));
     if (!state->level[l].A.n)
-      BAITry(BAICUDAAllocate(&state->s, (size_t)state->level[l].halo.ghosts * SizeOf(state), &state->level[l].x));
+      BAITry(BAICUDAAllocate(&state->s, (size_t)state->level[l].halo.ghosts * BAISizeOfNumbers(state), &state->level[l].x));
     if (!state->level[l].A.n || l == ranks->levels) continue;
     BAITry(BAIDeviceCutBlocks(state, &state->level[l]));
     BAITry(BAIPlaceLevel(state, &state->level[l], false));
   }
   BAITry(TakeVector(state, ranks->finest));
   if (ranks->next) {
-    BAITry(BAICUDAAllocate(&state->s, ((size_t)L->A.n + (size_t)L->halo.ghosts) * SizeOf(state), &L->b));
+    BAITry(BAICUDAAllocate(&state->s, ((size_t)L->A.n + (size_t)L->halo.ghosts) * BAISizeOfNumbers(state), &L->b));
     for (int k = 0; k < 2 && state->staged; k++)
       BAITry(BAICUDAAllocate(&state->s, (size_t)L->halo.all * sizeof(BAIScalar), &state->rest[k]));
   }
@@ -372,349 +341,4 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks)
   state->field   = NULL;
   BAIFindTail(state);
   return BAIStatusOf(BAI_OK);
-}
-
-/* The mailbox: of each level x of ghosts of even exchanges, and of odd ones; then a flag for each level and rank */
-static size_t Whole(size_t bytes)
-{
-  return (bytes + sizeof(BAIFlag) - 1) / sizeof(BAIFlag) * sizeof(BAIFlag);
-}
-
-/* The halo of an exchange, NULL: it is that of sums */
-static BAIDeviceHalo *HaloOf(BAILevelsState state, int exchange)
-{
-  return exchange < state->levels ? &state->level[exchange].halo : exchange == state->levels ? &state->vector : NULL;
-}
-
-/* Bytes of what goes from one rank to another in an exchange, as a whole number of flags */
-static size_t Room(BAILevelsState state, int exchange, int ranks)
-{
-  const BAIDeviceHalo *h = HaloOf(state, exchange);
-
-  if (!h) return Whole((size_t)ranks * BAI_FAR_SUMS * sizeof(BAIReal));
-  return Whole((size_t)h->ghosts * (exchange < state->levels ? SizeOf(state) : sizeof(BAIScalar)));
-}
-
-BAIStatus BAIDeviceShare(BAILevelsState state, int ranks, const BAIInt *begin, BAIHandle *handle,
-                         BAILevelsAddress *address)
-{
-  const int       n  = state->levels + 2;
-  size_t          at = 0, flags = 0;
-  BAISharedHandle shared;
-  Handle          h = {};
-
-  for (int e = 0; e < n; e++) flags += 2 * Room(state, e, ranks);
-  BAITry(BAISharedCreate(BAI_BACKEND_CUDA, flags + (size_t)(n * ranks) * sizeof(BAIFlag), &state->mailbox, &shared));
-  char *const memory = static_cast<char *>(state->mailbox.memory);
-
-  for (int e = 0; e < n; e++) {
-    BAIDeviceHalo *const halo = HaloOf(state, e);
-    const size_t         room = Room(state, e, ranks), size = e < state->levels ? SizeOf(state) : sizeof(BAIScalar);
-
-    for (int k = 0; k < ranks; k++) {
-      const size_t mine = halo ? (size_t)begin[e * ranks + k] * size : (size_t)k * BAI_FAR_SUMS * sizeof(BAIReal);
-
-      address[k * n + e] = {at + mine, at + room + mine, flags + (size_t)(e * ranks + k) * sizeof(BAIFlag)};
-    }
-    for (int odd = 0; odd < 2; odd++, at += room) {
-      if (halo) halo->box[odd] = memory + at;
-      else state->sums.from[odd] = reinterpret_cast<BAIReal *>(memory + at);
-    }
-  }
-  state->sums.told = reinterpret_cast<BAIFlag *>(memory + flags) + (n - 1) * ranks;
-  BAITry(BAICUDAIdentity(&h.device));
-  h.flags  = flags;
-  h.memory = shared;
-  memset(handle, 0, sizeof(*handle));
-  memcpy(handle, &h, sizeof(h));
-  return BAIStatusOf(BAI_OK);
-}
-
-/* Opens the memory of all others, none of which is on this device */
-static BAIStatus Open(BAILevelsState state, const BAILevelsPeers *peers)
-{
-  cudaUUID_t mine;
-
-  BAITry(BAICUDAIdentity(&mine));
-  state->theirs = static_cast<BAIShared *>(calloc((size_t)peers->ranks, sizeof(*state->theirs)));
-  if (!state->theirs) return BAIStatusOf(BAI_ERR_MEMORY);
-  for (; state->opened < peers->ranks; state->opened++) {
-    Handle h;
-
-    if (state->opened == peers->rank) continue;
-    memcpy(&h, &peers->handle[state->opened], sizeof(h));
-    if (!memcmp(&h.device, &mine, sizeof(mine)))
-      return BAIStatusBecause(BAI_ERR_PEERS, "cudaIpcOpenMemHandle()",
-                              "ranks share a device, where a kernel must not wait for another's");
-    BAITry(BAISharedOpen(BAI_BACKEND_CUDA, &h.memory, &state->theirs[state->opened]));
-  }
-  return BAIStatusOf(BAI_OK);
-}
-
-template <typename T>
-static BAIStatus UploadAll(BAILevelsState state, const std::vector<T> &from, T **to)
-{
-  BAITry(BAICUDAAllocate(&state->s, (from.size() + 1) * sizeof(T), to));
-  if (!from.empty())
-    CUDATry(cudaMemcpyAsync(*to, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  return BAIStatusOf(BAI_OK);
-}
-
-template <typename T>
-static BAIStatus Zero(BAILevelsState state, T **to)
-{
-  BAITry(BAICUDAAllocate(&state->s, sizeof(T), to));
-  CUDATry(cudaMemsetAsync(*to, 0, sizeof(T), state->s.stream));
-  return BAIStatusOf(BAI_OK);
-}
-
-/* Where each x of an exchange goes, and the flags */
-static BAIStatus ConnectHalo(BAILevelsState state, int exchange, const BAILevelsPeers *peers)
-{
-  BAIDeviceHalo         *h     = HaloOf(state, exchange);
-  const size_t           size  = exchange < state->levels ? SizeOf(state) : sizeof(BAIScalar);
-  const int              ranks = peers->ranks;
-  std::vector<int>       place((size_t)h->sends), far;
-  std::vector<void *>    to[2];
-  std::vector<BAIFlag *> tell, told;
-  Handle                 mine;
-
-  memcpy(&mine, &peers->handle[peers->rank], sizeof(mine));
-  if (h->sends)
-    CUDATry(
-      cudaMemcpyAsync(place.data(), h->place, place.size() * sizeof(int), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  for (int k = 0; k < ranks; k++) {
-    const int               at    = exchange * ranks + k;
-    const BAILevelsAddress *a     = &peers->address[k * (state->levels + 2) + exchange];
-    char *const             there = static_cast<char *>(state->theirs[k].memory);
-
-    if (k == peers->rank || (peers->first[at] == peers->last[at] && !peers->ghosts[at])) continue;
-    for (BAIInt e = peers->first[at]; e < peers->last[at]; e++) {
-      far.push_back(place[(size_t)e]);
-      to[0].push_back(there + a->even + (size_t)(e - peers->first[at]) * size);
-      to[1].push_back(there + a->odd + (size_t)(e - peers->first[at]) * size);
-    }
-    tell.push_back(reinterpret_cast<BAIFlag *>(there + a->flag));
-    told.push_back(reinterpret_cast<BAIFlag *>(static_cast<char *>(state->mailbox.memory) + mine.flags) + at);
-  }
-  h->far = (int)far.size();
-  BAITry(UploadAll(state, far, &h->far_place));
-  for (int odd = 0; odd < 2; odd++) BAITry(UploadAll(state, to[odd], &h->to[odd]));
-  BAITry(UploadAll(state, tell, &h->tell));
-  BAITry(UploadAll(state, told, &h->told));
-  BAITry(Zero(state, &h->exchanges));
-  h->peers = (int)tell.size();
-  return BAIStatusOf(BAI_OK);
-}
-
-static BAIStatus ConnectSums(BAILevelsState state, const BAILevelsPeers *peers)
-{
-  BAIFarSums            *far   = &state->sums;
-  const size_t           ranks = (size_t)peers->ranks;
-  std::vector<BAIReal *> to[2] = {std::vector<BAIReal *>(ranks), std::vector<BAIReal *>(ranks)};
-  std::vector<BAIFlag *> tell(ranks);
-
-  for (size_t k = 0; k < ranks; k++) {
-    const BAILevelsAddress *a     = &peers->address[k * (size_t)(state->levels + 2) + (size_t)state->levels + 1];
-    char *const             there = static_cast<char *>(state->theirs[k].memory);
-
-    if ((int)k == peers->rank) continue;
-    to[0][k] = reinterpret_cast<BAIReal *>(there + a->even);
-    to[1][k] = reinterpret_cast<BAIReal *>(there + a->odd);
-    tell[k]  = reinterpret_cast<BAIFlag *>(there + a->flag);
-  }
-  for (int odd = 0; odd < 2; odd++) BAITry(UploadAll(state, to[odd], &far->to[odd]));
-  BAITry(UploadAll(state, tell, &far->tell));
-  BAITry(Zero(state, &far->sums));
-  far->stalled      = state->stalled;
-  far->stalled_host = &state->s.pinned->result.stalled;
-  far->rank         = peers->rank;
-  far->ranks        = peers->ranks;
-  return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAIDeviceConnect(BAILevelsState state, const BAILevelsPeers *peers)
-{
-  BAIScalar *ghosts;
-
-  BAITry(Open(state, peers));
-  BAITry(Zero(state, &state->arrived));
-  BAITry(Zero(state, &state->stalled));
-  if (!state->s.pinned) BAITry(BAIPinnedGet(&state->s.pinned));
-  for (int e = 0; e <= state->levels; e++) BAITry(ConnectHalo(state, e, peers));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)state->vector.ghosts * sizeof(BAIScalar), &ghosts));
-  state->between.x = ghosts;
-  return ConnectSums(state, peers);
-}
-
-/* All ranks may do a solve together */
-bool BAIDeviceSolves(BAILevelsState state)
-{
-  return state->sums.ranks > 1 && state->own.i && !state->negative;
-}
-
-/* This rank's mailbox stays until its levels are destroyed, as others may not have closed it yet */
-BAIStatus BAIDeviceDisconnect(BAILevelsState state)
-{
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  for (int k = 0; k < state->opened; k++) BAITry(BAISharedClose(BAI_BACKEND_CUDA, &state->theirs[k]));
-  free(state->theirs);
-  state->theirs = NULL;
-  state->opened = 0;
-  for (int l = 0; l < BAI_LEVELS_MOST; l++) state->level[l].halo.peers = 0;
-  state->vector.peers = 0;
-  state->sums.ranks   = 0;
-  return BAIStatusOf(BAI_OK);
-}
-
-/* x of the rows that are sent goes to the mailboxes of other ranks, then its number to their flags. When all of theirs
-   have come, x of ghosts is behind that of the rows. Thread blocks are few enough to run at the same time */
-template <typename T>
-static __global__ void ExchangeFar(BAIDeviceHalo h, const T *x, T *ghosts, const int *done, unsigned *arrived,
-                                   int *stalled, int *stalled_host)
-{
-  if (done && *done) return;
-  const BAIFlag   number = BAILoad(h.exchanges) + 1; /* not from L1, where an old one may be */
-  const int       step = (int)(gridDim.x * blockDim.x), t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  const long long cycles = BAI_PEER_SECONDS * 2000000000ll;
-  const T *const  box    = static_cast<const T *>(h.box[number & 1]);
-  __shared__ bool last;
-
-  for (int k = t; k < h.far; k += step) BAIStoreFar(static_cast<T *>(h.to[number & 1][k]), x[h.far_place[k]]);
-  BAIFenceFar();
-  __syncthreads();
-  if (!threadIdx.x) last = BAIArrive(arrived) == gridDim.x;
-  __syncthreads();
-  if (last) {
-    if (!threadIdx.x) *arrived = 0;
-    if (!threadIdx.x) BAIStore(h.exchanges, number);
-    BAIFenceFar();
-    for (int p = (int)threadIdx.x; p < h.peers; p += (int)blockDim.x) BAIStoreFarRelease(h.tell[p], number);
-  }
-  for (int p = (int)threadIdx.x; p < h.peers; p += (int)blockDim.x) {
-    const BAIFlag *flag = h.told[p];
-
-    BAISpin(
-      stalled, stalled_host, [=] { return BAILoadFarAcquire(flag) >= number; }, cycles, BAI_ERR_ABSENT);
-  }
-  __syncthreads();
-  for (int g = t; g < h.ghosts; g += step) ghosts[g] = BAILoadFar(box + g);
-}
-
-template <typename T>
-static BAIStatus Directly(BAILevelsState state, const BAIDeviceHalo *h, const T *x, T *ghosts, const int *done)
-{
-  const int most = h->far > h->ghosts ? h->far : h->ghosts, blocks = (most + THREADS - 1) / THREADS;
-
-  ExchangeFar<<<(unsigned)(blocks < 1               ? 1
-                             : blocks < MOST_BLOCKS ? blocks
-                                                    : MOST_BLOCKS),
-                THREADS, 0, state->s.stream>>>(*h, x, ghosts, done, state->arrived, state->stalled,
-                                               &state->s.pinned->result.stalled);
-  CUDATry(cudaGetLastError());
-  if (state->s.pinned->result.stalled) return BAIStatusOf(BAI_ERR_ABSENT);
-  return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAIDeviceExchangeVector(BAILevelsState state, const BAIScalar *x, const int *done)
-{
-  if (!state->vector.peers) return BAIStatusOf(BAI_OK);
-  return Directly(state, &state->vector, x, const_cast<BAIScalar *>(state->between.x), done);
-}
-
-/* Through the host: x of the rows that are sent goes there, and that of ghosts comes back */
-template <typename T>
-static BAIStatus ThroughHost(BAILevelsState state, int level, T *x)
-{
-  const BAIDeviceHalo *h      = &state->level[level].halo;
-  cudaStream_t         stream = state->s.stream;
-
-  if (h->sends) {
-    Pick<<<BAIGrid(h->sends, THREADS), THREADS, 0, stream>>>(h->sends, h->place, x, static_cast<T *>(h->packed));
-    CUDATry(cudaGetLastError());
-    CUDATry(cudaMemcpyAsync(h->sent, h->packed, (size_t)h->sends * sizeof(T), cudaMemcpyDeviceToHost, stream));
-    CUDATry(cudaStreamSynchronize(stream));
-  }
-  if (state->ranks.exchange(state->ranks.context, level, sizeof(T), h->sent, h->got)) return GivenUp();
-  if (h->ghosts && x)
-    CUDATry(cudaMemcpyAsync(x + state->level[level].A.n, h->got, (size_t)h->ghosts * sizeof(T), cudaMemcpyHostToDevice,
-                            stream));
-  return BAIStatusOf(BAI_OK);
-}
-
-template <typename T>
-static BAIStatus Exchange(BAILevelsState state, int level, T *x, const int *done)
-{
-  const BAIDeviceLevel *L = &state->level[level];
-
-  return L->halo.peers ? Directly(state, &L->halo, x, x + L->A.n, done) : ThroughHost(state, level, x);
-}
-
-/* A rank without rows of a level may have ghosts there, and room for them as x */
-BAIStatus BAIDeviceExchange(BAILevelsState state, int level, void *x, const int *done)
-{
-  const BAIDeviceHalo *h = &state->level[level].halo;
-
-  if (!h->sends && !h->ghosts) return BAIStatusOf(BAI_OK);
-  return state->single ? Exchange(state, level, static_cast<BAISingle *>(x), done)
-                       : Exchange(state, level, static_cast<BAIScalar *>(x), done);
-}
-
-/* b of all ranks by rows, in native precision: n of this rank by places, which begin at number first; then the others */
-template <typename T>
-static __global__ void ToRest(int n, int all, int first, const int *row, const T *b, BAIScalar *rest)
-{
-  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (p >= all) return;
-  rest[p < n ? first + row[p] : p - n < first ? p - n : p] = BAIScalar(b[p]);
-}
-
-/* x on the rows of each aggregate of the level above. Levels are of A times scale, the caller's is of A */
-template <typename T>
-static __global__ void FromRest(int n, const int *row, const BAIScalar *rest, BAIReal scale, const int *child, T *above)
-{
-  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (p >= n) return;
-  const T x = T(rest[row[p]] / scale);
-
-  for (int k = child[p]; k < child[p + 1]; k++) above[k] += x;
-}
-
-template <typename T>
-static BAIStatus Rest(BAILevelsState state, int level, const int *done)
-{
-  const BAIDeviceLevel *L = &state->level[level];
-  const int             n = L->A.n, all = L->halo.all, first = (int)state->ranks.first;
-  const size_t          bytes  = (size_t)all * sizeof(BAIScalar);
-  cudaStream_t          stream = state->s.stream;
-  T                    *b      = static_cast<T *>(L->b);
-  BAIScalar            *to = state->rest[0], *from = state->rest[1];
-
-  if (!n) return BAIStatusOf(BAI_OK);
-  BAITry(BAIDeviceExchange(state, level, b, done));
-  if (!state->staged) { /* the caller's are on the device as well */
-    to   = state->ranks.b;
-    from = state->ranks.x;
-  }
-  ToRest<<<BAIGrid(all, THREADS), THREADS, 0, stream>>>(n, all, first, L->row, b, to);
-  CUDATry(cudaGetLastError());
-  if (state->staged) {
-    CUDATry(cudaMemcpyAsync(state->ranks.b, to, bytes, cudaMemcpyDeviceToHost, stream));
-    CUDATry(cudaStreamSynchronize(stream));
-  }
-  if (state->ranks.rest(state->ranks.context)) return GivenUp();
-  if (state->staged) CUDATry(cudaMemcpyAsync(from, state->ranks.x, bytes, cudaMemcpyHostToDevice, stream));
-  FromRest<<<BAIGrid(n, THREADS), THREADS, 0, stream>>>(n, L->row, from + first, state->scale, L[-1].child,
-                                                        static_cast<T *>(L[-1].x));
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
-}
-
-BAIStatus BAIDeviceRest(BAILevelsState state, int level, const int *done)
-{
-  return state->single ? Rest<BAISingle>(state, level, done) : Rest<BAIScalar>(state, level, done);
 }

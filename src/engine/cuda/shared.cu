@@ -14,9 +14,10 @@ typedef struct {
 } Handle;
 
 static_assert(sizeof(Handle) <= sizeof(BAISharedHandle), "a handle holds it");
+static_assert(sizeof(cudaUUID_t) <= sizeof(BAISharedDevice), "it holds what identifies a device");
 
 /* Asking takes a millisecond, so it is asked once for each device */
-BAIStatus BAICUDAIdentity(cudaUUID_t *uuid)
+static BAIStatus Device(BAISharedDevice *identity)
 {
   static std::mutex                 mutex;
   static std::map<int, cudaUUID_t>  known;
@@ -29,7 +30,7 @@ BAIStatus BAICUDAIdentity(cudaUUID_t *uuid)
     CUDATry(cudaGetDeviceProperties(&properties, device));
     known[device] = properties.uuid;
   }
-  *uuid = known[device];
+  memcpy(identity, &known[device], sizeof(known[device]));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -86,4 +87,5 @@ static BAIStatus Close(BAIShared *shared)
   return BAIStatusOf(BAI_OK);
 }
 
-extern "C" const BAISharedOps BAISharedCUDA = {.create = Create, .open = Open, .opened = Opened, .close = Close};
+extern "C" const BAISharedOps BAISharedCUDA = {
+  .device = Device, .create = Create, .open = Open, .opened = Opened, .close = Close};

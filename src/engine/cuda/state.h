@@ -305,8 +305,6 @@ struct BAITemporary {
   ~BAITemporary();
 };
 
-/* shared.cu: the current device, by what tells devices of all processes apart */
-BAIStatus BAICUDAIdentity(cudaUUID_t *);
 BAIStatus BAIPinnedGet(BAIPinned **);
 void      BAIPinnedRestore(BAIPinned *);
 

@@ -120,4 +120,5 @@ static void Cycle(const BAILevelsState state, int l, int from_zero)
 void BAIHostCycle(BAILevelsState state)
 {
   Cycle(state, 0, 1);
+  if (state->p.twice && state->levels > 1) Cycle(state, 0, 0);
 }

@@ -8,9 +8,10 @@ PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle;
 static PetscBool BAIPackageInitialized = PETSC_FALSE;
 
 /*@C
-   BAIFinalizePackage - Forgets that petsc-bai was registered, so that it can be after the next `PetscInitialize()`
+   BAIFinalizePackage - Frees what is kept between solvers, and forgets that petsc-bai was registered, so that it can be
+   after the next `PetscInitialize()`
 
-   Not Collective
+   Collective
 
    Level: developer
 
@@ -23,6 +24,7 @@ PetscErrorCode BAIFinalizePackage(void)
 {
   PetscFunctionBegin;
   BAIPackageInitialized = PETSC_FALSE;
+  PetscCall(BAIMailboxDestroyAll());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
