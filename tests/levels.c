@@ -1753,6 +1753,44 @@ static PetscErrorCode TestRanksOther(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Solvers at the same time, of more and more rows and of few again, and then once more: those of the second round get
+   the memory in which those of the first exchanged x */
+static PetscErrorCode TestRanksAgain(void)
+{
+  enum {
+    SOLVERS = 4
+  };
+  const PetscInt n[SOLVERS] = {150, 200, 260, 150};
+  PetscInt       first[SOLVERS], its;
+
+  PetscFunctionBeginUser;
+  for (PetscInt round = 0; round < 2; round++) {
+    Mat A[SOLVERS];
+    KSP ksp[SOLVERS];
+
+    for (PetscInt k = 0; k < SOLVERS; k++) {
+      PetscCall(CreateMat("laplace2d", n[k], &A[k]));
+      PetscCall(CreateKSP(A[k], KSPBAI, PETSC_DECIDE, &ksp[k]));
+      PetscCall(KSPBAISetGather(ksp[k], BAI_GATHER_NONE));
+      PetscCall(Solve(ksp[k], &its));
+      if (!round) first[k] = its;
+      PetscCall(Expect(its > 0 && its == first[k], "round %d, solver %d: %d iterations, %d in the first round",
+                       (int)round, (int)k, (int)its, (int)first[k]));
+    }
+    for (PetscInt k = 0; k < SOLVERS; k++) {
+      PetscCall(Solve(ksp[k], &its));
+      PetscCall(Expect(its == first[k], "round %d, solver %d beside the others: %d iterations, %d before", (int)round,
+                       (int)k, (int)its, (int)first[k]));
+    }
+    for (PetscInt k = 0; k < SOLVERS; k++) {
+      PetscCall(KSPDestroy(&ksp[k]));
+      PetscCall(MatDestroy(&A[k]));
+    }
+  }
+  PetscCall(Expect(first[0] == first[3], "%d and %d iterations for the same matrix", (int)first[0], (int)first[3]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CasesOnOneRank(void)
 {
   static const struct {
@@ -2011,6 +2049,7 @@ int main(int argc, char **argv)
     if (Case("ranks_%s", distributed[k].name)) PetscCall(TestRanks(distributed[k].name, distributed[k].n));
   if (size > 1 && Case("ranks_values")) PetscCall(TestRanksValues());
   if (size > 1 && Case("ranks_other")) PetscCall(TestRanksOther());
+  if (size > 1 && Case("ranks_again")) PetscCall(TestRanksAgain());
   if (size == 1) PetscCall(CasesOnOneRank());
   PetscCall(CheckFinalize());
   return 0;
@@ -2032,7 +2071,7 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 2
          nsize: {{2 3}}
-         args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields elasticity,convection ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other}}
+         args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields elasticity,convection ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_again}}
 
    testset:
       output_file: output/empty.out

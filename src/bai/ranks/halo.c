@@ -80,7 +80,7 @@ PetscErrorCode BAIHaloCreate(Mat A, PetscInt nghost, const PetscInt garray[], BA
     halo->rank[k]      = read ? owner[i] : reader[o];
     halo->first[k]     = halo->sends;
     halo->begin[k + 1] = halo->begin[k] + (read ? in[i++] : 0);
-    halo->last[k] = halo->sends += sent ? out[o++] : 0;
+    halo->last[k]      = halo->sends += sent ? out[o++] : 0;
   }
   PetscCall(GetRows(A, garray, halo));
   PetscCall(PetscFree2(owner, in));
@@ -188,8 +188,7 @@ PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, const PetscInt sent[], const 
     const PetscInt begin = fine->begin[k], end = fine->begin[k + 1];
 
     halo->first[k] = halo->sends;
-    PetscCall(
-      Unique(fine->last[k] - fine->first[k], sent + fine->first[k], &count, halo->row + halo->sends, place));
+    PetscCall(Unique(fine->last[k] - fine->first[k], sent + fine->first[k], &count, halo->row + halo->sends, place));
     halo->last[k] = halo->sends += count;
     PetscCall(Unique(end - begin, ghost + begin, &count, list, of + begin));
     halo->begin[k + 1] = halo->begin[k] + count;

@@ -43,7 +43,8 @@ static PetscErrorCode Destroy(BAIMailbox *mailbox)
   BAIMailbox *at;
 
   PetscFunctionBegin;
-  for (at = &all; *at && *at != m; at = &(*at)->next);
+  for (at = &all; *at && *at != m; at = &(*at)->next)
+    ;
   if (*at) *at = m->next;
   for (PetscMPIInt k = 0; k < m->size; k++)
     if (k != m->rank) PetscCall(Close(m, k));

@@ -16,7 +16,7 @@ enum {
 /* What a handle says */
 typedef struct {
   BAISharedHandle memory;
-  BAISharedDevice      device;
+  BAISharedDevice device;
   size_t          nghost;
 } Handle;
 

@@ -164,11 +164,11 @@ struct BAILevelsState_ {
   BAIStagedCSR        csr[2];     /* own columns, and those of ghosts */
   BAIScalar          *b, *x;
   /* of several ranks: */
-  bool            merged;           /* the finest level's matrix is a copy, with the entries of ghosts */
-  int            *field;            /* while levels are made: of each row of the last one */
-  BAISides        sides;            /* of its matrix, until it is softened */
-  BAILevelsRanks  ranks;            /* how a cycle is done */
-  BAIScalar      *rest[2];          /* if staged: right-hand side and solution of the level that the caller solves */
+  bool            merged;  /* the finest level's matrix is a copy, with the entries of ghosts */
+  int            *field;   /* while levels are made: of each row of the last one */
+  BAISides        sides;   /* of its matrix, until it is softened */
+  BAILevelsRanks  ranks;   /* how a cycle is done */
+  BAIScalar      *rest[2]; /* if staged: right-hand side and solution of the level that the caller solves */
   unsigned       *arrived;
   int            *stalled; /* set if a wait was given up */
   BAIDeviceRows   own;     /* of the caller, for BAILevelsSolve(): in own columns, */

@@ -93,12 +93,14 @@ static void AddPeers(BAILevelsState state, int e, const BAILevelsPeers *peers, B
     const bool              meet  = !HaloOf(state, e) || peers->first[at] < peers->last[at] || peers->ghosts[at];
 
     if (k == peers->rank || !meet) continue;
-    far->push_back({(int)peers->first[at],
-                    (int)peers->last[at],
-                    k,
-                    {there + a->even, there + a->odd},
-                    reinterpret_cast<BAIFlag *>(there + a->flag),
-                    told + at});
+    far->push_back({
+      (int)peers->first[at],
+      (int)peers->last[at],
+      k,
+      {there + a->even, there + a->odd},
+      reinterpret_cast<BAIFlag *>(there + a->flag),
+      told + at
+    });
   }
 }
 
@@ -137,15 +139,17 @@ BAIStatus BAIDeviceConnect(BAILevelsState state, const BAILevelsPeers *peers)
     h->exchanges = zero + e;
     for (int odd = 0; odd < 2; odd++) h->box[odd] = mine + m.box[e][odd];
   }
-  state->sums = {.ranks        = peers->ranks,
-                 .rank         = peers->rank,
-                 .others       = first[n] - first[n - 1],
-                 .peer         = peer + first[n - 1],
-                 .from         = {reinterpret_cast<const BAIReal *>(mine + m.box[n - 1][0]),
-                                  reinterpret_cast<const BAIReal *>(mine + m.box[n - 1][1])},
-                 .sums         = zero + n - 1,
-                 .stalled      = state->stalled,
-                 .stalled_host = &state->s.pinned->result.stalled};
+  state->sums = {
+    .ranks        = peers->ranks,
+    .rank         = peers->rank,
+    .others       = first[n] - first[n - 1],
+    .peer         = peer + first[n - 1],
+    .from         = {reinterpret_cast<const BAIReal *>(mine + m.box[n - 1][0]),
+                     reinterpret_cast<const BAIReal *>(mine + m.box[n - 1][1])},
+    .sums         = zero + n - 1,
+    .stalled      = state->stalled,
+    .stalled_host = &state->s.pinned->result.stalled
+  };
   return BAIStatusOf(BAI_OK);
 }
 
@@ -203,7 +207,7 @@ static __global__ __launch_bounds__(THREADS) void ExchangeFar(BAIDeviceHalo h, c
       [&](int k, T value) { BAIStoreFar(to + (k - first), value); });
   }
   __syncthreads();
-  if (!threadIdx.x) BAIFenceFar(); /* for all of the block, which have met */
+  if (!threadIdx.x) BAIFenceFar();                                         /* for all of the block, which have met */
   if (__syncthreads_or(!threadIdx.x && BAIArrive(arrived) == gridDim.x)) { /* the last block */
     if (!threadIdx.x) *arrived = 0;
     if (!threadIdx.x) BAIStore(h.exchanges, number);
@@ -230,14 +234,17 @@ static BAIStatus Launch(BAILevelsState state, const void *kernel, dim3 grid, voi
 template <typename T>
 static BAIStatus Directly(BAILevelsState state, const BAIDeviceHalo *h, const T *x, T *ghosts, const int *done)
 {
-  const int     most = h->sends > h->ghosts ? h->sends : h->ghosts;
-  const int     blocks = (most + THREADS * AT_ONCE - 1) / (THREADS * AT_ONCE);
+  const int     most         = h->sends > h->ghosts ? h->sends : h->ghosts;
+  const int     blocks       = (most + THREADS * AT_ONCE - 1) / (THREADS * AT_ONCE);
   BAIDeviceHalo halo         = *h;
   int          *stalled_host = &state->s.pinned->result.stalled;
   void         *arguments[]  = {&halo, &x, &ghosts, &done, &state->arrived, &state->stalled, &stalled_host};
 
   BAITry(Launch(state, (const void *)ExchangeFar<T>,
-                dim3((unsigned)(blocks < 1 ? 1 : blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS)), arguments));
+                dim3((unsigned)(blocks < 1               ? 1
+                                  : blocks < MOST_BLOCKS ? blocks
+                                                         : MOST_BLOCKS)),
+                arguments));
   if (state->s.pinned->result.stalled) return BAIStatusOf(BAI_ERR_ABSENT);
   return BAIStatusOf(BAI_OK);
 }
@@ -313,8 +320,8 @@ static __global__ void FromRest(int n, const int *row, const BAIScalar *rest, BA
 template <typename T>
 static BAIStatus Rest(BAILevelsState state, int level, const int *done)
 {
-  const BAIDeviceLevel *L     = &state->level[level];
-  const size_t          bytes = (size_t)L->halo.all * sizeof(BAIScalar);
+  const BAIDeviceLevel *L      = &state->level[level];
+  const size_t          bytes  = (size_t)L->halo.all * sizeof(BAIScalar);
   cudaStream_t          stream = state->s.stream;
   int                   n = L->A.n, all = L->halo.all, first = (int)state->ranks.first;
   int                  *row = L->row, *child = L[-1].child;
@@ -332,8 +339,7 @@ static BAIStatus Rest(BAILevelsState state, int level, const int *done)
     CUDATry(cudaStreamSynchronize(stream));
   }
   if (state->ranks.rest(state->ranks.context)) return GivenUp();
-  if (state->staged)
-    CUDATry(cudaMemcpyAsync(state->rest[1], state->ranks.x, bytes, cudaMemcpyHostToDevice, stream));
+  if (state->staged) CUDATry(cudaMemcpyAsync(state->rest[1], state->ranks.x, bytes, cudaMemcpyHostToDevice, stream));
   return Launch(state, (const void *)FromRest<T>, BAIGrid(n, THREADS), out);
 }
 

@@ -139,7 +139,7 @@ BAIStatus BAIDeviceAggregates(BAILevelsState state, int level, BAIInt count, con
   BAITry(rooms[1].Allocate(&state->s, n * sizeof(int)));
   BAITry(Upload(state, n, row, static_cast<int *>(rooms[0].p)));
   BAIPick<<<BAIGrid(count, THREADS), THREADS, 0, state->s.stream>>>((int)count, static_cast<const int *>(rooms[0].p),
-                                                                 L->aggregate, static_cast<int *>(rooms[1].p));
+                                                                    L->aggregate, static_cast<int *>(rooms[1].p));
   CUDATry(cudaGetLastError());
   return Download(state, n, static_cast<const int *>(rooms[1].p), aggregate);
 }
@@ -265,7 +265,7 @@ static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILev
   BAITry(room.Allocate(&state->s, n * sizeof(int)));
   BAITry(Upload(state, n, shared->row, static_cast<int *>(room.p)));
   BAIPick<<<BAIGrid((long long)n, THREADS), THREADS, 0, state->s.stream>>>((int)n, static_cast<const int *>(room.p),
-                                                                        L->place, L->halo.place);
+                                                                           L->place, L->halo.place);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -323,7 +323,8 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks)
   for (int l = 0; l < state->levels; l++) {
     BAITry(TakeSends(state, &state->level[l], &ranks->level[l]));
     if (!state->level[l].A.n)
-      BAITry(BAICUDAAllocate(&state->s, (size_t)state->level[l].halo.ghosts * BAISizeOfNumbers(state), &state->level[l].x));
+      BAITry(
+        BAICUDAAllocate(&state->s, (size_t)state->level[l].halo.ghosts * BAISizeOfNumbers(state), &state->level[l].x));
     if (!state->level[l].A.n || l == ranks->levels) continue;
     BAITry(BAIDeviceCutBlocks(state, &state->level[l]));
     BAITry(BAIPlaceLevel(state, &state->level[l], false));

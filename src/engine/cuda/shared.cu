@@ -87,5 +87,8 @@ static BAIStatus Close(BAIShared *shared)
   return BAIStatusOf(BAI_OK);
 }
 
-extern "C" const BAISharedOps BAISharedCUDA = {
-  .device = Device, .create = Create, .open = Open, .opened = Opened, .close = Close};
+extern "C" const BAISharedOps BAISharedCUDA = {.device = Device,
+                                               .create = Create,
+                                               .open   = Open,
+                                               .opened = Opened,
+                                               .close  = Close};
