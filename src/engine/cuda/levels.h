@@ -229,6 +229,8 @@ BAIStatus BAIDeviceSoften(BAILevelsState, const BAILevelsSide *side);
 BAIStatus BAIDeviceMatrix(BAILevelsState, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);
 BAIStatus BAIDeviceFinish(BAILevelsState, const BAILevelsRanks *);
 void      BAIDeviceFreeHalos(BAILevelsState);
+/* to[k] = from[row[k]], n numbers of so many bytes: 4, 8 or 16 */
+BAIStatus BAIDevicePick(BAILevelsState, size_t n, const int *row, size_t size, const void *from, void *to);
 /* levels_exchange.cu; exchanges do nothing once *done is not 0, if done is not NULL */
 BAIStatus BAIDeviceShare(BAILevelsState, int ranks, const BAIInt *begin, size_t *bytes, BAILevelsAddress *);
 BAIStatus BAIDeviceConnect(BAILevelsState, const BAILevelsPeers *);
@@ -264,14 +266,6 @@ BAIStatus BAIKrylovSolveColumns(BAILevelsState, const BAIColumns *, int guess_ze
 static inline size_t BAISizeOfNumbers(BAILevelsState state)
 {
   return state->single ? sizeof(BAISingle) : sizeof(BAIScalar);
-}
-
-template <typename T, typename U>
-static __global__ void BAIPick(int n, const int *row, const T *from, U *to)
-{
-  const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (k < n) to[k] = U(from[row[k]]);
 }
 
 static inline dim3 BAIGrid(long long threads, int block)

@@ -263,8 +263,7 @@ static BAIStatus ThroughHost(BAILevelsState state, int level, T *x)
   cudaStream_t         stream = state->s.stream;
 
   if (h->sends) {
-    BAIPick<<<BAIGrid(h->sends, THREADS), THREADS, 0, stream>>>(h->sends, h->place, x, static_cast<T *>(h->packed));
-    CUDATry(cudaGetLastError());
+    BAITry(BAIDevicePick(state, (size_t)h->sends, h->place, sizeof(T), x, h->packed));
     CUDATry(cudaMemcpyAsync(h->sent, h->packed, (size_t)h->sends * sizeof(T), cudaMemcpyDeviceToHost, stream));
     CUDATry(cudaStreamSynchronize(stream));
   }

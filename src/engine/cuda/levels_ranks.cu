@@ -106,6 +106,31 @@ BAIStatus BAIDeviceAggregateLast(BAILevelsState state, BAIInt *count)
   return BAIStatusOf(BAI_OK);
 }
 
+template <typename T>
+static __global__ void Pick(int n, const int *row, const T *from, T *to)
+{
+  const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (k < n) to[k] = from[row[k]];
+}
+
+template <typename T>
+static void LaunchPick(BAILevelsState state, size_t n, const int *row, const void *from, void *to)
+{
+  Pick<<<BAIGrid((long long)n, THREADS), THREADS, 0, state->s.stream>>>((int)n, row, static_cast<const T *>(from),
+                                                                        static_cast<T *>(to));
+}
+
+BAIStatus BAIDevicePick(BAILevelsState state, size_t n, const int *row, size_t size, const void *from, void *to)
+{
+  if (!n) return BAIStatusOf(BAI_OK);
+  if (size == sizeof(float)) LaunchPick<float>(state, n, row, from, to);
+  else if (size == sizeof(double)) LaunchPick<double>(state, n, row, from, to);
+  else LaunchPick<double2>(state, n, row, from, to);
+  CUDATry(cudaGetLastError());
+  return BAIStatusOf(BAI_OK);
+}
+
 /* Numbers of the caller, to the device */
 static BAIStatus Upload(BAILevelsState state, size_t n, const BAIInt *from, int *to)
 {
@@ -138,9 +163,7 @@ BAIStatus BAIDeviceAggregates(BAILevelsState state, int level, BAIInt count, con
   BAITry(rooms[0].Allocate(&state->s, n * sizeof(int)));
   BAITry(rooms[1].Allocate(&state->s, n * sizeof(int)));
   BAITry(Upload(state, n, row, static_cast<int *>(rooms[0].p)));
-  BAIPick<<<BAIGrid(count, THREADS), THREADS, 0, state->s.stream>>>((int)count, static_cast<const int *>(rooms[0].p),
-                                                                    L->aggregate, static_cast<int *>(rooms[1].p));
-  CUDATry(cudaGetLastError());
+  BAITry(BAIDevicePick(state, n, static_cast<const int *>(rooms[0].p), sizeof(int), L->aggregate, rooms[1].p));
   return Download(state, n, static_cast<const int *>(rooms[1].p), aggregate);
 }
 
@@ -169,27 +192,25 @@ BAIStatus BAIDeviceProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *ag
 
 BAIStatus BAIDeviceSides(BAILevelsState state, BAIInt count, const BAIInt *row, BAILevelsSide *side)
 {
-  const size_t           n = (size_t)count;
-  std::vector<int>       rows(n);
-  std::vector<BAIScalar> inner(n);
-  BAITemporary           rooms[3];
+  const size_t         n = (size_t)count;
+  std::vector<int>     rows(n);
+  std::vector<BAIReal> inner(n);
+  BAITemporary         rooms[3];
 
   if (!count) return BAIStatusOf(BAI_OK);
   BAITry(rooms[0].Allocate(&state->s, n * sizeof(int)));
   BAITry(rooms[1].Allocate(&state->s, n * sizeof(int)));
-  BAITry(rooms[2].Allocate(&state->s, n * sizeof(BAIScalar)));
+  BAITry(rooms[2].Allocate(&state->s, n * sizeof(BAIReal)));
   const int *const at     = static_cast<const int *>(rooms[0].p);
-  const dim3       grid   = BAIGrid(count, THREADS);
   cudaStream_t     stream = state->s.stream;
 
   BAITry(Upload(state, n, row, static_cast<int *>(rooms[0].p)));
-  BAIPick<<<grid, THREADS, 0, stream>>>((int)count, at, state->sides.rows, static_cast<int *>(rooms[1].p));
-  BAIPick<<<grid, THREADS, 0, stream>>>((int)count, at, state->sides.inner, static_cast<BAIScalar *>(rooms[2].p));
-  CUDATry(cudaGetLastError());
+  BAITry(BAIDevicePick(state, n, at, sizeof(int), state->sides.rows, rooms[1].p));
+  BAITry(BAIDevicePick(state, n, at, sizeof(BAIReal), state->sides.inner, rooms[2].p));
   CUDATry(cudaMemcpyAsync(rows.data(), rooms[1].p, n * sizeof(int), cudaMemcpyDeviceToHost, stream));
-  CUDATry(cudaMemcpyAsync(inner.data(), rooms[2].p, n * sizeof(BAIScalar), cudaMemcpyDeviceToHost, stream));
+  CUDATry(cudaMemcpyAsync(inner.data(), rooms[2].p, n * sizeof(BAIReal), cudaMemcpyDeviceToHost, stream));
   CUDATry(cudaStreamSynchronize(stream));
-  for (size_t k = 0; k < n; k++) side[k] = {(BAIReal)rows[k], BAIRealPart(inner[k])};
+  for (size_t k = 0; k < n; k++) side[k] = {(BAIReal)rows[k], inner[k]};
   return BAIStatusOf(BAI_OK);
 }
 
@@ -264,10 +285,7 @@ static BAIStatus TakeSends(BAILevelsState state, BAIDeviceLevel *L, const BAILev
   }
   BAITry(room.Allocate(&state->s, n * sizeof(int)));
   BAITry(Upload(state, n, shared->row, static_cast<int *>(room.p)));
-  BAIPick<<<BAIGrid((long long)n, THREADS), THREADS, 0, state->s.stream>>>((int)n, static_cast<const int *>(room.p),
-                                                                           L->place, L->halo.place);
-  CUDATry(cudaGetLastError());
-  return BAIStatusOf(BAI_OK);
+  return BAIDevicePick(state, n, static_cast<const int *>(room.p), sizeof(int), L->place, L->halo.place);
 }
 
 /* The same of vectors by rows */
