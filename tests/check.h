@@ -186,6 +186,34 @@ static inline PetscErrorCode TrueResidualNorm(Mat A, Vec b, Vec x, PetscReal *no
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same by the host, entry by entry, without a product of PETSc; on one rank */
+static inline PetscErrorCode ResidualNormByEntries(Mat A, Vec b, Vec x, PetscReal *norm)
+{
+  const PetscScalar *from, *right;
+  PetscReal          sum = 0;
+  PetscInt           rows;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetLocalSize(A, &rows, NULL));
+  PetscCall(VecGetArrayRead(b, &right));
+  PetscCall(VecGetArrayRead(x, &from));
+  for (PetscInt row = 0; row < rows; row++) {
+    const PetscInt    *col;
+    const PetscScalar *a;
+    PetscInt           n;
+    PetscScalar        r = right[row];
+
+    PetscCall(MatGetRow(A, row, &n, &col, &a));
+    for (PetscInt k = 0; k < n; k++) r -= a[k] * from[col[k]];
+    PetscCall(MatRestoreRow(A, row, &n, &col, &a));
+    sum += PetscRealPart(r * PetscConj(r));
+  }
+  PetscCall(VecRestoreArrayRead(x, &from));
+  PetscCall(VecRestoreArrayRead(b, &right));
+  *norm = PetscSqrtReal(sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What the detailed view of a KSP or PC prints, on all of its ranks */
 static inline PetscErrorCode ViewText(PetscObject obj, size_t length, char text[])
 {

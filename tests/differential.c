@@ -604,10 +604,17 @@ static PetscErrorCode IsTrue(const System *s, Vec x, const Outcome *o)
     PetscCall(Norm(r, &first));
     tolerance = PetscMax(s->rtol * first, s->atol);
   }
-  if (o->reason > 0)
-    PetscCall(Expect(norm <= (1 + 100 * PETSC_MACHINE_EPSILON) * tolerance + rounding,
-                     "%s after %" PetscInt_FMT " iterations, with a residual norm of %g for %g",
-                     KSPConvergedReasons[o->reason], o->its, (double)norm, (double)tolerance));
+  if (o->reason > 0) {
+    const PetscBool right      = (PetscBool)(norm <= (1 + 100 * PETSC_MACHINE_EPSILON) * tolerance + rounding);
+    PetscReal       by_entries = norm;
+    PetscMPIInt     ranks;
+
+    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
+    if (!right && ranks == 1) PetscCall(ResidualNormByEntries(s->A, s->b, x, &by_entries));
+    PetscCall(Expect(right,
+                     "%s after %" PetscInt_FMT " iterations, with a residual norm of %g, entry by entry %g, for %g",
+                     KSPConvergedReasons[o->reason], o->its, (double)norm, (double)by_entries, (double)tolerance));
+  }
   if (o->reason == KSP_DIVERGED_ITS)
     PetscCall(Expect(o->its == s->max_it, "%s after %" PetscInt_FMT " of %" PetscInt_FMT " iterations",
                      KSPConvergedReasons[o->reason], o->its, s->max_it));
@@ -837,7 +844,8 @@ static PetscErrorCode TestMultigrid(const System *s, const char levels[], Dice *
   PetscCall(VecNorm(My, NORM_INFINITY, &size[1]));
   is = (PetscBool) !(PetscIsInfOrNanReal(size[0]) || PetscIsInfOrNanReal(size[1]));
   if (s->dominance > 1) PetscCall(Expect(is, "PCBAIMG with %s is finite", text)); /* else the matrix may be singular */
-  if (is)
+  if (is &&
+      s->dominance >= 1) /* else what a cycle computes may be far larger than what comes of it, and so is rounding */
     PetscCall(Expect(error <= 1000 * epsilon * (size[0] + size[1]), "PCBAIMG with %s is linear, to %g of %g", text,
                      (double)error, (double)size[0]));
   PetscCall(ViewHas((PetscObject)pc, "not for KSPCG", &is));

@@ -2086,11 +2086,13 @@ int main(int argc, char **argv)
          args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts zero,bound,arrow iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,max_it,range,nullspace,small,precision singular}}
       test:
          suffix: aijcusparse_ranks
+         timeoutfactor: 3
          requires: baicuda cuda
          nsize: 2
          args: -mat_type aijcusparse -options_left no -case {{operator_laplace2d,krylov_cg ranks types,fields}}
       test:
          suffix: aijcusparse_ranks_scatter
+         timeoutfactor: 3
          requires: baicuda cuda
          nsize: 2
          args: -mat_type aijcusparse -options_left no -ksp_bai_exchange scatter -case ranks

@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {
   const char *backend;
   PetscInt    most, solves, diverged, wrong;
-  char        first_wrong[1024];
+  char        first_wrong[2048];
 } Tally;
 
 /* Bytes in use: by malloc(), and on the device by the pool of CUDA; and what is free on the device */
@@ -184,14 +184,14 @@ static PetscErrorCode DestroySolver(Solver *s)
 }
 
 /* Within the tolerance, by the x that is there */
-static PetscErrorCode IsRight(const Solver *s, PetscBool *right)
+static PetscErrorCode IsRight(const Solver *s, PetscReal *norm, PetscBool *right)
 {
-  PetscReal rtol, norm;
+  PetscReal rtol;
 
   PetscFunctionBeginUser;
   PetscCall(KSPGetTolerances(s->ksp, &rtol, NULL, NULL, NULL));
-  PetscCall(TrueResidualNorm(s->A, s->b, s->x, &norm));
-  *right = (PetscBool)(norm <= (PetscReal)1.01 * rtol * PetscSqrtReal((PetscReal)s->n));
+  PetscCall(TrueResidualNorm(s->A, s->b, s->x, norm));
+  *right = (PetscBool)(*norm <= (PetscReal)1.01 * rtol * PetscSqrtReal((PetscReal)s->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,6 +199,7 @@ static PetscErrorCode IsRight(const Solver *s, PetscBool *right)
 static PetscErrorCode Solve(Dice *dice, Solver *s, Tally *tally)
 {
   PetscBool          right = PETSC_FALSE;
+  PetscReal          norm;
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
@@ -219,14 +220,23 @@ static PetscErrorCode Solve(Dice *dice, Solver *s, Tally *tally)
   if (OneIn(dice, 3)) PetscCall(SetOptions(dice, tally, s));
   PetscCall(KSPSetInitialGuessNonzero(s->ksp, OneIn(dice, 4)));
   PetscCall(KSPSolve(s->ksp, s->b, s->x));
-  PetscCall(IsRight(s, &right));
+  PetscCall(IsRight(s, &norm, &right));
   PetscCall(KSPGetConvergedReason(s->ksp, &reason));
   tally->solves++;
   if (reason < 0) tally->diverged++;
-  if (reason >= 0 && !right && !tally->wrong++)
+  if (reason >= 0 && !right && !tally->wrong++) {
+    PetscReal again, by_entries, claimed;
+
+    PetscCall(TrueResidualNorm(s->A, s->b, s->x, &again));
+    PetscCall(ResidualNormByEntries(s->A, s->b, s->x, &by_entries));
+    PetscCall(KSPGetResidualNorm(s->ksp, &claimed));
     (void)snprintf(tally->first_wrong, sizeof(tally->first_wrong),
-                   "solve %" PetscInt_FMT " of %" PetscInt_FMT " rows with%s ends by %s", tally->solves, s->n,
-                   s->options, KSPConvergedReasons[reason]);
+                   "solve %" PetscInt_FMT " of %" PetscInt_FMT
+                   " rows with%s ends by %s: a residual norm of %g is claimed, it is %g, by another product %g, "
+                   "entry by entry %g",
+                   tally->solves, s->n, s->options, KSPConvergedReasons[reason], (double)claimed, (double)norm,
+                   (double)again, (double)by_entries);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
