@@ -47,7 +47,7 @@ def beside_gauss_seidel(rows, matrix):
 
 
 def rho(rows, matrix):
-    """The factor of Jacobi's last iterations above rounding, between points that are both even or both odd: see page()"""
+    """The factor of Jacobi's last iterations above rounding, between points both even or both odd: see page()"""
     some = [(int(row["its"]), number(row["residual"])) for row in curves_of(rows)[matrix, "Jacobi"]]
     some = [(its, residual) for its, residual in some if residual > 1e-11]
     (a, r), (b, q) = [(first, then) for first, then in zip(some, some[1:]) if (then[0] - first[0]) % 2 == 0][-1]
@@ -57,7 +57,8 @@ def rho(rows, matrix):
 def page(p):
     its = lambda matrix, *methods: lambda rows: ", ".join(f"{method} {counts(rows, matrix)[method]:.0f}" for method in methods)
     p.compare("Table B.2, ρ of Jacobi's method: Chem97ZtZ, fv1, fv3, Trefethen_2000", "0.7889, 0.8541, 0.9993, 0.8601", lambda rows: ", ".join(f"{name} {rho(rows, name):.4f}" for name in ("chem97", "fv1", "fv3", "trefethen") if (name, "Jacobi") in curves_of(rows)),
-              "ours: the factor of the last iterations that compare; on chem97 even iterations compare with even ones only")
+              "ours: the factor of the last iterations that compare; "
+              "on chem97 even iterations compare with even ones only")
     p.compare("Figure 4.3, fv1, iterations to 1e-10", "Gauss-Seidel well before Jacobi and async-(1)", its("fv1", "Gauss-Seidel", "Jacobi", "async-(1)"), "the papers give curves and no numbers")
     reasons = {"4.4a": ("chem97", "nothing to sweep over inside its blocks, so the age of values decides: d iterations old, Jacobi's iterations times d + 1; see the [table of ages](#how-results-vary-from-run-to-run)"), "4.4b": ("fv1", "on a GPU all blocks are at work at once, and some values are older than the previous iterate"), "4.4c": ("fv2", "as fv1"),
                "4.4d": ("fv3", "as fv1"), "4.4f": ("trefethen", "its blocks hold few of the entries")}

@@ -30,7 +30,8 @@ def read(name):
         return list(csv.DictReader(file))
 
 
-BENCH, MULTIGRID, RANKS, HYPRE, CHIP, MEASURED = map(read, ("bench", "multigrid", "ranks", "hypre", "chip", "measured"))
+BENCH, MULTIGRID, H200, RANKS = map(read, ("bench", "multigrid", "multigrid_h200", "ranks"))
+HYPRE, CHIP, MEASURED = map(read, ("hypre", "chip", "measured"))
 SMALL = list(dict.fromkeys((row["matrix"], int(row["n"])) for row in BENCH if row["what"] == "resident-cg"))
 
 
@@ -51,13 +52,18 @@ def levels(matrix, n, way, column="later_ms"):
     return float(one(MULTIGRID, matrix=matrix, n=n, way=way)[column])
 
 
+def h200(matrix, n, way, column="later_ms"):
+    """A column of multigrid_h200.csv"""
+    return float(one(H200, matrix=matrix, n=n, way=way)[column])
+
+
 def hypre(matrix, n, way, column="later_ms"):
     """A column of hypre.csv; of several rows the last one"""
     return float([row for row in HYPRE if (row["matrix"], row["n"], row["way"]) == (matrix, str(n), way)][-1][column])
 
 
 def total(found, *what):
-    """Set-up and a later solve in ms, by levels() or hypre()"""
+    """Set-up and a later solve in ms, by levels(), h200() or hypre()"""
     return found(*what, "setup_ms") + found(*what)
 
 
@@ -105,7 +111,7 @@ def ways(rows, columns, last=None):
         line = [name(matrix, n)]
         for way in columns:
             row = found.get((matrix, n, way))
-            setup = f"{digits(float(row['setup_ms']))} + " if row and float(row["setup_ms"]) > .5 else ""
+            setup = f"{digits(float(row['setup_ms']))} + " if row and float(row["setup_ms"]) > .1 else ""
             line.append(f"{setup}{digits(float(row['later_ms']))}, {row['iterations']}" if row else "hung" if (matrix, n, way) in HUNG else "")
         lines.append(line + ([last[1](matrix, n)] if last else []))
     return lines
@@ -122,16 +128,15 @@ def over_hypre(matrix, n):
 
 
 def beside():
-    """Set-up and solve together, on two machines"""
-    lines = [["", "`-ksp_type bai`, H100", "hypre, H100", "GAMG, H100", "CG with Jacobi, H100", "`-ksp_type bai`, H200", "GAMG, H200", "CG with Jacobi, H200", "bai over the best of the others"]]
-    systems = dict.fromkeys((row["matrix"], int(row["n"])) for row in HYPRE + MULTIGRID if row["matrix"] in SYSTEMS)
+    """Set-up and solve together"""
+    lines = [["", "`-ksp_type bai`", "hypre", "GAMG", "CG with Jacobi", "bai over the best of the others"]]
+    systems = dict.fromkeys((row["matrix"], int(row["n"])) for row in HYPRE if row["matrix"] in SYSTEMS)
     for system in sorted(systems, key=order):
-        def spent(found, *kinds):
-            times = [total(found, *system, way) for way in kinds if any((row["matrix"], int(row["n"]), row["way"]) == (*system, way) for row in (HYPRE if found is hypre else MULTIGRID))]
-            return min(times) if times else math.nan
-        cells = [spent(hypre, "bai"), spent(hypre, "hypre", "hypre-aggressive"), spent(hypre, "gamg"), spent(hypre, "jacobi"), spent(levels, "bai"), spent(levels, "gamg"), spent(levels, "jacobi")]
-        ratios = [mine / min(t for t in others if t == t) for mine, others in ((cells[0], cells[1:4]), (cells[4], cells[5:])) if any(t == t for t in others)]
-        lines.append([name(*system)] + [digits(t) if t == t else "" for t in cells] + [f"{max(ratios):.2f}"])
+        have = {row["way"] for row in HYPRE if (row["matrix"], int(row["n"])) == system}
+        spent = lambda *kinds: min((total(hypre, *system, way) for way in kinds if way in have), default=math.nan)
+        bai, *others = spent("bai"), spent("hypre", "hypre-aggressive"), spent("gamg"), spent("jacobi")
+        cells = [digits(t) if t == t else "" for t in (bai, *others)]
+        lines.append([name(*system)] + cells + [f"{bai / min(t for t in others if t == t):.2f}"])
     return lines
 
 
@@ -147,7 +152,7 @@ def chip():
 CHIP_SYSTEMS = [("fv1", 9604), ("fv3", 9801), ("trefethen", 2000), ("trefethen", 20000), ("Chem97ZtZ", 2541), ("helmholtz", 10000), ("anisotropic", 10000), ("laplace3d", 110592), ("powerlaw", 20000), ("bodyy4", 17546), ("laplace3d27", 64000)]
 BESIDE = {(row["matrix"], row["n"]) for row in HYPRE if row["way"] == "hypre"}
 CG, MG, GAMG = "CG with `jacobi`", "CG with `baimg`", "CG with `gamg`"
-TABLES = {"how fast": lambda: ways(MULTIGRID, {"bai": "`-ksp_type bai`", "baimg": MG, "gamg": GAMG, "jacobi": CG}),
+TABLES = {"how fast": lambda: ways(MULTIGRID, {"bai": "`-ksp_type bai`", "baimg": MG, "jacobi": CG}),
           "beside hypre": lambda: ways([row for row in HYPRE if (row["matrix"], row["n"]) in BESIDE], {"bai": "`-ksp_type bai`", "baimg": MG, "hypre": "hypre", "hypre-aggressive": "hypre, aggressive", "gamg": GAMG}, ("bai/hypre", over_hypre)),
           "set-up and solve": beside, "chip": chip}
 

@@ -19,8 +19,8 @@ MATRIX, VALUES = 88, 2.5 # bytes of a row; memory of the engine's levels over th
 
 
 def measured(way, value):
-    """(rows, value) of the 7-point Laplacians of multigrid.csv"""
-    with open("docs/data/multigrid.csv", newline="", encoding="utf-8") as file:
+    """(rows, value) of the 7-point Laplacians of multigrid_h200.csv"""
+    with open("docs/data/multigrid_h200.csv", newline="", encoding="utf-8") as file:
         return sorted((int(row["n"]), value(row)) for row in csv.DictReader(file) if row["matrix"] == "laplace3d" and row["way"] == way)
 
 
