@@ -4,8 +4,8 @@
 [ "$1" = -n ] || { echo "sanitizer.sh: expects -n N program" >&2; exit 2; }
 n=$2
 shift 2
-# In cuSPARSE's kernels racecheck and initcheck find what is none of ours. The mangled names of ours have BAI of their arguments' types. initcheck
-# must see all kernels, as ours read what others wrote: its reports are told apart by who reads them
+# In cuSPARSE's kernels racecheck and initcheck find what is none of ours, so racecheck leaves them out. initcheck must
+# see all kernels, as ours read what others wrote: its reports are told apart by who reads them
 case $TOOL in
   racecheck) options='--kernel-regex-exclude kns=cusparse --error-exitcode 9' ;;
   initcheck) options='--print-limit 0' ;;
