@@ -98,6 +98,7 @@ BAIStatus BAIHostMatrix(BAILevelsState state, int level, BAIInt *n, BAIInt *nnz,
   *nnz = A->i[A->n];
   if (!i) return BAIStatusOf(BAI_OK);
   memcpy(i, A->i, ((size_t)*n + 1) * sizeof(*i));
+  if (!*nnz) return BAIStatusOf(BAI_OK); /* then j and a may be NULL */
   memcpy(j, A->j, (size_t)*nnz * sizeof(*j));
   memcpy(a, A->a, (size_t)*nnz * sizeof(*a));
   return BAIStatusOf(BAI_OK);
