@@ -83,8 +83,8 @@ static PetscErrorCode IsConstant(Vec v, PetscBool *is)
 }
 
 /*
-   The near null space of the matrix of users, as the modes of its coarse levels: vector k of them, NULL for the constant.
-   None if it has the constant alone, which coarse levels have in any case. id: of others it is another one
+   The near null space of the matrix of users, as the modes of its coarse levels: vector k of them, NULL for the
+   constant. None if it has the constant alone, which coarse levels have in any case. id: of others it is another one
 */
 static PetscErrorCode GetModes(const BAI *bai, Mat given, Mat A, PetscInt fields, Vec mode[], int *modes, uint64_t *id)
 {
@@ -257,7 +257,8 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New levels; the engine looks at the arrays of modes and numbers now only. What is on a GPU stays there if levels are on it */
+/* New levels; the engine looks at the arrays of modes and numbers now only. What is on a GPU stays there if levels are
+   on it */
 static PetscErrorCode Create(BAI *bai, Mat given, const PetscInt garray[], BAIStatus *status)
 {
   BAIHierarchy        h = bai->hierarchy;

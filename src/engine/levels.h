@@ -30,8 +30,8 @@
 
    * on a grid in natural ordering, as boxes of two points in each direction of strong coupling;
    * else by matching rows in pairs, two or three times. Each row proposes to the unmatched row that it is coupled to
-     most strongly, and two that propose to each other are a pair; ties are broken by the numbers of both. In the last pass
-     rows that found nobody join a pair.
+     most strongly, and two that propose to each other are a pair; ties are broken by the numbers of both. In the last
+     pass rows that found nobody join a pair.
 
    Both are the same on host and device, to the bit. Rows are renumbered so that the rows of an aggregate, and of
    aggregates of aggregates, follow each other on each level.
@@ -79,8 +79,8 @@ typedef struct {
   BAIInt        fields; /* unknowns of a point: only rows of the same number modulo this one go into an aggregate */
   const BAIInt *field; /* on the host, the number of each row of the first level whose aggregates are not given, instead
                            of that modulo fields; NULL: there are none. Looked at by BAILevelsCreate() only */
-  /* Modes whose combinations the coarse levels are to have, 0: the constant on each field. Each is an array of n, on the
-   * host, or for cuda where its kernels can read it; NULL: the constant 1. Looked at by BAILevelsCreate() only */
+  /* Modes whose combinations the coarse levels are to have, 0: the constant on each field. Each is an array of n, on
+   * the host, or for cuda where its kernels can read it; NULL: the constant 1. Looked at by BAILevelsCreate() only */
   int              modes;
   const BAIScalar *mode[BAI_LEVELS_MODES];
   uint64_t         modes_id;   /* for the caller: of other modes it is another one */
@@ -92,7 +92,8 @@ typedef struct {
                            launch, of a Krylov method round visits: see cuda/krylov.cu. BAILevelsApply() is then not to
                            be called */
   int   single; /* 1: levels are in single precision, 0: in that of A; BAI_SINGLE_IN_RANGE: single where A has the range
-                    for it, BAI_SINGLE_HERMITIAN: and is Hermitian with a positive diagonal. The host's are in that of A */
+                    for it, BAI_SINGLE_HERMITIAN: and is Hermitian with a positive diagonal. The host's are in that of
+                    A */
   int   threads; /* host: OpenMP threads */
   int   device;  /* cuda: device number this % devices; -1: the current one */
   void *stream;  /* cuda: the cudaStream_t to work on */
@@ -174,8 +175,8 @@ BAIStatus BAILevelsApply(BAILevels, const BAIScalar *r, BAIScalar *z);
 BAIStatus BAILevelsSolve(BAILevels, const BAIScalar *b, BAIScalar *x, int guess_zero, const BAITolerances *,
                          BAILevelsMonitor, void *context, BAILevelsSolution *);
 /*
-   The same for some columns, with a solution for each, of a matrix on the chip: several are solved at once. The order of
-   sums is another one than for a column alone, but the same each time. It may allocate memory
+   The same for some columns, with a solution for each, of a matrix on the chip: several are solved at once. The order
+   of sums is another one than for a column alone, but the same each time. It may allocate memory
 */
 BAIStatus BAILevelsSolveColumns(BAILevels, const BAIColumns *, int guess_zero, const BAITolerances *,
                                 BAILevelsSolution *);
@@ -192,8 +193,8 @@ void      BAILevelsDestroy(BAILevels *);
      BAILevelsProduct()    the matrix of the next level, when it is known in which aggregates ghosts are
      BAILevelsSoften()     its couplings are softened, when both sides of them are known
 
-   BAILevelsFinish() says which of these levels the cycle has. Its last one may be solved by the caller. BAILevelsApply()
-   is then a part of a cycle that all ranks do together. New values are not for such levels
+   BAILevelsFinish() says which of these levels the cycle has. Its last one may be solved by the caller.
+   BAILevelsApply() is then a part of a cycle that all ranks do together. New values are not for such levels
 */
 
 /* What all ranks agree on, see BAILevelsInfo; over: by what couplings are softened, 1: they are not */

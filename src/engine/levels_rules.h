@@ -120,8 +120,8 @@ BAI_INLINE int BAIRepeats(int hermitian, int modes, int level, BAIInt rows)
 /*
    With modes, what corrections are multiplied by: the coarse matrix is too stiff, and nothing in it is softened. The
    eigenvalues of C A, C being a cycle on a level, are at most this factor times those of the next level, as smoothing
-   does not enlarge errors. Of two cycles on a level they are at most 1, if those of one are at most 2. Every second level
-   has two. So the square of the factor is to be less than 2, and cycles are definite
+   does not enlarge errors. Of two cycles on a level they are at most 1, if those of one are at most 2. Every second
+   level has two. So the square of the factor is to be less than 2, and cycles are definite
 */
 BAI_INLINE BAIReal BAIModesOver(int hermitian, int modes, BAIReal over)
 {
@@ -141,8 +141,8 @@ BAI_INLINE int BAIIsExact(const BAILevelsParameters *p, BAIInt rows)
 }
 
 /*
-   The real part of v^H B u - (B v)^H u, B being the entries between ranks, is zero if a_ij = conj(a_ji): what one of them
-   adds to it. u and v are as if at random, and every rank knows all of them
+   The real part of v^H B u - (B v)^H u, B being the entries between ranks, is zero if a_ij = conj(a_ji): what one of
+   them adds to it. u and v are as if at random, and every rank knows all of them
 */
 BAI_INLINE double BAILevelsSkew(BAIScalar a, BAIInt row, BAIInt col)
 {
@@ -199,8 +199,8 @@ BAI_INLINE BAIReal BAISoftenedSum(BAIReal sum, BAIReal over)
 }
 
 /*
-   How strongly two rows are coupled, for matching: relative to the larger of their diagonal entries. Of a matrix that is
-   not Hermitian, which is not exact, there are two bits behind the leading one: exact weights may ascend row by row
+   How strongly two rows are coupled, for matching: relative to the larger of their diagonal entries. Of a matrix that
+   is not Hermitian, which is not exact, there are two bits behind the leading one: exact weights may ascend row by row
    along a flow, so that each row would propose to the next one, and only the last two would be matched
 */
 BAI_INLINE BAIReal BAIMatchWeight(BAIScalar a, BAIReal d, BAIReal other, int exact)
@@ -220,8 +220,9 @@ BAI_INLINE BAIReal BAIMatchWeight(BAIScalar a, BAIReal d, BAIReal other, int exa
 
 /*
    A row that is bound to rows which are in no aggregate is matched with no other, as it would bind that too, whose
-   coarse correction would be lost. Such couplings count among those that a strong one is compared with. In the matrix of
-   pairs they are missing: what is left of them is a diagonal entry d that is many times the sum of the |a_ij|, i != j
+   coarse correction would be lost. Such couplings count among those that a strong one is compared with. In the matrix
+   of pairs they are missing: what is left of them is a diagonal entry d that is many times the sum of the |a_ij|, i !=
+   j
 */
 BAI_INLINE int BAIMatchIsBound(BAIReal d, BAIReal sum)
 {
@@ -290,7 +291,8 @@ extern "C" {
 void BAIGridFind(BAIInt n, const BAILevelsParameters *, int count, const BAIInt *offset, BAINumbering *);
 /* The points of a box in each direction; all are 1 where the couplings say that it is no grid */
 void BAIGridBoxes(const BAIGridLook *, const BAINumbering *, BAIInt n, BAIInt box[3]);
-/* How many aggregates n rows are in, and the rows of the largest one; those of a block if there is no memory to count */
+/* How many aggregates n rows are in, and the rows of the largest one; those of a block if there is no memory to
+   count */
 BAIInt BAICountAggregates(BAIInt n, const BAIInt *aggregate, BAIInt *largest);
 /* The numbering of the boxes of n rows; returns how many there are */
 BAIInt BAIGridCoarsen(const BAINumbering *, const BAIInt box[3], BAIInt n, BAINumbering *next);

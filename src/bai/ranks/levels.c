@@ -2,9 +2,9 @@
    Many levels of a matrix that is distributed over ranks
 
    The rows of an aggregate are of one rank. Coarse matrices are distributed as the aggregates are. The engine has this
-   rank's part of each level, see ../../engine/levels.h; here is what ranks tell each other. Where a level is small, each
-   rank gets all of it and has levels for that by itself: all ranks compute the same, so nothing is sent back. Their
-   aggregates are boxes if that level is a grid, else those that the ranks would find if they went on together
+   rank's part of each level, see ../../engine/levels.h; here is what ranks tell each other. Where a level is small,
+   each rank gets all of it and has levels for that by itself: all ranks compute the same, so nothing is sent back.
+   Their aggregates are boxes if that level is a grid, else those that the ranks would find if they went on together
 */
 #include "../levels.h"
 #include "../../engine/levels_rules.h"
@@ -399,7 +399,8 @@ PetscBool BAIRankLevelsSolve(const struct BAIRankLevels_ *R)
   return (PetscBool)(R && R->solves);
 }
 
-/* The error that ended a solve of all ranks, if PETSc was called within it; the engine only knows that it was given up */
+/* The error that ended a solve of all ranks, if PETSc was called within it; the engine only knows that it was given
+   up */
 PetscErrorCode BAIRankLevelsError(const struct BAIRankLevels_ *R)
 {
   return R ? R->code : PETSC_SUCCESS;

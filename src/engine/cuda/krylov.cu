@@ -2,14 +2,14 @@
    Krylov methods for matrices that stay on the chip: a whole solve is one launch. The preconditioner is a visit to all
    blocks, a block being what a thread block has: local_iters damped Jacobi sweeps inside it, from zero.
 
-   With L and R the scalings of krylov.h, A below is L A R, whose diagonal is 1. M g is what some local sweeps make of g,
-   from y = 0:
+   With L and R the scalings of krylov.h, A below is L A R, whose diagonal is 1. M g is what some local sweeps make of
+   g, from y = 0:
 
      step = a_k step + b_k (g - A_JJ y),  y = y + step
 
    There are 4 of them where a row has few entries, in registers. With more entries a sweep takes longer beside the
-   exchange and the sums of an iteration: 2 for rows of up to 32 entries, and where entries are in shared memory there is
-   1, so that M g is g.
+   exchange and the sums of an iteration: 2 for rows of up to 32 entries, and where entries are in shared memory there
+   is 1, so that M g is g.
 
    Gershgorin's theorem gives the largest eigenvalue of A_JJ, at most. If A is Hermitian the weights a_k and b_k are
    Chebyshev's for the upper part of the spectrum; so M is positive definite whatever the positive definite A. Else a_k

@@ -309,8 +309,8 @@ static void CutGrid(Cut *cut, const BAIInt m[3], int most)
   for (int d = 0; d < 3; d++) cut->m[d] = m[d];
 }
 
-/* At most so many parts for a shape of kernel, boxes of the grid or consecutive rows, if its thread blocks have room for
- * their rows */
+/* At most so many parts for a shape of kernel, boxes of the grid or consecutive rows, if its thread blocks have room
+ * for their rows */
 static BAIStatus CutRows(BAILevelsState state, const BAIDeviceRows &A, int shape, int most, bool boxes, Cut *cut,
                          int *rows_most, bool *fits)
 {

@@ -63,15 +63,17 @@ typedef struct {
   int          *of_row;
 } BAIGather;
 
-/* What softens the couplings of a coarse matrix, see BAISoftened(): for each entry, rows of its row's aggregate that are
-   coupled to its column's, and, of aggregates of ghosts, the reverse; for each aggregate, rows and what is inside */
+/* What softens the couplings of a coarse matrix, see BAISoftened(): for each entry, rows of its row's aggregate that
+   are coupled to its column's, and, of aggregates of ghosts, the reverse; for each aggregate, rows and what is
+   inside */
 typedef struct {
   int     *touch, *back, *rows;
   BAIReal *inner;
 } BAISides;
 
 /* A rank that this one exchanges x or sums with by writing to each other's memory: which of the rows that are sent go
-   there, where the first of them goes in even and odd exchanges; the flag to set there, and the one that it sets here */
+   there, where the first of them goes in even and odd exchanges; the flag to set there, and the one that it sets
+   here */
 typedef struct {
   int            first, last, rank;
   void          *to[2];
@@ -215,8 +217,8 @@ BAIStatus BAIModesValues(BAILevelsState, const BAIDeviceLevel *, const BAIDevice
 /* levels_cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL */
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
 void      BAIFindTail(BAILevelsState);
-/* levels_ranks.cu: what levels.h says of levels of several ranks; ghosts get the x that other ranks have; the last level
-   is solved by the caller: b and x of it by places, in the precision of levels */
+/* levels_ranks.cu: what levels.h says of levels of several ranks; ghosts get the x that other ranks have; the last
+   level is solved by the caller: b and x of it by places, in the precision of levels */
 BAIStatus BAIDeviceTakeWithGhosts(BAILevelsState, const BAIMatrix *, BAIDeviceRows *);
 void      BAIDeviceKeepOwn(BAILevelsState, const BAIMatrix *, BAIInt nnz);
 BAIStatus BAIDeviceAgree(BAILevelsState, const BAILevelsAgreed *);

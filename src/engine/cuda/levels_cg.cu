@@ -520,7 +520,8 @@ static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int seq
   return WaitFor(state, sequence);
 }
 
-/* CG until the device says that it is done, or the monitor, or there have been enough iterations; the next sequence number */
+/* CG until the device says that it is done, or the monitor, or there have been enough iterations; the next sequence
+   number */
 static BAIStatus Run(BAILevelsState state, const Vectors &v, BAIInt max_it, BAILevelsMonitor monitor, void *context,
                      int *sequence, BAILevelsSolution *s)
 {

@@ -463,7 +463,8 @@ static __global__ __launch_bounds__(OFF_THREADS) void OffAggregates(FinerLevel<T
   else TakeOff(finer, m, b, warp, warps);
 }
 
-/* x of the level above and over times P e, with modes; e is x of this level. parent: the aggregate of each place, or -1 */
+/* x of the level above and over times P e, with modes; e is x of this level. parent: the aggregate of each place, or
+   -1 */
 template <typename T>
 static __global__ __launch_bounds__(OFF_THREADS) void AddModes(int n, int modes, const int *parent, const T *P, T over,
                                                                const T *e, T *x, const int *done)

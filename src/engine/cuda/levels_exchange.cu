@@ -292,7 +292,8 @@ BAIStatus BAIDeviceExchange(BAILevelsState state, int level, void *x, const int 
                        : Exchange(state, level, static_cast<BAIScalar *>(x), done);
 }
 
-/* b of all ranks by rows, in native precision: n of this rank by places, which begin at number first; then the others */
+/* b of all ranks by rows, in native precision: n of this rank by places, which begin at number first; then the
+   others */
 template <typename T>
 static __global__ void ToRest(int n, int all, int first, const int *row, const T *b, BAIScalar *rest)
 {

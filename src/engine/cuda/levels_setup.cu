@@ -699,7 +699,8 @@ static __global__ void OrderKeys(int n, int m, int columns, const int *aggregate
   row[i] = (unsigned)i;
 }
 
-/* child[c]: the first place whose key is c; child[m]: of rows that are alone, or the end. parent, if it is not NULL: the key of each place, or -1 */
+/* child[c]: the first place whose key is c; child[m]: of rows that are alone, or the end. parent, if it is not NULL:
+   the key of each place, or -1 */
 static __global__ void Children(int n, int m, const BAIKey *key, int *child, int *parent)
 {
   const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -745,8 +746,8 @@ static BAIStatus ListAggregates(BAILevelsState state, const BAIDeviceLevel *L, i
   return BAIStatusOf(BAI_OK);
 }
 
-/* Aggregates of the points of a level, of so many rows each, P, and the next level. mode: of the level's rows, and then of
- * the next one's; see BAIModes() for the steps */
+/* Aggregates of the points of a level, of so many rows each, P, and the next level. mode: of the level's rows, and
+ * then of the next one's; see BAIModes() for the steps */
 static BAIStatus AggregatePoints(BAILevelsState state, int level, int rows, Room *room, BAIScalar **mode,
                                  long long row_step, long long mode_step)
 {
@@ -882,7 +883,8 @@ BAIStatus BAIDeviceOrder(BAILevelsState state)
   return BAIStatusOf(BAI_OK);
 }
 
-/* Where block k begins: with the first aggregate at or behind k steps; behind the last one, with the rows that are alone */
+/* Where block k begins: with the first aggregate at or behind k steps; behind the last one, with the rows that are
+   alone */
 static __global__ void Cut(int n, int m, const int *child, int step, int most_blocks, int *first, int *aggregate,
                            int *found)
 {

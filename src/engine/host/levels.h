@@ -6,7 +6,8 @@
 #include "../levels_backend.h"
 #include "../levels_rules.h"
 
-/* Compressed rows that are owned, but for those of the finest level if it has no ghosts. Columns from n on are ghosts */
+/* Compressed rows that are owned, but for those of the finest level if it has no ghosts. Columns from n on are
+   ghosts */
 typedef struct {
   BAIInt     n, ghosts;
   BAIInt    *i, *j;
@@ -102,9 +103,9 @@ void BAIListAggregates(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *firs
 BAIStatus BAIProductCreate(const BAIHostRows *, BAIInt m, BAIInt ghosts, const BAIInt *aggregate, const BAIInt *ghost,
                            BAIProduct *);
 /*
-   The same with so many columns of P for each aggregate, of which p has a row for each row of A, on one rank: row c*modes
-   + k of the product is that of column k of aggregate c. All entries between coupled aggregates are there, also those
-   that are zero. i, j and a are the caller's
+   The same with so many columns of P for each aggregate, of which p has a row for each row of A, on one rank: row
+   c*modes + k of the product is that of column k of aggregate c. All entries between coupled aggregates are there,
+   also those that are zero. i, j and a are the caller's
 */
 BAIStatus BAIModesProductCreate(const BAIHostRows *, BAIInt m, const BAIInt *aggregate, int modes, const BAIScalar *p,
                                 BAIInt **i, BAIInt **j, BAIScalar **a);

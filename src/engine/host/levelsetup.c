@@ -52,8 +52,8 @@ static BAIScalar Entry(const BAIHostRows *A, BAIInt row, BAIInt col)
 
 /*
    Whether a_ij = conj(a_ji) but for rounding, and a_ii > 0 in all rows, or a_ii < 0 in all of them, of a rank's part in
-   its own columns; and the sums of the couplings that are negative, and of the others. Without a search for a_ji the matrix counts as not Hermitian. A diagonal
-   entry that cannot be divided by is an error
+   its own columns; and the sums of the couplings that are negative, and of the others. Without a search for a_ji the
+   matrix counts as not Hermitian. A diagonal entry that cannot be divided by is an error
 */
 static BAIStatus Look(BAILevelsState state, const BAIHostRows *A, int search)
 {
@@ -422,7 +422,8 @@ BAIStatus BAIHostAggregate(BAILevelsState state, int level, BAIHostLevel *L, BAI
   return AggregatePairs(state, level, L, field);
 }
 
-/* Aggregates of the points of a level, of so many rows each, and P. mode: of the level's rows, and then of the next one's */
+/* Aggregates of the points of a level, of so many rows each, and P. mode: of the level's rows, and then of the next
+   one's */
 static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIInt rows, BAIInt **field, BAIScalar **mode)
 {
   BAIHostLevel *L = &state->level[level], points = {.A = {0}};

@@ -15,8 +15,8 @@ static BAIScalar Dot(const BAIInt *row, BAIInt count, int modes, const BAIScalar
 }
 
 /*
-   An aggregate's rows of P, orthonormal but for columns of zeros, by Gram and Schmidt, each mode made orthogonal twice to
-   those before it. r, modes x modes: the modes are P times this
+   An aggregate's rows of P, orthonormal but for columns of zeros, by Gram and Schmidt, each mode made orthogonal twice
+   to those before it. r, modes x modes: the modes are P times this
 */
 static void Orthonormalize(const BAIInt *row, BAIInt count, int modes, const BAIScalar *mode, BAIScalar *P,
                            BAIScalar *r)

@@ -167,8 +167,8 @@ BAIStatus BAIProductCreate(const BAIHostRows *A, BAIInt m, BAIInt ghosts, const 
   return status;
 }
 
-/* The rows of aggregate c in the product with modes, whose entries are zero at first. at: the place of each aggregate in
- * the list of those that c is coupled to; t: room for a row of A times P */
+/* The rows of aggregate c in the product with modes, whose entries are zero at first. at: the place of each aggregate
+ * in the list of those that c is coupled to; t: room for a row of A times P */
 static void SumModes(const BAIHostRows *A, const BAIInt *aggregate, int modes, const BAIScalar *p, const Work *w,
                      BAIInt c, BAIInt neighbors, BAIScalar *t, BAIScalar *values)
 {

@@ -58,8 +58,8 @@ static PetscErrorCode BoundNorm(const KSP_BAI *k, Mat A, PetscReal *norm)
 }
 
 /*
-   ||b - A x|| has stood still for long. Below a small multiple of eps (||A|| ||x|| + ||b||) rounding keeps it up, and no
-   iteration gets any further
+   ||b - A x|| has stood still for long. Below a small multiple of eps (||A|| ||x|| + ||b||) rounding keeps it up, and
+   no iteration gets any further
 */
 PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
 {
@@ -337,7 +337,8 @@ const BAIFace BAIFaceKSP =
   {.number = 0, .name = "ksp", .prefix = "KSP", .solves = PETSC_TRUE, .data = DataOf, .getdm = GetDM};
 
 /*MC
-     KSPBAI - Krylov methods preconditioned by a multigrid cycle of block-asynchronous iteration; or that iteration itself
+     KSPBAI - Krylov methods preconditioned by a multigrid cycle of block-asynchronous iteration; or that iteration
+     itself
 
    Options Database Keys:
 +  -ksp_bai_local_iters <5>                        - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
@@ -391,8 +392,8 @@ const BAIFace BAIFaceKSP =
 
    Relaxation converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, D being the
    diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix. For other matrices it
-   may diverge; a weight then helps if the matrix is positive definite. A zero, missing or tiny diagonal entry is an error
-   that names the row. A row of zeros gets 1 on its diagonal.
+   may diverge; a weight then helps if the matrix is positive definite. A zero, missing or tiny diagonal entry is an
+   error that names the row. A row of zeros gets 1 on its diagonal.
 
    Convergence is decided by the norm of the true residual b - A x, also where a Krylov method updates the residual
    meanwhile. Without a monitor, a residual history and a convergence test of the user's, a relaxation computes the norm
@@ -403,10 +404,10 @@ const BAIFace BAIFaceKSP =
    `KSPSolveTranspose()` solves with the transposed matrix, for which there is another set-up. Both are kept, and follow
    the values of the matrix. If `MAT_SYMMETRIC` is set, one serves for both.
 
-   `KSPMatSolve()` solves several columns at once, in one kernel launch, if a GPU holds the matrix in registers and shared
-   memory, and right-hand sides and solutions are where the matrix is. Every column meets the tolerances; the number of
-   iterations and the residual norm are the largest, and the reason is that of the first column that failed. In all
-   other cases, as with a monitor, a null space or a `KSPGuess`, columns are solved one after the other.
+   `KSPMatSolve()` solves several columns at once, in one kernel launch, if a GPU holds the matrix in registers and
+   shared memory, and right-hand sides and solutions are where the matrix is. Every column meets the tolerances; the
+   number of iterations and the residual norm are the largest, and the reason is that of the first column that failed.
+   In all other cases, as with a monitor, a null space or a `KSPGuess`, columns are solved one after the other.
 
    If rounding keeps the residual norm above the tolerance, the reason is `KSP_DIVERGED_BREAKDOWN`; -info and the view
    give the norm that can be attained.

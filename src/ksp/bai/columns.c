@@ -1,11 +1,11 @@
 /*
-   Many right-hand sides with one matrix, by KSPMatSolve(): on the chip of a GPU the engine solves several at once. In all
-   other cases PETSc, or SolveColumn(), calls KSPSolve() with one column after the other
+   Many right-hand sides with one matrix, by KSPMatSolve(): on the chip of a GPU the engine solves several at once. In
+   all other cases PETSc, or SolveColumn(), calls KSPSolve() with one column after the other
 */
 #include "kspbai.h"
 
-/* What KSPMatSolve() leaves in the KSP: of all columns the most iterations, the largest residual norm, and the reason of
- * the first one that failed */
+/* What KSPMatSolve() leaves in the KSP: of all columns the most iterations, the largest residual norm, and the reason
+ * of the first one that failed */
 typedef struct {
   PetscInt           its;
   PetscReal          rnorm;

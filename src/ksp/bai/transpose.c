@@ -1,6 +1,6 @@
 /*
-   KSPSolveTranspose(): another KSPBAI solves with the transposed matrix, which is kept, and so is what was set up for it.
-   Where the matrix is known to be symmetric, nothing else is needed
+   KSPSolveTranspose(): another KSPBAI solves with the transposed matrix, which is kept, and so is what was set up for
+   it. Where the matrix is known to be symmetric, nothing else is needed
 */
 #include "kspbai.h"
 
@@ -52,8 +52,8 @@ static PetscErrorCode Create(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values of At from A. MatTranspose() writes those of a rank's own columns on the host, and does not mark those on a
- * GPU as outdated */
+/* The values of At from A. MatTranspose() writes those of a rank's own columns on the host, and does not mark those on
+ * a GPU as outdated */
 static PetscErrorCode TransposeValues(Mat A, Mat At)
 {
   PetscBool    mpi, seq;

@@ -585,10 +585,10 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    of aggregates. Coarse matrices are P^H A P, where P is 1 on each aggregate, with softened couplings, see
    `PCBAIMGSetOver()`.
 
-   If A is Hermitian and positive definite, so is the cycle, which is a fixed linear operator: any `KSP` may use it. If A
-   is negative definite, as differences for the Laplacian itself are, so is the cycle.
-   Other matrices get aggregates by |a_ij + conj(a_ji)|, coarse matrices that are not softened, and two visits to every
-   level of more than 4096 rows. Use them with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is not guaranteed.
+   If A is Hermitian and positive definite, so is the cycle, which is a fixed linear operator: any `KSP` may use it. If
+   A is negative definite, as differences for the Laplacian itself are, so is the cycle. Other matrices get aggregates
+   by |a_ij + conj(a_ji)|, coarse matrices that are not softened, and two visits to every level of more than 4096 rows.
+   Use them with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is not guaranteed.
 
    The levels span all MPI ranks. The rows of an aggregate, and of a block, are of one rank. Coarse matrices are
    distributed as the aggregates are. They are computed on the host. All ranks together compute the residual of a level.
@@ -604,8 +604,9 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    points, whose unknowns are as many as the block size. P then has a column for each vector of the near null space on
    each aggregate, so all coarse levels have these vectors. Coarse matrices are not softened; corrections are multiplied
    by 1.4, or by over if that is less, and every second level is visited twice. That is so with two to eight
-   vectors, or one that is not constant, with a block size of at most eight, and on one MPI rank; else the near null space
-   is not used, and -info says so. After `MatSetNearNullSpace()` on a matrix that does not change call `PCReset()`.
+   vectors, or one that is not constant, with a block size of at most eight, and on one MPI rank; else the near null
+   space is not used, and -info says so. After `MatSetNearNullSpace()` on a matrix that does not change call
+   `PCReset()`.
 
    If the matrix of the last level is singular up to rounding, as with pure Neumann conditions, a
    generalized inverse is used.
@@ -617,8 +618,8 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    that are coupled to no others, as those of boundary conditions, stay out of the coarse levels.
 
    If a row has more than 1000 entries, there are no levels, and the preconditioner is
-   `PCJACOBI`: on a GPU one thread would go through such a row alone. -pc_view says so. With -pc_baimg_levels 32 there are
-   levels all the same.
+   `PCJACOBI`: on a GPU one thread would go through such a row alone. -pc_view says so. With -pc_baimg_levels 32 there
+   are levels all the same.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
    `MATAIJ` that follows their values. -pc_view prints a table of the levels; -info says why there are no more.

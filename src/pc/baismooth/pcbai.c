@@ -261,18 +261,18 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = Da
 .ve
 
    below `PCMG` or `PCGAMG`. A smoothing step then does its `its` global iterations from the guess at once, without
-   residuals in between. On one MPI rank with a GPU that is one kernel launch. `KSPRICHARDSON` leaves it to the `PC` when
-   to stop, and `PCBAI`, like `PCSOR`, always does all iterations; to solve a system, use `KSPBAI`.
+   residuals in between. On one MPI rank with a GPU that is one kernel launch. `KSPRICHARDSON` leaves it to the `PC`
+   when to stop, and `PCBAI`, like `PCSOR`, always does all iterations; to solve a system, use `KSPBAI`.
 
    In mode `BAI_MODE_COLOR` blocks of one colour do not read from each other, and colours take turns. The method is then
-   multicolour block Gauss-Seidel with a few Jacobi sweeps as block solver. It smooths best, and is bitwise reproducible.
-   On the GPU there is no barrier between colours: a block waits only for its neighbours of earlier colours. In the other
-   modes blocks read old values of those that work at the same time, and smooth less well.
+   multicolour block Gauss-Seidel with a few Jacobi sweeps as block solver. It smooths best, and is bitwise
+   reproducible. On the GPU there is no barrier between colours: a block waits only for its neighbours of earlier
+   colours. In the other modes blocks read old values of those that work at the same time, and smooth less well.
 
    Where so many blocks are neighbours that most of a GPU would wait, as on coarse levels of `PCGAMG`, mode auto is
    `BAI_MODE_SYNC`. Its global iterations then have the weights of Chebyshev's polynomial of the fourth kind, see
-   `PCBAISetPolynomial()`. That takes no turns, hardly more cycles, and is symmetric. It needs an estimate of the largest
-   eigenvalue.
+   `PCBAISetPolynomial()`. That takes no turns, hardly more cycles, and is symmetric. It needs an estimate of the
+   largest eigenvalue.
 
    Local sweeps must be damped to smooth: with `local_omega` one, a Jacobi sweep does not reduce the fastest oscillation
    in a block.
@@ -284,13 +284,13 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = Da
    symmetric if the matrix is. In color it is symmetric if the matrix is and the number of iterations is even, when it
    starts from zero, as inside `KSPCHEBYSHEV` or `KSPCG`; the colours then take turns forward and backward. Below
    `KSPRICHARDSON` it always goes forward, which smooths best. With `KSPCG` outside, set -mg_levels_pc_bai_symmetric, so
-   that smoothing on the way up goes backward and the V-cycle is symmetric; or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`. With
-   overlap nothing is symmetric. In the modes async and launch the operator changes from one application to the next, and
-   only flexible methods are safe.
+   that smoothing on the way up goes backward and the V-cycle is symmetric; or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`.
+   With overlap nothing is symmetric. In the modes async and launch the operator changes from one application to the
+   next, and only flexible methods are safe.
 
-   The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`. With the latter only the graph of the
-   blocks is copied to the host, once for each nonzero pattern. Of a `MATBAIJ` or `MATSBAIJ` there is a copy of type
-   `MATAIJ`. New values in an old pattern need no symbolic work.
+   The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`. With the latter only the graph of
+   the blocks is copied to the host, once for each nonzero pattern. Of a `MATBAIJ` or `MATSBAIJ` there is a copy of
+   type `MATAIJ`. New values in an old pattern need no symbolic work.
 
    References:
    H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated
