@@ -17,3 +17,8 @@ PetscErrorCode PCCreate_BAIMG(PETSC_UNUSED PC pc)
 {
   return PETSC_ERR_SUP;
 }
+
+PetscErrorCode BAIMailboxDestroyAll(void)
+{
+  return PETSC_SUCCESS;
+}
