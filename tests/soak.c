@@ -6,6 +6,7 @@ Each rank solves systems of its own, so several ranks are several processes on o
   -most ROWS                : that a system has (12000)\n\
   -seed SEED                : of what is drawn (1)\n\
   -backend (auto|host|cuda) : where they are solved\n\
+  -petsc                    : FGMRES with Jacobi only, which is PETSc's: what is wrong then is not this library's\n\
   -tell                     : says how many, and what memory was in use, without -seconds too\n\
   -alone                    : nobody else uses the GPU, so what is free of its memory is looked at as well\n\n";
 
@@ -32,6 +33,7 @@ typedef struct {
 
 typedef struct {
   const char *backend;
+  PetscBool   petsc;
   PetscInt    most, solves, diverged, wrong;
   char        first_wrong[2048];
 } Tally;
@@ -116,10 +118,11 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
   PetscOptions                    options;
 
   PetscFunctionBeginUser;
+  s->options[0] = 0;
+  if (tally->petsc) PetscFunctionReturn(PETSC_SUCCESS);
 #define ADD_TO(face, ...) \
   (void)snprintf(s->options + strlen(s->options), sizeof(s->options) - strlen(s->options), face __VA_ARGS__)
 #define ADD(...) ADD_TO(" -%s_bai_", __VA_ARGS__)
-  s->options[0] = 0;
   if (levels) {
     ADD_TO(" -pc_baimg_", "levels %d", 1 + (int)Below(dice, 8));
     ADD_TO(" -pc_baimg_", "local_iters %d", 1 + (int)Below(dice, 6));
@@ -158,10 +161,10 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateSolver(Dice *dice, Solver *s)
+static PetscErrorCode CreateSolver(Dice *dice, const Tally *tally, Solver *s)
 {
   PetscFunctionBeginUser;
-  s->pc = OneIn(dice, 2) ? NULL : OneIn(dice, 2) ? PCBAI : PCBAIMG;
+  s->pc = tally->petsc ? PCJACOBI : OneIn(dice, 2) ? NULL : OneIn(dice, 2) ? PCBAI : PCBAIMG;
   PetscCall(KSPCreate(PETSC_COMM_SELF, &s->ksp));
   PetscCall(KSPSetType(s->ksp, s->pc ? KSPFGMRES : KSPBAI));
   if (s->pc) {
@@ -205,7 +208,7 @@ static PetscErrorCode Solve(Dice *dice, Solver *s, Tally *tally)
   PetscFunctionBeginUser;
   if (s->ksp && OneIn(dice, 3)) PetscCall(DestroySolver(s));
   if (!s->ksp) {
-    PetscCall(CreateSolver(dice, s));
+    PetscCall(CreateSolver(dice, tally, s));
     PetscCall(CreateSystem(dice, tally, s));
     PetscCall(KSPSetOperators(s->ksp, s->A, s->A));
     PetscCall(SetOptions(dice, tally, s));
@@ -241,10 +244,10 @@ static PetscErrorCode Solve(Dice *dice, Solver *s, Tally *tally)
 }
 
 static PetscErrorCode Soak(PetscInt solves, PetscReal seconds, PetscBool timed, PetscInt seed, PetscInt most,
-                           const char backend[], PetscBool alone, PetscBool tell)
+                           const char backend[], PetscBool petsc, PetscBool alone, PetscBool tell)
 {
   Dice            dice  = {.state = (uint64_t)seed};
-  Tally           tally = {.most = most, .backend = backend};
+  Tally           tally = {.most = most, .backend = backend, .petsc = petsc};
   Solver          s[SOLVERS];
   Memory          memory[LOOKS];
   PetscLogDouble  start, now;
@@ -301,7 +304,7 @@ int main(int argc, char **argv)
 {
   PetscInt    solves = 400, seed = 1, most = 12000;
   PetscReal   seconds = 0;
-  PetscBool   timed, alone = PETSC_FALSE, tell = PETSC_FALSE;
+  PetscBool   timed, petsc = PETSC_FALSE, alone = PETSC_FALSE, tell = PETSC_FALSE;
   PetscMPIInt rank;
   char        backend[16] = "auto";
 
@@ -314,11 +317,12 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &seed, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-most", &most, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-petsc", &petsc, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-alone", &alone, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-tell", &tell, NULL));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   if (Case("soak"))
-    PetscCall(Soak(solves, seconds, timed, seed + rank, most, backend, alone, (PetscBool)(timed || tell)));
+    PetscCall(Soak(solves, seconds, timed, seed + rank, most, backend, petsc, alone, (PetscBool)(timed || tell)));
   PetscCall(CheckFinalize());
   return 0;
 }
