@@ -1753,6 +1753,28 @@ static PetscErrorCode TestRanksOther(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On two ranks the first level that each rank has all of is one that has two cycles for each one of the level above */
+static PetscErrorCode TestRanksTwice(void)
+{
+  Mat      A;
+  KSP      ksp;
+  PetscInt alone, its;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMatOn(PETSC_COMM_SELF, "convection2d", 400, &A));
+  PetscCall(CreateKSP(A, KSPFGMRES, 0, &ksp));
+  PetscCall(Solve(ksp, &alone));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(CreateMat("convection2d", 400, &A));
+  PetscCall(CreateKSP(A, KSPFGMRES, 0, &ksp));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0 && its <= alone + 2, "%d iterations, %d on one rank", (int)its, (int)alone));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Solvers at the same time, of more and more rows and of few again, and then once more: those of the second round get
    the memory in which those of the first exchanged x */
 static PetscErrorCode TestRanksAgain(void)
@@ -2050,6 +2072,7 @@ int main(int argc, char **argv)
   if (size > 1 && Case("ranks_values")) PetscCall(TestRanksValues());
   if (size > 1 && Case("ranks_other")) PetscCall(TestRanksOther());
   if (size > 1 && Case("ranks_again")) PetscCall(TestRanksAgain());
+  if (size > 1 && Case("ranks_twice")) PetscCall(TestRanksTwice());
   if (size == 1) PetscCall(CasesOnOneRank());
   PetscCall(CheckFinalize());
   return 0;
@@ -2071,7 +2094,7 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 2
          nsize: {{2 3}}
-         args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields elasticity,convection ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_again}}
+         args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields elasticity,convection ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_again,ranks_twice}}
 
    testset:
       output_file: output/empty.out

@@ -242,7 +242,7 @@ typedef struct {
   PetscInt    *first, *last; /* of those that are sent, which each of them reads; */
   PetscInt     sends, *row;  /* these are own rows, NULL: all in their order */
   PetscInt    *begin;        /* n + 1: of each of them the ghosts */
-  PetscMPIInt  tag;
+  PetscMPIInt  tag;          /* of BAIHaloExchange(), on its communicator: the caller's */
   MPI_Request *request;
 } BAIHalo;
 PETSC_INTERN PetscErrorCode BAIHaloCreate(Mat, PetscInt, const PetscInt[], BAIHalo *);

@@ -6,7 +6,7 @@ static const BAISharedOps *const kinds[] = {[BAI_BACKEND_HOST] = &BAISharedHost,
 BAIStatus BAISharedDeviceGet(BAIBackend kind, BAISharedDevice *device)
 {
   memset(device, 0, sizeof(*device));
-  return kinds[kind]->device(device);
+  return kinds[kind]->device ? kinds[kind]->device(device) : BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
 BAIStatus BAISharedCreate(BAIBackend kind, size_t bytes, BAIShared *shared, BAISharedHandle *handle)

@@ -22,13 +22,13 @@ typedef struct {
   unsigned char bytes[72];
 } BAISharedHandle;
 
-/* Of a device; all 0 on the host */
+/* What tells a device from all others */
 typedef struct {
   unsigned char bytes[16];
 } BAISharedDevice;
 
 typedef struct {
-  BAIStatus (*device)(BAISharedDevice *);
+  BAIStatus (*device)(BAISharedDevice *);                            /* NULL: memory is not that of a device */
   BAIStatus (*create)(size_t bytes, BAIShared *, BAISharedHandle *); /* all bytes are 0 */
   BAIStatus (*open)(const BAISharedHandle *, BAIShared *);
   void (*opened)(BAIShared *); /* nobody else is going to open it */
@@ -37,7 +37,7 @@ typedef struct {
 
 extern const BAISharedOps BAISharedHost, BAISharedCUDA;
 
-/* Of the current device, which is where memory is made */
+/* Of the current device, which is where memory is made. BAI_ERR_NOT_BUILT if there is none */
 BAIStatus BAISharedDeviceGet(BAIBackend, BAISharedDevice *);
 /* BAI_ERR_PEERS if it cannot be; what is none may be closed */
 BAIStatus BAISharedCreate(BAIBackend, size_t bytes, BAIShared *, BAISharedHandle *);

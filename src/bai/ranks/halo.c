@@ -35,17 +35,18 @@ static PetscErrorCode FindOwners(PetscLayout columns, PetscInt nghost, const Pet
 static PetscErrorCode GetRows(Mat A, const PetscInt garray[], BAIHalo *halo)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  PetscMPIInt    tag;
   PetscInt       first;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetNewTag((PetscObject)A, &halo->tag));
+  PetscCall(PetscObjectGetNewTag((PetscObject)A, &tag));
   PetscCall(PetscMalloc1(halo->sends, &halo->row));
   PetscCall(PetscMalloc1(2 * halo->n, &halo->request));
   for (PetscMPIInt k = 0; k < halo->n; k++) {
     PetscCallMPI(MPI_Irecv(halo->row + halo->first[k], (PetscMPIInt)(halo->last[k] - halo->first[k]), MPIU_INT,
-                           halo->rank[k], halo->tag, comm, halo->request + k));
+                           halo->rank[k], tag, comm, halo->request + k));
     PetscCallMPI(MPI_Isend(garray + halo->begin[k], (PetscMPIInt)(halo->begin[k + 1] - halo->begin[k]), MPIU_INT,
-                           halo->rank[k], halo->tag, comm, halo->request + halo->n + k));
+                           halo->rank[k], tag, comm, halo->request + halo->n + k));
   }
   PetscCallMPI(MPI_Waitall(2 * halo->n, halo->request, MPI_STATUSES_IGNORE));
   PetscCall(MatGetOwnershipRangeColumn(A, &first, NULL));

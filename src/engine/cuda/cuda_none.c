@@ -26,13 +26,7 @@ static BAIStatus CreateShared(size_t bytes, BAIShared *shared, BAISharedHandle *
   return BAIStatusOf(BAI_ERR_NOT_BUILT);
 }
 
-static BAIStatus GetDevice(BAISharedDevice *device)
-{
-  (void)device;
-  return BAIStatusOf(BAI_ERR_NOT_BUILT);
-}
-
-const BAISharedOps BAISharedCUDA = {.device = GetDevice, .create = CreateShared};
+const BAISharedOps BAISharedCUDA = {.create = CreateShared};
 
 static BAIStatus CreateLevels(const BAIMatrix *matrix, const BAILevelsParameters *parameters, BAILevelsState *state)
 {

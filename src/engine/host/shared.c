@@ -48,12 +48,6 @@ static BAIStatus Map(const char *name, int flags, size_t bytes, void **memory)
   return status;
 }
 
-static BAIStatus Device(BAISharedDevice *device)
-{
-  (void)device;
-  return BAIStatusOf(BAI_OK);
-}
-
 static BAIStatus Create(size_t bytes, BAIShared *shared, BAISharedHandle *handle)
 {
   static _Atomic(unsigned) number;
@@ -91,4 +85,4 @@ static BAIStatus Close(BAIShared *shared)
   return BAIStatusOf(BAI_OK);
 }
 
-const BAISharedOps BAISharedHost = {.device = Device, .create = Create, .open = Open, .opened = Opened, .close = Close};
+const BAISharedOps BAISharedHost = {.create = Create, .open = Open, .opened = Opened, .close = Close};

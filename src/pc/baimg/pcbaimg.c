@@ -591,11 +591,11 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    Use them with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is not guaranteed.
 
    The levels span all MPI ranks. The rows of an aggregate, and of a block, are of one rank. Coarse matrices are
-   distributed as the aggregates are. They are computed on the host. All ranks together compute the residual of a level.
-   Then each rank visits the blocks of its own rows. The first level of at most max(4096, min(2^18, N/(8 P))) rows is
-   gathered on every rank, where N is the number of rows of the matrix and P that of ranks. Each rank has the remaining
-   levels for itself, and all ranks compute the same there. The number of iterations hardly depends on the number of
-   ranks. -pc_view says how many levels are distributed.
+   distributed as the aggregates are. They are computed where the matrix is. All ranks together compute the residual of
+   a level. Then each rank visits the blocks of its own rows. The first level of at most max(4096, min(2^15, N/(8 P)))
+   rows is gathered on every rank, where N is the number of rows of the matrix and P that of ranks. Each rank has the
+   remaining levels for itself, and all ranks compute the same there. The number of iterations hardly depends on the
+   number of ranks. -pc_view says how many levels are distributed.
 
    If the block size of the matrix is more than one, only unknowns of the same field make up an aggregate: see
    `MatSetBlockSize()`.
