@@ -228,7 +228,7 @@ static PetscErrorCode Solve(Dice *dice, Solver *s, Tally *tally)
   tally->solves++;
   if (reason < 0) tally->diverged++;
   if (reason >= 0 && !right && !tally->wrong++) {
-    PetscReal again, by_entries, claimed;
+    PetscReal again = 0, by_entries = 0, claimed = 0;
 
     PetscCall(TrueResidualNorm(s->A, s->b, s->x, &again));
     PetscCall(ResidualNormByEntries(s->A, s->b, s->x, &by_entries));
