@@ -10,11 +10,13 @@ defaults.\n\n\
   -mat_type aijcusparse          on a GPU\n\
   -local_iters <1,2,3,4,5,6,7,9>\n\
   -block_size <32,64,128,256,512>\n\
-  -lines                         block sizes also of whole lines of a grid, which the first row shows: those next to 128 and 256\n\
+  -lines                         block sizes also of whole lines of a grid, which the first row shows: those next to\n\
+                                 128 and 256\n\
   -rtol <1e-10>                  of the solves\n\
   -samples <5>                   timings of which the median is taken\n\
   -seconds <0.1>                 that the timings of a pair may take: fewer if need be, at least one\n\
-  -max_it <20000>                iterations after which a solve is given up; also after four times those of the defaults\n\
+  -max_it <20000>                iterations after which a solve is given up; also after four times those of the\n\
+                                 defaults\n\
   -csv <file>, -device <name>, -commit <name>\n\n";
 
 enum {

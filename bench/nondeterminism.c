@@ -4,11 +4,13 @@
 #include <string.h>
 
 static char help[] = "How much the results of block-asynchronous iteration vary from run to run, as CSV.\n\n\
-  ./nondeterminism                          fv1, fv3 and Trefethen_2000 in all modes, at the iterations of the published tables\n\
+  ./nondeterminism                          fv1, fv3 and Trefethen_2000 in all modes, at the iterations of the\n\
+                                            published tables\n\
   -matrix fv1,fv3,trefethen                 of these\n\
   -mode async,launch,sync,color             modes\n\
   -runs <1000,10,1000>                      runs of each matrix\n\
-  -looks <false>                            one solve a run, interrupted to look, not a solve for each number of iterations\n\
+  -looks <false>                            one solve a run, interrupted to look, not a solve for each number of\n\
+                                            iterations\n\
   -csv <file>                               where the table goes, instead of the terminal\n\
   -device <name>                            what it runs on, for the table\n\
   -mat_type aijcusparse, -ksp_bai_backend cuda  on a GPU\n\n";

@@ -7,14 +7,16 @@
 #include <time.h>
 
 static char help[] =
-  "Times block-asynchronous iteration on 1, 2, 4, ... of the processes it runs on, as ratios to one of them, beside PETSc's solvers.\n\n\
+  "Times block-asynchronous iteration on 1, 2, 4, ... of the processes it runs on, as ratios to one of them,\n\
+beside PETSc's solvers.\n\n\
   mpiexec -n 4 ./ranks -mat_type aijcusparse    on four GPUs, all parts in their usual sizes\n\
   -solves fv1,fv3,trefethen,laplace3d -solves_n 0,0,20000,48  whole solves to -rtol <1e-10>\n\
   -iterations 200,318      points in each direction of Laplacians, -its <300> global iterations of mode async\n\
   -weak 200                the same, with so many points in each direction for each process\n\
   -mg 257                  multigrid on such a grid, V(1,1) with PCBAI, to 1e-8\n\
   -gamg 129                PCGAMG with PCBAI on so many points in each direction for each process\n\
-  -modes 100               solves by relaxation in the modes sync and async: for a run with one GPU slowed down, and one without\n\
+  -modes 100               solves by relaxation in the modes sync and async: for a run with one GPU slowed down, and\n\
+                           one without\n\
   -ways auto,dk,cg         only these, by their names in the table\n\
   -ranks 1,2,4             numbers of processes, those that there are\n\
   -samples <3>             timings of which the median is taken\n\

@@ -9,11 +9,13 @@
 #include <sys/resource.h>
 
 static char help[] =
-  "Runs solves one after the other, and writes a table of what they took. The experiments of the papers are lists of them: see run.py.\n\n\
+  "Runs solves one after the other, and writes a table of what they took. The experiments of the papers\n\
+are lists of them: see run.py.\n\n\
   ./solves -cases file        each line is a name, a tab, and the options of a solve\n\
   -csv <file>                 where the table goes, instead of the terminal\n\n\
 Beside those of PETSc and KSPBAI, options of a solve are:\n\
-  -matrix fv1 -n 98           a matrix of the gallery, or line: tridiag(-1, 2 + epsilon, -1) on a one-dimensional DMDA, for PCMG\n\
+  -matrix fv1 -n 98           a matrix of the gallery, or line: tridiag(-1, 2 + epsilon, -1) on a one-dimensional\n\
+                              DMDA, for PCMG\n\
   -f matrix.mtx               or one of a Matrix Market file\n\
   -epsilon <0.01>             of line\n\
   -at 10,20,50                the residual after so many iterations, each going on from the one before\n\

@@ -604,11 +604,13 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -chip -options_left no -case {{chip,blocks gaps,guess,range reasons,indefinite,watched changes}}
+         args: -ksp_bai_backend cuda -chip -options_left no -case {{chip,blocks gaps,guess,range \
+               reasons,indefinite,watched changes}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -chip -options_left no -case {{chip,blocks gaps,guess,range reasons,indefinite,watched changes}}
+         args: -mat_type aijcusparse -chip -options_left no -case {{chip,blocks gaps,guess,range \
+               reasons,indefinite,watched changes}}
       test:
          suffix: aijcusparse_sizes
          requires: baicuda cuda

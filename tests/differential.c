@@ -1,6 +1,7 @@
 static char help[] =
-  "Random systems and options, drawn from a seed: claims of convergence are true; modes sync and color give the same bits again, with other numbers of threads as well; PCBAI is\n\
-linear where it is fixed; on a GPU it is what it is on the host; nothing hangs. The same of KSPBAI and PCBAIMG with levels.\n\
+  "Random systems and options, drawn from a seed: claims of convergence are true; modes sync and color give the\n\
+same bits again, with other numbers of threads as well; PCBAI is linear where it is fixed; on a GPU it is what it is\n\
+on the host; nothing hangs. The same of KSPBAI and PCBAIMG with levels.\n\
   -first SEED -count SYSTEMS : the systems of these seeds, a case each (1, 50)\n\
   -seconds T                 : as many from the first on as T seconds allow, then says how many\n\
   -backend (auto|host|cuda)  : where they are solved\n\

@@ -800,13 +800,13 @@ typedef struct {
 
 /* clang-format off */
 static const Feature features[] = {
-  {.name = "plain",     .natural = PETSC_TRUE                                                                                     },
-  {.name = "partition"                                                                                                           },
-  {.name = "l1",        .natural = PETSC_TRUE, .l1 = PETSC_TRUE, .momentum = PETSC_TRUE                                           },
-  {.name = "theta",     .theta = PETSC_TRUE, .momentum = PETSC_TRUE                                                               },
-  {.name = "l1-theta",  .l1 = PETSC_TRUE, .theta = PETSC_TRUE, .momentum = PETSC_TRUE                                             },
-  {.name = "overlap",   .overlap = PETSC_TRUE                                                                                     },
-  {.name = "all",       .l1 = PETSC_TRUE, .theta = PETSC_TRUE, .momentum = PETSC_TRUE, .overlap = PETSC_TRUE                      }
+  {.name = "plain",     .natural = PETSC_TRUE},
+  {.name = "partition"},
+  {.name = "l1",        .natural = PETSC_TRUE, .l1 = PETSC_TRUE, .momentum = PETSC_TRUE},
+  {.name = "theta",     .theta = PETSC_TRUE, .momentum = PETSC_TRUE},
+  {.name = "l1-theta",  .l1 = PETSC_TRUE, .theta = PETSC_TRUE, .momentum = PETSC_TRUE},
+  {.name = "overlap",   .overlap = PETSC_TRUE},
+  {.name = "all",       .l1 = PETSC_TRUE, .theta = PETSC_TRUE, .momentum = PETSC_TRUE, .overlap = PETSC_TRUE}
 };
 /* clang-format on */
 
@@ -1072,11 +1072,13 @@ int main(int argc, char **argv)
       test:
          suffix: host
          timeoutfactor: 4
-         args: -backend host -case {{small_plain small_partition small_l1 small_theta small_l1-theta small_overlap small_all refined}}
+         args: -backend host -case {{small_plain small_partition small_l1 small_theta small_l1-theta small_overlap \
+               small_all refined}}
       test:
          suffix: host_medium
          timeoutfactor: 4
-         args: -backend host -case {{medium ragged large_plain_n70000_block3000_color,large_all_n70000_block66000_async}}
+         args: -backend host -case {{medium ragged \
+               large_plain_n70000_block3000_color,large_all_n70000_block66000_async}}
       test:
          suffix: host_many
          timeoutfactor: 4
@@ -1084,20 +1086,26 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -backend cuda -case {{small_plain small_partition small_l1 small_theta small_l1-theta small_overlap small_all ragged_plain ragged_partition ragged_l1 ragged_theta ragged_l1-theta ragged_overlap ragged_all refined}}
+         args: -backend cuda -case {{small_plain small_partition small_l1 small_theta small_l1-theta small_overlap \
+               small_all ragged_plain ragged_partition ragged_l1 ragged_theta ragged_l1-theta ragged_overlap \
+               ragged_all refined}}
       test:
          suffix: cuda_large
          requires: baicuda
          timeoutfactor: 3
-         args: -backend cuda -case {{large_plain large_partition large_l1 large_theta large_l1-theta large_overlap large_all refined-large_plain refined-large_all}}
+         args: -backend cuda -case {{large_plain large_partition large_l1 large_theta large_l1-theta large_overlap \
+               large_all refined-large_plain refined-large_all}}
       test:
          suffix: cuda_many
          requires: baicuda
-         args: -backend cuda -case {{many-blocks_plain many-blocks_staleness many-blocks_partition many-blocks_l1 many-blocks_theta many-blocks_l1-theta many-blocks_ragged many-blocks_ragged-partition many-blocks_ragged-launch many-blocks_ragged-sync many-blocks_refined}}
+         args: -backend cuda -case {{many-blocks_plain many-blocks_staleness many-blocks_partition many-blocks_l1 \
+               many-blocks_theta many-blocks_l1-theta many-blocks_ragged many-blocks_ragged-partition \
+               many-blocks_ragged-launch many-blocks_ragged-sync many-blocks_refined}}
       test:
          suffix: cuda_uncounted
          requires: baicuda
          timeoutfactor: 3
-         args: -backend cuda -case {{uncounted-blocks_plain uncounted-blocks_l1 uncounted-blocks_momentum handed-blocks}}
+         args: -backend cuda -case {{uncounted-blocks_plain uncounted-blocks_l1 uncounted-blocks_momentum \
+               handed-blocks}}
 
 TEST*/

@@ -100,34 +100,43 @@ static PetscErrorCode Setters(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The message about an option with a wrong value: the option, then the rest */
+static const char *Message(const char *const option[3])
+{
+  static char message[256];
+
+  (void)snprintf(message, sizeof(message), "%s %s", option[0], option[2]);
+  return message;
+}
+
 /* What an error leaves behind of PetscOptionsBegin() is lost memory, which the test below does not count */
 static PetscErrorCode Options(Mat A)
 {
   const char *const options[][3] = {
-    {"-foo_ksp_bai_local_iters",    "0",         "-foo_ksp_bai_local_iters 0: must be at least 1 and at most 1000000"                },
-    {"-foo_ksp_bai_block_size",     "-1",        "-foo_ksp_bai_block_size -1: must be at least 0 (0: chosen at set-up)"              },
-    {"-foo_ksp_bai_overlap",        "-1",        "-foo_ksp_bai_overlap -1: must be at least 0"                                       },
-    {"-foo_ksp_bai_check_interval", "-2",
-     "-foo_ksp_bai_check_interval -2: must be at least 0 (0: chosen while iterating)"                                                },
-    {"-foo_ksp_bai_omega",          "0",         "-foo_ksp_bai_omega 0.: must be a positive number"                                  },
-    {"-foo_ksp_bai_local_omega",    "-0.5",
-     "-foo_ksp_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)"                                             },
-    {"-foo_ksp_bai_momentum",       "1",         "-foo_ksp_bai_momentum 1.: must be at least 0 and less than 1"                      },
-    {"-foo_ksp_bai_momentum",       "much",      "-foo_ksp_bai_momentum much: must be at least 0 and less than 1"                    },
-    {"-foo_ksp_bai_weight",         "l2",        "-foo_ksp_bai_weight l2: must be one of none, l1, tau, auto"                        },
-    {"-foo_ksp_bai_partition",      "metis",     "-foo_ksp_bai_partition metis: must be one of auto, natural, dm, rcm, graph"        },
-    {"-foo_ksp_bai_theta",          "7up",       "-foo_ksp_bai_theta 7up: must be true or false"                                     },
-    {"-foo_ksp_bai_local_iters",    "few",       "-foo_ksp_bai_local_iters few: must be at least 1 and at most 1000000"              },
-    {"-foo_ksp_bai_block_size",     "1e3",       "-foo_ksp_bai_block_size 1e3: must be at least 0 (0: chosen at set-up)"             },
-    {"-foo_ksp_bai_omega",          "1,5",       "-foo_ksp_bai_omega 1,5: must be a positive number"                                 },
-    {"-foo_ksp_bai_levels",         "0",         "-foo_ksp_bai_levels 0: must be none, auto, or at least 1 and at most 32"           },
-    {"-foo_ksp_bai_stats",          "foo",       "-foo_ksp_bai_stats foo: must be true, false, or ascii:FILE"                        },
-    {"-foo_ksp_bai_staleness",      "-2",        "-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)"                    },
-    {"-foo_ksp_bai_precision",      "half",      "-foo_ksp_bai_precision half: must be one of native, single"                        },
-    {"-foo_ksp_bai_refine",         "twice",     "-foo_ksp_bai_refine twice: must be one of auto, none, sync, async"                 },
-    {"-foo_ksp_bai_mode",           "sometimes", "-foo_ksp_bai_mode sometimes: must be one of async, launch, sync, color, auto"      },
-    {"-foo_ksp_bai_backend",        "abacus",    "-foo_ksp_bai_backend abacus: must be one of auto, host, cuda"                      },
-    {"-foo_pc_type",                "jacobi",    "-foo_pc_type jacobi: KSPBAI uses no preconditioner, so it must be none or left out"}
+    {"-foo_ksp_bai_local_iters",    "0",         "0: must be at least 1 and at most 1000000"                 },
+    {"-foo_ksp_bai_block_size",     "-1",        "-1: must be at least 0 (0: chosen at set-up)"              },
+    {"-foo_ksp_bai_overlap",        "-1",        "-1: must be at least 0"                                    },
+    {"-foo_ksp_bai_check_interval", "-2",        "-2: must be at least 0 (0: chosen while iterating)"        },
+    {"-foo_ksp_bai_omega",          "0",         "0.: must be a positive number"                             },
+    {"-foo_ksp_bai_local_omega",    "-0.5",      "-0.5: must be a positive number, or 0 (chosen at set-up)"  },
+    {"-foo_ksp_bai_momentum",       "1",         "1.: must be at least 0 and less than 1"                    },
+    {"-foo_ksp_bai_momentum",       "much",      "much: must be at least 0 and less than 1"                  },
+    {"-foo_ksp_bai_weight",         "l2",        "l2: must be one of none, l1, tau, auto"                    },
+    {"-foo_ksp_bai_partition",      "metis",     "metis: must be one of auto, natural, dm, rcm, graph"       },
+    {"-foo_ksp_bai_theta",          "7up",       "7up: must be true or false"                                },
+    {"-foo_ksp_bai_local_iters",    "few",       "few: must be at least 1 and at most 1000000"               },
+    {"-foo_ksp_bai_block_size",     "1e3",       "1e3: must be at least 0 (0: chosen at set-up)"             },
+    {"-foo_ksp_bai_omega",          "1,5",       "1,5: must be a positive number"                            },
+    {"-foo_ksp_bai_levels",         "0",         "0: must be none, auto, or at least 1 and at most 32"       },
+    {"-foo_ksp_bai_stats",          "foo",       "foo: must be true, false, or ascii:FILE"                   },
+    {"-foo_ksp_bai_staleness",      "-2",        "-2: must be at least -1 (-1: unbounded)"                   },
+    {"-foo_ksp_bai_precision",      "half",      "half: must be one of native, single"                       },
+    {"-foo_ksp_bai_refine",         "twice",     "twice: must be one of auto, none, sync, async"             },
+    {"-foo_ksp_bai_mode",           "sometimes", "sometimes: must be one of async, launch, sync, color, auto"},
+    {"-foo_ksp_bai_backend",        "abacus",    "abacus: must be one of auto, host, cuda"                   },
+    {"-foo_pc_type",                "jacobi",
+     "jacobi: KSPBAI uses no preconditioner, "
+     "so it must be none or left out"                                                                        }
   };
 
   PetscFunctionBeginUser;
@@ -138,7 +147,7 @@ static PetscErrorCode Options(Mat A)
     PetscCall(Solver(A, "foo_", &ksp));
     PetscCall(PetscOptionsSetValue(NULL, "-foo_ksp_bai_local_iters", "4"));
     PetscCall(PetscOptionsSetValue(NULL, options[k][0], options[k][1]));
-    ExpectError(options[k][2], options[k][0], KSPSetFromOptions(ksp));
+    ExpectError(Message(options[k]), options[k][0], KSPSetFromOptions(ksp));
     PetscCall(PetscOptionsClearValue(NULL, "-foo_ksp_bai_local_iters"));
     PetscCall(PetscOptionsClearValue(NULL, options[k][0]));
     PetscCall(KSPBAIGetLocalIters(ksp, &sweeps));
@@ -156,25 +165,24 @@ static PetscErrorCode Options(Mat A)
 static PetscErrorCode PCOptions(Mat A)
 {
   const char *const options[][3] = {
-    {"-foo_pc_bai_local_iters", "0",         "-foo_pc_bai_local_iters 0: must be at least 1 and at most 1000000"          },
-    {"-foo_pc_bai_block_size",  "-1",        "-foo_pc_bai_block_size -1: must be at least 0 (0: chosen at set-up)"        },
-    {"-foo_pc_bai_overlap",     "-1",        "-foo_pc_bai_overlap -1: must be at least 0"                                 },
-    {"-foo_pc_bai_its",         "0",         "-foo_pc_bai_its 0: must be at least 1"                                      },
-    {"-foo_pc_bai_omega",       "0",         "-foo_pc_bai_omega 0.: must be a positive number, or auto"                   },
-    {"-foo_pc_bai_omega",       "-1",        "-foo_pc_bai_omega -1.: must be a positive number, or auto"                  },
-    {"-foo_pc_bai_local_omega", "-0.5",
-     "-foo_pc_bai_local_omega -0.5: must be a positive number, or 0 (chosen at set-up)"                                   },
-    {"-foo_pc_bai_momentum",    "auto",      "-foo_pc_bai_momentum auto: must be at least 0 and less than 1"              },
-    {"-foo_pc_bai_momentum",    "-1",        "-foo_pc_bai_momentum -1.: must be at least 0 and less than 1"               },
-    {"-foo_pc_bai_weight",      "l2",        "-foo_pc_bai_weight l2: must be one of none, l1, tau, auto"                  },
-    {"-foo_pc_bai_partition",   "metis",     "-foo_pc_bai_partition metis: must be one of auto, natural, dm, rcm, graph"  },
-    {"-foo_pc_bai_its",         "two",       "-foo_pc_bai_its two: must be at least 1"                                    },
-    {"-foo_pc_bai_symmetric",   "maybe",     "-foo_pc_bai_symmetric maybe: must be true or false"                         },
-    {"-foo_pc_bai_staleness",   "-2",        "-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)"              },
-    {"-foo_pc_bai_precision",   "half",      "-foo_pc_bai_precision half: must be one of native, single"                  },
-    {"-foo_pc_bai_refine",      "twice",     "-foo_pc_bai_refine twice: must be one of auto, none, sync, async"           },
-    {"-foo_pc_bai_mode",        "sometimes", "-foo_pc_bai_mode sometimes: must be one of async, launch, sync, color, auto"},
-    {"-foo_pc_bai_backend",     "abacus",    "-foo_pc_bai_backend abacus: must be one of auto, host, cuda"                }
+    {"-foo_pc_bai_local_iters", "0",         "0: must be at least 1 and at most 1000000"                 },
+    {"-foo_pc_bai_block_size",  "-1",        "-1: must be at least 0 (0: chosen at set-up)"              },
+    {"-foo_pc_bai_overlap",     "-1",        "-1: must be at least 0"                                    },
+    {"-foo_pc_bai_its",         "0",         "0: must be at least 1"                                     },
+    {"-foo_pc_bai_omega",       "0",         "0.: must be a positive number, or auto"                    },
+    {"-foo_pc_bai_omega",       "-1",        "-1.: must be a positive number, or auto"                   },
+    {"-foo_pc_bai_local_omega", "-0.5",      "-0.5: must be a positive number, or 0 (chosen at set-up)"  },
+    {"-foo_pc_bai_momentum",    "auto",      "auto: must be at least 0 and less than 1"                  },
+    {"-foo_pc_bai_momentum",    "-1",        "-1.: must be at least 0 and less than 1"                   },
+    {"-foo_pc_bai_weight",      "l2",        "l2: must be one of none, l1, tau, auto"                    },
+    {"-foo_pc_bai_partition",   "metis",     "metis: must be one of auto, natural, dm, rcm, graph"       },
+    {"-foo_pc_bai_its",         "two",       "two: must be at least 1"                                   },
+    {"-foo_pc_bai_symmetric",   "maybe",     "maybe: must be true or false"                              },
+    {"-foo_pc_bai_staleness",   "-2",        "-2: must be at least -1 (-1: unbounded)"                   },
+    {"-foo_pc_bai_precision",   "half",      "half: must be one of native, single"                       },
+    {"-foo_pc_bai_refine",      "twice",     "twice: must be one of auto, none, sync, async"             },
+    {"-foo_pc_bai_mode",        "sometimes", "sometimes: must be one of async, launch, sync, color, auto"},
+    {"-foo_pc_bai_backend",     "abacus",    "abacus: must be one of auto, host, cuda"                   }
   };
 
   PetscFunctionBeginUser;
@@ -188,7 +196,7 @@ static PetscErrorCode PCOptions(Mat A)
     PetscCall(PCSetOperators(pc, A, A));
     PetscCall(PetscOptionsSetValue(NULL, "-foo_pc_bai_its", "4"));
     PetscCall(PetscOptionsSetValue(NULL, options[k][0], options[k][1]));
-    ExpectError(options[k][2], options[k][0], PCSetFromOptions(pc));
+    ExpectError(Message(options[k]), options[k][0], PCSetFromOptions(pc));
     PetscCall(PetscOptionsClearValue(NULL, "-foo_pc_bai_its"));
     PetscCall(PetscOptionsClearValue(NULL, options[k][0]));
     PetscCall(PCBAIGetIterations(pc, &its));

@@ -1,5 +1,6 @@
 static char help[] =
-  "Exchange of x between ranks: straight into the others' memory the same is read as after a VecScatter, where blocks wait; where they do not, it converges.\n\n\
+  "Exchange of x between ranks, straight into the others' memory: where blocks wait, the same is read as after a\n\
+VecScatter; where they do not, it converges.\n\n\
   -dk: ranks must be connected, as on the host; ranks that share a GPU are not\n\n";
 
 #include "check.h"
@@ -512,7 +513,9 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       nsize: {{1 2}}
       timeoutfactor: 4
-      args: -ksp_bai_gather none -case same_sync_fv120_plain,same_color_laplace3d9_plain,free_async_laplace3d24,late_laplace3d24,single_laplace3d9,line_lower_sync,smoother_color,slow_fv1,life
+      args: -ksp_bai_gather none -case \
+            {{same_sync_fv120_plain,same_color_laplace3d9_plain,free_async_laplace3d24 \
+              late_laplace3d24,single_laplace3d9,line_lower_sync,smoother_color,slow_fv1,life}}
       test:
          suffix: cuda
          requires: baicuda

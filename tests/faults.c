@@ -1,6 +1,6 @@
 static char help[] =
-  "Simulated faults delay convergence as published; what is not repaired is never called converged, and the reason says why;\n\
-detection repairs flipped bits and lost rows, and finds nothing where nothing is wrong.\n\
+  "Simulated faults delay convergence as published; what is not repaired is never called converged, and the\n\
+reason says why; detection repairs flipped bits and lost rows, and finds nothing where nothing is wrong.\n\
   -clean <1>   how many times each clean solve is done\n\
   -seeds <12>  faults of each kind\n\n";
 

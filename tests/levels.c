@@ -1372,8 +1372,9 @@ static PetscErrorCode TestElasticity(PetscInt n, PetscInt most)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Springs between the points of a lattice and their neighbours, also those across, with the rigid body modes as near null
- * space, whose forces are zero; each point is bound to its place by so much, and those at x = 0 by 1 if it is clamped */
+/* Springs between the points of a lattice and their neighbours, also those across, with the rigid body modes as near
+   null space, whose forces are zero; each point is bound to its place by so much, and those at x = 0 by 1 if it is
+   clamped */
 static PetscErrorCode CreateTruss(PetscInt n, PetscInt dim, PetscReal bound, PetscBool clamped, Mat *A)
 {
   const PetscInt points = dim == 3 ? n * n * n : n * n, stride[3] = {1, n, n * n};
@@ -1480,8 +1481,8 @@ static PetscErrorCode TestModesExact(PetscInt n, PetscInt dim)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With the modes there are so many iterations at most, and on a larger lattice not many more; without them more than half
- * as many again. Where levels are on a GPU, those of the host take as many */
+/* With the modes there are so many iterations at most, and on a larger lattice not many more; without them more than
+   half as many again. Where levels are on a GPU, those of the host take as many */
 static PetscErrorCode TestModesIterations(PetscInt small, PetscInt large, PetscInt dim, PetscInt most, PetscInt growth)
 {
   const PetscInt size[] = {small, large};
@@ -1540,7 +1541,8 @@ static PetscErrorCode SetParts(Mat A, PetscInt n, PetscInt count, PetscBool cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Modes that are zero on most aggregates, the constant alone, more vectors than there may be, and others in their place */
+/* Modes that are zero on most aggregates, the constant alone, more vectors than there may be, and others in their
+   place */
 static PetscErrorCode TestModesParts(void)
 {
   const PetscInt n = 40;
@@ -2085,7 +2087,13 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,max_it,range,nullspace,small,precision singular}}
+         args: -case {{operator values,krylov,types,fields elasticity,convection \
+               modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts \
+               iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 \
+               iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d \
+               iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive \
+               changes,outdated,nonsymmetric,auto,indefinite \
+               watched,guess,unread,reasons,max_it,range,nullspace,small,precision singular}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -2094,7 +2102,9 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 2
          nsize: {{2 3}}
-         args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields elasticity,convection ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_again,ranks_twice}}
+         args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields elasticity,convection \
+               ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic \
+               ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_again,ranks_twice}}
 
    testset:
       output_file: output/empty.out
@@ -2102,11 +2112,16 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,max_it,range}}
+         args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,outdated,nonsymmetric,auto,indefinite \
+               watched,guess,unread,reasons,max_it,range}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields elasticity,convection modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts zero,bound,arrow iterations changes,outdated,nonsymmetric,auto,indefinite watched,guess,unread,reasons,max_it,range,nullspace,small,precision singular}}
+         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields \
+               elasticity,convection \
+               modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts zero,bound,arrow \
+               iterations changes,outdated,nonsymmetric,auto,indefinite \
+               watched,guess,unread,reasons,max_it,range,nullspace,small,precision singular}}
       test:
          suffix: aijcusparse_ranks
          timeoutfactor: 3

@@ -215,7 +215,9 @@ int main(int argc, char **argv)
     output_file: output/empty.out
     requires: !single
     nsize: {{1 2}}
-    args: -sub_pc_bai_mode {{color sync}} -sub_pc_bai_block_size {{0 16}} -pc_fieldsplit_type {{multiplicative schur}} -fieldsplit_0_ksp_type preonly -fieldsplit_0_pc_type bai -fieldsplit_1_ksp_type preonly -fieldsplit_1_pc_type bai
+    args: -sub_pc_bai_mode {{color sync}} -sub_pc_bai_block_size {{0 16}} -pc_fieldsplit_type {{multiplicative schur}} \
+          -fieldsplit_0_ksp_type preonly -fieldsplit_0_pc_type bai -fieldsplit_1_ksp_type preonly \
+          -fieldsplit_1_pc_type bai
 
     test:
       suffix: host

@@ -130,11 +130,13 @@ int main(int argc, char **argv)
 
     test:
       suffix: smoother
-      args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -max_its 7
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it \
+            1 -max_its 7
 
     test:
       suffix: precision
-      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -max_its 12
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson \
+            -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -max_its 12
 
     test:
       suffix: symmetric
@@ -150,19 +152,23 @@ int main(int argc, char **argv)
 
     test:
       suffix: modes
-      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_mode {{async launch sync}} -mg_levels_pc_bai_local_iters 3 -max_its 14
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_mode {{async \
+            launch sync}} -mg_levels_pc_bai_local_iters 3 -max_its 14
 
     test:
       suffix: partition
-      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition {{dm rcm graph}} -mg_levels_pc_bai_block_size 64 -max_its 9
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition {{dm \
+            rcm graph}} -mg_levels_pc_bai_block_size 64 -max_its 9
 
     test:
       suffix: weight
-      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_weight {{l1 tau auto}} -mg_levels_pc_bai_momentum 0.1 -mg_levels_pc_bai_theta -max_its 14
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_weight {{l1 tau \
+            auto}} -mg_levels_pc_bai_momentum 0.1 -mg_levels_pc_bai_theta -max_its 14
 
     test:
       suffix: ksp
-      args: -ksp_type fgmres -mg_levels_ksp_type bai -mg_levels_ksp_max_it 2 -mg_levels_ksp_bai_local_omega 0.9 -mg_levels_ksp_bai_mode color -mg_levels_pc_type none -max_its 8
+      args: -ksp_type fgmres -mg_levels_ksp_type bai -mg_levels_ksp_max_it 2 -mg_levels_ksp_bai_local_omega 0.9 \
+            -mg_levels_ksp_bai_mode color -mg_levels_pc_type none -max_its 8
 
   testset:
     requires: double
@@ -191,13 +197,15 @@ int main(int argc, char **argv)
 
     test:
       suffix: gamg
-      args: -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai -max_its 13
+      args: -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type \
+            bai -max_its 13
 
     test:
       suffix: gamg_chebyshev
       args: -ksp_type {{gmres cg}} -pc_type gamg -mg_levels_pc_type bai -like_sor
 
-  # 9 x 9 points, in blocks of three lines: of the 42 couplings along lines and the 42 across, each both ways, 14 across are outside; those of the boundary are zeros.
+  # 9 x 9 points, in blocks of three lines: of the 42 couplings along lines and the 42 across, each both ways, 14 across
+  # are outside; those of the boundary are zeros.
   # 288 entries of 12 bytes, 81 rows of 40
   test:
     suffix: view
@@ -224,15 +232,18 @@ int main(int argc, char **argv)
     nsize: {{1 2}}
     requires: baicuda
     output_file: output/empty.out
-    args: -da_refine 3 -dm_mat_type aijcusparse -dm_vec_type cuda -pc_type mg -pc_mg_levels 4 -mg_levels_pc_type bai -dim {{2 3}}
+    args: -da_refine 3 -dm_mat_type aijcusparse -dm_vec_type cuda -pc_type mg -pc_mg_levels 4 -mg_levels_pc_type bai \
+          -dim {{2 3}}
 
     test:
       suffix: cuda_smoother
-      args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -max_its 7
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -mg_levels_ksp_type richardson -mg_levels_ksp_max_it \
+            1 -max_its 7
 
     test:
       suffix: cuda_precision
-      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -max_its 12
+      args: -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_rtol 1e-11 -mg_levels_ksp_type richardson \
+            -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_precision single -max_its 12
 
     test:
       suffix: cuda_symmetric
@@ -240,7 +251,8 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda_partition
-      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition {{dm graph}} -mg_levels_pc_bai_block_size 64 -max_its 9
+      args: -ksp_type fgmres -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_bai_partition {{dm \
+            graph}} -mg_levels_pc_bai_block_size 64 -max_its 9
 
     test:
       suffix: cuda_chebyshev
@@ -250,6 +262,7 @@ int main(int argc, char **argv)
     suffix: cuda_gamg
     requires: baicuda
     output_file: output/empty.out
-    args: -da_refine 1 -dm_mat_type aijcusparse -dm_vec_type cuda -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai -max_its 13
+    args: -da_refine 1 -dm_mat_type aijcusparse -dm_vec_type cuda -ksp_type fgmres -pc_type gamg -mg_levels_ksp_type \
+          richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai -max_its 13
 
 TEST*/

@@ -1,5 +1,6 @@
 static char help[] =
-  "What is promised where something is short, shared, or broken: an error that names it, or the right answer; and the next solve is right where one can be.\n\
+  "What is promised where something is short, shared, or broken: an error that names it, or the right answer;\n\
+and the next solve is right where one can be.\n\
   -backend (host|cuda) : where to iterate (host)\n\
   -take_all            : case exhausted_all takes all memory of the GPU for a moment, which others must not need\n\n";
 
@@ -636,7 +637,8 @@ int main(int argc, char **argv)
       test:
          suffix: streams
          requires: baicuda cuda
-         args: -backend cuda -case captured,streams -root_device_context_stream_type nonblocking -other_device_context_stream_type nonblocking
+         args: -backend cuda -case captured,streams -root_device_context_stream_type nonblocking \
+               -other_device_context_stream_type nonblocking
       test:
          suffix: stalled
          requires: baicuda

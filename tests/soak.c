@@ -1,5 +1,6 @@
 static char help[] =
-  "Very many solves, with solvers, matrices and options that come and go: claims of convergence are true, and neither the host's nor the device's memory grows.\n\
+  "Very many solves, with solvers, matrices and options that come and go: claims of convergence are true,\n\
+and neither the host's nor the device's memory grows.\n\
 Each rank solves systems of its own, so several ranks are several processes on one GPU.\n\
   -solves N                 : so many on each rank (400)\n\
   -seconds T                : as many as T seconds allow, then says how many, and what memory was in use\n\

@@ -324,7 +324,8 @@ int main(int argc, char **argv)
 
     test:
       suffix: gallery
-      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d laplace3d27 helmholtz anisotropic jumps elasticity mesh powerlaw}separate output} -ksp_type cg -pc_type jacobi -repeat 2
+      args: -matrix {{fv1 fv2 fv3 trefethen laplace2d laplace3d laplace3d27 helmholtz anisotropic jumps elasticity \
+            mesh powerlaw}separate output} -ksp_type cg -pc_type jacobi -repeat 2
 
     test:
       suffix: gallery_convection

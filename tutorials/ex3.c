@@ -313,6 +313,7 @@ int main(int argc, char **argv)
 
   test:
     suffix: view
-    args: -view_smoothers -smoothers bai,bai-async,chebyshev+bai,sor,jacobi,chebyshev-4 -bai_with "local_iters 3,its 1 block_size 512"
+    args: -view_smoothers -smoothers bai,bai-async,chebyshev+bai,sor,jacobi,chebyshev-4 -bai_with "local_iters 3,its 1 \
+          block_size 512"
 
 TEST*/

@@ -265,17 +265,20 @@ int main(int argc, char **argv)
 
     test:
       suffix: mg
-      args: -dim {{2 3}} -ksp_type {{fgmres gmres}} -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai
+      args: -dim {{2 3}} -ksp_type {{fgmres gmres}} -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 \
+            -mg_levels_pc_type bai
 
     test:
       suffix: modes_aijcusparse
       requires: baicuda cuda
-      args: -dim {{2 3}} -da_grid_x 17 -da_grid_y 17 -da_grid_z 9 -lambda 6.5 -ksp_bai_mode {{async launch sync color}} -dm_mat_type aijcusparse -dm_vec_type cuda -options_left no
+      args: -dim {{2 3}} -da_grid_x 17 -da_grid_y 17 -da_grid_z 9 -lambda 6.5 -ksp_bai_mode {{async launch sync \
+            color}} -dm_mat_type aijcusparse -dm_vec_type cuda -options_left no
 
     test:
       suffix: mg_aijcusparse
       requires: baicuda cuda
-      args: -dim {{2 3}} -ksp_type fgmres -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai -dm_mat_type aijcusparse -dm_vec_type cuda
+      args: -dim {{2 3}} -ksp_type fgmres -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 \
+            -mg_levels_pc_type bai -dm_mat_type aijcusparse -dm_vec_type cuda
 
   testset:
     nsize: {{1 2}}
@@ -298,7 +301,8 @@ int main(int argc, char **argv)
     requires: !single
     output_file: output/ex5_mg_steps.out
     filter: cut -d , -f 1-2
-    args: -da_refine 1 -lambda 6 -ksp_type fgmres -ksp_rtol 3e-7 -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai
+    args: -da_refine 1 -lambda 6 -ksp_type fgmres -ksp_rtol 3e-7 -pc_type mg -mg_levels_ksp_type richardson \
+          -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai
 
     test:
       suffix: mg_steps

@@ -740,7 +740,8 @@ int main(int argc, char **argv)
     requires: !single !complex
     output_file: output/ex6_pictures.out
     args: -da_grid_x 14 -da_grid_y 15 -ts_max_time 0.125 -pictures spots
-    filter: cat - spots-0.025.vts spots-0.125.vts | grep -a -o -e "^t = .*" -e "WholeExtent=[^>]*" -e "concentration.u" | uniq
+    filter: cat - spots-0.025.vts spots-0.125.vts | grep -a -o -e "^t = .*" -e "WholeExtent=[^>]*" -e \
+            "concentration.u" | uniq
     diff_args: -j
 
     test:

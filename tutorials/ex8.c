@@ -515,7 +515,8 @@ int main(int argc, char **argv)
     nsize: {{1 2}}
     requires: !single !complex
     args: -da_grid_x 6 -da_grid_y 7 -da_grid_z 8 -ts_max_steps 4 -pictures spots -every 2
-    filter: cat - spots-0.000.vts spots-0.002.vts spots-0.004.vts | grep -a -o -e "^u from" -e "WholeExtent=[^>]*" -e "concentration.u" | uniq
+    filter: cat - spots-0.000.vts spots-0.002.vts spots-0.004.vts | grep -a -o -e "^u from" -e "WholeExtent=[^>]*" -e \
+            "concentration.u" | uniq
     diff_args: -j
 
   test:

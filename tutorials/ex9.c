@@ -320,7 +320,8 @@ int main(int argc, char **argv)
     test:
       suffix: solver
       nsize: {{1 2}}
-      args: -check -n 12 -ksp_type fgmres -fieldsplit_0_ksp_type bai -fieldsplit_0_ksp_rtol 0.01 -fieldsplit_0_pc_type none
+      args: -check -n 12 -ksp_type fgmres -fieldsplit_0_ksp_type bai -fieldsplit_0_ksp_rtol 0.01 -fieldsplit_0_pc_type \
+            none
 
     test:
       suffix: smoother

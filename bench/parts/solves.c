@@ -1,7 +1,7 @@
 #include "bench.h"
 
-/* A KSP, a PC, and for KSPBAI mode and local_iters, 0: all as by default. name_ is the prefix of the options, or bai_
- * */
+/* A KSP, a PC, and for KSPBAI mode and local_iters, 0: all as by default. name_ is the prefix of the options, or
+   bai_ */
 typedef struct {
   const char *name;
   KSPType     ksp;
@@ -9,30 +9,28 @@ typedef struct {
   BAIMode     mode;
   BAIExchange exchange; /* of several ranks; auto: any number of them, else only where there are several */
   PetscInt    local_iters;
-  PetscInt    degree; /* of the polynomials of an inner KSPCHEBYSHEV if pc is ksp, else 0 */
-  const char *option, *value;
+  PetscInt    degree; /* of the polynomials of the fourth kind of an inner KSPCHEBYSHEV if pc is ksp, else 0 */
 } Solver;
 
 /* PETSc has the optimised polynomials of the fourth kind to degree 16: such ones, one after the other */
 static const Solver solvers[] = {
-  {"cg",                  KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
-  {"pipecg",              KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
-  {"resident-cg",         KSPRESIDENTCG, PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
-  {"chebyshev",           KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
-  {"chebyshev4",          KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 16, "-chebyshev4_ksp_ksp_chebyshev_kind",
-   "opt_fourth"                                                                                                                            },
-  {"richardson-jacobi",   KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
-  {"richardson-sor",      KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
-  {"bai",                 KSPBAI,        PCNONE,   BAI_MODE_AUTO,   BAI_EXCHANGE_AUTO,    0, 0,  NULL,                                 NULL},
-  {"bai-async-5",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0,  NULL,                                 NULL},
-  {"bai-async-2",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    2, 0,  NULL,                                 NULL},
-  {"bai-launch-5",        KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, BAI_EXCHANGE_AUTO,    5, 0,  NULL,                                 NULL},
-  {"bai-sync-5",          KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0,  NULL,                                 NULL},
-  {"bai-color-5",         KSPBAI,        PCNONE,   BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    5, 0,  NULL,                                 NULL},
-  {"bai-sync-1",          KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    1, 0,  NULL,                                 NULL},
-  {"bai-scatter",         KSPBAI,        PCNONE,   BAI_MODE_AUTO,   BAI_EXCHANGE_SCATTER, 0, 0,  NULL,                                 NULL},
-  {"bai-async-5-scatter", KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_SCATTER, 5, 0,  NULL,                                 NULL},
-  {"bai-async-5-amc",     KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AMC,     5, 0,  NULL,                                 NULL}
+  {"cg",                  KSPCG,         PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
+  {"pipecg",              KSPPIPECG,     PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
+  {"resident-cg",         KSPRESIDENTCG, PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
+  {"chebyshev",           KSPCHEBYSHEV,  PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
+  {"chebyshev4",          KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 16},
+  {"richardson-jacobi",   KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
+  {"richardson-sor",      KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
+  {"bai",                 KSPBAI,        PCNONE,   BAI_MODE_AUTO,   BAI_EXCHANGE_AUTO,    0, 0 },
+  {"bai-async-5",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0 },
+  {"bai-async-2",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    2, 0 },
+  {"bai-launch-5",        KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, BAI_EXCHANGE_AUTO,    5, 0 },
+  {"bai-sync-5",          KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0 },
+  {"bai-color-5",         KSPBAI,        PCNONE,   BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    5, 0 },
+  {"bai-sync-1",          KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    1, 0 },
+  {"bai-scatter",         KSPBAI,        PCNONE,   BAI_MODE_AUTO,   BAI_EXCHANGE_SCATTER, 0, 0 },
+  {"bai-async-5-scatter", KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_SCATTER, 5, 0 },
+  {"bai-async-5-amc",     KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AMC,     5, 0 }
 };
 enum {
   NSOLVERS = PETSC_STATIC_ARRAY_LENGTH(solvers)
@@ -77,7 +75,7 @@ static PetscErrorCode IsWanted(const Bench *bench, Mat A, const Solver *solver, 
     *wanted = (PetscBool)!unfit;
     if (unfit) PetscCall(Print("  %-23s %s\n", solver->name, unfit));
   }
-  if (is || !solver->option) PetscFunctionReturn(0);
+  if (is || !solver->degree) PetscFunctionReturn(0);
   PetscCall(HasFourthKind(wanted));
   if (!*wanted) PetscCall(Print("  %-23s not in this PETSc\n", solver->name));
   PetscFunctionReturn(0);
@@ -144,13 +142,14 @@ static PetscErrorCode CreateSolver(Test *t)
   PetscCall(KSPSetType(ksp, solver->ksp));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, solver->pc));
-  if (solver->option) {
-    PetscBool set;
-    KSP       inner;
-    PC        innerpc;
+  if (solver->degree) {
+    const char *const option = "-chebyshev4_ksp_ksp_chebyshev_kind";
+    PetscBool         set;
+    KSP               inner;
+    PC                innerpc;
 
-    PetscCall(PetscOptionsHasName(NULL, NULL, solver->option, &set));
-    if (!set) PetscCall(PetscOptionsSetValue(NULL, solver->option, solver->value));
+    PetscCall(PetscOptionsHasName(NULL, NULL, option, &set));
+    if (!set) PetscCall(PetscOptionsSetValue(NULL, option, "opt_fourth"));
     PetscCall(PCKSPGetKSP(pc, &inner));
     PetscCall(KSPSetType(inner, KSPCHEBYSHEV));
     PetscCall(KSPSetNormType(inner, KSP_NORM_NONE));

@@ -106,16 +106,15 @@ static PetscErrorCode Learn(BAI *bai, Vec x, PetscReal left)
 {
   BAIRefinement  *f    = &bai->refinement;
   const PetscReal gain = f->now / f->from;
-  PetscReal       xnorm, wanted;
+  PetscReal       xnorm, wanted, its;
 
   PetscFunctionBegin;
   if (!(gain < 1.0) || !(gain > 0.0)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(x, NORM_2, &xnorm));
   if (f->now <= above_rounding * PETSC_MACHINE_EPSILON * f->diagonal * xnorm) PetscFunctionReturn(PETSC_SUCCESS);
   wanted    = PetscMin(0.1, PetscMax(gain_wanted, above_rounding * left));
-  f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2,
-                                 PetscMax((PetscReal)1,
-                                          PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain))));
+  its       = PetscCeilReal((PetscReal)f->its * PetscLogReal(wanted) / PetscLogReal(gain));
+  f->most   = (PetscInt)PetscMin((PetscReal)PETSC_MAX_INT / 2, PetscMax((PetscReal)1, its));
   f->learnt = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -111,7 +111,8 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameter
   int       different = 0;
   float     least     = 1;
 
-#pragma omp parallel for num_threads(A->threads) schedule(static) reduction(min : bad) reduction(+ : units) reduction(| : different) reduction(min : least)
+#pragma omp parallel for num_threads(A->threads) schedule(static) reduction(min : bad) \
+  reduction(+ : units) reduction(| : different) reduction(min : least)
   for (BAIInt block = 0; block < A->blocks; block++) {
     BAIReal inside = 0, outside = 0;
 

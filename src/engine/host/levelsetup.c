@@ -64,7 +64,8 @@ static BAIStatus Look(BAILevelsState state, const BAIHostRows *A, int search)
   double        less = 0, more = 0, norm = 0, largest = 0, skew = 0, coupled = 0;
 
 #pragma omp parallel for num_threads(BAITogether(A->n, state->p.threads)) schedule(static) \
-  reduction(& : is, positive, negative) reduction(+ : less, more, skew, coupled) reduction(max : norm, largest) reduction(min : bad)
+  reduction(& : is, positive, negative) reduction(+ : less, more, skew, coupled) reduction(max : norm, largest) \
+  reduction(min : bad)
   for (BAIInt row = 0; row < A->n; row++) {
     BAIReal         sum;
     const BAIScalar d         = Diagonal(A, row, &sum);

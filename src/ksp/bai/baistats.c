@@ -12,7 +12,8 @@
 
    Input Parameters:
 +  ksp    - the solver
--  viewer - an ASCII viewer; with the format `PETSC_VIEWER_ASCII_CSV` it gets a table with the columns quantity, of and value
+-  viewer - an ASCII viewer; with the format `PETSC_VIEWER_ASCII_CSV` it gets a table with the
+           columns quantity, of and value
 
    Options Database Key:
 .  -ksp_bai_stats [viewertype][:filename[:viewerformat]] - shows it after each solve
