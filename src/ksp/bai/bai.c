@@ -372,11 +372,12 @@ const BAIFace BAIFaceKSP =
    Level: intermediate
 
    Notes:
-   By default a solve is a Krylov method, and set-up chooses it by the matrix. On one MPI rank a symmetric positive
-   definite matrix gets conjugate gradients with a multigrid cycle as the preconditioner. If a GPU holds the matrix in
-   registers and shared memory, the whole solve is one kernel launch: pipelined conjugate gradients, or BiCGStab, with
-   local sweeps in blocks as the preconditioner. Several ranks, and matrices that are not symmetric, get `KSPCG` or
-   `KSPFBCGS` with the cycle, and `KSPFGMRES` if BiCGStab breaks down. See `KSPBAISetLevels()` and `PCBAIMG`.
+   By default a solve is a Krylov method, and set-up chooses it by the matrix. On one MPI rank a symmetric definite
+   matrix gets conjugate gradients with a multigrid cycle as the preconditioner. If a GPU holds the matrix in registers
+   and shared memory, the whole solve is one kernel launch: pipelined conjugate gradients, or BiCGStab, with local sweeps
+   in blocks as the preconditioner. In all other cases `KSPCG` or `KSPFBCGS` solves with the cycle, and `KSPFGMRES` if
+   BiCGStab breaks down. Only GPUs of one host that write to each other's memory do conjugate gradients without `KSPCG`.
+   See `KSPBAISetLevels()` and `PCBAIMG`.
 
    With a near null space attached to the matrix, `MatSetNearNullSpace()`, as the rigid body modes of elasticity, coarse
    levels on one MPI rank have all of its vectors, see `PCBAIMG`.
@@ -396,10 +397,10 @@ const BAIFace BAIFaceKSP =
    error that names the row. A row of zeros gets 1 on its diagonal.
 
    Convergence is decided by the norm of the true residual b - A x, also where a Krylov method updates the residual
-   meanwhile. Without a monitor, a residual history and a convergence test of the user's, a relaxation computes the norm
-   only when it may be small enough. So it may do a few iterations more than needed; -ksp_bai_check_interval 1, or a
-   monitor, makes it compute every norm. On a GPU whose registers and shared memory hold the whole matrix, such a solve
-   on one rank is one kernel launch.
+   meanwhile. If there is no monitor, no residual history and no convergence test of the user's, a relaxation computes
+   the norm only when it may be small enough. So it may do a few iterations more than needed; -ksp_bai_check_interval 1,
+   or a monitor, makes it compute every norm. Without these, a solve on one rank is one kernel launch if the GPU holds
+   the whole matrix in registers and shared memory.
 
    `KSPSolveTranspose()` solves with the transposed matrix, for which there is another set-up. Both are kept, and follow
    the values of the matrix. If `MAT_SYMMETRIC` is set, one serves for both.
@@ -418,11 +419,12 @@ const BAIFace BAIFaceKSP =
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
    `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU, except for what MPI exchanges
    between ranks. The set-up of a relaxation copies to the host what the weight auto, the partitions rcm and graph, and
-   overlap need. The set-up of levels on several MPI ranks computes coarse matrices on the host. With the backend cuda a
-   matrix and vectors on the host are copied to the GPU, also if PETSc was built without CUDA.
+   overlap need. The set-up of levels on several MPI ranks copies to the host what belongs to the boundaries of the ranks,
+   and the matrix of the level that every rank has for itself. With the backend cuda a matrix and vectors on the host are
+   copied to the GPU, also if PETSc was built without CUDA.
 
-   In a relaxation several MPI ranks exchange values after every global iteration: see `KSPBAISetExchange()`. One rank
-   may also work for the others: see `KSPBAISetGather()`.
+   `KSPBAISetExchange()` says how MPI ranks exchange x in a relaxation. One rank may also work for the others: see
+   `KSPBAISetGather()`.
 
    The `KSP` takes no preconditioner: it sets its `PC` to `PCNONE`. It uses Amat, not Pmat, of `KSPSetOperators()`. The
    backend host runs OMP_NUM_THREADS threads; if that is not set, the ranks of a node share its cores.
