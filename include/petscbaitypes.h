@@ -84,8 +84,7 @@ typedef enum {
    BAIPartitionType - How rows become blocks of a block-asynchronous iteration
 
    Values:
-+  `BAI_PARTITION_AUTO`    - (default) natural, or graph where less than a twentieth of the off-diagonal entries lie inside blocks of consecutive rows, no row has
-                               more entries than a block has rows, and there are at most a million rows on the rank
++  `BAI_PARTITION_AUTO`    - (default) natural, or graph where blocks of consecutive rows contain few of the entries
 .  `BAI_PARTITION_NATURAL` - consecutive rows, as they are numbered
 .  `BAI_PARTITION_DM`      - boxes of the grid of the `DMDA` that is attached
 .  `BAI_PARTITION_RCM`     - consecutive rows in the reverse Cuthill-McKee order
@@ -114,10 +113,8 @@ typedef enum {
 
    Values:
 +  `BAI_WEIGHT_NONE` - (default) nothing
-.  `BAI_WEIGHT_L1`   - to each a_ii adds sign(a_ii) times the sum of |a_ij| over the columns outside the block of row i. The full l1 weight of
-                       other smoothers sums over all j; here the blocks keep their own couplings as they are
-.  `BAI_WEIGHT_TAU`  - multiplies omega by tau = 2/(lambda_1 + 1.1 lambda_n), for the extreme eigenvalues of M^{-1}A, which are estimated at set-up; x + M^{-1} (b - A x)
-                       is a global iteration, with M = D if there is one local sweep
+.  `BAI_WEIGHT_L1`   - adds to |a_ii| the sum of |a_ij| over the columns outside the block of row i
+.  `BAI_WEIGHT_TAU`  - multiplies omega by a factor that is found from eigenvalues at set-up
 -  `BAI_WEIGHT_AUTO` - none if every order of updates is shown to converge, else tau
 
    Options Database Key:
@@ -142,20 +139,16 @@ typedef enum {
 .  `BAI_EXCHANGE_SCATTER` - by a `VecScatter` after each global iteration
 .  `BAI_EXCHANGE_AMC`     - by a `VecScatter` during the next global iteration, which reads older values; in modes sync and color as scatter
 .  `BAI_EXCHANGE_DC`      - as dk, but in copies after each global iteration: between GPUs on streams of their own; in modes async and launch during the next iteration, which reads older values
--  `BAI_EXCHANGE_DK`      - each rank writes to the memory of the others: kernels, or threads, store x of the boundary directly into the others' ghosts
+-  `BAI_EXCHANGE_DK`      - kernels, or threads, of each rank store x of its boundary directly into the memory of the other ranks
 
    Options Database Key:
 .  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - choose the exchange
 
    Level: intermediate
 
-   Notes:
+   Note:
    For dc and dk, ranks that exchange x must be on one node, and all work on the host or each on a GPU of its own that
-   reaches the memory of the others' GPUs. With
-   -info the first reason against it is told.
-
-   With dk, ranks do not wait for each other in mode `BAI_MODE_ASYNC` either: a block reads what the blocks of other
-   ranks have reached.
+   reaches the memory of the others' GPUs. -info tells the first reason against it.
 
 .seealso: `KSPBAI`, `PCBAI`, `KSPBAISetExchange()`, `PCBAISetExchange()`
 E*/
@@ -192,8 +185,8 @@ typedef enum {
    Values:
 +  `BAI_REFINE_AUTO`  - (default) sync if the precision is single, else none
 .  `BAI_REFINE_NONE`  - none: sweeps go over x itself, in their precision
-.  `BAI_REFINE_SYNC`  - the residual b - A x is found for all rows, and global iterations go over a correction of x
--  `BAI_REFINE_ASYNC` - each block finds the residual of its own rows, sweeps over a correction of its own x, and adds it; no block waits for that
+.  `BAI_REFINE_SYNC`  - the residual b - A x of all rows is computed, and global iterations go over a correction of x
+-  `BAI_REFINE_ASYNC` - each block computes the residual of its own rows, sweeps over a correction of its own x, and adds it
 
    Options Database Key:
 .  -ksp_bai_refine (auto|none|sync|async) - choose the refinement

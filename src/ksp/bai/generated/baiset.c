@@ -208,7 +208,7 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
    are inside blocks of consecutive rows. It stays natural if a row has more entries than a block has rows, and with
    more than a million local rows.
 
-.seealso: `KSPBAI`, `KSPBAIGetPartition()`, `KSPBAISetBlockSize()`
+.seealso: `KSPBAI`, `KSPBAIGetPartition()`, `BAIPartitionType`, `KSPBAISetBlockSize()`
 @*/
 PetscErrorCode KSPBAISetPartition(KSP ksp, BAIPartitionType type)
 {
@@ -414,7 +414,7 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems",
    Euro-Par 2012 Workshops.
 
-.seealso: `KSPBAI`, `KSPBAIGetWeight()`
+.seealso: `KSPBAI`, `KSPBAIGetWeight()`, `BAIWeight`
 @*/
 PetscErrorCode KSPBAISetWeight(KSP ksp, BAIWeight weight)
 {
@@ -697,10 +697,7 @@ PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
 
    Level: intermediate
 
-   Note:
-   With `BAI_BACKEND_AUTO` it runs where the matrix is.
-
-.seealso: `KSPBAI`, `KSPBAIGetBackend()`
+.seealso: `KSPBAI`, `KSPBAIGetBackend()`, `BAIBackend`
 @*/
 PetscErrorCode KSPBAISetBackend(KSP ksp, BAIBackend backend)
 {
@@ -943,8 +940,8 @@ PetscErrorCode KSPBAIGetOverlap(KSP ksp, PetscInt *overlap)
    Note:
    For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option the scheduling of the blocks
    decides. A block that would be too far ahead waits. With 0 it reads values from the iteration before or newer ones,
-   never older ones. On several MPI ranks it also bounds how far ranks are ahead of each other; they meet every 32
-   global iterations in any case.
+   never older ones. On several MPI ranks staleness also bounds how far ranks are ahead of each other; they meet at
+   least every 32 global iterations in any case.
 
    Reference:
    D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
@@ -999,15 +996,13 @@ PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
    Level: intermediate
 
    Notes:
-   With `BAI_REFINE_ASYNC` each block computes the residual b - A x of its own rows, with the current x of the others.
-   It sweeps over a correction of its x, from zero, and adds it. Blocks wait for each other as the mode says, and not
-   for a residual. x and residuals are of full precision, corrections are of the precision of the sweeps. In native
-   precision iterations are those without refinement, up to rounding. On a GPU the generic kernel iterates, and a solve
-   is never a single kernel launch.
+   With `BAI_REFINE_ASYNC` a block computes its residual with the current x of the others, and the correction starts
+   from zero. Blocks wait for each other as the mode says, and not for a residual. x and residuals are of full
+   precision, corrections are of the precision of the sweeps. In native precision iterations are those without
+   refinement, up to rounding. On a GPU the generic kernel iterates, and a solve is never a single kernel launch.
 
-   With `BAI_REFINE_SYNC` the residual of all rows is computed, and global iterations find a correction of x. What the
-   first ones gain decides how many a correction takes. In native precision that takes about as many iterations as
-   without. A solve is never a single kernel launch.
+   With `BAI_REFINE_SYNC` the gain of the first global iterations decides how many a correction takes. In native
+   precision a solve takes about as many iterations as without refinement. A solve is never a single kernel launch.
 
    With `BAI_REFINE_NONE` in single precision x itself is iterated in single precision. The true residual norm then
    falls to about 1e-7 of the size of A x, and no further. A smaller tolerance is not met.
@@ -1016,7 +1011,7 @@ PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
    High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Sections 4.12 and 4.13.
 
-.seealso: `KSPBAI`, `KSPBAIGetRefine()`, `KSPBAISetPrecision()`
+.seealso: `KSPBAI`, `KSPBAIGetRefine()`, `BAIRefine`, `KSPBAISetPrecision()`
 @*/
 PetscErrorCode KSPBAISetRefine(KSP ksp, BAIRefine refine)
 {
@@ -1069,30 +1064,26 @@ PetscErrorCode KSPBAIGetRefine(KSP ksp, BAIRefine *refine)
    Level: intermediate
 
    Notes:
-   With dk each rank of a node writes x of its boundary directly into the memory of the others. In mode `BAI_MODE_ASYNC`
-   it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
-   iteration, or after each turn of mode color on the host, as with scatter, and results are the same. Every wait is
-   bounded: a rank that does not answer is an error.
-
-   The levels of KSPBAI across ranks on GPUs are exchanged as with dk where they can be, whatever this is, but scatter:
-   then they are by MPI.
+   With dk in mode `BAI_MODE_ASYNC` a rank sends x of its boundary whenever a block has a new x, and nobody waits. In
+   the other modes ranks exchange x after each global iteration, or after each turn of mode color on the host, as with
+   scatter, and results are the same. Every wait is bounded: a rank that does not answer is an error.
 
    With dk in mode async a faster rank does up to eight global iterations for one of the slowest, unless faults,
    statistics or a bound on staleness are asked for. So a busy GPU does not delay the others. Iterations are counted as
    on the slowest rank. Solves with a fixed number of iterations do not do more.
 
-   With dc x is copied after each global iteration, between GPUs on streams of their own. In the modes async and launch
-   the copies run during the next iteration, as with amc.
+   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch. The
+   older values that ranks then read cost some iterations.
 
-   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
-   Ranks then read values that are one iteration older, which costs some iterations.
+   In a multigrid cycle GPUs of one host write to each other's memory if they can, whatever this option says. Only
+   scatter makes them exchange x by MPI.
 
    Reference:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
    High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC, DC
    and DK these are.
 
-.seealso: `KSPBAI`, `KSPBAIGetExchange()`, `KSPBAISetMode()`
+.seealso: `KSPBAI`, `KSPBAIGetExchange()`, `BAIExchange`, `KSPBAISetMode()`
 @*/
 PetscErrorCode KSPBAISetExchange(KSP ksp, BAIExchange exchange)
 {

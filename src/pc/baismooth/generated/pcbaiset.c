@@ -79,9 +79,9 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
    With 0 set-up chooses the size. If the matrix has a block size of at most 6, the size is a multiple of that, so that
    no block cuts a node.
 
-   0 chooses 256 rows, or 384 if a rank has 8 million rows or more with at most 8 entries each, on average. If auto
-   chose mode `BAI_MODE_SYNC` it chooses a size for 128 blocks, at least 32 rows. In mode `BAI_MODE_COLOR` smaller
-   blocks take their turn together, about 128 rows at a time, and read each other's previous values.
+   0 chooses 256 rows, or 384 if a rank has 2^23 rows or more with at most 8 entries each, on average. If auto chose
+   mode `BAI_MODE_SYNC` it chooses a size for 128 blocks, at least 32 rows. In mode `BAI_MODE_COLOR` smaller blocks take
+   their turn together, about 128 rows at a time, and read each other's previous values.
 
 .seealso: `PCBAI`, `PCBAIGetBlockSize()`
 @*/
@@ -219,7 +219,7 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
    try if the matrix has a block size, as a node would be cut, nor for a product P^T A P, as coarse levels of multigrid
    are.
 
-.seealso: `PCBAI`, `PCBAIGetPartition()`, `PCBAISetBlockSize()`
+.seealso: `PCBAI`, `PCBAIGetPartition()`, `BAIPartitionType`, `PCBAISetBlockSize()`
 @*/
 PetscErrorCode PCBAISetPartition(PC pc, BAIPartitionType type)
 {
@@ -357,7 +357,7 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "Weighted block-asynchronous iteration on GPU-accelerated systems",
    Euro-Par 2012 Workshops.
 
-.seealso: `PCBAI`, `PCBAIGetWeight()`
+.seealso: `PCBAI`, `PCBAIGetWeight()`, `BAIWeight`
 @*/
 PetscErrorCode PCBAISetWeight(PC pc, BAIWeight weight)
 {
@@ -479,12 +479,12 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
    Any order of updates converges for 0 < omega < 2/(1 + rho), rho being the spectral radius of |I - D^{-1}A| and below
    one.
 
-   With auto it is 1, except in smoothing steps, as below `KSPRICHARDSON`, without momentum and weight tau. There the
-   first step after new values finds it: a random error is smoothed by a few global iterations with each of some values.
-   In mode color it is 1.3 or 1.15 if that leaves no more of the energy of the error than 1 does. So over-relaxation
-   makes up for damped local sweeps. It is 1 or 0.8 with blocks of at most 64 rows, which take turns together, and on
-   several MPI ranks with GPUs. In other modes it is 1; in mode sync a polynomial damps, see `PCBAISetPolynomial()`. The
-   view shows it.
+   With auto omega is 1, except in smoothing steps of mode color, as below `KSPRICHARDSON`, without momentum and weight
+   tau. There the first step after new values chooses omega: it smooths a random error by a few global iterations with
+   each of some values. Omega is 1.3 or 1.15 if that leaves hardly more of the energy of the error than 1 does. So
+   over-relaxation makes up for damped local sweeps. On several MPI ranks with GPUs omega is 1 or 0.8. With blocks of at
+   most 64 rows, which take turns together, it is never above 1. In mode sync a polynomial damps, see
+   `PCBAISetPolynomial()`. -pc_view shows omega.
 
    A number above 1 is an error in modes sync and launch if smoothing diverges with it: if it is 2/lambda or more for
    the largest eigenvalue lambda of M^{-1}A, as the first application estimates it.
@@ -765,10 +765,7 @@ PetscErrorCode PCBAIGetSymmetric(PC pc, PetscBool *symmetric)
 
    Level: intermediate
 
-   Note:
-   With `BAI_BACKEND_AUTO` it runs where the matrix is.
-
-.seealso: `PCBAI`, `PCBAIGetBackend()`
+.seealso: `PCBAI`, `PCBAIGetBackend()`, `BAIBackend`
 @*/
 PetscErrorCode PCBAISetBackend(PC pc, BAIBackend backend)
 {
@@ -946,8 +943,8 @@ PetscErrorCode PCBAIGetOverlap(PC pc, PetscInt *overlap)
    Note:
    For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option the scheduling of the blocks
    decides. A block that would be too far ahead waits. With 0 it reads values from the iteration before or newer ones,
-   never older ones. On several MPI ranks it also bounds how far ranks are ahead of each other; they meet every 32
-   global iterations in any case.
+   never older ones. On several MPI ranks staleness also bounds how far ranks are ahead of each other; they meet at
+   least every 32 global iterations in any case.
 
    Reference:
    D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
@@ -1002,11 +999,10 @@ PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
    Level: intermediate
 
    Notes:
-   With `BAI_REFINE_ASYNC` each block computes the residual b - A x of its own rows, with the current x of the others.
-   It sweeps over a correction of its x, from zero, and adds it. Blocks wait for each other as the mode says, and not
-   for a residual. x and residuals are of full precision, corrections are of the precision of the sweeps. In native
-   precision iterations are those without refinement, up to rounding. On a GPU the generic kernel iterates, and a solve
-   is never a single kernel launch.
+   With `BAI_REFINE_ASYNC` a block computes its residual with the current x of the others, and the correction starts
+   from zero. Blocks wait for each other as the mode says, and not for a residual. x and residuals are of full
+   precision, corrections are of the precision of the sweeps. In native precision iterations are those without
+   refinement, up to rounding. On a GPU the generic kernel iterates, and a solve is never a single kernel launch.
 
    With `BAI_REFINE_SYNC` what is iterated from a nonzero guess is a correction, which starts from zero. This takes one
    product with the matrix more. From a zero guess there is nothing to refine.
@@ -1019,7 +1015,7 @@ PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
    High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Sections 4.12 and 4.13.
 
-.seealso: `PCBAI`, `PCBAIGetRefine()`, `PCBAISetPrecision()`
+.seealso: `PCBAI`, `PCBAIGetRefine()`, `BAIRefine`, `PCBAISetPrecision()`
 @*/
 PetscErrorCode PCBAISetRefine(PC pc, BAIRefine refine)
 {
@@ -1072,26 +1068,19 @@ PetscErrorCode PCBAIGetRefine(PC pc, BAIRefine *refine)
    Level: intermediate
 
    Notes:
-   With dk each rank of a node writes x of its boundary directly into the memory of the others. In mode `BAI_MODE_ASYNC`
-   it does so whenever a block has a new x, and nobody waits. In the other modes ranks exchange x after each global
-   iteration, or after each turn of mode color on the host, as with scatter, and results are the same. Every wait is
-   bounded: a rank that does not answer is an error.
+   With dk in mode `BAI_MODE_ASYNC` a rank sends x of its boundary whenever a block has a new x, and nobody waits. In
+   the other modes ranks exchange x after each global iteration, or after each turn of mode color on the host, as with
+   scatter, and results are the same. Every wait is bounded: a rank that does not answer is an error.
 
-   The levels of KSPBAI across ranks on GPUs are exchanged as with dk where they can be, whatever this is, but scatter:
-   then they are by MPI.
-
-   With dc x is copied after each global iteration, between GPUs on streams of their own. In the modes async and launch
-   the copies run during the next iteration, as with amc.
-
-   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch.
-   Ranks then read values that are one iteration older, which costs some iterations.
+   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch. The
+   older values that ranks then read cost some iterations.
 
    Reference:
    H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
    High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC, DC
    and DK these are.
 
-.seealso: `PCBAI`, `PCBAIGetExchange()`, `PCBAISetMode()`
+.seealso: `PCBAI`, `PCBAIGetExchange()`, `BAIExchange`, `PCBAISetMode()`
 @*/
 PetscErrorCode PCBAISetExchange(PC pc, BAIExchange exchange)
 {
