@@ -280,17 +280,18 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = Da
    A zero or missing diagonal entry is replaced by 1, as in `PCJACOBI`; -info and the view say in how many rows. Coarse
    matrices of `PCGAMG` may have rows of zeros.
 
-   Krylov methods outside: in the modes color and sync the preconditioner is a fixed linear operator. In sync it is
-   symmetric if the matrix is. In color it is symmetric if the matrix is and the number of iterations is even, when it
-   starts from zero, as inside `KSPCHEBYSHEV` or `KSPCG`; the colours then take turns forward and backward. Below
-   `KSPRICHARDSON` it always goes forward, which smooths best. With `KSPCG` outside, set -mg_levels_pc_bai_symmetric, so
-   that smoothing on the way up goes backward and the V-cycle is symmetric; or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`.
-   With overlap nothing is symmetric. In the modes async and launch the operator changes from one application to the
-   next, and only flexible methods are safe.
+   In the modes color and sync the preconditioner is a fixed linear operator. In sync it is symmetric if the matrix is.
+   In color it is symmetric if the matrix is, the number of iterations is even, and the guess is zero, as inside
+   `KSPCHEBYSHEV` or `KSPCG`; the colours then take turns forward and backward. Below `KSPRICHARDSON` they always go
+   forward, which smooths best. With `KSPCG` outside multigrid, set -mg_levels_pc_bai_symmetric, so that smoothing on the
+   way up goes backward and the V-cycle is symmetric; or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`. With overlap the
+   preconditioner is never symmetric. In the modes async and launch it changes from one application to the next, and only
+   flexible methods are safe.
 
-   The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`. With the latter only the graph of
-   the blocks is copied to the host, once for each nonzero pattern. Of a `MATBAIJ` or `MATSBAIJ` there is a copy of
-   type `MATAIJ`. New values in an old pattern need no symbolic work.
+   The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`. Of the latter, set-up copies the
+   graph of the blocks to the host, once for each nonzero pattern, and the values if it looks for a partition, see
+   `PCBAISetPartition()`. Of a `MATBAIJ` or `MATSBAIJ` there is a copy of type `MATAIJ`. New values in an old pattern
+   need no symbolic work.
 
    References:
    H. Anzt, S. Tomov, M. Gates, J. Dongarra, V. Heuveline, "Block-asynchronous Multigrid Smoothers for GPU-accelerated
