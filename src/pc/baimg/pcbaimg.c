@@ -342,7 +342,7 @@ PetscErrorCode PCBAIMGSetSingle(PC pc, PetscBool3 single)
    Level: advanced
 
    Note:
-   It is the value that was set. What was chosen is shown by `PCView()`.
+   It is the value that was set. What was chosen is shown by `PCView()` with `PETSC_VIEWER_ASCII_INFO_DETAIL`.
 
 .seealso: `PCBAIMG`, `PCBAIMGSetSingle()`
 @*/
@@ -588,7 +588,7 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    If A is Hermitian and positive definite, so is the cycle, which is a fixed linear operator: any `KSP` may use it. If
    A is negative definite, as differences for the Laplacian itself are, so is the cycle. Other matrices get aggregates
    by |a_ij + conj(a_ji)|, coarse matrices that are not softened, and two visits to every level of more than 4096 rows.
-   Use them with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is not guaranteed.
+   Use such matrices with `KSPGMRES`, `KSPFGMRES` or `KSPBCGS`; convergence is not guaranteed.
 
    The levels span all MPI ranks. The rows of an aggregate, and of a block, are of one rank. Coarse matrices are
    distributed as the aggregates are. They are computed where the matrix is. All ranks together compute the residual of
@@ -604,12 +604,12 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    points, whose unknowns are as many as the block size. P then has a column for each vector of the near null space on
    each aggregate, so all coarse levels have these vectors. Coarse matrices are not softened; corrections are multiplied
    by 1.4, or by over if that is less, and every second level is visited twice. That is so with two to eight
-   vectors, or one that is not constant, with a block size of at most eight, and on one MPI rank; else the near null
-   space is not used, and -info says so. After `MatSetNearNullSpace()` on a matrix that does not change call
-   `PCReset()`.
+   vectors, or one that is not constant, with a block size of at most eight, and on one MPI rank. The constant alone
+   changes nothing. With more vectors, a larger block size, or several ranks the near null space is not used, and -info
+   says so. After `MatSetNearNullSpace()` on a matrix that does not change call `PCReset()`.
 
-   If the matrix of the last level is singular up to rounding, as with pure Neumann conditions, a
-   generalized inverse is used.
+   If the matrix of the last level is singular up to rounding, as with pure Neumann conditions, a generalized inverse is
+   used.
 
    On one MPI rank new values in an old pattern keep the aggregates, so their set-up is much shorter. To have new
    aggregates, call `PCReset()` before. On several ranks new values lead to new levels.
@@ -617,12 +617,12 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal. Rows
    that are coupled to no others, as those of boundary conditions, stay out of the coarse levels.
 
-   If a row has more than 1000 entries, there are no levels, and the preconditioner is
-   `PCJACOBI`: on a GPU one thread would go through such a row alone. -pc_view says so. With -pc_baimg_levels 32 there
-   are levels all the same.
+   If a row has more than 1000 entries, there are no levels, and the preconditioner is `PCJACOBI`: on a GPU one thread
+   would go through such a row alone. -pc_view says so. With -pc_baimg_levels 32 there are levels all the same.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
-   `MATAIJ` that follows their values. -pc_view prints a table of the levels; -info says why there are no more.
+   `MATAIJ` that follows their values. -pc_view ::ascii_info_detail prints a table of the levels, and why there are no
+   more.
 
    References:
    D. Braess, "Towards algebraic multigrid for elliptic problems of second order", Computing 55 (1995).
