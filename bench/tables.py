@@ -202,7 +202,7 @@ def across(filename):
             out += ["", f"**{title}.** {words}", ""]
             out += table(["system", "solver"] + ["1 GPU, ms" if ranks == 1 else f"{ranks} GPUs" for ranks in counts], lines)
     if removed:
-        out += ["Whole solves are left out: what was measured then is a default that has been removed."]
+        out += ["Whole solves are left out, as the default method was another one at this commit."]
     return "\n".join(out).rstrip("\n").replace("\n\n\n", "\n\n")
 
 

@@ -142,7 +142,7 @@ HEAD = """<!-- made from docs/data/experiments by "make experiments-page" -->
 # The papers' experiments
 
 The experiments of H. Anzt's thesis (*Asynchronous and Multiprecision Linear Solvers*, Karlsruhe 2012) and of the papers that it builds on, run again.
-First the papers' figures and tables beside ours, then pictures, then the tables of each experiment. Numbers of figures and tables are the thesis's. On which machine and when ours were measured is said [below](#machines).
+First the papers' figures and tables beside ours, then pictures, then the tables of each experiment. Numbers of figures and tables are the thesis's. Machines and dates of ours are [below](#machines).
 
     make experiments                          all, on the GPU if GPU=1 is given, else a smaller set on the host
     make experiments EXPERIMENT=faults        one, or several; ARGS="--limit 400": in so many seconds at most
