@@ -4,7 +4,7 @@
 #include "now.h"
 #include "smoothers.h"
 
-static char help[] = "Solves a linear system by block-asynchronous iteration, or by any other KSP.\n\n\
+static char help[] = "Solves a linear system by KSPBAI, or by any other KSP.\n\n\
   ./ex1 -matrix trefethen -n 20000                     a generated matrix\n\
   ./ex1 -f matrix.mtx -ksp_bai_local_iters 3           a Matrix Market file\n\
   ./ex1 -mat_type aijcusparse -ksp_monitor -ksp_view   on a GPU, with the options of any KSP\n\

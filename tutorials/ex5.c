@@ -3,7 +3,7 @@
 #include <petscsnes.h>
 
 static char help[] =
-  "Bratu's problem -Laplace(u) = lambda e^u in the unit square or cube, u = 0 on its boundary: Newton's method with block-asynchronous iteration inside.\n\n\
+  "Bratu's problem -Laplace(u) = lambda e^u in the unit square or cube, u = 0 on its boundary: Newton's method with KSPBAI inside.\n\n\
   ./ex5 -lambda 6.8 -snes_monitor -ksp_converged_reason\n\
                                                        near the greatest lambda with a solution, 6.808, a little less on coarse grids\n\
   ./ex5 -dim 3 -lambda 9.5 -da_refine 1                in three dimensions, where it is 9.9, on 65^3 points instead of 33^3\n\

@@ -1,4 +1,4 @@
-"""Solves -div grad u = f in the unit square by block-asynchronous iteration, or by any other KSP, from Python.
+"""Solves -div grad u = f in the unit square by KSPBAI, or by any other KSP, from Python.
 
   python3 poisson.py -dll_append /path/to/libpetscbai.so
   mpiexec -n 2 python3 poisson.py -da_refine 1 -ksp_monitor        on several ranks, and with the options of any KSP
