@@ -162,7 +162,7 @@ NOT_DONE = [
     ("Algorithm 15: asynchronous sweeps inside a block", "described", "not done", "not tried: sweeps inside a block would differ from run to run, also in modes sync and color"),
     ("Algorithm 22: other local solvers; Algorithm 23: several correction loops", "one loop of 15 sweeps measured", "one loop, any number of sweeps", "exact solves inside blocks are PETSc's `PCASM` and `PCBJACOBI`; more loops are more global iterations"),
     ("Tables 5.1 and 5.2: CG on CPU and GPU", "GPU 11.48 of 42.18 Wh, 2.72 of 13.31 Wh", "not measured", "about CG, not about relaxation; no counter of a processor's energy can be read here"),
-    ("Table 5.3, Figure 5.4: clock frequency of the processor", "0.8 GHz saves 5 % with a GPU", "not measured", "no right to set it here; a sleeping host saves more, which is Table 5.6"),
+    ("Table 5.3, Figure 5.4: clock frequency of the processor", "0.8 GHz saves 5 % with a GPU", "not measured", "it could not be set; a sleeping host saves more, which is Table 5.6"),
 ]
 
 
