@@ -297,8 +297,8 @@ PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
    Level: advanced
 
    Notes:
-   The vectors that the preconditioner takes and gives are of PETSc's precision in any case, and so are residual norms
-   and solutions of the `KSP`.
+   On the host levels are always of PETSc's precision. The vectors that the preconditioner takes and gives are of PETSc's
+   precision in any case, and so are residual norms and solutions of the `KSP`.
 
    In single precision a cycle is linear only up to 1e-7, and takes about two thirds of the time on a GPU. That is
    accurate enough for methods that keep the residual itself: `KSPCG`, `KSPFCG`, `KSPGCR`, `KSPFGMRES` and `KSPFBCGS`.
@@ -567,7 +567,7 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
 +  -pc_baimg_levels <auto>            - levels at most, `PCBAIMGSetLevels()`
 .  -pc_baimg_local_iters <4>          - Jacobi sweeps in a block at each visit to a level, `PCBAIMGSetLocalIters()`
 .  -pc_baimg_over <1.9>               - factor by which coarse couplings are softened at most, `PCBAIMGSetOver()`
--  -pc_baimg_single (auto|true|false) - whether levels are in single precision, `PCBAIMGSetSingle()`
+-  -pc_baimg_single (auto|true|false) - whether levels on a GPU are in single precision, `PCBAIMGSetSingle()`
 
    Level: beginner
 
