@@ -261,13 +261,14 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = Da
 .ve
 
    below `PCMG` or `PCGAMG`. A smoothing step then does its `its` global iterations from the guess at once, without
-   residuals in between. On one MPI rank with a GPU that is one kernel launch. `KSPRICHARDSON` leaves it to the `PC`
-   when to stop, and `PCBAI`, like `PCSOR`, always does all iterations; to solve a system, use `KSPBAI`.
+   residuals in between. On one MPI rank with a GPU that is one kernel launch, or a few for a large matrix.
+   `KSPRICHARDSON` leaves it to the `PC` when to stop, and `PCBAI`, like `PCSOR`, always does all iterations; to solve a
+   system, use `KSPBAI`.
 
    In mode `BAI_MODE_COLOR` blocks of one colour do not read from each other, and colours take turns. The method is then
    multicolour block Gauss-Seidel with a few Jacobi sweeps as block solver. It smooths best, and is bitwise
-   reproducible. On the GPU there is no barrier between colours: a block waits only for its neighbours of earlier
-   colours. In the other modes blocks read old values of those that work at the same time, and smooth less well.
+   reproducible. On the GPU a block waits only for its neighbours of earlier colours; for a large matrix each colour is a
+   kernel launch. In the other modes blocks read old values of those that work at the same time, and smooth less well.
 
    Where so many blocks are neighbours that most of a GPU would wait, as on coarse levels of `PCGAMG`, mode auto is
    `BAI_MODE_SYNC`. Its global iterations then have the weights of Chebyshev's polynomial of the fourth kind, see

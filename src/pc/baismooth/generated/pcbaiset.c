@@ -654,8 +654,8 @@ PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
    Notes:
    In mode `BAI_MODE_SYNC` all blocks read old values. Global iterations with equal weights then smooth badly, or
    diverge. With the weights of a polynomial they smooth as `KSPCHEBYSHEV` of the fourth kind with one global iteration
-   as its preconditioner, but in one kernel launch, and without residuals in between. The operator is symmetric if one
-   global iteration is, and so is a V-cycle with it: `KSPCG` may be outside.
+   as its preconditioner, but without residuals in between. The operator is symmetric if one global iteration is, and so
+   is a V-cycle with it: `KSPCG` may be outside.
 
    The largest eigenvalue is estimated by ten steps of `KSPGMRES` in the first application after each set-up.
 
