@@ -8,8 +8,8 @@ PetscLogEvent BAI_SetUp, BAI_Sweep, BAI_Residual, BAI_Cycle;
 static PetscBool BAIPackageInitialized = PETSC_FALSE;
 
 /*@C
-   BAIFinalizePackage - Frees what is kept between solvers, and forgets that petsc-bai was registered, so that it can be
-   after the next `PetscInitialize()`
+   BAIFinalizePackage - Frees what is kept between solvers. After the next `PetscInitialize()` the types can be
+   registered again
 
    Collective
 
