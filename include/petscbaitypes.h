@@ -9,12 +9,17 @@
    BAIMode - How the blocks of a block-asynchronous iteration wait for each other
 
    Values:
-+  `BAI_MODE_ASYNC`  - never, inside one MPI rank: no barrier between global iterations; a block reads the newest values of the others that it can see; of other ranks as `BAIExchange` says
-.  `BAI_MODE_LAUNCH` - all blocks finish a global iteration before the next begins; within one, a block reads old and new values as it finds them
-.  `BAI_MODE_SYNC`   - every block reads exactly the previous iterate of the blocks that it depends on; bitwise reproducible
-.  `BAI_MODE_COLOR`  - blocks take turns in the order of a colouring: every block reads exactly the newest values of those before it
-                       and the previous iterate of those after it, as in multicolour Gauss-Seidel; bitwise reproducible
--  `BAI_MODE_AUTO`   - (default) for `PCBAI` color, but sync where many colours are needed, so that few blocks would work at the same time; for a relaxation of `KSPBAI` async
++  `BAI_MODE_ASYNC`  - never, inside one MPI rank: no barrier between global iterations; a block reads the newest values
+                       of the others that it can see; of other ranks as `BAIExchange` says
+.  `BAI_MODE_LAUNCH` - all blocks finish a global iteration before the next begins; within one, a block reads old and
+                       new values as it finds them
+.  `BAI_MODE_SYNC`   - every block reads exactly the previous iterate of the blocks that it depends on; bitwise
+                       reproducible
+.  `BAI_MODE_COLOR`  - blocks take turns in the order of a colouring: every block reads exactly the newest values of
+                       those before it and the previous iterate of those after it, as in multicolour Gauss-Seidel;
+                       bitwise reproducible
+-  `BAI_MODE_AUTO`   - (default) for `PCBAI` color, but sync where many colours are needed, so that few blocks would
+                       work at the same time; for a relaxation of `KSPBAI` async
 
    Options Database Key:
 .  -ksp_bai_mode (auto|async|launch|sync|color) - choose the mode
@@ -35,9 +40,11 @@ typedef enum {
    BAIPolynomial - Weights of the global iterations of a `PCBAI`
 
    Values:
-+  `BAI_POLYNOMIAL_AUTO`   - (default) fourth in mode sync, unless omega, momentum, overlap or weight tau is asked for; else none
++  `BAI_POLYNOMIAL_AUTO`   - (default) fourth in mode sync, unless omega, momentum, overlap or weight tau is asked for;
+                             else none
 .  `BAI_POLYNOMIAL_NONE`   - each is multiplied by omega
--  `BAI_POLYNOMIAL_FOURTH` - those of Chebyshev's polynomial of the fourth kind, for the largest eigenvalue, which is estimated by the first application
+-  `BAI_POLYNOMIAL_FOURTH` - those of Chebyshev's polynomial of the fourth kind, for the largest eigenvalue, which is
+                             estimated by the first application
 
    Options Database Key:
 .  -pc_bai_polynomial (auto|none|fourth) - choose the weights
@@ -137,9 +144,12 @@ typedef enum {
    Values:
 +  `BAI_EXCHANGE_AUTO`    - (default) dk where it can be, else scatter
 .  `BAI_EXCHANGE_SCATTER` - by a `VecScatter` after each global iteration
-.  `BAI_EXCHANGE_AMC`     - by a `VecScatter` during the next global iteration, which reads older values; in modes sync and color as scatter
-.  `BAI_EXCHANGE_DC`      - as dk, but in copies after each global iteration: between GPUs on streams of their own; in modes async and launch during the next iteration, which reads older values
--  `BAI_EXCHANGE_DK`      - kernels, or threads, of each rank store x of its boundary directly into the memory of the other ranks
+.  `BAI_EXCHANGE_AMC`     - by a `VecScatter` during the next global iteration, which reads older values; in modes sync
+                            and color as scatter
+.  `BAI_EXCHANGE_DC`      - as dk, but in copies after each global iteration: between GPUs on streams of their own; in
+                            modes async and launch during the next iteration, which reads older values
+-  `BAI_EXCHANGE_DK`      - kernels, or threads, of each rank store x of its boundary directly into the memory of the
+                            other ranks
 
    Options Database Key:
 .  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - choose the exchange
@@ -186,7 +196,8 @@ typedef enum {
 +  `BAI_REFINE_AUTO`  - (default) sync if the precision is single, else none
 .  `BAI_REFINE_NONE`  - none: sweeps go over x itself, in their precision
 .  `BAI_REFINE_SYNC`  - the residual b - A x of all rows is computed, and global iterations go over a correction of x
--  `BAI_REFINE_ASYNC` - each block computes the residual of its own rows, sweeps over a correction of its own x, and adds it
+-  `BAI_REFINE_ASYNC` - each block computes the residual of its own rows, sweeps over a correction of its own x, and
+                        adds it
 
    Options Database Key:
 .  -ksp_bai_refine (auto|none|sync|async) - choose the refinement

@@ -10,7 +10,8 @@ static char help[] = "Solves a linear system by KSPBAI, or by any other KSP.\n\n
   ./ex1 -mat_type aijcusparse -ksp_monitor -ksp_view   on a GPU, with the options of any KSP\n\
   ./ex1 -ksp_type cg -pc_type jacobi                   another solver\n\
   ./ex1 -compare                                       beside Jacobi-Richardson and CG\n\
-  ./ex1 -multigrid -da_refine 2                        as a smoother beside others, in multigrid on 129^3 points instead of 33^3\n\n";
+  ./ex1 -multigrid -da_refine 2                        as a smoother beside others, in multigrid on 129^3 points\n\
+                                                       instead of 33^3\n\n";
 
 /* A smoothing step of each; Jacobi is damped as smooths best in three dimensions */
 static const Smoother smoothers[] = {

@@ -4,18 +4,21 @@
 #include "smoothers.h"
 
 static char help[] =
-  "Compares block-asynchronous iteration with other smoothers in multigrid for -div(k grad u) + v.grad u in the unit cube.\n\n\
+  "Compares block-asynchronous iteration with other smoothers in multigrid for -div(k grad u) + v.grad u in the unit\n\
+cube.\n\n\
   ./ex3 -problem poisson -stencil 27                   trilinear finite elements; 7: differences\n\
   ./ex3 -problem variable -contrast 100                k varies smoothly from 1 to this\n\
   ./ex3 -problem anisotropic -ratio 100                k is smaller by this in z\n\
-  ./ex3 -problem convection -peclet 5                  v h / 2k on the finest grid; upwind differences above 1, central below\n\
+  ./ex3 -problem convection -peclet 5                  v h / 2k on the finest grid; upwind differences above 1,\n\
+                                                       central below\n\
   ./ex3 -da_refine 2                                   129^3 points instead of 33^3, on 5 levels instead of 3\n\
   ./ex3 -da_grid_x 65 -da_grid_y 65 -da_grid_z 17      another finest grid\n\
   ./ex3 -gamg                                          algebraic multigrid\n\
   ./ex3 -matrix mesh -n 500                            the same with a generated matrix\n\
   ./ex3 -f matrix.mtx                                  or with that of a Matrix Market file\n\
   ./ex3 -problem convection -peclet 10 -pc_mg_levels 2 fewer levels, as coarse operators are not upwind\n\
-  ./ex3 -outer all                                     with multigrid as preconditioner of richardson, cg, fcg, gmres and fgmres\n\
+  ./ex3 -outer all                                     with multigrid as preconditioner of richardson, cg, fcg,\n\
+                                                       gmres and fgmres\n\
   ./ex3 -mg_levels_pc_bai_symmetric -outer cg          with options of the smoother\n\
   ./ex3 -bai_with 'local_iters 3,its 1 block_size 512' more lines, with other options of bai\n\
   ./ex3 -dm_mat_type aijcusparse -dm_vec_type cuda     on a GPU\n\

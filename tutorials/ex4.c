@@ -4,7 +4,8 @@
 #include "now.h"
 
 static char help[] =
-  "Newton's method for -Laplace(u) = -(alpha + beta u^2) in the unit square, u = 0 on its boundary, with KSPBAI inside.\n\
+  "Newton's method for -Laplace(u) = -(alpha + beta u^2) in the unit square, u = 0 on its boundary, with KSPBAI\n\
+inside.\n\
 A grid of 102 x 102 points, of which the 100 x 100 that are not on the boundary are unknowns.\n\n\
   ./ex4 -snes_monitor -ksp_rtol 1e-3                   any option of SNES and KSP\n\
   ./ex4 -snes_ksp_ew                                   linear solves as accurate as Newton's method needs them\n\

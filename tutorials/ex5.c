@@ -3,13 +3,17 @@
 #include <petscsnes.h>
 
 static char help[] =
-  "Bratu's problem -Laplace(u) = lambda e^u in the unit square or cube, u = 0 on its boundary: Newton's method with KSPBAI inside.\n\n\
+  "Bratu's problem -Laplace(u) = lambda e^u in the unit square or cube, u = 0 on its boundary: Newton's method with\n\
+KSPBAI inside.\n\n\
   ./ex5 -lambda 6.8 -snes_monitor -ksp_converged_reason\n\
-                                                       near the greatest lambda with a solution, 6.808, a little less on coarse grids\n\
-  ./ex5 -dim 3 -lambda 9.5 -da_refine 1                in three dimensions, where it is 9.9, on 65^3 points instead of 33^3\n\
+                                                       near the greatest lambda with a solution, 6.808, a little\n\
+                                                       less on coarse grids\n\
+  ./ex5 -dim 3 -lambda 9.5 -da_refine 1                in three dimensions, where it is 9.9, on 65^3 points instead\n\
+                                                       of 33^3\n\
   ./ex5 -ksp_rtol 1e-3 -ksp_bai_mode color             any option of SNES and KSP\n\
   ./ex5 -snes_ksp_ew                                   linear solves as accurate as Newton's method needs them\n\
-  ./ex5 -da_refine 3 -snes_ksp_ew -ksp_type fgmres -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai\n\
+  ./ex5 -da_refine 3 -snes_ksp_ew -ksp_type fgmres -pc_type mg -mg_levels_ksp_type richardson\n\
+        -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai\n\
                                                        by multigrid, with block-asynchronous iteration as smoother\n\
   ./ex5 -dm_mat_type aijcusparse -dm_vec_type cuda     with the linear systems solved on a GPU\n\n";
 

@@ -5,23 +5,28 @@
 #include "now.h"
 
 static char help[] =
-  "Pattern formation: the reaction-diffusion equations of Schnakenberg on the unit square, without flux through its boundary,\n\
+  "Pattern formation: the reaction-diffusion equations of Schnakenberg on the unit square, without flux through its\n\
+boundary,\n\
   u_t = gamma (a - u + u^2 v) + Laplace u\n\
   v_t = gamma (b - u^2 v) + kappa Laplace v\n\
 by implicit Euler steps of 0.1 h^2, Newton's method, and KSPBAI or any other KSP.\n\n\
   ./ex6 -progress                                            100x100 points, to the time 0.225\n\
-  ./ex6 -progress -pictures spots                            writes spots-0.025.vts and so on, for ParaView or plot.py\n\
+  ./ex6 -progress -pictures spots                            writes spots-0.025.vts and so on, for ParaView or\n\
+                                                             plot.py\n\
   ./ex6 -da_grid_x 400 -da_grid_y 400 -ts_max_steps 100      another grid, a few steps only\n\
   ./ex6 -ts_type bdf -ts_adapt_type basic -ts_max_time 5 -ts_max_snes_failures -1 -snes_linesearch_type bt\n\
                                                              steps as long as the error, and the solver, allow\n\
   ./ex6 -ksp_bai_mode sync -ksp_bai_local_iters 3            with options of the solver\n\
   ./ex6 -ts_max_steps 10 -ksp_view ::ascii_info_detail | grep set-ups\n\
-                                                             the solver is set up once, then it is given new values only\n\
-  ./ex6 -compare                                             beside other solvers, of which the reference is a direct one\n\
+                                                             the solver is set up once, then it is given new values\n\
+                                                             only\n\
+  ./ex6 -compare                                             beside other solvers, of which the reference is a\n\
+                                                             direct one\n\
   ./ex6 -compare -reference_ksp_type gmres -reference_pc_type sor -reference_ksp_rtol 1e-10\n\
                                                              with another reference, for large grids\n\
   ./ex6 -compare -snes_max_it 2 -snes_convergence_test skip -snes_linesearch_norms 0\n\
-                                                             two Newton steps, as all of them take anyway, and no norms\n\
+                                                             two Newton steps, as all of them take anyway, and no\n\
+                                                             norms\n\
   ./ex6 -compare -dm_mat_type aijcusparse -dm_vec_type cuda  on a GPU\n\n";
 
 typedef struct {

@@ -6,14 +6,17 @@
 #include "now.h"
 
 static char help[] =
-  "Patterns in three dimensions: the reaction-diffusion equations of Schnakenberg in the unit cube, without flux through its boundary,\n\
+  "Patterns in three dimensions: the reaction-diffusion equations of Schnakenberg in the unit cube, without flux\n\
+through its boundary,\n\
   u_t = gamma (a - u + u^2 v) + Laplace u\n\
   v_t = gamma (b - u^2 v) + kappa Laplace v\n\
-by implicit-explicit steps: diffusion is implicit, the reaction explicit. So all steps have the same matrix, and the solver is set up once.\n\n\
+by implicit-explicit steps: diffusion is implicit, the reaction explicit. So all steps have the same matrix, and the\n\
+solver is set up once.\n\n\
   ./ex8                                                      a few steps with each of some solvers, and a table\n\
   ./ex8 -da_grid_x 64 -da_grid_y 64 -da_grid_z 64            more points\n\
   ./ex8 -ksp_type cg -pc_type icc                            the table of the solver that options select\n\
-  ./ex8 -pictures spots                                      a whole run; writes spots-0.000.vts and so on, for ParaView or plot.py\n\
+  ./ex8 -pictures spots                                      a whole run; writes spots-0.000.vts and so on, for\n\
+                                                             ParaView or plot.py\n\
   ./ex8 -ts_arkimex_type 3 -ts_dt 2e-3                       other steps\n\
   ./ex8 -dm_mat_type aijcusparse -dm_vec_type cuda           on a GPU\n\n";
 

@@ -5,7 +5,8 @@
 static char help[] =
   "A slow viscous flow, Stokes' equations -Laplace u + grad p = f, div u = 0 in the unit square or cube, u = 0 on its\n\
 boundary. Pressures are unknowns of the cells, velocities of their faces. The rows of the pressures have no diagonal\n\
-entry, so PCFIELDSPLIT solves the system, with a block-asynchronous method for the velocities. f is that of a known flow.\n\n\
+entry, so PCFIELDSPLIT solves the system, with a block-asynchronous method for the velocities. f is that of a known\n\
+flow.\n\n\
   ./ex9                                                 a square of 32 x 32 cells\n\
   ./ex9 -dim 3 -n 20 -ksp_monitor                       a cube\n\
   mpiexec -n 4 ./ex9 -n 128                             on several ranks\n\
@@ -48,8 +49,8 @@ typedef struct {
   PetscInt dim, n; /* dimensions of space, cells in each */
 } Grid;
 
-/* Velocity d where cells meet in that direction; d = dim: the pressure. In a cell, or so many cells further in direction
- * e */
+/* Velocity d where cells meet in that direction; d = dim: the pressure. In a cell, or so many cells further in
+   direction e */
 static DMStagStencil At(const Grid *g, PetscInt d, const PetscInt cell[3], PetscInt further, PetscInt e)
 {
   const DMStagStencilLocation faces[] = {DMSTAG_LEFT, DMSTAG_DOWN, DMSTAG_BACK};
@@ -75,7 +76,8 @@ static void Exact(const Grid *g, PetscInt d, const PetscReal x[3], PetscReal *u,
   *dp    = d ? 0 : -PETSC_PI * PetscSinReal(PETSC_PI * x[0]);
 }
 
-/* The row of velocity d on the lower side of a cell. Velocities on the boundary are zero, so they are in no other row */
+/* The row of velocity d on the lower side of a cell. Velocities on the boundary are zero, so they are in no other
+   row */
 static PetscErrorCode SetVelocity(const Grid *g, DM dm, PetscInt d, const PetscInt cell[3], Mat A, Vec b, Vec exact)
 {
   const PetscReal     h   = (PetscReal)1 / g->n;

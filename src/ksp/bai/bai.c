@@ -374,10 +374,10 @@ const BAIFace BAIFaceKSP =
    Notes:
    By default a solve is a Krylov method, and set-up chooses it by the matrix. On one MPI rank a symmetric definite
    matrix gets conjugate gradients with a multigrid cycle as the preconditioner. If a GPU holds the matrix in registers
-   and shared memory, the whole solve is one kernel launch: pipelined conjugate gradients, or BiCGStab, with local sweeps
-   in blocks as the preconditioner. In all other cases `KSPCG` or `KSPFBCGS` solves with the cycle, and `KSPFGMRES` if
-   BiCGStab breaks down. Only GPUs of one host that write to each other's memory do conjugate gradients without `KSPCG`.
-   See `KSPBAISetLevels()` and `PCBAIMG`.
+   and shared memory, the whole solve is one kernel launch: pipelined conjugate gradients, or BiCGStab, with local
+   sweeps in blocks as the preconditioner. In all other cases `KSPCG` or `KSPFBCGS` solves with the cycle, and
+   `KSPFGMRES` if BiCGStab breaks down. Only GPUs of one host that write to each other's memory do conjugate gradients
+   without `KSPCG`. See `KSPBAISetLevels()` and `PCBAIMG`.
 
    With a near null space attached to the matrix, `MatSetNearNullSpace()`, as the rigid body modes of elasticity, coarse
    levels on one MPI rank have all of its vectors, see `PCBAIMG`.
@@ -419,9 +419,9 @@ const BAIFace BAIFaceKSP =
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
    `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU, except for what MPI exchanges
    between ranks. The set-up of a relaxation copies to the host what the weight auto, the partitions rcm and graph, and
-   overlap need. The set-up of levels on several MPI ranks copies to the host what belongs to the boundaries of the ranks,
-   and the matrix of the level that every rank has for itself. With the backend cuda a matrix and vectors on the host are
-   copied to the GPU, also if PETSc was built without CUDA.
+   overlap need. The set-up of levels on several MPI ranks copies to the host what belongs to the boundaries of the
+   ranks, and the matrix of the level that every rank has for itself. With the backend cuda a matrix and vectors on the
+   host are copied to the GPU, also if PETSc was built without CUDA.
 
    `KSPBAISetExchange()` says how MPI ranks exchange x in a relaxation. One rank may also work for the others: see
    `KSPBAISetGather()`.

@@ -297,8 +297,8 @@ PetscErrorCode PCBAIMGGetOver(PC pc, PetscReal *over)
    Level: advanced
 
    Notes:
-   On the host levels are always of PETSc's precision. The vectors that the preconditioner takes and gives are of PETSc's
-   precision in any case, and so are residual norms and solutions of the `KSP`.
+   On the host levels are always of PETSc's precision. The vectors that the preconditioner takes and gives are of
+   PETSc's precision in any case, and so are residual norms and solutions of the `KSP`.
 
    In single precision a cycle is linear only up to 1e-7, and takes about two thirds of the time on a GPU. That is
    accurate enough for methods that keep the residual itself: `KSPCG`, `KSPFCG`, `KSPGCR`, `KSPFGMRES` and `KSPFBCGS`.

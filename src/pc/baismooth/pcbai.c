@@ -267,8 +267,8 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = Da
 
    In mode `BAI_MODE_COLOR` blocks of one colour do not read from each other, and colours take turns. The method is then
    multicolour block Gauss-Seidel with a few Jacobi sweeps as block solver. It smooths best, and is bitwise
-   reproducible. On the GPU a block waits only for its neighbours of earlier colours; for a large matrix each colour is a
-   kernel launch. In the other modes blocks read old values of those that work at the same time, and smooth less well.
+   reproducible. On the GPU a block waits only for its neighbours of earlier colours; for a large matrix each colour is
+   a kernel launch. In the other modes blocks read old values of those that work at the same time, and smooth less well.
 
    Where so many blocks are neighbours that most of a GPU would wait, as on coarse levels of `PCGAMG`, mode auto is
    `BAI_MODE_SYNC`. Its global iterations then have the weights of Chebyshev's polynomial of the fourth kind, see
@@ -284,10 +284,10 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = Da
    In the modes color and sync the preconditioner is a fixed linear operator. In sync it is symmetric if the matrix is.
    In color it is symmetric if the matrix is, the number of iterations is even, and the guess is zero, as inside
    `KSPCHEBYSHEV` or `KSPCG`; the colours then take turns forward and backward. Below `KSPRICHARDSON` they always go
-   forward, which smooths best. With `KSPCG` outside multigrid, set -mg_levels_pc_bai_symmetric, so that smoothing on the
-   way up goes backward and the V-cycle is symmetric; or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`. With overlap the
-   preconditioner is never symmetric. In the modes async and launch it changes from one application to the next, and only
-   flexible methods are safe.
+   forward, which smooths best. With `KSPCG` outside multigrid, set -mg_levels_pc_bai_symmetric, so that smoothing on
+   the way up goes backward and the V-cycle is symmetric; or use `KSPFCG`, `KSPGCR` or `KSPFGMRES`. With overlap the
+   preconditioner is never symmetric. In the modes async and launch it changes from one application to the next, and
+   only flexible methods are safe.
 
    The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`. Of the latter, set-up copies the
    graph of the blocks to the host, once for each nonzero pattern, and the values if it looks for a partition, see
