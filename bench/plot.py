@@ -11,7 +11,15 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-STYLES = {"bai": "o-", "richardson": "s:", "cg": "^--", "pipecg": "v--", "resident": "<--", "chebyshev": "d-.", "chebyshev4": "D-."}
+STYLES = {
+    "bai": "o-",
+    "richardson": "s:",
+    "cg": "^--",
+    "pipecg": "v--",
+    "resident": "<--",
+    "chebyshev": "d-.",
+    "chebyshev4": "D-.",
+}
 
 
 def read(filename):
@@ -34,20 +42,30 @@ def draw(matrices, filename):
     figure, axes = plt.subplots(rows, columns, figsize=(7 * columns, 4.5 * rows), squeeze=False)
     for ax, ((matrix, n), solvers) in zip(axes.flat, matrices.items()):
         for name, (ms, residual) in solvers.items():
-            ax.loglog(ms, residual, STYLES[name.split("-")[0]], color=colors[name], label=name, markersize=4, linewidth=1.2)
+            ax.loglog(
+                ms, residual, STYLES[name.split("-")[0]], color=colors[name], label=name, markersize=4, linewidth=1.2
+            )
         ax.set_title(f"{matrix.rsplit('/', 1)[-1]}, n = {n}")
         ax.set_xlabel("time of the solve, ms")
         ax.set_ylabel("||b - A x|| / ||b||")
         ax.grid(alpha=0.3)
         ax.legend(fontsize=7)
-    for ax in axes.flat[len(matrices):]:
+    for ax in axes.flat[len(matrices) :]:
         ax.axis("off")
     figure.tight_layout()
     figure.savefig(filename, dpi=120)
 
 
 # Colours that the colour-blind tell apart, by the names of bench/ranks
-RANKS = {"dk": ("#0072B2", "o-"), "auto": ("#0072B2", "o-"), "dc": ("#009E73", "s-"), "amc": ("#CC79A7", "v--"), "scatter": ("#000000", "x--"), "cg": ("#D55E00", "^:"), "chebyshev": ("#E69F00", "D:")}
+RANKS = {
+    "dk": ("#0072B2", "o-"),
+    "auto": ("#0072B2", "o-"),
+    "dc": ("#009E73", "s-"),
+    "amc": ("#CC79A7", "v--"),
+    "scatter": ("#000000", "x--"),
+    "cg": ("#D55E00", "^:"),
+    "chebyshev": ("#E69F00", "D:"),
+}
 
 
 def draw_ranks(rows, filename):
@@ -59,7 +77,12 @@ def draw_ranks(rows, filename):
             lines.setdefault(row["what"], []).append((int(row["ranks"]), float(row["ratio"])))
     pictures = {key: lines for key, lines in pictures.items() if key[0] in ("strong", "weak", "mg", "gamg")}
     columns = min(2, len(pictures))
-    figure, axes = plt.subplots(-(-len(pictures) // columns), columns, figsize=(4.5 * columns, 3.6 * -(-len(pictures) // columns)), squeeze=False)
+    figure, axes = plt.subplots(
+        -(-len(pictures) // columns),
+        columns,
+        figsize=(4.5 * columns, 3.6 * -(-len(pictures) // columns)),
+        squeeze=False,
+    )
     for ax, ((part, system, n), lines) in zip(axes.flat, pictures.items()):
         counts = sorted({ranks for points in lines.values() for ranks, _ in points})
         ax.loglog(counts, [1 if part in ("weak", "gamg") else 1 / ranks for ranks in counts], "k:", linewidth=1)
@@ -69,8 +92,13 @@ def draw_ranks(rows, filename):
             ax.loglog(*zip(*points), style, color=color, label=what, markersize=4, linewidth=1.2)
         ax.minorticks_off()
         ax.set_xticks(counts, [str(ranks) for ranks in counts])
-        ratios = [ratio for points in lines.values() for _, ratio in points] + [1, 1 if part in ("weak", "gamg") else 1 / counts[-1]]
-        ticks = [tick for tick in (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5) if min(ratios) / 1.3 < tick < max(ratios) * 1.3]
+        ratios = [ratio for points in lines.values() for _, ratio in points] + [
+            1,
+            1 if part in ("weak", "gamg") else 1 / counts[-1],
+        ]
+        ticks = [
+            tick for tick in (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5) if min(ratios) / 1.3 < tick < max(ratios) * 1.3
+        ]
         ax.set_ylim(min(ratios) / 1.2, max(ratios) * 1.2)
         ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.set_title(f"{part}, {system} {n}^3")
@@ -78,7 +106,7 @@ def draw_ranks(rows, filename):
         ax.set_ylabel("time over that of one")
         ax.grid(alpha=0.3)
         ax.legend(fontsize=7)
-    for ax in axes.flat[len(pictures):]:
+    for ax in axes.flat[len(pictures) :]:
         ax.axis("off")
     figure.tight_layout()
     figure.savefig(filename, dpi=100)

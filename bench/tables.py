@@ -15,9 +15,21 @@ import sys
 RUN = ("device", "commit", "date", "petsc", "processes", "threads")
 
 # Name in the file, heading
-SOLVERS = [("cg", "CG"), ("pipecg", "pipelined CG"), ("resident-cg", "resident CG"), ("chebyshev", "Chebyshev"), ("chebyshev4", "Chebyshev, fourth kind"),
-           ("richardson-jacobi", "Jacobi"), ("bai", "KSPBAI"), ("bai-async-5", "async, plain"), ("bai-async-5-auto", "async, auto"), ("bai-sync-5", "sync, plain"),
-           ("bai-sync-5-auto", "sync, auto"), ("bai-color-6-auto", "color, auto"), ("bai-sync-1", "sync-(1), plain")]
+SOLVERS = [
+    ("cg", "CG"),
+    ("pipecg", "pipelined CG"),
+    ("resident-cg", "resident CG"),
+    ("chebyshev", "Chebyshev"),
+    ("chebyshev4", "Chebyshev, fourth kind"),
+    ("richardson-jacobi", "Jacobi"),
+    ("bai", "KSPBAI"),
+    ("bai-async-5", "async, plain"),
+    ("bai-async-5-auto", "async, auto"),
+    ("bai-sync-5", "sync, plain"),
+    ("bai-sync-5-auto", "sync, auto"),
+    ("bai-color-6-auto", "color, auto"),
+    ("bai-sync-1", "sync-(1), plain"),
+]
 ITERATIONS = ["async-(1)", "async-(5)", "async-(9)", "launch-(5)", "sync-(1)", "sync-(5)", "color-(5)"]
 SETUPS = ["async set-up", "sync set-up", "color set-up", "async new values", "sync new values"]
 
@@ -48,7 +60,9 @@ def read(filename):
         rows = list(csv.DictReader(file))
     for row in rows:
         rtol = number(row["rtol"])
-        matrices.setdefault((row["matrix"], row["n"]), {}).setdefault(row["what"], {})[None if math.isnan(rtol) else rtol] = row
+        matrices.setdefault((row["matrix"], row["n"]), {}).setdefault(row["what"], {})[
+            None if math.isnan(rtol) else rtol
+        ] = row
     return rows, matrices
 
 
@@ -72,8 +86,14 @@ def runs(rows):
     said = []
     for run in dict.fromkeys(tuple(row.get(column) or "" for column in RUN) for row in rows):
         device, commit, date, petsc, processes, threads = run
-        where = f"{processes} process" + ("" if processes == "1" else "es") + (f", {threads} OpenMP threads each on the host" if threads else "")
-        said.append(f"* {device or 'unknown device'}, commit `{commit or 'unknown'}`, {date or 'unknown date'}, PETSc {petsc or 'unknown'}, {where}.")
+        where = (
+            f"{processes} process"
+            + ("" if processes == "1" else "es")
+            + (f", {threads} OpenMP threads each on the host" if threads else "")
+        )
+        said.append(
+            f"* {device or 'unknown device'}, commit `{commit or 'unknown'}`, {date or 'unknown date'}, PETSc {petsc or 'unknown'}, {where}."
+        )
     return ["Measured on:", ""] + said + [""]
 
 
@@ -84,7 +104,7 @@ def converged(row):
 def solve(solves, rtol, what):
     """Time or iterations of a solve; – if it did not get there, * if b - A x is larger than asked for"""
     if not all(map(converged, solves.values())):
-        return "–" # a solver that fails is not tried with smaller tolerances
+        return "–"  # a solver that fails is not tried with smaller tolerances
     if rtol not in solves:
         return ""
     value = number(solves[rtol]["seconds"]) * 1e6 if what == "seconds" else number(solves[rtol]["iterations"])
@@ -108,23 +128,39 @@ def solves(matrices):
         if ours and cg == cg:
             gains.append((cg / min(ours), name(key)))
         counts[-1].append("")
-    out = [f"### Whole solves to {rtol:g}", "",
-           f"KSPSolve() from zero until ‖b − Ax‖ ≤ {rtol:g} ‖b‖, set-up done, in µs. PETSc's solvers are with Jacobi. Resident CG is the",
-           "benchmark's own: pipelined, with Jacobi, one launch a solve; empty where the rows do not fit the GPU."]
+    out = [
+        f"### Whole solves to {rtol:g}",
+        "",
+        f"KSPSolve() from zero until ‖b − Ax‖ ≤ {rtol:g} ‖b‖, set-up done, in µs. PETSc's solvers are with Jacobi. Resident CG is the",
+        "benchmark's own: pipelined, with Jacobi, one launch a solve; empty where the rows do not fit the GPU.",
+    ]
     if any(s.startswith("bai-") for solvers in matrices.values() for s in solvers):
-        out += ["Relaxation does five local sweeps (sync-(1): one, which is a fused Jacobi iteration) in blocks of 128 rows."]
+        out += [
+            "Relaxation does five local sweeps (sync-(1): one, which is a fused Jacobi iteration) in blocks of 128 rows."
+        ]
     if any("bai" in solvers for solvers in matrices.values()):
         out += ["*KSPBAI* is the default: no option but `-ksp_type bai`."]
-    out += ["A dash: stopped early. An empty cell: not measured. A star marks a true residual above twice the tolerance.", ""]
+    out += [
+        "A dash: stopped early. An empty cell: not measured. A star marks a true residual above twice the tolerance.",
+        "",
+    ]
     out += table(heading, times)
     gains.sort(reverse=True)
-    for title, least, most in (("Faster than CG", 1.1, math.inf), ("About as fast", 1 / 1.1, 1.1), ("Slower than CG", 0, 1 / 1.1)):
+    for title, least, most in (
+        ("Faster than CG", 1.1, math.inf),
+        ("About as fast", 1 / 1.1, 1.1),
+        ("Slower than CG", 0, 1 / 1.1),
+    ):
         group = [f"`{matrix}` ({gain:.{0 if gain >= 9.95 else 1}f})" for gain, matrix in gains if least <= gain < most]
         if group:
             out += [f"* {title} (in brackets its time over that of BAI): " + ", ".join(group) + "."]
     out += [""] if gains else []
     body = table(heading, counts)
-    return out + (["The iterations of these solves, for BAI global ones; in mode async the mean of all samples:", ""] + body if body else [])
+    return out + (
+        ["The iterations of these solves, for BAI global ones; in mode async the mean of all samples:", ""] + body
+        if body
+        else []
+    )
 
 
 def ratios(matrices, whats, title, words, first=None):
@@ -134,7 +170,11 @@ def ratios(matrices, whats, title, words, first=None):
         if not any(rows):
             continue
         product = all_.get("MatMult", {}).get(None)
-        lines.append([name(key)] + ([digits(1e6 * number(product["seconds"])) if product else ""] if first else []) + [digits(number(row["ratio"]), 2) if row else "" for row in rows])
+        lines.append(
+            [name(key)]
+            + ([digits(1e6 * number(product["seconds"])) if product else ""] if first else [])
+            + [digits(number(row["ratio"]), 2) if row else "" for row in rows]
+        )
     body = table(["matrix"] + ([first] if first else []) + whats, lines)
     return [f"### {title}", ""] + words + [""] + body if body else []
 
@@ -149,30 +189,68 @@ def bandwidth(rows, matrices):
         found = [all_.get(what, {}).get(None) for what in whats]
         if key[0] and any(found):
             lines.append([name(key)] + [digits(number(row["GB/s"]) / copy[-1], 2) if row else "" for row in found])
-    return ["### Bandwidth", "",
-            f"What has to be moved at least, over the time, as a part of what VecCopy() reached in the same run: {digits(copy[-1], 4)} GB/s.",
-            "A number above one is a matrix in a cache.", ""] + table(["matrix"] + whats, lines)
+    return [
+        "### Bandwidth",
+        "",
+        f"What has to be moved at least, over the time, as a part of what VecCopy() reached in the same run: {digits(copy[-1], 4)} GB/s.",
+        "A number above one is a matrix in a cache.",
+        "",
+    ] + table(["matrix"] + whats, lines)
 
 
 def threads(matrices):
-    whats = list(dict.fromkeys(what for all_ in matrices.values() for what in all_ if what.endswith(("thread", "threads"))))
-    return ratios(matrices, whats, "Threads of the host", ["Five local sweeps, over MatSOR() with five local sweeps on one core."]) if whats else []
+    whats = list(
+        dict.fromkeys(what for all_ in matrices.values() for what in all_ if what.endswith(("thread", "threads")))
+    )
+    return (
+        ratios(
+            matrices,
+            whats,
+            "Threads of the host",
+            ["Five local sweeps, over MatSOR() with five local sweeps on one core."],
+        )
+        if whats
+        else []
+    )
 
 
 def tables(filename):
     rows, matrices = read(filename)
     out = runs(rows) + solves(matrices)
-    out += ratios(matrices, ITERATIONS, "One global iteration", ["The time of a global iteration over that of a MatMult() of the same matrix, by mode and number of local sweeps."], "MatMult, µs")
-    out += ratios(matrices, SETUPS, "Set-up and new values", ["Over the time of a MatMult(): cutting a matrix into blocks, and taking over new values in the old pattern."])
+    out += ratios(
+        matrices,
+        ITERATIONS,
+        "One global iteration",
+        [
+            "The time of a global iteration over that of a MatMult() of the same matrix, by mode and number of local sweeps."
+        ],
+        "MatMult, µs",
+    )
+    out += ratios(
+        matrices,
+        SETUPS,
+        "Set-up and new values",
+        ["Over the time of a MatMult(): cutting a matrix into blocks, and taking over new values in the old pattern."],
+    )
     return "\n".join(out + bandwidth(rows, matrices) + threads(matrices)).rstrip("\n")
 
 
 # Part in the file, its title, and what its times are of
-PARTS = [("solve", "Whole solves", "KSPSolve() to 1e-10, n = 10⁶ to 1e-8. *auto* is what is done by default; *mpi* the same with exchange scatter; *dk* without gathering."),
-         ("strong", "The same Laplacian", "300 iterations without norms, of KSPBAI in mode async without momentum."),
-         ("weak", "A Laplacian that grows with the number of GPUs", "As above; the size is that of one GPU's part."),
-         ("mg", "Geometric multigrid", "KSPSolve() to 1e-8, V(1,1) with PCBAI; *scatter* is its exchange."),
-         ("gamg", "Algebraic multigrid, growing with the number of GPUs", "KSPSolve() to 1e-8 by FCG and PCGAMG with PCBAI; the size is that of one GPU's part.")]
+PARTS = [
+    (
+        "solve",
+        "Whole solves",
+        "KSPSolve() to 1e-10, n = 10⁶ to 1e-8. *auto* is what is done by default; *mpi* the same with exchange scatter; *dk* without gathering.",
+    ),
+    ("strong", "The same Laplacian", "300 iterations without norms, of KSPBAI in mode async without momentum."),
+    ("weak", "A Laplacian that grows with the number of GPUs", "As above; the size is that of one GPU's part."),
+    ("mg", "Geometric multigrid", "KSPSolve() to 1e-8, V(1,1) with PCBAI; *scatter* is its exchange."),
+    (
+        "gamg",
+        "Algebraic multigrid, growing with the number of GPUs",
+        "KSPSolve() to 1e-8 by FCG and PCGAMG with PCBAI; the size is that of one GPU's part.",
+    ),
+]
 
 
 def across(filename):
@@ -184,9 +262,13 @@ def across(filename):
     for row in rows:
         if row in removed:
             continue
-        found.setdefault(row["part"], {}).setdefault((row["system"], row["n"], row["what"]), {})[int(row["ranks"])] = row
+        found.setdefault(row["part"], {}).setdefault((row["system"], row["n"], row["what"]), {})[
+            int(row["ranks"])
+        ] = row
     run = list(dict.fromkeys(f"{row['device']}, commit `{row['commit']}`, {row['date']}" for row in rows))
-    out = [f"On one host: {'; '.join(run)}. Times of one GPU are in ms, those of more over that; iterations in brackets where they differ."]
+    out = [
+        f"On one host: {'; '.join(run)}. Times of one GPU are in ms, those of more over that; iterations in brackets where they differ."
+    ]
     for part, title, words in PARTS:
         counts = sorted({ranks for by in found.get(part, {}).values() for ranks in by})
         lines = []
@@ -195,12 +277,22 @@ def across(filename):
             its = by[min(by)]["iterations"]
             for ranks in counts:
                 row = by.get(ranks)
-                text = "" if not row else digits(1e3 * number(row["seconds"])) if ranks == 1 else digits(number(row["ratio"])) if number(row["ratio"]) else f"{digits(1e3 * number(row['seconds']))} ms"
+                text = (
+                    ""
+                    if not row
+                    else digits(1e3 * number(row["seconds"]))
+                    if ranks == 1
+                    else digits(number(row["ratio"]))
+                    if number(row["ratio"])
+                    else f"{digits(1e3 * number(row['seconds']))} ms"
+                )
                 cells.append(f"{text} ({row['iterations']})" if row and row["iterations"] != its else text)
             lines.append([f"{system}, {n}" + ("" if part == "solve" else "³"), what] + cells)
         if lines:
             out += ["", f"**{title}.** {words}", ""]
-            out += table(["system", "solver"] + ["1 GPU, ms" if ranks == 1 else f"{ranks} GPUs" for ranks in counts], lines)
+            out += table(
+                ["system", "solver"] + ["1 GPU, ms" if ranks == 1 else f"{ranks} GPUs" for ranks in counts], lines
+            )
     if removed:
         out += ["Whole solves are left out, as the default method was another one at this commit."]
     return "\n".join(out).rstrip("\n").replace("\n\n\n", "\n\n")
@@ -208,9 +300,17 @@ def across(filename):
 
 # Name in the file, heading
 WAYS = [("bai", "`-ksp_type bai`"), ("gamg", "GAMG"), ("jacobi", "Jacobi"), ("ilu", "ICC or ILU")]
-PROBLEMS = {"laplace3d": "Poisson, 7 points", "laplace3d27": "Poisson, 27 points", "fv3": "Poisson, 9 points", "anisotropic": "anisotropic diffusion 100:1",
-            "fv1": "strongly dominant diagonal (fv1)", "powerlaw": "power-law graph", "elasticity": "elasticity, clamped cube, to 1e-8", "convection2d": "convection and diffusion, 2-D",
-            "convection3d": "convection and diffusion, 3-D"}
+PROBLEMS = {
+    "laplace3d": "Poisson, 7 points",
+    "laplace3d27": "Poisson, 27 points",
+    "fv3": "Poisson, 9 points",
+    "anisotropic": "anisotropic diffusion 100:1",
+    "fv1": "strongly dominant diagonal (fv1)",
+    "powerlaw": "power-law graph",
+    "elasticity": "elasticity, clamped cube, to 1e-8",
+    "convection2d": "convection and diffusion, 2-D",
+    "convection3d": "convection and diffusion, 3-D",
+}
 
 
 def ways(filename):
@@ -225,18 +325,35 @@ def ways(filename):
         cells = []
         for way, _ in WAYS:
             runs = by.get(way, [])
-            least = lambda columns: digits(min(number(row[column]) for row in runs for column in columns), 2 if min(number(row[column]) for row in runs for column in columns) < 100 else 3)
-            cells.append("" if not runs else "–" if not all(map(converged, runs)) else f"{least(['setup_ms'])} + {least(['first_ms', 'later_ms'])}, {runs[0]['iterations']}")
+            least = lambda columns: digits(
+                min(number(row[column]) for row in runs for column in columns),
+                2 if min(number(row[column]) for row in runs for column in columns) < 100 else 3,
+            )
+            cells.append(
+                ""
+                if not runs
+                else "–"
+                if not all(map(converged, runs))
+                else f"{least(['setup_ms'])} + {least(['first_ms', 'later_ms'])}, {runs[0]['iterations']}"
+            )
         lines.append([PROBLEMS[matrix], n] + cells)
     said = list(dict.fromkeys(f"{row['device']}, commit `{row['commit']}`, {row['date']}" for row in rows))
-    return "\n".join([f"Measured on: {'; '.join(said)}.", ""] + table(["problem", "rows"] + [heading for _, heading in WAYS], lines)).rstrip("\n")
+    return "\n".join(
+        [f"Measured on: {'; '.join(said)}.", ""] + table(["problem", "rows"] + [heading for _, heading in WAYS], lines)
+    ).rstrip("\n")
 
 
 def kind(filename):
     """Which marks the figures belong between, and what makes tables of them"""
     with open(filename, encoding="utf-8") as file:
         first = file.readline()
-    return ("ranks", across) if first.startswith("part,") else ("host", ways) if first.startswith("device,") else ("tables", tables)
+    return (
+        ("ranks", across)
+        if first.startswith("part,")
+        else ("host", ways)
+        if first.startswith("device,")
+        else ("tables", tables)
+    )
 
 
 def main(args):

@@ -6,7 +6,12 @@ config/options.py --check  says of each file, in TAP, whether it is up to date (
 """
 import os, re, sys, textwrap
 
-DEF, RESEARCH, WORDS, TYPES = 'src/bai/options.def', 'src/bai/research/options.def', 'src/bai/options.c', 'include/petscbaitypes.h'
+DEF, RESEARCH, WORDS, TYPES = (
+    'src/bai/options.def',
+    'src/bai/research/options.def',
+    'src/bai/options.c',
+    'include/petscbaitypes.h',
+)
 HEADER, MANUAL = 'include/petscbai.h', 'docs/options.md'
 PAGES = {'KSP': 'src/ksp/bai/bai.c', 'PC': 'src/pc/baismooth/pcbai.c'}
 SETTERS = {'KSP': 'src/ksp/bai/generated/baiset.c', 'PC': 'src/pc/baismooth/generated/pcbaiset.c'}
@@ -45,7 +50,9 @@ class Enum:
             sys.exit('%s and %s: the words of %s are not those of the enum' % (WORDS, TYPES, array))
         page = re.search(r'/\*E\s+%s - .*?E\*/' % self.type, types, re.S).group(0)
         values = re.split(r'^[+.-] +', page[page.index('Values:') : page.index('Options Database Key')], flags=re.M)[1:]
-        self.meanings = [' '.join(re.sub(r'^`\w+`\s*- ', '', re.sub(r'\(default[^)]*\)', '', value)).split()) for value in values]
+        self.meanings = [
+            ' '.join(re.sub(r'^`\w+`\s*- ', '', re.sub(r'\(default[^)]*\)', '', value)).split()) for value in values
+        ]
 
 
 class Option:
@@ -53,12 +60,19 @@ class Option:
         self.field, self.function, self.type, default, self.range, text = split(row)
         self.text = text.strip('"')
         values = split(default[default.index('(') + 1 : -1])
-        self.default = {'BOTH': dict(zip(FACES, 2 * values)), 'KSP_PC': dict(zip(FACES, values)), 'KSP_ONLY': {'KSP': values[0]}, 'PC_ONLY': {'PC': values[0]}}[default[: default.index('(')]]
+        self.default = {
+            'BOTH': dict(zip(FACES, 2 * values)),
+            'KSP_PC': dict(zip(FACES, values)),
+            'KSP_ONLY': {'KSP': values[0]},
+            'PC_ONLY': {'PC': values[0]},
+        }[default[: default.index('(')]]
         self.faces = [face for face in FACES if face in self.default]
         self.kind, _, arguments = self.range.rstrip(')').partition('(')
         self.limits = [argument.strip('"') for argument in split(arguments)]
         self.enum = Enum(self.limits[0]) if self.kind == 'NAMES' else None
-        head, *self.paragraphs = ['\n'.join(line.strip() for line in part.splitlines()) for part in comment.strip().split('\n\n')]
+        head, *self.paragraphs = [
+            '\n'.join(line.strip() for line in part.splitlines()) for part in comment.strip().split('\n\n')
+        ]
         argument, *others = head.splitlines()
         self.argument, _, self.unit = argument.partition(' - ')
         facts = dict(line.split(': ', 1) for line in others)
@@ -90,15 +104,22 @@ class Option:
 
     def is_chosen(self, face):
         """Some value leaves the choice to the set-up"""
-        return self.has_auto(face) or 'auto' in (self.enum.words if self.enum else []) or 'chosen at set-up' in self.limits
+        return (
+            self.has_auto(face) or 'auto' in (self.enum.words if self.enum else []) or 'chosen at set-up' in self.limits
+        )
 
     def allowed(self, face):
         """What the setter takes, and the default"""
         default = self.default[face]
         if self.kind in ('FLAG', 'VIEWER'):
-            return ' or '.join('`%s`%s' % (value, ' (default)' if value == default else '') for value in ('PETSC_TRUE', 'PETSC_FALSE'))
+            return ' or '.join(
+                '`%s`%s' % (value, ' (default)' if value == default else '') for value in ('PETSC_TRUE', 'PETSC_FALSE')
+            )
         if self.enum:
-            values = ['`%s`%s' % (value, ' (default)' if value == default else '') for value in sorted(self.enum.constants, key=lambda value: value != default)]
+            values = [
+                '`%s`%s' % (value, ' (default)' if value == default else '')
+                for value in sorted(self.enum.constants, key=lambda value: value != default)
+            ]
             return ', '.join(values[:-1]) + ' or ' + values[-1]
         if self.kind == 'BETWEEN':
             text = 'at least %s and at most %s' % tuple(self.limits)
@@ -110,8 +131,17 @@ class Option:
         elif self.kind == 'FRACTION':
             text = 'at least 0 and less than 1'
         else:
-            text = 'positive' + (', or 0: ' + self.limits[0] if self.kind == 'POSITIVE_OR_0' else ', or `PETSC_DECIDE` to have it found' if self.has_auto(face) else '')
-        return '%s (default %s)' % (', '.join(filter(None, [self.unit, text])), '`%s`' % default if default.startswith('PETSC') else default)
+            text = 'positive' + (
+                ', or 0: ' + self.limits[0]
+                if self.kind == 'POSITIVE_OR_0'
+                else ', or `PETSC_DECIDE` to have it found'
+                if self.has_auto(face)
+                else ''
+            )
+        return '%s (default %s)' % (
+            ', '.join(filter(None, [self.unit, text])),
+            '`%s`' % default if default.startswith('PETSC') else default,
+        )
 
     def values(self):
         """What users may type, for tables"""
@@ -130,7 +160,9 @@ class Option:
             return '≥ 1, ≤ %s, `none` or `auto`' % self.limits[0]
         if self.kind == 'FRACTION':
             return '≥ 0 and < 1'
-        return '> 0' + (', or 0' if self.kind == 'POSITIVE_OR_0' else ', or `auto`' if self.kind == 'POSITIVE_OR_AUTO' else '')
+        return '> 0' + (
+            ', or 0' if self.kind == 'POSITIVE_OR_0' else ', or `auto`' if self.kind == 'POSITIVE_OR_AUTO' else ''
+        )
 
     def defaults(self):
         first, *others = ['`%s`' % self.word(face) for face in self.faces]
@@ -152,7 +184,10 @@ class Option:
             else:
                 paragraphs.append(re.sub(r'^(KSP|PC): ', '' if face else r'`\1BAI`: ', paragraph).replace('\n', ' '))
         for_face = face or self.faces[0]
-        return [[text.replace('{FACE}', for_face).replace('{face}', for_face.lower()) for text in texts] for texts in (paragraphs, references)]
+        return [
+            [text.replace('{FACE}', for_face).replace('{face}', for_face.lower()) for text in texts]
+            for texts in (paragraphs, references)
+        ]
 
 
 def options(path):
@@ -164,7 +199,14 @@ def options(path):
 
 
 def fill(text, indent='   ', more=None):
-    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=more or indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=more or indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def bullets(lines):
@@ -202,7 +244,16 @@ def function(name, face, argument, check, action):
   %s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-''' % (name, face, ksp, argument, ksp, face, check, action)
+''' % (
+        name,
+        face,
+        ksp,
+        argument,
+        ksp,
+        face,
+        check,
+        action,
+    )
 
 
 def setter_and_getter(o, face):
@@ -210,14 +261,53 @@ def setter_and_getter(o, face):
     setter, getter = '%sBAISet%s' % (face, o.function), '%sBAIGet%s' % (face, o.function)
     notes, references = o.notes(face)
     see = o.see.replace('{FACE}', face)
-    text = page(setter, 'Sets ' + o.says(), 'Logically ', align([(ksp, WHAT[face]), (a, o.allowed(face))]), [], [o.typed(face) + ' - sets it'], o.level, notes, references,
-                ', '.join(filter(None, ['`%sBAI`, `%s()`' % (face, getter), see])))
+    text = page(
+        setter,
+        'Sets ' + o.says(),
+        'Logically ',
+        align([(ksp, WHAT[face]), (a, o.allowed(face))]),
+        [],
+        [o.typed(face) + ' - sets it'],
+        o.level,
+        notes,
+        references,
+        ', '.join(filter(None, ['`%sBAI`, `%s()`' % (face, getter), see])),
+    )
     short = o.type[5:] if o.type.startswith('Petsc') else 'Enum'
-    text += function(setter, face, '%s %s' % (o.type, a), 'PetscValidLogicalCollective%s(%s, %s, 2)' % (short, ksp, a), 'BAISetOption(&BAIFace%s, %s, %s, %s)' % (face, ksp, o.field, a)) + '\n'
-    chosen = ['It is the value that was set. What `%sSetUp()` chose is shown by `%sView()`.' % (face, face)] if o.is_chosen(face) else []
-    text += page(getter, 'Gets ' + o.says(), 'Not ', ['%s - %s, of type `%sBAI`' % (ksp, WHAT[face], face)], ['%s - see `%s()`' % (a, setter)], [], o.level, chosen, [],
-                 '`%sBAI`, `%s()`' % (face, setter))
-    return text + function(getter, face, '%s *%s' % (o.type, a), 'PetscAssertPointer(%s, 2)' % a, 'BAIGetOption(&BAIFace%s, %s, %s, %s)' % (face, ksp, o.field, a))
+    text += (
+        function(
+            setter,
+            face,
+            '%s %s' % (o.type, a),
+            'PetscValidLogicalCollective%s(%s, %s, 2)' % (short, ksp, a),
+            'BAISetOption(&BAIFace%s, %s, %s, %s)' % (face, ksp, o.field, a),
+        )
+        + '\n'
+    )
+    chosen = (
+        ['It is the value that was set. What `%sSetUp()` chose is shown by `%sView()`.' % (face, face)]
+        if o.is_chosen(face)
+        else []
+    )
+    text += page(
+        getter,
+        'Gets ' + o.says(),
+        'Not ',
+        ['%s - %s, of type `%sBAI`' % (ksp, WHAT[face], face)],
+        ['%s - see `%s()`' % (a, setter)],
+        [],
+        o.level,
+        chosen,
+        [],
+        '`%sBAI`, `%s()`' % (face, setter),
+    )
+    return text + function(
+        getter,
+        face,
+        '%s *%s' % (o.type, a),
+        'PetscAssertPointer(%s, 2)' % a,
+        'BAIGetOption(&BAIFace%s, %s, %s, %s)' % (face, ksp, o.field, a),
+    )
 
 
 def setters(face, rows):
@@ -226,7 +316,11 @@ def setters(face, rows):
 */
 #include "../../../bai/baiimpl.h"
 #include <petsc/private/%simpl.h> /*I "petscbai.h" I*/
-''' % (face, MADE, face.lower())
+''' % (
+        face,
+        MADE,
+        face.lower(),
+    )
     return '\n'.join([top] + [setter_and_getter(o, face) for o in rows if face in o.faces])
 
 
@@ -253,7 +347,13 @@ def main_page(face, rows):
     """The page of the KSP or PC: its keys, and those of its functions that set them"""
     rows = [o for o in rows if face in o.faces]
     keys = bullets(align([(o.typed(face), '%s, `%sBAISet%s()`' % (o.text, face, o.function)) for o in rows]))
-    text = re.sub(r'(   Options Database Keys:\n).*?\n\n', lambda m: m.group(1) + keys + '\n\n', read(PAGES[face]), count=1, flags=re.S)
+    text = re.sub(
+        r'(   Options Database Keys:\n).*?\n\n',
+        lambda m: m.group(1) + keys + '\n\n',
+        read(PAGES[face]),
+        count=1,
+        flags=re.S,
+    )
     start = text.index('.seealso:')
     end = text.index('M*/', start)
     others = [name for name in re.findall(r'`[^`]*`', text[start:end]) if not re.match(r'`%sBAI[SG]et' % face, name)]
@@ -274,7 +374,14 @@ def table(rows):
     text = '| option | values (default) | meaning |\n|---|---|---|\n'
     for o in (o for o in rows if o.level == 'beginner'):
         only = '' if len(o.faces) == 2 else o.faces[0] + ' only: '
-        text += '| [`%s`](docs/options.md#%s) | %s (%s) | %s%s |\n' % (o.key(o.faces[0]), o.field, o.values(), o.defaults(), only, o.text)
+        text += '| [`%s`](docs/options.md#%s) | %s (%s) | %s%s |\n' % (
+            o.key(o.faces[0]),
+            o.field,
+            o.values(),
+            o.defaults(),
+            only,
+            o.text,
+        )
     return between('README.md', '<!-- options -->\n', '<!-- /options -->\n', text)
 
 
@@ -288,22 +395,43 @@ def in_words(text, rows):
 
 def manual(users, research):
     rows = users + research
-    parts = ['<!-- %s -->\n# Options' % MADE,
-             fill('Each option has a key for `-ksp_type bai`, one for `-pc_type bai`, and setters and getters in C. The prefix of a solver goes in front, as in `-mg_levels_pc_bai_mode`.', ''),
-             fill('A value that is not allowed is an error, which names the option, the value and what is allowed, and changes nothing. Getters give what was set; what was chosen for 0 or auto '
-                  'is in the view. A `KSP` or `PC` of another type ignores the setters; the getters are errors.', ''),
-             'For users: ' + ' · '.join('[%s](#%s)' % (o.field, o.field) for o in users),
-             'For research and tuning: ' + ' · '.join('[%s](#%s)' % (o.field, o.field) for o in research)]
+    parts = [
+        '<!-- %s -->\n# Options' % MADE,
+        fill(
+            'Each option has a key for `-ksp_type bai`, one for `-pc_type bai`, and setters and getters in C. The prefix of a solver goes in front, as in `-mg_levels_pc_bai_mode`.',
+            '',
+        ),
+        fill(
+            'A value that is not allowed is an error, which names the option, the value and what is allowed, and changes nothing. Getters give what was set; what was chosen for 0 or auto '
+            'is in the view. A `KSP` or `PC` of another type ignores the setters; the getters are errors.',
+            '',
+        ),
+        'For users: ' + ' · '.join('[%s](#%s)' % (o.field, o.field) for o in users),
+        'For research and tuning: ' + ' · '.join('[%s](#%s)' % (o.field, o.field) for o in research),
+    ]
     for o in rows:
         parts.append('## ' + o.field)
         parts.append(', '.join('`%s`' % o.key(face) for face in o.faces) + ': ' + o.text + '.')
-        facts = ['* values: ' + o.values() + (' (%s: %s)' % (o.limits[0], o.limits[1]) if o.kind == 'AT_LEAST' and o.limits[1] else ' (0: %s)' % o.limits[0] if o.kind == 'POSITIVE_OR_0' else '')]
+        facts = [
+            '* values: '
+            + o.values()
+            + (
+                ' (%s: %s)' % (o.limits[0], o.limits[1])
+                if o.kind == 'AT_LEAST' and o.limits[1]
+                else ' (0: %s)' % o.limits[0]
+                if o.kind == 'POSITIVE_OR_0'
+                else ''
+            )
+        ]
         if o.kind == 'POSITIVE_OR_AUTO':
             facts[0] = '* values: > 0' + ''.join(', or `auto` (%s)' % face for face in o.faces if o.has_auto(face))
         if o.enum:
             facts = []
         facts.append('* default: ' + o.defaults())
-        facts.append('* in C: ' + ', '.join('`%sBAI%s%s()`' % (face, what, o.function) for face in o.faces for what in ('Set', 'Get')))
+        facts.append(
+            '* in C: '
+            + ', '.join('`%sBAI%s%s()`' % (face, what, o.function) for face in o.faces for what in ('Set', 'Get'))
+        )
         parts.append('\n'.join(facts))
         if o.enum:
             parts.append('Its values:')
@@ -328,7 +456,10 @@ def main():
         if not same:
             stale.append(path)
         if CHECK:
-            print('%sok options-%s%s' % ('' if same else 'not ', path, '' if same else ' # is not what %s says: make options' % DEF))
+            print(
+                '%sok options-%s%s'
+                % ('' if same else 'not ', path, '' if same else ' # is not what %s says: make options' % DEF)
+            )
         elif not same:
             with open(path, 'w', encoding='utf-8') as f:
                 f.write(text)

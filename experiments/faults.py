@@ -16,32 +16,71 @@ def run(m):
     for matrix in ["trefethen"] if m.quick else PUBLISHED:
         plain = f"{m.matrix(matrix)} {async_(5, BLOCK[matrix], 'sync')}"
         cases.append((f"{matrix}|none|0", f"{plain} {every}"))
-        cases += [(f"{matrix}|{after}|{seed}", f"{plain} {FAULT} -ksp_bai_fault_recover {after} -ksp_bai_fault_seed {seed} {every}") for after in (10, 20, 30) for seed in seeds]
+        cases += [
+            (
+                f"{matrix}|{after}|{seed}",
+                f"{plain} {FAULT} -ksp_bai_fault_recover {after} -ksp_bai_fault_seed {seed} {every}",
+            )
+            for after in (10, 20, 30)
+            for seed in seeds
+        ]
     plain = f"-matrix fv1 {async_(5, 112, 'sync')} -ksp_norm_type none"
     for its in (20,) if m.quick else range(5, 151, 5 if m.gpus else 15):
         cases.append((f"curve|no fault|{its}", f"{plain} -ksp_max_it {its}"))
-        cases += [(f"curve|{after}|{its}", f"{plain} {FAULT} -ksp_bai_fault_recover {after} -ksp_max_it {its}") for after in ((10, 20, 30, 0) if its > 10 else ())]
+        cases += [
+            (f"curve|{after}|{its}", f"{plain} {FAULT} -ksp_bai_fault_recover {after} -ksp_max_it {its}")
+            for after in ((10, 20, 30, 0) if its > 10 else ())
+        ]
     return m.solves(cases)
 
 
 def delays(rows, matrix, after):
     """Iterations more, of one without faults, for each choice of the rows that fail"""
-    its = {name.split("|")[1:][0] + name.split("|")[2]: number(some[0]["its"]) for name, some in group([row for row in rows if parts(row)[0] == matrix]).items()}
+    its = {
+        name.split("|")[1:][0] + name.split("|")[2]: number(some[0]["its"])
+        for name, some in group([row for row in rows if parts(row)[0] == matrix]).items()
+    }
     return sorted(its[key] / its["none0"] - 1 for key in its if key[:2] == str(after))
 
 
 def page(p):
-    why = {"fv1": "", "trefethen": "their figures hold an overhead of each solve: by iterations the delay is larger", "chem97": "which rows fail is chosen at random, and each choice gives another delay"}
+    why = {
+        "fv1": "",
+        "trefethen": "their figures hold an overhead of each solve: by iterations the delay is larger",
+        "chem97": "which rows fail is chosen at random, and each choice gives another delay",
+    }
     for matrix, published in PUBLISHED.items():
-        p.compare(f"Table 4.7, {matrix}, more time with recovery after 10, 20, 30", ", ".join(f"{percent} %" for percent in published), lambda rows: "iterations " + ", ".join(f"+{100 * sum(delays(rows, matrix, after)) / len(delays(rows, matrix, after)):.1f}" for after in (10, 20, 30)) + " %", why[matrix])
+        p.compare(
+            f"Table 4.7, {matrix}, more time with recovery after 10, 20, 30",
+            ", ".join(f"{percent} %" for percent in published),
+            lambda rows: "iterations "
+            + ", ".join(
+                f"+{100 * sum(delays(rows, matrix, after)) / len(delays(rows, matrix, after)):.1f}"
+                for after in (10, 20, 30)
+            )
+            + " %",
+            why[matrix],
+        )
     last = lambda rows, key: [number(row["residual"]) for row in rows if parts(row)[:2] == ["curve", key]][-1]
-    p.compare("Figure 4.7, fv1, residual at the end without recovery", "stays large", lambda rows: f"{last(rows, '0'):.2g}; with recovery after 30 {last(rows, '30'):.2g}")
+    p.compare(
+        "Figure 4.7, fv1, residual at the end without recovery",
+        "stays large",
+        lambda rows: f"{last(rows, '0'):.2g}; with recovery after 30 {last(rows, '30'):.2g}",
+    )
     lines, heading = [], ["matrix, recovery after", "papers, time"]
     for place, rows in p.each():
         heading += [f"{place}, iterations", "least to most"]
-        mean = [100 * sum(delays(rows, "fv1", after)) / len(delays(rows, "fv1", after)) for after in (10, 20, 30) if delays(rows, "fv1", after)]
+        mean = [
+            100 * sum(delays(rows, "fv1", after)) / len(delays(rows, "fv1", after))
+            for after in (10, 20, 30)
+            if delays(rows, "fv1", after)
+        ]
         if mean:
-            p.check("fv1: within 3 points of Table 4.7's 8.16, 19.50 and 31.66 %", all(abs(a - b) < 3 for a, b in zip(mean, PUBLISHED["fv1"])), place)
+            p.check(
+                "fv1: within 3 points of Table 4.7's 8.16, 19.50 and 31.66 %",
+                all(abs(a - b) < 3 for a, b in zip(mean, PUBLISHED["fv1"])),
+                place,
+            )
     for matrix, published in PUBLISHED.items():
         for after, percent in zip((10, 30), published[::2]):
             line = [f"{matrix}, {after}", f"+{percent} %"]
@@ -49,11 +88,21 @@ def page(p):
                 more = delays(rows, matrix, after) if any(parts(row)[0] == matrix for row in rows) else []
                 line += [f"{sum(more) / len(more):+.1%}", f"{more[0]:+.1%} to {more[-1]:+.1%}"] if more else ["", ""]
             lines.append(line)
-    p.table("A quarter of the rows is not updated from iteration 10 on, and taken over later. What that adds to the iterations to 1e-10, mode sync; several choices of the rows.", heading, lines)
+    p.table(
+        "A quarter of the rows is not updated from iteration 10 on, and taken over later. What that adds to the iterations to 1e-10, mode sync; several choices of the rows.",
+        heading,
+        lines,
+    )
     place, rows = p.best()
 
     def draw(axes):
-        names = {"no fault": "no fault", "10": "recovery after 10", "20": "recovery after 20", "30": "recovery after 30", "0": "no recovery"}
+        names = {
+            "no fault": "no fault",
+            "10": "recovery after 10",
+            "20": "recovery after 20",
+            "30": "recovery after 30",
+            "0": "no recovery",
+        }
         for key, name in names.items():
             some = [row for row in rows if parts(row)[:2] == ["curve", key]]
             if some:
@@ -62,4 +111,5 @@ def page(p):
         axes[0].set_xlabel("global iterations")
         axes[0].set_ylabel("‖b − Ax‖ / ‖b‖")
         axes[0].set_title("fv1, 25 % of the rows fail at iteration 10")
+
     p.picture(draw, f"Figure 4.7: faults and recovery, {place}")

@@ -8,7 +8,21 @@ import sys
 import tempfile
 import time
 
-SOLVES = ["case", "n", "nnz", "its", "residual", "reason", "solves", "setup", "seconds", "cpu", "gpu_joules", "cpu_joules", "found"]
+SOLVES = [
+    "case",
+    "n",
+    "nnz",
+    "its",
+    "residual",
+    "reason",
+    "solves",
+    "setup",
+    "seconds",
+    "cpu",
+    "gpu_joules",
+    "cpu_joules",
+    "found",
+]
 STORAGE = ["storage", "n", "nnz", "local_iters", "its", "seconds", "conversion", "residual"]
 
 # Options of async-(k) as the papers have it: relaxation, no Krylov method round it
@@ -44,7 +58,9 @@ def at(numbers):
 
 def complaint(text):
     """The words of PETSc's first error message"""
-    found = re.search(r"PETSC ERROR: -+ *Error Message -+\n.*PETSC ERROR: (.*)\n(?:.*PETSC ERROR: (?!WARNING|Option|See )(.*))?", text)
+    found = re.search(
+        r"PETSC ERROR: -+ *Error Message -+\n.*PETSC ERROR: (.*)\n(?:.*PETSC ERROR: (?!WARNING|Option|See )(.*))?", text
+    )
     return (found.group(2) or found.group(1)) if found else ""
 
 
@@ -56,11 +72,17 @@ class Machine:
         self.end = time.time() + limit
         self.matrices = matrices
         self.threads = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
-        self.options = ["-mat_type", "aijcusparse", "-dm_mat_type", "aijcusparse", "-dm_vec_type", "cuda"] if gpus else []
+        self.options = (
+            ["-mat_type", "aijcusparse", "-dm_mat_type", "aijcusparse", "-dm_vec_type", "cuda"] if gpus else []
+        )
         self.experiment, self.started, self.note = "", time.time(), ""
 
     def say(self, text):
-        self.log.write(f"\r\033[K{self.experiment}: {text}, {time.time() - self.started:.0f} s" if self.log.isatty() else f"{self.experiment}: {text}, {time.time() - self.started:.0f} s\n")
+        self.log.write(
+            f"\r\033[K{self.experiment}: {text}, {time.time() - self.started:.0f} s"
+            if self.log.isatty()
+            else f"{self.experiment}: {text}, {time.time() - self.started:.0f} s\n"
+        )
         self.log.flush()
 
     def within(self, timeout):
@@ -79,7 +101,11 @@ class Machine:
         """Options of a matrix: of a file in the folder of matrices, or one of the gallery"""
         if name == "chem97":
             file = given = self.file("Chem97ZtZ")
-            self.note = "chem97 is a reconstruction of Chem97ZtZ, from a file" if given else "chem97 is chem97ztz-like of the gallery, with the pattern of Chem97ZtZ and other values"
+            self.note = (
+                "chem97 is a reconstruction of Chem97ZtZ, from a file"
+                if given
+                else "chem97 is chem97ztz-like of the gallery, with the pattern of Chem97ZtZ and other values"
+            )
             return f"-f {file}" if given else "-matrix chem97ztz-like"
         return "-matrix trefethen -n 20000" if name == "trefethen20000" else f"-matrix {name}"
 
@@ -94,7 +120,15 @@ class Machine:
         """Output of a program. One that fails raises RuntimeError with what it said"""
         start, timeout = self.mpiexec + ["-n", str(ranks)] if ranks > 1 else [], self.within(timeout)
         try:
-            done = subprocess.run(start + [self.program(name)] + arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL)
+            done = subprocess.run(
+                start + [self.program(name)] + arguments,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                universal_newlines=True,
+                timeout=timeout,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
         except subprocess.TimeoutExpired as late:
             raise RuntimeError(f"more than {timeout:.0f} s") from late
         if done.returncode:
@@ -110,7 +144,9 @@ class Machine:
                 open(table, "w").close()
                 with open(lines, "w") as file:
                     file.writelines(f"{name}\t{options}\n" for name, options in left)
-                failed = self.watch(["-cases", lines, "-csv", table], table, len(cases) - len(left), len(cases), ranks, timeout, threads)
+                failed = self.watch(
+                    ["-cases", lines, "-csv", table], table, len(cases) - len(left), len(cases), ranks, timeout, threads
+                )
                 with open(table, newline="") as file:
                     got = [dict(zip(SOLVES, row)) for row in csv.reader(file) if len(row) == len(SOLVES)]
                 if not failed:
@@ -126,7 +162,7 @@ class Machine:
                 rows += got
                 if done < len(left):
                     rows.append({"case": names[done], "reason": failed.replace(",", ";")[:160]})
-                left = left[done + 1:]
+                left = left[done + 1 :]
         return rows
 
     def watch(self, arguments, table, before, all_, ranks, timeout, threads):
@@ -139,7 +175,13 @@ class Machine:
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)} if threads else None
         begin = time.time()
         with tempfile.TemporaryFile("w+") as said:
-            process = subprocess.Popen(start + [self.program("solves")] + self.options + arguments, stdout=said, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment)
+            process = subprocess.Popen(
+                start + [self.program("solves")] + self.options + arguments,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                env=environment,
+            )
             while process.poll() is None:
                 time.sleep(0.2)
                 if self.log.isatty():

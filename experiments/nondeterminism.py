@@ -14,12 +14,23 @@ SEEDS = "thesis 4.3, Tables 4.1 to 4.4, Figure 4.2; preprint, Tables IV and V"
 PUBLISHED = {
     ("fv1", 100): (1.2685e-11, 5.2025e-04),
     ("Trefethen_2000", 20): (9.3022e-10, 1.6309e-01),
-    ("fv3", 1000): (5.89e-02, None), ("fv3", 9000): (1.44e-11, None),
+    ("fv3", 1000): (5.89e-02, None),
+    ("fv3", 9000): (1.44e-11, None),
 }
 
 
 # the same variation, as drawn in Figure 4.2
-RELATIVE = {"fv1": [(100, 5.2025e-04), (110, 6.9082e-04), (120, 6.6724e-04), (130, 1.5823e-03)], "Trefethen_2000": [(5, 9.7614e-02), (10, 1.1282e-01), (15, 1.4462e-01), (20, 1.6309e-01), (25, 1.8524e-01), (30, 2.1747e-01)]}
+RELATIVE = {
+    "fv1": [(100, 5.2025e-04), (110, 6.9082e-04), (120, 6.6724e-04), (130, 1.5823e-03)],
+    "Trefethen_2000": [
+        (5, 9.7614e-02),
+        (10, 1.1282e-01),
+        (15, 1.4462e-01),
+        (20, 1.6309e-01),
+        (25, 1.8524e-01),
+        (30, 2.1747e-01),
+    ],
+}
 # standard deviation after so many iterations, Tables 4.3 and 4.4
 DEVIATION = {("fv1", 100): 1.2139e-15, ("Trefethen_2000", 20): 2.6468e-11}
 
@@ -27,13 +38,28 @@ DEVIATION = {("fv1", 100): 1.2139e-15, ("Trefethen_2000", 20): 2.6468e-11}
 def run(m):
     backend = m.options[:2] if m.gpus else []
     modes = "async,launch,sync,color" if m.gpus else "async,sync"
-    parts = [("fv1", "1000", modes, False), ("fv3", "1000", "async", True), ("fv3", "3", "launch,sync,color", False), ("trefethen", "1000", modes, False)] if m.gpus else [("fv1", "20", modes, True), ("trefethen", "20", modes, True)]
+    parts = (
+        [
+            ("fv1", "1000", modes, False),
+            ("fv3", "1000", "async", True),
+            ("fv3", "3", "launch,sync,color", False),
+            ("trefethen", "1000", modes, False),
+        ]
+        if m.gpus
+        else [("fv1", "20", modes, True), ("trefethen", "20", modes, True)]
+    )
     if m.quick:
         parts = [("trefethen", "2", modes, True)]
     rows = []
     for matrix, runs, which, looks in parts:  # each alone, for the line of progress
         m.say(f"{runs} runs of {matrix}")
-        said = m.call("nondeterminism", backend + ["-matrix", matrix, "-runs", runs, "-mode", which, "-device", "x"] + (["-looks"] if looks else []), timeout=120)
+        said = m.call(
+            "nondeterminism",
+            backend
+            + ["-matrix", matrix, "-runs", runs, "-mode", which, "-device", "x"]
+            + (["-looks"] if looks else []),
+            timeout=120,
+        )
         rows += list(csv.DictReader(io.StringIO(said)))
     for row in rows:
         del row["device"]
@@ -47,16 +73,53 @@ def staleness(m):
     with tempfile.TemporaryDirectory() as folder:
         for matrix in matrices:
             one = m.gpus or m.quick or matrix == "trefethen"
-            for threads, again in [(all_, 0)] if one else [(1, 0)] + [(threads, again) for threads in (2, 4) for again in range(6)]:
+            for threads, again in (
+                [(all_, 0)] if one else [(1, 0)] + [(threads, again) for threads in (2, 4) for again in range(6)]
+            ):
                 file = os.path.join(folder, "stats")
-                done = m.solves([(matrix, f"{m.matrix(matrix)} {async_(5, 128)} -ksp_rtol 1e-10 -ksp_max_it 40000 -ksp_bai_stats :{file}:ascii_csv")], threads=None if m.gpus else threads)[0]
+                done = m.solves(
+                    [
+                        (
+                            matrix,
+                            f"{m.matrix(matrix)} {async_(5, 128)} -ksp_rtol 1e-10 -ksp_max_it 40000 -ksp_bai_stats :{file}:ascii_csv",
+                        )
+                    ],
+                    threads=None if m.gpus else threads,
+                )[0]
                 if done["reason"].startswith("CONVERGED"):
-                    rows += [{"matrix": matrix, "mode": "async", "threads": threads, "run": again, "quantity": row["quantity"], "of": row["of"], "value": row["value"]} for row in read(file)]
-                    rows.append({"matrix": matrix, "mode": "async", "threads": threads, "run": again, "quantity": "iterations", "value": done["its"]})
+                    rows += [
+                        {
+                            "matrix": matrix,
+                            "mode": "async",
+                            "threads": threads,
+                            "run": again,
+                            "quantity": row["quantity"],
+                            "of": row["of"],
+                            "value": row["value"],
+                        }
+                        for row in read(file)
+                    ]
+                    rows.append(
+                        {
+                            "matrix": matrix,
+                            "mode": "async",
+                            "threads": threads,
+                            "run": again,
+                            "quantity": "iterations",
+                            "value": done["its"],
+                        }
+                    )
     return rows
 
 
-AGES = {"newer": lambda k: k < 0, "0": lambda k: k == 0, "1": lambda k: k == 1, "2": lambda k: k == 2, "3 to 9": lambda k: 3 <= k < 10, "10 and more": lambda k: k >= 10}
+AGES = {
+    "newer": lambda k: k < 0,
+    "0": lambda k: k == 0,
+    "1": lambda k: k == 1,
+    "2": lambda k: k == 2,
+    "3 to 9": lambda k: 3 <= k < 10,
+    "10 and more": lambda k: k >= 10,
+}
 
 
 def ages(rows):
@@ -65,9 +128,19 @@ def ages(rows):
     for key in dict.fromkeys((row["matrix"], row["threads"], row.get("run")) for row in rows if row["quantity"]):
         own = [row for row in rows if row["quantity"] and (row["matrix"], row["threads"], row.get("run")) == key]
         reads = {int(row["of"]): number(row["value"]) for row in own if row["quantity"] == "reads"}
-        its = [row["value"] for row in own if row["quantity"] == "iterations"] or [row["value"] for row in own if row["quantity"] == "updates" and row["of"] == "most"]
+        its = [row["value"] for row in own if row["quantity"] == "iterations"] or [
+            row["value"] for row in own if row["quantity"] == "updates" and row["of"] == "most"
+        ]
         if reads:
-            found.setdefault(key[:2], []).append(({name: sum(v for k, v in reads.items() if belongs(k)) / sum(reads.values()) for name, belongs in AGES.items()}, int(its[0])))
+            found.setdefault(key[:2], []).append(
+                (
+                    {
+                        name: sum(v for k, v in reads.items() if belongs(k)) / sum(reads.values())
+                        for name, belongs in AGES.items()
+                    },
+                    int(its[0]),
+                )
+            )
     return found
 
 
@@ -106,29 +179,87 @@ def page(p):
     spread = lambda row: f"{number(row['mean']):.3g} ± {percent(number(row['relative_variation']))}"
     for table, matrix, its in (("4.1", "fv1", 100), ("4.2", "Trefethen_2000", 20)):
         mean, variation = PUBLISHED[matrix, its]
-        modes = lambda rows, of=spread: ", ".join(f"{mode} {of(means(rows)[matrix, its, mode])}" for mode in ("async", "launch", "sync") if (matrix, its, mode) in means(rows))
-        p.compare(f"Table {table}, {matrix}, ‖b − Ax‖/‖b‖ after {its} iterations", f"{mean:.3g} ± {percent(variation)}", modes,
-                  "as for Table 4.1" if table == "4.2" else "their GPU starts a wave of blocks at once, all reading the previous iterate, as mode launch does; in mode async a GPU's blocks read older values, one host thread's mostly newer ones")
-        p.compare(f"Table {'4.3' if table == '4.1' else '4.4'}, the same, standard deviation", f"{DEVIATION[matrix, its]:.2g}", lambda rows: modes(rows, lambda row: f"{number(row['standard_deviation']):.2g}"), "on one host thread nothing varies; their standard errors in Table 4.3 are of 400 runs, not of 1000" if table == "4.1" else "")
-    growth = lambda rows: f"async {percent(number(means(rows)['fv1', 10, 'async']['relative_variation']))} to {percent(number(means(rows)['fv1', 120, 'async']['relative_variation']))}"
-    p.compare("Figure 4.2, relative variation on fv1 from 10 to 120 iterations", "below 0.1 %", growth, "see the picture, and how many iterations that is [below](#how-results-vary-from-run-to-run); Table 4.2's variations after 5 and 40 iterations are off by ten")
-    p.compare("preprint, Table V, fv3 after 1000 and 9000 iterations", "0.0589, 1.44e-11", lambda rows: ", ".join(f"{mode} " + " and ".join(f"{number(means(rows)['fv3', its, mode]['mean']):.3g}" for its in (1000, 9000)) for mode in ("async", "sync")), "as for Table 4.1")
+        modes = lambda rows, of=spread: ", ".join(
+            f"{mode} {of(means(rows)[matrix, its, mode])}"
+            for mode in ("async", "launch", "sync")
+            if (matrix, its, mode) in means(rows)
+        )
+        p.compare(
+            f"Table {table}, {matrix}, ‖b − Ax‖/‖b‖ after {its} iterations",
+            f"{mean:.3g} ± {percent(variation)}",
+            modes,
+            "as for Table 4.1"
+            if table == "4.2"
+            else "their GPU starts a wave of blocks at once, all reading the previous iterate, as mode launch does; in mode async a GPU's blocks read older values, one host thread's mostly newer ones",
+        )
+        p.compare(
+            f"Table {'4.3' if table == '4.1' else '4.4'}, the same, standard deviation",
+            f"{DEVIATION[matrix, its]:.2g}",
+            lambda rows: modes(rows, lambda row: f"{number(row['standard_deviation']):.2g}"),
+            "on one host thread nothing varies; their standard errors in Table 4.3 are of 400 runs, not of 1000"
+            if table == "4.1"
+            else "",
+        )
+    growth = (
+        lambda rows: f"async {percent(number(means(rows)['fv1', 10, 'async']['relative_variation']))} to {percent(number(means(rows)['fv1', 120, 'async']['relative_variation']))}"
+    )
+    p.compare(
+        "Figure 4.2, relative variation on fv1 from 10 to 120 iterations",
+        "below 0.1 %",
+        growth,
+        "see the picture, and how many iterations that is [below](#how-results-vary-from-run-to-run); Table 4.2's variations after 5 and 40 iterations are off by ten",
+    )
+    p.compare(
+        "preprint, Table V, fv3 after 1000 and 9000 iterations",
+        "0.0589, 1.44e-11",
+        lambda rows: ", ".join(
+            f"{mode} " + " and ".join(f"{number(means(rows)['fv3', its, mode]['mean']):.3g}" for its in (1000, 9000))
+            for mode in ("async", "sync")
+        ),
+        "as for Table 4.1",
+    )
     lines = []
     for place, rows in p.each():
         by, modes = means(rows), ("async", "launch", "sync", "color")
         for (matrix, its), (mean, variation) in PUBLISHED.items():
             if any((matrix, its, mode) in by for mode in modes):
-                lines.append([f"{matrix}, {its}", f"{mean:.3g}" + (f" ± {percent(variation)}" if variation else ""), place, by[matrix, its, "async"]["runs"]] + [spread(by[matrix, its, mode]) if (matrix, its, mode) in by else "" for mode in modes])
-        p.check("modes sync and color do not vary at all", all(number(row["relative_variation"]) == 0 for row in by.values() if row["mode"] in ("sync", "color")), place)
+                lines.append(
+                    [
+                        f"{matrix}, {its}",
+                        f"{mean:.3g}" + (f" ± {percent(variation)}" if variation else ""),
+                        place,
+                        by[matrix, its, "async"]["runs"],
+                    ]
+                    + [spread(by[matrix, its, mode]) if (matrix, its, mode) in by else "" for mode in modes]
+                )
+        p.check(
+            "modes sync and color do not vary at all",
+            all(number(row["relative_variation"]) == 0 for row in by.values() if row["mode"] in ("sync", "color")),
+            place,
+        )
         sync = by.get(("fv1", 100, "sync"))
         if sync:
-            p.check("mode sync is within 2 % of Table 4.1's mean", abs(number(sync["mean"]) / 1.2685e-11 - 1) < 0.02, place)
-    p.table("Mean of ‖b − Ax‖/‖b‖ and relative variation, (largest − smallest)/mean.", ["matrix, iterations", "papers", "machine", "runs of async", "async", "launch", "sync", "color"], lines)
+            p.check(
+                "mode sync is within 2 % of Table 4.1's mean", abs(number(sync["mean"]) / 1.2685e-11 - 1) < 0.02, place
+            )
+    p.table(
+        "Mean of ‖b − Ax‖/‖b‖ and relative variation, (largest − smallest)/mean.",
+        ["matrix, iterations", "papers", "machine", "runs of async", "async", "launch", "sync", "color"],
+        lines,
+    )
     lines, join = [], lambda values, show: " to ".join(dict.fromkeys(show(f(values)) for f in (min, max)))
     for place, rows in p.each():
         for (matrix, threads), some in ages([row for row in rows if "quantity" in row]).items():
-            lines.append([matrix, place, threads if place == "host" else "", str(len(some))] + [join([part[name] for part, _ in some], lambda part: f"{100 * part:.2g}") + " %" for name in AGES] + [join([its for _, its in some], str)])
-    p.table("How old the values are that blocks of 128 rows read in mode async, in global iterations, 0 being the previous iterate; solves to 1e-10, least to most.", ["matrix", "machine", "threads", "runs"] + list(AGES) + ["iterations"], lines)
+            lines.append(
+                [matrix, place, threads if place == "host" else "", str(len(some))]
+                + [join([part[name] for part, _ in some], lambda part: f"{100 * part:.2g}") + " %" for name in AGES]
+                + [join([its for _, its in some], str)]
+            )
+    p.table(
+        "How old the values are that blocks of 128 rows read in mode async, in global iterations, 0 being the previous iterate; solves to 1e-10, least to most.",
+        ["matrix", "machine", "threads", "runs"] + list(AGES) + ["iterations"],
+        lines,
+    )
     said = []
     for place, rows in p.each():
         if place == "host":
@@ -136,15 +267,22 @@ def page(p):
         by = means(rows)
         for matrix, its in (("fv1", 100), ("fv3", 9000)):
             if (matrix, its, "async") in by:
-                said.append(f"{place}: the least and the largest of {by[matrix, its, 'async']['runs']} residuals of {matrix} "
-                            f"after {its} iterations in mode async are as far apart as {apart(by, matrix, its)} iterations.")
+                said.append(
+                    f"{place}: the least and the largest of {by[matrix, its, 'async']['runs']} residuals of {matrix} "
+                    f"after {its} iterations in mode async are as far apart as {apart(by, matrix, its)} iterations."
+                )
         if ("fv3", 1000, "sync") in by:
             said.append(f"{place}: of modes other than async fv3 has {by['fv3', 1000, 'sync']['runs']} runs.")
         if {"chem97", "fv1"} <= {matrix for matrix, _, _ in reads_of(rows)}:
-            said.append(f"{place}: of what blocks of chem97 read {percent(old(rows, 'chem97'))} is three or more iterations "
-                        f"old, of fv1 {percent(old(rows, 'fv1'))}.")
-    p.why(*said, "On a GPU the generic kernel counts how old values are, so its iterations are not those of the other tables.",
-          "Ages of 32 and more are counted as 32. A block that reads newer values is behind the others.")
+            said.append(
+                f"{place}: of what blocks of chem97 read {percent(old(rows, 'chem97'))} is three or more iterations "
+                f"old, of fv1 {percent(old(rows, 'fv1'))}."
+            )
+    p.why(
+        *said,
+        "On a GPU the generic kernel counts how old values are, so its iterations are not those of the other tables.",
+        "Ages of 32 and more are counted as 32. A block that reads newer values is behind the others.",
+    )
     place, rows = p.best()
 
     def draw(axes):
@@ -152,12 +290,18 @@ def page(p):
             for mode in ("async", "launch", "sync", "color"):
                 some = [row for row in rows if row["matrix"] == matrix and row["mode"] == mode and row["iterations"]]
                 if some:
-                    p.curve(ax, mode, [number(row["iterations"]) for row in some], [number(row["standard_deviation"]) / number(row["mean"]) for row in some])
+                    p.curve(
+                        ax,
+                        mode,
+                        [number(row["iterations"]) for row in some],
+                        [number(row["standard_deviation"]) / number(row["mean"]) for row in some],
+                    )
             p.curve(ax, "papers: largest − smallest", *zip(*RELATIVE[matrix]), published=True)
             ax.set_yscale("symlog", linthresh=1e-5)
             ax.set_xlabel("global iterations")
             ax.set_title(matrix)
         axes[0].set_ylabel("standard deviation / mean")
+
     p.picture(draw, f"Figure 4.2: variation of the residual over runs, {place}", columns=2)
     place, rows = p.best(lambda rows: any(matrix == "fv3" for matrix, _, _ in reads_of(rows)))
     counted = {matrix: reads for (matrix, _, run), reads in reads_of(rows).items() if run in ("0", "", None)}
@@ -172,5 +316,6 @@ def page(p):
         axes[0].set_yscale("log")
         axes[0].set_xlabel("age in global iterations, below 0 newer than the previous iterate")
         axes[0].set_ylabel("part of what is read")
+
     if counted:
         p.picture(histogram, f"How old the values are that blocks of 128 rows read, mode async, {place}", name="ages")

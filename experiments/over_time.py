@@ -9,7 +9,15 @@ TITLE = "Residual over time, beside CG"
 SEEDS = "thesis 4.4.3, Figure 4.6"
 # Which solvers of bench are left out
 WITHOUT = "pipecg,chebyshev,chebyshev4,bai-async-2,bai-launch-5,bai-color-5,bai-sync-5"
-NAMES = {"cg": "CG", "resident-cg": "resident CG", "richardson-jacobi": "Jacobi", "richardson-sor": "SSOR", "bai-async-5": "async-(5) plain", "bai-sync-1": "fused Jacobi", "bai": "KSPBAI, default"}
+NAMES = {
+    "cg": "CG",
+    "resident-cg": "resident CG",
+    "richardson-jacobi": "Jacobi",
+    "richardson-sor": "SSOR",
+    "bai-async-5": "async-(5) plain",
+    "bai-sync-1": "fused Jacobi",
+    "bai": "KSPBAI, default",
+}
 OLD = {"bai-async-5-auto": "bai"}  # names in older tables: the default of their time
 MATRICES = {"fv1": 0, "fv3": 0, "trefethen": 2000, "chem97ztz-like": 0}
 
@@ -21,8 +29,31 @@ def run(m):
         for name in names:
             m.say(name)
             history = os.path.join(folder, "history")
-            m.call("bench", m.options[:2] + ["-matrix", name, "-n", str(MATRICES[name]), "-over_time", history, "-without", WITHOUT, "-copy_mb", "64", "-rtol", "1e-2,1e-6,1e-10" if not m.quick else "1e-2",
-                                             "-samples", "3" if m.gpus else "1", "-seconds", "0.15" if m.gpus else "0.3", "-max_it", "60000" if m.gpus else "20000"], timeout=300)
+            m.call(
+                "bench",
+                m.options[:2]
+                + [
+                    "-matrix",
+                    name,
+                    "-n",
+                    str(MATRICES[name]),
+                    "-over_time",
+                    history,
+                    "-without",
+                    WITHOUT,
+                    "-copy_mb",
+                    "64",
+                    "-rtol",
+                    "1e-2,1e-6,1e-10" if not m.quick else "1e-2",
+                    "-samples",
+                    "3" if m.gpus else "1",
+                    "-seconds",
+                    "0.15" if m.gpus else "0.3",
+                    "-max_it",
+                    "60000" if m.gpus else "20000",
+                ],
+                timeout=300,
+            )
             rows += read(history)
     return rows
 
@@ -38,37 +69,93 @@ def least(rows):
 
 
 def page(p):
-    theirs = {"chem97ztz-like": ("4.6a", "async-(5) first, then CG and Jacobi, all close", "blocks of this matrix have nothing to sweep over inside"), "fv1": ("4.6b", "CG a third faster than async-(5), Jacobi half as fast", "on a GPU a whole solve of BAI or of the resident CG is one launch, and each step of PETSc's CG is several"),
-              "fv3": ("4.6c", "CG takes a fraction of the time of all others", ""), "trefethen": ("4.6d", "async-(5) first", "CG takes few iterations")}
+    theirs = {
+        "chem97ztz-like": (
+            "4.6a",
+            "async-(5) first, then CG and Jacobi, all close",
+            "blocks of this matrix have nothing to sweep over inside",
+        ),
+        "fv1": (
+            "4.6b",
+            "CG a third faster than async-(5), Jacobi half as fast",
+            "on a GPU a whole solve of BAI or of the resident CG is one launch, and each step of PETSc's CG is several",
+        ),
+        "fv3": ("4.6c", "CG takes a fraction of the time of all others", ""),
+        "trefethen": ("4.6d", "async-(5) first", "CG takes few iterations"),
+    }
     for matrix, (figure, said, why) in theirs.items():
-        show = lambda rows: ", ".join(f"{NAMES[solver]} {1e3 * least(rows)[matrix, solver]:.3g}" for solver in NAMES if solver != "richardson-sor" and (matrix, solver) in least(rows))
+        show = lambda rows: ", ".join(
+            f"{NAMES[solver]} {1e3 * least(rows)[matrix, solver]:.3g}"
+            for solver in NAMES
+            if solver != "richardson-sor" and (matrix, solver) in least(rows)
+        )
         p.compare(f"Figure {figure}, {matrix}, ms to 1e-10", said, show, why)
     lines = []
     for place, rows in p.each():
         found = least(rows)
         for matrix in MATRICES:
             if any((matrix, solver) in found for solver in NAMES):
-                lines.append([matrix, place] + [f"{1e3 * found[matrix, solver]:.3g}" if (matrix, solver) in found else "–" if any(OLD.get(row["solver"], row["solver"]) == solver for row in rows) else "" for solver in NAMES])
+                lines.append(
+                    [matrix, place]
+                    + [
+                        f"{1e3 * found[matrix, solver]:.3g}"
+                        if (matrix, solver) in found
+                        else "–"
+                        if any(OLD.get(row["solver"], row["solver"]) == solver for row in rows)
+                        else ""
+                        for solver in NAMES
+                    ]
+                )
             if place != "host" and (matrix, "cg") in found:
-                p.check("KSPBAI as it is by default is faster than PETSc's CG", found[matrix, "bai"] < found[matrix, "cg"], f"{matrix}, {place}")
+                p.check(
+                    "KSPBAI as it is by default is faster than PETSc's CG",
+                    found[matrix, "bai"] < found[matrix, "cg"],
+                    f"{matrix}, {place}",
+                )
                 if (matrix, "bai-async-5") in found and (matrix, "resident-cg") in found:
                     slower = matrix in ("fv1", "fv3")
-                    as_there = "slower than a CG in one launch, as in Figures 4.6b and c" if slower else "faster than a CG in one launch, as in Figures 4.6a and d"
-                    p.check(f"plain async-(5) is {as_there}", (found[matrix, "bai-async-5"] > found[matrix, "resident-cg"]) == slower, f"{matrix}, {place}")
-                p.check("KSPBAI as it is by default is faster than a CG in one launch", found[matrix, "bai"] < found.get((matrix, "resident-cg"), float("inf")), f"{matrix}, {place}")
-    p.table("Milliseconds to ‖b − Ax‖ ≤ 1e-10 ‖b‖. A dash: not reached in the time or iterations given.", ["matrix", "machine"] + list(NAMES.values()), lines)
-    p.why("The resident CG is the benchmark's own: a whole solve of pipelined CG with Jacobi in one launch. SSOR is PETSc's default of `PCSOR`, on the host. `KSPBAI` has blocks of its default, 128 rows.")
+                    as_there = (
+                        "slower than a CG in one launch, as in Figures 4.6b and c"
+                        if slower
+                        else "faster than a CG in one launch, as in Figures 4.6a and d"
+                    )
+                    p.check(
+                        f"plain async-(5) is {as_there}",
+                        (found[matrix, "bai-async-5"] > found[matrix, "resident-cg"]) == slower,
+                        f"{matrix}, {place}",
+                    )
+                p.check(
+                    "KSPBAI as it is by default is faster than a CG in one launch",
+                    found[matrix, "bai"] < found.get((matrix, "resident-cg"), float("inf")),
+                    f"{matrix}, {place}",
+                )
+    p.table(
+        "Milliseconds to ‖b − Ax‖ ≤ 1e-10 ‖b‖. A dash: not reached in the time or iterations given.",
+        ["matrix", "machine"] + list(NAMES.values()),
+        lines,
+    )
+    p.why(
+        "The resident CG is the benchmark's own: a whole solve of pipelined CG with Jacobi in one launch. SSOR is PETSc's default of `PCSOR`, on the host. `KSPBAI` has blocks of its default, 128 rows."
+    )
     place, rows = p.best()
 
     def draw(axes):
         for ax, matrix in zip(axes, ("fv1", "fv3", "trefethen", "chem97ztz-like")):
             for solver, name in NAMES.items():
-                some = [row for row in rows if row["matrix"] == matrix and OLD.get(row["solver"], row["solver"]) == solver]
+                some = [
+                    row for row in rows if row["matrix"] == matrix and OLD.get(row["solver"], row["solver"]) == solver
+                ]
                 if some:
-                    p.curve(ax, name, [1e3 * number(row["seconds"]) for row in some], [number(row["residual"]) for row in some])
+                    p.curve(
+                        ax,
+                        name,
+                        [1e3 * number(row["seconds"]) for row in some],
+                        [number(row["residual"]) for row in some],
+                    )
             ax.set_xscale("log")
             ax.set_yscale("log")
             ax.set_xlabel("time of a solve, ms")
             ax.set_title(matrix)
         axes[0].set_ylabel("‖b − Ax‖ / ‖b‖")
+
     p.picture(draw, f"Figure 4.6: residual over time, {place}; each point is a solve of its own", columns=4)

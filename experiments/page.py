@@ -18,7 +18,15 @@ CHEM97 = re.compile(r"(chem97 is [^.;]*)(?:[.;] *|$)")
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
 PLACES = {"host": "host", "gpu": "GPU", "gpus": "several GPUs"}
 # Okabe and Ito, which colour-blind readers tell apart; each with a line and a mark of its own
-STYLES = [("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"), ("#000000", "-", "v"), ("#E69F00", "--", "<"), ("#56B4E9", "-.", ">")]
+STYLES = [
+    ("#0072B2", "-", "o"),
+    ("#D55E00", "--", "s"),
+    ("#009E73", "-.", "^"),
+    ("#CC79A7", ":", "D"),
+    ("#000000", "-", "v"),
+    ("#E69F00", "--", "<"),
+    ("#56B4E9", "-.", ">"),
+]
 
 
 class Page:
@@ -57,7 +65,7 @@ class Page:
     def table(self, caption, heading, lines):
         if not lines:
             return
-        used = [k for k in range(len(heading)) if not k or any(line[k:k + 1] not in ([], [""]) for line in lines)]
+        used = [k for k in range(len(heading)) if not k or any(line[k : k + 1] not in ([], [""]) for line in lines)]
         show = lambda line: "| " + " | ".join((line + [""] * len(heading))[k] for k in used) + " |"
         self.lines += [caption, "", show(heading), "|" + "---|" * len(used)] + [show(line) for line in lines] + [""]
 
@@ -89,21 +97,45 @@ class Page:
         finite = [(a, b) for a, b in zip(x, y) if b is not None and math.isfinite(b)]
         if not finite:
             return
-        color, line, mark = self.styles.setdefault(name, ("0.5", (0, (1, 1)), "x") if published else STYLES[len(self.styles) % len(STYLES)])
-        ax.plot(*zip(*finite), color=color, linestyle=line, marker=mark, markersize=3.5, markevery=max(1, len(finite) // 12), linewidth=1.3, label=name)
+        color, line, mark = self.styles.setdefault(
+            name, ("0.5", (0, (1, 1)), "x") if published else STYLES[len(self.styles) % len(STYLES)]
+        )
+        ax.plot(
+            *zip(*finite),
+            color=color,
+            linestyle=line,
+            marker=mark,
+            markersize=3.5,
+            markevery=max(1, len(finite) // 12),
+            linewidth=1.3,
+            label=name,
+        )
 
     def picture(self, draw, caption, columns=1, legend=True, name=None):
         path = os.path.join(self.pictures, name or self.name)
-        self.drawn.append(f"![{caption}]({os.path.relpath(path + '.png', os.path.join(ROOT, 'docs')).replace(os.sep, '/')})")
+        self.drawn.append(
+            f"![{caption}]({os.path.relpath(path + '.png', os.path.join(ROOT, 'docs')).replace(os.sep, '/')})"
+        )
         try:
             import matplotlib
         except ImportError:
             return
         matplotlib.use("Agg")
-        matplotlib.rcParams.update({"svg.hashsalt": "petsc-bai", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3, "axes.titlesize": 9, "svg.fonttype": "none"})
+        matplotlib.rcParams.update(
+            {
+                "svg.hashsalt": "petsc-bai",
+                "font.size": 9,
+                "axes.grid": True,
+                "grid.alpha": 0.3,
+                "axes.titlesize": 9,
+                "svg.fonttype": "none",
+            }
+        )
         import matplotlib.pyplot as plt
 
-        figure, axes = plt.subplots(1, columns, figsize=(max(5.2, 3.0 * columns + 0.6), 3.4), squeeze=False, sharey=False)
+        figure, axes = plt.subplots(
+            1, columns, figsize=(max(5.2, 3.0 * columns + 0.6), 3.4), squeeze=False, sharey=False
+        )
         draw(axes[0])
         labels = {label: handle for ax in axes[0] for handle, label in zip(*ax.get_legend_handles_labels())}
         below = 0
@@ -121,7 +153,10 @@ class Page:
 
 def about(data):
     """Which machines measured what, and what was left out on each"""
-    lines, left = ["| machine | device | commit | date | PETSc | seconds | experiments |", "|---|---|---|---|---|---|---|"], []
+    lines, left = [
+        "| machine | device | commit | date | PETSc | seconds | experiments |",
+        "|---|---|---|---|---|---|---|",
+    ], []
     chem97 = {}
     for folder, place in PLACES.items():
         status = run.read(os.path.join(data, folder, "status.csv"))
@@ -129,12 +164,29 @@ def about(data):
             for note in CHEM97.findall(row.get("note", "")):
                 chem97.setdefault(note.replace(", from a file", ""), {}).setdefault(place, []).append(row["experiment"])
         key = lambda row: (row["device"], row["commit"], row["date"], row["petsc"], row["threads"], row["gpus"])
-        for device, commit, date, petsc, threads, gpus in dict.fromkeys(key(row) for row in status if row["state"] == "done"):
-            same = [row for row in status if key(row) == (device, commit, date, petsc, threads, gpus) and row["state"] == "done"]
-            what = (gpus + " × " if int(gpus) > 1 else "") + device + ("" if int(gpus) else f", {threads} thread" + ("s" if threads != "1" else ""))
-            lines.append(f"| {place} | {what} | {commit} | {date} | {petsc} | {sum(int(row['seconds']) for row in same)} | {', '.join(row['experiment'] for row in same)} |")
-        left += [f"* {row['experiment']}, {place}: {row['state']}, {row['why']}." for row in status if row["state"] != "done"]
-    lines += [""] + [f"* {note} ({'; '.join(place + ': ' + ', '.join(names) for place, names in places.items())})." for note, places in chem97.items()]
+        for device, commit, date, petsc, threads, gpus in dict.fromkeys(
+            key(row) for row in status if row["state"] == "done"
+        ):
+            same = [
+                row
+                for row in status
+                if key(row) == (device, commit, date, petsc, threads, gpus) and row["state"] == "done"
+            ]
+            what = (
+                (gpus + " × " if int(gpus) > 1 else "")
+                + device
+                + ("" if int(gpus) else f", {threads} thread" + ("s" if threads != "1" else ""))
+            )
+            lines.append(
+                f"| {place} | {what} | {commit} | {date} | {petsc} | {sum(int(row['seconds']) for row in same)} | {', '.join(row['experiment'] for row in same)} |"
+            )
+        left += [
+            f"* {row['experiment']}, {place}: {row['state']}, {row['why']}." for row in status if row["state"] != "done"
+        ]
+    lines += [""] + [
+        f"* {note} ({'; '.join(place + ': ' + ', '.join(names) for place, names in places.items())})."
+        for note, places in chem97.items()
+    ]
     return lines + [""] + (left + [""] if left else [])
 
 
@@ -157,12 +209,42 @@ The data are in `docs/data/experiments`. A line that begins with *holds* was che
 
 # What is named and not done, in the form of the first table
 NOT_DONE = [
-    ("Table B.1: apache2, audikw_1, boneS10, ecology2, G3_circuit, ldoor, nd24k", "with CG only, for energy; no ρ given", "not measured", "not available here; `solves -f FILE` reads them. ecology2 is a five-point mesh of 1000² points, as `-matrix laplace2d -n 1000` is"),
-    ("Section 4.10.4: blocks with few local sweeps scheduled more often", "named, not done", "not done", "not tried: a kernel serves all blocks alike, and θ sets the number of local sweeps only, not by a block's residual either"),
-    ("Algorithm 15: asynchronous sweeps inside a block", "described", "not done", "not tried: sweeps inside a block would differ from run to run, also in modes sync and color"),
-    ("Algorithm 22: other local solvers; Algorithm 23: several correction loops", "one loop of 15 sweeps measured", "one loop, any number of sweeps", "exact solves inside blocks are PETSc's `PCASM` and `PCBJACOBI`; more loops are more global iterations"),
-    ("Tables 5.1 and 5.2: CG on CPU and GPU", "GPU 11.48 of 42.18 Wh, 2.72 of 13.31 Wh", "not measured", "about CG, not about relaxation; no counter of a processor's energy can be read here"),
-    ("Table 5.3, Figure 5.4: clock frequency of the processor", "0.8 GHz saves 5 % with a GPU", "not measured", "it could not be set; a sleeping host saves more, which is Table 5.6"),
+    (
+        "Table B.1: apache2, audikw_1, boneS10, ecology2, G3_circuit, ldoor, nd24k",
+        "with CG only, for energy; no ρ given",
+        "not measured",
+        "not available here; `solves -f FILE` reads them. ecology2 is a five-point mesh of 1000² points, as `-matrix laplace2d -n 1000` is",
+    ),
+    (
+        "Section 4.10.4: blocks with few local sweeps scheduled more often",
+        "named, not done",
+        "not done",
+        "not tried: a kernel serves all blocks alike, and θ sets the number of local sweeps only, not by a block's residual either",
+    ),
+    (
+        "Algorithm 15: asynchronous sweeps inside a block",
+        "described",
+        "not done",
+        "not tried: sweeps inside a block would differ from run to run, also in modes sync and color",
+    ),
+    (
+        "Algorithm 22: other local solvers; Algorithm 23: several correction loops",
+        "one loop of 15 sweeps measured",
+        "one loop, any number of sweeps",
+        "exact solves inside blocks are PETSc's `PCASM` and `PCBJACOBI`; more loops are more global iterations",
+    ),
+    (
+        "Tables 5.1 and 5.2: CG on CPU and GPU",
+        "GPU 11.48 of 42.18 Wh, 2.72 of 13.31 Wh",
+        "not measured",
+        "about CG, not about relaxation; no counter of a processor's energy can be read here",
+    ),
+    (
+        "Table 5.3, Figure 5.4: clock frequency of the processor",
+        "0.8 GHz saves 5 % with a GPU",
+        "not measured",
+        "it could not be set; a sleeping host saves more, which is Table 5.6",
+    ),
 ]
 
 
@@ -180,11 +262,25 @@ def write(data, page, pictures):
         module.page(p)
         table += ["| " + " | ".join(map(cell, row)) + " |" for row in p.rows]
         drawn += p.drawn
-        checks = [f"* {'holds' if holds else '**does not hold**'}: {statement} ({'; '.join(where)})" for (statement, holds), where in p.checks.items()]
+        checks = [
+            f"* {'holds' if holds else '**does not hold**'}: {statement} ({'; '.join(where)})"
+            for (statement, holds), where in p.checks.items()
+        ]
         remarks = [f"* {sentence}" for sentence in p.pending if sentence] + p.notes()
-        sections += [f"## {module.TITLE}", f"`{name}`: {module.SEEDS}.", ""] + p.lines + checks + remarks + ([""] if checks or remarks else [])
+        sections += (
+            [f"## {module.TITLE}", f"`{name}`: {module.SEEDS}.", ""]
+            + p.lines
+            + checks
+            + remarks
+            + ([""] if checks or remarks else [])
+        )
     table += ["| " + " | ".join(map(cell, row)) + " |" for row in NOT_DONE]
-    text = "\n".join([HEAD + "\n".join(table), "", "## Pictures", ""] + drawn + ["", "## Machines", ""] + about(data) + sections).rstrip("\n") + "\n"
+    text = (
+        "\n".join(
+            [HEAD + "\n".join(table), "", "## Pictures", ""] + drawn + ["", "## Machines", ""] + about(data) + sections
+        ).rstrip("\n")
+        + "\n"
+    )
     if page is None:
         return text
     with open(page, "w", encoding="utf-8") as file:
@@ -210,7 +306,18 @@ def main():
         if not new:
             return f"{folder} has no status.csv: is it what make experiments wrote?"
         for place in PLACES:
-            mine = [row for row in new if place == ("host" if row["gpus"] == "0" else "gpus" if row["gpus"] != "1" and row["experiment"] == "ranks" else "gpu")]
+            mine = [
+                row
+                for row in new
+                if place
+                == (
+                    "host"
+                    if row["gpus"] == "0"
+                    else "gpus"
+                    if row["gpus"] != "1" and row["experiment"] == "ranks"
+                    else "gpu"
+                )
+            ]
             names = {row["experiment"] for row in mine}
             if not names:
                 continue
@@ -220,7 +327,9 @@ def main():
             for name in names:
                 if os.path.exists(os.path.join(folder, name + ".csv")):
                     shutil.copyfile(os.path.join(folder, name + ".csv"), os.path.join(to, name + ".csv"))
-            run.write(os.path.join(to, "status.csv"), sorted(old + mine, key=lambda row: run.NAMES.index(row["experiment"])))
+            run.write(
+                os.path.join(to, "status.csv"), sorted(old + mine, key=lambda row: run.NAMES.index(row["experiment"]))
+            )
     write(a.data, a.page, a.pictures)
     try:
         import matplotlib  # noqa: F401

@@ -20,9 +20,18 @@ def run(m):
         cases = []
         for matrix, more in MATRICES.items() if m.gpus > 1 and not m.quick else [("trefethen20000", "")]:
             for exchange in EXCHANGES if size > 1 else ["one rank"]:
-                options = f"{m.matrix(matrix)} {more} {async_(5)}" + ("" if size == 1 else f" -ksp_bai_exchange {exchange} -ksp_bai_gather none")
-                cases.append((f"{matrix}|{exchange}|{size}|iteration", f"{options} -ksp_norm_type none -ksp_max_it {500 if m.gpus > 1 else 50} -seconds 0.2"))
-                cases.append((f"{matrix}|{exchange}|{size}|solve", f"{options} -ksp_rtol 1e-10 -ksp_max_it 3000 -seconds 0.2"))
+                options = f"{m.matrix(matrix)} {more} {async_(5)}" + (
+                    "" if size == 1 else f" -ksp_bai_exchange {exchange} -ksp_bai_gather none"
+                )
+                cases.append(
+                    (
+                        f"{matrix}|{exchange}|{size}|iteration",
+                        f"{options} -ksp_norm_type none -ksp_max_it {500 if m.gpus > 1 else 50} -seconds 0.2",
+                    )
+                )
+                cases.append(
+                    (f"{matrix}|{exchange}|{size}|solve", f"{options} -ksp_rtol 1e-10 -ksp_max_it 3000 -seconds 0.2")
+                )
         rows += m.solves(cases, ranks=size, timeout=60 if m.gpus != 1 else 30)
     return rows
 
@@ -61,13 +70,55 @@ def shared(rows):
 def page(p):
     bench = {(row["system"], row["n"], row["ranks"], row["what"]): number(row["ratio"]) for row in read(BENCH)}
     device = next(iter(read(BENCH)), {}).get("device", "")
-    theirs = {"amc": ("4.10", "2 on two GPUs, less on three, more again on four"), "dc": ("4.12", "below 1.1 on two GPUs"), "dk": ("4.13", "below 1.1 on two GPUs")}
+    theirs = {
+        "amc": ("4.10", "2 on two GPUs, less on three, more again on four"),
+        "dc": ("4.12", "below 1.1 on two GPUs"),
+        "dk": ("4.13", "below 1.1 on two GPUs"),
+    }
     for exchange, (figure, said) in theirs.items():
-        large = ", ".join(f"{1 / bench['laplace3d', '318', ranks, exchange]:.2f} on {ranks}" for ranks in "24" if ("laplace3d", "318", ranks, exchange) in bench)
-        p.compare(f"Figure {figure}, {exchange.upper()}, iterations per time over one GPU", said, "; ".join(filter(None, [f"318³, {device}: {large}" if large else "", "Trefethen_20000, " + own(p, lambda rows: f"{speed(rows, 'trefethen20000', exchange, 2, 'iteration'):.2f} on two"), "100³, " + own(p, lambda rows: f"{speed(rows, 'laplace3d', exchange, 2, 'iteration'):.2f} on two")])),
-                  {"amc": "theirs on PCI express, where an iteration took longer than its copies through the host; here the copies take longer than an iteration. Three GPUs were not measured", "dc": "today's GPUs are linked directly; on so small a matrix the copies still take longer than an iteration", "dk": "as DC; a kernel's stores into the other GPU's memory need no copy at all"}[exchange])
-    p.compare("Figure 4.14, Trefethen_20000, whole solves on two GPUs over one", "2 by AMC", own(p, lambda rows: ", ".join(f"{exchange} {speed(rows, 'trefethen20000', exchange, 2, 'solve'):.2f}" for exchange in EXCHANGES)), "a solve takes less time than a few messages; by default it is done on one rank")
-    p.compare("Figure 4.11, data in the host's memory of either processor", "two levels of time", "not asked", "data stay on the GPU")
+        large = ", ".join(
+            f"{1 / bench['laplace3d', '318', ranks, exchange]:.2f} on {ranks}"
+            for ranks in "24"
+            if ("laplace3d", "318", ranks, exchange) in bench
+        )
+        p.compare(
+            f"Figure {figure}, {exchange.upper()}, iterations per time over one GPU",
+            said,
+            "; ".join(
+                filter(
+                    None,
+                    [
+                        f"318³, {device}: {large}" if large else "",
+                        "Trefethen_20000, "
+                        + own(p, lambda rows: f"{speed(rows, 'trefethen20000', exchange, 2, 'iteration'):.2f} on two"),
+                        "100³, "
+                        + own(p, lambda rows: f"{speed(rows, 'laplace3d', exchange, 2, 'iteration'):.2f} on two"),
+                    ],
+                )
+            ),
+            {
+                "amc": "theirs on PCI express, where an iteration took longer than its copies through the host; here the copies take longer than an iteration. Three GPUs were not measured",
+                "dc": "today's GPUs are linked directly; on so small a matrix the copies still take longer than an iteration",
+                "dk": "as DC; a kernel's stores into the other GPU's memory need no copy at all",
+            }[exchange],
+        )
+    p.compare(
+        "Figure 4.14, Trefethen_20000, whole solves on two GPUs over one",
+        "2 by AMC",
+        own(
+            p,
+            lambda rows: ", ".join(
+                f"{exchange} {speed(rows, 'trefethen20000', exchange, 2, 'solve'):.2f}" for exchange in EXCHANGES
+            ),
+        ),
+        "a solve takes less time than a few messages; by default it is done on one rank",
+    )
+    p.compare(
+        "Figure 4.11, data in the host's memory of either processor",
+        "two levels of time",
+        "not asked",
+        "data stay on the GPU",
+    )
     lines, left = [], {}
     for place, rows in p.each():
         place += ", shared by the ranks" if shared(rows) else ""
@@ -85,14 +136,28 @@ def page(p):
             for what in ("solve", "iteration"):
                 row = by.get((matrix, exchange, size, what), {})
                 if not row.get("n"):
-                    left.setdefault((size, place, row.get("reason", "").split("): ")[-1].replace(";", ",")), {})[f"`{exchange}`"] = None
-    p.table("async-(5) with blocks of 448 rows: speed over one rank (whole solve to 1e-10; one iteration), and iterations of a solve. A dash: it failed, or did not converge in 3000 iterations.", ["matrix", "machine", "exchange", "ranks", "solve", "iteration", "iterations", "on one rank"], lines)
-    said = [f"Exchange {' and '.join(exchanges)}, {size} ranks, {place}: {reason}." for (size, place, reason), exchanges in left.items()]
+                    left.setdefault((size, place, row.get("reason", "").split("): ")[-1].replace(";", ",")), {})[
+                        f"`{exchange}`"
+                    ] = None
+    p.table(
+        "async-(5) with blocks of 448 rows: speed over one rank (whole solve to 1e-10; one iteration), and iterations of a solve. A dash: it failed, or did not converge in 3000 iterations.",
+        ["matrix", "machine", "exchange", "ranks", "solve", "iteration", "iterations", "on one rank"],
+        lines,
+    )
+    said = [
+        f"Exchange {' and '.join(exchanges)}, {size} ranks, {place}: {reason}."
+        for (size, place, reason), exchanges in left.items()
+    ]
     for place, rows in p.each():
         for matrix in MATRICES if place == "several GPUs" else ():
             two = ", ".join(f"{us(rows, matrix, exchange, 2)} with {exchange}" for exchange in EXCHANGES)
-            said.append(f"{name(matrix)}, {place}: an iteration takes {us(rows, matrix, 'one rank', 1)} µs on one, and on two {two}.")
-    p.why(*said, "Set-up is not counted. Larger systems on several GPUs are measured by `bench/ranks`: see [several GPUs](performance.md#several-gpus).")
+            said.append(
+                f"{name(matrix)}, {place}: an iteration takes {us(rows, matrix, 'one rank', 1)} µs on one, and on two {two}."
+            )
+    p.why(
+        *said,
+        "Set-up is not counted. Larger systems on several GPUs are measured by `bench/ranks`: see [several GPUs](performance.md#several-gpus).",
+    )
     rows = [row for row in p.best()[1] if row["n"]]
     place, matrices = p.best()[0], list(dict.fromkeys(parts(row)[0] for row in p.best()[1] if row["n"]))
     if len({parts(row)[2] for row in rows}) < 3:
@@ -101,10 +166,17 @@ def page(p):
     def draw(axes):
         for ax, matrix in zip(axes, matrices):
             for exchange in EXCHANGES:
-                some = [int(parts(row)[2]) for row in rows if parts(row)[:2] == [matrix, exchange] and parts(row)[3] == "iteration"]
-                p.curve(ax, exchange, [1] + some, [1] + [speed(rows, matrix, exchange, size, "iteration") for size in some])
+                some = [
+                    int(parts(row)[2])
+                    for row in rows
+                    if parts(row)[:2] == [matrix, exchange] and parts(row)[3] == "iteration"
+                ]
+                p.curve(
+                    ax, exchange, [1] + some, [1] + [speed(rows, matrix, exchange, size, "iteration") for size in some]
+                )
             ax.set_xlabel("ranks" if place == "host" else "GPUs")
             ax.set_title(matrix)
             ax.set_ylim(bottom=0)
         axes[0].set_ylabel("speed of an iteration over one")
+
     p.picture(draw, f"Figures 4.10, 4.12 and 4.13: iterations per time by exchange, {place}", columns=len(matrices))

@@ -18,7 +18,24 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
 
-NAMES = ["nondeterminism", "convergence", "local_sweeps", "over_time", "faults", "ranks", "storage", "weights", "theta", "meshes", "multigrid", "algebraic", "refinement", "block_refinement", "newton", "energy"]
+NAMES = [
+    "nondeterminism",
+    "convergence",
+    "local_sweeps",
+    "over_time",
+    "faults",
+    "ranks",
+    "storage",
+    "weights",
+    "theta",
+    "meshes",
+    "multigrid",
+    "algebraic",
+    "refinement",
+    "block_refinement",
+    "newton",
+    "energy",
+]
 STATUS = ["experiment", "state", "seconds", "why", "device", "commit", "date", "petsc", "threads", "gpus", "note"]
 
 
@@ -57,7 +74,16 @@ def run(machine, name, out, about):
     if rows:
         write(os.path.join(out, name + ".csv"), rows)
     status = [row for row in read(os.path.join(out, "status.csv")) if row["experiment"] != name]
-    status.append({"experiment": name, "state": state, "seconds": f"{time.time() - machine.started:.0f}", "why": why, "note": machine.note, **about})
+    status.append(
+        {
+            "experiment": name,
+            "state": state,
+            "seconds": f"{time.time() - machine.started:.0f}",
+            "why": why,
+            "note": machine.note,
+            **about,
+        }
+    )
     write(os.path.join(out, "status.csv"), [{column: row.get(column, "") for column in STATUS} for row in status])
     machine.say(f"{state}{': ' + why if why else ''}{'' if not machine.log.isatty() else chr(10)}")
     return state != "failed"
@@ -83,7 +109,14 @@ def main():
         return 0
     os.makedirs(a.out, exist_ok=True)
     machine = harness.Machine(a.programs, a.gpus, a.mpiexec, a.matrices, a.quick, a.limit)
-    about = {"device": a.device, "commit": a.commit, "date": time.strftime("%Y-%m-%d", time.gmtime()), "petsc": a.petsc, "threads": machine.threads, "gpus": a.gpus}
+    about = {
+        "device": a.device,
+        "commit": a.commit,
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "petsc": a.petsc,
+        "threads": machine.threads,
+        "gpus": a.gpus,
+    }
     for name in a.names:
         experiment(name)
     names = a.names or sorted(NAMES, key=lambda name: name == "algebraic")  # last, as PETSc's GAMG can hang on a GPU

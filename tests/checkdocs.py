@@ -88,7 +88,11 @@ def lengths(filename):
 def main(names):
     files = []
     for name in names:
-        files += [os.path.join(folder, file) for folder, _, found in os.walk(name) for file in found if file.endswith(".md")] if os.path.isdir(name) else [name]
+        files += (
+            [os.path.join(folder, file) for folder, _, found in os.walk(name) for file in found if file.endswith(".md")]
+            if os.path.isdir(name)
+            else [name]
+        )
     faults = [fault for file in sorted(files) for check in (links, lengths) for fault in check(file)]
     print("\n".join(faults) or f"{len(files)} documents: links, cells and sentences as they should be")
     return bool(faults)

@@ -18,10 +18,17 @@ import sys
 sys.dont_write_bytecode = True
 from checkdocs import text_of
 
-PAGES = {"README.md": "## When to use it, when not", "docs/performance.md": "# Performance", "docs/levels.md": "# Multigrid from the matrix",
-         "docs/smoothing.md": "# Smoothing", "docs/newton.md": "# Nonlinear problems"} # from this heading to the next of its depth
-NUMBER = (r"(?<![\w.^⁻/])(?<!1e-)(?<!PETSc )(?<!CUDA )(?<!capability )(?:\d+(?:\.\d+)?|\.\d+)(?![\w.]*[\d⁰¹²³⁴-⁹])"
-          r"(?!e-)(?! (?:million )?rows| points| entries| processes|:)")
+PAGES = {
+    "README.md": "## When to use it, when not",
+    "docs/performance.md": "# Performance",
+    "docs/levels.md": "# Multigrid from the matrix",
+    "docs/smoothing.md": "# Smoothing",
+    "docs/newton.md": "# Nonlinear problems",
+}  # from this heading to the next of its depth
+NUMBER = (
+    r"(?<![\w.^⁻/])(?<!1e-)(?<!PETSc )(?<!CUDA )(?<!capability )(?:\d+(?:\.\d+)?|\.\d+)(?![\w.]*[\d⁰¹²³⁴-⁹])"
+    r"(?!e-)(?! (?:million )?rows| points| entries| processes|:)"
+)
 UNIT = r" (?:ms|µs|s|MB|times|of the time)\b"
 
 
@@ -74,7 +81,9 @@ def measured(table, row, column):
 
 def newton(place, solver, column="ms"):
     """A column of an experiment with Newton's method"""
-    return float([row for row in read(f"experiments/{place}/newton") if row["solver"] == solver and row["ms"]][0][column])
+    return float(
+        [row for row in read(f"experiments/{place}/newton") if row["solver"] == solver and row["ms"]][0][column]
+    )
 
 
 def setting(value):
@@ -91,7 +100,14 @@ def digits(ms):
     return f"{ms:.1f}" if ms < 99.95 else f"{ms:.0f}"
 
 
-SYSTEMS = {"laplace3d": "7 points, {}³", "fv3": "9 points, {}²", "laplace3d27": "27 points, {}³", "anisotropic": "anisotropic 100:1, {}²", "jumps": "jumps of 10⁶, {}³, to 1e-6", "powerlaw": "power-law graph, {} rows"}
+SYSTEMS = {
+    "laplace3d": "7 points, {}³",
+    "fv3": "9 points, {}²",
+    "laplace3d27": "27 points, {}³",
+    "anisotropic": "anisotropic 100:1, {}²",
+    "jumps": "jumps of 10⁶, {}³, to 1e-6",
+    "powerlaw": "power-law graph, {} rows",
+}
 
 
 def order(system):
@@ -99,7 +115,7 @@ def order(system):
 
 
 def name(matrix, n):
-    side = n if matrix == "powerlaw" else round(n ** (1 / 3)) if "³" in SYSTEMS[matrix] else round(n ** .5)
+    side = n if matrix == "powerlaw" else round(n ** (1 / 3)) if "³" in SYSTEMS[matrix] else round(n**0.5)
     return SYSTEMS[matrix].format(side)
 
 
@@ -111,13 +127,19 @@ def ways(rows, columns, last=None):
         line = [name(matrix, n)]
         for way in columns:
             row = found.get((matrix, n, way))
-            setup = f"{digits(float(row['setup_ms']))} + " if row and float(row["setup_ms"]) > .1 else ""
-            line.append(f"{setup}{digits(float(row['later_ms']))}, {row['iterations']}" if row else "hung" if (matrix, n, way) in HUNG else "")
+            setup = f"{digits(float(row['setup_ms']))} + " if row and float(row["setup_ms"]) > 0.1 else ""
+            line.append(
+                f"{setup}{digits(float(row['later_ms']))}, {row['iterations']}"
+                if row
+                else "hung"
+                if (matrix, n, way) in HUNG
+                else ""
+            )
         lines.append(line + ([last[1](matrix, n)] if last else []))
     return lines
 
 
-HUNG = {("laplace3d", 10**6, "gamg")} # PETSc's set-up, on the machine of hypre.csv
+HUNG = {("laplace3d", 10**6, "gamg")}  # PETSc's set-up, on the machine of hypre.csv
 
 
 def over_hypre(matrix, n):
@@ -143,18 +165,51 @@ def beside():
 def chip():
     lines = [["matrix, rows", "CG", "resident CG", "`-ksp_type bai`", "bai over resident CG"]]
     for matrix, n in CHIP_SYSTEMS:
-        by = {row["what"]: row for row in CHIP if row["matrix"].replace(".mtx", "") == matrix and row["n"] == str(n) and row["rtol"]}
+        by = {
+            row["what"]: row
+            for row in CHIP
+            if row["matrix"].replace(".mtx", "") == matrix and row["n"] == str(n) and row["rtol"]
+        }
         us = lambda what: (lambda t: f"{t:.0f}" if t >= 99.95 else f"{t:.1f}")(1e6 * float(by[what]["seconds"]))
-        lines.append([f"{matrix}, {n}"] + [f"{us(what)}, {by[what]['iterations']}" for what in ("cg", "resident-cg", "bai")] + [f"{float(by['bai']['seconds']) / float(by['resident-cg']['seconds']):.2f}"])
+        lines.append(
+            [f"{matrix}, {n}"]
+            + [f"{us(what)}, {by[what]['iterations']}" for what in ("cg", "resident-cg", "bai")]
+            + [f"{float(by['bai']['seconds']) / float(by['resident-cg']['seconds']):.2f}"]
+        )
     return lines
 
 
-CHIP_SYSTEMS = [("fv1", 9604), ("fv3", 9801), ("trefethen", 2000), ("trefethen", 20000), ("Chem97ZtZ", 2541), ("helmholtz", 10000), ("anisotropic", 10000), ("laplace3d", 110592), ("powerlaw", 20000), ("bodyy4", 17546), ("laplace3d27", 64000)]
+CHIP_SYSTEMS = [
+    ("fv1", 9604),
+    ("fv3", 9801),
+    ("trefethen", 2000),
+    ("trefethen", 20000),
+    ("Chem97ZtZ", 2541),
+    ("helmholtz", 10000),
+    ("anisotropic", 10000),
+    ("laplace3d", 110592),
+    ("powerlaw", 20000),
+    ("bodyy4", 17546),
+    ("laplace3d27", 64000),
+]
 BESIDE = {(row["matrix"], row["n"]) for row in HYPRE if row["way"] == "hypre"}
 CG, MG, GAMG = "CG with `jacobi`", "CG with `baimg`", "CG with `gamg`"
-TABLES = {"how fast": lambda: ways(MULTIGRID, {"bai": "`-ksp_type bai`", "baimg": MG, "jacobi": CG}),
-          "beside hypre": lambda: ways([row for row in HYPRE if (row["matrix"], row["n"]) in BESIDE], {"bai": "`-ksp_type bai`", "baimg": MG, "hypre": "hypre", "hypre-aggressive": "hypre, aggressive", "gamg": GAMG}, ("bai/hypre", over_hypre)),
-          "set-up and solve": beside, "chip": chip}
+TABLES = {
+    "how fast": lambda: ways(MULTIGRID, {"bai": "`-ksp_type bai`", "baimg": MG, "jacobi": CG}),
+    "beside hypre": lambda: ways(
+        [row for row in HYPRE if (row["matrix"], row["n"]) in BESIDE],
+        {
+            "bai": "`-ksp_type bai`",
+            "baimg": MG,
+            "hypre": "hypre",
+            "hypre-aggressive": "hypre, aggressive",
+            "gamg": GAMG,
+        },
+        ("bai/hypre", over_hypre),
+    ),
+    "set-up and solve": beside,
+    "chip": chip,
+}
 
 
 def made(name):
@@ -186,7 +241,7 @@ def tables(filename):
             start = start or number
         elif start:
             before = re.fullmatch(r"<!-- table (.*) -->", whole[start - 2])
-            yield start, before and before[1], whole[start - 1:number - 1]
+            yield start, before and before[1], whole[start - 1 : number - 1]
             start = None
 
 
@@ -196,7 +251,12 @@ FIGURE = r"\d\.\d|(?<![\d.])\.\d|\d+, \d|\d (?:ms|µs)\b"
 def wrong_tables(filename):
     for start, name, lines in tables(filename):
         if not name:
-            loose = [cell for line in lines for cell in line.split("|") if re.search(FIGURE, re.sub(r"`[^`]*`|\([^)]*\)", "", cell))]
+            loose = [
+                cell
+                for line in lines
+                for cell in line.split("|")
+                if re.search(FIGURE, re.sub(r"`[^`]*`|\([^)]*\)", "", cell))
+            ]
             if loose:
                 yield f"{filename}:{start}: no source of a table with {loose[0].strip()}"
             continue
@@ -212,7 +272,7 @@ def write(filename):
         whole = file.read().split("\n")
     for start, name, lines in reversed(list(tables(filename))):
         if name:
-            whole[start - 1:start - 1 + len(lines)] = made(name)
+            whole[start - 1 : start - 1 + len(lines)] = made(name)
     with open(filename, "w", encoding="utf-8") as file:
         file.write("\n".join(whole))
 
@@ -231,8 +291,13 @@ def paragraphs(filename, heading):
         if new and lines:
             yield start, " ".join(lines)
             lines = []
-        if inside and not (made or mark) and line.strip() and not line.startswith(("#", "|", "    ")) \
-                and (prose.get(number) or line.startswith("<!-- =")):
+        if (
+            inside
+            and not (made or mark)
+            and line.strip()
+            and not line.startswith(("#", "|", "    "))
+            and (prose.get(number) or line.startswith("<!-- ="))
+        ):
             start = start if lines else number
             lines.append(line.strip())
 
@@ -243,7 +308,11 @@ def faults(filename, heading):
         plain = re.sub(r"<!--.*?-->|`[^`]*`", "", text)
         plain = re.sub(r"\]\([^)]*\)", "]", plain)
         if not sources:
-            loose = [found[0] for found in re.finditer(NUMBER, plain) if "." in found[0] or re.match(UNIT, plain[found.end():])]
+            loose = [
+                found[0]
+                for found in re.finditer(NUMBER, plain)
+                if "." in found[0] or re.match(UNIT, plain[found.end() :])
+            ]
             if loose:
                 yield f"{filename}:{start}: no source of {', '.join(loose)}"
             continue
@@ -253,11 +322,11 @@ def faults(filename, heading):
             continue
         for figure, source in zip(figures, sources):
             try:
-                value = float(eval(source)) # of our own pages
+                value = float(eval(source))  # of our own pages
             except (LookupError, NameError, SyntaxError, TypeError, ValueError) as error:
                 yield f"{filename}:{start}: {source}: {error}"
                 continue
-            half = .5 * 10.0**-len(figure.partition(".")[2])
+            half = 0.5 * 10.0 ** -len(figure.partition(".")[2])
             if not abs(value - float(figure)) <= half * (1 + 1e-6):
                 yield f"{filename}:{start}: {figure} is {value:.4g} by {source}"
 
@@ -266,7 +335,12 @@ def main():
     if sys.argv[1:] == ["--write"]:
         for page in PAGES:
             write(page)
-    found = [fault for page, heading in PAGES.items() for check in (faults(page, heading), wrong_tables(page)) for fault in check]
+    found = [
+        fault
+        for page, heading in PAGES.items()
+        for check in (faults(page, heading), wrong_tables(page))
+        for fault in check
+    ]
     print("\n".join(found) or f"{', '.join(PAGES)}: figures are those of the data files")
     return bool(found)
 

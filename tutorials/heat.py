@@ -34,7 +34,7 @@ CENTRE, RADIUS = (0.2, 0, 0.1), 0.35  # of the core, in a ball of radius 1
 
 def distance(x):
     """To the centre of the core"""
-    return np.sqrt(sum((x[i] - CENTRE[i])**2 for i in range(3)))
+    return np.sqrt(sum((x[i] - CENTRE[i]) ** 2 for i in range(3)))
 
 
 def refined_mesh(unknowns):
@@ -43,16 +43,17 @@ def refined_mesh(unknowns):
     while mesh.nvertices < unknowns:
         corners = mesh.p[:, mesh.t]
         volume = np.abs(np.linalg.det((corners[:, 1:] - corners[:, :1]).transpose(2, 0, 1)))
-        size = volume / (0.05 + np.abs(distance(corners.mean(axis=1)) - RADIUS))**3
+        size = volume / (0.05 + np.abs(distance(corners.mean(axis=1)) - RADIUS)) ** 3
         mesh = mesh.refined(np.flatnonzero(size >= np.quantile(size, 0.7)))
     return mesh.with_boundaries({'cooled': lambda x: x[2] < -0.5})
 
 
 def finite_elements(mesh, contrast):
     """Matrix and right-hand side: T = 0 where the surface is cooled, insulated elsewhere, heat is made in the core"""
+
     @skfem.BilinearForm
     def conduction(u, v, w):
-        return np.where(distance(w.x) < RADIUS, contrast, 1 + w.x[0]**2 + w.x[1]**2) * dot(grad(u), grad(v))
+        return np.where(distance(w.x) < RADIUS, contrast, 1 + w.x[0] ** 2 + w.x[1] ** 2) * dot(grad(u), grad(v))
 
     @skfem.LinearForm
     def heat(v, w):
@@ -106,9 +107,12 @@ times.append(time.perf_counter())
 
 name = ksp.getType() if ksp.getType() == 'bai' else f'{ksp.getType()} with {ksp.getPC().getType()}'
 mesh_s, matrix_s, setup_s, solve_s = np.diff(times)
-PETSc.Sys.Print(f'{b.getSize()} unknowns, mesh {mesh_s:.1f} s, matrix {matrix_s:.1f} s, '
-                f'highest temperature {T.max()[1]:.5g}')
-PETSc.Sys.Print(f'{name}: {ksp.getIterationNumber()} iterations, residual {(b - A * T).norm() / b.norm():.1e}, '
-                f'set-up {setup_s:.3f} s, solve {solve_s:.3f} s')
+PETSc.Sys.Print(
+    f'{b.getSize()} unknowns, mesh {mesh_s:.1f} s, matrix {matrix_s:.1f} s, ' f'highest temperature {T.max()[1]:.5g}'
+)
+PETSc.Sys.Print(
+    f'{name}: {ksp.getIterationNumber()} iterations, residual {(b - A * T).norm() / b.norm():.1e}, '
+    f'set-up {setup_s:.3f} s, solve {solve_s:.3f} s'
+)
 if ksp.getConvergedReason() <= 0:
     sys.exit(f'did not converge, reason {ksp.getConvergedReason()}')

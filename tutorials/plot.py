@@ -11,6 +11,7 @@ import pathlib
 import xml.etree.ElementTree
 
 import matplotlib
+
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
@@ -41,7 +42,9 @@ def read(path, field):
             names.add(name)
             if name == field:
                 kind = np.dtype(f"{order}f{int(array.get('type')[5:]) // 8}")
-                values[parts] = np.frombuffer(raw, kind, np.prod(shape), start + int(array.get("offset"))).reshape(shape)
+                values[parts] = np.frombuffer(raw, kind, np.prod(shape), start + int(array.get("offset"))).reshape(
+                    shape
+                )
     if field not in names:
         raise SystemExit(f"{path}: there is no field {field}, but {', '.join(sorted(names))}")
     return values

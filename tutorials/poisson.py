@@ -48,7 +48,13 @@ def right_hand_side(da, b):
     hx, hy = spacing(da)
     (xs, xe), (ys, ye) = da.getRanges()
     with da.getVecArray(b) as values:
-        values[:] = 2 * np.pi**2 * hx * hy * np.outer(np.sin(np.pi * hx * np.arange(xs, xe)), np.sin(np.pi * hy * np.arange(ys, ye)))
+        values[:] = (
+            2
+            * np.pi**2
+            * hx
+            * hy
+            * np.outer(np.sin(np.pi * hx * np.arange(xs, xe)), np.sin(np.pi * hy * np.arange(ys, ye)))
+        )
 
 
 def plot(filename, da, u, norms):
@@ -58,8 +64,10 @@ def plot(filename, da, u, norms):
     scatter.scatter(natural, whole)
     if da.comm.rank == 0:
         import matplotlib
+
         matplotlib.use('Agg')
         from matplotlib import pyplot
+
         figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 4), layout='constrained')
         mx, my = da.getSizes()
         image = left.imshow(whole.getArray(readonly=True).real.reshape(my, mx), origin='lower', extent=(0, 1, 0, 1))

@@ -7,21 +7,25 @@ import math
 import sys
 
 SIDE, RANKS = 1000, (8, 64, 512)
-FEW, MANY, SHARE = 4096, 2**18, 8 # the rule of src/bai/ranks/levels.c
+FEW, MANY, SHARE = 4096, 2**18, 8  # the rule of src/bai/ranks/levels.c
 ITERATIONS = 18
-LATENCY = .01 # of a message
-INSIDE, BETWEEN = 150e6, 25e6 # bytes in a millisecond: links of a GPU inside a host of 8, and between hosts
-REDUCTION = {8: .02, 64: .03, 512: .04}
-LAUNCHES, LAUNCH, HIDDEN = 25, .005, 200000 # of a visit; rows that take as long as a launch
-CYCLE = .61 # part of an iteration of KSPBAI on one GPU
-HOST = .36e-3 # milliseconds for a row of the rank
-MATRIX, VALUES = 88, 2.5 # bytes of a row; memory of the engine's levels over that
+LATENCY = 0.01  # of a message
+INSIDE, BETWEEN = 150e6, 25e6  # bytes in a millisecond: links of a GPU inside a host of 8, and between hosts
+REDUCTION = {8: 0.02, 64: 0.03, 512: 0.04}
+LAUNCHES, LAUNCH, HIDDEN = 25, 0.005, 200000  # of a visit; rows that take as long as a launch
+CYCLE = 0.61  # part of an iteration of KSPBAI on one GPU
+HOST = 0.36e-3  # milliseconds for a row of the rank
+MATRIX, VALUES = 88, 2.5  # bytes of a row; memory of the engine's levels over that
 
 
 def measured(way, value):
     """(rows, value) of the 7-point Laplacians of multigrid_h200.csv"""
     with open("docs/data/multigrid_h200.csv", newline="", encoding="utf-8") as file:
-        return sorted((int(row["n"]), value(row)) for row in csv.DictReader(file) if row["matrix"] == "laplace3d" and row["way"] == way)
+        return sorted(
+            (int(row["n"]), value(row))
+            for row in csv.DictReader(file)
+            if row["matrix"] == "laplace3d" and row["way"] == way
+        )
 
 
 def iteration(way):
@@ -31,7 +35,7 @@ def iteration(way):
 def at(points, rows):
     """On the line through the two points that are next"""
     k = max([0] + [k for k in range(len(points) - 1) if rows > points[k][0]])
-    (a, fa), (b, fb) = points[k:k + 2]
+    (a, fa), (b, fb) = points[k : k + 2]
     return fa + (fb - fa) * (rows - a) / (b - a)
 
 
@@ -56,14 +60,18 @@ class Levels:
             visits.append(visits[-1] * (1 + self.twice(level)))
         link, rows, calls = INSIDE if self.ranks == 8 else BETWEEN, self.rows[gathered], visits[-1]
         exchanges = [3] + [2 * visits[level] + visits[level] // 2 * self.twice(level) for level in range(1, gathered)]
-        own = self.side[0]**3
-        return {"least": at(iteration("bai"), own),
-                "most": at(iteration("baimg"), own),
-                "halo": sum(many * (LATENCY + 3 * side**2 * 8 / link) for many, side in zip(exchanges, self.side)),
-                "launches": sum(visits[level] * LAUNCHES * LAUNCH for level in range(1, gathered) if self.side[level]**3 < HIDDEN),
-                "reductions": 3 * REDUCTION[self.ranks],
-                "gathering": calls * (math.log2(self.ranks) * LATENCY + rows * 8 / link),
-                "its cycles": calls * (1 + self.twice(gathered)) * CYCLE * at(iteration("bai"), rows)}
+        own = self.side[0] ** 3
+        return {
+            "least": at(iteration("bai"), own),
+            "most": at(iteration("baimg"), own),
+            "halo": sum(many * (LATENCY + 3 * side**2 * 8 / link) for many, side in zip(exchanges, self.side)),
+            "launches": sum(
+                visits[level] * LAUNCHES * LAUNCH for level in range(1, gathered) if self.side[level] ** 3 < HIDDEN
+            ),
+            "reductions": 3 * REDUCTION[self.ranks],
+            "gathering": calls * (math.log2(self.ranks) * LATENCY + rows * 8 / link),
+            "its cycles": calls * (1 + self.twice(gathered)) * CYCLE * at(iteration("bai"), rows),
+        }
 
     def whole(self, gathered):
         """From the least to the most"""
@@ -71,7 +79,7 @@ class Levels:
         return [sum(value for name, value in parts.items() if name != other) for other in ("most", "least")]
 
     def gigabytes(self):
-        own = self.side[0]**3 * (8 / 7 * (MATRIX + VALUES * MATRIX + 16 + 4 * 8) + 6 * 8)
+        own = self.side[0] ** 3 * (8 / 7 * (MATRIX + VALUES * MATRIX + 16 + 4 * 8) + 6 * 8)
         return 1e-9 * (own + self.rows[self.rule] * (MATRIX + VALUES * MATRIX + 4 * 8))
 
 
@@ -96,17 +104,32 @@ def tables():
     whole = [levels.whole(levels.rule) for levels in all_levels]
     setup = measured("bai", lambda row: float(row["setup_ms"]))
     line = lambda name, cell, *of: [name, *map(cell, *of)]
-    first = [line("rows of a rank", lambda levels: f"{levels.side[0]}³", all_levels),
-             line("limit of the rule, rows", lambda levels: str(levels.limit), all_levels),
-             line("level that is gathered, rows", lambda levels: f"{levels.rule}: {levels.rows[levels.rule]}", all_levels),
-             line("**ms of an iteration**: local, from", lambda part: digits(part["least"]), parts),
-             line("local, to", lambda part: digits(part["most"]), parts)]
-    first += [line(name, lambda part: digits(part[name]), parts) for name in ("launches", "halo", "reductions", "gathering", "its cycles")]
-    first += [line("together", both, whole),
-              line(f"**a solve**, {ITERATIONS} iterations, ms", lambda values: both([ITERATIONS * value for value in values]), whole),
-              line("**set-up**, s: on the device", lambda levels: digits(1e-3 * (at(setup, levels.side[0]**3) + at(setup, levels.rows[levels.rule]))), all_levels),
-              line("on the host", lambda levels: digits(1e-3 * HOST * levels.side[0]**3), all_levels),
-              line("**memory** of a GPU, GB", lambda levels: digits(levels.gigabytes()), all_levels)]
+    first = [
+        line("rows of a rank", lambda levels: f"{levels.side[0]}³", all_levels),
+        line("limit of the rule, rows", lambda levels: str(levels.limit), all_levels),
+        line("level that is gathered, rows", lambda levels: f"{levels.rule}: {levels.rows[levels.rule]}", all_levels),
+        line("**ms of an iteration**: local, from", lambda part: digits(part["least"]), parts),
+        line("local, to", lambda part: digits(part["most"]), parts),
+    ]
+    first += [
+        line(name, lambda part: digits(part[name]), parts)
+        for name in ("launches", "halo", "reductions", "gathering", "its cycles")
+    ]
+    first += [
+        line("together", both, whole),
+        line(
+            f"**a solve**, {ITERATIONS} iterations, ms",
+            lambda values: both([ITERATIONS * value for value in values]),
+            whole,
+        ),
+        line(
+            "**set-up**, s: on the device",
+            lambda levels: digits(1e-3 * (at(setup, levels.side[0] ** 3) + at(setup, levels.rows[levels.rule]))),
+            all_levels,
+        ),
+        line("on the host", lambda levels: digits(1e-3 * HOST * levels.side[0] ** 3), all_levels),
+        line("**memory** of a GPU, GB", lambda levels: digits(levels.gigabytes()), all_levels),
+    ]
     second = []
     for gathered in range(2, 7):
         cells = []
@@ -115,7 +138,9 @@ def tables():
             cells += [str(levels.rows[gathered]), mark + both(levels.whole(gathered)) + mark]
         second.append([str(gathered), *cells])
     heads = [f"{ranks} GPUs" for ranks in RANKS]
-    return table(["", *heads], first), table(["level", *(head for name in heads for head in (f"rows, {name}", "ms"))], second)
+    return table(["", *heads], first), table(
+        ["level", *(head for name in heads for head in (f"rows, {name}", "ms"))], second
+    )
 
 
 def main(args):
@@ -126,7 +151,7 @@ def main(args):
         old = new = file.read()
     for name, made in zip(("parts", "gathered"), tables()):
         begin, end = f"<!-- {name} -->\n", f"\n<!-- /{name} -->"
-        new = new[:new.index(begin) + len(begin)] + made + new[new.index(end):]
+        new = new[: new.index(begin) + len(begin)] + made + new[new.index(end) :]
     if check:
         if new != old:
             sys.exit(f"{args[-1]} is not what the model makes of it: python3 {sys.argv[0]} {args[-1]}")

@@ -5,19 +5,33 @@ import math
 import os
 
 INK, SOFT, GRID = "#222222", "#666666", "#e3e6ea"
-ROWS = [("laplace3d", 10**6, "7 points, 100³"), ("laplace3d", 8 * 10**6, "7 points, 200³"), ("laplace3d", 27 * 10**6, "7 points, 300³"),
-        ("fv3", 10**6, "9 points, 1000²"), ("fv3", 4 * 10**6, "9 points, 2000²"), ("fv3", 16 * 10**6, "9 points, 4000²"),
-        ("laplace3d27", 10**6, "27 points, 100³"), ("anisotropic", 250000, "anisotropic 100:1, 500²"),
-        ("jumps", 64**3, "coefficients that jump, 64³"), ("jumps", 128**3, "coefficients that jump, 128³")]
-WAYS = [("-ksp_type bai", ["bai"], "#0072b2"), ("hypre's CG with BoomerAMG, the better of two", ["hypre", "hypre-aggressive"], "#d55e00"),
-        ("CG with GAMG, where it was measured", ["gamg"], "#009e73")]
+ROWS = [
+    ("laplace3d", 10**6, "7 points, 100³"),
+    ("laplace3d", 8 * 10**6, "7 points, 200³"),
+    ("laplace3d", 27 * 10**6, "7 points, 300³"),
+    ("fv3", 10**6, "9 points, 1000²"),
+    ("fv3", 4 * 10**6, "9 points, 2000²"),
+    ("fv3", 16 * 10**6, "9 points, 4000²"),
+    ("laplace3d27", 10**6, "27 points, 100³"),
+    ("anisotropic", 250000, "anisotropic 100:1, 500²"),
+    ("jumps", 64**3, "coefficients that jump, 64³"),
+    ("jumps", 128**3, "coefficients that jump, 128³"),
+]
+WAYS = [
+    ("-ksp_type bai", ["bai"], "#0072b2"),
+    ("hypre's CG with BoomerAMG, the better of two", ["hypre", "hypre-aggressive"], "#d55e00"),
+    ("CG with GAMG, where it was measured", ["gamg"], "#009e73"),
+]
 W, LEFT, RIGHT, TOP, STEP = 960, 250, 30, 70, 34
 LEAST, MOST = 5, 8000  # ms
 out = []
 
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "hypre.csv"), newline="") as file:
     # of several rows the last one
-    found = {(row["matrix"], int(row["n"]), row["way"]): float(row["setup_ms"]) + float(row["later_ms"]) for row in csv.DictReader(file)}
+    found = {
+        (row["matrix"], int(row["n"]), row["way"]): float(row["setup_ms"]) + float(row["later_ms"])
+        for row in csv.DictReader(file)
+    }
 
 
 def text(x, y, s, size=14, anchor="start", color=INK):
@@ -45,21 +59,29 @@ for way, (name, _, _) in enumerate(WAYS):
     x += 40 + 8 * len(name)
 bottom = TOP + STEP * len(ROWS)
 for ms in (10, 100, 1000):
-    out.append(f'<line x1="{across(ms):.1f}" y1="{TOP - 16}" x2="{across(ms):.1f}" y2="{bottom - 10}" stroke="{GRID}" stroke-width="1.5"/>')
+    out.append(
+        f'<line x1="{across(ms):.1f}" y1="{TOP - 16}" x2="{across(ms):.1f}" y2="{bottom - 10}" stroke="{GRID}" stroke-width="1.5"/>'
+    )
     text(across(ms), bottom + 10, f"{ms} ms", 13, "middle", SOFT)
 for k, (matrix, n, name) in enumerate(ROWS):
     y = TOP + STEP * k
     text(LEFT - 20, y + 5, name, 14, "end")
-    times = [min((found[matrix, n, key] for key in keys if (matrix, n, key) in found), default=None) for _, keys, _ in WAYS]
+    times = [
+        min((found[matrix, n, key] for key in keys if (matrix, n, key) in found), default=None) for _, keys, _ in WAYS
+    ]
     known = [across(ms) for ms in times if ms]
-    out.append(f'<line x1="{min(known):.1f}" y1="{y}" x2="{max(known):.1f}" y2="{y}" stroke="{SOFT}" stroke-width="1"/>')
+    out.append(
+        f'<line x1="{min(known):.1f}" y1="{y}" x2="{max(known):.1f}" y2="{y}" stroke="{SOFT}" stroke-width="1"/>'
+    )
     for way, ms in enumerate(times):
         if ms:
             mark(across(ms), y, way)
 text(LEFT, bottom + 34, "set-up and one solve to 1e-10 (coefficients that jump: 1e-6), one H100", 13, "start", SOFT)
 
 H = bottom + 48
-print(f'<svg xmlns="http://www.w3.org/2000/svg" width="{W}" height="{H}" viewBox="0 0 {W} {H}" font-family="DejaVu Sans, Arial, sans-serif">')
+print(
+    f'<svg xmlns="http://www.w3.org/2000/svg" width="{W}" height="{H}" viewBox="0 0 {W} {H}" font-family="DejaVu Sans, Arial, sans-serif">'
+)
 print(f'<rect width="{W}" height="{H}" fill="white"/>')
 print("\n".join(out))
 print("</svg>")

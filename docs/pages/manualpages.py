@@ -23,21 +23,25 @@ class Page:
         self.path = path
         self.name, self.summary = (part.strip() for part in re.match(r"\s*(\w+) - (.*?)\n\n", comment, re.S).groups())
         self.summary = " ".join(self.summary.split())
-        self.body = comment[re.match(r"\s*\w+ - .*?\n\n", comment, re.S).end():]
+        self.body = comment[re.match(r"\s*\w+ - .*?\n\n", comment, re.S).end() :]
         declared = re.match(r"\s*(typedef enum \{.*?\} \w+;)" if kind == "E" else r"\s*([^{]*?)\s*\{", after, re.S)
         self.synopsis = "" if kind == "MC" else re.sub(r"\)$", ");", declared[1])
-        self.group = {"MC": "Types", "E": "Enumerations"}.get(kind) or {"K": "Functions of KSPBAI", "P": "Functions of PCBAI"}.get(self.name[0], "Package")
+        self.group = {"MC": "Types", "E": "Enumerations"}.get(kind) or {
+            "K": "Functions of KSPBAI",
+            "P": "Functions of PCBAI",
+        }.get(self.name[0], "Package")
 
 
 def pages():
     for path in sorted(path for pattern in SOURCES for path in glob.glob(pattern)):
         text = read(path)
         for found in re.finditer(r"/\*(@|MC|E)C?\n(.*?)(@|M|E)\*/", text, re.S):
-            yield Page(path, found[1], found[2], text[found.end():])
+            yield Page(path, found[1], found[2], text[found.end() :])
 
 
 def markdown(text, known, missing):
     """A paragraph: what is in `` stays, of the rest the characters that mean something to Markdown do not"""
+
     def code(match):
         name = match[1].removesuffix("()")
         if "BAI" in name and re.match(r"(KSP|PC|BAI)", name) and not name.startswith("BAI_") and name not in known:
@@ -45,7 +49,10 @@ def markdown(text, known, missing):
         return f"[`{match[1]}`]({name}.md)" if name in known else f"`{match[1]}`"
 
     parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
-    return "".join(re.sub(r"`([^`]*)`", code, part) if part.startswith("`") else re.sub(r"([*_<>|\[\]{}^])", r"\\\1", part) for part in parts)
+    return "".join(
+        re.sub(r"`([^`]*)`", code, part) if part.startswith("`") else re.sub(r"([*_<>|\[\]{}^])", r"\\\1", part)
+        for part in parts
+    )
 
 
 def write(page, known, missing):
@@ -57,7 +64,7 @@ def write(page, known, missing):
         heading = re.match(r" {3}([A-Z][A-Za-z ]+):\n", block)
         if heading:
             yield f"## {heading[1]}\n"
-            block = block[heading.end():]
+            block = block[heading.end() :]
         if block.startswith(".vb"):
             yield "```text\n" + "\n".join(line.strip() for line in block.splitlines()[1:-1]) + "\n```\n"
         elif block.startswith(".seealso:"):
@@ -90,7 +97,12 @@ def main(folder):
         file.write("# Manual pages\n\nMade from the comments in the sources.\n")
         for group in ("Types", "Enumerations", "Functions of KSPBAI", "Functions of PCBAI", "Package"):
             members = [page for page in found if page.group == group]
-            file.write(f"\n## {group}\n\n" + "".join(f"* [`{page.name}`]({page.name}.md): {markdown(page.summary, known, missing)}\n" for page in members))
+            file.write(
+                f"\n## {group}\n\n"
+                + "".join(
+                    f"* [`{page.name}`]({page.name}.md): {markdown(page.summary, known, missing)}\n" for page in members
+                )
+            )
             file.write("\n```{toctree}\n:hidden:\n\n" + "".join(page.name + "\n" for page in members) + "```\n")
     for name in sorted(set(missing)):
         print(f"manualpages.py: no page of {name}")
