@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws residual over time for each matrix and solver: plot.py HISTORY.csv PICTURE.png
 
-HISTORY.csv comes from bench -over_time. Each point is a solve of its own, set-up not counted. From the file of ranks -csv it
-draws the times of more than one process over those of one."""
+HISTORY.csv comes from bench -over_time. Each point is a solve of its own, set-up not counted. From the file of ranks
+-csv it draws the times of more than one process over those of one."""
 import csv
 import sys
 

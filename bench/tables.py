@@ -5,7 +5,9 @@
   tables.py PAGE.md DATA.csv NEW.csv    NEW.csv takes the place of DATA.csv first
   tables.py --check PAGE.md DATA.csv    only says whether PAGE.md is what DATA.csv makes of it
 
-The files are those of bench -csv; rows of several runs may be in one file. An empty field was not measured. Those of ranks -csv go between <!-- ranks --> and <!-- /ranks -->, those of multigrid -csv between <!-- host --> and <!-- /host -->."""
+The files are those of bench -csv; rows of several runs may be in one file. An empty field was not measured. Those of
+ranks -csv go between <!-- ranks --> and <!-- /ranks -->, those of multigrid -csv between <!-- host --> and
+<!-- /host -->."""
 import csv
 import math
 import os
@@ -34,8 +36,9 @@ ITERATIONS = ["async-(1)", "async-(5)", "async-(9)", "launch-(5)", "sync-(1)", "
 SETUPS = ["async set-up", "sync set-up", "color set-up", "async new values", "sync new values"]
 
 
-# A state of the sources whose default was relaxation with momentum and a coarse correction. Both have been removed, so solves of
-# KSPBAI at it say nothing of the present one. Single iterations of relaxation, and PETSc's own solvers, are as they were
+# A state of the sources whose default was relaxation with momentum and a coarse correction. Both have been removed, so
+# solves of KSPBAI at it say nothing of the present one. Single iterations of relaxation, and PETSc's own solvers, are
+# as they were
 REMOVED = "91568cc"
 
 
@@ -92,7 +95,8 @@ def runs(rows):
             + (f", {threads} OpenMP threads each on the host" if threads else "")
         )
         said.append(
-            f"* {device or 'unknown device'}, commit `{commit or 'unknown'}`, {date or 'unknown date'}, PETSc {petsc or 'unknown'}, {where}."
+            f"* {device or 'unknown device'}, commit `{commit or 'unknown'}`, {date or 'unknown date'}, PETSc"
+            f" {petsc or 'unknown'}, {where}."
         )
     return ["Measured on:", ""] + said + [""]
 
@@ -131,12 +135,16 @@ def solves(matrices):
     out = [
         f"### Whole solves to {rtol:g}",
         "",
-        f"KSPSolve() from zero until ‖b − Ax‖ ≤ {rtol:g} ‖b‖, set-up done, in µs. PETSc's solvers are with Jacobi. Resident CG is the",
+        (
+            f"KSPSolve() from zero until ‖b − Ax‖ ≤ {rtol:g} ‖b‖, set-up done, in µs. PETSc's solvers are with Jacobi."
+            " Resident CG is the"
+        ),
         "benchmark's own: pipelined, with Jacobi, one launch a solve; empty where the rows do not fit the GPU.",
     ]
     if any(s.startswith("bai-") for solvers in matrices.values() for s in solvers):
         out += [
-            "Relaxation does five local sweeps (sync-(1): one, which is a fused Jacobi iteration) in blocks of 128 rows."
+            "Relaxation does five local sweeps (sync-(1): one, which is a fused Jacobi iteration) in blocks of 128"
+            " rows."
         ]
     if any("bai" in solvers for solvers in matrices.values()):
         out += ["*KSPBAI* is the default: no option but `-ksp_type bai`."]
@@ -192,7 +200,10 @@ def bandwidth(rows, matrices):
     return [
         "### Bandwidth",
         "",
-        f"What has to be moved at least, over the time, as a part of what VecCopy() reached in the same run: {digits(copy[-1], 4)} GB/s.",
+        (
+            "What has to be moved at least, over the time, as a part of what VecCopy() reached in the same run:"
+            f" {digits(copy[-1], 4)} GB/s."
+        ),
         "A number above one is a matrix in a cache.",
         "",
     ] + table(["matrix"] + whats, lines)
@@ -222,7 +233,8 @@ def tables(filename):
         ITERATIONS,
         "One global iteration",
         [
-            "The time of a global iteration over that of a MatMult() of the same matrix, by mode and number of local sweeps."
+            "The time of a global iteration over that of a MatMult() of the same matrix, by mode and number of local"
+            " sweeps."
         ],
         "MatMult, µs",
     )
@@ -240,7 +252,10 @@ PARTS = [
     (
         "solve",
         "Whole solves",
-        "KSPSolve() to 1e-10, n = 10⁶ to 1e-8. *auto* is what is done by default; *mpi* the same with exchange scatter; *dk* without gathering.",
+        (
+            "KSPSolve() to 1e-10, n = 10⁶ to 1e-8. *auto* is what is done by default; *mpi* the same with exchange"
+            " scatter; *dk* without gathering."
+        ),
     ),
     ("strong", "The same Laplacian", "300 iterations without norms, of KSPBAI in mode async without momentum."),
     ("weak", "A Laplacian that grows with the number of GPUs", "As above; the size is that of one GPU's part."),
@@ -267,7 +282,8 @@ def across(filename):
         ] = row
     run = list(dict.fromkeys(f"{row['device']}, commit `{row['commit']}`, {row['date']}" for row in rows))
     out = [
-        f"On one host: {'; '.join(run)}. Times of one GPU are in ms, those of more over that; iterations in brackets where they differ."
+        f"On one host: {'; '.join(run)}. Times of one GPU are in ms, those of more over that; iterations in brackets"
+        " where they differ."
     ]
     for part, title, words in PARTS:
         counts = sorted({ranks for by in found.get(part, {}).values() for ranks in by})
@@ -280,11 +296,15 @@ def across(filename):
                 text = (
                     ""
                     if not row
-                    else digits(1e3 * number(row["seconds"]))
-                    if ranks == 1
-                    else digits(number(row["ratio"]))
-                    if number(row["ratio"])
-                    else f"{digits(1e3 * number(row['seconds']))} ms"
+                    else (
+                        digits(1e3 * number(row["seconds"]))
+                        if ranks == 1
+                        else (
+                            digits(number(row["ratio"]))
+                            if number(row["ratio"])
+                            else f"{digits(1e3 * number(row['seconds']))} ms"
+                        )
+                    )
                 )
                 cells.append(f"{text} ({row['iterations']})" if row and row["iterations"] != its else text)
             lines.append([f"{system}, {n}" + ("" if part == "solve" else "³"), what] + cells)
@@ -332,9 +352,11 @@ def ways(filename):
             cells.append(
                 ""
                 if not runs
-                else "–"
-                if not all(map(converged, runs))
-                else f"{least(['setup_ms'])} + {least(['first_ms', 'later_ms'])}, {runs[0]['iterations']}"
+                else (
+                    "–"
+                    if not all(map(converged, runs))
+                    else f"{least(['setup_ms'])} + {least(['first_ms', 'later_ms'])}, {runs[0]['iterations']}"
+                )
             )
         lines.append([PROBLEMS[matrix], n] + cells)
     said = list(dict.fromkeys(f"{row['device']}, commit `{row['commit']}`, {row['date']}" for row in rows))

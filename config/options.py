@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes what follows from the tables of options, src/bai/options.def and src/bai/research/options.def: setters, getters, their manual pages, prototypes, tables.
+"""Writes what follows from the tables of options, src/bai/options.def and src/bai/research/options.def: setters,
+getters, their manual pages, prototypes, tables.
 
 config/options.py          writes it ("make options")
-config/options.py --check  says of each file, in TAP, whether it is up to date ("make test"); exit status 1 if one is not
+config/options.py --check  says of each file, in TAP, whether it is up to date ("make test"); exits with 1 if one is not
 """
 import os, re, sys, textwrap
 
@@ -36,7 +37,8 @@ def split(text):
 
 
 class Enum:
-    """An array of words for PETSc, {"first", ..., "Type", "PREFIX_", NULL}, and what its values mean by the page of its type"""
+    """An array of words for PETSc, {"first", ..., "Type", "PREFIX_", NULL}, and what its values mean by the page of
+    its type"""
 
     def __init__(self, array):
         found = re.search(r'%s\[\]\s*=\s*\{(.*?),\s*NULL\}' % array, read(WORDS), re.S)
@@ -173,7 +175,8 @@ class Option:
         return self.text if re.match(r'(in )?(how|what|where|whether|which)\b', self.text) else 'the ' + self.text
 
     def notes(self, face):
-        """Paragraphs for one face, or for both, those for one then beginning with its name; and the list of references, its title first"""
+        """Paragraphs for one face, or for both, those for one then beginning with its name; and the list of
+        references, its title first"""
         paragraphs, references = [], []
         for paragraph in self.paragraphs:
             only = re.match(r'(KSP|PC): ', paragraph)
@@ -398,12 +401,18 @@ def manual(users, research):
     parts = [
         '<!-- %s -->\n# Options' % MADE,
         fill(
-            'Each option has a key for `-ksp_type bai`, one for `-pc_type bai`, and setters and getters in C. The prefix of a solver goes in front, as in `-mg_levels_pc_bai_mode`.',
+            (
+                'Each option has a key for `-ksp_type bai`, one for `-pc_type bai`, and setters and getters in C. The'
+                ' prefix of a solver goes in front, as in `-mg_levels_pc_bai_mode`.'
+            ),
             '',
         ),
         fill(
-            'A value that is not allowed is an error, which names the option, the value and what is allowed, and changes nothing. Getters give what was set; what was chosen for 0 or auto '
-            'is in the view. A `KSP` or `PC` of another type ignores the setters; the getters are errors.',
+            (
+                'A value that is not allowed is an error, which names the option, the value and what is allowed, and'
+                ' changes nothing. Getters give what was set; what was chosen for 0 or auto is in the view. A `KSP` or'
+                ' `PC` of another type ignores the setters; the getters are errors.'
+            ),
             '',
         ),
         'For users: ' + ' · '.join('[%s](#%s)' % (o.field, o.field) for o in users),

@@ -3,7 +3,10 @@ from harness import converged, number, parts
 
 TITLE = "Weights inside algebraic multigrid"
 SEEDS = "weights paper, conclusions"
-MG = "-ksp_type fgmres -ksp_rtol 1e-8 -ksp_max_it 200 -ksp_norm_type unpreconditioned -ksp_pc_side right -pc_type gamg -mg_levels_ksp_norm_type none"
+MG = (
+    "-ksp_type fgmres -ksp_rtol 1e-8 -ksp_max_it 200 -ksp_norm_type unpreconditioned -ksp_pc_side right -pc_type gamg"
+    " -mg_levels_ksp_norm_type none"
+)
 BAI = "-mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai"
 COLOR = BAI + " -mg_levels_pc_bai_mode color"
 SMOOTHERS = {
@@ -43,8 +46,8 @@ def run(m):
 
 def page(p):
     keyed = lambda rows: {tuple(parts(row)): row for row in rows}
-    cell = (
-        lambda by, *key: f"{by[key]['its']}, {1e3 * number(by[key]['seconds']):.3g}"
+    cell = lambda by, *key: (
+        f"{by[key]['its']}, {1e3 * number(by[key]['seconds']):.3g}"
         if key in by and converged(by[key])
         else "–"
         if key in by
@@ -70,7 +73,8 @@ def page(p):
         by = keyed(rows)
         for matrix in [matrix for matrix in MATRICES if any(key[0] == matrix and row["n"] for key, row in by.items())]:
             heading.append(
-                f"{place}: {matrix}, n = {next((row['n'] for key, row in by.items() if key[0] == matrix and row['n']), '')}"
+                f"{place}: {matrix}, n ="
+                f" {next((row['n'] for key, row in by.items() if key[0] == matrix and row['n']), '')}"
             )
             for line, name in zip(lines, SMOOTHERS):
                 line.append(cell(by, matrix, name))

@@ -38,7 +38,8 @@ def run(m):
                     cases.append(
                         (
                             f"{matrix}|{rtol}|{name}",
-                            f"{m.matrix(matrix)} {async_(15, 512)} {options} -ksp_rtol {rtol} -ksp_max_it 40000 -seconds {0.1 if m.gpus else 0.05}"
+                            f"{m.matrix(matrix)} {async_(15, 512)} {options} -ksp_rtol {rtol} -ksp_max_it 40000"
+                            f" -seconds {0.1 if m.gpus else 0.05}"
                             + (" -find refine_sync," if name.startswith("refine sync") else ""),
                         )
                     )
@@ -62,7 +63,10 @@ def page(p):
     text = lambda its, matrix: f"{its:.0f}" if its > 0 else f"> {MOST[matrix]}"
     why = {
         "chem97": "no entry of it couples rows of a block, so all depends on the order of blocks",
-        "fv1": "theirs are read from the axes; on the host a block reads the newest values, in mode sync the previous iterate",
+        "fv1": (
+            "theirs are read from the axes; on the host a block reads the newest values, in mode sync the previous"
+            " iterate"
+        ),
         "fv3": "",
         "trefethen": "theirs in single precision take three times as many; ours scale what they round",
     }
@@ -101,8 +105,10 @@ def page(p):
         single,
         "an iteration takes as long here, as the matrix is on the chip in either",
     )
+    per_step = lambda row: number(row["its"]) / number(row["found"])
     steps = lambda rows: ", ".join(
-        f"{matrix} {number(solve(rows, matrix, 'refine sync, single')['its']) / number(solve(rows, matrix, 'refine sync, single')['found']):.1f} and {solve(rows, matrix, 'refine async, single')['its']}"
+        f"{matrix} {per_step(solve(rows, matrix, 'refine sync, single')):.1f} and"
+        f" {solve(rows, matrix, 'refine async, single')['its']}"
         for matrix in PUBLISHED
         if (matrix, "1e-12", "refine sync, single") in curves_of(rows)
     )
@@ -130,7 +136,10 @@ def page(p):
             for matrix in PUBLISHED
             if (matrix, "1e-12", "refine sync, double") in curves_of(rows)
         ),
-        "a solve of so small a matrix is one launch, and each correction adds some; on fv3, which takes long, that is little",
+        (
+            "a solve of so small a matrix is one launch, and each correction adds some; on fv3, which takes long, that"
+            " is little"
+        ),
     )
     lines = []
     for place, rows in p.each():
@@ -147,7 +156,10 @@ def page(p):
                 )
             if ("sync", "double") in found and ("sync", "without") in found:
                 p.check(
-                    "mode sync: refinement in double precision takes as many iterations as none, within a hundredth; in single at most a twentieth more",
+                    (
+                        "mode sync: refinement in double precision takes as many iterations as none, within a"
+                        " hundredth; in single at most a twentieth more"
+                    ),
                     abs(found["sync", "double"] / found["sync", "without"] - 1) < 0.01
                     and found["sync", "single"] <= 1.05 * found["sync", "double"],
                     f"{matrix}, {place}",
@@ -161,9 +173,11 @@ def page(p):
                 lines.append(
                     [matrix, place]
                     + [
-                        f"{1e3 * number(solves[name]['seconds']):.3g}, {solves[name]['its']}"
-                        if name in solves and converged(solves[name])
-                        else "–"
+                        (
+                            f"{1e3 * number(solves[name]['seconds']):.3g}, {solves[name]['its']}"
+                            if name in solves and converged(solves[name])
+                            else "–"
+                        )
                         for name in SOLVES
                     ]
                 )
@@ -173,8 +187,14 @@ def page(p):
         lines,
     )
     p.why(
-        "A block whose correction starts at zero does in exact arithmetic what it does without refinement. So in double precision all curves of mode sync are one.",
-        "On the GPU blocks that refine have another kernel, and so another staleness in mode async. It gains no time: without refinement a solve is one kernel launch where the matrix is small.",
+        (
+            "A block whose correction starts at zero does in exact arithmetic what it does without refinement. So in"
+            " double precision all curves of mode sync are one."
+        ),
+        (
+            "On the GPU blocks that refine have another kernel, and so another staleness in mode async. It gains no"
+            " time: without refinement a solve is one kernel launch where the matrix is small."
+        ),
     )
     place, rows = p.best()
     curves = {tuple(parts(some[0])): some for some in group(rows).values()}

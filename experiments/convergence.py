@@ -81,8 +81,7 @@ def page(p):
             for name in ("chem97", "fv1", "fv3", "trefethen")
             if (name, "Jacobi") in curves_of(rows)
         ),
-        "ours: the factor of the last iterations that compare; "
-        "on chem97 even iterations compare with even ones only",
+        "ours: the factor of the last iterations that compare; on chem97 even iterations compare with even ones only",
     )
     p.compare(
         "Figure 4.3, fv1, iterations to 1e-10",
@@ -93,7 +92,10 @@ def page(p):
     reasons = {
         "4.4a": (
             "chem97",
-            "nothing to sweep over inside its blocks, so the age of values decides: d iterations old, Jacobi's iterations times d + 1; see the [table of ages](#how-results-vary-from-run-to-run)",
+            (
+                "nothing to sweep over inside its blocks, so the age of values decides: d iterations old, Jacobi's"
+                " iterations times d + 1; see the [table of ages](#how-results-vary-from-run-to-run)"
+            ),
         ),
         "4.4b": ("fv1", "on a GPU all blocks are at work at once, and some values are older than the previous iterate"),
         "4.4c": ("fv2", "as fv1"),
@@ -111,7 +113,11 @@ def page(p):
     p.compare(
         "Figure 4.4e, s1rmt3m1 (ρ = 2.65)",
         "no relaxation converges",
-        lambda rows: f"bcsstk16 after 100 iterations: Gauss-Seidel {last(rows, 'Gauss-Seidel'):.2g}, Jacobi {last(rows, 'Jacobi'):.2g}, async-(5) {last(rows, 'async-(5)'):.2g}, with weight τ {last(rows, 'async-(5), tau'):.2g}",
+        lambda rows: (
+            f"bcsstk16 after 100 iterations: Gauss-Seidel {last(rows, 'Gauss-Seidel'):.2g}, Jacobi"
+            f" {last(rows, 'Jacobi'):.2g}, async-(5) {last(rows, 'async-(5)'):.2g}, with weight τ"
+            f" {last(rows, 'async-(5), tau'):.2g}"
+        ),
         "s1rmt3m1 is not available; bcsstk16 has ρ = 2.38. Gauss-Seidel converges for every such matrix, slowly",
     )
     lines = []
@@ -123,11 +129,13 @@ def page(p):
                 lines.append(
                     [matrix, place]
                     + [
-                        f"{found[method]:.0f}"
-                        if method in found
-                        else "–"
-                        if (matrix, method) in curves_of(rows)
-                        else ""
+                        (
+                            f"{found[method]:.0f}"
+                            if method in found
+                            else "–"
+                            if (matrix, method) in curves_of(rows)
+                            else ""
+                        )
                         for method in METHODS
                     ]
                     + [f"{ratio:.2f}" if ratio == ratio else "", PUBLISHED[matrix]]
@@ -139,14 +147,24 @@ def page(p):
                     f"{matrix}, {place}",
                 )
     p.table(
-        "Iterations to ‖b − Ax‖ ≤ 1e-10 ‖b‖, between the points of the curves; blocks of 448 rows. A dash: not reached.",
+        (
+            "Iterations to ‖b − Ax‖ ≤ 1e-10 ‖b‖, between the points of the curves; blocks of 448 rows. A dash: not"
+            " reached."
+        ),
         ["matrix", "machine"] + list(METHODS) + ["async-(5) over Gauss-Seidel", "papers"],
         lines,
     )
     p.why(
-        "Blocks of chem97 have nothing to sweep over inside. So the order of updates alone decides: on one host thread half of the values are new, as in Gauss-Seidel's method, and in mode sync none, as in Jacobi's. On a GPU its long rows make one block slow, and the others run ahead: see the [table of ages](#how-results-vary-from-run-to-run).",
-        "On chem97 Jacobi's residual after an odd number of iterations is four times that of an even number near by. "
-        "So iterations between points of the curve are off by up to six.",
+        (
+            "Blocks of chem97 have nothing to sweep over inside. So the order of updates alone decides: on one host"
+            " thread half of the values are new, as in Gauss-Seidel's method, and in mode sync none, as in Jacobi's. On"
+            " a GPU its long rows make one block slow, and the others run ahead: see the [table of"
+            " ages](#how-results-vary-from-run-to-run)."
+        ),
+        (
+            "On chem97 Jacobi's residual after an odd number of iterations is four times that of an even number near"
+            " by. So iterations between points of the curve are off by up to six."
+        ),
     )
     place, rows = p.best()
     curves = curves_of(rows)

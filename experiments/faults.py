@@ -89,7 +89,10 @@ def page(p):
                 line += [f"{sum(more) / len(more):+.1%}", f"{more[0]:+.1%} to {more[-1]:+.1%}"] if more else ["", ""]
             lines.append(line)
     p.table(
-        "A quarter of the rows is not updated from iteration 10 on, and taken over later. What that adds to the iterations to 1e-10, mode sync; several choices of the rows.",
+        (
+            "A quarter of the rows is not updated from iteration 10 on, and taken over later. What that adds to the"
+            " iterations to 1e-10, mode sync; several choices of the rows."
+        ),
         heading,
         lines,
     )

@@ -151,7 +151,7 @@ class Machine:
                     got = [dict(zip(SOLVES, row)) for row in csv.reader(file) if len(row) == len(SOLVES)]
                 if not failed:
                     return rows + got
-                # the case at which it failed is the one after the last that has a row, or that one if it was to have more
+                # it failed at the case after the last that has a row, or at that one if it was to have more
                 names = [name for name, _ in left]
                 done = 0
                 if got:
@@ -215,7 +215,7 @@ def parts(row, key="case"):
 
 
 def reached(rows, tolerance):
-    """The number of iterations at which a curve of residuals comes below the tolerance, interpolated; NaN if it does not"""
+    """The number of iterations at which a curve of residuals comes below the tolerance, interpolated; else NaN"""
     before = None
     for row in rows:
         its, residual = number(row["its"]), number(row["residual"])

@@ -14,7 +14,10 @@ def run(m):
         cases.append(
             (
                 f"line|{n}|{its}",
-                f"-matrix helmholtz -n {n} {async_(5, 112, 'sync')} -ksp_norm_type none -ksp_max_it {its} -seconds {0.05 if m.gpus else 0}",
+                (
+                    f"-matrix helmholtz -n {n} {async_(5, 112, 'sync')} -ksp_norm_type none -ksp_max_it {its} -seconds"
+                    f" {0.05 if m.gpus else 0}"
+                ),
             )
         )
         if m.gpus:
@@ -86,7 +89,10 @@ def page(p):
     line, solve = cases(rows, "line"), cases(rows, "solve")
     if 112 in line and 111 in line:
         p.table(
-            f"Helmholtz, N² points, blocks of 112 rows, mode sync: residual and ms after {parts(line[112])[2]} iterations; ms of a solve to 1e-8 in mode async; {place}.",
+            (
+                "Helmholtz, N² points, blocks of 112 rows, mode sync: residual and ms after"
+                f" {parts(line[112])[2]} iterations; ms of a solve to 1e-8 in mode async; {place}."
+            ),
             ["N"] + [str(n) for n in line],
             [
                 ["residual"] + [f"{number(row['residual']):.3g}" for row in line.values()],

@@ -3,12 +3,19 @@ from harness import converged, number, parts
 
 TITLE = "Smoothers of geometric multigrid"
 SEEDS = "thesis 4.11, Figures 4.27 to 4.30, Table 4.11"
-MG = "-matrix line -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_max_it 100 -pc_type mg -pc_mg_galerkin pmat -mg_levels_ksp_norm_type none -mg_levels_ksp_type richardson -mg_coarse_ksp_type preonly -mg_coarse_pc_type lu -mg_coarse_pc_factor_mat_solver_type petsc"
+MG = (
+    "-matrix line -ksp_type richardson -ksp_norm_type unpreconditioned -ksp_max_it 100 -pc_type mg -pc_mg_galerkin pmat"
+    " -mg_levels_ksp_norm_type none -mg_levels_ksp_type richardson -mg_coarse_ksp_type preonly -mg_coarse_pc_type lu"
+    " -mg_coarse_pc_factor_mat_solver_type petsc"
+)
 SMOOTHERS = {
     "Gauss-Seidel": "-mg_levels_pc_type sor -mg_levels_pc_sor_forward",
     "Jacobi": "-mg_levels_pc_type jacobi",
     "Jacobi, damped by 2/3": "-mg_levels_pc_type jacobi -mg_levels_ksp_richardson_scale 0.6666667",
-    "async-(5), as in the papers": "-mg_levels_pc_type bai -mg_levels_pc_bai_mode async -mg_levels_pc_bai_its 2 -mg_levels_pc_bai_local_iters 5 -mg_levels_pc_bai_block_size 512 -mg_levels_pc_bai_local_omega 1",
+    "async-(5), as in the papers": (
+        "-mg_levels_pc_type bai -mg_levels_pc_bai_mode async -mg_levels_pc_bai_its 2 -mg_levels_pc_bai_local_iters 5"
+        " -mg_levels_pc_bai_block_size 512 -mg_levels_pc_bai_local_omega 1"
+    ),
     "PCBAI, default": "-mg_levels_pc_type bai",
 }
 # smoother alone, seconds at 1e7 rows by levels: Gauss-Seidel on 4 cores, async-(5), its transfers
@@ -37,8 +44,8 @@ LARGE = {False: (2**14 + 1, 10), True: (2**19 + 1, 10)}
 
 def run(m):
     gpu = bool(m.gpus)
-    host = (
-        lambda name: "-mat_type aij -dm_mat_type aij -dm_vec_type standard " if name == "Gauss-Seidel" and gpu else ""
+    host = lambda name: (
+        "-mat_type aij -dm_mat_type aij -dm_vec_type standard " if name == "Gauss-Seidel" and gpu else ""
     )
     cases = []
     for steps in (1, 2):
@@ -47,7 +54,10 @@ def run(m):
                 cases.append(
                     (
                         f"epsilon|{name}|{epsilon}|{steps}",
-                        f"{MG} {host(name)} -n 4097 -epsilon {epsilon} -pc_mg_levels 2 -mg_levels_ksp_max_it {steps} {options} -ksp_rtol 1e-8",
+                        (
+                            f"{MG} {host(name)} -n 4097 -epsilon {epsilon} -pc_mg_levels 2 -mg_levels_ksp_max_it"
+                            f" {steps} {options} -ksp_rtol 1e-8"
+                        ),
                     )
                 )
     if m.quick:
@@ -56,7 +66,12 @@ def run(m):
         cases += [
             (
                 f"why|{order}|{rows}|{damp}",
-                f"{MG} -n 4097 -epsilon 1e-3 -pc_mg_levels 2 -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai {options.replace('-pc_', '-mg_levels_pc_')} -mg_levels_pc_bai_its 2 -mg_levels_pc_bai_local_iters 5 -mg_levels_pc_bai_block_size {rows} -mg_levels_pc_bai_local_omega {damp} -ksp_rtol 1e-8",
+                (
+                    f"{MG} -n 4097 -epsilon 1e-3 -pc_mg_levels 2 -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai"
+                    f" {options.replace('-pc_', '-mg_levels_pc_')} -mg_levels_pc_bai_its 2"
+                    " -mg_levels_pc_bai_local_iters 5 -mg_levels_pc_bai_block_size"
+                    f" {rows} -mg_levels_pc_bai_local_omega {damp} -ksp_rtol 1e-8"
+                ),
             )
             for damp in ("1", "0.9")
             for rows in ROWS
@@ -65,7 +80,10 @@ def run(m):
         cases += [
             (
                 f"final|{name}|{epsilon}",
-                f"{MG} {host(name)} -n 4097 -epsilon {epsilon} -pc_mg_levels 2 -mg_levels_ksp_max_it 2 {SMOOTHERS[name]} -ksp_rtol 1e-300 -ksp_max_it 30",
+                (
+                    f"{MG} {host(name)} -n 4097 -epsilon {epsilon} -pc_mg_levels 2 -mg_levels_ksp_max_it 2"
+                    f" {SMOOTHERS[name]} -ksp_rtol 1e-300 -ksp_max_it 30"
+                ),
             )
             for name in FINAL
         ]
@@ -82,7 +100,10 @@ def run(m):
         cases += [
             (
                 f"size|{name}|{size}",
-                f"{MG} {host(name)} -n {size} -epsilon 1e-3 -pc_mg_levels 2 -mg_levels_ksp_max_it 2 {options} -ksp_rtol 1e-8",
+                (
+                    f"{MG} {host(name)} -n {size} -epsilon 1e-3 -pc_mg_levels 2 -mg_levels_ksp_max_it 2"
+                    f" {options} -ksp_rtol 1e-8"
+                ),
             )
             for name, options in SMOOTHERS.items()
         ]
@@ -91,7 +112,10 @@ def run(m):
         cases += [
             (
                 f"steps|{name}|{steps}",
-                f"{MG} {host(name)} -n {n} -epsilon 1e-3 -pc_mg_levels {levels} -mg_levels_ksp_max_it {steps} {SMOOTHERS[name]} -ksp_rtol 1e-8 -seconds {0.2 if gpu else 0.01}",
+                (
+                    f"{MG} {host(name)} -n {n} -epsilon 1e-3 -pc_mg_levels {levels} -mg_levels_ksp_max_it"
+                    f" {steps} {SMOOTHERS[name]} -ksp_rtol 1e-8 -seconds {0.2 if gpu else 0.01}"
+                ),
             )
             for name in names
         ]
@@ -99,7 +123,10 @@ def run(m):
         cases += [
             (
                 f"levels|{name}|{depth}",
-                f"{MG} {host(name)} -n {n} -epsilon 1e-3 -pc_mg_levels {depth} -mg_levels_ksp_max_it 2 {SMOOTHERS[name]} -ksp_rtol 1e-8 -seconds {0.2 if gpu else 0.01}",
+                (
+                    f"{MG} {host(name)} -n {n} -epsilon 1e-3 -pc_mg_levels {depth} -mg_levels_ksp_max_it 2"
+                    f" {SMOOTHERS[name]} -ksp_rtol 1e-8 -seconds {0.2 if gpu else 0.01}"
+                ),
             )
             for name in names
         ]
@@ -139,7 +166,11 @@ def page(p):
         for name in SMOOTHERS
         if cycles(keyed(rows), "epsilon", name, epsilon, steps)
     )
-    why = "undamped sweeps leave the fastest oscillation, in any order and in blocks of 128 rows or more: see [the table of orders](#smoothers-of-geometric-multigrid). That theirs smooths suggests that sweeps inside a block read new values"
+    why = (
+        "undamped sweeps leave the fastest oscillation, in any order and in blocks of 128 rows or more: see [the table"
+        " of orders](#smoothers-of-geometric-multigrid). That theirs smooths suggests that sweeps inside a block read"
+        " new values"
+    )
     p.compare(
         "Figure 4.27a, two levels, one smoothing step, cycles, ε = 1e-3",
         "async-(5) as Gauss-Seidel, Jacobi clearly more",
@@ -162,11 +193,21 @@ def page(p):
     )
     p.compare(
         "Table 4.11, Figure 4.29: smoothing of 5 levels over that of 2; Gauss-Seidel over BAI",
-        f"{PUBLISHED[5][0] / PUBLISHED[2][0]:.2f}, {PUBLISHED[5][1] / PUBLISHED[2][1]:.2f}; {PUBLISHED[5][0] / PUBLISHED[5][1]:.2g}",
+        (
+            f"{PUBLISHED[5][0] / PUBLISHED[2][0]:.2f}, {PUBLISHED[5][1] / PUBLISHED[2][1]:.2f};"
+            f" {PUBLISHED[5][0] / PUBLISHED[5][1]:.2g}"
+        ),
         lambda rows: (
-            lambda t: f"{sum(t['Gauss-Seidel']) / t['Gauss-Seidel'][0]:.2f}, {sum(t['PCBAI, default']) / t['PCBAI, default'][0]:.2f}; {digits(sum(t['Gauss-Seidel']) / sum(t['PCBAI, default']))} for a step on each"
+            lambda t: (
+                f"{sum(t['Gauss-Seidel']) / t['Gauss-Seidel'][0]:.2f},"
+                f" {sum(t['PCBAI, default']) / t['PCBAI, default'][0]:.2f};"
+                f" {digits(sum(t['Gauss-Seidel']) / sum(t['PCBAI, default']))} for a step on each"
+            )
         )(alone(rows)[0]),
-        "theirs: 10⁷ points, a GPU against 4 cores, without copies; ours is of one step, the number of cycles differs, and Gauss-Seidel is on one core",
+        (
+            "theirs: 10⁷ points, a GPU against 4 cores, without copies; ours is of one step, the number of cycles"
+            " differs, and Gauss-Seidel is on one core"
+        ),
     )
     best = lambda rows, name: min(
         (number(row["seconds"]), key[2])
@@ -219,7 +260,11 @@ def page(p):
         if ("why", order, "1", damp) in keyed(rows)
     ]
     p.table(
-        "async-(5) as smoother, one step of 2 · 5 sweeps, ε = 1e-3: cycles by order of the blocks, damping, and rows of a block. On the host blocks of mode async read the newest values. With one row a block five sweeps solve it, so that damping has no effect.",
+        (
+            "async-(5) as smoother, one step of 2 · 5 sweeps, ε = 1e-3: cycles by order of the blocks, damping, and"
+            " rows of a block. On the host blocks of mode async read the newest values. With one row a block five"
+            " sweeps solve it, so that damping has no effect."
+        ),
         ["order", "machine"] + list(map(str, ROWS)),
         lines,
     )
@@ -259,7 +304,10 @@ def page(p):
                 place,
             )
     p.table(
-        "Cycles to 1e-8 and milliseconds of the whole solve, ε = 1e-3, by smoothing steps with 10 levels, and by levels with 2 steps.",
+        (
+            "Cycles to 1e-8 and milliseconds of the whole solve, ε = 1e-3, by smoothing steps with 10 levels, and by"
+            " levels with 2 steps."
+        ),
         ["by", "smoother", "machine", "points", "cycles, ms"],
         lines,
     )
@@ -275,13 +323,19 @@ def page(p):
             for line, levels in zip(lines, PUBLISHED):
                 line.append(f"{1e3 * sum(times[name][:levels - 1]):.3g}")
     p.table(
-        "Table 4.11: smoothing alone on all levels but the coarsest; theirs of a whole solve with 10⁷ points, ours of one step.",
+        (
+            "Table 4.11: smoothing alone on all levels but the coarsest; theirs of a whole solve with 10⁷ points, ours"
+            " of one step."
+        ),
         heading,
         lines,
     )
     p.why(
         "Gauss-Seidel is on one core of the host, also beside a GPU.",
-        "Coarse grids are PETSc's Galerkin products, and the coarsest is solved directly. Each smoothing step of BAI is two global iterations; `PCBAI` damps local sweeps by 0.9.",
+        (
+            "Coarse grids are PETSc's Galerkin products, and the coarsest is solved directly. Each smoothing step of"
+            " BAI is two global iterations; `PCBAI` damps local sweeps by 0.9."
+        ),
     )
     place, rows = p.best(
         lambda rows: any(key[1] == "Gauss-Seidel" and converged(row) for key, row in keyed(rows).items())

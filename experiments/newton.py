@@ -73,7 +73,10 @@ def page(p):
         "Figure 4.39, Jacobi over async-(5), 500 iterations each",
         "almost 3",
         lambda rows: f"{ms(rows, 'jacobi-500') / ms(rows, 'bai-500'):.2g}",
-        "an iteration of async-(5) is six sweeps, and on a GPU 500 of them are one launch; Jacobi is PETSc's, several kernels an iteration",
+        (
+            "an iteration of async-(5) is six sweeps, and on a GPU 500 of them are one launch; Jacobi is PETSc's,"
+            " several kernels an iteration"
+        ),
     )
     p.compare(
         "Figure 4.39, Gauss-Seidel over async-(5), 500 iterations each",
@@ -92,16 +95,21 @@ def page(p):
     p.compare(
         "Section 4.14.2, more linear iterations with each Newton step",
         "named, not done",
-        lambda rows: f"by Eisenstat and Walker {results(rows)['bai-ew']['iterations']} iterations, "
-        f"{ms(rows, 'bai-ew'):.3g} ms; to 1e-10 in each step {results(rows)['bai']['iterations']}, {ms(rows, 'bai'):.3g} ms",
+        lambda rows: (
+            f"by Eisenstat and Walker {results(rows)['bai-ew']['iterations']} iterations, {ms(rows, 'bai-ew'):.3g} ms;"
+            f" to 1e-10 in each step {results(rows)['bai']['iterations']}, {ms(rows, 'bai'):.3g} ms"
+        ),
         "KSPBAI as it is by default; fewer iterations, but more Newton steps",
     )
     p.compare(
         "Figure 4.39, Krylov methods over async-(5)",
         "well below 1, 3 to 5 Newton steps",
-        lambda rows: f"CG {ms(rows, 'cg') / ms(rows, 'bai-500'):.2g}, GMRES {ms(rows, 'gmres') / ms(rows, 'bai-500'):.2g}, {results(rows)['cg']['steps']} steps"
-        if "gmres" in results(rows)
-        else "",
+        lambda rows: (
+            f"CG {ms(rows, 'cg') / ms(rows, 'bai-500'):.2g}, GMRES {ms(rows, 'gmres') / ms(rows, 'bai-500'):.2g},"
+            f" {results(rows)['cg']['steps']} steps"
+            if "gmres" in results(rows)
+            else ""
+        ),
         "on a GPU each step of PETSc's CG is several kernels",
     )
     p.compare(

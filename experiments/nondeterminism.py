@@ -81,7 +81,10 @@ def staleness(m):
                     [
                         (
                             matrix,
-                            f"{m.matrix(matrix)} {async_(5, 128)} -ksp_rtol 1e-10 -ksp_max_it 40000 -ksp_bai_stats :{file}:ascii_csv",
+                            (
+                                f"{m.matrix(matrix)} {async_(5, 128)} -ksp_rtol 1e-10 -ksp_max_it 40000 -ksp_bai_stats"
+                                f" :{file}:ascii_csv"
+                            ),
                         )
                     ],
                     threads=None if m.gpus else threads,
@@ -188,26 +191,37 @@ def page(p):
             f"Table {table}, {matrix}, ‖b − Ax‖/‖b‖ after {its} iterations",
             f"{mean:.3g} ± {percent(variation)}",
             modes,
-            "as for Table 4.1"
-            if table == "4.2"
-            else "their GPU starts a wave of blocks at once, all reading the previous iterate, as mode launch does; in mode async a GPU's blocks read older values, one host thread's mostly newer ones",
+            (
+                "as for Table 4.1"
+                if table == "4.2"
+                else (
+                    "their GPU starts a wave of blocks at once, all reading the previous iterate, as mode launch does;"
+                    " in mode async a GPU's blocks read older values, one host thread's mostly newer ones"
+                )
+            ),
         )
         p.compare(
             f"Table {'4.3' if table == '4.1' else '4.4'}, the same, standard deviation",
             f"{DEVIATION[matrix, its]:.2g}",
             lambda rows: modes(rows, lambda row: f"{number(row['standard_deviation']):.2g}"),
-            "on one host thread nothing varies; their standard errors in Table 4.3 are of 400 runs, not of 1000"
-            if table == "4.1"
-            else "",
+            (
+                "on one host thread nothing varies; their standard errors in Table 4.3 are of 400 runs, not of 1000"
+                if table == "4.1"
+                else ""
+            ),
         )
-    growth = (
-        lambda rows: f"async {percent(number(means(rows)['fv1', 10, 'async']['relative_variation']))} to {percent(number(means(rows)['fv1', 120, 'async']['relative_variation']))}"
+    growth = lambda rows: (
+        f"async {percent(number(means(rows)['fv1', 10, 'async']['relative_variation']))} to"
+        f" {percent(number(means(rows)['fv1', 120, 'async']['relative_variation']))}"
     )
     p.compare(
         "Figure 4.2, relative variation on fv1 from 10 to 120 iterations",
         "below 0.1 %",
         growth,
-        "see the picture, and how many iterations that is [below](#how-results-vary-from-run-to-run); Table 4.2's variations after 5 and 40 iterations are off by ten",
+        (
+            "see the picture, and how many iterations that is [below](#how-results-vary-from-run-to-run); Table 4.2's"
+            " variations after 5 and 40 iterations are off by ten"
+        ),
     )
     p.compare(
         "preprint, Table V, fv3 after 1000 and 9000 iterations",
@@ -256,7 +270,10 @@ def page(p):
                 + [join([its for _, its in some], str)]
             )
     p.table(
-        "How old the values are that blocks of 128 rows read in mode async, in global iterations, 0 being the previous iterate; solves to 1e-10, least to most.",
+        (
+            "How old the values are that blocks of 128 rows read in mode async, in global iterations, 0 being the"
+            " previous iterate; solves to 1e-10, least to most."
+        ),
         ["matrix", "machine", "threads", "runs"] + list(AGES) + ["iterations"],
         lines,
     )

@@ -98,11 +98,13 @@ def page(p):
                 lines.append(
                     [matrix, place]
                     + [
-                        f"{1e3 * found[matrix, solver]:.3g}"
-                        if (matrix, solver) in found
-                        else "–"
-                        if any(OLD.get(row["solver"], row["solver"]) == solver for row in rows)
-                        else ""
+                        (
+                            f"{1e3 * found[matrix, solver]:.3g}"
+                            if (matrix, solver) in found
+                            else "–"
+                            if any(OLD.get(row["solver"], row["solver"]) == solver for row in rows)
+                            else ""
+                        )
                         for solver in NAMES
                     ]
                 )
@@ -135,7 +137,8 @@ def page(p):
         lines,
     )
     p.why(
-        "The resident CG is the benchmark's own: a whole solve of pipelined CG with Jacobi in one launch. SSOR is PETSc's default of `PCSOR`, on the host. `KSPBAI` has blocks of its default, 128 rows."
+        "The resident CG is the benchmark's own: a whole solve of pipelined CG with Jacobi in one launch. SSOR is"
+        " PETSc's default of `PCSOR`, on the host. `KSPBAI` has blocks of its default, 128 rows."
     )
     place, rows = p.best()
 

@@ -2,7 +2,8 @@
 """Writes the page of the experiments and its pictures from the tables that run.py left.
 
   page.py                      docs/experiments.md from docs/data/experiments, without matplotlib without new pictures
-  page.py --csv DIR [...]      the tables of DIR take the place of those of the same kind of machine first: host, gpu, or gpus for what needs several
+  page.py --csv DIR [...]      the tables of DIR take the place of those of the same kind of machine first: host, gpu,
+                               or gpus for what needs several
   page.py --check              only says whether the page is what the tables make of it"""
 import argparse
 import math
@@ -70,7 +71,7 @@ class Page:
         self.lines += [caption, "", show(heading), "|" + "---|" * len(used)] + [show(line) for line in lines] + [""]
 
     def say(self, what, name=None):
-        """what(rows) of each kind of machine, said once where it is the same; what may return nothing, or find no row"""
+        """what(rows) of each kind of machine, said once where it is the same; what may return nothing or find no row"""
         said = {}
         for place, rows in reversed(list(self.each(name))):
             try:
@@ -178,7 +179,8 @@ def about(data):
                 + ("" if int(gpus) else f", {threads} thread" + ("s" if threads != "1" else ""))
             )
             lines.append(
-                f"| {place} | {what} | {commit} | {date} | {petsc} | {sum(int(row['seconds']) for row in same)} | {', '.join(row['experiment'] for row in same)} |"
+                f"| {place} | {what} | {commit} | {date} | {petsc} | {sum(int(row['seconds']) for row in same)} |"
+                f" {', '.join(row['experiment'] for row in same)} |"
             )
         left += [
             f"* {row['experiment']}, {place}: {row['state']}, {row['why']}." for row in status if row["state"] != "done"
@@ -193,15 +195,19 @@ def about(data):
 HEAD = """<!-- made from docs/data/experiments by "make experiments-page" -->
 # The papers' experiments
 
-The experiments of H. Anzt's thesis (*Asynchronous and Multiprecision Linear Solvers*, Karlsruhe 2012) and of the papers that it builds on, run again.
-First the papers' figures and tables beside ours, then pictures, then the tables of each experiment. Numbers of figures and tables are the thesis's. Machines and dates of ours are [below](#machines).
+The experiments of H. Anzt's thesis (*Asynchronous and Multiprecision Linear Solvers*, Karlsruhe 2012) and of the \
+papers that it builds on, run again.
+First the papers' figures and tables beside ours, then pictures, then the tables of each experiment. Numbers \
+of figures and tables are the thesis's. Machines and dates of ours are [below](#machines).
 
     make experiments                          all, on the GPU if GPU=1 is given, else a smaller set on the host
     make experiments EXPERIMENT=faults        one, or several; ARGS="--limit 400": in so many seconds at most
     make experiments-page CSV=DIR             this page and its pictures, from the tables that it left in DIR
 
 On a machine with a GPU and without PETSc: `carried/run.sh experiments` of what `make bundle` packs.
-The data are in `docs/data/experiments`. A line that begins with *holds* was checked by the numbers of this page. Right-hand sides are ones, guesses zero. async-(5) has six updates, as [the papers' tables have](concepts.md#if-you-come-from-the-papers), without momentum.
+The data are in `docs/data/experiments`. A line that begins with *holds* was checked by the numbers of this \
+page. Right-hand sides are ones, guesses zero. async-(5) has six updates, as \
+[the papers' tables have](concepts.md#if-you-come-from-the-papers), without momentum.
 
 ## Theirs and ours
 
@@ -213,13 +219,19 @@ NOT_DONE = [
         "Table B.1: apache2, audikw_1, boneS10, ecology2, G3_circuit, ldoor, nd24k",
         "with CG only, for energy; no ρ given",
         "not measured",
-        "not available here; `solves -f FILE` reads them. ecology2 is a five-point mesh of 1000² points, as `-matrix laplace2d -n 1000` is",
+        (
+            "not available here; `solves -f FILE` reads them. ecology2 is a five-point mesh of 1000² points, as"
+            " `-matrix laplace2d -n 1000` is"
+        ),
     ),
     (
         "Section 4.10.4: blocks with few local sweeps scheduled more often",
         "named, not done",
         "not done",
-        "not tried: a kernel serves all blocks alike, and θ sets the number of local sweeps only, not by a block's residual either",
+        (
+            "not tried: a kernel serves all blocks alike, and θ sets the number of local sweeps only, not by a block's"
+            " residual either"
+        ),
     ),
     (
         "Algorithm 15: asynchronous sweeps inside a block",

@@ -97,8 +97,14 @@ def page(p):
                 )
             ),
             {
-                "amc": "theirs on PCI express, where an iteration took longer than its copies through the host; here the copies take longer than an iteration. Three GPUs were not measured",
-                "dc": "today's GPUs are linked directly; on so small a matrix the copies still take longer than an iteration",
+                "amc": (
+                    "theirs on PCI express, where an iteration took longer than its copies through the host; here the"
+                    " copies take longer than an iteration. Three GPUs were not measured"
+                ),
+                "dc": (
+                    "today's GPUs are linked directly; on so small a matrix the copies still take longer than an"
+                    " iteration"
+                ),
                 "dk": "as DC; a kernel's stores into the other GPU's memory need no copy at all",
             }[exchange],
         )
@@ -140,7 +146,10 @@ def page(p):
                         f"`{exchange}`"
                     ] = None
     p.table(
-        "async-(5) with blocks of 448 rows: speed over one rank (whole solve to 1e-10; one iteration), and iterations of a solve. A dash: it failed, or did not converge in 3000 iterations.",
+        (
+            "async-(5) with blocks of 448 rows: speed over one rank (whole solve to 1e-10; one iteration), and"
+            " iterations of a solve. A dash: it failed, or did not converge in 3000 iterations."
+        ),
         ["matrix", "machine", "exchange", "ranks", "solve", "iteration", "iterations", "on one rank"],
         lines,
     )
@@ -152,11 +161,15 @@ def page(p):
         for matrix in MATRICES if place == "several GPUs" else ():
             two = ", ".join(f"{us(rows, matrix, exchange, 2)} with {exchange}" for exchange in EXCHANGES)
             said.append(
-                f"{name(matrix)}, {place}: an iteration takes {us(rows, matrix, 'one rank', 1)} µs on one, and on two {two}."
+                f"{name(matrix)}, {place}: an iteration takes {us(rows, matrix, 'one rank', 1)} µs on one, and on two"
+                f" {two}."
             )
     p.why(
         *said,
-        "Set-up is not counted. Larger systems on several GPUs are measured by `bench/ranks`: see [several GPUs](performance.md#several-gpus).",
+        (
+            "Set-up is not counted. Larger systems on several GPUs are measured by `bench/ranks`: see [several"
+            " GPUs](performance.md#several-gpus)."
+        ),
     )
     rows = [row for row in p.best()[1] if row["n"]]
     place, matrices = p.best()[0], list(dict.fromkeys(parts(row)[0] for row in p.best()[1] if row["n"]))

@@ -15,7 +15,8 @@ def run(m):
                 cases.append(
                     (
                         f"{matrix}|{precision}|{rtol}",
-                        f"{m.matrix(matrix)} {async_(5)} -ksp_bai_precision {precision} -ksp_rtol {rtol} -ksp_max_it 40000 -seconds {0.2 if m.gpus else 0.05}"
+                        f"{m.matrix(matrix)} {async_(5)} -ksp_bai_precision {precision} -ksp_rtol {rtol} -ksp_max_it"
+                        f" 40000 -seconds {0.2 if m.gpus else 0.05}"
                         + (" -find refine_sync," if precision == "single" else ""),
                     )
                 )
@@ -50,7 +51,10 @@ def page(p):
         "Figures 4.32 and 4.33, time in double over refinement",
         "fv1 about 2, fv3 above 1 on Fermi and below on older GPUs, the small ones 1",
         lambda rows: each(rows, lambda a, b: f"{number(a['seconds']) / number(b['seconds']):.2f}"),
-        "in double precision a solve of so small a matrix is one launch; with refinement it is several, with looks at the residual by PETSc's kernels in between",
+        (
+            "in double precision a solve of so small a matrix is one launch; with refinement it is several, with looks"
+            " at the residual by PETSc's kernels in between"
+        ),
     )
     lines = []
     for place, rows in p.each():
@@ -75,7 +79,10 @@ def page(p):
                 ]
             )
     p.table(
-        "async-(5), blocks of 448 rows, to 1e-12; double: as it is, single: refinement round iterations in single precision.",
+        (
+            "async-(5), blocks of 448 rows, to 1e-12; double: as it is, single: refinement round iterations in single"
+            " precision."
+        ),
         ["matrix", "machine", "iterations, double", "single", "ms, double", "single"],
         lines,
     )
@@ -85,8 +92,8 @@ def page(p):
         if any(parts(row)[0] == "fv3" for row in rows):
             double, single = pair(rows, "fv3")
             said.append(
-                f"{place}: on fv3 a global iteration takes {cost(double)} µs in double precision, and {cost(single)} in "
-                "single with its share of the looks at the residual."
+                f"{place}: on fv3 a global iteration takes {cost(double)} µs in double precision, and {cost(single)} in"
+                " single with its share of the looks at the residual."
             )
             if number(single["its"]) < number(double["its"]) and number(single["seconds"]) > number(double["seconds"]):
                 said.append("So refinement takes fewer iterations there and more time.")

@@ -4,9 +4,11 @@
   run.py --programs DIR --out DIR [--gpus N] [NAME ...]    all experiments, or those named
   run.py --list                                            which there are
 
-DIR has the programs solves, storage, nondeterminism, bench and ex4, or they are in its folders experiments, bench and tutorials. --gpus 0 (the default) runs on the host, a smaller
-set. --matrices DIR: where Chem97ZtZ.mtx and bcsstk16.mtx are, if you have them. --quick: a few small cases of each, to see that it works. --device, --commit: for the page.
---limit SECONDS: for all experiments together; what is left then is stopped, and the tables say so. No module but those of Python is needed"""
+DIR has the programs solves, storage, nondeterminism, bench and ex4, or they are in its folders experiments, bench and
+tutorials. --gpus 0 (the default) runs on the host, a smaller set. --matrices DIR: where Chem97ZtZ.mtx and bcsstk16.mtx
+are, if you have them. --quick: a few small cases of each, to see that it works. --device, --commit: for the page.
+--limit SECONDS: for all experiments together; what is left then is stopped, and the tables say so. No module but those
+of Python is needed"""
 import argparse
 import csv
 import importlib

@@ -34,7 +34,10 @@ def run(m):
             [
                 (
                     f"ours|{mode}|{k}|20",
-                    f"-matrix laplace3d -n {n} {PLAIN} -ksp_bai_mode {mode} -ksp_bai_block_size 448 -ksp_bai_local_iters {k} -ksp_norm_type none -ksp_max_it 20 -seconds 0.2",
+                    (
+                        f"-matrix laplace3d -n {n} {PLAIN} -ksp_bai_mode {mode} -ksp_bai_block_size 448"
+                        f" -ksp_bai_local_iters {k} -ksp_norm_type none -ksp_max_it 20 -seconds 0.2"
+                    ),
                 )
                 for mode in ("async",)
                 for k in (1, 6)
@@ -87,10 +90,16 @@ def page(p):
         p.compare(
             f"Table 4.8, A318, {name}: Block-CRS over CRS",
             f"{block / crs - 1:+.0%}",
-            lambda rows: f"{side(rows)}³: {papers(rows, k)[1] / papers(rows, k)[0] - 1:+.0%}; KSPBAI {ours(rows, k)[0] / papers(rows, k)[0] - 1:+.0%}",
-            "their table prints 82 %, its times give 77 %; in CRS each update reads the values outside the block again"
-            if k == "6"
-            else "today's caches keep what CRS reads twice",
+            lambda rows: (
+                f"{side(rows)}³: {papers(rows, k)[1] / papers(rows, k)[0] - 1:+.0%}; KSPBAI"
+                f" {ours(rows, k)[0] / papers(rows, k)[0] - 1:+.0%}"
+            ),
+            (
+                "their table prints 82 %, its times give 77 %; in CRS each update reads the values outside the block"
+                " again"
+                if k == "6"
+                else "today's caches keep what CRS reads twice"
+            ),
         )
         p.compare(
             f"Figure 4.16{'a' if k == '1' else 'b'}, iterations until {name} gains by Block-CRS",
@@ -155,7 +164,10 @@ def page(p):
                     f"{place}, {side(some)}³",
                 )
     p.table(
-        "µs of a global iteration on the 7-point Laplacian, blocks of 448 rows; the conversion, and after how many iterations it has paid off.",
+        (
+            "µs of a global iteration on the 7-point Laplacian, blocks of 448 rows; the conversion, and after how many"
+            " iterations it has paid off."
+        ),
         ["", "size", "CRS", "Block-CRS", "over CRS", "conversion", "pays off after"],
         lines,
     )
@@ -165,10 +177,16 @@ def page(p):
         for place, rows in p.each()
         if both <= largest(rows).keys() and ours(rows, "1")[0] > papers(rows, "1")[0]
     ]
-    longer = f"With one update an iteration of `KSPBAI` takes longer than the papers' in CRS: {'; '.join(slow)}. The reason is not known."
+    longer = (
+        f"With one update an iteration of `KSPBAI` takes longer than the papers' in CRS: {'; '.join(slow)}. The reason"
+        " is not known."
+    )
     p.why(
         longer if slow else "",
-        "The program `storage` has the papers' two algorithms as printed. In CRS each of several updates reads the values outside the block again, so with more than one it is not the same iteration.",
+        (
+            "The program `storage` has the papers' two algorithms as printed. In CRS each of several updates reads the"
+            " values outside the block again, so with more than one it is not the same iteration."
+        ),
     )
     counts = lambda rows: sorted({int(key[3]) for key in largest(rows) if key[0] == "papers"})
     place, rows = p.best(lambda rows: len(counts(rows)) > 2)

@@ -36,7 +36,10 @@ def page(p):
         lambda rows: some(
             rows, lambda size: f"{number(row(rows, size, 'theta')['found']):.0f} / {-(-2000 // size) * 5}"
         ),
-        "they average the quotients of rows, here sums of rows are divided; their table is said to be of Trefethen_20000, its numbers of blocks are of 2000 rows",
+        (
+            "they average the quotients of rows, here sums of rows are divided; their table is said to be of"
+            " Trefethen_20000, its numbers of blocks are of 2000 rows"
+        ),
     )
     p.compare(
         "Figure 4.21, iterations with θ, blocks of 28, 56, 112, 224, 448",

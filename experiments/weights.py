@@ -21,14 +21,20 @@ def run(m):
                 cases.append(
                     (
                         f"omega|{matrix}|{weight}|{omega}",
-                        f"{which} {async_(5, 512, 'sync')} -ksp_bai_weight {weight} -ksp_bai_omega {omega} {stop + every}",
+                        (
+                            f"{which} {async_(5, 512, 'sync')} -ksp_bai_weight {weight} -ksp_bai_omega"
+                            f" {omega} {stop + every}"
+                        ),
                     )
                 )
                 if m.gpus and omega in (1.0, 1.1, 1.2):
                     cases.append(
                         (
                             f"time|{matrix}|{weight}|{omega}",
-                            f"{which} {async_(5, 512)} -ksp_bai_weight {weight} -ksp_bai_omega {omega} {stop} -seconds 0.05",
+                            (
+                                f"{which} {async_(5, 512)} -ksp_bai_weight {weight} -ksp_bai_omega"
+                                f" {omega} {stop} -seconds 0.05"
+                            ),
                         )
                     )
             if omega >= 1 and (matrix != "fv3" or omega in (1.0, 1.2, 1.4)):  # which takes seconds
@@ -38,7 +44,11 @@ def run(m):
             cases.append(
                 (
                     f"size|trefethen|{weight}|{size}",
-                    f"-matrix trefethen {async_(5, size, 'sync').replace('local_iters 6', 'local_iters 5')} -ksp_bai_weight {weight} {stop + every}",
+                    (
+                        "-matrix trefethen"
+                        f" {async_(5, size, 'sync').replace('local_iters 6', 'local_iters 5')} -ksp_bai_weight"
+                        f" {weight} {stop + every}"
+                    ),
                 )
             )
     return m.solves(cases)
@@ -47,8 +57,8 @@ def run(m):
 def its_of(rows):
     """Iterations of a case by its name, or why there are none"""
     by = {tuple(parts(row)): row for row in rows}
-    return (
-        lambda *key: by[key]["its"]
+    return lambda *key: (
+        by[key]["its"]
         if key in by and converged(by[key])
         else "div"
         if key in by and "DIVERGED" in by[key]["reason"]
@@ -100,7 +110,9 @@ def page(p):
         p.compare(
             f"Figure {figure}, {matrix}, time of SOR over the better of async-(5) and ℓ1",
             said,
-            lambda rows: f"{fastest(rows, matrix, 'SOR') / min(fastest(rows, matrix, 'none'), fastest(rows, matrix, 'l1')):.2g}",
+            lambda rows: (
+                f"{fastest(rows, matrix, 'SOR') / min(fastest(rows, matrix, 'none'), fastest(rows, matrix, 'l1')):.2g}"
+            ),
             {
                 "chem97": "SOR takes fewer iterations, and an asynchronous one on a GPU more: see Figure 4.4a",
                 "trefethen": "today's host needs little time for so small a matrix",

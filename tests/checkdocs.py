@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks documents in Markdown: checkdocs.py FILE.md ... FOLDER ...
 
-Fails if a relative link or its anchor leads nowhere, if a cell of a table has more than 15 words, or if a sentence has more
-than 25. In folders named notebook sentences may be longer. Words are what has a letter in it, outside code. Of a file that
-begins with <!-- made from ... only the links are checked."""
+Fails if a relative link or its anchor leads nowhere, if a cell of a table has more than 15 words, or if a sentence has
+more than 25. In folders named notebook sentences may be longer. Words are what has a letter in it, outside code. Of a
+file that begins with <!-- made from ... only the links are checked."""
 import os
 import re
 import sys
@@ -82,7 +82,10 @@ def lengths(filename):
     for number, text in paragraphs(filename):
         for sentence in re.split(r"(?<=[.!?:])[)*\"]*\s+", re.sub(r"\b(e\.g|i\.e|et al|vs|cf)\.", r"\1", text)):
             if len(words(sentence)) > SENTENCE:
-                yield f"{filename}:{number}: {len(words(sentence))} words in a sentence, {SENTENCE} at most: {sentence[:60]}"
+                yield (
+                    f"{filename}:{number}: {len(words(sentence))} words in a sentence, {SENTENCE} at most:"
+                    f" {sentence[:60]}"
+                )
 
 
 def main(names):

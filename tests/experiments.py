@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The experiments of the papers run, obey what mathematics says, and become a page: experiments.py PROGRAMS DIR [MPIEXEC ...]
+"""The experiments of the papers run, obey what mathematics says, and become a page:
+experiments.py PROGRAMS DIR [MPIEXEC ...]
 
 Prints TAP. In DIR are the tables and the page that it makes; exit status 1 if a test fails."""
 import io
@@ -74,11 +75,9 @@ def main():
         f"{theta['448|theta']['found']} local sweeps with theta, 25 without",
     )
     storage = cases(out, "storage")
-    for (
-        k
-    ) in (
-        "16"
-    ):  # one thread takes a block after the other, so that values outside a block do not change meanwhile, and the two storages are one method
+    # One thread takes a block after the other, so that values outside a block do not change meanwhile, and the two
+    # storages are one method
+    for k in "16":
         crs, split = (harness.number(storage[f"papers|{name}|{k}|20"]["residual"]) for name in ("crs", "block-crs"))
         expect(
             f"storage_{k}",

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Compares the figures of README.md and of pages in docs/ with the data files: figures.py [--write]
 
-A paragraph with measured figures ends with a comment <!-- = SOURCE; SOURCE ... -->, one source for each of its figures, in
-their order. A source is an expression of the functions below. A figure is right if its source rounds to it. In a paragraph
-without sources a number with a decimal point, or before a unit of time, of memory or of speed, is an error. Not looked at
-are code, and numbers that are a size (1000², 20000 rows), a tolerance (1e-10) or a version (PETSc 3.18).
+A paragraph with measured figures ends with a comment <!-- = SOURCE; SOURCE ... -->, one source for each of its figures,
+in their order. A source is an expression of the functions below. A figure is right if its source rounds to it. In a
+paragraph without sources a number with a decimal point, or before a unit of time, of memory or of speed, is an error.
+Not looked at are code, and numbers that are a size (1000², 20000 rows), a tolerance (1e-10) or a version (PETSc 3.18).
 
-A table with measured figures follows a comment <!-- table NAME -->. It is made from a data file: from that of a function in
-TABLES, or from the rows of that name in docs/data/measured.csv. --write makes all of them anew. A table without such a
-comment that has a measured figure is an error.
+A table with measured figures follows a comment <!-- table NAME -->. It is made from a data file: from that of a
+function in TABLES, or from the rows of that name in docs/data/measured.csv. --write makes all of them anew. A table
+without such a comment that has a measured figure is an error.
 """
 import csv
 import math
@@ -144,7 +144,8 @@ HUNG = {("laplace3d", 10**6, "gamg")}  # PETSc's set-up, on the machine of hypre
 
 def over_hypre(matrix, n):
     try:
-        return f"{total(hypre, matrix, n, 'bai') / min(total(hypre, matrix, n, way) for way in ('hypre', 'hypre-aggressive')):.2f}"
+        theirs = min(total(hypre, matrix, n, way) for way in ('hypre', 'hypre-aggressive'))
+        return f"{total(hypre, matrix, n, 'bai') / theirs:.2f}"
     except LookupError:
         return ""
 
@@ -230,7 +231,7 @@ def made(name):
 
 
 def tables(filename):
-    """Number of the first line, name in the comment before it or None, and lines of each table that no other script makes"""
+    """Number of the first line, name in the comment before it or None, and lines of each table no other script makes"""
     with open(filename, encoding="utf-8") as file:
         whole = file.read().split("\n")
     prose, start, other = dict(text_of(filename)), None, None
@@ -262,7 +263,10 @@ def wrong_tables(filename):
             continue
         try:
             if made(name) != lines:
-                yield f"{filename}:{start}: table {name} is not what its data make of it: python3 tests/figures.py --write"
+                yield (
+                    f"{filename}:{start}: table {name} is not what its data make of it: python3 tests/figures.py"
+                    " --write"
+                )
         except (LookupError, ValueError) as error:
             yield f"{filename}:{start}: {error}"
 

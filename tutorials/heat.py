@@ -108,7 +108,7 @@ times.append(time.perf_counter())
 name = ksp.getType() if ksp.getType() == 'bai' else f'{ksp.getType()} with {ksp.getPC().getType()}'
 mesh_s, matrix_s, setup_s, solve_s = np.diff(times)
 PETSc.Sys.Print(
-    f'{b.getSize()} unknowns, mesh {mesh_s:.1f} s, matrix {matrix_s:.1f} s, ' f'highest temperature {T.max()[1]:.5g}'
+    f'{b.getSize()} unknowns, mesh {mesh_s:.1f} s, matrix {matrix_s:.1f} s, highest temperature {T.max()[1]:.5g}'
 )
 PETSc.Sys.Print(
     f'{name}: {ksp.getIterationNumber()} iterations, residual {(b - A * T).norm() / b.norm():.1e}, '

@@ -42,16 +42,15 @@ def read(path, field):
             names.add(name)
             if name == field:
                 kind = np.dtype(f"{order}f{int(array.get('type')[5:]) // 8}")
-                values[parts] = np.frombuffer(raw, kind, np.prod(shape), start + int(array.get("offset"))).reshape(
-                    shape
-                )
+                offset = start + int(array.get("offset"))
+                values[parts] = np.frombuffer(raw, kind, np.prod(shape), offset).reshape(shape)
     if field not in names:
         raise SystemExit(f"{path}: there is no field {field}, but {', '.join(sorted(names))}")
     return values
 
 
 def face(axis, plane, corner, along, length, order):
-    """A square of cells whose first one is at the corner, seen along the diagonal of the cube; higher orders hide lower ones"""
+    """A square of cells, the first at the corner, seen along the diagonal of the cube; higher orders hide lower ones"""
     u, v = np.meshgrid(*(np.linspace(0, length, count + 1) for count in reversed(plane.shape)))
     where = [np.full(u.shape, float(start)) for start in corner]
     where[along[0]] += u

@@ -48,13 +48,8 @@ def right_hand_side(da, b):
     hx, hy = spacing(da)
     (xs, xe), (ys, ye) = da.getRanges()
     with da.getVecArray(b) as values:
-        values[:] = (
-            2
-            * np.pi**2
-            * hx
-            * hy
-            * np.outer(np.sin(np.pi * hx * np.arange(xs, xe)), np.sin(np.pi * hy * np.arange(ys, ye)))
-        )
+        sines = np.outer(np.sin(np.pi * hx * np.arange(xs, xe)), np.sin(np.pi * hy * np.arange(ys, ye)))
+        values[:] = 2 * np.pi**2 * hx * hy * sines
 
 
 def plot(filename, da, u, norms):

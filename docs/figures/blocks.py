@@ -10,13 +10,15 @@ out = []
 
 def text(x, y, s, size=14, anchor="start", color=INK, weight="normal", style="normal"):
     out.append(
-        f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}" fill="{color}" font-weight="{weight}" font-style="{style}">{s}</text>'
+        f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}" fill="{color}" font-weight="{weight}"'
+        f' font-style="{style}">{s}</text>'
     )
 
 
 def rect(x, y, w, h, fill, stroke="none", width=1, opacity=1, r=0):
     out.append(
-        f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="{r}" fill="{fill}" fill-opacity="{opacity}" stroke="{stroke}" stroke-width="{width}"/>'
+        f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="{r}" fill="{fill}" fill-opacity="{opacity}"'
+        f' stroke="{stroke}" stroke-width="{width}"/>'
     )
 
 
@@ -93,10 +95,12 @@ def chain(lengths, start=0):
 
 
 out.append(
-    f'<svg xmlns="http://www.w3.org/2000/svg" width="{W}" height="{H}" viewBox="0 0 {W} {H}" font-family="Helvetica, Arial, sans-serif">'
+    f'<svg xmlns="http://www.w3.org/2000/svg" width="{W}" height="{H}" viewBox="0 0 {W} {H}" font-family="Helvetica,'
+    ' Arial, sans-serif">'
 )
 out.append(
-    f'<defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L10 5L0 10z" fill="{INK}"/></marker></defs>'
+    '<defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7"'
+    f' orient="auto"><path d="M0 0L10 5L0 10z" fill="{INK}"/></marker></defs>'
 )
 rect(0, 0, W, H, "white")
 

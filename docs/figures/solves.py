@@ -60,7 +60,8 @@ for way, (name, _, _) in enumerate(WAYS):
 bottom = TOP + STEP * len(ROWS)
 for ms in (10, 100, 1000):
     out.append(
-        f'<line x1="{across(ms):.1f}" y1="{TOP - 16}" x2="{across(ms):.1f}" y2="{bottom - 10}" stroke="{GRID}" stroke-width="1.5"/>'
+        f'<line x1="{across(ms):.1f}" y1="{TOP - 16}" x2="{across(ms):.1f}" y2="{bottom - 10}" stroke="{GRID}"'
+        ' stroke-width="1.5"/>'
     )
     text(across(ms), bottom + 10, f"{ms} ms", 13, "middle", SOFT)
 for k, (matrix, n, name) in enumerate(ROWS):
@@ -80,7 +81,8 @@ text(LEFT, bottom + 34, "set-up and one solve to 1e-10 (coefficients that jump: 
 
 H = bottom + 48
 print(
-    f'<svg xmlns="http://www.w3.org/2000/svg" width="{W}" height="{H}" viewBox="0 0 {W} {H}" font-family="DejaVu Sans, Arial, sans-serif">'
+    f'<svg xmlns="http://www.w3.org/2000/svg" width="{W}" height="{H}" viewBox="0 0 {W} {H}" font-family="DejaVu Sans,'
+    ' Arial, sans-serif">'
 )
 print(f'<rect width="{W}" height="{H}" fill="white"/>')
 print("\n".join(out))

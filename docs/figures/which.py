@@ -40,7 +40,8 @@ out = []
 
 def text(x, y, s, size=15, anchor="middle", color=INK, weight="normal"):
     out.append(
-        f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}" fill="{color}" font-weight="{weight}">{s}</text>'
+        f'<text x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}" fill="{color}"'
+        f' font-weight="{weight}">{s}</text>'
     )
 
 
@@ -72,10 +73,12 @@ text(AX, y + 42, "Grey: PETSc alone.", 14, "start", SOFT)
 
 H = y + BOX + 20
 print(
-    f'<svg xmlns="http://www.w3.org/2000/svg" width="{W}" height="{H}" viewBox="0 0 {W} {H}" font-family="DejaVu Sans, Arial, sans-serif">'
+    f'<svg xmlns="http://www.w3.org/2000/svg" width="{W}" height="{H}" viewBox="0 0 {W} {H}" font-family="DejaVu Sans,'
+    ' Arial, sans-serif">'
 )
 print(
-    f'<defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto"><path d="M0,0 L10,5 L0,10 z" fill="{INK}"/></marker></defs>'
+    '<defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7"'
+    f' orient="auto"><path d="M0,0 L10,5 L0,10 z" fill="{INK}"/></marker></defs>'
 )
 print(f'<rect width="{W}" height="{H}" fill="white"/>')
 print("\n".join(out))

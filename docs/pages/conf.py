@@ -1,4 +1,6 @@
-"""The documents as pages, by Sphinx: see config/docs.sh. They are read where they are, the folder of the sources being the project's."""
+"""The documents as pages, by Sphinx: see config/docs.sh.
+
+They are read where they are, the folder of the sources being the project's."""
 import os
 import re
 
@@ -16,11 +18,18 @@ html_copy_source = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["smartquotes"]
 CONTENTS = {
-    "Using it": "docs/tour docs/manual docs/which docs/concepts docs/levels docs/smoothing docs/options docs/method build/manualpages/index",
+    "Using it": (
+        "docs/tour docs/manual docs/which docs/concepts docs/levels docs/smoothing docs/options docs/method"
+        " build/manualpages/index"
+    ),
     "Measured": "docs/performance docs/experiments docs/newton docs/application",
     "Getting it": "docs/packages CHANGELOG",
     "Changing it": "CONTRIBUTING docs/architecture docs/developers docs/notebook/README",
-    "Notebook": "docs/notebook/billion_rows docs/notebook/faults docs/notebook/given_up docs/notebook/kernels docs/notebook/levels docs/notebook/nondeterminism docs/notebook/partitions docs/notebook/ranks docs/notebook/smoothing docs/notebook/weights",
+    "Notebook": (
+        "docs/notebook/billion_rows docs/notebook/faults docs/notebook/given_up docs/notebook/kernels"
+        " docs/notebook/levels docs/notebook/nondeterminism docs/notebook/partitions docs/notebook/ranks"
+        " docs/notebook/smoothing docs/notebook/weights"
+    ),
 }
 
 

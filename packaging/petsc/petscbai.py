@@ -5,7 +5,8 @@ class Configure(config.package.Package):
     config.package.Package.__init__(self, framework)
     self.version          = '0.3.0'
     self.gitcommit        = 'v'+self.version
-    self.download         = ['git://https://example.org/petsc-bai.git','https://example.org/petsc-bai/archive/'+self.gitcommit+'.tar.gz']
+    self.download         = ['git://https://example.org/petsc-bai.git',
+                             'https://example.org/petsc-bai/archive/'+self.gitcommit+'.tar.gz']
     self.downloaddirnames = ['petsc-bai','petscbai']
     self.includes         = ['petscbai.h']
     self.liblist          = [['libpetscbai.so']]

@@ -5,7 +5,8 @@ from spack.package import *
 
 
 class PetscBai(MakefilePackage, CudaPackage):
-    """Block-asynchronous iteration for PETSc: a solver, and a multigrid smoother, in a library that PETSc loads at run time."""
+    """Block-asynchronous iteration for PETSc: a solver, and a multigrid smoother, in a library that PETSc
+    loads at run time."""
 
     homepage = "https://example.org/petsc-bai"
     git = "https://example.org/petsc-bai.git"
