@@ -14,7 +14,8 @@ mkdir -p "$cache"
 exec 9>"$tools.lock"
 flock 9
 if [ ! -f "$tools/complete" ]; then
-  python3 -c 'import ensurepip' 2>/dev/null || config/packages.sh 'make docs needs virtual environments of Python' python3 python3-venv
+  python3 -c 'import ensurepip' 2>/dev/null ||
+    config/packages.sh 'make docs needs virtual environments of Python' python3 python3-venv
   say "make docs needs $(tr '\n' ' ' <$needs)"
   say "so pip installs these, and what they depend on, from PyPI into $tools"
   rm -rf "$tools"
@@ -27,6 +28,7 @@ flock -u 9
 "$tools/bin/cffconvert" --validate >/dev/null || { "$tools/bin/cffconvert" --validate; exit 1; }
 python3 docs/pages/manualpages.py build/manualpages
 rm -rf build/pages
-"$tools/bin/sphinx-build" --quiet --fail-on-warning --keep-going -j auto -c docs/pages -d build/pages-doctrees . build/pages
+"$tools/bin/sphinx-build" --quiet --fail-on-warning --keep-going -j auto \
+  -c docs/pages -d build/pages-doctrees . build/pages
 ln -s README.html build/pages/index.html
 echo "$(find build/pages -name '*.html' | wc -l) pages: build/pages/index.html"

@@ -12,5 +12,6 @@ install -d -- "$to/lib/pkgconfig" "$to/include"
 install -m 755 -- "$library" "$to/lib"
 install -m 644 -- include/*.h "$to/include"
 escaped=$(printf '%s\n' "$prefix" | sed 's/[\\|&]/\\&/g')
-sed -e "s|@prefix@|$escaped|" -e "s|@version@|$version|" -e "s|@requires@|$requires|" config/petscbai.pc.in >"$to/lib/pkgconfig/petscbai.pc"
+sed -e "s|@prefix@|$escaped|" -e "s|@version@|$version|" -e "s|@requires@|$requires|" \
+  config/petscbai.pc.in >"$to/lib/pkgconfig/petscbai.pc"
 echo "installed in $to: lib/$(basename "$library"), lib/pkgconfig/petscbai.pc, include/petscbai.h"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds and tests, without CUDA where nothing else is said, in build folders of their own, and prints a line for each: make matrix
+# Builds and tests, without CUDA where nothing else is said, in build folders of their own, and prints a line for each:
+# make matrix
 #
 #   MATRIX  which of (all but the last three lines, which build a PETSc first)
 #             real, complex, int64, complex-int64   Debian's PETSc 3.18 with these
@@ -47,7 +48,11 @@ for name in $MATRIX; do
     "$here/packages.sh" 'make matrix tests clang' clang libomp-dev || exit 1
     OMPI_CC=clang run clang debian
     ;;
-  *) echo "MATRIX has no $name: real, complex, int64, complex-int64, single, release, 3.MINOR.PATCH, cuda-complex, cuda-int64, sanitize, clang, noopenmp"; exit 2 ;;
+  *)
+    echo "MATRIX has no $name: real, complex, int64, complex-int64, single, release, 3.MINOR.PATCH, cuda-complex," \
+      "cuda-int64, sanitize, clang, noopenmp"
+    exit 2
+    ;;
   esac
 done
 exit $failed

@@ -4,8 +4,10 @@
 #   config/petsc.sh debian [WHY]   Debian's packages: PETSc, its test harness, Open MPI, compilers (seconds)
 #   config/petsc.sh cuda [WHY]     PETSc with CUDA, built from PyPI's source package (minutes, once)
 #   config/petsc.sh cuda-complex, cuda-int64 [WHY]  that one with complex scalars, or with 64-bit indices
-#   config/petsc.sh complex, int64, complex-int64 [WHY]  Debian's PETSc with complex scalars, 64-bit indices, or both (seconds)
-#   config/petsc.sh release, single [WHY]  a release of PETSc without CUDA, in double or in single precision, built likewise
+#   config/petsc.sh complex, int64, complex-int64 [WHY]  Debian's PETSc with complex scalars, 64-bit indices, or both
+#                                                        (seconds)
+#   config/petsc.sh release, single [WHY]  a release of PETSc without CUDA, in double or in single precision, built
+#                                          likewise
 #
 # Each says first what it installs, and why.
 # What is built is kept in ${XDG_CACHE_HOME:-~/.cache}/petsc-bai, one folder per version and options.
@@ -57,13 +59,16 @@ build()
   prefix=$cache/petsc-$version-$kind-$key
   alone "$version-$key"
   if [ ! -f "$prefix/complete" ]; then
-    install_packages make gcc g++ python3 python3-pip pkg-config libopenmpi-dev openmpi-bin libopenblas-dev liblapack-dev
+    install_packages make gcc g++ python3 python3-pip pkg-config \
+      libopenmpi-dev openmpi-bin libopenblas-dev liblapack-dev
     src=$cache/build-$version-$key
     say "$why"
-    say "so PETSc $version is downloaded from PyPI (by pip) and built with $with, into $prefix: about 15 minutes on two cores"
+    say "so PETSc $version is downloaded from PyPI (by pip) and built with $with, into $prefix:" \
+      "about 15 minutes on two cores"
     rm -rf "$src" "$prefix"
     mkdir -p "$src"
-    logged "petsc $version: download" "$src/download.log" 8 pip download --no-deps --no-binary petsc -d "$src" "petsc==$version"
+    logged "petsc $version: download" "$src/download.log" 8 \
+      pip download --no-deps --no-binary petsc -d "$src" "petsc==$version"
     tar -xzf "$src/petsc-$version.tar.gz" -C "$src"
     cd "$src/petsc-$version"
     unset PETSC_DIR PETSC_ARCH MAKEFLAGS MFLAGS MAKELEVEL
@@ -84,8 +89,9 @@ with_cuda()
   kind=$1 what=$2; shift 2
   find_cuda
   build "$kind" "$CUDA_HOME$what" "$("$CUDA_HOME/bin/nvcc" --version | tail -n 1)" \
-    --with-debugging=0 --with-cuda --with-cuda-dir="$CUDA_HOME" --with-cuda-arch="$arch" --with-fc=0 --with-mpi-dir=/usr \
-    --with-shared-libraries --with-x=0 --with-ssl=0 COPTFLAGS='-O3 -g0' CXXOPTFLAGS='-O3 -g0' CUDAOPTFLAGS=-O3 "$@"
+    --with-debugging=0 --with-cuda --with-cuda-dir="$CUDA_HOME" --with-cuda-arch="$arch" --with-fc=0 \
+    --with-mpi-dir=/usr --with-shared-libraries --with-x=0 --with-ssl=0 \
+    COPTFLAGS='-O3 -g0' CXXOPTFLAGS='-O3 -g0' CUDAOPTFLAGS=-O3 "$@"
 }
 cuda() { with_cuda cuda ''; }
 cuda_complex() { with_cuda complex-cuda ', complex scalars' --with-scalar-type=complex; }
@@ -94,8 +100,8 @@ cuda_int64() { with_cuda int64-cuda ', 64-bit indices' --with-64-bit-indices; }
 # For tests: quick to build, and slower than PETSc could be
 host()
 {
-  build "$@" '' --with-debugging=0 --with-fc=0 --with-cxx=0 --with-mpi-dir=/usr --with-shared-libraries --with-x=0 --with-ssl=0 \
-    --with-precision="$1" COPTFLAGS='-O1 -g0'
+  build "$@" '' --with-debugging=0 --with-fc=0 --with-cxx=0 --with-mpi-dir=/usr --with-shared-libraries \
+    --with-x=0 --with-ssl=0 --with-precision="$1" COPTFLAGS='-O1 -g0'
 }
 
 release()

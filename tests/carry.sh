@@ -21,8 +21,12 @@ for d in tests tutorials; do
   mkdir -p "$to/src/$d" "$to/tests/$d"
   cp -r "$src/$d/output" "$src/$d"/*.c "$to/src/$d"
   cp "$build/tests/$d"/run*.sh "$to/tests/$d"
-  for f in "$src/$d"/*.F90; do rm -f "$to/tests/$d/run$(basename "$f" .F90)"_*.sh; done # Fortran's library is not carried
-  for f in "$src/$d"/*.c; do [ ! -x "$build/tests/$d/$(basename "$f" .c)" ] || cp "$build/tests/$d/$(basename "$f" .c)" "$to/tests/$d"; done
+  # Fortran's library is not carried
+  for f in "$src/$d"/*.F90; do rm -f "$to/tests/$d/run$(basename "$f" .F90)"_*.sh; done
+  for f in "$src/$d"/*.c; do
+    program=$build/tests/$d/$(basename "$f" .c)
+    [ ! -x "$program" ] || cp "$program" "$to/tests/$d"
+  done
   [ ! -d "$src/$d/data" ] || { cp -r "$src/$d/data" "$to/src/$d"; cp -r "$src/$d/data" "$to/tests/$d"; }
 done
 cp "$src"/tutorials/*.py "$to/tests/tutorials"
@@ -30,7 +34,8 @@ for f in "$src"/bench/*.c; do cp "$build/tests/bench/$(basename "$f" .c)" "$to";
 mkdir -p "$to/experiments"
 cp "$src"/experiments/*.py "$to/experiments"
 for f in "$src"/experiments/*.c; do cp "$build/tests/experiments/$(basename "$f" .c)" "$to/experiments"; done
-cp "$src/tests/summary.sh" "$src/tests/sanitizer.sh" "$src/tests/sanitizer.txt" "$src/tests/manual.sh" "$src/docs/manual.md" "$src/docs/tour.md" "$to"
+cp "$src/tests/summary.sh" "$src/tests/sanitizer.sh" "$src/tests/sanitizer.txt" "$src/tests/manual.sh" \
+  "$src/docs/manual.md" "$src/docs/tour.md" "$to"
 find "$build/tests/petsc" -type f -exec cp {} "$to/petsc" \;
 echo "$HAVE" >"$to/have"
 echo "${BENCH:-}" >"$to/bench.args"
@@ -39,22 +44,28 @@ cat >"$to/run.sh" <<'RUN'
 #!/bin/bash
 # Runs the tests packed here:
 #   run.sh [PATTERN]          all, or those whose names match
-#   run.sh TOOL [PATTERN]     the same below that tool of compute-sanitizer: memcheck, initcheck, racecheck or synccheck; the last three are
-#                             slow, and without a PATTERN run what sanitizer.txt lists
+#   run.sh TOOL [PATTERN]     the same below that tool of compute-sanitizer: memcheck, initcheck, racecheck or
+#                             synccheck; the last three are slow, and without a PATTERN run what sanitizer.txt lists
 #   run.sh manual [PATTERN]   the manual's commands; run.sh tour [PATTERN] those of the tour
-#   run.sh experiments ARGS   those of the papers: see experiments/run.py, as in run.sh experiments --gpus 1 --out DIR faults theta
+#   run.sh experiments ARGS   those of the papers: see experiments/run.py, as in
+#                             run.sh experiments --gpus 1 --out DIR faults theta
 #   run.sh bench ARGS         what make bench GPU=1 does: -csv bench.csv -device NAME -commit NAME
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH=$here/lib:/usr/local/cuda/lib64:${LD_LIBRARY_PATH:-} BAI_LIB=$here/lib/libpetscbai.so
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive
 export PETSC_OPTIONS="${PETSC_OPTIONS:-} -use_gpu_aware_mpi 0"
 if [ -f "$here/paths" ]; then
   { read -r tests; read -r harness; read -r bin; read -r src; } <"$here/paths"
-  sed -i -e "s|$tests|@here@/tests|g" -e "s|$harness|@here@/petsc/share/petsc/examples/config|g" -e "s|$bin|@here@/petsc/lib/petsc/bin|g" -e "s|$src|@here@/src|g" -e "s|@here@|$here|g" -e 's|/usr/bin/mpiexec|mpiexec|' "$here"/tests/*/run*.sh
+  sed -i -e "s|$tests|@here@/tests|g" -e "s|$harness|@here@/petsc/share/petsc/examples/config|g" \
+    -e "s|$bin|@here@/petsc/lib/petsc/bin|g" -e "s|$src|@here@/src|g" -e "s|@here@|$here|g" \
+    -e 's|/usr/bin/mpiexec|mpiexec|' "$here"/tests/*/run*.sh
   mv "$here/paths" "$here/paths.old"
 fi
 if [ "${1:-}" = manual ] || [ "${1:-}" = tour ]; then
-  export PROGRAMS=$(echo "$here"/petsc/ex*) TUTORIALS=$(echo "$here"/tests/tutorials/{ex?,*.py}) HAVE=$(cat "$here/have")
+  export PROGRAMS=$(echo "$here"/petsc/ex*) TUTORIALS=$(echo "$here"/tests/tutorials/{ex?,*.py})
+  export HAVE=$(cat "$here/have")
   export PETSC_PREFIX=$here CC=false MPIEXEC=mpiexec PYTHON=${PYTHON:-false} PREFIX=$here
   sh "$here/manual.sh" "$here/$1.md" "$here/$1" "${2:-.}"
   ! grep -q '^not ok' "$here/$1/tap"
@@ -95,8 +106,13 @@ sh "$here/summary.sh" "$here/tests" "$here/src" "${1:-.}" | grep -v '^skipped' ;
 if [ -n "$tool" ]; then
   runs=$(cat "$SANITIZER_LOGS"/* | grep -cE '(ERROR|RACECHECK) SUMMARY:')
   case $tool in
-    initcheck) wrong=$(grep -lE '^=+ +at .*BAI|Host Frame: BAI[A-Za-z]*\(BAIState_' "$SANITIZER_LOGS"/* | wc -l) ;; # see sanitizer.sh
-    *) wrong=$(cat "$SANITIZER_LOGS"/* | grep -E '(ERROR|RACECHECK) SUMMARY:' | grep -vcE 'SUMMARY: 0 (errors|hazards)') ;;
+    initcheck) # see sanitizer.sh
+      wrong=$(grep -lE '^=+ +at .*BAI|Host Frame: BAI[A-Za-z]*\(BAIState_' "$SANITIZER_LOGS"/* | wc -l)
+      ;;
+    *)
+      wrong=$(cat "$SANITIZER_LOGS"/* | grep -E '(ERROR|RACECHECK) SUMMARY:' |
+        grep -vcE 'SUMMARY: 0 (errors|hazards)')
+      ;;
   esac
   echo "compute-sanitizer $tool: $((runs - wrong)) clean runs, $wrong with errors"
   [ "$runs" -gt 0 ] && [ "$wrong" = 0 ] || status=1

@@ -3,7 +3,8 @@
 #   tests/kernels.sh report LOG...         the kernels of each unit: registers, bytes of spill stores and loads
 #   tests/kernels.sh check LIMITS LOG...   lines in the form of PETSc's test harness: whether they are within limits
 #
-# Environment, for check: NVCC, empty if the library is without CUDA; HAVE: has the word plain if PETSc's scalars are real, in double precision, and its indices 32-bit
+# Environment, for check: NVCC, empty if the library is without CUDA; HAVE: has the word plain if PETSc's scalars are
+# real, in double precision, and its indices 32-bit
 what=$1; shift
 [ "$what" = report ] || { limits=$1; shift; }
 
@@ -15,7 +16,8 @@ kernels()
       /Compiling entry function/ { split($0, part, "\047"); name = part[2]; arch = part[4] }
       /bytes spill stores/ { stores = $5; loads = $9 }
       /Used [0-9]* registers/ { sub(/.*Used /, ""); print unit, arch, $1, stores, loads, name }' "$log"
-  done | c++filt | sed 's/ void / /; s/(BAIOrder)//g; s/(anonymous namespace):://g; s/>(Problem)$/>/; s/(bool)//g; s/ \(cub::\)[^<(]*::\([A-Za-z]*\)[<(].*/ \1\2/; s/(\(BAI\|int\|Extent\).*//'
+  done | c++filt | sed 's/ void / /; s/(BAIOrder)//g; s/(anonymous namespace):://g; s/>(Problem)$/>/; s/(bool)//g
+    s/ \(cub::\)[^<(]*::\([A-Za-z]*\)[<(].*/ \1\2/; s/(\(BAI\|int\|Extent\).*//'
 }
 
 if [ "$what" = report ]; then
@@ -48,13 +50,18 @@ within()
 
 within number "$(wc -l <"$all")" "$(sed -n 's/^kernels *//p' "$limits")"
 begin=$(sed -n 's/^iterate *[0-9]* *//p' "$limits" | tr -s ' ' '|')
-within iterate "$(awk -v begin="^($begin)[A-Za-z]*(<|$)" 'substr($0, index($0, $6)) ~ begin' "$all" | wc -l)" "$(sed -n 's/^iterate *\([0-9]*\).*/\1/p' "$limits")"
-most=$(awk '{ n[$1]++ } END { for (unit in n) if (n[unit] > most) { most = n[unit]; at = unit } print most, at }' "$all")
+within iterate "$(awk -v begin="^($begin)[A-Za-z]*(<|$)" 'substr($0, index($0, $6)) ~ begin' "$all" | wc -l)" \
+  "$(sed -n 's/^iterate *\([0-9]*\).*/\1/p' "$limits")"
+most=$(awk '
+  { n[$1]++ }
+  END { for (unit in n) if (n[unit] > most) { most = n[unit]; at = unit } print most, at }' "$all")
 within "unit" "${most%% *}" "$(sed -n 's/^unit *//p' "$limits")" | sed "/^not/s/\$/ (${most#* }.cu)/"
 sed -n 's/^limit *//p' "$limits" | while read -r registers spill name; do
   awk -v name="$name" -v registers="$registers" -v spill="$spill" '
     substr($0, index($0, $6)) != name { next }
-    { found = 1; if ($3 > registers) why = $3 " registers, at most " registers; if ($4 > spill) why = why " " $4 " bytes spilled, at most " spill }
+    { found = 1; if ($3 > registers) why = $3 " registers, at most " registers
+      if ($4 > spill) why = why " " $4 " bytes spilled, at most " spill }
     END { id = name; gsub(/[^A-Za-z0-9]+/, "_", id); sub(/_$/, "", id)
-      print (found && !why ? "ok" : "not ok") " kernels-" id (found ? why ? " # " why : "" : " # there is no such kernel") }' "$all"
+      if (!found) why = "there is no such kernel"
+      print (why ? "not ok" : "ok") " kernels-" id (why ? " # " why : "") }' "$all"
 done

@@ -1,14 +1,16 @@
 #!/bin/sh
-# Runs the commands of a page; for each block of them a line in the form of PETSc's test harness goes to stdout and DIR/tap
+# Runs the commands of a page; for each block of them a line in the form of PETSc's test harness goes to stdout and
+# DIR/tap
 #   tests/manual.sh PAGE.md DIR [PATTERN of the blocks' names]: PAGE-SECTION_N
 #
-# A block ```sh is a test, run in a folder of its own below DIR. What it requires stands after sh, as in ```sh requires: cuda; plain: real
-# scalars in double precision and 32-bit indices.
-# The block ```c before it is its program.c. The test fails if a command does, if a solver did not converge, if an option
-# was not used, or if the output lacks a line of the block ```text after it.
+# A block ```sh is a test, run in a folder of its own below DIR. What it requires stands after sh, as in ```sh requires:
+# cuda; plain: real scalars in double precision and 32-bit indices.
+# The block ```c before it is its program.c. The test fails if a command does, if a solver did not converge, if an
+# option was not used, or if the output lacks a line of the block ```text after it.
 #
-# Environment: PROGRAMS, TUTORIALS: files to find in the folder and in its folder tutorials; HAVE: what there is of what blocks
-# require; PETSC_PREFIX, CC, MPIEXEC, and PYTHON, if petsc4py is not in the usual one; PREFIX: where the library is installed
+# Environment: PROGRAMS, TUTORIALS: files to find in the folder and in its folder tutorials; HAVE: what there is of what
+# blocks require; PETSC_PREFIX, CC, MPIEXEC, and PYTHON, if petsc4py is not in the usual one; PREFIX: where the library
+# is installed
 page=$(basename "$1" .md) dir=$2 pattern=${3:-.}
 rm -rf "$dir"/run
 mkdir -p "$dir/run" "$dir/home" "$dir/bin"

@@ -11,4 +11,5 @@ case $TOOL in
   initcheck) options='--print-limit 0' ;;
   *) options='--error-exitcode 9' ;;
 esac
-exec mpiexec -n "$n" compute-sanitizer --tool "$TOOL" $options --target-processes all --log-file "$SANITIZER_LOGS/%p.log" "$@"
+exec mpiexec -n "$n" compute-sanitizer --tool "$TOOL" $options --target-processes all \
+  --log-file "$SANITIZER_LOGS/%p.log" "$@"

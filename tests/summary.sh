@@ -6,7 +6,8 @@ log=$(ls "$1"/test_*_tap.log 2>/dev/null | head -n 1)
 log=${log:-/dev/null}
 for source in "$2"/tests/*.c; do # where there are docs, they list the tests
   program=$(basename "$source" .c)
-  [ "$pattern" != . ] || [ ! -f "$2/docs/developers.md" ] || grep -q "^| \`$program\`" "$2/docs/developers.md" || echo "not ok index-$program # docs/developers.md does not list it" >>"$log"
+  [ "$pattern" != . ] || [ ! -f "$2/docs/developers.md" ] || grep -q "^| \`$program\`" "$2/docs/developers.md" ||
+    echo "not ok index-$program # docs/developers.md does not list it" >>"$log"
 done
 grep '^ *not ok' "$log"
 sed -n '/Command failed/d; s/^ *ok \([^ ]*\) # SKIP \(.*\)/skipped: \1 (\2)/p' "$log" >"$1/skipped"
@@ -17,7 +18,8 @@ for source in "$2"/tests/*.c "$2"/tutorials/*.c "$2"/tutorials/*.F90; do
   for suffix in $(sed -n 's/^!* *suffix: *//p' "$source"); do
     name=${program}_$suffix
     echo "$dir-$name" | grep -q -e "$pattern" || continue
-    find "$1/$dir" -maxdepth 1 -name "run$name.sh" -o -maxdepth 1 -name "run${name}_*.sh" | grep -q . || grep -q " $dir-$name " "$1/skipped" || echo "skipped: $dir-$name" >>"$1/skipped"
+    find "$1/$dir" -maxdepth 1 -name "run$name.sh" -o -maxdepth 1 -name "run${name}_*.sh" | grep -q . ||
+      grep -q " $dir-$name " "$1/skipped" || echo "skipped: $dir-$name" >>"$1/skipped"
   done
 done
 cat "$1/skipped"

@@ -1,9 +1,11 @@
 #!/bin/sh
-# A library that was built for another variant of the same PETSc release must say so, and name both, when a program loads it
+# A library that was built for another variant of the same PETSc release must say so, and name both, when a program
+# loads it
 #   tests/variants.sh DIR LIBRARY PROGRAM COMPILE...
 #
-# Builds what registers the library with the options that make PETSc's headers those of another variant, for each of them, and loads it into PROGRAM;
-# lines in the form of PETSc's test harness go to stdout and DIR/tap. LIBRARY: the one of this PETSc. COMPILE: the command that compiles a shared library
+# Builds what registers the library with the options that make PETSc's headers those of another variant, for each of
+# them, and loads it into PROGRAM; lines in the form of PETSc's test harness go to stdout and DIR/tap. LIBRARY: the one
+# of this PETSc. COMPILE: the command that compiles a shared library
 dir=$1 library=$2 program=$3; shift 3
 mkdir -p "$dir"
 : >"$dir/tap"
@@ -21,7 +23,8 @@ variant()
     return
   fi
   if "$program" -dll_append "$lib" >"$dir/$name/log" 2>&1; then say "not ok variants-$name # was loaded"
-  elif tr '\n' ' ' <"$dir/$name/log" | grep -q "built for PETSc [0-9.]* ($words) and cannot be used with PETSc [0-9.]* ("; then say "ok variants-$name"
+  elif tr '\n' ' ' <"$dir/$name/log" |
+    grep -q "built for PETSc [0-9.]* ($words) and cannot be used with PETSc [0-9.]* ("; then say "ok variants-$name"
   else say "not ok variants-$name # $(grep -m 1 'PETSC ERROR: [^-]' "$dir/$name/log")"; fi
 }
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The version is that of include/petscbai.h wherever else it must stand, and its day that of CHANGELOG.md: run by make checkdocs
+# The version is that of include/petscbai.h wherever else it must stand, and its day that of CHANGELOG.md: run by
+# make checkdocs
 set -eu
 version=$(awk '/define PETSCBAI_VERSION_/ { v = v s $3; s = "." } END { print v }' include/petscbai.h)
 day=$(sed -n "s/^## \[$version\] - //p" CHANGELOG.md)

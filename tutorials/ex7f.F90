@@ -90,6 +90,7 @@ end program
 !
 !    test:
 !      suffix: pc
-!      args: -dll_append ${BAI_LIB} -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type bai
+!      args: -dll_append ${BAI_LIB} -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1
+!      args: -mg_levels_pc_type bai
 !
 !TEST*/
