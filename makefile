@@ -492,12 +492,17 @@ endif
 # Setters, getters, their pages and the tables of options, all from src/bai/options.def
 options: ; @python3 config/options.py
 
-# PETSc's style, by the clang-format of Debian 12, as others differ
+# PETSc's style, by the clang-format of Debian 12, and Python by its black, as others differ; and no line of files with
+# these names is longer than 120 columns
 # (clang-format 14 mangles tables whose rows name different fields: those stand between "clang-format off" and "on")
 folders = include src/* src/*/* tests tests/fuzz tests/parts tutorials bench bench/* experiments
 sources = $(wildcard $(foreach d,$(folders),$(d)/*.c $(d)/*.h $(d)/*.cu))
-format: clang-format ; @clang-format-14 -i $(sources)
-checkformat: clang-format
+narrow  = \.(cu|F90|py|sh)$$|^(makefile|config/.*|\.ci/run|debian/rules|debian/tests/.*)$$
+files   = git -c safe.directory='*' ls-files 2>/dev/null || find . -path ./build -prune -o -type f -printf '%P\n'
+format: formatters
+	@clang-format-14 -i $(sources)
+	@black -q .
+checkformat: formatters
 	@for f in $(sources); do \
 	  if ! clang-format-14 $$f >build/formatted 2>/dev/null; then \
 	    echo "$$f: clang-format 14 fails, see above the target in the makefile"; \
@@ -505,12 +510,17 @@ checkformat: clang-format
 	    lines=$$(diff $$f build/formatted | grep -c '^<'); \
 	    echo "$$f: $$lines lines not as .clang-format has it, make format mends them"; \
 	  fi; \
-	done >build/checkformat; cat build/checkformat; [ ! -s build/checkformat ]
-clang-format:
+	done >build/checkformat
+	@black --check . 2>build/formatted || cat build/formatted >>build/checkformat
+	@{ $(files); } | grep -E '$(narrow)' | LC_ALL=C.UTF-8 xargs -d '\n' grep -nHE '.{121}' | \
+	  sed 's/^\([^:]*:[0-9]*\):.*/\1: more than 120 columns/' >>build/checkformat
+	@cat build/checkformat; [ ! -s build/checkformat ]
+formatters:
 	@mkdir -p build
-	@command -v clang-format-14 >/dev/null || \
-	  config/packages.sh 'make format and make checkformat need clang-format 14' clang-format-14
-# And the spelling of everything
+	@command -v clang-format-14 >/dev/null && command -v black >/dev/null || \
+	  config/packages.sh 'make format and make checkformat need clang-format 14 and black' clang-format-14 black
+
+# The spelling of everything
 spell:
 	@command -v codespell >/dev/null || config/packages.sh 'make spell needs codespell' codespell
 	@codespell && echo 'no misspelt words'
@@ -550,7 +560,7 @@ help:
 	@echo 'matrix   host tests with real, complex and 64-bit PETSc, sanitizers, clang, without OpenMP:' \
 	  'MATRIX="complex clang" takes some,'
 	@echo '         MATRIX="single release 3.22.5 cuda-complex cuda-int64" builds other PETSc first'
-	@echo 'format   puts the sources into PETSc'"'"'s style; checkformat only says which are not'
+	@echo 'format   puts the sources into their style; checkformat only says which are not, and where lines are too long'
 	@echo 'tidy     what clang-tidy finds; cppcheck: what cppcheck finds'
 	@echo 'coverage lines of src/ that the tests reach on the host'
 	@echo 'spell    what codespell finds'
@@ -588,5 +598,5 @@ checkdocs:
 docs: ; @config/docs.sh
 
 FORCE:
-.PHONY: help options format checkformat clang-format spell matrix clean performance experiments-page checkdocs \
+.PHONY: help options format checkformat formatters spell matrix clean performance experiments-page checkdocs \
   docs FORCE
