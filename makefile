@@ -497,7 +497,7 @@ options: ; @python3 config/options.py
 # (clang-format 14 mangles tables whose rows name different fields: those stand between "clang-format off" and "on")
 folders = include src/* src/*/* tests tests/fuzz tests/parts tutorials bench bench/* experiments
 sources = $(wildcard $(foreach d,$(folders),$(d)/*.c $(d)/*.h $(d)/*.cu))
-narrow  = \.(cu|F90|py|sh)$$|^(makefile|config/.*|\.ci/run|debian/rules|debian/tests/.*)$$
+narrow  = \.(c|h|def|cu|F90|py|sh)$$|^(makefile|config/.*|\.ci/run|debian/rules|debian/tests/.*)$$
 files   = git -c safe.directory='*' ls-files 2>/dev/null || find . -path ./build -prune -o -type f -printf '%P\n'
 format: formatters
 	@clang-format-14 -i $(sources)

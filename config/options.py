@@ -72,9 +72,7 @@ class Option:
         self.kind, _, arguments = self.range.rstrip(')').partition('(')
         self.limits = [argument.strip('"') for argument in split(arguments)]
         self.enum = Enum(self.limits[0]) if self.kind == 'NAMES' else None
-        head, *self.paragraphs = [
-            '\n'.join(line.strip() for line in part.splitlines()) for part in comment.strip().split('\n\n')
-        ]
+        head, *self.paragraphs = textwrap.dedent(comment).strip().split('\n\n')
         argument, *others = head.splitlines()
         self.argument, _, self.unit = argument.partition(' - ')
         facts = dict(line.split(': ', 1) for line in others)
@@ -183,7 +181,7 @@ class Option:
             if only and face and only.group(1) != face:
                 continue
             if re.match(r'References?:\n', paragraph):
-                references = paragraph.splitlines()
+                references = re.sub(r'\n +', ' ', paragraph).splitlines()
             else:
                 paragraphs.append(re.sub(r'^(KSP|PC): ', '' if face else r'`\1BAI`: ', paragraph).replace('\n', ' '))
         for_face = face or self.faces[0]
@@ -215,7 +213,11 @@ def fill(text, indent='   ', more=None):
 def bullets(lines):
     """A list in the manual pages of PETSc: + first, . between, - last, a single one ."""
     marks = '.' if len(lines) == 1 else '+' + '.' * (len(lines) - 2) + '-'
-    return '\n'.join('%s  %s' % pair for pair in zip(marks, lines))
+    parts = [line.partition(' - ') for line in lines]
+    return '\n'.join(
+        fill(says, '%s  %s%s' % (mark, left, dash), ' ' * (3 + len(left + dash)))
+        for mark, (left, dash, says) in zip(marks, parts)
+    )
 
 
 def align(pairs):

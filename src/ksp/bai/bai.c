@@ -341,32 +341,49 @@ const BAIFace BAIFaceKSP =
      itself
 
    Options Database Keys:
-+  -ksp_bai_local_iters <5>                        - Jacobi sweeps in a block per global iteration, `KSPBAISetLocalIters()`
++  -ksp_bai_local_iters <5>                        - Jacobi sweeps in a block per global iteration,
+                                                     `KSPBAISetLocalIters()`
 .  -ksp_bai_block_size <0>                         - rows of a block, `KSPBAISetBlockSize()`
 .  -ksp_bai_mode (auto|async|launch|sync|color)    - how blocks wait for each other, `KSPBAISetMode()`
 .  -ksp_bai_partition (auto|natural|dm|rcm|graph)  - how rows become blocks, `KSPBAISetPartition()`
-.  -ksp_bai_levels <auto>                          - levels of the multigrid preconditioner at most, or none for relaxation, `KSPBAISetLevels()`
-.  -ksp_bai_momentum <0>                           - part of the last step that each update repeats, `KSPBAISetMomentum()`
-.  -ksp_bai_weight (none|l1|tau|auto)              - damping that makes it converge where Jacobi does not, `KSPBAISetWeight()`
+.  -ksp_bai_levels <auto>                          - levels of the multigrid preconditioner at most, or none for
+                                                     relaxation, `KSPBAISetLevels()`
+.  -ksp_bai_momentum <0>                           - part of the last step that each update repeats,
+                                                     `KSPBAISetMomentum()`
+.  -ksp_bai_weight (none|l1|tau|auto)              - damping that makes it converge where Jacobi does not,
+                                                     `KSPBAISetWeight()`
 .  -ksp_bai_precision (native|single)              - precision of the sweeps, `KSPBAISetPrecision()`
-.  -ksp_bai_omega <1>                              - damping of a block's update, after its local sweeps, `KSPBAISetOmega()`
-.  -ksp_bai_local_omega <1>                        - damping of each Jacobi sweep inside a block, `KSPBAISetLocalOmega()`
-.  -ksp_bai_check_interval <0>                     - global iterations between residual norms, `KSPBAISetCheckInterval()`
+.  -ksp_bai_omega <1>                              - damping of a block's update, after its local sweeps,
+                                                     `KSPBAISetOmega()`
+.  -ksp_bai_local_omega <1>                        - damping of each Jacobi sweep inside a block,
+                                                     `KSPBAISetLocalOmega()`
+.  -ksp_bai_check_interval <0>                     - global iterations between residual norms,
+                                                     `KSPBAISetCheckInterval()`
 .  -ksp_bai_backend (auto|host|cuda)               - where the iteration runs, `KSPBAISetBackend()`
 .  -ksp_bai_gather (auto|none|device|one)          - which ranks work with the rows of others, `KSPBAISetGather()`
-.  -ksp_bai_theta <false>                          - whether blocks with more weight inside do more local sweeps, `KSPBAISetTheta()`
-.  -ksp_bai_overlap <0>                            - steps of the matrix graph by which blocks are extended, `KSPBAISetOverlap()`
-.  -ksp_bai_staleness <-1>                         - global iterations that a block may be ahead of those it reads from, `KSPBAISetStaleness()`
+.  -ksp_bai_theta <false>                          - whether blocks with more weight inside do more local sweeps,
+                                                     `KSPBAISetTheta()`
+.  -ksp_bai_overlap <0>                            - steps of the matrix graph by which blocks are extended,
+                                                     `KSPBAISetOverlap()`
+.  -ksp_bai_staleness <-1>                         - global iterations that a block may be ahead of those it reads from,
+                                                     `KSPBAISetStaleness()`
 .  -ksp_bai_refine (auto|none|sync|async)          - iterative refinement round the sweeps, `KSPBAISetRefine()`
 .  -ksp_bai_exchange (auto|scatter|amc|dc|dk)      - how x is exchanged between MPI ranks, `KSPBAISetExchange()`
-.  -ksp_bai_kernel (auto|resident|stream|generic)  - family of kernels for global iterations on a GPU, `KSPBAISetKernel()`
-.  -ksp_bai_idle_wait <false>                      - whether the host sleeps during long waits for the device, `KSPBAISetIdleWait()`
+.  -ksp_bai_kernel (auto|resident|stream|generic)  - family of kernels for global iterations on a GPU,
+                                                     `KSPBAISetKernel()`
+.  -ksp_bai_idle_wait <false>                      - whether the host sleeps during long waits for the device,
+                                                     `KSPBAISetIdleWait()`
 .  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - what simulated faults do, `KSPBAISetFaultType()`
-.  -ksp_bai_fault_fraction <0>                     - part of the rows or blocks that simulated faults hit, `KSPBAISetFaultFraction()`
-.  -ksp_bai_fault_at <10>                          - global iterations before simulated faults begin, `KSPBAISetFaultAt()`
-.  -ksp_bai_fault_recover <0>                      - global iterations that simulated faults last, `KSPBAISetFaultRecover()`
-.  -ksp_bai_fault_seed <0>                         - choice of the rows or blocks that simulated faults hit, `KSPBAISetFaultSeed()`
-.  -ksp_bai_fault_detect <false>                   - whether faults are looked for and repaired, `KSPBAISetFaultDetect()`
+.  -ksp_bai_fault_fraction <0>                     - part of the rows or blocks that simulated faults hit,
+                                                     `KSPBAISetFaultFraction()`
+.  -ksp_bai_fault_at <10>                          - global iterations before simulated faults begin,
+                                                     `KSPBAISetFaultAt()`
+.  -ksp_bai_fault_recover <0>                      - global iterations that simulated faults last,
+                                                     `KSPBAISetFaultRecover()`
+.  -ksp_bai_fault_seed <0>                         - choice of the rows or blocks that simulated faults hit,
+                                                     `KSPBAISetFaultSeed()`
+.  -ksp_bai_fault_detect <false>                   - whether faults are looked for and repaired,
+                                                     `KSPBAISetFaultDetect()`
 -  -ksp_bai_stats <false>                          - whether sweeps are counted, for statistics, `KSPBAISetStats()`
 
    Level: intermediate

@@ -235,21 +235,28 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = Da
 .  -pc_bai_mode (auto|async|launch|sync|color)   - how blocks wait for each other, `PCBAISetMode()`
 .  -pc_bai_partition (auto|natural|dm|rcm|graph) - how rows become blocks, `PCBAISetPartition()`
 .  -pc_bai_momentum <0>                          - part of the last step that each update repeats, `PCBAISetMomentum()`
-.  -pc_bai_weight (none|l1|tau|auto)             - damping that makes it converge where Jacobi does not, `PCBAISetWeight()`
+.  -pc_bai_weight (none|l1|tau|auto)             - damping that makes it converge where Jacobi does not,
+                                                   `PCBAISetWeight()`
 .  -pc_bai_precision (native|single)             - precision of the sweeps, `PCBAISetPrecision()`
-.  -pc_bai_omega <1>                             - damping of a block's update, after its local sweeps, `PCBAISetOmega()`
+.  -pc_bai_omega <1>                             - damping of a block's update, after its local sweeps,
+                                                   `PCBAISetOmega()`
 .  -pc_bai_local_omega <0>                       - damping of each Jacobi sweep inside a block, `PCBAISetLocalOmega()`
 .  -pc_bai_its <2>                               - global iterations per application, `PCBAISetIterations()`
 .  -pc_bai_polynomial (auto|none|fourth)         - weights of global iterations in mode sync, `PCBAISetPolynomial()`
-.  -pc_bai_symmetric <false>                     - whether smoothing from a nonzero guess takes the colours backward, `PCBAISetSymmetric()`
+.  -pc_bai_symmetric <false>                     - whether smoothing from a nonzero guess takes the colours backward,
+                                                   `PCBAISetSymmetric()`
 .  -pc_bai_backend (auto|host|cuda)              - where the iteration runs, `PCBAISetBackend()`
-.  -pc_bai_theta <false>                         - whether blocks with more weight inside do more local sweeps, `PCBAISetTheta()`
-.  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended, `PCBAISetOverlap()`
-.  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from, `PCBAISetStaleness()`
+.  -pc_bai_theta <false>                         - whether blocks with more weight inside do more local sweeps,
+                                                   `PCBAISetTheta()`
+.  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended,
+                                                   `PCBAISetOverlap()`
+.  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from,
+                                                   `PCBAISetStaleness()`
 .  -pc_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps, `PCBAISetRefine()`
 .  -pc_bai_exchange (auto|scatter|amc|dc|dk)     - how x is exchanged between MPI ranks, `PCBAISetExchange()`
 .  -pc_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU, `PCBAISetKernel()`
--  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the device, `PCBAISetIdleWait()`
+-  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the device,
+                                                   `PCBAISetIdleWait()`
 
    Level: intermediate
 

@@ -188,7 +188,8 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
 
    Input Parameters:
 +  ksp  - the solver
--  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or `BAI_PARTITION_GRAPH`
+-  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or
+          `BAI_PARTITION_GRAPH`
 
    Options Database Key:
 .  -ksp_bai_partition (auto|natural|dm|rcm|graph) - sets it
@@ -1056,7 +1057,8 @@ PetscErrorCode KSPBAIGetRefine(KSP ksp, BAIRefine *refine)
 
    Input Parameters:
 +  ksp      - the solver
--  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or `BAI_EXCHANGE_DK`
+-  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or
+              `BAI_EXCHANGE_DK`
 
    Options Database Key:
 .  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - sets it

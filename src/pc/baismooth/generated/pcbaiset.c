@@ -193,7 +193,8 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
 
    Input Parameters:
 +  pc   - the preconditioner
--  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or `BAI_PARTITION_GRAPH`
+-  type - `BAI_PARTITION_AUTO` (default), `BAI_PARTITION_NATURAL`, `BAI_PARTITION_DM`, `BAI_PARTITION_RCM` or
+          `BAI_PARTITION_GRAPH`
 
    Options Database Key:
 .  -pc_bai_partition (auto|natural|dm|rcm|graph) - sets it
@@ -1060,7 +1061,8 @@ PetscErrorCode PCBAIGetRefine(PC pc, BAIRefine *refine)
 
    Input Parameters:
 +  pc       - the preconditioner
--  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or `BAI_EXCHANGE_DK`
+-  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or
+              `BAI_EXCHANGE_DK`
 
    Options Database Key:
 .  -pc_bai_exchange (auto|scatter|amc|dc|dk) - sets it
