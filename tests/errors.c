@@ -381,6 +381,54 @@ static PetscErrorCode TinyDiagonal(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A preconditioner whose set-up for new values has failed fails, and works again when the values are good */
+static PetscErrorCode ApplyAfterError(Mat good, PCType type)
+{
+  const PetscReal tiny = (PetscReal)0.125 / PETSC_MAX_REAL;
+  PC              pc;
+  Mat             A;
+  Vec             b, x, again;
+  PetscErrorCode  code;
+  PetscReal       norm, difference;
+  PetscInt        first, last;
+  PetscBool       none;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatDuplicate(good, MAT_COPY_VALUES, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &again));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, type));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  if (first == 0 && last > 0) PetscCall(MatSetValue(A, 0, 0, tiny, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  for (int k = 0; k < 2; k++) {
+    CheckCall(code, k ? PCApply(pc, b, again) : PCSetUp(pc));
+    PetscCall(Expect(code != PETSC_SUCCESS, "%s with a tiny diagonal entry: no error", k ? "PCApply()" : "PCSetUp()"));
+    PetscCall(
+      Expect(!strncmp(check_said, "Row 0 of the matrix", 19), "%s: \"%s\"", k ? "PCApply()" : "PCSetUp()", check_said));
+  }
+  PetscCall(ViewHas((PetscObject)pc, "not yet set up", &none));
+  PetscCall(Expect(none, "the view after an error"));
+  PetscCall(MatCopy(good, A, SAME_NONZERO_PATTERN));
+  PetscCall(PCApply(pc, b, again));
+  PetscCall(VecNorm(x, NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(again, -1.0, x));
+  PetscCall(VecNorm(again, NORM_INFINITY, &difference));
+  PetscCall(Expect(difference <= 100 * PETSC_MACHINE_EPSILON * norm, "after good values it differs by %g",
+                   (double)(difference / norm)));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&again));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* More global iterations than an index counts are not done, and no success is claimed */
 static PetscErrorCode Counts(Mat A)
 {
@@ -530,6 +578,8 @@ int main(int argc, char **argv)
   if (Case("diagonal_tiny")) PetscCall(TinyDiagonal());
   if (Case("diagonal_one_pc")) PetscCall(Unit(PETSC_TRUE));
   if (Case("diagonal_one_ksp")) PetscCall(Unit(PETSC_FALSE));
+  if (Case("apply_after_error_bai")) PetscCall(ApplyAfterError(A, PCBAI));
+  if (Case("apply_after_error_baimg")) PetscCall(ApplyAfterError(A, PCBAIMG));
   if (Case("counts")) PetscCall(Counts(A));
   if (Case("backend")) PetscCall(Backend(A));
   if (Case("sizes")) PetscCall(Sizes(A));

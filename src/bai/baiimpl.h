@@ -89,7 +89,7 @@ struct BAI_ {
   Mat              A;        /* that the engine holds, not referenced; */
   PetscObjectId    id;       /* and its id and state then, */
   PetscObjectState state;
-  PetscObjectId    given; /* and those of the matrix of users, of which it may be a copy */
+  PetscObjectId    given; /* and those of the matrix of users, of which it may be a copy; 0: the last set-up failed */
   PetscObjectState given_state;
   Vec              r, c; /* BAINeedWork(): residual, and correction of x */
 

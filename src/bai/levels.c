@@ -401,11 +401,7 @@ static PetscErrorCode SetUpAcrossRanks(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Levels for this matrix as it is now. Nothing is done if it is the same matrix in the same state with the same
-   options
-*/
-PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
+static PetscErrorCode SetUp(BAI *bai, Mat A)
 {
   enum {
     BAD_LONG = 1,
@@ -440,7 +436,6 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(PetscTime(&start));
-  h->ready         = PETSC_FALSE; /* until all ranks are known to have come through */
   h->square        = Ad;
   h->M             = M;
   h->device        = device;
@@ -476,7 +471,22 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same, if an option was set since, or PETSc works on another stream now */
+/*
+   Levels for this matrix as it is now. Nothing is done if it is the same matrix in the same state with the same
+   options. After an error there are none
+*/
+PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
+{
+  PetscErrorCode code;
+
+  PetscFunctionBegin;
+  code = SetUp(bai, A);
+  if (code) bai->hierarchy->ready = PETSC_FALSE;
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, if the last set-up failed, an option was set since, or PETSc works on another stream now */
 PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
 {
   const BAIHierarchy      h = bai->hierarchy;
@@ -484,8 +494,9 @@ PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
   PetscBool               same;
 
   PetscFunctionBegin;
-  same = (PetscBool)(h->single == h->single_set && o->levels == set->levels && o->local_iters == set->local_iters &&
-                     o->over == set->over && o->single == set->single && o->chip == set->chip);
+  same = (PetscBool)(h->ready && h->single == h->single_set && o->levels == set->levels &&
+                     o->local_iters == set->local_iters && o->over == set->over && o->single == set->single &&
+                     o->chip == set->chip);
   if (same && h->backend == BAI_BACKEND_CUDA) {
     int   device;
     void *stream;

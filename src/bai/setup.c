@@ -298,7 +298,7 @@ static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choi
   BAIMatrix      M      = {.nghost = (BAIInt)m->nghost};
   PetscInt       n;
   PetscBool      device = PETSC_FALSE;
-  PetscErrorCode mine;
+  PetscErrorCode mine, code;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(m->A, &n, NULL));
@@ -319,11 +319,12 @@ static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choi
     mine = CreateBest(bai, m->square, &M, &status);
     bai->setups++;
   } else bai->updates++;
-  if (mine || status.code) BAIEngineDestroy(&bai->engine);
   PetscCall(BAIRestoreRows(choice->backend, m->square, &M.A));
   if (m->other) PetscCall(BAIRestoreRows(choice->backend, m->other, &M.B));
-  PetscCall(BAICheckDiagonal(bai, m->A, status));
-  PetscCall(BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL));
+  code = BAICheckDiagonal(bai, m->A, status);
+  if (!code) code = BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL);
+  if (code) PetscCall(BAIDropEngine(bai)); /* on all ranks */
+  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -471,6 +472,7 @@ PetscErrorCode BAISetUp(BAI *bai, Mat given)
   PetscErrorCode    mine;
 
   PetscFunctionBegin;
+  bai->given = 0; /* until all of it is done */
   PetscCall(BAIOptionsCheckTogether(bai));
   PetscCall(ForgetIfOther(bai, given));
   PetscCall(BAIConvert(bai, given, &m.A));

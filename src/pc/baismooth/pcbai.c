@@ -16,7 +16,7 @@ static PetscErrorCode PCSetUp_BAI(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same, if an option was set since, or PETSc works on another stream now */
+/* The same, if the last set-up failed, an option was set since, or PETSc works on another stream now */
 static PetscErrorCode SetUpIfAsked(PC pc)
 {
   BAI      *bai = (BAI *)pc->data;
@@ -25,7 +25,7 @@ static PetscErrorCode SetUpIfAsked(PC pc)
   PetscFunctionBegin;
   PetscCall(BAIOptionsEqual(&bai->set, &bai->options, &same));
   if (same) PetscCall(BAIIsOnStream(bai, &same));
-  if (!same) PetscCall(PCSetUp_BAI(pc));
+  if (!same || !bai->given) PetscCall(PCSetUp_BAI(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
