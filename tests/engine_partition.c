@@ -110,8 +110,9 @@ static PetscErrorCode CreatePath(BAIInt n, BAIInt *i, BAIInt *j, PetscScalar *a,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks along couplings, which cut few of a path's; and blocks of rows in a given order */
-static PetscErrorCode CheckPath(BAIInt n)
+/* Blocks along couplings, which cut few of a path's; and blocks of rows in a given order. nan: some couplings are not
+ * numbers */
+static PetscErrorCode CheckPath(BAIInt n, PetscBool nan)
 {
   PetscScalar *a;
   BAIInt      *i, *j, *at, blocks, *first, *row, cut = 0;
@@ -121,9 +122,10 @@ static PetscErrorCode CheckPath(BAIInt n)
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc6(n + 1, &i, 3 * n, &j, 3 * n, &a, n + 1, &first, n + 1, &row, n + 1, &at));
   PetscCall(CreatePath(n, i, j, a, at, row));
-  csr.i  = i;
-  csr.j  = j;
-  csr.a  = (const BAIScalar *)a;
+  csr.i = i;
+  csr.j = j;
+  csr.a = (const BAIScalar *)a;
+  for (BAIInt k = 0; k < i[1] && nan; k++) a[k] = NAN;
   status = BAIPartitionGraph(n, &csr, 16, &blocks, first, row);
   PetscCall(CheckPartition(n, 16, status, blocks, first, row));
   for (BAIInt b = 0; b < blocks; b++)
@@ -220,8 +222,9 @@ int main(int argc, char **argv)
       PetscCall(CheckBoxes(grids[g].points, grids[g].dof, grids[g].block_size, grids[g].cubes));
   }
   for (BAIInt n = 1; n < 200; n += 66) {
-    if (Case("path_%d_rows", (int)n)) PetscCall(CheckPath(n));
+    if (Case("path_%d_rows", (int)n)) PetscCall(CheckPath(n, PETSC_FALSE));
   }
+  if (Case("path_nan")) PetscCall(CheckPath(133, PETSC_TRUE));
   if (Case("try_side_by_side")) PetscCall(CheckTry(200, PETSC_FALSE, 64, 0.001));
   if (Case("try_apart")) PetscCall(CheckTry(200, PETSC_TRUE, 64, 0.001));
   if (Case("try_apart_alike")) PetscCall(CheckTry(200, PETSC_TRUE, 64, 1));

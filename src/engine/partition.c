@@ -276,7 +276,7 @@ BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *A, BAIInt block_size, BAIInt
       first[(*blocks)++] = place;
     }
     for (next = StrongestCandidate(&g); next < 0; left++) {
-      if (g.strength[left] >= 0) next = left;
+      if (!(g.strength[left] < 0)) next = left; /* also where a coupling is not a number */
     }
     row[place] = next;
     status     = Join(&g, A, *blocks - 1, next);
