@@ -412,6 +412,55 @@ static PetscErrorCode TestOptions(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PCSetReusePreconditioner(), and the matrix of the set-up is no longer the user's: it is refined with that */
+static PetscErrorCode TestReuse(void)
+{
+  KSP       ksp;
+  PC        pc;
+  Mat       A, B;
+  Vec       b, x, y;
+  PetscInt  references;
+  PetscBool equal;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 20, &A));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 3));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCBAI));
+  PetscCall(PCBAISetMode(pc, BAI_MODE_COLOR));
+  PetscCall(PCBAISetPrecision(pc, BAI_PRECISION_SINGLE));
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(VecSet(x, 2.0));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));
+  PetscCall(KSPSetOperators(ksp, B, B));
+  PetscCall(PetscObjectReference((PetscObject)B));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecSet(y, 2.0));
+  PetscCall(KSPSolve(ksp, b, y));
+  PetscCall(VecEqual(x, y, &equal));
+  PetscCall(Expect(equal, "smoothing steps as with the matrix of the set-up"));
+  PetscCall(KSPSetReusePreconditioner(ksp, PETSC_FALSE));
+  PetscCall(KSPSolve(ksp, b, y));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(PetscObjectGetReference((PetscObject)B, &references));
+  PetscCall(Expect(references == 2, "%d references of the matrix are left, not those of this test", (int)references));
+  PetscCall(PetscObjectDereference((PetscObject)B));
+  PetscCall(MatDestroy(&B));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Mat         A;
@@ -447,6 +496,7 @@ int main(int argc, char **argv)
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(MatDestroy(&A));
+  if (Case("reuse")) PetscCall(TestReuse());
   PetscCall(CheckFinalize());
   return 0;
 }

@@ -86,7 +86,7 @@ struct BAI_ {
   PetscInt         setups, updates; /* times that the engine was created, and that it was given new values */
   BAIRefinement    refinement;
   BAIResearch      research; /* NULL unless options of research ask for it */
-  Mat              A;        /* that the engine holds, not referenced; */
+  Mat              A;        /* that the engine holds; */
   PetscObjectId    id;       /* and its id and state then, */
   PetscObjectState state;
   PetscObjectId    given; /* and those of the matrix of users, of which it may be a copy; 0: the last set-up failed */

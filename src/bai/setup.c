@@ -345,6 +345,8 @@ static PetscErrorCode Renew(BAI *bai, const Parts *m, BAIChoice *choice, int *wo
   PetscErrorCode mine = PETSC_SUCCESS;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)m->A));
+  PetscCall(MatDestroy(&bai->A));
   bai->A  = m->A;
   bai->id = 0; /* until all ranks are known to have come through */
   PetscCall(BAICheckMatrix(bai->obj, m->A));
@@ -512,6 +514,7 @@ PetscErrorCode BAIDropEngine(BAI *bai)
   PetscFunctionBegin;
   PetscCall(BAIDisconnect(bai));
   BAIEngineDestroy(&bai->engine);
+  PetscCall(MatDestroy(&bai->A));
   bai->id = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
