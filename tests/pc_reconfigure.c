@@ -136,6 +136,62 @@ static PetscErrorCode Check(PetscBool diagonal, BAIMode from, BAIMode to, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Other blocks of the same matrix, of which many or few could work at the same time in mode color, give mode auto anew */
+static PetscErrorCode CheckAuto(PetscInt from, PetscInt to)
+{
+  const PetscInt n      = 4000;
+  uint32_t       number = 1;
+  PetscInt       first, last;
+  PC             pc[2];
+  Mat            A;
+  Vec            x[2];
+  PetscBool      equal;
+  char           text[2][10000], *mode[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(A, MATAIJ));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSeqAIJSetPreallocation(A, 32, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(A, 32, NULL, 32, NULL));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt row = 0; row < n; row++) {
+    if (row >= first && row < last) PetscCall(MatSetValue(A, row, row, 40.0, INSERT_VALUES));
+    for (int k = 0; k < 3; k++) {
+      number             = number * 1664525 + 1013904223;
+      const PetscInt col = (PetscInt)(number >> 8) % n;
+
+      if (col != row && row >= first && row < last) PetscCall(MatSetValue(A, row, col, -1.0, INSERT_VALUES));
+      if (col != row && col >= first && col < last) PetscCall(MatSetValue(A, col, row, -1.0, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(CreatePC(A, BAI_MODE_AUTO, &pc[k]));
+    PetscCall(PCBAISetPartition(pc[k], BAI_PARTITION_NATURAL));
+    PetscCall(PCBAISetBlockSize(pc[k], k ? to : from));
+    PetscCall(Apply(pc[k], A, PETSC_FALSE, &x[k]));
+  }
+  PetscCall(PCBAISetBlockSize(pc[0], to));
+  PetscCall(VecDestroy(&x[0]));
+  PetscCall(Apply(pc[0], A, PETSC_FALSE, &x[0]));
+  PetscCall(VecEqual(x[0], x[1], &equal));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(ViewText((PetscObject)pc[k], sizeof(text[k]), text[k]));
+    mode[k] = strstr(text[k], "mode ");
+  }
+  PetscCall(Expect(equal && mode[0] && mode[1] && !strncmp(mode[0], mode[1], 10), "%.10s, and %.10s of a new PCBAI",
+                   mode[0], mode[1]));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PCDestroy(&pc[k]));
+    PetscCall(VecDestroy(&x[k]));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const Change changes[] = {
@@ -169,6 +225,8 @@ int main(int argc, char **argv)
         PetscCall(Check(PETSC_FALSE, (BAIMode)mode, (BAIMode)mode, &changes[k]));
     }
   }
+  if (Case("auto_small_blocks")) PetscCall(CheckAuto(128, 1));
+  if (Case("auto_large_blocks")) PetscCall(CheckAuto(1, 128));
   PetscCall(CheckFinalize());
   return 0;
 }

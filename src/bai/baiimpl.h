@@ -71,13 +71,14 @@ struct BAI_ {
   BAIOptions     set;     /* and as they were at the last set-up */
 
   /* Relaxation: setup.c, run.c */
-  BAIEngine        engine;
-  BAIChoice        use;
-  BAIInfo          info;
-  BAIRunFunction  *run;             /* the global iterations that the options ask for */
-  int              unit;            /* BAIParameters: 0 until this matrix has shown to need it */
-  PetscBool        strong;          /* with partition auto: blocks are grown along strong couplings */
-  PetscBool        crowded;         /* PCBAI with mode auto, for this matrix: few blocks could work at the same time */
+  BAIEngine       engine;
+  BAIChoice       use;
+  BAIInfo         info;
+  BAIRunFunction *run;    /* the global iterations that the options ask for */
+  int             unit;   /* BAIParameters: 0 until this matrix has shown to need it */
+  PetscBool       strong; /* with partition auto: blocks are grown along strong couplings */
+  PetscBool
+    crowded; /* PCBAI with mode auto, for this matrix and these blocks: few of them could work at the same time */
   PetscReal        omega;           /* in use, 1 if it is auto; */
   PetscReal        smoothing_omega; /* what auto stands for in smoothing steps, 0: not yet found */
   PetscReal        largest;         /* eigenvalue of M^{-1}A, for a polynomial; 0: not yet found */

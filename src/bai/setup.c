@@ -273,17 +273,18 @@ static PetscErrorCode Explain(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was found out is of one matrix */
+/* What was found out is of one matrix, and of blocks as they were asked for */
 static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
 {
-  PetscObjectId id;
+  const BAIOptions *o = &bai->options, *set = &bai->set;
+  PetscObjectId     id;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  if (id != bai->seen) {
+  if (id != bai->seen) bai->unit = BAI_UNIT_NONE;
+  if (id != bai->seen || o->block_size != set->block_size || o->partition != set->partition ||
+      o->overlap != set->overlap)
     bai->crowded = PETSC_FALSE;
-    bai->unit    = BAI_UNIT_NONE;
-  }
   bai->seen = id;
   PetscCall(MatGetSize(A, &bai->rows, NULL));
   PetscCall(MatGetOwnershipRange(A, &bai->first, NULL));
