@@ -249,6 +249,37 @@ static PetscErrorCode Matrices(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A solver that has solved, and then gets values, or another matrix, that are not assembled */
+static PetscErrorCode NotAssembled(Mat good, PetscInt levels, PetscBool other)
+{
+  KSP      ksp;
+  Mat      A, B;
+  Vec      b, x;
+  PetscInt first, last;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(good, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(MatDuplicate(good, MAT_COPY_VALUES, &A));
+  PetscCall(MatDuplicate(good, MAT_COPY_VALUES, &B));
+  PetscCall(Solver(A, NULL, &ksp));
+  PetscCall(KSPBAISetLevels(ksp, levels));
+  PetscCall(Converges(ksp));
+  if (other) PetscCall(KSPSetOperators(ksp, B, B));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  if (first < last) PetscCall(MatSetValue(other ? B : A, first, first, 100.0, INSERT_VALUES));
+  ExpectError("Matrix is not assembled", "KSPSolve()", KSPSolve(ksp, b, x));
+  PetscCall(MatAssemblyBegin(other ? B : A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(other ? B : A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Converges(ksp));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* 20 rows, one without a diagonal entry, one with a zero there; then the zero and the missing entry are made good */
 static PetscErrorCode Diagonal(PetscInt missing, PetscInt zero, PetscInt named)
 {
@@ -571,6 +602,12 @@ int main(int argc, char **argv)
   if (Case("ksp_options")) PetscCall(Options(A));
   if (Case("pc_options")) PetscCall(PCOptions(A));
   if (Case("matrices")) PetscCall(Matrices());
+  for (int other = 0; other < 2; other++) {
+    const char *const name = other ? "matrix" : "values";
+
+    if (Case("not_assembled_%s_relaxation", name)) PetscCall(NotAssembled(A, 0, (PetscBool)other));
+    if (Case("not_assembled_%s_levels", name)) PetscCall(NotAssembled(A, PETSC_DECIDE, (PetscBool)other));
+  }
   for (size_t d = 0; d < PETSC_STATIC_ARRAY_LENGTH(diagonals); d++) {
     if (Case("diagonal_%s", diagonals[d].name))
       PetscCall(Diagonal(diagonals[d].missing, diagonals[d].zero, diagonals[d].named));

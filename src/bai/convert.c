@@ -34,7 +34,7 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
   MatType           type;
   PetscObjectId     id;
   PetscObjectState  state;
-  PetscBool         is, assembled;
+  PetscBool         is;
 
   PetscFunctionBegin;
   *aij = A;
@@ -46,8 +46,7 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
              type);
   PetscCall(IsAnyOf(A, blocks, &is));
   if (!is) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatAssembled(A, &assembled));
-  PetscCheck(assembled, PetscObjectComm(bai->obj), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
+  PetscCall(BAICheckAssembled(bai->obj, A));
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   if (!bai->aij || id != bai->aij_of || state != bai->aij_state) {

@@ -422,7 +422,7 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   PetscErrorCode      code;
 
   PetscFunctionBegin;
-  if (!h->ready) PetscCall(BAICheckMatrix(bai->obj, A));
+  PetscCall(h->ready ? BAICheckAssembled(bai->obj, A) : BAICheckMatrix(bai->obj, A));
   PetscCall(BAIConvert(bai, A, &A));
   PetscCall(BAIGetParts(bai->obj, A, &Ad, &Ao, &nghost, &garray));
   PetscCall(BAIGetNode(bai, PetscObjectComm((PetscObject)A)));

@@ -20,10 +20,19 @@ typedef struct {
   const PetscInt *garray;
 } Parts;
 
+PetscErrorCode BAICheckAssembled(PetscObject obj, Mat A)
+{
+  PetscBool assembled;
+
+  PetscFunctionBegin;
+  PetscCall(MatAssembled(A, &assembled));
+  PetscCheck(assembled, PetscObjectComm(obj), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode BAICheckMatrix(PetscObject obj, Mat A)
 {
-  PetscInt  M, N, m, n, unlike[2] = {0, 0}, most[2];
-  PetscBool assembled;
+  PetscInt M, N, m, n, unlike[2] = {0, 0}, most[2];
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &M, &N));
@@ -39,8 +48,7 @@ PetscErrorCode BAICheckMatrix(PetscObject obj, Mat A)
              "Matrix with %" PetscInt_FMT " local rows and %" PetscInt_FMT
              " local columns on some rank: rows and columns must be spread over the ranks alike",
              most[0] - 1, most[1] - 1);
-  PetscCall(MatAssembled(A, &assembled));
-  PetscCheck(assembled, PetscObjectComm(obj), PETSC_ERR_ARG_WRONGSTATE, "Matrix is not assembled");
+  PetscCall(BAICheckAssembled(obj, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -183,8 +183,8 @@ static PetscErrorCode KSPSetUp_BAI(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Vectors of other sizes would be read and written beyond their ends */
-static PetscErrorCode CheckSizes(KSP ksp)
+/* Values that are not assembled would be left out, and vectors of other sizes read and written beyond their ends */
+static PetscErrorCode CheckOperands(KSP ksp)
 {
   const Vec         vecs[]  = {ksp->vec_rhs, ksp->vec_sol};
   const char *const names[] = {"right-hand side", "solution"};
@@ -193,6 +193,7 @@ static PetscErrorCode CheckSizes(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(BAICheckAssembled((PetscObject)ksp, A));
   PetscCall(MatGetSize(A, &rows, NULL));
   PetscCall(MatGetLocalSize(A, &local_rows, NULL));
   for (int k = 0; k < 2; k++) {
@@ -217,7 +218,7 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscErrorCode  code;
 
   PetscFunctionBegin;
-  PetscCall(CheckSizes(ksp));
+  PetscCall(CheckOperands(ksp));
   k->stands = PETSC_FALSE;
   PetscCall(KSPBAINeedsTranspose(ksp, &transpose));
   if (transpose) {
