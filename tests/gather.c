@@ -483,6 +483,44 @@ static PetscErrorCode Errors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The view after an error: of a solver that gathers rows since then, or in all of whose solves all ranks work */
+static PetscErrorCode ViewAfterError(BAIGatherType gather, PetscInt levels)
+{
+  KSP            ksp;
+  Mat            A;
+  Vec            b, x;
+  PetscErrorCode code;
+  PetscInt       first, last;
+  PetscBool      none;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 12, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPBAISetGather(ksp, BAI_GATHER_NONE));
+  PetscCall(KSPBAISetLevels(ksp, levels));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  if (first == 0 && last > 0) PetscCall(MatSetValue(A, 0, 0, 0.0, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(KSPBAISetGather(ksp, gather));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  CheckCall(code, KSPSetUp(ksp));
+  PetscCall(Expect(code != PETSC_SUCCESS, "no error"));
+  PetscCall(ViewHas((PetscObject)ksp, "not yet set up", &none));
+  PetscCall(Expect(none, "the view says that nothing is set up"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* After which, too; PETSc lets a solver fail once or twice while it solves */
 static PetscErrorCode ErrorsOfSolves(void)
 {
@@ -717,6 +755,10 @@ int main(int argc, char **argv)
   if (Case("watched_auto")) PetscCall(Watched("fv1", 16, 0, BAI_MODE_AUTO));
   if (Case("errors_setup")) PetscCall(Errors());
   if (Case("errors_solve")) PetscCall(ErrorsOfSolves());
+  for (int gather = BAI_GATHER_NONE; gather <= BAI_GATHER_ONE; gather++) {
+    if (Case("errors_view_%s", BAIGatherTypes[gather])) PetscCall(ViewAfterError((BAIGatherType)gather, PETSC_DECIDE));
+    if (Case("errors_view_%s_relaxation", BAIGatherTypes[gather])) PetscCall(ViewAfterError((BAIGatherType)gather, 0));
+  }
   if (Case("nullspace_constant")) PetscCall(NullSpace(PETSC_FALSE));
   if (Case("nullspace_vector")) PetscCall(NullSpace(PETSC_TRUE));
   if (Case("nullspace_function")) PetscCall(NullSpaceFunction());

@@ -706,6 +706,10 @@ PetscErrorCode BAIHierarchyView(const BAI *bai, PetscViewer viewer, PetscBool ta
   double               operators, grids;
 
   PetscFunctionBegin;
+  if (!h->ready) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  not yet set up\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (!i->levels) {
     if (h->jacobi)
       PetscCall(PetscViewerASCIIPrintf(viewer, "  no levels but PCJACOBI, as a row has more than %d entries\n",

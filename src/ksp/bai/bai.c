@@ -306,7 +306,6 @@ static PetscErrorCode KSPReset_BAI(KSP ksp)
   PetscCall(KSPBAIDestroyTranspose(ksp));
   PetscCall(KSPReset_BAIKrylov(ksp));
   PetscCall(BAIReset(&k->bai));
-  k->method = BAI_METHOD_RELAXATION;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

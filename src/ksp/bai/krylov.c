@@ -509,6 +509,7 @@ PetscErrorCode KSPReset_BAIKrylov(KSP ksp)
   KSP_BAI *k = (KSP_BAI *)ksp->data;
 
   PetscFunctionBegin;
+  k->method = BAI_METHOD_RELAXATION; /* until another one is set up */
   PetscCall(KSPDestroy(&k->inner));
   PetscCall(VecDestroy(&k->scaled));
   PetscCall(BAIHierarchyReset(&k->bai));

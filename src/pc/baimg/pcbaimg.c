@@ -440,11 +440,7 @@ static PetscErrorCode PCView_BAIMG(PC pc, PetscViewer viewer)
                                    h->options.local_iters, (double)h->options.over,
                                    Singles[h->options.single == PETSC_BOOL3_UNKNOWN ? 2 : (int)h->options.single]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
-  if (!h->ready) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  not yet set up\n"));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (!h->hermitian)
+  if (h->ready && !h->hermitian)
     PetscCall(PetscViewerASCIIPrintf(viewer,
                                      "  the matrix is not %s with diagonal entries of one sign: not for KSPCG\n",
                                      PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric"));
