@@ -546,6 +546,36 @@ static PetscErrorCode TestNegative(KSPType type, PetscInt levels)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A solver that goes on with another matrix, and another method, lets go of the one before */
+static PetscErrorCode TestLetsGo(void)
+{
+  KSP      ksp;
+  Mat      A, B;
+  Vec      b, x;
+  PetscInt references;
+
+  PetscFunctionBeginUser;
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "convection2d", 20, &A));
+  PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 20, &B));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPSetOperators(ksp, B, B));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(PetscObjectGetReference((PetscObject)A, &references));
+  PetscCall(Expect(references == 1, "%d references of a matrix that is solved with no longer", (int)references));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestNonsymmetric(void)
 {
   Mat       A;
@@ -1841,6 +1871,7 @@ static PetscErrorCode CasesOnOneRank(void)
       PetscCall(TestIterations(rows[k].name, rows[k].small, rows[k].large, rows[k].most, rows[k].growth));
   if (Case("changes")) PetscCall(TestChanges());
   if (Case("outdated")) PetscCall(TestOutdated());
+  if (Case("lets_go")) PetscCall(TestLetsGo());
   if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
   if (Case("auto")) PetscCall(TestAuto());
   if (Case("indefinite_auto")) PetscCall(TestIndefinite(600, PETSC_DECIDE));

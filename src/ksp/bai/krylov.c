@@ -65,6 +65,7 @@ PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp, Mat A)
   if (plain && !h->jacobi && (size == 1 || BAIRankLevelsSolve(h->ranks)) &&
       (h->info.resident || (h->hermitian && !k->indefinite))) {
     k->method = BAI_METHOD_ENGINE;
+    PetscCall(KSPDestroy(&k->inner)); /* of another matrix, to which it holds on */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   k->method = BAI_METHOD_PETSC;
