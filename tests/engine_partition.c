@@ -67,7 +67,7 @@ static PetscErrorCode CheckPartition(BAIInt n, BAIInt max_rows, BAIStatus status
 static PetscErrorCode CheckBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt wanted)
 {
   const BAIInt n = m[0] * m[1] * m[2] * dof;
-  BAIInt       blocks, *first, *row, boxes, *box;
+  BAIInt       blocks, *first, *row;
   BAIStatus    status;
 
   PetscFunctionBeginUser;
@@ -75,17 +75,6 @@ static PetscErrorCode CheckBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_siz
   status = BAIPartitionBoxes(m, dof, block_size, &blocks, first, row);
   PetscCall(CheckPartition(n, PetscMax(block_size, dof), status, blocks, first, row));
   if (wanted) PetscCall(Expect(blocks == wanted, "%d boxes, not %d cubes", (int)blocks, (int)wanted));
-  PetscCall(PetscMalloc1(n + 1, &box));
-  BAIBoxesOfRows(m, dof, block_size, &boxes, box);
-  PetscCall(Expect(boxes == blocks, "%d boxes of rows, but %d blocks", (int)boxes, (int)blocks));
-  for (BAIInt b = 0; b < blocks; b++) {
-    for (BAIInt p = first[b]; p < first[b + 1]; p++) {
-      if (box[row[p]] != b)
-        PetscCall(
-          Expect(PETSC_FALSE, "row %d is in block %d, but its box is %d", (int)row[p], (int)b, (int)box[row[p]]));
-    }
-  }
-  PetscCall(PetscFree(box));
   PetscCall(PetscFree2(first, row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -180,7 +180,6 @@ PETSC_INTERN PetscErrorCode BAIWantsStrong(const BAI *, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIWantsGraph(const BAI *, Mat, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode BAICreatePartition(const BAI *, Mat, PetscInt, BAIPartition *);
 PETSC_INTERN PetscErrorCode BAIDestroyPartition(BAIPartition *);
-PETSC_INTERN PetscErrorCode BAIGetGrid(const BAI *, Mat, PetscInt[3], PetscInt *);
 
 /* weight.c */
 PETSC_INTERN PetscErrorCode BAIFindRadius(Mat, PetscReal *, PetscReal *);

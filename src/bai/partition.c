@@ -43,7 +43,7 @@ PetscErrorCode BAIChooseBlockSize(const BAI *bai, Mat Ad, PetscInt *block_size)
 }
 
 /* The box of the grid that this rank owns, if there is a DMDA with as many rows as the matrix; else dof is 0 */
-PetscErrorCode BAIGetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *dof)
+static PetscErrorCode GetGrid(const BAI *bai, Mat A, PetscInt m[3], PetscInt *dof)
 {
   DM        dm;
   PetscBool da = PETSC_FALSE;
@@ -75,7 +75,7 @@ PetscErrorCode BAIChoosePartition(const BAI *bai, Mat Ad, BAIPartitionType *type
       ? BAI_PARTITION_GRAPH
       : BAI_PARTITION_NATURAL;
   if (*type == BAI_PARTITION_DM) {
-    PetscCall(BAIGetGrid(bai, Ad, m, &dof));
+    PetscCall(GetGrid(bai, Ad, m, &dof));
     PetscCheck(dof, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
                "-%s_bai_partition dm: there is no DMDA with the rows of this matrix; see %sSetDM()", bai->face->name,
                bai->face->prefix);
@@ -279,7 +279,7 @@ PetscErrorCode BAICreatePartition(const BAI *bai, Mat Ad, PetscInt overlap, BAIP
   if (type == BAI_PARTITION_NATURAL)
     PartitionInOrder(n, (BAIInt)bai->use.block_size, &partition->blocks, (BAIInt *)first, (BAIInt *)row);
   else if (type == BAI_PARTITION_DM) {
-    PetscCall(BAIGetGrid(bai, Ad, m, &dof));
+    PetscCall(GetGrid(bai, Ad, m, &dof));
     PetscCheck(!BAIPartitionBoxes((BAIInt[]){m[0], m[1], m[2]}, dof, (BAIInt)bai->use.block_size, &partition->blocks,
                                   (BAIInt *)first, (BAIInt *)row)
                   .code,

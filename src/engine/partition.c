@@ -93,25 +93,6 @@ BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BA
   return BAIStatusOf(BAI_OK);
 }
 
-void BAIBoxesOfRows(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt *boxes, BAIInt *box)
-{
-  BAIInt pieces[3] = {1, 1, 1}, row = 0;
-
-  ChoosePieces(m, block_size > dof ? block_size / dof : 1, pieces);
-  *boxes = pieces[0] * pieces[1] * pieces[2];
-  for (BAIInt z = 0, k = 0; z < m[2]; z++) {
-    k += z == PieceFirst(m[2], pieces[2], k + 1);
-    for (BAIInt y = 0, j = 0; y < m[1]; y++) {
-      j += y == PieceFirst(m[1], pieces[1], j + 1);
-      for (BAIInt i = 0; i < pieces[0]; i++) {
-        const BAIInt end = row + (PieceFirst(m[0], pieces[0], i + 1) - PieceFirst(m[0], pieces[0], i)) * dof;
-
-        while (row < end) box[row++] = (k * pieces[1] + j) * pieces[0] + i;
-      }
-    }
-  }
-}
-
 /* Inside each block, rows with fewer entries outside it first, otherwise in the order in which they are */
 static BAIStatus SortByOutside(BAIInt n, const BAICSR *A, BAIInt blocks, const BAIInt *first, BAIInt *row)
 {

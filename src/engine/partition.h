@@ -17,8 +17,6 @@ extern "C" {
 */
 BAIStatus BAIPartitionBoxes(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt *blocks, BAIInt *first,
                             BAIInt *row);
-/* The same boxes: how many, and that of each row */
-void BAIBoxesOfRows(const BAIInt m[3], BAIInt dof, BAIInt block_size, BAIInt *boxes, BAIInt *box);
 /* Blocks of block_size rows, each grown from the first row that is left along the strongest couplings |a_ij|, or,
  * without a, as if all were 1 */
 BAIStatus BAIPartitionGraph(BAIInt n, const BAICSR *, BAIInt block_size, BAIInt *blocks, BAIInt *first, BAIInt *row);

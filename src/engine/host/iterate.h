@@ -15,14 +15,6 @@ typedef _Atomic(float)   BAIAtomicSingle;
 /* What stands for a BAIScalar if sweeps are to be of single precision */
 #if defined(PETSC_USE_COMPLEX)
 typedef float _Complex BAISingle;
-#else
-typedef float BAISingle;
-#endif
-
-#if defined(PETSC_USE_COMPLEX)
-enum {
-  BAI_PARTS = 2
-};
 
 static inline BAIScalar BAILoad(BAIAtomic *x, BAIInt i)
 {
@@ -58,9 +50,7 @@ static inline BAIReal BAIAbs2(BAIScalar value)
   return __real__ value * __real__ value + __imag__ value * __imag__ value;
 }
 #else
-enum {
-  BAI_PARTS = 1
-};
+typedef float BAISingle;
 
 static inline BAIScalar BAILoad(BAIAtomic *x, BAIInt i)
 {
