@@ -547,7 +547,7 @@ static PetscErrorCode TestNegative(KSPType type, PetscInt levels)
 }
 
 /* A solver that goes on with another matrix, and another method, lets go of the one before */
-static PetscErrorCode TestLetsGo(void)
+static PetscErrorCode TestChangesMatrix(void)
 {
   KSP      ksp;
   Mat      A, B;
@@ -1240,6 +1240,39 @@ static PetscErrorCode TestOptions(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* -pc_baimg_single takes the words of a PetscBool, and auto */
+static PetscErrorCode TestWords(void)
+{
+  const struct {
+    const char *word;
+    PetscBool3  single;
+  } words[] = {
+    {"on",   PETSC_BOOL3_TRUE   },
+    {"Yes",  PETSC_BOOL3_TRUE   },
+    {NULL,   PETSC_BOOL3_TRUE   },
+    {"off",  PETSC_BOOL3_FALSE  },
+    {"0",    PETSC_BOOL3_FALSE  },
+    {"AUTO", PETSC_BOOL3_UNKNOWN}
+  };
+  PC         pc;
+  PetscBool3 single;
+
+  PetscFunctionBeginUser;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCBAIMG));
+  PetscCall(PCSetOptionsPrefix(pc, "in_"));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(words); k++) {
+    PetscCall(PetscOptionsSetValue(NULL, "-in_pc_baimg_single", words[k].word));
+    PetscCall(PCSetFromOptions(pc));
+    PetscCall(PCBAIMGGetSingle(pc, &single));
+    PetscCall(
+      Expect(single == words[k].single, "-pc_baimg_single %s: %d", words[k].word ? words[k].word : "", (int)single));
+  }
+  PetscCall(PetscOptionsClearValue(NULL, "-in_pc_baimg_single"));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Under this method, or in PCApply() alone if there is none, levels are single or not */
 static PetscErrorCode ExpectPrecision(KSP ksp, KSPType type, PetscBool single)
 {
@@ -1871,7 +1904,7 @@ static PetscErrorCode CasesOnOneRank(void)
       PetscCall(TestIterations(rows[k].name, rows[k].small, rows[k].large, rows[k].most, rows[k].growth));
   if (Case("changes")) PetscCall(TestChanges());
   if (Case("outdated")) PetscCall(TestOutdated());
-  if (Case("lets_go")) PetscCall(TestLetsGo());
+  if (Case("changes_matrix")) PetscCall(TestChangesMatrix());
   if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
   if (Case("auto")) PetscCall(TestAuto());
   if (Case("indefinite_auto")) PetscCall(TestIndefinite(600, PETSC_DECIDE));
@@ -2077,6 +2110,7 @@ int main(int argc, char **argv)
   if (Case("zero_diagonal_long")) PetscCall(TestZeroDiagonal(PETSC_TRUE));
   if (Case("bound")) PetscCall(TestBound(100));
   if (Case("options")) PetscCall(TestOptions());
+  if (Case("options_words")) PetscCall(TestWords());
   if (Case("arrow_empty_bai")) PetscCall(TestArrow(0, KSPBAI));
   if (Case("arrow_empty_cg")) PetscCall(TestArrow(0, KSPCG));
   if (Case("arrow_long_bai")) PetscCall(TestArrow(2500, KSPBAI));

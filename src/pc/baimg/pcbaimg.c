@@ -472,29 +472,16 @@ static PetscErrorCode OptionsSingle(PC pc, PetscBool3 *single, BAIOptionItems Pe
 {
   const int now = *single == PETSC_BOOL3_UNKNOWN ? 2 : (int)*single;
   char      word[32];
-  PetscBool set, is;
+  PetscBool set, is_auto, is_bool, yes = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsString("-pc_baimg_single", "Levels in single precision: auto, true or false",
                                "PCBAIMGSetSingle", Singles[now], word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrcasecmp(word, "auto", &is));
-  if (is) {
-    *single = PETSC_BOOL3_UNKNOWN;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscStrcasecmp(word, "true", &is));
-  if (!is) PetscCall(PetscStrcasecmp(word, "yes", &is));
-  if (!is) PetscCall(PetscStrcasecmp(word, "1", &is));
-  if (!is && word[0]) {
-    PetscBool no;
-
-    PetscCall(PetscStrcasecmp(word, "false", &no));
-    if (!no) PetscCall(PetscStrcasecmp(word, "no", &no));
-    if (!no) PetscCall(PetscStrcasecmp(word, "0", &no));
-    if (!no) PetscCall(WrongValue(pc, "single", word, "auto, true or false"));
-  }
-  *single = is || !word[0] ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE;
+  PetscCall(PetscStrcasecmp(word, Singles[2], &is_auto));
+  PetscCall(BAIReadsAs(BAI_WORD_BOOL, word, &is_bool, &yes));
+  if (!is_auto && !is_bool) PetscCall(WrongValue(pc, "single", word, "auto, true or false"));
+  *single = is_auto ? PETSC_BOOL3_UNKNOWN : yes ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
