@@ -163,9 +163,10 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   PetscCall(GetModes(bai, given, A, fields, mode, &p->modes, &p->modes_id));
   p->longest  = o->levels > 0 ? 0 : BAI_LONGEST_ROW;
   p->resident = (int)o->chip;
-  PetscCall(GetSingle(bai, given, &p->single));
-  if (*backend == BAI_BACKEND_CUDA) PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
-  else PetscCall(BAIGetThreads(bai->node_size, &p->threads));
+  if (*backend == BAI_BACKEND_CUDA) {
+    PetscCall(GetSingle(bai, given, &p->single));
+    PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
+  } else PetscCall(BAIGetThreads(bai->node_size, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -432,6 +433,8 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   PetscCall(BAIAgree(bai, code, &work));
   if (nghost) PetscCall(BAIRestoreRows(backend, Ao, &(BAICSR){M.B.i, M.B.j, M.B.a}));
   PetscCall(BAIRestoreRows(backend, Ad, &(BAICSR){M.A.i, M.A.j, M.A.a}));
+  h->set        = h->options;
+  h->single_set = h->single;
   if (work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
@@ -463,9 +466,7 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
   PetscCall(Take(bai, A));
   if (p.all && !h->jacobi) PetscCall(SetUpAcrossRanks(bai, A));
-  h->set        = h->options;
-  h->single_set = h->single;
-  h->ready      = PETSC_TRUE;
+  h->ready = PETSC_TRUE;
   if (work == WORK_LEVELS) PetscCall(Tell(bai));
   else PetscCall(PetscInfo(bai->obj, "New values for %d levels, in %g s\n", h->info.levels, (double)(end - start)));
   PetscFunctionReturn(PETSC_SUCCESS);
