@@ -3,6 +3,7 @@ static char help[] = "KSPSolveTranspose() with KSPBAI solves with the transposed
 
 #include "check.h"
 #include "gallery.h"
+#include <petscdmda.h>
 
 /* 0: A x = b, 1: A^T x = b */
 static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, int transpose, const char what[])
@@ -214,6 +215,50 @@ static PetscErrorCode TestNullSpace(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Blocks that are boxes of a grid, for a matrix that is not symmetric */
+static PetscErrorCode TestPartition(void)
+{
+  KSP      ksp;
+  DM       da;
+  Mat      A;
+  Vec      b, x;
+  PetscInt rows, first, last;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMDACreate1d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, 200, 1, 1, NULL, &da));
+  PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(MatGetSize(A, &rows, NULL));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt row = first; row < last; row++) {
+    PetscCall(MatSetValue(A, row, row, 4.0, INSERT_VALUES));
+    if (row > 0) PetscCall(MatSetValue(A, row, row - 1, -2.0, INSERT_VALUES));
+    if (row + 1 < rows) PetscCall(MatSetValue(A, row, row + 1, -1.0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPBAI));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 2000));
+  PetscCall(KSPSetFromOptions(ksp));
+  for (int dm = 0; dm < 2; dm++) { /* which comes after the first transposed solve */
+    if (dm) {
+      PetscCall(KSPSetDM(ksp, da));
+      PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
+      PetscCall(KSPBAISetPartition(ksp, BAI_PARTITION_DM));
+    }
+    PetscCall(Solve(ksp, b, x, 0, dm ? "partition dm" : "no partition"));
+    PetscCall(Solve(ksp, b, x, 1, dm ? "partition dm" : "no partition"));
+  }
+  PetscCall(DMDestroy(&da));
+  PetscCall(Destroy(&A, &b, &x, &ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -222,6 +267,7 @@ int main(int argc, char **argv)
   if (Case("dominant")) PetscCall(TestTurns("fv1", 16));
   if (Case("watched")) PetscCall(TestWatched());
   if (Case("symmetric")) PetscCall(TestSymmetric());
+  if (Case("partition_dm")) PetscCall(TestPartition());
   if (Case("null_space")) PetscCall(TestNullSpace());
   PetscCall(CheckFinalize());
   return 0;

@@ -123,6 +123,10 @@ PetscErrorCode KSPSolve_BAITranspose(KSP ksp)
   PetscCall(Transpose(ksp, A));
   transposed = k->transposed;
   PetscCall(KSPBAIInstruct(ksp, transposed));
+  if (ksp->dm) { /* for partition dm */
+    PetscCall(KSPSetDM(transposed, ksp->dm));
+    PetscCall(KSPSetDMActive(transposed, KSP_DMACTIVE_ALL, PETSC_FALSE));
+  }
   PetscCall(KSPSetInitialGuessNonzero(transposed, (PetscBool)!ksp->guess_zero));
   if (KSPBAIIsWatched(ksp)) PetscCall(KSPMonitorSet(transposed, Show, ksp, NULL));
   PetscCall(KSPSolve(transposed, ksp->vec_rhs, ksp->vec_sol));
