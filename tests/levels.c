@@ -1273,6 +1273,28 @@ static PetscErrorCode TestWords(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The view of levels for a matrix without entries */
+static PetscErrorCode TestNoEntries(void)
+{
+  PC        pc;
+  Mat       A;
+  PetscBool has;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 10, 10, 1, NULL, 1, NULL, &A));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCBAIMG));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetUp(pc));
+  PetscCall(ViewHas((PetscObject)pc, "operator complexity 1.000, grid complexity 1.000", &has));
+  PetscCall(Expect(has, "complexities of one level"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Under this method, or in PCApply() alone if there is none, levels are single or not */
 static PetscErrorCode ExpectPrecision(KSP ksp, KSPType type, PetscBool single)
 {
@@ -2147,6 +2169,7 @@ int main(int argc, char **argv)
   if (Case("arrow_short")) PetscCall(TestArrow(600, KSPBAI));
   if (Case("tiny_guess_1e-170")) PetscCall(TestTinyGuess((PetscReal)1e-170));
   if (Case("tiny_guess_1e170")) PetscCall(TestTinyGuess((PetscReal)1e170));
+  if (Case("tiny_no_entries")) PetscCall(TestNoEntries());
   if (Case("types_baij")) PetscCall(TestTypes(MATBAIJ));
   if (Case("types_sbaij")) PetscCall(TestTypes(MATSBAIJ));
   if (Case("fields")) PetscCall(TestFields());

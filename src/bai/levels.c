@@ -670,11 +670,11 @@ PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool transpose)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nonzeros and rows of all levels, as multiples of those of the finest */
+/* Nonzeros and rows of all levels, as multiples of those of the finest, which may be none */
 static void Complexities(const BAILevelsInfo *i, double *operators, double *grids)
 {
-  *operators = *grids = 0;
-  for (int l = 0; l < i->levels; l++) {
+  *operators = *grids = 1;
+  for (int l = 1; l < i->levels; l++) {
     *operators += (double)i->level[l].nnz / (double)i->level[0].nnz;
     *grids += (double)i->level[l].rows / (double)i->level[0].rows;
   }
