@@ -7,22 +7,16 @@
 */
 #pragma once
 
-#include "types.h"
-
-#if defined(__CUDACC__)
-  #define BAI_BOTH_SIDES __host__ __device__
-#else
-  #define BAI_BOTH_SIDES
-#endif
+#include "engine.h"
 
 /* What multiplies omega in iteration k, from 0 */
-static BAI_BOTH_SIDES inline BAIReal BAIFourthKindOmega(BAIInt k)
+BAI_INLINE BAIReal BAIFourthKindOmega(BAIInt k)
 {
   return (8 * (BAIReal)k + 4) / (2 * (BAIReal)k + 3);
 }
 
 /* Of the last step; of the first iteration there is none */
-static BAI_BOTH_SIDES inline BAIReal BAIFourthKindMomentum(BAIInt k)
+BAI_INLINE BAIReal BAIFourthKindMomentum(BAIInt k)
 {
   return k ? (2 * (BAIReal)k - 1) / (2 * (BAIReal)k + 3) : 0;
 }
