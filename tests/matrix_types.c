@@ -119,12 +119,28 @@ static PetscErrorCode Same(Faces *aij, Faces *other, const char what[], PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The part of a MATMPIBAIJ with the columns of other ranks, to which others may point; 0 for other types */
+static PetscErrorCode GetPart(Mat A, PetscObjectId *id)
+{
+  Mat       part;
+  PetscBool is;
+
+  PetscFunctionBeginUser;
+  *id = 0;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIBAIJ, &is));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIBAIJGetSeqBAIJ(A, NULL, &part, NULL));
+  PetscCall(PetscObjectGetId((PetscObject)part, id));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The matrix as it is, with new values, with new entries, and another matrix */
 static PetscErrorCode Follows(MatType type, PetscInt bs)
 {
   const PetscInt blocks = 60;
   Mat            A[2], other[2];
   Faces          f[2];
+  PetscObjectId  part[2];
 
   PetscFunctionBeginUser;
   for (int k = 0; k < 2; k++) {
@@ -132,7 +148,10 @@ static PetscErrorCode Follows(MatType type, PetscInt bs)
     PetscCall(Fill(A[k], bs, 0, 1));
     PetscCall(FacesCreate(A[k], &f[k]));
   }
+  PetscCall(GetPart(A[1], &part[0]));
   PetscCall(Same(&f[0], &f[1], "first", 1, 0));
+  PetscCall(GetPart(A[1], &part[1]));
+  PetscCall(Expect(part[0] == part[1], "the parts of the matrix are what they were"));
   PetscCall(Same(&f[0], &f[1], "as it was", 1, 0));
   for (int k = 0; k < 2; k++) PetscCall(Fill(A[k], bs, 0, 2));
   PetscCall(Same(&f[0], &f[1], "new values", 1, 1));

@@ -26,6 +26,25 @@ static PetscErrorCode CopySpaces(Mat A, Mat aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A copy of type aij. Of a MATMPIBAIJ a duplicate is converted, as PETSc 3.18 takes the part with the columns of other
+   ranks apart, to which others may point, as MatFDColoring */
+static PetscErrorCode Copy(Mat A, Mat *aij)
+{
+  PetscBool is;
+  Mat       duplicate;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIBAIJ, &is));
+  if (!is) {
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, aij));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &duplicate));
+  PetscCall(MatConvert(duplicate, MATAIJ, MAT_INITIAL_MATRIX, aij));
+  PetscCall(MatDestroy(&duplicate));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The matrix to read: A itself, or a copy of it as it is now */
 PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
 {
@@ -54,7 +73,7 @@ PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
     if (bai->A == bai->aij) PetscCall(MatDestroy(&bai->A));
     PetscCall(MatDestroy(
       &bai->aij)); /* not reused, as the nonzero state of all of these types does not always tell of a new pattern */
-    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &bai->aij));
+    PetscCall(Copy(A, &bai->aij));
     PetscCall(PetscObjectStateSet((PetscObject)A,
                                   state)); /* which converting it may have raised: its values are as they were */
     bai->aij_of    = id;
