@@ -252,6 +252,46 @@ static PetscErrorCode ViewAndGetters(Mat A, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A PC that other solvers have as well is as it was, also where KSPBAI is destroyed; a KSP of another type gets it back,
+   for the matrix that there is then */
+static PetscErrorCode GivenPC(Mat A, Vec b, Vec x)
+{
+  KSP       ksp;
+  PC        pc, now;
+  Mat       other, P;
+  PetscBool jacobi, none;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &other));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCJACOBI));
+  PetscCall(PCSetOperators(pc, A, A));
+  for (int again = 0; again < 2; again++) {
+    PetscCall(Solver(A, NULL, &ksp));
+    PetscCall(KSPSetPC(ksp, pc));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetPC(ksp, &now));
+    PetscCall(PetscObjectTypeCompare((PetscObject)now, PCNONE, &none));
+    PetscCall(Expect(none, "the PC of KSPBAI is of type none"));
+    PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCJACOBI, &jacobi));
+    PetscCall(Expect(jacobi, "the PC that it had is of the type that it was of"));
+    PetscCall(PCApply(pc, b, x));
+    if (!again) {
+      PetscCall(KSPSetOperators(ksp, other, other));
+      PetscCall(KSPSetType(ksp, KSPCG));
+      PetscCall(KSPGetPC(ksp, &now));
+      PetscCall(PCGetOperators(pc, NULL, &P));
+      PetscCall(Expect(now == pc, "a KSP of another type has the PC that there was"));
+      PetscCall(Expect(P == other, "that PC has the matrix of the KSP"));
+      PetscCall(KSPSolve(ksp, b, x));
+    }
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* bai, reset, cg, bai again: the same bits, and no function of bai's left with cg */
 static PetscErrorCode ResetAndType(Mat A, Vec b, Vec x)
 {
@@ -315,6 +355,7 @@ int main(int argc, char **argv)
   if (Case("convergence_test")) PetscCall(ConvergenceTest(A, b, x));
   if (Case("view_and_getters")) PetscCall(ViewAndGetters(A, b, x));
   if (Case("reset_and_type")) PetscCall(ResetAndType(A, b, x));
+  if (Case("given_pc")) PetscCall(GivenPC(A, b, x));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(MatDestroy(&A));

@@ -161,9 +161,55 @@ PetscErrorCode KSPBAISetUpMethod(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* There is no preconditioner. The PC of users stays as it is, as they may do something else with it */
+static PetscErrorCode TakePC(KSP ksp)
+{
+  KSP_BAI    *k = (KSP_BAI *)ksp->data;
+  PetscBool   none;
+  const char *prefix;
+  Mat         A, P;
+  PC          pc;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
+  if (none) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(ksp, "KSPBAI needs no preconditioner, its PC is one of type none\n"));
+  PetscCall(PCDestroy(&k->given));
+  PetscCall(PetscObjectReference((PetscObject)ksp->pc));
+  k->given = ksp->pc;
+  PetscCall(PCCreate(PetscObjectComm((PetscObject)ksp), &pc));
+  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)ksp, &prefix));
+  PetscCall(PCSetOptionsPrefix(pc, prefix));
+  PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(KSPGetOperators(ksp, &A, &P));
+  PetscCall(PCSetOperators(pc, A, P));
+  PetscCall(KSPSetPC(ksp, pc));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The PC of users is that of a KSP of another type, for the present matrix; unless they gave this one another since */
+static PetscErrorCode GiveBackPC(KSP ksp)
+{
+  KSP_BAI  *k    = (KSP_BAI *)ksp->data;
+  PetscBool none = PETSC_FALSE, set = PETSC_FALSE;
+  Mat       A, P;
+
+  PetscFunctionBegin;
+  if (ksp->pc) PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
+  if (k->given && none) {
+    PetscCall(PCGetOperatorsSet(ksp->pc, &set, NULL));
+    if (set) PetscCall(PCGetOperators(ksp->pc, &A, &P));
+    if (set) PetscCall(PCSetOperators(k->given, A, P));
+    PetscCall(KSPSetPC(ksp, k->given));
+  }
+  PetscCall(PCDestroy(&k->given));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode KSPSetUp_BAI(KSP ksp)
 {
-  PetscBool none, matrix, transpose;
+  PetscBool matrix, transpose;
   Mat       A;
   MatType   type = NULL;
 
@@ -173,11 +219,7 @@ static PetscErrorCode KSPSetUp_BAI(KSP ksp)
   if (matrix) PetscCall(MatGetType(A, &type)); /* none if PETSc only made it because it was asked for */
   PetscCheck(type, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONGSTATE,
              "KSPBAI has no matrix: call KSPSetOperators(), or KSPSetDM() and KSPSetComputeOperators(), first");
-  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
-  if (!none) {
-    PetscCall(PetscInfo(ksp, "KSPBAI needs no preconditioner, its PC is set to none\n"));
-    PetscCall(PCSetType(ksp->pc, PCNONE));
-  }
+  PetscCall(TakePC(ksp));
   PetscCall(KSPBAINeedsTranspose(ksp, &transpose));
   if (!transpose) PetscCall(KSPBAISetUpMethod(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -317,6 +359,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
   PetscCall(KSPReset_BAI(ksp));
   PetscCall(BAIHierarchyDestroy(bai));
   PetscCall(PetscViewerDestroy(&bai->viewer));
+  PetscCall(GiveBackPC(ksp));
   PetscCall(KSPDestroyDefault(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -443,8 +486,10 @@ const BAIFace BAIFaceKSP =
    `KSPBAISetExchange()` says how MPI ranks exchange x in a relaxation. One rank may also work for the others: see
    `KSPBAISetGather()`.
 
-   The `KSP` takes no preconditioner: it sets its `PC` to `PCNONE`. It uses Amat, not Pmat, of `KSPSetOperators()`. The
-   backend host runs OMP_NUM_THREADS threads; if that is not set, the ranks of a node share its cores.
+   The `KSP` takes no preconditioner. From `KSPSetUp()` on its `PC` is one of type `PCNONE`. The `PC` that it had before
+   stays as it is, and comes back if the type of the `KSP` changes. The solver uses Amat, not Pmat, of
+   `KSPSetOperators()`. The backend host runs OMP_NUM_THREADS threads; if that is not set, the ranks of a node share its
+   cores.
 
    References:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
