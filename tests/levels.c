@@ -702,6 +702,148 @@ static PetscErrorCode TestIndefinite(PetscInt n, PetscInt levels)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The Laplacian of a binary tree without its root: positive definite, but the cycle is not while couplings of coarse
+   levels are softened. CG goes on without that */
+static PetscErrorCode TestTree(PetscInt n)
+{
+  Mat      A;
+  KSP      ksp;
+  PetscInt its, start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  for (PetscInt row = start; row < end; row++) { /* the children of a node are twice its number and the next one */
+    const PetscInt node = row + 2, near[] = {node / 2, 2 * node, 2 * node + 1};
+    PetscInt       count = 0;
+
+    for (int k = 0; k < 3; k++) {
+      if (near[k] >= n + 2) continue;
+      count++;
+      if (near[k] >= 2) PetscCall(MatSetValue(A, row, near[k] - 2, -1.0, INSERT_VALUES));
+    }
+    PetscCall(MatSetValue(A, row, row, (PetscScalar)count, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  for (int again = 0; again < 2; again++) {
+    PetscCall(Solve(ksp, &its));
+    PetscCall(Expect(its > 0 && its <= 60, "%d iterations", (int)its));
+    PetscCall(UsesLevels(ksp, "after a solve", PETSC_TRUE));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is found out of values that are not positive definite is of these values alone */
+static PetscErrorCode TestDefiniteAgain(void)
+{
+  Mat      A;
+  KSP      ksp;
+  PetscInt its, first;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 40, &A));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(Solve(ksp, &first));
+  PetscCall(MatShift(A, -0.5));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(UsesLevels(ksp, "not positive definite", PETSC_FALSE));
+  PetscCall(MatShift(A, 0.5));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(UsesLevels(ksp, "positive definite again", PETSC_TRUE));
+  PetscCall(Expect(its == first, "%d iterations, and %d before", (int)its, (int)first));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A diagonal entry that is not a number, or infinite, is a reason and no error, and is forgotten when it is gone */
+static PetscErrorCode TestNotFinite(KSPType type, KSPConvergedReason expected, PetscReal bad)
+{
+  const PetscInt     row = 5;
+  Mat                A;
+  KSP                ksp;
+  Vec                b, x;
+  PetscInt           its;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 40, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(CreateKSP(A, type, 32, &ksp));
+  for (int again = 0; again < 2; again++) {
+    PetscCall(MatSetValue(A, row, row, (PetscScalar)bad, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &its));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(Expect(reason == expected && its == 0, "%g: %s after %d iterations", (double)bad,
+                     KSPConvergedReasons[reason], (int)its));
+    PetscCall(MatSetValue(A, row, row, 4.0, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(Solve(ksp, &its));
+    PetscCall(Expect(its > 0, "it converges with a number again"));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Levels are those of the matrix that PETSc has scaled */
+static PetscErrorCode TestDiagonalScale(void)
+{
+  Mat      A, scaled;
+  Vec      d;
+  KSP      ksp;
+  PetscInt its[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 64, &A));
+  PetscCall(MatCreateVecs(A, &d, NULL));
+  PetscCall(SetNoise(d, 3));
+  PetscCall(VecAbs(d));
+  PetscCall(VecScale(d, 10.0));
+  PetscCall(VecExp(d));
+  PetscCall(MatDiagonalScale(A, d, d));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &scaled));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecSqrtAbs(d));
+  PetscCall(VecReciprocal(d));
+  PetscCall(MatDiagonalScale(scaled, d, d));
+  for (int k = 0; k < 2; k++) {
+    Vec b, x;
+
+    PetscCall(CreateKSP(k ? A : scaled, KSPBAI, 32, &ksp));
+    PetscCall(KSPSetDiagonalScale(ksp, (PetscBool)k));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecSet(b, 1.0));
+    if (k) PetscCall(VecPointwiseDivide(b, b, d)); /* which PETSc multiplies by d */
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &its[k]));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&x));
+  }
+  PetscCall(Expect(its[0] == its[1], "%d iterations of what PETSc has scaled, and %d of what was scaled before",
+                   (int)its[1], (int)its[0]));
+  PetscCall(VecDestroy(&d));
+  PetscCall(MatDestroy(&scaled));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What a monitor saw: each norm is that of the x there is, and it is the next iteration's */
 typedef struct {
   PetscInt  calls;
@@ -871,7 +1013,7 @@ static PetscErrorCode TestUnread(PetscInt levels)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As many iterations as allowed, and no more, from zero and from a guess */
+/* As many iterations as allowed, and no more, from zero and from a guess; that may be enough */
 static PetscErrorCode TestMaxIt(const char name[], PetscInt n, PetscInt levels)
 {
   Mat                A;
@@ -885,7 +1027,11 @@ static PetscErrorCode TestMaxIt(const char name[], PetscInt n, PetscInt levels)
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1.0));
   PetscCall(CreateKSP(A, KSPBAI, levels, &ksp));
-  for (int guess = 0; guess < 2; guess++) {
+  for (int how = 0; how < 4; how++) {
+    const int                guess = how % 2, enough = how / 2;
+    const KSPConvergedReason expected = enough ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
+
+    PetscCall(KSPConvergedDefaultSetConvergedMaxits(ksp, (PetscBool)enough));
     PetscCall(KSPSetInitialGuessNonzero(ksp, (PetscBool)guess));
     for (PetscInt max_it = 0; max_it < 4; max_it++) {
       PetscCall(VecSet(x, 0.5));
@@ -893,7 +1039,7 @@ static PetscErrorCode TestMaxIt(const char name[], PetscInt n, PetscInt levels)
       PetscCall(KSPSolve(ksp, b, x));
       PetscCall(KSPGetIterationNumber(ksp, &its));
       PetscCall(KSPGetConvergedReason(ksp, &reason));
-      PetscCall(Expect(its == max_it && reason == KSP_DIVERGED_ITS, "%s, max_it %d, guess %d: %d iterations, %s", name,
+      PetscCall(Expect(its == max_it && reason == expected, "%s, max_it %d, guess %d: %d iterations, %s", name,
                        (int)max_it, guess, (int)its, KSPConvergedReasons[reason]));
     }
   }
@@ -1352,8 +1498,8 @@ static PetscErrorCode TestPrecision(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On the host, where levels are of PETSc's precision in any case, a method to which rounding does no harm has them set up
- * once, also if the matrix is not symmetric */
+/* On the host, where levels are of PETSc's precision in any case, a method to which rounding does no harm has them
+   set up once, also if the matrix is not symmetric */
 static PetscErrorCode TestPrecisionOfHost(void)
 {
   Mat       A;
@@ -1959,12 +2105,18 @@ static PetscErrorCode CasesOnOneRank(void)
   if (Case("auto")) PetscCall(TestAuto());
   if (Case("indefinite_auto")) PetscCall(TestIndefinite(600, PETSC_DECIDE));
   if (Case("indefinite_number")) PetscCall(TestIndefinite(40, 32));
+  if (Case("indefinite_tree")) PetscCall(TestTree(32766));
+  if (Case("indefinite_no_more")) PetscCall(TestDefiniteAgain());
   if (Case("watched")) PetscCall(TestWatched());
   if (!PetscDefined(USE_REAL_SINGLE) && Case("singular")) PetscCall(TestSingularRounded(100));
   if (Case("guess")) PetscCall(TestGuess());
   if (Case("unread_auto")) PetscCall(TestUnread(PETSC_DECIDE));
   if (Case("unread_number")) PetscCall(TestUnread(32));
   if (Case("reasons")) PetscCall(TestReasons());
+  if (Case("reasons_nan_bai")) PetscCall(TestNotFinite(KSPBAI, KSP_DIVERGED_NANORINF, NAN));
+  if (Case("reasons_inf_bai")) PetscCall(TestNotFinite(KSPBAI, KSP_DIVERGED_NANORINF, INFINITY));
+  if (Case("reasons_nan_cg")) PetscCall(TestNotFinite(KSPCG, KSP_DIVERGED_PC_FAILED, NAN));
+  if (Case("reasons_diagonal_scale")) PetscCall(TestDiagonalScale());
   for (int k = 0; k < 2 && Case("max_it"); k++) {
     PetscCall(TestMaxIt("laplace2d", 64, k ? 32 : PETSC_DECIDE));
     PetscCall(TestMaxIt("convection2d", 40, k ? 32 : PETSC_DECIDE));

@@ -136,7 +136,8 @@ static PetscErrorCode Check(PetscBool diagonal, BAIMode from, BAIMode to, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Other blocks of the same matrix, of which many or few could work at the same time in mode color, give mode auto anew */
+/* Other blocks of the same matrix, of which many or few could work at the same time in mode color, give mode auto
+   anew */
 static PetscErrorCode CheckAuto(PetscInt from, PetscInt to)
 {
   const PetscInt n      = 4000;

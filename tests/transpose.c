@@ -259,6 +259,36 @@ static PetscErrorCode TestPartition(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Asks for the KSP that it was set on, and stops after three iterations */
+static PetscErrorCode StopAtThree(KSP ksp, PetscInt its, PETSC_UNUSED PetscReal rnorm, KSPConvergedReason *reason,
+                                  void *context)
+{
+  PetscFunctionBeginUser;
+  PetscCall(Expect(ksp == *(KSP *)context, "the convergence test is called with the KSP that it was set on"));
+  *reason = its >= 3 ? KSP_CONVERGED_ITS : KSP_CONVERGED_ITERATING;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestConvergenceTest(void)
+{
+  KSP                ksp;
+  Mat                A;
+  Vec                b, x;
+  PetscInt           its;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(Create("convection2d", 20, &A, &b, &x, &ksp));
+  PetscCall(KSPSetConvergenceTest(ksp, StopAtThree, &ksp, NULL));
+  PetscCall(KSPSolveTranspose(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(
+    Expect(its == 3 && reason == KSP_CONVERGED_ITS, "%d iterations, %s", (int)its, KSPConvergedReasons[reason]));
+  PetscCall(Destroy(&A, &b, &x, &ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -266,6 +296,7 @@ int main(int argc, char **argv)
   if (Case("flow")) PetscCall(TestTurns("convection2d", 20));
   if (Case("dominant")) PetscCall(TestTurns("fv1", 16));
   if (Case("watched")) PetscCall(TestWatched());
+  if (Case("convergence_test")) PetscCall(TestConvergenceTest());
   if (Case("symmetric")) PetscCall(TestSymmetric());
   if (Case("partition_dm")) PetscCall(TestPartition());
   if (Case("null_space")) PetscCall(TestNullSpace());

@@ -52,8 +52,10 @@ typedef PetscOptionItems BAIOptionItems;
 
 /* Of the struct of a KSP: whoever asks for it includes kspimpl.h */
 #if PETSC_VERSION_LT(3, 20, 0)
+  #define BAIMinimumIterations(ksp)          ((void)(ksp), 0)
   #define BAICopyMinimumIterations(from, to) ((void)(from), (void)(to))
 #else
+  #define BAIMinimumIterations(ksp)          ((ksp)->min_it)
   #define BAICopyMinimumIterations(from, to) ((void)((to)->min_it = (from)->min_it))
 #endif
 

@@ -196,7 +196,7 @@ PETSC_INTERN PetscErrorCode BAIDropEngine(BAI *);
 PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 PETSC_INTERN PetscErrorCode BAICheckAssembled(PetscObject, Mat);
 PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
-PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus);
+PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIGetThreads(PetscMPIInt, int *);
 
 /* status.c */

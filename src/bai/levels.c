@@ -20,7 +20,7 @@ PetscErrorCode BAIHierarchyCreate(BAI *bai)
   PetscCall(PetscNew(&bai->hierarchy));
   bai->hierarchy->options = (BAILevelsOptions){.levels      = PETSC_DECIDE,
                                                .local_iters = 4,
-                                               .over        = 1.9,
+                                               .over        = BAI_LEVELS_OVER,
                                                .single      = PETSC_BOOL3_UNKNOWN};
   bai->hierarchy->single  = bai->face->solves ? BAI_SINGLE_IN_RANGE : BAI_SINGLE_HERMITIAN;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -162,7 +162,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   p->fields      = (BAIInt)fields;
   PetscCall(GetModes(bai, given, A, fields, mode, &p->modes, &p->modes_id));
   p->longest  = o->levels > 0 ? 0 : BAI_LONGEST_ROW;
-  p->resident = (int)o->chip;
+  p->resident = (int)(o->chip && *backend == BAI_BACKEND_CUDA);
   if (*backend == BAI_BACKEND_CUDA) {
     PetscCall(GetSingle(bai, given, &p->single));
     PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
@@ -435,6 +435,7 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   PetscCall(BAIRestoreRows(backend, Ad, &(BAICSR){M.A.i, M.A.j, M.A.a}));
   h->set        = h->options;
   h->single_set = h->single;
+  h->finite     = PETSC_TRUE;
   if (work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
@@ -454,7 +455,14 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(code);
   if (bad == BAD_ANY) {
-    PetscCall(BAICheckDiagonal(bai, A, mine));
+    PetscCall(BAICheckDiagonal(bai, A, mine, &h->finite));
+    if (!h->finite) { /* no error: as in a Newton step that goes too far */
+      BAILevelsDestroy(&h->levels);
+      PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
+      h->ready = PETSC_FALSE;
+      PetscCall(PetscInfo(bai->obj, "A diagonal entry is not a number, or infinite: there are no levels\n"));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(BAIAgree(bai, BAICheckStatus(bai, mine), NULL));
   }
   if (bad) {

@@ -22,6 +22,8 @@ typedef struct {
     chip; /* chosen by KSPBAI: no levels if the matrix stays on the chip of a GPU, where a solve is one launch */
 } BAILevelsOptions;
 
+#define BAI_LEVELS_OVER 1.9 /* by which couplings of coarse levels are softened at most, unless somebody says so */
+
 typedef struct BAIRankLevels_ *BAIRankLevels; /* ranks/levels.c */
 
 struct BAIHierarchy_ {
@@ -30,6 +32,7 @@ struct BAIHierarchy_ {
   BAIRankLevels       ranks;              /* of several ranks: their levels, NULL: none are set up */
   int                 single, single_set; /* the engine's parameter where users set none, and then */
   PetscBool           solving;            /* PCBAIMG: within a KSPSolve() */
+  PetscBool           finite;             /* no diagonal entry is NaN or infinite, else there are no levels */
   PetscBool           ready;              /* set up, on all ranks, */
   PC                  jacobi;             /* or there are none, as some row is too long, and this stands for a cycle */
   BAIBackend          backend;

@@ -174,8 +174,9 @@ static PetscErrorCode ChooseWeight(BAI *bai, Mat A, BAIChoice *c, int *work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first bad row of the whole matrix, on all ranks. Many of them may be constraints */
-PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status)
+/* The first bad row of the whole matrix, on all ranks, is an error. Many of them may be constraints. If its diagonal
+   entry is NaN or infinite, that is said instead, where somebody asks */
+PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBool *finite)
 {
   const PetscObject obj = bai->obj;
   PetscInt          none, first, mine, row, start, count;
@@ -193,9 +194,13 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status)
   if (row == none) PetscFunctionReturn(PETSC_SUCCESS);
   if (row == mine) {
     PetscCall(MatGetValues(A, 1, &first, 1, &first, &value));
-    size = PetscAbsScalar(value);
+    size = PetscIsNanScalar(value) ? (PetscReal)INFINITY : PetscAbsScalar(value); /* NaN is no largest one */
   }
   PetscCallMPI(MPI_Allreduce(&size, &largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  if (finite) {
+    *finite = (PetscBool)!PetscIsInfOrNanReal(largest);
+    if (!*finite) PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCheck(largest == 0.0, PetscObjectComm(obj), PETSC_ERR_ARG_OUTOFRANGE,
              "Row %" PetscInt_FMT " of the matrix has a diagonal entry of magnitude %g, by which one cannot divide: "
              "block-asynchronous iteration needs 1/a_ii to be finite",
@@ -330,7 +335,7 @@ static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choi
   } else bai->updates++;
   PetscCall(BAIRestoreRows(choice->backend, m->square, &M.A));
   if (m->other) PetscCall(BAIRestoreRows(choice->backend, m->other, &M.B));
-  code = BAICheckDiagonal(bai, m->A, status);
+  code = BAICheckDiagonal(bai, m->A, status, NULL);
   if (!code) code = BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL);
   if (code) PetscCall(BAIDropEngine(bai)); /* on all ranks */
   PetscCall(code);

@@ -10,10 +10,17 @@ PetscBool KSPBAISeesX(KSP ksp)
                      (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
 }
 
-/* Somebody wants to see the residual of every iteration */
+/* Somebody wants to see the residual of every iteration, or it takes the convergence test to decide */
 PetscBool KSPBAIIsWatched(KSP ksp)
 {
-  return (PetscBool)(ksp->res_hist || KSPBAISeesX(ksp));
+  return (PetscBool)(ksp->res_hist || KSPBAISeesX(ksp) || BAIMinimumIterations(ksp) > 0);
+}
+
+/* max_it iterations are good enough, see KSPConvergedDefaultSetConvergedMaxits() */
+PetscBool KSPBAITakesMaxIts(KSP ksp)
+{
+  return (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->cnvP &&
+                     ((KSPConvergedDefaultCtx *)ksp->cnvP)->convmaxits);
 }
 
 /*
@@ -118,6 +125,65 @@ PetscErrorCode KSPBAIInstruct(KSP ksp, KSP other)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* There is no preconditioner. The PC of users stays as it is, as they may do something else with it */
+static PetscErrorCode TakePC(KSP ksp)
+{
+  KSP_BAI    *k = (KSP_BAI *)ksp->data;
+  PetscBool   none;
+  const char *prefix;
+  Mat         A, P;
+  PC          pc;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
+  if (none) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(ksp, "KSPBAI needs no preconditioner, its PC is one of type none\n"));
+  PetscCall(PCDestroy(&k->given));
+  PetscCall(PetscObjectReference((PetscObject)ksp->pc));
+  k->given = ksp->pc;
+  PetscCall(PCCreate(PetscObjectComm((PetscObject)ksp), &pc));
+  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)ksp, &prefix));
+  PetscCall(PCSetOptionsPrefix(pc, prefix));
+  PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(KSPGetOperators(ksp, &A, &P));
+  PetscCall(PCSetOperators(pc, A, P));
+  PetscCall(KSPSetPC(ksp, pc));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The PC of users has the matrices of the KSP, as if it were still in its place */
+static PetscErrorCode UpdatePC(KSP ksp)
+{
+  KSP_BAI  *k = (KSP_BAI *)ksp->data;
+  PetscBool set;
+  Mat       A, P, A_given = NULL, P_given = NULL;
+
+  PetscFunctionBegin;
+  if (!k->given || !ksp->pc) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCGetOperatorsSet(ksp->pc, &set, NULL));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCGetOperators(ksp->pc, &A, &P));
+  PetscCall(PCGetOperatorsSet(k->given, &set, NULL));
+  if (set) PetscCall(PCGetOperators(k->given, &A_given, &P_given));
+  if (A != A_given || P != P_given) PetscCall(PCSetOperators(k->given, A, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A KSP of another type has the PC of users, unless they set another one since */
+static PetscErrorCode GiveBackPC(KSP ksp)
+{
+  KSP_BAI  *k    = (KSP_BAI *)ksp->data;
+  PetscBool none = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(UpdatePC(ksp));
+  if (ksp->pc) PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
+  if (k->given && none) PetscCall(KSPSetPC(ksp, k->given));
+  PetscCall(PCDestroy(&k->given));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Chooses how to solve with the matrix as it is now, and sets that up; nothing is done if it is so already */
 static PetscErrorCode SetUpMethod(KSP ksp)
 {
@@ -154,56 +220,11 @@ PetscErrorCode KSPBAISetUpMethod(KSP ksp)
   PetscBool      chip;
 
   PetscFunctionBegin;
+  PetscCall(UpdatePC(ksp));
   PetscCall(SetUpMethod(ksp));
   chip               = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident);
   ksp->ops->matsolve = chip ? KSPMatSolve_BAI : NULL;
   BAISetGuessNotRead(ksp, chip);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* There is no preconditioner. The PC of users stays as it is, as they may do something else with it */
-static PetscErrorCode TakePC(KSP ksp)
-{
-  KSP_BAI    *k = (KSP_BAI *)ksp->data;
-  PetscBool   none;
-  const char *prefix;
-  Mat         A, P;
-  PC          pc;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
-  if (none) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(ksp, "KSPBAI needs no preconditioner, its PC is one of type none\n"));
-  PetscCall(PCDestroy(&k->given));
-  PetscCall(PetscObjectReference((PetscObject)ksp->pc));
-  k->given = ksp->pc;
-  PetscCall(PCCreate(PetscObjectComm((PetscObject)ksp), &pc));
-  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)ksp, &prefix));
-  PetscCall(PCSetOptionsPrefix(pc, prefix));
-  PetscCall(PCSetType(pc, PCNONE));
-  PetscCall(KSPGetOperators(ksp, &A, &P));
-  PetscCall(PCSetOperators(pc, A, P));
-  PetscCall(KSPSetPC(ksp, pc));
-  PetscCall(PCDestroy(&pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The PC of users is that of a KSP of another type, for the present matrix; unless they gave this one another since */
-static PetscErrorCode GiveBackPC(KSP ksp)
-{
-  KSP_BAI  *k    = (KSP_BAI *)ksp->data;
-  PetscBool none = PETSC_FALSE, set = PETSC_FALSE;
-  Mat       A, P;
-
-  PetscFunctionBegin;
-  if (ksp->pc) PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
-  if (k->given && none) {
-    PetscCall(PCGetOperatorsSet(ksp->pc, &set, NULL));
-    if (set) PetscCall(PCGetOperators(ksp->pc, &A, &P));
-    if (set) PetscCall(PCSetOperators(k->given, A, P));
-    PetscCall(KSPSetPC(ksp, k->given));
-  }
-  PetscCall(PCDestroy(&k->given));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -221,7 +242,7 @@ static PetscErrorCode KSPSetUp_BAI(KSP ksp)
              "KSPBAI has no matrix: call KSPSetOperators(), or KSPSetDM() and KSPSetComputeOperators(), first");
   PetscCall(TakePC(ksp));
   PetscCall(KSPBAINeedsTranspose(ksp, &transpose));
-  if (!transpose) PetscCall(KSPBAISetUpMethod(ksp));
+  if (!transpose && !ksp->dscale) PetscCall(KSPBAISetUpMethod(ksp)); /* PETSc has yet to scale the matrix */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

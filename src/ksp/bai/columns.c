@@ -104,7 +104,7 @@ static KSPConvergedReason ReasonOf(KSP ksp, const BAILevelsSolution *s)
   case BAI_LEVELS_CONVERGED:
     return rnorm <= ksp->rtol * bnorm ? KSP_CONVERGED_RTOL : KSP_CONVERGED_ATOL;
   case BAI_LEVELS_ITS:
-    return KSP_DIVERGED_ITS;
+    return KSPBAITakesMaxIts(ksp) ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
   case BAI_LEVELS_DTOL:
     return ksp->guess_zero && KSPBAIIsBiCGStabOnChip((KSP_BAI *)ksp->data) ? KSP_CONVERGED_ITERATING
                                                                            : KSP_DIVERGED_DTOL;

@@ -24,18 +24,26 @@ static PetscErrorCode HasPlainNullSpace(Mat A, PetscBool *plain)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was found out in solves is of one matrix */
+/* What was found out in solves is of one matrix and its values, so that later ones are solved as by a new KSP */
 static PetscErrorCode ForgetIfOther(KSP_BAI *k, Mat A)
 {
-  PetscObjectId id;
+  const PetscBool  found = (PetscBool)(k->off_chip || k->hard || k->indefinite || k->breaks ||
+                                      k->bai.hierarchy->single != BAI_SINGLE_IN_RANGE);
+  PetscObjectId    id;
+  PetscObjectState state;
+  int              other;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  if (id != k->found) {
-    k->off_chip = k->indefinite = k->breaks = PETSC_FALSE;
-    k->bai.hierarchy->single                = BAI_SINGLE_IN_RANGE;
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  other = id != k->found.id || state != k->found.state;
+  if (found) PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &other));
+  if (found && other) {
+    k->off_chip = k->hard = k->indefinite = k->breaks = PETSC_FALSE;
+    k->bai.hierarchy->single                          = BAI_SINGLE_IN_RANGE;
   }
-  k->found = id;
+  k->found.id    = id;
+  k->found.state = state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,9 +67,15 @@ PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp, Mat A)
   PetscCall(ForgetIfOther(k, A));
   PetscCall(HasPlainNullSpace(A, &plain));
   h->options.levels = asked;
+  h->options.over   = k->hard ? 1 : BAI_LEVELS_OVER;
   h->options.chip   = (PetscBool)(asked < 0 && size == 1 && plain && !k->off_chip && !k->indefinite);
   PetscCall(BAIHierarchySetUp(bai, A));
   if (bai->engine) PetscCall(BAIDropEngine(bai)); /* of a time when it was relaxation that solved */
+  if (!h->finite) {
+    k->method = BAI_METHOD_ENGINE;
+    PetscCall(KSPDestroy(&k->inner));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (plain && !h->jacobi && (size == 1 || BAIRankLevelsSolve(h->ranks)) &&
       (h->info.resident || (h->hermitian && !k->indefinite))) {
     k->method = BAI_METHOD_ENGINE;
@@ -212,21 +226,51 @@ static PetscErrorCode LeaveSingle(KSP ksp, Outcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* CG has met a residual r with r^H C r <= 0, where C is the cycle, not a direction in which the matrix is not positive.
+   Softened couplings of coarse levels may do that where the matrix is positive definite */
+static PetscErrorCode IsTooSoft(KSP ksp, PetscBool *is)
+{
+  KSP_BAI           *k   = (KSP_BAI *)ksp->data;
+  BAI               *bai = &k->bai;
+  const BAIHierarchy h   = bai->hierarchy;
+  PetscScalar        product;
+  Mat                A;
+  Vec                z;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (k->hard || h->jacobi || h->info.resident) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(BAINeedWork(bai, A));
+  PetscCall(MatResidual(A, k->scale != 1.0 ? k->scaled : ksp->vec_rhs, ksp->vec_sol, bai->r));
+  PetscCall(VecDuplicate(bai->r, &z));
+  PetscCall(BAIHierarchyApply(bai, bai->r, z, PETSC_FALSE));
+  PetscCall(VecDot(z, bai->r, &product));
+  PetscCall(VecDestroy(&z));
+  *is = (PetscBool) !((h->negative ? -1 : 1) * PetscRealPart(product) > 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A method breaks down or, on the chip, stands still, with x as far as it came: what it takes for another one to be
  * chosen. Otherwise the solve ends */
 static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, Outcome *outcome)
 {
   KSP_BAI        *k        = (KSP_BAI *)ksp->data;
   const PetscBool was      = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident);
-  PetscBool       positive = (PetscBool)(k->bai.hierarchy->hermitian && !k->indefinite);
+  PetscBool       positive = (PetscBool)(k->bai.hierarchy->hermitian && !k->indefinite), soft = PETSC_FALSE;
   const char     *why;
 
   PetscFunctionBegin;
   *outcome = AGAIN;
+  if (positive && !was) PetscCall(IsTooSoft(ksp, &soft));
   if (was && (!positive || stands)) {
     k->off_chip = PETSC_TRUE;
     why         = stands ? "the method on the chip gets no further" : "the method on the chip breaks down";
+  } else if (soft) {
+    k->hard = PETSC_TRUE;
+    why     = "the cycle is not positive definite: couplings of coarse levels are no longer softened";
   } else if (positive) {
+    k->hard       = PETSC_FALSE; /* that did not help */
     k->indefinite = PETSC_TRUE;
     why           = "the matrix is not positive definite; PCFIELDSPLIT is for saddle points";
   } else if (!k->breaks) {
@@ -263,7 +307,7 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *o
     else ksp->reason = ksp->rnorm <= ksp->rtol * ksp->rnorm0 ? KSP_CONVERGED_RTOL : KSP_CONVERGED_ATOL;
     break;
   case BAI_LEVELS_ITS:
-    ksp->reason = IsFixed(ksp) ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
+    ksp->reason = IsFixed(ksp) || KSPBAITakesMaxIts(ksp) ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
     break;
   case BAI_LEVELS_DTOL: /* the norms of BiCGStab may grow where those of another method do not */
     if (!ksp->guess_zero || !(IsSingle(ksp) || KSPBAIIsBiCGStabOnChip(k))) {
@@ -464,6 +508,10 @@ PetscErrorCode KSPSolve_BAIKrylov(KSP ksp)
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   ksp->its = 0;
   k->scale = 1.0;
+  if (!k->bai.hierarchy->finite) {
+    ksp->reason = KSP_DIVERGED_NANORINF;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   while (outcome != ENDS) {
     const PetscBool watched = (PetscBool)((KSPBAIIsWatched(ksp) || k->method == BAI_METHOD_PETSC || its) &&
                                           !(ksp->normtype == KSP_NORM_NONE || (IsFixed(ksp) && !KSPBAIIsWatched(ksp))));

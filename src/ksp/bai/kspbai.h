@@ -26,13 +26,17 @@ typedef struct {
   BAITelescope master;    /* that of another KSPBAI, if this one works for that one */
 
   /* Krylov methods */
-  KSP           inner;      /* BAI_METHOD_PETSC, else NULL */
-  PetscObjectId found;      /* of this matrix it was found out: */
-  PetscBool     off_chip;   /* that a solve on the chip breaks down, */
-  PetscBool     indefinite; /* that it is not positive definite, */
-  PetscBool     breaks;     /* and that BiCGStab breaks down */
-  Vec           scaled;     /* b times a power of two, where squares of norms would be too small or large; */
-  PetscReal     scale;      /* which is this, and else 1 */
+  KSP inner; /* BAI_METHOD_PETSC, else NULL */
+  struct {
+    PetscObjectId    id;
+    PetscObjectState state;
+  } found;              /* of this matrix with these values it was found out: */
+  PetscBool off_chip;   /* that a solve on the chip breaks down, */
+  PetscBool hard;       /* that with softened couplings its cycle is not positive definite, */
+  PetscBool indefinite; /* that it is not positive definite itself, */
+  PetscBool breaks;     /* and that BiCGStab breaks down */
+  Vec       scaled;     /* b times a power of two, where squares of norms would be too small or large; */
+  PetscReal scale;      /* which is this, and else 1 */
 
   /* KSPSolveTranspose() */
   KSP transposed; /* with the transpose of this matrix, or NULL */
@@ -49,6 +53,7 @@ typedef struct {
 PETSC_INTERN PetscErrorCode KSPBAISetUpMethod(KSP);
 PETSC_INTERN PetscBool      KSPBAIIsWatched(KSP);
 PETSC_INTERN PetscBool      KSPBAISeesX(KSP);
+PETSC_INTERN PetscBool      KSPBAITakesMaxIts(KSP);
 PETSC_INTERN PetscErrorCode KSPBAITestGuess(KSP, PetscReal);
 PETSC_INTERN PetscErrorCode KSPBAIStandsStill(KSP, Vec, Vec, PetscReal);
 

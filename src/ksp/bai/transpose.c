@@ -38,6 +38,19 @@ static PetscErrorCode Show(PETSC_UNUSED KSP transposed, PetscInt it, PetscReal r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* So are iterations and norms for the convergence test of users, which asks their KSPBAI */
+static PetscErrorCode Test(PETSC_UNUSED KSP transposed, PetscInt it, PetscReal rnorm, KSPConvergedReason *reason,
+                           void *context)
+{
+  KSP ksp = (KSP)context;
+
+  PetscFunctionBegin;
+  ksp->its   = it;
+  ksp->rnorm = rnorm;
+  PetscCall((*ksp->converged)(ksp, it, rnorm, reason, ksp->cnvP));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Create(KSP ksp)
 {
   KSP_BAI    *k = (KSP_BAI *)ksp->data;
@@ -123,6 +136,8 @@ PetscErrorCode KSPSolve_BAITranspose(KSP ksp)
   PetscCall(Transpose(ksp, A));
   transposed = k->transposed;
   PetscCall(KSPBAIInstruct(ksp, transposed));
+  if (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip)
+    PetscCall(KSPSetConvergenceTest(transposed, Test, ksp, NULL));
   if (ksp->dm) { /* for partition dm */
     PetscCall(KSPSetDM(transposed, ksp->dm));
     PetscCall(KSPSetDMActive(transposed, KSP_DMACTIVE_ALL, PETSC_FALSE));

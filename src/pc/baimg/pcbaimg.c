@@ -360,8 +360,13 @@ PetscErrorCode PCBAIMGGetSingle(PC pc, PetscBool3 *single)
 
 static PetscErrorCode PCSetUp_BAIMG(PC pc)
 {
+  BAI *bai = (BAI *)pc->data;
+
   PetscFunctionBegin;
-  PetscCall(BAIHierarchySetUp((BAI *)pc->data, pc->pmat));
+  PetscCall(BAIHierarchySetUp(bai, pc->pmat));
+  PetscCheck(bai->hierarchy->finite || !pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
+             "A diagonal entry of the matrix is not a number, or infinite");
+  pc->failedreason = bai->hierarchy->finite ? PC_NOERROR : PC_SETUP_ERROR;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -403,7 +408,8 @@ static PetscErrorCode PCApply_BAIMG(PC pc, Vec r, Vec z)
   PetscFunctionBegin;
   if (!((BAI *)pc->data)->hierarchy->solving) PetscCall(ChoosePrecision(pc, PETSC_FALSE));
   PetscCall(BAIHierarchySetUpIfAsked((BAI *)pc->data, pc->pmat));
-  PetscCall(BAIHierarchyApply((BAI *)pc->data, r, z, PETSC_FALSE));
+  if (((BAI *)pc->data)->hierarchy->finite) PetscCall(BAIHierarchyApply((BAI *)pc->data, r, z, PETSC_FALSE));
+  else PetscCall(VecSetInf(z)); /* by which the KSP finds that the set-up has failed */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
