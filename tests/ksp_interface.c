@@ -252,8 +252,8 @@ static PetscErrorCode ViewAndGetters(Mat A, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A PC that other solvers have as well is as it was, also where KSPBAI is destroyed; a KSP of another type gets it back,
-   for the matrix that there is then */
+/* A PC that other solvers have as well is as it was, also where KSPBAI is destroyed; a KSP of another type gets it
+   back, for the matrix that there is then */
 static PetscErrorCode GivenPC(Mat A, Vec b, Vec x)
 {
   KSP       ksp;

@@ -91,4 +91,4 @@ PETSC_INTERN PetscErrorCode BAIRankLevelsApply(BAI *, Vec, Vec);
 PETSC_INTERN PetscErrorCode BAIRankLevelsDestroy(BAIRankLevels *);
 PETSC_INTERN int            BAIRankLevelsCount(const struct BAIRankLevels_ *);
 PETSC_INTERN PetscBool      BAIRankLevelsSolve(const struct BAIRankLevels_ *);
-PETSC_INTERN PetscErrorCode BAIRankLevelsError(const struct BAIRankLevels_ *);
+PETSC_INTERN PetscErrorCode BAIRankLevelsError(BAIRankLevels);

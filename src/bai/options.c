@@ -403,8 +403,7 @@ static PetscErrorCode OptionsCount(const BAI *bai, const Option *option, const c
   PetscCall(PetscStrcasecmp(word, "none", &is_none));
   number = strtod(word, &end);
   if (!is_auto && !is_none &&
-      (end == word || *end || number != (PetscLogDouble)(int64_t)number || number < 1 ||
-       number > (PetscLogDouble)option->most))
+      (end == word || *end || number != floor(number) || number < 1 || number > (PetscLogDouble)option->most))
     PetscCall(WrongValue(bai, option, word));
   *value = is_auto ? PETSC_DECIDE : is_none ? 0 : (PetscInt)number;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -400,10 +400,13 @@ PetscBool BAIRankLevelsSolve(const struct BAIRankLevels_ *R)
 }
 
 /* The error that ended a solve of all ranks, if PETSc was called within it; the engine only knows that it was given
-   up */
-PetscErrorCode BAIRankLevelsError(const struct BAIRankLevels_ *R)
+   up. The next solve begins without one */
+PetscErrorCode BAIRankLevelsError(BAIRankLevels R)
 {
-  return R ? R->code : PETSC_SUCCESS;
+  const PetscErrorCode code = R ? R->code : PETSC_SUCCESS;
+
+  if (R) R->code = PETSC_SUCCESS;
+  return code;
 }
 
 /* How many levels are distributed */

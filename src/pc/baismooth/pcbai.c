@@ -296,6 +296,8 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = Da
    preconditioner is never symmetric. In the modes async and launch it changes from one application to the next, and
    only flexible methods are safe.
 
+   There is no transposed application: `KSPSolveTranspose()` needs another preconditioner, as `PCBAIMG` or `PCJACOBI`.
+
    The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`. Of the latter, set-up copies the
    graph of the blocks to the host, once for each nonzero pattern, and the values if it looks for a partition, see
    `PCBAISetPartition()`. Of a `MATBAIJ` or `MATSBAIJ` there is a copy of type `MATAIJ`. New values in an old pattern
