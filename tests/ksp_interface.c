@@ -285,7 +285,10 @@ static PetscErrorCode GivenPC(Mat A, Vec b, Vec x)
       PetscCall(Expect(P == other, "that PC has the matrix of the KSP"));
       PetscCall(KSPSolve(ksp, b, x));
     }
+    PetscCall(PCSetOperators(pc, A, A));
     PetscCall(KSPDestroy(&ksp));
+    PetscCall(PCGetOperators(pc, NULL, &P));
+    PetscCall(Expect(P == A, "the end of a KSP changes nothing about it"));
   }
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&other));

@@ -130,6 +130,7 @@ static PetscErrorCode TakePC(KSP ksp)
 {
   KSP_BAI    *k = (KSP_BAI *)ksp->data;
   PetscBool   none;
+  PetscInt    references;
   const char *prefix;
   Mat         A, P;
   PC          pc;
@@ -149,37 +150,30 @@ static PetscErrorCode TakePC(KSP ksp)
   PetscCall(PCSetOperators(pc, A, P));
   PetscCall(KSPSetPC(ksp, pc));
   PetscCall(PCDestroy(&pc));
+  PetscCall(PetscObjectGetReference((PetscObject)k->given, &references));
+  if (references == 1) PetscCall(PCSetOperators(k->given, NULL, NULL)); /* it would hold on to them */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The PC of users has the matrices of the KSP, as if it were still in its place */
-static PetscErrorCode UpdatePC(KSP ksp)
-{
-  KSP_BAI  *k = (KSP_BAI *)ksp->data;
-  PetscBool set;
-  Mat       A, P, A_given = NULL, P_given = NULL;
-
-  PetscFunctionBegin;
-  if (!k->given || !ksp->pc) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCGetOperatorsSet(ksp->pc, &set, NULL));
-  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCGetOperators(ksp->pc, &A, &P));
-  PetscCall(PCGetOperatorsSet(k->given, &set, NULL));
-  if (set) PetscCall(PCGetOperators(k->given, &A_given, &P_given));
-  if (A != A_given || P != P_given) PetscCall(PCSetOperators(k->given, A, P));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A KSP of another type has the PC of users, unless they set another one since */
+/* A KSP of another type has the PC of users for its matrices, unless they set another one since */
 static PetscErrorCode GiveBackPC(KSP ksp)
 {
-  KSP_BAI  *k    = (KSP_BAI *)ksp->data;
-  PetscBool none = PETSC_FALSE;
+  KSP_BAI  *k = (KSP_BAI *)ksp->data;
+  PetscBool none, set;
+  PetscInt  references;
+  Mat       A, P;
 
   PetscFunctionBegin;
-  PetscCall(UpdatePC(ksp));
-  if (ksp->pc) PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
-  if (k->given && none) PetscCall(KSPSetPC(ksp, k->given));
+  PetscCall(PetscObjectGetReference((PetscObject)ksp, &references)); /* 0: it is being destroyed */
+  if (k->given && references) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
+    PetscCall(PCGetOperatorsSet(ksp->pc, &set, NULL));
+    if (none && set) {
+      PetscCall(PCGetOperators(ksp->pc, &A, &P));
+      PetscCall(PCSetOperators(k->given, A, P));
+    }
+    if (none) PetscCall(KSPSetPC(ksp, k->given));
+  }
   PetscCall(PCDestroy(&k->given));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -220,7 +214,6 @@ PetscErrorCode KSPBAISetUpMethod(KSP ksp)
   PetscBool      chip;
 
   PetscFunctionBegin;
-  PetscCall(UpdatePC(ksp));
   PetscCall(SetUpMethod(ksp));
   chip               = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident);
   ksp->ops->matsolve = chip ? KSPMatSolve_BAI : NULL;
