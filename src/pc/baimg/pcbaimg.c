@@ -409,7 +409,7 @@ static PetscErrorCode PCApply_BAIMG(PC pc, Vec r, Vec z)
   if (!((BAI *)pc->data)->hierarchy->solving) PetscCall(ChoosePrecision(pc, PETSC_FALSE));
   PetscCall(BAIHierarchySetUpIfAsked((BAI *)pc->data, pc->pmat));
   if (((BAI *)pc->data)->hierarchy->finite) PetscCall(BAIHierarchyApply((BAI *)pc->data, r, z, PETSC_FALSE));
-  else PetscCall(VecSetInf(z)); /* by which the KSP finds that the set-up has failed */
+  else PetscCall(VecSet(z, (PetscScalar)INFINITY)); /* by which the KSP finds that the set-up has failed */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
