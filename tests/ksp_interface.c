@@ -252,8 +252,8 @@ static PetscErrorCode ViewAndGetters(Mat A, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A PC that other solvers have as well is as it was, also where KSPBAI is destroyed; a KSP of another type gets it
-   back, for the matrix that there is then */
+/* A PC that others hold is as it was, with KSPBAI and after it; that of KSPBAI is of type none; a KSP of another type
+   has one of the type that there was */
 static PetscErrorCode GivenPC(Mat A, Vec b, Vec x)
 {
   KSP       ksp;
@@ -266,29 +266,29 @@ static PetscErrorCode GivenPC(Mat A, Vec b, Vec x)
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetType(pc, PCJACOBI));
   PetscCall(PCSetOperators(pc, A, A));
-  for (int again = 0; again < 2; again++) {
+  for (int how = 0; how < 3; how++) {
     PetscCall(Solver(A, NULL, &ksp));
-    PetscCall(KSPSetPC(ksp, pc));
+    if (how < 2) PetscCall(KSPSetPC(ksp, pc));
+    else PetscCall(KSPGetPC(ksp, &now));
+    if (how == 1) PetscCall(KSPSetFromOptions(ksp));
+    if (how == 2) PetscCall(PCSetType(now, PCJACOBI));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetPC(ksp, &now));
     PetscCall(PetscObjectTypeCompare((PetscObject)now, PCNONE, &none));
     PetscCall(Expect(none, "the PC of KSPBAI is of type none"));
     PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCJACOBI, &jacobi));
-    PetscCall(Expect(jacobi, "the PC that it had is of the type that it was of"));
+    PetscCall(Expect(jacobi, "the PC that others hold is of the type that it was of"));
     PetscCall(PCApply(pc, b, x));
-    if (!again) {
-      PetscCall(KSPSetOperators(ksp, other, other));
-      PetscCall(KSPSetType(ksp, KSPCG));
-      PetscCall(KSPGetPC(ksp, &now));
-      PetscCall(PCGetOperators(pc, NULL, &P));
-      PetscCall(Expect(now == pc, "a KSP of another type has the PC that there was"));
-      PetscCall(Expect(P == other, "that PC has the matrix of the KSP"));
-      PetscCall(KSPSolve(ksp, b, x));
-    }
-    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(KSPSetOperators(ksp, other, other));
+    PetscCall(KSPSetType(ksp, KSPCG));
+    PetscCall(PetscObjectTypeCompare((PetscObject)now, PCJACOBI, &jacobi));
+    PetscCall(Expect(jacobi, "a KSP of another type has a PC of the type that there was"));
+    PetscCall(PCGetOperators(now, NULL, &P));
+    PetscCall(Expect(P == other, "that PC has the matrix of the KSP"));
+    PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(PCGetOperators(pc, NULL, &P));
-    PetscCall(Expect(P == A, "the end of a KSP changes nothing about it"));
+    PetscCall(Expect(P == A, "the PC that others hold has the matrix that it had"));
   }
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&other));

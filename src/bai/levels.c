@@ -252,9 +252,11 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemcmp(p, &h->p, sizeof(*p), &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
-  same  = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->B.i == h->M.B.i &&
+  same = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->B.i == h->M.B.i &&
                      M->B.j == h->M.B.j && M->B.a == h->M.B.a && M->memory == h->M.memory);
-  *work = same && state == h->state ? WORK_NONE : p->all ? WORK_LEVELS : WORK_VALUES;
+  if (same && state == h->state) *work = WORK_NONE;
+  else if (!p->all && (h->solved || !bai->face->solves))
+    *work = WORK_VALUES; /* else PETSc may have scaled the matrix */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -304,6 +306,7 @@ static PetscErrorCode Renew(BAI *bai, Mat given, const PetscInt garray[], int *w
     *status = BAIStatusOf(BAI_OK);
     if (h->M.n) PetscCall(Create(bai, given, garray, status));
     h->setups++;
+    h->solved        = PETSC_FALSE;
     h->first_its     = 0;
     h->updates_since = 0;
     h->outdated      = PETSC_FALSE;

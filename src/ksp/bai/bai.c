@@ -125,56 +125,71 @@ PetscErrorCode KSPBAIInstruct(KSP ksp, KSP other)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* There is no preconditioner. The PC of users stays as it is, as they may do something else with it */
-static PetscErrorCode TakePC(KSP ksp)
+/* A PC of type none is in the place of the one that there is. That stays as it is for whoever knows it, and lives as
+   long as the KSP */
+static PetscErrorCode ReplacePC(KSP ksp)
 {
-  KSP_BAI    *k = (KSP_BAI *)ksp->data;
-  PetscBool   none;
+  const PC    given = ksp->pc;
+  PetscBool   set;
   PetscInt    references;
   const char *prefix;
   Mat         A, P;
   PC          pc;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
-  if (none) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(ksp, "KSPBAI needs no preconditioner, its PC is one of type none\n"));
-  PetscCall(PCDestroy(&k->given));
-  PetscCall(PetscObjectReference((PetscObject)ksp->pc));
-  k->given = ksp->pc;
+  PetscCall(PetscObjectCompose((PetscObject)ksp, "KSPBAI_given_pc", (PetscObject)given));
   PetscCall(PCCreate(PetscObjectComm((PetscObject)ksp), &pc));
   PetscCall(PetscObjectGetOptionsPrefix((PetscObject)ksp, &prefix));
   PetscCall(PCSetOptionsPrefix(pc, prefix));
   PetscCall(PCSetType(pc, PCNONE));
-  PetscCall(KSPGetOperators(ksp, &A, &P));
-  PetscCall(PCSetOperators(pc, A, P));
+  PetscCall(PCGetOperatorsSet(given, &set, NULL));
+  if (set) {
+    PetscCall(PCGetOperators(given, &A, &P));
+    PetscCall(PCSetOperators(pc, A, P));
+  }
   PetscCall(KSPSetPC(ksp, pc));
   PetscCall(PCDestroy(&pc));
-  PetscCall(PetscObjectGetReference((PetscObject)k->given, &references));
-  if (references == 1) PetscCall(PCSetOperators(k->given, NULL, NULL)); /* it would hold on to them */
+  PetscCall(PetscObjectGetReference((PetscObject)given, &references));
+  if (references == 1) PetscCall(PCSetOperators(given, NULL, NULL)); /* it would hold on to them */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A KSP of another type has the PC of users for its matrices, unless they set another one since */
-static PetscErrorCode GiveBackPC(KSP ksp)
+/* There is no preconditioner: the PC is one of type none. In KSPSetUp() PETSc sets up what was the PC when it began, so
+   one that nobody else holds becomes of that type itself there */
+static PetscErrorCode NeedNoPC(KSP ksp, PetscBool in_setup)
 {
   KSP_BAI  *k = (KSP_BAI *)ksp->data;
-  PetscBool none, set;
+  PetscBool none;
   PetscInt  references;
-  Mat       A, P;
+  PCType    type;
+
+  PetscFunctionBegin;
+  if (!ksp->pc) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
+  if (none) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCGetType(ksp->pc, &type));
+  PetscCall(
+    PetscInfo(ksp, "KSPBAI needs no preconditioner, its PC is of type none and not %s\n", type ? type : "unset"));
+  PetscCall(PetscFree(k->pctype));
+  PetscCall(PetscStrallocpy(type, &k->pctype));
+  PetscCall(PetscObjectGetReference((PetscObject)ksp->pc, &references));
+  if (in_setup && references == 1) PetscCall(PCSetType(ksp->pc, PCNONE));
+  else PetscCall(ReplacePC(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A KSP of another type has a PC of the type that there was, unless users set another one since */
+static PetscErrorCode RestorePCType(KSP ksp)
+{
+  KSP_BAI  *k    = (KSP_BAI *)ksp->data;
+  PetscBool none = PETSC_FALSE;
+  PetscInt  references;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetReference((PetscObject)ksp, &references)); /* 0: it is being destroyed */
-  if (k->given && references) {
-    PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
-    PetscCall(PCGetOperatorsSet(ksp->pc, &set, NULL));
-    if (none && set) {
-      PetscCall(PCGetOperators(ksp->pc, &A, &P));
-      PetscCall(PCSetOperators(k->given, A, P));
-    }
-    if (none) PetscCall(KSPSetPC(ksp, k->given));
-  }
-  PetscCall(PCDestroy(&k->given));
+  if (ksp->pc) PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
+  if (none && references && k->pctype) PetscCall(PCSetType(ksp->pc, k->pctype));
+  PetscCall(PetscFree(k->pctype));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,9 +248,9 @@ static PetscErrorCode KSPSetUp_BAI(KSP ksp)
   if (matrix) PetscCall(MatGetType(A, &type)); /* none if PETSc only made it because it was asked for */
   PetscCheck(type, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONGSTATE,
              "KSPBAI has no matrix: call KSPSetOperators(), or KSPSetDM() and KSPSetComputeOperators(), first");
-  PetscCall(TakePC(ksp));
+  PetscCall(NeedNoPC(ksp, PETSC_TRUE));
   PetscCall(KSPBAINeedsTranspose(ksp, &transpose));
-  if (!transpose && !ksp->dscale) PetscCall(KSPBAISetUpMethod(ksp)); /* PETSc has yet to scale the matrix */
+  if (!transpose) PetscCall(KSPBAISetUpMethod(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -350,6 +365,7 @@ static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptions
   PetscCheck(none, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP,
              "-%spc_type %s: KSPBAI uses no preconditioner, so it must be none or left out", prefix ? prefix : "",
              type);
+  PetscCall(NeedNoPC(ksp, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -373,7 +389,7 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
   PetscCall(KSPReset_BAI(ksp));
   PetscCall(BAIHierarchyDestroy(bai));
   PetscCall(PetscViewerDestroy(&bai->viewer));
-  PetscCall(GiveBackPC(ksp));
+  PetscCall(RestorePCType(ksp));
   PetscCall(KSPDestroyDefault(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -500,10 +516,10 @@ const BAIFace BAIFaceKSP =
    `KSPBAISetExchange()` says how MPI ranks exchange x in a relaxation. One rank may also work for the others: see
    `KSPBAISetGather()`.
 
-   The `KSP` takes no preconditioner. From `KSPSetUp()` on its `PC` is one of type `PCNONE`. The `PC` that it had before
-   stays as it is, and comes back if the type of the `KSP` changes. The solver uses Amat, not Pmat, of
-   `KSPSetOperators()`. The backend host runs OMP_NUM_THREADS threads; if that is not set, the ranks of a node share its
-   cores.
+   The `KSP` takes no preconditioner. From `KSPSetFromOptions()` or `KSPSetUp()` on its `PC` is one of type `PCNONE`. A
+   `PC` that something else holds, or that was there before `KSPSetFromOptions()`, stays as it is. The solver uses Amat,
+   not Pmat, of `KSPSetOperators()`. The backend host runs OMP_NUM_THREADS threads; if that is not set, the ranks of a
+   node share its cores.
 
    References:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",

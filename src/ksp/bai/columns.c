@@ -188,6 +188,7 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   k->stands = PETSC_FALSE;
   if (!transpose) PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
   if (!ksp->guess_zero) PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &guess));
+  k->bai.hierarchy->solved = PETSC_TRUE;
   if (!transpose) PetscCall(SolveAtOnce(ksp, A, B, X, count, &s));
   for (PetscInt c = 0; c < count; c++) {
     const KSPConvergedReason reason = s ? ReasonOf(ksp, &s[c]) : KSP_CONVERGED_ITERATING;

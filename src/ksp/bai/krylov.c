@@ -524,6 +524,7 @@ PetscErrorCode KSPSolve_BAIKrylov(KSP ksp)
     if (outcome == SCALE) its = 0;
     if (outcome == AGAIN) PetscCall(KSPSetUp_BAIKrylov(ksp, A));
   }
+  k->bai.hierarchy->solved = PETSC_TRUE;
   if (k->scale != 1.0) PetscCall(VecScale(ksp->vec_sol, 1.0 / k->scale));
   PetscCall(MatGetNullSpace(A, &nullspace));
   if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, ksp->vec_sol));

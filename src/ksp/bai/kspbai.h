@@ -20,7 +20,7 @@ typedef struct {
   BAI       bai; /* the first, as what PCBAI has as well expects it there */
   BAIMethod method;
 
-  PC given; /* the PC of users, if it is not PCNONE: another one is in its place until this KSP is of another type */
+  char *pctype; /* the type of the PC before it became none */
 
   BAITelescope telescope; /* NULL on one rank, and if nothing is to be gathered; */
   BAITelescope master;    /* that of another KSPBAI, if this one works for that one */
