@@ -770,16 +770,19 @@ static PetscErrorCode TestNotFinite(KSPType type, KSPConvergedReason expected, P
   Mat                A;
   KSP                ksp;
   Vec                b, x;
-  PetscInt           its;
+  PetscInt           its, start, end;
+  PetscBool          mine;
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
   PetscCall(CreateMat("laplace2d", 40, &A));
+  PetscCall(MatGetOwnershipRange(A, &start, &end));
+  mine = (PetscBool)(start <= row && row < end);
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1.0));
   PetscCall(CreateKSP(A, type, 32, &ksp));
   for (int again = 0; again < 2; again++) {
-    PetscCall(MatSetValue(A, row, row, (PetscScalar)bad, INSERT_VALUES));
+    if (mine) PetscCall(MatSetValue(A, row, row, (PetscScalar)bad, INSERT_VALUES));
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
     PetscCall(KSPSolve(ksp, b, x));
@@ -787,13 +790,46 @@ static PetscErrorCode TestNotFinite(KSPType type, KSPConvergedReason expected, P
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(Expect(reason == expected && its == 0, "%g: %s after %d iterations", (double)bad,
                      KSPConvergedReasons[reason], (int)its));
-    PetscCall(MatSetValue(A, row, row, 4.0, INSERT_VALUES));
+    PetscCall(KSPSolveTranspose(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(Expect(reason == expected, "%g, transposed: %s", (double)bad, KSPConvergedReasons[reason]));
+    if (mine) PetscCall(MatSetValue(A, row, row, 4.0, INSERT_VALUES));
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
     PetscCall(KSPSetOperators(ksp, A, A));
     PetscCall(Solve(ksp, &its));
     PetscCall(Expect(its > 0, "it converges with a number again"));
   }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A least number of iterations is done, where this PETSc knows of it */
+static PetscErrorCode TestLeastIterations(void)
+{
+  const PetscInt least = 12;
+  Mat            A;
+  KSP            ksp;
+  Vec            b, x;
+  PetscInt       its;
+  PetscBool      knows;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 64, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1.0));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(PetscOptionsSetValue(NULL, "-ksp_min_it", "12"));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(PetscOptionsUsed(NULL, "ksp_min_it", &knows));
+  PetscCall(PetscOptionsClearValue(NULL, "-ksp_min_it"));
+  PetscCall(KSPSetTolerances(ksp, 1e-2, PETSC_DEFAULT, PETSC_DEFAULT, 500));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(Expect(knows ? its == least : its < least, "%d iterations, %d at least", (int)its, knows ? (int)least : 0));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
@@ -2102,9 +2138,7 @@ static PetscErrorCode CasesOnOneRank(void)
   if (Case("unread_auto")) PetscCall(TestUnread(PETSC_DECIDE));
   if (Case("unread_number")) PetscCall(TestUnread(32));
   if (Case("reasons")) PetscCall(TestReasons());
-  if (Case("reasons_nan_bai")) PetscCall(TestNotFinite(KSPBAI, KSP_DIVERGED_NANORINF, NAN));
-  if (Case("reasons_inf_bai")) PetscCall(TestNotFinite(KSPBAI, KSP_DIVERGED_NANORINF, INFINITY));
-  if (Case("reasons_nan_cg")) PetscCall(TestNotFinite(KSPCG, KSP_DIVERGED_PC_FAILED, NAN));
+  if (Case("reasons_min_it")) PetscCall(TestLeastIterations());
   for (int k = 0; k < 2 && Case("max_it"); k++) {
     PetscCall(TestMaxIt("laplace2d", 64, k ? 32 : PETSC_DECIDE));
     PetscCall(TestMaxIt("convection2d", 40, k ? 32 : PETSC_DECIDE));
@@ -2297,6 +2331,9 @@ int main(int argc, char **argv)
   if (Case("krylov_powerlaw")) PetscCall(TestKrylov("powerlaw", 5000, KSPCG, 60));
   if (Case("zero_row_cg")) PetscCall(TestZeroRow(KSPCG));
   if (Case("zero_row_bai")) PetscCall(TestZeroRow(KSPBAI));
+  if (Case("nan_bai")) PetscCall(TestNotFinite(KSPBAI, KSP_DIVERGED_NANORINF, NAN));
+  if (Case("nan_inf_bai")) PetscCall(TestNotFinite(KSPBAI, KSP_DIVERGED_NANORINF, INFINITY));
+  if (Case("nan_cg")) PetscCall(TestNotFinite(KSPCG, KSP_DIVERGED_PC_FAILED, NAN));
   if (Case("zero_diagonal_short")) PetscCall(TestZeroDiagonal(PETSC_FALSE));
   if (Case("zero_diagonal_long")) PetscCall(TestZeroDiagonal(PETSC_TRUE));
   if (Case("bound")) PetscCall(TestBound(100));
@@ -2350,7 +2387,7 @@ int main(int argc, char **argv)
                iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d \
                iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive \
                changes,outdated,nonsymmetric,auto,indefinite \
-               watched,guess,unread,reasons,max_it,range,nullspace,small,precision singular}}
+               watched,guess,unread,reasons,nan,max_it,range,nullspace,small,precision singular}}
       test:
          suffix: host_errors
          nsize: {{1 2}}
@@ -2361,7 +2398,7 @@ int main(int argc, char **argv)
          nsize: {{2 3}}
          args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields elasticity,convection \
                ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic \
-               ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_again,ranks_twice}}
+               nan,ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_again,ranks_twice}}
 
    testset:
       output_file: output/empty.out
@@ -2370,7 +2407,7 @@ int main(int argc, char **argv)
          suffix: cuda
          requires: baicuda
          args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,outdated,nonsymmetric,auto,indefinite \
-               watched,guess,unread,reasons,max_it,range}}
+               watched,guess,unread,reasons,nan,max_it,range}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda
@@ -2378,7 +2415,7 @@ int main(int argc, char **argv)
                elasticity,convection \
                modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts zero,bound,arrow \
                iterations changes,outdated,nonsymmetric,auto,indefinite \
-               watched,guess,unread,reasons,max_it,range,nullspace,small,precision singular}}
+               watched,guess,unread,reasons,nan,max_it,range,nullspace,small,precision singular}}
       test:
          suffix: aijcusparse_ranks
          timeoutfactor: 3

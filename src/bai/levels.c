@@ -656,6 +656,10 @@ PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool transpose)
   Vec              in        = r;
 
   PetscFunctionBegin;
+  if (!h->finite) {
+    PetscCall(VecSet(z, (PetscScalar)INFINITY)); /* by which a KSP finds that the set-up has failed */
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (conjugate) { /* the cycle is Hermitian, so its transpose is its conjugate */
     PetscCall(VecDuplicate(r, &in));
     PetscCall(VecCopy(r, in));

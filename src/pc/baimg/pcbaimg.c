@@ -364,8 +364,6 @@ static PetscErrorCode PCSetUp_BAIMG(PC pc)
 
   PetscFunctionBegin;
   PetscCall(BAIHierarchySetUp(bai, pc->pmat));
-  PetscCheck(bai->hierarchy->finite || !pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_FP,
-             "A diagonal entry of the matrix is not a number, or infinite");
   pc->failedreason = bai->hierarchy->finite ? PC_NOERROR : PC_SETUP_ERROR;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -408,8 +406,7 @@ static PetscErrorCode PCApply_BAIMG(PC pc, Vec r, Vec z)
   PetscFunctionBegin;
   if (!((BAI *)pc->data)->hierarchy->solving) PetscCall(ChoosePrecision(pc, PETSC_FALSE));
   PetscCall(BAIHierarchySetUpIfAsked((BAI *)pc->data, pc->pmat));
-  if (((BAI *)pc->data)->hierarchy->finite) PetscCall(BAIHierarchyApply((BAI *)pc->data, r, z, PETSC_FALSE));
-  else PetscCall(VecSet(z, (PetscScalar)INFINITY)); /* by which the KSP finds that the set-up has failed */
+  PetscCall(BAIHierarchyApply((BAI *)pc->data, r, z, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -420,7 +417,7 @@ static PetscErrorCode PCApplyTranspose_BAIMG(PC pc, Vec r, Vec z)
   PetscFunctionBegin;
   if (!bai->hierarchy->solving) PetscCall(ChoosePrecision(pc, PETSC_FALSE));
   PetscCall(BAIHierarchySetUpIfAsked(bai, pc->pmat));
-  PetscCheck(bai->hierarchy->hermitian, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+  PetscCheck(bai->hierarchy->hermitian || !bai->hierarchy->finite, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCBAIMG has no transpose here: the matrix is not %s with diagonal entries of one sign, so a cycle is not "
              "its own transpose: use -ksp_use_explicittranspose, or -ksp_type bai",
              PetscDefined(USE_COMPLEX) ? "Hermitian" : "symmetric");
