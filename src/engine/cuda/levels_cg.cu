@@ -240,9 +240,10 @@ static __host__ __device__ inline void SetFactors(BAILevelsScalars *s, BAIReal n
   BAIScalar *name = reinterpret_cast<BAIScalar *>(name##_bytes) + threadIdx.x / BAI_TEAM * times * FETCH * BAI_TEAM
 
 /* w = A u; then r^H u, u^H w and u^H s make up the next direction and its length */
-static __global__ __launch_bounds__(THREADS) void Product(BAIDeviceRows A, BAIFarRows between, BAIFarSums far,
-                                                          const BAIScalar *u, const BAIScalar *r, const BAIScalar *s,
-                                                          BAIScalar *w, BAIReal *partial, BAILevelsScalars *scalars)
+static __global__ __launch_bounds__(THREADS) void Product(BAIDeviceRows A, BAIFarRows between,
+                                                          const __grid_constant__ BAIFarSums far, const BAIScalar *u,
+                                                          const BAIScalar *r, const BAIScalar *s, BAIScalar *w,
+                                                          BAIReal *partial, BAILevelsScalars *scalars)
 {
   ROOM(room, 1);
   BAIReal sum[SUMS] = {0, 0, 0};
@@ -301,8 +302,8 @@ BAIStatus BAINegate(BAILevelsState state, long long n, const BAIScalar *from, BA
 }
 
 /* Directions, x, r and its norm */
-static __global__ __launch_bounds__(THREADS) void Update(int n, BAIFarSums far, BAIScalar *p, BAIScalar *s,
-                                                         BAIScalar *x, BAIScalar *r, const BAIScalar *u,
+static __global__ __launch_bounds__(THREADS) void Update(int n, const __grid_constant__ BAIFarSums far, BAIScalar *p,
+                                                         BAIScalar *s, BAIScalar *x, BAIScalar *r, const BAIScalar *u,
                                                          const BAIScalar *w, BAIReal *partial,
                                                          BAILevelsScalars *scalars, BAILevelsProgress *progress,
                                                          int sequence)
@@ -341,11 +342,11 @@ static __global__ __launch_bounds__(THREADS) void Update(int n, BAIFarSums far, 
    r = b - A x, rounded once, or b if x is zero; ||r||, ||b||, and the tolerances that follow; p and s are zero, so CG
    begins anew
 */
-static __global__ __launch_bounds__(THREADS) void Begin(BAIDeviceRows A, BAIFarRows between, BAIFarSums far,
-                                                        const BAIScalar *b, const BAIScalar *x, int zero, BAIScalar *r,
-                                                        BAIScalar *p, BAIScalar *s, BAIReal *partial,
-                                                        BAILevelsScalars *scalars, BAILevelsProgress *progress,
-                                                        int sequence)
+static __global__ __launch_bounds__(THREADS) void Begin(BAIDeviceRows A, BAIFarRows between,
+                                                        const __grid_constant__ BAIFarSums far, const BAIScalar *b,
+                                                        const BAIScalar *x, int zero, BAIScalar *r, BAIScalar *p,
+                                                        BAIScalar *s, BAIReal *partial, BAILevelsScalars *scalars,
+                                                        BAILevelsProgress *progress, int sequence)
 {
   ROOM(room, CAREFUL_ROOM);
   BAIReal sum[2] = {0, 0};
