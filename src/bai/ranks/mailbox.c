@@ -20,10 +20,10 @@ struct BAIMailbox_ {
    them */
 static BAIMailbox all;
 
-/* What ranks tell each other */
+/* What ranks tell each other before one is taken */
 typedef struct {
   BAISharedDevice device;
-  BAISharedHandle handle;
+  int             failed, fits; /* this rank cannot; the one that it has is large enough */
 } Letter;
 
 static PetscErrorCode Close(BAIMailbox m, PetscMPIInt k)
@@ -68,13 +68,11 @@ PetscErrorCode BAIMailboxDestroyAll(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static BAIStatus Open(BAIMailbox m, const Letter letter[])
+static BAIStatus Open(BAIMailbox m, const BAISharedHandle handle[])
 {
   for (PetscMPIInt k = 0; k < m->size; k++) {
     if (k == m->rank) continue;
-    if (!memcmp(&letter[k].device, &m->device, sizeof(m->device)))
-      return BAIStatusBecause(BAI_ERR_PEERS, "ranks", "share a device, where a kernel must not wait for another's");
-    const BAIStatus status = BAISharedOpen(m->backend, &letter[k].handle, &m->shared[k]);
+    const BAIStatus status = BAISharedOpen(m->backend, &handle[k], &m->shared[k]);
 
     if (status.code) return status;
   }
@@ -84,11 +82,11 @@ static BAIStatus Open(BAIMailbox m, const Letter letter[])
 static PetscErrorCode Create(BAI *bai, BAIBackend backend, const BAISharedDevice *device, size_t bytes,
                              BAIMailbox *mailbox)
 {
-  const MPI_Comm comm = PetscObjectComm(bai->obj);
-  BAIMailbox     m;
-  Letter         mine = {.device = *device}, *letter;
-  BAIStatus      status;
-  PetscBool      can;
+  const MPI_Comm  comm = PetscObjectComm(bai->obj);
+  BAIMailbox      m;
+  BAISharedHandle mine = {0}, *handle;
+  BAIStatus       status;
+  PetscBool       can;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&m));
@@ -98,14 +96,14 @@ static PetscErrorCode Create(BAI *bai, BAIBackend backend, const BAISharedDevice
   PetscCallMPI(MPI_Comm_size(comm, &m->size));
   PetscCallMPI(MPI_Comm_rank(comm, &m->rank));
   PetscCall(PetscCalloc1(m->size, &m->shared));
-  status = BAISharedCreate(backend, bytes, &m->shared[m->rank], &mine.handle);
+  status = BAISharedCreate(backend, bytes, &m->shared[m->rank], &mine);
   PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
   if (can) {
-    PetscCall(PetscMalloc1(m->size, &letter));
+    PetscCall(PetscMalloc1(m->size, &handle));
     PetscCallMPI(
-      MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, letter, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
-    PetscCall(BAIAllCan(bai, Open(m, letter), BAIExchanges[BAI_EXCHANGE_DK], &can));
-    PetscCall(PetscFree(letter));
+      MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, handle, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
+    PetscCall(BAIAllCan(bai, Open(m, handle), BAIExchanges[BAI_EXCHANGE_DK], &can));
+    PetscCall(PetscFree(handle));
   }
   BAISharedOpened(backend, &m->shared[m->rank]);
   if (can) {
@@ -119,24 +117,37 @@ static PetscErrorCode Create(BAI *bai, BAIBackend backend, const BAISharedDevice
 /* At least so many bytes on this rank; NULL on all ranks if they do not reach each other's memory. Collective */
 PetscErrorCode BAIMailboxGet(BAI *bai, BAIBackend backend, size_t bytes, BAIMailbox *mailbox)
 {
-  const MPI_Comm  comm = PetscObjectComm(bai->obj);
-  BAISharedDevice device;
-  BAIStatus       status = BAISharedDeviceGet(backend, &device);
-  PetscBool       can;
-  BAIMailbox      m = all;
+  const MPI_Comm comm   = PetscObjectComm(bai->obj);
+  Letter         mine   = {.fits = 0}, *letter;
+  BAIStatus      status = BAISharedDeviceGet(backend, &mine.device);
+  PetscMPIInt    size, rank;
+  PetscBool      can = PETSC_TRUE, fits = PETSC_TRUE;
+  BAIMailbox     m = all;
 
   PetscFunctionBegin;
   *mailbox = NULL;
-  PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
-  if (!can) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
   while (m && (m->taken || m->comm != comm || m->backend != backend)) m = m->next;
-  if (m) {
-    int fits = m->shared[m->rank].bytes >= bytes && !memcmp(&m->device, &device, sizeof(device));
-
-    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, comm));
-    if (!fits) PetscCall(Destroy(&m));
+  mine.failed = status.code ? 1 : 0;
+  mine.fits   = m && m->shared[rank].bytes >= bytes && !memcmp(&m->device, &mine.device, sizeof(m->device));
+  PetscCall(PetscMalloc1(size, &letter));
+  PetscCallMPI(
+    MPI_Allgather(&mine, (PetscMPIInt)sizeof(mine), MPI_BYTE, letter, (PetscMPIInt)sizeof(mine), MPI_BYTE, comm));
+  for (PetscMPIInt k = 0; k < size; k++) {
+    can  = (PetscBool)(can && !letter[k].failed);
+    fits = (PetscBool)(fits && letter[k].fits);
+    for (PetscMPIInt other = 0; other < k && can; other++)
+      if (!memcmp(&letter[k].device, &letter[other].device, sizeof(mine.device))) {
+        status = BAIStatusBecause(BAI_ERR_PEERS, "ranks", "share a device, where a kernel must not wait for another's");
+        can    = PETSC_FALSE;
+      }
   }
-  if (!m) PetscCall(Create(bai, backend, &device, bytes, &m));
+  PetscCall(PetscFree(letter));
+  if (!can) PetscCall(BAIAllCan(bai, status, BAIExchanges[BAI_EXCHANGE_DK], &can));
+  if (!can) PetscFunctionReturn(PETSC_SUCCESS);
+  if (m && !fits) PetscCall(Destroy(&m));
+  if (!m) PetscCall(Create(bai, backend, &mine.device, bytes, &m));
   if (m) m->taken = PETSC_TRUE;
   *mailbox = m;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -75,7 +75,7 @@ typedef struct {
    there, where the first of them goes in even and odd exchanges; the flag to set there, and the one that it sets
    here */
 typedef struct {
-  int            first, last, rank;
+  int            first, last;
   void          *to[2];
   BAIFlag       *tell;
   const BAIFlag *told;

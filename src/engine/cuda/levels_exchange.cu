@@ -96,7 +96,6 @@ static void AddPeers(BAILevelsState state, int e, const BAILevelsPeers *peers, B
     far->push_back({
       (int)peers->first[at],
       (int)peers->last[at],
-      k,
       {there + a->even, there + a->odd},
       reinterpret_cast<BAIFlag *>(there + a->flag),
       told + at
