@@ -302,9 +302,11 @@ BAIStatus BAINegate(BAILevelsState state, long long n, const BAIScalar *from, BA
 }
 
 /* Directions, x, r and its norm */
-static __global__ __launch_bounds__(THREADS) void Update(int n, const __grid_constant__ BAIFarSums far, BAIScalar *p,
-                                                         BAIScalar *s, BAIScalar *x, BAIScalar *r, const BAIScalar *u,
-                                                         const BAIScalar *w, BAIReal *partial,
+static __global__ __launch_bounds__(THREADS) void Update(int n, const __grid_constant__ BAIFarSums far,
+                                                         BAIScalar *__restrict__ p, BAIScalar *__restrict__ s,
+                                                         BAIScalar *__restrict__ x, BAIScalar *__restrict__ r,
+                                                         const BAIScalar *__restrict__ u,
+                                                         const BAIScalar *__restrict__ w, BAIReal *partial,
                                                          BAILevelsScalars *scalars, BAILevelsProgress *progress,
                                                          int sequence)
 {
