@@ -10,7 +10,8 @@
 #endif
 
 enum {
-  BAI_MATCH_ROUNDS  = 8,   /* of proposals in a pass; what has found nobody by then stays alone in this pass */
+  BAI_MATCH_ROUNDS  = 8,   /* of proposals in a pass, */
+  BAI_MATCH_ROUGH   = 4,   /* and then some by rough weights; what has found nobody by then stays alone in this pass */
   BAI_MATCH_LONG    = 10,  /* entries of a row on average; with more, a third pass makes aggregates of eight rows, as in
                             three dimensions, else they are of four */
   BAI_LEVELS_VISITS = 4,   /* to a last level that is not solved exactly */
@@ -199,9 +200,9 @@ BAI_INLINE BAIReal BAISoftenedSum(BAIReal sum, BAIReal over)
 }
 
 /*
-   How strongly two rows are coupled, for matching: relative to the larger of their diagonal entries. Of a matrix that
-   is not Hermitian, which is not exact, there are two bits behind the leading one: exact weights may ascend row by row
-   along a flow, so that each row would propose to the next one, and only the last two would be matched
+   How strongly two rows are coupled, for matching: relative to the larger of their diagonal entries. Exact weights may
+   ascend row by row, as along a flow or a graded grid, so that each row proposes to the next one, and only the last two
+   are matched. So of a matrix that is not Hermitian, and in the last rounds, there are two bits behind the leading one
 */
 BAI_INLINE BAIReal BAIMatchWeight(BAIScalar a, BAIReal d, BAIReal other, int exact)
 {

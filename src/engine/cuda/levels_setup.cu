@@ -424,8 +424,8 @@ static __global__ void Candidates(BAIDeviceRows A, int leave, int *mate, BAIReal
 
 /* The row that row i proposes to, or -1: one that is not matched, or, if it is to join, the first of a pair. both: the
  * coupling of two rows is what each of them has of the other */
-static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, bool both, int fields, const int *field,
-                                      const int *mate, const BAIReal *d, BAIReal *weight)
+static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, bool both, bool exact, int fields,
+                                      const int *field, const int *mate, const BAIReal *d, BAIReal *weight)
 {
   BAIReal  best = -1, most = 0, sum = 0;
   uint64_t key = 0;
@@ -435,7 +435,7 @@ static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, b
     const int j = A.j[k];
 
     if (j == i || j >= A.n) continue;
-    const BAIReal  w = BAIMatchWeight(both ? A.a[k] + BAIConj(Entry(A, j, i)) : A.a[k], d[i], d[j], !both);
+    const BAIReal  w = BAIMatchWeight(both ? A.a[k] + BAIConj(Entry(A, j, i)) : A.a[k], d[i], d[j], exact);
     const uint64_t e = BAIMatchKey(i, j);
 
     sum += BAIAggregateMagnitude(A.a[k]);
@@ -452,13 +452,13 @@ static __device__ inline int Proposal(const BAIDeviceRows &A, int i, int join, b
   return join && mate[to] < to ? mate[to] : to;
 }
 
-static __global__ void Propose(BAIDeviceRows A, bool both, int fields, const int *field, const int *mate,
+static __global__ void Propose(BAIDeviceRows A, bool both, bool exact, int fields, const int *field, const int *mate,
                                const BAIReal *d, int *proposal)
 {
   const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   BAIReal   weight;
 
-  if (i < A.n) proposal[i] = mate[i] == i ? Proposal(A, i, 0, both, fields, field, mate, d, &weight) : -1;
+  if (i < A.n) proposal[i] = mate[i] == i ? Proposal(A, i, 0, both, exact, fields, field, mate, d, &weight) : -1;
 }
 
 static __global__ void Accept(int n, const int *proposal, int *mate)
@@ -475,7 +475,7 @@ static __global__ void ProposeJoin(BAIDeviceRows A, bool both, int fields, const
   BAIReal   weight;
 
   if (i >= A.n) return;
-  proposal[i] = mate[i] == i ? Proposal(A, i, 1, both, fields, field, mate, d, &weight) : -1;
+  proposal[i] = mate[i] == i ? Proposal(A, i, 1, both, !both, fields, field, mate, d, &weight) : -1;
   if (proposal[i] < 0) return;
   claim[i] = BAIJoinClaim(weight, i);
   atomicMax(&best[proposal[i]], claim[i]);
@@ -502,8 +502,10 @@ static BAIStatus Match(BAILevelsState state, const BAIDeviceRows &A, const int *
   BAITry(rooms[0].Get(state, n, &proposal));
   BAITry(rooms[1].Get(state, n, &d));
   Candidates<<<grid, THREADS, 0, stream>>>(A, leave, mate, d);
-  for (int round = 0; round < BAI_MATCH_ROUNDS; round++) {
-    Propose<<<grid, THREADS, 0, stream>>>(A, !state->hermitian, fields, field, mate, d, proposal);
+  for (int round = 0; round < BAI_MATCH_ROUNDS + BAI_MATCH_ROUGH; round++) {
+    const bool both = !state->hermitian, exact = !both && round < BAI_MATCH_ROUNDS;
+
+    Propose<<<grid, THREADS, 0, stream>>>(A, both, exact, fields, field, mate, d, proposal);
     Accept<<<grid, THREADS, 0, stream>>>(A.n, proposal, mate);
   }
   if (join) {

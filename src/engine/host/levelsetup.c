@@ -219,8 +219,8 @@ static void Candidates(const BAIHostRows *A, int leave, BAIInt *mate, BAIReal *d
 
 /* The row that row i proposes to, or -1: one that is not matched, or, if it is to join, the first of a pair. both: the
  * coupling of two rows is what each of them has of the other */
-static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, int both, BAIInt fields, const BAIInt *field,
-                       const BAIInt *mate, const BAIReal *d, BAIReal *weight)
+static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, int both, int exact, BAIInt fields,
+                       const BAIInt *field, const BAIInt *mate, const BAIReal *d, BAIReal *weight)
 {
   BAIReal  best = -1, most = 0, sum = 0;
   uint64_t key = 0;
@@ -230,7 +230,7 @@ static BAIInt Proposal(const BAIHostRows *A, BAIInt i, int join, int both, BAIIn
     const BAIInt j = A->j[k];
 
     if (j == i || j >= A->n) continue;
-    const BAIReal  w = BAIMatchWeight(both ? A->a[k] + BAIConj(Entry(A, j, i)) : A->a[k], d[i], d[j], !both);
+    const BAIReal  w = BAIMatchWeight(both ? A->a[k] + BAIConj(Entry(A, j, i)) : A->a[k], d[i], d[j], exact);
     const uint64_t e = BAIMatchKey((int)i, (int)j);
 
     sum += BAIAggregateMagnitude(A->a[k]);
@@ -257,7 +257,7 @@ static void Join(const BAIHostRows *A, int both, BAIInt fields, const BAIInt *fi
     BAIReal weight;
 
     best[i]     = 0;
-    proposal[i] = mate[i] == i ? Proposal(A, i, 1, both, fields, field, mate, d, &weight) : -1;
+    proposal[i] = mate[i] == i ? Proposal(A, i, 1, both, !both, fields, field, mate, d, &weight) : -1;
     if (proposal[i] >= 0) claim[i] = BAIJoinClaim(weight, (int)i);
   }
   for (BAIInt i = 0; i < A->n; i++)
@@ -280,10 +280,12 @@ static BAIStatus Match(const BAIHostRows *A, int both, BAIInt fields, const BAII
   BAIStatus    status   = BAIStatusOf(proposal && d && claim ? BAI_OK : BAI_ERR_MEMORY);
 
   if (!status.code) Candidates(A, leave, mate, d, threads);
-  for (int round = 0; round < BAI_MATCH_ROUNDS && !status.code; round++) {
+  for (int round = 0; round < BAI_MATCH_ROUNDS + BAI_MATCH_ROUGH && !status.code; round++) {
+    const int exact = !both && round < BAI_MATCH_ROUNDS;
+
 #pragma omp parallel for num_threads(BAITogether(A->n, threads)) schedule(static) private(weight)
     for (BAIInt i = 0; i < A->n; i++)
-      proposal[i] = mate[i] == i ? Proposal(A, i, 0, both, fields, field, mate, d, &weight) : -1;
+      proposal[i] = mate[i] == i ? Proposal(A, i, 0, both, exact, fields, field, mate, d, &weight) : -1;
 #pragma omp parallel for num_threads(BAITogether(A->n, threads)) schedule(static)
     for (BAIInt i = 0; i < A->n; i++)
       if (proposal[i] >= 0 && proposal[proposal[i]] == i) mate[i] = proposal[i];
