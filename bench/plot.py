@@ -65,7 +65,11 @@ RANKS = {
     "scatter": ("#000000", "x--"),
     "cg": ("#D55E00", "^:"),
     "chebyshev": ("#E69F00", "D:"),
+    "set-up": ("#009E73", "s-"),
+    "solve": ("#D55E00", "^-"),
+    "both": ("#0072B2", "o-"),
 }
+GROWING = ("weak", "levels-weak", "gamg")  # the size is that of one GPU's part
 
 
 def draw_ranks(rows, filename):
@@ -75,7 +79,7 @@ def draw_ranks(rows, filename):
         if float(row["ratio"]) > 0:
             lines = pictures.setdefault((row["part"], row["system"], int(row["n"])), {})
             lines.setdefault(row["what"], []).append((int(row["ranks"]), float(row["ratio"])))
-    pictures = {key: lines for key, lines in pictures.items() if key[0] in ("strong", "weak", "mg", "gamg")}
+    pictures = {key: lines for key, lines in pictures.items() if key[0] not in ("solve", "modes")}
     columns = min(2, len(pictures))
     figure, axes = plt.subplots(
         -(-len(pictures) // columns),
@@ -85,7 +89,7 @@ def draw_ranks(rows, filename):
     )
     for ax, ((part, system, n), lines) in zip(axes.flat, pictures.items()):
         counts = sorted({ranks for points in lines.values() for ranks, _ in points})
-        ax.loglog(counts, [1 if part in ("weak", "gamg") else 1 / ranks for ranks in counts], "k:", linewidth=1)
+        ax.loglog(counts, [1 if part in GROWING else 1 / ranks for ranks in counts], "k:", linewidth=1)
         for what, points in lines.items():
             points = [(1, 1.0)] + [point for point in points if point[0] > 1]
             color, style = RANKS.get(what, ("#56B4E9", "+--"))
@@ -94,7 +98,7 @@ def draw_ranks(rows, filename):
         ax.set_xticks(counts, [str(ranks) for ranks in counts])
         ratios = [ratio for points in lines.values() for _, ratio in points] + [
             1,
-            1 if part in ("weak", "gamg") else 1 / counts[-1],
+            1 if part in GROWING else 1 / counts[-1],
         ]
         ticks = [
             tick for tick in (0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5) if min(ratios) / 1.3 < tick < max(ratios) * 1.3

@@ -13,6 +13,8 @@ beside PETSc's solvers.\n\n\
   -solves fv1,fv3,trefethen,laplace3d -solves_n 0,0,20000,48  whole solves to -rtol <1e-10>\n\
   -iterations 200,318      points in each direction of Laplacians, -its <300> global iterations of mode async\n\
   -weak 200                the same, with so many points in each direction for each process\n\
+  -levels 200,300          KSPBAI with levels on Laplacians to -rtol: set-up, a later solve, and both\n\
+  -levels_weak 200         the same, with so many points in each direction for each process\n\
   -mg 257                  multigrid on such a grid, V(1,1) with PCBAI, to 1e-8\n\
   -gamg 129                PCGAMG with PCBAI on so many points in each direction for each process\n\
   -modes 100               solves by relaxation in the modes sync and async: for a run with one GPU slowed down, and\n\
@@ -346,6 +348,75 @@ static PetscErrorCode Modes(Run *run, const char name[], PetscInt n)
   PetscFunctionReturn(0);
 }
 
+/* Median seconds of a set-up and of a solve behind it; the first of each, which loads libraries, does not count */
+static PetscErrorCode TimeLevels(Run *run, const char part[], const char name[], PetscInt n, PetscInt nz)
+{
+  enum {
+    SETUP,
+    LATER,
+    BOTH,
+    TIMES
+  };
+  static const Way ways[TIMES] = {
+    {.name = "set-up", .ksp = KSPBAI, .pc = PCNONE, .alone = PETSC_TRUE},
+    {.name = "solve",  .ksp = KSPBAI, .pc = PCNONE, .alone = PETSC_TRUE},
+    {.name = "both",   .ksp = KSPBAI, .pc = PCNONE, .alone = PETSC_TRUE}
+  };
+  PetscReal sample[MAX_LIST], seconds[TIMES];
+  PetscInt  its = 0;
+  System    s;
+  Vec       b, x;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateLaplacian(run, n, n, nz, &s));
+  PetscCall(MatCreateVecs(s.A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  for (PetscInt k = -1; k < run->samples; k++) {
+    KSP                ksp;
+    KSPConvergedReason reason;
+    PetscLogDouble     start, end;
+
+    PetscCall(CreateSolver(run, s.A, &ways[0], &ksp));
+    PetscCall(KSPSetTolerances(ksp, run->rtol, PETSC_DEFAULT, PETSC_DEFAULT, 1000));
+    PetscCall(Clock(run, &start));
+    PetscCall(KSPSetUp(ksp));
+    PetscCall(Clock(run, &end));
+    seconds[SETUP] = (PetscReal)(end - start);
+    PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &seconds[SETUP], 1, MPIU_REAL, MPI_MAX, run->comm));
+    if (k >= 0) sample[k] = seconds[SETUP];
+    if (k + 1 == run->samples) PetscCall(TimeSolves(run, ksp, b, x, &seconds[LATER]));
+    else PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &its));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    if (reason < 0) PetscCall(PetscPrintf(run->comm, "did not converge: %s\n", KSPConvergedReasons[reason]));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(PetscSortReal(run->samples, sample));
+  seconds[SETUP] = sample[run->samples / 2];
+  seconds[BOTH]  = seconds[SETUP] + seconds[LATER];
+  for (PetscInt w = 0; w < TIMES; w++) {
+    if (IsWanted(run, &ways[w], w)) PetscCall(Say(run, part, name, n, &ways[w], w, seconds[w], its));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(DestroySystem(&s));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode StrongLevels(Run *run, const char name[], PetscInt n)
+{
+  PetscFunctionBeginUser;
+  PetscCall(TimeLevels(run, "levels", name, n, n));
+  PetscFunctionReturn(0);
+}
+
+static PetscErrorCode WeakLevels(Run *run, const char name[], PetscInt n)
+{
+  PetscFunctionBeginUser;
+  PetscCall(TimeLevels(run, "levels-weak", name, n, n * run->ranks));
+  PetscFunctionReturn(0);
+}
+
 /* The Laplacian with given values on the boundary, whose points are unknowns too */
 static PetscErrorCode FillGrid(KSP ksp, Mat J, Mat A, void *ctx)
 {
@@ -539,7 +610,7 @@ int main(int argc, char **argv)
 {
   Run  run   = {.samples = 3, .its = 300, .rtol = 1e-10, .device = "unknown", .commit = "unknown"};
   List ranks = {.n = {0}}, iterations = {.n = {200}}, weak = {.n = {100}}, mg = {.n = {65}}, gamg = {.n = {33}},
-       modes = {.n = {64}}, sizes                      = {.n = {0}};
+       modes = {.n = {64}}, levels = {.n = {64}}, levels_weak = {.n = {64}}, sizes = {.n = {0}};
   char       *names[MAX_LIST], csv[PETSC_MAX_PATH_LEN] = "";
   PetscInt    many = MAX_LIST, nsizes = MAX_LIST;
   PetscBool   set, some               = PETSC_FALSE;
@@ -568,7 +639,8 @@ int main(int argc, char **argv)
     PetscCheck(run.csv, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "-csv %s cannot be written", csv);
     fprintf(run.csv, "part,system,n,ranks,what,seconds,iterations,ratio,device,commit,date\n");
   }
-  for (const char **name = (const char *[]){"-solves", "-iterations", "-weak", "-mg", "-gamg", "-modes", NULL};
+  for (const char **name =
+         (const char *[]){"-solves", "-iterations", "-weak", "-levels", "-levels_weak", "-mg", "-gamg", "-modes", NULL};
        *name && !some; name++)
     PetscCall(PetscOptionsHasName(NULL, NULL, *name, &some));
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-solves", names, &many, &set));
@@ -577,6 +649,8 @@ int main(int argc, char **argv)
   sizes.many = many;
   PetscCall(GetList("-iterations", (PetscBool)!some, &iterations));
   PetscCall(GetList("-weak", (PetscBool)!some, &weak));
+  PetscCall(GetList("-levels", (PetscBool)!some, &levels));
+  PetscCall(GetList("-levels_weak", (PetscBool)!some, &levels_weak));
   PetscCall(GetList("-mg", (PetscBool)!some, &mg));
   PetscCall(GetList("-gamg", (PetscBool)!some, &gamg));
   PetscCall(GetList("-modes", (PetscBool)!some, &modes));
@@ -596,6 +670,8 @@ int main(int argc, char **argv)
   PetscCall(TimePart(&run, &ranks, comms, Strong, NULL, &iterations));
   PetscCall(TimePart(&run, &ranks, comms, Weak, NULL, &weak));
   PetscCall(TimePart(&run, &ranks, comms, Modes, NULL, &modes));
+  PetscCall(TimePart(&run, &ranks, comms, StrongLevels, NULL, &levels));
+  PetscCall(TimePart(&run, &ranks, comms, WeakLevels, NULL, &levels_weak));
   PetscCall(TimePart(&run, &ranks, comms, Multigrid, NULL, &mg));
   PetscCall(TimePart(&run, &ranks, comms, Algebraic, NULL, &gamg));
   for (PetscInt r = 0; r < ranks.many; r++) {

@@ -259,6 +259,12 @@ PARTS = [
     ),
     ("strong", "The same Laplacian", "300 iterations without norms, of KSPBAI in mode async without momentum."),
     ("weak", "A Laplacian that grows with the number of GPUs", "As above; the size is that of one GPU's part."),
+    (
+        "levels",
+        "The levels of KSPBAI",
+        "KSPSolve() to 1e-10, `-ksp_type bai` without other options: set-up, a later solve, and the sum of both.",
+    ),
+    ("levels-weak", "The same, growing with the number of GPUs", "The size is that of one GPU's part."),
     ("mg", "Geometric multigrid", "KSPSolve() to 1e-8, V(1,1) with PCBAI; *scatter* is its exchange."),
     (
         "gamg",

@@ -519,7 +519,7 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda
+         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no
       test:
          suffix: aijcusparse
          requires: baicuda cuda
