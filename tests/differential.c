@@ -493,6 +493,7 @@ static PetscErrorCode Norm(Vec v, PetscReal *norm)
   PetscCall(VecNorm(v, NORM_INFINITY, &largest));
   *norm = largest;
   if (largest == 0 || PetscIsInfOrNanReal(largest)) PetscFunctionReturn(PETSC_SUCCESS);
+  largest = PetscMax(largest, 4 / PETSC_MAX_REAL); /* its inverse is finite */
   PetscCall(VecDuplicate(v, &w));
   PetscCall(VecCopy(v, w));
   PetscCall(VecScale(w, 1 / largest));

@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
   const char *backend;
   PetscBool   petsc;
-  PetscInt    most, solves, diverged, wrong;
+  PetscInt    most, solves, diverged, wrong, products; /* the last: residuals that PETSc's product made wrong */
   char        first_wrong[2048];
 } Tally;
 
@@ -187,15 +187,14 @@ static PetscErrorCode DestroySolver(Solver *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Within the tolerance, by the x that is there */
-static PetscErrorCode IsRight(const Solver *s, PetscReal *norm, PetscBool *right)
+/* A residual norm is within the tolerance */
+static PetscErrorCode IsSmall(const Solver *s, PetscReal norm, PetscBool *small)
 {
   PetscReal rtol;
 
   PetscFunctionBeginUser;
   PetscCall(KSPGetTolerances(s->ksp, &rtol, NULL, NULL, NULL));
-  PetscCall(TrueResidualNorm(s->A, s->b, s->x, norm));
-  *right = (PetscBool)(*norm <= (PetscReal)1.01 * rtol * PetscSqrtReal((PetscReal)s->n));
+  *small = (PetscBool)(norm <= (PetscReal)1.01 * rtol * PetscSqrtReal((PetscReal)s->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,15 +223,22 @@ static PetscErrorCode Solve(Dice *dice, Solver *s, Tally *tally)
   if (OneIn(dice, 3)) PetscCall(SetOptions(dice, tally, s));
   PetscCall(KSPSetInitialGuessNonzero(s->ksp, OneIn(dice, 4)));
   PetscCall(KSPSolve(s->ksp, s->b, s->x));
-  PetscCall(IsRight(s, &norm, &right));
+  PetscCall(TrueResidualNorm(s->A, s->b, s->x, &norm));
+  PetscCall(IsSmall(s, norm, &right));
   PetscCall(KSPGetConvergedReason(s->ksp, &reason));
   tally->solves++;
   if (reason < 0) tally->diverged++;
-  if (reason >= 0 && !right && !tally->wrong++) {
+  if (reason >= 0 && !right) {
     PetscReal again = 0, by_entries = 0, claimed = 0;
 
-    PetscCall(TrueResidualNorm(s->A, s->b, s->x, &again));
     PetscCall(ResidualNormByEntries(s->A, s->b, s->x, &by_entries));
+    PetscCall(IsSmall(s, by_entries, &right));
+    if (right && !s->pc) { /* KSPBAI, which has products of its own */
+      tally->products++;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    if (tally->wrong++) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(TrueResidualNorm(s->A, s->b, s->x, &again));
     PetscCall(KSPGetResidualNorm(s->ksp, &claimed));
     (void)snprintf(tally->first_wrong, sizeof(tally->first_wrong),
                    "solve %" PetscInt_FMT " of %" PetscInt_FMT
@@ -280,6 +286,9 @@ static PetscErrorCode Soak(PetscInt solves, PetscReal seconds, PetscBool timed, 
                             tally.solves, now - start, memory[look].host, memory[look].device,
                             memory[look].available >> 20));
   }
+  if (tell && tally.products)
+    PetscCall(
+      PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " residuals were wrong by PETSc's product\n", tally.products));
   PetscCall(Expect(!tally.wrong, "%" PetscInt_FMT " of %" PetscInt_FMT " solves are wrong, first %s", tally.wrong,
                    tally.solves, tally.first_wrong));
   PetscCall(Expect(tally.diverged <= 2 + tally.solves / 100, "%" PetscInt_FMT " of %" PetscInt_FMT " solves diverge",
