@@ -25,16 +25,27 @@ typedef enum {
   SCALED,   /* D A D for a diagonal matrix D of 1 and 3 in stripes: some sums of rows are negative */
   POSITIVE, /* some couplings are positive, as of finite elements on tetrahedra, */
   OPPOSED,  /* or half as many, by their sums, as are negative */
+  GRADED,   /* cells of a tensor grid, in each direction 3 per cent longer than the one before */
   POOR      /* rows dominate: nothing to aggregate */
 } Kind;
 
-static const char *const kinds[] = {"nine",   "jumps",   "jumps3d", "neumann",  "neumann3d", "flow", "shifted",
-                                    "pinned", "twisted", "scaled",  "positive", "opposed",   "poor"};
+static const char *const kinds[] = {"nine",   "jumps",   "jumps3d", "neumann",  "neumann3d", "flow",   "shifted",
+                                    "pinned", "twisted", "scaled",  "positive", "opposed",   "graded", "poor"};
 
 static PetscReal CoefficientAt(Kind kind, const PetscInt at[3])
 {
   if (kind != JUMPS && kind != JUMPS3D) return 1;
   return (at[0] / 8 + at[1] / 8 + at[2] / 8) % 2 ? (PetscReal)1e6 : 1;
+}
+
+/* Of two cells of a graded grid that are neighbours in direction d: the area between them over the distance */
+static PetscReal GradedCoupling(PetscInt dim, const PetscInt at[3], PetscInt d, PetscReal step)
+{
+  PetscReal area = 1;
+
+  for (PetscInt e = 0; e < dim; e++)
+    if (e != d) area *= PetscPowReal((PetscReal)1.03, (PetscReal)at[e]);
+  return area / PetscPowReal((PetscReal)1.03, (PetscReal)at[d] + step / 2);
 }
 
 static PetscBool IsPinned(Kind kind, PetscInt row)
@@ -72,6 +83,7 @@ static PetscErrorCode SetRow(Mat A, Kind kind, PetscInt n, PetscInt dim, PetscIn
       there = inside ? CoefficientAt(kind, other) : here;
       w     = 2 * here * there / (here + there);
       if (kind == FLOW && step < 0) w += 3;
+      if (kind == GRADED) w = GradedCoupling(dim, at, d, (PetscReal)step);
       if (!inside && (kind == NEUMANN || kind == NEUMANN3D)) continue;
       sum += w;
       if (!inside || IsPinned(kind, row + step * stride[d])) continue;
@@ -2115,7 +2127,8 @@ static PetscErrorCode CasesOnOneRank(void)
     {"mesh",        40, 160, 35, 9},
     {"pinned",      48, 200, 25, 5},
     {"neumann",     48, 200, 25, 5},
-    {"positive",    12, 48,  18, 3}
+    {"positive",    12, 48,  18, 3},
+    {"graded",      48, 250, 45, 25}
   };
 
   PetscFunctionBeginUser;
@@ -2385,7 +2398,7 @@ int main(int argc, char **argv)
                modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts \
                iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 \
                iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d \
-               iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive \
+               iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive,iterations_graded \
                changes,outdated,nonsymmetric,auto,indefinite \
                watched,guess,unread,reasons,nan,max_it,range,nullspace,small,precision singular}}
       test:
