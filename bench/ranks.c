@@ -609,8 +609,8 @@ static PetscErrorCode TimePart(Run *run, const List *ranks, const MPI_Comm comms
 int main(int argc, char **argv)
 {
   Run  run   = {.samples = 3, .its = 300, .rtol = 1e-10, .device = "unknown", .commit = "unknown"};
-  List ranks = {.n = {0}}, iterations = {.n = {200}}, weak = {.n = {100}}, mg = {.n = {65}}, gamg = {.n = {33}},
-       modes = {.n = {64}}, levels = {.n = {64}}, levels_weak = {.n = {64}}, sizes = {.n = {0}};
+  List ranks = {.n = {0}}, iterations = {.n = {64}}, weak = {.n = {48}}, mg = {.n = {65}}, gamg = {.n = {33}},
+       modes = {.n = {24}}, levels = {.n = {64}}, levels_weak = {.n = {64}}, sizes = {.n = {0}};
   char       *names[MAX_LIST], csv[PETSC_MAX_PATH_LEN] = "";
   PetscInt    many = MAX_LIST, nsizes = MAX_LIST;
   PetscBool   set, some               = PETSC_FALSE;
@@ -624,6 +624,11 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", run.type, sizeof(run.type), NULL));
+  if (strstr(run.type, "cusparse")) {
+    iterations.n[0] = levels.n[0] = levels_weak.n[0] = 200;
+    weak.n[0]                                        = 100;
+    modes.n[0]                                       = 64;
+  }
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-samples", &run.samples, NULL));
   PetscCheck(run.samples > 0 && run.samples < MAX_LIST, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT,
              "-samples %" PetscInt_FMT " must be between 1 and %d", run.samples, MAX_LIST - 1);

@@ -2116,18 +2116,18 @@ static PetscErrorCode CasesOnOneRank(void)
     const char *name;
     PetscInt    small, large, most, growth;
   } rows[] = {
-    {"laplace2d",   48, 256, 18, 3},
-    {"nine",        48, 256, 18, 3},
-    {"laplace3d",   12, 48,  18, 3},
-    {"laplace3d27", 12, 40,  18, 3},
-    {"helmholtz",   48, 200, 18, 3},
-    {"anisotropic", 48, 200, 25, 5},
-    {"jumps",       48, 200, 25, 8},
-    {"jumps3d",     16, 40,  25, 5},
-    {"mesh",        40, 160, 35, 9},
-    {"pinned",      48, 200, 25, 5},
-    {"neumann",     48, 200, 25, 5},
-    {"positive",    12, 48,  18, 3},
+    {"laplace2d",   48, 256, 18, 3 },
+    {"nine",        48, 256, 18, 3 },
+    {"laplace3d",   12, 48,  18, 3 },
+    {"laplace3d27", 12, 40,  18, 3 },
+    {"helmholtz",   48, 200, 18, 3 },
+    {"anisotropic", 48, 200, 25, 5 },
+    {"jumps",       48, 200, 25, 8 },
+    {"jumps3d",     16, 40,  25, 5 },
+    {"mesh",        40, 160, 35, 9 },
+    {"pinned",      48, 200, 25, 5 },
+    {"neumann",     48, 200, 25, 5 },
+    {"positive",    12, 48,  18, 3 },
     {"graded",      48, 250, 45, 25}
   };
 
