@@ -322,8 +322,8 @@ static inline PetscErrorCode MatTypeMessage(MatType type, char text[], size_t si
   PetscCall(
     PetscSNPrintf(text, size,
                   "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij, "
-                  "aijcusparse, baij or sbaij; see MatConvert() and -mat_type. KSPBAI solves with Amat; with the "
-                  "entries of Pmat alone use -ksp_type fgmres -pc_type baimg",
+                  "aijcusparse, baij or sbaij; see MatConvert() and -mat_type. KSPBAI with levels takes those of Pmat "
+                  "where Amat has none",
                   type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

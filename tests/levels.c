@@ -1931,6 +1931,66 @@ static PetscErrorCode TestConvection(const char name[], PetscInt n, PetscInt mos
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MultiplyByContext(Mat S, Vec x, Vec y)
+{
+  Mat A;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatShellGetContext(S, &A));
+  PetscCall(MatMult(A, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Amat is matrix-free: it is Pmat, then another matrix. Levels are of Pmat, and the solution is that of Amat */
+static PetscErrorCode TestWithoutEntries(const char name[], PetscInt n)
+{
+  Mat       A, other, S;
+  KSP       ksp, gmres;
+  PetscInt  m, M, its, alike;
+  VecType   vectors;
+  PetscBool has;
+  char      text[512];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(name, n, &A));
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  PetscCall(MatGetSize(A, &M, NULL));
+  PetscCall(MatGetVecType(A, &vectors));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, m, m, M, M, A, &S));
+  PetscCall(MatShellSetOperation(S, MATOP_MULT, (void (*)(void))MultiplyByContext));
+  PetscCall(MatShellSetVecType(S, vectors));
+  PetscCall(CreateKSP(A, KSPFGMRES, PETSC_DECIDE, &gmres));
+  PetscCall(Solve(gmres, &alike));
+  PetscCall(CreateKSP(A, KSPBAI, PETSC_DECIDE, &ksp));
+  PetscCall(KSPSetOperators(ksp, S, A));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0 && its <= alike + 1, "%d iterations, %d of FGMRES", (int)its, (int)alike));
+  PetscCall(ViewHas((PetscObject)ksp, "levels are of Pmat, as Amat has no entries", &has));
+  PetscCall(Expect(has, "the view says of which matrix levels are"));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &other));
+  PetscCall(MatShift(other, (PetscReal)0.02));
+  PetscCall(MatShellSetContext(S, other));
+  PetscCall(Solve(ksp, &its)); /* which compares with the residual of S */
+  PetscCall(Expect(its > 0 && its <= 2 * alike + 5, "%d iterations with another Amat", (int)its));
+  PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC));
+  PetscCall(MatTypeMessage(MATSHELL, text, sizeof(text)));
+  PetscCall(KSPReset(ksp));
+  PetscCall(KSPSetOperators(ksp, S, A));
+  ExpectError(text, "relaxation of a matrix without entries", KSPSetUp(ksp));
+  PetscCall(KSPBAISetMode(ksp, BAI_MODE_AUTO));
+  PetscCall(KSPSetOperators(ksp, other, other));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(Expect(its > 0, "a matrix with entries after one without"));
+  PetscCall(ViewHas((PetscObject)ksp, "levels are of Pmat", &has));
+  PetscCall(Expect(!has, "the view does not speak of Pmat any longer"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(KSPDestroy(&gmres));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatDestroy(&other));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A matrix with the same entries, of which this rank has so many rows */
 static PetscErrorCode Redistribute(Mat A, PetscInt rows, Mat *B)
 {
@@ -2373,6 +2433,8 @@ int main(int argc, char **argv)
   if (size == 1 && Case("modes_values")) PetscCall(TestValues("elasticity", 9));
   if (size == 1 && Case("modes_parts")) PetscCall(TestModesParts());
   if (Case("modes_length")) PetscCall(TestModesLength());
+  if (Case("shell_laplace2d")) PetscCall(TestWithoutEntries("laplace2d", 100));
+  if (Case("shell_flow")) PetscCall(TestWithoutEntries("flow", 40));
   if (Case("convection_2d")) PetscCall(TestConvection("convection2d", 60, 80));
   if (Case("convection_3d")) PetscCall(TestConvection("convection3d", 16, 60));
   if (Case("convection_large")) PetscCall(TestConvection("convection2d", 250, 80));
@@ -2394,7 +2456,7 @@ int main(int argc, char **argv)
       requires: double
       test:
          suffix: host
-         args: -case {{operator values,krylov,types,fields elasticity,convection \
+         args: -case {{operator values,krylov,types,fields,shell elasticity,convection \
                modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts \
                iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 \
                iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d \
@@ -2409,7 +2471,7 @@ int main(int argc, char **argv)
          suffix: host_ranks
          timeoutfactor: 2
          nsize: {{2 3}}
-         args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields elasticity,convection \
+         args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields,shell elasticity,convection \
                ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic \
                nan,ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_again,ranks_twice}}
 
@@ -2424,7 +2486,7 @@ int main(int argc, char **argv)
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields \
+         args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields,shell \
                elasticity,convection \
                modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts zero,bound,arrow \
                iterations changes,outdated,nonsymmetric,auto,indefinite \
@@ -2434,7 +2496,7 @@ int main(int argc, char **argv)
          timeoutfactor: 3
          requires: baicuda cuda
          nsize: 2
-         args: -mat_type aijcusparse -options_left no -case {{operator_laplace2d,krylov_cg ranks types,fields}}
+         args: -mat_type aijcusparse -options_left no -case {{operator_laplace2d,krylov_cg ranks types,fields,shell}}
       test:
          suffix: aijcusparse_ranks_scatter
          timeoutfactor: 3

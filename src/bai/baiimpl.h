@@ -163,6 +163,7 @@ PETSC_INTERN PetscErrorCode BAIOptionName(const BAI *, const char[], char[], siz
   } while (0)
 
 /* convert.c */
+PETSC_INTERN PetscErrorCode BAIHasEntries(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIConvert(BAI *, Mat, Mat *);
 
 /* csr.c */

@@ -45,6 +45,16 @@ static PetscErrorCode Copy(Mat A, Mat *aij)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The type is one of those of which entries are read */
+PetscErrorCode BAIHasEntries(Mat A, PetscBool *has)
+{
+  const char *const types[] = {MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, MATSEQSBAIJ, MATMPISBAIJ, NULL};
+
+  PetscFunctionBegin;
+  PetscCall(IsAnyOf(A, types, has));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The matrix to read: A itself, or a copy of it as it is now */
 PetscErrorCode BAIConvert(BAI *bai, Mat A, Mat *aij)
 {

@@ -18,8 +18,7 @@ PetscErrorCode BAIGetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *n
   PetscCheck(
     seq || mpi, PetscObjectComm(obj), PETSC_ERR_SUP,
     "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, "
-    "baij or sbaij; see MatConvert() and -mat_type. KSPBAI solves with Amat; with the entries of Pmat alone use "
-    "-ksp_type fgmres -pc_type baimg",
+    "baij or sbaij; see MatConvert() and -mat_type. KSPBAI with levels takes those of Pmat where Amat has none",
     type);
   *Ad     = A;
   *Ao     = NULL;

@@ -48,6 +48,23 @@ PetscErrorCode KSPBAITestGuess(KSP ksp, PetscReal rnorm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Amat, or Pmat if only that has entries */
+PetscErrorCode KSPBAIGetMatOfEntries(KSP ksp, Mat *B)
+{
+  PetscBool has;
+  Mat       A, P;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, &P));
+  *B = A;
+  if (A == P) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIHasEntries(A, &has));
+  if (has) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIHasEntries(P, &has));
+  if (has) *B = P;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A bound of ||A||: of a Hermitian matrix with levels these know one; else it is computed, on a GPU on the host */
 static PetscErrorCode BoundNorm(const KSP_BAI *k, Mat A, PetscReal *norm)
 {
@@ -77,7 +94,7 @@ PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
   Mat             A;
 
   PetscFunctionBegin;
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(KSPBAIGetMatOfEntries(ksp, &A)); /* of Pmat it is an estimate */
   PetscCall(BoundNorm(k, A, &norm));
   PetscCall(BAIVecNorm(x, &xnorm));
   PetscCall(BAIVecNorm(b, &bnorm));
@@ -198,13 +215,15 @@ static PetscErrorCode SetUpMethod(KSP ksp)
 {
   KSP_BAI  *k   = (KSP_BAI *)ksp->data;
   BAI      *bai = &k->bai;
-  Mat       A;
-  PetscBool is;
+  Mat       A, B;
+  PetscBool is = PETSC_FALSE;
   int       work;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(KSPBAITelescopeSetUp(ksp, A, &is));
+  PetscCall(KSPBAIGetMatOfEntries(ksp, &B));
+  if (A == B) PetscCall(KSPBAITelescopeSetUp(ksp, A, &is));
+  else PetscCall(KSPBAITelescopeDestroy(ksp));
   if (is) k->method = BAI_METHOD_GATHERED;
   if (is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(IsRelaxation(ksp, &is));
@@ -517,9 +536,12 @@ const BAIFace BAIFaceKSP =
    `KSPBAISetGather()`.
 
    The `KSP` takes no preconditioner. From `KSPSetFromOptions()` or `KSPSetUp()` on its `PC` is one of type `PCNONE`. A
-   `PC` that something else holds, or that was there before `KSPSetFromOptions()`, stays as it is. The solver uses Amat,
-   not Pmat, of `KSPSetOperators()`. The backend host runs OMP_NUM_THREADS threads; if that is not set, the ranks of a
-   node share its cores.
+   `PC` that something else holds, or that was there before `KSPSetFromOptions()`, stays as it is.
+
+   The solver uses Amat, not Pmat, of `KSPSetOperators()`. If Amat has no entries, as a `MATSHELL` or the `MATMFFD` of
+   `-snes_mf_operator`, levels are those of Pmat, and `KSPFGMRES` solves with Amat.
+
+   The backend host runs OMP_NUM_THREADS threads; if that is not set, the ranks of a node share its cores.
 
    References:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",

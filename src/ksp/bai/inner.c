@@ -1,6 +1,6 @@
 /*
    A Krylov method of PETSc round the multigrid cycle of a KSPBAI: for several ranks, for matrices that are not
-   symmetric positive definite, and where rows are too long for levels
+   symmetric positive definite or have no entries, and where rows are too long for levels
 */
 #include "kspbai.h"
 
@@ -44,8 +44,8 @@ static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPCon
 PetscErrorCode KSPBAISetUpInner(KSP ksp, Mat A)
 {
   KSP_BAI        *k    = (KSP_BAI *)ksp->data;
-  const PetscBool cg   = (PetscBool)(!k->indefinite && k->bai.hierarchy->hermitian);
-  const KSPType   type = cg ? KSPCG : k->breaks ? KSPFGMRES : KSPFBCGS;
+  const PetscBool cg   = (PetscBool)(!k->indefinite && !k->other && k->bai.hierarchy->hermitian);
+  const KSPType   type = cg ? KSPCG : k->breaks || k->other ? KSPFGMRES : KSPFBCGS;
   PC              pc;
 
   PetscFunctionBegin;

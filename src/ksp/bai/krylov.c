@@ -56,6 +56,7 @@ PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp, Mat A)
   const PetscInt asked = bai->options.levels;
   PetscMPIInt    size;
   PetscBool      plain = PETSC_FALSE;
+  Mat            B;
 
   PetscFunctionBegin;
   PetscCheck(!bai->options.stats && !bai->options.fault_detect && !(bai->options.fault_fraction > 0.0),
@@ -64,19 +65,22 @@ PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp, Mat A)
              "relaxation",
              asked);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
-  PetscCall(ForgetIfOther(k, A));
+  PetscCall(KSPBAIGetMatOfEntries(ksp, &B));
+  k->other = (PetscBool)(A != B);
+  PetscCall(ForgetIfOther(k, B));
   PetscCall(HasPlainNullSpace(A, &plain));
   h->options.levels = asked;
   h->options.over   = k->hard ? 1 : BAI_LEVELS_OVER;
-  h->options.chip   = (PetscBool)(asked < 0 && size == 1 && plain && !k->off_chip && !k->indefinite);
-  PetscCall(BAIHierarchySetUp(bai, A));
+  h->options.chip   = (PetscBool)(asked < 0 && size == 1 && plain && !k->off_chip && !k->indefinite && !k->other);
+  PetscCall(BAIHierarchySetUp(bai, B));
+  if (k->other) PetscCall(BAINeedWork(bai, B));   /* Amat may not know which vectors B needs */
   if (bai->engine) PetscCall(BAIDropEngine(bai)); /* of a time when it was relaxation that solved */
   if (!h->finite) {
     k->method = BAI_METHOD_ENGINE;
     PetscCall(KSPDestroy(&k->inner));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (plain && !h->jacobi && (size == 1 || BAIRankLevelsSolve(h->ranks)) &&
+  if (plain && !k->other && !h->jacobi && (size == 1 || BAIRankLevelsSolve(h->ranks)) &&
       (h->info.resident || (h->hermitian && !k->indefinite))) {
     k->method = BAI_METHOD_ENGINE;
     PetscCall(KSPDestroy(&k->inner)); /* of another matrix, to which it holds on */
@@ -257,7 +261,8 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, Outcome *outcome)
 {
   KSP_BAI        *k        = (KSP_BAI *)ksp->data;
   const PetscBool was      = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident);
-  PetscBool       positive = (PetscBool)(k->bai.hierarchy->hermitian && !k->indefinite), soft = PETSC_FALSE;
+  PetscBool       positive = (PetscBool)(k->bai.hierarchy->hermitian && !k->indefinite && !k->other);
+  PetscBool       soft     = PETSC_FALSE;
   const char     *why;
 
   PetscFunctionBegin;
@@ -273,7 +278,7 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, Outcome *outcome)
     k->hard       = PETSC_FALSE; /* that did not help */
     k->indefinite = PETSC_TRUE;
     why           = "the matrix is not positive definite; PCFIELDSPLIT is for saddle points";
-  } else if (!k->breaks) {
+  } else if (!k->breaks && !k->other) {
     k->breaks = PETSC_TRUE;
     why       = "BiCGStab breaks down";
   } else {
@@ -546,6 +551,7 @@ PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer)
     PetscCall(KSPGetType(k->inner, &type));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  KSP type %s round %s\n", type,
                                      k->bai.hierarchy->jacobi ? "Jacobi" : "a multigrid cycle"));
+    if (k->other) PetscCall(PetscViewerASCIIPrintf(viewer, "  levels are of Pmat, as Amat has no entries\n"));
   } else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %s %s\n", i->hermitian ? "conjugate gradients" : "BiCGStab",
                                      i->resident ? "on the chip, in one launch, round local sweeps in blocks"

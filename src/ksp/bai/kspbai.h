@@ -26,7 +26,8 @@ typedef struct {
   BAITelescope master;    /* that of another KSPBAI, if this one works for that one */
 
   /* Krylov methods */
-  KSP inner; /* BAI_METHOD_PETSC, else NULL */
+  KSP       inner; /* BAI_METHOD_PETSC, else NULL */
+  PetscBool other; /* Amat has no entries, so levels are of Pmat */
   struct {
     PetscObjectId    id;
     PetscObjectState state;
@@ -51,6 +52,7 @@ typedef struct {
 
 /* bai.c */
 PETSC_INTERN PetscErrorCode KSPBAISetUpMethod(KSP);
+PETSC_INTERN PetscErrorCode KSPBAIGetMatOfEntries(KSP, Mat *);
 PETSC_INTERN PetscBool      KSPBAIIsWatched(KSP);
 PETSC_INTERN PetscBool      KSPBAISeesX(KSP);
 PETSC_INTERN PetscBool      KSPBAITakesMaxIts(KSP);
