@@ -44,8 +44,8 @@ static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPCon
 PetscErrorCode KSPBAISetUpInner(KSP ksp, Mat A)
 {
   KSP_BAI        *k    = (KSP_BAI *)ksp->data;
-  const PetscBool cg   = (PetscBool)(!k->indefinite && !k->other && k->bai.hierarchy->hermitian);
-  const KSPType   type = cg ? KSPCG : k->breaks || k->other ? KSPFGMRES : KSPFBCGS;
+  const PetscBool cg   = (PetscBool)(!k->indefinite && !k->of_pmat && k->bai.hierarchy->hermitian);
+  const KSPType   type = cg ? KSPCG : k->breaks || k->of_pmat ? KSPFGMRES : KSPFBCGS;
   PC              pc;
 
   PetscFunctionBegin;

@@ -66,21 +66,21 @@ PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp, Mat A)
              asked);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
   PetscCall(KSPBAIGetMatOfEntries(ksp, &B));
-  k->other = (PetscBool)(A != B);
+  k->of_pmat = (PetscBool)(A != B);
   PetscCall(ForgetIfOther(k, B));
   PetscCall(HasPlainNullSpace(A, &plain));
   h->options.levels = asked;
   h->options.over   = k->hard ? 1 : BAI_LEVELS_OVER;
-  h->options.chip   = (PetscBool)(asked < 0 && size == 1 && plain && !k->off_chip && !k->indefinite && !k->other);
+  h->options.chip   = (PetscBool)(asked < 0 && size == 1 && plain && !k->off_chip && !k->indefinite && !k->of_pmat);
   PetscCall(BAIHierarchySetUp(bai, B));
-  if (k->other) PetscCall(BAINeedWork(bai, B));   /* Amat may not know which vectors B needs */
+  if (k->of_pmat) PetscCall(BAINeedWork(bai, B)); /* Amat may not know which vectors B needs */
   if (bai->engine) PetscCall(BAIDropEngine(bai)); /* of a time when it was relaxation that solved */
   if (!h->finite) {
     k->method = BAI_METHOD_ENGINE;
     PetscCall(KSPDestroy(&k->inner));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (plain && !k->other && !h->jacobi && (size == 1 || BAIRankLevelsSolve(h->ranks)) &&
+  if (plain && !k->of_pmat && !h->jacobi && (size == 1 || BAIRankLevelsSolve(h->ranks)) &&
       (h->info.resident || (h->hermitian && !k->indefinite))) {
     k->method = BAI_METHOD_ENGINE;
     PetscCall(KSPDestroy(&k->inner)); /* of another matrix, to which it holds on */
@@ -261,7 +261,7 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, Outcome *outcome)
 {
   KSP_BAI        *k        = (KSP_BAI *)ksp->data;
   const PetscBool was      = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident);
-  PetscBool       positive = (PetscBool)(k->bai.hierarchy->hermitian && !k->indefinite && !k->other);
+  PetscBool       positive = (PetscBool)(k->bai.hierarchy->hermitian && !k->indefinite && !k->of_pmat);
   PetscBool       soft     = PETSC_FALSE;
   const char     *why;
 
@@ -278,7 +278,7 @@ static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, Outcome *outcome)
     k->hard       = PETSC_FALSE; /* that did not help */
     k->indefinite = PETSC_TRUE;
     why           = "the matrix is not positive definite; PCFIELDSPLIT is for saddle points";
-  } else if (!k->breaks && !k->other) {
+  } else if (!k->breaks && !k->of_pmat) {
     k->breaks = PETSC_TRUE;
     why       = "BiCGStab breaks down";
   } else {
@@ -551,7 +551,7 @@ PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer)
     PetscCall(KSPGetType(k->inner, &type));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  KSP type %s round %s\n", type,
                                      k->bai.hierarchy->jacobi ? "Jacobi" : "a multigrid cycle"));
-    if (k->other) PetscCall(PetscViewerASCIIPrintf(viewer, "  levels are of Pmat, as Amat has no entries\n"));
+    if (k->of_pmat) PetscCall(PetscViewerASCIIPrintf(viewer, "  levels are of Pmat, as Amat has no entries\n"));
   } else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %s %s\n", i->hermitian ? "conjugate gradients" : "BiCGStab",
                                      i->resident ? "on the chip, in one launch, round local sweeps in blocks"

@@ -26,8 +26,8 @@ typedef struct {
   BAITelescope master;    /* that of another KSPBAI, if this one works for that one */
 
   /* Krylov methods */
-  KSP       inner; /* BAI_METHOD_PETSC, else NULL */
-  PetscBool other; /* Amat has no entries, so levels are of Pmat */
+  KSP       inner;   /* BAI_METHOD_PETSC, else NULL */
+  PetscBool of_pmat; /* levels are of Pmat, as Amat has no entries */
   struct {
     PetscObjectId    id;
     PetscObjectState state;
