@@ -608,14 +608,18 @@ static PetscErrorCode IsTrue(const System *s, Vec x, const Outcome *o)
   }
   if (o->reason > 0) {
     const PetscBool right      = (PetscBool)(norm <= (1 + 100 * PETSC_MACHINE_EPSILON) * tolerance + rounding);
-    PetscReal       by_entries = norm;
+    PetscReal       by_entries = norm, again = norm, largest = norm;
     PetscMPIInt     ranks;
 
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
     if (!right && ranks == 1) PetscCall(ResidualNormByEntries(s->A, s->b, x, &by_entries));
+    if (!right) PetscCall(VecNorm(r, NORM_INFINITY, &largest));
+    if (!right) PetscCall(TrueResidualNorm(s->A, s->b, x, &again));
     PetscCall(Expect(right,
-                     "%s after %" PetscInt_FMT " iterations, with a residual norm of %g, entry by entry %g, for %g",
-                     KSPConvergedReasons[o->reason], o->its, (double)norm, (double)by_entries, (double)tolerance));
+                     "%s after %" PetscInt_FMT " iterations, with a residual norm of %g, whose largest entry is %g, by "
+                     "another product %g, entry by entry %g, for %g",
+                     KSPConvergedReasons[o->reason], o->its, (double)norm, (double)largest, (double)again,
+                     (double)by_entries, (double)tolerance));
   }
   if (o->reason == KSP_DIVERGED_ITS)
     PetscCall(Expect(o->its == s->max_it, "%s after %" PetscInt_FMT " of %" PetscInt_FMT " iterations",

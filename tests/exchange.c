@@ -239,11 +239,13 @@ static PetscErrorCode CreateLine(PetscBool lower, PetscBool upper, PetscBool few
 /* PCBAI in all ways in which it is called: PCApply(), and below Richardson from a guess */
 static PetscErrorCode TestSmoother(BAIMode mode)
 {
-  Mat       A;
-  Vec       b, x[2];
-  PetscBool same, dc = PETSC_FALSE;
+  Mat        A;
+  Vec        b, x[2];
+  PetscBool  same, dc = PETSC_FALSE;
+  BAIBackend backend = BAI_BACKEND_AUTO;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-ksp_bai_backend", BAIBackends, (PetscEnum *)&backend, NULL));
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 25, &A));
   PetscCall(MatCreateVecs(A, &x[0], &b));
   PetscCall(VecDuplicate(x[0], &x[1]));
@@ -265,6 +267,7 @@ static PetscErrorCode TestSmoother(BAIMode mode)
       PetscCall(PCBAISetBlockSize(pc, 16));
       PetscCall(PCBAISetIterations(pc, its));
       PetscCall(KSPSetFromOptions(ksp));
+      PetscCall(PCBAISetBackend(pc, backend));
       PetscCall(PCBAISetMode(pc, mode));
       PetscCall(PCBAISetExchange(pc, exchanges[way]));
       PetscCall(VecSet(x[k], 0));
@@ -519,7 +522,7 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -pc_bai_backend cuda -options_left no
+         args: -ksp_bai_backend cuda
       test:
          suffix: aijcusparse
          requires: baicuda cuda
