@@ -443,7 +443,6 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(PetscTime(&start));
-  h->square        = Ad;
   h->M             = M;
   h->device        = device;
   h->backend       = backend;
@@ -562,7 +561,10 @@ PetscErrorCode BAIHierarchyRestoreArray(const struct BAIHierarchy_ *h, Vec v, Pe
 static PetscErrorCode NeedCopy(const BAIHierarchy h, Vec *v)
 {
   PetscFunctionBegin;
-  if (!*v) PetscCall(MatCreateVecs(h->square, v, NULL));
+  if (*v) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecCreate(PETSC_COMM_SELF, v));
+  PetscCall(VecSetSizes(*v, (PetscInt)h->M.n, (PetscInt)h->M.n));
+  PetscCall(VecSetType(*v, VECSEQCUDA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -46,9 +46,8 @@ struct BAIHierarchy_ {
   double              flops_product;
   PetscInt            setups, updates;
 
-  Mat              square; /* this rank's part, not referenced; */
-  BAIMatrix        M;      /* and its arrays, which must stay where they are */
-  PetscBool        device; /* which are on a device */
+  BAIMatrix        M;      /* this rank's part: its arrays, which must stay where they are */
+  PetscBool        device; /* they are on a device */
   PetscObjectId    id;     /* the matrix of users, and its state then */
   PetscObjectState state;
   Vec              b, x; /* where the matrix is, for vectors that are elsewhere */
