@@ -149,17 +149,13 @@ __device__ inline double Later(double value)
 
 /* Barriers of some of the threads of a thread block */
 enum {
-  GIVEN = 1, /* parts of sums are there, for the last warp */
+  GIVEN = 1, /* parts of sums are there; of all threads, as is TAKEN */
   ROWS,      /* of the threads that have rows */
   TAKEN      /* sums are there, for all */
 };
 __device__ inline void Meet(int barrier, int threads)
 {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-__device__ inline void Arrive(int barrier, int threads)
-{
-  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
 /*
@@ -325,6 +321,7 @@ struct Team {
   Room           room;
   int            owners, rows, halos;
   unsigned       exchange = 0, meeting = 0; /* of vectors; of all threads */
+  bool           given = false;             /* parts of sums, for which the last warp waits */
 
   __device__ Team(const Problem &p, Room room)
       : p(p), room(room), owners((int)blockDim.x - WARP), rows(p.A.rows[blockIdx.x]), halos(p.A.halos[blockIdx.x])
@@ -333,7 +330,7 @@ struct Team {
   __device__ bool MakesSums() const { return (int)threadIdx.x >= owners; }
   __device__ int  Row(int k) const { return (int)threadIdx.x + k * owners; }
 
-  /* This thread's part of sums. Threads that have rows */
+  /* This thread's part of sums. Threads that have rows; the last warp has it when they meet next */
   template <int N>
   __device__ void Give(BAIReal (&value)[N])
   {
@@ -342,12 +339,19 @@ struct Team {
     SumUpWarp<N>(value);
     if (lane % (WARP / N) == 0)
       room.red[((meeting & 1) * N + lane / (WARP / N)) * WARP + (int)threadIdx.x / WARP] = value[0];
-    Arrive(GIVEN, (int)blockDim.x);
+    given = true;
+  }
+  __device__ void MeetRows()
+  {
+    if (given) Meet(GIVEN, (int)blockDim.x);
+    else Meet(ROWS, owners);
+    given = false;
   }
 
   /* All know what the last warp has decided; exchanged: there was an exchange of vectors since they met last */
   __device__ void MeetAll(bool exchanged)
   {
+    if (given) MeetRows();
     Meet(TAKEN, (int)blockDim.x);
     meeting++;
     exchange += exchanged;
@@ -369,6 +373,7 @@ struct Team {
       BAIStore(mine + Row(k), m[k]);
       room.v[Row(k)] = m[k];
     }
+    if (given) MeetRows(); /* the last warp need not wait for the others' halos */
     for (int base = (int)threadIdx.x; base < halos; base += IN_FLIGHT * owners) {
       BAIReal  value[IN_FLIGHT];
       int      place[IN_FLIGHT];
@@ -394,7 +399,7 @@ struct Team {
       for (int k = 0; k < IN_FLIGHT; k++)
         if (place[k] >= 0) room.v[p.A.rows_most + base + k * owners] = value[k];
     }
-    Meet(ROWS, owners);
+    MeetRows();
   }
 };
 
@@ -662,7 +667,7 @@ public:
 
 /* m = M g. Threads that have rows */
 template <class Matrix, class Team, int EACH>
-__device__ inline void Precondition(const Matrix &A, const Team &t, const Weights<Matrix::SWEEPS> &weights,
+__device__ inline void Precondition(const Matrix &A, Team &t, const Weights<Matrix::SWEEPS> &weights,
                                     const BAIReal (&g)[EACH], BAIReal (&m)[EACH])
 {
   BAIReal step[EACH];
@@ -676,7 +681,7 @@ __device__ inline void Precondition(const Matrix &A, const Team &t, const Weight
 #pragma unroll
     for (int k = 0; k < EACH; k++)
       if (t.Row(k) < t.rows) y[t.Row(k)] = m[k];
-    Meet(ROWS, t.owners);
+    t.MeetRows();
     A.template Multiply<true>(t, y, product);
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
