@@ -579,6 +579,10 @@ int main(int argc, char **argv)
   if (Case("gaps")) PetscCall(TestGaps());
   if (Case("guess")) PetscCall(TestGuess("laplace2d", 60));
   if (Case("guess_convection")) PetscCall(TestGuess("convection2d", 60));
+  if (Case("few_laplace2d")) PetscCall(TestGuess("laplace2d", 8));
+  if (Case("few_convection2d")) PetscCall(TestGuess("convection2d", 8));
+  if (Case("few_trefethen")) PetscCall(TestGuess("trefethen", 100));
+  if (Case("few_powerlaw")) PetscCall(TestGuess("powerlaw", 300));
   if (Case("range")) PetscCall(TestRange());
   if (Case("reasons")) PetscCall(TestReasons());
   if (Case("indefinite")) PetscCall(TestIndefinite());
@@ -597,19 +601,19 @@ int main(int argc, char **argv)
       requires: double !complex
       test:
          suffix: host
-         args: -case {{blocks gaps,guess,range reasons,indefinite,watched changes}}
+         args: -case {{blocks gaps,guess,few,range reasons,indefinite,watched changes}}
       test:
          suffix: host_sizes
          args: -malloc_dump 0 -case sizes
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -chip -options_left no -case {{chip,blocks gaps,guess,range \
+         args: -ksp_bai_backend cuda -chip -options_left no -case {{chip,blocks gaps,guess,few,range \
                reasons,indefinite,watched changes}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -chip -options_left no -case {{chip,blocks gaps,guess,range \
+         args: -mat_type aijcusparse -chip -options_left no -case {{chip,blocks gaps,guess,few,range \
                reasons,indefinite,watched changes}}
       test:
          suffix: aijcusparse_sizes

@@ -515,6 +515,43 @@ static PetscErrorCode TestOutdated(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Levels of a matrix that is gone do what they did, for vectors on the host too */
+static PetscErrorCode TestReused(void)
+{
+  Mat       A;
+  PC        pc;
+  Vec       r, z, host, again;
+  PetscReal error, size;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat("laplace2d", 60, &A));
+  PetscCall(CreatePC(A, &pc));
+  PetscCall(MatCreateVecs(A, &z, &r));
+  PetscCall(SetNoise(r, 1));
+  PetscCall(PCApply(pc, r, z));
+  PetscCall(VecNorm(z, NORM_2, &size));
+  PetscCall(MatDestroy(&A));
+  PetscCall(CreateMat("nine", 60, &A));
+  PetscCall(PCSetReusePreconditioner(pc, PETSC_TRUE));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetUp(pc));
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, 60 * 60, &host));
+  PetscCall(VecDuplicate(host, &again));
+  PetscCall(VecCopy(r, host));
+  PetscCall(PCApply(pc, host, again));
+  PetscCall(VecAXPY(again, -1.0, z));
+  PetscCall(VecNorm(again, NORM_2, &error));
+  PetscCall(Expect(error <= 100 * PETSC_MACHINE_EPSILON * size, "levels of the matrix before, to %g of %g",
+                   (double)error, (double)size));
+  PetscCall(VecDestroy(&again));
+  PetscCall(VecDestroy(&host));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&r));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestKrylov(const char name[], PetscInt n, KSPType type, PetscInt most)
 {
   Mat      A;
@@ -2197,6 +2234,7 @@ static PetscErrorCode CasesOnOneRank(void)
       PetscCall(TestIterations(rows[k].name, rows[k].small, rows[k].large, rows[k].most, rows[k].growth));
   if (Case("changes")) PetscCall(TestChanges());
   if (Case("outdated")) PetscCall(TestOutdated());
+  if (Case("reused")) PetscCall(TestReused());
   if (Case("outdated_by_scaling")) PetscCall(TestScaledAfterwards());
   if (Case("changes_matrix")) PetscCall(TestChangesMatrix());
   if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
@@ -2461,7 +2499,7 @@ int main(int argc, char **argv)
                iterations_laplace2d,iterations_nine iterations_laplace3d,iterations_laplace3d27 \
                iterations_helmholtz,iterations_anisotropic,iterations_jumps,iterations_jumps3d \
                iterations_mesh,iterations_pinned,iterations_neumann,iterations_positive,iterations_graded \
-               changes,outdated,nonsymmetric,auto,indefinite \
+               changes,outdated,reused,nonsymmetric,auto,indefinite \
                watched,guess,unread,reasons,nan,max_it,range,nullspace,small,precision singular}}
       test:
          suffix: host_errors
@@ -2481,7 +2519,7 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,outdated,nonsymmetric,auto,indefinite \
+         args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,outdated,reused,nonsymmetric,auto,indefinite \
                watched,guess,unread,reasons,nan,max_it,range}}
       test:
          suffix: aijcusparse
@@ -2489,7 +2527,7 @@ int main(int argc, char **argv)
          args: -mat_type aijcusparse -options_left no -case {{operator values,krylov,types,fields,shell \
                elasticity,convection \
                modes_exact,modes_iterations,modes_elasticity,modes_operator,modes_values,modes_parts zero,bound,arrow \
-               iterations changes,outdated,nonsymmetric,auto,indefinite \
+               iterations changes,outdated,reused,nonsymmetric,auto,indefinite \
                watched,guess,unread,reasons,nan,max_it,range,nullspace,small,precision singular}}
       test:
          suffix: aijcusparse_ranks

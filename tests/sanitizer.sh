@@ -7,7 +7,7 @@ shift 2
 # In cuSPARSE's kernels racecheck and initcheck find what is none of ours, so racecheck leaves them out. initcheck must
 # see all kernels, as ours read what others wrote: its reports are told apart by who reads them
 case $TOOL in
-  racecheck) options='--kernel-regex-exclude kns=cusparse --error-exitcode 9' ;;
+  racecheck) options='--kernel-name-exclude kns=cusparse --error-exitcode 9' ;;
   initcheck) options='--print-limit 0' ;;
   *) options='--error-exitcode 9' ;;
 esac
