@@ -293,7 +293,7 @@ static void CutGrid(Cut *cut, const BAIInt m[3], int most)
   for (int z = 1; z <= m[2] && z <= most; z++) {
     for (int y = 1; y <= m[1] && y * z <= most; y++) {
       const int       x       = most / (y * z) < m[0] ? most / (y * z) : m[0];
-      const int       size[3] = {(m[0] + x - 1) / x, (m[1] + y - 1) / y, (m[2] + z - 1) / z};
+      const int       size[3] = {(int)((m[0] + x - 1) / x), (int)((m[1] + y - 1) / y), (int)((m[2] + z - 1) / z)};
       const long long volume  = (long long)size[0] * size[1] * size[2],
                       faces   = (long long)size[0] * size[1] * (z > 1) + (long long)size[1] * size[2] * (x > 1) +
         (long long)size[0] * size[2] * (y > 1);
