@@ -1712,6 +1712,7 @@ static PetscErrorCode CreateTruss(PetscInt n, PetscInt dim, PetscReal bound, Pet
   const PetscInt points = dim == 3 ? n * n * n : n * n, stride[3] = {1, n, n * n};
   Vec            coordinates;
   MatNullSpace   space;
+  PetscMPIInt    rank;
 
   PetscFunctionBeginUser;
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
@@ -1719,10 +1720,12 @@ static PetscErrorCode CreateTruss(PetscInt n, PetscInt dim, PetscReal bound, Pet
   PetscCall(MatSetBlockSize(*A, dim));
   PetscCall(MatSetFromOptions(*A));
   PetscCall(MatSeqAIJSetPreallocation(*A, 81, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 81, NULL, 81, NULL));
   PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatCreateVecs(*A, &coordinates, NULL));
   PetscCall(VecSetBlockSize(coordinates, dim));
-  for (PetscInt p = 0; p < points; p++) {
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  for (PetscInt p = 0; p < points && !rank; p++) {
     const PetscInt at[3] = {p % n, p / n % n, p / n / n};
 
     for (PetscInt d = 0; d < dim; d++) {
@@ -1926,11 +1929,15 @@ static PetscErrorCode TestModesParts(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Vectors of a near null space that the matrix cannot have */
 static PetscErrorCode TestModesLength(void)
 {
   const PetscInt n = 20;
   Mat            A;
   PC             pc;
+  Vec            all_on_one;
+  MatNullSpace   space;
+  PetscMPIInt    rank, size;
 
   PetscFunctionBeginUser;
   PetscCall(CreateMat("laplace2d", n, &A));
@@ -1940,6 +1947,20 @@ static PetscErrorCode TestModesLength(void)
   PetscCall(PCSetOperators(pc, A, A));
   ExpectError("Vector 0 of the near null space has 401 entries, and the matrix 400 rows", "a wrong length",
               PCSetUp(pc));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(VecCreateMPI(PETSC_COMM_WORLD, rank ? 0 : n * n, n * n, &all_on_one));
+  PetscCall(VecSetValue(all_on_one, 0, 1.0, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(all_on_one));
+  PetscCall(VecAssemblyEnd(all_on_one));
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_FALSE, 1, &all_on_one, &space));
+  PetscCall(MatSetNearNullSpace(A, space));
+  PetscCall(MatNullSpaceDestroy(&space));
+  PetscCall(VecDestroy(&all_on_one));
+  if (size > 1)
+    ExpectError("Vector 0 of the near null space has other numbers of entries on the ranks than the matrix has rows",
+                "vectors that are distributed otherwise", PCSetUp(pc));
+  else PetscCall(PCSetUp(pc));
   PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -2028,6 +2049,35 @@ static PetscErrorCode TestWithoutEntries(const char name[], PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The near null space of A for B, of which this rank has these rows of A */
+static PetscErrorCode RedistributeModes(Mat A, IS is, Mat B)
+{
+  MatNullSpace space;
+  const Vec   *mode;
+  Vec          part[MODES_MOST];
+  PetscInt     modes, bs;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetNearNullSpace(A, &space));
+  if (!space) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetBlockSize(A, &bs));
+  PetscCall(MatSetBlockSize(B, bs));
+  PetscCall(MatNullSpaceGetVecs(space, NULL, &modes, &mode));
+  for (PetscInt k = 0; k < modes; k++) {
+    Vec sub;
+
+    PetscCall(MatCreateVecs(B, &part[k], NULL));
+    PetscCall(VecGetSubVector(mode[k], is, &sub));
+    PetscCall(VecCopy(sub, part[k]));
+    PetscCall(VecRestoreSubVector(mode[k], is, &sub));
+  }
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_FALSE, modes, part, &space));
+  PetscCall(MatSetNearNullSpace(B, space));
+  PetscCall(MatNullSpaceDestroy(&space));
+  for (PetscInt k = 0; k < modes; k++) PetscCall(VecDestroy(&part[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A matrix with the same entries, of which this rank has so many rows */
 static PetscErrorCode Redistribute(Mat A, PetscInt rows, Mat *B)
 {
@@ -2041,6 +2091,7 @@ static PetscErrorCode Redistribute(Mat A, PetscInt rows, Mat *B)
   PetscCall(MatCreateSubMatrix(A, is, is, MAT_INITIAL_MATRIX, B));
   PetscCall(MatGetNullSpace(A, &space));
   if (space) PetscCall(MatSetNullSpace(*B, space));
+  PetscCall(RedistributeModes(A, is, *B));
   PetscCall(ISDestroy(&is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -2070,7 +2121,7 @@ static PetscErrorCode TestRanks(const char name[], PetscInt n)
 {
   Mat         A, B;
   KSP         ksp;
-  PetscInt    alone, rows;
+  PetscInt    alone, points, bs, mine;
   PetscMPIInt size, rank;
 
   PetscFunctionBeginUser;
@@ -2084,14 +2135,15 @@ static PetscErrorCode TestRanks(const char name[], PetscInt n)
   PetscCall(CreateMat(name, n, &A));
   PetscCall(ExpectAsAlone(A, KSPCG, alone));
   PetscCall(ExpectAsAlone(A, KSPBAI, alone));
-  PetscCall(MatGetSize(A, &rows, NULL));
-  rows = rank == size - 1 ? rows - (size - 2) : rank ? 1 : 0; /* none, one, all others */
-  PetscCall(Redistribute(A, rows, &B));
+  PetscCall(MatGetSize(A, &points, NULL));
+  PetscCall(MatGetBlockSize(A, &bs));
+  points /= bs;
+  mine = rank == size - 1 ? points - (size - 2) : rank ? 1 : 0; /* none, one, all others */
+  PetscCall(Redistribute(A, mine * bs, &B));
   PetscCall(ExpectAsAlone(B, KSPCG, alone));
   PetscCall(MatDestroy(&B));
-  PetscCall(MatGetSize(A, &rows, NULL));
-  rows = rank == size - 1 ? rows - (size - 1) * (rows / 7) : rows / 7;
-  PetscCall(Redistribute(A, rows, &B));
+  mine = rank == size - 1 ? points - (size - 1) * (points / 7) : points / 7;
+  PetscCall(Redistribute(A, mine * bs, &B));
   PetscCall(ExpectAsAlone(B, KSPCG, alone));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&A));
@@ -2412,7 +2464,8 @@ int main(int argc, char **argv)
     {"anisotropic", 100},
     {"mesh",        80 },
     {"pinned",      100},
-    {"neumann",     100}
+    {"neumann",     100},
+    {"elasticity",  16 }
   };
   static const char *const operators[] = {"laplace2d", "nine",   "anisotropic", "jumps",
                                           "mesh",      "pinned", "twisted",     "scaled"};
@@ -2462,10 +2515,12 @@ int main(int argc, char **argv)
   if (Case("types_sbaij")) PetscCall(TestTypes(MATSBAIJ));
   if (Case("fields")) PetscCall(TestFields());
   if (Case("elasticity")) PetscCall(TestElasticity(12, 120));
-  if (size == 1 && Case("modes_exact_2d")) PetscCall(TestModesExact(24, 2));
-  if (size == 1 && Case("modes_exact_3d")) PetscCall(TestModesExact(9, 3));
-  if (size == 1 && Case("modes_iterations_2d")) PetscCall(TestModesIterations(30, 90, 2, 40, 6));
-  if (size == 1 && Case("modes_iterations_3d")) PetscCall(TestModesIterations(12, 20, 3, 40, 6));
+  if (Case("modes_exact_2d")) PetscCall(TestModesExact(24, 2));
+  if (Case("modes_exact_3d")) PetscCall(TestModesExact(9, 3));
+  if (size > 1 && Case("modes_exact_distributed_2d")) PetscCall(TestModesExact(80, 2));
+  if (size > 1 && Case("modes_exact_distributed_3d")) PetscCall(TestModesExact(18, 3));
+  if (Case("modes_iterations_2d")) PetscCall(TestModesIterations(30, 90, 2, 40, 6));
+  if (Case("modes_iterations_3d")) PetscCall(TestModesIterations(12, 20, 3, 40, 6));
   if (size == 1 && Case("modes_elasticity")) PetscCall(TestIterations("elasticity", 8, 20, 30, 6));
   if (size == 1 && Case("modes_operator")) PetscCall(TestOperator("elasticity", 9));
   if (size == 1 && Case("modes_values")) PetscCall(TestValues("elasticity", 9));
@@ -2510,6 +2565,7 @@ int main(int argc, char **argv)
          timeoutfactor: 2
          nsize: {{2 3}}
          args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields,shell elasticity,convection \
+               modes_exact,modes_iterations,ranks_elasticity \
                ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic \
                nan,ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_again,ranks_twice}}
 
@@ -2534,7 +2590,8 @@ int main(int argc, char **argv)
          timeoutfactor: 3
          requires: baicuda cuda
          nsize: 2
-         args: -mat_type aijcusparse -options_left no -case {{operator_laplace2d,krylov_cg ranks types,fields,shell}}
+         args: -mat_type aijcusparse -options_left no -case {{operator_laplace2d,krylov_cg ranks types,fields,shell \
+               modes_exact,modes_iterations}}
       test:
          suffix: aijcusparse_ranks_scatter
          timeoutfactor: 3

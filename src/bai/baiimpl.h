@@ -251,6 +251,7 @@ PETSC_INTERN PetscErrorCode BAIHaloOfAll(MPI_Comm, PetscInt, PetscMPIInt, BAIHal
 PETSC_INTERN PetscErrorCode BAIHaloDestroy(BAIHalo *);
 PETSC_INTERN PetscErrorCode BAIHaloExchange(BAIHalo *, MPI_Comm, size_t, const void *, void *);
 PETSC_INTERN PetscErrorCode BAIHaloCoarsen(const BAIHalo *, const PetscInt[], const PetscInt[], BAIHalo *, PetscInt[]);
+PETSC_INTERN PetscErrorCode BAIHaloExpand(BAIHalo *, PetscInt);
 PETSC_INTERN PetscInt       BAIHaloGhosts(const BAIHalo *);
 
 /* ranks/gather.c */

@@ -91,8 +91,8 @@ static PetscErrorCode GetModes(const BAI *bai, Mat given, Mat A, PetscInt fields
   MatNullSpace space;
   PetscInt     n, count, rows;
   const Vec   *vecs;
-  PetscBool    constant;
-  PetscMPIInt  size;
+  PetscBool    constant, same;
+  PetscLayout  layout;
 
   PetscFunctionBegin;
   *modes = 0;
@@ -114,21 +114,28 @@ static PetscErrorCode GetModes(const BAI *bai, Mat given, Mat A, PetscInt fields
   else if (!constant && n == 1) PetscCall(IsConstant(vecs[0], &constant));
   if (!n || (n == 1 && count == 1 && constant)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetSize(A, &rows, NULL));
+  PetscCall(MatGetLayouts(A, &layout, NULL));
   for (PetscInt k = 0; k < n; k++) {
-    PetscInt length;
+    PetscInt    length;
+    PetscLayout other;
 
     PetscCall(VecGetSize(vecs[k], &length));
     PetscCheck(rows == length, PetscObjectComm((PetscObject)given), PETSC_ERR_ARG_SIZ,
                "Vector %" PetscInt_FMT " of the near null space has %" PetscInt_FMT
                " entries, and the matrix %" PetscInt_FMT " rows",
                k, length, rows);
+    PetscCall(VecGetLayout(vecs[k], &other));
+    PetscCall(PetscLayoutCompare(layout, other, &same));
+    PetscCheck(same, PetscObjectComm((PetscObject)given), PETSC_ERR_ARG_INCOMP,
+               "Vector %" PetscInt_FMT " of the near null space has other numbers of entries on the ranks than the "
+               "matrix has rows",
+               k);
   }
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)given), &size));
-  if (size > 1 || count > BAI_LEVELS_MODES || fields > BAI_LEVELS_MODES) {
+  if (count > BAI_LEVELS_MODES || fields > BAI_LEVELS_MODES) {
     PetscCall(PetscInfo(bai->obj,
                         "The near null space is not used: %" PetscInt_FMT " vectors, block size %" PetscInt_FMT
-                        ", %d ranks; there may be at most %d vectors, as large a block size, and one rank\n",
-                        count, fields, (int)size, BAI_LEVELS_MODES));
+                        "; there may be at most %d vectors, and as large a block size\n",
+                        count, fields, BAI_LEVELS_MODES));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt k = 0; k < n; k++) mode[k] = vecs[k];

@@ -71,9 +71,19 @@ BAIStatus BAILevelsFields(BAILevels levels, BAIInt *field)
   return levels->ops->fields(levels->state, field);
 }
 
-BAIStatus BAILevelsProduct(BAILevels levels, BAIInt ghosts, const BAIInt *aggregate)
+BAIStatus BAILevelsProlongation(BAILevels levels, BAIInt count, const BAIInt *row, BAIScalar *P)
 {
-  return levels->ops->product(levels->state, ghosts, aggregate);
+  return levels->ops->prolongation(levels->state, count, row, P);
+}
+
+BAIStatus BAILevelsModes(BAILevels levels, BAIScalar *mode)
+{
+  return levels->ops->modes(levels->state, mode);
+}
+
+BAIStatus BAILevelsProduct(BAILevels levels, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
+{
+  return levels->ops->product(levels->state, ghosts, aggregate, P);
 }
 
 BAIStatus BAILevelsSides(BAILevels levels, BAIInt count, const BAIInt *row, BAILevelsSide *side)

@@ -190,7 +190,8 @@ void      BAILevelsDestroy(BAILevels *);
    after the other:
 
      BAILevelsAggregate()  aggregates of the last level's rows
-     BAILevelsProduct()    the matrix of the next level, when it is known in which aggregates ghosts are
+     BAILevelsProduct()    the matrix of the next level, when it is known in which aggregates ghosts are, and, with
+                           modes, what their rows of P are
      BAILevelsSoften()     its couplings are softened, when both sides of them are known
 
    BAILevelsFinish() says which of these levels the cycle has. Its last one may be solved by the caller.
@@ -241,8 +242,12 @@ BAIStatus BAILevelsAggregate(BAILevels, BAIInt *count);
 BAIStatus BAILevelsAggregates(BAILevels, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate);
 /* The numbers of the last level's rows as unknowns of a point */
 BAIStatus BAILevelsFields(BAILevels, BAIInt *field);
-/* aggregate: of each ghost of the last level a ghost of the next one, of which there are so many, or -1 */
-BAIStatus BAILevelsProduct(BAILevels, BAIInt ghosts, const BAIInt *aggregate);
+/* With modes: of so many rows of the last level those of P, and of all of its rows the modes; a number for each mode */
+BAIStatus BAILevelsProlongation(BAILevels, BAIInt count, const BAIInt *row, BAIScalar *P);
+BAIStatus BAILevelsModes(BAILevels, BAIScalar *mode);
+/* aggregate: of each ghost of the last level an aggregate of other ranks, of which there are so many, or -1. P: with
+   modes, the rows of P of these ghosts. An aggregate is a row of the next level, or as many as there are modes */
+BAIStatus BAILevelsProduct(BAILevels, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P);
 /* The sides of so many rows of the level that was made last */
 BAIStatus BAILevelsSides(BAILevels, BAIInt count, const BAIInt *row, BAILevelsSide *side);
 /* side: of each ghost of that level; not looked at if over is 1 */

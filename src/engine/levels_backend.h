@@ -23,7 +23,9 @@ typedef struct {
   BAIStatus (*aggregate)(BAILevelsState, BAIInt *count);
   BAIStatus (*aggregates)(BAILevelsState, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate);
   BAIStatus (*fields)(BAILevelsState, BAIInt *field);
-  BAIStatus (*product)(BAILevelsState, BAIInt ghosts, const BAIInt *aggregate);
+  BAIStatus (*prolongation)(BAILevelsState, BAIInt count, const BAIInt *row, BAIScalar *P);
+  BAIStatus (*modes)(BAILevelsState, BAIScalar *mode);
+  BAIStatus (*product)(BAILevelsState, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P);
   BAIStatus (*sides)(BAILevelsState, BAIInt count, const BAIInt *row, BAILevelsSide *side);
   BAIStatus (*soften)(BAILevelsState, const BAILevelsSide *side);
   BAIStatus (*matrix)(BAILevelsState, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);

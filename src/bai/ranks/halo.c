@@ -171,6 +171,26 @@ static PetscErrorCode Unique(PetscInt n, const PetscInt number[], PetscInt *coun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each row becomes so many, which follow each other */
+PetscErrorCode BAIHaloExpand(BAIHalo *halo, PetscInt rows)
+{
+  PetscInt *row;
+
+  PetscFunctionBegin;
+  if (rows == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(halo->sends * rows, &row));
+  for (PetscInt k = 0; k < halo->sends * rows; k++) row[k] = halo->row[k / rows] * rows + k % rows;
+  PetscCall(PetscFree(halo->row));
+  halo->row = row;
+  halo->sends *= rows;
+  for (PetscMPIInt k = 0; k < halo->n; k++) {
+    halo->first[k] *= rows;
+    halo->last[k] *= rows;
+    halo->begin[k + 1] *= rows;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The halo of the next level, from the aggregates of rows that are sent and of ghosts, by their owners' numbers, or -1.
  * of: of each ghost the ghost of the next level, or -1. Both ends of a message find the same order */
 PetscErrorCode BAIHaloCoarsen(const BAIHalo *fine, const PetscInt sent[], const PetscInt ghost[], BAIHalo *halo,

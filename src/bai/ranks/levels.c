@@ -4,7 +4,8 @@
    The rows of an aggregate are of one rank. Coarse matrices are distributed as the aggregates are. The engine has this
    rank's part of each level, see ../../engine/levels.h; here is what ranks tell each other. Where a level is small,
    each rank gets all of it and has levels for that by itself: all ranks compute the same, so nothing is sent back.
-   Their aggregates are boxes if that level is a grid, else those that the ranks would find if they went on together
+   Their aggregates are boxes if that level is a grid, else those that the ranks would find if they went on together;
+   with modes, those of all rows
 */
 #include "../levels.h"
 #include "../../engine/levels_rules.h"
@@ -107,7 +108,7 @@ static PetscErrorCode Agree(BAI *bai, PetscReal *over)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm(bai->obj)));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_DOUBLE, MPI_MAX, PetscObjectComm(bai->obj)));
   if (fabs(sum[2]) > 1e5 * (double)PETSC_MACHINE_EPSILON * sum[3]) h->hermitian = PETSC_FALSE;
-  *over            = h->hermitian && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? h->options.over : 1;
+  *over            = h->hermitian && !h->p.modes && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? h->options.over : 1;
   agreed           = (BAILevelsAgreed){.hermitian = h->hermitian,
                                        .negative  = h->hermitian && h->negative,
                                        .single    = most[1] == 0,
@@ -152,21 +153,43 @@ static PetscErrorCode Soften(BAI *bai, Level *L, PetscReal over)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With modes: the rows of P of ghosts come from their owners */
+static PetscErrorCode ExchangeProlongation(BAI *bai, Level *L, PetscScalar **ghosts)
+{
+  const BAILevels levels = bai->hierarchy->levels;
+  const PetscInt  modes  = (PetscInt)bai->hierarchy->p.modes;
+  PetscScalar    *sent;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(BAIHaloGhosts(&L->halo) * modes, ghosts));
+  if (!modes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(L->halo.sends * modes, &sent));
+  if (levels && L->m)
+    status = BAILevelsProlongation(levels, (BAIInt)L->halo.sends, (const BAIInt *)L->halo.row, (BAIScalar *)sent);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(BAIHaloExchange(&L->halo, PetscObjectComm(bai->obj), (size_t)modes * sizeof(*sent), sent, *ghosts));
+  PetscCall(PetscFree(sent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The next level, unless there is none */
 static PetscErrorCode Coarsen(BAI *bai, BAIRankLevels R, PetscReal over, PetscBool *is)
 {
-  const BAILevels levels = bai->hierarchy->levels;
-  const MPI_Comm  comm   = PetscObjectComm(bai->obj);
+  const BAILevels levels  = bai->hierarchy->levels;
+  const MPI_Comm  comm    = PetscObjectComm(bai->obj);
+  const PetscInt  columns = BAIColumnsOfP(bai->hierarchy->p.modes);
   Level          *L = &R->level[R->last], *next = L + 1;
   BAIInt          m = 0, nnz = 0;
   BAIStatus       status = BAIStatusOf(BAI_OK);
   PetscInt       *sent, *ghost, *of;
+  PetscScalar    *P;
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   if (levels) status = BAILevelsAggregate(levels, &m);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
-  next->m = (PetscInt)m;
+  next->m = (PetscInt)m * columns;
   PetscCall(Count(comm, next->m, &next->first, &next->rows));
   R->stop = next->rows ? "rows are not coupled strongly enough to be aggregated" : "all rows dominate";
   if (!next->rows || next->rows > L->rows - L->rows / BAI_LEVELS_PARTS) PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,14 +200,17 @@ static PetscErrorCode Coarsen(BAI *bai, BAIRankLevels R, PetscReal over, PetscBo
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   PetscCall(BAIHaloExchange(&L->halo, comm, sizeof(*sent), sent, ghost));
   PetscCall(BAIHaloCoarsen(&L->halo, sent, ghost, &next->halo, of));
-  if (levels) status = BAILevelsProduct(levels, (BAIInt)BAIHaloGhosts(&next->halo), (const BAIInt *)of);
+  PetscCall(ExchangeProlongation(bai, L, &P));
+  if (levels) status = BAILevelsProduct(levels, (BAIInt)BAIHaloGhosts(&next->halo), (const BAIInt *)of, P);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(PetscFree(P));
   PetscCall(PetscFree3(sent, ghost, of));
+  PetscCall(BAIHaloExpand(&next->halo, columns));
   PetscCall(Soften(bai, next, over));
   if (levels) status = BAILevelsMatrix(levels, R->last + 1, &m, &nnz, NULL, NULL, NULL);
   next->nnz = (PetscInt64)nnz;
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &next->nnz, 1, MPIU_INT64, MPI_SUM, comm));
-  L->aggregates = next->rows;
+  L->aggregates = next->rows / columns;
   *is           = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -297,12 +323,40 @@ static PetscErrorCode GatherNumbers(BAI *bai, BAIRankLevels R, int l, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With modes: those on all rows of the last level, one after the other, on each rank */
+static PetscErrorCode GatherModes(BAI *bai, BAIRankLevels R, BAILevelsParameters *p, PetscScalar **all)
+{
+  const BAILevels levels = bai->hierarchy->levels;
+  const MPI_Comm  comm   = PetscObjectComm(bai->obj);
+  const Level    *L      = &R->level[R->last];
+  const PetscInt  modes  = (PetscInt)p->modes;
+  BAIStatus       status = BAIStatusOf(BAI_OK);
+  PetscScalar    *mine, *by_rows;
+  Parts           parts;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(L->m * modes, &mine, L->rows * modes, &by_rows));
+  PetscCall(PetscMalloc1(L->rows * modes, all));
+  if (levels) status = BAILevelsModes(levels, (BAIScalar *)mine);
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(CreateParts(comm, L->m * modes, &parts));
+  PetscCall(Gather(comm, &parts, MPIU_SCALAR, mine, by_rows));
+  for (PetscInt k = 0; k < modes; k++) {
+    p->mode[k] = (const BAIScalar *)*all + k * L->rows;
+    for (PetscInt row = 0; row < L->rows; row++) (*all)[k * L->rows + row] = by_rows[row * modes + k];
+  }
+  PetscCall(DestroyParts(&parts));
+  PetscCall(PetscFree2(mine, by_rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All of level number R->count on each rank, and levels for it; those behind it say what its aggregates are */
 static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
 {
   const BAIHierarchy  h = bai->hierarchy;
   const Level        *L = &R->level[R->count];
   PetscInt           *numbers[BAI_LEVELS_MOST + 1], *field = NULL;
+  PetscScalar        *modes = NULL;
   BAILevelsParameters p;
   BAIStatus           status;
   BAIMatrix           M;
@@ -316,11 +370,13 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscCall(VecSet(R->x, 0.0));
   PetscCall(PetscMemcpy(&p, &h->p, sizeof(p)));
   for (int l = R->count; l < R->last; l++) PetscCall(GatherNumbers(bai, R, l, PETSC_FALSE, &numbers[p.given++]));
-  if (p.fields > 1) PetscCall(GatherNumbers(bai, R, R->last, PETSC_TRUE, &field));
+  if (p.modes) PetscCall(GatherModes(bai, R, &p, &modes));
+  else if (p.fields > 1) PetscCall(GatherNumbers(bai, R, R->last, PETSC_TRUE, &field));
+  if (p.modes && R->count) p.fields = p.modes;
   p.levels    = h->options.levels == PETSC_DECIDE ? 0 : (int)h->options.levels - R->count;
   p.above     = R->count;
-  p.twice     = R->count && BAIRepeats(h->hermitian, 0, R->count, (BAIInt)L->rows);
-  p.over      = (BAIReal)over;
+  p.twice     = R->count && BAIRepeats(h->hermitian, p.modes, R->count, (BAIInt)L->rows);
+  p.over      = p.modes ? p.over : (BAIReal)over;
   p.all       = 0;
   p.longest   = 0;
   p.aggregate = (const BAIInt *const *)numbers;
@@ -330,6 +386,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   PetscCall(BAIRestoreRows(h->backend, R->rest, &M.A));
   for (int l = 0; l < p.given; l++) PetscCall(PetscFree(numbers[l]));
   PetscCall(PetscFree(field));
+  PetscCall(PetscFree(modes));
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
   BAILevelsInfoGet(R->levels, &R->info);
   R->flops_rest = (p.twice ? 2 : 1) * BAILevelsFlops(&R->info, h->p.local_iters, R->count);
@@ -622,7 +679,7 @@ PetscErrorCode BAIRankLevelsSetUp(BAI *bai, Mat A)
   L->nnz  = (PetscInt64)mat.nz_used;
   small   = Small(bai, L->rows);
   R->stop = "there are as many as allowed";
-  while (R->level[R->last].rows > LAST && R->last + 1 < most) {
+  while (R->level[R->last].rows > (h->p.modes ? small : LAST) && R->last + 1 < most) {
     PetscCall(Coarsen(bai, R, over, &more));
     if (!more) break;
     R->stop = "there are as many as allowed";

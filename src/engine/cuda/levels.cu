@@ -271,8 +271,11 @@ extern "C" const BAILevelsOps BAILevelsCUDA = {
       return Catch([&] { return BAIDeviceAggregates(state, level, count, row, aggregate); });
     },
   .fields = [](BAILevelsState state, BAIInt *field) { return Catch([&] { return BAIDeviceGetFields(state, field); }); },
-  .product = [](BAILevelsState state, BAIInt ghosts,
-                const BAIInt *aggregate) { return Catch([&] { return BAIDeviceProduct(state, ghosts, aggregate); }); },
+  .prolongation = [](BAILevelsState state, BAIInt count, const BAIInt *row,
+                     BAIScalar *P) { return Catch([&] { return BAIDeviceProlongation(state, count, row, P); }); },
+  .modes   = [](BAILevelsState state, BAIScalar *mode) { return Catch([&] { return BAIDeviceModes(state, mode); }); },
+  .product = [](BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate,
+                const BAIScalar *P) { return Catch([&] { return BAIDeviceProduct(state, ghosts, aggregate, P); }); },
   .sides   = [](BAILevelsState state, BAIInt count, const BAIInt *row,
               BAILevelsSide *side) { return Catch([&] { return BAIDeviceSides(state, count, row, side); }); },
   .soften  = BAIDeviceSoften,

@@ -121,7 +121,8 @@ typedef struct {
   bool            few;         /* no row has more than six entries inside its block */
   int            *aggregate;   /* n: number of each row's aggregate, or -1: a row of the next level, or a point */
   int            *parent;      /* n: with modes, the place of each place's aggregate, or -1 */
-  BAIScalar      *P;           /* n x modes, by rows: P, of each row the entries in the columns of its aggregate; */
+  BAIScalar      *P;           /* (n + ghosts) x modes, by rows: P, of each row the entries in the columns of its
+                                  aggregate; */
   void           *p;           /* the same by places, as the cycle reads it */
   int            *row, *place; /* the row at each place, and the other way round */
   int            *child, *first, *block_aggregate, *slice, *out_first, *out_j;
@@ -130,6 +131,13 @@ typedef struct {
   BAIGather       gather;
   BAIDeviceHalo   halo;
 } BAIDeviceLevel;
+
+/* Mode k on row i is mode[i*row_step + k*mode_step], of so many rows */
+typedef struct {
+  BAIScalar *mode;
+  long long  row_step, mode_step;
+  size_t     rows;
+} BAILevelModes;
 
 /* What CG keeps on the device, see levels_cg.cu */
 typedef struct BAILevelsScalars_ BAILevelsScalars;
@@ -152,8 +160,9 @@ struct BAILevelsState_ {
   bool                negative;          /* the levels are those of -A, as it has a negative diagonal: */
   BAIScalar          *negated, *minus_b; /* the values of -A, and a right-hand side for it */
   double              less, more, largest, norm, skew, coupled; /* see BAILevelsInfo */
-  int                 points;                                   /* with modes, rows of a point of the finest level */
-  BAIReal             over, scale; /* scale: a power of two that multiplies A in the levels */
+  int                 points;          /* while levels are made, with modes: rows of a point of the finest level; */
+  BAILevelModes       mode, next_mode; /* modes of the last level, and of the one that its aggregates make */
+  BAIReal             over, scale;     /* scale: a power of two that multiplies A in the levels */
   unsigned long long  pattern;
   BAIReal            *factors; /* on the device: what multiplies r on the way in, and z on the way out */
   BAILevelsScalars   *scalars;
@@ -180,21 +189,26 @@ struct BAILevelsState_ {
   BAIKrylovState_ krylov; /* if the matrix is on the chip, there is nothing but this */
 };
 
-/* levels_setup.cu; A becomes -A; the aggregates of a level; numbering by aggregates of all levels; blocks */
+/* levels_setup.cu; A becomes -A; the aggregates of a level; with modes, those of its points, and P; numbering by
+   aggregates of all levels; blocks */
 BAIStatus BAILevelsSetUp(BAILevelsState, const BAIMatrix *, bool values_only);
 BAIStatus BAINegateFinest(BAILevelsState);
 BAIStatus BAIDeviceEntries(BAILevelsState, const BAICSR &, BAIInt n, BAIInt *nnz);
 BAIReal   BAIDeviceScale(BAILevelsState);
 BAIStatus BAIDeviceFields(BAILevelsState, int n, int *field);
 BAIStatus BAIDeviceAggregate(BAILevelsState, int level, BAIDeviceLevel *, int *field);
+BAIStatus BAIDeviceAggregatePoints(BAILevelsState, int level);
 BAIStatus BAIDeviceOrder(BAILevelsState);
 BAIStatus BAIDeviceCutBlocks(BAILevelsState, BAIDeviceLevel *);
 /* levels_matrix.cu: C = P^H A P in own columns, its pattern anew, or its values alone; and the matrix of a level by
    places */
+/* Its pattern alone, with ghosts, whose aggregates are m and a number below so many, or -1 */
+BAIStatus BAIGalerkinPattern(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
+                             int ghosts, const int *ghost, BAIGather *, BAIDeviceRows *, int **c_of_row);
 /* over 0: sums of magnitudes */
 BAIStatus BAIGalerkin(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
                       BAIReal over, BAIGather *, BAIDeviceRows *, BAIScalar **values, int **c_of_row);
-/* The same with ghosts, whose aggregates are m and a number below so many, or -1; not softened, with what softens it */
+/* The same with ghosts; not softened, with what softens it */
 BAIStatus BAIGalerkinOfRank(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
                             int ghosts, const int *ghost, BAISides *, BAIGather *, BAIDeviceRows *, BAIScalar **values,
                             int **c_of_row);
@@ -207,12 +221,15 @@ BAIStatus BAIGalerkinValues(BAILevelsState, const BAIDeviceRows *, const int *of
 BAIStatus BAIOfRow(BAILevelsState, const BAIDeviceRows *, int **of_row);
 BAIStatus BAIPlaceLevel(BAILevelsState, BAIDeviceLevel *, bool values_only);
 BAIStatus BAIInvertLast(BAILevelsState);
-/* levels_modes.cu: to[i] = from[i/rows], or i/rows if from is NULL; P of a level, and the modes on the next one,
-   mode k on row i being mode[i*row_step + k*mode_step]; C = P^H A P, its pattern anew, or its values alone */
+/* levels_modes.cu: to[i] = from[i/rows], or i/rows if from is NULL; the modes of the finest level; P of the last level,
+   and the modes on the next one; these become those of the last level; none are needed any longer; C = P^H A P, with
+   ghosts as in BAIGalerkinPattern(), or its values alone */
 BAIStatus BAIExpand(BAILevelsState, int n, int rows, const int *from, int *to);
-BAIStatus BAIModes(BAILevelsState, int n, int m, const int *first, const unsigned *list, const BAIScalar *mode,
-                   long long row_step, long long mode_step, BAIScalar *P, BAIScalar *next);
-BAIStatus BAIModesGalerkin(BAILevelsState, BAIDeviceLevel *, BAIDeviceLevel *next);
+BAIStatus BAITakeModes(BAILevelsState);
+BAIStatus BAIModes(BAILevelsState, BAIDeviceLevel *, const int *first, const unsigned *list);
+void      BAINextModes(BAILevelsState);
+void      BAIFreeModes(BAILevelsState);
+BAIStatus BAIModesGalerkin(BAILevelsState, BAIDeviceLevel *, int ghosts, const int *ghost, BAIDeviceLevel *next);
 BAIStatus BAIModesValues(BAILevelsState, const BAIDeviceLevel *, const BAIDeviceLevel *next, bool pattern);
 /* levels_cycle.cu: z = one cycle for r, times the factors; does nothing once *done is not 0, if done is not NULL */
 BAIStatus BAIDeviceCycle(BAILevelsState, const BAIScalar *r, BAIScalar *z, const int *done);
@@ -225,7 +242,9 @@ BAIStatus BAIDeviceAgree(BAILevelsState, const BAILevelsAgreed *);
 BAIStatus BAIDeviceAggregateLast(BAILevelsState, BAIInt *count);
 BAIStatus BAIDeviceAggregates(BAILevelsState, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate);
 BAIStatus BAIDeviceGetFields(BAILevelsState, BAIInt *field);
-BAIStatus BAIDeviceProduct(BAILevelsState, BAIInt ghosts, const BAIInt *aggregate);
+BAIStatus BAIDeviceProlongation(BAILevelsState, BAIInt count, const BAIInt *row, BAIScalar *P);
+BAIStatus BAIDeviceModes(BAILevelsState, BAIScalar *mode);
+BAIStatus BAIDeviceProduct(BAILevelsState, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P);
 BAIStatus BAIDeviceSides(BAILevelsState, BAIInt count, const BAIInt *row, BAILevelsSide *side);
 BAIStatus BAIDeviceSoften(BAILevelsState, const BAILevelsSide *side);
 BAIStatus BAIDeviceMatrix(BAILevelsState, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);

@@ -643,7 +643,7 @@ struct Cycle {
     L.d         = static_cast<const T *>(D->d);
     L.dinv      = static_cast<const T *>(D->dinv);
     L.extra     = D->extra ? static_cast<const T *>(D->e) : NULL;
-    L.modes     = D->P ? state->p.modes : 0;
+    L.modes     = D->p ? state->p.modes : 0;
     L.P         = static_cast<const T *>(D->p);
     L.has_long  = D->outside > LONG_ROW * (long long)D->A.n || L.modes;
     L.b         = static_cast<T *>(D->b);
@@ -727,7 +727,8 @@ struct Cycle {
     const BAILevelView<T> L = View(l);
 
     if (L.n) BAITry(DoTakeOff(Finer(l - 1), L));
-    return BAIDeviceRest(state, l, done);
+    BAITry(BAIDeviceRest(state, l, done));
+    return state->p.modes && L.n ? DoAddModes(l) : BAIStatusOf(BAI_OK);
   }
 
   /* What a level with modes has found is added to the level above */

@@ -303,7 +303,8 @@ static __global__ void ToRest(int n, int all, int first, const int *row, const T
   rest[p < n ? first + row[p] : p - n < first ? p - n : p] = BAIScalar(b[p]);
 }
 
-/* x on the rows of each aggregate of the level above. Levels are of A times scale, the caller's is of A */
+/* x on the rows of each aggregate of the level above, or, if child is NULL, x alone. Levels are of A times scale, the
+   caller's is of A */
 template <typename T>
 static __global__ void FromRest(int n, const int *row, const BAIScalar *rest, BAIReal scale, const int *child, T *above)
 {
@@ -313,7 +314,8 @@ static __global__ void FromRest(int n, const int *row, const BAIScalar *rest, BA
   if (p >= n) return;
   const T x = T(rest[row[p]] / scale);
 
-  for (int k = child[p]; k < child[p + 1]; k++) above[k] += x;
+  if (!child) above[p] = x;
+  for (int k = child ? child[p] : 0; child && k < child[p + 1]; k++) above[k] += x;
 }
 
 template <typename T>
@@ -323,8 +325,8 @@ static BAIStatus Rest(BAILevelsState state, int level, const int *done)
   const size_t          bytes  = (size_t)L->halo.all * sizeof(BAIScalar);
   cudaStream_t          stream = state->s.stream;
   int                   n = L->A.n, all = L->halo.all, first = (int)state->ranks.first;
-  int                  *row = L->row, *child = L[-1].child;
-  T                    *b = static_cast<T *>(L->b), *above = static_cast<T *>(L[-1].x);
+  int                  *row = L->row, *child = state->p.modes ? NULL : L[-1].child;
+  T                    *b = static_cast<T *>(L->b), *above = static_cast<T *>(state->p.modes ? L->x : L[-1].x);
   /* those of the caller, or what stands in for them on the device */
   BAIScalar *to   = state->staged ? state->rest[0] : state->ranks.b;
   BAIScalar *from = (state->staged ? state->rest[1] : state->ranks.x) + first;

@@ -207,10 +207,9 @@ static BAIStatus SumUp(BAILevelsState state, const BAIDeviceRows *A, const int *
   return BAISoftenOfRank(state, C, &sides, gather, NULL, over, values);
 }
 
-/* The pattern of the coarse matrix, and which entries each of its entries is the sum of */
-static BAIStatus FindPattern(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m,
+BAIStatus BAIGalerkinPattern(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m,
                              const int *aggregate, int ghosts, const int *ghost, BAIGather *gather, BAIDeviceRows *C,
-                             BAIScalar **values, int **c_of_row)
+                             int **c_of_row)
 {
   const int                columns = m + ghosts;
   const unsigned long long none    = (unsigned long long)m * (unsigned long long)columns;
@@ -249,10 +248,20 @@ static BAIStatus FindPattern(BAILevelsState state, const BAIDeviceRows *A, const
   BAITry(BAICUDAAllocate(&state->s, ((size_t)m + 1) * sizeof(int), &i));
   BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(int), &j));
   BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(int), c_of_row));
-  BAITry(BAICUDAAllocate(&state->s, (size_t)total * sizeof(BAIScalar), values));
   CoarsePattern<<<grid, THREADS, 0, stream>>>(A->nnz, m, columns, none, sorted, number, gather->first, i, j, *c_of_row);
   CUDATry(cudaGetLastError());
-  *C = {m, ghosts, total, i, j, *values};
+  *C = {m, ghosts, total, i, j, NULL};
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The same with room for values */
+static BAIStatus FindPattern(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m,
+                             const int *aggregate, int ghosts, const int *ghost, BAIGather *gather, BAIDeviceRows *C,
+                             BAIScalar **values, int **c_of_row)
+{
+  BAITry(BAIGalerkinPattern(state, A, of_row, m, aggregate, ghosts, ghost, gather, C, c_of_row));
+  BAITry(BAICUDAAllocate(&state->s, (size_t)C->nnz * sizeof(BAIScalar), values));
+  C->a = *values;
   return BAIStatusOf(BAI_OK);
 }
 

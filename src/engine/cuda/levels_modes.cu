@@ -3,10 +3,12 @@
    find, in the same order, and products and sums are not fused
 */
 #include "levels.h"
+#include <vector>
 
 enum {
   THREADS = 256,
-  FEW     = 32 /* threads that do a whole aggregate each: in small blocks they are spread over more multiprocessors */
+  WARP    = 32,
+  AT_ONCE = 8
 };
 
 static __global__ void Expand(int n, int rows, const int *from, int *to)
@@ -23,61 +25,118 @@ BAIStatus BAIExpand(BAILevelsState state, int n, int rows, const int *from, int 
   return BAIStatusOf(BAI_OK);
 }
 
-/* Sum of conj(x) y over the rows of an aggregate */
-static __device__ inline BAIScalar Dot(const unsigned *row, int count, int modes, const BAIScalar *x,
-                                       const BAIScalar *y)
+/* Sum of conj(x) y over the rows of an aggregate, in their order; by all lanes of a warp. product: room for them */
+static __device__ inline BAIScalar Dot(int count, const BAIScalar *x, const BAIScalar *y, BAIScalar *product)
 {
   BAIScalar sum = 0;
 
-  for (int l = 0; l < count; l++) sum += BAIConj(x[(long long)row[l] * modes]) * y[(long long)row[l] * modes];
+  for (int l = (int)threadIdx.x; l < count; l += WARP) product[l] = BAIConj(x[l]) * y[l];
+  __syncwarp();
+  for (int l = 0; l < count; l++) sum += product[l];
+  __syncwarp();
   return sum;
 }
 
-/* A thread an aggregate; see host/modes.c */
-static __global__ __launch_bounds__(FEW) void Orthonormalize(int m, const int *first, const unsigned *list, int modes,
-                                                             const BAIScalar *mode, long long row_step,
-                                                             long long mode_step, BAIScalar *P, BAIScalar *next)
+static __device__ inline BAIReal Norm(int count, const BAIScalar *x, BAIScalar *product)
 {
-  const int c = (int)(blockIdx.x * FEW + threadIdx.x);
+  return (BAIReal)sqrt((double)BAIRealPart(Dot(count, x, x, product)));
+}
 
-  if (c >= m) return;
-  const unsigned *row   = list + first[c];
-  const int       count = first[c + 1] - first[c];
-  BAIScalar      *r     = next + (long long)c * modes * modes;
+/* A warp an aggregate, whose rows of P are in shared memory, one column of at most so many rows after the other; see
+ * host/modes.c */
+static __global__ __launch_bounds__(WARP) void Orthonormalize(const int *first, const unsigned *list, int most,
+                                                              int modes, BAILevelModes from, BAIScalar *P,
+                                                              BAIScalar *next)
+{
+  extern __shared__ __align__(16) unsigned char shared[];
+  BAIScalar *const column = reinterpret_cast<BAIScalar *>(shared), *const product = column + modes * most;
+  const int             lane = (int)threadIdx.x, begin = first[blockIdx.x], count = first[blockIdx.x + 1] - begin;
+  const unsigned *const row = list + begin;
+  BAIScalar *const      r   = next + (long long)blockIdx.x * modes * modes;
 
+  for (int l = lane; l < count; l += WARP)
+    for (int k = 0; k < modes; k++) column[k * most + l] = from.mode[row[l] * from.row_step + k * from.mode_step];
+  __syncwarp();
   for (int k = 0; k < modes; k++) {
-    for (int l = 0; l < count; l++) P[(long long)row[l] * modes + k] = mode[row[l] * row_step + k * mode_step];
-    for (int i = 0; i < modes; i++) r[i * modes + k] = 0;
-    const BAIReal before = (BAIReal)sqrt((double)BAIRealPart(Dot(row, count, modes, P + k, P + k)));
+    BAIScalar *const v      = column + k * most;
+    const BAIReal    before = Norm(count, v, product);
+    BAIScalar        mine   = 0; /* lane i has r_ik */
 
     for (int twice = 0; twice < 2; twice++) {
       for (int i = 0; i < k; i++) {
-        const BAIScalar s = Dot(row, count, modes, P + i, P + k);
+        const BAIScalar s = Dot(count, column + i * most, v, product);
 
-        r[i * modes + k] += s;
-        for (int l = 0; l < count; l++) P[(long long)row[l] * modes + k] -= s * P[(long long)row[l] * modes + i];
+        if (lane == i) mine += s;
+        for (int l = lane; l < count; l += WARP) v[l] -= s * column[i * most + l];
+        __syncwarp();
       }
     }
-    BAIReal norm = (BAIReal)sqrt((double)BAIRealPart(Dot(row, count, modes, P + k, P + k)));
+    BAIReal norm = Norm(count, v, product);
 
     if (!(norm > BAI_MODES_DEPENDENT * before)) norm = 0;
-    r[k * modes + k] = norm;
-    for (int l = 0; l < count; l++) {
-      BAIScalar *p = &P[(long long)row[l] * modes + k];
+    if (lane < modes) r[lane * modes + k] = lane == k ? BAIScalar(norm) : mine;
+    for (int l = lane; l < count; l += WARP) {
+      v[l] = norm > 0 ? v[l] * (1 / norm) : BAIScalar(0);
 
-      *p = norm > 0 ? *p * (1 / norm) : BAIScalar(0);
+      P[(long long)row[l] * modes + k] = v[l];
     }
+    __syncwarp();
   }
 }
 
-BAIStatus BAIModes(BAILevelsState state, int n, int m, const int *first, const unsigned *list, const BAIScalar *mode,
-                   long long row_step, long long mode_step, BAIScalar *P, BAIScalar *next)
+/* Rows of a point are those that fields said */
+BAIStatus BAITakeModes(BAILevelsState state)
 {
-  const int modes = state->p.modes;
+  const size_t                 n = (size_t)state->level[0].A.n;
+  const std::vector<BAIScalar> ones(n, BAIScalar(1));
+  BAIScalar                   *mode;
 
-  CUDATry(cudaMemsetAsync(P, 0, (size_t)n * (size_t)modes * sizeof(*P), state->s.stream)); /* of rows in no aggregate */
-  Orthonormalize<<<BAIGrid(m, FEW), FEW, 0, state->s.stream>>>(m, first, list, modes, mode, row_step, mode_step, P,
-                                                               next);
+  state->points        = (int)state->p.fields;
+  state->p.fields      = 1;
+  state->level[0].grid = {};
+  BAITry(BAICUDAAllocate(&state->s, n * (size_t)state->p.modes * sizeof(*mode), &mode));
+  state->mode = {mode, 1, (long long)n, n};
+  for (int k = 0; k < state->p.modes; k++)
+    CUDATry(cudaMemcpyAsync(mode + (size_t)k * n, state->p.mode[k] ? state->p.mode[k] : ones.data(), n * sizeof(*mode),
+                            cudaMemcpyDefault, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+static void Free(BAILevelsState state, BAILevelModes *modes)
+{
+  if (modes->mode) BAICUDAFree(&state->s, modes->rows * (size_t)state->p.modes * sizeof(*modes->mode), modes->mode);
+  *modes = {};
+}
+
+void BAINextModes(BAILevelsState state)
+{
+  Free(state, &state->mode);
+  state->mode      = state->next_mode;
+  state->next_mode = {};
+}
+
+void BAIFreeModes(BAILevelsState state)
+{
+  Free(state, &state->mode);
+  Free(state, &state->next_mode);
+}
+
+BAIStatus BAIModes(BAILevelsState state, BAIDeviceLevel *L, const int *first, const unsigned *list)
+{
+  const int    modes = state->p.modes;
+  const size_t all = (size_t)L->A.n + (size_t)L->A.ghosts, columns = (size_t)modes, next = (size_t)L->m * columns,
+               bytes = all * columns * sizeof(*L->P), shared = (columns + 1) * (size_t)L->most * sizeof(BAIScalar);
+  BAIScalar *mode;
+
+  Free(state, &state->next_mode);
+  BAITry(BAICUDAAllocate(&state->s, bytes, &L->P));
+  BAITry(BAICUDAAllocate(&state->s, next * columns * sizeof(*mode), &mode));
+  state->next_mode = {mode, modes, 1, next};
+  CUDATry(cudaMemsetAsync(L->P, 0, bytes, state->s.stream)); /* of rows in no aggregate */
+  BAITry(BAIAllowShared((const void *)Orthonormalize, shared));
+  Orthonormalize<<<dim3((unsigned)L->m), WARP, shared, state->s.stream>>>(first, list, L->most, modes, state->mode,
+                                                                          L->P, mode);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -92,32 +151,51 @@ struct ModeSum {
   int             *i, *j, *of_row; /* NULL: only values are new */
 };
 
+/* A row of A times P, of which t is one entry, goes to the sums. Row -1 is none */
+static __device__ inline void AddRow(const BAIScalar *P, int row, int modes, BAIScalar t,
+                                     BAIScalar (&sum)[BAI_LEVELS_MODES])
+{
+#pragma unroll
+  for (int k = 0; k < BAI_LEVELS_MODES; k++)
+    if (row >= 0 && k < modes) sum[k] += BAIConj(P[(long long)row * modes + k]) * t;
+}
+
 /* A thread one column of one pair of aggregates, of which it sums up all rows. A row of A times P comes first, as in
- * host/product.c */
+ * host/product.c. Some entries are read at once */
 static __global__ __launch_bounds__(THREADS) void ModeSums(ModeSum s, int modes)
 {
   const long long thread = blockIdx.x * (long long)THREADS + threadIdx.x;
-  const int       g = (int)(thread / modes), o = (int)(thread % modes);
-  BAIScalar       sum[BAI_LEVELS_MODES], t     = 0;
+  const int       g = (int)(thread / modes), o = (int)(thread % modes), end = g < s.pattern.nnz ? s.first[g + 1] : 0;
+  BAIScalar       sum[BAI_LEVELS_MODES], t = 0;
   int             last = -1;
 
   if (g >= s.pattern.nnz) return;
 #pragma unroll
   for (int k = 0; k < BAI_LEVELS_MODES; k++) sum[k] = 0;
-  for (int e = s.first[g]; e <= s.first[g + 1]; e++) {
-    const bool     more = e < s.first[g + 1];
-    const unsigned at   = more ? s.entry[e] : 0;
-    const int      row  = more ? s.a_of_row[at] : -1;
+  for (int begin = s.first[g]; begin < end; begin += AT_ONCE) {
+    int       row[AT_ONCE];
+    BAIScalar a[AT_ONCE], p[AT_ONCE];
 
-    if (row != last) {
 #pragma unroll
-      for (int k = 0; k < BAI_LEVELS_MODES; k++)
-        if (last >= 0 && k < modes) sum[k] += BAIConj(s.P[(long long)last * modes + k]) * t;
-      t    = 0;
-      last = row;
+    for (int l = 0; l < AT_ONCE; l++) {
+      const unsigned at = s.entry[begin + l < end ? begin + l : end - 1];
+
+      row[l] = s.a_of_row[at];
+      a[l]   = s.A.a[at];
+      p[l]   = s.P[(long long)s.A.j[at] * modes + o];
     }
-    if (more) t += s.A.a[at] * s.P[(long long)s.A.j[at] * modes + o];
+#pragma unroll
+    for (int l = 0; l < AT_ONCE; l++) {
+      if (begin + l >= end) break;
+      if (row[l] != last) {
+        AddRow(s.P, last, modes, t, sum);
+        t    = 0;
+        last = row[l];
+      }
+      t += a[l] * p[l];
+    }
   }
+  AddRow(s.P, last, modes, t, sum);
   const int       c = s.pattern_of_row[g], begin = s.pattern.i[c], width = (s.pattern.i[c + 1] - begin) * modes;
   const long long base = (long long)begin * modes * modes + (long long)(g - begin) * modes + o;
 
@@ -155,16 +233,13 @@ BAIStatus BAIModesValues(BAILevelsState state, const BAIDeviceLevel *L, const BA
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIModesGalerkin(BAILevelsState state, BAIDeviceLevel *L, BAIDeviceLevel *next)
+BAIStatus BAIModesGalerkin(BAILevelsState state, BAIDeviceLevel *L, int ghosts, const int *ghost, BAIDeviceLevel *next)
 {
-  const int  modes = state->p.modes, n = L->m * modes;
-  int       *i, *j;
-  BAIScalar *sums;
+  const int modes = state->p.modes, n = L->m * modes;
+  int      *i, *j;
 
-  BAITry(BAIGalerkin(state, &L->A, L->of_row, L->m, L->aggregate, 1, &L->gather, &L->gather.pattern, &sums,
-                     &L->gather.of_row));
-  BAICUDAFree(&state->s, (size_t)L->gather.pattern.nnz * sizeof(*sums), sums);
-  L->gather.pattern.a = NULL;
+  BAITry(BAIGalerkinPattern(state, &L->A, L->of_row, L->m, L->aggregate, ghosts, ghost, &L->gather, &L->gather.pattern,
+                            &L->gather.of_row));
   const long long nnz = L->gather.pattern.nnz * modes * modes;
 
   if (nnz > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
@@ -172,6 +247,6 @@ BAIStatus BAIModesGalerkin(BAILevelsState state, BAIDeviceLevel *L, BAIDeviceLev
   BAITry(BAICUDAAllocate(&state->s, (size_t)nnz * sizeof(int), &j));
   BAITry(BAICUDAAllocate(&state->s, (size_t)nnz * sizeof(int), &next->of_row));
   BAITry(BAICUDAAllocate(&state->s, (size_t)nnz * sizeof(BAIScalar), &next->values));
-  next->A = {n, 0, nnz, i, j, next->values};
+  next->A = {n, ghosts * modes, nnz, i, j, next->values};
   return BAIModesValues(state, L, next, true);
 }

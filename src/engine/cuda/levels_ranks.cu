@@ -101,7 +101,8 @@ BAIStatus BAIDeviceAggregateLast(BAILevelsState state, BAIInt *count)
   *count = 0;
   if (!L->A.n) return BAIStatusOf(BAI_OK);
   if (!L->of_row) BAITry(BAIOfRow(state, &L->A, &L->of_row));
-  BAITry(BAIDeviceAggregate(state, state->levels - 1, L, state->field));
+  BAITry(state->p.modes ? BAIDeviceAggregatePoints(state, state->levels - 1)
+                        : BAIDeviceAggregate(state, state->levels - 1, L, state->field));
   *count = L->m;
   return BAIStatusOf(BAI_OK);
 }
@@ -172,7 +173,81 @@ BAIStatus BAIDeviceGetFields(BAILevelsState state, BAIInt *field)
   return Download(state, (size_t)Last(state)->A.n, state->field, field);
 }
 
-BAIStatus BAIDeviceProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate)
+BAIStatus BAIDeviceProlongation(BAILevelsState state, BAIInt count, const BAIInt *row, BAIScalar *P)
+{
+  const BAIScalar    *from  = Last(state)->P;
+  const size_t        modes = (size_t)state->p.modes, n = (size_t)count * modes;
+  std::vector<BAIInt> entry(n);
+  BAITemporary        rooms[2];
+
+  for (size_t k = 0; k < n && !from; k++) P[k] = 0; /* no row is in an aggregate */
+  if (!n || !from) return BAIStatusOf(BAI_OK);
+  for (size_t k = 0; k < n; k++) entry[k] = row[k / modes] * (BAIInt)modes + (BAIInt)(k % modes);
+  BAITry(rooms[0].Allocate(&state->s, n * sizeof(int)));
+  BAITry(rooms[1].Allocate(&state->s, n * sizeof(*P)));
+  BAITry(Upload(state, n, entry.data(), static_cast<int *>(rooms[0].p)));
+  BAITry(BAIDevicePick(state, n, static_cast<const int *>(rooms[0].p), sizeof(*P), from, rooms[1].p));
+  CUDATry(cudaMemcpyAsync(P, rooms[1].p, n * sizeof(*P), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceModes(BAILevelsState state, BAIScalar *mode)
+{
+  const BAILevelModes   &from  = state->mode;
+  const size_t           modes = (size_t)state->p.modes, n = from.rows;
+  std::vector<BAIScalar> all(n * modes);
+
+  if (!n) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(all.data(), from.mode, all.size() * sizeof(*mode), cudaMemcpyDeviceToHost, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < modes; k++)
+      mode[i * modes + k] = all[i * (size_t)from.row_step + k * (size_t)from.mode_step];
+  return BAIStatusOf(BAI_OK);
+}
+
+/* How the values of a level came about is not kept, as ranks take no new ones */
+static void FreeGather(BAILevelsState state, BAIDeviceLevel *L, const BAIDeviceRows *C)
+{
+  BAICUDAFree(&state->s, (size_t)L->A.nnz * sizeof(*L->gather.entry), L->gather.entry);
+  BAICUDAFree(&state->s, (size_t)(C->nnz + 1) * sizeof(int), L->gather.first);
+  BAICUDAFree(&state->s, (size_t)L->A.nnz * sizeof(int), L->of_row);
+  L->gather = {};
+  L->of_row = NULL;
+}
+
+static void FreeSides(BAILevelsState state, const BAIDeviceRows *C)
+{
+  BAISides *sides = &state->sides;
+
+  BAICUDAFree(&state->s, (size_t)C->nnz * sizeof(int), sides->touch);
+  BAICUDAFree(&state->s, (size_t)C->nnz * sizeof(int), sides->back);
+  BAICUDAFree(&state->s, (size_t)C->n * sizeof(int), sides->rows);
+  BAICUDAFree(&state->s, (size_t)C->n * sizeof(BAIReal), sides->inner);
+  *sides = {};
+}
+
+/* With modes */
+static BAIStatus ProductOfModes(BAILevelsState state, int ghosts, const int *ghost, const BAIScalar *P)
+{
+  BAIDeviceLevel *L     = Last(state) - 1;
+  const size_t    modes = (size_t)state->p.modes;
+
+  CUDATry(cudaMemcpyAsync(L->P + (size_t)L->A.n * modes, P, (size_t)L->A.ghosts * modes * sizeof(*P),
+                          cudaMemcpyHostToDevice, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
+  BAITry(BAIModesGalerkin(state, L, ghosts, ghost, L + 1));
+  const BAIDeviceRows pattern = L->gather.pattern;
+
+  BAICUDAFree(&state->s, ((size_t)pattern.n + 1) * sizeof(int), (void *)pattern.i);
+  BAICUDAFree(&state->s, (size_t)pattern.nnz * sizeof(int), (void *)pattern.j);
+  BAICUDAFree(&state->s, (size_t)pattern.nnz * sizeof(int), L->gather.of_row);
+  FreeGather(state, L, &pattern);
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
 {
   BAIDeviceLevel     *L = Last(state), *next = L + 1;
   std::vector<BAIInt> ghost((size_t)L->A.ghosts);
@@ -180,12 +255,14 @@ BAIStatus BAIDeviceProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *ag
 
   state->levels++;
   next->grid     = L->next;
-  next->A.ghosts = (int)ghosts;
+  next->A.ghosts = (int)ghosts * BAIColumnsOfP(state->p.modes);
   state->sides   = BAISides{};
+  BAINextModes(state);
   if (!L->A.n || !L->m) return BAIStatusOf(BAI_OK);
   for (size_t g = 0; g < ghost.size(); g++) ghost[g] = aggregate[g] < 0 ? -1 : L->m + aggregate[g];
   BAITry(room.Allocate(&state->s, (ghost.size() + 1) * sizeof(int)));
   BAITry(Upload(state, ghost.size(), ghost.data(), static_cast<int *>(room.p)));
+  if (state->p.modes) return ProductOfModes(state, (int)ghosts, static_cast<const int *>(room.p), P);
   return BAIGalerkinOfRank(state, &L->A, L->of_row, L->m, L->aggregate, (int)ghosts, static_cast<const int *>(room.p),
                            &state->sides, &L->gather, &next->A, &next->values, &next->of_row);
 }
@@ -214,30 +291,13 @@ BAIStatus BAIDeviceSides(BAILevelsState state, BAIInt count, const BAIInt *row, 
   return BAIStatusOf(BAI_OK);
 }
 
-/* How the values of a level came about is not kept, as ranks take no new ones */
-static void FreeGather(BAILevelsState state, BAIDeviceLevel *L, const BAIDeviceRows *C)
-{
-  BAISides *sides = &state->sides;
-
-  BAICUDAFree(&state->s, (size_t)L->A.nnz * sizeof(*L->gather.entry), L->gather.entry);
-  BAICUDAFree(&state->s, (size_t)(C->nnz + 1) * sizeof(int), L->gather.first);
-  BAICUDAFree(&state->s, (size_t)L->A.nnz * sizeof(int), L->of_row);
-  BAICUDAFree(&state->s, (size_t)C->nnz * sizeof(int), sides->touch);
-  BAICUDAFree(&state->s, (size_t)C->nnz * sizeof(int), sides->back);
-  BAICUDAFree(&state->s, (size_t)C->n * sizeof(int), sides->rows);
-  BAICUDAFree(&state->s, (size_t)C->n * sizeof(BAIReal), sides->inner);
-  L->gather = {};
-  L->of_row = NULL;
-  *sides    = {};
-}
-
 BAIStatus BAIDeviceSoften(BAILevelsState state, const BAILevelsSide *side)
 {
   BAIDeviceLevel *L     = Last(state);
   const size_t    bytes = (size_t)L->A.ghosts * sizeof(*side);
   BAITemporary    room;
 
-  if (!L->A.n) return BAIStatusOf(BAI_OK);
+  if (!L->A.n || state->p.modes) return BAIStatusOf(BAI_OK);
   if (state->over != 1) {
     BAITry(room.Allocate(&state->s, bytes));
     if (bytes) CUDATry(cudaMemcpyAsync(room.p, side, bytes, cudaMemcpyHostToDevice, state->s.stream));
@@ -246,6 +306,7 @@ BAIStatus BAIDeviceSoften(BAILevelsState state, const BAILevelsSide *side)
     CUDATry(cudaStreamSynchronize(state->s.stream));
   }
   FreeGather(state, L - 1, &L->A);
+  FreeSides(state, &L->A);
   return BAIStatusOf(BAI_OK);
 }
 
@@ -321,6 +382,8 @@ static void FreeMatrix(BAILevelsState state, BAIDeviceLevel *L, bool owned)
     BAICUDAFree(&state->s, (size_t)A->nnz * sizeof(int), (void *)A->j);
     BAICUDAFree(&state->s, (size_t)A->nnz * sizeof(BAIScalar), (void *)A->a);
   }
+  if (L->P) BAICUDAFree(&state->s, ((size_t)A->n + (size_t)A->ghosts) * (size_t)state->p.modes * sizeof(*L->P), L->P);
+  L->P      = NULL;
   L->of_row = L->aggregate = L->place = NULL;
   A->i = A->j = NULL;
   A->a        = NULL;
@@ -350,6 +413,7 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks)
   BAITry(TakeVector(state, ranks->finest));
   if (ranks->next) {
     BAITry(BAICUDAAllocate(&state->s, ((size_t)L->A.n + (size_t)L->halo.ghosts) * BAISizeOfNumbers(state), &L->b));
+    if (state->p.modes) BAITry(BAICUDAAllocate(&state->s, (size_t)L->A.n * BAISizeOfNumbers(state), &L->x));
     for (int k = 0; k < 2 && state->staged; k++)
       BAITry(BAICUDAAllocate(&state->s, (size_t)L->halo.all * sizeof(BAIScalar), &state->rest[k]));
   }
@@ -358,6 +422,7 @@ BAIStatus BAIDeviceFinish(BAILevelsState state, const BAILevelsRanks *ranks)
   if (state->field) BAICUDAFree(&state->s, (size_t)state->level[0].A.n * sizeof(int), state->field);
   state->negated = NULL;
   state->field   = NULL;
+  BAIFreeModes(state);
   BAIFindTail(state);
   return BAIStatusOf(BAI_OK);
 }

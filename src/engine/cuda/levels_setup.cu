@@ -263,7 +263,8 @@ static BAIStatus LookAt(BAILevelsState state, BAIDeviceRows *A, bool values_only
 }
 
 /* The numbering of a grid as a row in the middle shows it, see host/levelsetup.c */
-static BAIStatus FindGrid(BAILevelsState state, const BAIDeviceRows &A, BAINumbering *grid)
+static BAIStatus FindGrid(BAILevelsState state, const BAILevelsParameters *p, const BAIDeviceRows &A,
+                          BAINumbering *grid)
 {
   enum {
     MOST = 64
@@ -297,7 +298,7 @@ static BAIStatus FindGrid(BAILevelsState state, const BAIDeviceRows &A, BAINumbe
     }
     if (count <= most) continue;
     most = count;
-    BAIGridFind(A.n, &state->p, count, offset, grid);
+    BAIGridFind(A.n, p, count, offset, grid);
   }
   return BAIStatusOf(BAI_OK);
 }
@@ -712,19 +713,6 @@ static __global__ void Children(int n, int m, const BAIKey *key, int *child, int
   if (p == n - 1 && key[p] != (BAIKey)m) child[m] = n;
 }
 
-/* The modes on the rows of the first level, one after the other */
-static BAIStatus TakeModes(BAILevelsState state, size_t n, Room *room, BAIScalar **mode)
-{
-  const std::vector<BAIScalar> ones(n, BAIScalar(1));
-
-  BAITry(room->Get(state, n * (size_t)state->p.modes, mode));
-  for (int k = 0; k < state->p.modes; k++)
-    CUDATry(cudaMemcpyAsync(*mode + (size_t)k * n, state->p.mode[k] ? state->p.mode[k] : ones.data(),
-                            n * sizeof(BAIScalar), cudaMemcpyDefault, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  return BAIStatusOf(BAI_OK);
-}
-
 /* The rows of each aggregate in ascending order: list[first[c]] to list[first[c + 1] - 1] */
 static BAIStatus ListAggregates(BAILevelsState state, const BAIDeviceLevel *L, int *first, unsigned *list)
 {
@@ -748,19 +736,20 @@ static BAIStatus ListAggregates(BAILevelsState state, const BAIDeviceLevel *L, i
   return BAIStatusOf(BAI_OK);
 }
 
-/* Aggregates of the points of a level, of so many rows each, P, and the next level. mode: of the level's rows, and
- * then of the next one's; see BAIModes() for the steps */
-static BAIStatus AggregatePoints(BAILevelsState state, int level, int rows, Room *room, BAIScalar **mode,
-                                 long long row_step, long long mode_step)
+/* Rows of a point are those of the finest level, or the modes of an aggregate */
+BAIStatus BAIDeviceAggregatePoints(BAILevelsState state, int level)
 {
-  BAIDeviceLevel *L = &state->level[level], points = {};
-  const size_t    modes = (size_t)state->p.modes, n = (size_t)L->A.n;
-  Between         between(state);
-  Room            rooms[3];
-  int            *point, *first;
-  unsigned       *list;
-  BAIScalar      *next;
+  const int           rows = level ? state->p.modes : state->points;
+  BAILevelsParameters p    = state->p;
+  BAIDeviceLevel     *L = &state->level[level], points = {};
+  const size_t        n = (size_t)L->A.n;
+  Between             between(state);
+  Room                rooms[3];
+  int                *point, *first;
+  unsigned           *list;
 
+  p.first /= rows;
+  p.all /= rows;
   BAITry(rooms[0].Get(state, n, &point));
   BAITry(BAIExpand(state, L->A.n, rows, NULL, point));
   between.finer = L->A.nnz;
@@ -769,7 +758,7 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, int rows, Room
   points.A      = between.A;
   points.of_row = between.of_row;
   points.grid   = L->grid;
-  if (!level) BAITry(FindGrid(state, points.A, &points.grid));
+  if (!level) BAITry(FindGrid(state, &p, points.A, &points.grid));
   BAITry(BAIDeviceAggregate(state, level, &points, NULL));
   L->grid = points.grid;
   L->next = points.next;
@@ -782,33 +771,19 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, int rows, Room
   BAITry(rooms[1].Get(state, (size_t)L->m + 1, &first));
   BAITry(rooms[2].Get(state, n, &list));
   BAITry(ListAggregates(state, L, first, list));
-  BAITry(BAICUDAAllocate(&state->s, n * modes * sizeof(BAIScalar), &L->P));
-  Room other;
-
-  BAITry(other.Get(state, (size_t)L->m * modes * modes, &next));
-  BAITry(BAIModes(state, L->A.n, L->m, first, list, *mode, row_step, mode_step, L->P, next));
-  std::swap(other.p, room->p);
-  std::swap(other.stream, room->stream);
-  *mode = next;
-  return BAIStatusOf(BAI_OK);
+  return BAIModes(state, L, first, list);
 }
 
 /* The coarse levels, until one is small or does not get smaller */
 static BAIStatus Coarsen(BAILevelsState state)
 {
-  Room       rooms[2];
-  const int  modes = state->p.modes;
-  int       *field = NULL;
-  BAIScalar *mode  = NULL;
+  Room      room;
+  const int modes = state->p.modes;
+  int      *field = NULL;
 
-  if (modes) {
-    state->points        = (int)state->p.fields;
-    state->p.fields      = 1;
-    state->level[0].grid = {};
-    BAITry(TakeModes(state, (size_t)state->level[0].A.n, &rooms[1], &mode));
-  }
+  if (modes) BAITry(BAITakeModes(state));
   if (state->p.fields > 1) {
-    BAITry(rooms[0].Get(state, (size_t)state->level[0].A.n, &field));
+    BAITry(room.Get(state, (size_t)state->level[0].A.n, &field));
     if (state->p.field && !state->p.given) BAITry(Upload(state, (size_t)state->level[0].A.n, state->p.field, field));
     else BAITry(BAIDeviceFields(state, state->level[0].A.n, field));
   }
@@ -820,20 +795,21 @@ static BAIStatus Coarsen(BAILevelsState state)
     if (BAIIsExact(&state->p, L->A.n)) break;
     state->stop = "there are as many as allowed";
     if (state->levels == (state->p.levels ? state->p.levels : BAI_LEVELS_MOST)) break;
-    if (!modes) BAITry(BAIDeviceAggregate(state, state->levels - 1, L, field));
-    else if (state->levels > 1) BAITry(AggregatePoints(state, state->levels - 1, modes, &rooms[1], &mode, modes, 1));
-    else BAITry(AggregatePoints(state, 0, state->points, &rooms[1], &mode, 1, L->A.n));
+    if (modes) BAITry(BAIDeviceAggregatePoints(state, state->levels - 1));
+    else BAITry(BAIDeviceAggregate(state, state->levels - 1, L, field));
     state->stop = "all rows dominate";
     if (!L->m) break;
     state->stop = "rows are not coupled strongly enough to be aggregated";
     if (L->m * BAIColumnsOfP(modes) > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
     next->grid = L->next;
-    if (modes) BAITry(BAIModesGalerkin(state, L, next));
+    BAINextModes(state);
+    if (modes) BAITry(BAIModesGalerkin(state, L, 0, NULL, next));
     else
       BAITry(BAIGalerkin(state, &L->A, L->of_row, L->m, L->aggregate, state->over, &L->gather, &next->A, &next->values,
                          &next->of_row));
   }
   state->level[state->levels - 1].m = 0;
+  BAIFreeModes(state);
   return BAIStatusOf(BAI_OK);
 }
 
@@ -1021,13 +997,13 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
   BAITry(LookAt(state, &state->level[0].A, values_only, &longest, &zeros));
   if (values_only && state->krylov.on) return BAIKrylovValues(state, &state->level[0].A);
   if (!values_only) {
-    BAITry(FindGrid(state, state->level[0].A, &state->level[0].grid));
+    BAITry(FindGrid(state, &state->p, state->level[0].A, &state->level[0].grid));
     if (state->p.resident && !zeros && !state->p.all) BAITry(BAIKrylovSetUp(state, &state->level[0].A, longest));
     state->levels = 1;
     state->stop   = "the matrix stays on the chip";
     if (state->krylov.on) return BAIStatusOf(BAI_OK);
     if (state->p.longest && longest > state->p.longest) return BAIStatusOf(BAI_ERR_LONG);
-    if (state->p.all) return BAIStatusOf(BAI_OK);
+    if (state->p.all) return state->p.modes ? BAITakeModes(state) : BAIStatusOf(BAI_OK);
     BAITry(Coarsen(state));
     BAITry(BAIDeviceOrder(state));
   }

@@ -30,7 +30,8 @@ BAIStatus BAIHostAggregateLast(BAILevelsState state, BAIInt *count)
 
   *count = 0;
   if (!L->A.n) return BAIStatusOf(BAI_OK);
-  BAITry(BAIHostAggregate(state, state->levels - 1, L, &state->field));
+  BAITry(state->p.modes ? BAIHostAggregatePoints(state, state->levels - 1, &state->field)
+                        : BAIHostAggregate(state, state->levels - 1, L, &state->field));
   *count = L->m;
   return BAIStatusOf(BAI_OK);
 }
@@ -49,19 +50,41 @@ BAIStatus BAIHostFields(BAILevelsState state, BAIInt *field)
   return BAIStatusOf(BAI_OK);
 }
 
-BAIStatus BAIHostProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate)
+BAIStatus BAIHostProlongation(BAILevelsState state, BAIInt count, const BAIInt *row, BAIScalar *P)
 {
-  const BAIHostLevel *L     = Last(state);
-  BAIInt             *ghost = malloc(((size_t)L->A.ghosts + 1) * sizeof(*ghost));
-  BAIStatus           status;
+  const size_t modes = (size_t)state->p.modes;
+
+  for (BAIInt k = 0; k < count; k++)
+    memcpy(P + (size_t)k * modes, Last(state)->P + (size_t)row[k] * modes, modes * sizeof(*P));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIHostGetModes(BAILevelsState state, BAIScalar *mode)
+{
+  const size_t count = (size_t)Last(state)->A.n * (size_t)state->p.modes;
+
+  if (count) memcpy(mode, state->mode, count * sizeof(*mode));
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIHostProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
+{
+  BAIHostLevel *L     = Last(state);
+  BAIInt       *ghost = malloc(((size_t)L->A.ghosts + 1) * sizeof(*ghost));
+  const size_t  modes = (size_t)state->p.modes, n = (size_t)L->A.n;
+  BAIStatus     status;
 
   if (!ghost) return BAIStatusOf(BAI_ERR_MEMORY);
   for (BAIInt g = 0; g < L->A.ghosts; g++) ghost[g] = aggregate[g] < 0 ? -1 : L->m + aggregate[g];
-  status = BAIProductCreate(&L->A, L->m, ghosts, L->aggregate, ghost, &state->product);
+  if (modes && n) memcpy(L->P + n * modes, P, (size_t)L->A.ghosts * modes * sizeof(*P));
+  status = modes ? BAIModesProductCreate(&L->A, L->m, ghosts, L->aggregate, ghost, state->p.modes, L->P, &L[1].A)
+                 : BAIProductCreate(&L->A, L->m, ghosts, L->aggregate, ghost, &state->product);
   free(ghost);
   if (status.code) return status;
   state->levels++;
-  Last(state)->grid     = L->next;
+  BAIHostNextModes(state);
+  Last(state)->grid = L->next;
+  if (modes) return BAIStatusOf(BAI_OK);
   Last(state)->A.n      = L->m;
   Last(state)->A.ghosts = ghosts;
   return BAIStatusOf(BAI_OK);
@@ -80,12 +103,14 @@ BAIStatus BAIHostSoften(BAILevelsState state, const BAILevelsSide *side)
   BAIHostRows *A = &Last(state)->A;
 
   if (state->over != 1) BAIProductSoften(P, side, state->over);
-  A->i = P->i;
-  A->j = P->j;
-  A->a = P->a;
-  P->i = P->j = NULL;
-  P->a        = NULL;
-  BAIProductDestroy(P);
+  if (!state->p.modes) {
+    A->i = P->i;
+    A->j = P->j;
+    A->a = P->a;
+    P->i = P->j = NULL;
+    P->a        = NULL;
+    BAIProductDestroy(P);
+  }
   Last(state)->nnz = A->i[A->n];
   return BAIStatusOf(BAI_OK);
 }
@@ -154,6 +179,7 @@ BAIStatus BAIHostFinish(BAILevelsState state, const BAILevelsRanks *ranks)
   for (int l = 0; l < state->levels; l++) BAITry(TakeSends(&state->level[l], &ranks->level[l]));
   free(state->field);
   state->field = NULL;
+  BAIHostFreeModes(state);
   FreeFinest(state);
   return BAIStatusOf(BAI_OK);
 }

@@ -36,6 +36,7 @@ static void Destroy(BAILevelsState state)
   }
   free(state->negated);
   free(state->field);
+  BAIHostFreeModes(state);
   BAIProductDestroy(&state->product);
   free(state->inverse);
   free(state);
@@ -283,19 +284,21 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
 }
 
 const BAILevelsOps BAILevelsHost = {
-  .create     = Create,
-  .update     = Update,
-  .apply      = Apply,
-  .solve      = Solve,
-  .agree      = BAIHostAgree,
-  .aggregate  = BAIHostAggregateLast,
-  .aggregates = BAIHostAggregates,
-  .fields     = BAIHostFields,
-  .product    = BAIHostProduct,
-  .sides      = BAIHostSides,
-  .soften     = BAIHostSoften,
-  .matrix     = BAIHostMatrix,
-  .finish     = BAIHostFinish,
-  .info       = Info,
-  .destroy    = Destroy,
+  .create       = Create,
+  .update       = Update,
+  .apply        = Apply,
+  .solve        = Solve,
+  .agree        = BAIHostAgree,
+  .aggregate    = BAIHostAggregateLast,
+  .aggregates   = BAIHostAggregates,
+  .fields       = BAIHostFields,
+  .prolongation = BAIHostProlongation,
+  .modes        = BAIHostGetModes,
+  .product      = BAIHostProduct,
+  .sides        = BAIHostSides,
+  .soften       = BAIHostSoften,
+  .matrix       = BAIHostMatrix,
+  .finish       = BAIHostFinish,
+  .info         = Info,
+  .destroy      = Destroy,
 };

@@ -32,7 +32,8 @@ typedef struct {
   BAIInt       m, most;    /* aggregates; rows of one at most */
   BAIInt      *aggregate;  /* n: the number of each row's, or -1. It is a row of the next level, or a point if there are
                               modes */
-  BAIScalar   *P;          /* n x modes, by rows: P, of each row the entries in the columns of its aggregate; NULL: 1 */
+  BAIScalar   *P;          /* (n + ghosts) x modes, by rows: P, of each row the entries in the columns of its aggregate;
+                              NULL: 1 */
   BAIInt      *row;        /* n: the row at each place */
   BAIInt      *child; /* m + 1: the rows of the aggregate at place c are at the places child[c] to child[c + 1] - 1 */
   BAIInt       blocks, *first; /* blocks + 1: their first places */
@@ -61,6 +62,10 @@ struct BAILevelsState_ {
   BAIReal             over; /* by how much couplings are softened: that of p, or 1 */
   uint64_t            pattern;
   int64_t             bytes;
+  /* while levels are made, with modes: rows of a point of the finest level; modes on the rows of the last level, n x
+     modes, and of the one that its aggregates make */
+  BAIInt     points;
+  BAIScalar *mode, *next_mode;
   /* of several ranks: */
   BAIInt        *field;    /* while levels are made: of each row of the last one */
   BAIProduct     product;  /* its matrix, until it is softened */
@@ -75,25 +80,33 @@ static inline int BAITogether(BAIInt rows, int threads)
 }
 
 /* levelsetup.c; -A in the place of A; the aggregates of a level, and the numbers of its fields become those of the next
-   one; numbering by aggregates of all levels, blocks and matrices by places of so many */
+   one; the same with modes, of its points, and P; numbering by aggregates of all levels, blocks and matrices by places
+   of so many */
 BAIStatus BAIHostLevelsSetUp(BAILevelsState, const BAIMatrix *, int values_only);
 BAIStatus BAIHostTakeSign(BAILevelsState);
 BAIStatus BAIHostAggregate(BAILevelsState, int level, BAIHostLevel *, BAIInt **field);
+BAIStatus BAIHostAggregatePoints(BAILevelsState, int level, BAIInt **field);
 BAIStatus BAIHostPlaceLevels(BAILevelsState, int count);
 /* levelranks.c: what levels.h says of levels of several ranks; ghosts get the x that other ranks have */
 BAIStatus BAIHostAgree(BAILevelsState, const BAILevelsAgreed *);
 BAIStatus BAIHostAggregateLast(BAILevelsState, BAIInt *count);
 BAIStatus BAIHostAggregates(BAILevelsState, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate);
 BAIStatus BAIHostFields(BAILevelsState, BAIInt *field);
-BAIStatus BAIHostProduct(BAILevelsState, BAIInt ghosts, const BAIInt *aggregate);
+BAIStatus BAIHostProlongation(BAILevelsState, BAIInt count, const BAIInt *row, BAIScalar *P);
+BAIStatus BAIHostGetModes(BAILevelsState, BAIScalar *mode);
+BAIStatus BAIHostProduct(BAILevelsState, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P);
 BAIStatus BAIHostSides(BAILevelsState, BAIInt count, const BAIInt *row, BAILevelsSide *side);
 BAIStatus BAIHostSoften(BAILevelsState, const BAILevelsSide *side);
 BAIStatus BAIHostMatrix(BAILevelsState, int level, BAIInt *n, BAIInt *nnz, BAIInt *i, BAIInt *j, BAIScalar *a);
 BAIStatus BAIHostFinish(BAILevelsState, const BAILevelsRanks *);
 void      BAIHostExchange(BAILevelsState, BAIHostLevel *, BAIScalar *x);
 void      BAIHostRest(BAILevelsState, BAIHostLevel *);
-/* modes.c: P of a level from the modes on its rows, n x modes; next: those on the next level */
-BAIStatus BAIHostModes(BAILevelsState, BAIHostLevel *, const BAIScalar *mode, BAIScalar *next);
+/* modes.c: those of the finest level; P of the last level, and the modes on the next one; these become those of the
+   last level; none are needed any longer */
+BAIStatus BAIHostTakeModes(BAILevelsState);
+BAIStatus BAIHostModes(BAILevelsState, BAIHostLevel *);
+void      BAIHostNextModes(BAILevelsState);
+void      BAIHostFreeModes(BAILevelsState);
 /* levelcycle.c: x of the first level is a cycle for its b */
 void BAIHostCycle(BAILevelsState);
 /* product.c: the rows of each aggregate in ascending order, list[first[c]] to list[first[c + 1] - 1]; first has m + 2
@@ -103,12 +116,12 @@ void BAIListAggregates(BAIInt n, BAIInt m, const BAIInt *aggregate, BAIInt *firs
 BAIStatus BAIProductCreate(const BAIHostRows *, BAIInt m, BAIInt ghosts, const BAIInt *aggregate, const BAIInt *ghost,
                            BAIProduct *);
 /*
-   The same with so many columns of P for each aggregate, of which p has a row for each row of A, on one rank: row
-   c*modes + k of the product is that of column k of aggregate c. All entries between coupled aggregates are there,
-   also those that are zero. i, j and a are the caller's
+   The same with so many columns of P for each aggregate, of which p has a row for each row and ghost of A: row
+   c*modes + k of the product C is that of column k of aggregate c. All entries between coupled aggregates are there,
+   also those that are zero
 */
-BAIStatus BAIModesProductCreate(const BAIHostRows *, BAIInt m, const BAIInt *aggregate, int modes, const BAIScalar *p,
-                                BAIInt **i, BAIInt **j, BAIScalar **a);
+BAIStatus BAIModesProductCreate(const BAIHostRows *, BAIInt m, BAIInt ghosts, const BAIInt *aggregate,
+                                const BAIInt *ghost, int modes, const BAIScalar *p, BAIHostRows *C);
 /* Softens couplings by up to a factor of over; the sum of each row stays as it is, or its real part, as the diagonal of
  * a Hermitian matrix is real. ghost: the sides of ghosts */
 void BAIProductSoften(BAIProduct *, const BAILevelsSide *ghost, BAIReal over);

@@ -342,8 +342,7 @@ static BAIStatus Coarse(BAILevelsState state, BAIHostLevel *L)
 
   FreeRows(C);
   if (!L->P) return Galerkin(&L->A, L->m, L->aggregate, state->over, C);
-  C->n = L->m * state->p.modes;
-  return BAIModesProductCreate(&L->A, L->m, L->aggregate, state->p.modes, L->P, &C->i, &C->j, &C->a);
+  return BAIModesProductCreate(&L->A, L->m, 0, L->aggregate, NULL, state->p.modes, L->P, C);
 }
 
 /* How strongly points are coupled that so many rows make up: the sum of the magnitudes of their entries */
@@ -425,16 +424,19 @@ BAIStatus BAIHostAggregate(BAILevelsState state, int level, BAIHostLevel *L, BAI
   return AggregatePairs(state, level, L, field);
 }
 
-/* Aggregates of the points of a level, of so many rows each, and P. mode: of the level's rows, and then of the next
-   one's */
-static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIInt rows, BAIInt **field, BAIScalar **mode)
+/* Rows of a point are those of the finest level, or the modes of an aggregate */
+BAIStatus BAIHostAggregatePoints(BAILevelsState state, int level, BAIInt **field)
 {
-  BAIHostLevel *L = &state->level[level], points = {.A = {0}};
-  BAIScalar    *next   = NULL;
-  BAIStatus     status = Points(&L->A, rows, &points.A);
+  const BAIInt        rows = level ? state->p.modes : state->points;
+  const size_t        all  = (size_t)state->level[level].A.n + (size_t)state->level[level].A.ghosts;
+  BAILevelsParameters p    = state->p;
+  BAIHostLevel       *L = &state->level[level], points = {.A = {0}};
+  BAIStatus           status = Points(&L->A, rows, &points.A);
 
+  p.first /= rows;
+  p.all /= rows;
   points.grid = L->grid;
-  if (!status.code && !level) FindGrid(&points.A, &state->p, &points.grid);
+  if (!status.code && !level) FindGrid(&points.A, &p, &points.grid);
   if (!status.code) status = BAIHostAggregate(state, level, &points, field);
   FreeRows(&points.A);
   L->grid = points.grid;
@@ -443,45 +445,23 @@ static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIInt rows, B
   L->most = points.most * rows;
   if (!status.code) {
     L->aggregate = Make(state, (size_t)L->A.n, sizeof(*L->aggregate));
-    L->P         = Make(state, (size_t)L->A.n * (size_t)state->p.modes, sizeof(*L->P));
-    next         = malloc(((size_t)L->m * (size_t)(state->p.modes * state->p.modes) + 1) * sizeof(*next));
-    status       = BAIStatusOf(L->aggregate && L->P && next ? BAI_OK : BAI_ERR_MEMORY);
+    L->P         = Make(state, all * (size_t)state->p.modes, sizeof(*L->P));
+    status       = BAIStatusOf(L->aggregate && L->P ? BAI_OK : BAI_ERR_MEMORY);
   }
   for (BAIInt i = 0; i < L->A.n && !status.code; i++) L->aggregate[i] = points.aggregate[i / rows];
   free(points.aggregate);
-  if (!status.code) status = BAIHostModes(state, L, *mode, next);
-  free(*mode);
-  *mode = next;
-  return status;
-}
-
-/* The modes on the rows of the first level, n x modes */
-static BAIStatus TakeModes(const BAILevelsParameters *p, BAIInt n, BAIScalar **mode)
-{
-  *mode = malloc(((size_t)n * (size_t)p->modes + 1) * sizeof(**mode));
-  if (!*mode) return BAIStatusOf(BAI_ERR_MEMORY);
-  for (BAIInt i = 0; i < n; i++)
-    for (int k = 0; k < p->modes; k++) (*mode)[i * p->modes + k] = p->mode[k] ? p->mode[k][i] : 1;
-  return BAIStatusOf(BAI_OK);
+  return status.code ? status : BAIHostModes(state, L);
 }
 
 /* The coarse levels, until one is small or does not get smaller */
 static BAIStatus Coarsen(BAILevelsState state)
 {
-  const BAIInt points = state->p.fields; /* rows of a point, if there are modes */
-  BAIInt      *field;
-  BAIScalar   *mode   = NULL;
-  BAIStatus    status = BAIStatusOf(BAI_OK);
+  BAIInt   *field;
+  BAIStatus status = BAIStatusOf(BAI_OK);
 
-  if (state->p.modes) {
-    state->p.fields = 1;
-    BAITry(TakeModes(&state->p, state->level[0].A.n, &mode));
-  }
+  if (state->p.modes) BAITry(BAIHostTakeModes(state));
   field = malloc(((size_t)state->level[0].A.n + 1) * sizeof(*field));
-  if (!field) {
-    free(mode);
-    return BAIStatusOf(BAI_ERR_MEMORY);
-  }
+  if (!field) return BAIStatusOf(BAI_ERR_MEMORY);
   for (BAIInt i = 0; i < state->level[0].A.n; i++)
     field[i] = state->p.field && !state->p.given ? state->p.field[i] : i % state->p.fields;
   if (!state->p.modes) FindGrid(&state->level[0].A, &state->p, &state->level[0].grid);
@@ -492,21 +472,21 @@ static BAIStatus Coarsen(BAILevelsState state)
     if (BAIIsExact(&state->p, L->A.n)) break;
     state->stop = "there are as many as allowed";
     if (state->levels == (state->p.levels ? state->p.levels : BAI_LEVELS_MOST)) break;
-    status = state->p.modes
-      ? AggregatePoints(state, state->levels - 1, state->levels > 1 ? state->p.modes : points, &field, &mode)
-      : BAIHostAggregate(state, state->levels - 1, L, &field);
+    status = state->p.modes ? BAIHostAggregatePoints(state, state->levels - 1, &field)
+                            : BAIHostAggregate(state, state->levels - 1, L, &field);
     if (status.code) break;
     state->stop = "all rows dominate";
     if (!L->m) break;
     state->stop = "rows are not coupled strongly enough to be aggregated";
     if (L->m * BAIColumnsOfP(state->p.modes) > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
     next->grid = L->next;
-    status     = Coarse(state, L);
+    BAIHostNextModes(state);
+    status = Coarse(state, L);
     if (status.code) break;
     state->bytes += (int64_t)next->A.i[next->A.n] * (int64_t)(sizeof(BAIInt) + sizeof(BAIScalar));
   }
   free(field);
-  free(mode);
+  BAIHostFreeModes(state);
   return status;
 }
 
@@ -761,8 +741,9 @@ BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int 
   BAITry(Look(state, &state->level[0].A, !is_long));
   if (is_long) return BAIStatusOf(BAI_ERR_LONG);
   if (state->p.all) {
-    FindGrid(&state->level[0].A, &state->p, &state->level[0].grid);
     state->levels = 1;
+    if (state->p.modes) return BAIHostTakeModes(state);
+    FindGrid(&state->level[0].A, &state->p, &state->level[0].grid);
     return BAIStatusOf(BAI_OK);
   }
   BAITry(BAIHostTakeSign(state));

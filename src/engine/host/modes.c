@@ -1,5 +1,5 @@
 /*
-   P of a level with modes on the host
+   Modes of levels on the host, and P that has them
 */
 #include "levels.h"
 #include <math.h>
@@ -42,12 +42,43 @@ static void Orthonormalize(const BAIInt *row, BAIInt count, int modes, const BAI
   }
 }
 
-BAIStatus BAIHostModes(BAILevelsState state, BAIHostLevel *L, const BAIScalar *mode, BAIScalar *next)
+/* Rows of a point are those that fields said */
+BAIStatus BAIHostTakeModes(BAILevelsState state)
+{
+  const BAIInt n     = state->level[0].A.n;
+  const int    modes = state->p.modes;
+
+  state->points   = state->p.fields;
+  state->p.fields = 1;
+  state->mode     = malloc(((size_t)n * (size_t)modes + 1) * sizeof(*state->mode));
+  if (!state->mode) return BAIStatusOf(BAI_ERR_MEMORY);
+  for (BAIInt i = 0; i < n; i++)
+    for (int k = 0; k < modes; k++) state->mode[i * modes + k] = state->p.mode[k] ? state->p.mode[k][i] : 1;
+  return BAIStatusOf(BAI_OK);
+}
+
+void BAIHostFreeModes(BAILevelsState state)
+{
+  free(state->mode);
+  free(state->next_mode);
+  state->mode = state->next_mode = NULL;
+}
+
+void BAIHostNextModes(BAILevelsState state)
+{
+  free(state->mode);
+  state->mode      = state->next_mode;
+  state->next_mode = NULL;
+}
+
+BAIStatus BAIHostModes(BAILevelsState state, BAIHostLevel *L)
 {
   const int modes = state->p.modes;
   BAIInt   *list = malloc(((size_t)L->A.n + 1) * sizeof(*list)), *first = malloc(((size_t)L->m + 2) * sizeof(*first));
 
-  if (!list || !first) {
+  free(state->next_mode);
+  state->next_mode = malloc(((size_t)L->m * (size_t)(modes * modes) + 1) * sizeof(*state->next_mode));
+  if (!list || !first || !state->next_mode) {
     free(list);
     free(first);
     return BAIStatusOf(BAI_ERR_MEMORY);
@@ -57,7 +88,8 @@ BAIStatus BAIHostModes(BAILevelsState state, BAIHostLevel *L, const BAIScalar *m
     for (int k = 0; k < modes && L->aggregate[i] < 0; k++) L->P[i * modes + k] = 0;
 #pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt c = 0; c < L->m; c++)
-    Orthonormalize(list + first[c], first[c + 1] - first[c], modes, mode, L->P, next + c * modes * modes);
+    Orthonormalize(list + first[c], first[c + 1] - first[c], modes, state->mode, L->P,
+                   state->next_mode + c * modes * modes);
   free(list);
   free(first);
   return BAIStatusOf(BAI_OK);

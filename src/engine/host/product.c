@@ -169,8 +169,8 @@ BAIStatus BAIProductCreate(const BAIHostRows *A, BAIInt m, BAIInt ghosts, const 
 
 /* The rows of aggregate c in the product with modes, whose entries are zero at first. at: the place of each aggregate
  * in the list of those that c is coupled to; t: room for a row of A times P */
-static void SumModes(const BAIHostRows *A, const BAIInt *aggregate, int modes, const BAIScalar *p, const Work *w,
-                     BAIInt c, BAIInt neighbors, BAIScalar *t, BAIScalar *values)
+static void SumModes(const BAIHostRows *A, const BAIInt *aggregate, const BAIInt *ghost, int modes, const BAIScalar *p,
+                     const Work *w, BAIInt c, BAIInt neighbors, BAIScalar *t, BAIScalar *values)
 {
   const BAIInt width = neighbors * modes;
 
@@ -179,48 +179,51 @@ static void SumModes(const BAIHostRows *A, const BAIInt *aggregate, int modes, c
 
     memset(t, 0, (size_t)width * sizeof(*t));
     for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
-      const BAIInt j = A->j[k];
+      const BAIInt col = Of(A, A->j[k], aggregate, ghost);
 
-      if (aggregate[j] < 0) continue;
-      for (int o = 0; o < modes; o++) t[w->at[aggregate[j]] * modes + o] += A->a[k] * p[j * modes + o];
+      if (col < 0) continue;
+      for (int o = 0; o < modes; o++) t[w->at[col] * modes + o] += A->a[k] * p[A->j[k] * modes + o];
     }
     for (int k = 0; k < modes; k++)
       for (BAIInt o = 0; o < width; o++) values[k * width + o] += BAIConj(p[row * modes + k]) * t[o];
   }
 }
 
-BAIStatus BAIModesProductCreate(const BAIHostRows *A, BAIInt m, const BAIInt *aggregate, int modes, const BAIScalar *p,
-                                BAIInt **i, BAIInt **j, BAIScalar **a)
+BAIStatus BAIModesProductCreate(const BAIHostRows *A, BAIInt m, BAIInt ghosts, const BAIInt *aggregate,
+                                const BAIInt *ghost, int modes, const BAIScalar *p, BAIHostRows *C)
 {
   BAIProduct P; /* of which only the pattern is of use */
   Work       w;
   BAIScalar *t;
   BAIStatus  status;
 
-  BAITry(BAIProductCreate(A, m, 0, aggregate, NULL, &P));
-  const size_t rows = (size_t)m * (size_t)modes, nnz = (size_t)P.i[m] * (size_t)modes * (size_t)modes;
+  BAITry(BAIProductCreate(A, m, ghosts, aggregate, ghost, &P));
+  const size_t all = (size_t)m + (size_t)ghosts, rows = (size_t)m * (size_t)modes,
+               nnz = (size_t)P.i[m] * (size_t)modes * (size_t)modes;
 
   w      = (Work){.first = malloc(((size_t)m + 2) * sizeof(*w.first)),
                   .list  = malloc(((size_t)A->n + 1) * sizeof(*w.list)),
-                  .at    = malloc(((size_t)m + 1) * sizeof(*w.at))};
-  t      = malloc((rows + 1) * sizeof(*t));
-  *i     = malloc((rows + 1) * sizeof(**i));
-  *j     = malloc((nnz + 1) * sizeof(**j));
-  *a     = calloc(nnz + 1, sizeof(**a));
-  status = BAIStatusOf(w.first && w.list && w.at && t && *i && *j && *a ? BAI_OK : BAI_ERR_MEMORY);
+                  .at    = malloc((all + 1) * sizeof(*w.at))};
+  t      = malloc((all * (size_t)modes + 1) * sizeof(*t));
+  *C     = (BAIHostRows){.n      = m * modes,
+                         .ghosts = ghosts * modes,
+                         .i      = malloc((rows + 1) * sizeof(*C->i)),
+                         .j      = malloc((nnz + 1) * sizeof(*C->j)),
+                         .a      = calloc(nnz + 1, sizeof(*C->a))};
+  status = BAIStatusOf(w.first && w.list && w.at && t && C->i && C->j && C->a ? BAI_OK : BAI_ERR_MEMORY);
   if (!status.code) {
     BAIListAggregates(A->n, m, aggregate, w.first, w.list);
-    (*i)[0] = 0;
+    C->i[0] = 0;
     for (BAIInt c = 0; c < m; c++) {
       const BAIInt neighbors = P.i[c + 1] - P.i[c], first = P.i[c] * modes * modes;
 
       for (BAIInt k = 0; k < neighbors; k++) w.at[P.j[P.i[c] + k]] = k;
       for (int k = 0; k < modes; k++) {
-        (*i)[c * modes + k + 1] = first + (k + 1) * neighbors * modes;
+        C->i[c * modes + k + 1] = first + (k + 1) * neighbors * modes;
         for (BAIInt o = 0; o < neighbors * modes; o++)
-          (*j)[first + k * neighbors * modes + o] = P.j[P.i[c] + o / modes] * modes + o % modes;
+          C->j[first + k * neighbors * modes + o] = P.j[P.i[c] + o / modes] * modes + o % modes;
       }
-      SumModes(A, aggregate, modes, p, &w, c, neighbors, t, *a + first);
+      SumModes(A, aggregate, ghost, modes, p, &w, c, neighbors, t, C->a + first);
     }
   }
   BAIProductDestroy(&P);

@@ -590,9 +590,8 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    points, whose unknowns are as many as the block size. P then has a column for each vector of the near null space on
    each aggregate, so all coarse levels have these vectors. Coarse matrices are not softened; corrections are multiplied
    by 1.4, or by over if that is less, and every second level is visited twice. That is so with two to eight
-   vectors, or one that is not constant, with a block size of at most eight, and on one MPI rank. The constant alone
-   changes nothing. With more vectors, a larger block size, or several ranks the near null space is not used, and -info
-   says so. After `MatSetNearNullSpace()` on a matrix that does not change call `PCReset()`.
+   vectors, or one that is not constant, with a block size of at most eight. The constant alone changes nothing. With
+   more vectors or a larger block size the near null space is not used, and -info says so. After `MatSetNearNullSpace()` on a matrix that does not change call `PCReset()`.
 
    If the matrix of the last level is singular up to rounding, as with pure Neumann conditions, a generalized inverse is
    used.
