@@ -2575,8 +2575,8 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -options_left no -case {{iterations changes,outdated,reused,nonsymmetric,auto,indefinite \
-               watched,guess,unread,reasons,nan,max_it,range}}
+         args: -ksp_bai_backend cuda -options_left no -case {{iterations \
+               changes,outdated,reused,nonsymmetric,auto,indefinite watched,guess,unread,reasons,nan,max_it,range}}
       test:
          suffix: aijcusparse
          requires: baicuda cuda

@@ -489,7 +489,7 @@ const BAIFace BAIFaceKSP =
    without `KSPCG`. See `KSPBAISetLevels()` and `PCBAIMG`.
 
    With a near null space attached to the matrix, `MatSetNearNullSpace()`, as the rigid body modes of elasticity, coarse
-   levels on one MPI rank have all of its vectors, see `PCBAIMG`.
+   levels have all of its vectors, see `PCBAIMG`.
 
    The levels of the multigrid cycle span all MPI ranks, so the number of iterations hardly depends on the number of
    ranks. -ksp_view says how many levels are distributed. Every rank has the others for itself.

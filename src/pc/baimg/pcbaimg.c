@@ -591,7 +591,8 @@ static PetscErrorCode PCDestroy_BAIMG(PC pc)
    each aggregate, so all coarse levels have these vectors. Coarse matrices are not softened; corrections are multiplied
    by 1.4, or by over if that is less, and every second level is visited twice. That is so with two to eight
    vectors, or one that is not constant, with a block size of at most eight. The constant alone changes nothing. With
-   more vectors or a larger block size the near null space is not used, and -info says so. After `MatSetNearNullSpace()` on a matrix that does not change call `PCReset()`.
+   more vectors or a larger block size the near null space is not used, and -info says so. After
+   `MatSetNearNullSpace()` on a matrix that does not change call `PCReset()`.
 
    If the matrix of the last level is singular up to rounding, as with pure Neumann conditions, a generalized inverse is
    used.
