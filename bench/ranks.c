@@ -47,7 +47,6 @@ typedef struct {
   const char   *name;
   const char   *ksp, *pc;
   BAIExchange   exchange;
-  BAIGatherType gather;
   BAIMode       mode;
   PetscBool     alone; /* on one process as well */
 } Way;
@@ -225,7 +224,7 @@ static PetscErrorCode TimeWays(Run *run, const char part[], const char name[], P
   PetscFunctionReturn(0);
 }
 
-/* KSPBAI for all rows on the first process is the preconditioner: what auto has inside */
+/* KSPBAI for all rows on the first process is the preconditioner */
 static PetscErrorCode SetSolverOfAll(const Run *run, KSP ksp)
 {
   PC   pc;
@@ -249,7 +248,6 @@ static PetscErrorCode SetSolve(const Run *run, KSP ksp, const Way *way)
   if (!strcmp(way->ksp, KSPPREONLY)) PetscCall(SetSolverOfAll(run, ksp));
   if (strcmp(way->ksp, KSPBAI)) PetscFunctionReturn(0);
   PetscCall(KSPBAISetExchange(ksp, way->exchange));
-  PetscCall(KSPBAISetGather(ksp, way->gather));
   PetscFunctionReturn(0);
 }
 
@@ -284,11 +282,10 @@ static PetscErrorCode SetIterations(const Run *run, KSP ksp, const Way *way)
 static PetscErrorCode Solves(Run *run, const char name[], PetscInt n)
 {
   static const Way ways[] = {
-    {"auto",      KSPBAI,     PCNONE,      BAI_EXCHANGE_AUTO,    BAI_GATHER_AUTO, BAI_MODE_ASYNC, PETSC_TRUE },
-    {"mpi",       KSPBAI,     PCNONE,      BAI_EXCHANGE_SCATTER, BAI_GATHER_AUTO, BAI_MODE_ASYNC, PETSC_FALSE},
-    {"dk",        KSPBAI,     PCNONE,      BAI_EXCHANGE_AUTO,    BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_FALSE},
-    {"telescope", KSPPREONLY, PCTELESCOPE, BAI_EXCHANGE_AUTO,    BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_FALSE},
-    {"cg",        KSPCG,      PCJACOBI,    BAI_EXCHANGE_AUTO,    BAI_GATHER_AUTO, BAI_MODE_ASYNC, PETSC_TRUE }
+    {"dk",        KSPBAI,     PCNONE,      BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE },
+    {"mpi",       KSPBAI,     PCNONE,      BAI_EXCHANGE_SCATTER, BAI_MODE_ASYNC, PETSC_FALSE},
+    {"telescope", KSPPREONLY, PCTELESCOPE, BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_FALSE},
+    {"cg",        KSPCG,      PCJACOBI,    BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE }
   };
   Mat A;
 
@@ -303,12 +300,12 @@ static PetscErrorCode Solves(Run *run, const char name[], PetscInt n)
 static PetscErrorCode Iterations(Run *run, const char part[], const char name[], PetscInt n, PetscInt nz)
 {
   static const Way ways[] = {
-    {"dk",        KSPBAI,       PCNONE,   BAI_EXCHANGE_AUTO,    BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_TRUE },
-    {"dc",        KSPBAI,       PCNONE,   BAI_EXCHANGE_DC,      BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_FALSE},
-    {"amc",       KSPBAI,       PCNONE,   BAI_EXCHANGE_AMC,     BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_FALSE},
-    {"scatter",   KSPBAI,       PCNONE,   BAI_EXCHANGE_SCATTER, BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_FALSE},
-    {"cg",        KSPCG,        PCJACOBI, BAI_EXCHANGE_AUTO,    BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_TRUE },
-    {"chebyshev", KSPCHEBYSHEV, PCJACOBI, BAI_EXCHANGE_AUTO,    BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_TRUE }
+    {"dk",        KSPBAI,       PCNONE,   BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE },
+    {"dc",        KSPBAI,       PCNONE,   BAI_EXCHANGE_DC,      BAI_MODE_ASYNC, PETSC_FALSE},
+    {"amc",       KSPBAI,       PCNONE,   BAI_EXCHANGE_AMC,     BAI_MODE_ASYNC, PETSC_FALSE},
+    {"scatter",   KSPBAI,       PCNONE,   BAI_EXCHANGE_SCATTER, BAI_MODE_ASYNC, PETSC_FALSE},
+    {"cg",        KSPCG,        PCJACOBI, BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE },
+    {"chebyshev", KSPCHEBYSHEV, PCJACOBI, BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE }
   };
   System s;
 
@@ -336,8 +333,8 @@ static PetscErrorCode Weak(Run *run, const char name[], PetscInt n)
 static PetscErrorCode Modes(Run *run, const char name[], PetscInt n)
 {
   static const Way ways[] = {
-    {"sync",  KSPBAI, PCNONE, BAI_EXCHANGE_AUTO, BAI_GATHER_NONE, BAI_MODE_SYNC,  PETSC_TRUE},
-    {"async", KSPBAI, PCNONE, BAI_EXCHANGE_AUTO, BAI_GATHER_NONE, BAI_MODE_ASYNC, PETSC_TRUE}
+    {"sync",  KSPBAI, PCNONE, BAI_EXCHANGE_AUTO, BAI_MODE_SYNC,  PETSC_TRUE},
+    {"async", KSPBAI, PCNONE, BAI_EXCHANGE_AUTO, BAI_MODE_ASYNC, PETSC_TRUE}
   };
   System s;
 

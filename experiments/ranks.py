@@ -21,7 +21,7 @@ def run(m):
         for matrix, more in MATRICES.items() if m.gpus > 1 and not m.quick else [("trefethen20000", "")]:
             for exchange in EXCHANGES if size > 1 else ["one rank"]:
                 options = f"{m.matrix(matrix)} {more} {async_(5)}" + (
-                    "" if size == 1 else f" -ksp_bai_exchange {exchange} -ksp_bai_gather none"
+                    "" if size == 1 else f" -ksp_bai_exchange {exchange}"
                 )
                 cases.append(
                     (

@@ -214,29 +214,6 @@ typedef enum {
 } BAIRefine;
 
 /*E
-   BAIGatherType - Which MPI ranks of a `KSPBAI` work with the rows of others
-
-   Values:
-+  `BAI_GATHER_AUTO`   - (default) on GPUs: one if the whole system is small, else device; on the host none
-.  `BAI_GATHER_NONE`   - each rank works on its own rows
-.  `BAI_GATHER_DEVICE` - fewer ranks take all rows, so that no two work on the same GPU
--  `BAI_GATHER_ONE`    - the first rank takes all rows
-
-   Options Database Key:
-.  -ksp_bai_gather (auto|none|device|one) - choose the ranks
-
-   Level: intermediate
-
-.seealso: `KSPBAI`, `KSPBAISetGather()`, `PCTELESCOPE`
-E*/
-typedef enum {
-  BAI_GATHER_AUTO,
-  BAI_GATHER_NONE,
-  BAI_GATHER_DEVICE,
-  BAI_GATHER_ONE
-} BAIGatherType;
-
-/*E
    BAIFaultType - What a simulated fault does to a block-asynchronous iteration
 
    Values:

@@ -5,7 +5,6 @@ on the host; nothing hangs. The same of KSPBAI and PCBAIMG with levels.\n\
   -first SEED -count SYSTEMS : the systems of these seeds, a case each (1, 50)\n\
   -seconds T                 : as many from the first on as T seconds allow, then says how many\n\
   -backend (auto|host|cuda)  : where they are solved\n\
-  -gather (auto|none|device|one) : which ranks do, where no option is drawn that says so (auto)\n\
   -levels                    : with levels: KSPBAI without options of the relaxation, and PCBAIMG\n\
   -patience T                : seconds that a system may take (60)\n\
   -tell                      : prints each system before it is solved\n\n";
@@ -116,7 +115,7 @@ typedef struct {
   PetscReal   dominance, spread, scale, rhs_scale, rtol, atol;
   PetscInt    max_it;
   BAIMode     mode;
-  const char *backend, *gather;
+  const char *backend;
   char        options[2][1024];
   Mat         A;
   Vec         b, x0;
@@ -183,7 +182,6 @@ static void DrawOptions(Dice *dice, System *s)
   for (int face = 0; face < 2; face++) {
     s->options[face][0] = 0;
     AddOption(s, face, "backend", s->backend);
-    if (!face) AddOption(s, face, "gather", s->gather);
     AddOption(s, face, "mode",
               face && s->mode == BAI_MODE_COLOR && s->seed % 2 ? "auto"
                                                                : BAIModes[s->mode]); /* which is color or sync */
@@ -213,7 +211,7 @@ static void DrawOptions(Dice *dice, System *s)
 }
 
 /* All but the entries, which depend on the seed and their row only */
-static void Draw(System *s, int seed, const char backend[], const char gather[])
+static void Draw(System *s, int seed, const char backend[])
 {
   const int    digits = PetscDefined(USE_REAL_SINGLE) ? FLT_DIG : DBL_DIG;
   const double far    = 0.55 *
@@ -224,7 +222,6 @@ static void Draw(System *s, int seed, const char backend[], const char gather[])
 
   s->seed      = seed;
   s->backend   = backend;
-  s->gather    = gather;
   s->n         = OneIn(&dice, 4) ? Below(&dice, 9) : OneIn(&dice, 2) ? Below(&dice, 200) : Below(&dice, 3001);
   s->pattern   = (Pattern)Below(&dice, PATTERNS);
   s->degree    = 1 + Below(&dice, OneIn(&dice, 8) ? 40 : 9);
@@ -746,7 +743,7 @@ static PetscErrorCode TestPC(const System *s)
 
 /*
    The same blocks, with the parameters given, swept over on the host and on the device; what is chosen by the backend,
-   or by norms, is left out. In mode color one rank does it, as ranks that work take their turns together on the host
+   or by norms, is left out, and so is mode color on several ranks, which take their turns together on the host
 */
 static PetscErrorCode TestBackends(System *s)
 {
@@ -760,22 +757,18 @@ static PetscErrorCode TestBackends(System *s)
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
   if (!IsFixed(s) || strcmp(s->backend, BAIBackends[BAI_BACKEND_CUDA])) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ranks > 1 && s->mode == BAI_MODE_COLOR) PetscFunctionReturn(PETSC_SUCCESS);
   for (int face = 0; face < 2; face++) {
     const char *const name  = face ? "pc" : "ksp";
-    const PetscBool   turns = (PetscBool)(ranks > 1 && s->mode == BAI_MODE_COLOR); /* on the host those of all ranks */
 
-    if (turns && (face || strstr(s->options[0], "partition dm") || strstr(s->options[0], "stats"))) continue;
     for (int k = 0; k < 2; k++) {
       char         more[256];
       PetscOptions o;
       PC           pc;
       Outcome      outcome;
 
-      (void)snprintf(more, sizeof(more), "-%s_bai_backend %s -%s_bai_block_size %d -%s_bai_weight none%s", name,
-                     BAIBackends[backends[k]], name, 1 + (int)s->which % 300, name,
-                     face      ? ""
-                       : turns ? " -ksp_bai_gather one"
-                               : " -ksp_bai_gather none");
+      (void)snprintf(more, sizeof(more), "-%s_bai_backend %s -%s_bai_block_size %d -%s_bai_weight none", name,
+                     BAIBackends[backends[k]], name, 1 + (int)s->which % 300, name);
       if (strstr(s->options[face], "partition auto") || !strstr(s->options[face], "partition"))
         (void)snprintf(more + strlen(more), sizeof(more) - strlen(more), " -%s_bai_partition natural", name);
       PetscCall(VecDuplicate(s->x0, &x[k]));
@@ -885,8 +878,8 @@ static PetscErrorCode TestLevels(System *s)
   PetscFunctionBeginUser;
   if (OneIn(&dice, 2)) (void)snprintf(levels, sizeof(levels), "auto");
   else (void)snprintf(levels, sizeof(levels), "%d", 1 + (int)Below(&dice, 8));
-  (void)snprintf(s->options[0], sizeof(s->options[0]), " -ksp_bai_backend %s -ksp_bai_gather %s -ksp_bai_levels %s",
-                 s->backend, s->gather, levels);
+  (void)snprintf(s->options[0], sizeof(s->options[0]), " -ksp_bai_backend %s -ksp_bai_levels %s",
+                 s->backend, levels);
   s->options[1][0] = 0;
   PetscCall(VecDuplicate(s->x0, &x));
   PetscCall(Solve(s, 2, "", x, &o));
@@ -922,12 +915,12 @@ static PetscErrorCode Tell(const System *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Test(int seed, const char backend[], const char gather[], PetscBool levels, PetscBool tell)
+static PetscErrorCode Test(int seed, const char backend[], PetscBool levels, PetscBool tell)
 {
   System s;
 
   PetscFunctionBeginUser;
-  Draw(&s, seed, backend, gather);
+  Draw(&s, seed, backend);
   s.levels = levels;
   PetscCall(CreateSystem(&s));
   if (tell) PetscCall(Tell(&s));
@@ -952,7 +945,7 @@ int main(int argc, char **argv)
   PetscMPIInt    size;
   PetscErrorCode code;
   PetscBool      levels = PETSC_FALSE, tell = PETSC_FALSE;
-  char           backend[16] = "auto", gather[16] = "auto";
+  char           backend[16] = "auto";
 
   PetscFunctionBeginUser;
   (void)setenv("OMP_NUM_THREADS", "2", 0); /* so that numbers of threads are those of omp_set_num_threads() */
@@ -962,7 +955,6 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-seconds", &seconds, &timed));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-patience", &patience, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-backend", backend, sizeof(backend), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-gather", gather, sizeof(gather), NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-levels", &levels, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-tell", &tell, NULL));
   (void)signal(SIGALRM, Hangs);
@@ -970,7 +962,7 @@ int main(int argc, char **argv)
   while (more) {
     if (Case("seed_%d", (int)(first + done))) {
       (void)alarm((unsigned)patience);
-      code = Test((int)(first + done), backend, gather, levels, tell);
+      code = Test((int)(first + done), backend, levels, tell);
       (void)alarm(0);
       if (code) { /* perhaps not on all ranks */
         PetscCall(PetscPrintf(PETSC_COMM_SELF, "Not so: %s: error %d\n", check.name, (int)code));
@@ -1000,10 +992,6 @@ int main(int argc, char **argv)
       nsize: {{1 2 3 4}}
       test:
          suffix: host
-      # as ranks that share a GPU are by default
-      test:
-         suffix: host_gathered
-         args: -gather one
       test:
          suffix: host_levels
          args: -levels

@@ -637,11 +637,6 @@ int main(int argc, char **argv)
       nsize: {{1 3}}
 
     test:
-      suffix: gathered
-      nsize: {{2 3}}
-      args: -ksp_bai_gather one -foo_ksp_bai_gather one
-
-    test:
       suffix: cuda
       nsize: {{1 2}}
       requires: baicuda

@@ -23,7 +23,6 @@ static PetscErrorCode CreateKSP(Mat A, BAIMode mode, BAIExchange exchange, KSP *
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPBAISetMode(*ksp, mode));
   PetscCall(KSPBAISetExchange(*ksp, exchange));
-  PetscCall(KSPBAISetGather(*ksp, BAI_GATHER_NONE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -516,7 +515,7 @@ int main(int argc, char **argv)
       output_file: output/empty.out
       nsize: {{1 2}}
       timeoutfactor: 4
-      args: -ksp_bai_gather none -case \
+      args: -case \
             {{same_sync_fv120_plain,same_color_laplace3d9_plain,free_async_laplace3d24 \
               late_laplace3d24,single_laplace3d9,line_lower_sync,smoother_color,slow_fv1,life}}
       test:

@@ -428,11 +428,6 @@ int main(int argc, char **argv)
       nsize: {{1 3}}
 
     test:
-      suffix: gathered
-      nsize: 2
-      args: -ksp_bai_gather one
-
-    test:
       suffix: cuda
       requires: baicuda
       args: -ksp_bai_backend cuda

@@ -270,11 +270,6 @@ int main(int argc, char **argv)
       args: -ksp_bai_mode {{async launch sync}}shared output
 
     test:
-      suffix: gathered
-      nsize: 2
-      args: -ksp_bai_mode sync -ksp_bai_gather one
-
-    test:
       suffix: cuda
       nsize: {{1 2}}
       requires: baicuda

@@ -2105,7 +2105,6 @@ static PetscErrorCode ExpectAsAlone(Mat A, KSPType type, PetscInt alone)
 
   PetscFunctionBeginUser;
   PetscCall(CreateKSP(A, type, PETSC_DECIDE, &ksp));
-  if (!strcmp(type, KSPBAI)) PetscCall(KSPBAISetGather(ksp, BAI_GATHER_NONE)); /* else one GPU may do all of it */
   PetscCall(Solve(ksp, &its));
   PetscCall(Solve(ksp, &again));
   PetscCall(Expect(its > 0 && its <= alone + 2, "%d iterations of %s, %d on one rank", (int)its, type, (int)alone));
@@ -2239,7 +2238,6 @@ static PetscErrorCode TestRanksAgain(void)
     for (PetscInt k = 0; k < SOLVERS; k++) {
       PetscCall(CreateMat("laplace2d", n[k], &A[k]));
       PetscCall(CreateKSP(A[k], KSPBAI, PETSC_DECIDE, &ksp[k]));
-      PetscCall(KSPBAISetGather(ksp[k], BAI_GATHER_NONE));
       PetscCall(Solve(ksp[k], &its));
       if (!round) first[k] = its;
       PetscCall(Expect(its > 0 && its == first[k], "round %d, solver %d: %d iterations, %d in the first round",

@@ -232,7 +232,6 @@ int main(int argc, char **argv)
     PetscCall(PetscSNPrintf(name, sizeof(name), "%saijkokkos", kind));
     PetscCall(CreateNamed(name, &A));
     PetscCall(FacesCreate(A, &f));
-    PetscCall(KSPBAISetGather(f.ksp, BAI_GATHER_NONE)); /* which makes a matrix of the same type */
     PetscCall(KSPSolve(f.ksp, f.b, f.x));
     PetscCall(IsConverged(f.ksp, &rnorm, &is));
     PetscCall(Expect(is, "type %s is not refused", name));

@@ -99,10 +99,10 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -ksp_bai_gather {{none auto}}shared output
+         args: -ksp_bai_backend cuda
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse -ksp_bai_gather {{none auto}}shared output
+         args: -mat_type aijcusparse
 
 TEST*/

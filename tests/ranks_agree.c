@@ -107,6 +107,6 @@ int main(int argc, char **argv)
       test:
          suffix: cuda
          requires: baicuda
-         args: -ksp_bai_backend cuda -ksp_bai_gather {{none auto}}shared output
+         args: -ksp_bai_backend cuda
 
 TEST*/

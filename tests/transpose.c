@@ -322,7 +322,6 @@ int main(int argc, char **argv)
     test:
       suffix: ranks
       nsize: {{2 3}}
-      args: -ksp_bai_gather none
 
     test:
       suffix: aijcusparse
@@ -334,6 +333,6 @@ int main(int argc, char **argv)
       suffix: aijcusparse_ranks
       nsize: 2
       requires: baicuda cuda
-      args: -mat_type aijcusparse -ksp_bai_gather none
+      args: -mat_type aijcusparse
 
 TEST*/

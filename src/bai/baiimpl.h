@@ -254,9 +254,6 @@ PETSC_INTERN PetscErrorCode BAIHaloCoarsen(const BAIHalo *, const PetscInt[], co
 PETSC_INTERN PetscErrorCode BAIHaloExpand(BAIHalo *, PetscInt);
 PETSC_INTERN PetscInt       BAIHaloGhosts(const BAIHalo *);
 
-/* ranks/gather.c */
-PETSC_INTERN PetscErrorCode BAIGatherChoose(const BAI *, Mat, Mat, PetscMPIInt *, PetscSubcommType *, const char **);
-
 /* ranks/exchange.c */
 PETSC_INTERN PetscErrorCode BAIScatterCreate(BAI *, Mat, Mat, PetscInt, const PetscInt[]);
 PETSC_INTERN PetscErrorCode BAIScatterFits(const BAI *, PetscInt, const PetscInt[], PetscBool *);

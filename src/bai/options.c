@@ -9,7 +9,6 @@ const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BA
 const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "BAIWeight", "BAI_WEIGHT_", NULL};
 
 const char *const BAIExchanges[]      = {"auto", "scatter", "amc", "dc", "dk", "BAIExchange", "BAI_EXCHANGE_", NULL};
-const char *const BAIGatherTypes[]    = {"auto", "none", "device", "one", "BAIGatherType", "BAI_GATHER_", NULL};
 const char *const BAIPrecisions[]     = {"native", "single", "BAIPrecision", "BAI_PRECISION_", NULL};
 const char *const BAIRefines[]        = {"auto", "none", "sync", "async", "BAIRefine", "BAI_REFINE_", NULL};
 const char *const BAIKernels[]        = {"auto", "resident", "stream", "generic", "BAIKernel", "BAI_KERNEL_", NULL};

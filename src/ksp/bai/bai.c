@@ -118,7 +118,6 @@ static PetscErrorCode IsRelaxation(KSP ksp, PetscBool *is)
   if (bai->options.levels >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BAIOptionsStandard(bai->face, &o));
   o.backend   = bai->options.backend;
-  o.gather    = bai->options.gather;
   o.exchange  = bai->options.exchange;
   o.idle_wait = bai->options.idle_wait;
   PetscCall(BAIOptionsEqual(&o, &bai->options, is));
@@ -222,10 +221,6 @@ static PetscErrorCode SetUpMethod(KSP ksp)
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(KSPBAIGetMatOfEntries(ksp, &B));
-  if (A == B) PetscCall(KSPBAITelescopeSetUp(ksp, A, &is));
-  else PetscCall(KSPBAITelescopeDestroy(ksp));
-  if (is) k->method = BAI_METHOD_GATHERED;
-  if (is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(IsRelaxation(ksp, &is));
   if (!is) {
     PetscCall(KSPSetUp_BAIKrylov(ksp, A));
@@ -318,9 +313,6 @@ static PetscErrorCode KSPSolve_BAI(KSP ksp)
   PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
   if (guess_zero && !zeroed && !BAIGuessIsNotRead(ksp)) PetscCall(VecZeroEntries(ksp->vec_sol));
   switch (k->method) {
-  case BAI_METHOD_GATHERED:
-    code = KSPSolve_BAITelescope(ksp);
-    break;
   case BAI_METHOD_RELAXATION:
     code = KSPSolve_BAIRelaxation(ksp);
     break;
@@ -356,13 +348,11 @@ static PetscErrorCode ViewMethod(KSP ksp, PetscViewer viewer)
 static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
 {
   PetscBool ascii;
-  KSP       knows;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPBAITelescopeView(ksp, viewer, &knows));
-  if (knows) PetscCall(ViewMethod(knows, viewer));
+  PetscCall(ViewMethod(ksp, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -393,7 +383,6 @@ static PetscErrorCode KSPReset_BAI(KSP ksp)
   KSP_BAI *k = (KSP_BAI *)ksp->data;
 
   PetscFunctionBegin;
-  PetscCall(KSPBAITelescopeDestroy(ksp));
   PetscCall(KSPBAIDestroyTranspose(ksp));
   PetscCall(KSPReset_BAIKrylov(ksp));
   PetscCall(BAIReset(&k->bai));
@@ -452,7 +441,6 @@ const BAIFace BAIFaceKSP =
 .  -ksp_bai_check_interval <0>                     - global iterations between residual norms,
                                                      `KSPBAISetCheckInterval()`
 .  -ksp_bai_backend (auto|host|cuda)               - where the iteration runs, `KSPBAISetBackend()`
-.  -ksp_bai_gather (auto|none|device|one)          - which ranks work with the rows of others, `KSPBAISetGather()`
 .  -ksp_bai_theta <false>                          - whether blocks with more weight inside do more local sweeps,
                                                      `KSPBAISetTheta()`
 .  -ksp_bai_overlap <0>                            - steps of the matrix graph by which blocks are extended,
@@ -532,8 +520,8 @@ const BAIFace BAIFaceKSP =
    ranks, and the matrix of the level that every rank has for itself. With the backend cuda a matrix and vectors on the
    host are copied to the GPU, also if PETSc was built without CUDA.
 
-   `KSPBAISetExchange()` says how MPI ranks exchange x in a relaxation. One rank may also work for the others: see
-   `KSPBAISetGather()`.
+   `KSPBAISetExchange()` says how MPI ranks exchange x in a relaxation. For a small system fewer ranks may be faster:
+   `PCTELESCOPE` moves all rows to them, as by -ksp_type preonly -pc_type telescope -telescope_ksp_type bai.
 
    The `KSP` takes no preconditioner. From `KSPSetFromOptions()` or `KSPSetUp()` on its `PC` is one of type `PCNONE`. A
    `PC` that something else holds, or that was there before `KSPSetFromOptions()`, stays as it is.
@@ -550,10 +538,10 @@ const BAIFace BAIFaceKSP =
 .seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`,
           `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetLevels()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`,
           `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`,
-          `KSPBAISetBackend()`, `KSPBAISetGather()`, `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`,
-          `KSPBAISetRefine()`, `KSPBAISetExchange()`, `KSPBAISetKernel()`, `KSPBAISetIdleWait()`,
-          `KSPBAISetFaultType()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`,
-          `KSPBAISetFaultSeed()`, `KSPBAISetFaultDetect()`, `KSPBAISetStats()`
+          `KSPBAISetBackend()`, `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetRefine()`,
+          `KSPBAISetExchange()`, `KSPBAISetKernel()`, `KSPBAISetIdleWait()`, `KSPBAISetFaultType()`,
+          `KSPBAISetFaultFraction()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`, `KSPBAISetFaultSeed()`,
+          `KSPBAISetFaultDetect()`, `KSPBAISetStats()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)

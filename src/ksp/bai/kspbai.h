@@ -8,22 +8,16 @@
 
 /* How a KSPBAI solves */
 typedef enum {
-  BAI_METHOD_GATHERED,   /* fewer ranks solve for all: telescope.c */
   BAI_METHOD_RELAXATION, /* block-asynchronous iteration: relaxation.c */
   BAI_METHOD_ENGINE,     /* CG round a multigrid cycle, or a Krylov method on the chip, by the engine: krylov.c, */
   BAI_METHOD_PETSC       /* or a KSP of PETSc round the cycle: inner.c */
 } BAIMethod;
-
-typedef struct BAITelescope_ *BAITelescope; /* telescope.c */
 
 typedef struct {
   BAI       bai; /* the first, as what PCBAI has as well expects it there */
   BAIMethod method;
 
   char *pctype; /* the type of the PC before it became none */
-
-  BAITelescope telescope; /* NULL on one rank, and if nothing is to be gathered; */
-  BAITelescope master;    /* that of another KSPBAI, if this one works for that one */
 
   /* Krylov methods */
   KSP       inner;   /* BAI_METHOD_PETSC, else NULL */
@@ -60,12 +54,6 @@ PETSC_INTERN PetscErrorCode KSPBAITestGuess(KSP, PetscReal);
 PETSC_INTERN PetscErrorCode KSPBAIStandsStill(KSP, Vec, Vec, PetscReal);
 
 PETSC_INTERN PetscErrorCode KSPBAIInstruct(KSP, KSP);
-
-/* telescope.c */
-PETSC_INTERN PetscErrorCode KSPBAITelescopeSetUp(KSP, Mat, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPBAITelescopeDestroy(KSP);
-PETSC_INTERN PetscErrorCode KSPBAITelescopeView(KSP, PetscViewer, KSP *);
-PETSC_INTERN PetscErrorCode KSPSolve_BAITelescope(KSP);
 
 /* relaxation.c */
 PETSC_INTERN PetscErrorCode KSPSolve_BAIRelaxation(KSP);

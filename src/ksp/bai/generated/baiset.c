@@ -273,8 +273,8 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
    If a row has more than 1000 entries, and levels is auto, there are no levels, and `PCJACOBI` is the preconditioner.
 
    With auto a solve is such a Krylov method if all options that define the relaxation are at their defaults. These are
-   all options except `backend`, `gather`, `exchange` and `idle_wait`. A solve of a fixed number of iterations, as that
-   of a smoother, is always relaxation.
+   all options except `backend`, `exchange` and `idle_wait`. A solve of a fixed number of iterations, as that of a
+   smoother, is always relaxation.
 
    With none every solve is relaxation, the block-asynchronous iteration of the papers. With a number every solve is a
    Krylov method with at most that many levels.
@@ -733,74 +733,6 @@ PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(backend, 2);
   BAIGetOption(&BAIFaceKSP, ksp, backend, backend);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetGather - Sets which ranks work with the rows of others
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp    - the solver
--  gather - `BAI_GATHER_AUTO` (default), `BAI_GATHER_NONE`, `BAI_GATHER_DEVICE` or `BAI_GATHER_ONE`
-
-   Options Database Key:
-.  -ksp_bai_gather (auto|none|device|one) - sets it
-
-   Level: intermediate
-
-   Notes:
-   Several ranks wait for each other, and on a GPU a whole solve is then not one kernel launch. For a small system that
-   takes longer than one rank needs for everything. So rows can be gathered: a `KSPBAI` inside `PCTELESCOPE` solves on
-   fewer ranks with the matrix and vectors of all, and the others wait in MPI.
-
-   Each solve moves the vectors there and back, the guess too if it is not zero. The matrix moves when its values are
-   new. With `BAI_GATHER_ONE` iterations are those of one rank, bit by bit in the modes sync and color. Reason, residual
-   norms, history and errors are those of all ranks.
-
-   With auto, small systems on GPUs are gathered: at most 262144 rows and 16777216 nonzeros. For others, and with
-   device, as many ranks work as `PCTELESCOPE` can choose without two on the same GPU: the first ones, or every n-th.
-
-   Monitors of PETSc that show the norm alone, as -ksp_monitor, are called for all iterations when the solve is done.
-   With other monitors, or a convergence test of the user's, which may look at x, rows are not gathered. Nor are they
-   with partition dm, with statistics, and with `MatNullSpaceSetFunction()`; the view then says why all ranks work.
-
-.seealso: `KSPBAI`, `KSPBAIGetGather()`, `PCTELESCOPE`
-@*/
-PetscErrorCode KSPBAISetGather(KSP ksp, BAIGatherType gather)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, gather, 2);
-  BAISetOption(&BAIFaceKSP, ksp, gather, gather);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetGather - Gets which ranks work with the rows of others
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  gather - see `KSPBAISetGather()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
-
-.seealso: `KSPBAI`, `KSPBAISetGather()`
-@*/
-PetscErrorCode KSPBAIGetGather(KSP ksp, BAIGatherType *gather)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(gather, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, gather, gather);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
