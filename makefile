@@ -68,8 +68,7 @@ CFLAGS     ?= $(call pc,--variable=cflags_extra) -O3 -Wall -Wextra
 OPENMP     ?= -fopenmp
 CPPFLAGS   := $(if $(OPENMP),,-Isrc/engine/host/serial -Wno-unknown-pragmas) \
   -Iinclude $(call pc,--cflags) $(call pc,--variable=cudainclude)
-LAPACK_LIB := $(shell sed -n 's/^BLASLAPACK_LIB *= *//p' $(PETSC_PREFIX)/lib/petsc/conf/petscvariables)
-PETSC_LIB  := $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir) $(LAPACK_LIB) -lm
+PETSC_LIB  := -Wl,--as-needed $(call pc,--libs) -Wl,-rpath,$(call pc,--variable=libdir) -lm
 
 # nvcc: that of a PETSc with CUDA, else the one in PATH, else the usual place
 cuda_petsc := $(shell grep -q 'HAVE_CUDA 1' $(PETSCCONF_H) && echo cuda)
@@ -95,7 +94,7 @@ NVCCFLAGS  ?= $(or $(if $(cuda_petsc),$(filter-out -std=%,$(call pc,--variable=c
   $(foreach a,$(CUDA_ARCH),-gencode $(call gencode,$(a)))) -std=c++17
 comma      := ,
 ifneq ($(NVCC),)
-  CUDA_LIB := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcusolver -lcudart -lstdc++
+  CUDA_LIB := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcudart -lstdc++
 endif
 
 variant := $(if $(NVCC),,-nocuda)$(if $(OPENMP),,-noopenmp)$(if $(SANITIZE),-sanitize)$(if $(COVERAGE),-coverage)

@@ -99,7 +99,8 @@ static inline PetscErrorCode BAIVariantName(const BAIVariant *v, char name[], si
 /*
    The PETSc at run time must be of the minor release, scalars and indices that this library was built for. Asked are
    only functions whose arguments are the same in all of them, the release first, as the numbers of data types are those
-   of a release
+   of a release. No PETSc reports that the release is another one: it may have another MPI, whose communicators are not
+   those that this library would name. So it is printed here, and callers return the error as it is
 */
 static inline PetscErrorCode BAICheckVariant(void)
 {
@@ -109,7 +110,7 @@ static inline PetscErrorCode BAICheckVariant(void)
   PetscBool        known;
 
   PetscFunctionBegin;
-  /* A second PETSc beside the one that runs, as in Python, whose libraries have local symbols. It reports no errors */
+  /* A second PETSc beside the one that runs, as in Python, whose libraries have local symbols */
   if (PETSC_COMM_WORLD == MPI_COMM_NULL) {
     fprintf(stderr,
             "libpetscbai was built for PETSc %d.%d, which is not initialized: "
@@ -118,11 +119,14 @@ static inline PetscErrorCode BAICheckVariant(void)
     PetscFunctionReturn(PETSC_ERR_LIB);
   }
   PetscCall(PetscGetVersion(version, sizeof(version)));
-  if (sscanf(version, "%*[^0-9]%d.%d", &found.major, &found.minor) == 2)
-    PetscCheck(
-      found.major == built.major && found.minor == built.minor, PETSC_COMM_SELF, PETSC_ERR_LIB,
-      "libpetscbai was built for PETSc %d.%d and cannot be used with PETSc %d.%d: build petsc-bai with this PETSc",
+  if (sscanf(version, "%*[^0-9]%d.%d", &found.major, &found.minor) == 2 &&
+      (found.major != built.major || found.minor != built.minor)) {
+    fprintf(
+      stderr,
+      "libpetscbai was built for PETSc %d.%d and cannot be used with PETSc %d.%d: build petsc-bai with this PETSc\n",
       built.major, built.minor, found.major, found.minor);
+    PetscFunctionReturn(PETSC_ERR_LIB);
+  }
   PetscCall(PetscDataTypeFromString("Scalar", &found.scalar, &known));
   PetscCall(PetscDataTypeFromString("Real", &found.real, &known));
   PetscCall(PetscDataTypeGetSize(PETSC_INT, &found.index));

@@ -43,9 +43,12 @@ PetscErrorCode BAIFinalizePackage(void)
 @*/
 PetscErrorCode BAIInitializePackage(void)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
   if (BAIPackageInitialized) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAICheckVariant());
+  ierr = BAICheckVariant();
+  if (ierr) PetscFunctionReturn(ierr);
   BAIPackageInitialized = PETSC_TRUE;
   PetscCall(KSPRegister(KSPBAI, KSPCreate_BAI));
   PetscCall(PCRegister(PCBAI, PCCreate_BAI));
@@ -63,7 +66,5 @@ PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscbai(void);
 /* What -dll_append libpetscbai.so calls */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscbai(void)
 {
-  PetscFunctionBegin;
-  PetscCall(BAIInitializePackage());
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return BAIInitializePackage();
 }
