@@ -1,4 +1,6 @@
 """Builds the Python package petscbai by the makefile: docs/packages.md"""
+import ast
+import glob
 import os
 import re
 import subprocess
@@ -8,18 +10,56 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 
+def environment(code):
+    """What Python prints that sees the packages of this environment, or nothing. -E, as pip hides them from builds"""
+    for flags in [], ['-E']:
+        command = [sys.executable, *flags, '-c', code]
+        found = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        if found.returncode == 0:
+            return found.stdout.strip()
+    return ''
+
+
+def petsc4py():
+    """The folder of the PETSc of petsc4py; or of headers for it if it has none, as in wheels; or nothing"""
+    found = environment('import petsc4py; print(petsc4py.__path__[0], petsc4py.get_config(), sep="\\n")')
+    if not found:
+        return ''
+    folder, config = found.split('\n')
+    config = ast.literal_eval(config)
+    prefix = os.path.join(config['PETSC_DIR'], config['PETSC_ARCH'].split(os.pathsep)[0])
+    if glob.glob(f'{prefix}/lib/pkgconfig/[pP][eE][tT][sS]c.pc'):
+        return prefix
+    extension = [*glob.glob(f'{folder}/lib/**/PETSc*.so', recursive=True), folder][0]
+    libraries = subprocess.run(['ldd', extension], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    library = re.search(r'libpetsc\S* => (/\S+)', libraries)
+    if not library:
+        sys.exit(f'the petsc4py in {folder} does not say where its PETSc is: set PETSC_DIR [and PETSC_ARCH]')
+    why = f'the PETSc of the petsc4py in {folder} has no headers'
+    more = {'PETSC_LIBRARY': os.path.realpath(library[1]), 'PIP': f'{sys.executable} -E -m pip'}
+    mpicc = os.path.join(sys.prefix, 'bin', 'mpicc')
+    if os.path.exists(mpicc):
+        more['MPICC'] = mpicc
+    headers = subprocess.run(
+        ['config/petsc.sh', 'headers', why], stdout=subprocess.PIPE, text=True, env={**more, **os.environ}
+    )
+    return headers.stdout.strip() if headers.returncode == 0 else sys.exit(f'{why}, and they cannot be had, see above')
+
+
 def petsc():
-    """What the environment lacks to name a PETSc: nothing if PETSC_DIR does, else that of pip, else pkg-config's"""
+    """What the environment lacks to name a PETSc: nothing if PETSC_DIR or pkg-config does"""
     if os.environ.get('PETSC_DIR'):
-        return {}
-    # -E, as pip hides the packages of this Python from builds
-    command = [sys.executable, '-E', '-c', 'import petsc; print(petsc.get_petsc_dir())']
-    found = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    if found.returncode == 0:
-        return {'PETSC_DIR': found.stdout.strip(), 'PETSC_ARCH': ''}
-    if subprocess.call('pkg-config --exists petsc || pkg-config --exists PETSc', shell=True):
-        sys.exit('no PETSc to build with: set PETSC_DIR [and PETSC_ARCH], or install one that pip or pkg-config finds')
-    return {}
+        whose, found = 'PETSC_DIR', ''
+    elif found := petsc4py():
+        whose = 'petsc4py'
+    elif found := environment('import petsc; print(petsc.get_petsc_dir())'):
+        whose = "pip's package petsc"
+    elif subprocess.call('pkg-config --exists petsc || pkg-config --exists PETSc', shell=True):
+        sys.exit('no PETSc to build with: install petsc4py before, or set PETSC_DIR [and PETSC_ARCH]')
+    else:
+        whose = 'pkg-config, as this environment has no petsc4py'
+    print(f'petscbai takes the PETSc of {whose} {found}', file=sys.stderr)
+    return {'PETSC_DIR': found, 'PETSC_ARCH': ''} if found else {}
 
 
 class make(build_ext):

@@ -3,6 +3,7 @@
 It may be imported before or after PETSc is initialized. Before, it adds an option to PETSC_OPTIONS."""
 import ctypes
 import os
+import re
 import sys
 from importlib.metadata import version
 
@@ -14,7 +15,24 @@ def library():
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib', 'libpetscbai.so')
 
 
+def _check():
+    """Whether petsc4py has the release of PETSc that the library is for: to load that one beside it may fail unsaid"""
+    try:
+        import petsc4py
+    except ImportError:
+        return
+    with open(os.path.join(os.path.dirname(library()), 'pkgconfig', 'petscbai.pc')) as file:
+        built = re.search(r'^Requires: .*>= *([0-9.]+)', file.read(), re.MULTILINE)[1]
+    found = '.'.join(petsc4py.__version__.split('.')[:2])
+    if found != built:
+        raise ImportError(
+            f'libpetscbai was built for PETSc {built} and cannot be used with PETSc {found}, that of petsc4py: '
+            'install petscbai again where petsc4py is, without PETSC_DIR'
+        )
+
+
 def _register():
+    _check()
     PETSc = sys.modules.get('petsc4py.PETSc')
     if PETSc is None or not PETSc.Sys.isInitialized():
         # PetscInitialize() will load it. A -dll_append of the command line would replace one from here
