@@ -285,6 +285,9 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 export OMPI_MCA_rmaps_base_oversubscribe = 1
 export OMPI_MCA_hwloc_base_binding_policy = none
 export OMPI_MCA_mpi_yield_when_idle = 1
+# Where Open MPI 4 and 5 keep what processes of a run share: in /tmp other programs remove it
+export OMPI_MCA_orte_tmpdir_base = $(CURDIR)/$(B)/mpi
+export PRTE_MCA_prte_tmpdir_base = $(OMPI_MCA_orte_tmpdir_base)
 ifneq ($(SANITIZE),)
   export ASAN_OPTIONS = detect_leaks=0:protect_shadow_gap=0
   export UBSAN_OPTIONS = print_stacktrace=1
@@ -374,9 +377,16 @@ run-tour: $(LIB) $(unchanged) $(example)
 run-levels: $(LIB) $(unchanged) $(example)
 	@$(call commands,levels)
 
-# Libraries built for other variants of this PETSc release
+# What Open MPI tells processes of its folder
+run-session:
+	@mkdir -p $(TESTDIR)/session
+	@case $$($(mpiexec) -n 1 printenv PMIX_SERVER_TMPDIR) in \
+	  '$(CURDIR)/$(B)/mpi'/*) echo 'ok session';; '') echo 'ok session # SKIP Open MPI required';; \
+	  *) echo 'not ok session # not in $(B)/mpi';; esac | tee $(TESTDIR)/session/tap
+
+# What the library needs, and libraries built for other PETSc
 run-variants: $(LIB) $(unchanged)
-	@HAVE='$(have)' sh tests/variants.sh $(abspath $(TESTDIR)/variants) $(BAI_LIB) $(abspath $(firstword $(unchanged))) \
+	@HAVE='$(have)' PETSC_PREFIX=$(PETSC_PREFIX) sh tests/variants.sh $(abspath $(TESTDIR)/variants) $(BAI_LIB) $(abspath $(firstword $(unchanged))) \
 	  $(CC) -shared -fPIC $(CPPFLAGS)
 
 # The Python package
@@ -405,7 +415,7 @@ run-kernels: $(LIB)
 
 # As many at a time as there are cores, unless -j says otherwise. What is not of the harness has a target run-NAME that
 # writes NAME/tap; with T only if T is NAME or NAME-...
-extra  = manual tour levels variants pip options kernels experiments-test
+extra  = manual tour levels session variants pip options kernels experiments-test
 jobs   = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 wanted = $(foreach e,$(extra),$(if $(value T),$(if $(filter $(e) $(e)-%,$(value T)),$(e)),$(e)))
 goals  = $(wanted:%=run-%) $(if $(filter $(extra) $(extra:%=%-%),$(value T)),,run-tests)
@@ -480,7 +490,7 @@ COVERED ?= 90
 -include $(patsubst %.o,%.d,$(call obj,$(engine) $(faces) $(gallery)))
 
 .PHONY: all demo bench multigrid columns nondeterminism choices preconditioners scaling experiments \
-  check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-levels run-variants \
+  check fuzz fuzz-mtx soak test run-tests run-manual run-tour run-levels run-session run-variants \
   run-pip run-options run-experiments-test run-kernels kernels bundle carry install tidy cppcheck \
   coverage coverage-test
 
