@@ -27,7 +27,7 @@ def petsc4py():
         return ''
     folder, config = found.split('\n')
     config = ast.literal_eval(config)
-    prefix = os.path.join(config['PETSC_DIR'], config['PETSC_ARCH'].split(os.pathsep)[0])
+    prefix = os.path.normpath(os.path.join(config['PETSC_DIR'], config['PETSC_ARCH'].split(os.pathsep)[0]))
     if glob.glob(f'{prefix}/lib/pkgconfig/[pP][eE][tT][sS]c.pc'):
         return prefix
     extension = [*glob.glob(f'{folder}/lib/**/PETSc*.so', recursive=True), folder][0]
@@ -48,18 +48,20 @@ def petsc4py():
 
 def petsc():
     """What the environment lacks to name a PETSc: nothing if PETSC_DIR or pkg-config does"""
+    lacks = {}
     if os.environ.get('PETSC_DIR'):
-        whose, found = 'PETSC_DIR', ''
+        whose, found = 'PETSC_DIR', os.path.join(os.environ['PETSC_DIR'], os.environ.get('PETSC_ARCH', ''))
     elif found := petsc4py():
-        whose = 'petsc4py'
+        whose, lacks = 'petsc4py', {'PETSC_DIR': found, 'PETSC_ARCH': ''}
     elif found := environment('import petsc; print(petsc.get_petsc_dir())'):
-        whose = "pip's package petsc"
-    elif subprocess.call('pkg-config --exists petsc || pkg-config --exists PETSc', shell=True):
-        sys.exit('no PETSc to build with: install petsc4py before, or set PETSC_DIR [and PETSC_ARCH]')
+        whose, lacks = "pip's package petsc", {'PETSC_DIR': found, 'PETSC_ARCH': ''}
     else:
-        whose = 'pkg-config, as this environment has no petsc4py'
-    print(f'petscbai takes the PETSc of {whose} {found}', file=sys.stderr)
-    return {'PETSC_DIR': found, 'PETSC_ARCH': ''} if found else {}
+        whose, command = 'pkg-config, as there is no petsc4py here', 'pkg-config --variable=prefix '
+        found = subprocess.getoutput(f'{command} petsc 2>/dev/null || {command} PETSc 2>/dev/null')
+        if not found:
+            sys.exit('no PETSc to build with: install petsc4py before, or set PETSC_DIR [and PETSC_ARCH]')
+    print(f'petscbai takes the PETSc of {whose}: {found}', file=sys.stderr)
+    return lacks
 
 
 class make(build_ext):

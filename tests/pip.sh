@@ -2,6 +2,7 @@
 # The Python package: pip makes a wheel and installs it, without network; then programs and petsc4py use its library
 #   tests/pip.sh DIR LIBRARY PROGRAM COMPILE...
 #
+# With network, the two commands of docs/packages.md for a PETSc in a wheel follow, in an environment of their own.
 # Lines in the form of PETSc's test harness go to stdout and DIR/tap. LIBRARY: the one of this PETSc. PROGRAM: PETSc's
 # ex2. COMPILE: the command that compiles a shared library. Environment: LIBS: what that is linked with; HAVE: what
 # there is of what tests require; PETSC_PREFIX, MPIEXEC; PYTHON, if petsc4py is not in the usual one
@@ -84,3 +85,30 @@ check before 'pip petsc4py plain' "$python" tests/pip_solve.py before 60
 check after 'pip petsc4py plain' "$python" tests/pip_solve.py after 60
 check ranks 'pip petsc4py plain' "$MPIEXEC" -n 2 "$python" tests/pip_solve.py before 60
 check variant 'pip petsc4py plain' variant
+
+# A PETSc without headers, in the wheel of DOLFINx, which needs Python 3.12
+unset PETSC_DIR PETSC_ARCH PYTHONPATH
+fresh=$dir/fresh/bin
+for new in ${PYTHON:-python3} python3.14 python3.13 python3.12 "${PYENV_ROOT:-/none}"/versions/3.1[2-9]*/bin/python3; do
+  "$new" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && "$new" -m venv "$dir/fresh" &&
+    "$fresh/pip" install --quiet dolfinx-solver-real >"$dir/fresh.log" 2>&1 && HAVE="$HAVE dolfinx-wheel" && break
+done
+# Headers are kept beside the folder, for the next time
+installs()
+{
+  XDG_CACHE_HOME=$dir-cache NVCC= "$fresh/pip" install -v . >"$dir/output" 2>&1 || { cat "$dir/output"; return 1; }
+  grep 'takes the PETSc of petsc4py: .*/petsc-bai/petsc-.*-headers-' "$dir/output"
+}
+solves() { "$fresh/python" -c 'import dolfinx_solver, runpy; runpy.run_path("tests/pip_solve.py")' "$@"; }
+# The package for the PETSc of the other tests, beside this petsc4py
+other()
+{
+  export PYTHONPATH="$dir/site"
+  refused 'ImportError: libpetscbai was built for PETSc [0-9.]* and cannot be used with PETSc [0-9.]*' solves before 60
+}
+check dolfinx dolfinx-wheel installs
+check dolfinx-before dolfinx-wheel solves before 60
+check dolfinx-after dolfinx-wheel solves after 60
+check dolfinx-ranks dolfinx-wheel "$fresh/mpiexec" -n 2 "$fresh/python" -c \
+  'import dolfinx_solver, runpy; runpy.run_path("tests/pip_solve.py")' before 60
+check dolfinx-other 'pip dolfinx-wheel' other

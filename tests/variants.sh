@@ -46,7 +46,7 @@ release()
 {
   other=$(of --modversion "$1" | cut -d. -f1,2) cc=$(of --variable=ccompiler "$1")
   case " $this $others " in *" $other "*) return ;; esac
-  [ -n "$other" ] && command -v "$cc" >/dev/null || return
+  command -v "$cc" >/dev/null && ls "$(of --variable=libdir "$1")"/libpetsc* >/dev/null 2>&1 || return
   others="$others $other" lib=$dir/$other-in-$this/libpetscbai.so
   cflags="-Iinclude $(of --cflags "$1") $(of --variable=cudainclude "$1")"
   libs="-Wl,--no-as-needed $(of --libs "$1") -Wl,-rpath,$(of --variable=libdir "$1")"
