@@ -489,13 +489,13 @@ static PetscErrorCode SetDirections(Mat A, PetscInt n, PetscReal x, PetscReal y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values for which the aggregates are the wrong ones: a solve shows it, and the next one has others */
+/* Values for which the aggregates are the wrong ones: there are others at once */
 static PetscErrorCode TestOutdated(void)
 {
   const PetscInt n = 60;
   Mat            A;
   KSP            ksp;
-  PetscInt       first, second, third;
+  PetscInt       first, second;
 
   PetscFunctionBeginUser;
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
@@ -507,9 +507,8 @@ static PetscErrorCode TestOutdated(void)
   PetscCall(Solve(ksp, &first));
   PetscCall(SetDirections(A, n, 1, 1000));
   PetscCall(Solve(ksp, &second));
-  PetscCall(Solve(ksp, &third));
-  PetscCall(Expect(first > 0 && second > 2 * first, "%d iterations, %d with old aggregates", (int)first, (int)second));
-  PetscCall(Expect(third <= first + 3, "%d iterations, %d with new aggregates", (int)first, (int)third));
+  PetscCall(Expect(first > 0 && second > 0 && second <= first + 3, "%d iterations, %d when the direction has turned",
+                   (int)first, (int)second));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);

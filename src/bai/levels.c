@@ -37,10 +37,8 @@ PetscErrorCode BAIHierarchyReset(BAI *bai)
   PetscCall(VecDestroy(&h->b));
   PetscCall(VecDestroy(&h->x));
   PetscCall(PCDestroy(&h->jacobi));
-  h->ready     = PETSC_FALSE;
-  h->id        = 0;
-  h->first_its = 0;
-  h->outdated  = PETSC_FALSE;
+  h->ready = PETSC_FALSE;
+  h->id    = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,16 +252,16 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
   *work = WORK_LEVELS;
   PetscCall(PetscObjectGetId((PetscObject)given, &id));
   PetscCall(PetscObjectStateGet((PetscObject)given, &state));
-  if (!h->ready || h->outdated || (h->jacobi && (id != h->id || state != h->state)) || backend != h->backend ||
-      id != h->id || M->n != h->M.n)
+  if (!h->ready || (h->jacobi && (id != h->id || state != h->state)) || backend != h->backend || id != h->id ||
+      M->n != h->M.n)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemcmp(p, &h->p, sizeof(*p), &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   same = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->B.i == h->M.B.i &&
                      M->B.j == h->M.B.j && M->B.a == h->M.B.a && M->memory == h->M.memory);
   if (same && state == h->state) *work = WORK_NONE;
-  else if (!p->all && (h->solved || !bai->face->solves))
-    *work = WORK_VALUES; /* else PETSc may have scaled the matrix */
+  else if (!p->all && (h->solved || !bai->face->solves) && !PetscIsInfOrNanReal((PetscReal)h->info.norm))
+    *work = WORK_VALUES; /* else PETSc may have scaled the matrix, or what aggregates were made of were no numbers */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,7 +303,8 @@ static PetscErrorCode Renew(BAI *bai, Mat given, const PetscInt garray[], int *w
   *status = BAIStatusOf(BAI_OK);
   if (*work == WORK_VALUES) {
     if (h->levels) *status = BAILevelsUpdateValues(h->levels, &h->M);
-    if (status->code == BAI_ERR_PATTERN) *work = WORK_LEVELS;
+    if (status->code == BAI_ERR_PATTERN || status->code == BAI_ERR_OUTDATED) *work = WORK_LEVELS;
+    if (*work == WORK_LEVELS) PetscCall(PetscInfo(bai->obj, "New levels: %s\n", BAICodeString(status->code)));
     PetscCall(BAIAgree(bai, PETSC_SUCCESS, work));
   }
   if (*work == WORK_LEVELS) {
@@ -313,14 +312,8 @@ static PetscErrorCode Renew(BAI *bai, Mat given, const PetscInt garray[], int *w
     *status = BAIStatusOf(BAI_OK);
     if (h->M.n) PetscCall(Create(bai, given, garray, status));
     h->setups++;
-    h->solved        = PETSC_FALSE;
-    h->first_its     = 0;
-    h->updates_since = 0;
-    h->outdated      = PETSC_FALSE;
-  } else {
-    h->updates++;
-    h->updates_since++;
-  }
+    h->solved = PETSC_FALSE;
+  } else h->updates++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

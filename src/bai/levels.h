@@ -52,10 +52,7 @@ struct BAIHierarchy_ {
   PetscObjectState state;
   Vec              b, x; /* where the matrix is, for vectors that are elsewhere */
 
-  PetscBool solved;        /* KSPBAI: with these levels; */
-  PetscInt  first_its;     /* iterations of the first solve after a set-up, 0: there was none; */
-  PetscInt  updates_since; /* new values since then; */
-  PetscBool outdated;      /* and a solve with them took so many more that levels are to be set up anew */
+  PetscBool solved; /* KSPBAI: with these levels */
 };
 
 PETSC_INTERN PetscErrorCode BAIHierarchyCreate(BAI *);

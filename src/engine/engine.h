@@ -58,7 +58,8 @@ typedef enum {
   BAI_ERR_LONG,      /* many levels: a row of the matrix has more entries than the parameters allow */
   BAI_ERR_CAPTURE,   /* the stream is being captured into a graph, or another one so that no calls are allowed on this
                         one; what and why say more */
-  BAI_ERR_KERNEL     /* the family of kernels that was asked for cannot be used; what is its name, and why says why */
+  BAI_ERR_KERNEL,    /* the family of kernels that was asked for cannot be used; what is its name, and why says why */
+  BAI_ERR_OUTDATED   /* many levels: the aggregates do not fit the new values */
 } BAICode;
 
 typedef struct {

@@ -70,11 +70,12 @@ typedef struct {
 typedef struct {
   int                  levels;      /* at most, the finest one counted; 0: as many as it takes */
   BAIInt               local_iters; /* Jacobi sweeps in a block at each visit, at least 1 */
-  BAIReal              over;        /* what corrections are multiplied by, positive */
-  int                  above;       /* levels above the finest one that are not of these, see BAIRepeats() */
-  int                  twice;       /* BAILevelsApply() is two cycles, the second one from what the first has found */
-  int                  given;       /* levels, from the finest one on, whose aggregates are given */
-  const BAIInt *const *aggregate;   /* on the host, of each row of those levels the row of the next one, or -1. They are
+  BAIReal              over; /* positive: by what coarse couplings are divided at most, see BAISoftened(); with modes by
+                                what corrections are multiplied at most, see BAIModesOver() */
+  int                  above;     /* levels above the finest one that are not of these, see BAIRepeats() */
+  int                  twice;     /* BAILevelsApply() is two cycles, the second one from what the first has found */
+  int                  given;     /* levels, from the finest one on, whose aggregates are given */
+  const BAIInt *const *aggregate; /* on the host, of each row of those levels the row of the next one, or -1. They are
                                      taken unless the finest level is a grid. Looked at by BAILevelsCreate() only */
   BAIInt        fields; /* unknowns of a point: only rows of the same number modulo this one go into an aggregate */
   const BAIInt *field; /* on the host, the number of each row of the first level whose aggregates are not given, instead
@@ -123,8 +124,8 @@ typedef struct {
   double       less, more; /* sums of the magnitudes of couplings that are negative, and of the others */
   double       largest;    /* diagonal entry, its magnitude */
   double  skew, coupled;   /* of a rank's part, sums over the entries of ghosts: see BAILevelsSkew(), and magnitudes */
-  double  norm;            /* of the magnitudes of a row's entries the largest sum; 0: not found out */
-  int64_t bytes;           /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */
+  double  norm;  /* of the magnitudes of a row's entries the largest sum, infinite if an entry is not finite */
+  int64_t bytes; /* of memory, on the device for cuda; the matrix and vectors of the caller not counted */
 } BAILevelsInfo;
 
 /* How BAILevelsSolve() ended */
@@ -163,7 +164,9 @@ typedef struct BAILevels_ *BAILevels;
    BAI_ERR_MEMORY: there is no room for a level, or for what it takes to make it
 */
 BAIStatus BAILevelsCreate(BAIBackend, const BAIMatrix *, const BAILevelsParameters *, BAILevels *);
-/* New values in the same pattern: aggregates stay as they are. BAI_ERR_PATTERN if it is not that pattern */
+/* New values in the same pattern: aggregates stay as they are. BAI_ERR_PATTERN if it is not that pattern, and
+   BAI_ERR_OUTDATED if they do not fit the new values, see BAIFits() in levels_rules.h: the levels can then only be
+   destroyed */
 BAIStatus BAILevelsUpdateValues(BAILevels, const BAIMatrix *);
 /* z = one cycle for A z = r, from zero; vectors of the caller's ordering, in the memory of the matrix */
 BAIStatus BAILevelsApply(BAILevels, const BAIScalar *r, BAIScalar *z);

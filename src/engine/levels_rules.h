@@ -5,6 +5,7 @@
 
 #include "levels.h"
 #include "hash.h"
+#include <math.h>
 #if defined(PETSC_USE_COMPLEX) && !defined(__cplusplus)
   #include <complex.h>
 #endif
@@ -18,7 +19,10 @@ enum {
   BAI_LEVELS_PARTS  = 3,   /* a level must have fewer rows than the one above by this part at least */
   BAI_LEVELS_SMALL = 4096, /* levels of at most so many rows are visited by one cycle: another one would take as long as
                               on much larger ones */
-  BAI_GRID_LOOKS   = 64    /* rows from the middle on that are looked at for the numbering of a grid */
+  BAI_GRID_LOOKS   = 64,   /* rows from the middle on that are looked at for the numbering of a grid */
+  BAI_FIT_PART     = 256,  /* aggregates are kept if at most one row in so many is no longer as it should be, */
+  BAI_FIT_ROWS     = 12,   /* or at most so many, as the largest aggregates have */
+  BAI_FIT_MOST     = 32    /* rows or points of an aggregate that are looked at: the bits of a set */
 };
 
 #define BAI_LEVELS_DAMPING      ((BAIReal)0.9)
@@ -29,8 +33,11 @@ enum {
 #define BAI_MODES_DEPENDENT   (sizeof(BAIReal) > sizeof(float) ? (BAIReal)1e-6 : (BAIReal)1e-3)
 #define BAI_MODES_OVER        ((BAIReal)1.4)
 #define BAI_LEVELS_OTHER_SIGN 0.5 /* with more positive couplings than that of the negative ones, none is softened */
-#define BAI_GRID_STRONG       4   /* directions whose couplings are a quarter of the strongest ones are coarsened */
-#define BAI_GRID_ALIKE        100 /* couplings in one direction that differ by more make no grid */
+/* Of new values less is asked than when aggregates are made, so that small changes are none: strong couplings may be
+ * weaker by this factor, and rows dominate by so much less */
+#define BAI_FIT_LESS    ((BAIReal)1.5)
+#define BAI_GRID_STRONG 4   /* directions whose couplings are a quarter of the strongest ones are coarsened */
+#define BAI_GRID_ALIKE  100 /* couplings in one direction that differ by more make no grid */
 
 #if defined(__cplusplus) && defined(PETSC_USE_COMPLEX)
 BAI_INLINE BAIScalar BAIConj(BAIScalar a)
@@ -86,6 +93,12 @@ BAI_INLINE int BAIAggregateIsStrong(BAIReal magnitude, BAIReal largest)
   return magnitude > 0 && 4 * magnitude >= largest;
 }
 
+/* A larger sum of magnitudes in the place of the largest so far. What is no number counts as infinite */
+BAI_INLINE double BAILargerNorm(double norm, double size)
+{
+  return size <= norm ? norm : size > norm ? size : (double)INFINITY;
+}
+
 /* Multiplicative hashing (D. E. Knuth, The Art of Computer Programming 3, Section 6.4), twice: no two rows have the
  * same key, and none has 0 */
 BAI_INLINE uint32_t BAIAggregateKey(int row)
@@ -105,10 +118,16 @@ BAI_INLINE int BAILevelsIsBad(BAIReal d, BAIReal sum)
   return d > 0 ? 1 / d == 2 / d : sum > 0;
 }
 
-/* A row goes into no aggregate: d is its diagonal entry, sum that of the |a_ij|, i != j */
+/* By how many times sum, that of the |a_ij|, i != j, the diagonal entry is to be larger for a row to dominate */
+BAI_INLINE BAIReal BAILevelsExcess(int finest)
+{
+  return (finest ? BAI_LEVELS_ALONE : BAI_LEVELS_ALONE_BELOW) - 1;
+}
+
+/* A row goes into no aggregate: d is its diagonal entry */
 BAI_INLINE int BAILevelsIsAlone(BAIReal d, BAIReal sum, int finest)
 {
-  return sum == 0 || d >= (finest ? BAI_LEVELS_ALONE : BAI_LEVELS_ALONE_BELOW) * sum;
+  return sum == 0 || d >= (1 + BAILevelsExcess(finest)) * sum;
 }
 
 /* A level of so many rows is visited by two cycles for each one of the level above: every second level, also the small
@@ -135,10 +154,65 @@ BAI_INLINE int BAIColumnsOfP(int modes)
   return modes ? modes : 1;
 }
 
+/* Levels, the finest one counted */
+BAI_INLINE int BAILevelsAtMost(const BAILevelsParameters *p)
+{
+  return p->levels ? p->levels : BAI_LEVELS_MOST;
+}
+
 /* A last level of so many rows is solved exactly, not smoothed */
 BAI_INLINE int BAIIsExact(const BAILevelsParameters *p, BAIInt rows)
 {
   return !p->all && rows <= BAI_LEVELS_COARSEST;
+}
+
+/*
+   Whether aggregates fit values that they were not made of. What is compared are couplings of the same row, so nothing
+   depends on the scale of rows.
+
+   - On a grid, but with modes, the boxes are to be those that these values would have, see BAIGridBoxes().
+   - Other aggregates are to hold together: from each row of them couplings that are strong lead to one and the same
+     row. Two pairs of strongly coupled rows that are hardly coupled to each other are no aggregate, but a row that is
+     coupled strongly to one which has stronger couplings is in good company. Rows that dominate are content with any.
+   - A row in no aggregate is to dominate.
+
+   How many rows are not so is counted when levels are made, as matching leaves some, and compared with what it is for
+   new values. With modes this is all of points. Nothing is found of values that are not finite: no aggregates made of
+   those are kept
+*/
+BAI_INLINE int BAIFitIsStrong(BAIReal magnitude, BAIReal largest)
+{
+  return BAIAggregateIsStrong(BAI_FIT_LESS * magnitude, largest);
+}
+
+/* Whether this is asked of one of so many levels, which has n rows in m aggregates: not of the last one if it is solved
+ * exactly, or if there may be no more */
+BAI_INLINE int BAIFitIsAsked(const BAILevelsParameters *p, int levels, BAIInt m, BAIInt n)
+{
+  return m || (!BAIIsExact(p, n) && levels < BAILevelsAtMost(p));
+}
+
+BAI_INLINE int BAIFitDominates(BAIReal d, BAIReal sum, int finest)
+{
+  return sum == 0 || d >= (1 + BAILevelsExcess(finest) / BAI_FIT_LESS) * sum;
+}
+
+/* leads[k]: the set of the rows of an aggregate to which strong couplings lead from row number k, and the row itself */
+BAI_INLINE int BAIFitHoldsTogether(int count, uint32_t *leads)
+{
+  uint32_t common = ~UINT32_C(0);
+
+  for (int k = 0; k < count; k++)
+    for (int i = 0; i < count; i++)
+      if (leads[i] >> k & 1) leads[i] |= leads[k];
+  for (int i = 0; i < count; i++) common &= leads[i];
+  return common != 0;
+}
+
+/* By how many rows are not as they should be, now and when the aggregates of n rows were made */
+BAI_INLINE int BAIFits(int64_t now, int64_t then, BAIInt n)
+{
+  return now - then <= BAI_FIT_ROWS || now - then <= n / BAI_FIT_PART;
 }
 
 /*
@@ -282,6 +356,18 @@ typedef struct {
   int64_t count[3];
   int     other; /* some row has an entry elsewhere */
 } BAIGridLook;
+
+/* Whether the couplings of a level say which boxes its aggregates are */
+BAI_INLINE int BAIGridIsLookedAt(int fields, const BAINumbering *grid)
+{
+  return grid->m[0] && fields == 1;
+}
+
+/* Boxes of more than one point are aggregates */
+BAI_INLINE int BAIGridHasBoxes(const BAIInt box[3])
+{
+  return box[0] * box[1] * box[2] > 1;
+}
 
 #if defined(__cplusplus)
 extern "C" {

@@ -243,12 +243,12 @@ static void Info(BAILevelsState state, BAILevelsInfo *info)
   info->coupled   = state->coupled;
   info->solves    = BAIDeviceSolves(state);
   info->bytes     = state->s.bytes;
-  info->grid      = state->level[0].grid;
   for (int l = 0; l < state->levels; l++) {
     const BAIDeviceLevel *L = &state->level[l];
 
     info->level[l] = {L->A.n, L->A.nnz, L->m, L->alone, L->blocks, L->inside};
   }
+  if (state->krylov.on || state->p.modes || BAIGridHasBoxes(state->level[0].box.m)) info->grid = state->level[0].grid;
   if (!state->krylov.on) return;
   info->level[0].blocks = state->krylov.one.A.parts;
   info->level[0].inside = state->krylov.one.inside;

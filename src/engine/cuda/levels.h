@@ -109,16 +109,24 @@ typedef struct {
   const BAIScalar *x;
 } BAIFarRows;
 
+/* Points of a box of a grid; 0: nobody has asked */
+typedef struct {
+  BAIInt m[3];
+} BAIBox;
+
 typedef struct {
   BAIDeviceRows   A;
   BAIScalar      *values;     /* of A, of a coarse level */
   int            *of_row;     /* nnz: the row of each entry */
   BAINumbering    grid, next; /* how it is numbered, and the next level */
+  BAIBox          box;        /* as its couplings say */
+  long long       unfit;      /* rows that the aggregates did not fit when they were made, see BAIFits() */
   int             m, most, blocks, alone;
   long long       inside, outside, columns; /* entries, places in slices */
   bool            extra;
   int             pairs;       /* of all slices, 0: they differ */
   bool            few;         /* no row has more than six entries inside its block */
+  int            *field;       /* n: the number of each row's field, NULL: there is one */
   int            *aggregate;   /* n: number of each row's aggregate, or -1: a row of the next level, or a point */
   int            *parent;      /* n: with modes, the place of each place's aggregate, or -1 */
   BAIScalar      *P;           /* (n + ghosts) x modes, by rows: P, of each row the entries in the columns of its
@@ -160,7 +168,7 @@ struct BAILevelsState_ {
   bool                negative;          /* the levels are those of -A, as it has a negative diagonal: */
   BAIScalar          *negated, *minus_b; /* the values of -A, and a right-hand side for it */
   double              less, more, largest, norm, skew, coupled; /* see BAILevelsInfo */
-  int                 points;          /* while levels are made, with modes: rows of a point of the finest level; */
+  int                 points;          /* with modes: rows of a point of the finest level; while levels are made, */
   BAILevelModes       mode, next_mode; /* modes of the last level, and of the one that its aggregates make */
   BAIReal             over, scale;     /* scale: a power of two that multiplies A in the levels */
   unsigned long long  pattern;
@@ -200,6 +208,18 @@ BAIStatus BAIDeviceAggregate(BAILevelsState, int level, BAIDeviceLevel *, int *f
 BAIStatus BAIDeviceAggregatePoints(BAILevelsState, int level);
 BAIStatus BAIDeviceOrder(BAILevelsState);
 BAIStatus BAIDeviceCutBlocks(BAILevelsState, BAIDeviceLevel *);
+/* levels_fit.cu: the points of a box of a grid; what is found of all levels whether aggregates fit their values, which
+   is read at the end, as what they are measured by later or, of new values, as BAI_ERR_OUTDATED */
+struct BAIFitFindings;
+struct BAIDeviceFit {
+  BAITemporary    room;
+  BAIFitFindings *findings = NULL;
+
+  BAIStatus Begin(BAILevelsState);
+  BAIStatus LookAt(BAILevelsState, int level, bool values_only);
+  BAIStatus End(BAILevelsState, bool values_only);
+};
+BAIStatus BAIDeviceBoxes(BAILevelsState, const BAIDeviceRows &, const BAINumbering &, BAIInt box[3]);
 /* levels_matrix.cu: C = P^H A P in own columns, its pattern anew, or its values alone; and the matrix of a level by
    places */
 /* Its pattern alone, with ghosts, whose aggregates are m and a number below so many, or -1 */

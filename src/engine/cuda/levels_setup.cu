@@ -126,7 +126,7 @@ static __device__ void LookAtRow(const BAIDeviceRows &A, Numbers numbers, int ro
   if (first) return;
   if (BAILevelsIsBad((BAIReal)magnitude, sum) && row < mine.bad) mine.bad = row;
   mine.zeros += zero;
-  if (magnitude + (double)sum > mine.norm) mine.norm = magnitude + (double)sum;
+  mine.norm = BAILargerNorm(mine.norm, magnitude + (double)sum);
   if (A.i[row + 1] - A.i[row] > mine.longest) mine.longest = A.i[row + 1] - A.i[row];
   if (bits < mine.least) mine.least = bits;
   if (bits > mine.most) mine.most = bits;
@@ -303,90 +303,8 @@ static BAIStatus FindGrid(BAILevelsState state, const BAILevelsParameters *p, co
   return BAIStatusOf(BAI_OK);
 }
 
-/* Couplings along the directions of a grid; least and most are bits of doubles */
-struct GridSums {
-  double             sum[3];
-  unsigned long long least[3], most[3], count[3];
-  int                other;
-};
-
-static __global__ void LookAtGrid(BAIDeviceRows A, BAINumbering grid, GridSums *sums)
-{
-  using Sum = cub::BlockReduce<double, THREADS>;
-  __shared__ typename Sum::TempStorage storage;
-  const int                            row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  double sum[3] = {0, 0, 0}, least[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, most[3] = {0, 0, 0}, count[3] = {0, 0, 0};
-
-  for (int k = row < A.n ? A.i[row] : 0; row < A.n && k < A.i[row + 1]; k++) {
-    const double w = (double)BAIAggregateMagnitude(A.a[k]);
-    int          offset[3], axis;
-
-    if (A.j[k] >= A.n) continue;
-    if (!BAIGridOffset(&grid, row, A.j[k], offset)) sums->other = 1;
-    axis = BAIGridAxis(offset);
-#pragma unroll
-    for (int d = 0; d < 3; d++) {
-      if (axis != d || w == 0) continue;
-      sum[d] += w;
-      count[d]++;
-      least[d] = w < least[d] ? w : least[d];
-      most[d]  = w > most[d] ? w : most[d];
-    }
-  }
-#pragma unroll
-  for (int d = 0; d < 3; d++) {
-    sum[d] = Sum(storage).Sum(sum[d]);
-    __syncthreads();
-    count[d] = Sum(storage).Sum(count[d]);
-    __syncthreads();
-    least[d] = Sum(storage).Reduce(least[d], [](double a, double b) { return a < b ? a : b; });
-    __syncthreads();
-    most[d] = Sum(storage).Reduce(most[d], [](double a, double b) { return a > b ? a : b; });
-    __syncthreads();
-    if (threadIdx.x || count[d] == 0) continue;
-    atomicAdd(&sums->sum[d], sum[d]);
-    atomicAdd(&sums->count[d], (unsigned long long)count[d]);
-    atomicMin(&sums->least[d], (unsigned long long)__double_as_longlong(least[d]));
-    atomicMax(&sums->most[d], (unsigned long long)__double_as_longlong(most[d]));
-  }
-}
-
-static BAIStatus BoxesOf(BAILevelsState state, const BAIDeviceRows &A, const BAINumbering &grid, BAIInt box[3])
-{
-  Room      room;
-  GridSums *device,
-    sums = {
-      {0,     0,     0    },
-      {~0ull, ~0ull, ~0ull},
-      {0,     0,     0    },
-      {0,     0,     0    },
-      0
-  };
-  BAIGridLook look;
-
-  BAITry(room.Get(state, 1, &device));
-  CUDATry(cudaMemcpyAsync(device, &sums, sizeof(sums), cudaMemcpyHostToDevice, state->s.stream));
-  LookAtGrid<<<BAIGrid(A.n, THREADS), THREADS, 0, state->s.stream>>>(A, grid, device);
-  CUDATry(cudaGetLastError());
-  CUDATry(cudaMemcpyAsync(&sums, device, sizeof(sums), cudaMemcpyDeviceToHost, state->s.stream));
-  CUDATry(cudaStreamSynchronize(state->s.stream));
-  look.other = sums.other;
-  for (int d = 0; d < 3; d++) {
-    look.sum[d]   = sums.sum[d];
-    look.count[d] = (int64_t)sums.count[d];
-    memcpy(&look.least[d], &sums.least[d], sizeof(double));
-    memcpy(&look.most[d], &sums.most[d], sizeof(double));
-  }
-  BAIGridBoxes(&look, &grid, A.n, box);
-  return BAIStatusOf(BAI_OK);
-}
-
-struct Box {
-  BAIInt m[3];
-};
-
 /* A thread a box; see host/levelsetup.c */
-static __global__ void Boxes(BAIDeviceRows A, BAINumbering grid, Box box, BAINumbering next, int m, int *aggregate)
+static __global__ void Boxes(BAIDeviceRows A, BAINumbering grid, BAIBox box, BAINumbering next, int m, int *aggregate)
 {
   const int c   = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   bool      all = true;
@@ -667,16 +585,13 @@ static BAIStatus Upload(BAILevelsState state, size_t n, const BAIInt *from, int 
 /* Aggregates of a level: boxes of its grid, or those given, or pairs of pairs */
 BAIStatus BAIDeviceAggregate(BAILevelsState state, int level, BAIDeviceLevel *L, int *field)
 {
-  Box box = {
-    {1, 1, 1}
-  };
+  BAIBox &box = L->box;
 
   BAITry(BAICUDAAllocate(&state->s, (size_t)L->A.n * sizeof(int), &L->aggregate));
-  if (L->grid.m[0] && state->p.fields == 1) BAITry(BoxesOf(state, L->A, L->grid, box.m));
-  if (box.m[0] * box.m[1] * box.m[2] == 1) {
+  if (BAIGridIsLookedAt(state->p.fields, &L->grid)) BAITry(BAIDeviceBoxes(state, L->A, L->grid, box.m));
+  if (!BAIGridHasBoxes(box.m)) {
     BAIInt largest;
 
-    L->grid.m[0] = 0;
     if (level >= state->p.given) return AggregatePairs(state, level, L, field);
     L->m    = (int)BAICountAggregates(L->A.n, state->p.aggregate[level], &largest);
     L->most = (int)largest;
@@ -760,7 +675,7 @@ BAIStatus BAIDeviceAggregatePoints(BAILevelsState state, int level)
   points.grid   = L->grid;
   if (!level) BAITry(FindGrid(state, &p, points.A, &points.grid));
   BAITry(BAIDeviceAggregate(state, level, &points, NULL));
-  L->grid = points.grid;
+  if (BAIGridHasBoxes(points.box.m)) L->grid = points.grid;
   L->next = points.next;
   L->m    = points.m;
   L->most = points.most * rows;
@@ -772,6 +687,15 @@ BAIStatus BAIDeviceAggregatePoints(BAILevelsState state, int level)
   BAITry(rooms[2].Get(state, n, &list));
   BAITry(ListAggregates(state, L, first, list));
   return BAIModes(state, L, first, list);
+}
+
+static BAIStatus KeepFields(BAILevelsState state, BAIDeviceLevel *L, const int *field)
+{
+  const size_t bytes = (size_t)L->A.n * sizeof(int);
+
+  BAITry(BAICUDAAllocate(&state->s, bytes, &L->field));
+  CUDATry(cudaMemcpyAsync(L->field, field, bytes, cudaMemcpyDeviceToDevice, state->s.stream));
+  return BAIStatusOf(BAI_OK);
 }
 
 /* The coarse levels, until one is small or does not get smaller */
@@ -794,7 +718,8 @@ static BAIStatus Coarsen(BAILevelsState state)
     state->stop = "the last one is small enough to be solved exactly";
     if (BAIIsExact(&state->p, L->A.n)) break;
     state->stop = "there are as many as allowed";
-    if (state->levels == (state->p.levels ? state->p.levels : BAI_LEVELS_MOST)) break;
+    if (state->levels == BAILevelsAtMost(&state->p)) break;
+    if (state->p.fields > 1) BAITry(KeepFields(state, L, field));
     if (modes) BAITry(BAIDeviceAggregatePoints(state, state->levels - 1));
     else BAITry(BAIDeviceAggregate(state, state->levels - 1, L, field));
     state->stop = "all rows dominate";
@@ -1007,6 +932,9 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
     BAITry(Coarsen(state));
     BAITry(BAIDeviceOrder(state));
   }
+  BAIDeviceFit fit;
+
+  BAITry(fit.Begin(state));
   for (int l = 0; l < state->levels && values_only; l++)
     BAITry(BAIOfRow(state, &state->level[l].A, &state->level[l].of_row));
   for (int l = 0; l < state->levels; l++) {
@@ -1018,8 +946,10 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
                                L[1].of_row, L[1].values));
     if (!values_only) BAITry(BAIDeviceCutBlocks(state, L));
     BAITry(BAIPlaceLevel(state, L, values_only));
+    BAITry(fit.LookAt(state, l, values_only));
   }
   FreeOfRows(state);
+  BAITry(fit.End(state, values_only));
   BAITry(BAIInvertLast(state));
   BAIFindTail(state);
   return BAIStatusOf(BAI_OK);

@@ -16,6 +16,7 @@ static void Destroy(BAILevelsState state)
       free(L->A.j);
       free(L->A.a);
     }
+    free(L->field);
     free(L->aggregate);
     free(L->P);
     free(L->row);
@@ -262,20 +263,20 @@ static BAIStatus Solve(BAILevelsState state, const BAIScalar *b, BAIScalar *x, i
 
 static void Info(BAILevelsState state, BAILevelsInfo *info)
 {
-  *info      = (BAILevelsInfo){.levels    = state->levels,
-                               .stop      = state->stop,
-                               .exact     = state->inverse != NULL,
-                               .hermitian = state->hermitian,
-                               .negative  = state->negative,
-                               .modes     = state->p.modes,
-                               .less      = state->less,
-                               .norm      = state->norm,
-                               .largest   = state->largest,
-                               .skew      = state->skew,
-                               .coupled   = state->coupled,
-                               .more      = state->more,
-                               .bytes     = state->bytes};
-  info->grid = state->level[0].grid;
+  *info = (BAILevelsInfo){.levels    = state->levels,
+                          .stop      = state->stop,
+                          .exact     = state->inverse != NULL,
+                          .hermitian = state->hermitian,
+                          .negative  = state->negative,
+                          .modes     = state->p.modes,
+                          .less      = state->less,
+                          .norm      = state->norm,
+                          .largest   = state->largest,
+                          .skew      = state->skew,
+                          .coupled   = state->coupled,
+                          .more      = state->more,
+                          .bytes     = state->bytes};
+  if (state->p.modes || BAIGridHasBoxes(state->level[0].box)) info->grid = state->level[0].grid;
   for (int l = 0; l < state->levels; l++) {
     const BAIHostLevel *L = &state->level[l];
 

@@ -29,7 +29,9 @@ typedef struct {
 typedef struct {
   BAIHostRows  A;          /* in the numbering that it was made in */
   BAINumbering grid, next; /* how it is numbered, and the next level */
+  BAIInt       box[3];     /* points of a box, as its couplings say; 0: nobody has asked */
   BAIInt       m, most;    /* aggregates; rows of one at most */
+  BAIInt      *field;      /* n: the number of each row's field, NULL: there is one */
   BAIInt      *aggregate;  /* n: the number of each row's, or -1. It is a row of the next level, or a point if there are
                               modes */
   BAIScalar   *P;          /* (n + ghosts) x modes, by rows: P, of each row the entries in the columns of its aggregate;
@@ -44,6 +46,7 @@ typedef struct {
   BAIScalar *dinv;  /* and by what they multiply a residual */
   BAIScalar *b, *x, *y;
   BAIInt     alone;
+  int64_t    unfit; /* rows that the aggregates did not fit when they were made, see BAIFits() */
   int64_t    inside, nnz;
   BAIInt     all, ghosts, sends, *send; /* of several ranks: rows of all; ghosts; places whose x other ranks read, */
   BAIScalar *sent;                      /* and room for these */
@@ -64,7 +67,7 @@ struct BAILevelsState_ {
   int64_t             bytes;
   /* while levels are made, with modes: rows of a point of the finest level; modes on the rows of the last level, n x
      modes, and of the one that its aggregates make */
-  BAIInt     points;
+  BAIInt     points; /* that stays, as BAIHostFits() asks for it */
   BAIScalar *mode, *next_mode;
   /* of several ranks: */
   BAIInt        *field;    /* while levels are made: of each row of the last one */
@@ -87,6 +90,13 @@ BAIStatus BAIHostTakeSign(BAILevelsState);
 BAIStatus BAIHostAggregate(BAILevelsState, int level, BAIHostLevel *, BAIInt **field);
 BAIStatus BAIHostAggregatePoints(BAILevelsState, int level, BAIInt **field);
 BAIStatus BAIHostPlaceLevels(BAILevelsState, int count);
+/* levelfit.c: the diagonal entry of a row, 0 if it is missing, and the sum of the magnitudes of the others; the points
+   of a box of a grid; what the aggregates of all levels are measured by later; whether those of a level fit its
+   values */
+BAIScalar BAIHostDiagonal(const BAIHostRows *, BAIInt row, BAIReal *sum);
+void      BAIHostBoxes(const BAIHostRows *, const BAINumbering *, BAIInt box[3]);
+BAIStatus BAIHostMeasure(BAILevelsState);
+BAIStatus BAIHostFits(BAILevelsState, int level);
 /* levelranks.c: what levels.h says of levels of several ranks; ghosts get the x that other ranks have */
 BAIStatus BAIHostAgree(BAILevelsState, const BAILevelsAgreed *);
 BAIStatus BAIHostAggregateLast(BAILevelsState, BAIInt *count);

@@ -19,19 +19,6 @@ static void *Make(BAILevelsState state, size_t count, size_t size)
     if (!(pointer)) return BAIStatusOf(BAI_ERR_MEMORY); \
   } while (0)
 
-/* The diagonal entry of a row, 0 if it is missing, and the sum of the magnitudes of the others */
-static BAIScalar Diagonal(const BAIHostRows *A, BAIInt row, BAIReal *sum)
-{
-  BAIScalar d = 0;
-
-  *sum = 0;
-  for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
-    if (A->j[k] == row) d += A->a[k];
-    else *sum += BAIAggregateMagnitude(A->a[k]);
-  }
-  return d;
-}
-
 /* a_ij of a sparse row; rows may be in any order */
 static BAIScalar Entry(const BAIHostRows *A, BAIInt row, BAIInt col)
 {
@@ -68,12 +55,12 @@ static BAIStatus Look(BAILevelsState state, const BAIHostRows *A, int search)
   reduction(min : bad)
   for (BAIInt row = 0; row < A->n; row++) {
     BAIReal         sum;
-    const BAIScalar d         = Diagonal(A, row, &sum);
+    const BAIScalar d         = BAIHostDiagonal(A, row, &sum);
     const BAIReal   magnitude = BAIAggregateMagnitude(d);
     const int       zero      = !(magnitude > 0) && !(sum > 0);
 
     if (BAILevelsIsBad(magnitude, sum) && row < bad) bad = row;
-    if ((double)(magnitude + sum) > norm) norm = (double)(magnitude + sum);
+    norm = BAILargerNorm(norm, (double)(magnitude + sum));
     if ((double)magnitude > largest) largest = (double)magnitude;
     if (!(BAIRealPart(d) > 0) && !zero) positive = 0;
     if (!(BAIRealPart(d) < 0) && !zero) negative = 0;
@@ -150,33 +137,11 @@ static void FindGrid(const BAIHostRows *A, const BAILevelsParameters *p, BAINumb
   }
 }
 
-static void LookAtGrid(const BAIHostRows *A, const BAINumbering *grid, BAIGridLook *look)
-{
-  *look = (BAIGridLook){
-    .least = {DBL_MAX, DBL_MAX, DBL_MAX}
-  };
-  for (BAIInt row = 0; row < A->n; row++) {
-    for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
-      const double w = (double)BAIAggregateMagnitude(A->a[k]);
-      int          offset[3], axis;
-
-      if (A->j[k] >= A->n) continue;
-      if (!BAIGridOffset(grid, row, A->j[k], offset)) look->other = 1;
-      axis = BAIGridAxis(offset);
-      if (axis < 0 || w == 0) continue;
-      look->count[axis]++;
-      look->sum[axis] += w;
-      if (w < look->least[axis]) look->least[axis] = w;
-      if (w > look->most[axis]) look->most[axis] = w;
-    }
-  }
-}
-
 /* Boxes of a grid. A row without couplings goes along with its box only if all rows of the box are so */
-static void AggregateBoxes(BAIHostLevel *L, const BAIInt box[3])
+static void AggregateBoxes(BAIHostLevel *L)
 {
   const BAIHostRows *A = &L->A;
-  const BAIInt      *m = L->grid.m, *next = L->next.m;
+  const BAIInt      *m = L->grid.m, *next = L->next.m, *box = L->box;
 
   L->m    = BAIGridCoarsen(&L->grid, box, A->n, &L->next);
   L->most = box[0] * box[1] * box[2];
@@ -194,7 +159,7 @@ static void AggregateBoxes(BAIHostLevel *L, const BAIInt box[3])
             BAIReal      sum;
 
             if (row < 0 || row >= A->n) continue;
-            (void)Diagonal(A, row, &sum);
+            (void)BAIHostDiagonal(A, row, &sum);
             if (pass) L->aggregate[row] = sum == 0 && !all ? -1 : c;
             else if (sum != 0) all = 0;
           }
@@ -212,7 +177,7 @@ static void Candidates(const BAIHostRows *A, int leave, BAIInt *mate, BAIReal *d
   for (BAIInt i = 0; i < A->n; i++) {
     BAIReal sum;
 
-    d[i]    = BAIAggregateMagnitude(Diagonal(A, i, &sum));
+    d[i]    = BAIAggregateMagnitude(BAIHostDiagonal(A, i, &sum));
     mate[i] = sum == 0 || (leave && BAILevelsIsAlone(d[i], sum, leave > 1)) ? -1 : i;
   }
 }
@@ -401,20 +366,13 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L
 /* Aggregates of a level: boxes of its grid, or those given, or pairs of pairs */
 BAIStatus BAIHostAggregate(BAILevelsState state, int level, BAIHostLevel *L, BAIInt **field)
 {
-  BAIInt      box[3] = {1, 1, 1};
-  BAIGridLook look;
-
   MAKE(L->aggregate, L->A.n);
-  if (L->grid.m[0] && state->p.fields == 1) {
-    LookAtGrid(&L->A, &L->grid, &look);
-    BAIGridBoxes(&look, &L->grid, L->A.n, box);
-  }
-  if (box[0] * box[1] * box[2] > 1) {
-    AggregateBoxes(L, box);
+  if (BAIGridIsLookedAt(state->p.fields, &L->grid)) BAIHostBoxes(&L->A, &L->grid, L->box);
+  if (BAIGridHasBoxes(L->box)) {
+    AggregateBoxes(L);
     state->p.given = 0;
     return BAIStatusOf(BAI_OK);
   }
-  L->grid.m[0] = 0;
   if (level < state->p.given) {
     memcpy(L->aggregate, state->p.aggregate[level], (size_t)L->A.n * sizeof(*L->aggregate));
     L->m = BAICountAggregates(L->A.n, L->aggregate, &L->most);
@@ -439,7 +397,7 @@ BAIStatus BAIHostAggregatePoints(BAILevelsState state, int level, BAIInt **field
   if (!status.code && !level) FindGrid(&points.A, &p, &points.grid);
   if (!status.code) status = BAIHostAggregate(state, level, &points, field);
   FreeRows(&points.A);
-  L->grid = points.grid;
+  if (BAIGridHasBoxes(points.box)) L->grid = points.grid;
   L->next = points.next;
   L->m    = points.m;
   L->most = points.most * rows;
@@ -451,6 +409,13 @@ BAIStatus BAIHostAggregatePoints(BAILevelsState state, int level, BAIInt **field
   for (BAIInt i = 0; i < L->A.n && !status.code; i++) L->aggregate[i] = points.aggregate[i / rows];
   free(points.aggregate);
   return status.code ? status : BAIHostModes(state, L);
+}
+
+static BAIStatus KeepFields(BAILevelsState state, BAIHostLevel *L, const BAIInt *field)
+{
+  MAKE(L->field, L->A.n);
+  memcpy(L->field, field, (size_t)L->A.n * sizeof(*field));
+  return BAIStatusOf(BAI_OK);
 }
 
 /* The coarse levels, until one is small or does not get smaller */
@@ -471,7 +436,9 @@ static BAIStatus Coarsen(BAILevelsState state)
     state->stop = "the last one is small enough to be solved exactly";
     if (BAIIsExact(&state->p, L->A.n)) break;
     state->stop = "there are as many as allowed";
-    if (state->levels == (state->p.levels ? state->p.levels : BAI_LEVELS_MOST)) break;
+    if (state->levels == BAILevelsAtMost(&state->p)) break;
+    if (state->p.fields > 1) status = KeepFields(state, L, field);
+    if (status.code) break;
     status = state->p.modes ? BAIHostAggregatePoints(state, state->levels - 1, &field)
                             : BAIHostAggregate(state, state->levels - 1, L, &field);
     if (status.code) break;
@@ -592,7 +559,7 @@ static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
       const BAIInt    row = L->row[p];
       BAIInt          at  = L->i[p];
       BAIReal         sum, in = 0, d;
-      const BAIScalar diagonal = Diagonal(A, row, &sum);
+      const BAIScalar diagonal = BAIHostDiagonal(A, row, &sum);
 
       for (int outside = 0; outside < 2; outside++) {
         for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
@@ -750,8 +717,10 @@ BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int 
   if (!values_only) {
     BAITry(Coarsen(state));
     BAITry(BAIHostPlaceLevels(state, state->levels));
+    BAITry(BAIHostMeasure(state));
   }
   for (int l = 0; l < state->levels && values_only; l++) {
+    BAITry(BAIHostFits(state, l));
     if (state->level[l].m) BAITry(Coarse(state, &state->level[l]));
     BAITry(Place(state, &state->level[l], 1));
   }

@@ -5,11 +5,6 @@
 #include "kspbai.h"
 #include <float.h>
 
-/* With new values in old levels: solves that take so many times the iterations of the first one, and some more, show
-   that the values have changed too much for the old aggregates */
-#define MUCH_MORE 1.5
-#define SOME_MORE 3
-
 /* No null space is attached, or constants alone */
 static PetscErrorCode HasPlainNullSpace(Mat A, PetscBool *plain)
 {
@@ -493,14 +488,6 @@ static PetscErrorCode Scale(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values have changed so much since the levels were set up that they are to be set up anew */
-static void Learn(BAIHierarchy h, PetscInt its)
-{
-  if (!h->first_its) h->first_its = its;
-  else if (h->updates_since && (PetscReal)its > (PetscReal)MUCH_MORE * (PetscReal)h->first_its + SOME_MORE)
-    h->outdated = PETSC_TRUE;
-}
-
 PetscErrorCode KSPSolve_BAIKrylov(KSP ksp)
 {
   KSP_BAI     *k       = (KSP_BAI *)ksp->data;
@@ -533,7 +520,6 @@ PetscErrorCode KSPSolve_BAIKrylov(KSP ksp)
   if (k->scale != 1.0) PetscCall(VecScale(ksp->vec_sol, 1.0 / k->scale));
   PetscCall(MatGetNullSpace(A, &nullspace));
   if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, ksp->vec_sol));
-  if (ksp->reason > 0 && ksp->reason != KSP_CONVERGED_ITS) Learn(k->bai.hierarchy, ksp->its);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
