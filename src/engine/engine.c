@@ -32,7 +32,7 @@ const char *BAICodeString(BAICode code)
     [BAI_ERR_MEMORY]    = "out of memory",
     [BAI_ERR_DIAGONAL]  = "missing or zero diagonal entry",
     [BAI_ERR_PATTERN]   = "the matrix has another pattern than at set-up",
-    [BAI_ERR_SIZE]      = "more rows on one rank than this backend can index",
+    [BAI_ERR_SIZE]      = "more rows or entries on one rank than this backend can index",
     [BAI_ERR_DEVICE]    = "device error",
     [BAI_ERR_STALLED]   = "a block waited too long for another",
     [BAI_ERR_ABSENT]    = "another rank did not come to an exchange of x in time",

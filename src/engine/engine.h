@@ -48,7 +48,7 @@ typedef enum {
   BAI_ERR_DIAGONAL, /* a_ii is missing, zero, or so small that 1/a_ii is not finite in the precision of the sweeps, and
                        1 is not to stand for it; row says which is the first */
   BAI_ERR_PATTERN,  /* BAIEngineUpdateValues(): not the pattern of the matrix the engine was created with */
-  BAI_ERR_SIZE,     /* more rows than the backend can index */
+  BAI_ERR_SIZE,     /* more rows or entries than the backend can index */
   BAI_ERR_DEVICE,   /* a call of the device's run time failed; what and why say which */
   BAI_ERR_STALLED,  /* a block waited too long for another: the device hangs, or a global iteration of a block takes ten
                        seconds. The engine can go on */

@@ -11,18 +11,19 @@
 #endif
 
 enum {
-  BAI_MATCH_ROUNDS  = 8,   /* of proposals in a pass, */
-  BAI_MATCH_ROUGH   = 4,   /* and then some by rough weights; what has found nobody by then stays alone in this pass */
-  BAI_MATCH_LONG    = 10,  /* entries of a row on average; with more, a third pass makes aggregates of eight rows, as in
+  BAI_MATCH_ROUNDS = 8,  /* of proposals in a pass, */
+  BAI_MATCH_ROUGH  = 4,  /* and then some by rough weights; what has found nobody by then stays alone in this pass */
+  BAI_MATCH_LONG   = 10, /* entries of a row on average; with more, a third pass makes aggregates of eight rows, as in
                             three dimensions, else they are of four */
-  BAI_LEVELS_VISITS = 4,   /* to a last level that is not solved exactly */
-  BAI_LEVELS_PARTS  = 3,   /* a level must have fewer rows than the one above by this part at least */
+  BAI_LEVELS_AGGREGATE = 12, /* rows or points of an aggregate at most: in its last pass a row may join two others */
+  BAI_LEVELS_VISITS    = 4,  /* to a last level that is not solved exactly */
+  BAI_LEVELS_PARTS     = 3,  /* a level must have fewer rows than the one above by this part at least */
   BAI_LEVELS_SMALL = 4096, /* levels of at most so many rows are visited by one cycle: another one would take as long as
                               on much larger ones */
   BAI_GRID_LOOKS   = 64,   /* rows from the middle on that are looked at for the numbering of a grid */
-  BAI_FIT_PART     = 256,  /* aggregates are kept if at most one row in so many is no longer as it should be, */
-  BAI_FIT_ROWS     = 12,   /* or at most so many, as the largest aggregates have */
-  BAI_FIT_MOST     = 32    /* rows or points of an aggregate that are looked at: the bits of a set */
+  BAI_FIT_PART     = 256,  /* aggregates are kept if at most one row in so many is no longer as it should be, or those
+                              of an aggregate */
+  BAI_SET          = 32    /* bits of a set of rows or points of an aggregate */
 };
 
 #define BAI_LEVELS_DAMPING      ((BAIReal)0.9)
@@ -148,10 +149,22 @@ BAI_INLINE BAIReal BAIModesOver(int hermitian, int modes, BAIReal over)
   return !modes || !hermitian ? 1 : over < BAI_MODES_OVER ? over : BAI_MODES_OVER;
 }
 
-/* Rows of the next level of each aggregate */
+/* Rows of the next level of each aggregate, */
 BAI_INLINE int BAIColumnsOfP(int modes)
 {
   return modes ? modes : 1;
+}
+
+/* and of m aggregates */
+BAI_INLINE int64_t BAIRowsOfNext(int64_t m, int modes)
+{
+  return m * BAIColumnsOfP(modes);
+}
+
+/* Hardly any rows of n find others to be aggregated with */
+BAI_INLINE int BAILevelsAreStuck(int64_t m, int modes, BAIInt n)
+{
+  return BAIRowsOfNext(m, modes) > n - n / BAI_LEVELS_PARTS;
 }
 
 /* Levels, the finest one counted */
@@ -212,7 +225,7 @@ BAI_INLINE int BAIFitHoldsTogether(int count, uint32_t *leads)
 /* By how many rows are not as they should be, now and when the aggregates of n rows were made */
 BAI_INLINE int BAIFits(int64_t now, int64_t then, BAIInt n)
 {
-  return now - then <= BAI_FIT_ROWS || now - then <= n / BAI_FIT_PART;
+  return now - then <= BAI_LEVELS_AGGREGATE || now - then <= n / BAI_FIT_PART;
 }
 
 /*

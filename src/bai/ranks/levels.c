@@ -162,9 +162,9 @@ static PetscErrorCode ExchangeProlongation(BAI *bai, Level *L, PetscScalar **gho
   BAIStatus       status = BAIStatusOf(BAI_OK);
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(BAIHaloGhosts(&L->halo) * modes, ghosts));
+  PetscCall(PetscMalloc1((size_t)BAIHaloGhosts(&L->halo) * (size_t)modes, ghosts));
   if (!modes) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc1(L->halo.sends * modes, &sent));
+  PetscCall(PetscMalloc1((size_t)L->halo.sends * (size_t)modes, &sent));
   if (levels && L->m)
     status = BAILevelsProlongation(levels, (BAIInt)L->halo.sends, (const BAIInt *)L->halo.row, (BAIScalar *)sent);
   PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));

@@ -228,10 +228,10 @@ BAIStatus BAIGalerkinPattern(BAILevelsState, const BAIDeviceRows *, const int *o
 /* over 0: sums of magnitudes */
 BAIStatus BAIGalerkin(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
                       BAIReal over, BAIGather *, BAIDeviceRows *, BAIScalar **values, int **c_of_row);
-/* The same with ghosts; not softened, with what softens it */
+/* The same with ghosts; not softened, with what softens it. member: the number of each ghost in its aggregate */
 BAIStatus BAIGalerkinOfRank(BAILevelsState, const BAIDeviceRows *, const int *of_row, int m, const int *aggregate,
-                            int ghosts, const int *ghost, BAISides *, BAIGather *, BAIDeviceRows *, BAIScalar **values,
-                            int **c_of_row);
+                            int ghosts, const int *ghost, const int *member, BAISides *, BAIGather *, BAIDeviceRows *,
+                            BAIScalar **values, int **c_of_row);
 /* side: of each ghost */
 BAIStatus BAISoftenOfRank(BAILevelsState, const BAIDeviceRows *, const BAISides *, const BAIGather *,
                           const BAILevelsSide *side, BAIReal over, BAIScalar *values);

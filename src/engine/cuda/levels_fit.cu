@@ -160,7 +160,7 @@ static __global__ __launch_bounds__(THREADS) void Leads(Look look, int first, ui
     const int row = look.row[p], c = look.next_place[look.aggregate[row] * look.columns] / look.columns;
     const int begin = look.child[c], end = look.child[c + 1];
 
-    if ((end - begin) / look.points <= BAI_FIT_MOST) leads[p] = LeadsOf(look, row, begin, end);
+    if ((end - begin) / look.points <= BAI_SET) leads[p] = LeadsOf(look, row, begin, end);
   } else if (p < look.A.n) {
     BAIReal largest;
 
@@ -177,10 +177,10 @@ static __global__ __launch_bounds__(THREADS) void HoldTogether(int m, const int 
 {
   const int c = (int)(blockIdx.x * blockDim.x + threadIdx.x), begin = c < m ? child[c] : 0,
             rows = c < m ? child[c + 1] - begin : 0;
-  uint32_t set[BAI_FIT_MOST];
+  uint32_t set[BAI_SET];
   int      bad = 0;
 
-  if (rows && rows / points <= BAI_FIT_MOST) {
+  if (rows && rows / points <= BAI_SET) {
     for (int k = 0; k < rows / points; k++) set[k] = 0;
     for (int k = 0; k < rows; k++) set[k / points] |= leads[begin + k];
     if (!BAIFitHoldsTogether(rows / points, set)) bad = rows;

@@ -75,9 +75,11 @@ static __global__ void CoarsePattern(long long nnz, int m, int columns, unsigned
   if (!k || (int)(key[k - 1] / (unsigned long long)columns) != row) i[row] = at;
 }
 
-/* Sums, in the order of the rows and entries of A; and what softens them, if that is asked for */
+/* Sums, in the order of the rows and entries of A; and what softens them, if that is asked for. member: the number of
+ * each ghost in its aggregate */
 static __global__ void Sums(BAIDeviceRows A, const int *a_of_row, BAIDeviceRows C, const int *c_of_row,
-                            const unsigned *entry, const int *first, bool magnitudes, BAIScalar *values, BAISides sides)
+                            const unsigned *entry, const int *first, bool magnitudes, const int *member,
+                            BAIScalar *values, BAISides sides)
 {
   const long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x;
 
@@ -85,7 +87,8 @@ static __global__ void Sums(BAIDeviceRows A, const int *a_of_row, BAIDeviceRows 
   const bool diagonal = c_of_row[c] == C.j[c], of_ghost = C.j[c] >= C.n;
   BAIScalar  sum       = 0;
   BAIReal    magnitude = 0;
-  int        rows = 0, inside = 0, last = -1, back = 0;
+  uint32_t   seen      = 0; /* the ghosts that rows are coupled to */
+  int        rows = 0, inside = 0, last = -1;
 
   for (int k = first[c]; k < first[c + 1]; k++) {
     const unsigned  e   = entry[k];
@@ -95,12 +98,7 @@ static __global__ void Sums(BAIDeviceRows A, const int *a_of_row, BAIDeviceRows 
     sum += magnitudes ? BAIScalar(BAIAggregateMagnitude(a)) : a;
     rows += row != last;
     last = row;
-    if (of_ghost) { /* the first entry in this column */
-      int before = first[c];
-
-      while (before < k && A.j[entry[before]] != A.j[e]) before++;
-      back += before == k;
-    }
+    if (of_ghost && sides.touch) seen |= UINT32_C(1) << member[A.j[e] - A.n];
     if (!diagonal || A.j[e] == row) continue;
     magnitude += BAIAggregateMagnitude(a);
     inside++;
@@ -108,7 +106,7 @@ static __global__ void Sums(BAIDeviceRows A, const int *a_of_row, BAIDeviceRows 
   values[c] = sum;
   if (!sides.touch) return;
   sides.touch[c] = rows;
-  if (of_ghost) sides.back[c] = back;
+  if (of_ghost) sides.back[c] = __popc(seen);
   if (diagonal) sides.inner[C.j[c]] = inside ? magnitude / (BAIReal)inside : 0;
 }
 
@@ -161,8 +159,8 @@ static __global__ void Soften(BAIDeviceRows C, const int *first, BAISides sides,
 
 /* Sums, and what softens them: see BAISides */
 static BAIStatus SumUpWithSides(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, const int *aggregate,
-                                const BAIGather *gather, const BAIDeviceRows *C, const int *c_of_row, BAISides sides,
-                                BAIScalar *values)
+                                const int *member, const BAIGather *gather, const BAIDeviceRows *C, const int *c_of_row,
+                                BAISides sides, BAIScalar *values)
 {
   const size_t m      = (size_t)C->n;
   cudaStream_t stream = state->s.stream;
@@ -171,7 +169,7 @@ static BAIStatus SumUpWithSides(BAILevelsState state, const BAIDeviceRows *A, co
   CUDATry(cudaMemsetAsync(sides.inner, 0, m * sizeof(BAIReal), stream));
   CountRows<<<BAIGrid(A->n, THREADS), THREADS, 0, stream>>>(A->n, aggregate, sides.rows);
   Sums<<<BAIGrid(C->nnz, THREADS), THREADS, 0, stream>>>(*A, of_row, *C, c_of_row, gather->entry, gather->first, false,
-                                                         values, sides);
+                                                         member, values, sides);
   CUDATry(cudaGetLastError());
   return BAIStatusOf(BAI_OK);
 }
@@ -193,7 +191,7 @@ static BAIStatus SumUp(BAILevelsState state, const BAIDeviceRows *A, const int *
 
   if (over == 1 || over == 0) {
     Sums<<<BAIGrid(C->nnz, THREADS), THREADS, 0, state->s.stream>>>(*A, of_row, *C, c_of_row, gather->entry,
-                                                                    gather->first, over == 0, values, sides);
+                                                                    gather->first, over == 0, NULL, values, sides);
     CUDATry(cudaGetLastError());
     return BAIStatusOf(BAI_OK);
   }
@@ -203,7 +201,7 @@ static BAIStatus SumUp(BAILevelsState state, const BAIDeviceRows *A, const int *
   sides.touch = static_cast<int *>(rooms[0].p);
   sides.rows  = static_cast<int *>(rooms[1].p);
   sides.inner = static_cast<BAIReal *>(rooms[2].p);
-  BAITry(SumUpWithSides(state, A, of_row, aggregate, gather, C, c_of_row, sides, values));
+  BAITry(SumUpWithSides(state, A, of_row, aggregate, NULL, gather, C, c_of_row, sides, values));
   return BAISoftenOfRank(state, C, &sides, gather, NULL, over, values);
 }
 
@@ -273,15 +271,15 @@ BAIStatus BAIGalerkin(BAILevelsState state, const BAIDeviceRows *A, const int *o
 }
 
 BAIStatus BAIGalerkinOfRank(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m,
-                            const int *aggregate, int ghosts, const int *ghost, BAISides *sides, BAIGather *gather,
-                            BAIDeviceRows *C, BAIScalar **values, int **c_of_row)
+                            const int *aggregate, int ghosts, const int *ghost, const int *member, BAISides *sides,
+                            BAIGather *gather, BAIDeviceRows *C, BAIScalar **values, int **c_of_row)
 {
   BAITry(FindPattern(state, A, of_row, m, aggregate, ghosts, ghost, gather, C, values, c_of_row));
   BAITry(BAICUDAAllocate(&state->s, (size_t)C->nnz * sizeof(int), &sides->touch));
   BAITry(BAICUDAAllocate(&state->s, (size_t)C->nnz * sizeof(int), &sides->back));
   BAITry(BAICUDAAllocate(&state->s, (size_t)m * sizeof(int), &sides->rows));
   BAITry(BAICUDAAllocate(&state->s, (size_t)m * sizeof(BAIReal), &sides->inner));
-  return SumUpWithSides(state, A, of_row, aggregate, gather, C, *c_of_row, *sides, *values);
+  return SumUpWithSides(state, A, of_row, aggregate, member, gather, C, *c_of_row, *sides, *values);
 }
 
 BAIStatus BAIGalerkinValues(BAILevelsState state, const BAIDeviceRows *A, const int *of_row, int m,

@@ -235,14 +235,16 @@ BAIStatus BAIModesValues(BAILevelsState state, const BAIDeviceLevel *L, const BA
 
 BAIStatus BAIModesGalerkin(BAILevelsState state, BAIDeviceLevel *L, int ghosts, const int *ghost, BAIDeviceLevel *next)
 {
-  const int modes = state->p.modes, n = L->m * modes;
+  const int modes = state->p.modes;
   int      *i, *j;
 
   BAITry(BAIGalerkinPattern(state, &L->A, L->of_row, L->m, L->aggregate, ghosts, ghost, &L->gather, &L->gather.pattern,
                             &L->gather.of_row));
   const long long nnz = L->gather.pattern.nnz * modes * modes;
 
-  if (nnz > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
+  if (nnz > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE); /* rows are fewer */
+  const int n = L->m * modes;
+
   BAITry(BAICUDAAllocate(&state->s, ((size_t)n + 1) * sizeof(int), &i));
   BAITry(BAICUDAAllocate(&state->s, (size_t)nnz * sizeof(int), &j));
   BAITry(BAICUDAAllocate(&state->s, (size_t)nnz * sizeof(int), &next->of_row));

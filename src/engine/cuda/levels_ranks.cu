@@ -104,7 +104,7 @@ BAIStatus BAIDeviceAggregateLast(BAILevelsState state, BAIInt *count)
   BAITry(state->p.modes ? BAIDeviceAggregatePoints(state, state->levels - 1)
                         : BAIDeviceAggregate(state, state->levels - 1, L, state->field));
   *count = L->m;
-  return BAIStatusOf(BAI_OK);
+  return BAIStatusOf(BAIRowsOfNext(L->m, state->p.modes) > INT32_MAX ? BAI_ERR_SIZE : BAI_OK);
 }
 
 template <typename T>
@@ -113,6 +113,14 @@ static __global__ void Pick(int n, const int *row, const T *from, T *to)
   const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 
   if (k < n) to[k] = from[row[k]];
+}
+
+/* The same of rows of so many numbers */
+static __global__ void PickRows(long long n, int width, const int *row, const BAIScalar *from, BAIScalar *to)
+{
+  const long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+
+  if (k < n) to[k] = from[(long long)row[k / width] * width + k % width];
 }
 
 template <typename T>
@@ -175,18 +183,19 @@ BAIStatus BAIDeviceGetFields(BAILevelsState state, BAIInt *field)
 
 BAIStatus BAIDeviceProlongation(BAILevelsState state, BAIInt count, const BAIInt *row, BAIScalar *P)
 {
-  const BAIScalar    *from  = Last(state)->P;
-  const size_t        modes = (size_t)state->p.modes, n = (size_t)count * modes;
-  std::vector<BAIInt> entry(n);
-  BAITemporary        rooms[2];
+  const BAIScalar *from = Last(state)->P;
+  const size_t     n    = (size_t)count * (size_t)state->p.modes;
+  BAITemporary     rooms[2];
 
   for (size_t k = 0; k < n && !from; k++) P[k] = 0; /* no row is in an aggregate */
   if (!n || !from) return BAIStatusOf(BAI_OK);
-  for (size_t k = 0; k < n; k++) entry[k] = row[k / modes] * (BAIInt)modes + (BAIInt)(k % modes);
-  BAITry(rooms[0].Allocate(&state->s, n * sizeof(int)));
+  BAITry(rooms[0].Allocate(&state->s, (size_t)count * sizeof(int)));
   BAITry(rooms[1].Allocate(&state->s, n * sizeof(*P)));
-  BAITry(Upload(state, n, entry.data(), static_cast<int *>(rooms[0].p)));
-  BAITry(BAIDevicePick(state, n, static_cast<const int *>(rooms[0].p), sizeof(*P), from, rooms[1].p));
+  BAITry(Upload(state, (size_t)count, row, static_cast<int *>(rooms[0].p)));
+  PickRows<<<BAIGrid((long long)n, THREADS), THREADS, 0, state->s.stream>>>((long long)n, state->p.modes,
+                                                                            static_cast<const int *>(rooms[0].p), from,
+                                                                            static_cast<BAIScalar *>(rooms[1].p));
+  CUDATry(cudaGetLastError());
   CUDATry(cudaMemcpyAsync(P, rooms[1].p, n * sizeof(*P), cudaMemcpyDeviceToHost, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
   return BAIStatusOf(BAI_OK);
@@ -250,21 +259,29 @@ static BAIStatus ProductOfModes(BAILevelsState state, int ghosts, const int *gho
 BAIStatus BAIDeviceProduct(BAILevelsState state, BAIInt ghosts, const BAIInt *aggregate, const BAIScalar *P)
 {
   BAIDeviceLevel     *L = Last(state), *next = L + 1;
-  std::vector<BAIInt> ghost((size_t)L->A.ghosts);
-  BAITemporary        room;
+  std::vector<BAIInt> ghost((size_t)L->A.ghosts), member(ghost.size()), members((size_t)ghosts);
+  BAITemporary        rooms[2];
 
+  if (BAIRowsOfNext((int64_t)L->m + ghosts, state->p.modes) > INT32_MAX) return BAIStatusOf(BAI_ERR_SIZE);
   state->levels++;
   next->grid     = L->next;
-  next->A.ghosts = (int)ghosts * BAIColumnsOfP(state->p.modes);
+  next->A.ghosts = (int)BAIRowsOfNext(ghosts, state->p.modes);
   state->sides   = BAISides{};
   BAINextModes(state);
   if (!L->A.n || !L->m) return BAIStatusOf(BAI_OK);
-  for (size_t g = 0; g < ghost.size(); g++) ghost[g] = aggregate[g] < 0 ? -1 : L->m + aggregate[g];
-  BAITry(room.Allocate(&state->s, (ghost.size() + 1) * sizeof(int)));
-  BAITry(Upload(state, ghost.size(), ghost.data(), static_cast<int *>(room.p)));
-  if (state->p.modes) return ProductOfModes(state, (int)ghosts, static_cast<const int *>(room.p), P);
-  return BAIGalerkinOfRank(state, &L->A, L->of_row, L->m, L->aggregate, (int)ghosts, static_cast<const int *>(room.p),
-                           &state->sides, &L->gather, &next->A, &next->values, &next->of_row);
+  for (size_t g = 0; g < ghost.size(); g++) {
+    ghost[g]  = aggregate[g] < 0 ? -1 : L->m + aggregate[g];
+    member[g] = aggregate[g] < 0 ? 0 : members[(size_t)aggregate[g]]++ % BAI_SET; /* which has more bits than an
+                                                                                     aggregate rows */
+  }
+  for (BAITemporary &room : rooms) BAITry(room.Allocate(&state->s, (ghost.size() + 1) * sizeof(int)));
+  int *const ghost_at = static_cast<int *>(rooms[0].p), *const member_at = static_cast<int *>(rooms[1].p);
+
+  BAITry(Upload(state, ghost.size(), ghost.data(), ghost_at));
+  if (state->p.modes) return ProductOfModes(state, (int)ghosts, ghost_at, P);
+  BAITry(Upload(state, ghost.size(), member.data(), member_at));
+  return BAIGalerkinOfRank(state, &L->A, L->of_row, L->m, L->aggregate, (int)ghosts, ghost_at, member_at, &state->sides,
+                           &L->gather, &next->A, &next->values, &next->of_row);
 }
 
 BAIStatus BAIDeviceSides(BAILevelsState state, BAIInt count, const BAIInt *row, BAILevelsSide *side)

@@ -725,7 +725,7 @@ static BAIStatus Coarsen(BAILevelsState state)
     state->stop = "all rows dominate";
     if (!L->m) break;
     state->stop = "rows are not coupled strongly enough to be aggregated";
-    if (L->m * BAIColumnsOfP(modes) > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
+    if (BAILevelsAreStuck(L->m, modes, L->A.n)) break;
     next->grid = L->next;
     BAINextModes(state);
     if (modes) BAITry(BAIModesGalerkin(state, L, 0, NULL, next));

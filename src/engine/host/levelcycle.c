@@ -53,11 +53,11 @@ static void Restrict(const BAILevelsState state, BAIHostLevel *L)
   BAIHostExchange(state, L, L->x);
 #pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt c = 0; c < L->m; c++) {
-    BAIScalar *sum = L[1].b + c * columns;
+    BAIScalar *sum = L[1].b + BAIAt(c, columns, 0);
 
     for (int k = 0; k < columns; k++) sum[k] = 0;
     for (BAIInt p = L->child[c]; p < L->child[c + 1]; p++) {
-      const BAIScalar *column = L->P ? L->P + L->row[p] * columns : NULL;
+      const BAIScalar *column = L->P ? L->P + BAIAt(L->row[p], columns, 0) : NULL;
       BAIScalar        r      = L->b[p] - L->d[p] * L->x[p];
 
       for (BAIInt k = L->i[p]; k < L->i[p + 1]; k++) r -= L->a[k] * L->x[L->j[k]];
@@ -74,10 +74,10 @@ static void Prolong(const BAILevelsState state, BAIHostLevel *L)
 
 #pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt c = 0; c < L->m; c++) {
-    const BAIScalar *e = L[1].x + c * columns;
+    const BAIScalar *e = L[1].x + BAIAt(c, columns, 0);
 
     for (BAIInt p = L->child[c]; p < L->child[c + 1]; p++)
-      for (int k = 0; k < columns; k++) L->x[p] += L->P ? over * L->P[L->row[p] * columns + k] * e[k] : e[k];
+      for (int k = 0; k < columns; k++) L->x[p] += L->P ? over * L->P[BAIAt(L->row[p], columns, k)] * e[k] : e[k];
   }
 }
 

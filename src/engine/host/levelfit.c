@@ -110,9 +110,9 @@ static BAIStatus Count(BAILevelsState state, int level, int64_t *unfit)
 #pragma omp parallel for num_threads(BAITogether(n, state->p.threads)) schedule(static) reduction(+ : count)
   for (BAIInt c = 0; c < L->m; c++) {
     const BAIInt begin = L->child[c], end = L->child[c + 1], points = (end - begin) / look.points;
-    uint32_t     leads[BAI_FIT_MOST] = {0};
+    uint32_t     leads[BAI_SET] = {0};
 
-    if (BAIGridHasBoxes(L->box) || points > BAI_FIT_MOST) continue;
+    if (BAIGridHasBoxes(L->box) || points > BAI_SET) continue;
     for (BAIInt p = begin; p < end; p++) leads[(p - begin) / look.points] |= Leads(&look, L->row[p], begin, end);
     if (!BAIFitHoldsTogether((int)points, leads)) count += end - begin;
   }

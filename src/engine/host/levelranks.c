@@ -33,7 +33,7 @@ BAIStatus BAIHostAggregateLast(BAILevelsState state, BAIInt *count)
   BAITry(state->p.modes ? BAIHostAggregatePoints(state, state->levels - 1, &state->field)
                         : BAIHostAggregate(state, state->levels - 1, L, &state->field));
   *count = L->m;
-  return BAIStatusOf(BAI_OK);
+  return BAIStatusOf(BAIRowsOfNext(L->m, state->p.modes) > BAI_INT_MAX ? BAI_ERR_SIZE : BAI_OK);
 }
 
 BAIStatus BAIHostAggregates(BAILevelsState state, int level, BAIInt count, const BAIInt *row, BAIInt *aggregate)

@@ -76,6 +76,12 @@ struct BAILevelsState_ {
   int            given_up; /* the caller has said so */
 };
 
+/* Where an array by rows has what belongs to a row and a mode */
+static inline size_t BAIAt(BAIInt row, int modes, int mode)
+{
+  return (size_t)row * (size_t)modes + (size_t)mode;
+}
+
 /* Threads of a loop over so many rows: to wait for others takes longer than a small level */
 static inline int BAITogether(BAIInt rows, int threads)
 {

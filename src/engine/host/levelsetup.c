@@ -445,7 +445,7 @@ static BAIStatus Coarsen(BAILevelsState state)
     state->stop = "all rows dominate";
     if (!L->m) break;
     state->stop = "rows are not coupled strongly enough to be aggregated";
-    if (L->m * BAIColumnsOfP(state->p.modes) > L->A.n - L->A.n / BAI_LEVELS_PARTS) break;
+    if (BAILevelsAreStuck(L->m, state->p.modes, L->A.n)) break;
     next->grid = L->next;
     BAIHostNextModes(state);
     status = Coarse(state, L);

@@ -10,7 +10,7 @@ static BAIScalar Dot(const BAIInt *row, BAIInt count, int modes, const BAIScalar
 {
   BAIScalar sum = 0;
 
-  for (BAIInt l = 0; l < count; l++) sum += BAIConj(x[row[l] * modes]) * y[row[l] * modes];
+  for (BAIInt l = 0; l < count; l++) sum += BAIConj(x[BAIAt(row[l], modes, 0)]) * y[BAIAt(row[l], modes, 0)];
   return sum;
 }
 
@@ -24,7 +24,7 @@ static void Orthonormalize(const BAIInt *row, BAIInt count, int modes, const BAI
   for (int k = 0; k < modes; k++) {
     BAIReal before, norm;
 
-    for (BAIInt l = 0; l < count; l++) P[row[l] * modes + k] = mode[row[l] * modes + k];
+    for (BAIInt l = 0; l < count; l++) P[BAIAt(row[l], modes, k)] = mode[BAIAt(row[l], modes, k)];
     for (int i = 0; i < modes; i++) r[i * modes + k] = 0;
     before = (BAIReal)sqrt((double)BAIRealPart(Dot(row, count, modes, P + k, P + k)));
     for (int twice = 0; twice < 2; twice++) {
@@ -32,13 +32,17 @@ static void Orthonormalize(const BAIInt *row, BAIInt count, int modes, const BAI
         const BAIScalar s = Dot(row, count, modes, P + i, P + k);
 
         r[i * modes + k] += s;
-        for (BAIInt l = 0; l < count; l++) P[row[l] * modes + k] -= s * P[row[l] * modes + i];
+        for (BAIInt l = 0; l < count; l++) P[BAIAt(row[l], modes, k)] -= s * P[BAIAt(row[l], modes, i)];
       }
     }
     norm = (BAIReal)sqrt((double)BAIRealPart(Dot(row, count, modes, P + k, P + k)));
     if (!(norm > BAI_MODES_DEPENDENT * before)) norm = 0;
     r[k * modes + k] = norm;
-    for (BAIInt l = 0; l < count; l++) P[row[l] * modes + k] = norm > 0 ? P[row[l] * modes + k] * (1 / norm) : 0;
+    for (BAIInt l = 0; l < count; l++) {
+      BAIScalar *p = P + BAIAt(row[l], modes, k);
+
+      *p = norm > 0 ? *p * (1 / norm) : 0;
+    }
   }
 }
 
@@ -53,7 +57,7 @@ BAIStatus BAIHostTakeModes(BAILevelsState state)
   state->mode     = malloc(((size_t)n * (size_t)modes + 1) * sizeof(*state->mode));
   if (!state->mode) return BAIStatusOf(BAI_ERR_MEMORY);
   for (BAIInt i = 0; i < n; i++)
-    for (int k = 0; k < modes; k++) state->mode[i * modes + k] = state->p.mode[k] ? state->p.mode[k][i] : 1;
+    for (int k = 0; k < modes; k++) state->mode[BAIAt(i, modes, k)] = state->p.mode[k] ? state->p.mode[k][i] : 1;
   return BAIStatusOf(BAI_OK);
 }
 
@@ -85,11 +89,11 @@ BAIStatus BAIHostModes(BAILevelsState state, BAIHostLevel *L)
   }
   BAIListAggregates(L->A.n, L->m, L->aggregate, first, list);
   for (BAIInt i = 0; i < L->A.n; i++)
-    for (int k = 0; k < modes && L->aggregate[i] < 0; k++) L->P[i * modes + k] = 0;
+    for (int k = 0; k < modes && L->aggregate[i] < 0; k++) L->P[BAIAt(i, modes, k)] = 0;
 #pragma omp parallel for num_threads(BAITogether(L->A.n, state->p.threads)) schedule(static)
   for (BAIInt c = 0; c < L->m; c++)
     Orthonormalize(list + first[c], first[c + 1] - first[c], modes, state->mode, L->P,
-                   state->next_mode + c * modes * modes);
+                   state->next_mode + BAIAt(c, modes * modes, 0));
   free(list);
   free(first);
   return BAIStatusOf(BAI_OK);

@@ -182,10 +182,10 @@ static void SumModes(const BAIHostRows *A, const BAIInt *aggregate, const BAIInt
       const BAIInt col = Of(A, A->j[k], aggregate, ghost);
 
       if (col < 0) continue;
-      for (int o = 0; o < modes; o++) t[w->at[col] * modes + o] += A->a[k] * p[A->j[k] * modes + o];
+      for (int o = 0; o < modes; o++) t[BAIAt(w->at[col], modes, o)] += A->a[k] * p[BAIAt(A->j[k], modes, o)];
     }
     for (int k = 0; k < modes; k++)
-      for (BAIInt o = 0; o < width; o++) values[k * width + o] += BAIConj(p[row * modes + k]) * t[o];
+      for (BAIInt o = 0; o < width; o++) values[k * width + o] += BAIConj(p[BAIAt(row, modes, k)]) * t[o];
   }
 }
 
@@ -201,6 +201,10 @@ BAIStatus BAIModesProductCreate(const BAIHostRows *A, BAIInt m, BAIInt ghosts, c
   const size_t all = (size_t)m + (size_t)ghosts, rows = (size_t)m * (size_t)modes,
                nnz = (size_t)P.i[m] * (size_t)modes * (size_t)modes;
 
+  if (nnz > BAI_INT_MAX) { /* and so may be its rows, of each of which the diagonal entry is there */
+    BAIProductDestroy(&P);
+    return BAIStatusOf(BAI_ERR_SIZE);
+  }
   w      = (Work){.first = malloc(((size_t)m + 2) * sizeof(*w.first)),
                   .list  = malloc(((size_t)A->n + 1) * sizeof(*w.list)),
                   .at    = malloc((all + 1) * sizeof(*w.at))};
