@@ -2219,6 +2219,62 @@ static PetscErrorCode TestRanksTwice(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Flops of all ranks since they were so many */
+static PetscErrorCode FlopsSince(PetscLogDouble before, double *flops)
+{
+  PetscLogDouble now;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscGetFlops(&now));
+  *flops = (double)(now - before);
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, flops, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ranks log the flops of what they do: those of one rank, but that each of them does all of the gathered level, which
+ * is a third of it. A solve has hardly more than its cycles */
+static PetscErrorCode TestRanksFlops(void)
+{
+  Mat            A;
+  PC             pc;
+  KSP            ksp;
+  Vec            r, z;
+  PetscLogDouble before;
+  PetscInt       its;
+  PetscMPIInt    size;
+  double         alone = 0, cycle = 0, solve = 0;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (int all = 0; all < 2; all++) {
+    PetscCall(CreateMatOn(all ? PETSC_COMM_WORLD : PETSC_COMM_SELF, "laplace2d", 100, &A));
+    PetscCall(CreatePC(A, &pc));
+    PetscCall(MatCreateVecs(A, &z, &r));
+    PetscCall(VecSet(r, 1));
+    PetscCall(PCApply(pc, r, z));
+    PetscCall(PetscGetFlops(&before));
+    PetscCall(PCApply(pc, r, z));
+    PetscCall(FlopsSince(before, all ? &cycle : &alone));
+    PetscCall(VecDestroy(&r));
+    PetscCall(VecDestroy(&z));
+    PetscCall(PCDestroy(&pc));
+    if (!all) PetscCall(MatDestroy(&A));
+  }
+  alone /= size;
+  PetscCall(Expect(cycle >= 0.9 * alone && cycle <= (1 + 0.4 * (size - 1)) * alone,
+                   "a cycle has %g flops on all ranks, and %g on one", cycle, alone));
+  PetscCall(CreateKSP(A, KSPBAI, 32, &ksp));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PetscGetFlops(&before));
+  PetscCall(Solve(ksp, &its));
+  PetscCall(FlopsSince(before, &solve));
+  PetscCall(Expect(its > 0 && solve >= its * cycle && solve <= 2 * (its + 1) * cycle,
+                   "%d iterations have %g flops, and a cycle %g", (int)its, solve, cycle));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Solvers at the same time, of more and more rows and of few again, and then once more: those of the second round get
    the memory in which those of the first exchanged x */
 static PetscErrorCode TestRanksAgain(void)
@@ -2532,6 +2588,7 @@ int main(int argc, char **argv)
     if (Case("ranks_%s", distributed[k].name)) PetscCall(TestRanks(distributed[k].name, distributed[k].n));
   if (size > 1 && Case("ranks_values")) PetscCall(TestRanksValues());
   if (size > 1 && Case("ranks_other")) PetscCall(TestRanksOther());
+  if (size > 1 && Case("ranks_flops")) PetscCall(TestRanksFlops());
   if (size > 1 && Case("ranks_again")) PetscCall(TestRanksAgain());
   if (size > 1 && Case("ranks_twice")) PetscCall(TestRanksTwice());
   if (size == 1) PetscCall(CasesOnOneRank());
@@ -2564,7 +2621,7 @@ int main(int argc, char **argv)
          args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields,shell elasticity,convection \
                modes_exact,modes_iterations,ranks_elasticity \
                ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic \
-               nan,ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_again,ranks_twice}}
+               nan,ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_flops,ranks_again,ranks_twice}}
 
    testset:
       output_file: output/empty.out

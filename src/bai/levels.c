@@ -190,14 +190,15 @@ PetscErrorCode BAIHierarchyGetMatrix(BAIBackend backend, Mat Ad, Mat Ao, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A level's part of a cycle: two visits, and the residual between them */
-static double FlopsOfVisits(const BAILevelInfo *level, BAIInt local_iters)
+/* A level's part of a cycle: two visits, and the residual between them, or a product with its inverse */
+static double FlopsOfVisits(const BAILevelInfo *level, BAIInt local_iters, PetscBool exact)
 {
-  return level->blocks ? 4.0 * (double)local_iters * (double)level->inside + 2.0 * (double)level->nnz
-                       : 2.0 * (double)level->rows * (double)level->rows;
+  return exact ? 2.0 * (double)level->rows * (double)level->rows
+               : 4.0 * (double)local_iters * (double)level->inside + 2.0 * (double)level->nnz;
 }
 
-/* Of a cycle; above: see BAILevelsParameters */
+/* Of a cycle on this rank; above: see BAILevelsParameters. Rows are those of all ranks, as they say which levels are
+ * visited twice */
 double BAILevelsFlops(const BAILevelsInfo *info, BAIInt local_iters, int above)
 {
   double visits = 1, flops = 0;
@@ -205,7 +206,7 @@ double BAILevelsFlops(const BAILevelsInfo *info, BAIInt local_iters, int above)
   for (int l = 0; l < info->levels; l++) {
     if (l && l < info->levels - 1 && BAIRepeats(info->hermitian, info->modes, above + l, info->level[l].rows))
       visits *= 2;
-    flops += visits * FlopsOfVisits(&info->level[l], local_iters);
+    flops += visits * FlopsOfVisits(&info->level[l], local_iters, (PetscBool)(info->exact && l == info->levels - 1));
   }
   return flops;
 }

@@ -42,7 +42,7 @@ struct BAIHierarchy_ {
   PetscBool           negative;  /* which is negative */
   PetscReal           multiple;  /* memory of all ranks' levels, as a multiple of that of the matrix; */
   PetscLogDouble      seconds;   /* that the last set-up took */
-  double              flops;     /* of a cycle, and of a product with the square part */
+  double              flops;     /* of a cycle on this rank without the gathered level, and of a product */
   double              flops_product;
   PetscInt            setups, updates;
 

@@ -43,10 +43,10 @@ struct BAIRankLevels_ {
   BAILevelsInfo  info;
   BAIHalo        everyone; /* rows of it go to all ranks that have some */
   Vec            b, x;
-  double         flops, flops_rest; /* of a cycle, on this rank; of one for rest */
-  BAIMailbox     mailbox;           /* ranks write to each other's memory, NULL: they do not; */
-  PetscBool      solves;            /* and the engine does whole solves of all of them */
-  int            single;            /* the distributed levels are in single precision */
+  double         flops_rest; /* of a cycle for rest */
+  BAIMailbox     mailbox;    /* ranks write to each other's memory, NULL: they do not; */
+  PetscBool      solves;     /* and the engine does whole solves of all of them */
+  int            single;     /* the distributed levels are in single precision */
   const char    *stop;
   PetscErrorCode code; /* of what the engine called within a cycle */
 };
@@ -403,7 +403,7 @@ static PetscInt Small(const BAI *bai, PetscInt rows)
   return PetscMax(FEW, PetscMin(MANY, rows / size / SHARE));
 }
 
-/* What all ranks have together, in the place of what this one has; bytes are the sum of all of them */
+/* What all ranks have together, in the place of what this one has, but for flops; bytes are the sum of all of them */
 static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
 {
   enum {
@@ -412,20 +412,25 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
     INSIDE,
     SUMS
   };
-  BAILevelsInfo *all                            = &bai->hierarchy->info;
-  BAILevelsInfo  info                           = {.levels = 0};
-  PetscInt64     sum[BAI_LEVELS_MOST + 1][SUMS] = {{0}};
+  const BAIHierarchy h                              = bai->hierarchy;
+  BAILevelsInfo     *all                            = &h->info;
+  BAILevelsInfo      info                           = {.levels = 0};
+  PetscInt64         sum[BAI_LEVELS_MOST + 1][SUMS] = {{0}};
 
   PetscFunctionBegin;
-  if (bai->hierarchy->levels) BAILevelsInfoGet(bai->hierarchy->levels, &info);
-  for (int l = 0; l < R->count && l < info.levels; l++) {
-    sum[l][ALONE]  = info.level[l].alone;
-    sum[l][BLOCKS] = info.level[l].blocks;
-    sum[l][INSIDE] = info.level[l].inside;
-    R->flops += 4.0 * (double)bai->hierarchy->p.local_iters * (double)info.level[l].inside +
-      2.0 * (double)info.level[l].nnz;
-  }
+  if (h->levels) BAILevelsInfoGet(h->levels, &info);
   sum[BAI_LEVELS_MOST][0] = info.bytes + R->info.bytes;
+  info.levels             = R->count + (R->rest ? 1 : 0); /* of the cycle; the work of the last one is that of rest */
+  info.hermitian          = h->hermitian;
+  for (int l = 0; l < info.levels; l++) {
+    if (!h->levels || l == R->count) info.level[l] = (BAILevelInfo){.rows = 0};
+    sum[l][ALONE]      = info.level[l].alone;
+    sum[l][BLOCKS]     = info.level[l].blocks;
+    sum[l][INSIDE]     = info.level[l].inside;
+    info.level[l].rows = (BAIInt)R->level[l].rows;
+  }
+  h->flops         = BAILevelsFlops(&info, h->p.local_iters, 0);
+  h->flops_product = 2.0 * (double)info.level[0].nnz;
   PetscCallMPI(
     MPI_Allreduce(MPI_IN_PLACE, sum, (BAI_LEVELS_MOST + 1) * SUMS, MPIU_INT64, MPI_SUM, PetscObjectComm(bai->obj)));
   all->levels = 0;
@@ -444,7 +449,7 @@ static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
     all->level[all->levels++] = R->info.level[l];
   all->stop      = R->stop;
   all->exact     = R->rest && R->info.exact;
-  all->hermitian = bai->hierarchy->hermitian;
+  all->hermitian = h->hermitian;
   all->single    = R->count ? R->single : R->info.single;
   all->grid      = R->info.grid;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -726,7 +731,7 @@ PetscErrorCode BAIRankLevelsApply(BAI *bai, Vec r, Vec z)
   PetscFunctionBegin;
   R->code = PETSC_SUCCESS;
   if (!R->count) PetscCall(CycleAlone(R, r, z));
-  else if (bai->hierarchy->levels) PetscCall(CycleOf(R, bai->hierarchy->levels, R->flops, r, z));
+  else if (bai->hierarchy->levels) PetscCall(CycleOf(R, bai->hierarchy->levels, bai->hierarchy->flops, r, z));
   else if (R->single) PetscCall(FindLargest(R, &largest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
