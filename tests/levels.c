@@ -517,24 +517,29 @@ static PetscErrorCode TestOutdated(void)
 /* Levels of a matrix that is gone do what they did, for vectors on the host too */
 static PetscErrorCode TestReused(void)
 {
-  Mat       A;
-  PC        pc;
-  Vec       r, z, host, again;
-  PetscReal error, size;
+  const PetscInt n = 100; /* levels are distributed, if there are several ranks */
+  Mat            A;
+  PC             pc;
+  Vec            r, z, host, again;
+  PetscInt       local;
+  PetscReal      error, size;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateMat("laplace2d", 60, &A));
+  PetscCall(CreateMat("laplace2d", n, &A));
   PetscCall(CreatePC(A, &pc));
   PetscCall(MatCreateVecs(A, &z, &r));
   PetscCall(SetNoise(r, 1));
   PetscCall(PCApply(pc, r, z));
   PetscCall(VecNorm(z, NORM_2, &size));
   PetscCall(MatDestroy(&A));
-  PetscCall(CreateMat("nine", 60, &A));
+  PetscCall(CreateMat("nine", n, &A));
   PetscCall(PCSetReusePreconditioner(pc, PETSC_TRUE));
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetUp(pc));
-  PetscCall(VecCreateSeq(PETSC_COMM_SELF, 60 * 60, &host));
+  PetscCall(VecGetLocalSize(r, &local));
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &host));
+  PetscCall(VecSetSizes(host, local, n * n));
+  PetscCall(VecSetType(host, VECSTANDARD));
   PetscCall(VecDuplicate(host, &again));
   PetscCall(VecCopy(r, host));
   PetscCall(PCApply(pc, host, again));
@@ -2339,7 +2344,6 @@ static PetscErrorCode CasesOnOneRank(void)
       PetscCall(TestIterations(rows[k].name, rows[k].small, rows[k].large, rows[k].most, rows[k].growth));
   if (Case("changes")) PetscCall(TestChanges());
   if (Case("outdated")) PetscCall(TestOutdated());
-  if (Case("reused")) PetscCall(TestReused());
   if (Case("outdated_by_scaling")) PetscCall(TestScaledAfterwards());
   if (Case("changes_matrix")) PetscCall(TestChangesMatrix());
   if (Case("nonsymmetric")) PetscCall(TestNonsymmetric());
@@ -2564,6 +2568,7 @@ int main(int argc, char **argv)
   if (Case("tiny_guess_1e-170")) PetscCall(TestTinyGuess((PetscReal)1e-170));
   if (Case("tiny_guess_1e170")) PetscCall(TestTinyGuess((PetscReal)1e170));
   if (Case("tiny_no_entries")) PetscCall(TestNoEntries());
+  if (Case("reused")) PetscCall(TestReused());
   if (Case("types_baij")) PetscCall(TestTypes(MATBAIJ));
   if (Case("types_sbaij")) PetscCall(TestTypes(MATSBAIJ));
   if (Case("fields")) PetscCall(TestFields());
@@ -2621,7 +2626,8 @@ int main(int argc, char **argv)
          args: -case {{operator_laplace2d,operator_mesh,krylov,types,fields,shell elasticity,convection \
                modes_exact,modes_iterations,ranks_elasticity \
                ranks_laplace2d,ranks_nine,ranks_laplace3d,ranks_helmholtz,ranks_anisotropic \
-               nan,ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_flops,ranks_again,ranks_twice}}
+               nan,ranks_mesh,ranks_pinned,ranks_neumann,ranks_values,ranks_other,ranks_flops,ranks_again,ranks_twice \
+               reused}}
 
    testset:
       output_file: output/empty.out
@@ -2644,8 +2650,8 @@ int main(int argc, char **argv)
          timeoutfactor: 3
          requires: baicuda cuda
          nsize: 2
-         args: -mat_type aijcusparse -options_left no -case {{operator_laplace2d,krylov_cg ranks types,fields,shell \
-               modes_exact,modes_iterations}}
+         args: -mat_type aijcusparse -options_left no -case {{operator_laplace2d,krylov_cg ranks \
+               types,fields,shell,reused modes_exact,modes_iterations}}
       test:
          suffix: aijcusparse_ranks_scatter
          timeoutfactor: 3

@@ -477,26 +477,20 @@ int BAIRankLevelsCount(const struct BAIRankLevels_ *R)
   return R->count;
 }
 
-/* x is a cycle for b, for levels in the memory of the matrix */
+/* x is a cycle for b, which may be elsewhere than the matrix */
 static PetscErrorCode CycleOf(const BAIRankLevels R, BAILevels levels, double flops, Vec b, Vec x)
 {
-  const BAIHierarchy h = R->bai->hierarchy;
-  BAIScalar         *in, *out;
-  BAIStatus          status = BAIStatusOf(BAI_OK);
-  PetscInt           rows;
+  BAILevelsVectors v;
+  BAIStatus        status = BAIStatusOf(BAI_OK);
+  PetscInt         rows;
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(b, &rows)); /* the arrays of 0 rows may be NULL */
-  PetscCall(BAIHierarchyGetArray(h, b, PETSC_TRUE, PETSC_FALSE, &in));
-  PetscCall(BAIHierarchyGetArray(h, x, PETSC_FALSE, PETSC_TRUE, &out));
-  PetscCheck(!rows || (in && out), PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "The matrix is on a GPU, and vectors for it are kept on the host: take off -vec_bind_below, or let the "
-             "matrix be on the host, -mat_type aij");
-  if (rows) status = BAILevelsApply(levels, in, out);
-  PetscCall(BAIHierarchyRestoreArray(h, x, PETSC_FALSE, PETSC_TRUE, &out));
-  PetscCall(BAIHierarchyRestoreArray(h, b, PETSC_TRUE, PETSC_FALSE, &in));
+  PetscCall(BAIHierarchyBind(R->bai, b, x, PETSC_TRUE, &v));
+  if (rows) status = BAILevelsApply(levels, v.barray, v.xarray);
+  PetscCall(BAIHierarchyUnbind(R->bai, x, &v));
   PetscCall(R->code);
-  PetscCall(BAIHierarchyLogFlops(h, flops));
+  PetscCall(BAIHierarchyLogFlops(R->bai->hierarchy, flops));
   PetscCall(BAICheckStatus(R->bai, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
