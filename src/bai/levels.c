@@ -418,7 +418,7 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   PetscInt            nghost;
   const PetscInt     *garray;
   BAILevelsParameters p;
-  BAIMatrix           M;
+  BAIMatrix           M       = {.n = 0};
   BAIBackend          backend = BAI_BACKEND_HOST;
   BAIStatus           mine    = BAIStatusOf(BAI_OK);
   PetscBool           device  = PETSC_FALSE;
@@ -434,9 +434,11 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   code = GetParameters(bai, given, A, Ad, &backend, &p);
   if (!code) code = BAIHierarchyGetMatrix(backend, Ad, Ao, nghost, &M, &device);
   if (!code) code = Compare(bai, given, backend, &p, &M, &work);
-  PetscCall(BAIAgree(bai, code, &work));
-  if (nghost) PetscCall(BAIRestoreRows(backend, Ao, &(BAICSR){M.B.i, M.B.j, M.B.a}));
-  PetscCall(BAIRestoreRows(backend, Ad, &(BAICSR){M.A.i, M.A.j, M.A.a}));
+  code = BAIAgree(bai, code, &work);
+  /* what this rank has got it gives back, also if another one has failed */
+  if (M.B.i) PetscCall(BAIRestoreRows(backend, Ao, &(BAICSR){M.B.i, M.B.j, M.B.a}));
+  if (M.A.i) PetscCall(BAIRestoreRows(backend, Ad, &(BAICSR){M.A.i, M.A.j, M.A.a}));
+  PetscCall(code);
   h->set        = h->options;
   h->single_set = h->single;
   h->finite     = PETSC_TRUE;

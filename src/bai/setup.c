@@ -304,6 +304,15 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What this rank has got of its arrays */
+static PetscErrorCode RestoreRows(BAIBackend backend, const Parts *m, BAIMatrix *M)
+{
+  PetscFunctionBegin;
+  if (M->A.i) PetscCall(BAIRestoreRows(backend, m->square, &M->A));
+  if (M->B.i) PetscCall(BAIRestoreRows(backend, m->other, &M->B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* New values or a new engine, as this choice asks for, from the arrays of the matrix. All ranks do the same work, which
  * may turn out to be more */
 static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choice, int *work)
@@ -319,7 +328,9 @@ static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choi
   M.n  = (BAIInt)n;
   mine = BAIGetRows(choice->backend, m->square, &M.A, &device);
   if (!mine && m->other) mine = BAIGetRows(choice->backend, m->other, &M.B, &device);
-  PetscCall(BAIAgree(bai, mine, work));
+  code = BAIAgree(bai, mine, work);
+  if (code) PetscCall(RestoreRows(choice->backend, m, &M)); /* also if it is another rank that has failed */
+  PetscCall(code);
   M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   if (*work == WORK_VALUES) {
     status = BAIEngineUpdateValues(bai->engine, &M);
@@ -333,8 +344,7 @@ static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choi
     mine = CreateBest(bai, m->square, &M, &status);
     bai->setups++;
   } else bai->updates++;
-  PetscCall(BAIRestoreRows(choice->backend, m->square, &M.A));
-  if (m->other) PetscCall(BAIRestoreRows(choice->backend, m->other, &M.B));
+  PetscCall(RestoreRows(choice->backend, m, &M));
   code = BAICheckDiagonal(bai, m->A, status, NULL);
   if (!code) code = BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL);
   if (code) PetscCall(BAIDropEngine(bai)); /* on all ranks */

@@ -361,6 +361,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   BAIStatus           status;
   BAIMatrix           M;
   PetscBool           device;
+  PetscErrorCode      code;
 
   PetscFunctionBegin;
   PetscCall(GatherMat(bai, R, R->count));
@@ -381,13 +382,16 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   p.longest   = 0;
   p.aggregate = (const BAIInt *const *)numbers;
   p.field     = (const BAIInt *)field;
-  PetscCall(BAIHierarchyGetMatrix(h->backend, R->rest, NULL, 0, &M, &device));
-  status = BAILevelsCreate(h->backend, &M, &p, &R->levels);
-  PetscCall(BAIRestoreRows(h->backend, R->rest, &M.A));
+  code        = BAIHierarchyGetMatrix(h->backend, R->rest, NULL, 0, &M, &device);
+  if (!code) {
+    status = BAILevelsCreate(h->backend, &M, &p, &R->levels);
+    code   = BAIRestoreRows(h->backend, R->rest, &M.A);
+    if (!code) code = BAICheckStatus(bai, status);
+  }
   for (int l = 0; l < p.given; l++) PetscCall(PetscFree(numbers[l]));
   PetscCall(PetscFree(field));
   PetscCall(PetscFree(modes));
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, status), NULL));
+  PetscCall(BAIAgree(bai, code, NULL));
   BAILevelsInfoGet(R->levels, &R->info);
   R->flops_rest = (p.twice ? 2 : 1) * BAILevelsFlops(&R->info, h->p.local_iters, R->count);
   R->stop       = R->info.stop;
