@@ -344,14 +344,37 @@ BAI_INLINE uint64_t BAIJoinClaim(BAIReal weight, int row)
   return (uint64_t)w.bits << 32 | (UINT32_MAX - (uint32_t)row);
 }
 
-/* The offset of another row of a grid; whether it is a neighbour or the row itself */
-BAI_INLINE int BAIGridOffset(const BAINumbering *grid, BAIInt row, BAIInt other, int offset[3])
+/* The point of a row of a grid */
+BAI_INLINE void BAIGridAt(const BAINumbering *grid, BAIInt row, BAIInt at[3])
 {
-  const BAIInt line = grid->m[0], plane = grid->m[0] * grid->m[1], from = row + grid->skip, to = other + grid->skip;
+  const BAIInt number = row + grid->skip, line = number / grid->m[0];
 
-  offset[0] = (int)(to % line - from % line);
-  offset[1] = (int)(to % plane / line - from % plane / line);
-  offset[2] = (int)(to / plane - from / plane);
+  at[0] = number % grid->m[0];
+  at[1] = line % grid->m[1];
+  at[2] = line / grid->m[1];
+}
+
+/* The offset of another row of a grid from one at this point; whether it is a neighbour or the row itself. As of a
+ * neighbour it is found without a division. It is the only one that leads to a point of the grid */
+BAI_INLINE int BAIGridOffset(const BAINumbering *grid, const BAIInt at[3], BAIInt row, BAIInt other, int offset[3])
+{
+  const BAIInt line = grid->m[0], plane = grid->m[0] * grid->m[1], ahead = other - row;
+  const int    z        = ahead > plane / 2 ? 1 : -ahead > plane / 2 ? -1 : 0;
+  const BAIInt in_plane = ahead - z * plane;
+  const int    y        = in_plane > line / 2 ? 1 : -in_plane > line / 2 ? -1 : 0;
+  const BAIInt x        = in_plane - y * line;
+
+  if (x >= -1 && x <= 1 && at[0] + x >= 0 && at[0] + x < grid->m[0] && at[1] + y >= 0 && at[1] + y < grid->m[1] &&
+      at[2] + z >= 0 && at[2] + z < grid->m[2]) {
+    offset[0] = (int)x;
+    offset[1] = y;
+    offset[2] = z;
+    return 1;
+  }
+  BAIInt to[3];
+
+  BAIGridAt(grid, other, to);
+  for (int d = 0; d < 3; d++) offset[d] = (int)(to[d] - at[d]);
   return offset[0] >= -1 && offset[0] <= 1 && offset[1] >= -1 && offset[1] <= 1 && offset[2] >= -1 && offset[2] <= 1;
 }
 

@@ -26,12 +26,15 @@ static __global__ void LookAtGrid(BAIDeviceRows A, BAINumbering grid, GridSums *
   const int                            row = (int)(blockIdx.x * blockDim.x + threadIdx.x);
   double sum[3] = {0, 0, 0}, least[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, most[3] = {0, 0, 0}, count[3] = {0, 0, 0};
 
+  BAIInt at[3];
+
+  BAIGridAt(&grid, row, at);
   for (int k = row < A.n ? A.i[row] : 0; row < A.n && k < A.i[row + 1]; k++) {
     const double w = (double)BAIAggregateMagnitude(A.a[k]);
     int          offset[3], axis;
 
     if (A.j[k] >= A.n) continue;
-    if (!BAIGridOffset(&grid, row, A.j[k], offset)) sums->other = 1;
+    if (!BAIGridOffset(&grid, at, row, A.j[k], offset)) sums->other = 1;
     axis = BAIGridAxis(offset);
 #pragma unroll
     for (int d = 0; d < 3; d++) {

@@ -26,12 +26,15 @@ void BAIHostBoxes(const BAIHostRows *A, const BAINumbering *grid, BAIInt box[3])
   };
 
   for (BAIInt row = 0; row < A->n; row++) {
+    BAIInt at[3];
+
+    BAIGridAt(grid, row, at);
     for (BAIInt k = A->i[row]; k < A->i[row + 1]; k++) {
       const double w = (double)BAIAggregateMagnitude(A->a[k]);
       int          offset[3], axis;
 
       if (A->j[k] >= A->n) continue;
-      if (!BAIGridOffset(grid, row, A->j[k], offset)) look.other = 1;
+      if (!BAIGridOffset(grid, at, row, A->j[k], offset)) look.other = 1;
       axis = BAIGridAxis(offset);
       if (axis < 0 || w == 0) continue;
       look.count[axis]++;
