@@ -111,15 +111,13 @@ static PetscErrorCode ProblemCreate(PetscInt n, PetscInt nghost, Pattern pattern
   }
   PetscCall(PetscFree(seen));
   for (PetscInt g = 0; g < nghost; g++) p->ghost[g] = 0.1 * g;
-  p->M.n      = n;
-  p->M.nghost = nghost;
-  p->M.memory = BAI_MEMORY_HOST;
-  p->M.A.i    = (const BAIInt *)p->i;
-  p->M.A.j    = (const BAIInt *)p->j;
-  p->M.A.a    = (const BAIScalar *)p->a;
-  p->M.B.i    = (const BAIInt *)p->gi;
-  p->M.B.j    = (const BAIInt *)p->gj;
-  p->M.B.a    = (const BAIScalar *)p->ga;
+  p->M = (BAIMatrix){
+    .n      = n,
+    .nghost = nghost,
+    .memory = BAI_MEMORY_HOST,
+    .A      = {(const BAIInt *)p->i,  (const BAIInt *)p->j,  (const BAIScalar *)p->a },
+    .B      = {(const BAIInt *)p->gi, (const BAIInt *)p->gj, (const BAIScalar *)p->ga}
+  };
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
