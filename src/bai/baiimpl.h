@@ -105,7 +105,8 @@ struct BAI_ {
 
   /* Several ranks: ranks/ */
   PetscMPIInt node_rank, node_size; /* 0: not asked for yet */
-  MPI_Group   node;                 /* its ranks */
+  MPI_Group   node;                 /* its ranks; */
+  double      cores;                /* and how many of its cores are for this one */
   VecScatter  scatter;              /* NULL on one rank */
   Vec         ghost;                /* values of x that other ranks own, */
   Vec         coming;               /* those that come while ghost is read, */
@@ -197,7 +198,7 @@ PETSC_INTERN PetscErrorCode BAIReset(BAI *);
 PETSC_INTERN PetscErrorCode BAICheckAssembled(PetscObject, Mat);
 PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
 PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus, PetscBool *);
-PETSC_INTERN PetscErrorCode BAIGetThreads(PetscMPIInt, int *);
+PETSC_INTERN PetscErrorCode BAIGetThreads(const BAI *, int *);
 
 /* status.c */
 PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);

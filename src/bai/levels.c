@@ -171,7 +171,7 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   if (*backend == BAI_BACKEND_CUDA) {
     PetscCall(GetSingle(bai, given, &p->single));
     PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
-  } else PetscCall(BAIGetThreads(bai->node_size, &p->threads));
+  } else PetscCall(BAIGetThreads(bai, &p->threads));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

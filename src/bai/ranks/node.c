@@ -1,10 +1,71 @@
 /*
-   The ranks of a node, and what all ranks can
+   The ranks of a node, its cores, and what all ranks can
 */
+#define _GNU_SOURCE /* sched_getaffinity() */
 #include "../baiimpl.h"
+#include <omp.h>
 #include <petsc/private/petscimpl.h>
+#include <sched.h>
+#include <unistd.h>
 
-/* This rank among those of its node; asked for once */
+/* The cores that this process may run on get a 1. Where OpenMP has bound this thread to one of its places, the process
+   may run on all of them */
+static PetscErrorCode MarkCores(int may[CPU_SETSIZE])
+{
+  const int places = omp_get_num_places();
+  cpu_set_t set;
+
+  PetscFunctionBegin;
+  CPU_ZERO(&set);
+  if (!places && sched_getaffinity(0, sizeof(set), &set)) CPU_ZERO(&set); /* there are more than CPU_SETSIZE */
+  for (int place = 0; place < places; place++) {
+    const int n = omp_get_place_num_procs(place);
+    int      *core;
+
+    PetscCall(PetscMalloc1(n, &core));
+    omp_get_place_proc_ids(place, core);
+    for (int k = 0; k < n; k++) CPU_SET((size_t)core[k], &set);
+    PetscCall(PetscFree(core));
+  }
+  for (int core = 0; core < CPU_SETSIZE; core++) may[core] = CPU_ISSET((size_t)core, &set) ? 1 : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How many ranks the launcher has started on this node, or 0 if it does not say: those that are not of the face's
+   communicator work too, or spin in MPI until these have done */
+static PetscErrorCode GetStarted(PetscMPIInt *started)
+{
+  static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"};
+  char                     text[16];
+  PetscBool                set = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(names) && !set; k++)
+    PetscCall(PetscOptionsGetenv(PETSC_COMM_SELF, names[k], text, sizeof(text), &set));
+  *started = set ? atoi(text) : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The cores of this rank. Of one that several ranks may run on each has a part */
+static PetscErrorCode GetCores(MPI_Comm node, PetscMPIInt size, double *cores)
+{
+  int         mine[CPU_SETSIZE], ranks[CPU_SETSIZE];
+  PetscMPIInt started = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MarkCores(mine));
+  PetscCallMPI(MPI_Allreduce(mine, ranks, CPU_SETSIZE, MPI_INT, MPI_SUM, node));
+  *cores = 0;
+  for (int core = 0; core < CPU_SETSIZE; core++)
+    if (mine[core]) *cores += 1.0 / ranks[core];
+  *cores *= 1 + PETSC_MACHINE_EPSILON * CPU_SETSIZE; /* thirds of three cores are to be a whole one */
+  if (*cores == 0) *cores = (double)omp_get_num_procs() / size;
+  PetscCall(GetStarted(&started));
+  if (started > size) *cores = PetscMin(*cores, (double)sysconf(_SC_NPROCESSORS_ONLN) / started);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* This rank among those of its node, and its cores; asked for once */
 PetscErrorCode BAIGetNode(BAI *bai, MPI_Comm comm)
 {
   MPI_Comm node;
@@ -15,6 +76,7 @@ PetscErrorCode BAIGetNode(BAI *bai, MPI_Comm comm)
   PetscCallMPI(MPI_Comm_rank(node, &bai->node_rank));
   PetscCallMPI(MPI_Comm_size(node, &bai->node_size));
   PetscCallMPI(MPI_Comm_group(node, &bai->node));
+  PetscCall(GetCores(node, bai->node_size, &bai->cores));
   PetscCallMPI(MPI_Comm_free(&node));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -529,7 +529,7 @@ const BAIFace BAIFaceKSP =
    The solver uses Amat, not Pmat, of `KSPSetOperators()`. If Amat has no entries, as a `MATSHELL` or the `MATMFFD` of
    `-snes_mf_operator`, levels are those of Pmat, and `KSPFGMRES` solves with Amat.
 
-   The backend host runs OMP_NUM_THREADS threads; if that is not set, the ranks of a node share its cores.
+   The backend host runs OMP_NUM_THREADS threads, but the ranks of a node share its cores, and run no more than these.
 
    References:
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",

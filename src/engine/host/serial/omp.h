@@ -19,6 +19,23 @@ static inline int omp_get_num_procs(void)
   return 1;
 }
 
+static inline int omp_get_num_places(void)
+{
+  return 0;
+}
+
+static inline int omp_get_place_num_procs(int place)
+{
+  (void)place;
+  return 0;
+}
+
+static inline void omp_get_place_proc_ids(int place, int *ids)
+{
+  (void)place;
+  (void)ids;
+}
+
 static inline double omp_get_wtime(void)
 {
   struct timespec now;
