@@ -96,9 +96,15 @@ struct BAI_ {
   /* The matrix: convert.c */
   PetscObjectId    seen;        /* what was found out in solves is of this one; */
   PetscInt         rows, first; /* and how many rows it has, on all ranks; and the first of this one */
-  Mat              aij;         /* a copy of the matrix, if that is of another type; NULL if not; */
-  PetscObjectId    aij_of;      /* of which matrix, and its state then */
+  Mat              aij;         /* a copy of the matrix, if that is of another type, or its transpose; NULL: neither; */
+  PetscObjectId    aij_of;      /* of which matrix, and its state then, */
   PetscObjectState aij_state;
+  PetscObjectState aij_nonzero; /* and, of a transpose, its nonzero state */
+
+  /* The transposed operator: transpose.c */
+  BAI     *transposed;    /* which has it; NULL: nobody has asked for it */
+  BAI     *origin;        /* whose transposed operator this one has; NULL: it is one that users have, */
+  PetscInt origin_setups; /* which had been created so many times */
 
   /* Many levels: levels.c */
   BAIHierarchy hierarchy; /* NULL for PCBAI */
@@ -113,7 +119,8 @@ struct BAI_ {
   Vec         sent;                 /* and what they come from, on the other ranks */
   IS          ghosts;               /* their global numbers */
   PetscInt    nshown;               /* with turns of all ranks: own rows that other ranks read, */
-  BAIInt     *shown;                /* which are these */
+  BAIInt     *shown;                /* which are these, */
+  BAIInt     *color;                /* and the turn of each own row */
   PetscBool   under_way;            /* values of x are on the way */
   PetscBool   connected;            /* the engine exchanges x by itself */
   BAIStatus   failed;               /* the first thing that failed on this rank while iterating */
@@ -199,6 +206,11 @@ PETSC_INTERN PetscErrorCode BAICheckAssembled(PetscObject, Mat);
 PETSC_INTERN PetscErrorCode BAICheckMatrix(PetscObject, Mat);
 PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus, PetscBool *);
 PETSC_INTERN PetscErrorCode BAIGetThreads(const BAI *, int *);
+
+/* transpose.c */
+PETSC_INTERN PetscErrorCode BAIGetTransposed(BAI *, Mat, BAI **);
+PETSC_INTERN PetscErrorCode BAISetUpTransposed(BAI *, BAI **);
+PETSC_INTERN PetscErrorCode BAIDestroyTransposed(BAI *);
 
 /* status.c */
 PETSC_INTERN PetscErrorCode BAICheckStatus(const BAI *, BAIStatus);

@@ -240,13 +240,13 @@ PetscErrorCode BAICheckDiagonal(const BAI *bai, Mat A, BAIStatus status, PetscBo
 /* The engine, for the partition in use and so much overlap */
 static PetscErrorCode Create(BAI *bai, Mat Ad, const BAIMatrix *M, PetscInt overlap, BAIStatus *status)
 {
-  BAIPartition        partition;
+  BAIPartition        partition = {.first = NULL};
   const BAIPartition *blocks;
 
   PetscFunctionBegin;
   BAIEngineDestroy(&bai->engine);
-  PetscCall(BAICreatePartition(bai, Ad, overlap, &partition));
-  blocks  = partition.first ? &partition : NULL;
+  if (!bai->origin) PetscCall(BAICreatePartition(bai, Ad, overlap, &partition));
+  blocks  = bai->origin ? BAIEnginePartition(bai->origin->engine) : partition.first ? &partition : NULL;
   *status = BAIEngineCreate(bai->use.backend, M, blocks, &bai->use.p, &bai->engine);
   if (status->code == BAI_ERR_DIAGONAL &&
       !bai->unit) { /* where 1 may stand for it: as in PCJACOBI; a solver would solve another system */
@@ -338,6 +338,7 @@ static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choi
   BAIMatrix      M      = {.nghost = (BAIInt)m->nghost};
   PetscInt       n;
   PetscBool      device = PETSC_FALSE;
+  BAIReal       *share  = NULL;
   PetscErrorCode mine, code;
 
   PetscFunctionBegin;
@@ -345,8 +346,14 @@ static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choi
   M.n  = (BAIInt)n;
   mine = BAIGetRows(choice->backend, m->square, &M.A, &device);
   if (!mine && m->other) mine = BAIGetRows(choice->backend, m->other, &M.B, &device);
+  if (!mine && bai->origin) {
+    PetscCall(PetscMalloc1(n + 1, &share));
+    mine    = BAICheckStatus(bai, BAIEngineShares(bai->origin->engine, share));
+    M.share = share;
+  }
   code = BAIAgree(bai, mine, work);
   if (code) PetscCall(RestoreRows(choice->backend, m, &M)); /* also if it is another rank that has failed */
+  if (code) PetscCall(PetscFree(share));
   PetscCall(code);
   M.memory = device ? BAI_MEMORY_DEVICE : BAI_MEMORY_HOST;
   if (*work == WORK_VALUES) {
@@ -362,6 +369,7 @@ static PetscErrorCode FillEngine(BAI *bai, const Parts *m, const BAIChoice *choi
     bai->setups++;
   } else bai->updates++;
   PetscCall(RestoreRows(choice->backend, m, &M));
+  PetscCall(PetscFree(share));
   code = BAICheckDiagonal(bai, m->A, status, NULL);
   if (!code) code = BAIAgree(bai, mine ? mine : BAICheckStatus(bai, status), NULL);
   if (code) PetscCall(BAIDropEngine(bai)); /* on all ranks */
@@ -563,6 +571,7 @@ PetscErrorCode BAIDropEngine(BAI *bai)
 PetscErrorCode BAIReset(BAI *bai)
 {
   PetscFunctionBegin;
+  PetscCall(BAIDestroyTransposed(bai));
   PetscCall(BAIDropEngine(bai));
   PetscCall(BAIScatterDestroy(bai));
   PetscCall(MatDestroy(&bai->aij));

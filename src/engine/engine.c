@@ -284,6 +284,16 @@ BAIStatus BAIEngineSums(BAIEngine engine, BAIReal *inside, BAIReal *outside)
   return engine->ops->sums(engine->state, inside, outside);
 }
 
+const BAIPartition *BAIEnginePartition(BAIEngine engine)
+{
+  return engine->partition.first ? &engine->partition : NULL;
+}
+
+BAIStatus BAIEngineShares(BAIEngine engine, BAIReal *share)
+{
+  return engine->ops->shares(engine->state, share);
+}
+
 BAIStatus BAIEngineFlip(BAIEngine engine, BAIInt *flipped)
 {
   return engine->ops->flip(engine->state, flipped);

@@ -119,6 +119,8 @@ typedef struct {
   BAIInt    nghost; /* columns of B: entries of x that other ranks own */
   BAICSR    A, B;   /* B is not looked at if nghost is 0 */
   BAIMemory memory; /* where the arrays lie */
+
+  const BAIReal *share; /* n, on the host: what multiplies the damping of each row; NULL: it follows from the row */
 } BAIMatrix;
 
 /*
@@ -273,6 +275,7 @@ typedef struct {
   BAIStatus (*solve)(BAIState, const BAITolerances *, const BAIStep *, BAISolution *); /* only if info says so */
   BAIStatus (*residual)(BAIState, BAIReal *norm2);
   BAIStatus (*sums)(BAIState, BAIReal *inside, BAIReal *outside);
+  BAIStatus (*shares)(BAIState, BAIReal *share);
   BAIStatus (*flip)(BAIState, BAIInt *flipped);
   void (*recover)(BAIState, BAIInt iteration);
   BAIStatus (*stats)(BAIState, BAIStats *); /* NULL: what was counted is forgotten */
@@ -333,6 +336,13 @@ BAIStatus BAIEngineSolve(BAIEngine, const BAITolerances *, const BAIStep *, BAIS
 BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
 /* Sums of |a_ij|, i != j, inside and outside this rank's blocks, in the rows of overlaps too */
 BAIStatus BAIEngineSums(BAIEngine, BAIReal *inside, BAIReal *outside);
+/*
+   So that another engine does the same sweeps with A^T, which is then the transposed operator if its blocks are the same
+   and turns go the other way round: how rows are cut into blocks, NULL if these are consecutive; and what multiplies the
+   damping of each row, for BAIMatrix
+*/
+const BAIPartition *BAIEnginePartition(BAIEngine);
+BAIStatus           BAIEngineShares(BAIEngine, BAIReal *share);
 /* Flips a bit in some rows of the engine's copy of the matrix, those that its faults hit; how many */
 BAIStatus BAIEngineFlip(BAIEngine, BAIInt *flipped);
 /* Rows or blocks that faults have stopped are updated again from this iteration on; BAI_INT_MAX: never */

@@ -94,10 +94,10 @@ static PetscErrorCode FindShown(BAI *bai, Mat A, PetscInt n, PetscInt nghost, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ranks take turns together from now on, if they can; collective */
+/* Ranks take turns together from now on, if they can; with the transposed matrix those that they take with the matrix;
+ * collective */
 PetscErrorCode BAITakeTurns(BAI *bai, Mat A, PetscInt nghost, const PetscInt garray[])
 {
-  BAIInt    *color;
   PetscBool *before, all = PETSC_FALSE;
   PetscInt   n, turns    = 0;
 
@@ -105,15 +105,16 @@ PetscErrorCode BAITakeTurns(BAI *bai, Mat A, PetscInt nghost, const PetscInt gar
   PetscCall(WantsTurns(bai, &all));
   if (!all) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetLocalSize(A, &n, NULL));
-  PetscCall(PetscCalloc1(n + 1, &color));
+  PetscCall(PetscFree(bai->color));
+  PetscCall(PetscCalloc1(n + 1, &bai->color));
   PetscCall(PetscMalloc1(nghost + 1, &before));
   PetscCall(FindBefore(A, nghost, garray, before));
-  PetscCall(FindColors(bai, A, n, nghost, before, color));
+  if (bai->origin) PetscCall(PetscArraycpy(bai->color, bai->origin->color, n));
+  else PetscCall(FindColors(bai, A, n, nghost, before, bai->color));
   if (!bai->connected) PetscCall(FindShown(bai, A, n, nghost, garray));
-  for (PetscInt i = 0; i < n; i++) turns = PetscMax(turns, (PetscInt)color[i] + 1);
+  for (PetscInt i = 0; i < n; i++) turns = PetscMax(turns, (PetscInt)bai->color[i] + 1);
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &turns, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineTakeTurns(bai->engine, (BAIInt)turns, color)), NULL));
+  PetscCall(BAIAgree(bai, BAICheckStatus(bai, BAIEngineTakeTurns(bai->engine, (BAIInt)turns, bai->color)), NULL));
   PetscCall(PetscFree(before));
-  PetscCall(PetscFree(color));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

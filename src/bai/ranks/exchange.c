@@ -13,6 +13,7 @@ PetscErrorCode BAIScatterDestroy(BAI *bai)
   PetscCall(VecDestroy(&bai->sent));
   PetscCall(ISDestroy(&bai->ghosts));
   PetscCall(PetscFree(bai->shown));
+  PetscCall(PetscFree(bai->color));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -161,6 +161,11 @@ static BAIStatus Update(BAIState state, const BAIMatrix *matrix)
   });
 }
 
+static BAIStatus Shares(BAIState state, BAIReal *share)
+{
+  return Catch([&] { return BAISlicedShares(state, share); });
+}
+
 static BAIStatus Stats(BAIState state, BAIStats *stats)
 {
   return Catch([&] { return BAIStatsGet(state, stats); });
@@ -232,6 +237,7 @@ extern "C" const BAIBackendOps BAIBackendCUDA = {
   .solve      = BAISweepSolve,
   .residual   = BAIResidualRun,
   .sums       = BAISumsRun,
+  .shares     = Shares,
   .flip       = BAICUDAFlip,
   .recover    = Recover,
   .stats      = Stats,

@@ -154,10 +154,10 @@ static __device__ inline void PutUnit(const BAISliced &A, int place, int row, in
 }
 
 /* With what a row is kept, once its entries are */
-static __device__ inline void FinishRow(const BAISliced &A, int place, int row, const RowSums &r, int l1, int dominance,
-                                        BAIReal *sums, Findings *findings)
+static __device__ inline void FinishRow(const BAISliced &A, const BAIReal *given, int place, int row, const RowSums &r,
+                                        int l1, int dominance, BAIReal *sums, Findings *findings)
 {
-  const BAIReal share = dominance ? BAIShareOfDominance(BAIAbs(r.d), r.sum) : 1;
+  const BAIReal share = given ? given[row] : dominance ? BAIShareOfDominance(BAIAbs(r.d), r.sum) : 1;
 
   if (isinf(A.sweep_single ? BAIReal(float(BAIReal(1) / BAIAbs(r.d))) : BAIReal(1) / BAIAbs(r.d)))
     atomicMin(&findings->bad, row); /* zero, or as good as that */
@@ -167,7 +167,7 @@ static __device__ inline void FinishRow(const BAISliced &A, int place, int row, 
   A.d[place] = r.d;
   if (A.sweep_single) static_cast<BAISingle *>(A.dinv)[place] = BAISingle(BAIScalar(1) / r.d);
   else static_cast<BAIScalar *>(A.dinv)[place] = BAIScalar(1) / r.d;
-  if (A.share) A.share[place] = share * (l1 ? BAIShareOfL1(BAIAbs(r.d), r.sum_outside) : 1);
+  if (A.share) A.share[place] = share * (l1 && !given ? BAIShareOfL1(BAIAbs(r.d), r.sum_outside) : 1);
   if (sums) {
     sums[place]                                 = r.sum;
     sums[(size_t)A.tiles * A.tile_rows + place] = r.sum_outside;
@@ -213,7 +213,7 @@ static __global__ void Fill(BAISliced A, BAIMatrix M, bool same_pattern, int l1,
           PutUnit(A, place, row, tile_first, put, r, findings);
           r.inside++;
         }
-        FinishRow(A, place, row, r, l1, dominance, sums, findings);
+        FinishRow(A, M.share, place, row, r, l1, dominance, sums, findings);
       }
       for (int w = r.inside; w < put.s.loc_width; w++) put.NoneInside(w, place - tile_first);
       for (int w = r.outside; w < put.outside.width; w++) put.NoneOutside(w, own);
@@ -351,7 +351,7 @@ static __global__ void FinishLong(BAISliced A, BAIMatrix M, int l1, int dominanc
     }
     for (int w = r.inside + lane; w < put.s.loc_width; w += BAI_LANES) put.NoneInside(w, place - tile_first);
     for (int w = lane; w < put.outside.width; w += BAI_LANES) put.NoneOutside(w, row);
-    if (!lane) FinishRow(A, place, row, r, l1, dominance, sums, findings);
+    if (!lane) FinishRow(A, M.share, place, row, r, l1, dominance, sums, findings);
     if (put.different || length != M.A.i[row + 1] - M.A.i[row] + (M.nghost ? M.B.i[row + 1] - M.B.i[row] : 0))
       findings->different = 1;
     pattern = r.pattern;

@@ -8,11 +8,17 @@
 #include <vector>
 
 /* The matrix where kernels can read it: as it is, or copied to the device */
-static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAIMatrix *D, BAITemporary copy[6])
+static BAIStatus OnDevice(BAIState state, const BAIMatrix *M, BAIMatrix *D, BAITemporary copy[7])
 {
-  int k = 0;
+  const size_t shares = (size_t)M->n * sizeof(BAIReal);
+  int          k      = 0;
 
   *D = *M;
+  if (M->share) {
+    BAITry(copy[k].Allocate(state, shares));
+    CUDATry(cudaMemcpyAsync(copy[k].p, M->share, shares, cudaMemcpyHostToDevice, state->stream));
+    D->share = (const BAIReal *)copy[k++].p;
+  }
   if (M->memory == BAI_MEMORY_DEVICE) return BAIStatusOf(BAI_OK);
   for (BAICSR *C : {&D->A, &D->B}) {
     if (C == &D->B && !M->nghost) break;
@@ -86,7 +92,7 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
 {
   BAISliced   *A = &state->A;
   BAIMatrix    D;
-  BAITemporary copy[6];
+  BAITemporary copy[7];
 
   if ((long long)M->n + M->nghost > INT_MAX / 2) return BAIStatusOf(BAI_ERR_SIZE);
   A->n          = (int)M->n;
@@ -130,9 +136,29 @@ BAIStatus BAISlicedCreate(BAIState state, const BAIMatrix *M, const BAIPartition
 BAIStatus BAISlicedUpdateValues(BAIState state, const BAIMatrix *M)
 {
   BAIMatrix    D;
-  BAITemporary copy[6];
+  BAITemporary copy[7];
 
   if (M->n != state->A.n || M->nghost != state->nghost) return BAIStatusOf(BAI_ERR_PATTERN);
   BAITry(OnDevice(state, M, &D, copy));
   return BAISlicesFill(state, &D, true);
+}
+
+BAIStatus BAISlicedShares(BAIState state, BAIReal *share)
+{
+  const BAISliced     *A      = &state->A;
+  const size_t         places = BAIPlaces(A);
+  std::vector<BAIReal> of_place(places, 1);
+  std::vector<int>     row(A->row ? places : 0);
+
+  if (A->share)
+    CUDATry(
+      cudaMemcpyAsync(of_place.data(), A->share, places * sizeof(BAIReal), cudaMemcpyDeviceToHost, state->stream));
+  if (A->row) CUDATry(cudaMemcpyAsync(row.data(), A->row, places * sizeof(int), cudaMemcpyDeviceToHost, state->stream));
+  CUDATry(cudaStreamSynchronize(state->stream));
+  for (size_t p = 0; p < places; p++) {
+    const long long own = A->row ? row[p] : (long long)p;
+
+    if (own >= 0 && own < A->n) share[own] = of_place[p];
+  }
+  return BAIStatusOf(BAI_OK);
 }

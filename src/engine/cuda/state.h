@@ -315,6 +315,7 @@ BAIStatus BAISlicesCreate(BAIState, const BAIMatrix *);
 BAIStatus BAISlicesFill(BAIState, const BAIMatrix *, bool same_pattern);
 BAIStatus BAISlicedCreate(BAIState, const BAIMatrix *, const BAIPartition *);
 BAIStatus BAISlicedUpdateValues(BAIState, const BAIMatrix *);
+BAIStatus BAISlicedShares(BAIState, BAIReal *share);
 /* If they are not there yet: the graph of the tiles, and the order of their turns; the latter, if it is not needed,
  * only where it is worth while */
 BAIStatus BAINeighborsCreate(BAIState);

@@ -125,10 +125,11 @@ static BAIStatus FillRows(BAIBlockCRS *A, const BAIMatrix *M, const BAIParameter
       different |= sums.different;
       units += sums.unit && place < BAIBlockOwn(A, block);
       if (d != d || (d > 0 && !isinf(A->sweep_single ? (BAIReal)(float)(1 / d) : 1 / d))) {
-        const BAIReal dominance = p->local_omega > 0 ? 1 : BAIShareOfDominance(d, sums.inside);
+        const BAIReal *given     = M->share ? M->share + BAIRowAt(A, place) : NULL;
+        const BAIReal  dominance = given ? *given : p->local_omega > 0 ? 1 : BAIShareOfDominance(d, sums.inside);
 
         SetValue(A->sweep_single, A->dinv, place, 1 / A->d[place]);
-        if (A->share) A->share[place] = dominance * (p->l1 ? BAIShareOfL1(d, sums.outside) : 1);
+        if (A->share) A->share[place] = dominance * (p->l1 && !given ? BAIShareOfL1(d, sums.outside) : 1);
         if ((float)dominance < least) least = (float)dominance;
       } else if (BAIRowAt(A, place) < bad) bad = BAIRowAt(A, place);
     }

@@ -200,6 +200,14 @@ static BAIStatus Sums(BAIState state, BAIReal *inside, BAIReal *outside)
   return BAIStatusOf(BAI_OK);
 }
 
+static BAIStatus Shares(BAIState state, BAIReal *share)
+{
+  const BAIBlockCRS *A = &state->A;
+
+  for (BAIInt place = 0; place < A->places; place++) share[BAIRowAt(A, place)] = A->share ? A->share[place] : 1;
+  return BAIStatusOf(BAI_OK);
+}
+
 /* An entry of the row, the diagonal or its inverse */
 static BAIStatus Flip(BAIState state, BAIInt *flipped)
 {
@@ -280,6 +288,7 @@ const BAIBackendOps BAIBackendHost = {
   .sweep      = Sweep,
   .residual   = Residual,
   .sums       = Sums,
+  .shares     = Shares,
   .flip       = Flip,
   .recover    = Recover,
   .stats      = BAIHostStatsGet,

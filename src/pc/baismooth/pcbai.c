@@ -139,6 +139,59 @@ static PetscBool IsFixed(const BAI *bai)
   return (PetscBool)(BAIModeOf(bai) == BAI_MODE_SYNC || BAIModeOf(bai) == BAI_MODE_COLOR);
 }
 
+/* The error of an option with which there is no transposed application */
+static PetscErrorCode NoTranspose(const BAI *bai, const char option[], const char value[], const char allowed[])
+{
+  char name[PETSC_MAX_OPTION_NAME];
+
+  PetscFunctionBegin;
+  PetscCall(BAIOptionName(bai, option, name, sizeof(name)));
+  SETERRQ(PetscObjectComm(bai->obj), PETSC_ERR_SUP, "%s %s: there is no transposed application: must be %s", name,
+          value, allowed);
+}
+
+/* Those whose operator changes, or has a transpose that is no sweeps with A^T */
+static PetscErrorCode CheckTransposed(const BAI *bai)
+{
+  const BAIOptions *o = &bai->options;
+  char              value[32];
+
+  PetscFunctionBegin;
+  if (!IsFixed(bai)) PetscCall(NoTranspose(bai, "mode", BAIModes[BAIModeOf(bai)], "sync or color"));
+  PetscCall(PetscSNPrintf(value, sizeof(value), "%" PetscInt_FMT, o->overlap));
+  if (o->overlap) PetscCall(NoTranspose(bai, "overlap", value, "0"));
+  if (o->theta) PetscCall(NoTranspose(bai, "theta", "true", "false"));
+  PetscCall(PetscSNPrintf(value, sizeof(value), "%g", (double)o->momentum));
+  if (o->momentum > 0.0 && BAIModeOf(bai) == BAI_MODE_COLOR)
+    PetscCall(NoTranspose(bai, "momentum", value, "0 in mode color"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same iterations with A^T. Colours take their turns in the reverse order of an application, whose last iteration is
+ * forward if they are odd in number. With a symmetric A the same engine does them */
+static PetscErrorCode PCApplyTranspose_BAI(PC pc, Vec b, Vec x)
+{
+  BAI      *bai = (BAI *)pc->data, *transposed = bai;
+  PetscInt  done = 0;
+  PetscBool known, symmetric;
+  BAIStep   step;
+
+  PetscFunctionBegin;
+  PetscCall(SetUpIfAsked(pc));
+  PetscCall(CheckTransposed(bai));
+  PetscCall(StepOf(bai, BAI_BACKWARD, &step));
+  PetscCall(MatIsSymmetricKnown(pc->pmat, &known, &symmetric));
+  if (!known || !symmetric) PetscCall(BAISetUpTransposed(bai, &transposed));
+  if (step.mode == BAI_MODE_COLOR && bai->options.its % 2) {
+    PetscCall((*transposed->run)(transposed, b, x, PETSC_TRUE, 1, &step, NULL));
+    done = 1;
+  }
+  step.direction = BAI_ALTERNATE;
+  if (done < bai->options.its)
+    PetscCall((*transposed->run)(transposed, b, x, (PetscBool)!done, bai->options.its - done, &step, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Says once if the KSP counts on a preconditioner that is the same linear operator every time, and this is not */
 static PetscErrorCode PCPreSolve_BAI(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
 {
@@ -296,7 +349,9 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = Da
    preconditioner is never symmetric. In the modes async and launch it changes from one application to the next, and
    only flexible methods are safe.
 
-   There is no transposed application: `KSPSolveTranspose()` needs another preconditioner, as `PCBAIMG` or `PCJACOBI`.
+   In these modes there is a transposed application, for `KSPSolveTranspose()`: the same iterations with A^T, which is
+   kept once it was asked for, and follows new values. It is the exact transpose. If `MAT_SYMMETRIC` is set, A serves
+   for both. With overlap or theta, or with momentum in color, it is an error that names the option.
 
    The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`. Of the latter, set-up copies the
    graph of the blocks to the host, once for each nonzero pattern, and the values if it looks for a partition, see
@@ -324,6 +379,7 @@ PetscErrorCode PCCreate_BAI(PC pc)
   pc->data                 = (void *)p;
   pc->ops->setup           = PCSetUp_BAI;
   pc->ops->apply           = PCApply_BAI;
+  pc->ops->applytranspose  = PCApplyTranspose_BAI;
   pc->ops->applyrichardson = PCApplyRichardson_BAI;
   pc->ops->presolve        = PCPreSolve_BAI;
   pc->ops->view            = PCView_BAI;
