@@ -124,12 +124,10 @@ class Page:
         matplotlib.use("Agg")
         matplotlib.rcParams.update(
             {
-                "svg.hashsalt": "petsc-bai",
                 "font.size": 9,
                 "axes.grid": True,
                 "grid.alpha": 0.3,
                 "axes.titlesize": 9,
-                "svg.fonttype": "none",
             }
         )
         import matplotlib.pyplot as plt
@@ -148,7 +146,6 @@ class Page:
         figure.tight_layout(rect=(0, below, 1, 1))
         os.makedirs(self.pictures, exist_ok=True)
         figure.savefig(path + ".png", dpi=110)
-        figure.savefig(path + ".svg", metadata={"Date": None})
         plt.close(figure)
 
 

@@ -135,7 +135,7 @@ def main():
         pictures = os.listdir(os.path.join(folder, "pictures"))
         expect(
             "pictures",
-            {"convergence.png", "convergence.svg", "faults.png", "refinement.svg", "storage.png"} <= set(pictures),
+            {"convergence.png", "faults.png", "refinement.png", "storage.png"} <= set(pictures),
             f"{pictures}",
         )
     else:
