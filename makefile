@@ -386,7 +386,8 @@ run-session:
 
 # What the library needs, and libraries built for other PETSc
 run-variants: $(LIB) $(unchanged)
-	@HAVE='$(have)' PETSC_PREFIX=$(PETSC_PREFIX) sh tests/variants.sh $(abspath $(TESTDIR)/variants) $(BAI_LIB) $(abspath $(firstword $(unchanged))) \
+	@HAVE='$(have)' PETSC_PREFIX=$(PETSC_PREFIX) sh tests/variants.sh \
+	  $(abspath $(TESTDIR)/variants) $(BAI_LIB) $(abspath $(firstword $(unchanged))) \
 	  $(CC) -shared -fPIC $(CPPFLAGS)
 
 # The Python package

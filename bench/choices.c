@@ -50,7 +50,6 @@ static PetscErrorCode CreatePair(const Run *run, Mat A, PetscInt local_iters, Pe
   PetscCall(KSPSetOperators(pair->ksp, A, A));
   PetscCall(KSPSetTolerances(pair->ksp, run->rtol, PETSC_DEFAULT, PETSC_DEFAULT, max_it));
   PetscCall(KSPSetFromOptions(pair->ksp));
-  PetscCall(KSPBAISetLevels(pair->ksp, 0));
   if (local_iters) PetscCall(KSPBAISetLocalIters(pair->ksp, local_iters));
   PetscCall(KSPBAISetBlockSize(pair->ksp, block_size));
   PetscFunctionReturn(0);

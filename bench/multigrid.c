@@ -60,7 +60,7 @@ static PetscErrorCode CreateSolver(const Run *run, Mat A, const char way[], KSP 
   PetscCall(KSPSetType(*ksp, bai ? KSPBAI : run->symmetric ? KSPCG : jacobi ? KSPBCGS : KSPGMRES));
   if (!bai && !run->symmetric) PetscCall(KSPSetPCSide(*ksp, PC_RIGHT));
   PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetType(pc, bai ? PCNONE : ilu && run->symmetric ? PCICC : way));
+  if (!bai) PetscCall(PCSetType(pc, ilu && run->symmetric ? PCICC : way));
   if (!bai) PetscCall(KSPSetNormType(*ksp, KSP_NORM_UNPRECONDITIONED));
   PetscCall(KSPSetTolerances(*ksp, run->rtol, PETSC_DEFAULT, PETSC_DEFAULT, run->symmetric ? MAX_IT : MAX_OTHER));
   PetscCall(KSPSetFromOptions(*ksp));

@@ -82,7 +82,6 @@ static PetscErrorCode CreateSolver(Mat A, const Published *p, BAIMode mode, KSP 
   PetscCall(KSPSetType(*ksp, KSPBAI));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetNormType(*ksp, KSP_NORM_NONE));
-  PetscCall(KSPBAISetLevels(*ksp, 0));
   PetscCall(KSPBAISetLocalIters(*ksp, 6));
   PetscCall(KSPBAISetBlockSize(*ksp, p->block_size));
   PetscCall(KSPSetFromOptions(*ksp));

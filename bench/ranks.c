@@ -3,6 +3,7 @@
 #include <petscdmda.h>
 #include <petsctime.h>
 #include "gallery.h"
+#include "../tests/option.h"
 #include <string.h>
 #include <time.h>
 
@@ -44,11 +45,11 @@ typedef struct {
 
 /* What is timed */
 typedef struct {
-  const char   *name;
-  const char   *ksp, *pc;
-  BAIExchange   exchange;
-  BAIMode       mode;
-  PetscBool     alone; /* on one process as well */
+  const char *name;
+  const char *ksp, *pc;
+  BAIExchange exchange;
+  BAIMode     mode;
+  PetscBool   alone; /* on one process as well */
 } Way;
 
 /* A matrix, and the arrays that it is made of, if these are not its own */
@@ -188,7 +189,7 @@ static PetscErrorCode CreateSolver(const Run *run, Mat A, const Way *way, KSP *k
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetType(*ksp, way->ksp));
   PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetType(pc, way->pc));
+  if (way->pc) PetscCall(PCSetType(pc, way->pc));
   PetscCall(KSPSetOptionsPrefix(*ksp, "bai_"));
   if (!strcmp(way->ksp, KSPBAI)) PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(0);
@@ -231,10 +232,10 @@ static PetscErrorCode SetSolverOfAll(const Run *run, KSP ksp)
   char options[512];
 
   PetscFunctionBeginUser;
-  PetscCall(PetscSNPrintf(options, sizeof(options),
-                          "-bai_telescope_ksp_type bai -bai_telescope_pc_type none -bai_telescope_ksp_rtol %g "
-                          "-bai_pc_telescope_reduction_factor %d",
-                          (double)run->rtol, run->ranks));
+  PetscCall(
+    PetscSNPrintf(options, sizeof(options),
+                  "-bai_telescope_ksp_type bai -bai_telescope_ksp_rtol %g -bai_pc_telescope_reduction_factor %d",
+                  (double)run->rtol, run->ranks));
   PetscCall(PetscOptionsInsertString(NULL, options));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetFromOptions(pc));
@@ -247,7 +248,7 @@ static PetscErrorCode SetSolve(const Run *run, KSP ksp, const Way *way)
   PetscCall(KSPSetTolerances(ksp, run->rtol, PETSC_DEFAULT, PETSC_DEFAULT, 20000));
   if (!strcmp(way->ksp, KSPPREONLY)) PetscCall(SetSolverOfAll(run, ksp));
   if (strcmp(way->ksp, KSPBAI)) PetscFunctionReturn(0);
-  PetscCall(KSPBAISetExchange(ksp, way->exchange));
+  PetscCall(SetOption((PetscObject)ksp, "exchange", "%s", BAIExchanges[way->exchange]));
   PetscFunctionReturn(0);
 }
 
@@ -258,7 +259,6 @@ static PetscErrorCode SetPlain(const Run *run, KSP ksp, const Way *way)
   PetscCall(SetSolve(run, ksp, way));
   if (strcmp(way->ksp, KSPBAI)) PetscFunctionReturn(0);
   PetscCall(KSPBAISetMode(ksp, way->mode));
-  PetscCall(KSPBAISetLevels(ksp, 0));
   PetscFunctionReturn(0);
 }
 
@@ -282,8 +282,8 @@ static PetscErrorCode SetIterations(const Run *run, KSP ksp, const Way *way)
 static PetscErrorCode Solves(Run *run, const char name[], PetscInt n)
 {
   static const Way ways[] = {
-    {"dk",        KSPBAI,     PCNONE,      BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE },
-    {"mpi",       KSPBAI,     PCNONE,      BAI_EXCHANGE_SCATTER, BAI_MODE_ASYNC, PETSC_FALSE},
+    {"dk",        KSPBAI,     NULL,        BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE },
+    {"mpi",       KSPBAI,     NULL,        BAI_EXCHANGE_SCATTER, BAI_MODE_ASYNC, PETSC_FALSE},
     {"telescope", KSPPREONLY, PCTELESCOPE, BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_FALSE},
     {"cg",        KSPCG,      PCJACOBI,    BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE }
   };
@@ -300,10 +300,10 @@ static PetscErrorCode Solves(Run *run, const char name[], PetscInt n)
 static PetscErrorCode Iterations(Run *run, const char part[], const char name[], PetscInt n, PetscInt nz)
 {
   static const Way ways[] = {
-    {"dk",        KSPBAI,       PCNONE,   BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE },
-    {"dc",        KSPBAI,       PCNONE,   BAI_EXCHANGE_DC,      BAI_MODE_ASYNC, PETSC_FALSE},
-    {"amc",       KSPBAI,       PCNONE,   BAI_EXCHANGE_AMC,     BAI_MODE_ASYNC, PETSC_FALSE},
-    {"scatter",   KSPBAI,       PCNONE,   BAI_EXCHANGE_SCATTER, BAI_MODE_ASYNC, PETSC_FALSE},
+    {"dk",        KSPBAI,       NULL,     BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE },
+    {"dc",        KSPBAI,       NULL,     BAI_EXCHANGE_DC,      BAI_MODE_ASYNC, PETSC_FALSE},
+    {"amc",       KSPBAI,       NULL,     BAI_EXCHANGE_AMC,     BAI_MODE_ASYNC, PETSC_FALSE},
+    {"scatter",   KSPBAI,       NULL,     BAI_EXCHANGE_SCATTER, BAI_MODE_ASYNC, PETSC_FALSE},
     {"cg",        KSPCG,        PCJACOBI, BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE },
     {"chebyshev", KSPCHEBYSHEV, PCJACOBI, BAI_EXCHANGE_AUTO,    BAI_MODE_ASYNC, PETSC_TRUE }
   };
@@ -333,8 +333,8 @@ static PetscErrorCode Weak(Run *run, const char name[], PetscInt n)
 static PetscErrorCode Modes(Run *run, const char name[], PetscInt n)
 {
   static const Way ways[] = {
-    {"sync",  KSPBAI, PCNONE, BAI_EXCHANGE_AUTO, BAI_MODE_SYNC,  PETSC_TRUE},
-    {"async", KSPBAI, PCNONE, BAI_EXCHANGE_AUTO, BAI_MODE_ASYNC, PETSC_TRUE}
+    {"sync",  KSPBAI, NULL, BAI_EXCHANGE_AUTO, BAI_MODE_SYNC,  PETSC_TRUE},
+    {"async", KSPBAI, NULL, BAI_EXCHANGE_AUTO, BAI_MODE_ASYNC, PETSC_TRUE}
   };
   System s;
 
@@ -355,9 +355,9 @@ static PetscErrorCode TimeLevels(Run *run, const char part[], const char name[],
     TIMES
   };
   static const Way ways[TIMES] = {
-    {.name = "set-up", .ksp = KSPBAI, .pc = PCNONE, .alone = PETSC_TRUE},
-    {.name = "solve",  .ksp = KSPBAI, .pc = PCNONE, .alone = PETSC_TRUE},
-    {.name = "both",   .ksp = KSPBAI, .pc = PCNONE, .alone = PETSC_TRUE}
+    {.name = "set-up", .ksp = KSPBAI, .alone = PETSC_TRUE},
+    {.name = "solve",  .ksp = KSPBAI, .alone = PETSC_TRUE},
+    {.name = "both",   .ksp = KSPBAI, .alone = PETSC_TRUE}
   };
   PetscReal sample[MAX_LIST], seconds[TIMES];
   PetscInt  its = 0;

@@ -1,26 +1,31 @@
 #!/usr/bin/env python3
-"""Writes what follows from the tables of options, src/bai/options.def and src/bai/research/options.def: setters,
-getters, their manual pages, prototypes, tables.
+"""Writes what follows from the tables of options, src/bai/options.def and others: setters, getters, their manual pages,
+prototypes, tables.
 
 config/options.py          writes it ("make options")
 config/options.py --check  says of each file, in TAP, whether it is up to date ("make test"); exits with 1 if one is not
 """
 import os, re, sys, textwrap
 
-DEF, RESEARCH, WORDS, TYPES = (
-    'src/bai/options.def',
-    'src/bai/research/options.def',
-    'src/bai/options.c',
-    'include/petscbaitypes.h',
-)
+DEF, RESEARCH, LEVELS = 'src/bai/options.def', 'src/bai/research/options.def', 'src/pc/baimg/options.def'
+WORDS, TYPES = 'src/bai/options.c', 'include/petscbaitypes.h'
 HEADER, MANUAL = 'include/petscbai.h', 'docs/options.md'
-PAGES = {'KSP': 'src/ksp/bai/bai.c', 'PC': 'src/pc/baismooth/pcbai.c'}
-SETTERS = {'KSP': 'src/ksp/bai/generated/baiset.c', 'PC': 'src/pc/baismooth/generated/pcbaiset.c'}
+FACES = ('KSPBAI', 'PCBAI', 'PCBAIMG')
+STRUCTS = dict(zip(FACES, ('BAIFaceKSP', 'BAIFacePC', 'BAIFaceMG')))
+PAGES = dict(zip(FACES, ('src/ksp/bai/bai.c', 'src/pc/baismooth/pcbai.c', 'src/pc/baimg/pcbaimg.c')))
+SETTERS = {
+    face: '%s/generated/%sset.c' % (os.path.dirname(page), os.path.basename(page)[:-2]) for face, page in PAGES.items()
+}
 WHAT = {'KSP': 'the solver', 'PC': 'the preconditioner'}
-FACES = ('KSP', 'PC')
+METHODS = {
+    'RELAXATION': 'relaxation',
+    'KRYLOV': 'krylov',
+    'BOTH_METHODS': 'both',
+    'EITHER': 'both',
+}
 WIDTH = 120
 CHECK = '--check' in sys.argv[1:]
-MADE = 'made from src/bai/options.def and src/bai/research/options.def by "make options"'
+MADE = 'made from src/bai/options.def and others by "make options"'
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
 
@@ -32,8 +37,13 @@ def read(path):
 
 def split(text):
     """The arguments of a macro: commas in brackets or strings do not separate them"""
-    parts = re.findall(r'(?:"(?:\\.|[^"\\])*"|\([^()]*\)|[^,()"])+', text)
-    return [part.strip() for part in parts]
+    parts = re.findall(r'((?:"(?:\\.|[^"\\])*"|\([^()]*\)|[^,()"])*)(?:,|$)', text)
+    return [part.strip() for part in parts[:-1]]
+
+
+def class_of(face):
+    """KSP or PC"""
+    return face[: face.index('BAI')]
 
 
 class Enum:
@@ -59,14 +69,15 @@ class Enum:
 
 class Option:
     def __init__(self, comment, row):
-        self.field, self.function, self.type, default, self.range, text = split(row)
+        self.field, self.function, self.type, default, self.method, self.range, text = split(row)
         self.text = text.strip('"')
         values = split(default[default.index('(') + 1 : -1])
         self.default = {
             'BOTH': dict(zip(FACES, 2 * values)),
             'KSP_PC': dict(zip(FACES, values)),
-            'KSP_ONLY': {'KSP': values[0]},
-            'PC_ONLY': {'PC': values[0]},
+            'KSP_ONLY': {'KSPBAI': values[0]},
+            'PC_ONLY': {'PCBAI': values[0]},
+            'MG_ONLY': {'PCBAIMG': values[0]},
         }[default[: default.index('(')]]
         self.faces = [face for face in FACES if face in self.default]
         self.kind, _, arguments = self.range.rstrip(')').partition('(')
@@ -78,29 +89,38 @@ class Option:
         facts = dict(line.split(': ', 1) for line in others)
         self.level = facts.pop('Level', 'intermediate')
         self.see = facts.pop('See', '')
-        if facts or len(self.text.split()) > 15:
+        self.has_getter = facts.pop('Getter', '') != 'by hand'
+        if facts or self.method not in METHODS or len(self.text.split()) > 15:
             sys.exit('%s: cannot make sense of option %s' % (DEF, self.field))
 
     def key(self, face):
-        return '-%s_bai_%s' % (face.lower(), self.field)
+        return '-%s_%s_%s' % (class_of(face).lower(), face[len(class_of(face)) :].lower(), self.field)
 
     def word(self, face):
         """The default as users type it"""
         value = self.default[face]
         if self.enum:
             return self.enum.words[self.enum.constants.index(value)]
-        if self.kind == 'COUNT' and value == '0':
-            return 'none'
-        return {'PETSC_DECIDE': 'auto', 'PETSC_TRUE': 'true', 'PETSC_FALSE': 'false'}.get(value, value)
+        return {
+            'PETSC_DECIDE': 'auto',
+            'PETSC_BOOL3_UNKNOWN': 'auto',
+            'PETSC_TRUE': 'true',
+            'PETSC_FALSE': 'false',
+        }.get(value, value)
 
     def typed(self, face):
         """Key and value, the default first"""
-        if not self.enum:
+        words = self.enum.words if self.enum else ['auto', 'true', 'false'] if self.kind == 'FLAG_OR_AUTO' else []
+        if not words:
             return '%s <%s>' % (self.key(face), self.word(face))
-        return '%s (%s)' % (self.key(face), '|'.join(sorted(self.enum.words, key=lambda word: word != self.word(face))))
+        return '%s (%s)' % (self.key(face), '|'.join(sorted(words, key=lambda word: word != self.word(face))))
 
     def has_auto(self, face):
-        return self.kind == 'COUNT' or self.kind == 'POSITIVE_OR_AUTO' and self.limits[FACES.index(face)] == 'AUTO'
+        return (
+            self.kind in ('COUNT', 'FLAG_OR_AUTO')
+            or self.kind == 'POSITIVE_OR_AUTO'
+            and self.limits[FACES.index(face)] == 'AUTO'
+        )
 
     def is_chosen(self, face):
         """Some value leaves the choice to the set-up"""
@@ -115,6 +135,8 @@ class Option:
             return ' or '.join(
                 '`%s`%s' % (value, ' (default)' if value == default else '') for value in ('PETSC_TRUE', 'PETSC_FALSE')
             )
+        if self.kind == 'FLAG_OR_AUTO':
+            return '`PETSC_BOOL3_TRUE`, `PETSC_BOOL3_FALSE`, or `PETSC_BOOL3_UNKNOWN` (default): chosen at set-up'
         if self.enum:
             values = [
                 '`%s`%s' % (value, ' (default)' if value == default else '')
@@ -127,7 +149,9 @@ class Option:
             least, meaning = self.limits
             text = 'at least %s' % least if not meaning else 'at least %d, or %s: %s' % (int(least) + 1, least, meaning)
         elif self.kind == 'COUNT':
-            text = '0 for none, at most %s, or `PETSC_DECIDE` to have it chosen' % self.limits[0]
+            text = 'at least 1 and at most %s, or `PETSC_DECIDE`: %s' % tuple(self.limits)
+        elif self.kind == 'REAL_AT_LEAST':
+            text = 'at least %s; %s: %s' % (self.limits[0], *self.limits)
         elif self.kind == 'FRACTION':
             text = 'at least 0 and less than 1'
         else:
@@ -149,6 +173,8 @@ class Option:
             return ', '.join('`%s`' % word for word in self.enum.words)
         if self.kind == 'FLAG':
             return '`true`, `false`'
+        if self.kind == 'FLAG_OR_AUTO':
+            return '`true`, `false` or `auto`'
         if self.kind == 'VIEWER':
             return '`true`, `false`, or a viewer as for `-ksp_view`'
         if self.kind == 'BETWEEN':
@@ -157,7 +183,9 @@ class Option:
             least, meaning = self.limits
             return '≥ %s' % least if not meaning else '≥ %d, or %s' % (int(least) + 1, least)
         if self.kind == 'COUNT':
-            return '≥ 1, ≤ %s, `none` or `auto`' % self.limits[0]
+            return '≥ 1, ≤ %s, or `auto`' % self.limits[0]
+        if self.kind == 'REAL_AT_LEAST':
+            return '≥ %s' % self.limits[0]
         if self.kind == 'FRACTION':
             return '≥ 0 and < 1'
         return '> 0' + (
@@ -178,13 +206,13 @@ class Option:
         paragraphs, references = [], []
         for paragraph in self.paragraphs:
             only = re.match(r'(KSP|PC): ', paragraph)
-            if only and face and only.group(1) != face:
+            if only and face and only.group(1) != class_of(face):
                 continue
             if re.match(r'References?:\n', paragraph):
                 references = re.sub(r'\n +', ' ', paragraph).splitlines()
             else:
                 paragraphs.append(re.sub(r'^(KSP|PC): ', '' if face else r'`\1BAI`: ', paragraph).replace('\n', ' '))
-        for_face = face or self.faces[0]
+        for_face = class_of(face or self.faces[0])
         return [
             [text.replace('{FACE}', for_face).replace('{face}', for_face.lower()) for text in texts]
             for texts in (paragraphs, references)
@@ -239,58 +267,59 @@ def page(name, says, collective, inputs, outputs, key, level, notes, references,
     return '/*@\n' + '\n\n'.join(parts) + '\n@*/\n'
 
 
-def function(name, face, argument, check, action):
-    ksp = face.lower()
+def function(name, cls, argument, check, action):
+    ksp = cls.lower()
     return '''PetscErrorCode %s(%s %s, %s)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(%s, %s_CLASSID, 1);
   %s;
-  %s;
+  PetscCall(%s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 ''' % (
         name,
-        face,
+        cls,
         ksp,
         argument,
         ksp,
-        face,
+        cls,
         check,
         action,
     )
 
 
 def setter_and_getter(o, face):
-    ksp, a = face.lower(), o.argument
-    setter, getter = '%sBAISet%s' % (face, o.function), '%sBAIGet%s' % (face, o.function)
+    cls, a = class_of(face), o.argument
+    ksp = cls.lower()
+    setter, getter = face + 'Set' + o.function, face + 'Get' + o.function
     notes, references = o.notes(face)
-    see = o.see.replace('{FACE}', face)
+    see = o.see.replace('{FACE}', cls)
     text = page(
         setter,
         'Sets ' + o.says(),
         'Logically ',
-        align([(ksp, WHAT[face]), (a, o.allowed(face))]),
+        align([(ksp, WHAT[cls]), (a, o.allowed(face))]),
         [],
         [o.typed(face) + ' - sets it'],
         o.level,
         notes,
         references,
-        ', '.join(filter(None, ['`%sBAI`, `%s()`' % (face, getter), see])),
+        ', '.join(filter(None, ['`%s`, `%s()`' % (face, getter), see])),
     )
-    short = o.type[5:] if o.type.startswith('Petsc') else 'Enum'
-    text += (
-        function(
-            setter,
-            face,
-            '%s %s' % (o.type, a),
-            'PetscValidLogicalCollective%s(%s, %s, 2)' % (short, ksp, a),
-            'BAISetOption(&BAIFace%s, %s, %s, %s)' % (face, ksp, o.field, a),
-        )
-        + '\n'
+    short = {'PetscInt': 'Int', 'PetscReal': 'Real', 'PetscBool': 'Bool'}.get(o.type, 'Enum')
+    text += function(
+        setter,
+        cls,
+        '%s %s' % (o.type, a),
+        'PetscValidLogicalCollective%s(%s, %s, 2)' % (short, ksp, a),
+        'BAISetOption((PetscObject)%s, &%s, "%s", &%s)' % (ksp, STRUCTS[face], o.field, a),
     )
+    if not o.has_getter:
+        return text
+    text += '\n'
     chosen = (
-        ['It is the value that was set. What `%sSetUp()` chose is shown by `%sView()`.' % (face, face)]
+        ['It is the value that was set. What `%sSetUp()` chose is shown by `%sView()`.' % (cls, cls)]
         if o.is_chosen(face)
         else []
     )
@@ -298,35 +327,35 @@ def setter_and_getter(o, face):
         getter,
         'Gets ' + o.says(),
         'Not ',
-        ['%s - %s, of type `%sBAI`' % (ksp, WHAT[face], face)],
+        ['%s - %s, of type `%s`' % (ksp, WHAT[cls], face)],
         ['%s - see `%s()`' % (a, setter)],
         [],
         o.level,
         chosen,
         [],
-        '`%sBAI`, `%s()`' % (face, setter),
+        '`%s`, `%s()`' % (face, setter),
     )
     return text + function(
         getter,
-        face,
+        cls,
         '%s *%s' % (o.type, a),
         'PetscAssertPointer(%s, 2)' % a,
-        'BAIGetOption(&BAIFace%s, %s, %s, %s)' % (face, ksp, o.field, a),
+        'BAIGetOption((PetscObject)%s, &%s, "%s", %s)' % (ksp, STRUCTS[face], o.field, a),
     )
 
 
 def setters(face, rows):
     top = '''/*
-   Setters and getters of %sBAI, %s
+   Setters and getters of %s, %s
 */
 #include "../../../bai/baiimpl.h"
 #include <petsc/private/%simpl.h> /*I "petscbai.h" I*/
 ''' % (
         face,
         MADE,
-        face.lower(),
+        class_of(face).lower(),
     )
-    return '\n'.join([top] + [setter_and_getter(o, face) for o in rows if face in o.faces])
+    return '\n'.join([top] + [setter_and_getter(o, face) for o in rows if o.function and face in o.faces])
 
 
 def between(path, begin, end, text):
@@ -342,16 +371,23 @@ def prototypes(rows):
     for face in FACES:
         text += '\n'
         for o in rows:
-            if face in o.faces:
-                text += 'PETSC_EXTERN PetscErrorCode %sBAISet%s(%s, %s);\n' % (face, o.function, face, o.type)
-                text += 'PETSC_EXTERN PetscErrorCode %sBAIGet%s(%s, %s *);\n' % (face, o.function, face, o.type)
+            if o.function and face in o.faces:
+                text += 'PETSC_EXTERN PetscErrorCode %sSet%s(%s, %s);\n' % (face, o.function, class_of(face), o.type)
+                if o.has_getter:
+                    text += 'PETSC_EXTERN PetscErrorCode %sGet%s(%s, %s *);\n' % (
+                        face,
+                        o.function,
+                        class_of(face),
+                        o.type,
+                    )
     return between(HEADER, '/* %s */\n' % MADE, '/* end of what is made */\n', text)
 
 
 def main_page(face, rows):
     """The page of the KSP or PC: its keys, and those of its functions that set them"""
     rows = [o for o in rows if face in o.faces]
-    keys = bullets(align([(o.typed(face), '%s, `%sBAISet%s()`' % (o.text, face, o.function)) for o in rows]))
+    setters = {o.field: '`%sSet%s()`' % (face, o.function) for o in rows if o.function}
+    keys = bullets(align([(o.typed(face), ', '.join(filter(None, [o.text, setters.get(o.field)]))) for o in rows]))
     text = re.sub(
         r'(   Options Database Keys:\n).*?\n\n',
         lambda m: m.group(1) + keys + '\n\n',
@@ -361,8 +397,8 @@ def main_page(face, rows):
     )
     start = text.index('.seealso:')
     end = text.index('M*/', start)
-    others = [name for name in re.findall(r'`[^`]*`', text[start:end]) if not re.match(r'`%sBAI[SG]et' % face, name)]
-    see = fill(', '.join(others + ['`%sBAISet%s()`' % (face, o.function) for o in rows]), '.seealso: ', '          ')
+    others = [name for name in re.findall(r'`[^`]*`', text[start:end]) if not re.match(r'`%s[SG]et' % face, name)]
+    see = fill(', '.join(others + list(setters.values())), '.seealso: ', '          ')
     return text[:start] + see + '\n' + text[end:]
 
 
@@ -371,17 +407,18 @@ def types(rows):
     text = read(TYPES)
     for o in rows:
         if o.enum:
-            text = re.sub(r'-ksp_bai_%s \([^)]*\)' % o.field, lambda m: o.typed('KSP'), text)
+            text = re.sub(r'-ksp_bai_%s \([^)]*\)' % o.field, lambda m: o.typed('KSPBAI'), text)
     return text
 
 
 def table(rows):
-    text = '| option | values (default) | meaning |\n|---|---|---|\n'
+    text = '| option | method | values (default) | meaning |\n|---|---|---|---|\n'
     for o in (o for o in rows if o.level == 'beginner'):
-        only = '' if len(o.faces) == 2 else o.faces[0] + ' only: '
-        text += '| [`%s`](docs/options.md#%s) | %s (%s) | %s%s |\n' % (
+        only = '' if len(o.faces) == 2 else class_of(o.faces[0]) + ' only: '
+        text += '| [`%s`](docs/options.md#%s) | %s | %s (%s) | %s%s |\n' % (
             o.key(o.faces[0]),
             o.field,
+            METHODS[o.method],
             o.values(),
             o.defaults(),
             only,
@@ -398,14 +435,25 @@ def in_words(text, rows):
     return text
 
 
-def manual(users, research):
-    rows = users + research
+def section(o):
+    return o.field if 'PCBAIMG' not in o.faces else o.key('PCBAIMG')[1:]
+
+
+def manual(users, research, levels):
+    rows = users + research + levels
     parts = [
         '<!-- %s -->\n# Options' % MADE,
         fill(
             (
-                'Each option has a key for `-ksp_type bai`, one for `-pc_type bai`, and setters and getters in C. The'
-                ' prefix of a solver goes in front, as in `-mg_levels_pc_bai_mode`.'
+                'Each option has a key for `-ksp_type bai`, `-pc_type bai` or `-pc_type baimg`. The prefix of a solver'
+                ' goes in front, as in `-mg_levels_pc_bai_mode`. Options for users have setters and getters in C.'
+            ),
+            '',
+        ),
+        fill(
+            (
+                '`-ksp_type bai` has two methods, [krylov and relaxation](#method). An option of one of them is an'
+                ' error with the other one.'
             ),
             '',
         ),
@@ -417,32 +465,44 @@ def manual(users, research):
             ),
             '',
         ),
-        'For users: ' + ' · '.join('[%s](#%s)' % (o.field, o.field) for o in users),
-        'For research and tuning: ' + ' · '.join('[%s](#%s)' % (o.field, o.field) for o in research),
+    ] + [
+        what + ': ' + ' · '.join('[%s](#%s)' % (o.field, section(o)) for o in rows)
+        for what, rows in (
+            ('For users', users),
+            ('For research and tuning', research),
+            ('Of `-pc_type baimg`', levels),
+        )
     ]
     for o in rows:
-        parts.append('## ' + o.field)
+        parts.append('## ' + section(o))
         parts.append(', '.join('`%s`' % o.key(face) for face in o.faces) + ': ' + o.text + '.')
         facts = [
             '* values: '
             + o.values()
             + (
                 ' (%s: %s)' % (o.limits[0], o.limits[1])
-                if o.kind == 'AT_LEAST' and o.limits[1]
+                if o.kind in ('AT_LEAST', 'REAL_AT_LEAST') and o.limits[1]
+                else ' (auto: %s)' % o.limits[1]
+                if o.kind == 'COUNT'
                 else ' (0: %s)' % o.limits[0]
                 if o.kind == 'POSITIVE_OR_0'
                 else ''
             )
         ]
         if o.kind == 'POSITIVE_OR_AUTO':
-            facts[0] = '* values: > 0' + ''.join(', or `auto` (%s)' % face for face in o.faces if o.has_auto(face))
+            facts[0] = '* values: > 0' + ''.join(
+                ', or `auto` (%s)' % class_of(face) for face in o.faces if o.has_auto(face)
+            )
         if o.enum:
             facts = []
         facts.append('* default: ' + o.defaults())
-        facts.append(
-            '* in C: '
-            + ', '.join('`%sBAI%s%s()`' % (face, what, o.function) for face in o.faces for what in ('Set', 'Get'))
-        )
+        if 'KSPBAI' in o.faces:
+            facts.append('* method of the KSP: ' + METHODS[o.method])
+        if o.function:
+            facts.append(
+                '* in C: '
+                + ', '.join('`%s%s%s()`' % (face, what, o.function) for face in o.faces for what in ('Set', 'Get'))
+            )
         parts.append('\n'.join(facts))
         if o.enum:
             parts.append('Its values:')
@@ -455,9 +515,10 @@ def manual(users, research):
 
 
 def main():
-    users, research = options(DEF), options(RESEARCH)
-    rows = users + research
-    files = {HEADER: prototypes(rows), TYPES: types(rows), 'README.md': table(rows), MANUAL: manual(users, research)}
+    users, research, levels = options(DEF), options(RESEARCH), options(LEVELS)
+    rows = users + research + levels
+    files = {HEADER: prototypes(rows), TYPES: types(rows), 'README.md': table(rows)}
+    files[MANUAL] = manual(users, research, levels)
     for face in FACES:
         files[SETTERS[face]] = setters(face, rows)
         files[PAGES[face]] = main_page(face, rows)

@@ -8,8 +8,8 @@
 #                                                        (seconds)
 #   config/petsc.sh release, single [WHY]  a release of PETSc without CUDA, in double or in single precision, built
 #                                          likewise
-#   PETSC_LIBRARY=.../libpetsc.so.3.25 config/petsc.sh headers [WHY]  the headers of a PETSc that has none, as in wheels:
-#                                          those of PyPI's source, configured as that library was (a minute)
+#   PETSC_LIBRARY=.../libpetsc.so.3.25 config/petsc.sh headers [WHY]  the headers of a PETSc that has none, as in
+#                                          wheels: those of PyPI's source, configured as it was (a minute)
 #
 # Each says first what it installs, and why.
 # What is built is kept in ${XDG_CACHE_HOME:-~/.cache}/petsc-bai, one folder per version and options.
@@ -204,8 +204,8 @@ ASK
     "$mpicc" -DHEADERS -I"$prefix/include" "$ask/ask.c" -o "$ask/configured" >&2
     configured=$("$ask/configured")
     [ "$configured" = "$said" ] ||
-      die "version, and bytes of scalars, real numbers and indices, are $said of $library and $configured of its headers:" \
-        "set PETSC_DIR to a PETSc that has headers"
+      die "version, and bytes of scalars, real numbers and indices, are $said of $library" \
+        "and $configured of its headers: set PETSC_DIR to a PETSc that has headers"
     touch "$prefix/complete"
     cd "$cache"
     rm -rf "$src"

@@ -26,7 +26,7 @@ SOLVES = [
 STORAGE = ["storage", "n", "nnz", "local_iters", "its", "seconds", "conversion", "residual"]
 
 # Options of async-(k) as the papers have it: relaxation, no Krylov method round it
-PLAIN = "-ksp_type bai -ksp_bai_levels none"
+PLAIN = "-ksp_type bai -ksp_bai_method relaxation"
 GAUSS_SEIDEL = "-mat_type aij -ksp_type richardson -pc_type sor -pc_sor_forward -ksp_norm_type unpreconditioned"
 JACOBI = "-ksp_type richardson -pc_type jacobi -ksp_norm_type unpreconditioned"
 

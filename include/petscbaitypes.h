@@ -6,6 +6,53 @@
 /* SUBMANSEC = KSP */
 
 /*E
+   BAIMethod - The methods of a `KSPBAI`
+
+   Values:
++  `BAI_METHOD_AUTO`       - (default) relaxation if an option of relaxation was given, or the number of iterations is
+                             fixed; else krylov
+.  `BAI_METHOD_KRYLOV`     - a Krylov method, with the `PC` of the `KSP`
+-  `BAI_METHOD_RELAXATION` - block-asynchronous iteration itself
+
+   Options Database Key:
+.  -ksp_bai_method (auto|krylov|relaxation) - choose the method
+
+   Level: beginner
+
+.seealso: `KSPBAI`, `KSPBAISetMethod()`, `KSPBAIGetMethod()`
+E*/
+typedef enum {
+  BAI_METHOD_AUTO,
+  BAI_METHOD_KRYLOV,
+  BAI_METHOD_RELAXATION
+} BAIMethod;
+
+/*E
+   BAIKrylov - The Krylov methods of a `KSPBAI`
+
+   Values:
++  `BAI_KRYLOV_AUTO`  - (default) chosen by the operator and the `PC`
+.  `BAI_KRYLOV_CG`    - conjugate gradients
+.  `BAI_KRYLOV_FCG`   - flexible conjugate gradients
+.  `BAI_KRYLOV_BCGS`  - flexible BiCGStab
+-  `BAI_KRYLOV_GMRES` - flexible GMRES
+
+   Options Database Key:
+.  -ksp_bai_krylov (auto|cg|fcg|bcgs|gmres) - choose the method
+
+   Level: intermediate
+
+.seealso: `KSPBAI`, `KSPBAISetKrylov()`
+E*/
+typedef enum {
+  BAI_KRYLOV_AUTO,
+  BAI_KRYLOV_CG,
+  BAI_KRYLOV_FCG,
+  BAI_KRYLOV_BCGS,
+  BAI_KRYLOV_GMRES
+} BAIKrylov;
+
+/*E
    BAIMode - How the blocks of a block-asynchronous iteration wait for each other
 
    Values:
@@ -160,7 +207,7 @@ typedef enum {
    For dc and dk, ranks that exchange x must be on one node, and all work on the host or each on a GPU of its own that
    reaches the memory of the others' GPUs. -info tells the first reason against it.
 
-.seealso: `KSPBAI`, `PCBAI`, `KSPBAISetExchange()`, `PCBAISetExchange()`
+.seealso: `KSPBAI`, `PCBAI`
 E*/
 typedef enum {
   BAI_EXCHANGE_AUTO,
@@ -204,7 +251,7 @@ typedef enum {
 
    Level: intermediate
 
-.seealso: `KSPBAI`, `PCBAI`, `BAIPrecision`, `KSPBAISetRefine()`, `PCBAISetRefine()`
+.seealso: `KSPBAI`, `PCBAI`, `BAIPrecision`
 E*/
 typedef enum {
   BAI_REFINE_AUTO,
@@ -228,7 +275,7 @@ typedef enum {
 
    Level: advanced
 
-.seealso: `KSPBAI`, `KSPBAISetFaultType()`, `KSPBAISetFaultFraction()`
+.seealso: `KSPBAI`
 E*/
 typedef enum {
   BAI_FAULT_ROWS,
@@ -252,7 +299,7 @@ typedef enum {
 
    Level: advanced
 
-.seealso: `KSPBAI`, `PCBAI`, `KSPBAISetKernel()`, `PCBAISetKernel()`
+.seealso: `KSPBAI`, `PCBAI`
 E*/
 typedef enum {
   BAI_KERNEL_AUTO,

@@ -4,10 +4,9 @@
 
 #include <petscbai.h>
 #include "baicompat.h"
+#include "option.h"
 #include <fnmatch.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -319,12 +318,11 @@ static inline PetscErrorCode ZeroDiagonalMessage(PetscInt row, PetscInt count, P
 static inline PetscErrorCode MatTypeMessage(MatType type, char text[], size_t size)
 {
   PetscFunctionBeginUser;
-  PetscCall(
-    PetscSNPrintf(text, size,
-                  "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij, "
-                  "aijcusparse, baij or sbaij; see MatConvert() and -mat_type. KSPBAI with levels takes those of Pmat "
-                  "where Amat has none",
-                  type));
+  PetscCall(PetscSNPrintf(text, size,
+                          "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij, "
+                          "aijcusparse, baij or sbaij; see MatConvert() and -mat_type. Krylov methods of KSPBAI take "
+                          "any Amat",
+                          type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -21,7 +21,6 @@ on the host; nothing hangs. The same of KSPBAI and PCBAIMG with levels.\n\
 /* What options.def says of an option that matters here; the faces are in the order KSP, PC */
 typedef enum {
   IS_INT,
-  IS_COUNT,
   IS_REAL,
   IS_FRACTION,
   IS_FLAG,
@@ -36,22 +35,21 @@ typedef struct {
   const char *const *names;
 } Option;
 
-#define BOTH(value)                                          .has = {PETSC_TRUE, PETSC_TRUE}
-#define KSP_PC(ksp, pc)                                      .has = {PETSC_TRUE, PETSC_TRUE}
-#define KSP_ONLY(value)                                      .has = {PETSC_TRUE, PETSC_FALSE}
-#define PC_ONLY(value)                                       .has = {PETSC_FALSE, PETSC_TRUE}
-#define AT_LEAST(n, what)                                    .kind = IS_INT, .least = n, .most = PETSC_MAX_INT
-#define BETWEEN(n, m)                                        .kind = IS_INT, .least = n, .most = m
-#define POSITIVE_OR_0(what)                                  .kind = IS_REAL
-#define POSITIVE_OR_AUTO(ksp, pc)                            .kind = IS_REAL
-#define COUNT(n)                                             .kind = IS_COUNT, .most = n
-#define FRACTION                                             .kind = IS_FRACTION
-#define AUTO                                                 PETSC_TRUE
-#define NO_AUTO                                              PETSC_FALSE
-#define FLAG                                                 .kind = IS_FLAG
-#define VIEWER                                               .kind = IS_FLAG
-#define NAMES(array)                                         .kind = IS_NAME, .names = array
-#define OPTION(field, Function, type, standard, range, says) {.name = #field, standard, range},
+#define BOTH(value)                                                  .has = {PETSC_TRUE, PETSC_TRUE}
+#define KSP_PC(ksp, pc)                                              .has = {PETSC_TRUE, PETSC_TRUE}
+#define KSP_ONLY(value)                                              .has = {PETSC_TRUE, PETSC_FALSE}
+#define PC_ONLY(value)                                               .has = {PETSC_FALSE, PETSC_TRUE}
+#define AT_LEAST(n, what)                                            .kind = IS_INT, .least = n, .most = PETSC_MAX_INT
+#define BETWEEN(n, m)                                                .kind = IS_INT, .least = n, .most = m
+#define POSITIVE_OR_0(what)                                          .kind = IS_REAL
+#define POSITIVE_OR_AUTO(ksp, pc)                                    .kind = IS_REAL
+#define FRACTION                                                     .kind = IS_FRACTION
+#define AUTO                                                         PETSC_TRUE
+#define NO_AUTO                                                      PETSC_FALSE
+#define FLAG                                                         .kind = IS_FLAG
+#define VIEWER                                                       .kind = IS_FLAG
+#define NAMES(array)                                                 .kind = IS_NAME, .names = array
+#define OPTION(field, Function, type, standard, method, range, says) {.name = #field, standard, range},
 static const Option options[] = {
 #include "options.def"
 #include "research/options.def"
@@ -63,6 +61,8 @@ static const struct {
   const char *name;
   PetscInt    most;
 } limits[] = {
+  {"method",         0}, /* of others it is an error: -levels */
+  {"krylov",         0},
   {"mode",           0}, /* the same for both faces */
   {"backend",        0}, /* of the command line */
   {"kernel",         0}, /* may refuse */
@@ -146,10 +146,6 @@ static void DrawValue(Dice *dice, const Option *o, int face, PetscInt most, char
   case IS_INT:
     (void)snprintf(word, length, "%" PetscInt_FMT, SmallInt(dice, o->least, most));
     break;
-  case IS_COUNT:
-    if (OneIn(dice, 3)) (void)snprintf(word, length, "%s", OneIn(dice, 2) ? "auto" : "none");
-    else (void)snprintf(word, length, "%" PetscInt_FMT, SmallInt(dice, 1, most));
-    break;
   case IS_REAL:
     (void)snprintf(word, length, "%.3f", (double)Between(dice, (PetscReal)0.3, (PetscReal)1.2));
     break;
@@ -187,13 +183,12 @@ static void DrawOptions(Dice *dice, System *s)
                                                                : BAIModes[s->mode]); /* which is color or sync */
     for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(options); k++) {
       const Option *o    = &options[k];
-      PetscInt      most = o->kind == IS_INT || o->kind == IS_COUNT ? o->most : 1;
+      PetscInt      most = o->kind == IS_INT ? o->most : 1;
       char          word[64];
 
       for (size_t l = 0; l < PETSC_STATIC_ARRAY_LENGTH(limits); l++) {
         if (!strcmp(o->name, limits[l].name)) most = limits[l].most;
       }
-      if (!strcmp(o->name, "levels")) continue; /* a number is an error with most of the others: tests/levels.c */
       if (!o->has[face] || !most || !OneIn(dice, 3)) continue;
       if (!strcmp(o->name, "staleness") && s->mode != BAI_MODE_ASYNC) continue; /* an error */
       DrawValue(dice, o, face, most, word, sizeof(word));
@@ -759,7 +754,7 @@ static PetscErrorCode TestBackends(System *s)
   if (!IsFixed(s) || strcmp(s->backend, BAIBackends[BAI_BACKEND_CUDA])) PetscFunctionReturn(PETSC_SUCCESS);
   if (ranks > 1 && s->mode == BAI_MODE_COLOR) PetscFunctionReturn(PETSC_SUCCESS);
   for (int face = 0; face < 2; face++) {
-    const char *const name  = face ? "pc" : "ksp";
+    const char *const name = face ? "pc" : "ksp";
 
     for (int k = 0; k < 2; k++) {
       char         more[256];
@@ -878,8 +873,9 @@ static PetscErrorCode TestLevels(System *s)
   PetscFunctionBeginUser;
   if (OneIn(&dice, 2)) (void)snprintf(levels, sizeof(levels), "auto");
   else (void)snprintf(levels, sizeof(levels), "%d", 1 + (int)Below(&dice, 8));
-  (void)snprintf(s->options[0], sizeof(s->options[0]), " -ksp_bai_backend %s -ksp_bai_levels %s",
-                 s->backend, levels);
+  (void)snprintf(s->options[0], sizeof(s->options[0]), " -ksp_bai_backend %s%s%s", s->backend,
+                 strcmp(levels, "auto") ? " -ksp_bai_method krylov -pc_baimg_levels " : "",
+                 strcmp(levels, "auto") ? levels : "");
   s->options[1][0] = 0;
   PetscCall(VecDuplicate(s->x0, &x));
   PetscCall(Solve(s, 2, "", x, &o));

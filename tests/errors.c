@@ -36,7 +36,7 @@ static PetscErrorCode Converges(KSP ksp)
 static PetscErrorCode Setters(Mat A)
 {
   KSP        ksp;
-  PetscInt   sweeps, size, overlap, interval;
+  PetscInt   sweeps, size, interval;
   PetscReal  omega, local_omega;
   BAIMode    mode, mode_before;
   BAIBackend backend, backend_before;
@@ -49,7 +49,6 @@ static PetscErrorCode Setters(Mat A)
               KSPBAISetLocalIters(ksp, 0));
   ExpectError("-foo_ksp_bai_block_size -1: must be at least 0 (0: chosen at set-up)", "KSPBAISetBlockSize()",
               KSPBAISetBlockSize(ksp, -1));
-  ExpectError("-foo_ksp_bai_overlap -1: must be at least 0", "KSPBAISetOverlap()", KSPBAISetOverlap(ksp, -1));
   ExpectError("-foo_ksp_bai_check_interval -1: must be at least 0 (0: chosen while iterating)",
               "KSPBAISetCheckInterval()", KSPBAISetCheckInterval(ksp, -1));
   ExpectError("-foo_ksp_bai_omega 0.: must be a positive number", "KSPBAISetOmega()", KSPBAISetOmega(ksp, 0.0));
@@ -66,34 +65,29 @@ static PetscErrorCode Setters(Mat A)
               KSPBAISetWeight(ksp, (BAIWeight)5));
   ExpectError("-foo_ksp_bai_partition -1: must be one of auto, natural, dm, rcm, graph", "KSPBAISetPartition()",
               KSPBAISetPartition(ksp, (BAIPartitionType)-1));
-  ExpectError("-foo_ksp_bai_staleness -2: must be at least -1 (-1: unbounded)", "KSPBAISetStaleness()",
-              KSPBAISetStaleness(ksp, -2));
   ExpectError("-foo_ksp_bai_precision 3: must be one of native, single", "KSPBAISetPrecision()",
               KSPBAISetPrecision(ksp, (BAIPrecision)3));
-  ExpectError("-foo_ksp_bai_refine 4: must be one of auto, none, sync, async", "KSPBAISetRefine()",
-              KSPBAISetRefine(ksp, (BAIRefine)4));
   ExpectError("-foo_ksp_bai_mode 5: must be one of async, launch, sync, color, auto", "KSPBAISetMode()",
               KSPBAISetMode(ksp, (BAIMode)5));
   ExpectError("-foo_ksp_bai_backend 9: must be one of auto, host, cuda", "KSPBAISetBackend()",
               KSPBAISetBackend(ksp, (BAIBackend)9));
 
   PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC)); /* where staleness has no meaning, found out when both are known */
-  PetscCall(KSPBAISetStaleness(ksp, 2));
+  PetscCall(SetOption((PetscObject)ksp, "staleness", "2"));
   ExpectError("-foo_ksp_bai_staleness 2 with -foo_ksp_bai_mode sync: must be -1 but for mode async", "KSPSetUp()",
               KSPSetUp(ksp));
   PetscCall(KSPBAISetMode(ksp, mode_before));
-  PetscCall(KSPBAISetStaleness(ksp, -1));
+  PetscCall(SetOption((PetscObject)ksp, "staleness", "-1"));
 
   PetscCall(KSPBAIGetLocalIters(ksp, &sweeps));
   PetscCall(KSPBAIGetBlockSize(ksp, &size));
-  PetscCall(KSPBAIGetOverlap(ksp, &overlap));
   PetscCall(KSPBAIGetCheckInterval(ksp, &interval));
   PetscCall(KSPBAIGetOmega(ksp, &omega));
   PetscCall(KSPBAIGetLocalOmega(ksp, &local_omega));
   PetscCall(KSPBAIGetMode(ksp, &mode));
   PetscCall(KSPBAIGetBackend(ksp, &backend));
-  PetscCall(Expect(sweeps == 5 && size == 0 && overlap == 0 && interval == 0 && omega == 1 && local_omega == 1 &&
-                     mode == mode_before && backend == backend_before,
+  PetscCall(Expect(sweeps == 5 && size == 0 && interval == 0 && omega == 1 && local_omega == 1 && mode == mode_before &&
+                     backend == backend_before,
                    "a wrong value changes nothing"));
   PetscCall(Converges(ksp));
   PetscCall(KSPDestroy(&ksp));
@@ -127,16 +121,19 @@ static PetscErrorCode Options(Mat A)
     {"-foo_ksp_bai_local_iters",    "few",       "few: must be at least 1 and at most 1000000"               },
     {"-foo_ksp_bai_block_size",     "1e3",       "1e3: must be at least 0 (0: chosen at set-up)"             },
     {"-foo_ksp_bai_omega",          "1,5",       "1,5: must be a positive number"                            },
-    {"-foo_ksp_bai_levels",         "0",         "0: must be none, auto, or at least 1 and at most 32"       },
+    {"-foo_ksp_bai_method",         "cg",        "cg: must be one of auto, krylov, relaxation"               },
+    {"-foo_ksp_bai_krylov",         "minres",    "minres: must be one of auto, cg, fcg, bcgs, gmres"         },
     {"-foo_ksp_bai_stats",          "foo",       "foo: must be true, false, or ascii:FILE"                   },
     {"-foo_ksp_bai_staleness",      "-2",        "-2: must be at least -1 (-1: unbounded)"                   },
     {"-foo_ksp_bai_precision",      "half",      "half: must be one of native, single"                       },
+    {"-foo_ksp_bai_fault_fraction", "1.5",       "1.5: must be at least 0 and less than 1"                   },
+    {"-foo_ksp_bai_fault_at",       "-1",        "-1: must be at least 0"                                    },
+    {"-foo_ksp_bai_fault_recover",  "-1",        "-1: must be at least 0 (0: never)"                         },
     {"-foo_ksp_bai_refine",         "twice",     "twice: must be one of auto, none, sync, async"             },
+    {"-foo_ksp_bai_kernel",         "fast",      "fast: must be one of auto, resident, stream, generic"      },
+    {"-foo_ksp_bai_kernel",         "4",         "4: must be one of auto, resident, stream, generic"         },
     {"-foo_ksp_bai_mode",           "sometimes", "sometimes: must be one of async, launch, sync, color, auto"},
-    {"-foo_ksp_bai_backend",        "abacus",    "abacus: must be one of auto, host, cuda"                   },
-    {"-foo_pc_type",                "jacobi",
-     "jacobi: KSPBAI uses no preconditioner, "
-     "so it must be none or left out"                                                                        }
+    {"-foo_ksp_bai_backend",        "abacus",    "abacus: must be one of auto, host, cuda"                   }
   };
 
   PetscFunctionBeginUser;
@@ -151,7 +148,7 @@ static PetscErrorCode Options(Mat A)
     PetscCall(PetscOptionsClearValue(NULL, "-foo_ksp_bai_local_iters"));
     PetscCall(PetscOptionsClearValue(NULL, options[k][0]));
     PetscCall(KSPBAIGetLocalIters(ksp, &sweeps));
-    if (k < PETSC_STATIC_ARRAY_LENGTH(options) - 1) PetscCall(Expect(sweeps == 5, "wrong options change nothing"));
+    PetscCall(Expect(sweeps == 5, "wrong options change nothing"));
     PetscCall(KSPDestroy(&ksp));
 
     PetscCall(Solver(A, "foo_", &ksp));
@@ -181,6 +178,7 @@ static PetscErrorCode PCOptions(Mat A)
     {"-foo_pc_bai_staleness",   "-2",        "-2: must be at least -1 (-1: unbounded)"                   },
     {"-foo_pc_bai_precision",   "half",      "half: must be one of native, single"                       },
     {"-foo_pc_bai_refine",      "twice",     "twice: must be one of auto, none, sync, async"             },
+    {"-foo_pc_bai_kernel",      "fast",      "fast: must be one of auto, resident, stream, generic"      },
     {"-foo_pc_bai_mode",        "sometimes", "sometimes: must be one of async, launch, sync, color, auto"},
     {"-foo_pc_bai_backend",     "abacus",    "abacus: must be one of auto, host, cuda"                   }
   };
@@ -210,9 +208,7 @@ static PetscErrorCode PCOptions(Mat A)
     PetscCall(PCSetOptionsPrefix(pc, "foo_"));
     PetscCall(PCSetType(pc, PCBAI));
     PetscCall(PCSetOperators(pc, A, A));
-    ExpectError("-foo_pc_bai_staleness -2: must be at least -1 (-1: unbounded)", "PCBAISetStaleness()",
-                PCBAISetStaleness(pc, -2));
-    PetscCall(PCBAISetStaleness(pc, 2)); /* in mode color */
+    PetscCall(SetOption((PetscObject)pc, "staleness", "2")); /* in mode color */
     ExpectError("-foo_pc_bai_staleness 2 with -foo_pc_bai_mode auto: must be -1 but for mode async", "PCSetUp()",
                 PCSetUp(pc));
     PetscCall(PCDestroy(&pc));
@@ -242,6 +238,7 @@ static PetscErrorCode Matrices(void)
     PetscCall(MatGetType(A, &type));
     if (which == 1 || which == 2) PetscCall(MatTypeMessage(type, expected, sizeof(expected)));
     PetscCall(Solver(A, NULL, &ksp));
+    if (which == 1 || which == 2) PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_RELAXATION)); /* Krylov methods take them */
     ExpectError(expected, "KSPSetUp()", KSPSetUp(ksp));
     PetscCall(KSPDestroy(&ksp));
     PetscCall(MatDestroy(&A));
@@ -250,7 +247,7 @@ static PetscErrorCode Matrices(void)
 }
 
 /* A solver that has solved, and then gets values, or another matrix, that are not assembled */
-static PetscErrorCode NotAssembled(Mat good, PetscInt levels, PetscBool other)
+static PetscErrorCode NotAssembled(Mat good, BAIMethod method, PetscBool other)
 {
   KSP      ksp;
   Mat      A, B;
@@ -263,7 +260,7 @@ static PetscErrorCode NotAssembled(Mat good, PetscInt levels, PetscBool other)
   PetscCall(MatDuplicate(good, MAT_COPY_VALUES, &A));
   PetscCall(MatDuplicate(good, MAT_COPY_VALUES, &B));
   PetscCall(Solver(A, NULL, &ksp));
-  PetscCall(KSPBAISetLevels(ksp, levels));
+  PetscCall(KSPBAISetMethod(ksp, method));
   PetscCall(Converges(ksp));
   if (other) PetscCall(KSPSetOperators(ksp, B, B));
   PetscCall(MatGetOwnershipRange(A, &first, &last));
@@ -366,7 +363,7 @@ static PetscErrorCode Unit(PetscBool pcbai)
   PetscCall(VecSet(x, 1.0));
   PetscCall(MatMult(A, x, b));
   for (int relaxation = 0; relaxation < 2; relaxation++) {
-    if (relaxation) PetscCall(KSPBAISetLevels(ksp, 0));
+    if (relaxation) PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_RELAXATION));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(IsConverged(ksp, &rnorm, &is));
     PetscCall(Expect(is, "converges, residual %g", (double)rnorm));
@@ -605,8 +602,10 @@ int main(int argc, char **argv)
   for (int other = 0; other < 2; other++) {
     const char *const name = other ? "matrix" : "values";
 
-    if (Case("not_assembled_%s_relaxation", name)) PetscCall(NotAssembled(A, 0, (PetscBool)other));
-    if (Case("not_assembled_%s_levels", name)) PetscCall(NotAssembled(A, PETSC_DECIDE, (PetscBool)other));
+    for (int method = BAI_METHOD_KRYLOV; method <= BAI_METHOD_RELAXATION; method++) {
+      if (Case("not_assembled_%s_%s", name, BAIMethods[method]))
+        PetscCall(NotAssembled(A, (BAIMethod)method, (PetscBool)other));
+    }
   }
   for (size_t d = 0; d < PETSC_STATIC_ARRAY_LENGTH(diagonals); d++) {
     if (Case("diagonal_%s", diagonals[d].name))

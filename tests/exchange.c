@@ -19,10 +19,9 @@ static PetscErrorCode CreateKSP(Mat A, BAIMode mode, BAIExchange exchange, KSP *
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPBAISetBlockSize(*ksp, 16));
   PetscCall(KSPBAISetMomentum(*ksp, 0));
-  PetscCall(KSPBAISetLevels(*ksp, 0));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPBAISetMode(*ksp, mode));
-  PetscCall(KSPBAISetExchange(*ksp, exchange));
+  PetscCall(SetOption((PetscObject)*ksp, "exchange", "%s", BAIExchanges[exchange]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,7 +75,7 @@ static PetscErrorCode Graph(KSP ksp)
 static PetscErrorCode Overlap(KSP ksp)
 {
   PetscFunctionBeginUser;
-  PetscCall(KSPBAISetOverlap(ksp, 1));
+  PetscCall(SetOption((PetscObject)ksp, "overlap", "1"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,7 +158,7 @@ static PetscErrorCode TestConverges(Mat A, BAIMode mode, BAIExchange exchange, C
   PetscCall(VecSet(b, 1));
   PetscCall(CreateKSP(A, mode, exchange, &ksp));
   PetscCall(change(ksp));
-  PetscCall(KSPBAISetStaleness(ksp, staleness));
+  PetscCall(SetOption((PetscObject)ksp, "staleness", "%" PetscInt_FMT, staleness));
   PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 100000));
   for (int solve = 0; solve < 3; solve++) {
     if (late && rank == solve) PetscCall(PetscSleep(0.2));
@@ -268,7 +267,7 @@ static PetscErrorCode TestSmoother(BAIMode mode)
       PetscCall(KSPSetFromOptions(ksp));
       PetscCall(PCBAISetBackend(pc, backend));
       PetscCall(PCBAISetMode(pc, mode));
-      PetscCall(PCBAISetExchange(pc, exchanges[way]));
+      PetscCall(SetOption((PetscObject)pc, "exchange", "%s", BAIExchanges[exchanges[way]]));
       PetscCall(VecSet(x[k], 0));
       PetscCall(KSPSolve(ksp, b, x[k]));
       PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));

@@ -230,9 +230,9 @@ static PetscErrorCode CreateKSP(Mat A, KSPType type, KSP *ksp)
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetTolerances(*ksp, (PetscReal)1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 500));
   PetscCall(KSPGetPC(*ksp, &pc));
-  if (!is_bai) PetscCall(PCSetType(pc, PCBAIMG));
+  PetscCall(PCSetType(pc, PCBAIMG));
   PetscCall(KSPSetFromOptions(*ksp));
-  if (is_bai) PetscCall(KSPBAISetLevels(*ksp, 32));
+  if (is_bai) PetscCall(PCBAIMGSetLevels(pc, 32)); /* else the matrix may stay on the chip of a GPU */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -312,6 +312,7 @@ int main(int argc, char **argv)
    testset:
       output_file: output/empty.out
       requires: double
+      timeoutfactor: 5
       test:
          suffix: host
          args: -case {{time_step direction_comes,direction_goes direction_turns,part_turns,pins_go,wind_turns \
@@ -327,6 +328,6 @@ int main(int argc, char **argv)
       test:
          suffix: aijcusparse
          requires: baicuda cuda
-         args: -mat_type aijcusparse
+         args: -mat_type aijcusparse -pc_baimg_single false
 
 TEST*/

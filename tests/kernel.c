@@ -24,7 +24,7 @@ static PetscErrorCode Check(const char matrix[], PetscInt n, BAIMode mode, BAIKe
   PetscCall(KSPSetTolerances(ksp, 1e-4, PETSC_DEFAULT, PETSC_DEFAULT, 20000));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPBAISetMode(ksp, mode));
-  PetscCall(KSPBAISetKernel(ksp, kernel));
+  PetscCall(SetOption((PetscObject)ksp, "kernel", "%s", BAIKernels[kernel]));
   CheckCall(code, KSPSetUp(ksp));
   PetscCall(PetscSNPrintf(name, sizeof(name), "-ksp_bai_kernel %s: ", BAIKernels[kernel]));
   PetscCall(PetscStrstr(check_said, name, &found));

@@ -252,46 +252,34 @@ static PetscErrorCode ViewAndGetters(Mat A, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A PC that others hold is as it was, with KSPBAI and after it; that of KSPBAI is of type none; a KSP of another type
-   has one of the type that there was */
+/* A PC of the user's stays what it is, also for others that have it and when the KSP gets another type */
 static PetscErrorCode GivenPC(Mat A, Vec b, Vec x)
 {
   KSP       ksp;
   PC        pc, now;
-  Mat       other, P;
-  PetscBool jacobi, none;
+  PetscBool jacobi;
 
   PetscFunctionBeginUser;
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &other));
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetType(pc, PCJACOBI));
   PetscCall(PCSetOperators(pc, A, A));
-  for (int how = 0; how < 3; how++) {
+  for (int how = 0; how < 2; how++) {
     PetscCall(Solver(A, NULL, &ksp));
-    if (how < 2) PetscCall(KSPSetPC(ksp, pc));
-    else PetscCall(KSPGetPC(ksp, &now));
+    PetscCall(KSPSetPC(ksp, pc));
     if (how == 1) PetscCall(KSPSetFromOptions(ksp));
-    if (how == 2) PetscCall(PCSetType(now, PCJACOBI));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetPC(ksp, &now));
-    PetscCall(PetscObjectTypeCompare((PetscObject)now, PCNONE, &none));
-    PetscCall(Expect(none, "the PC of KSPBAI is of type none"));
-    PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCJACOBI, &jacobi));
-    PetscCall(Expect(jacobi, "the PC that others hold is of the type that it was of"));
-    PetscCall(PCApply(pc, b, x));
-    PetscCall(KSPSetOperators(ksp, other, other));
-    PetscCall(KSPSetType(ksp, KSPCG));
     PetscCall(PetscObjectTypeCompare((PetscObject)now, PCJACOBI, &jacobi));
-    PetscCall(Expect(jacobi, "a KSP of another type has a PC of the type that there was"));
-    PetscCall(PCGetOperators(now, NULL, &P));
-    PetscCall(Expect(P == other, "that PC has the matrix of the KSP"));
+    PetscCall(Expect(now == pc && jacobi, "the PC of the user is that of KSPBAI"));
+    PetscCall(PCApply(pc, b, x));
+    PetscCall(KSPSetType(ksp, KSPCG));
+    PetscCall(KSPGetPC(ksp, &now));
+    PetscCall(PetscObjectTypeCompare((PetscObject)now, PCJACOBI, &jacobi));
+    PetscCall(Expect(now == pc && jacobi, "a KSP of another type keeps the PC"));
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPDestroy(&ksp));
-    PetscCall(PCGetOperators(pc, NULL, &P));
-    PetscCall(Expect(P == A, "the PC that others hold has the matrix that it had"));
   }
   PetscCall(PCDestroy(&pc));
-  PetscCall(MatDestroy(&other));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -42,7 +42,8 @@ static PetscErrorCode Create(BAIMode mode, KSP *ksp)
                                mode == BAI_MODE_COLOR
                                  ? 128
                                  : 64)); /* smaller ones take turns together, and cannot be over-relaxed */
-  PetscCall(KSPBAISetExchange(*ksp, BAI_EXCHANGE_SCATTER)); /* iterations are compared, and of ranks that do not wait
+  PetscCall(
+    SetOption((PetscObject)*ksp, "exchange", "scatter")); /* iterations are compared, and of ranks that do not wait
                                                                there are any number */
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPBAISetMode(*ksp, mode));
@@ -195,7 +196,6 @@ static PetscErrorCode Automatic(void)
       PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, matrices[m], n[m], &A));
       PetscCall(Create(BAI_MODE_SYNC, &ksp));
       PetscCall(KSPBAISetMomentum(ksp, 0));
-      PetscCall(KSPBAISetLevels(ksp, 0));
       PetscCall(KSPBAISetPartition(ksp, (BAIPartitionType)type));
       PetscCall(Solve(ksp, A, matrices[m], 1e-6, type == BAI_PARTITION_NATURAL ? &natural : &its));
       PetscCall(MatScale(A, 2));
@@ -264,9 +264,8 @@ static PetscErrorCode Partitions(void)
         PetscCall(Create((BAIMode)mode, &ksp));
         PetscCall(KSPSetDM(ksp, dm));
         PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
-        PetscCall(KSPBAISetLevels(ksp, 0));
         PetscCall(KSPBAISetPartition(ksp, (BAIPartitionType)type));
-        PetscCall(KSPBAISetTheta(ksp, (PetscBool)theta));
+        PetscCall(SetOption((PetscObject)ksp, "theta", "%s", theta ? "true" : "false"));
         PetscCall(KSPBAISetLocalIters(ksp, 10));
         PetscCall(KSPBAISetBlockSize(ksp, 36));
         PetscCall(Solve(ksp, A, BAIPartitionTypes[type], PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-8, &its));
@@ -299,7 +298,6 @@ static PetscErrorCode Refinement(BAIMode mode)
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "fv1", 0, &A));
   PetscCall(Create(mode, &ksp));
-  PetscCall(KSPBAISetLevels(ksp, 0));
   PetscCall(Solve(ksp, A, "native precision", rtol, &native));
   PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_SINGLE));
   PetscCall(Solve(ksp, A, "single precision", rtol, &its));
@@ -346,7 +344,6 @@ static PetscErrorCode Precision(void)
       PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 24, &A));
       PetscCall(MatScale(A, 1. / 3)); /* not exact in single precision */
       PetscCall(Create((BAIMode)mode, &ksp));
-      PetscCall(KSPBAISetLevels(ksp, 0));
       PetscCall(KSPBAISetMomentum(ksp, moves ? 0.2 : 0));
       PetscCall(Solve(ksp, A, "native precision", rtol, &native));
       PetscCall(ExpectMode(native > 0, "convergence", "native precision", (BAIMode)mode, native));
@@ -357,7 +354,7 @@ static PetscErrorCode Precision(void)
       PetscCall(KSPBAISetPrecision(ksp, BAI_PRECISION_NATIVE));
       if (mode == BAI_MODE_ASYNC) {
         for (PetscInt staleness = 0; staleness < 3; staleness += 2) {
-          PetscCall(KSPBAISetStaleness(ksp, staleness));
+          PetscCall(SetOption((PetscObject)ksp, "staleness", "%" PetscInt_FMT, staleness));
           PetscCall(Solve(ksp, A, "bounded staleness", rtol, &its));
           PetscCall(ExpectMode(its > 0 && its < 2 * native, "convergence", "bounded staleness", (BAIMode)mode, its));
         }

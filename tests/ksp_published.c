@@ -63,7 +63,6 @@ static PetscErrorCode Run(Mat A, Vec b, PetscInt block_size, BAIBackend backend,
   PetscCall(KSPSetTolerances(ksp, 1e-30, 1e-300, PETSC_DEFAULT, MAX_ITS));
   PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC));
   PetscCall(KSPBAISetMomentum(ksp, 0));
-  PetscCall(KSPBAISetLevels(ksp, 0));
   PetscCall(KSPBAISetLocalIters(ksp, 6));
   PetscCall(KSPBAISetBlockSize(ksp, block_size));
   PetscCall(KSPSetFromOptions(ksp));

@@ -19,8 +19,10 @@ static PetscErrorCode Solve(Mat A, BAIMode mode, BAIWeight weight, PetscReal rto
   PetscCall(KSPSetType(ksp, KSPBAI));
   PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, divtol, max_it));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPBAISetMode(ksp, mode));
-  PetscCall(KSPBAISetWeight(ksp, weight));
+  if (mode != BAI_MODE_AUTO) { /* else a Krylov method solves */
+    PetscCall(KSPBAISetMode(ksp, mode));
+    PetscCall(KSPBAISetWeight(ksp, weight));
+  }
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, reason));
   PetscCall(KSPGetIterationNumber(ksp, its));

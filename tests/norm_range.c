@@ -31,9 +31,11 @@ static PetscErrorCode Check(const char matrix[], PetscInt n, PetscReal scale, Pe
   PetscCall(KSPSetInitialGuessNonzero(ksp, guess));
   PetscCall(KSPSetTolerances(ksp, rtol, 0, PETSC_DEFAULT, 5000));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPBAISetMode(ksp, mode));
-  PetscCall(KSPBAISetPrecision(ksp, precision));
-  PetscCall(KSPBAISetRefine(ksp, refine));
+  if (mode != BAI_MODE_AUTO) { /* else a Krylov method solves */
+    PetscCall(KSPBAISetMode(ksp, mode));
+    PetscCall(KSPBAISetPrecision(ksp, precision));
+    PetscCall(SetOption((PetscObject)ksp, "refine", "%s", BAIRefines[refine]));
+  }
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(KSPGetResidualNorm(ksp, &rnorm));

@@ -13,27 +13,20 @@ static char help[] = "Options give back what was set, before set-up and after it
     PetscCall(FACE##BAISetPartition(face, BAI_PARTITION_RCM)); \
     PetscCall(FACE##BAISetMomentum(face, 0.25)); \
     PetscCall(FACE##BAISetWeight(face, BAI_WEIGHT_L1)); \
-    PetscCall(FACE##BAISetTheta(face, PETSC_TRUE)); \
-    PetscCall(FACE##BAISetOverlap(face, 1)); \
     PetscCall(FACE##BAISetPrecision(face, BAI_PRECISION_SINGLE)); \
-    PetscCall(FACE##BAISetRefine(face, BAI_REFINE_ASYNC)); \
     PetscCall(FACE##BAISetOmega(face, 0.75)); \
     PetscCall(FACE##BAISetLocalOmega(face, 0.875)); \
     PetscCall(FACE##BAISetBackend(face, BAI_BACKEND_HOST)); \
-    PetscCall(FACE##BAISetKernel(face, BAI_KERNEL_GENERIC)); \
   } while (0)
 
 typedef struct {
-  PetscInt         local_iters, block_size, overlap, staleness;
+  PetscInt         local_iters, block_size;
   PetscReal        momentum, omega, local_omega;
-  PetscBool        theta;
   BAIMode          mode;
   BAIPartitionType partition;
   BAIWeight        weight;
   BAIPrecision     precision;
-  BAIRefine        refine;
   BAIBackend       backend;
-  BAIKernel        kernel;
 } Values;
 
 #define GetAll(FACE, face, v) \
@@ -44,26 +37,18 @@ typedef struct {
     PetscCall(FACE##BAIGetPartition(face, &(v)->partition)); \
     PetscCall(FACE##BAIGetMomentum(face, &(v)->momentum)); \
     PetscCall(FACE##BAIGetWeight(face, &(v)->weight)); \
-    PetscCall(FACE##BAIGetTheta(face, &(v)->theta)); \
-    PetscCall(FACE##BAIGetOverlap(face, &(v)->overlap)); \
-    PetscCall(FACE##BAIGetStaleness(face, &(v)->staleness)); \
     PetscCall(FACE##BAIGetPrecision(face, &(v)->precision)); \
-    PetscCall(FACE##BAIGetRefine(face, &(v)->refine)); \
     PetscCall(FACE##BAIGetOmega(face, &(v)->omega)); \
     PetscCall(FACE##BAIGetLocalOmega(face, &(v)->local_omega)); \
     PetscCall(FACE##BAIGetBackend(face, &(v)->backend)); \
-    PetscCall(FACE##BAIGetKernel(face, &(v)->kernel)); \
   } while (0)
 
 static PetscErrorCode ExpectDefaults(const Values *v, PetscBool ksp, const char when[])
 {
   PetscFunctionBeginUser;
-  PetscCall(Expect(v->local_iters == 5 && v->block_size == 0 && v->overlap == 0 && v->staleness == -1 &&
-                     v->omega == 1 && !v->theta,
-                   "%s", when));
+  PetscCall(Expect(v->local_iters == 5 && v->block_size == 0 && v->omega == 1, "%s", when));
   PetscCall(Expect(v->partition == BAI_PARTITION_AUTO && v->weight == BAI_WEIGHT_NONE && v->mode == BAI_MODE_AUTO &&
-                     v->precision == BAI_PRECISION_NATIVE && v->momentum == 0 && v->refine == BAI_REFINE_AUTO &&
-                     v->backend == BAI_BACKEND_AUTO && v->kernel == BAI_KERNEL_AUTO,
+                     v->precision == BAI_PRECISION_NATIVE && v->momentum == 0 && v->backend == BAI_BACKEND_AUTO,
                    "%s", when));
   PetscCall(Expect(v->local_omega == (ksp ? 1 : 0), "%s", when));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -72,12 +57,9 @@ static PetscErrorCode ExpectDefaults(const Values *v, PetscBool ksp, const char 
 static PetscErrorCode ExpectSet(const Values *v, const char when[])
 {
   PetscFunctionBeginUser;
-  PetscCall(Expect(v->local_iters == 3 && v->block_size == 24 && v->overlap == 1 && v->staleness == -1 &&
-                     v->omega == (PetscReal)0.75 && v->theta,
-                   "%s", when));
+  PetscCall(Expect(v->local_iters == 3 && v->block_size == 24 && v->omega == (PetscReal)0.75, "%s", when));
   PetscCall(Expect(v->partition == BAI_PARTITION_RCM && v->weight == BAI_WEIGHT_L1 &&
-                     v->precision == BAI_PRECISION_SINGLE && v->refine == BAI_REFINE_ASYNC &&
-                     v->backend == BAI_BACKEND_HOST && v->kernel == BAI_KERNEL_GENERIC,
+                     v->precision == BAI_PRECISION_SINGLE && v->backend == BAI_BACKEND_HOST,
                    "%s", when));
   PetscCall(Expect(v->mode == BAI_MODE_SYNC && v->momentum == (PetscReal)0.25 && v->local_omega == (PetscReal)0.875,
                    "%s", when));
@@ -108,7 +90,7 @@ static PetscErrorCode Solver(Mat A, PetscBool device)
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetType(ksp, KSPBAI));
   PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPBAISetLevels(ksp, 0));
+  PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_RELAXATION));
   GetAll(KSP, ksp, &v);
   PetscCall(ExpectDefaults(&v, PETSC_TRUE, "defaults of KSPBAI"));
   PetscCall(KSPSetUp(ksp));
@@ -124,11 +106,9 @@ static PetscErrorCode Solver(Mat A, PetscBool device)
   SetAll(KSP, ksp);
   GetAll(KSP, ksp, &v);
   PetscCall(ExpectSet(&v, "options of KSPBAI that are set after set-up"));
-  PetscCall(KSPBAISetKernel(ksp, BAI_KERNEL_AUTO)); /* the host has no other */
   PetscCall(KSPReset(ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetUp(ksp));
-  PetscCall(KSPBAISetKernel(ksp, BAI_KERNEL_GENERIC));
   GetAll(KSP, ksp, &v);
   PetscCall(ExpectSet(&v, "options of KSPBAI after the second set-up"));
   PetscCall(KSPBAIGetCheckInterval(ksp, &interval));
@@ -170,20 +150,6 @@ static PetscErrorCode Preconditioner(Mat A, PetscBool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reads one option into a KSP or PC, and forgets it, even if it is wrong */
-static PetscErrorCode ReadOption(PetscObject obj, const char name[], const char value[])
-{
-  PetscErrorCode code;
-  PetscClassId   id;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscObjectGetClassId(obj, &id));
-  PetscCall(PetscOptionsSetValue(NULL, name, value));
-  code = id == KSP_CLASSID ? KSPSetFromOptions((KSP)obj) : PCSetFromOptions((PC)obj);
-  PetscCall(PetscOptionsClearValue(NULL, name));
-  PetscFunctionReturn(code);
-}
-
 static PetscErrorCode NewSolver(KSP *ksp)
 {
   PetscFunctionBeginUser;
@@ -208,54 +174,15 @@ static PetscErrorCode Momentum(void)
     PetscCall(KSPBAISetMomentum(ksp, 0.25));
     PetscCall(
       PetscSNPrintf(text, sizeof(text), "-foo_ksp_bai_momentum %s: must be at least 0 and less than 1", read[k]));
-    ExpectError(text, numbers[k], ReadOption((PetscObject)ksp, "-foo_ksp_bai_momentum", numbers[k]));
+    ExpectError(text, numbers[k], SetOption((PetscObject)ksp, "momentum", "%s", numbers[k]));
     PetscCall(KSPBAIGetMomentum(ksp, &momentum));
     PetscCall(Expect(momentum == (PetscReal)0.25, "a wrong momentum changes nothing"));
   }
   PetscCall(NewSolver(&ksp));
-  PetscCall(ReadOption((PetscObject)ksp, "-foo_ksp_bai_momentum", "0.5"));
+  PetscCall(SetOption((PetscObject)ksp, "momentum", "0.5"));
   PetscCall(KSPBAIGetMomentum(ksp, &momentum));
   PetscCall(Expect(momentum == (PetscReal)0.5, "momentum 0.5"));
   PetscCall(KSPDestroy(&ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Each word is the value of its place; others, and numbers that are none of the values, are errors */
-static PetscErrorCode Kernel(void)
-{
-  KSP       ksp = NULL;
-  PC        pc;
-  BAIKernel kernel;
-
-  PetscFunctionBeginUser;
-  PetscCall(NewSolver(&ksp));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetOptionsPrefix(pc, "foo_"));
-  PetscCall(PCSetType(pc, PCBAI));
-  for (int k = BAI_KERNEL_AUTO; k <= BAI_KERNEL_GENERIC; k++) {
-    const char *const words[] = {"auto", "resident", "stream", "generic"};
-
-    PetscCall(ReadOption((PetscObject)ksp, "-foo_ksp_bai_kernel", words[k]));
-    PetscCall(KSPBAIGetKernel(ksp, &kernel));
-    PetscCall(Expect((int)kernel == k, "%s", words[k]));
-    PetscCall(ReadOption((PetscObject)pc, "-foo_pc_bai_kernel", words[k]));
-    PetscCall(PCBAIGetKernel(pc, &kernel));
-    PetscCall(Expect((int)kernel == k, "%s", words[k]));
-  }
-  ExpectError("-foo_ksp_bai_kernel 4: must be one of auto, resident, stream, generic", "a wrong kernel",
-              KSPBAISetKernel(ksp, (BAIKernel)4));
-  ExpectError("-foo_ksp_bai_kernel -1: must be one of auto, resident, stream, generic", "a wrong kernel",
-              KSPBAISetKernel(ksp, (BAIKernel)-1));
-  ExpectError("-foo_pc_bai_kernel 4: must be one of auto, resident, stream, generic", "a wrong kernel",
-              PCBAISetKernel(pc, (BAIKernel)4));
-  PetscCall(KSPBAIGetKernel(ksp, &kernel));
-  PetscCall(Expect(kernel == BAI_KERNEL_GENERIC, "a wrong kernel changes nothing"));
-  ExpectError("-foo_ksp_bai_kernel fast: must be one of auto, resident, stream, generic", "a wrong kernel",
-              ReadOption((PetscObject)ksp, "-foo_ksp_bai_kernel", "fast"));
-  ExpectError("-foo_pc_bai_kernel fast: must be one of auto, resident, stream, generic", "a wrong kernel",
-              ReadOption((PetscObject)pc, "-foo_pc_bai_kernel", "fast"));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -271,7 +198,6 @@ int main(int argc, char **argv)
   if (Case("ksp")) PetscCall(Solver(A, device));
   if (Case("pc")) PetscCall(Preconditioner(A, device));
   if (Case("momentum")) PetscCall(Momentum());
-  if (Case("kernel")) PetscCall(Kernel());
   PetscCall(MatDestroy(&A));
   PetscCall(CheckFinalize());
   return 0;

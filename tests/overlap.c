@@ -18,7 +18,7 @@ static PetscErrorCode Create(Mat A, BAIMode mode, PetscInt block_size, PetscInt 
   PetscCall(KSPBAISetPartition(*ksp, BAI_PARTITION_NATURAL));
   PetscCall(KSPBAISetBlockSize(*ksp, block_size));
   PetscCall(KSPBAISetLocalIters(*ksp, local_iters));
-  PetscCall(KSPBAISetOverlap(*ksp, overlap));
+  PetscCall(SetOption((PetscObject)*ksp, "overlap", "%" PetscInt_FMT, overlap));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -197,7 +197,7 @@ static PetscErrorCode CheckDefinition(void)
     PetscCall(PCBAISetLocalIters(pc, cases[c].local_iters));
     PetscCall(PCBAISetLocalOmega(pc, 1));
     PetscCall(PCBAISetIterations(pc, 1));
-    PetscCall(PCBAISetOverlap(pc, cases[c].overlap));
+    PetscCall(SetOption((PetscObject)pc, "overlap", "%" PetscInt_FMT, cases[c].overlap));
     PetscCall(PCApply(pc, b, x));
     PetscCall(VecSet(y, 0));
     PetscCall(Define(A, b, cases[c].block_size, cases[c].local_iters, cases[c].overlap, y));
@@ -300,8 +300,8 @@ static PetscErrorCode CheckModes(void)
         PetscCall(ExpectMode(distance == 0, "another run gives the same", "fv3", (BAIMode)mode, (double)distance));
         PetscCall(Distance(y[2], y[3], &distance));
         if (!one) /* on the host the blocks of all ranks take turns together */
-        PetscCall(ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "the host gives the same", "fv3", (BAIMode)mode,
-                             (double)distance));
+          PetscCall(ExpectMode(distance <= 1000 * PETSC_MACHINE_EPSILON, "the host gives the same", "fv3",
+                               (BAIMode)mode, (double)distance));
         for (int k = 0; k < 4; k++) PetscCall(VecDestroy(&y[k]));
       }
     }
@@ -329,7 +329,7 @@ static PetscErrorCode CheckTogether(void)
     for (int type = BAI_PARTITION_AUTO; type <= BAI_PARTITION_GRAPH; type++) {
       const BAIWeight weight = (BAIWeight)((mode + type) % 4);
       KSP             ksp;
-      PetscInt        its, overlap;
+      PetscInt        its;
 
       if (!Case("together_%s_%s", BAIModes[mode], BAIPartitionTypes[type])) continue;
       PetscCall(Create(A, (BAIMode)mode, 48, 3, 1 + type % 2, &ksp));
@@ -337,12 +337,9 @@ static PetscErrorCode CheckTogether(void)
       PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
       PetscCall(KSPBAISetPartition(ksp, (BAIPartitionType)type));
       PetscCall(KSPBAISetWeight(ksp, weight));
-      PetscCall(KSPBAISetTheta(ksp, (PetscBool)(type > 2)));
+      PetscCall(SetOption((PetscObject)ksp, "theta", "%s", type > 2 ? "true" : "false"));
       PetscCall(KSPBAISetMomentum(ksp, type % 2 ? 0 : 0.1));
       PetscCall(Solve(ksp, BAIPartitionTypes[type], &its));
-      PetscCall(KSPBAIGetOverlap(ksp, &overlap));
-      PetscCall(ExpectMode(overlap == 1 + type % 2, "the overlap asked for", BAIPartitionTypes[type], (BAIMode)mode,
-                           (double)overlap));
       PetscCall(KSPDestroy(&ksp));
     }
   }
@@ -351,16 +348,13 @@ static PetscErrorCode CheckTogether(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An overlap that is changed after set-up, and one that is set by an option, do what they do in a new solver; so do new
- * values */
+/* An overlap that is changed after set-up does what it does in a new solver; so do new values */
 static PetscErrorCode CheckChange(void)
 {
   KSP       ksp, other;
-  PC        pc;
   Mat       A;
   Vec       b, x, y;
   PetscReal distance;
-  PetscInt  overlap;
 
   PetscFunctionBeginUser;
   PetscCall(GalleryCreateMat(PETSC_COMM_WORLD, "laplace2d", 12, &A));
@@ -372,18 +366,15 @@ static PetscErrorCode CheckChange(void)
     PetscCall(VecSet(x, 0));
     PetscCall(VecSet(y, 0));
     if (change == 3) PetscCall(MatScale(A, 2));
-    PetscCall(KSPBAISetOverlap(ksp, change % 3));
+    PetscCall(SetOption((PetscObject)ksp, "overlap", "%" PetscInt_FMT, change % 3));
     PetscCall(Iterate(ksp, 3, b, x));
-    PetscCall(Create(A, BAI_MODE_SYNC, 20, 4, 0, &other));
-    PetscCall(PetscOptionsSetValue(NULL, "-ksp_bai_overlap", change == 1 ? "1" : change == 2 ? "2" : "0"));
-    PetscCall(KSPSetFromOptions(other));
-    PetscCall(PetscOptionsClearValue(NULL, "-ksp_bai_overlap"));
+    PetscCall(Create(A, BAI_MODE_SYNC, 20, 4, change % 3, &other));
     PetscCall(Iterate(other, 3, b, y));
     PetscCall(Distance(x, y, &distance));
     PetscCall(ExpectMode(distance == 0, "as in a new solver", "laplace2d", BAI_MODE_SYNC, (double)distance));
     if (change) {
       PetscCall(VecSet(y, 0));
-      PetscCall(KSPBAISetOverlap(other, change % 3 + 1));
+      PetscCall(SetOption((PetscObject)other, "overlap", "%" PetscInt_FMT, change % 3 + 1));
       PetscCall(Iterate(other, 3, b, y));
       PetscCall(Distance(x, y, &distance));
       PetscCall(ExpectMode(distance > 1e-3, "another overlap does something else", "laplace2d", BAI_MODE_SYNC,
@@ -395,20 +386,6 @@ static PetscErrorCode CheckChange(void)
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
-
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  PetscCall(PCSetType(pc, PCBAI));
-  PetscCall(PCBAIGetOverlap(pc, &overlap));
-  PetscCall(ExpectMode(overlap == 0, "no overlap by default", "PCBAI", BAI_MODE_COLOR, (double)overlap));
-  PetscCall(PetscOptionsSetValue(NULL, "-pc_bai_overlap", "3"));
-  PetscCall(PCSetFromOptions(pc));
-  PetscCall(PetscOptionsClearValue(NULL, "-pc_bai_overlap"));
-  PetscCall(PCBAIGetOverlap(pc, &overlap));
-  PetscCall(ExpectMode(overlap == 3, "overlap by option", "PCBAI", BAI_MODE_COLOR, (double)overlap));
-  PetscCall(PCBAISetOverlap(pc, 2));
-  PetscCall(PCBAIGetOverlap(pc, &overlap));
-  PetscCall(ExpectMode(overlap == 2, "overlap by setter", "PCBAI", BAI_MODE_COLOR, (double)overlap));
-  PetscCall(PCDestroy(&pc));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -35,7 +35,7 @@ static PetscErrorCode SetPartition(PC pc)
 }
 static PetscErrorCode SetOverlap(PC pc)
 {
-  return PCBAISetOverlap(pc, 1);
+  return SetOption((PetscObject)pc, "overlap", "1");
 }
 static PetscErrorCode SetWeight(PC pc)
 {
@@ -43,7 +43,7 @@ static PetscErrorCode SetWeight(PC pc)
 }
 static PetscErrorCode SetTheta(PC pc)
 {
-  return PCBAISetTheta(pc, PETSC_TRUE);
+  return SetOption((PetscObject)pc, "theta", "true");
 }
 static PetscErrorCode SetMomentum(PC pc)
 {

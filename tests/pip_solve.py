@@ -27,7 +27,7 @@ x, b = A.createVecs()
 b.set(1)
 
 failed = False
-for ksp_type, pc_type, most in (('bai', 'none', 20), ('cg', 'baimg', 20), ('cg', 'bai', n)):
+for ksp_type, pc_type, most in (('bai', 'baimg', 20), ('cg', 'baimg', 20), ('cg', 'bai', n)):
     ksp = PETSc.KSP().create()
     ksp.setOperators(A)
     ksp.setType(ksp_type)

@@ -15,10 +15,9 @@ static PetscErrorCode Create(Mat A, BAIMode mode, BAIPrecision precision, BAIRef
   PetscCall(KSPSetFromOptions(*ksp));
   PetscCall(KSPBAISetMode(*ksp, mode));
   PetscCall(KSPBAISetMomentum(*ksp, 0));
-  PetscCall(KSPBAISetLevels(*ksp, 0));
   PetscCall(KSPBAISetBlockSize(*ksp, 100));
   PetscCall(KSPBAISetPrecision(*ksp, precision));
-  PetscCall(KSPBAISetRefine(*ksp, refine));
+  PetscCall(SetOption((PetscObject)*ksp, "refine", "%s", BAIRefines[refine]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,8 +75,8 @@ static PetscErrorCode SetFeature(KSP ksp, const char feature[])
 {
   PetscFunctionBeginUser;
   if (!strcmp(feature, "graph")) PetscCall(KSPBAISetPartition(ksp, BAI_PARTITION_GRAPH));
-  if (!strcmp(feature, "overlap")) PetscCall(KSPBAISetOverlap(ksp, 1));
-  if (!strcmp(feature, "theta")) PetscCall(KSPBAISetTheta(ksp, PETSC_TRUE));
+  if (!strcmp(feature, "overlap")) PetscCall(SetOption((PetscObject)ksp, "overlap", "1"));
+  if (!strcmp(feature, "theta")) PetscCall(SetOption((PetscObject)ksp, "theta", "true"));
   if (!strcmp(feature, "l1")) PetscCall(KSPBAISetWeight(ksp, BAI_WEIGHT_L1));
   if (!strcmp(feature, "momentum")) PetscCall(KSPBAISetMomentum(ksp, 0.2));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -240,7 +239,7 @@ static PetscErrorCode Smooth(Mat A, BAIMode mode, BAIRefine refine, PetscBool at
   PetscCall(PCSetFromOptions(pc));
   PetscCall(PCBAISetMode(pc, mode));
   PetscCall(PCBAISetPrecision(pc, BAI_PRECISION_SINGLE));
-  PetscCall(PCBAISetRefine(pc, refine));
+  PetscCall(SetOption((PetscObject)pc, "refine", "%s", BAIRefines[refine]));
   PetscCall(PCSetUp(pc));
   for (int step = 0; step < (at_once ? 2 : 80); step++) {
     PetscInt                    its;
@@ -287,7 +286,7 @@ static PetscErrorCode TestSmoother(Mat A, BAIMode mode)
     PetscCall(PCSetFromOptions(pc));
     PetscCall(PCBAISetMode(pc, mode));
     PetscCall(PCBAISetPrecision(pc, BAI_PRECISION_SINGLE));
-    PetscCall(PCBAISetRefine(pc, k ? BAI_REFINE_NONE : BAI_REFINE_SYNC));
+    PetscCall(SetOption((PetscObject)pc, "refine", "%s", BAIRefines[k ? BAI_REFINE_NONE : BAI_REFINE_SYNC]));
     PetscCall(PCApply(pc, b, x[k]));
     PetscCall(PCDestroy(&pc));
   }

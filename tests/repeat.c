@@ -94,7 +94,7 @@ static PetscErrorCode Idle(const char matrix[], PetscInt n, PetscInt interval)
     PetscCall(KSPSetTolerances(ksp, PETSC_SMALL, PETSC_DEFAULT, PETSC_DEFAULT, 5000));
     PetscCall(KSPSetFromOptions(ksp));
     PetscCall(KSPBAISetMode(ksp, BAI_MODE_SYNC));
-    PetscCall(KSPBAISetIdleWait(ksp, (PetscBool)idle));
+    PetscCall(SetOption((PetscObject)ksp, "idle_wait", "%s", idle ? "true" : "false"));
     PetscCall(KSPBAISetCheckInterval(ksp, interval));
     PetscCall(KSPSolve(ksp, b, x[idle]));
     PetscCall(KSPGetIterationNumber(ksp, &its[idle]));

@@ -130,8 +130,7 @@ static PetscErrorCode SetOptions(Dice *dice, const Tally *tally, Solver *s)
     ADD_TO(" -pc_baimg_", "over %g", 1 + 0.1 * (double)Below(dice, 10));
     ADD_TO(" -pc_baimg_", "single %s", OneIn(dice, 2) ? "auto" : "false");
   } else ADD("backend %s", name, tally->backend);
-  if (krylov) ADD("levels auto", name);
-  else if (!levels) {
+  if (!krylov && !levels) {
     ADD("mode %s", name, BAIModes[mode]);
     ADD("block_size %d", name, OneIn(dice, 2) ? 0 : 1 + (int)Below(dice, 300));
     ADD("local_iters %d", name, 1 + (int)Below(dice, 6));

@@ -26,9 +26,8 @@ static PetscErrorCode Create(const char matrix[], PetscInt n, BAIMode mode, Mat 
   PetscCall(KSPSetTolerances(*ksp, 1e-6, PETSC_DEFAULT, PETSC_DEFAULT, 1000));
   PetscCall(KSPBAISetMode(*ksp, mode));
   PetscCall(KSPBAISetMomentum(*ksp, 0));
-  PetscCall(KSPBAISetLevels(*ksp, 0));
   PetscCall(KSPBAISetBlockSize(*ksp, 128));
-  PetscCall(KSPBAISetStats(*ksp, PETSC_TRUE));
+  PetscCall(SetOption((PetscObject)*ksp, "stats", "true"));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -122,7 +121,7 @@ static PetscErrorCode TestMode(const char matrix[], PetscInt n, BAIMode mode, Pe
   PetscFunctionBeginUser;
   PetscCall(Create(matrix, n, mode, &A, &b, &x, &ksp));
   PetscCall(VecDuplicate(x, &y));
-  PetscCall(KSPBAISetStaleness(ksp, bound));
+  PetscCall(SetOption((PetscObject)ksp, "staleness", "%" PetscInt_FMT, bound));
   PetscCall(CountPairs(A, &pairs));
   for (int solve = 0; solve < 2; solve++) { /* what the first one counted is forgotten */
     PetscCall(KSPSolve(ksp, b, x));
@@ -160,7 +159,7 @@ static PetscErrorCode TestMode(const char matrix[], PetscInt n, BAIMode mode, Pe
   PetscCall(Expect(has, "the view has no statistics"));
   if (mode == BAI_MODE_SYNC || mode == BAI_MODE_COLOR) {
     PetscCall(VecCopy(x, y));
-    PetscCall(KSPBAISetStats(ksp, PETSC_FALSE));
+    PetscCall(SetOption((PetscObject)ksp, "stats", "false"));
     PetscCall(KSPBAISetCheckInterval(ksp, its)); /* of a device that solves at once too */
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(VecEqual(x, y, &same));
@@ -188,10 +187,10 @@ static PetscErrorCode TestFaults(void)
 
   PetscFunctionBeginUser;
   PetscCall(Create("fv1", 60, BAI_MODE_SYNC, &A, &b, &x, &ksp));
-  PetscCall(KSPBAISetFaultType(ksp, BAI_FAULT_BLOCKS));
-  PetscCall(KSPBAISetFaultFraction(ksp, 0.3));
-  PetscCall(KSPBAISetFaultAt(ksp, 3));
-  PetscCall(KSPBAISetFaultRecover(ksp, 7));
+  PetscCall(SetOption((PetscObject)ksp, "fault_type", "blocks"));
+  PetscCall(SetOption((PetscObject)ksp, "fault_fraction", "0.3"));
+  PetscCall(SetOption((PetscObject)ksp, "fault_at", "3"));
+  PetscCall(SetOption((PetscObject)ksp, "fault_recover", "7"));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(Read(ksp, &c));
@@ -216,7 +215,6 @@ static PetscErrorCode TestViewer(void)
   char        file[PETSC_MAX_PATH_LEN], text[1000] = "";
   char        option[PETSC_MAX_PATH_LEN];
   PetscMPIInt rank;
-  PetscBool   stats;
   FILE       *f;
 
   PetscFunctionBeginUser;
@@ -228,8 +226,6 @@ static PetscErrorCode TestViewer(void)
   PetscCall(PetscSNPrintf(option, sizeof(option), ":%s:ascii_csv", file));
   PetscCall(PetscOptionsSetValue(NULL, "-ksp_bai_stats", option));
   PetscCall(Create("fv1", 20, BAI_MODE_SYNC, &A, &b, &x, &ksp));
-  PetscCall(KSPBAIGetStats(ksp, &stats));
-  PetscCall(Expect(stats, "a viewer is not as good as true"));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPDestroy(&ksp));
   if (!rank) {
@@ -242,14 +238,7 @@ static PetscErrorCode TestViewer(void)
   }
   PetscCallMPI(MPI_Bcast(text, sizeof(text), MPI_CHAR, 0, PETSC_COMM_WORLD));
   PetscCall(Expect(!strncmp(text, "quantity,of,value\niterations,,", 30), "the file begins with %.30s", text));
-  PetscCall(PetscOptionsSetValue(NULL, "-ksp_bai_stats", "false"));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetType(ksp, KSPBAI));
-  PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPBAIGetStats(ksp, &stats));
-  PetscCall(Expect(!stats, "false is true"));
   PetscCall(PetscOptionsClearValue(NULL, "-ksp_bai_stats"));
-  PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
   PetscCall(MatDestroy(&A));

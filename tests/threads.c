@@ -134,6 +134,8 @@ int main(int argc, char **argv)
     PetscCall(PetscSNPrintf(text, sizeof(text), "%ld", 2 * sysconf(_SC_NPROCESSORS_ONLN)));
     PetscCheck(!setenv("OMPI_COMM_WORLD_LOCAL_SIZE", text, 1), PETSC_COMM_SELF, PETSC_ERR_SYS, "setenv() failed");
     PetscCall(ExpectThreads(PETSC_COMM_SELF, 1));
+    PetscCall(PetscSNPrintf(text, sizeof(text), "%d", (int)size));
+    PetscCheck(!setenv("OMPI_COMM_WORLD_LOCAL_SIZE", text, 1), PETSC_COMM_SELF, PETSC_ERR_SYS, "setenv() failed");
   }
 
   each = PetscMin(WANTED, count / size);

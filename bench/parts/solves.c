@@ -1,7 +1,8 @@
 #include "bench.h"
+#include "../../tests/option.h"
 
-/* A KSP, a PC, and for KSPBAI mode and local_iters, 0: all as by default. name_ is the prefix of the options, or
-   bai_ */
+/* A KSP, a PC or NULL, and for KSPBAI mode and local_iters, 0: all as by default. name_ is the prefix of the options,
+   or bai_ */
 typedef struct {
   const char *name;
   KSPType     ksp;
@@ -21,16 +22,16 @@ static const Solver solvers[] = {
   {"chebyshev4",          KSPRICHARDSON, PCKSP,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 16},
   {"richardson-jacobi",   KSPRICHARDSON, PCJACOBI, BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
   {"richardson-sor",      KSPRICHARDSON, PCSOR,    BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    0, 0 },
-  {"bai",                 KSPBAI,        PCNONE,   BAI_MODE_AUTO,   BAI_EXCHANGE_AUTO,    0, 0 },
-  {"bai-async-5",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0 },
-  {"bai-async-2",         KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    2, 0 },
-  {"bai-launch-5",        KSPBAI,        PCNONE,   BAI_MODE_LAUNCH, BAI_EXCHANGE_AUTO,    5, 0 },
-  {"bai-sync-5",          KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0 },
-  {"bai-color-5",         KSPBAI,        PCNONE,   BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    5, 0 },
-  {"bai-sync-1",          KSPBAI,        PCNONE,   BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    1, 0 },
-  {"bai-scatter",         KSPBAI,        PCNONE,   BAI_MODE_AUTO,   BAI_EXCHANGE_SCATTER, 0, 0 },
-  {"bai-async-5-scatter", KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_SCATTER, 5, 0 },
-  {"bai-async-5-amc",     KSPBAI,        PCNONE,   BAI_MODE_ASYNC,  BAI_EXCHANGE_AMC,     5, 0 }
+  {"bai",                 KSPBAI,        NULL,     BAI_MODE_AUTO,   BAI_EXCHANGE_AUTO,    0, 0 },
+  {"bai-async-5",         KSPBAI,        NULL,     BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    5, 0 },
+  {"bai-async-2",         KSPBAI,        NULL,     BAI_MODE_ASYNC,  BAI_EXCHANGE_AUTO,    2, 0 },
+  {"bai-launch-5",        KSPBAI,        NULL,     BAI_MODE_LAUNCH, BAI_EXCHANGE_AUTO,    5, 0 },
+  {"bai-sync-5",          KSPBAI,        NULL,     BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    5, 0 },
+  {"bai-color-5",         KSPBAI,        NULL,     BAI_MODE_COLOR,  BAI_EXCHANGE_AUTO,    5, 0 },
+  {"bai-sync-1",          KSPBAI,        NULL,     BAI_MODE_SYNC,   BAI_EXCHANGE_AUTO,    1, 0 },
+  {"bai-scatter",         KSPBAI,        NULL,     BAI_MODE_AUTO,   BAI_EXCHANGE_SCATTER, 0, 0 },
+  {"bai-async-5-scatter", KSPBAI,        NULL,     BAI_MODE_ASYNC,  BAI_EXCHANGE_SCATTER, 5, 0 },
+  {"bai-async-5-amc",     KSPBAI,        NULL,     BAI_MODE_ASYNC,  BAI_EXCHANGE_AMC,     5, 0 }
 };
 enum {
   NSOLVERS = PETSC_STATIC_ARRAY_LENGTH(solvers)
@@ -141,7 +142,7 @@ static PetscErrorCode CreateSolver(Test *t)
   PetscCall(KSPSetOperators(ksp, t->s.A, t->s.A));
   PetscCall(KSPSetType(ksp, solver->ksp));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, solver->pc));
+  if (solver->pc) PetscCall(PCSetType(pc, solver->pc));
   if (solver->degree) {
     const char *const option = "-chebyshev4_ksp_ksp_chebyshev_kind";
     PetscBool         set;
@@ -163,7 +164,8 @@ static PetscErrorCode CreateSolver(Test *t)
     PetscCall(KSPBAISetMode(ksp, solver->mode));
     PetscCall(KSPBAISetLocalIters(ksp, solver->local_iters));
   }
-  if (isbai && solver->exchange != BAI_EXCHANGE_AUTO) PetscCall(KSPBAISetExchange(ksp, solver->exchange));
+  if (isbai && solver->exchange != BAI_EXCHANGE_AUTO)
+    PetscCall(SetOption((PetscObject)ksp, "exchange", "%s", BAIExchanges[solver->exchange]));
   if (issor) PetscCall(KSPMonitorSet(ksp, Watch, NULL, NULL));
   t->s.ksp = ksp;
   PetscFunctionReturn(0);

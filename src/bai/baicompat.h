@@ -59,6 +59,13 @@ typedef PetscOptionItems BAIOptionItems;
   #define BAICopyMinimumIterations(from, to) ((void)((to)->min_it = (from)->min_it))
 #endif
 
+/* Whether KSPSetUp() scales the matrix by its diagonal after the set-up of the type, which later releases do not do */
+#if PETSC_VERSION_LT(3, 26, 0)
+  #define BAIScalesDiagonal(ksp) ((ksp)->dscale)
+#else
+  #define BAIScalesDiagonal(ksp) ((void)(ksp), PETSC_FALSE)
+#endif
+
 /* Whether the method reads x where the guess is zero: if not, KSPSolve() does not set it to zero before */
 #if PETSC_VERSION_LT(3, 20, 0)
   #define BAIGuessIsNotRead(ksp)        ((void)(ksp), PETSC_FALSE)

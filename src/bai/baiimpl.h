@@ -10,7 +10,7 @@
 
 /* What users set, and nothing that was chosen for them */
 typedef struct {
-#define OPTION(field, Function, type, standard, range, text) type field;
+#define OPTION(field, Function, type, ...) type field;
 #include "options.def"
 #include "research/options.def"
 #undef OPTION
@@ -18,16 +18,18 @@ typedef struct {
 
 typedef struct BAI_ BAI;
 
-/* Where KSPBAI and PCBAI differ */
+/* Where KSPBAI, PCBAI and PCBAIMG differ */
 typedef struct {
-  int         number;        /* of its default in options.def: 0 for the KSP, 1 for the PC */
+  int         number;        /* of its default in options.def */
+  PetscBool   levels;        /* its options are those of levels.h */
   const char *name, *prefix; /* in names of options: ksp or pc, and of functions: KSP or PC */
-  PetscBool   solves;        /* it sees residual norms; otherwise it is an operator, whose iterations are to smooth */
+  const char *type;
+  PetscBool   solves; /* it sees residual norms; otherwise it is an operator, whose iterations are to smooth */
   BAI *(*data)(PetscObject);
   PetscErrorCode (*getdm)(PetscObject, DM *); /* NULL if there is none */
 } BAIFace;
 
-PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC;
+PETSC_INTERN const BAIFace BAIFaceKSP, BAIFacePC, BAIFaceMG;
 
 /* What set-up chose: by the options, the matrix, and where this rank runs */
 typedef struct {
@@ -67,8 +69,9 @@ typedef PetscErrorCode BAIRunFunction(BAI *, Vec b, Vec x, PetscBool guess_zero,
 struct BAI_ {
   PetscObject    obj;     /* the KSP or PC */
   const BAIFace *face;    /* and which it is */
-  BAIOptions     options; /* as they are set, */
+  BAIOptions     options; /* as they are set, of PCBAIMG zeros, as its own are in hierarchy; */
   BAIOptions     set;     /* and as they were at the last set-up */
+  uint64_t       asked;   /* which of them users gave, whatever the value: bits in the order of options.def */
 
   /* Relaxation: setup.c, run.c */
   BAIEngine       engine;
@@ -102,9 +105,9 @@ struct BAI_ {
   PetscObjectState aij_nonzero; /* and, of a transpose, its nonzero state */
 
   /* The transposed operator: transpose.c */
-  BAI     *transposed;    /* which has it; NULL: nobody has asked for it */
-  BAI     *origin;        /* whose transposed operator this one has; NULL: it is one that users have, */
-  PetscInt origin_setups; /* which had been created so many times */
+  BAI     *transposed;                    /* which has it; NULL: nobody has asked for it */
+  BAI     *origin;                        /* whose transposed operator this one has; NULL: it is one that users have, */
+  PetscInt origin_setups, origin_updates; /* which had been set up, and had got new values, so many times */
 
   /* Many levels: levels.c */
   BAIHierarchy hierarchy; /* NULL for PCBAI */
@@ -132,12 +135,18 @@ struct BAI_ {
 /* options.c */
 PETSC_INTERN PetscErrorCode BAIInitialize(PetscObject, const BAIFace *, BAI *);
 PETSC_INTERN PetscErrorCode BAIGet(PetscObject, const BAIFace *, BAI **);
-PETSC_INTERN PetscErrorCode BAIOptionsGet(PetscObject, const BAIFace *, BAIOptions *);
-PETSC_INTERN PetscErrorCode BAIOptionsEqual(const BAIOptions *, const BAIOptions *, PetscBool *);
-PETSC_INTERN PetscErrorCode BAIOptionsStandard(const BAIFace *, BAIOptions *);
-PETSC_INTERN PetscErrorCode BAIOptionsCheck(const BAI *, const BAIOptions *);
+PETSC_INTERN PetscErrorCode BAIOptionsEqual(const BAIFace *, const void *, const void *, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIOptionsStandard(const BAIFace *, void *);
 PETSC_INTERN PetscErrorCode BAIOptionsCheckTogether(const BAI *);
 PETSC_INTERN PetscErrorCode BAIOptionsSetFromOptions(BAI *, BAIOptionItems);
+/* The method of KSPBAI that an option belongs to; either: none */
+typedef enum {
+  BAI_OF_RELAXATION,
+  BAI_OF_KRYLOV,
+  BAI_OF_BOTH,
+  BAI_OF_EITHER
+} BAIOptionOf;
+PETSC_INTERN const char *BAIOptionsGiven(const BAI *, BAIOptionOf);
 /* Whether PETSc reads a word as that; yes: its value as BAI_WORD_BOOL, else NULL */
 typedef enum {
   BAI_WORD_INT,
@@ -147,28 +156,9 @@ typedef enum {
 PETSC_INTERN PetscErrorCode BAIReadsAs(BAIWord, const char word[], PetscBool *is, PetscBool *yes);
 PETSC_INTERN PetscErrorCode BAIOptionName(const BAI *, const char[], char[], size_t);
 
-/* What setters and getters do, all but checking their arguments: options.field = value, and *value = options.field */
-#define BAISetOption(face, obj, field, value) \
-  do { \
-    BAI *bai_; \
-\
-    PetscCall(BAIGet((PetscObject)(obj), face, &bai_)); \
-    if (bai_) { \
-      BAIOptions options_ = bai_->options; \
-\
-      options_.field = (value); \
-      PetscCall(BAIOptionsCheck(bai_, &options_)); \
-      bai_->options = options_; \
-    } \
-  } while (0)
-
-#define BAIGetOption(face, obj, field, value) \
-  do { \
-    BAIOptions options_; \
-\
-    PetscCall(BAIOptionsGet((PetscObject)(obj), face, &options_)); \
-    *(value) = options_.field; \
-  } while (0)
+/* What setters and getters do, all but checking their arguments: the field of this name, of its own type */
+PETSC_INTERN PetscErrorCode BAISetOption(PetscObject, const BAIFace *, const char field[], const void *value);
+PETSC_INTERN PetscErrorCode BAIGetOption(PetscObject, const BAIFace *, const char field[], void *value);
 
 /* convert.c */
 PETSC_INTERN PetscErrorCode BAIHasEntries(Mat, PetscBool *);
@@ -208,7 +198,6 @@ PETSC_INTERN PetscErrorCode BAICheckDiagonal(const BAI *, Mat, BAIStatus, PetscB
 PETSC_INTERN PetscErrorCode BAIGetThreads(const BAI *, int *);
 
 /* transpose.c */
-PETSC_INTERN PetscErrorCode BAIGetTransposed(BAI *, Mat, BAI **);
 PETSC_INTERN PetscErrorCode BAISetUpTransposed(BAI *, BAI **);
 PETSC_INTERN PetscErrorCode BAIDestroyTransposed(BAI *);
 

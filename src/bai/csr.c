@@ -15,11 +15,10 @@ PetscErrorCode BAIGetParts(PetscObject obj, Mat A, Mat *Ad, Mat *Ao, PetscInt *n
   PetscCall(MatGetType(A, &type));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &seq));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
-  PetscCheck(
-    seq || mpi, PetscObjectComm(obj), PETSC_ERR_SUP,
-    "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, "
-    "baij or sbaij; see MatConvert() and -mat_type. KSPBAI with levels takes those of Pmat where Amat has none",
-    type);
+  PetscCheck(seq || mpi, PetscObjectComm(obj), PETSC_ERR_SUP,
+             "Matrix type %s: block-asynchronous iteration needs the entries of a matrix of type aij, aijcusparse, "
+             "baij or sbaij; see MatConvert() and -mat_type. Krylov methods of KSPBAI take any Amat",
+             type);
   *Ad     = A;
   *Ao     = NULL;
   *nghost = 0;

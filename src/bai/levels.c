@@ -18,11 +18,8 @@ PetscErrorCode BAIHierarchyCreate(BAI *bai)
 {
   PetscFunctionBegin;
   PetscCall(PetscNew(&bai->hierarchy));
-  bai->hierarchy->options = (BAILevelsOptions){.levels      = PETSC_DECIDE,
-                                               .local_iters = 4,
-                                               .over        = BAI_LEVELS_OVER,
-                                               .single      = PETSC_BOOL3_UNKNOWN};
-  bai->hierarchy->single  = bai->face->solves ? BAI_SINGLE_IN_RANGE : BAI_SINGLE_HERMITIAN;
+  PetscCall(BAIOptionsStandard(&BAIFaceMG, &bai->hierarchy->options));
+  bai->hierarchy->single = bai->face->solves ? BAI_SINGLE_IN_RANGE : BAI_SINGLE_HERMITIAN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,7 +56,7 @@ static PetscErrorCode GetSingle(const BAI *bai, Mat given, int *single)
 
   PetscFunctionBegin;
   PetscCall(MatGetNullSpace(given, &space));
-  *single = space ? 0 : bai->hierarchy->single;
+  *single = space || bai->hierarchy->native ? 0 : bai->hierarchy->single;
   if (asked != PETSC_BOOL3_UNKNOWN) *single = asked == PETSC_BOOL3_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -163,11 +160,12 @@ static PetscErrorCode GetParameters(const BAI *bai, Mat given, Mat A, Mat Ad, BA
   p->all         = size > 1 ? (BAIInt)all : 0;
   p->levels      = o->levels == PETSC_DECIDE ? 0 : (int)o->levels;
   p->local_iters = (BAIInt)o->local_iters;
-  p->over        = (BAIReal)o->over;
+  p->over        = bai->hierarchy->hard ? 1 : (BAIReal)o->over;
   p->fields      = (BAIInt)fields;
   PetscCall(GetModes(bai, given, A, fields, mode, &p->modes, &p->modes_id));
-  p->longest  = o->levels > 0 ? 0 : BAI_LONGEST_ROW;
-  p->resident = (int)(o->chip && *backend == BAI_BACKEND_CUDA);
+  p->like     = bai->origin ? bai->origin->hierarchy->levels : NULL;
+  p->longest  = o->levels > 0 || bai->origin ? 0 : BAI_LONGEST_ROW;
+  p->resident = (int)(bai->hierarchy->chip && *backend == BAI_BACKEND_CUDA);
   if (*backend == BAI_BACKEND_CUDA) {
     PetscCall(GetSingle(bai, given, &p->single));
     PetscCall(BAIDeviceOf(bai->node_rank, &p->device, &p->stream));
@@ -261,8 +259,8 @@ static PetscErrorCode Compare(const BAI *bai, Mat given, BAIBackend backend, con
   same = (PetscBool)(M->A.i == h->M.A.i && M->A.j == h->M.A.j && M->A.a == h->M.A.a && M->B.i == h->M.B.i &&
                      M->B.j == h->M.B.j && M->B.a == h->M.B.a && M->memory == h->M.memory);
   if (same && state == h->state) *work = WORK_NONE;
-  else if (!p->all && (h->solved || !bai->face->solves) && !PetscIsInfOrNanReal((PetscReal)h->info.norm))
-    *work = WORK_VALUES; /* else PETSc may have scaled the matrix, or what aggregates were made of were no numbers */
+  else if (!p->all && !PetscIsInfOrNanReal((PetscReal)h->info.norm))
+    *work = WORK_VALUES; /* else what aggregates were made of were no numbers */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -313,7 +311,6 @@ static PetscErrorCode Renew(BAI *bai, Mat given, const PetscInt garray[], int *w
     *status = BAIStatusOf(BAI_OK);
     if (h->M.n) PetscCall(Create(bai, given, garray, status));
     h->setups++;
-    h->solved = PETSC_FALSE;
   } else h->updates++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -334,7 +331,7 @@ static PetscErrorCode SetUpJacobi(BAI *bai, Mat A)
 }
 
 /* Whether v^H A u = (A v)^H u for two vectors at random, but for rounding */
-static PetscErrorCode LooksHermitian(Mat A, PetscBool *is)
+PetscErrorCode BAILooksHermitian(Mat A, PetscBool *is)
 {
   Vec         u, v, Au, Av;
   PetscScalar one, two;
@@ -380,7 +377,7 @@ static PetscErrorCode Take(BAI *bai, Mat A)
   h->hermitian = (PetscBool)(found != (POSITIVE | NEGATIVE));
   if (h->jacobi) {
     PetscCall(MatIsHermitianKnown(A, &known, &h->hermitian));
-    if (!known) PetscCall(LooksHermitian(A, &h->hermitian));
+    if (!known) PetscCall(BAILooksHermitian(A, &h->hermitian));
   }
   h->negative      = (PetscBool)(found == NEGATIVE);
   h->multiple      = h->levels ? (PetscReal)((double)h->info.bytes / MatrixBytes(&h->info.level[0])) : 0;
@@ -440,6 +437,7 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   if (M.A.i) PetscCall(BAIRestoreRows(backend, Ad, &(BAICSR){M.A.i, M.A.j, M.A.a}));
   PetscCall(code);
   h->set        = h->options;
+  h->hard_set   = h->hard;
   h->single_set = h->single;
   h->finite     = PETSC_TRUE;
   if (work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
@@ -459,6 +457,13 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(BAI_SetUp, bai->obj, A, 0, 0));
   PetscCall(code);
+  if (bad == BAD_ANY && mine.code == BAI_ERR_CHIP) { /* of one rank, and no error */
+    PetscCall(PetscMemzero(&h->info, sizeof(h->info)));
+    PetscCall(PetscObjectGetId((PetscObject)given, &h->id));
+    PetscCall(PetscObjectStateGet((PetscObject)given, &h->state));
+    h->ready = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (bad == BAD_ANY) {
     PetscCall(BAICheckDiagonal(bai, A, mine, &h->finite));
     if (!h->finite) { /* no error: as in a Newton step that goes too far */
@@ -503,14 +508,13 @@ PetscErrorCode BAIHierarchySetUp(BAI *bai, Mat A)
 /* The same, if the last set-up failed, an option was set since, or PETSc works on another stream now */
 PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
 {
-  const BAIHierarchy      h = bai->hierarchy;
-  const BAILevelsOptions *o = &h->options, *set = &h->set;
-  PetscBool               same;
+  const BAIHierarchy h = bai->hierarchy;
+  PetscBool          same;
 
   PetscFunctionBegin;
-  same = (PetscBool)(h->ready && h->single == h->single_set && o->levels == set->levels &&
-                     o->local_iters == set->local_iters && o->over == set->over && o->single == set->single &&
-                     o->chip == set->chip);
+  PetscCall(BAIOptionsEqual(&BAIFaceMG, &h->options, &h->set, &same));
+  same = (PetscBool)(same && h->ready && h->single == h->single_set && h->hard == h->hard_set &&
+                     !(h->native && h->info.single));
   if (same && h->backend == BAI_BACKEND_CUDA) {
     int   device;
     void *stream;
@@ -652,20 +656,20 @@ PetscErrorCode BAIHierarchyLogFlops(const struct BAIHierarchy_ *h, PetscLogDoubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool transpose)
+/* z is a cycle for r, or, with conjugate, the conjugate of one for that of r */
+PetscErrorCode BAIHierarchyApply(BAI *bai, Vec r, Vec z, PetscBool conjugate)
 {
   BAIHierarchy     h = bai->hierarchy;
   BAILevelsVectors v;
-  BAIStatus        status    = BAIStatusOf(BAI_OK);
-  const PetscBool  conjugate = (PetscBool)(transpose && PetscDefined(USE_COMPLEX));
-  Vec              in        = r;
+  BAIStatus        status = BAIStatusOf(BAI_OK);
+  Vec              in     = r;
 
   PetscFunctionBegin;
   if (!h->finite) {
     PetscCall(VecSet(z, (PetscScalar)INFINITY)); /* by which a KSP finds that the set-up has failed */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (conjugate) { /* the cycle is Hermitian, so its transpose is its conjugate */
+  if (conjugate) {
     PetscCall(VecDuplicate(r, &in));
     PetscCall(VecCopy(r, in));
     PetscCall(VecConjugate(in));

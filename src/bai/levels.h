@@ -9,27 +9,30 @@
 #include "../engine/levels.h"
 
 enum {
-  BAI_LONGEST_ROW = 1000 /* rows with more entries are not for levels, as a thread of a GPU goes through them alone */
+  BAI_LONGEST_ROW = 1000, /* rows with more entries are not for levels, as a thread of a GPU goes through them alone */
+  BAI_CHIP_NONZEROS = 1
+    << 22 /* matrices with more entries are not tried on the chip: today's GPUs hold up to 3 million */
 };
 
 /* What users set */
 typedef struct {
-  PetscInt   levels; /* at most; PETSC_DECIDE: as many as it takes, and none if a row is too long for them */
-  PetscInt   local_iters;
-  PetscReal  over;
-  PetscBool3 single; /* unknown: chosen at set-up */
-  PetscBool
-    chip; /* chosen by KSPBAI: no levels if the matrix stays on the chip of a GPU, where a solve is one launch */
+#define OPTION(field, Function, type, ...) type field;
+#include "../pc/baimg/options.def"
+#undef OPTION
 } BAILevelsOptions;
-
-#define BAI_LEVELS_OVER 1.9 /* by which couplings of coarse levels are softened at most, unless somebody says so */
 
 typedef struct BAIRankLevels_ *BAIRankLevels; /* ranks/levels.c */
 
 struct BAIHierarchy_ {
-  BAILevelsOptions    options, set;       /* and as they were at the last set-up */
-  BAILevels           levels;             /* NULL: none are set up, or this rank has no rows */
-  BAIRankLevels       ranks;              /* of several ranks: their levels, NULL: none are set up */
+  BAILevelsOptions    options, set;   /* and as they were at the last set-up */
+  PetscBool           chip;           /* KSPBAI: the matrix stays on the chip of a GPU, where a solve is one launch, or
+                                             there is nothing here; it never has levels */
+  PetscBool           deferred;       /* PCBAIMG: levels are made when they are first applied, as the KSP does not */
+  PetscBool           hard, hard_set; /* PCBAIMG: coarse levels get no overcorrection, as the cycle with it has turned
+                                             out not to be positive definite; and then */
+  PetscBool           native;         /* PCBAIMG: levels in single precision did not do */
+  BAILevels           levels;         /* NULL: none are set up, or this rank has no rows */
+  BAIRankLevels       ranks;          /* of several ranks: their levels, NULL: none are set up */
   int                 single, single_set; /* the engine's parameter where users set none, and then */
   PetscBool           solving;            /* PCBAIMG: within a KSPSolve() */
   PetscBool           finite;             /* no diagonal entry is NaN or infinite, else there are no levels */
@@ -51,8 +54,6 @@ struct BAIHierarchy_ {
   PetscObjectId    id;     /* the matrix of users, and its state then */
   PetscObjectState state;
   Vec              b, x; /* where the matrix is, for vectors that are elsewhere */
-
-  PetscBool solved; /* KSPBAI: with these levels */
 };
 
 PETSC_INTERN PetscErrorCode BAIHierarchyCreate(BAI *);
@@ -61,6 +62,8 @@ PETSC_INTERN PetscErrorCode BAIHierarchyDestroy(BAI *);
 PETSC_INTERN PetscErrorCode BAIHierarchySetUp(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIHierarchySetUpIfAsked(BAI *, Mat);
 PETSC_INTERN PetscErrorCode BAIHierarchyApply(BAI *, Vec, Vec, PetscBool);
+PETSC_INTERN PetscErrorCode BAILooksHermitian(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode BAIHierarchyApplyTranspose(BAI *, Mat, Vec, Vec); /* transpose.c */
 PETSC_INTERN PetscErrorCode BAIHierarchyView(const BAI *, PetscViewer, PetscBool);
 
 /* The arrays of b and x during a call of the engine */

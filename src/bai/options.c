@@ -1,9 +1,11 @@
 /*
    The options that every face of block-asynchronous iteration has, and what they may be
 */
-#include "baiimpl.h"
+#include "levels.h"
 #include <petsc/private/petscimpl.h>
 
+const char *const BAIMethods[]  = {"auto", "krylov", "relaxation", "BAIMethod", "BAI_METHOD_", NULL};
+const char *const BAIKrylovs[]  = {"auto", "cg", "fcg", "bcgs", "gmres", "BAIKrylov", "BAI_KRYLOV_", NULL};
 const char *const BAIModes[]    = {"async", "launch", "sync", "color", "auto", "BAIMode", "BAI_MODE_", NULL};
 const char *const BAIBackends[] = {"auto", "host", "cuda", "BAIBackend", "BAI_BACKEND_", NULL};
 const char *const BAIWeights[]  = {"none", "l1", "tau", "auto", "BAIWeight", "BAI_WEIGHT_", NULL};
@@ -17,28 +19,35 @@ const char *const BAIPolynomials[]    = {"auto", "none", "fourth", "BAIPolynomia
 const char *const BAIPartitionTypes[] = {"auto",           "natural", "dm", "rcm", "graph", "BAIPartitionType",
                                          "BAI_PARTITION_", NULL};
 
-/* What options.def says of each option; the faces are in the order KSP, PC */
+/* What options.def says of each option; the faces are in the order KSPBAI, PCBAI, PCBAIMG */
+enum {
+  FACES = 3
+};
+
 typedef enum {
   IS_INT,
   IS_COUNT,
   IS_POSITIVE,
+  IS_REAL,
   IS_FRACTION,
   IS_FLAG,
+  IS_FLAG_OR_AUTO,
   IS_VIEWER,
   IS_NAME
 } Kind;
 
 typedef struct {
   const char        *name;     /* in -ksp_bai_<name> */
-  const char        *function; /* in KSPBAISet<function>() */
+  const char        *function; /* in KSPBAISet<function>(), "" if there is none */
   const char        *text;
-  size_t             offset; /* in BAIOptions */
-  PetscBool          has[2];
-  double             standard[2];
+  size_t             offset; /* in BAIOptions, or BAILevelsOptions */
+  PetscBool          has[FACES];
+  double             standard[FACES];
+  BAIOptionOf        of;
   Kind               kind;
-  PetscInt           least, most; /* IS_INT, IS_COUNT; most is 0 if there is none */
-  const char        *meaning;     /* of the least value; IS_POSITIVE: of 0, NULL if that is not allowed */
-  PetscBool          or_auto[2];
+  PetscInt           least, most; /* IS_INT, IS_COUNT, IS_REAL; most is 0 if there is none */
+  const char        *meaning;     /* IS_INT: of the least value; IS_POSITIVE: of 0, NULL if that is not allowed */
+  PetscBool          or_auto[FACES];
   const char *const *names;
 } Option;
 
@@ -46,23 +55,35 @@ typedef struct {
 #define KSP_PC(ksp, pc)           .has = {PETSC_TRUE, PETSC_TRUE}, .standard = {ksp, pc}
 #define KSP_ONLY(value)           .has = {PETSC_TRUE, PETSC_FALSE}, .standard = {value}
 #define PC_ONLY(value)            .has = {PETSC_FALSE, PETSC_TRUE}, .standard = {0, value}
+#define MG_ONLY(value)            .has = {PETSC_FALSE, PETSC_FALSE, PETSC_TRUE}, .standard = {0, 0, value}
+#define RELAXATION                .of = BAI_OF_RELAXATION
+#define KRYLOV                    .of = BAI_OF_KRYLOV
+#define BOTH_METHODS              .of = BAI_OF_BOTH
+#define EITHER                    .of = BAI_OF_EITHER
 #define AT_LEAST(n, what)         .kind = IS_INT, .least = n, .meaning = what
 #define BETWEEN(n, m)             .kind = IS_INT, .least = n, .most = m, .meaning = ""
 #define POSITIVE_OR_0(what)       .kind = IS_POSITIVE, .meaning = what
 #define POSITIVE_OR_AUTO(ksp, pc) .kind = IS_POSITIVE, .or_auto = {ksp, pc}
-#define COUNT(n)                  .kind = IS_COUNT, .most = n
+#define COUNT(n, what)            .kind = IS_COUNT, .least = 1, .most = n
+#define REAL_AT_LEAST(n, what)    .kind = IS_REAL, .least = n
 #define FRACTION                  .kind = IS_FRACTION
 #define AUTO                      PETSC_TRUE
 #define NO_AUTO                   PETSC_FALSE
 #define FLAG                      .kind = IS_FLAG
+#define FLAG_OR_AUTO              .kind = IS_FLAG_OR_AUTO
 #define VIEWER                    .kind = IS_VIEWER
 #define NAMES(array)              .kind = IS_NAME, .names = array
-#define OPTION(field, Function, type, standard, range, says) \
-  {.name = #field, .function = #Function, .text = says, .offset = offsetof(BAIOptions, field), standard, range},
+#define OPTION(field, Function, type, standard, method, range, says) \
+  {.name = #field, .function = #Function, .text = says, .offset = offsetof(OPTIONS, field), standard, method, range},
 static const Option all[] = {
+#define OPTIONS BAIOptions
 #include "options.def"
 #include "research/options.def"
+#undef OPTIONS
+#define OPTIONS BAILevelsOptions
+#include "../pc/baimg/options.def"
 };
+_Static_assert(PETSC_STATIC_ARRAY_LENGTH(all) <= 64, "BAI has a bit for each of them");
 
 static PetscBool IsInteger(Kind kind)
 {
@@ -74,24 +95,52 @@ static PetscBool IsBoolean(Kind kind)
   return (PetscBool)(kind == IS_FLAG || kind == IS_VIEWER);
 }
 
-/* Enums are read and written as the int that they are */
-static void *FieldOf(const Option *option, BAIOptions *options)
+/* Enums, PetscBool3 among them, are read and written as the int that they are */
+static PetscBool IsEnum(Kind kind)
+{
+  return (PetscBool)(kind == IS_NAME || kind == IS_FLAG_OR_AUTO);
+}
+
+static size_t SizeOf(Kind kind)
+{
+  return IsInteger(kind) ? sizeof(PetscInt)
+    : IsBoolean(kind)    ? sizeof(PetscBool)
+    : IsEnum(kind)       ? sizeof(int)
+                         : sizeof(PetscReal);
+}
+
+static void *FieldOf(const Option *option, void *options)
 {
   return (char *)options + option->offset;
 }
 
-/* The default options: undamped local sweeps solve, damped ones smooth, and best if blocks take turns */
-PetscErrorCode BAIOptionsStandard(const BAIFace *face, BAIOptions *options)
+static void *OptionsOf(BAI *bai)
+{
+  return bai->face->levels ? (void *)&bai->hierarchy->options : (void *)&bai->options;
+}
+
+/* The first option of this method that users gave, or NULL */
+const char *BAIOptionsGiven(const BAI *bai, BAIOptionOf of)
+{
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
+    if (all[k].of == of && (bai->asked >> k & 1)) return all[k].name;
+  }
+  return NULL;
+}
+
+/* The default options: undamped local sweeps solve, damped ones smooth, and best if blocks take turns. Options that the
+   face does not have stay as they are */
+PetscErrorCode BAIOptionsStandard(const BAIFace *face, void *options)
 {
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(options, sizeof(*options)));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
     const double standard = all[k].standard[face->number];
     void        *field    = FieldOf(&all[k], options);
 
+    if (!all[k].has[face->number]) continue;
     if (IsInteger(all[k].kind)) *(PetscInt *)field = (PetscInt)standard;
     else if (IsBoolean(all[k].kind)) *(PetscBool *)field = (PetscBool)(standard != 0);
-    else if (all[k].kind == IS_NAME) *(int *)field = (int)standard;
+    else if (IsEnum(all[k].kind)) *(int *)field = (int)standard;
     else *(PetscReal *)field = (PetscReal)standard;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -104,23 +153,20 @@ PetscErrorCode BAIInitialize(PetscObject obj, const BAIFace *face, BAI *bai)
   bai->obj  = obj;
   bai->face = face;
   bai->tau  = 1.0;
-  PetscCall(BAIOptionsStandard(face, &bai->options));
+  if (!face->levels) PetscCall(BAIOptionsStandard(face, &bai->options)); /* else BAIHierarchyCreate() does it */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Field by field, as what lies between them may differ, and on one rank only */
-PetscErrorCode BAIOptionsEqual(const BAIOptions *a, const BAIOptions *b, PetscBool *equal)
+PetscErrorCode BAIOptionsEqual(const BAIFace *face, const void *a, const void *b, PetscBool *equal)
 {
   PetscFunctionBegin;
   *equal = PETSC_TRUE;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all) && *equal; k++) {
-    const Kind   kind = all[k].kind;
-    const size_t size = IsInteger(kind) ? sizeof(PetscInt)
-      : IsBoolean(kind)                 ? sizeof(PetscBool)
-      : kind == IS_NAME                 ? sizeof(PetscEnum)
-                                        : sizeof(PetscReal);
+    const size_t offset = all[k].offset;
 
-    PetscCall(PetscMemcmp((const char *)a + all[k].offset, (const char *)b + all[k].offset, size, equal));
+    if (!all[k].has[face->number]) continue;
+    PetscCall(PetscMemcmp((const char *)a + offset, (const char *)b + offset, SizeOf(all[k].kind), equal));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,33 +177,19 @@ PetscErrorCode BAIGet(PetscObject obj, const BAIFace *face, BAI **bai)
   PetscBool is_bai;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare(obj, "bai", &is_bai));
+  PetscCall(PetscObjectTypeCompare(obj, face->type, &is_bai));
   *bai = is_bai ? (*face->data)(obj) : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The options as they were set */
-PetscErrorCode BAIOptionsGet(PetscObject obj, const BAIFace *face, BAIOptions *options)
-{
-  BAI *bai = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(BAIGet(obj, face, &bai));
-  PetscCheck(bai, PetscObjectComm(obj), PETSC_ERR_ARG_WRONG,
-             "The %s is of type %s, which has no such option: must be bai", face->name,
-             obj->type_name ? obj->type_name : "(not set)");
-  *options = bai->options;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* "-<prefix>ksp_bai_<option>", as users type it */
+/* "-<prefix>ksp_bai_<option>" or the like, as users type it */
 PetscErrorCode BAIOptionName(const BAI *bai, const char option[], char name[], size_t len)
 {
   const char *prefix;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetOptionsPrefix(bai->obj, &prefix));
-  PetscCall(PetscSNPrintf(name, len, "-%s%s_bai_%s", prefix ? prefix : "", bai->face->name, option));
+  PetscCall(PetscSNPrintf(name, len, "-%s%s_%s_%s", prefix ? prefix : "", bai->face->name, bai->face->type, option));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,7 +208,10 @@ static PetscErrorCode Allowed(const Option *option, int face, char text[], size_
                               option->least, option->meaning));
     break;
   case IS_COUNT:
-    PetscCall(PetscSNPrintf(text, len, "none, auto, or at least 1 and at most %" PetscInt_FMT, option->most));
+    PetscCall(PetscSNPrintf(text, len, "auto, or at least 1 and at most %" PetscInt_FMT, option->most));
+    break;
+  case IS_REAL:
+    PetscCall(PetscSNPrintf(text, len, "a number, at least %" PetscInt_FMT, option->least));
     break;
   case IS_POSITIVE:
     PetscCall(PetscSNPrintf(text, len, "a positive number%s%s%s%s", option->meaning ? ", or 0 (" : "",
@@ -188,6 +223,9 @@ static PetscErrorCode Allowed(const Option *option, int face, char text[], size_
     break;
   case IS_FLAG:
     PetscCall(PetscSNPrintf(text, len, "true or false"));
+    break;
+  case IS_FLAG_OR_AUTO:
+    PetscCall(PetscSNPrintf(text, len, "auto, true or false"));
     break;
   case IS_VIEWER:
     PetscCall(PetscSNPrintf(text, len, "true, false, or ascii:FILE"));
@@ -229,6 +267,7 @@ static PetscErrorCode CheckReal(const BAI *bai, const Option *option, PetscReal 
 static PetscBool IsRight(const Option *option, PetscReal value)
 {
   if (option->kind == IS_FRACTION) return (PetscBool)(value >= 0 && value < 1);
+  if (option->kind == IS_REAL) return (PetscBool)(value >= (PetscReal)option->least && !PetscIsInfOrNanReal(value));
   return (PetscBool)((value > 0 && !PetscIsInfOrNanReal(value)) || (option->meaning && value == 0));
 }
 
@@ -258,31 +297,72 @@ static PetscErrorCode CheckName(const BAI *bai, const Option *option, const char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All values are in their ranges, or an error names the option, the value and what is allowed */
-PetscErrorCode BAIOptionsCheck(const BAI *bai, const BAIOptions *o)
+/* The value is in its range, or an error names the option, the value and what is allowed */
+static PetscErrorCode CheckValue(const BAI *bai, const Option *option, const void *value)
 {
-  const int face = bai->face->number;
+  PetscFunctionBegin;
+  if (option->kind == IS_NAME) PetscCall(CheckName(bai, option, NULL, *(const int *)value));
+  else if (option->kind == IS_FLAG_OR_AUTO) {
+    const int flag = *(const int *)value;
+
+    PetscCall(
+      CheckInt(bai, option, flag,
+               (PetscBool)(flag == PETSC_BOOL3_UNKNOWN || flag == PETSC_BOOL3_FALSE || flag == PETSC_BOOL3_TRUE)));
+  } else if (IsInteger(option->kind)) {
+    const PetscInt count = *(const PetscInt *)value;
+
+    PetscCall(CheckInt(bai, option, count,
+                       (PetscBool)((count >= option->least && (!option->most || count <= option->most)) ||
+                                   (option->kind == IS_COUNT && count == PETSC_DECIDE))));
+  } else if (!IsBoolean(option->kind)) {
+    const PetscReal number = *(const PetscReal *)value;
+
+    PetscCall(CheckReal(bai, option, number,
+                        (PetscBool)(IsRight(option, number) ||
+                                    (option->or_auto[bai->face->number] && number == PETSC_DECIDE))));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Find(const BAIFace *face, const char field[], size_t *k)
+{
+  PetscBool is = PETSC_FALSE;
 
   PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
-    const Option *option = &all[k];
-    const void   *field  = (const char *)o + option->offset;
-
-    if (!option->has[face] || IsBoolean(option->kind)) continue;
-    if (option->kind == IS_NAME) PetscCall(CheckName(bai, option, NULL, *(const int *)field));
-    else if (IsInteger(option->kind)) {
-      const PetscInt value = *(const PetscInt *)field;
-
-      PetscCall(CheckInt(bai, option, value,
-                         (PetscBool)((value >= option->least && (!option->most || value <= option->most)) ||
-                                     (option->kind == IS_COUNT && value == PETSC_DECIDE))));
-    } else {
-      const PetscReal value = *(const PetscReal *)field;
-
-      PetscCall(CheckReal(bai, option, value,
-                          (PetscBool)(IsRight(option, value) || (option->or_auto[face] && value == PETSC_DECIDE))));
-    }
+  for (*k = 0; *k < PETSC_STATIC_ARRAY_LENGTH(all); (*k)++) {
+    if (all[*k].has[face->number]) PetscCall(PetscStrcmp(all[*k].name, field, &is));
+    if (is) PetscFunctionReturn(PETSC_SUCCESS);
   }
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "No option %s", field);
+}
+
+PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char field[], const void *value)
+{
+  BAI   *bai = NULL;
+  size_t k;
+
+  PetscFunctionBegin;
+  PetscCall(BAIGet(obj, face, &bai));
+  if (!bai) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Find(face, field, &k));
+  PetscCall(CheckValue(bai, &all[k], value));
+  PetscCall(PetscMemcpy(FieldOf(&all[k], OptionsOf(bai)), value, SizeOf(all[k].kind)));
+  bai->asked |= (uint64_t)1 << k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BAIGetOption(PetscObject obj, const BAIFace *face, const char field[], void *value)
+{
+  BAI   *bai = NULL;
+  size_t k;
+
+  PetscFunctionBegin;
+  PetscCall(BAIGet(obj, face, &bai));
+  PetscCheck(bai, PetscObjectComm(obj), PETSC_ERR_ARG_WRONG,
+             "The %s is of type %s, which has no such option: must be %s", face->name,
+             obj->type_name ? obj->type_name : "(not set)", face->type);
+  PetscCall(Find(face, field, &k));
+  PetscCall(PetscMemcpy(value, FieldOf(&all[k], OptionsOf(bai)), SizeOf(all[k].kind)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -350,15 +430,14 @@ PetscErrorCode BAIReadsAs(BAIWord kind, const char word[], PetscBool *is, PetscB
 /* PETSc's errors about words that are no number, or neither yes nor no, do not name the option */
 static PetscErrorCode CheckWord(const BAI *bai, const Option *option)
 {
-  const BAIWord kind = option->kind == IS_FLAG ? BAI_WORD_BOOL : option->kind == IS_INT ? BAI_WORD_INT : BAI_WORD_REAL;
-  char          name[PETSC_MAX_OPTION_NAME], word[64];
-  PetscBool     set, right, yes;
+  char      name[PETSC_MAX_OPTION_NAME], word[64];
+  PetscBool set, right, yes;
 
   PetscFunctionBegin;
   PetscCall(BAIOptionName(bai, option->name, name, sizeof(name)));
   PetscCall(PetscOptionsGetString(bai->obj->options, NULL, name, word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIReadsAs(kind, word, &right, &yes));
+  PetscCall(BAIReadsAs(option->kind == IS_FLAG ? BAI_WORD_BOOL : BAI_WORD_INT, word, &right, &yes));
   if (!right) PetscCall(WrongValue(bai, option, word));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -382,29 +461,43 @@ static PetscErrorCode OptionsNumber(const BAI *bai, const Option *option, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A number of things, none, or auto. What stands for these is no number that users may type */
+/* A number of things, or auto. What stands for that is no number that users may type */
 static PetscErrorCode OptionsCount(const BAI *bai, const Option *option, const char key[], const char text[],
                                    const char man[], PetscInt *value, BAIOptionItems PetscOptionsObject)
 {
   char           now[32], word[32], *end = NULL;
-  PetscBool      set, is_auto, is_none;
+  PetscBool      set, is_auto;
   PetscLogDouble number;
 
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(now, sizeof(now), "%" PetscInt_FMT, *value));
-  PetscCall(PetscOptionsString(key, text, man,
-                               *value == PETSC_DECIDE ? "auto"
-                                 : *value             ? now
-                                                      : "none",
-                               word, sizeof(word), &set));
+  PetscCall(PetscOptionsString(key, text, man, *value == PETSC_DECIDE ? "auto" : now, word, sizeof(word), &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
-  PetscCall(PetscStrcasecmp(word, "none", &is_none));
   number = strtod(word, &end);
-  if (!is_auto && !is_none &&
-      (end == word || *end || number != floor(number) || number < 1 || number > (PetscLogDouble)option->most))
+  if (!is_auto &&
+      (end == word || *end || number != floor(number) || number < (PetscLogDouble)option->least ||
+       number > (PetscLogDouble)option->most))
     PetscCall(WrongValue(bai, option, word));
-  *value = is_auto ? PETSC_DECIDE : is_none ? 0 : (PetscInt)number;
+  *value = is_auto ? PETSC_DECIDE : (PetscInt)number;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Yes, no, or auto */
+static PetscErrorCode OptionsFlagOrAuto(const BAI *bai, const Option *option, const char key[], const char text[],
+                                        const char man[], int *value, BAIOptionItems PetscOptionsObject)
+{
+  const char *now = *value == PETSC_BOOL3_UNKNOWN ? "auto" : *value == PETSC_BOOL3_TRUE ? "true" : "false";
+  char        word[32];
+  PetscBool   set, is_auto, is_bool, yes = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsString(key, text, man, now, word, sizeof(word), &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcasecmp(word, "auto", &is_auto));
+  PetscCall(BAIReadsAs(BAI_WORD_BOOL, word, &is_bool, &yes));
+  if (!is_auto && !is_bool) PetscCall(WrongValue(bai, option, word));
+  *value = is_auto ? PETSC_BOOL3_UNKNOWN : yes ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -430,36 +523,63 @@ static PetscErrorCode OptionsViewer(const BAI *bai, const Option *option, const 
 /* Reads the options into a copy, so that a wrong one changes nothing */
 PetscErrorCode BAIOptionsSetFromOptions(BAI *bai, BAIOptionItems PetscOptionsObject)
 {
-  const int  face = bai->face->number;
-  BAIOptions o    = bai->options;
+  const int    face  = bai->face->number;
+  const size_t size  = bai->face->levels ? sizeof(BAILevelsOptions) : sizeof(BAIOptions);
+  uint64_t     asked = bai->asked;
+  char         type[16];
+  union {
+    BAIOptions       relaxation;
+    BAILevelsOptions levels;
+  } o;
 
   PetscFunctionBegin;
+  PetscCall(PetscMemcpy(&o, OptionsOf(bai), size));
+  PetscCall(PetscStrncpy(type, bai->face->type, sizeof(type)));
+  PetscCall(PetscStrtoupper(type));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
     const Option *option = &all[k];
     void         *field  = FieldOf(option, &o);
-    char          key[64], man[64], allowed[128], text[256];
+    char          key[64], man[64], allowed[128], text[256], name[PETSC_MAX_OPTION_NAME];
+    PetscBool     set;
 
     if (!option->has[face]) continue;
-    PetscCall(PetscSNPrintf(key, sizeof(key), "-%s_bai_%s", bai->face->name, option->name));
-    PetscCall(PetscSNPrintf(man, sizeof(man), "%sBAISet%s", bai->face->prefix, option->function));
+    PetscCall(PetscSNPrintf(key, sizeof(key), "-%s_%s_%s", bai->face->name, bai->face->type, option->name));
+    PetscCall(PetscSNPrintf(man, sizeof(man), "%s%s%s%s", bai->face->prefix, type, option->function[0] ? "Set" : "",
+                            option->function));
     PetscCall(Allowed(option, face, allowed, sizeof(allowed)));
     PetscCall(PetscSNPrintf(text, sizeof(text), "%s: %s", option->text, allowed));
-    if (option->kind == IS_INT || option->kind == IS_POSITIVE || option->kind == IS_FLAG)
-      if (!option->or_auto[face]) PetscCall(CheckWord(bai, option));
-    if (option->kind == IS_INT) PetscCall(PetscOptionsInt(key, text, man, *(PetscInt *)field, (PetscInt *)field, NULL));
-    else if (option->kind == IS_COUNT)
+    PetscCall(BAIOptionName(bai, option->name, name, sizeof(name)));
+    PetscCall(PetscOptionsHasName(bai->obj->options, NULL, name, &set));
+    if (set) asked |= (uint64_t)1 << k;
+    switch (option->kind) {
+    case IS_INT:
+      PetscCall(CheckWord(bai, option));
+      PetscCall(PetscOptionsInt(key, text, man, *(PetscInt *)field, (PetscInt *)field, NULL));
+      break;
+    case IS_COUNT:
       PetscCall(OptionsCount(bai, option, key, text, man, (PetscInt *)field, PetscOptionsObject));
-    else if (option->kind == IS_POSITIVE && !option->or_auto[face])
-      PetscCall(PetscOptionsReal(key, text, man, *(PetscReal *)field, (PetscReal *)field, NULL));
-    else if (option->kind == IS_FRACTION || option->kind == IS_POSITIVE)
+      break;
+    case IS_POSITIVE:
+    case IS_REAL:
+    case IS_FRACTION:
       PetscCall(OptionsNumber(bai, option, key, text, man, (PetscReal *)field, PetscOptionsObject));
-    else if (option->kind == IS_VIEWER)
-      PetscCall(OptionsViewer(bai, option, key, man, (PetscBool *)field, PetscOptionsObject));
-    else if (option->kind == IS_FLAG)
+      break;
+    case IS_FLAG:
+      PetscCall(CheckWord(bai, option));
       PetscCall(PetscOptionsBool(key, option->text, man, *(PetscBool *)field, (PetscBool *)field, NULL));
-    else PetscCall(OptionsName(bai, option, key, option->text, man, (int *)field, PetscOptionsObject));
+      break;
+    case IS_FLAG_OR_AUTO:
+      PetscCall(OptionsFlagOrAuto(bai, option, key, text, man, (int *)field, PetscOptionsObject));
+      break;
+    case IS_VIEWER:
+      PetscCall(OptionsViewer(bai, option, key, man, (PetscBool *)field, PetscOptionsObject));
+      break;
+    case IS_NAME:
+      PetscCall(OptionsName(bai, option, key, option->text, man, (int *)field, PetscOptionsObject));
+    }
+    PetscCall(CheckValue(bai, option, field));
   }
-  PetscCall(BAIOptionsCheck(bai, &o));
-  bai->options = o;
+  PetscCall(PetscMemcpy(OptionsOf(bai), &o, size));
+  bai->asked = asked;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -504,7 +504,7 @@ PetscErrorCode BAIIsSetUp(const BAI *bai, Mat A, PetscBool *is)
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   if (id != bai->given || state != bai->given_state) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIOptionsEqual(&bai->set, &bai->options, is));
+  PetscCall(BAIOptionsEqual(bai->face, &bai->set, &bai->options, is));
   if (*is) PetscCall(BAIIsOnStream(bai, is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

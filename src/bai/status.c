@@ -8,7 +8,8 @@
 /* An engine's status as a PETSc error of this rank */
 PetscErrorCode BAICheckStatus(const BAI *bai, BAIStatus status)
 {
-  const char *face = bai->face->name, *backend = BAIBackends[bai->use.backend];
+  const char *face    = bai->face->levels ? "ksp" : bai->face->name; /* PCBAIMG has no such options of its own */
+  const char *backend = BAIBackends[bai->use.backend];
 
   PetscFunctionBegin;
   if (status.code == BAI_OK) PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,8 +2,8 @@
    The transposed operator of a PC: another BAI has the transposed matrix, and does with it what the first one does with
    the matrix. It is made when it is asked for the first time, follows new values, and is kept.
 
-   With S the damping of the rows, divided by the diagonal, the local sweeps in block J are W_J = sum_k (I - S A_JJ)^k S.
-   So those with A^T and the same S are the transpose, sum_k (I - S A_JJ^T)^k S. Global iterations from zero are a
+   With S the damping of the rows, divided by the diagonal, the local sweeps in block J are
+   W_J = sum_k (I - S A_JJ)^k S. So those with A^T and the same S are the transpose. Global iterations from zero are a
    polynomial of W A times W, whose transpose is that of W^T A^T times W^T, or, if blocks take turns, the same updates
    in the reverse order. What there is to choose for A is not chosen anew for A^T: blocks, damping, turns and weights
 */
@@ -57,8 +57,8 @@ static PetscErrorCode Transpose(BAI *t, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The BAI for the transpose of A, of type aij, which is its aij; it is to be set up */
-PetscErrorCode BAIGetTransposed(BAI *bai, Mat A, BAI **transposed)
+/* The BAI for the transpose of A, of type aij, which is then its aij */
+static PetscErrorCode GetTransposed(BAI *bai, Mat A, BAI **transposed)
 {
   PetscFunctionBegin;
   if (!bai->transposed) {
@@ -75,23 +75,91 @@ PetscErrorCode BAIGetTransposed(BAI *bai, Mat A, BAI **transposed)
 PetscErrorCode BAISetUpTransposed(BAI *bai, BAI **transposed)
 {
   const BAIParameters *p = &bai->use.p;
-  BAI                 *t;
-  PetscBool            is;
+  BAI                 *t = bai->transposed;
 
   PetscFunctionBegin;
-  PetscCall(BAIGetTransposed(bai, bai->A, transposed));
-  t                      = *transposed;
-  t->options             = bai->options;
-  t->options.backend     = bai->use.backend;
-  t->options.mode        = p->mode;
-  t->options.partition   = bai->use.partition;
-  t->options.block_size  = bai->use.block_size;
-  t->options.weight      = p->l1 ? BAI_WEIGHT_L1 : BAI_WEIGHT_NONE;
-  t->options.local_omega = p->local_omega;
-  if (t->origin_setups != bai->setups) PetscCall(BAIDropEngine(t));
-  t->origin_setups = bai->setups;
-  PetscCall(BAIIsSetUp(t, t->aij, &is));
-  if (!is) PetscCall(BAISetUp(t, t->aij));
+  if (!t || !t->engine || t->origin_setups != bai->setups || t->origin_updates != bai->updates) {
+    PetscCall(GetTransposed(bai, bai->A, &t));
+    if (t->origin_setups != bai->setups) PetscCall(BAIDropEngine(t));
+    t->options             = bai->options;
+    t->options.backend     = bai->use.backend;
+    t->options.mode        = p->mode;
+    t->options.partition   = bai->use.partition;
+    t->options.block_size  = bai->use.block_size;
+    t->options.weight      = p->l1 ? BAI_WEIGHT_L1 : BAI_WEIGHT_NONE;
+    t->options.local_omega = p->local_omega;
+    PetscCall(BAISetUp(t, t->aij));
+    t->origin_setups  = bai->setups;
+    t->origin_updates = bai->updates;
+  }
+  *transposed = t;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The near null space of At, whose P is to be the conjugate of that of A */
+static PetscErrorCode SetNearNullSpace(Mat A, Mat At)
+{
+  MatNullSpace space, conjugates;
+  PetscBool    constant;
+  PetscInt     n;
+  const Vec   *vecs;
+  Vec         *copies;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNearNullSpace(A, &space));
+  if (!space || !PetscDefined(USE_COMPLEX)) {
+    PetscCall(MatSetNearNullSpace(At, space));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatNullSpaceGetVecs(space, &constant, &n, &vecs));
+  PetscCall(PetscMalloc1(n, &copies));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCall(VecDuplicate(vecs[k], &copies[k]));
+    PetscCall(VecCopy(vecs[k], copies[k]));
+    PetscCall(VecConjugate(copies[k]));
+  }
+  PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)At), constant, n, copies, &conjugates));
+  PetscCall(MatSetNearNullSpace(At, conjugates));
+  PetscCall(MatNullSpaceDestroy(&conjugates));
+  for (PetscInt k = 0; k < n; k++) PetscCall(VecDestroy(&copies[k]));
+  PetscCall(PetscFree(copies));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Levels for the transpose of this matrix of users, for which levels are set up: with their aggregates and damping */
+static PetscErrorCode SetUpTransposedLevels(BAI *bai, Mat given, BAI **transposed)
+{
+  const BAIHierarchy h = bai->hierarchy;
+  BAI               *t = bai->transposed;
+
+  PetscFunctionBegin;
+  if (!t || !t->hierarchy || !t->hierarchy->ready || t->origin_setups != h->setups || t->origin_updates != h->updates) {
+    PetscCall(GetTransposed(bai, bai->aij && bai->aij_of == h->id ? bai->aij : given, &t));
+    if (!t->hierarchy) PetscCall(BAIHierarchyCreate(t));
+    if (t->origin_setups != h->setups) PetscCall(BAIHierarchyReset(t));
+    PetscCall(SetNearNullSpace(given, t->aij));
+    t->options.backend           = h->backend;
+    t->options.exchange          = bai->options.exchange;
+    t->hierarchy->options        = h->options;
+    t->hierarchy->options.single = h->info.single ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE;
+    PetscCall(BAIHierarchySetUp(t, t->aij));
+    t->origin_setups  = h->setups;
+    t->origin_updates = h->updates;
+  }
+  *transposed = t;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z is the transposed cycle for r. If the matrix is Hermitian, a cycle is as well, so its transpose is its conjugate.
+ * given: the matrix of users */
+PetscErrorCode BAIHierarchyApplyTranspose(BAI *bai, Mat given, Vec r, Vec z)
+{
+  const BAIHierarchy h = bai->hierarchy;
+  BAI               *t = bai;
+
+  PetscFunctionBegin;
+  if (h->finite && !h->hermitian && !h->jacobi) PetscCall(SetUpTransposedLevels(bai, given, &t));
+  PetscCall(BAIHierarchyApply(t, r, z, (PetscBool)(h->hermitian && PetscDefined(USE_COMPLEX))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -39,6 +39,7 @@ const char *BAICodeString(BAICode code)
     [BAI_ERR_PEERS]     = "memory cannot be shared with another rank",
     [BAI_ERR_NOT_BUILT] = "not in this build of the library",
     [BAI_ERR_LONG]      = "a row has too many entries for many levels",
+    [BAI_ERR_CHIP]      = "the matrix does not fit on the chip",
     [BAI_ERR_CAPTURE]   = "a CUDA graph is being captured",
     [BAI_ERR_KERNEL]    = "this family of kernels cannot be used",
     [BAI_ERR_OUTDATED]  = "the aggregates do not fit the new values",

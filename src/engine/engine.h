@@ -56,6 +56,7 @@ typedef enum {
   BAI_ERR_PEERS,    /* memory cannot be shared with another rank; why says why */
   BAI_ERR_NOT_BUILT, /* the library was built without this backend */
   BAI_ERR_LONG,      /* many levels: a row of the matrix has more entries than the parameters allow */
+  BAI_ERR_CHIP,      /* the matrix does not fit on the chip, or this backend has none */
   BAI_ERR_CAPTURE,   /* the stream is being captured into a graph, or another one so that no calls are allowed on this
                         one; what and why say more */
   BAI_ERR_KERNEL,    /* the family of kernels that was asked for cannot be used; what is its name, and why says why */
@@ -226,6 +227,9 @@ typedef struct {
 /* When a solve ends: ||b - A x|| at most max(rtol bnorm, abstol), or at least dtol bnorm, or not a number, or max_it */
 typedef struct {
   BAIReal rtol, abstol, dtol;
+  BAIReal
+    scaled; /* Krylov methods: and ||D^-1 (b - A x)|| at most this times ||D^-1 b||, D being the diagonal of A, unless
+                     abstol is met; 0: that is not tested */
   BAIReal bnorm2; /* bnorm^2; negative: it is ||b||^2, and not known yet */
   BAIInt  max_it;
 } BAITolerances;
@@ -337,9 +341,9 @@ BAIStatus BAIEngineResidual(BAIEngine, BAIReal *norm2);
 /* Sums of |a_ij|, i != j, inside and outside this rank's blocks, in the rows of overlaps too */
 BAIStatus BAIEngineSums(BAIEngine, BAIReal *inside, BAIReal *outside);
 /*
-   So that another engine does the same sweeps with A^T, which is then the transposed operator if its blocks are the same
-   and turns go the other way round: how rows are cut into blocks, NULL if these are consecutive; and what multiplies the
-   damping of each row, for BAIMatrix
+   So that another engine does the same sweeps with A^T, which is the transposed operator if turns go the other way
+   round: how rows are cut into blocks, NULL if these are consecutive rows; and what multiplies the damping of each row,
+   for BAIMatrix
 */
 const BAIPartition *BAIEnginePartition(BAIEngine);
 BAIStatus           BAIEngineShares(BAIEngine, BAIReal *share);

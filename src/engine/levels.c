@@ -13,6 +13,11 @@ struct BAILevels_ {
 static const BAILevelsOps *const backends[] =
   {[BAI_BACKEND_HOST] = &BAILevelsHost, [BAI_BACKEND_CUDA] = &BAILevelsCUDA};
 
+BAILevelsState BAILevelsStateOf(BAILevels levels)
+{
+  return levels ? levels->state : NULL;
+}
+
 BAIStatus BAILevelsCreate(BAIBackend backend, const BAIMatrix *matrix, const BAILevelsParameters *p, BAILevels *levels)
 {
   BAILevels new = calloc(1, sizeof(*new));

@@ -77,6 +77,10 @@ typedef struct {
   int                  given;     /* levels, from the finest one on, whose aggregates are given */
   const BAIInt *const *aggregate; /* on the host, of each row of those levels the row of the next one, or -1. They are
                                      taken unless the finest level is a grid. Looked at by BAILevelsCreate() only */
+  /* Levels of the transposed matrix, which is not Hermitian. Aggregates, blocks and damping are theirs, so a cycle is
+     the transpose of theirs if the modes are conjugates. Looked at whenever levels are made or get new values, after
+     those were. NULL: there are none */
+  struct BAILevels_ *like;
   BAIInt        fields; /* unknowns of a point: only rows of the same number modulo this one go into an aggregate */
   const BAIInt *field; /* on the host, the number of each row of the first level whose aggregates are not given, instead
                            of that modulo fields; NULL: there are none. Looked at by BAILevelsCreate() only */
@@ -135,12 +139,14 @@ typedef enum {
   BAI_LEVELS_DTOL,       /* the residual norm has grown as much as dtol says */
   BAI_LEVELS_INDEFINITE, /* the matrix or the cycle is not positive definite */
   BAI_LEVELS_STAGNATED,  /* the true residual is as small as rounding lets it be, and no tolerance is met */
+  BAI_LEVELS_STALLED,    /* the least norm of many iterations hardly fell: see BAIStalls() */
   BAI_LEVELS_NAN         /* a norm is not a number, or not finite */
 } BAILevelsReason;
 
 typedef struct {
-  BAIReal         rnorm, bnorm; /* ||b - A x|| of the x reached, ||b|| */
-  BAIReal         rnorm0;       /* of the guess */
+  BAIReal         rnorm, bnorm;     /* ||b - A x|| of the x reached, ||b|| */
+  BAIReal         rnorm0;           /* of the guess */
+  BAIReal         scaled, scaled_b; /* the norms of D^-1 (b - A x) and D^-1 b, if tolerances ask for them */
   BAIInt          its;
   BAILevelsReason reason;
 } BAILevelsSolution;

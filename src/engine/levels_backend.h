@@ -38,6 +38,8 @@ typedef struct {
   void (*destroy)(BAILevelsState);
 } BAILevelsOps;
 
+BAILevelsState BAILevelsStateOf(BAILevels); /* NULL of NULL */
+
 /* The build file decides which file defines BAILevelsCUDA */
 extern const BAILevelsOps BAILevelsHost, BAILevelsCUDA;
 

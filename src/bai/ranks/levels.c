@@ -108,7 +108,7 @@ static PetscErrorCode Agree(BAI *bai, PetscReal *over)
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, PetscObjectComm(bai->obj)));
   PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_DOUBLE, MPI_MAX, PetscObjectComm(bai->obj)));
   if (fabs(sum[2]) > 1e5 * (double)PETSC_MACHINE_EPSILON * sum[3]) h->hermitian = PETSC_FALSE;
-  *over            = h->hermitian && !h->p.modes && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? h->options.over : 1;
+  *over            = h->hermitian && !h->p.modes && sum[1] <= BAI_LEVELS_OTHER_SIGN * sum[0] ? (PetscReal)h->p.over : 1;
   agreed           = (BAILevelsAgreed){.hermitian = h->hermitian,
                                        .negative  = h->hermitian && h->negative,
                                        .single    = most[1] == 0,
@@ -380,6 +380,7 @@ static PetscErrorCode CreateRest(BAI *bai, BAIRankLevels R, PetscReal over)
   p.over      = p.modes ? p.over : (BAIReal)over;
   p.all       = 0;
   p.longest   = 0;
+  p.like      = bai->origin ? bai->origin->hierarchy->ranks->levels : NULL;
   p.aggregate = (const BAIInt *const *)numbers;
   p.field     = (const BAIInt *)field;
   code        = BAIHierarchyGetMatrix(h->backend, R->rest, NULL, 0, &M, &device);

@@ -81,7 +81,7 @@ struct Problem {
   Word            *words;
   BAIKrylovLeft   *left;
   int              zero; /* x is zero to begin with */
-  BAIReal          rtol, abstol, dtol, bnorm2;
+  BAIReal          rtol, abstol, dtol, scaled, bnorm2;
   int              resume, until, max_it;
   int              finish; /* a BAILevelsReason: the solve is to end for that; -1: not so */
   int             *stalled, *stalled_host;
@@ -228,19 +228,63 @@ enum {
   GO_ON = -1 /* no BAILevelsReason yet */
 };
 
+/* What the last warp of a thread block looks at once in many iterations. Each of its threads has it in local memory, so
+   that it takes no registers, and the functions that work with it are no part of the loop */
+struct Cold {
+  BAITest  test;
+  BAIStall stall;
+  double   scaled2, scaled_b2;
+};
+
+/* The first r = b - A x, whose norm's square this is */
+__device__ __noinline__ void BeginTests(Cold *cold, double rtol, double abstol, double bnorm2, double norm2)
+{
+  const double tolerance = rtol * sqrt(bnorm2);
+
+  BAITestBegin(&cold->test, tolerance > abstol ? tolerance : abstol, sqrt(norm2));
+  BAIStallBegin(&cold->stall, 0, norm2);
+}
+
+/* r is b - A x, and these are the sums of squares of r and of D^-1 r: the reason to end, or the one that there is */
+__device__ __noinline__ int Judge(Cold *cold, double norm2, double scaled2, double scaled, double abstol, bool looks,
+                                  int reason)
+{
+  const bool      passes = norm2 <= cold->test.tolerance * cold->test.tolerance;
+  const double    limit  = abstol < cold->test.tolerance ? scaled * sqrt(cold->scaled_b2) : 0;
+  BAILevelsReason end;
+
+  cold->scaled2 = scaled2;
+  if (!isfinite(norm2)) return BAI_LEVELS_NAN;
+  if (!looks) return passes ? BAI_LEVELS_CONVERGED : reason;
+  if (!passes && reason != GO_ON) return reason;
+  return BAITestEnds(&cold->test, sqrt(norm2), sqrt(scaled2), limit, &end) ? end : reason;
+}
+
+/* Whether the method stalls; least2 is the least square of a norm so far */
+__device__ __noinline__ bool Stalls(Cold *cold, int its, double least2, double norm2)
+{
+  cold->stall.least2 = least2;
+  return BAIStalls(&cold->stall, its, norm2) != 0;
+}
+
 /* How the solve goes on, as the last warp of each thread block decides: all threads of all of them alike */
 struct Control {
-  double bnorm2, tol2, most2, rnorm2, last, scalar[2];
-  int    its, begun, reason; /* begun: where r was b - A x last; reason: why the solve is to end, or GO_ON */
+  Cold  *cold;
+  double bnorm2, goal2, most2, rnorm2, least2, scalar[2];
+  int    its, begun, most, reason; /* begun: where r was b - A x last; most: iterations before there is more to look at
+                                      than norms; reason: why the solve is to end, or GO_ON */
   bool   first;
 
-  __device__ explicit Control(const Problem &p)
-      : bnorm2((double)p.bnorm2), its(0), begun(0), reason(p.finish), first(!p.resume)
+  __device__ Control(const Problem &p, Cold *local)
+      : cold(local), bnorm2((double)p.bnorm2), its(0), begun(0), reason(p.finish), first(!p.resume)
   {
     const BAIKrylovLeft &left = p.left[System()];
 
-    rnorm2    = left.rnorm2;
-    last      = left.last;
+    cold->test      = left.test;
+    cold->stall     = left.stall;
+    cold->scaled2   = 0;
+    cold->scaled_b2 = p.resume ? left.scaled_b2 : -1;
+    rnorm2          = left.rnorm2;
     scalar[0] = scalar[1] = 0;
     if (p.resume) {
       its       = left.its;
@@ -252,46 +296,52 @@ struct Control {
   }
   __device__ void Limits(const Problem &p)
   {
-    const double tolerance2 = (double)p.rtol * (double)p.rtol * bnorm2, abstol2 = (double)p.abstol * (double)p.abstol;
+    goal2  = cold->test.goal * cold->test.goal;
+    most2  = (double)p.dtol * (double)p.dtol * bnorm2;
+    least2 = cold->stall.least2;
+    most = p.until == INT_MAX ? min(p.max_it, cold->stall.begun + BAI_STALL_ITS) : p.max_it; /* else a monitor looks */
+  }
+  /* r is b, and b - A x follows, unless that has been so before; these are the sums of squares of r and of D^-1 r */
+  __device__ void Guess(double norm2, double scaled2)
+  {
+    if (!first) return;
+    if (bnorm2 < 0) bnorm2 = norm2;
+    if (cold->scaled_b2 < 0) cold->scaled_b2 = scaled2;
+  }
+  /* r is b - A x, and these are the sums of squares of r and of D^-1 r; true: that is the end */
+  __device__ bool Ends(const Problem &p, double norm2, double scaled2)
+  {
+    const bool looks = !first && its > 0;
 
-    tol2  = tolerance2 > abstol2 ? tolerance2 : abstol2;
-    most2 = (double)p.dtol * (double)p.dtol * bnorm2;
-  }
-  /* r is b, and b - A x follows, unless that has been so before */
-  __device__ void Guess(double norm2)
-  {
-    if (first && bnorm2 < 0) bnorm2 = norm2;
-  }
-  /* r is b - A x, and this the square of its norm; true: that is the end */
-  __device__ bool Ends(const Problem &p, double norm2)
-  {
-    Guess(norm2);
+    Guess(norm2, scaled2);
     if (first) {
-      Limits(p);
+      BeginTests(cold, (double)p.rtol, (double)p.abstol, bnorm2, norm2);
       if (!blockIdx.x && (int)threadIdx.x % WARP == 0) p.result[System()].rnorm2_begin = norm2;
     }
     first  = false;
     rnorm2 = norm2;
-    if (!isfinite(norm2)) reason = BAI_LEVELS_NAN;
-    else if (norm2 <= tol2) reason = BAI_LEVELS_CONVERGED;
-    else if (reason == GO_ON && its > 0 && !(norm2 < last / 4)) reason = BAI_LEVELS_STAGNATED;
-    else if (reason == GO_ON && its >= p.max_it) reason = BAI_LEVELS_ITS;
-    last  = norm2;
+    reason = Judge(cold, norm2, scaled2, (double)p.scaled, (double)p.abstol, looks, reason);
+    if (reason == GO_ON && its >= p.max_it) reason = BAI_LEVELS_ITS;
     begun = its;
+    Limits(p);
     return reason != GO_ON;
   }
   /* By the recurrence; true: b - A x is to be computed. broken: the method cannot do another iteration from here */
   __device__ bool Looks(const Problem &p, double norm2, bool broken)
   {
     rnorm2 = norm2;
-    if (norm2 > tol2 && norm2 < most2 && its < p.max_it && !broken) return false;
+    least2 = norm2 < least2 ? norm2 : least2;
+    if (norm2 > goal2 && norm2 < most2 && its < most && !broken) return false;
     if (!isfinite(norm2)) reason = BAI_LEVELS_NAN;
-    else if (norm2 <= tol2) return true;
+    else if (norm2 <= goal2) return true;
     else if (most2 > 0 && norm2 >= most2) reason = BAI_LEVELS_DTOL;
     else if (its >= p.max_it) reason = BAI_LEVELS_ITS;
     else if (broken) {
       if (its == begun) reason = BAI_LEVELS_INDEFINITE;
       return true;
+    } else if (its >= most) {
+      if (Stalls(cold, its, least2, norm2)) reason = BAI_LEVELS_STALLED;
+      Limits(p);
     }
     return reason != GO_ON;
   }
@@ -302,16 +352,20 @@ struct Control {
     BAIKrylovResult &result = p.result[System()];
 
     if (blockIdx.x || (int)threadIdx.x % WARP) return;
-    left.its       = its;
-    left.begun     = begun;
-    left.rnorm2    = rnorm2;
-    left.last      = last;
-    left.scalar[0] = scalar[0];
-    left.scalar[1] = scalar[1];
-    result.rnorm2  = rnorm2;
-    result.bnorm2  = bnorm2;
-    result.its     = its;
-    result.reason  = reason;
+    left.its         = its;
+    left.begun       = begun;
+    left.rnorm2      = rnorm2;
+    left.scaled_b2   = cold->scaled_b2;
+    left.test        = cold->test;
+    left.stall       = cold->stall;
+    left.scalar[0]   = scalar[0];
+    left.scalar[1]   = scalar[1];
+    result.rnorm2    = rnorm2;
+    result.bnorm2    = bnorm2;
+    result.scaled2   = cold->scaled2;
+    result.scaled_b2 = cold->scaled_b2;
+    result.its       = its;
+    result.reason    = reason;
   }
 };
 
@@ -473,6 +527,21 @@ public:
       if (size && (size >> (USUAL - SLACK) == 0 || size >> (USUAL + SLACK) != 0))
         Rescale(k, scale[k] + USUAL - (64 - __clzll(size)));
     }
+  }
+
+  /* Word k adds up something else for now, about 2^-finer times what word like does: its scale until then comes back */
+  __device__ int Lend(int k, int like, int finer)
+  {
+    const int mine = scale[k];
+
+    Rescale(k, scale[like] + finer);
+    return mine;
+  }
+  /* Then finer is what it turned out to be */
+  __device__ void Return(int k, int like, int mine, int &finer)
+  {
+    finer = scale[k] - scale[like];
+    Rescale(k, mine);
   }
 
   /* For the next launch */
@@ -811,24 +880,31 @@ enum {
 /* The last warp of CG: sums, and what follows from them; scalar has 1/gamma and 1/alpha of the last iteration */
 __device__ inline void ControlCG(Team &t, Step &step, int next)
 {
-  Control    c(t.p);
+  Cold       cold;
+  Control    c(t.p, &cold);
   Sums<3, 4> sums(t.p);
+  int        finer = 0, lent = 0; /* word 0 adds up D^-1 r where that is not to be seen in the bits of iterations */
 
   while (next != LEAVE) {
     const int now = next;
     double    total[3];
 
     Meet(GIVEN, (int)blockDim.x);
-    const bool   made  = sums.Make(t, now == CG_ITERATE ? 7 : 4, total);
+    if (now != CG_ITERATE) lent = sums.Lend(0, 2, finer);
+    const bool   made  = sums.Make(t,
+                                now == CG_ITERATE                                 ? 7
+                                     : t.p.scaled > 0 && (c.first || now == CG_NORM) ? 5
+                                                                                     : 4,
+                                   total);
     const double gamma = total[0], beta = gamma * c.scalar[0], length = total[1] - beta * gamma * c.scalar[1];
     const bool   stays = now == CG_ITERATE && c.its >= t.p.until;
 
     if (!made) next = LEAVE;
     else if (now == CG_X) {
-      c.Guess(total[2]);
+      c.Guess(total[2], total[0]);
       next = CG_NORM;
-    } else if (now == CG_NORM) next = c.Ends(t.p, total[2]) ? LEAVE : CG_U;
-    else if (now == CG_U) next = c.first && c.Ends(t.p, total[2]) ? LEAVE : CG_ITERATE;
+    } else if (now == CG_NORM) next = c.Ends(t.p, total[2], total[0]) ? LEAVE : CG_U;
+    else if (now == CG_U) next = c.first && c.Ends(t.p, total[2], total[0]) ? LEAVE : CG_ITERATE;
     else if (stays) {
       c.rnorm2 = total[2];
       next     = LEAVE;
@@ -837,6 +913,7 @@ __device__ inline void ControlCG(Team &t, Step &step, int next)
       step = Step{next, made && stays, (BAIReal)(gamma * __drcp_rn(length)), (BAIReal)beta, 0};
     t.MeetAll(now != CG_NORM);
     sums.Adjust();
+    if (now != CG_ITERATE) sums.Return(0, 2, lent, finer);
     if (now == CG_U) c.scalar[0] = c.scalar[1] = 0;
     if (now == CG_ITERATE && next == CG_ITERATE) {
       c.its++;
@@ -881,6 +958,12 @@ __global__ void __launch_bounds__(THREADS + WARP, 1) ConjugateGradients(const __
       value[0] += r[k] * u[k];
       value[1] += w[k] * u[k];
       if (t.Row(k) < t.rows) value[2] += r[k] * r[k] * room.weight[t.Row(k)];
+    }
+    if (next != CG_ITERATE) { /* word 0 is the norm of D^-1 r, as L is R */
+      value[0] = 0;
+#pragma unroll
+      for (int k = 0; k < EACH; k++)
+        if (t.Row(k) < t.rows) value[0] += r[k] * r[k] / room.weight[t.Row(k)];
     }
     t.Give(value);
     if (next == CG_X) {
@@ -939,7 +1022,8 @@ enum {
 /* The last warp of BiCGStab; scalar has rho, the product of r and the shadow, and alpha */
 __device__ inline void ControlBCGS(Team &t, Step &step, int next)
 {
-  Control    c(t.p);
+  Cold       cold;
+  Control    c(t.p, &cold);
   Sums<5, 8> sums(t.p);
 
   while (next != LEAVE) {
@@ -947,12 +1031,12 @@ __device__ inline void ControlBCGS(Team &t, Step &step, int next)
     double    sum[5], along = 0, beta = 0;
 
     Meet(GIVEN, (int)blockDim.x);
-    if (!sums.Make(t, now == BCGS_R ? 7 : now == BCGS_BEGIN ? 3 : 1, sum)) next = LEAVE;
+    if (!sums.Make(t, now == BCGS_R ? 7 : now == BCGS_BEGIN || c.first ? 3 : 1, sum)) next = LEAVE;
     else if (now == BCGS_X) {
-      c.Guess(sum[0]);
+      c.Guess(sum[0], sum[1]);
       next = BCGS_BEGIN;
     } else if (now == BCGS_BEGIN) {
-      next        = c.Ends(t.p, sum[0]) ? LEAVE : BCGS_D;
+      next        = c.Ends(t.p, sum[0], sum[1]) ? LEAVE : BCGS_D;
       c.scalar[0] = sum[1];
     } else if (now == BCGS_D) {
       c.scalar[1] = c.scalar[0] / sum[0];
@@ -998,7 +1082,7 @@ __device__ inline void AddProducts(const Team &t, int next, const BAIReal (&r)[E
       value[4] += shadow[k] * n[k];
     } else {
       value[0] += r[k] * r[k] * weight;
-      value[1] += r[k] * r[k];
+      value[1] += r[k] * r[k]; /* of D^-1 r as well, as L is D^-1 here */
     }
   }
 }
@@ -1261,6 +1345,7 @@ static Problem ProblemOf(BAILevelsState state, const BAIColumns &c, int guess_ze
   p.rtol         = tolerances->rtol;
   p.abstol       = tolerances->abstol;
   p.dtol         = tolerances->dtol;
+  p.scaled       = tolerances->scaled;
   p.bnorm2       = tolerances->bnorm2;
   p.max_it       = tolerances->max_it < INT_MAX ? (int)tolerances->max_it : INT_MAX - 1;
   p.until        = INT_MAX;
@@ -1275,11 +1360,13 @@ static BAILevelsSolution SolutionOf(const BAIKrylovResult &told)
 {
   BAILevelsSolution s = {};
 
-  s.rnorm  = (BAIReal)sqrt(told.rnorm2);
-  s.bnorm  = (BAIReal)sqrt(told.bnorm2);
-  s.rnorm0 = (BAIReal)sqrt(told.rnorm2_begin);
-  s.its    = (BAIInt)told.its;
-  s.reason = told.reason < 0 ? BAI_LEVELS_ITS : (BAILevelsReason)told.reason;
+  s.rnorm    = (BAIReal)sqrt(told.rnorm2);
+  s.bnorm    = (BAIReal)sqrt(told.bnorm2);
+  s.rnorm0   = (BAIReal)sqrt(told.rnorm2_begin);
+  s.scaled   = (BAIReal)sqrt(told.scaled2);
+  s.scaled_b = (BAIReal)sqrt(told.scaled_b2);
+  s.its      = (BAIInt)told.its;
+  s.reason   = told.reason < 0 ? BAI_LEVELS_ITS : (BAILevelsReason)told.reason;
   return s;
 }
 

@@ -3,6 +3,7 @@
 */
 #pragma once
 
+#include "../krylov_rules.h"
 #include "../levels_backend.h"
 #include "state.h"
 
@@ -40,7 +41,9 @@ typedef struct {
   int                its, begun;
   int                scale[BAI_KRYLOV_WORDS];
   unsigned long long before[2][BAI_KRYLOV_WORDS];
-  double             rnorm2, last, scalar[2];
+  double             rnorm2, scaled_b2, scalar[2];
+  BAITest            test;
+  BAIStall           stall;
 } BAIKrylovLeft;
 
 /* What the thread blocks of a launch share, for each of its systems */

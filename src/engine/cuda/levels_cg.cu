@@ -6,6 +6,7 @@
    and learns the norm from memory that it shares with the device; once the device says that it is done, what was
    launched does nothing.
 */
+#include "../krylov_rules.h"
 #include "levels.h"
 #include "sweep.h"
 #include "../scale.h"
@@ -28,6 +29,7 @@ enum {
 struct BAILevelsScalars_ {
   BAIReal  ps, alpha, beta; /* p^H s of the last direction, 0: there is none; of this iteration */
   BAIReal  bnorm2, rnorm2, tol2, most2;
+  BAIReal  scaled2, scaled_b2; /* squares of the norms of D^-1 r and D^-1 b, see Scaled() */
   BAIReal  rtol, abstol, dtol;
   int      its, done, reason;
   unsigned arrived;
@@ -276,11 +278,13 @@ static __global__ __launch_bounds__(THREADS) void Product(BAIDeviceRows A, BAIFa
 /* The host reads what is written here when its sequence number says so */
 static __device__ inline void Tell(const BAILevelsScalars *s, BAILevelsProgress *progress, int sequence)
 {
-  progress->rnorm2 = (double)s->rnorm2;
-  progress->bnorm2 = (double)s->bnorm2;
-  progress->its    = s->its;
-  progress->done   = s->done;
-  progress->reason = s->reason;
+  progress->rnorm2    = (double)s->rnorm2;
+  progress->bnorm2    = (double)s->bnorm2;
+  progress->scaled2   = (double)s->scaled2;
+  progress->scaled_b2 = (double)s->scaled_b2;
+  progress->its       = s->its;
+  progress->done      = s->done;
+  progress->reason    = s->reason;
   __threadfence_system();
   *(volatile int *)&progress->sequence = sequence;
 }
@@ -383,6 +387,29 @@ static __global__ __launch_bounds__(THREADS) void Begin(BAIDeviceRows A, BAIFarR
                                               : BAI_LEVELS_ITS;
   scalars->done   = scalars->reason != BAI_LEVELS_ITS;
   SetFactors(scalars, sqrt(sum[0]));
+  Tell(scalars, progress, sequence);
+}
+
+/* The norms of D^-1 r and D^-1 b, where D is the diagonal of A. A row without a diagonal entry is left out */
+static __global__ __launch_bounds__(THREADS) void Scaled(BAIDeviceRows A, const __grid_constant__ BAIFarSums far,
+                                                         const BAIScalar *b, const BAIScalar *r, BAIReal *partial,
+                                                         BAILevelsScalars *scalars, BAILevelsProgress *progress,
+                                                         int sequence)
+{
+  BAIReal sum[2] = {0, 0};
+
+  for (long long row = blockIdx.x * (long long)THREADS + threadIdx.x; row < A.n;
+       row += (long long)gridDim.x * THREADS) {
+    BAIReal w = 0;
+
+    for (int e = A.i[row]; e < A.i[row + 1] && !(w > 0); e++)
+      if (A.j[e] == row && A.a[e] != BAIScalar(0)) w = 1 / BAIAggregateMagnitude(A.a[e]);
+    sum[0] += w * w * Dot(r[row], r[row]);
+    sum[1] += w * w * Dot(b[row], b[row]);
+  }
+  if (!SumUp(sum, partial, &scalars->arrived, far)) return;
+  scalars->scaled2   = sum[0];
+  scalars->scaled_b2 = sum[1];
   Tell(scalars, progress, sequence);
 }
 
@@ -509,6 +536,22 @@ static BAIStatus WaitFor(BAILevelsState state, int sequence)
   return BAIStatusOf(BAI_OK);
 }
 
+/* The norms of r and b over the diagonal, which are waited for */
+static BAIStatus FindScaled(BAILevelsState state, const Vectors &v, int sequence, BAILevelsSolution *s)
+{
+  const BAIDeviceRows      A        = MatrixOf(state);
+  const BAILevelsProgress *progress = &state->s.pinned->progress;
+
+  Scaled<<<(unsigned)Blocks(state, A.n), THREADS, 0, state->s.stream>>>(A, state->sums, v.b, v.r, state->partial,
+                                                                        state->scalars, &state->s.pinned->progress,
+                                                                        sequence);
+  CUDATry(cudaGetLastError());
+  BAITry(WaitFor(state, sequence));
+  s->scaled   = (BAIReal)sqrt(progress->scaled2);
+  s->scaled_b = (BAIReal)sqrt(progress->scaled_b2);
+  return BAIStatusOf(BAI_OK);
+}
+
 /* r, p and s to begin with, and the norms, which are waited for */
 static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int sequence)
 {
@@ -530,8 +573,11 @@ static BAIStatus Run(BAILevelsState state, const Vectors &v, BAIInt max_it, BAIL
   BAILevelsProgress *progress = &state->s.pinned->progress;
   const int          begin    = *sequence;
   double             before   = progress->rnorm2;
+  BAIStall           stall;
+  bool               stalls = false;
 
   s->reason = BAI_LEVELS_ITS;
+  BAIStallBegin(&stall, (int)s->its, before);
   for (BAIInt launched = 0; s->its + launched < max_it;) {
     BAITry(Iterate(state, v, ++*sequence));
     launched++;
@@ -546,11 +592,28 @@ static BAIStatus Run(BAILevelsState state, const Vectors &v, BAIInt max_it, BAIL
     BAITry(WaitFor(state, wait));
     if (monitor && monitor(context, (BAIInt)progress->its, (BAIReal)sqrt(progress->rnorm2))) break;
     if (progress->done) break;
+    stalls = !monitor && BAIStalls(&stall, progress->its, progress->rnorm2); /* else the monitor looks for that */
+    if (stalls) break;
   }
   BAITry(WaitFor(state, *sequence));
   s->its   = (BAIInt)progress->its;
   s->rnorm = (BAIReal)sqrt(progress->rnorm2);
   if (progress->done) s->reason = (BAILevelsReason)progress->reason;
+  else if (stalls) s->reason = BAI_LEVELS_STALLED;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* The norm of r at which iterations end. Begin() has found the tolerance by itself, and that it is not met */
+static BAIStatus SetGoal(BAILevelsState state, BAIReal goal, BAIReal tolerance)
+{
+  const BAIReal goal2 = goal * goal;
+  const int     no    = 0;
+
+  state->tol2 = goal2;
+  if (goal == tolerance) return BAIStatusOf(BAI_OK);
+  CUDATry(cudaMemcpyAsync(&state->scalars->tol2, &goal2, sizeof(goal2), cudaMemcpyHostToDevice, state->s.stream));
+  CUDATry(cudaMemcpyAsync(&state->scalars->done, &no, sizeof(no), cudaMemcpyHostToDevice, state->s.stream));
+  CUDATry(cudaStreamSynchronize(state->s.stream));
   return BAIStatusOf(BAI_OK);
 }
 
@@ -584,11 +647,12 @@ BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
   s->reason               = (BAILevelsReason)progress->reason;
   const BAIReal tolerance = t->rtol * s->bnorm > t->abstol ? t->rtol * s->bnorm : t->abstol;
 
-  state->tol2 = tolerance * tolerance;
-  if (monitor && monitor(context, 0, s->rnorm)) return BAIStatusOf(BAI_OK);
-  for (BAIReal last = s->rnorm; s->reason == BAI_LEVELS_ITS && s->its < t->max_it;) {
-    const BAIReal half = last / 2;
+  BAITest test;
 
+  BAITestBegin(&test, tolerance, s->rnorm);
+  if (monitor && monitor(context, 0, s->rnorm)) return BAIStatusOf(BAI_OK);
+  while (s->reason == BAI_LEVELS_ITS && s->its < t->max_it) {
+    BAITry(SetGoal(state, (BAIReal)test.goal, tolerance));
     if (v.d == x && (!guess_zero || s->its) &&
         !monitor) { /* x is rounded when all of the correction is added, not in each step */
       if (!state->correction) BAITry(BAICUDAAllocate(&state->s, n * sizeof(BAIScalar), &state->correction));
@@ -599,9 +663,11 @@ BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
     if (v.d != x) Add<<<BAIGrid((long long)n, THREADS), THREADS, 0, state->s.stream>>>((long long)n, false, v.d, x);
     BAITry(Start(state, v, 0, ++sequence));
     s->rnorm = (BAIReal)sqrt(progress->rnorm2);
-    if (s->reason != BAI_LEVELS_CONVERGED || s->rnorm <= tolerance) break;
-    s->reason = s->rnorm <= half ? BAI_LEVELS_ITS : BAI_LEVELS_STAGNATED; /* from the true residual on, if that pays */
-    last      = s->rnorm;
+    if (t->scaled > 0) BAITry(FindScaled(state, v, ++sequence, s));
+    if (s->reason != BAI_LEVELS_CONVERGED ||
+        BAITestEnds(&test, s->rnorm, s->scaled, BAIScaledLimit(t, t->abstol, tolerance, s->scaled_b), &s->reason))
+      break;
+    s->reason = BAI_LEVELS_ITS;
   }
   return BAIStatusOf(BAI_OK);
 }

@@ -468,6 +468,12 @@ BAIStatus BAIPlaceLevel(BAILevelsState state, BAIDeviceLevel *L, bool values_onl
   CUDATry(cudaMemcpyAsync(&found, needs, sizeof(int), cudaMemcpyDeviceToHost, stream));
   CUDATry(cudaStreamSynchronize(stream));
   L->extra = found;
+  if (!state->p.like) return BAIStatusOf(BAI_OK);
+  const BAIDeviceLevel *like = BAILevelsStateOf(state->p.like)->level + (L - state->level);
+
+  L->extra = like->extra;
+  CUDATry(cudaMemcpyAsync(L->e, like->e, n * size, cudaMemcpyDeviceToDevice, stream));
+  CUDATry(cudaMemcpyAsync(L->dinv, like->dinv, n * size, cudaMemcpyDeviceToDevice, stream));
   return BAIStatusOf(BAI_OK);
 }
 

@@ -386,13 +386,14 @@ void BAIDeviceFreeHalos(BAILevelsState state)
   }
 }
 
-/* What was only for set-up: matrices are there by places now */
+/* What was only for set-up: matrices are there by places now. Aggregates may be asked for by levels of the transposed
+ * matrix */
 static void FreeMatrix(BAILevelsState state, BAIDeviceLevel *L, bool owned)
 {
   BAIDeviceRows *A = &L->A;
 
   BAICUDAFree(&state->s, (size_t)A->nnz * sizeof(int), L->of_row);
-  BAICUDAFree(&state->s, (size_t)A->n * sizeof(int), L->aggregate);
+  if (state->hermitian) BAICUDAFree(&state->s, (size_t)A->n * sizeof(int), L->aggregate);
   BAICUDAFree(&state->s, ((size_t)A->n + (size_t)A->ghosts) * sizeof(int), L->place);
   if (owned) {
     BAICUDAFree(&state->s, ((size_t)A->n + 1) * sizeof(int), (void *)A->i);
@@ -400,8 +401,9 @@ static void FreeMatrix(BAILevelsState state, BAIDeviceLevel *L, bool owned)
     BAICUDAFree(&state->s, (size_t)A->nnz * sizeof(BAIScalar), (void *)A->a);
   }
   if (L->P) BAICUDAFree(&state->s, ((size_t)A->n + (size_t)A->ghosts) * (size_t)state->p.modes * sizeof(*L->P), L->P);
+  if (state->hermitian) L->aggregate = NULL;
   L->P      = NULL;
-  L->of_row = L->aggregate = L->place = NULL;
+  L->of_row = L->place = NULL;
   A->i = A->j = NULL;
   A->a        = NULL;
 }

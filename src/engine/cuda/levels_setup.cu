@@ -223,6 +223,7 @@ static BAIStatus LookAt(BAILevelsState state, BAIDeviceRows *A, bool values_only
 
   BAITry(LookOnce(state, *A, &found));
   if (values_only && found.pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
+  if (state->p.like) found.other = found.opposite = 1;
   state->negative = found.other && !found.opposite;
   if (state->negative && !state->p.all) {
     BAITry(BAINegateFinest(state));
@@ -582,11 +583,25 @@ static BAIStatus Upload(BAILevelsState state, size_t n, const BAIInt *from, int 
   return BAIStatusOf(BAI_OK);
 }
 
-/* Aggregates of a level: boxes of its grid, or those given, or pairs of pairs */
+/* Those of the transposed matrix */
+static BAIStatus AggregateLike(BAILevelsState state, int level, BAIDeviceLevel *L)
+{
+  const BAIDeviceLevel *like  = BAILevelsStateOf(state->p.like)->level + level;
+  const size_t          bytes = (size_t)L->A.n * sizeof(int);
+
+  BAITry(BAICUDAAllocate(&state->s, bytes, &L->aggregate));
+  L->m    = like[1].A.n / BAIColumnsOfP(state->p.modes);
+  L->most = like->most;
+  if (L->m) CUDATry(cudaMemcpyAsync(L->aggregate, like->aggregate, bytes, cudaMemcpyDeviceToDevice, state->s.stream));
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Aggregates of a level: those of the transposed matrix, or boxes of its grid, or those given, or pairs of pairs */
 BAIStatus BAIDeviceAggregate(BAILevelsState state, int level, BAIDeviceLevel *L, int *field)
 {
   BAIBox &box = L->box;
 
+  if (state->p.like) return AggregateLike(state, level, L);
   BAITry(BAICUDAAllocate(&state->s, (size_t)L->A.n * sizeof(int), &L->aggregate));
   if (BAIGridIsLookedAt(state->p.fields, &L->grid)) BAITry(BAIDeviceBoxes(state, L->A, L->grid, box.m));
   if (!BAIGridHasBoxes(box.m)) {
@@ -651,21 +666,20 @@ static BAIStatus ListAggregates(BAILevelsState state, const BAIDeviceLevel *L, i
   return BAIStatusOf(BAI_OK);
 }
 
-/* Rows of a point are those of the finest level, or the modes of an aggregate */
-BAIStatus BAIDeviceAggregatePoints(BAILevelsState state, int level)
+/* Aggregates of points. Rows of a point are those of the finest level, or the modes of an aggregate */
+static BAIStatus AggregatePoints(BAILevelsState state, int level)
 {
   const int           rows = level ? state->p.modes : state->points;
   BAILevelsParameters p    = state->p;
   BAIDeviceLevel     *L = &state->level[level], points = {};
   const size_t        n = (size_t)L->A.n;
   Between             between(state);
-  Room                rooms[3];
-  int                *point, *first;
-  unsigned           *list;
+  Room                room;
+  int                *point;
 
   p.first /= rows;
   p.all /= rows;
-  BAITry(rooms[0].Get(state, n, &point));
+  BAITry(room.Get(state, n, &point));
   BAITry(BAIExpand(state, L->A.n, rows, NULL, point));
   between.finer = L->A.nnz;
   BAITry(BAIGalerkin(state, &L->A, L->of_row, L->A.n / rows, point, 0, &between.gather, &between.A, &between.values,
@@ -682,9 +696,20 @@ BAIStatus BAIDeviceAggregatePoints(BAILevelsState state, int level)
   BAITry(BAICUDAAllocate(&state->s, n * sizeof(int), &L->aggregate));
   BAITry(BAIExpand(state, L->A.n, rows, points.aggregate, L->aggregate));
   BAICUDAFree(&state->s, (size_t)points.A.n * sizeof(int), points.aggregate);
+  return BAIStatusOf(BAI_OK);
+}
+
+BAIStatus BAIDeviceAggregatePoints(BAILevelsState state, int level)
+{
+  BAIDeviceLevel *L = &state->level[level];
+  Room            rooms[2];
+  int            *first;
+  unsigned       *list;
+
+  BAITry(state->p.like ? AggregateLike(state, level, L) : AggregatePoints(state, level));
   if (!L->m) return BAIStatusOf(BAI_OK);
-  BAITry(rooms[1].Get(state, (size_t)L->m + 1, &first));
-  BAITry(rooms[2].Get(state, n, &list));
+  BAITry(rooms[0].Get(state, (size_t)L->m + 1, &first));
+  BAITry(rooms[1].Get(state, (size_t)L->A.n, &list));
   BAITry(ListAggregates(state, L, first, list));
   return BAIModes(state, L, first, list);
 }
@@ -924,6 +949,7 @@ BAIStatus BAILevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, bool val
   if (!values_only) {
     BAITry(FindGrid(state, &state->p, state->level[0].A, &state->level[0].grid));
     if (state->p.resident && !zeros && !state->p.all) BAITry(BAIKrylovSetUp(state, &state->level[0].A, longest));
+    if (state->p.resident && !state->krylov.on) return BAIStatusOf(BAI_ERR_CHIP);
     state->levels = 1;
     state->stop   = "the matrix stays on the chip";
     if (state->krylov.on) return BAIStatusOf(BAI_OK);

@@ -156,13 +156,13 @@ typedef struct {
 
 /* How far CG with many levels has come: levels_cg.cu */
 typedef struct {
-  double rnorm2, bnorm2;
+  double rnorm2, bnorm2, scaled2, scaled_b2;
   int    its, done, reason, sequence;
 } BAILevelsProgress;
 
 /* How a solve on the chip ended: krylov.cu */
 typedef struct {
-  double rnorm2, bnorm2, rnorm2_begin;
+  double rnorm2, bnorm2, rnorm2_begin, scaled2, scaled_b2;
   int    its, reason, stalled; /* reason: a BAILevelsReason, or -1: it is to go on */
 } BAIKrylovResult;
 

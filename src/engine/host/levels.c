@@ -2,6 +2,7 @@
    Many levels on the host: the cycle for vectors of the caller, and CG with it
 */
 #include "levels.h"
+#include "../krylov_rules.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,11 +173,14 @@ static int Iterate(BAILevelsState state, CG *cg)
   return 1;
 }
 
-/* CG until the norm of r, as it is updated, meets the tolerance or something is wrong */
-static void Run(BAILevelsState state, CG *cg, BAIReal tolerance, BAIReal most, BAIInt max_it, BAILevelsMonitor monitor,
+/* CG until the norm of r, as it is updated, meets the goal or something is wrong */
+static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, BAIInt max_it, BAILevelsMonitor monitor,
                 void *context, BAILevelsSolution *s)
 {
+  BAIStall stall;
+
   cg->ps = 0;
+  BAIStallBegin(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm);
   memset(cg->p, 0, (size_t)cg->n * sizeof(*cg->p));
   memset(cg->s, 0, (size_t)cg->n * sizeof(*cg->s));
   for (s->reason = BAI_LEVELS_ITS; s->its < max_it;) {
@@ -187,12 +191,30 @@ static void Run(BAILevelsState state, CG *cg, BAIReal tolerance, BAIReal most, B
     s->its++;
     s->rnorm = (BAIReal)sqrt((double)Dot(cg->n, cg->r, cg->r, cg->threads));
     if (!isfinite((double)s->rnorm)) s->reason = BAI_LEVELS_NAN;
-    else if (s->rnorm <= tolerance) s->reason = BAI_LEVELS_CONVERGED;
+    else if (s->rnorm <= goal) s->reason = BAI_LEVELS_CONVERGED;
     else if (most > 0 && s->rnorm >= most) s->reason = BAI_LEVELS_DTOL;
+    else if (!monitor && BAIStalls(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm))
+      s->reason = BAI_LEVELS_STALLED; /* else the monitor looks for that */
     if (s->reason == BAI_LEVELS_CONVERGED && !monitor) return;
     if (monitor && monitor(context, s->its, s->rnorm)) return;
     if (s->reason != BAI_LEVELS_ITS) return;
   }
+}
+
+/* The norms of D^-1 r and D^-1 b, where D is the diagonal of A. A row without a diagonal entry is left out */
+static void ScaledNorms(const BAIHostRows *A, CG *cg, const BAIScalar *b, BAILevelsSolution *s)
+{
+#pragma omp parallel for num_threads(BAITogether(cg->n, cg->threads)) schedule(static)
+  for (BAIInt i = 0; i < cg->n; i++) {
+    BAIReal w = 0;
+
+    for (BAIInt k = A->i[i]; k < A->i[i + 1]; k++)
+      if (A->j[k] == i && A->a[k] != (BAIScalar)0) w = 1 / BAIAggregateMagnitude(A->a[k]);
+    cg->u[i] = w * cg->r[i];
+    cg->w[i] = w * b[i];
+  }
+  s->scaled   = (BAIReal)sqrt((double)Dot(cg->n, cg->u, cg->u, cg->threads));
+  s->scaled_b = (BAIReal)sqrt((double)Dot(cg->n, cg->w, cg->w, cg->threads));
 }
 
 static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScalar *x, int guess_zero,
@@ -209,7 +231,8 @@ static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScal
                           .s       = work + 2 * n,
                           .u       = work + 3 * n,
                           .w       = work + 4 * n};
-  BAIReal      tolerance, most, last;
+  BAIReal      tolerance, most;
+  BAITest      test;
 
   if (!work) return BAIStatusOf(BAI_ERR_MEMORY);
   if (guess_zero) memset(x, 0, (size_t)n * sizeof(*x));
@@ -226,19 +249,19 @@ static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScal
     free(work);
     return BAIStatusOf(BAI_OK);
   }
-  for (last = s->rnorm; s->reason == BAI_LEVELS_ITS && s->its < t->max_it;) {
-    const BAIReal half = last / 2;
-
+  for (BAITestBegin(&test, tolerance, s->rnorm); s->reason == BAI_LEVELS_ITS && s->its < t->max_it;) {
     if ((!guess_zero || s->its) && !monitor)
       cg.d = work + 5 * n; /* x is rounded when all of the correction is added, not in each step */
     if (cg.d != x) memset(cg.d, 0, (size_t)n * sizeof(*x));
-    Run(state, &cg, tolerance, most, t->max_it, monitor, context, s);
+    Run(state, &cg, (BAIReal)test.goal, most, t->max_it, monitor, context, s);
     for (BAIInt k = 0; k < n && cg.d != x; k++) x[k] += cg.d[k];
     Residual(&state->level[0].A, b, x, cg.r, threads);
     s->rnorm = (BAIReal)sqrt((double)Dot(n, cg.r, cg.r, threads));
-    if (s->reason != BAI_LEVELS_CONVERGED || s->rnorm <= tolerance) break;
-    s->reason = s->rnorm <= half ? BAI_LEVELS_ITS : BAI_LEVELS_STAGNATED; /* from the true residual on, if that pays */
-    last      = s->rnorm;
+    if (t->scaled > 0) ScaledNorms(&state->level[0].A, &cg, b, s);
+    if (s->reason != BAI_LEVELS_CONVERGED ||
+        BAITestEnds(&test, s->rnorm, s->scaled, BAIScaledLimit(t, t->abstol, tolerance, s->scaled_b), &s->reason))
+      break;
+    s->reason = BAI_LEVELS_ITS;
   }
   free(work);
   return BAIStatusOf(BAI_OK);

@@ -363,9 +363,22 @@ static BAIStatus AggregatePairs(BAILevelsState state, int level, BAIHostLevel *L
   return status;
 }
 
-/* Aggregates of a level: boxes of its grid, or those given, or pairs of pairs */
+/* Those of the transposed matrix */
+static BAIStatus AggregateLike(BAILevelsState state, int level, BAIHostLevel *L)
+{
+  const BAIHostLevel *like = BAILevelsStateOf(state->p.like)->level + level;
+
+  MAKE(L->aggregate, L->A.n);
+  memcpy(L->aggregate, like->aggregate, (size_t)L->A.n * sizeof(*L->aggregate));
+  L->m    = like[1].A.n / BAIColumnsOfP(state->p.modes);
+  L->most = like->most;
+  return BAIStatusOf(BAI_OK);
+}
+
+/* Aggregates of a level: those of the transposed matrix, or boxes of its grid, or those given, or pairs of pairs */
 BAIStatus BAIHostAggregate(BAILevelsState state, int level, BAIHostLevel *L, BAIInt **field)
 {
+  if (state->p.like) return AggregateLike(state, level, L);
   MAKE(L->aggregate, L->A.n);
   if (BAIGridIsLookedAt(state->p.fields, &L->grid)) BAIHostBoxes(&L->A, &L->grid, L->box);
   if (BAIGridHasBoxes(L->box)) {
@@ -382,11 +395,10 @@ BAIStatus BAIHostAggregate(BAILevelsState state, int level, BAIHostLevel *L, BAI
   return AggregatePairs(state, level, L, field);
 }
 
-/* Rows of a point are those of the finest level, or the modes of an aggregate */
-BAIStatus BAIHostAggregatePoints(BAILevelsState state, int level, BAIInt **field)
+/* Aggregates of points. Rows of a point are those of the finest level, or the modes of an aggregate */
+static BAIStatus AggregatePoints(BAILevelsState state, int level, BAIInt **field)
 {
   const BAIInt        rows = level ? state->p.modes : state->points;
-  const size_t        all  = (size_t)state->level[level].A.n + (size_t)state->level[level].A.ghosts;
   BAILevelsParameters p    = state->p;
   BAIHostLevel       *L = &state->level[level], points = {.A = {0}};
   BAIStatus           status = Points(&L->A, rows, &points.A);
@@ -403,12 +415,21 @@ BAIStatus BAIHostAggregatePoints(BAILevelsState state, int level, BAIInt **field
   L->most = points.most * rows;
   if (!status.code) {
     L->aggregate = Make(state, (size_t)L->A.n, sizeof(*L->aggregate));
-    L->P         = Make(state, all * (size_t)state->p.modes, sizeof(*L->P));
-    status       = BAIStatusOf(L->aggregate && L->P ? BAI_OK : BAI_ERR_MEMORY);
+    status       = BAIStatusOf(L->aggregate ? BAI_OK : BAI_ERR_MEMORY);
   }
   for (BAIInt i = 0; i < L->A.n && !status.code; i++) L->aggregate[i] = points.aggregate[i / rows];
   free(points.aggregate);
-  return status.code ? status : BAIHostModes(state, L);
+  return status;
+}
+
+BAIStatus BAIHostAggregatePoints(BAILevelsState state, int level, BAIInt **field)
+{
+  BAIHostLevel *L   = &state->level[level];
+  const size_t  all = (size_t)L->A.n + (size_t)L->A.ghosts;
+
+  BAITry(state->p.like ? AggregateLike(state, level, L) : AggregatePoints(state, level, field));
+  MAKE(L->P, all * (size_t)state->p.modes);
+  return BAIHostModes(state, L);
 }
 
 static BAIStatus KeepFields(BAILevelsState state, BAIHostLevel *L, const BAIInt *field)
@@ -527,10 +548,12 @@ static BAIStatus CutBlocks(BAILevelsState state, BAIHostLevel *L)
 /* The matrix by places */
 static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
 {
-  const BAIHostRows *A      = &L->A;
-  const size_t       all    = (size_t)A->n + (size_t)A->ghosts;
-  BAIInt            *place  = malloc((all + 1) * sizeof(*place));
-  int64_t            inside = 0;
+  const BAILevelsState other  = BAILevelsStateOf(state->p.like);
+  const BAIHostLevel  *like   = other ? other->level + (L - state->level) : NULL;
+  const BAIHostRows   *A      = &L->A;
+  const size_t         all    = (size_t)A->n + (size_t)A->ghosts;
+  BAIInt              *place  = malloc((all + 1) * sizeof(*place));
+  int64_t              inside = 0;
 
   if (!place) return BAIStatusOf(BAI_ERR_MEMORY);
   for (BAIInt p = 0; p < A->n; p++) place[L->row[p]] = p;
@@ -584,6 +607,8 @@ static BAIStatus Place(BAILevelsState state, BAIHostLevel *L, int values_only)
       d += L->extra[p];
       L->dinv[p] = d > 0 ? BAI_LEVELS_DAMPING * BAIShareOfDominance(d, in) / (BAIRealPart(diagonal) < 0 ? -d : d) : 1;
       if (BAIRealPart(diagonal) < 0) L->extra[p] = -L->extra[p];
+      if (like) L->extra[p] = like->extra[p];
+      if (like) L->dinv[p] = like->dinv[p];
     }
   }
   L->inside = inside;
@@ -705,7 +730,7 @@ BAIStatus BAIHostLevelsSetUp(BAILevelsState state, const BAIMatrix *matrix, int 
   if (values_only && pattern != state->pattern) return BAIStatusOf(BAI_ERR_PATTERN);
   state->pattern = pattern;
   BAITry(TakeRows(state, matrix));
-  BAITry(Look(state, &state->level[0].A, !is_long));
+  BAITry(Look(state, &state->level[0].A, !is_long && !state->p.like));
   if (is_long) return BAIStatusOf(BAI_ERR_LONG);
   if (state->p.all) {
     state->levels = 1;

@@ -1,52 +1,7 @@
 /*
-   KSPBAI: how it solves, and what PETSc asks of a KSP
+   KSPBAI: what PETSc asks of a KSP
 */
 #include "kspbai.h" /*I "petscbai.h" I*/
-
-/* Somebody may look at x whenever there is a residual norm */
-PetscBool KSPBAISeesX(KSP ksp)
-{
-  return (PetscBool)(ksp->numbermonitors ||
-                     (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip));
-}
-
-/* Somebody wants to see the residual of every iteration, or it takes the convergence test to decide */
-PetscBool KSPBAIIsWatched(KSP ksp)
-{
-  return (PetscBool)(ksp->res_hist || KSPBAISeesX(ksp) || BAIMinimumIterations(ksp) > 0);
-}
-
-/* max_it iterations are good enough, see KSPConvergedDefaultSetConvergedMaxits() */
-PetscBool KSPBAITakesMaxIts(KSP ksp)
-{
-  return (PetscBool)(ksp->converged == KSPConvergedDefault && ksp->cnvP &&
-                     ((KSPConvergedDefaultCtx *)ksp->cnvP)->convmaxits);
-}
-
-/*
-   The convergence test of the guess. With a nonzero one KSPConvergedDefault() takes ||b|| from VecNorm(). Where that is
-   no exact one, it is given ||b|| in place of the residual norm of a zero guess, from which the same tolerances follow
-*/
-PetscErrorCode KSPBAITestGuess(KSP ksp, PetscReal rnorm)
-{
-  PetscReal bnorm;
-
-  PetscFunctionBegin;
-  if (!ksp->guess_zero && ksp->converged == KSPConvergedDefault && ksp->cnvP &&
-      !((KSPConvergedDefaultCtx *)ksp->cnvP)->initialrtol) {
-    PetscCall(BAIVecNorm(ksp->vec_rhs, &bnorm));
-    if (bnorm > 0.0 && !PetscIsInfOrNanReal(bnorm) && !BAIIsExactSquare(bnorm * bnorm)) {
-      if (((KSPConvergedDefaultCtx *)ksp->cnvP)->mininitialrtol) bnorm = PetscMin(bnorm, rnorm);
-      ksp->guess_zero = PETSC_TRUE;
-      PetscCall((*ksp->converged)(ksp, 0, bnorm, &ksp->reason, ksp->cnvP));
-      ksp->guess_zero = PETSC_FALSE;
-      PetscCall((*ksp->converged)(ksp, 1, rnorm, &ksp->reason, ksp->cnvP));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-  }
-  PetscCall((*ksp->converged)(ksp, 0, rnorm, &ksp->reason, ksp->cnvP));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Amat, or Pmat if only that has entries */
 PetscErrorCode KSPBAIGetMatOfEntries(KSP ksp, Mat *B)
@@ -65,194 +20,67 @@ PetscErrorCode KSPBAIGetMatOfEntries(KSP ksp, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A bound of ||A||: of a Hermitian matrix with levels these know one; else it is computed, on a GPU on the host */
-static PetscErrorCode BoundNorm(const KSP_BAI *k, Mat A, PetscReal *norm)
+/* A number that no other object has had, or 0 */
+static PetscObjectId IdOf(PetscObject obj)
 {
-  const BAILevelsInfo *info = &k->bai.hierarchy->info;
-  PetscReal            norm1, norminf;
+  PetscObjectId id = 0;
 
-  PetscFunctionBegin;
-  *norm = (PetscReal)info->norm;
-  if (k->method == BAI_METHOD_ENGINE && !info->resident && info->hermitian && *norm > 0.0)
-    PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatNorm(A, NORM_1, &norm1));
-  PetscCall(MatNorm(A, NORM_INFINITY, &norminf));
-  *norm = PetscSqrtReal(norm1) * PetscSqrtReal(norminf);
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (obj) (void)PetscObjectGetId(obj, &id);
+  return id;
+}
+
+/* Whether what method and PC follow from has changed since they were chosen; so no solve looks for options */
+static PetscBool IsToBeChosen(KSP ksp)
+{
+  const KSP_BAI *k = (KSP_BAI *)ksp->data;
+
+  return (PetscBool)(!ksp->pc || k->from.pc != IdOf((PetscObject)ksp->pc) ||
+                     k->from.P != IdOf((PetscObject)ksp->pc->pmat) || k->from.asked != k->bai.asked ||
+                     k->from.method != k->bai.options.method || k->from.norm != ksp->normtype ||
+                     k->from.skips != (PetscBool)(ksp->converged == KSPConvergedSkip));
+}
+
+static void Chosen(KSP ksp)
+{
+  KSP_BAI *k = (KSP_BAI *)ksp->data;
+
+  k->from.pc     = IdOf((PetscObject)ksp->pc);
+  k->from.P      = IdOf((PetscObject)ksp->pc->pmat);
+  k->from.asked  = k->bai.asked;
+  k->from.method = k->bai.options.method;
+  k->from.norm   = ksp->normtype;
+  k->from.skips  = (PetscBool)(ksp->converged == KSPConvergedSkip);
 }
 
 /*
-   ||b - A x|| has stood still for long. Below a small multiple of eps (||A|| ||x|| + ||b||) rounding keeps it up, and
-   no iteration gets any further
+   Sets up the method that the options ask for, for the matrix as it is now; nothing is done if that is so already. A
+   PCBAIMG that is not applied makes no levels
 */
-PetscErrorCode KSPBAIStandsStill(KSP ksp, Vec b, Vec x, PetscReal rnorm)
+PetscErrorCode KSPBAIUpdate(KSP ksp)
 {
-  const PetscReal multiple = 64;
-  KSP_BAI        *k        = (KSP_BAI *)ksp->data;
-  const PetscBool exact    = (PetscBool)(k->method != BAI_METHOD_RELAXATION || k->bai.run != BAIRunRounded);
-  PetscReal       norm, xnorm, bnorm;
-  Mat             A;
+  KSP_BAI *k = (KSP_BAI *)ksp->data;
+  BAI     *mg;
 
   PetscFunctionBegin;
-  PetscCall(KSPBAIGetMatOfEntries(ksp, &A)); /* of Pmat it is an estimate */
-  PetscCall(BoundNorm(k, A, &norm));
-  PetscCall(BAIVecNorm(x, &xnorm));
-  PetscCall(BAIVecNorm(b, &bnorm));
-  k->attainable = multiple * PETSC_MACHINE_EPSILON * (norm * xnorm + bnorm);
-  k->stands     = (PetscBool)(exact && rnorm <= k->attainable);
-  if (k->stands) ksp->reason = KSP_DIVERGED_BREAKDOWN;
-  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ": the residual norm stays at %g, %s what rounding allows, %g\n",
-                      ksp->its, (double)rnorm, k->stands ? "which is" : "above", (double)k->attainable));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A solve is relaxation: as asked, or as options of it are set; or its iterations are to be of a fixed number, as those
- * of a smoother */
-static PetscErrorCode IsRelaxation(KSP ksp, PetscBool *is)
-{
-  const BAI *bai = (BAI *)ksp->data;
-  BAIOptions o;
-
-  PetscFunctionBegin;
-  *is = (PetscBool)(bai->options.levels == 0);
-  if (bai->options.levels >= 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BAIOptionsStandard(bai->face, &o));
-  o.backend   = bai->options.backend;
-  o.exchange  = bai->options.exchange;
-  o.idle_wait = bai->options.idle_wait;
-  PetscCall(BAIOptionsEqual(&o, &bai->options, is));
-  *is = (PetscBool)(!*is || ksp->normtype == KSP_NORM_NONE || ksp->converged == KSPConvergedSkip);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All that users may have changed, for a KSPBAI that solves in the place of this one. Monitors are left out */
-PetscErrorCode KSPBAIInstruct(KSP ksp, KSP other)
-{
-  PetscFunctionBegin;
-  ((KSP_BAI *)other->data)->bai.options = ((KSP_BAI *)ksp->data)->bai.options;
-  other->rtol                           = ksp->rtol;
-  other->abstol                         = ksp->abstol;
-  other->divtol                         = ksp->divtol;
-  other->max_it                         = ksp->max_it;
-  BAICopyMinimumIterations(ksp, other);
-  PetscCall(KSPSetNormType(other, ksp->normtype));
-  PetscCall(KSPSetConvergenceTest(other, ksp->converged, ksp->cnvP, NULL));
-  PetscCall(KSPMonitorCancel(other));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A PC of type none is in the place of the one that there is. That stays as it is for whoever knows it, and lives as
-   long as the KSP */
-static PetscErrorCode ReplacePC(KSP ksp)
-{
-  const PC    given = ksp->pc;
-  PetscBool   set;
-  PetscInt    references;
-  const char *prefix;
-  Mat         A, P;
-  PC          pc;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectCompose((PetscObject)ksp, "KSPBAI_given_pc", (PetscObject)given));
-  PetscCall(PCCreate(PetscObjectComm((PetscObject)ksp), &pc));
-  PetscCall(PetscObjectGetOptionsPrefix((PetscObject)ksp, &prefix));
-  PetscCall(PCSetOptionsPrefix(pc, prefix));
-  PetscCall(PCSetType(pc, PCNONE));
-  PetscCall(PCGetOperatorsSet(given, &set, NULL));
-  if (set) {
-    PetscCall(PCGetOperators(given, &A, &P));
-    PetscCall(PCSetOperators(pc, A, P));
+  if (IsToBeChosen(ksp)) {
+    PetscCall(KSPBAIChoosePC(ksp));
+    PetscCall(KSPBAIChooseMethod(ksp));
+    Chosen(ksp);
   }
-  PetscCall(KSPSetPC(ksp, pc));
-  PetscCall(PCDestroy(&pc));
-  PetscCall(PetscObjectGetReference((PetscObject)given, &references));
-  if (references == 1) PetscCall(PCSetOperators(given, NULL, NULL)); /* it would hold on to them */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* There is no preconditioner: the PC is one of type none. In KSPSetUp() PETSc sets up what was the PC when it began, so
-   one that nobody else holds becomes of that type itself there */
-static PetscErrorCode NeedNoPC(KSP ksp, PetscBool in_setup)
-{
-  KSP_BAI  *k = (KSP_BAI *)ksp->data;
-  PetscBool none;
-  PetscInt  references;
-  PCType    type;
-
-  PetscFunctionBegin;
-  if (!ksp->pc) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
-  if (none) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCGetType(ksp->pc, &type));
-  PetscCall(
-    PetscInfo(ksp, "KSPBAI needs no preconditioner, its PC is of type none and not %s\n", type ? type : "unset"));
-  PetscCall(PetscFree(k->pctype));
-  PetscCall(PetscStrallocpy(type, &k->pctype));
-  PetscCall(PetscObjectGetReference((PetscObject)ksp->pc, &references));
-  if (in_setup && references == 1) PetscCall(PCSetType(ksp->pc, PCNONE));
-  else PetscCall(ReplacePC(ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A KSP of another type has a PC of the type that there was, unless users set another one since */
-static PetscErrorCode RestorePCType(KSP ksp)
-{
-  KSP_BAI  *k    = (KSP_BAI *)ksp->data;
-  PetscBool none = PETSC_FALSE;
-  PetscInt  references;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectGetReference((PetscObject)ksp, &references)); /* 0: it is being destroyed */
-  if (ksp->pc) PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCNONE, &none));
-  if (none && references && k->pctype) PetscCall(PCSetType(ksp->pc, k->pctype));
-  PetscCall(PetscFree(k->pctype));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Chooses how to solve with the matrix as it is now, and sets that up; nothing is done if it is so already */
-static PetscErrorCode SetUpMethod(KSP ksp)
-{
-  KSP_BAI  *k   = (KSP_BAI *)ksp->data;
-  BAI      *bai = &k->bai;
-  Mat       A, B;
-  PetscBool is = PETSC_FALSE;
-  int       work;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(KSPBAIGetMatOfEntries(ksp, &B));
-  PetscCall(IsRelaxation(ksp, &is));
-  if (!is) {
-    PetscCall(KSPSetUp_BAIKrylov(ksp, A));
+  if (k->method == BAI_METHOD_KRYLOV) {
+    PetscCall(KSPSetUp_BAIKrylov(ksp));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (k->method == BAI_METHOD_ENGINE || k->method == BAI_METHOD_PETSC) PetscCall(KSPReset_BAIKrylov(ksp));
-  k->method = BAI_METHOD_RELAXATION;
-  PetscCall(BAIIsSetUp(bai, A, &is));
-  work = !is;
-  PetscCall(BAIAgree(bai, PETSC_SUCCESS, &work));
-  if (work) PetscCall(BAISetUp(bai, A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The same. PETSc calls KSPSolve() with one column after the other where there is no function for many of them. A solve
- * on the chip writes x, and reads it only if it is a guess */
-PetscErrorCode KSPBAISetUpMethod(KSP ksp)
-{
-  const KSP_BAI *k = (KSP_BAI *)ksp->data;
-  PetscBool      chip;
-
-  PetscFunctionBegin;
-  PetscCall(SetUpMethod(ksp));
-  chip               = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident);
-  ksp->ops->matsolve = chip ? KSPMatSolve_BAI : NULL;
-  BAISetGuessNotRead(ksp, chip);
+  if (k->runner != BAI_BY_RELAXATION) PetscCall(KSPReset_BAIKrylov(ksp));
+  PetscCall(KSPBAIGetMG(ksp, &mg));
+  if (mg) mg->hierarchy->deferred = PETSC_TRUE;
+  PetscCall(KSPSetUp_BAIRelaxation(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode KSPSetUp_BAI(KSP ksp)
 {
-  PetscBool matrix, transpose;
+  PetscBool matrix;
   Mat       A;
   MatType   type = NULL;
 
@@ -262,9 +90,8 @@ static PetscErrorCode KSPSetUp_BAI(KSP ksp)
   if (matrix) PetscCall(MatGetType(A, &type)); /* none if PETSc only made it because it was asked for */
   PetscCheck(type, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_WRONGSTATE,
              "KSPBAI has no matrix: call KSPSetOperators(), or KSPSetDM() and KSPSetComputeOperators(), first");
-  PetscCall(NeedNoPC(ksp, PETSC_TRUE));
-  PetscCall(KSPBAINeedsTranspose(ksp, &transpose));
-  if (!transpose) PetscCall(KSPBAISetUpMethod(ksp));
+  if (BAIScalesDiagonal(ksp)) PetscCall(KSPBAIChoosePC(ksp)); /* the matrix will be another one in KSPSolve() */
+  else PetscCall(KSPBAIUpdate(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -295,86 +122,122 @@ static PetscErrorCode CheckOperands(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPSolve_BAI(KSP ksp)
+static PetscErrorCode Solve(KSP ksp)
 {
-  KSP_BAI        *k          = (KSP_BAI *)ksp->data;
-  const PetscBool guess_zero = ksp->guess_zero, zeroed = (PetscBool)!BAIGuessIsNotRead(ksp);
-  PetscBool       transpose;
-  PetscErrorCode  code;
+  KSP_BAI        *k      = (KSP_BAI *)ksp->data;
+  const PetscBool zeroed = (PetscBool)!BAIGuessIsNotRead(ksp);
 
   PetscFunctionBegin;
   PetscCall(CheckOperands(ksp));
-  k->stands = PETSC_FALSE;
-  PetscCall(KSPBAINeedsTranspose(ksp, &transpose));
-  if (transpose) {
-    PetscCall(KSPSolve_BAITranspose(ksp));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
-  if (guess_zero && !zeroed && !BAIGuessIsNotRead(ksp)) PetscCall(VecZeroEntries(ksp->vec_sol));
-  switch (k->method) {
-  case BAI_METHOD_RELAXATION:
-    code = KSPSolve_BAIRelaxation(ksp);
-    break;
-  default:
-    code = KSPSolve_BAIKrylov(ksp);
-  }
+  k->stands = k->stalls = PETSC_FALSE;
+  PetscCall(KSPBAIUpdate(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
+  if (ksp->guess_zero && !zeroed && !BAIGuessIsNotRead(ksp)) PetscCall(VecZeroEntries(ksp->vec_sol));
+  if (k->method == BAI_METHOD_RELAXATION) PetscCall(KSPSolve_BAIRelaxation(ksp));
+  else PetscCall(KSPSolve_BAIKrylov(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPSolve_BAI(KSP ksp)
+{
+  const PetscBool guess_zero = ksp->guess_zero;
+  PetscErrorCode  code;
+
+  PetscFunctionBegin;
+  code            = Solve(ksp);
   ksp->guess_zero = guess_zero;
+  if (code) ksp->pc->presolvedone--; /* PETSc does not call PCPostSolve() then */
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the ranks that work have to say, or this one */
-static PetscErrorCode ViewMethod(KSP ksp, PetscViewer viewer)
+/* Says how the last solve ended, if users may want another solver then */
+static PetscErrorCode ViewEnd(KSP ksp, PetscViewer viewer)
 {
-  KSP_BAI *k   = (KSP_BAI *)ksp->data;
-  BAI     *bai = &k->bai;
+  const KSP_BAI *k = (KSP_BAI *)ksp->data;
 
   PetscFunctionBegin;
-  if (k->method == BAI_METHOD_ENGINE || k->method == BAI_METHOD_PETSC) PetscCall(KSPView_BAIKrylov(ksp, viewer));
-  else {
-    PetscCall(BAIView(bai, viewer));
-    if (bai->options.check_interval)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n",
-                                       bai->options.check_interval));
-    if (bai->research) PetscCall(BAIResearchView(bai, viewer));
-  }
   if (k->stands)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  the last solve ended at what rounding allows, a residual norm of %g\n",
                                      (double)k->attainable));
+  if (k->stalls) PetscCall(PetscViewerASCIIPrintf(viewer, "  the last solve ended as %s\n", KSPBAIStallText));
+  if (k->method == BAI_METHOD_RELAXATION && (ksp->reason == KSP_DIVERGED_ITS || ksp->reason == KSP_DIVERGED_DTOL))
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %s\n", KSPBAIOtherMethodText));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode KSPView_BAI(KSP ksp, PetscViewer viewer)
 {
+  KSP_BAI  *k   = (KSP_BAI *)ksp->data;
+  BAI      *bai = &k->bai;
   PetscBool ascii;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ViewMethod(ksp, viewer));
+  PetscCall(KSPGetPC(ksp, &ksp->pc));
+  if (k->method == BAI_METHOD_AUTO) PetscCall(KSPBAIChooseMethod(ksp));
+  if (k->method == BAI_METHOD_RELAXATION) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  method relaxation in mode %s, %s\n", BAIModes[BAIModeOf(bai)], k->why));
+    PetscCall(KSPBAIViewUnusedPC(ksp, viewer));
+    PetscCall(BAIView(bai, viewer));
+    if (bai->options.check_interval)
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  residual norm every %" PetscInt_FMT " global iterations\n",
+                                       bai->options.check_interval));
+    if (bai->research) PetscCall(BAIResearchView(bai, viewer));
+  } else PetscCall(KSPView_BAIKrylov(ksp, viewer));
+  PetscCall(ViewEnd(ksp, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The key of releases up to 0.3: none is the method relaxation, and a number is one of levels of the PCBAIMG */
+static PetscErrorCode SetFromOptionsLevels(KSP ksp, BAIOptionItems PetscOptionsObject)
+{
+  const char *prefix;
+  char        word[32], *end;
+  PetscBool   set, none, decide;
+  long        number;
+  BAI        *mg;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCall(PetscOptionsGetString(((PetscObject)ksp)->options, prefix, "-ksp_bai_levels", word, sizeof(word), &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscOptionsDeprecated("-ksp_bai_levels", NULL, "petsc-bai 0.4",
+                                   "Use -ksp_bai_method relaxation in the place of none, and -pc_baimg_levels in the "
+                                   "place of a number"));
+  PetscCall(PetscStrcasecmp(word, "none", &none));
+  PetscCall(PetscStrcasecmp(word, "auto", &decide));
+  if (none) PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_RELAXATION));
+  if (none || decide) PetscFunctionReturn(PETSC_SUCCESS);
+  number = strtol(word, &end, 10);
+  PetscCheck(end != word && !*end, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE,
+             "-%sksp_bai_levels %s: must be none, auto, or a number", prefix ? prefix : "", word);
+  PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_KRYLOV));
+  PetscCall(KSPBAIGetMG(ksp, &mg));
+  if (mg) PetscCall(PCBAIMGSetLevels(ksp->pc, (PetscInt)number));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptionsObject)
 {
-  BAI        *bai = (BAI *)ksp->data;
+  KSP_BAI    *k   = (KSP_BAI *)ksp->data;
+  BAI        *bai = &k->bai;
   const char *prefix;
   char        type[64];
-  PetscBool   set, none = PETSC_TRUE;
+  PetscBool   given;
 
   PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "KSP block-asynchronous iteration options");
+  PetscOptionsHeadBegin(PetscOptionsObject, "KSP block-asynchronous iteration and Krylov method options");
   PetscCall(BAIOptionsSetFromOptions(bai, PetscOptionsObject));
+  PetscCall(KSPGetPC(ksp, &ksp->pc));
+  PetscCall(PCGetOptionsPrefix(ksp->pc, &prefix));
+  PetscCall(PetscOptionsGetString(((PetscObject)ksp->pc)->options, prefix, "-pc_type", type, sizeof(type), &given));
+  if (!given) PetscCall(KSPBAIChoosePC(ksp)); /* else PETSc sets it, or has set it */
+  k->options_read = PETSC_TRUE;
+  k->from.pc      = 0; /* method and PC are to be chosen anew */
+  PetscCall(SetFromOptionsLevels(ksp, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscCall(BAIStatsGetViewer(bai, "-ksp_bai_stats"));
-  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-  PetscCall(PetscOptionsGetString(((PetscObject)ksp)->options, prefix, "-pc_type", type, sizeof(type), &set));
-  if (set) PetscCall(PetscStrcmp(type, PCNONE, &none));
-  PetscCheck(none, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP,
-             "-%spc_type %s: KSPBAI uses no preconditioner, so it must be none or left out", prefix ? prefix : "",
-             type);
-  PetscCall(NeedNoPC(ksp, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -383,8 +246,8 @@ static PetscErrorCode KSPReset_BAI(KSP ksp)
   KSP_BAI *k = (KSP_BAI *)ksp->data;
 
   PetscFunctionBegin;
-  PetscCall(KSPBAIDestroyTranspose(ksp));
   PetscCall(KSPReset_BAIKrylov(ksp));
+  PetscCall(MatDestroy(&k->At));
   PetscCall(BAIReset(&k->bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -397,7 +260,6 @@ static PetscErrorCode KSPDestroy_BAI(KSP ksp)
   PetscCall(KSPReset_BAI(ksp));
   PetscCall(BAIHierarchyDestroy(bai));
   PetscCall(PetscViewerDestroy(&bai->viewer));
-  PetscCall(RestorePCType(ksp));
   PetscCall(KSPDestroyDefault(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -415,20 +277,20 @@ static PetscErrorCode GetDM(PetscObject ksp, DM *dm)
 }
 
 const BAIFace BAIFaceKSP =
-  {.number = 0, .name = "ksp", .prefix = "KSP", .solves = PETSC_TRUE, .data = DataOf, .getdm = GetDM};
+  {.number = 0, .name = "ksp", .prefix = "KSP", .type = KSPBAI, .solves = PETSC_TRUE, .data = DataOf, .getdm = GetDM};
 
 /*MC
-     KSPBAI - Krylov methods preconditioned by a multigrid cycle of block-asynchronous iteration; or that iteration
-     itself
+     KSPBAI - Block-asynchronous iteration as a solver, and Krylov methods for matrices on GPUs, preconditioned by
+     multigrid
 
    Options Database Keys:
-+  -ksp_bai_local_iters <5>                        - Jacobi sweeps in a block per global iteration,
++  -ksp_bai_method (auto|krylov|relaxation)        - whether a Krylov method or relaxation solves, `KSPBAISetMethod()`
+.  -ksp_bai_krylov (auto|cg|fcg|bcgs|gmres)        - Krylov method, `KSPBAISetKrylov()`
+.  -ksp_bai_local_iters <5>                        - Jacobi sweeps in a block per global iteration,
                                                      `KSPBAISetLocalIters()`
 .  -ksp_bai_block_size <0>                         - rows of a block, `KSPBAISetBlockSize()`
 .  -ksp_bai_mode (auto|async|launch|sync|color)    - how blocks wait for each other, `KSPBAISetMode()`
 .  -ksp_bai_partition (auto|natural|dm|rcm|graph)  - how rows become blocks, `KSPBAISetPartition()`
-.  -ksp_bai_levels <auto>                          - levels of the multigrid preconditioner at most, or none for
-                                                     relaxation, `KSPBAISetLevels()`
 .  -ksp_bai_momentum <0>                           - part of the last step that each update repeats,
                                                      `KSPBAISetMomentum()`
 .  -ksp_bai_weight (none|l1|tau|auto)              - damping that makes it converge where Jacobi does not,
@@ -441,52 +303,43 @@ const BAIFace BAIFaceKSP =
 .  -ksp_bai_check_interval <0>                     - global iterations between residual norms,
                                                      `KSPBAISetCheckInterval()`
 .  -ksp_bai_backend (auto|host|cuda)               - where the iteration runs, `KSPBAISetBackend()`
-.  -ksp_bai_theta <false>                          - whether blocks with more weight inside do more local sweeps,
-                                                     `KSPBAISetTheta()`
-.  -ksp_bai_overlap <0>                            - steps of the matrix graph by which blocks are extended,
-                                                     `KSPBAISetOverlap()`
-.  -ksp_bai_staleness <-1>                         - global iterations that a block may be ahead of those it reads from,
-                                                     `KSPBAISetStaleness()`
-.  -ksp_bai_refine (auto|none|sync|async)          - iterative refinement round the sweeps, `KSPBAISetRefine()`
-.  -ksp_bai_exchange (auto|scatter|amc|dc|dk)      - how x is exchanged between MPI ranks, `KSPBAISetExchange()`
-.  -ksp_bai_kernel (auto|resident|stream|generic)  - family of kernels for global iterations on a GPU,
-                                                     `KSPBAISetKernel()`
-.  -ksp_bai_idle_wait <false>                      - whether the host sleeps during long waits for the device,
-                                                     `KSPBAISetIdleWait()`
-.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - what simulated faults do, `KSPBAISetFaultType()`
-.  -ksp_bai_fault_fraction <0>                     - part of the rows or blocks that simulated faults hit,
-                                                     `KSPBAISetFaultFraction()`
-.  -ksp_bai_fault_at <10>                          - global iterations before simulated faults begin,
-                                                     `KSPBAISetFaultAt()`
-.  -ksp_bai_fault_recover <0>                      - global iterations that simulated faults last,
-                                                     `KSPBAISetFaultRecover()`
-.  -ksp_bai_fault_seed <0>                         - choice of the rows or blocks that simulated faults hit,
-                                                     `KSPBAISetFaultSeed()`
-.  -ksp_bai_fault_detect <false>                   - whether faults are looked for and repaired,
-                                                     `KSPBAISetFaultDetect()`
--  -ksp_bai_stats <false>                          - whether sweeps are counted, for statistics, `KSPBAISetStats()`
+.  -ksp_bai_theta <false>                          - whether blocks with more weight inside do more local sweeps
+.  -ksp_bai_overlap <0>                            - steps of the matrix graph by which blocks are extended
+.  -ksp_bai_staleness <-1>                         - global iterations that a block may be ahead of those it reads from
+.  -ksp_bai_refine (auto|none|sync|async)          - iterative refinement round the sweeps
+.  -ksp_bai_exchange (auto|scatter|amc|dc|dk)      - how x is exchanged between MPI ranks
+.  -ksp_bai_kernel (auto|resident|stream|generic)  - family of kernels for global iterations on a GPU
+.  -ksp_bai_idle_wait <false>                      - whether the host sleeps during long waits for the device
+.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - what simulated faults do
+.  -ksp_bai_fault_fraction <0>                     - part of the rows or blocks that simulated faults hit
+.  -ksp_bai_fault_at <10>                          - global iterations before simulated faults begin
+.  -ksp_bai_fault_recover <0>                      - global iterations that simulated faults last
+.  -ksp_bai_fault_seed <0>                         - choice of the rows or blocks that simulated faults hit
+.  -ksp_bai_fault_detect <false>                   - whether faults are looked for and repaired
+-  -ksp_bai_stats <false>                          - whether sweeps are counted, for statistics
 
    Level: intermediate
 
    Notes:
-   By default a solve is a Krylov method, and set-up chooses it by the matrix. On one MPI rank a symmetric definite
-   matrix gets conjugate gradients with a multigrid cycle as the preconditioner. If a GPU holds the matrix in registers
-   and shared memory, the whole solve is one kernel launch: pipelined conjugate gradients, or BiCGStab, with local
-   sweeps in blocks as the preconditioner. In all other cases `KSPCG` or `KSPFBCGS` solves with the cycle, and
-   `KSPFGMRES` if BiCGStab breaks down. Only GPUs of one host that write to each other's memory do conjugate gradients
-   without `KSPCG`. See `KSPBAISetLevels()` and `PCBAIMG`.
+   There are two methods, see `KSPBAISetMethod()`. The first line of -ksp_view names the one that runs, and why.
 
-   With a near null space attached to the matrix, `MatSetNearNullSpace()`, as the rigid body modes of elasticity, coarse
-   levels have all of its vectors, see `PCBAIMG`.
+   *Relaxation* is the block-asynchronous iteration of the papers. It runs if an option that defines it was given, such
+   as -ksp_bai_local_iters 5 or -ksp_bai_mode async, or if the number of iterations is fixed, as below `PCMG`. The rows
+   of each MPI rank are divided into blocks, of consecutive rows unless a partition is asked for. In one global
+   iteration every block reads the current values of the others once, does `local_iters` Jacobi sweeps on its own rows,
+   and writes its values back. `KSP` counts global iterations. The PC is not applied.
 
-   The levels of the multigrid cycle span all MPI ranks, so the number of iterations hardly depends on the number of
-   ranks. -ksp_view says how many levels are distributed. Every rank has the others for itself.
+   *Krylov* methods run otherwise, with the PC of the `KSP`. If nobody chose its type, by -pc_type or in code, it is
+   `PCBAIMG`. Other types work as with any `KSP`. A type that PETSc has given the PC by itself in an earlier
+   `KSPSetFromOptions()` (none, ilu, icc, bjacobi, mat) counts as chosen by nobody; up to PETSc 3.18 this includes one
+   of these types that code has set before `KSPSetType()`. `KSPSetType()` to another type leaves the PC as it is.
 
-   Any option that defines the relaxation, as mode or local_iters, -ksp_bai_levels none, and a fixed number of
-   iterations, as with `KSP_NORM_NONE`, select relaxation: the block-asynchronous iteration of the papers. The rows of
-   each MPI rank are divided into blocks, of consecutive rows unless a partition is asked for. In one global iteration
-   every block reads the current values of the others once, does `local_iters` Jacobi sweeps on its own rows, and writes
-   its values back. `KSP` counts global iterations.
+   `KSPBAISetKrylov()` names the Krylov method; by default it follows from matrix and PC. `KSPCG`, `KSPFCG`, `KSPFBCGS`
+   and `KSPFGMRES` do the iterations. Where the PC is `PCBAIMG`, Amat is Pmat, and the matrix is Hermitian with diagonal
+   entries of one sign, the library's own conjugate gradients do them, on one MPI rank and on GPUs of one host that
+   access each other's memory. On one GPU whose registers and shared memory hold the matrix a solve is one kernel
+   launch, of pipelined conjugate gradients or BiCGStab preconditioned by local sweeps in blocks; then the PC is not
+   applied, and makes no levels.
 
    Relaxation converges for every order of updates if the spectral radius of |I - D^{-1}A| is below one, D being the
    diagonal of A; so for every strictly diagonally dominant matrix and every nonsingular M-matrix. For other matrices it
@@ -494,40 +347,42 @@ const BAIFace BAIFaceKSP =
    error that names the row. A row of zeros gets 1 on its diagonal.
 
    Convergence is decided by the norm of the true residual b - A x, also where a Krylov method updates the residual
-   meanwhile. If there is no monitor, no residual history and no convergence test of the user's, a relaxation computes
-   the norm only when it may be small enough. So it may do a few iterations more than needed; -ksp_bai_check_interval 1,
-   or a monitor, makes it compute every norm. Without these, a solve on one rank is one kernel launch if the GPU holds
-   the whole matrix in registers and shared memory.
+   meanwhile. With the default convergence test, and if no norm is named, a Krylov method claims convergence only if the
+   residual divided row by row by the diagonal of the matrix has fallen by the same factor, too. So rows on another
+   scale than the others, as those of boundary conditions, do not hide these. If rounding keeps this second norm up, the
+   first one decides alone. `KSPSetNormType()` names one norm, which is then tested alone: `KSP_NORM_UNPRECONDITIONED`,
+   or with conjugate gradients `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`.
 
-   `KSPSolveTranspose()` solves with the transposed matrix, for which there is another set-up. Both are kept, and follow
-   the values of the matrix. If `MAT_SYMMETRIC` is set, one serves for both.
+   If there is no monitor, no residual history and no convergence test of the user's, a relaxation computes the norm
+   only when it may be small enough. So it may do a few iterations more than needed; -ksp_bai_check_interval 1, or a
+   monitor, makes it compute every norm. Without these, a solve on one rank is one kernel launch if the GPU holds the
+   whole matrix in registers and shared memory.
+
+   The reason is `KSP_DIVERGED_BREAKDOWN` if rounding keeps the residual norm above the tolerance, or if the least norm
+   of 300 iterations of a Krylov method falls by less than 1 %, as for systems that have no solution; -info and the view
+   say more.
+
+   `KSPSolveTranspose()` needs `PCApplyTranspose()` of the PC, as PETSc's methods do; `PCBAI` and `PCBAIMG` have it. A
+   relaxation iterates with a transposed copy of the matrix.
 
    `KSPMatSolve()` solves several columns at once, in one kernel launch, if a GPU holds the matrix in registers and
    shared memory, and right-hand sides and solutions are where the matrix is. Every column meets the tolerances; the
    number of iterations and the residual norm are the largest, and the reason is that of the first column that failed.
    In all other cases, as with a monitor, a null space or a `KSPGuess`, columns are solved one after the other.
 
-   If rounding keeps the residual norm above the tolerance, the reason is `KSP_DIVERGED_BREAKDOWN`; -info and the view
-   give the norm that can be attained.
-
    Relaxation gives bitwise reproducible results in `BAI_MODE_SYNC` and `BAI_MODE_COLOR`. In other modes results differ
-   from run to run within the tolerance.
+   from run to run within the tolerance. The library's conjugate gradients, and solves in one launch, give the same
+   results each time.
 
    Supports matrices of type `MATAIJ` and `MATAIJCUSPARSE`, and of type `MATBAIJ` and `MATSBAIJ` by a copy of type
    `MATAIJ` that follows their values. `MATAIJCUSPARSE` and its vectors stay on the GPU, except for what MPI exchanges
    between ranks. The set-up of a relaxation copies to the host what the weight auto, the partitions rcm and graph, and
-   overlap need. The set-up of levels on several MPI ranks copies to the host what belongs to the boundaries of the
-   ranks, and the matrix of the level that every rank has for itself. With the backend cuda a matrix and vectors on the
-   host are copied to the GPU, also if PETSc was built without CUDA.
+   overlap need. With the backend cuda a matrix and vectors on the host are copied to the GPU, also if PETSc was built
+   without CUDA. Krylov methods take any Amat, as a `MATSHELL` or the `MATMFFD` of -snes_mf_operator; `PCBAIMG` is made
+   of Pmat, and without entries there the PC that nobody chose is `PCNONE`.
 
-   `KSPBAISetExchange()` says how MPI ranks exchange x in a relaxation. For a small system fewer ranks may be faster:
+   -ksp_bai_exchange says how MPI ranks exchange x in a relaxation. For a small system fewer ranks may be faster:
    `PCTELESCOPE` moves all rows to them, as by -ksp_type preonly -pc_type telescope -telescope_ksp_type bai.
-
-   The `KSP` takes no preconditioner. From `KSPSetFromOptions()` or `KSPSetUp()` on its `PC` is one of type `PCNONE`. A
-   `PC` that something else holds, or that was there before `KSPSetFromOptions()`, stays as it is.
-
-   The solver uses Amat, not Pmat, of `KSPSetOperators()`. If Amat has no entries, as a `MATSHELL` or the `MATMFFD` of
-   `-snes_mf_operator`, levels are those of Pmat, and `KSPFGMRES` solves with Amat.
 
    The backend host runs OMP_NUM_THREADS threads, but the ranks of a node share its cores, and run no more than these.
 
@@ -535,33 +390,38 @@ const BAIFace BAIFaceKSP =
    H. Anzt, S. Tomov, J. Dongarra, V. Heuveline, "A block-asynchronous relaxation method for graphics processing units",
    Journal of Parallel and Distributed Computing 73 (2013).
 
-.seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`,
-          `KSPBAISetMode()`, `KSPBAISetPartition()`, `KSPBAISetLevels()`, `KSPBAISetMomentum()`, `KSPBAISetWeight()`,
-          `KSPBAISetPrecision()`, `KSPBAISetOmega()`, `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`,
-          `KSPBAISetBackend()`, `KSPBAISetTheta()`, `KSPBAISetOverlap()`, `KSPBAISetStaleness()`, `KSPBAISetRefine()`,
-          `KSPBAISetExchange()`, `KSPBAISetKernel()`, `KSPBAISetIdleWait()`, `KSPBAISetFaultType()`,
-          `KSPBAISetFaultFraction()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`, `KSPBAISetFaultSeed()`,
-          `KSPBAISetFaultDetect()`, `KSPBAISetStats()`
+.seealso: `KSPCreate()`, `KSPSetType()`, `KSPType`, `KSPRICHARDSON`, `KSPBAISetMethod()`, `KSPBAISetKrylov()`,
+          `KSPBAISetLocalIters()`, `KSPBAISetBlockSize()`, `KSPBAISetMode()`, `KSPBAISetPartition()`,
+          `KSPBAISetMomentum()`, `KSPBAISetWeight()`, `KSPBAISetPrecision()`, `KSPBAISetOmega()`,
+          `KSPBAISetLocalOmega()`, `KSPBAISetCheckInterval()`, `KSPBAISetBackend()`
 M*/
 
 PetscErrorCode KSPCreate_BAI(KSP ksp)
 {
   KSP_BAI *k;
+  PCType   type = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&k));
   PetscCall(BAIInitialize((PetscObject)ksp, &BAIFaceKSP, &k->bai));
   PetscCall(BAIHierarchyCreate(&k->bai));
-  k->scale            = 1.0;
-  k->method           = BAI_METHOD_RELAXATION;
+  k->bai.hierarchy->chip = PETSC_TRUE;
+  k->scale               = 1.0;
+  k->runner              = BAI_BY_RELAXATION;
+  k->hermitian           = PETSC_BOOL3_UNKNOWN;
+  if (ksp->pc) PetscCall(PCGetType(ksp->pc, &type));
+  if (type) PetscCall(PetscStrncpy(k->pc_type, type, sizeof(k->pc_type)));
   ksp->data           = (void *)k;
   ksp->setupnewmatrix = PETSC_TRUE;
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 3));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 2));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 1));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NATURAL, PC_LEFT, 1));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_LEFT, 1));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_RIGHT, 1));
   ksp->ops->setup          = KSPSetUp_BAI;
   ksp->ops->solve          = KSPSolve_BAI;
+  ksp->ops->matsolve       = KSPMatSolve_BAI;
   ksp->ops->view           = KSPView_BAI;
   ksp->ops->setfromoptions = KSPSetFromOptions_BAI;
   ksp->ops->reset          = KSPReset_BAI;

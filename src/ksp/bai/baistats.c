@@ -21,10 +21,10 @@
    Level: intermediate
 
    Note:
-   Nothing is shown if nothing was counted, see `KSPBAISetStats()`. In the table, `reads` of -1, 0, 1, ... are by
+   Nothing is shown if nothing was counted, see -ksp_bai_stats. In the table, `reads` of -1, 0, 1, ... are by
    staleness in global iterations, up to 32 either way.
 
-.seealso: `KSPBAI`, `KSPBAISetStats()`, `PetscViewer`
+.seealso: `KSPBAI`, `PetscViewer`
 @*/
 PetscErrorCode KSPBAIStatsView(KSP ksp, PetscViewer viewer)
 {

@@ -34,9 +34,9 @@ static PetscErrorCode TakesColumns(KSP ksp, Mat A, PetscBool *takes)
 
     plain = (PetscBool)(ksp->guess_zero || (!test->initialrtol && !test->mininitialrtol));
   }
-  *takes = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident && !KSPBAIIsWatched(ksp) &&
-                       ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE && plain && !space &&
-                       !transposed && !ksp->guess && !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve);
+  *takes = (PetscBool)(k->runner == BAI_BY_CHIP && !KSPBAIIsWatched(ksp) && ksp->converged == KSPConvergedDefault &&
+                       ksp->normtype != KSP_NORM_NONE && plain && !space && !transposed && !ksp->guess &&
+                       !ksp->guess_knoll && !ksp->presolve && !ksp->postsolve);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -48,6 +48,7 @@ static PetscErrorCode SolveColumns(KSP ksp, Mat B, Mat X, BAILevelsSolution *s, 
   const BAITolerances t   = {.rtol   = (BAIReal)ksp->rtol,
                              .abstol = (BAIReal)ksp->abstol,
                              .dtol   = (BAIReal)ksp->divtol,
+                             .scaled = (BAIReal)(KSPBAITestsTwice(ksp) ? ksp->rtol : 0),
                              .bnorm2 = -1,
                              .max_it = (BAIInt)ksp->max_it};
   const PetscScalar  *b;
@@ -178,18 +179,15 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   BAILevelsSolution *s     = NULL;
   Mat                A, guess     = NULL;
   PetscInt           count, alone = 0;
-  PetscBool          transpose;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(CheckSizes(A, B, X));
-  PetscCall(KSPBAINeedsTranspose(ksp, &transpose));
   PetscCall(MatGetSize(B, NULL, &count));
-  k->stands = PETSC_FALSE;
-  if (!transpose) PetscCall(KSPBAISetUpMethod(ksp)); /* the values may have changed without KSPSetOperators() */
+  k->stands = k->stalls = PETSC_FALSE;
+  PetscCall(KSPBAIUpdate(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
   if (!ksp->guess_zero) PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &guess));
-  k->bai.hierarchy->solved = PETSC_TRUE;
-  if (!transpose) PetscCall(SolveAtOnce(ksp, A, B, X, count, &s));
+  PetscCall(SolveAtOnce(ksp, A, B, X, count, &s));
   for (PetscInt c = 0; c < count; c++) {
     const KSPConvergedReason reason = s ? ReasonOf(ksp, &s[c]) : KSP_CONVERGED_ITERATING;
 

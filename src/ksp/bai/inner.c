@@ -1,33 +1,8 @@
 /*
-   A Krylov method of PETSc round the multigrid cycle of a KSPBAI: for several ranks, for matrices that are not
-   symmetric positive definite or have no entries, and where rows are too long for levels
+   A Krylov method of PETSc with the PC of a KSPBAI: for PCs other than PCBAIMG, for several ranks, and for matrices
+   that are not symmetric positive definite, have no entries, or have rows that are too long for levels
 */
 #include "kspbai.h"
-
-static PetscErrorCode PCApply_Cycle(PC pc, Vec r, Vec z)
-{
-  BAI *bai;
-
-  PetscFunctionBegin;
-  PetscCall(PCShellGetContext(pc, &bai));
-  PetscCall(BAIHierarchyApply(bai, r, z, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetUpPC(KSP ksp, PC pc)
-{
-  KSP_BAI  *k = (KSP_BAI *)ksp->data;
-  PetscBool shell;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSHELL, &shell));
-  if (shell) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCSetType(pc, PCSHELL));
-  PetscCall(PCShellSetContext(pc, &k->bai));
-  PetscCall(PCShellSetApply(pc, PCApply_Cycle));
-  PetscCall(PCShellSetName(pc, "multigrid cycle of KSPBAI"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* The iterations end when the KSPBAI says so, and before the first one if there are to be none, where KSPCG does one */
 static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPConvergedReason *reason, void *watcher)
@@ -41,14 +16,35 @@ static PetscErrorCode Converged(KSP inner, PetscInt its, PetscReal rnorm, KSPCon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode KSPBAISetUpInner(KSP ksp, Mat A)
+/* The norm of the residuals of the inner KSP, which is that of the user where it has it */
+static PetscErrorCode SetNorm(KSP ksp, KSPType type)
 {
-  KSP_BAI        *k    = (KSP_BAI *)ksp->data;
-  const PetscBool cg   = (PetscBool)(!k->indefinite && !k->of_pmat && k->bai.hierarchy->hermitian);
-  const KSPType   type = cg ? KSPCG : k->breaks || k->of_pmat ? KSPFGMRES : KSPFBCGS;
-  PC              pc;
+  const KSP_BAI    *k     = (KSP_BAI *)ksp->data;
+  const PetscBool   cg    = (PetscBool)(k->krylov == BAI_KRYLOV_CG || k->krylov == BAI_KRYLOV_FCG);
+  const KSPNormType named = KSPBAINamesNorm(ksp) ? ksp->normtype : KSP_NORM_UNPRECONDITIONED;
+  const char       *prefix;
 
   PetscFunctionBegin;
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCheck(cg || named == KSP_NORM_UNPRECONDITIONED, PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "-%sksp_norm_type %s with the method %s of KSPBAI: must be unpreconditioned, default or none; or "
+             "-%sksp_bai_krylov cg or fcg",
+             prefix ? prefix : "", KSPNormTypes[named], type, prefix ? prefix : "");
+  PetscCall(KSPSetNormType(k->inner, named));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode KSPBAISetUpInner(KSP ksp)
+{
+  static const KSPType types[] =
+    {[BAI_KRYLOV_CG] = KSPCG, [BAI_KRYLOV_FCG] = KSPFCG, [BAI_KRYLOV_BCGS] = KSPFBCGS, [BAI_KRYLOV_GMRES] = KSPFGMRES};
+  KSP_BAI        *k    = (KSP_BAI *)ksp->data;
+  const KSPType   type = types[k->krylov];
+  const PetscBool cg   = (PetscBool)(k->krylov == BAI_KRYLOV_CG || k->krylov == BAI_KRYLOV_FCG);
+  PetscBool       same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (k->inner && k->inner->pc != ksp->pc) PetscCall(KSPDestroy(&k->inner));
   if (!k->inner) {
     const char *prefix;
 
@@ -58,43 +54,53 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp, Mat A)
     PetscCall(KSPAppendOptionsPrefix(k->inner, "bai_inner_")); /* else -ksp_converged_reason speaks twice */
     PetscCall(PetscObjectIncrementTabLevel((PetscObject)k->inner, (PetscObject)ksp, 1));
     PetscCall(KSPSetErrorIfNotConverged(k->inner, PETSC_FALSE));
+    PetscCall(KSPSetPC(k->inner, ksp->pc));
   }
+  PetscCall(PetscObjectTypeCompare((PetscObject)k->inner, type, &same));
   PetscCall(KSPSetType(k->inner, type));
-  PetscCall(KSPGetPC(k->inner, &pc));
-  PetscCall(SetUpPC(ksp, pc));
   PetscCall(KSPSetPCSide(k->inner, cg ? PC_LEFT : PC_RIGHT));
-  PetscCall(KSPSetNormType(k->inner, KSP_NORM_UNPRECONDITIONED));
-  PetscCall(KSPSetOperators(k->inner, A, A));
-  PetscCall(
-    PetscInfo(ksp, "KSP type %s round %s\n", type, k->bai.hierarchy->jacobi ? "Jacobi" : "the multigrid cycle"));
+  PetscCall(SetNorm(ksp, type));
+  PetscCall(KSPSetOperators(k->inner, ksp->pc->mat, ksp->pc->pmat));
+  if (!same)
+    PetscCall(PetscInfo(ksp, "KSP type %s, preconditioned by PC type %s\n", type, ((PetscObject)ksp->pc)->type_name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* At most max_it iterations, or so many if their number is fixed; the solution's residual norm is that of b - A x */
+/* Does at most max_it iterations, or exactly these if their number is fixed. The residual norm of the solution is that
+   of b - A x */
 PetscErrorCode KSPBAIRunInner(KSP ksp, Vec b, Vec x, PetscBool guess_zero, PetscInt max_it, PetscBool fixed,
                               BAIWatcher *watcher, BAILevelsSolution *s)
 {
   KSP_BAI           *k   = (KSP_BAI *)ksp->data;
   BAI               *bai = &k->bai;
   KSPConvergedReason reason;
+  const PetscInt     presolved = ksp->pc->presolvedone;
+  PetscBool          transposed;
   PetscInt           its;
   PetscReal          rnorm;
-  Mat                A;
+  PetscErrorCode     code;
 
   PetscFunctionBegin;
   PetscCall(KSPSetTolerances(k->inner, 0.0, 0.0, PETSC_MAX_REAL, max_it));
   PetscCall(KSPSetInitialGuessNonzero(k->inner, (PetscBool)!guess_zero));
   if (fixed) PetscCall(KSPSetConvergenceTest(k->inner, KSPConvergedSkip, NULL, NULL));
   else PetscCall(KSPSetConvergenceTest(k->inner, Converged, watcher, NULL));
-  PetscCall(KSPSolve(k->inner, b, x));
+  PetscCall(KSPBAIIsTransposed(ksp, &transposed));
+  code = transposed ? KSPSolveTranspose(k->inner, b, x) : KSPSolve(k->inner, b, x);
+  if (code) ksp->pc->presolvedone = presolved; /* KSPs that fail do not call PCPostSolve() */
+  PetscCall(code);
   PetscCall(KSPGetConvergedReason(k->inner, &reason));
   PetscCall(KSPGetIterationNumber(k->inner, &its));
-  PetscCall(KSPGetOperators(k->inner, &A, NULL));
-  PetscCall(BAINeedWork(bai, A));
-  PetscCall(MatResidual(A, b, x, bai->r));
+  PetscCall(KSPBAINeedWork(ksp));
+  PetscCall(KSPBAIResidual(ksp, b, x, bai->r));
   PetscCall(BAIVecNorm(bai->r, &rnorm));
   if (!fixed) its = watcher->its; /* KSPCG also counts one that it breaks down in */
-  *s = (BAILevelsSolution){.its = (BAIInt)its, .rnorm = (BAIReal)rnorm, .reason = BAI_LEVELS_INDEFINITE};
+  *s = (BAILevelsSolution){.its    = (BAIInt)its,
+                           .rnorm  = (BAIReal)rnorm,
+                           .rnorm0 = (BAIReal)watcher->rnorm0,
+                           .reason = BAI_LEVELS_INDEFINITE};
+  if (ksp->reason > 0 && KSPBAITestsTwice(ksp)) PetscCall(KSPBAIScaledNorms(ksp, b, bai->r, s));
+  if (reason == KSP_DIVERGED_PC_FAILED && !ksp->reason) ksp->reason = reason;
   /* other reasons that are positive, as that beta of KSPCG is zero, come of a singular matrix, and say nothing of r */
   if (reason == KSP_CONVERGED_ITS) s->reason = BAI_LEVELS_CONVERGED;
   else if (reason == KSP_DIVERGED_ITS) s->reason = BAI_LEVELS_ITS;

@@ -1,9 +1,13 @@
 /*
-   KSPBAI as a Krylov method: conjugate gradients round a multigrid cycle, by the engine; on a GPU whose registers and
-   shared memory hold the matrix, a Krylov method in one launch; or a KSP of PETSc round the cycle, see inner.c
+   KSPBAI as a Krylov method: by the engine, on the chip or preconditioned by the cycle of a PCBAIMG; or by a KSP of
+   PETSc preconditioned by any PC, see inner.c
 */
 #include "kspbai.h"
 #include <float.h>
+
+const char KSPBAIStallText[] =
+  "the least residual norm of 300 iterations fell by less than 1 %: the system may have no solution, or be indefinite, "
+  "or of fourth order; use a direct solver, -pc_type lu, or for saddle points -pc_type fieldsplit";
 
 /* No null space is attached, or constants alone */
 static PetscErrorCode HasPlainNullSpace(Mat A, PetscBool *plain)
@@ -19,14 +23,15 @@ static PetscErrorCode HasPlainNullSpace(Mat A, PetscBool *plain)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was found out in solves is of one matrix and its values, so that later ones are solved as by a new KSP */
-static PetscErrorCode ForgetIfOther(KSP_BAI *k, Mat A)
+/* What solves have shown is of one matrix and its values, so that later matrices are solved as by a new KSP */
+static PetscErrorCode ForgetIfOther(KSP_BAI *k, BAI *mg, Mat A)
 {
-  const PetscBool  found = (PetscBool)(k->off_chip || k->hard || k->indefinite || k->breaks ||
-                                      k->bai.hierarchy->single != BAI_SINGLE_IN_RANGE);
-  PetscObjectId    id;
-  PetscObjectState state;
-  int              other;
+  const BAIHierarchy h     = mg ? mg->hierarchy : NULL;
+  const PetscBool    found = (PetscBool)(k->off_chip || k->indefinite || k->breaks || (h && (h->hard || h->native)) ||
+                                      k->hermitian != PETSC_BOOL3_UNKNOWN);
+  PetscObjectId      id;
+  PetscObjectState   state;
+  int                other;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
@@ -34,55 +39,183 @@ static PetscErrorCode ForgetIfOther(KSP_BAI *k, Mat A)
   other = id != k->found.id || state != k->found.state;
   if (found) PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &other));
   if (found && other) {
-    k->off_chip = k->hard = k->indefinite = k->breaks = PETSC_FALSE;
-    k->bai.hierarchy->single                          = BAI_SINGLE_IN_RANGE;
+    k->off_chip = k->indefinite = k->breaks = PETSC_FALSE;
+    k->hermitian                            = PETSC_BOOL3_UNKNOWN;
+    if (h) h->hard = h->native = PETSC_FALSE;
   }
   k->found.id    = id;
   k->found.state = state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses the method for this matrix, and sets it up */
-PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp, Mat A)
+/* Whether the levels of a PCBAIMG are of this matrix as it is now: not if the PC is kept for other values */
+static PetscErrorCode HasLevelsOf(const BAI *mg, Mat A, PetscBool *has)
 {
-  KSP_BAI       *k     = (KSP_BAI *)ksp->data;
-  BAI           *bai   = &k->bai;
-  BAIHierarchy   h     = bai->hierarchy;
-  const PetscInt asked = bai->options.levels;
-  PetscMPIInt    size;
-  PetscBool      plain = PETSC_FALSE;
-  Mat            B;
+  PetscObjectId    id;
+  PetscObjectState state;
+  int              other;
 
   PetscFunctionBegin;
-  PetscCheck(!bai->options.stats && !bai->options.fault_detect && !(bai->options.fault_fraction > 0.0),
-             PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP,
-             "-ksp_bai_levels %" PetscInt_FMT " with faults or statistics: must be auto or none, as these are of "
-             "relaxation",
-             asked);
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  other = !mg->hierarchy->ready || id != mg->hierarchy->id || state != mg->hierarchy->state;
+  PetscCall(BAIAgree(mg, PETSC_SUCCESS, &other));
+  *has = (PetscBool)!other;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether A is Hermitian: as its levels say, or the user, or else a test with random vectors. Of a matrix without
+   entries only the user knows */
+static PetscErrorCode IsHermitian(KSP_BAI *k, const BAI *mg, PetscBool levels, Mat A, PetscBool *is)
+{
+  PetscBool known, has;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (levels) {
+    *is = mg->hierarchy->hermitian;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatIsHermitianKnown(A, &known, is));
+  if (!known && !PetscDefined(USE_COMPLEX)) PetscCall(MatIsSymmetricKnown(A, &known, is));
+  if (known) PetscFunctionReturn(PETSC_SUCCESS);
+  *is = PETSC_FALSE;
+  PetscCall(BAIHasEntries(A, &has));
+  if (!has) PetscFunctionReturn(PETSC_SUCCESS);
+  if (k->hermitian == PETSC_BOOL3_UNKNOWN) {
+    PetscCall(BAILooksHermitian(A, is));
+    k->hermitian = *is ? PETSC_BOOL3_TRUE : PETSC_BOOL3_FALSE;
+  }
+  *is = (PetscBool)(k->hermitian == PETSC_BOOL3_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The Krylov method that is asked for, or that auto stands for */
+static PetscErrorCode ChooseKrylov(KSP ksp, PetscBool hermitian)
+{
+  KSP_BAI        *k     = (KSP_BAI *)ksp->data;
+  const BAIKrylov asked = k->bai.options.krylov;
+  PetscBool       symmetric, entries;
+  Mat             A;
+
+  PetscFunctionBegin;
+  k->krylov = asked;
+  if (asked != BAI_KRYLOV_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(BAIHasEntries(A, &entries));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &symmetric, PCNONE, PCJACOBI, PCICC, PCCHOLESKY, PCLU,
+                                      PCBAIMG, PCGAMG, ""));
+  if (hermitian && !k->indefinite) k->krylov = symmetric ? BAI_KRYLOV_CG : BAI_KRYLOV_FCG;
+  else k->krylov = k->breaks || !entries ? BAI_KRYLOV_GMRES : BAI_KRYLOV_BCGS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix stays on the chip of a GPU, if it fits and nothing asks for another PC or method */
+static PetscErrorCode SetUpChip(KSP ksp, const BAI *mg, Mat A, Mat P, PetscBool plain, PetscBool *on)
+{
+  KSP_BAI             *k       = (KSP_BAI *)ksp->data;
+  const BAIKrylov      asked   = k->bai.options.krylov;
+  const BAILevelsInfo *info    = &k->bai.hierarchy->info;
+  BAIBackend           backend = k->bai.options.backend;
+  PetscBool            aij, transposed;
+  PetscMPIInt          size;
+  MatInfo              mat;
+
+  PetscFunctionBegin;
+  *on = PETSC_FALSE;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));
+  if (backend == BAI_BACKEND_AUTO && aij) PetscCall(BAIBackendOf(A, &backend));
+  if (backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPBAIIsTransposed(ksp, &transposed));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
-  PetscCall(KSPBAIGetMatOfEntries(ksp, &B));
-  k->of_pmat = (PetscBool)(A != B);
-  PetscCall(ForgetIfOther(k, B));
+  if (!mg || A != P || size > 1 || !plain || k->off_chip || k->indefinite || asked == BAI_KRYLOV_FCG ||
+      asked == BAI_KRYLOV_GMRES || mg->hierarchy->options.levels != PETSC_DECIDE ||
+      (ksp->normtype_set != KSP_NORM_DEFAULT && ksp->normtype == KSP_NORM_NATURAL) ||
+      ksp->normtype == KSP_NORM_PRECONDITIONED || (transposed && PetscDefined(USE_COMPLEX)))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &mat));
+  if (mat.nz_used > BAI_CHIP_NONZEROS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIHierarchySetUp(&k->bai, A));
+  *on = (PetscBool)(info->resident &&
+                    (asked == BAI_KRYLOV_AUTO || (asked == BAI_KRYLOV_CG) == (info->hermitian != 0)) &&
+                    (!transposed || info->hermitian));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The PC is set up as PETSc does it; a PCBAIMG also if it has deferred that until now */
+static PetscErrorCode SetUpPC(KSP ksp, BAI *mg)
+{
+  const KSP_BAI   *k       = (KSP_BAI *)ksp->data;
+  const BAIBackend backend = k->bai.options.backend;
+
+  PetscFunctionBegin;
+  if (mg) {
+    const BAIHierarchy h = mg->hierarchy;
+
+    h->deferred = PETSC_FALSE;
+    if (h->single == BAI_SINGLE_HERMITIAN) h->single = BAI_SINGLE_IN_RANGE; /* our methods keep the residual itself */
+    if (BAIOptionsGiven(&k->bai, BAI_OF_BOTH)) h->options.local_iters = k->bai.options.local_iters;
+    if (backend != BAI_BACKEND_AUTO) mg->options.backend = backend;
+    mg->options.exchange = k->bai.options.exchange;
+  }
+  PetscCall(PCSetErrorIfFailure(ksp->pc, ksp->errorifnotconverged));
+  PetscCall(PCSetUp(ksp->pc));
+  if (mg) PetscCall(BAIHierarchySetUpIfAsked(mg, ksp->pc->pmat));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Chooses who does the iterations for this matrix and PC, and sets that up */
+PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp)
+{
+  KSP_BAI     *k = (KSP_BAI *)ksp->data;
+  BAI         *mg;
+  BAIHierarchy h;
+  PetscMPIInt  size;
+  PetscBool    plain = PETSC_FALSE, on = PETSC_FALSE, levels = PETSC_FALSE, hermitian, conjugate;
+  Mat          A, P;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
+  PetscCall(KSPGetOperators(ksp, &A, &P));
+  PetscCall(KSPBAIGetMG(ksp, &mg));
+  PetscCall(ForgetIfOther(k, mg, A));
+  if (k->bai.engine) PetscCall(BAIDropEngine(&k->bai)); /* of a relaxation */
   PetscCall(HasPlainNullSpace(A, &plain));
-  h->options.levels = asked;
-  h->options.over   = k->hard ? 1 : BAI_LEVELS_OVER;
-  h->options.chip   = (PetscBool)(asked < 0 && size == 1 && plain && !k->off_chip && !k->indefinite && !k->of_pmat);
-  PetscCall(BAIHierarchySetUp(bai, B));
-  if (k->of_pmat) PetscCall(BAINeedWork(bai, B)); /* Amat may not know which vectors B needs */
-  if (bai->engine) PetscCall(BAIDropEngine(bai)); /* of a time when it was relaxation that solved */
-  if (!h->finite) {
-    k->method = BAI_METHOD_ENGINE;
-    PetscCall(KSPDestroy(&k->inner));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SetUpChip(ksp, mg, A, P, plain, &on));
+  if (on) {
+    k->krylov               = k->bai.hierarchy->hermitian ? BAI_KRYLOV_CG : BAI_KRYLOV_BCGS;
+    k->runner               = BAI_BY_CHIP;
+    mg->hierarchy->deferred = PETSC_TRUE;
+  } else {
+    PetscCall(SetUpPC(ksp, mg));
+    if (mg && A == P) PetscCall(HasLevelsOf(mg, A, &levels));
+    PetscCall(IsHermitian(k, mg, levels, A, &hermitian));
+    PetscCall(ChooseKrylov(ksp, hermitian));
+    h = mg ? mg->hierarchy : NULL;
+    PetscCall(KSPBAIIsTransposed(ksp, &conjugate));
+    conjugate = (PetscBool)(conjugate && PetscDefined(USE_COMPLEX));
+    k->runner = levels && plain && hermitian && !h->jacobi && k->krylov == BAI_KRYLOV_CG && !conjugate &&
+        (size == 1 || BAIRankLevelsSolve(h->ranks)) && ksp->normtype != KSP_NORM_NATURAL &&
+        ksp->normtype != KSP_NORM_PRECONDITIONED
+      ? BAI_BY_LEVELS
+      : BAI_BY_PETSC;
+    if (h && !h->finite) k->runner = BAI_BY_LEVELS; /* which says so */
   }
-  if (plain && !k->of_pmat && !h->jacobi && (size == 1 || BAIRankLevelsSolve(h->ranks)) &&
-      (h->info.resident || (h->hermitian && !k->indefinite))) {
-    k->method = BAI_METHOD_ENGINE;
-    PetscCall(KSPDestroy(&k->inner)); /* of another matrix, to which it holds on */
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  k->method = BAI_METHOD_PETSC;
-  PetscCall(KSPBAISetUpInner(ksp, A));
+  if (k->runner == BAI_BY_PETSC) PetscCall(KSPBAISetUpInner(ksp));
+  else PetscCall(KSPDestroy(&k->inner));             /* it would hold on to a matrix */
+  BAISetGuessNotRead(ksp, k->runner == BAI_BY_CHIP); /* it writes x */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The data whose hierarchy does the iterations of the engine, or NULL */
+static PetscErrorCode GetOwner(KSP ksp, BAI **owner)
+{
+  KSP_BAI *k = (KSP_BAI *)ksp->data;
+
+  PetscFunctionBegin;
+  *owner = NULL;
+  if (k->runner == BAI_BY_CHIP) *owner = &k->bai;
+  else if (k->runner == BAI_BY_LEVELS) PetscCall(KSPBAIGetMG(ksp, owner));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,16 +225,20 @@ static PetscBool IsFixed(KSP ksp)
   return (PetscBool)(ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE);
 }
 
-/* What PETSc's own KSP do with a residual norm */
-static PetscErrorCode Look(KSP ksp, PetscInt its, PetscReal rnorm)
+/* What KSPs of PETSc do with a residual norm. The convergence test is not asked above the goal */
+static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
 {
+  const KSP ksp = w->ksp;
+
   PetscFunctionBegin;
   ksp->its   = its;
   ksp->rnorm = rnorm;
   PetscCall(KSPLogResidualHistory(ksp, rnorm));
   PetscCall(KSPMonitor(ksp, its, rnorm));
-  if (its) PetscCall((*ksp->converged)(ksp, its, rnorm, &ksp->reason, ksp->cnvP));
-  else PetscCall(KSPBAITestGuess(ksp, rnorm));
+  if (!its) PetscCall(KSPBAITestGuess(ksp, rnorm));
+  else PetscCall((*ksp->converged)(ksp, its, rnorm, &ksp->reason, ksp->cnvP));
+  if (w->goal > 0 && rnorm > w->goal && (ksp->reason == KSP_CONVERGED_RTOL || ksp->reason == KSP_CONVERGED_ATOL))
+    ksp->reason = KSP_CONVERGED_ITERATING;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,40 +249,52 @@ static PetscErrorCode LookAtX(const BAIWatcher *w, PetscInt its, PetscReal rnorm
   const PetscBool shows = KSPBAISeesX(w->ksp);
 
   PetscFunctionBegin;
-  if (shows && w->v) PetscCall(BAIHierarchyShow(&k->bai, w->ksp->vec_sol, w->v));
+  if (shows && w->v) PetscCall(BAIHierarchyShow(w->owner, w->ksp->vec_sol, w->v));
   if (shows && k->scale != 1.0) PetscCall(VecScale(w->ksp->vec_sol, 1.0 / k->scale));
-  PetscCall(Look(w->ksp, its, rnorm / k->scale));
+  PetscCall(Look(w, its, rnorm / k->scale));
   if (shows && k->scale != 1.0) PetscCall(VecScale(w->ksp->vec_sol, k->scale));
-  if (shows && w->v) PetscCall(BAIHierarchyUnshow(&k->bai, w->v));
+  if (shows && w->v) PetscCall(BAIHierarchyUnshow(w->owner, w->v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Nonzero: the method is to stop */
 int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
 {
-  BAIWatcher *w = (BAIWatcher *)watcher;
+  BAIWatcher     *w    = (BAIWatcher *)watcher;
+  const PetscBool ours = (PetscBool)(w->ksp->converged == KSPConvergedDefault);
 
   w->its = (PetscInt)its;
+  if (!its) {
+    w->rnorm0 = (PetscReal)rnorm;
+    BAIStallBegin(&w->stall, 0, (double)rnorm * (double)rnorm);
+  }
   if (w->before && !its) return 0;
   w->code = LookAtX(w, w->before + (PetscInt)its, (PetscReal)rnorm);
-  return w->code || w->ksp->reason;
+  if (!w->code && !w->ksp->reason && ours && its)
+    w->stalls = (PetscBool)(BAIStalls(&w->stall, (int)its, (double)rnorm * (double)rnorm) != 0);
+  return w->code || w->ksp->reason || w->stalls;
 }
 
 /* Iterations by the engine; watcher is NULL if nobody wants to see them */
 static PetscErrorCode RunEngine(KSP ksp, Vec b, PetscBool zero, const BAITolerances *t, BAIWatcher *watcher,
                                 BAILevelsSolution *s)
 {
-  BAI             *bai    = (BAI *)ksp->data;
-  BAIHierarchy     h      = bai->hierarchy;
-  const PetscBool  device = (PetscBool)(h->backend == BAI_BACKEND_CUDA);
-  const Vec        x      = ksp->vec_sol;
+  const Vec        x = ksp->vec_sol;
+  BAI             *bai;
+  BAIHierarchy     h;
+  PetscBool        device;
   BAILevelsVectors v;
   BAIStatus        status = BAIStatusOf(BAI_OK);
   PetscLogDouble   flops;
 
   PetscFunctionBegin;
+  PetscCall(GetOwner(ksp, &bai));
+  h      = bai->hierarchy;
+  device = (PetscBool)(h->backend == BAI_BACKEND_CUDA);
   PetscCall(PetscLogEventBegin(BAI_Cycle, b, x, 0, 0));
   PetscCall(BAIHierarchyBind(bai, b, x, zero, &v));
   if (watcher) watcher->v = &v;
+  if (watcher) watcher->owner = bai;
   if (device) PetscCall(BAILogDeviceBegin());
   if (h->levels)
     status = BAILevelsSolve(h->levels, v.barray, v.xarray, (int)zero, t, watcher ? KSPBAIWatch : NULL, watcher, s);
@@ -161,31 +310,34 @@ static PetscErrorCode RunEngine(KSP ksp, Vec b, PetscBool zero, const BAIToleran
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Iterations after so many of this solve. A watched run goes on until the convergence test says so */
-static PetscErrorCode Run(KSP ksp, const BAITolerances *t, PetscBool watched, PetscInt before, BAILevelsSolution *s)
+/* Iterations after before ones of this solve. A watched run goes on until the convergence test ends it, which is not
+   asked above the goal */
+static PetscErrorCode Run(KSP ksp, const BAITolerances *t, PetscBool watched, PetscInt before, PetscReal goal,
+                          BAILevelsSolution *s)
 {
   KSP_BAI        *k       = (KSP_BAI *)ksp->data;
   const Vec       b       = k->scale != 1.0 ? k->scaled : ksp->vec_rhs;
   const PetscBool zero    = (PetscBool)(ksp->guess_zero && !before);
-  BAIWatcher      watcher = {.ksp = ksp, .before = before};
+  BAIWatcher      watcher = {.ksp = ksp, .before = before, .goal = goal};
 
   PetscFunctionBegin;
   *s = (BAILevelsSolution){.its = 0, .reason = BAI_LEVELS_CONVERGED};
-  if (k->method == BAI_METHOD_ENGINE) PetscCall(RunEngine(ksp, b, zero, t, watched ? &watcher : NULL, s));
+  if (k->runner != BAI_BY_PETSC) PetscCall(RunEngine(ksp, b, zero, t, watched ? &watcher : NULL, s));
   else PetscCall(KSPBAIRunInner(ksp, b, ksp->vec_sol, zero, (PetscInt)t->max_it, (PetscBool)!watched, &watcher, s));
+  if (watcher.stalls) s->reason = BAI_LEVELS_STALLED;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The tolerances of a solve from a nonzero guess follow from ||b - A x|| of that, and from the convergence test */
-static PetscErrorCode LookAtGuess(KSP ksp, Mat A, BAITolerances *t)
+static PetscErrorCode LookAtGuess(KSP ksp, BAITolerances *t)
 {
   KSP_BAI  *k   = (KSP_BAI *)ksp->data;
   BAI      *bai = &k->bai;
   PetscReal rnorm;
 
   PetscFunctionBegin;
-  PetscCall(BAINeedWork(bai, A));
-  PetscCall(MatResidual(A, k->scale != 1.0 ? k->scaled : ksp->vec_rhs, ksp->vec_sol, bai->r));
+  PetscCall(KSPBAINeedWork(ksp));
+  PetscCall(KSPBAIResidual(ksp, k->scale != 1.0 ? k->scaled : ksp->vec_rhs, ksp->vec_sol, bai->r));
   PetscCall(BAIVecNorm(bai->r, &rnorm));
   rnorm /= k->scale;
   KSPCheckNorm(ksp, rnorm);
@@ -193,6 +345,7 @@ static PetscErrorCode LookAtGuess(KSP ksp, Mat A, BAITolerances *t)
   PetscCall(KSPBAITestGuess(ksp, rnorm));
   *t = (BAITolerances){.rtol   = 0,
                        .abstol = k->scale * ksp->ttol,
+                       .scaled = t->scaled,
                        .dtol   = ksp->divtol,
                        .bnorm2 = k->scale * ksp->rnorm0 * k->scale * ksp->rnorm0,
                        .max_it = (BAIInt)ksp->max_it};
@@ -201,140 +354,183 @@ static PetscErrorCode LookAtGuess(KSP ksp, Mat A, BAITolerances *t)
 
 /* What a run comes to */
 typedef enum {
-  ENDS,  /* the KSP has its reason, */
-  AGAIN, /* or another method is to go on, */
-  SCALE  /* or this one with b scaled */
+  ENDS,  /* The KSP has its reason */
+  AGAIN, /* Another method is to go on */
+  SCALE  /* The same method is to begin again with b scaled */
 } Outcome;
 
-/* Levels are in single precision, which may be why a run went wrong */
-static PetscBool IsSingle(KSP ksp)
+/* Whether levels in single precision may be why a run went wrong */
+static PetscErrorCode IsSingle(KSP ksp, PetscBool *is)
 {
-  const BAILevelsInfo *i = &((KSP_BAI *)ksp->data)->bai.hierarchy->info;
+  BAI *mg;
 
-  return (PetscBool)(i->single && !i->resident && !IsFixed(ksp));
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  PetscCall(KSPBAIGetMG(ksp, &mg));
+  *is = (PetscBool)(((KSP_BAI *)ksp->data)->runner != BAI_BY_CHIP && mg && mg->hierarchy->info.single && !IsFixed(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Native ones are to go on, from the x that there is */
+/* Levels of PETSc's precision are to go on, from the x that there is */
 static PetscErrorCode LeaveSingle(KSP ksp, Outcome *outcome)
 {
+  BAI *mg;
+
   PetscFunctionBegin;
-  ((KSP_BAI *)ksp->data)->bai.hierarchy->single = 0;
+  PetscCall(KSPBAIGetMG(ksp, &mg));
+  mg->hierarchy->native = PETSC_TRUE;
   PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: levels in single precision do not do\n",
                       ksp->its, (double)ksp->rnorm));
   *outcome = AGAIN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* CG has met a residual r with r^H C r <= 0, where C is the cycle, not a direction in which the matrix is not positive.
-   Softened couplings of coarse levels may do that where the matrix is positive definite */
-static PetscErrorCode IsTooSoft(KSP ksp, PetscBool *is)
+/* Whether CG has met a residual r with r^H C r <= 0, where C is the cycle, rather than a direction in which the matrix
+   is not positive. Overcorrection of coarse levels may do that where the matrix is positive definite */
+static PetscErrorCode IsOvercorrected(KSP ksp, PetscBool *is)
 {
-  KSP_BAI           *k   = (KSP_BAI *)ksp->data;
-  BAI               *bai = &k->bai;
-  const BAIHierarchy h   = bai->hierarchy;
-  PetscScalar        product;
-  Mat                A;
-  Vec                z;
+  KSP_BAI     *k   = (KSP_BAI *)ksp->data;
+  BAI         *bai = &k->bai, *mg;
+  BAIHierarchy h;
+  PetscScalar  product;
+  PetscBool    transposed;
+  Vec          z;
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
-  if (k->hard || h->jacobi || h->info.resident) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(BAINeedWork(bai, A));
-  PetscCall(MatResidual(A, k->scale != 1.0 ? k->scaled : ksp->vec_rhs, ksp->vec_sol, bai->r));
+  PetscCall(KSPBAIIsTransposed(ksp, &transposed));
+  PetscCall(KSPBAIGetMG(ksp, &mg));
+  h = mg ? mg->hierarchy : NULL;
+  if (!h || k->runner == BAI_BY_CHIP || h->hard || h->jacobi || !h->hermitian) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPBAINeedWork(ksp));
+  PetscCall(KSPBAIResidual(ksp, k->scale != 1.0 ? k->scaled : ksp->vec_rhs, ksp->vec_sol, bai->r));
   PetscCall(VecDuplicate(bai->r, &z));
-  PetscCall(BAIHierarchyApply(bai, bai->r, z, PETSC_FALSE));
+  PetscCall(BAIHierarchyApply(mg, bai->r, z, transposed));
   PetscCall(VecDot(z, bai->r, &product));
   PetscCall(VecDestroy(&z));
   *is = (PetscBool) !((h->negative ? -1 : 1) * PetscRealPart(product) > 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A method breaks down or, on the chip, stands still, with x as far as it came: what it takes for another one to be
- * chosen. Otherwise the solve ends */
+/*
+   A method breaks down, or on the chip gets no further, with x as far as it came. What another method is to be chosen
+   by is noted; if the user named the method, or it is the last one, the solve ends
+*/
 static PetscErrorCode BreakDown(KSP ksp, PetscBool stands, Outcome *outcome)
 {
   KSP_BAI        *k        = (KSP_BAI *)ksp->data;
-  const PetscBool was      = (PetscBool)(k->method == BAI_METHOD_ENGINE && k->bai.hierarchy->info.resident);
-  PetscBool       positive = (PetscBool)(k->bai.hierarchy->hermitian && !k->indefinite && !k->of_pmat);
+  const PetscBool was      = (PetscBool)(k->runner == BAI_BY_CHIP);
+  const PetscBool positive = (PetscBool)(k->krylov == BAI_KRYLOV_CG || k->krylov == BAI_KRYLOV_FCG);
   PetscBool       soft     = PETSC_FALSE;
+  BAI            *mg;
   const char     *why;
 
   PetscFunctionBegin;
   *outcome = AGAIN;
-  if (positive && !was) PetscCall(IsTooSoft(ksp, &soft));
+  PetscCall(KSPBAIGetMG(ksp, &mg));
+  if (positive && !was) PetscCall(IsOvercorrected(ksp, &soft));
   if (was && (!positive || stands)) {
     k->off_chip = PETSC_TRUE;
     why         = stands ? "the method on the chip gets no further" : "the method on the chip breaks down";
   } else if (soft) {
-    k->hard = PETSC_TRUE;
-    why     = "the cycle is not positive definite: couplings of coarse levels are no longer softened";
-  } else if (positive) {
-    k->hard       = PETSC_FALSE; /* that did not help */
+    mg->hierarchy->hard = PETSC_TRUE;
+    why                 = "the cycle is not positive definite: coarse levels get no overcorrection any longer";
+  } else if (k->bai.options.krylov == BAI_KRYLOV_AUTO && positive) {
+    if (mg) mg->hierarchy->hard = PETSC_FALSE; /* that did not help */
     k->indefinite = PETSC_TRUE;
     why           = "the matrix is not positive definite; PCFIELDSPLIT is for saddle points";
-  } else if (!k->breaks && !k->of_pmat) {
+  } else if (k->bai.options.krylov == BAI_KRYLOV_AUTO && k->krylov == BAI_KRYLOV_BCGS) {
     k->breaks = PETSC_TRUE;
     why       = "BiCGStab breaks down";
   } else {
     *outcome    = ENDS;
     ksp->reason = KSP_DIVERGED_BREAKDOWN;
-    why         = "the last method breaks down";
+    why         = k->bai.options.krylov == BAI_KRYLOV_AUTO ? "the last method breaks down"
+                                                           : "the method that was asked for breaks down";
   }
   PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: %s\n", ksp->its, (double)ksp->rnorm, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscBool KSPBAIIsBiCGStabOnChip(const KSP_BAI *k)
+/* The least norm of many iterations hardly fell. What is not the best method for such a matrix leaves it to the next
+   one; else the solve ends */
+static PetscErrorCode Stall(KSP ksp, Outcome *outcome)
 {
-  const BAILevelsInfo *i = &k->bai.hierarchy->info;
-
-  return (PetscBool)(k->method == BAI_METHOD_ENGINE && i->resident && !i->hermitian);
-}
-
-/* The reason that the end of a run stands for; b is as the run had it */
-static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *outcome)
-{
-  KSP_BAI  *k      = (KSP_BAI *)ksp->data;
-  const Vec b      = k->scale != 1.0 ? k->scaled : ksp->vec_rhs;
-  PetscBool finite = (PetscBool)!PetscIsInfOrNanReal((PetscReal)s->rnorm);
-  PetscBool stands = (PetscBool)(s->reason == BAI_LEVELS_STAGNATED);
+  KSP_BAI *k = (KSP_BAI *)ksp->data;
 
   PetscFunctionBegin;
+  if (k->runner == BAI_BY_CHIP || (k->krylov == BAI_KRYLOV_BCGS && k->bai.options.krylov == BAI_KRYLOV_AUTO)) {
+    PetscCall(BreakDown(ksp, PETSC_TRUE, outcome));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  k->stalls   = PETSC_TRUE;
+  ksp->reason = KSP_DIVERGED_BREAKDOWN;
+  PetscCall(PetscInfo(ksp, "Iteration %" PetscInt_FMT ", residual norm %g: %s\n", ksp->its, (double)ksp->rnorm,
+                      KSPBAIStallText));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool KSPBAIIsBiCGStabOnChip(const KSP_BAI *k)
+{
+  return (PetscBool)(k->runner == BAI_BY_CHIP && !k->bai.hierarchy->info.hermitian);
+}
+
+/* The reason that the end of a run stands for. Whatever ended it, a true residual that meets the tolerance is that of
+   a solution */
+static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *outcome)
+{
+  KSP_BAI        *k      = (KSP_BAI *)ksp->data;
+  const Vec       b      = k->scale != 1.0 ? k->scaled : ksp->vec_rhs;
+  const PetscBool finite = (PetscBool)!PetscIsInfOrNanReal((PetscReal)s->rnorm);
+  const PetscBool stands = (PetscBool)(s->reason == BAI_LEVELS_STAGNATED);
+  const PetscBool fixed  = IsFixed(ksp);
+  PetscBool       single = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(IsSingle(ksp, &single));
+  if (!fixed && ksp->converged == KSPConvergedDefault && finite && ksp->rnorm <= ksp->ttol &&
+      s->reason != BAI_LEVELS_ITS) {
+    ksp->reason = ksp->rnorm <= ksp->rtol * ksp->rnorm0 ? KSP_CONVERGED_RTOL : KSP_CONVERGED_ATOL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   switch (s->reason) {
   case BAI_LEVELS_CONVERGED:
-    if (IsFixed(ksp)) ksp->reason = KSP_CONVERGED_ITS;
+    if (fixed) ksp->reason = KSP_CONVERGED_ITS;
     else ksp->reason = ksp->rnorm <= ksp->rtol * ksp->rnorm0 ? KSP_CONVERGED_RTOL : KSP_CONVERGED_ATOL;
     break;
   case BAI_LEVELS_ITS:
-    ksp->reason = IsFixed(ksp) || KSPBAITakesMaxIts(ksp) ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
+    ksp->reason = fixed || KSPBAITakesMaxIts(ksp) ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
     break;
   case BAI_LEVELS_DTOL: /* the norms of BiCGStab may grow where those of another method do not */
-    if (!ksp->guess_zero || !(IsSingle(ksp) || KSPBAIIsBiCGStabOnChip(k))) {
+    if (!ksp->guess_zero || !(single || KSPBAIIsBiCGStabOnChip(k))) {
       ksp->reason = KSP_DIVERGED_DTOL;
       break;
     }
     PetscCall(VecZeroEntries(ksp->vec_sol));
-    if (IsSingle(ksp)) PetscCall(LeaveSingle(ksp, outcome));
+    if (single) PetscCall(LeaveSingle(ksp, outcome));
     else PetscCall(BreakDown(ksp, PETSC_FALSE, outcome));
     break;
-  case BAI_LEVELS_NAN:
+  case BAI_LEVELS_NAN: /* of a right-hand side or guess that was not finite nothing is learnt */
     if (!ksp->guess_zero || PetscIsInfOrNanReal((PetscReal)s->rnorm0)) ksp->reason = KSP_DIVERGED_NANORINF;
     else PetscCall(VecZeroEntries(ksp->vec_sol)); /* it was a method that made it of numbers */
-    if (!ksp->reason && IsSingle(ksp)) PetscCall(LeaveSingle(ksp, outcome));
+    if (!ksp->reason && single) PetscCall(LeaveSingle(ksp, outcome));
     else if (!ksp->reason) PetscCall(BreakDown(ksp, PETSC_FALSE, outcome));
     if (ksp->reason == KSP_DIVERGED_BREAKDOWN) ksp->reason = KSP_DIVERGED_NANORINF;
     break;
+  case BAI_LEVELS_STALLED:
+    if (s->its) ksp->guess_zero = PETSC_FALSE; /* KSPSolve_BAI() restores it */
+    if (single) PetscCall(LeaveSingle(ksp, outcome));
+    else PetscCall(Stall(ksp, outcome));
+    break;
   case BAI_LEVELS_INDEFINITE:
   case BAI_LEVELS_STAGNATED:
-    if (IsFixed(ksp)) ksp->reason = KSP_CONVERGED_ITS;
+    if (fixed) ksp->reason = KSP_CONVERGED_ITS;
     else if (finite) PetscCall(KSPBAIStandsStill(ksp, b, ksp->vec_sol, (PetscReal)s->rnorm));
     if (ksp->reason) break;
-    if (stands && k->bai.hierarchy->hermitian && !k->bai.hierarchy->info.resident && !IsSingle(ksp))
-      ksp->reason = KSP_DIVERGED_BREAKDOWN;
+    if (stands && k->runner == BAI_BY_LEVELS && !single) ksp->reason = KSP_DIVERGED_BREAKDOWN;
     else {
       if (s->its) ksp->guess_zero = PETSC_FALSE; /* KSPSolve_BAI() restores it */
-      if (IsSingle(ksp)) PetscCall(LeaveSingle(ksp, outcome));
+      if (single) PetscCall(LeaveSingle(ksp, outcome));
       else PetscCall(BreakDown(ksp, stands, outcome));
     }
   }
@@ -345,20 +541,18 @@ static PetscErrorCode TakeReason(KSP ksp, const BAILevelsSolution *s, Outcome *o
 static PetscErrorCode Size(KSP ksp, PetscReal *size)
 {
   BAI *bai = &((KSP_BAI *)ksp->data)->bai;
-  Mat  A;
 
   PetscFunctionBegin;
   PetscCall(BAIVecNorm(ksp->vec_rhs, size));
   if (*size != 0 || ksp->guess_zero) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(BAINeedWork(bai, A));
-  PetscCall(MatResidual(A, ksp->vec_rhs, ksp->vec_sol, bai->r));
+  PetscCall(KSPBAINeedWork(ksp));
+  PetscCall(KSPBAIResidual(ksp, ksp->vec_rhs, ksp->vec_sol, bai->r));
   PetscCall(BAIVecNorm(bai->r, size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The square of the size is neither too small nor too large. A negative norm stands for the size, and is set to it; so
- * is 0, which may be the root of what was too small */
+/* Whether the square of the size is neither too small nor too large. A norm that is negative, or 0, which may be the
+   root of what was too small, is set to the size */
 static PetscErrorCode IsInRange(KSP ksp, PetscReal *norm, PetscBool *is)
 {
   PetscFunctionBegin;
@@ -368,14 +562,15 @@ static PetscErrorCode IsInRange(KSP ksp, PetscReal *norm, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nobody watches: the engine does the whole solve. A zero guess is tested afterwards, as that needs the host */
-static PetscErrorCode SolveAtOnce(KSP ksp, Mat A, Outcome *outcome)
+/* The engine does the whole solve, as nobody watches. A zero guess is tested afterwards, as that needs the host */
+static PetscErrorCode SolveAtOnce(KSP ksp, Outcome *outcome)
 {
   KSP_BAI          *k     = (KSP_BAI *)ksp->data;
   const PetscBool   fixed = IsFixed(ksp);
   BAITolerances     t     = {.rtol   = fixed ? 0 : ksp->rtol,
                              .abstol = fixed ? 0 : k->scale * ksp->abstol,
                              .dtol   = fixed ? 0 : ksp->divtol,
+                             .scaled = KSPBAITestsTwice(ksp) ? ksp->rtol : 0,
                              .bnorm2 = -1,
                              .max_it = (BAIInt)ksp->max_it};
   BAILevelsSolution s;
@@ -386,10 +581,10 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Mat A, Outcome *outcome)
   if (!ksp->guess_zero && !fixed) {
     PetscCall(IsInRange(ksp, &bnorm, &in_range));
     if (!in_range) *outcome = SCALE;
-    else PetscCall(LookAtGuess(ksp, A, &t));
+    else PetscCall(LookAtGuess(ksp, &t));
     if (!in_range || ksp->reason) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(Run(ksp, &t, PETSC_FALSE, 0, &s));
+  PetscCall(Run(ksp, &t, PETSC_FALSE, 0, 0, &s));
   ksp->its = fixed ? ksp->max_it : (PetscInt)s.its;
   if (ksp->guess_zero && !fixed) {
     bnorm = (PetscReal)s.bnorm / k->scale;
@@ -410,62 +605,67 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Mat A, Outcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norms of BiCGStab may grow where those of GMRES do not: that is not the end, but another method is to go on, from
- * zero */
+/* The norms of BiCGStab may grow where those of GMRES do not: then another method is to go on, from zero */
 static PetscErrorCode LeaveBiCGStab(KSP ksp, BAILevelsSolution *s)
 {
   KSP_BAI  *k  = (KSP_BAI *)ksp->data;
   PetscBool is = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (k->method != BAI_METHOD_PETSC || ksp->reason != KSP_DIVERGED_DTOL || !ksp->guess_zero)
+  if (k->runner != BAI_BY_PETSC || k->bai.options.krylov != BAI_KRYLOV_AUTO || ksp->reason != KSP_DIVERGED_DTOL ||
+      !ksp->guess_zero)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)k->inner, KSPFBCGS, &is));
   if (!is) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecZeroEntries(ksp->vec_sol));
   ksp->reason = KSP_CONVERGED_ITERATING;
   s->reason   = BAI_LEVELS_INDEFINITE;
+  s->its      = 0; /* they have left nothing in x */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The convergence test of the KSP decides, and monitors see each norm. That is of r as the method updates it, so what
-   KSPConvergedDefault() took for good enough is compared with b - A x, from which the solve goes on if need be
+   The convergence test of the KSP decides, and monitors see each norm. These are of r as the method updates it. Where
+   KSPConvergedDefault() takes one for good enough, b - A x is tested, from which the solve goes on if need be
 */
 static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, Outcome *outcome)
 {
   KSP_BAI          *k      = (KSP_BAI *)ksp->data;
-  const PetscBool   tested = (PetscBool)(ksp->converged == KSPConvergedDefault);
+  const PetscBool   tested = (PetscBool)(ksp->converged == KSPConvergedDefault && !KSPBAINamesNorm(ksp));
   BAITolerances     t      = {.bnorm2 = -1};
   BAILevelsSolution s;
-  PetscReal         last = PETSC_MAX_REAL, bnorm = -1;
-  PetscBool         in_range = PETSC_TRUE;
+  BAITest           test     = {.goal = 0};
+  PetscReal         bnorm    = -1;
+  PetscBool         in_range = PETSC_TRUE, begun = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(IsInRange(ksp, &bnorm, &in_range));
   if (!in_range) *outcome = SCALE;
   if (!in_range) PetscFunctionReturn(PETSC_SUCCESS);
+  t.scaled = KSPBAITestsTwice(ksp) ? ksp->rtol : 0;
   while (PETSC_TRUE) {
     t.max_it = (BAIInt)(ksp->max_it - *its);
-    PetscCall(Run(ksp, &t, PETSC_TRUE, *its, &s));
+    PetscCall(Run(ksp, &t, PETSC_TRUE, *its, (PetscReal)test.goal, &s));
     *its += (PetscInt)s.its;
-    ksp->rnorm = (PetscReal)s.rnorm / k->scale;
+    if (!KSPBAINamesNorm(ksp)) ksp->rnorm = (PetscReal)s.rnorm / k->scale;
     PetscCall(LeaveBiCGStab(ksp, &s));
-    if (!ksp->reason || !tested || ksp->reason < 0 || !*its || ksp->rnorm <= ksp->ttol) break;
-    ksp->reason = KSP_CONVERGED_ITERATING;
-    if (*its >= ksp->max_it) s.reason = BAI_LEVELS_ITS;
-    else if (ksp->rnorm > last / 2) s.reason = BAI_LEVELS_STAGNATED;
-    else {
-      last = ksp->rnorm;
-      continue;
+    if (!ksp->reason || !tested || ksp->reason < 0 || !*its || ksp->reason == KSP_CONVERGED_ITS) break;
+    if (!begun) BAITestBegin(&test, ksp->ttol, PETSC_MAX_REAL);
+    begun = PETSC_TRUE;
+    if (BAITestEnds(&test, ksp->rnorm, s.scaled, BAIScaledLimit(&t, ksp->abstol, ksp->ttol, s.scaled_b), &s.reason)) {
+      if (s.reason != BAI_LEVELS_CONVERGED) ksp->reason = KSP_CONVERGED_ITERATING;
+      break;
     }
+    ksp->reason = KSP_CONVERGED_ITERATING;
+    if (*its < ksp->max_it) continue;
+    s.reason = BAI_LEVELS_ITS;
     break;
   }
   if (!ksp->reason) PetscCall(TakeReason(ksp, &s, outcome));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* b and x times a power of two, which changes no digit of what comes of them */
+/* Multiplies b and x by a power of two, which changes no digit of what follows from them */
 static PetscErrorCode Scale(KSP ksp)
 {
   KSP_BAI  *k    = (KSP_BAI *)ksp->data;
@@ -494,55 +694,72 @@ PetscErrorCode KSPSolve_BAIKrylov(KSP ksp)
   Outcome      outcome = AGAIN;
   PetscInt     its     = 0;
   MatNullSpace nullspace;
+  PetscBool    transposed;
   Mat          A;
+  BAI         *owner;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   ksp->its = 0;
   k->scale = 1.0;
-  if (!k->bai.hierarchy->finite) {
+  PetscCall(GetOwner(ksp, &owner));
+  if (owner && !owner->hierarchy->finite) {
     ksp->reason = KSP_DIVERGED_NANORINF;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   while (outcome != ENDS) {
-    const PetscBool watched = (PetscBool)((KSPBAIIsWatched(ksp) || k->method == BAI_METHOD_PETSC || its) &&
+    const PetscBool watched = (PetscBool)((KSPBAIIsWatched(ksp) || k->runner == BAI_BY_PETSC || its) &&
                                           !(ksp->normtype == KSP_NORM_NONE || (IsFixed(ksp) && !KSPBAIIsWatched(ksp))));
 
     outcome = ENDS;
     if (watched) PetscCall(SolveWatched(ksp, &its, &outcome));
-    else PetscCall(SolveAtOnce(ksp, A, &outcome));
+    else PetscCall(SolveAtOnce(ksp, &outcome));
     if (!watched) its = ksp->its;
     if (outcome == SCALE) PetscCall(Scale(ksp));
     if (outcome == SCALE) its = 0;
-    if (outcome == AGAIN) PetscCall(KSPSetUp_BAIKrylov(ksp, A));
+    if (outcome == AGAIN) PetscCall(KSPSetUp_BAIKrylov(ksp));
   }
-  k->bai.hierarchy->solved = PETSC_TRUE;
   if (k->scale != 1.0) PetscCall(VecScale(ksp->vec_sol, 1.0 / k->scale));
-  PetscCall(MatGetNullSpace(A, &nullspace));
+  PetscCall(KSPBAIIsTransposed(ksp, &transposed));
+  if (transposed) PetscCall(MatGetTransposeNullSpace(A, &nullspace));
+  else PetscCall(MatGetNullSpace(A, &nullspace));
   if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, ksp->vec_sol));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What -ksp_view says of the method */
+/* What -ksp_view says of the method; the PC says the rest */
 PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer)
 {
   const KSP_BAI       *k = (KSP_BAI *)ksp->data;
   const BAILevelsInfo *i = &k->bai.hierarchy->info;
   PetscViewerFormat    format;
-  KSPType              type;
+  PetscBool            asked, mg;
+  PCType               pc;
+  KSPType              inner;
 
   PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  method krylov, %s: ", k->why));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE));
+  if (k->runner == BAI_BY_CHIP)
+    PetscCall(PetscViewerASCIIPrintf(viewer,
+                                     "%s on the chip, in one launch, preconditioned by local sweeps in blocks\n",
+                                     i->hermitian ? "conjugate gradients" : "BiCGStab"));
+  else if (k->runner == BAI_BY_LEVELS)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "conjugate gradients, preconditioned by the cycle of the PC\n"));
+  else if (k->inner) {
+    PetscCall(KSPGetType(k->inner, &inner));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "KSP type %s, preconditioned by the PC\n", inner));
+  } else PetscCall(PetscViewerASCIIPrintf(viewer, "not yet set up\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   PetscCall(PetscViewerGetFormat(viewer, &format));
-  if (k->method == BAI_METHOD_PETSC) {
-    PetscCall(KSPGetType(k->inner, &type));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  KSP type %s round %s\n", type,
-                                     k->bai.hierarchy->jacobi ? "Jacobi" : "a multigrid cycle"));
-    if (k->of_pmat) PetscCall(PetscViewerASCIIPrintf(viewer, "  levels are of Pmat, as Amat has no entries\n"));
-  } else
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %s %s\n", i->hermitian ? "conjugate gradients" : "BiCGStab",
-                                     i->resident ? "on the chip, in one launch, round local sweeps in blocks"
-                                                 : "round a multigrid cycle"));
-  PetscCall(BAIHierarchyView(&k->bai, viewer, (PetscBool)(format == PETSC_VIEWER_ASCII_INFO_DETAIL)));
+  if (k->runner == BAI_BY_CHIP)
+    PetscCall(BAIHierarchyView(&k->bai, viewer, (PetscBool)(format == PETSC_VIEWER_ASCII_INFO_DETAIL)));
+  PetscCall(PCGetType(ksp->pc, &pc));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &mg, PCBAIMG, PCNONE, ""));
+  PetscCall(PetscOptionsHasName(((PetscObject)ksp->pc)->options, ((PetscObject)ksp->pc)->prefix, "-pc_type", &asked));
+  if (!mg && !asked)
+    PetscCall(
+      PetscViewerASCIIPrintf(viewer, "  PC %s, as set in code; multigrid: -pc_type baimg\n", pc ? pc : "unset"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -551,9 +768,11 @@ PetscErrorCode KSPReset_BAIKrylov(KSP ksp)
   KSP_BAI *k = (KSP_BAI *)ksp->data;
 
   PetscFunctionBegin;
-  k->method = BAI_METHOD_RELAXATION; /* until another one is set up */
+  k->runner = BAI_BY_RELAXATION; /* until another one is set up */
+  BAISetGuessNotRead(ksp, PETSC_FALSE);
   PetscCall(KSPDestroy(&k->inner));
   PetscCall(VecDestroy(&k->scaled));
+  PetscCall(VecDestroy(&k->weights));
   PetscCall(BAIHierarchyReset(&k->bai));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,87 +4,113 @@
 #pragma once
 
 #include "../../bai/levels.h"
+#include "../../engine/krylov_rules.h"
 #include <petsc/private/kspimpl.h>
+#include <petsc/private/pcimpl.h>
 
-/* How a KSPBAI solves */
+/* Who does the iterations */
 typedef enum {
-  BAI_METHOD_RELAXATION, /* block-asynchronous iteration: relaxation.c */
-  BAI_METHOD_ENGINE,     /* CG round a multigrid cycle, or a Krylov method on the chip, by the engine: krylov.c, */
-  BAI_METHOD_PETSC       /* or a KSP of PETSc round the cycle: inner.c */
-} BAIMethod;
+  BAI_BY_RELAXATION, /* block-asynchronous iteration: relaxation.c */
+  BAI_BY_CHIP,       /* a Krylov method in one launch, preconditioned by local sweeps in blocks: krylov.c */
+  BAI_BY_LEVELS,     /* conjugate gradients preconditioned by the cycle of a PCBAIMG, by the engine: krylov.c */
+  BAI_BY_PETSC       /* a KSP of PETSc preconditioned by the PC: inner.c */
+} BAIRunner;
 
 typedef struct {
-  BAI       bai; /* the first, as what PCBAI has as well expects it there */
-  BAIMethod method;
-
-  char *pctype; /* the type of the PC before it became none */
+  BAI       bai; /* The first member, as the code that KSPBAI shares with the PCs expects it there. Its hierarchy is
+                       the matrix on the chip, and has no levels */
+  BAIRunner runner;
+  BAIMethod method;       /* the one that runs: never auto */
+  char      why[128];     /* it is this one */
+  PetscBool options_read; /* KSPSetFromOptions() was called, and so a PC of no chosen type became a PCBAIMG; */
+  char      pc_type[64];  /* the type that the PC had when the KSP became a KSPBAI, or "" */
+  PetscBool chose;        /* the PC is a PCBAIMG as nobody chose another type */
+  struct {
+    uint64_t      asked;
+    BAIMethod     method;
+    KSPNormType   norm;
+    PetscBool     skips;
+    PetscObjectId pc, P;
+  } from; /* what method and PC follow from, as it was when they were chosen; pc is 0: they are to be chosen */
 
   /* Krylov methods */
-  KSP       inner;   /* BAI_METHOD_PETSC, else NULL */
-  PetscBool of_pmat; /* levels are of Pmat, as Amat has no entries */
+  KSP       inner;  /* BAI_BY_PETSC, else NULL */
+  BAIKrylov krylov; /* the method that runs: never auto */
+  Mat       At;     /* relaxation of KSPSolveTranspose(): the transposed matrix */
   struct {
     PetscObjectId    id;
     PetscObjectState state;
-  } found;              /* of this matrix with these values it was found out: */
-  PetscBool off_chip;   /* that a solve on the chip breaks down, */
-  PetscBool hard;       /* that with softened couplings its cycle is not positive definite, */
-  PetscBool indefinite; /* that it is not positive definite itself, */
-  PetscBool breaks;     /* and that BiCGStab breaks down */
-  Vec       scaled;     /* b times a power of two, where squares of norms would be too small or large; */
-  PetscReal scale;      /* which is this, and else 1 */
+  } found, of_weights, of_At; /* the matrix, and its values, of which the following is known */
+  PetscBool  off_chip;        /* The solve on the chip breaks down */
+  PetscBool  indefinite;      /* The matrix, or its preconditioner, is not positive definite */
+  PetscBool  breaks;          /* BiCGStab breaks down */
+  PetscBool3 hermitian;       /* a random test of the matrix says so */
+  Vec        weights;         /* 1/|a_ii|, or 0 where that is zero */
+  Vec        scaled;          /* b times a power of two, where squares of norms would be too small or large */
+  PetscReal  scale;           /* that power, else 1 */
 
-  /* KSPSolveTranspose() */
-  KSP transposed; /* with the transpose of this matrix, or NULL */
-  struct {
-    PetscObjectId    id;
-    PetscObjectState nonzero, state;
-  } transpose;
-
-  PetscBool stands;     /* the last solve ended where rounding lets it get no further, */
+  /* How the last solve ended */
+  PetscBool stands;     /* rounding lets it get no further, */
   PetscReal attainable; /* with about this residual norm */
+  PetscBool stalls;     /* the least residual norm of many iterations hardly fell */
 } KSP_BAI;
 
 /* bai.c */
-PETSC_INTERN PetscErrorCode KSPBAISetUpMethod(KSP);
+PETSC_INTERN PetscErrorCode KSPBAIUpdate(KSP);
 PETSC_INTERN PetscErrorCode KSPBAIGetMatOfEntries(KSP, Mat *);
+
+/* method.c */
+PETSC_INTERN PetscErrorCode KSPBAIChooseMethod(KSP);
+PETSC_INTERN PetscErrorCode KSPBAIChoosePC(KSP);
+PETSC_INTERN PetscErrorCode KSPBAIGetMG(KSP, BAI **);
+PETSC_INTERN PetscErrorCode KSPBAIViewUnusedPC(KSP, PetscViewer);
+
+/* convergence.c */
 PETSC_INTERN PetscBool      KSPBAIIsWatched(KSP);
 PETSC_INTERN PetscBool      KSPBAISeesX(KSP);
 PETSC_INTERN PetscBool      KSPBAITakesMaxIts(KSP);
+PETSC_INTERN PetscBool      KSPBAITestsTwice(KSP);
+PETSC_INTERN PetscBool      KSPBAINamesNorm(KSP);
+PETSC_INTERN PetscErrorCode KSPBAINeedWork(KSP);
 PETSC_INTERN PetscErrorCode KSPBAITestGuess(KSP, PetscReal);
+PETSC_INTERN PetscErrorCode KSPBAIIsTransposed(KSP, PetscBool *);
+PETSC_INTERN PetscErrorCode KSPBAIResidual(KSP, Vec b, Vec x, Vec r);
+PETSC_INTERN PetscErrorCode KSPBAIScaledNorms(KSP, Vec b, Vec r, BAILevelsSolution *);
 PETSC_INTERN PetscErrorCode KSPBAIStandsStill(KSP, Vec, Vec, PetscReal);
 
-PETSC_INTERN PetscErrorCode KSPBAIInstruct(KSP, KSP);
-
 /* relaxation.c */
+PETSC_INTERN const char     KSPBAIOtherMethodText[];
+PETSC_INTERN PetscErrorCode KSPSetUp_BAIRelaxation(KSP);
 PETSC_INTERN PetscErrorCode KSPSolve_BAIRelaxation(KSP);
 
 /* columns.c */
 PETSC_INTERN PetscErrorCode KSPMatSolve_BAI(KSP, Mat B, Mat X);
 
-/* transpose.c */
-PETSC_INTERN PetscErrorCode KSPBAINeedsTranspose(KSP, PetscBool *);
-PETSC_INTERN PetscErrorCode KSPSolve_BAITranspose(KSP);
-PETSC_INTERN PetscErrorCode KSPBAIDestroyTranspose(KSP);
-
 /* krylov.c */
-PETSC_INTERN PetscErrorCode KSPSetUp_BAIKrylov(KSP, Mat);
+PETSC_INTERN const char     KSPBAIStallText[];
+PETSC_INTERN PetscErrorCode KSPSetUp_BAIKrylov(KSP);
 PETSC_INTERN PetscErrorCode KSPSolve_BAIKrylov(KSP);
 PETSC_INTERN PetscErrorCode KSPView_BAIKrylov(KSP, PetscViewer);
 PETSC_INTERN PetscErrorCode KSPReset_BAIKrylov(KSP);
 PETSC_INTERN PetscBool      KSPBAIIsBiCGStabOnChip(const KSP_BAI *);
 
-/* What is called after each iteration of a Krylov method with ||b - A x||, as the method updates it; nonzero: stop */
+/* The context of what is called after each iteration with ||b - A x||, as the method updates it */
 typedef struct {
   KSP               ksp;
+  BAI              *owner;  /* of the levels, or NULL */
   BAILevelsVectors *v;      /* of the engine, or NULL */
   PetscInt          before; /* iterations of the solve before this run */
-  PetscInt          its;    /* and of this run, so far */
+  PetscInt          its;    /* iterations of this run so far */
+  PetscReal         goal;   /* the convergence test is not asked above this norm; 0: it is always asked */
+  PetscReal         rnorm0; /* the norm of the guess */
+  BAIStall          stall;
+  PetscBool         stalls;
   PetscErrorCode    code;
 } BAIWatcher;
 
 PETSC_INTERN int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm);
 
 /* inner.c */
-PETSC_INTERN PetscErrorCode KSPBAISetUpInner(KSP, Mat);
+PETSC_INTERN PetscErrorCode KSPBAISetUpInner(KSP);
 PETSC_INTERN PetscErrorCode KSPBAIRunInner(KSP, Vec b, Vec x, PetscBool guess_zero, PetscInt max_it, PetscBool fixed,
                                            BAIWatcher *, BAILevelsSolution *);

@@ -5,6 +5,59 @@
 #include "kspbai.h"
 #include "../../engine/look.h"
 
+const char KSPBAIOtherMethodText[] = "the other method may solve this system faster: -ksp_bai_method krylov";
+
+/* The matrix that is relaxed with: A, or in KSPSolveTranspose() its transpose, which is kept while A stays as it is */
+static PetscErrorCode GetMat(KSP ksp, Mat *B)
+{
+  KSP_BAI         *k = (KSP_BAI *)ksp->data;
+  Mat              A;
+  PetscBool        transposed;
+  PetscObjectId    id;
+  PetscObjectState state;
+  MatNullSpace     space;
+  int              other;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  *B = A;
+  PetscCall(KSPBAIIsTransposed(ksp, &transposed));
+  if (!transposed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  other = !k->At || id != k->of_At.id || state != k->of_At.state;
+  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &other));
+  if (other) {
+    PetscCall(MatDestroy(&k->At));
+    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &k->At));
+    k->of_At.id    = id;
+    k->of_At.state = state;
+  }
+  PetscCall(MatGetTransposeNullSpace(A, &space));
+  PetscCall(MatSetNullSpace(k->At, space));
+  *B = k->At;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The engine holds the matrix as it is now, and does what the options ask for; nothing is done if that is so already */
+PetscErrorCode KSPSetUp_BAIRelaxation(KSP ksp)
+{
+  KSP_BAI  *k   = (KSP_BAI *)ksp->data;
+  BAI      *bai = &k->bai;
+  PetscBool is;
+  Mat       B;
+  int       work;
+
+  PetscFunctionBegin;
+  k->runner = BAI_BY_RELAXATION;
+  PetscCall(GetMat(ksp, &B));
+  PetscCall(BAIIsSetUp(bai, B, &is));
+  work = !is;
+  PetscCall(BAIAgree(bai, PETSC_SUCCESS, &work));
+  if (work) PetscCall(BAISetUp(bai, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The square of a residual norm over another one, which keeps squares in the range of numbers */
 static double Square(PetscReal norm, PetscReal scale)
 {
@@ -130,7 +183,7 @@ PetscErrorCode KSPSolve_BAIRelaxation(KSP ksp)
   PetscReal    rnorm = 0.0;
 
   PetscFunctionBegin;
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(GetMat(ksp, &A));
   PetscCall(MatGetNullSpace(A, &nullspace));
   if (bai->research) PetscCall(BAIResearchBegin(bai, b, x, ksp->guess_zero));
   ksp->its = 0;
@@ -148,5 +201,8 @@ PetscErrorCode KSPSolve_BAIRelaxation(KSP ksp)
     if (!ksp->reason) PetscCall(SolveByLooks(ksp, b, x, nullspace, rnorm));
   }
   if (bai->research) PetscCall(BAIResearchEnd(bai));
+  if (ksp->reason == KSP_DIVERGED_ITS || ksp->reason == KSP_DIVERGED_DTOL)
+    PetscCall(
+      PetscInfo(ksp, "Relaxation stopped with %s: %s\n", KSPConvergedReasons[ksp->reason], KSPBAIOtherMethodText));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -23,7 +23,7 @@ static PetscErrorCode SetUpIfAsked(PC pc)
   PetscBool same;
 
   PetscFunctionBegin;
-  PetscCall(BAIOptionsEqual(&bai->set, &bai->options, &same));
+  PetscCall(BAIOptionsEqual(bai->face, &bai->set, &bai->options, &same));
   if (same) PetscCall(BAIIsOnStream(bai, &same));
   if (!same || !bai->given) PetscCall(PCSetUp_BAI(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -167,8 +167,8 @@ static PetscErrorCode CheckTransposed(const BAI *bai)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same iterations with A^T. Colours take their turns in the reverse order of an application, whose last iteration is
- * forward if they are odd in number. With a symmetric A the same engine does them */
+/* The same iterations with A^T. Colours take their turns in the reverse order of an application, whose last iteration
+ * is forward if they are odd in number. With a symmetric A the same engine does them */
 static PetscErrorCode PCApplyTranspose_BAI(PC pc, Vec b, Vec x)
 {
   BAI      *bai = (BAI *)pc->data, *transposed = bai;
@@ -277,7 +277,7 @@ static PetscErrorCode GetDM(PetscObject pc, DM *dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = DataOf, .getdm = GetDM};
+const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .type = PCBAI, .data = DataOf, .getdm = GetDM};
 
 /*MC
      PCBAI - Block-asynchronous iteration as a smoother for multigrid, and as a preconditioner
@@ -299,17 +299,13 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = Da
 .  -pc_bai_symmetric <false>                     - whether smoothing from a nonzero guess takes the colours backward,
                                                    `PCBAISetSymmetric()`
 .  -pc_bai_backend (auto|host|cuda)              - where the iteration runs, `PCBAISetBackend()`
-.  -pc_bai_theta <false>                         - whether blocks with more weight inside do more local sweeps,
-                                                   `PCBAISetTheta()`
-.  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended,
-                                                   `PCBAISetOverlap()`
-.  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from,
-                                                   `PCBAISetStaleness()`
-.  -pc_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps, `PCBAISetRefine()`
-.  -pc_bai_exchange (auto|scatter|amc|dc|dk)     - how x is exchanged between MPI ranks, `PCBAISetExchange()`
-.  -pc_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU, `PCBAISetKernel()`
--  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the device,
-                                                   `PCBAISetIdleWait()`
+.  -pc_bai_theta <false>                         - whether blocks with more weight inside do more local sweeps
+.  -pc_bai_overlap <0>                           - steps of the matrix graph by which blocks are extended
+.  -pc_bai_staleness <-1>                        - global iterations that a block may be ahead of those it reads from
+.  -pc_bai_refine (auto|none|sync|async)         - iterative refinement round the sweeps
+.  -pc_bai_exchange (auto|scatter|amc|dc|dk)     - how x is exchanged between MPI ranks
+.  -pc_bai_kernel (auto|resident|stream|generic) - family of kernels for global iterations on a GPU
+-  -pc_bai_idle_wait <false>                     - whether the host sleeps during long waits for the device
 
    Level: intermediate
 
@@ -349,9 +345,10 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = Da
    preconditioner is never symmetric. In the modes async and launch it changes from one application to the next, and
    only flexible methods are safe.
 
-   In these modes there is a transposed application, for `KSPSolveTranspose()`: the same iterations with A^T, which is
-   kept once it was asked for, and follows new values. It is the exact transpose. If `MAT_SYMMETRIC` is set, A serves
-   for both. With overlap or theta, or with momentum in color, it is an error that names the option.
+   `PCApplyTranspose()`, as `KSPSolveTranspose()` needs it, is the transpose up to rounding in the modes color and sync:
+   the same iterations with A^T, which is kept once it was asked for, and follows new values. If `MAT_SYMMETRIC` is set,
+   A serves for both. In the modes async and launch, with overlap or theta, or with momentum in color, it is an error
+   that names the option.
 
    The matrix is Pmat of `KSPSetOperators()`, of type `MATAIJ` or `MATAIJCUSPARSE`. Of the latter, set-up copies the
    graph of the blocks to the host, once for each nonzero pattern, and the values if it looks for a partition, see
@@ -365,8 +362,7 @@ const BAIFace BAIFacePC = {.number = 1, .name = "pc", .prefix = "PC", .data = Da
 .seealso: `PCCreate()`, `PCSetType()`, `PCType`, `PCMG`, `PCGAMG`, `PCSOR`, `PCJACOBI`, `KSPBAI`,
           `PCBAISetLocalIters()`, `PCBAISetBlockSize()`, `PCBAISetMode()`, `PCBAISetPartition()`, `PCBAISetMomentum()`,
           `PCBAISetWeight()`, `PCBAISetPrecision()`, `PCBAISetOmega()`, `PCBAISetLocalOmega()`, `PCBAISetIterations()`,
-          `PCBAISetPolynomial()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`, `PCBAISetTheta()`, `PCBAISetOverlap()`,
-          `PCBAISetStaleness()`, `PCBAISetRefine()`, `PCBAISetExchange()`, `PCBAISetKernel()`, `PCBAISetIdleWait()`
+          `PCBAISetPolynomial()`, `PCBAISetSymmetric()`, `PCBAISetBackend()`
 M*/
 
 PetscErrorCode PCCreate_BAI(PC pc)

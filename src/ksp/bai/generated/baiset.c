@@ -1,8 +1,101 @@
 /*
-   Setters and getters of KSPBAI, made from src/bai/options.def and src/bai/research/options.def by "make options"
+   Setters and getters of KSPBAI, made from src/bai/options.def and others by "make options"
 */
 #include "../../../bai/baiimpl.h"
 #include <petsc/private/kspimpl.h> /*I "petscbai.h" I*/
+
+/*@
+   KSPBAISetMethod - Sets whether a Krylov method or relaxation solves
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  method - `BAI_METHOD_AUTO` (default), `BAI_METHOD_KRYLOV` or `BAI_METHOD_RELAXATION`
+
+   Options Database Key:
+.  -ksp_bai_method (auto|krylov|relaxation) - sets it
+
+   Level: beginner
+
+   Notes:
+   Auto is relaxation if an option that defines it was given, by its key or its setter, whatever its value. It is so as
+   well if the number of iterations is fixed, as below `PCMG`: with `KSP_NORM_NONE` or `KSPConvergedSkip()`. Else auto
+   is krylov. -ksp_view shows which one it is, and why.
+
+   With method krylov an option of relaxation is an error that names both, and so is an option of Krylov methods with
+   method relaxation.
+
+.seealso: `KSPBAI`, `KSPBAIGetMethod()`, `KSPBAISetKrylov()`
+@*/
+PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, method, 2);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "method", &method));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAISetKrylov - Sets the Krylov method
+
+   Logically Collective
+
+   Input Parameters:
++  ksp    - the solver
+-  krylov - `BAI_KRYLOV_AUTO` (default), `BAI_KRYLOV_CG`, `BAI_KRYLOV_FCG`, `BAI_KRYLOV_BCGS` or `BAI_KRYLOV_GMRES`
+
+   Options Database Key:
+.  -ksp_bai_krylov (auto|cg|fcg|bcgs|gmres) - sets it
+
+   Level: intermediate
+
+   Notes:
+   Auto is CG where the operator is Hermitian and the `PC` is of type none, jacobi, icc, cholesky, baimg or gamg. With
+   other preconditioners of Hermitian operators it is FCG. In all other cases it is flexible BiCGStab, and flexible
+   GMRES if BiCGStab breaks down.
+
+   Where the `PC` is of type `PCBAIMG` and Amat is Pmat, CG is the library's own. If a GPU then holds the matrix in
+   registers and shared memory, a solve is one kernel launch.
+
+.seealso: `KSPBAI`, `KSPBAIGetKrylov()`, `KSPBAISetMethod()`, `KSPSetPC()`, `PCBAIMG`
+@*/
+PetscErrorCode KSPBAISetKrylov(KSP ksp, BAIKrylov krylov)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ksp, krylov, 2);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "krylov", &krylov));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+   KSPBAIGetKrylov - Gets the Krylov method
+
+   Not Collective
+
+   Input Parameter:
+.  ksp - the solver, of type `KSPBAI`
+
+   Output Parameter:
+.  krylov - see `KSPBAISetKrylov()`
+
+   Level: intermediate
+
+   Note:
+   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
+
+.seealso: `KSPBAI`, `KSPBAISetKrylov()`
+@*/
+PetscErrorCode KSPBAIGetKrylov(KSP ksp, BAIKrylov *krylov)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(krylov, 2);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "krylov", krylov));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*@
    KSPBAISetLocalIters - Sets the Jacobi sweeps in a block per global iteration
@@ -18,9 +111,12 @@
 
    Level: beginner
 
-   Note:
+   Notes:
    More local sweeps cost little where a block's part of the matrix stays in fast memory. They pay off where most
    entries of a row are inside its block. With 1 the method is asynchronous Jacobi.
+
+   With method krylov and a `PC` of type `PCBAIMG` these are the sweeps of its smoother. Unless this option is given
+   they are what `PCBAIMGSetLocalIters()` says.
 
 .seealso: `KSPBAI`, `KSPBAIGetLocalIters()`
 @*/
@@ -29,7 +125,7 @@ PetscErrorCode KSPBAISetLocalIters(KSP ksp, PetscInt sweeps)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveInt(ksp, sweeps, 2);
-  BAISetOption(&BAIFaceKSP, ksp, local_iters, sweeps);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "local_iters", &sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,7 +149,7 @@ PetscErrorCode KSPBAIGetLocalIters(KSP ksp, PetscInt *sweeps)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(sweeps, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, local_iters, sweeps);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "local_iters", sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,7 +184,7 @@ PetscErrorCode KSPBAISetBlockSize(KSP ksp, PetscInt size)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveInt(ksp, size, 2);
-  BAISetOption(&BAIFaceKSP, ksp, block_size, size);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "block_size", &size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,7 +211,7 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(size, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, block_size, size);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "block_size", size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,7 +237,7 @@ PetscErrorCode KSPBAIGetBlockSize(KSP ksp, PetscInt *size)
    So iterations hardly depend on the number of ranks. On GPUs each rank colours its own blocks, and values of other
    ranks are those of the last global iteration.
 
-   With auto, a relaxation that another option selects is in mode async. Any other value selects relaxation.
+   Auto is async.
 
 .seealso: `KSPBAI`, `KSPBAIGetMode()`
 @*/
@@ -150,7 +246,7 @@ PetscErrorCode KSPBAISetMode(KSP ksp, BAIMode mode)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, mode, 2);
-  BAISetOption(&BAIFaceKSP, ksp, mode, mode);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "mode", &mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,7 +273,7 @@ PetscErrorCode KSPBAIGetMode(KSP ksp, BAIMode *mode)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(mode, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, mode, mode);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "mode", mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,7 +312,7 @@ PetscErrorCode KSPBAISetPartition(KSP ksp, BAIPartitionType type)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, type, 2);
-  BAISetOption(&BAIFaceKSP, ksp, partition, type);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "partition", &type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,77 +339,7 @@ PetscErrorCode KSPBAIGetPartition(KSP ksp, BAIPartitionType *type)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(type, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, partition, type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetLevels - Sets the levels of the multigrid preconditioner at most, or none for relaxation
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp    - the solver
--  levels - the finest one counted, 0 for none, at most 32, or `PETSC_DECIDE` to have it chosen (default `PETSC_DECIDE`)
-
-   Options Database Key:
-.  -ksp_bai_levels <auto> - sets it
-
-   Level: beginner
-
-   Notes:
-   A solve is a Krylov method with a multigrid cycle as its preconditioner; the smoother is block-synchronous iteration,
-   see `PCBAIMG`. The number of iterations hardly grows with the number of unknowns, nor with the number of MPI ranks,
-   which the levels span. The Krylov method is conjugate gradients if the matrix is symmetric, or Hermitian, with
-   diagonal entries of one sign, and flexible BiCGStab otherwise.
-
-   If a GPU holds the matrix in registers and shared memory there are no levels: the whole Krylov solve is one kernel
-   launch, with up to four local sweeps in blocks as its preconditioner.
-
-   If a row has more than 1000 entries, and levels is auto, there are no levels, and `PCJACOBI` is the preconditioner.
-
-   With auto a solve is such a Krylov method if all options that define the relaxation are at their defaults. These are
-   all options except `backend`, `exchange` and `idle_wait`. A solve of a fixed number of iterations, as that of a
-   smoother, is always relaxation.
-
-   With none every solve is relaxation, the block-asynchronous iteration of the papers. With a number every solve is a
-   Krylov method with at most that many levels.
-
-.seealso: `KSPBAI`, `KSPBAIGetLevels()`, `PCBAIMG`, `PCBAIMGSetLevels()`
-@*/
-PetscErrorCode KSPBAISetLevels(KSP ksp, PetscInt levels)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, levels, 2);
-  BAISetOption(&BAIFaceKSP, ksp, levels, levels);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetLevels - Gets the levels of the multigrid preconditioner at most, or none for relaxation
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  levels - see `KSPBAISetLevels()`
-
-   Level: beginner
-
-   Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
-
-.seealso: `KSPBAI`, `KSPBAISetLevels()`
-@*/
-PetscErrorCode KSPBAIGetLevels(KSP ksp, PetscInt *levels)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(levels, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, levels, levels);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "partition", type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -351,7 +377,7 @@ PetscErrorCode KSPBAISetMomentum(KSP ksp, PetscReal momentum)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveReal(ksp, momentum, 2);
-  BAISetOption(&BAIFaceKSP, ksp, momentum, momentum);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "momentum", &momentum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -375,7 +401,7 @@ PetscErrorCode KSPBAIGetMomentum(KSP ksp, PetscReal *momentum)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(momentum, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, momentum, momentum);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "momentum", momentum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -422,7 +448,7 @@ PetscErrorCode KSPBAISetWeight(KSP ksp, BAIWeight weight)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, weight, 2);
-  BAISetOption(&BAIFaceKSP, ksp, weight, weight);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "weight", &weight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -449,7 +475,7 @@ PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(weight, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, weight, weight);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "weight", weight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -484,14 +510,14 @@ PetscErrorCode KSPBAIGetWeight(KSP ksp, BAIWeight *weight)
    M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
    Communications 180 (2009).
 
-.seealso: `KSPBAI`, `KSPBAIGetPrecision()`, `KSPBAISetRefine()`
+.seealso: `KSPBAI`, `KSPBAIGetPrecision()`
 @*/
 PetscErrorCode KSPBAISetPrecision(KSP ksp, BAIPrecision precision)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, precision, 2);
-  BAISetOption(&BAIFaceKSP, ksp, precision, precision);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "precision", &precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -515,7 +541,7 @@ PetscErrorCode KSPBAIGetPrecision(KSP ksp, BAIPrecision *precision)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(precision, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, precision, precision);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "precision", precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -544,7 +570,7 @@ PetscErrorCode KSPBAISetOmega(KSP ksp, PetscReal omega)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveReal(ksp, omega, 2);
-  BAISetOption(&BAIFaceKSP, ksp, omega, omega);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "omega", &omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -568,7 +594,7 @@ PetscErrorCode KSPBAIGetOmega(KSP ksp, PetscReal *omega)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(omega, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, omega, omega);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "omega", omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -599,7 +625,7 @@ PetscErrorCode KSPBAISetLocalOmega(KSP ksp, PetscReal omega)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveReal(ksp, omega, 2);
-  BAISetOption(&BAIFaceKSP, ksp, local_omega, omega);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "local_omega", &omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -626,7 +652,7 @@ PetscErrorCode KSPBAIGetLocalOmega(KSP ksp, PetscReal *omega)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(omega, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, local_omega, omega);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "local_omega", omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -656,7 +682,7 @@ PetscErrorCode KSPBAISetCheckInterval(KSP ksp, PetscInt interval)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveInt(ksp, interval, 2);
-  BAISetOption(&BAIFaceKSP, ksp, check_interval, interval);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "check_interval", &interval));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -680,7 +706,7 @@ PetscErrorCode KSPBAIGetCheckInterval(KSP ksp, PetscInt *interval)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(interval, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, check_interval, interval);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "check_interval", interval));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -705,7 +731,7 @@ PetscErrorCode KSPBAISetBackend(KSP ksp, BAIBackend backend)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ksp, backend, 2);
-  BAISetOption(&BAIFaceKSP, ksp, backend, backend);
+  PetscCall(BAISetOption((PetscObject)ksp, &BAIFaceKSP, "backend", &backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -732,830 +758,6 @@ PetscErrorCode KSPBAIGetBackend(KSP ksp, BAIBackend *backend)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
   PetscAssertPointer(backend, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, backend, backend);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetTheta - Sets whether blocks with more weight inside do more local sweeps
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp   - the solver
--  theta - `PETSC_TRUE` or `PETSC_FALSE` (default)
-
-   Options Database Key:
-.  -ksp_bai_theta <false> - sets it
-
-   Level: intermediate
-
-   Note:
-   The criterion is the ratio of the sums of |a_ij| inside and outside a block, without the diagonal. A block above the
-   average of all blocks does more than `local_iters` sweeps, at most four times as many. A block below does fewer, at
-   least one. All blocks together do not do more.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.10.4.
-
-.seealso: `KSPBAI`, `KSPBAIGetTheta()`, `KSPBAISetLocalIters()`
-@*/
-PetscErrorCode KSPBAISetTheta(KSP ksp, PetscBool theta)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(ksp, theta, 2);
-  BAISetOption(&BAIFaceKSP, ksp, theta, theta);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetTheta - Gets whether blocks with more weight inside do more local sweeps
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  theta - see `KSPBAISetTheta()`
-
-   Level: intermediate
-
-.seealso: `KSPBAI`, `KSPBAISetTheta()`
-@*/
-PetscErrorCode KSPBAIGetTheta(KSP ksp, PetscBool *theta)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(theta, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, theta, theta);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetOverlap - Sets the steps of the matrix graph by which blocks are extended
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp     - the solver
--  overlap - steps in the graph of the matrix, at least 0 (default 0)
-
-   Options Database Key:
-.  -ksp_bai_overlap <0> - sets it
-
-   Level: advanced
-
-   Notes:
-   A block is extended by the rows of this MPI rank that its own rows couple to, over that many steps. It sweeps over
-   these as over its own, from the values that they have when its global iteration begins. It writes only its own values
-   back, as in the restricted additive Schwarz method.
-
-   That pays off where many local sweeps solve a block well, so that errors come from outside. Each sweep also takes the
-   rows of the overlap, which -ksp_view counts. The overlap is found on the host, from the pattern of the matrix. Do not
-   combine it with momentum, `KSPBAISetMomentum()`, if blocks are thin, as those of consecutive rows of a grid.
-
-   Reference:
-   X.-C. Cai, M. Sarkis, "A restricted additive Schwarz preconditioner for general sparse linear systems", SIAM Journal
-   on Scientific Computing 21 (1999).
-
-.seealso: `KSPBAI`, `KSPBAIGetOverlap()`, `KSPBAISetPartition()`, `KSPBAISetLocalIters()`, `PCASM`
-@*/
-PetscErrorCode KSPBAISetOverlap(KSP ksp, PetscInt overlap)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, overlap, 2);
-  BAISetOption(&BAIFaceKSP, ksp, overlap, overlap);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetOverlap - Gets the steps of the matrix graph by which blocks are extended
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  overlap - see `KSPBAISetOverlap()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetOverlap()`
-@*/
-PetscErrorCode KSPBAIGetOverlap(KSP ksp, PetscInt *overlap)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(overlap, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, overlap, overlap);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetStaleness - Sets the global iterations that a block may be ahead of those it reads from
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp       - the solver
--  staleness - global iterations, at least 0, or -1: unbounded (default -1)
-
-   Options Database Key:
-.  -ksp_bai_staleness <-1> - sets it
-
-   Level: intermediate
-
-   Note:
-   For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option the scheduling of the blocks
-   decides. A block that would be too far ahead waits. With 0 it reads values from the iteration before or newer ones,
-   never older ones. On several MPI ranks staleness also bounds how far ranks are ahead of each other; they meet at
-   least every 32 global iterations in any case.
-
-   Reference:
-   D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
-
-.seealso: `KSPBAI`, `KSPBAIGetStaleness()`, `KSPBAISetMode()`
-@*/
-PetscErrorCode KSPBAISetStaleness(KSP ksp, PetscInt staleness)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, staleness, 2);
-  BAISetOption(&BAIFaceKSP, ksp, staleness, staleness);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetStaleness - Gets the global iterations that a block may be ahead of those it reads from
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  staleness - see `KSPBAISetStaleness()`
-
-   Level: intermediate
-
-.seealso: `KSPBAI`, `KSPBAISetStaleness()`
-@*/
-PetscErrorCode KSPBAIGetStaleness(KSP ksp, PetscInt *staleness)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(staleness, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, staleness, staleness);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetRefine - Sets the iterative refinement round the sweeps
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp    - the solver
--  refine - `BAI_REFINE_AUTO` (default), `BAI_REFINE_NONE`, `BAI_REFINE_SYNC` or `BAI_REFINE_ASYNC`
-
-   Options Database Key:
-.  -ksp_bai_refine (auto|none|sync|async) - sets it
-
-   Level: intermediate
-
-   Notes:
-   With `BAI_REFINE_ASYNC` a block computes its residual with the current x of the others, and the correction starts
-   from zero. Blocks wait for each other as the mode says, and not for a residual. x and residuals are of full
-   precision, corrections are of the precision of the sweeps. In native precision iterations are those without
-   refinement, up to rounding. On a GPU the generic kernel iterates, and a solve is never a single kernel launch.
-
-   With `BAI_REFINE_SYNC` the gain of the first global iterations decides how many a correction takes. In native
-   precision a solve takes about as many iterations as without refinement. A solve is never a single kernel launch.
-
-   With `BAI_REFINE_NONE` in single precision x itself is iterated in single precision. The true residual norm then
-   falls to about 1e-7 of the size of A x, and no further. A smaller tolerance is not met.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Sections 4.12 and 4.13.
-
-.seealso: `KSPBAI`, `KSPBAIGetRefine()`, `BAIRefine`, `KSPBAISetPrecision()`
-@*/
-PetscErrorCode KSPBAISetRefine(KSP ksp, BAIRefine refine)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, refine, 2);
-  BAISetOption(&BAIFaceKSP, ksp, refine, refine);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetRefine - Gets the iterative refinement round the sweeps
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  refine - see `KSPBAISetRefine()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
-
-.seealso: `KSPBAI`, `KSPBAISetRefine()`
-@*/
-PetscErrorCode KSPBAIGetRefine(KSP ksp, BAIRefine *refine)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(refine, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, refine, refine);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetExchange - Sets how x is exchanged between MPI ranks
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp      - the solver
--  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or
-              `BAI_EXCHANGE_DK`
-
-   Options Database Key:
-.  -ksp_bai_exchange (auto|scatter|amc|dc|dk) - sets it
-
-   Level: intermediate
-
-   Notes:
-   With dk in mode `BAI_MODE_ASYNC` a rank sends x of its boundary whenever a block has a new x, and nobody waits. In
-   the other modes ranks exchange x after each global iteration, or after each turn of mode color on the host, as with
-   scatter, and results are the same. Every wait is bounded: a rank that does not answer is an error.
-
-   With dk in mode async a faster rank does up to eight global iterations for one of the slowest, unless faults,
-   statistics or a bound on staleness are asked for. So a busy GPU does not delay the others. Iterations are counted as
-   on the slowest rank. Solves with a fixed number of iterations do not do more.
-
-   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch. The
-   older values that ranks then read cost some iterations.
-
-   In a multigrid cycle GPUs of one host write to each other's memory if they can, whatever this option says. Only
-   scatter makes them exchange x by MPI.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC, DC
-   and DK these are.
-
-.seealso: `KSPBAI`, `KSPBAIGetExchange()`, `BAIExchange`, `KSPBAISetMode()`
-@*/
-PetscErrorCode KSPBAISetExchange(KSP ksp, BAIExchange exchange)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, exchange, 2);
-  BAISetOption(&BAIFaceKSP, ksp, exchange, exchange);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetExchange - Gets how x is exchanged between MPI ranks
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  exchange - see `KSPBAISetExchange()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
-
-.seealso: `KSPBAI`, `KSPBAISetExchange()`
-@*/
-PetscErrorCode KSPBAIGetExchange(KSP ksp, BAIExchange *exchange)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(exchange, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, exchange, exchange);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetKernel - Sets the family of kernels for global iterations on a GPU
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp    - the solver
--  kernel - `BAI_KERNEL_AUTO` (default), `BAI_KERNEL_RESIDENT`, `BAI_KERNEL_STREAM` or `BAI_KERNEL_GENERIC`
-
-   Options Database Key:
-.  -ksp_bai_kernel (auto|resident|stream|generic) - sets it
-
-   Level: advanced
-
-   Note:
-   For the backend cuda. If the family cannot be used, an error says why.
-
-.seealso: `KSPBAI`, `KSPBAIGetKernel()`, `KSPBAISetBackend()`
-@*/
-PetscErrorCode KSPBAISetKernel(KSP ksp, BAIKernel kernel)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, kernel, 2);
-  BAISetOption(&BAIFaceKSP, ksp, kernel, kernel);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetKernel - Gets the family of kernels for global iterations on a GPU
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  kernel - see `KSPBAISetKernel()`
-
-   Level: advanced
-
-   Note:
-   It is the value that was set. What `KSPSetUp()` chose is shown by `KSPView()`.
-
-.seealso: `KSPBAI`, `KSPBAISetKernel()`
-@*/
-PetscErrorCode KSPBAIGetKernel(KSP ksp, BAIKernel *kernel)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(kernel, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, kernel, kernel);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetIdleWait - Sets whether the host sleeps during long waits for the device
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp       - the solver
--  idle_wait - `PETSC_TRUE` or `PETSC_FALSE` (default)
-
-   Options Database Key:
-.  -ksp_bai_idle_wait <false> - sets it
-
-   Level: intermediate
-
-   Notes:
-   For the backend cuda. A host thread that polls the device keeps a processor busy and takes power. With this option it
-   sleeps, and the device wakes it. Waking takes up to 0.3 ms, so it sleeps only if it waits for more than 8 ms, or did
-   so the last two times.
-
-   PETSc's own operations on the device wait as PETSc does.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 5.3.3.
-
-.seealso: `KSPBAI`, `KSPBAIGetIdleWait()`
-@*/
-PetscErrorCode KSPBAISetIdleWait(KSP ksp, PetscBool idle_wait)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(ksp, idle_wait, 2);
-  BAISetOption(&BAIFaceKSP, ksp, idle_wait, idle_wait);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetIdleWait - Gets whether the host sleeps during long waits for the device
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  idle_wait - see `KSPBAISetIdleWait()`
-
-   Level: intermediate
-
-.seealso: `KSPBAI`, `KSPBAISetIdleWait()`
-@*/
-PetscErrorCode KSPBAIGetIdleWait(KSP ksp, PetscBool *idle_wait)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(idle_wait, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, idle_wait, idle_wait);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetFaultType - Sets what simulated faults do
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp  - the solver
--  type - `BAI_FAULT_ROWS` (default), `BAI_FAULT_BLOCKS`, `BAI_FAULT_X`, `BAI_FAULT_MATRIX` or `BAI_FAULT_SUMS`
-
-   Options Database Key:
-.  -ksp_bai_fault_type (rows|blocks|x|matrix|sums) - sets it
-
-   Level: advanced
-
-   Note:
-   A row that is no longer updated keeps its value of x, and others still read it. Bits are flipped in one number of
-   each row: of x, of an entry of the matrix, or of the sum of products outside the block.
-
-.seealso: `KSPBAI`, `KSPBAIGetFaultType()`, `KSPBAISetFaultFraction()`
-@*/
-PetscErrorCode KSPBAISetFaultType(KSP ksp, BAIFaultType type)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(ksp, type, 2);
-  BAISetOption(&BAIFaceKSP, ksp, fault_type, type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetFaultType - Gets what simulated faults do
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  type - see `KSPBAISetFaultType()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetFaultType()`
-@*/
-PetscErrorCode KSPBAIGetFaultType(KSP ksp, BAIFaultType *type)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(type, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, fault_type, type);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetFaultFraction - Sets the part of the rows or blocks that simulated faults hit
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp      - the solver
--  fraction - at least 0 and less than 1 (default 0)
-
-   Options Database Key:
-.  -ksp_bai_fault_fraction <0> - sets it
-
-   Level: advanced
-
-   Notes:
-   To see what faults do to a solve, without failing hardware. Each row or block is hit with this probability, chosen at
-   random by the seed. On a GPU the generic kernel then iterates.
-
-   If the residual norm no longer falls, because rows are not updated, the reason is `KSP_DIVERGED_BREAKDOWN`; -info and
-   -ksp_view tell in how many rows the residual is not small.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.5.
-
-.seealso: `KSPBAI`, `KSPBAIGetFaultFraction()`, `KSPBAISetFaultType()`, `KSPBAISetFaultAt()`, `KSPBAISetFaultRecover()`,
-          `KSPBAISetFaultDetect()`
-@*/
-PetscErrorCode KSPBAISetFaultFraction(KSP ksp, PetscReal fraction)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(ksp, fraction, 2);
-  BAISetOption(&BAIFaceKSP, ksp, fault_fraction, fraction);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetFaultFraction - Gets the part of the rows or blocks that simulated faults hit
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  fraction - see `KSPBAISetFaultFraction()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetFaultFraction()`
-@*/
-PetscErrorCode KSPBAIGetFaultFraction(KSP ksp, PetscReal *fraction)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(fraction, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, fault_fraction, fraction);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetFaultAt - Sets the global iterations before simulated faults begin
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp - the solver
--  its - global iterations, at least 0 (default 10)
-
-   Options Database Key:
-.  -ksp_bai_fault_at <10> - sets it
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAIGetFaultAt()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultRecover()`
-@*/
-PetscErrorCode KSPBAISetFaultAt(KSP ksp, PetscInt its)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, its, 2);
-  BAISetOption(&BAIFaceKSP, ksp, fault_at, its);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetFaultAt - Gets the global iterations before simulated faults begin
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  its - see `KSPBAISetFaultAt()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetFaultAt()`
-@*/
-PetscErrorCode KSPBAIGetFaultAt(KSP ksp, PetscInt *its)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(its, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, fault_at, its);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetFaultRecover - Sets the global iterations that simulated faults last
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp - the solver
--  its - global iterations, at least 1, or 0: never (default 0)
-
-   Options Database Key:
-.  -ksp_bai_fault_recover <0> - sets it
-
-   Level: advanced
-
-   Note:
-   After that many iterations rows and blocks are updated again, as if others computed them, and a matrix with flipped
-   bits is copied anew. Bits of x or of sums are flipped once; only the iteration itself recovers from that.
-
-.seealso: `KSPBAI`, `KSPBAIGetFaultRecover()`, `KSPBAISetFaultFraction()`, `KSPBAISetFaultDetect()`
-@*/
-PetscErrorCode KSPBAISetFaultRecover(KSP ksp, PetscInt its)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, its, 2);
-  BAISetOption(&BAIFaceKSP, ksp, fault_recover, its);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetFaultRecover - Gets the global iterations that simulated faults last
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  its - see `KSPBAISetFaultRecover()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetFaultRecover()`
-@*/
-PetscErrorCode KSPBAIGetFaultRecover(KSP ksp, PetscInt *its)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(its, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, fault_recover, its);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetFaultSeed - Sets the choice of the rows or blocks that simulated faults hit
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp  - the solver
--  seed - at least 0 (default 0)
-
-   Options Database Key:
-.  -ksp_bai_fault_seed <0> - sets it
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAIGetFaultSeed()`, `KSPBAISetFaultFraction()`
-@*/
-PetscErrorCode KSPBAISetFaultSeed(KSP ksp, PetscInt seed)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(ksp, seed, 2);
-  BAISetOption(&BAIFaceKSP, ksp, fault_seed, seed);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetFaultSeed - Gets the choice of the rows or blocks that simulated faults hit
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  seed - see `KSPBAISetFaultSeed()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetFaultSeed()`
-@*/
-PetscErrorCode KSPBAIGetFaultSeed(KSP ksp, PetscInt *seed)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(seed, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, fault_seed, seed);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetFaultDetect - Sets whether faults are looked for and repaired
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp    - the solver
--  detect - `PETSC_TRUE` or `PETSC_FALSE` (default)
-
-   Options Database Key:
-.  -ksp_bai_fault_detect <false> - sets it
-
-   Level: advanced
-
-   Notes:
-   Whenever the residual norm is computed, the residual is computed from the matrix itself, and examined block by block.
-   A solve without faults takes the same iterations as without detection.
-
-   A block whose residual is not a number, or has grown to more than a hundred times that of any block before, goes back
-   to its last good values. If that does not help, the copy of the matrix is renewed. If that does not help either, the
-   iteration itself diverges, and no fault is counted. With momentum, growth is not taken for a fault.
-
-   The copy of the matrix is also renewed if its residual is not that of the matrix, or if the residual norm no longer
-   falls. Rows that have not changed for three such computations, though their residual is not zero, are considered lost
-   and given to others.
-
-   -ksp_view tells how many faults were found. If the residual norm still does not fall, the reason is
-   `KSP_DIVERGED_BREAKDOWN`. With `KSP_NORM_NONE` no norm is computed, and nothing is found.
-
-.seealso: `KSPBAI`, `KSPBAIGetFaultDetect()`, `KSPBAISetFaultFraction()`
-@*/
-PetscErrorCode KSPBAISetFaultDetect(KSP ksp, PetscBool detect)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(ksp, detect, 2);
-  BAISetOption(&BAIFaceKSP, ksp, fault_detect, detect);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetFaultDetect - Gets whether faults are looked for and repaired
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  detect - see `KSPBAISetFaultDetect()`
-
-   Level: advanced
-
-.seealso: `KSPBAI`, `KSPBAISetFaultDetect()`
-@*/
-PetscErrorCode KSPBAIGetFaultDetect(KSP ksp, PetscBool *detect)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(detect, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, fault_detect, detect);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAISetStats - Sets whether sweeps are counted, for statistics
-
-   Logically Collective
-
-   Input Parameters:
-+  ksp   - the solver
--  stats - `PETSC_TRUE` or `PETSC_FALSE` (default)
-
-   Options Database Key:
-.  -ksp_bai_stats <false> - sets it
-
-   Level: intermediate
-
-   Notes:
-   Statistics count how stale values are: when a block begins a global iteration, how many iterations the blocks that it
-   reads from are behind it. They also count how often each block was updated, and when last, and how many iterations
-   came after the residual norm had met the tolerance, as it is not computed after each one. -ksp_view shows them.
-
-   The option may name a viewer for each solve, as `:stats.csv:ascii_csv` for a table of numbers. On a GPU the generic
-   kernel iterates, and tiles are counted, which hold one block or several small ones.
-
-   The energy of the solve in joules is included: of the GPUs by NVML, of the processors by RAPL, where these can be
-   read. The counter of a GPU changes about every 100 ms; a short solve may have no figure. The counters are of the
-   whole GPU and host, including other users.
-
-.seealso: `KSPBAI`, `KSPBAIGetStats()`, `KSPBAIStatsView()`
-@*/
-PetscErrorCode KSPBAISetStats(KSP ksp, PetscBool stats)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(ksp, stats, 2);
-  BAISetOption(&BAIFaceKSP, ksp, stats, stats);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   KSPBAIGetStats - Gets whether sweeps are counted, for statistics
-
-   Not Collective
-
-   Input Parameter:
-.  ksp - the solver, of type `KSPBAI`
-
-   Output Parameter:
-.  stats - see `KSPBAISetStats()`
-
-   Level: intermediate
-
-.seealso: `KSPBAI`, `KSPBAISetStats()`
-@*/
-PetscErrorCode KSPBAIGetStats(KSP ksp, PetscBool *stats)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
-  PetscAssertPointer(stats, 2);
-  BAIGetOption(&BAIFaceKSP, ksp, stats, stats);
+  PetscCall(BAIGetOption((PetscObject)ksp, &BAIFaceKSP, "backend", backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

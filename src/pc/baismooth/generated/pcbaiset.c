@@ -1,5 +1,5 @@
 /*
-   Setters and getters of PCBAI, made from src/bai/options.def and src/bai/research/options.def by "make options"
+   Setters and getters of PCBAI, made from src/bai/options.def and others by "make options"
 */
 #include "../../../bai/baiimpl.h"
 #include <petsc/private/pcimpl.h> /*I "petscbai.h" I*/
@@ -29,7 +29,7 @@ PetscErrorCode PCBAISetLocalIters(PC pc, PetscInt sweeps)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveInt(pc, sweeps, 2);
-  BAISetOption(&BAIFacePC, pc, local_iters, sweeps);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "local_iters", &sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,7 +53,7 @@ PetscErrorCode PCBAIGetLocalIters(PC pc, PetscInt *sweeps)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(sweeps, 2);
-  BAIGetOption(&BAIFacePC, pc, local_iters, sweeps);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "local_iters", sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,7 +90,7 @@ PetscErrorCode PCBAISetBlockSize(PC pc, PetscInt size)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveInt(pc, size, 2);
-  BAISetOption(&BAIFacePC, pc, block_size, size);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "block_size", &size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -117,7 +117,7 @@ PetscErrorCode PCBAIGetBlockSize(PC pc, PetscInt *size)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(size, 2);
-  BAIGetOption(&BAIFacePC, pc, block_size, size);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "block_size", size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,7 +155,7 @@ PetscErrorCode PCBAISetMode(PC pc, BAIMode mode)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, mode, 2);
-  BAISetOption(&BAIFacePC, pc, mode, mode);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "mode", &mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,7 +182,7 @@ PetscErrorCode PCBAIGetMode(PC pc, BAIMode *mode)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(mode, 2);
-  BAIGetOption(&BAIFacePC, pc, mode, mode);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "mode", mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -227,7 +227,7 @@ PetscErrorCode PCBAISetPartition(PC pc, BAIPartitionType type)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, type, 2);
-  BAISetOption(&BAIFacePC, pc, partition, type);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "partition", &type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,7 +254,7 @@ PetscErrorCode PCBAIGetPartition(PC pc, BAIPartitionType *type)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(type, 2);
-  BAIGetOption(&BAIFacePC, pc, partition, type);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "partition", type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,7 +294,7 @@ PetscErrorCode PCBAISetMomentum(PC pc, PetscReal momentum)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveReal(pc, momentum, 2);
-  BAISetOption(&BAIFacePC, pc, momentum, momentum);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "momentum", &momentum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -318,7 +318,7 @@ PetscErrorCode PCBAIGetMomentum(PC pc, PetscReal *momentum)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(momentum, 2);
-  BAIGetOption(&BAIFacePC, pc, momentum, momentum);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "momentum", momentum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -365,7 +365,7 @@ PetscErrorCode PCBAISetWeight(PC pc, BAIWeight weight)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, weight, 2);
-  BAISetOption(&BAIFacePC, pc, weight, weight);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "weight", &weight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -392,7 +392,7 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(weight, 2);
-  BAIGetOption(&BAIFacePC, pc, weight, weight);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "weight", weight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -427,14 +427,14 @@ PetscErrorCode PCBAIGetWeight(PC pc, BAIWeight *weight)
    M. Baboulin et al., "Accelerating scientific computations with mixed precision algorithms", Computer Physics
    Communications 180 (2009).
 
-.seealso: `PCBAI`, `PCBAIGetPrecision()`, `PCBAISetRefine()`
+.seealso: `PCBAI`, `PCBAIGetPrecision()`
 @*/
 PetscErrorCode PCBAISetPrecision(PC pc, BAIPrecision precision)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, precision, 2);
-  BAISetOption(&BAIFacePC, pc, precision, precision);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "precision", &precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -458,7 +458,7 @@ PetscErrorCode PCBAIGetPrecision(PC pc, BAIPrecision *precision)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(precision, 2);
-  BAIGetOption(&BAIFacePC, pc, precision, precision);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "precision", precision));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -497,7 +497,7 @@ PetscErrorCode PCBAISetOmega(PC pc, PetscReal omega)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveReal(pc, omega, 2);
-  BAISetOption(&BAIFacePC, pc, omega, omega);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "omega", &omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -524,7 +524,7 @@ PetscErrorCode PCBAIGetOmega(PC pc, PetscReal *omega)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(omega, 2);
-  BAIGetOption(&BAIFacePC, pc, omega, omega);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "omega", omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -555,7 +555,7 @@ PetscErrorCode PCBAISetLocalOmega(PC pc, PetscReal omega)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveReal(pc, omega, 2);
-  BAISetOption(&BAIFacePC, pc, local_omega, omega);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "local_omega", &omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -582,7 +582,7 @@ PetscErrorCode PCBAIGetLocalOmega(PC pc, PetscReal *omega)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(omega, 2);
-  BAIGetOption(&BAIFacePC, pc, local_omega, omega);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "local_omega", omega));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -610,7 +610,7 @@ PetscErrorCode PCBAISetIterations(PC pc, PetscInt its)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveInt(pc, its, 2);
-  BAISetOption(&BAIFacePC, pc, its, its);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "its", &its));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -634,7 +634,7 @@ PetscErrorCode PCBAIGetIterations(PC pc, PetscInt *its)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(its, 2);
-  BAIGetOption(&BAIFacePC, pc, its, its);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "its", its));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -667,7 +667,7 @@ PetscErrorCode PCBAISetPolynomial(PC pc, BAIPolynomial polynomial)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, polynomial, 2);
-  BAISetOption(&BAIFacePC, pc, polynomial, polynomial);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "polynomial", &polynomial));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -694,7 +694,7 @@ PetscErrorCode PCBAIGetPolynomial(PC pc, BAIPolynomial *polynomial)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(polynomial, 2);
-  BAIGetOption(&BAIFacePC, pc, polynomial, polynomial);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "polynomial", polynomial));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -724,7 +724,7 @@ PetscErrorCode PCBAISetSymmetric(PC pc, PetscBool symmetric)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveBool(pc, symmetric, 2);
-  BAISetOption(&BAIFacePC, pc, symmetric, symmetric);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "symmetric", &symmetric));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -748,7 +748,7 @@ PetscErrorCode PCBAIGetSymmetric(PC pc, PetscBool *symmetric)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(symmetric, 2);
-  BAIGetOption(&BAIFacePC, pc, symmetric, symmetric);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "symmetric", symmetric));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -773,7 +773,7 @@ PetscErrorCode PCBAISetBackend(PC pc, BAIBackend backend)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, backend, 2);
-  BAISetOption(&BAIFacePC, pc, backend, backend);
+  PetscCall(BAISetOption((PetscObject)pc, &BAIFacePC, "backend", &backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -800,437 +800,6 @@ PetscErrorCode PCBAIGetBackend(PC pc, BAIBackend *backend)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(backend, 2);
-  BAIGetOption(&BAIFacePC, pc, backend, backend);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetTheta - Sets whether blocks with more weight inside do more local sweeps
-
-   Logically Collective
-
-   Input Parameters:
-+  pc    - the preconditioner
--  theta - `PETSC_TRUE` or `PETSC_FALSE` (default)
-
-   Options Database Key:
-.  -pc_bai_theta <false> - sets it
-
-   Level: intermediate
-
-   Note:
-   The criterion is the ratio of the sums of |a_ij| inside and outside a block, without the diagonal. A block above the
-   average of all blocks does more than `local_iters` sweeps, at most four times as many. A block below does fewer, at
-   least one. All blocks together do not do more.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.10.4.
-
-.seealso: `PCBAI`, `PCBAIGetTheta()`, `PCBAISetLocalIters()`
-@*/
-PetscErrorCode PCBAISetTheta(PC pc, PetscBool theta)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, theta, 2);
-  BAISetOption(&BAIFacePC, pc, theta, theta);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetTheta - Gets whether blocks with more weight inside do more local sweeps
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  theta - see `PCBAISetTheta()`
-
-   Level: intermediate
-
-.seealso: `PCBAI`, `PCBAISetTheta()`
-@*/
-PetscErrorCode PCBAIGetTheta(PC pc, PetscBool *theta)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(theta, 2);
-  BAIGetOption(&BAIFacePC, pc, theta, theta);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetOverlap - Sets the steps of the matrix graph by which blocks are extended
-
-   Logically Collective
-
-   Input Parameters:
-+  pc      - the preconditioner
--  overlap - steps in the graph of the matrix, at least 0 (default 0)
-
-   Options Database Key:
-.  -pc_bai_overlap <0> - sets it
-
-   Level: advanced
-
-   Notes:
-   A block is extended by the rows of this MPI rank that its own rows couple to, over that many steps. It sweeps over
-   these as over its own, from the values that they have when its global iteration begins. It writes only its own values
-   back, as in the restricted additive Schwarz method.
-
-   That pays off where many local sweeps solve a block well, so that errors come from outside. Each sweep also takes the
-   rows of the overlap, which -pc_view counts. The overlap is found on the host, from the pattern of the matrix. Do not
-   combine it with momentum, `PCBAISetMomentum()`, if blocks are thin, as those of consecutive rows of a grid.
-
-   With overlap the preconditioner is not symmetric, also where it would be without, as in mode `BAI_MODE_COLOR` with an
-   even number of iterations. Then use `KSPFCG`, `KSPGMRES`, or a flexible method outside, not `KSPCG`.
-
-   Reference:
-   X.-C. Cai, M. Sarkis, "A restricted additive Schwarz preconditioner for general sparse linear systems", SIAM Journal
-   on Scientific Computing 21 (1999).
-
-.seealso: `PCBAI`, `PCBAIGetOverlap()`, `PCBAISetPartition()`, `PCBAISetLocalIters()`, `PCASM`
-@*/
-PetscErrorCode PCBAISetOverlap(PC pc, PetscInt overlap)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, overlap, 2);
-  BAISetOption(&BAIFacePC, pc, overlap, overlap);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetOverlap - Gets the steps of the matrix graph by which blocks are extended
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  overlap - see `PCBAISetOverlap()`
-
-   Level: advanced
-
-.seealso: `PCBAI`, `PCBAISetOverlap()`
-@*/
-PetscErrorCode PCBAIGetOverlap(PC pc, PetscInt *overlap)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(overlap, 2);
-  BAIGetOption(&BAIFacePC, pc, overlap, overlap);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetStaleness - Sets the global iterations that a block may be ahead of those it reads from
-
-   Logically Collective
-
-   Input Parameters:
-+  pc        - the preconditioner
--  staleness - global iterations, at least 0, or -1: unbounded (default -1)
-
-   Options Database Key:
-.  -pc_bai_staleness <-1> - sets it
-
-   Level: intermediate
-
-   Note:
-   For `BAI_MODE_ASYNC`, whose theory assumes that such a bound exists. Without the option the scheduling of the blocks
-   decides. A block that would be too far ahead waits. With 0 it reads values from the iteration before or newer ones,
-   never older ones. On several MPI ranks staleness also bounds how far ranks are ahead of each other; they meet at
-   least every 32 global iterations in any case.
-
-   Reference:
-   D. Chazan, W. Miranker, "Chaotic relaxation", Linear Algebra and its Applications 2 (1969).
-
-.seealso: `PCBAI`, `PCBAIGetStaleness()`, `PCBAISetMode()`
-@*/
-PetscErrorCode PCBAISetStaleness(PC pc, PetscInt staleness)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, staleness, 2);
-  BAISetOption(&BAIFacePC, pc, staleness, staleness);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetStaleness - Gets the global iterations that a block may be ahead of those it reads from
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  staleness - see `PCBAISetStaleness()`
-
-   Level: intermediate
-
-.seealso: `PCBAI`, `PCBAISetStaleness()`
-@*/
-PetscErrorCode PCBAIGetStaleness(PC pc, PetscInt *staleness)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(staleness, 2);
-  BAIGetOption(&BAIFacePC, pc, staleness, staleness);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetRefine - Sets the iterative refinement round the sweeps
-
-   Logically Collective
-
-   Input Parameters:
-+  pc     - the preconditioner
--  refine - `BAI_REFINE_AUTO` (default), `BAI_REFINE_NONE`, `BAI_REFINE_SYNC` or `BAI_REFINE_ASYNC`
-
-   Options Database Key:
-.  -pc_bai_refine (auto|none|sync|async) - sets it
-
-   Level: intermediate
-
-   Notes:
-   With `BAI_REFINE_ASYNC` a block computes its residual with the current x of the others, and the correction starts
-   from zero. Blocks wait for each other as the mode says, and not for a residual. x and residuals are of full
-   precision, corrections are of the precision of the sweeps. In native precision iterations are those without
-   refinement, up to rounding. On a GPU the generic kernel iterates, and a solve is never a single kernel launch.
-
-   With `BAI_REFINE_SYNC` what is iterated from a nonzero guess is a correction, which starts from zero. This takes one
-   product with the matrix more. From a zero guess there is nothing to refine.
-
-   With `BAI_REFINE_NONE` in single precision each application rounds x, and there is no product with the matrix. Inside
-   a Krylov method or multigrid, which compute full residuals outside, that is accurate enough. `KSPRICHARDSON` then
-   converges to single precision only.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Sections 4.12 and 4.13.
-
-.seealso: `PCBAI`, `PCBAIGetRefine()`, `BAIRefine`, `PCBAISetPrecision()`
-@*/
-PetscErrorCode PCBAISetRefine(PC pc, BAIRefine refine)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, refine, 2);
-  BAISetOption(&BAIFacePC, pc, refine, refine);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetRefine - Gets the iterative refinement round the sweeps
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  refine - see `PCBAISetRefine()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
-
-.seealso: `PCBAI`, `PCBAISetRefine()`
-@*/
-PetscErrorCode PCBAIGetRefine(PC pc, BAIRefine *refine)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(refine, 2);
-  BAIGetOption(&BAIFacePC, pc, refine, refine);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetExchange - Sets how x is exchanged between MPI ranks
-
-   Logically Collective
-
-   Input Parameters:
-+  pc       - the preconditioner
--  exchange - `BAI_EXCHANGE_AUTO` (default), `BAI_EXCHANGE_SCATTER`, `BAI_EXCHANGE_AMC`, `BAI_EXCHANGE_DC` or
-              `BAI_EXCHANGE_DK`
-
-   Options Database Key:
-.  -pc_bai_exchange (auto|scatter|amc|dc|dk) - sets it
-
-   Level: intermediate
-
-   Notes:
-   With dk in mode `BAI_MODE_ASYNC` a rank sends x of its boundary whenever a block has a new x, and nobody waits. In
-   the other modes ranks exchange x after each global iteration, or after each turn of mode color on the host, as with
-   scatter, and results are the same. Every wait is bounded: a rank that does not answer is an error.
-
-   Between nodes, amc hides the time that MPI takes behind the next global iteration, in the modes async and launch. The
-   older values that ranks then read cost some iterations.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 4.6, whose methods AMC, DC
-   and DK these are.
-
-.seealso: `PCBAI`, `PCBAIGetExchange()`, `BAIExchange`, `PCBAISetMode()`
-@*/
-PetscErrorCode PCBAISetExchange(PC pc, BAIExchange exchange)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, exchange, 2);
-  BAISetOption(&BAIFacePC, pc, exchange, exchange);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetExchange - Gets how x is exchanged between MPI ranks
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  exchange - see `PCBAISetExchange()`
-
-   Level: intermediate
-
-   Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
-
-.seealso: `PCBAI`, `PCBAISetExchange()`
-@*/
-PetscErrorCode PCBAIGetExchange(PC pc, BAIExchange *exchange)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(exchange, 2);
-  BAIGetOption(&BAIFacePC, pc, exchange, exchange);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetKernel - Sets the family of kernels for global iterations on a GPU
-
-   Logically Collective
-
-   Input Parameters:
-+  pc     - the preconditioner
--  kernel - `BAI_KERNEL_AUTO` (default), `BAI_KERNEL_RESIDENT`, `BAI_KERNEL_STREAM` or `BAI_KERNEL_GENERIC`
-
-   Options Database Key:
-.  -pc_bai_kernel (auto|resident|stream|generic) - sets it
-
-   Level: advanced
-
-   Note:
-   For the backend cuda. If the family cannot be used, an error says why.
-
-.seealso: `PCBAI`, `PCBAIGetKernel()`, `PCBAISetBackend()`
-@*/
-PetscErrorCode PCBAISetKernel(PC pc, BAIKernel kernel)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, kernel, 2);
-  BAISetOption(&BAIFacePC, pc, kernel, kernel);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetKernel - Gets the family of kernels for global iterations on a GPU
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  kernel - see `PCBAISetKernel()`
-
-   Level: advanced
-
-   Note:
-   It is the value that was set. What `PCSetUp()` chose is shown by `PCView()`.
-
-.seealso: `PCBAI`, `PCBAISetKernel()`
-@*/
-PetscErrorCode PCBAIGetKernel(PC pc, BAIKernel *kernel)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(kernel, 2);
-  BAIGetOption(&BAIFacePC, pc, kernel, kernel);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAISetIdleWait - Sets whether the host sleeps during long waits for the device
-
-   Logically Collective
-
-   Input Parameters:
-+  pc        - the preconditioner
--  idle_wait - `PETSC_TRUE` or `PETSC_FALSE` (default)
-
-   Options Database Key:
-.  -pc_bai_idle_wait <false> - sets it
-
-   Level: intermediate
-
-   Notes:
-   For the backend cuda. A host thread that polls the device keeps a processor busy and takes power. With this option it
-   sleeps, and the device wakes it. Waking takes up to 0.3 ms, so it sleeps only if it waits for more than 8 ms, or did
-   so the last two times.
-
-   PETSc's own operations on the device wait as PETSc does.
-
-   Reference:
-   H. Anzt, "Asynchronous and Multiprecision Linear Solvers - Scalable and Fault-Tolerant Numerics for Energy Efficient
-   High Performance Computing", PhD thesis, Karlsruhe Institute of Technology, 2012, Section 5.3.3.
-
-.seealso: `PCBAI`, `PCBAIGetIdleWait()`
-@*/
-PetscErrorCode PCBAISetIdleWait(PC pc, PetscBool idle_wait)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, idle_wait, 2);
-  BAISetOption(&BAIFacePC, pc, idle_wait, idle_wait);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-   PCBAIGetIdleWait - Gets whether the host sleeps during long waits for the device
-
-   Not Collective
-
-   Input Parameter:
-.  pc - the preconditioner, of type `PCBAI`
-
-   Output Parameter:
-.  idle_wait - see `PCBAISetIdleWait()`
-
-   Level: intermediate
-
-.seealso: `PCBAI`, `PCBAISetIdleWait()`
-@*/
-PetscErrorCode PCBAIGetIdleWait(PC pc, PetscBool *idle_wait)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(idle_wait, 2);
-  BAIGetOption(&BAIFacePC, pc, idle_wait, idle_wait);
+  PetscCall(BAIGetOption((PetscObject)pc, &BAIFacePC, "backend", backend));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

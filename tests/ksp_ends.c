@@ -1,0 +1,287 @@
+static char help[] =
+  "How a KSPBAI ends: exact solutions, rows on another scale, right-hand sides that are not finite, and "
+  "systems that cannot be solved.\n\n";
+
+#include "check.h"
+
+/* A square matrix whose entries of row i are given by a function, at most three */
+typedef PetscErrorCode Row(PetscInt n, PetscInt i, PetscInt *count, PetscInt j[], PetscScalar a[]);
+
+static PetscErrorCode CreateMat(PetscInt n, Row *row, Mat *A)
+{
+  PetscInt first, last;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(*A, MATAIJ));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 5, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 5, NULL, 5, NULL));
+  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  for (PetscInt i = first; i < last; i++) {
+    PetscInt    count, j[5];
+    PetscScalar a[5];
+
+    PetscCall(row(n, i, &count, j, a));
+    PetscCall(MatSetValues(*A, 1, &i, count, j, a, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void Add(PetscInt *count, PetscInt j[], PetscScalar a[], PetscInt column, PetscScalar value)
+{
+  j[*count]     = column;
+  a[(*count)++] = value;
+}
+
+static PetscErrorCode Upwind(PETSC_UNUSED PetscInt n, PetscInt i, PetscInt *count, PetscInt j[], PetscScalar a[])
+{
+  *count = 0;
+  Add(count, j, a, i, 1);
+  if (i) Add(count, j, a, i - 1, -1);
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode Upper(PetscInt n, PetscInt i, PetscInt *count, PetscInt j[], PetscScalar a[])
+{
+  *count = 0;
+  Add(count, j, a, i, 2);
+  if (i < n - 1) Add(count, j, a, i + 1, -1);
+  return PETSC_SUCCESS;
+}
+
+/* The identity, but for one entry */
+static PetscErrorCode Nearly(PetscInt n, PetscInt i, PetscInt *count, PetscInt j[], PetscScalar a[])
+{
+  *count = 0;
+  Add(count, j, a, i, 1);
+  if (i == n - 1 && n > 1) Add(count, j, a, 0, -1);
+  return PETSC_SUCCESS;
+}
+
+/* Differences in one dimension with Neumann conditions: singular */
+static PetscErrorCode Neumann(PetscInt n, PetscInt i, PetscInt *count, PetscInt j[], PetscScalar a[])
+{
+  *count = 0;
+  Add(count, j, a, i, i && i < n - 1 ? 2 : 1);
+  if (i) Add(count, j, a, i - 1, -1);
+  if (i < n - 1) Add(count, j, a, i + 1, -1);
+  return PETSC_SUCCESS;
+}
+
+/* Differences times stiffness inside a square, and rows with one entry at its boundary */
+static PetscReal      stiffness = 1, boundary = 1;
+static PetscErrorCode Dirichlet(PetscInt n, PetscInt i, PetscInt *count, PetscInt j[], PetscScalar a[])
+{
+  const PetscInt m = (PetscInt)(PetscSqrtReal((PetscReal)n) + (PetscReal)0.5), x = i % m, y = i / m;
+  const PetscInt offset[4] = {-1, 1, -m, m};
+
+  *count = 0;
+  if (!x || !y || x == m - 1 || y == m - 1) {
+    Add(count, j, a, i, boundary);
+    return PETSC_SUCCESS;
+  }
+  Add(count, j, a, i, 4 * stiffness);
+  for (int k = 0; k < 4; k++) Add(count, j, a, i + offset[k], -stiffness);
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode Create(Mat A, const char pc[], KSP *ksp)
+{
+  PC p;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetType(*ksp, KSPBAI));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetTolerances(*ksp, (PetscReal)1e-8, PETSC_DEFAULT, PETSC_DEFAULT, 10000));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscCall(KSPGetPC(*ksp, &p));
+  if (pc) PetscCall(PCSetType(p, pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Systems that the preconditioner, or the first iteration, solves exactly have converged */
+static PetscErrorCode TestExact(Row *row, const char name[])
+{
+  const PetscInt sizes[] = {1, 2, 3, 10, 50, 100, 128, 129, 200, 1000};
+
+  PetscFunctionBeginUser;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
+    Mat                A;
+    KSP                ksp;
+    Vec                x, b, r;
+    PetscReal          rnorm;
+    KSPConvergedReason reason;
+
+    PetscCall(CreateMat(sizes[k], row, &A));
+    PetscCall(Create(A, NULL, &ksp));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecDuplicate(b, &r));
+    PetscCall(VecSet(b, 1));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(MatMult(A, x, r));
+    PetscCall(VecAYPX(r, -1, b));
+    PetscCall(VecNorm(r, NORM_2, &rnorm));
+    PetscCall(Expect(reason > 0, "%s of %d rows: %s, ||b - A x|| is %g", name, (int)sizes[k],
+                     KSPConvergedReasons[reason], (double)rnorm));
+    PetscCall(VecDestroy(&r));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows on another scale do not hide the others: the solution is right, to 1e-6, with and without a monitor */
+static PetscErrorCode TestScale(const char pc[])
+{
+  const PetscReal inner[] = {1, (PetscReal)1e-9, 1}, outer[] = {1, 1, (PetscReal)1e9};
+
+  PetscFunctionBeginUser;
+  for (int k = 0; k < 6; k++) {
+    Mat                A;
+    KSP                ksp;
+    Vec                x, b, u;
+    PetscInt           first, last, n = 40;
+    PetscReal          error, size;
+    KSPConvergedReason reason;
+
+    stiffness = inner[k % 3];
+    boundary  = outer[k % 3];
+    PetscCall(CreateMat(n * n, Dirichlet, &A));
+    PetscCall(Create(A, pc, &ksp));
+    if (k >= 3) PetscCall(KSPSetResidualHistory(ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecDuplicate(x, &u));
+    PetscCall(VecGetOwnershipRange(u, &first, &last));
+    for (PetscInt i = first; i < last; i++)
+      PetscCall(VecSetValue(u, i, 1 + (PetscReal)(i % n) / (PetscReal)n, INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(u));
+    PetscCall(VecAssemblyEnd(u));
+    PetscCall(MatMult(A, u, b));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(VecNorm(u, NORM_2, &size));
+    PetscCall(VecAXPY(x, -1, u));
+    PetscCall(VecNorm(x, NORM_2, &error));
+    PetscCall(Expect(reason > 0 && error <= (PetscReal)1e-6 * size, "PC %s, stiffness %g, boundary %g%s: %s, error %g",
+                     pc ? pc : "of KSPBAI", (double)stiffness, (double)boundary, k >= 3 ? ", watched" : "",
+                     KSPConvergedReasons[reason], (double)(error / size)));
+    PetscCall(VecDestroy(&u));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A right-hand side that is not finite teaches nothing: the next solve takes the iterations of a new KSP */
+static PetscErrorCode TestNaN(void)
+{
+  Mat                A;
+  KSP                ksp;
+  Vec                x, b, bad;
+  PetscInt           its[2];
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  stiffness = boundary = 1;
+  PetscCall(CreateMat(900, Dirichlet, &A));
+  PetscCall(Create(A, NULL, &ksp));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecDuplicate(b, &bad));
+  PetscCall(VecSet(b, 1));
+  PetscCall(VecSet(bad, 1));
+  PetscCall(VecSetValue(bad, 17, NAN, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(bad));
+  PetscCall(VecAssemblyEnd(bad));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its[0]));
+  PetscCall(KSPSolve(ksp, bad, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(Expect(reason == KSP_DIVERGED_NANORINF, "NaN in b: %s", KSPConvergedReasons[reason]));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its[1]));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(Expect(reason > 0 && its[0] == its[1], "after NaN in b: %s, %d iterations, before %d",
+                   KSPConvergedReasons[reason], (int)its[1], (int)its[0]));
+  PetscCall(VecDestroy(&bad));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A system without a solution ends before max_it, as the norm falls no longer */
+static PetscErrorCode TestInconsistent(const char pc[])
+{
+  Mat                A;
+  KSP                ksp;
+  Vec                x, b;
+  PetscInt           its;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(300, Neumann, &A));
+  PetscCall(Create(A, pc, &ksp));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1)); /* which is orthogonal to the range */
+  PetscCall(VecSetValue(b, 0, 2, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(Expect(reason < 0 && reason != KSP_DIVERGED_ITS && its < 3000, "PC %s: %s after %d iterations",
+                   pc ? pc : "of KSPBAI", KSPConvergedReasons[reason], (int)its));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(CheckInitialize(&argc, &argv, help));
+  if (Case("exact_upwind")) PetscCall(TestExact(Upwind, "upwind"));
+  if (Case("exact_upper")) PetscCall(TestExact(Upper, "upper triangle"));
+  if (Case("exact_nearly")) PetscCall(TestExact(Nearly, "nearly the identity"));
+  if (Case("scale_baimg")) PetscCall(TestScale(NULL));
+  if (Case("scale_jacobi")) PetscCall(TestScale(PCJACOBI));
+  if (Case("scale_bai")) PetscCall(TestScale(PCBAI));
+  if (Case("nan")) PetscCall(TestNaN());
+  if (Case("inconsistent_baimg")) PetscCall(TestInconsistent(NULL));
+  if (Case("inconsistent_jacobi")) PetscCall(TestInconsistent(PCJACOBI));
+  PetscCall(CheckFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      output_file: output/empty.out
+      requires: double
+      test:
+         suffix: host
+         nsize: {{1 2 3}}
+      test:
+         suffix: cuda
+         requires: baicuda
+         args: -ksp_bai_backend cuda
+      test:
+         suffix: aijcusparse
+         requires: baicuda cuda
+         nsize: {{1 2}}
+         args: -mat_type aijcusparse
+
+TEST*/
