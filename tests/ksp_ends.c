@@ -138,17 +138,19 @@ static PetscErrorCode TestExact(Row *row, const char name[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows on another scale do not hide the others: the solution is right, to 1e-6, with and without a monitor */
+/* Rows on another scale do not hide the others: the solution is right, to 1e-6, with and without a residual history,
+   from zero and from a guess */
 static PetscErrorCode TestScale(const char pc[])
 {
   const PetscReal inner[] = {1, (PetscReal)1e-9, 1}, outer[] = {1, 1, (PetscReal)1e9};
 
   PetscFunctionBeginUser;
-  for (int k = 0; k < 6; k++) {
+  for (int k = 0; k < 12; k++) {
     Mat                A;
     KSP                ksp;
     Vec                x, b, u;
     PetscInt           first, last, n = 40;
+    const PetscBool    guess = (PetscBool)(k % 6 >= 3);
     PetscReal          error, size;
     KSPConvergedReason reason;
 
@@ -156,7 +158,7 @@ static PetscErrorCode TestScale(const char pc[])
     boundary  = outer[k % 3];
     PetscCall(CreateMat(n * n, Dirichlet, &A));
     PetscCall(Create(A, pc, &ksp));
-    if (k >= 3) PetscCall(KSPSetResidualHistory(ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
+    if (k >= 6) PetscCall(KSPSetResidualHistory(ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
     PetscCall(MatCreateVecs(A, &x, &b));
     PetscCall(VecDuplicate(x, &u));
     PetscCall(VecGetOwnershipRange(u, &first, &last));
@@ -165,13 +167,18 @@ static PetscErrorCode TestScale(const char pc[])
     PetscCall(VecAssemblyBegin(u));
     PetscCall(VecAssemblyEnd(u));
     PetscCall(MatMult(A, u, b));
+    if (guess) {
+      PetscCall(VecSet(x, (PetscScalar)0.01));
+      PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+    }
     PetscCall(KSPSolve(ksp, b, x));
     PetscCall(KSPGetConvergedReason(ksp, &reason));
     PetscCall(VecNorm(u, NORM_2, &size));
     PetscCall(VecAXPY(x, -1, u));
     PetscCall(VecNorm(x, NORM_2, &error));
-    PetscCall(Expect(reason > 0 && error <= (PetscReal)1e-6 * size, "PC %s, stiffness %g, boundary %g%s: %s, error %g",
-                     pc ? pc : "of KSPBAI", (double)stiffness, (double)boundary, k >= 3 ? ", watched" : "",
+    PetscCall(Expect(reason > 0 && error <= (PetscReal)1e-6 * size,
+                     "PC %s, stiffness %g, boundary %g%s%s: %s, error %g", pc ? pc : "of KSPBAI", (double)stiffness,
+                     (double)boundary, guess ? ", from a guess" : "", k >= 6 ? ", watched" : "",
                      KSPConvergedReasons[reason], (double)(error / size)));
     PetscCall(VecDestroy(&u));
     PetscCall(VecDestroy(&x));
@@ -249,6 +256,42 @@ static PetscErrorCode TestInconsistent(const char pc[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A number of iterations that is fixed is done, also where they come to nothing */
+static PetscErrorCode TestFixed(void)
+{
+  Mat A;
+  Vec x, b;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(300, Neumann, &A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(VecSetValue(b, 0, 2, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  for (int watched = 0; watched < 2; watched++) {
+    KSP                ksp;
+    PetscInt           its;
+    KSPConvergedReason reason;
+
+    PetscCall(Create(A, NULL, &ksp));
+    PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_KRYLOV));
+    PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+    PetscCall(KSPSetTolerances(ksp, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, 900));
+    if (watched) PetscCall(KSPSetResidualHistory(ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &its));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(Expect(reason == KSP_CONVERGED_ITS, "%s: %s after %d iterations", watched ? "watched" : "unwatched",
+                     KSPConvergedReasons[reason], (int)its));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscFunctionBeginUser;
@@ -262,6 +305,7 @@ int main(int argc, char **argv)
   if (Case("nan")) PetscCall(TestNaN());
   if (Case("inconsistent_baimg")) PetscCall(TestInconsistent(NULL));
   if (Case("inconsistent_jacobi")) PetscCall(TestInconsistent(PCJACOBI));
+  if (Case("fixed")) PetscCall(TestFixed());
   PetscCall(CheckFinalize());
   return 0;
 }

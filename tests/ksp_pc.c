@@ -343,9 +343,108 @@ static PetscErrorCode TestNorm(const char norm[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each iteration has one norm, also where KSPFGMRES restarts */
+static PetscErrorCode TestHistory(void)
+{
+  Mat          A;
+  KSP          ksp;
+  PetscOptions o;
+  PetscInt     its, count;
+  PetscReal    rnorm;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(40, (PetscReal)0.4, &A));
+  PetscCall(Create(A, "-ksp_bai_krylov gmres -pc_type jacobi -pc_baimg_levels 32", &o, &ksp));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSetResidualHistory(ksp, NULL, PETSC_DECIDE, PETSC_TRUE));
+  PetscCall(Solve(ksp, PETSC_FALSE, &its, &rnorm));
+  PetscCall(KSPGetResidualHistory(ksp, NULL, &count));
+  PetscCall(Expect(its > 30 && count == its + 1, "%d iterations have %d norms", (int)its, (int)count));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(PetscOptionsDestroy(&o));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A diagonal entry that is not a number fails a solve, and no later one with other values, by either method */
+static PetscErrorCode TestFailed(void)
+{
+  Mat                A;
+  KSP                ksp;
+  PetscOptions       o;
+  PetscInt           its, last;
+  PetscReal          rnorm;
+  PetscScalar        value = 4;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(12, 0, &A));
+  PetscCall(MatGetOwnershipRange(A, NULL, &last));
+  PetscCall(Create(A, "-pc_baimg_levels 32", &o, &ksp));
+  PetscCall(KSPSetFromOptions(ksp));
+  for (int k = 0; k < 4; k++) {
+    value = k % 2 ? 4 : NAN;
+    PetscCall(MatSetValue(A, last - 1, last - 1, value, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(KSPBAISetMethod(ksp, k == 3 ? BAI_METHOD_RELAXATION : BAI_METHOD_KRYLOV));
+    PetscCall(Solve(ksp, PETSC_FALSE, &its, &rnorm));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(Expect(k % 2 ? reason > 0 : reason < 0, "solve %d: %s", k, KSPConvergedReasons[reason]));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(PetscOptionsDestroy(&o));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = 2 x */
+static PetscErrorCode Twice(PETSC_UNUSED Mat A, Vec x, Vec y)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecCopy(x, y));
+  PetscCall(VecScale(y, 2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A PC that nobody chose is none for a matrix without entries, and baimg again for one with them */
+static PetscErrorCode TestShell(void)
+{
+  Mat          A, shell;
+  KSP          ksp;
+  PC           pc;
+  PetscOptions o;
+  PetscInt     its, n, N;
+  PetscReal    rnorm;
+  PetscBool    is;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMat(12, 0, &A));
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, N, N, NULL, &shell));
+  PetscCall(MatShellSetOperation(shell, MATOP_MULT, (void (*)(void))Twice));
+  PetscCall(Create(shell, "", &o, &ksp));
+  PetscCall(KSPSetFromOptions(ksp));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(KSPSetOperators(ksp, k == 1 ? A : shell, k == 1 ? A : shell));
+    PetscCall(Solve(ksp, PETSC_FALSE, &its, &rnorm));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PetscObjectTypeCompare((PetscObject)pc, k == 1 ? PCBAIMG : PCNONE, &is));
+    PetscCall(Expect(is && rnorm <= (PetscReal)1.01e-8, "solve %d: PC %s, residual %g", k, ((PetscObject)pc)->type_name,
+                     (double)rnorm));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(PetscOptionsDestroy(&o));
+  PetscCall(MatDestroy(&shell));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const char *const types[] = {PCNONE, PCJACOBI, PCSOR, PCBJACOBI, PCGAMG, PCBAI, PCBAIMG};
+  PetscMPIInt       size;
 
   PetscFunctionBeginUser;
   PetscCall(CheckInitialize(&argc, &argv, help));
@@ -387,7 +486,12 @@ int main(int argc, char **argv)
     PetscCall(TestIterations(PCJACOBI));
     PetscCall(TestIterations(PCGAMG));
     PetscCall(TestIterations(PCBAIMG));
+    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+    if (size == 1) PetscCall(TestIterations(PCEISENSTAT)); /* which changes the system before it is solved */
   }
+  if (Case("history")) PetscCall(TestHistory());
+  if (Case("failed")) PetscCall(TestFailed());
+  if (Case("shell")) PetscCall(TestShell());
   if (Case("deferred")) PetscCall(TestDeferred());
   if (Case("order")) PetscCall(TestOrder());
   if (Case("reuse")) {

@@ -146,7 +146,8 @@ typedef enum {
   BAI_OF_BOTH,
   BAI_OF_EITHER
 } BAIOptionOf;
-PETSC_INTERN const char *BAIOptionsGiven(const BAI *, BAIOptionOf);
+PETSC_INTERN const char    *BAIOptionsGiven(const BAI *, BAIOptionOf);
+PETSC_INTERN PetscErrorCode BAIOptionIsGiven(const BAI *, const char field[], PetscBool *);
 /* Whether PETSc reads a word as that; yes: its value as BAI_WORD_BOOL, else NULL */
 typedef enum {
   BAI_WORD_INT,

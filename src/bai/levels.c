@@ -436,10 +436,11 @@ static PetscErrorCode SetUp(BAI *bai, Mat A)
   if (M.B.i) PetscCall(BAIRestoreRows(backend, Ao, &(BAICSR){M.B.i, M.B.j, M.B.a}));
   if (M.A.i) PetscCall(BAIRestoreRows(backend, Ad, &(BAICSR){M.A.i, M.A.j, M.A.a}));
   PetscCall(code);
-  h->set        = h->options;
-  h->hard_set   = h->hard;
-  h->single_set = h->single;
-  h->finite     = PETSC_TRUE;
+  h->set         = h->options;
+  h->hard_set    = h->hard;
+  h->single_set  = h->single;
+  h->backend_set = bai->options.backend;
+  h->finite      = PETSC_TRUE;
   if (work == WORK_NONE) PetscFunctionReturn(PETSC_SUCCESS);
 
   PetscCall(PetscLogEventBegin(BAI_SetUp, bai->obj, A, 0, 0));
@@ -514,7 +515,8 @@ PetscErrorCode BAIHierarchySetUpIfAsked(BAI *bai, Mat A)
   PetscFunctionBegin;
   PetscCall(BAIOptionsEqual(&BAIFaceMG, &h->options, &h->set, &same));
   same = (PetscBool)(same && h->ready && h->single == h->single_set && h->hard == h->hard_set &&
-                     !(h->native && h->info.single));
+                     !(h->native && h->info.single && h->options.single == PETSC_BOOL3_UNKNOWN) &&
+                     bai->options.backend == h->backend_set);
   if (same && h->backend == BAI_BACKEND_CUDA) {
     int   device;
     void *stream;

@@ -1,5 +1,6 @@
 /*
-   Many levels of a matrix, as KSPBAI and PCBAIMG have them: from Mat and Vec to ../engine/levels.h
+   Many levels of a matrix, as PCBAIMG has them, and the matrix on the chip of KSPBAI: from Mat and Vec to
+   ../engine/levels.h
 
    The engine has levels of one rank. Those of several ranks are made up of these, see ranks/levels.c
 */
@@ -10,8 +11,7 @@
 
 enum {
   BAI_LONGEST_ROW = 1000, /* rows with more entries are not for levels, as a thread of a GPU goes through them alone */
-  BAI_CHIP_NONZEROS = 1
-    << 22 /* matrices with more entries are not tried on the chip: today's GPUs hold up to 3 million */
+  BAI_CHIP_NONZEROS = 4194304 /* matrices with more entries are not tried on the chip: GPUs hold up to 3 million */
 };
 
 /* What users set */
@@ -38,8 +38,8 @@ struct BAIHierarchy_ {
   PetscBool           finite;             /* no diagonal entry is NaN or infinite, else there are no levels */
   PetscBool           ready;              /* set up, on all ranks, */
   PC                  jacobi;             /* or there are none, as some row is too long, and this stands for a cycle */
-  BAIBackend          backend;
-  BAILevelsParameters p; /* with these; */
+  BAIBackend          backend, backend_set; /* of the levels; and what was asked for at the last set-up */
+  BAILevelsParameters p;                    /* with these; */
   BAILevelsInfo       info;
   PetscBool           hermitian; /* on all ranks, with a diagonal of one sign, */
   PetscBool           negative;  /* which is negative */

@@ -336,6 +336,17 @@ static PetscErrorCode Find(const BAIFace *face, const char field[], size_t *k)
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "No option %s", field);
 }
 
+/* Whether users gave this option */
+PetscErrorCode BAIOptionIsGiven(const BAI *bai, const char field[], PetscBool *is)
+{
+  size_t k;
+
+  PetscFunctionBegin;
+  PetscCall(Find(bai->face, field, &k));
+  *is = (PetscBool)(bai->asked >> k & 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode BAISetOption(PetscObject obj, const BAIFace *face, const char field[], const void *value)
 {
   BAI   *bai = NULL;

@@ -227,11 +227,11 @@ typedef struct {
 /* When a solve ends: ||b - A x|| at most max(rtol bnorm, abstol), or at least dtol bnorm, or not a number, or max_it */
 typedef struct {
   BAIReal rtol, abstol, dtol;
-  BAIReal
-    scaled; /* Krylov methods: and ||D^-1 (b - A x)|| at most this times ||D^-1 b||, D being the diagonal of A, unless
-                     abstol is met; 0: that is not tested */
+  BAIReal scaled; /* Krylov methods: and ||D^-1 (b - A x)|| at most this times ||D^-1 b||, D being the diagonal of A,
+                     unless abstol is met; 0: that is not tested */
   BAIReal bnorm2; /* bnorm^2; negative: it is ||b||^2, and not known yet */
   BAIInt  max_it;
+  int     fixed; /* Krylov methods: max_it iterations are to be done, also if the method stalls */
 } BAITolerances;
 
 typedef struct {

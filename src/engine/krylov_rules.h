@@ -6,16 +6,16 @@
 #include "levels.h"
 #include <math.h>
 
-#define BAI_STALL_ITS \
-  300 /* Slow solves that converge, as of biharmonic problems, gain more than the following in these
-                               iterations */
-#define BAI_STALL_FALL 0.99 /* A method stalls if the least norm is not below the former one times this */
+/* A method stalls if the least norm of so many iterations is not below the least before them times this. Slow solves
+   that converge, as of biharmonic problems, gain more */
+#define BAI_STALL_ITS  300
+#define BAI_STALL_FALL 0.99
 
 /* Whether the least residual norm of BAI_STALL_ITS iterations is hardly below the least before them */
 typedef struct {
-  double least2,
-    mark2;   /* squares of the least norm so far, and of the least when the present iterations began to count */
-  int begun; /* the iteration in which they began to count */
+  double least2; /* the square of the least norm so far, */
+  double mark2;  /* and of the least one when the present iterations began to count, */
+  int    begun;  /* which was in this iteration */
 } BAIStall;
 
 BAI_INLINE void BAIStallBegin(BAIStall *s, int its, double norm2)
@@ -52,6 +52,12 @@ BAI_INLINE void BAITestBegin(BAITest *test, double tolerance, double rnorm)
   test->last_scaled            = INFINITY;
 }
 
+/* Both norms are small enough */
+BAI_INLINE int BAITestPasses(const BAITest *test, double rnorm, double scaled, double limit)
+{
+  return rnorm <= test->tolerance && (!(limit > 0) || scaled <= limit);
+}
+
 /*
    Nonzero: the solve has converged or gets no further, and this is why. Else the method is to go on from b - A x, to
    the new goal. D is the diagonal of A: rows on another scale than the others shall not hide these. limit is what
@@ -62,7 +68,8 @@ BAI_INLINE int BAITestEnds(BAITest *test, double rnorm, double scaled, double li
 {
   const int passes = rnorm <= test->tolerance;
 
-  if (passes && (!(limit > 0) || scaled <= limit || !(scaled <= test->last_scaled / 2))) *reason = BAI_LEVELS_CONVERGED;
+  if (BAITestPasses(test, rnorm, scaled, limit) || (passes && !(scaled <= test->last_scaled / 2)))
+    *reason = BAI_LEVELS_CONVERGED;
   else if (!passes && !(rnorm <= test->last / 2)) *reason = BAI_LEVELS_STAGNATED;
   else {
     test->goal = passes ? rnorm * (limit / scaled) : test->tolerance;
@@ -70,6 +77,14 @@ BAI_INLINE int BAITestEnds(BAITest *test, double rnorm, double scaled, double li
     if (passes) test->last_scaled = scaled;
     return 0;
   }
+  return 1;
+}
+
+/* The same after a run that ended for some reason. Iterations that were too few may have been enough */
+BAI_INLINE int BAITestRun(BAITest *test, double rnorm, double scaled, double limit, BAILevelsReason *reason)
+{
+  if (*reason == BAI_LEVELS_CONVERGED) return BAITestEnds(test, rnorm, scaled, limit, reason);
+  if (*reason == BAI_LEVELS_ITS && BAITestPasses(test, rnorm, scaled, limit)) *reason = BAI_LEVELS_CONVERGED;
   return 1;
 }
 

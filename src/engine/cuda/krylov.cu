@@ -83,6 +83,7 @@ struct Problem {
   int              zero; /* x is zero to begin with */
   BAIReal          rtol, abstol, dtol, scaled, bnorm2;
   int              resume, until, max_it;
+  int              fixed;  /* stalls are not looked for, as nothing ends before max_it */
   int              finish; /* a BAILevelsReason: the solve is to end for that; -1: not so */
   int             *stalled, *stalled_host;
   BAIKrylovResult *result;
@@ -256,7 +257,8 @@ __device__ __noinline__ int Judge(Cold *cold, double norm2, double scaled2, doub
   cold->scaled2 = scaled2;
   if (!isfinite(norm2)) return BAI_LEVELS_NAN;
   if (!looks) return passes ? BAI_LEVELS_CONVERGED : reason;
-  if (!passes && reason != GO_ON) return reason;
+  if (reason != GO_ON)
+    return BAITestPasses(&cold->test, sqrt(norm2), sqrt(scaled2), limit) ? BAI_LEVELS_CONVERGED : reason;
   return BAITestEnds(&cold->test, sqrt(norm2), sqrt(scaled2), limit, &end) ? end : reason;
 }
 
@@ -299,7 +301,7 @@ struct Control {
     goal2  = cold->test.goal * cold->test.goal;
     most2  = (double)p.dtol * (double)p.dtol * bnorm2;
     least2 = cold->stall.least2;
-    most = p.until == INT_MAX ? min(p.max_it, cold->stall.begun + BAI_STALL_ITS) : p.max_it; /* else a monitor looks */
+    most   = p.until == INT_MAX && !p.fixed ? min(p.max_it, cold->stall.begun + BAI_STALL_ITS) : p.max_it;
   }
   /* r is b, and b - A x follows, unless that has been so before; these are the sums of squares of r and of D^-1 r */
   __device__ void Guess(double norm2, double scaled2)
@@ -1349,6 +1351,7 @@ static Problem ProblemOf(BAILevelsState state, const BAIColumns &c, int guess_ze
   p.bnorm2       = tolerances->bnorm2;
   p.max_it       = tolerances->max_it < INT_MAX ? (int)tolerances->max_it : INT_MAX - 1;
   p.until        = INT_MAX;
+  p.fixed        = tolerances->fixed;
   p.finish       = -1;
   p.stalled      = state->krylov.stalled;
   p.stalled_host = &state->s.pinned->krylov.stalled;

@@ -94,7 +94,7 @@ typedef struct {
   BAIFlag          *exchanges; /* so many there were; as the device counts, as what was launched ahead may do nothing */
 } BAIDeviceHalo;
 
-/* Sums of all ranks, see BAISumOfRanks(); ranks is 0 or 1: there are no others */
+/* Sums of all ranks, see SumOfRanks() in levels_cg.cu; ranks is 0 or 1: there are no others */
 typedef struct {
   int               ranks, rank, others;
   const BAIFarPeer *peer;    /* others */

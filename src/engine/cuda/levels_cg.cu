@@ -404,8 +404,10 @@ static __global__ __launch_bounds__(THREADS) void Scaled(BAIDeviceRows A, const 
 
     for (int e = A.i[row]; e < A.i[row + 1] && !(w > 0); e++)
       if (A.j[e] == row && A.a[e] != BAIScalar(0)) w = 1 / BAIAggregateMagnitude(A.a[e]);
-    sum[0] += w * w * Dot(r[row], r[row]);
-    sum[1] += w * w * Dot(b[row], b[row]);
+    const BAIScalar wr = w * r[row], wb = w * b[row]; /* whose squares are in range where w^2 is not */
+
+    sum[0] += Dot(wr, wr);
+    sum[1] += Dot(wb, wb);
   }
   if (!SumUp(sum, partial, &scalars->arrived, far)) return;
   scalars->scaled2   = sum[0];
@@ -567,8 +569,8 @@ static BAIStatus Start(BAILevelsState state, const Vectors &v, int zero, int seq
 
 /* CG until the device says that it is done, or the monitor, or there have been enough iterations; the next sequence
    number */
-static BAIStatus Run(BAILevelsState state, const Vectors &v, BAIInt max_it, BAILevelsMonitor monitor, void *context,
-                     int *sequence, BAILevelsSolution *s)
+static BAIStatus Run(BAILevelsState state, const Vectors &v, const BAITolerances *t, BAILevelsMonitor monitor,
+                     void *context, int *sequence, BAILevelsSolution *s)
 {
   BAILevelsProgress *progress = &state->s.pinned->progress;
   const int          begin    = *sequence;
@@ -578,7 +580,7 @@ static BAIStatus Run(BAILevelsState state, const Vectors &v, BAIInt max_it, BAIL
 
   s->reason = BAI_LEVELS_ITS;
   BAIStallBegin(&stall, (int)s->its, before);
-  for (BAIInt launched = 0; s->its + launched < max_it;) {
+  for (BAIInt launched = 0; s->its + launched < t->max_it;) {
     BAITry(Iterate(state, v, ++*sequence));
     launched++;
     /* one iteration ahead, unless the norm is likely to meet the tolerance in this one; ranks, whose kernels wait for
@@ -592,7 +594,7 @@ static BAIStatus Run(BAILevelsState state, const Vectors &v, BAIInt max_it, BAIL
     BAITry(WaitFor(state, wait));
     if (monitor && monitor(context, (BAIInt)progress->its, (BAIReal)sqrt(progress->rnorm2))) break;
     if (progress->done) break;
-    stalls = !monitor && BAIStalls(&stall, progress->its, progress->rnorm2); /* else the monitor looks for that */
+    stalls = !monitor && !t->fixed && BAIStalls(&stall, progress->its, progress->rnorm2); /* else it looks for that */
     if (stalls) break;
   }
   BAITry(WaitFor(state, *sequence));
@@ -603,14 +605,15 @@ static BAIStatus Run(BAILevelsState state, const Vectors &v, BAIInt max_it, BAIL
   return BAIStatusOf(BAI_OK);
 }
 
-/* The norm of r at which iterations end. Begin() has found the tolerance by itself, and that it is not met */
-static BAIStatus SetGoal(BAILevelsState state, BAIReal goal, BAIReal tolerance)
+/* The norm of r at which iterations end. The first one Begin() has found by itself, and that it is not met; later,
+   BAITestEnds() decides whether it is */
+static BAIStatus SetGoal(BAILevelsState state, BAIReal goal, bool first)
 {
   const BAIReal goal2 = goal * goal;
   const int     no    = 0;
 
   state->tol2 = goal2;
-  if (goal == tolerance) return BAIStatusOf(BAI_OK);
+  if (first) return BAIStatusOf(BAI_OK);
   CUDATry(cudaMemcpyAsync(&state->scalars->tol2, &goal2, sizeof(goal2), cudaMemcpyHostToDevice, state->s.stream));
   CUDATry(cudaMemcpyAsync(&state->scalars->done, &no, sizeof(no), cudaMemcpyHostToDevice, state->s.stream));
   CUDATry(cudaStreamSynchronize(state->s.stream));
@@ -652,21 +655,19 @@ BAIStatus BAIDeviceSolve(BAILevelsState state, const BAIScalar *b, BAIScalar *x,
   BAITestBegin(&test, tolerance, s->rnorm);
   if (monitor && monitor(context, 0, s->rnorm)) return BAIStatusOf(BAI_OK);
   while (s->reason == BAI_LEVELS_ITS && s->its < t->max_it) {
-    BAITry(SetGoal(state, (BAIReal)test.goal, tolerance));
+    BAITry(SetGoal(state, (BAIReal)test.goal, !s->its));
     if (v.d == x && (!guess_zero || s->its) &&
         !monitor) { /* x is rounded when all of the correction is added, not in each step */
       if (!state->correction) BAITry(BAICUDAAllocate(&state->s, n * sizeof(BAIScalar), &state->correction));
       v.d = state->correction;
     }
     if (v.d != x) CUDATry(cudaMemsetAsync(v.d, 0, n * sizeof(BAIScalar), state->s.stream));
-    BAITry(Run(state, v, t->max_it, monitor, context, &sequence, s));
+    BAITry(Run(state, v, t, monitor, context, &sequence, s));
     if (v.d != x) Add<<<BAIGrid((long long)n, THREADS), THREADS, 0, state->s.stream>>>((long long)n, false, v.d, x);
     BAITry(Start(state, v, 0, ++sequence));
     s->rnorm = (BAIReal)sqrt(progress->rnorm2);
     if (t->scaled > 0) BAITry(FindScaled(state, v, ++sequence, s));
-    if (s->reason != BAI_LEVELS_CONVERGED ||
-        BAITestEnds(&test, s->rnorm, s->scaled, BAIScaledLimit(t, t->abstol, tolerance, s->scaled_b), &s->reason))
-      break;
+    if (BAITestRun(&test, s->rnorm, s->scaled, BAIScaledLimit(t, t->abstol, tolerance, s->scaled_b), &s->reason)) break;
     s->reason = BAI_LEVELS_ITS;
   }
   return BAIStatusOf(BAI_OK);

@@ -104,7 +104,7 @@ BAIStatus BAIDeviceBoxes(BAILevelsState state, const BAIDeviceRows &A, const BAI
   return BAIStatusOf(BAI_OK);
 }
 
-/* What kernels that look at the aggregates of a level are told */
+/* The parameters of kernels that look at the aggregates of a level */
 struct Look {
   BAIDeviceRows A;
   const int    *row, *place, *field, *child, *aggregate, *next_place;
@@ -192,7 +192,7 @@ static __global__ __launch_bounds__(THREADS) void HoldTogether(int m, const int 
   if (threadIdx.x % WARP == 0 && bad) atomicAdd(unfit, (unsigned long long)bad);
 }
 
-/* What is found of a level */
+/* Findings about a level */
 struct BAIFitFindings {
   GridSums           sums;
   unsigned long long unfit;

@@ -289,7 +289,7 @@ BAIStatus BAIGalerkinValues(BAILevelsState state, const BAIDeviceRows *A, const 
   return SumUp(state, A, of_row, m, aggregate, over, gather, C, c_of_row, values);
 }
 
-/* What kernels that fill a level are told */
+/* The parameters of kernels that fill a level */
 struct Fill {
   BAIDeviceRows    A;
   const int       *row, *place, *first, *slice, *out_first;

@@ -386,8 +386,8 @@ void BAIDeviceFreeHalos(BAILevelsState state)
   }
 }
 
-/* What was only for set-up: matrices are there by places now. Aggregates may be asked for by levels of the transposed
- * matrix */
+/* Frees what only set-up needs: matrices are there by places now. Levels of the transposed matrix may ask for
+   aggregates */
 static void FreeMatrix(BAILevelsState state, BAIDeviceLevel *L, bool owned)
 {
   BAIDeviceRows *A = &L->A;

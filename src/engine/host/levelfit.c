@@ -46,7 +46,7 @@ void BAIHostBoxes(const BAIHostRows *A, const BAINumbering *grid, BAIInt box[3])
   BAIGridBoxes(&look, grid, A->n, box);
 }
 
-/* What is known of a level whose aggregates are looked at */
+/* A level whose aggregates are looked at */
 typedef struct {
   const BAIHostRows *A;
   const BAIInt      *place, *field;

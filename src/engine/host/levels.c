@@ -174,8 +174,8 @@ static int Iterate(BAILevelsState state, CG *cg)
 }
 
 /* CG until the norm of r, as it is updated, meets the goal or something is wrong */
-static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, BAIInt max_it, BAILevelsMonitor monitor,
-                void *context, BAILevelsSolution *s)
+static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, const BAITolerances *t,
+                BAILevelsMonitor monitor, void *context, BAILevelsSolution *s)
 {
   BAIStall stall;
 
@@ -183,7 +183,7 @@ static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, BAIInt
   BAIStallBegin(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm);
   memset(cg->p, 0, (size_t)cg->n * sizeof(*cg->p));
   memset(cg->s, 0, (size_t)cg->n * sizeof(*cg->s));
-  for (s->reason = BAI_LEVELS_ITS; s->its < max_it;) {
+  for (s->reason = BAI_LEVELS_ITS; s->its < t->max_it;) {
     if (!Iterate(state, cg)) {
       s->reason = BAI_LEVELS_INDEFINITE;
       return;
@@ -193,7 +193,7 @@ static void Run(BAILevelsState state, CG *cg, BAIReal goal, BAIReal most, BAIInt
     if (!isfinite((double)s->rnorm)) s->reason = BAI_LEVELS_NAN;
     else if (s->rnorm <= goal) s->reason = BAI_LEVELS_CONVERGED;
     else if (most > 0 && s->rnorm >= most) s->reason = BAI_LEVELS_DTOL;
-    else if (!monitor && BAIStalls(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm))
+    else if (!monitor && !t->fixed && BAIStalls(&stall, (int)s->its, (double)s->rnorm * (double)s->rnorm))
       s->reason = BAI_LEVELS_STALLED; /* else the monitor looks for that */
     if (s->reason == BAI_LEVELS_CONVERGED && !monitor) return;
     if (monitor && monitor(context, s->its, s->rnorm)) return;
@@ -253,14 +253,12 @@ static BAIStatus SolvePositive(BAILevelsState state, const BAIScalar *b, BAIScal
     if ((!guess_zero || s->its) && !monitor)
       cg.d = work + 5 * n; /* x is rounded when all of the correction is added, not in each step */
     if (cg.d != x) memset(cg.d, 0, (size_t)n * sizeof(*x));
-    Run(state, &cg, (BAIReal)test.goal, most, t->max_it, monitor, context, s);
+    Run(state, &cg, (BAIReal)test.goal, most, t, monitor, context, s);
     for (BAIInt k = 0; k < n && cg.d != x; k++) x[k] += cg.d[k];
     Residual(&state->level[0].A, b, x, cg.r, threads);
     s->rnorm = (BAIReal)sqrt((double)Dot(n, cg.r, cg.r, threads));
     if (t->scaled > 0) ScaledNorms(&state->level[0].A, &cg, b, s);
-    if (s->reason != BAI_LEVELS_CONVERGED ||
-        BAITestEnds(&test, s->rnorm, s->scaled, BAIScaledLimit(t, t->abstol, tolerance, s->scaled_b), &s->reason))
-      break;
+    if (BAITestRun(&test, s->rnorm, s->scaled, BAIScaledLimit(t, t->abstol, tolerance, s->scaled_b), &s->reason)) break;
     s->reason = BAI_LEVELS_ITS;
   }
   free(work);

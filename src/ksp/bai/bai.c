@@ -73,7 +73,7 @@ PetscErrorCode KSPBAIUpdate(KSP ksp)
   }
   if (k->runner != BAI_BY_RELAXATION) PetscCall(KSPReset_BAIKrylov(ksp));
   PetscCall(KSPBAIGetMG(ksp, &mg));
-  if (mg) mg->hierarchy->deferred = PETSC_TRUE;
+  if (mg) KSPBAIDefer(ksp, mg);
   PetscCall(KSPSetUp_BAIRelaxation(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,6 +131,8 @@ static PetscErrorCode Solve(KSP ksp)
   PetscCall(CheckOperands(ksp));
   k->stands = k->stalls = PETSC_FALSE;
   PetscCall(KSPBAIUpdate(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
+  if (ksp->reason == KSP_DIVERGED_PC_FAILED && !ksp->pc->failedreason)
+    ksp->reason = KSP_CONVERGED_ITERATING; /* of a PC that is set up anew, or not at all */
   if (ksp->guess_zero && !zeroed && !BAIGuessIsNotRead(ksp)) PetscCall(VecZeroEntries(ksp->vec_sol));
   if (k->method == BAI_METHOD_RELAXATION) PetscCall(KSPSolve_BAIRelaxation(ksp));
   else PetscCall(KSPSolve_BAIKrylov(ksp));
@@ -213,25 +215,28 @@ static PetscErrorCode SetFromOptionsLevels(KSP ksp, BAIOptionItems PetscOptionsO
   PetscCheck(end != word && !*end, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_OUTOFRANGE,
              "-%sksp_bai_levels %s: must be none, auto, or a number", prefix ? prefix : "", word);
   PetscCall(KSPBAISetMethod(ksp, BAI_METHOD_KRYLOV));
+  PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), &set));
+  if (set) PetscCall(PCSetType(ksp->pc, word)); /* which PETSc may do later */
   PetscCall(KSPBAIGetMG(ksp, &mg));
-  if (mg) PetscCall(PCBAIMGSetLevels(ksp->pc, (PetscInt)number));
+  PetscCheck(mg, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP,
+             "-%sksp_bai_levels %ld: the PC must be of type baimg, as that has the levels", prefix ? prefix : "",
+             number);
+  PetscCall(PCBAIMGSetLevels(ksp->pc, (PetscInt)number));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptionsObject)
 {
-  KSP_BAI    *k   = (KSP_BAI *)ksp->data;
-  BAI        *bai = &k->bai;
-  const char *prefix;
-  char        type[64];
-  PetscBool   given;
+  KSP_BAI  *k   = (KSP_BAI *)ksp->data;
+  BAI      *bai = &k->bai;
+  char      type[64];
+  PetscBool given;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "KSP block-asynchronous iteration and Krylov method options");
   PetscCall(BAIOptionsSetFromOptions(bai, PetscOptionsObject));
   PetscCall(KSPGetPC(ksp, &ksp->pc));
-  PetscCall(PCGetOptionsPrefix(ksp->pc, &prefix));
-  PetscCall(PetscOptionsGetString(((PetscObject)ksp->pc)->options, prefix, "-pc_type", type, sizeof(type), &given));
+  PetscCall(KSPBAIGetPCTypeOption(ksp, type, sizeof(type), &given));
   if (!given) PetscCall(KSPBAIChoosePC(ksp)); /* else PETSc sets it, or has set it */
   k->options_read = PETSC_TRUE;
   k->from.pc      = 0; /* method and PC are to be chosen anew */
@@ -347,11 +352,11 @@ const BAIFace BAIFaceKSP =
    error that names the row. A row of zeros gets 1 on its diagonal.
 
    Convergence is decided by the norm of the true residual b - A x, also where a Krylov method updates the residual
-   meanwhile. With the default convergence test, and if no norm is named, a Krylov method claims convergence only if the
-   residual divided row by row by the diagonal of the matrix has fallen by the same factor, too. So rows on another
-   scale than the others, as those of boundary conditions, do not hide these. If rounding keeps this second norm up, the
-   first one decides alone. `KSPSetNormType()` names one norm, which is then tested alone: `KSP_NORM_UNPRECONDITIONED`,
-   or with conjugate gradients `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`.
+   meanwhile. With the default convergence test, and if no norm is named, a Krylov method claims convergence only if
+   the residual divided row by row by the diagonal of the matrix has fallen by the same factor, too. So rows on another
+   scale than the others, as those of boundary conditions, do not hide these. If rounding keeps this second norm up, or
+   the method breaks down, the first one decides alone. `KSPSetNormType()` names one norm, which is then tested alone:
+   `KSP_NORM_UNPRECONDITIONED`, or with conjugate gradients `KSP_NORM_PRECONDITIONED` or `KSP_NORM_NATURAL`.
 
    If there is no monitor, no residual history and no convergence test of the user's, a relaxation computes the norm
    only when it may be small enough. So it may do a few iterations more than needed; -ksp_bai_check_interval 1, or a

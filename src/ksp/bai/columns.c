@@ -96,7 +96,7 @@ static PetscErrorCode SolveColumns(KSP ksp, Mat B, Mat X, BAILevelsSolution *s, 
 
 /* The reason that the end of a column's solve stands for; KSP_CONVERGED_ITERATING: KSPSolve() is to say, as it goes on
  * with another method, scales the system, or looks at the guess */
-static KSPConvergedReason ReasonOf(KSP ksp, const BAILevelsSolution *s)
+static KSPConvergedReason ReasonOf(KSP ksp, PetscBool bcgs, const BAILevelsSolution *s)
 {
   const PetscReal bnorm = (PetscReal)s->bnorm, rnorm = (PetscReal)s->rnorm;
 
@@ -107,8 +107,7 @@ static KSPConvergedReason ReasonOf(KSP ksp, const BAILevelsSolution *s)
   case BAI_LEVELS_ITS:
     return KSPBAITakesMaxIts(ksp) ? KSP_CONVERGED_ITS : KSP_DIVERGED_ITS;
   case BAI_LEVELS_DTOL:
-    return ksp->guess_zero && KSPBAIIsBiCGStabOnChip((KSP_BAI *)ksp->data) ? KSP_CONVERGED_ITERATING
-                                                                           : KSP_DIVERGED_DTOL;
+    return ksp->guess_zero && bcgs ? KSP_CONVERGED_ITERATING : KSP_DIVERGED_DTOL;
   default:
     return KSP_CONVERGED_ITERATING;
   }
@@ -179,6 +178,7 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   BAILevelsSolution *s     = NULL;
   Mat                A, guess     = NULL;
   PetscInt           count, alone = 0;
+  PetscBool          bcgs;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
@@ -188,8 +188,9 @@ PetscErrorCode KSPMatSolve_BAI(KSP ksp, Mat B, Mat X)
   PetscCall(KSPBAIUpdate(ksp)); /* options, or values of the matrix, may have changed since KSPSetUp() */
   if (!ksp->guess_zero) PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &guess));
   PetscCall(SolveAtOnce(ksp, A, B, X, count, &s));
+  bcgs = KSPBAIIsBiCGStabOnChip(k); /* until a column that is solved alone takes another method */
   for (PetscInt c = 0; c < count; c++) {
-    const KSPConvergedReason reason = s ? ReasonOf(ksp, &s[c]) : KSP_CONVERGED_ITERATING;
+    const KSPConvergedReason reason = s ? ReasonOf(ksp, bcgs, &s[c]) : KSP_CONVERGED_ITERATING;
 
     if (reason) {
       Note(&worst, (PetscInt)s[c].its, (PetscReal)s[c].rnorm, reason);

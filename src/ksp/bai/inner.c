@@ -71,14 +71,15 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp)
 PetscErrorCode KSPBAIRunInner(KSP ksp, Vec b, Vec x, PetscBool guess_zero, PetscInt max_it, PetscBool fixed,
                               BAIWatcher *watcher, BAILevelsSolution *s)
 {
-  KSP_BAI           *k   = (KSP_BAI *)ksp->data;
-  BAI               *bai = &k->bai;
-  KSPConvergedReason reason;
-  const PetscInt     presolved = ksp->pc->presolvedone;
-  PetscBool          transposed;
-  PetscInt           its;
-  PetscReal          rnorm;
-  PetscErrorCode     code;
+  KSP_BAI            *k   = (KSP_BAI *)ksp->data;
+  BAI                *bai = &k->bai;
+  KSPConvergedReason  reason;
+  const PetscInt      presolved = ksp->pc->presolvedone;
+  const struct _PCOps ops       = *ksp->pc->ops;
+  PetscBool           transposed;
+  PetscInt            its;
+  PetscReal           rnorm;
+  PetscErrorCode      code;
 
   PetscFunctionBegin;
   PetscCall(KSPSetTolerances(k->inner, 0.0, 0.0, PETSC_MAX_REAL, max_it));
@@ -86,7 +87,11 @@ PetscErrorCode KSPBAIRunInner(KSP ksp, Vec b, Vec x, PetscBool guess_zero, Petsc
   if (fixed) PetscCall(KSPSetConvergenceTest(k->inner, KSPConvergedSkip, NULL, NULL));
   else PetscCall(KSPSetConvergenceTest(k->inner, Converged, watcher, NULL));
   PetscCall(KSPBAIIsTransposed(ksp, &transposed));
-  code = transposed ? KSPSolveTranspose(k->inner, b, x) : KSPSolve(k->inner, b, x);
+  /* KSPSolve() of the KSPBAI has called these already. PCEISENSTAT changes b and x there, and the matrix of the PC */
+  ksp->pc->ops->presolve = ksp->pc->ops->postsolve = NULL;
+  code                    = transposed ? KSPSolveTranspose(k->inner, b, x) : KSPSolve(k->inner, b, x);
+  ksp->pc->ops->presolve  = ops.presolve;
+  ksp->pc->ops->postsolve = ops.postsolve;
   if (code) ksp->pc->presolvedone = presolved; /* KSPs that fail do not call PCPostSolve() */
   PetscCall(code);
   PetscCall(KSPGetConvergedReason(k->inner, &reason));
@@ -94,7 +99,7 @@ PetscErrorCode KSPBAIRunInner(KSP ksp, Vec b, Vec x, PetscBool guess_zero, Petsc
   PetscCall(KSPBAINeedWork(ksp));
   PetscCall(KSPBAIResidual(ksp, b, x, bai->r));
   PetscCall(BAIVecNorm(bai->r, &rnorm));
-  if (!fixed) its = watcher->its; /* KSPCG also counts one that it breaks down in */
+  if (!fixed) its = PetscMax(watcher->its, 0); /* KSPCG also counts one that it breaks down in */
   *s = (BAILevelsSolution){.its    = (BAIInt)its,
                            .rnorm  = (BAIReal)rnorm,
                            .rnorm0 = (BAIReal)watcher->rnorm0,

@@ -36,9 +36,9 @@ static PetscErrorCode ForgetIfOther(KSP_BAI *k, BAI *mg, Mat A)
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  other = id != k->found.id || state != k->found.state;
-  if (found) PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &other));
-  if (found && other) {
+  other = found && (id != k->found.id || state != k->found.state);
+  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &other));
+  if (other) {
     k->off_chip = k->indefinite = k->breaks = PETSC_FALSE;
     k->hermitian                            = PETSC_BOOL3_UNKNOWN;
     if (h) h->hard = h->native = PETSC_FALSE;
@@ -110,14 +110,14 @@ static PetscErrorCode ChooseKrylov(KSP ksp, PetscBool hermitian)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix stays on the chip of a GPU, if it fits and nothing asks for another PC or method */
+/* The matrix stays on the chip of a GPU if it fits, and nothing asks for another PC or method or for other levels */
 static PetscErrorCode SetUpChip(KSP ksp, const BAI *mg, Mat A, Mat P, PetscBool plain, PetscBool *on)
 {
   KSP_BAI             *k       = (KSP_BAI *)ksp->data;
   const BAIKrylov      asked   = k->bai.options.krylov;
   const BAILevelsInfo *info    = &k->bai.hierarchy->info;
   BAIBackend           backend = k->bai.options.backend;
-  PetscBool            aij, transposed;
+  PetscBool            aij, transposed, given;
   PetscMPIInt          size;
   MatInfo              mat;
 
@@ -126,10 +126,11 @@ static PetscErrorCode SetUpChip(KSP ksp, const BAI *mg, Mat A, Mat P, PetscBool 
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &aij));
   if (backend == BAI_BACKEND_AUTO && aij) PetscCall(BAIBackendOf(A, &backend));
   if (backend != BAI_BACKEND_CUDA) PetscFunctionReturn(PETSC_SUCCESS);
+  given = (PetscBool)(BAIOptionsGiven(&k->bai, BAI_OF_BOTH) || (mg && mg->asked));
   PetscCall(KSPBAIIsTransposed(ksp, &transposed));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
   if (!mg || A != P || size > 1 || !plain || k->off_chip || k->indefinite || asked == BAI_KRYLOV_FCG ||
-      asked == BAI_KRYLOV_GMRES || mg->hierarchy->options.levels != PETSC_DECIDE ||
+      asked == BAI_KRYLOV_GMRES || given ||
       (ksp->normtype_set != KSP_NORM_DEFAULT && ksp->normtype == KSP_NORM_NATURAL) ||
       ksp->normtype == KSP_NORM_PRECONDITIONED || (transposed && PetscDefined(USE_COMPLEX)))
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -145,22 +146,29 @@ static PetscErrorCode SetUpChip(KSP ksp, const BAI *mg, Mat A, Mat P, PetscBool 
 /* The PC is set up as PETSc does it; a PCBAIMG also if it has deferred that until now */
 static PetscErrorCode SetUpPC(KSP ksp, BAI *mg)
 {
-  const KSP_BAI   *k       = (KSP_BAI *)ksp->data;
-  const BAIBackend backend = k->bai.options.backend;
+  const KSP_BAI *k = (KSP_BAI *)ksp->data;
 
   PetscFunctionBegin;
   if (mg) {
-    const BAIHierarchy h = mg->hierarchy;
+    const BAIHierarchy h     = mg->hierarchy;
+    const uint64_t     asked = mg->asked;
+    PetscBool          given;
 
     h->deferred = PETSC_FALSE;
     if (h->single == BAI_SINGLE_HERMITIAN) h->single = BAI_SINGLE_IN_RANGE; /* our methods keep the residual itself */
-    if (BAIOptionsGiven(&k->bai, BAI_OF_BOTH)) h->options.local_iters = k->bai.options.local_iters;
-    if (backend != BAI_BACKEND_AUTO) mg->options.backend = backend;
+    PetscCall(BAIOptionIsGiven(mg, "local_iters", &given));
+    if (BAIOptionsGiven(&k->bai, BAI_OF_BOTH) && !given) {
+      PetscCall(PCBAIMGSetLocalIters(ksp->pc, k->bai.options.local_iters));
+      mg->asked = asked; /* that was given for the KSP, which may get another one */
+    }
+    mg->options.backend  = k->bai.options.backend;
     mg->options.exchange = k->bai.options.exchange;
   }
   PetscCall(PCSetErrorIfFailure(ksp->pc, ksp->errorifnotconverged));
   PetscCall(PCSetUp(ksp->pc));
-  if (mg) PetscCall(BAIHierarchySetUpIfAsked(mg, ksp->pc->pmat));
+  if (!mg) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BAIHierarchySetUpIfAsked(mg, ksp->pc->pmat));
+  ksp->pc->failedreason = mg->hierarchy->finite ? PC_NOERROR : PC_SETUP_ERROR;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,9 +191,9 @@ PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp)
   PetscCall(HasPlainNullSpace(A, &plain));
   PetscCall(SetUpChip(ksp, mg, A, P, plain, &on));
   if (on) {
-    k->krylov               = k->bai.hierarchy->hermitian ? BAI_KRYLOV_CG : BAI_KRYLOV_BCGS;
-    k->runner               = BAI_BY_CHIP;
-    mg->hierarchy->deferred = PETSC_TRUE;
+    k->krylov = k->bai.hierarchy->hermitian ? BAI_KRYLOV_CG : BAI_KRYLOV_BCGS;
+    k->runner = BAI_BY_CHIP;
+    KSPBAIDefer(ksp, mg);
   } else {
     PetscCall(SetUpPC(ksp, mg));
     if (mg && A == P) PetscCall(HasLevelsOf(mg, A, &levels));
@@ -263,6 +271,7 @@ int KSPBAIWatch(void *watcher, BAIInt its, BAIReal rnorm)
   BAIWatcher     *w    = (BAIWatcher *)watcher;
   const PetscBool ours = (PetscBool)(w->ksp->converged == KSPConvergedDefault);
 
+  if (w->its == (PetscInt)its) return 0; /* KSPFGMRES shows what it restarts from twice */
   w->its = (PetscInt)its;
   if (!its) {
     w->rnorm0 = (PetscReal)rnorm;
@@ -318,7 +327,7 @@ static PetscErrorCode Run(KSP ksp, const BAITolerances *t, PetscBool watched, Pe
   KSP_BAI        *k       = (KSP_BAI *)ksp->data;
   const Vec       b       = k->scale != 1.0 ? k->scaled : ksp->vec_rhs;
   const PetscBool zero    = (PetscBool)(ksp->guess_zero && !before);
-  BAIWatcher      watcher = {.ksp = ksp, .before = before, .goal = goal};
+  BAIWatcher      watcher = {.ksp = ksp, .before = before, .its = -1, .goal = goal};
 
   PetscFunctionBegin;
   *s = (BAILevelsSolution){.its = 0, .reason = BAI_LEVELS_CONVERGED};
@@ -328,7 +337,7 @@ static PetscErrorCode Run(KSP ksp, const BAITolerances *t, PetscBool watched, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The tolerances of a solve from a nonzero guess follow from ||b - A x|| of that, and from the convergence test */
+/* Tests ||b - A x|| of a nonzero guess. What the convergence test then takes the tolerances relative to, t has */
 static PetscErrorCode LookAtGuess(KSP ksp, BAITolerances *t)
 {
   KSP_BAI  *k   = (KSP_BAI *)ksp->data;
@@ -343,12 +352,7 @@ static PetscErrorCode LookAtGuess(KSP ksp, BAITolerances *t)
   KSPCheckNorm(ksp, rnorm);
   ksp->rnorm = rnorm;
   PetscCall(KSPBAITestGuess(ksp, rnorm));
-  *t = (BAITolerances){.rtol   = 0,
-                       .abstol = k->scale * ksp->ttol,
-                       .scaled = t->scaled,
-                       .dtol   = ksp->divtol,
-                       .bnorm2 = k->scale * ksp->rnorm0 * k->scale * ksp->rnorm0,
-                       .max_it = (BAIInt)ksp->max_it};
+  t->bnorm2 = k->scale * ksp->rnorm0 * k->scale * ksp->rnorm0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,7 +363,7 @@ typedef enum {
   SCALE  /* The same method is to begin again with b scaled */
 } Outcome;
 
-/* Whether levels in single precision may be why a run went wrong */
+/* Whether levels in single precision, which the user has not asked for, may be why a run went wrong */
 static PetscErrorCode IsSingle(KSP ksp, PetscBool *is)
 {
   BAI *mg;
@@ -367,7 +371,8 @@ static PetscErrorCode IsSingle(KSP ksp, PetscBool *is)
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   PetscCall(KSPBAIGetMG(ksp, &mg));
-  *is = (PetscBool)(((KSP_BAI *)ksp->data)->runner != BAI_BY_CHIP && mg && mg->hierarchy->info.single && !IsFixed(ksp));
+  *is = (PetscBool)(((KSP_BAI *)ksp->data)->runner != BAI_BY_CHIP && mg && mg->hierarchy->info.single &&
+                    !mg->hierarchy->native && mg->hierarchy->options.single == PETSC_BOOL3_UNKNOWN && !IsFixed(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -572,6 +577,7 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Outcome *outcome)
                              .dtol   = fixed ? 0 : ksp->divtol,
                              .scaled = KSPBAITestsTwice(ksp) ? ksp->rtol : 0,
                              .bnorm2 = -1,
+                             .fixed  = fixed,
                              .max_it = (BAIInt)ksp->max_it};
   BAILevelsSolution s;
   PetscReal         bnorm    = -1;
@@ -605,15 +611,24 @@ static PetscErrorCode SolveAtOnce(KSP ksp, Outcome *outcome)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The norms of BiCGStab may grow where those of GMRES do not: then another method is to go on, from zero */
-static PetscErrorCode LeaveBiCGStab(KSP ksp, BAILevelsSolution *s)
+/* A run that the convergence test found to diverge. Levels in single precision, and BiCGStab, whose norms may grow
+   where those of another method do not, leave it to TakeReason() */
+static PetscErrorCode LeaveDiverged(KSP ksp, BAILevelsSolution *s)
 {
-  KSP_BAI  *k  = (KSP_BAI *)ksp->data;
-  PetscBool is = PETSC_FALSE;
+  KSP_BAI        *k     = (KSP_BAI *)ksp->data;
+  const PetscBool grows = (PetscBool)(ksp->reason == KSP_DIVERGED_DTOL);
+  PetscBool       is    = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (k->runner != BAI_BY_PETSC || k->bai.options.krylov != BAI_KRYLOV_AUTO || ksp->reason != KSP_DIVERGED_DTOL ||
-      !ksp->guess_zero)
+  if (ksp->converged != KSPConvergedDefault || !ksp->guess_zero || !(grows || ksp->reason == KSP_DIVERGED_NANORINF))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(IsSingle(ksp, &is));
+  if (is || KSPBAIIsBiCGStabOnChip(k)) {
+    ksp->reason = KSP_CONVERGED_ITERATING;
+    s->reason   = grows ? BAI_LEVELS_DTOL : BAI_LEVELS_NAN;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (k->runner != BAI_BY_PETSC || k->bai.options.krylov != BAI_KRYLOV_AUTO || !grows)
     PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompare((PetscObject)k->inner, KSPFBCGS, &is));
   if (!is) PetscFunctionReturn(PETSC_SUCCESS);
@@ -648,7 +663,7 @@ static PetscErrorCode SolveWatched(KSP ksp, PetscInt *its, Outcome *outcome)
     PetscCall(Run(ksp, &t, PETSC_TRUE, *its, (PetscReal)test.goal, &s));
     *its += (PetscInt)s.its;
     if (!KSPBAINamesNorm(ksp)) ksp->rnorm = (PetscReal)s.rnorm / k->scale;
-    PetscCall(LeaveBiCGStab(ksp, &s));
+    PetscCall(LeaveDiverged(ksp, &s));
     if (!ksp->reason || !tested || ksp->reason < 0 || !*its || ksp->reason == KSP_CONVERGED_ITS) break;
     if (!begun) BAITestBegin(&test, ksp->ttol, PETSC_MAX_REAL);
     begun = PETSC_TRUE;
@@ -735,6 +750,7 @@ PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer)
   PetscViewerFormat    format;
   PetscBool            asked, mg;
   PCType               pc;
+  char                 word[64];
   KSPType              inner;
 
   PetscFunctionBegin;
@@ -756,7 +772,7 @@ PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer)
     PetscCall(BAIHierarchyView(&k->bai, viewer, (PetscBool)(format == PETSC_VIEWER_ASCII_INFO_DETAIL)));
   PetscCall(PCGetType(ksp->pc, &pc));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &mg, PCBAIMG, PCNONE, ""));
-  PetscCall(PetscOptionsHasName(((PetscObject)ksp->pc)->options, ((PetscObject)ksp->pc)->prefix, "-pc_type", &asked));
+  PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), &asked));
   if (!mg && !asked)
     PetscCall(
       PetscViewerASCIIPrintf(viewer, "  PC %s, as set in code; multigrid: -pc_type baimg\n", pc ? pc : "unset"));

@@ -24,7 +24,8 @@ typedef struct {
   char      why[128];     /* it is this one */
   PetscBool options_read; /* KSPSetFromOptions() was called, and so a PC of no chosen type became a PCBAIMG; */
   char      pc_type[64];  /* the type that the PC had when the KSP became a KSPBAI, or "" */
-  PetscBool chose;        /* the PC is a PCBAIMG as nobody chose another type */
+  PetscBool chose;        /* the PC is a PCBAIMG as nobody chose another type, */
+  PetscBool none;         /* or PCNONE, as the matrix had no entries */
   struct {
     uint64_t      asked;
     BAIMethod     method;
@@ -33,21 +34,23 @@ typedef struct {
     PetscObjectId pc, P;
   } from; /* what method and PC follow from, as it was when they were chosen; pc is 0: they are to be chosen */
 
-  /* Krylov methods */
-  KSP       inner;  /* BAI_BY_PETSC, else NULL */
-  BAIKrylov krylov; /* the method that runs: never auto */
-  Mat       At;     /* relaxation of KSPSolveTranspose(): the transposed matrix */
   struct {
     PetscObjectId    id;
     PetscObjectState state;
-  } found, of_weights, of_At; /* the matrix, and its values, of which the following is known */
-  PetscBool  off_chip;        /* The solve on the chip breaks down */
-  PetscBool  indefinite;      /* The matrix, or its preconditioner, is not positive definite */
-  PetscBool  breaks;          /* BiCGStab breaks down */
-  PetscBool3 hermitian;       /* a random test of the matrix says so */
-  Vec        weights;         /* 1/|a_ii|, or 0 where that is zero */
-  Vec        scaled;          /* b times a power of two, where squares of norms would be too small or large */
-  PetscReal  scale;           /* that power, else 1 */
+  } found, of_weights, of_At; /* the matrix, and its values, of which it was found what it needs; of weights; of At */
+
+  Mat At; /* relaxation of KSPSolveTranspose(): the transposed matrix */
+
+  /* Krylov methods */
+  KSP        inner;      /* BAI_BY_PETSC, else NULL */
+  BAIKrylov  krylov;     /* the method that runs: never auto */
+  PetscBool  off_chip;   /* The solve on the chip breaks down */
+  PetscBool  indefinite; /* The matrix, or its preconditioner, is not positive definite */
+  PetscBool  breaks;     /* BiCGStab breaks down */
+  PetscBool3 hermitian;  /* a random test of the matrix says so */
+  Vec        weights;    /* 1/|a_ii|, or 0 where that is zero */
+  Vec        scaled;     /* b times a power of two, where squares of norms would be too small or large */
+  PetscReal  scale;      /* that power, else 1 */
 
   /* How the last solve ended */
   PetscBool stands;     /* rounding lets it get no further, */
@@ -60,9 +63,11 @@ PETSC_INTERN PetscErrorCode KSPBAIUpdate(KSP);
 PETSC_INTERN PetscErrorCode KSPBAIGetMatOfEntries(KSP, Mat *);
 
 /* method.c */
+PETSC_INTERN PetscErrorCode KSPBAIGetPCTypeOption(KSP, char type[], size_t, PetscBool *given);
 PETSC_INTERN PetscErrorCode KSPBAIChooseMethod(KSP);
 PETSC_INTERN PetscErrorCode KSPBAIChoosePC(KSP);
 PETSC_INTERN PetscErrorCode KSPBAIGetMG(KSP, BAI **);
+PETSC_INTERN void           KSPBAIDefer(KSP, BAI *);
 PETSC_INTERN PetscErrorCode KSPBAIViewUnusedPC(KSP, PetscViewer);
 
 /* convergence.c */
@@ -100,7 +105,7 @@ typedef struct {
   BAI              *owner;  /* of the levels, or NULL */
   BAILevelsVectors *v;      /* of the engine, or NULL */
   PetscInt          before; /* iterations of the solve before this run */
-  PetscInt          its;    /* iterations of this run so far */
+  PetscInt          its;    /* iterations of this run so far, -1: nothing was seen yet */
   PetscReal         goal;   /* the convergence test is not asked above this norm; 0: it is always asked */
   PetscReal         rnorm0; /* the norm of the guess */
   BAIStall          stall;

@@ -4,7 +4,7 @@
 #include "kspbai.h"
 
 /* The value of -pc_type for the PC of this KSP, if that was given */
-static PetscErrorCode GetPCTypeOption(KSP ksp, char type[], size_t len, PetscBool *given)
+PetscErrorCode KSPBAIGetPCTypeOption(KSP ksp, char type[], size_t len, PetscBool *given)
 {
   const char *prefix;
 
@@ -30,7 +30,7 @@ static PetscErrorCode IsPCChosen(KSP ksp, PetscBool *is)
   PetscCall(PCGetType(ksp->pc, &type));
   *is = (PetscBool)(type != NULL);
   if (!type || k->options_read || !ksp->pc->setfromoptionscalled) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetPCTypeOption(ksp, word, sizeof(word), is));
+  PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), is));
   if (*is) PetscFunctionReturn(PETSC_SUCCESS);
   *is = PETSC_TRUE;
   for (size_t n = 0; n < PETSC_STATIC_ARRAY_LENGTH(automatic) && *is; n++) {
@@ -72,10 +72,13 @@ PetscErrorCode KSPBAIChoosePC(KSP ksp)
   PetscCall(MatGetType(P, &type));
   if (!type) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc made it as it was asked for it, and it will be another one */
   PetscCall(BAIHasEntries(P, &has));
-  if (has) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCBAIMG, &set));
-  if (set) PetscCall(PetscInfo(ksp, "The PC is none, as the matrix of type %s has no entries\n", type));
-  if (set) PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, has ? PCNONE : PCBAIMG, &set));
+  if (set && !has) PetscCall(PetscInfo(ksp, "The PC is none, as the matrix of type %s has no entries\n", type));
+  if (set && (!has || k->none)) {
+    PetscCall(PCSetType(pc, has ? PCBAIMG : PCNONE));
+    if (has && pc->setfromoptionscalled) PetscCall(PCSetFromOptions(pc));
+    k->none = (PetscBool)!has;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,6 +91,13 @@ PetscErrorCode KSPBAIGetMG(KSP ksp, BAI **mg)
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCBAIMG, &is));
   *mg = is ? (BAI *)ksp->pc->data : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The PCBAIMG has no levels until somebody applies it, and an earlier failure to make them does not matter */
+void KSPBAIDefer(KSP ksp, BAI *mg)
+{
+  mg->hierarchy->deferred = PETSC_TRUE;
+  ksp->pc->failedreason   = PC_NOERROR;
 }
 
 /* Options that were given and do not go together */
@@ -137,7 +147,7 @@ PetscErrorCode KSPBAIChooseMethod(KSP ksp)
   PetscBool       given;
 
   PetscFunctionBegin;
-  PetscCall(GetPCTypeOption(ksp, type, sizeof(type), &given));
+  PetscCall(KSPBAIGetPCTypeOption(ksp, type, sizeof(type), &given));
   PetscCall(CheckGiven(ksp, relaxation, krylov, given, type));
   k->method = bai->options.method;
   if (k->method != BAI_METHOD_AUTO) PetscCall(PetscStrncpy(k->why, "as asked for", sizeof(k->why)));

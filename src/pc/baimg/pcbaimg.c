@@ -11,6 +11,7 @@ static PetscErrorCode PCSetUp_BAIMG(PC pc)
   PetscFunctionBegin;
   if (bai->hierarchy->deferred) {
     bai->hierarchy->ready = PETSC_FALSE; /* levels of other values are not to be applied */
+    pc->failedreason      = PC_NOERROR;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(BAIHierarchySetUp(bai, pc->pmat));
@@ -190,8 +191,8 @@ const BAIFace BAIFaceMG =
    If the matrix of the last level is singular up to rounding, as with pure Neumann conditions, a generalized inverse is
    used.
 
-   On one MPI rank new values in an old pattern keep the aggregates, so their set-up is much shorter. To have new
-   aggregates, call `PCReset()` before. On several ranks new values lead to new levels.
+   On one MPI rank new values in an old pattern keep the aggregates as long as these fit them, so the set-up is much
+   shorter. To have new aggregates in any case, call `PCReset()` before. On several ranks new values lead to new levels.
 
    A zero, missing or tiny diagonal entry is an error that names the row. A row of zeros gets 1 on its diagonal. Rows
    that are coupled to no others, as those of boundary conditions, stay out of the coarse levels.

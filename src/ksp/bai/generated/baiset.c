@@ -52,8 +52,8 @@ PetscErrorCode KSPBAISetMethod(KSP ksp, BAIMethod method)
    Level: intermediate
 
    Notes:
-   Auto is CG where the operator is Hermitian and the `PC` is of type none, jacobi, icc, cholesky, baimg or gamg. With
-   other preconditioners of Hermitian operators it is FCG. In all other cases it is flexible BiCGStab, and flexible
+   Auto is CG where the operator is Hermitian and the `PC` is of type none, jacobi, icc, cholesky, lu, baimg or gamg.
+   With other preconditioners of Hermitian operators it is FCG. In all other cases it is flexible BiCGStab, and flexible
    GMRES if BiCGStab breaks down.
 
    Where the `PC` is of type `PCBAIMG` and Amat is Pmat, CG is the library's own. If a GPU then holds the matrix in
