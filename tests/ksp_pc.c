@@ -241,8 +241,8 @@ static PetscErrorCode TestOrder(void)
 
   PetscFunctionBeginUser;
   PetscCall(CreateMat(10, 0, &A));
-  for (int order = 0; order < 4; order++) {
-    const char *const expected = order == 3 ? PCSOR : PCBAIMG;
+  for (int order = 0; order < 6; order++) {
+    const char *const expected = order == 3 ? PCSOR : order > 3 ? PCBJACOBI : PCBAIMG;
 
     PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
     PetscCall(KSPSetOptionsPrefix(ksp, "order_"));
@@ -252,6 +252,12 @@ static PetscErrorCode TestOrder(void)
     if (order == 2) PetscCall(KSPSetFromOptions(ksp));
     if (order == 3) PetscCall(KSPGetPC(ksp, &pc));
     if (order == 3) PetscCall(PCSetType(pc, PCSOR));
+    if (order > 3) { /* types that PETSc chooses as well, set in code after KSPSetType() */
+      PetscCall(KSPGetPC(ksp, &pc));
+      if (order == 5) PetscCall(KSPSetFromOptions(ksp));
+      PetscCall(PCSetType(pc, PCBJACOBI));
+      if (order == 4) PetscCall(KSPSetFromOptions(ksp));
+    }
     PetscCall(Solve(ksp, PETSC_FALSE, &its, &rnorm));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCGetType(pc, &type));
@@ -468,6 +474,8 @@ int main(int argc, char **argv)
     PetscCall(TestConflict("-ksp_bai_krylov cg -ksp_bai_mode async"));
     PetscCall(TestConflict("-ksp_bai_method relaxation -pc_type jacobi"));
     PetscCall(TestConflict("-ksp_bai_krylov bcgs -ksp_norm_type natural"));
+    PetscCall(TestConflict("-ksp_bai_mode sync -ksp_norm_type natural"));
+    PetscCall(TestConflict("-ksp_bai_mode sync -pc_type lu"));
   }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
     if (Case("option_%s", types[k])) PetscCall(TestPC(types[k], PETSC_FALSE, 0, PETSC_FALSE));

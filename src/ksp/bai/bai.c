@@ -238,8 +238,7 @@ static PetscErrorCode KSPSetFromOptions_BAI(KSP ksp, BAIOptionItems PetscOptions
   PetscCall(KSPGetPC(ksp, &ksp->pc));
   PetscCall(KSPBAIGetPCTypeOption(ksp, type, sizeof(type), &given));
   if (!given) PetscCall(KSPBAIChoosePC(ksp)); /* else PETSc sets it, or has set it */
-  k->options_read = PETSC_TRUE;
-  k->from.pc      = 0; /* method and PC are to be chosen anew */
+  k->from.pc = 0;                             /* method and PC are to be chosen anew */
   PetscCall(SetFromOptionsLevels(ksp, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscCall(BAIStatsGetViewer(bai, "-ksp_bai_stats"));
@@ -335,9 +334,10 @@ const BAIFace BAIFaceKSP =
    and writes its values back. `KSP` counts global iterations. The PC is not applied.
 
    *Krylov* methods run otherwise, with the PC of the `KSP`. If nobody chose its type, by -pc_type or in code, it is
-   `PCBAIMG`. Other types work as with any `KSP`. A type that PETSc has given the PC by itself in an earlier
-   `KSPSetFromOptions()` (none, ilu, icc, bjacobi, mat) counts as chosen by nobody; up to PETSc 3.18 this includes one
-   of these types that code has set before `KSPSetType()`. `KSPSetType()` to another type leaves the PC as it is.
+   `PCBAIMG`. Other types work as with any `KSP`. A type that the PC has after `KSPSetFromOptions()` and before
+   `KSPSetType()` counts as chosen by nobody if it is one of those that PETSc gives a PC by itself: none, ilu, icc,
+   bjacobi or mat. Up to PETSc 3.18 this includes the `KSPSetFromOptions()` that reads -ksp_type bai. So set such a
+   type after the KSP has become a `KSPBAI`, or by -pc_type. `KSPSetType()` to another type leaves the PC as it is.
 
    `KSPBAISetKrylov()` names the Krylov method; by default it follows from matrix and PC. `KSPCG`, `KSPFCG`, `KSPFBCGS`
    and `KSPFGMRES` do the iterations. Where the PC is `PCBAIMG`, Amat is Pmat, and the matrix is Hermitian with diagonal
@@ -404,7 +404,6 @@ M*/
 PetscErrorCode KSPCreate_BAI(KSP ksp)
 {
   KSP_BAI *k;
-  PCType   type = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&k));
@@ -414,10 +413,9 @@ PetscErrorCode KSPCreate_BAI(KSP ksp)
   k->scale               = 1.0;
   k->runner              = BAI_BY_RELAXATION;
   k->hermitian           = PETSC_BOOL3_UNKNOWN;
-  if (ksp->pc) PetscCall(PCGetType(ksp->pc, &type));
-  if (type) PetscCall(PetscStrncpy(k->pc_type, type, sizeof(k->pc_type)));
-  ksp->data           = (void *)k;
-  ksp->setupnewmatrix = PETSC_TRUE;
+  ksp->data              = (void *)k;
+  ksp->setupnewmatrix    = PETSC_TRUE;
+  PetscCall(KSPBAIChoosePC(ksp));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 3));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_RIGHT, 2));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 1));

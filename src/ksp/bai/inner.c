@@ -44,7 +44,10 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp)
   PetscBool       same = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (k->inner && k->inner->pc != ksp->pc) PetscCall(KSPDestroy(&k->inner));
+  if (k->inner) PetscCall(PetscObjectTypeCompare((PetscObject)k->inner, type, &same));
+  if (k->inner && (!same || k->inner->pc != ksp->pc))
+    PetscCall(KSPDestroy(&k->inner)); /* KSPFCG does not let go of its
+                                                                                        vectors if its type changes */
   if (!k->inner) {
     const char *prefix;
 
@@ -55,9 +58,8 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp)
     PetscCall(PetscObjectIncrementTabLevel((PetscObject)k->inner, (PetscObject)ksp, 1));
     PetscCall(KSPSetErrorIfNotConverged(k->inner, PETSC_FALSE));
     PetscCall(KSPSetPC(k->inner, ksp->pc));
+    PetscCall(KSPSetType(k->inner, type));
   }
-  PetscCall(PetscObjectTypeCompare((PetscObject)k->inner, type, &same));
-  PetscCall(KSPSetType(k->inner, type));
   PetscCall(KSPSetPCSide(k->inner, cg ? PC_LEFT : PC_RIGHT));
   PetscCall(SetNorm(ksp, type));
   PetscCall(KSPSetOperators(k->inner, ksp->pc->mat, ksp->pc->pmat));

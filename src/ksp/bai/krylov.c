@@ -77,8 +77,8 @@ static PetscErrorCode IsHermitian(KSP_BAI *k, const BAI *mg, PetscBool levels, M
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatIsHermitianKnown(A, &known, is));
-  if (!known && !PetscDefined(USE_COMPLEX)) PetscCall(MatIsSymmetricKnown(A, &known, is));
-  if (known) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!(known && *is) && !PetscDefined(USE_COMPLEX)) PetscCall(MatIsSymmetricKnown(A, &known, is));
+  if (known && *is) PetscFunctionReturn(PETSC_SUCCESS); /* some programs set no where they do not know */
   *is = PETSC_FALSE;
   PetscCall(BAIHasEntries(A, &has));
   if (!has) PetscFunctionReturn(PETSC_SUCCESS);
@@ -363,16 +363,30 @@ typedef enum {
   SCALE  /* The same method is to begin again with b scaled */
 } Outcome;
 
-/* Whether levels in single precision, which the user has not asked for, may be why a run went wrong */
+/* Whether levels in single precision, which the user has not asked for, may be why a run went wrong. Ranks without rows
+   have no levels */
 static PetscErrorCode IsSingle(KSP ksp, PetscBool *is)
 {
-  BAI *mg;
+  enum {
+    NONE,
+    SINGLE,
+    NO_NUMBERS /* entries of the matrix, in any precision */
+  };
+  const KSP_BAI *k     = (KSP_BAI *)ksp->data;
+  int            found = NONE;
+  BAI           *mg;
+  BAIHierarchy   h;
 
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   PetscCall(KSPBAIGetMG(ksp, &mg));
-  *is = (PetscBool)(((KSP_BAI *)ksp->data)->runner != BAI_BY_CHIP && mg && mg->hierarchy->info.single &&
-                    !mg->hierarchy->native && mg->hierarchy->options.single == PETSC_BOOL3_UNKNOWN && !IsFixed(ksp));
+  h = mg ? mg->hierarchy : NULL;
+  if (!h || k->runner == BAI_BY_CHIP || h->backend != BAI_BACKEND_CUDA || h->native ||
+      h->options.single != PETSC_BOOL3_UNKNOWN || IsFixed(ksp))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->info.single) found = PetscIsInfOrNanReal((PetscReal)h->info.norm) ? NO_NUMBERS : SINGLE;
+  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &found));
+  *is = (PetscBool)(found == SINGLE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -774,8 +788,9 @@ PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp->pc, &mg, PCBAIMG, PCNONE, ""));
   PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), &asked));
   if (!mg && !asked)
-    PetscCall(
-      PetscViewerASCIIPrintf(viewer, "  PC %s, as set in code; multigrid: -pc_type baimg\n", pc ? pc : "unset"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  PC %s, as set in code; multigrid: -%spc_type baimg\n",
+                                     pc ? pc : "unset",
+                                     ((PetscObject)ksp->pc)->prefix ? ((PetscObject)ksp->pc)->prefix : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

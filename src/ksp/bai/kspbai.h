@@ -20,12 +20,11 @@ typedef struct {
   BAI       bai; /* The first member, as the code that KSPBAI shares with the PCs expects it there. Its hierarchy is
                        the matrix on the chip, and has no levels */
   BAIRunner runner;
-  BAIMethod method;       /* the one that runs: never auto */
-  char      why[128];     /* it is this one */
-  PetscBool options_read; /* KSPSetFromOptions() was called, and so a PC of no chosen type became a PCBAIMG; */
-  char      pc_type[64];  /* the type that the PC had when the KSP became a KSPBAI, or "" */
-  PetscBool chose;        /* the PC is a PCBAIMG as nobody chose another type, */
-  PetscBool none;         /* or PCNONE, as the matrix had no entries */
+  BAIMethod method;   /* the one that runs: never auto */
+  char      why[128]; /* it is this one */
+  PetscBool has_pc;   /* whether anybody has chosen its type was looked at: types that it gets later are chosen */
+  PetscBool chose;    /* the PC is a PCBAIMG as nobody chose another type, */
+  PetscBool none;     /* or PCNONE, as the matrix had no entries */
   struct {
     uint64_t      asked;
     BAIMethod     method;

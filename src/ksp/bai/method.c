@@ -15,9 +15,10 @@ PetscErrorCode KSPBAIGetPCTypeOption(KSP ksp, char type[], size_t len, PetscBool
 }
 
 /*
-   Whether somebody chose the type of the PC: by -pc_type, or in code. Up to PETSc 3.18 KSPSetFromOptions() gives the PC
-   a type that depends on the matrix before it reads -ksp_type; later releases do so afterwards. Such a type, in a PC
-   whose options were read, counts as chosen by nobody
+   Whether somebody has chosen the type of the PC, by -pc_type or in code, when the KSP becomes a KSPBAI. PETSc may have
+   given it a type that depends on the matrix by itself, in KSPSetFromOptions(), which up to PETSc 3.18 does so before
+   it reads -ksp_type. Such a type, of a PC whose options were read, counts as chosen by nobody. Other types that the PC
+   gets later are chosen
 */
 static PetscErrorCode IsPCChosen(KSP ksp, PetscBool *is)
 {
@@ -29,7 +30,7 @@ static PetscErrorCode IsPCChosen(KSP ksp, PetscBool *is)
   PetscFunctionBegin;
   PetscCall(PCGetType(ksp->pc, &type));
   *is = (PetscBool)(type != NULL);
-  if (!type || k->options_read || !ksp->pc->setfromoptionscalled) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!type || k->has_pc || !ksp->pc->setfromoptionscalled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPBAIGetPCTypeOption(ksp, word, sizeof(word), is));
   if (*is) PetscFunctionReturn(PETSC_SUCCESS);
   *is = PETSC_TRUE;
@@ -38,10 +39,6 @@ static PetscErrorCode IsPCChosen(KSP ksp, PetscBool *is)
 
     PetscCall(PetscStrcmp(type, automatic[n], &same));
     if (same) *is = PETSC_FALSE;
-  }
-  if (!*is && k->pc_type[0]) { /* another one than when the KSP became a KSPBAI was set in code since */
-    PetscCall(PetscStrcmp(type, k->pc_type, is));
-    *is = (PetscBool) !*is;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -65,6 +62,7 @@ PetscErrorCode KSPBAIChoosePC(KSP ksp)
     k->chose = PETSC_TRUE;
     if (again) PetscCall(PCSetFromOptions(pc)); /* as it has options of its own */
   }
+  k->has_pc = PETSC_TRUE;
   if (!k->chose) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PCGetOperatorsSet(pc, NULL, &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
@@ -123,14 +121,13 @@ static PetscErrorCode CheckGiven(KSP ksp, const char relaxation[], const char kr
              method, other, other);
   PetscCheck(!relaxation || !krylov, comm, PETSC_ERR_ARG_INCOMP,
              "%s, an option of relaxation, with %s, an option of Krylov methods: leave out one of them", name, other);
-  if (asked != BAI_METHOD_RELAXATION || !pc_given) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((asked != BAI_METHOD_RELAXATION && !relaxation) || !pc_given) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrcmp(pc_type, PCNONE, &unused));
   if (!unused) PetscCall(PetscStrcmp(pc_type, PCBAIMG, &unused));
   PetscCall(PCGetOptionsPrefix(ksp->pc, &prefix));
   PetscCheck(unused, comm, PETSC_ERR_ARG_INCOMP,
-             "%s relaxation with -%spc_type %s: relaxation has no preconditioner, so that must be none or left out; or "
-             "%s krylov",
-             method, prefix ? prefix : "", pc_type, method);
+             "%s%s with -%spc_type %s: relaxation has no preconditioner, so that must be none or left out",
+             relaxation ? name : method, relaxation ? "" : " relaxation", prefix ? prefix : "", pc_type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

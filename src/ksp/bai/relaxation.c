@@ -42,13 +42,18 @@ static PetscErrorCode GetMat(KSP ksp, Mat *B)
 /* The engine holds the matrix as it is now, and does what the options ask for; nothing is done if that is so already */
 PetscErrorCode KSPSetUp_BAIRelaxation(KSP ksp)
 {
-  KSP_BAI  *k   = (KSP_BAI *)ksp->data;
-  BAI      *bai = &k->bai;
-  PetscBool is;
-  Mat       B;
-  int       work;
+  KSP_BAI    *k   = (KSP_BAI *)ksp->data;
+  BAI        *bai = &k->bai;
+  const char *prefix;
+  PetscBool   is;
+  Mat         B;
+  int         work;
 
   PetscFunctionBegin;
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCheck(!KSPBAINamesNorm(ksp), PetscObjectComm((PetscObject)ksp), PETSC_ERR_SUP,
+             "-%sksp_norm_type %s with relaxation: must be unpreconditioned, default or none", prefix ? prefix : "",
+             KSPNormTypes[ksp->normtype_set]);
   k->runner = BAI_BY_RELAXATION;
   PetscCall(GetMat(ksp, &B));
   PetscCall(BAIIsSetUp(bai, B, &is));
