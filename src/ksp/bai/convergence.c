@@ -68,14 +68,31 @@ PetscBool KSPBAINamesNorm(KSP ksp)
   return (PetscBool)(ksp->normtype_set == KSP_NORM_PRECONDITIONED || ksp->normtype_set == KSP_NORM_NATURAL);
 }
 
-/* Vectors for a residual and a correction: of the matrix that has entries, as another one may not know its vectors */
+/* Vectors for a residual and a correction: of the matrix that has entries, as another one may not know its vectors. A
+   later matrix may have those of another type, as on a GPU */
 PetscErrorCode KSPBAINeedWork(KSP ksp)
 {
-  Mat B;
+  BAI      *bai = (BAI *)ksp->data;
+  Vec       v;
+  VecType   type;
+  PetscBool same;
+  Mat       B;
 
   PetscFunctionBegin;
   PetscCall(KSPBAIGetMatOfEntries(ksp, &B));
-  PetscCall(BAINeedWork((BAI *)ksp->data, B));
+  if (bai->r) {
+    PetscCall(VecGetType(ksp->vec_sol, &type));
+    PetscCall(PetscObjectTypeCompare((PetscObject)bai->r, type, &same));
+    if (!same) {
+      PetscCall(MatCreateVecs(B, &v, NULL));
+      PetscCall(VecGetType(v, &type));
+      PetscCall(PetscObjectTypeCompare((PetscObject)bai->r, type, &same));
+      PetscCall(VecDestroy(&v));
+    }
+    if (!same) PetscCall(VecDestroy(&bai->r));
+    if (!same) PetscCall(VecDestroy(&bai->c));
+  }
+  PetscCall(BAINeedWork(bai, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
