@@ -20,6 +20,23 @@ PetscErrorCode KSPBAIGetMatOfEntries(KSP ksp, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the matrix, or its values, are others than those that are known, or what is made of them is to be made
+   anyway. They are known then. All ranks do the same */
+PetscErrorCode KSPBAITakeValues(KSP_BAI *k, Mat A, PetscBool anyway, KSPBAIValues *known, PetscBool *others)
+{
+  KSPBAIValues now;
+  int          work;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)A, &now.id));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &now.state));
+  work = anyway || now.id != known->id || now.state != known->state;
+  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &work));
+  *known  = now;
+  *others = (PetscBool)work;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A number that no other object has had, or 0 */
 static PetscObjectId IdOf(PetscObject obj)
 {

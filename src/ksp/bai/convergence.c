@@ -132,23 +132,17 @@ PetscErrorCode KSPBAIResidual(KSP ksp, Vec b, Vec x, Vec r)
 /* 1/|a_ii| of this matrix as it is now, or 0 where that is zero */
 static PetscErrorCode NeedWeights(KSP_BAI *k, Mat A)
 {
-  PetscObjectId    id;
-  PetscObjectState state;
-  int              other;
+  const PetscObjectId id = k->of_weights.id;
+  PetscBool           others;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  other = !k->weights || id != k->of_weights.id || state != k->of_weights.state;
-  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &other));
-  if (!other) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPBAITakeValues(k, A, (PetscBool)!k->weights, &k->of_weights, &others));
+  if (!others) PetscFunctionReturn(PETSC_SUCCESS);
   if (id != k->of_weights.id) PetscCall(VecDestroy(&k->weights));
   if (!k->weights) PetscCall(MatCreateVecs(A, NULL, &k->weights));
   PetscCall(MatGetDiagonal(A, k->weights));
   PetscCall(VecAbs(k->weights));
   PetscCall(VecReciprocal(k->weights)); /* which leaves zeros */
-  k->of_weights.id    = id;
-  k->of_weights.state = state;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -26,41 +26,28 @@ static PetscErrorCode HasPlainNullSpace(Mat A, PetscBool *plain)
 /* What solves have shown is of one matrix and its values, so that later matrices are solved as by a new KSP */
 static PetscErrorCode ForgetIfOther(KSP_BAI *k, BAI *mg, Mat A)
 {
-  const BAIHierarchy h     = mg ? mg->hierarchy : NULL;
-  const PetscBool    found = (PetscBool)(k->off_chip || k->indefinite || k->breaks || (h && (h->hard || h->native)) ||
-                                      k->hermitian != PETSC_BOOL3_UNKNOWN);
-  PetscObjectId      id;
-  PetscObjectState   state;
-  int                other;
+  const BAIHierarchy h = mg ? mg->hierarchy : NULL;
+  PetscBool          others;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  other = found && (id != k->found.id || state != k->found.state);
-  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &other));
-  if (other) {
-    k->off_chip = k->indefinite = k->breaks = PETSC_FALSE;
-    k->hermitian                            = PETSC_BOOL3_UNKNOWN;
-    if (h) h->hard = h->native = PETSC_FALSE;
-  }
-  k->found.id    = id;
-  k->found.state = state;
+  PetscCall(KSPBAITakeValues(k, A, PETSC_FALSE, &k->found, &others));
+  if (!others) PetscFunctionReturn(PETSC_SUCCESS);
+  k->off_chip = k->indefinite = k->breaks = PETSC_FALSE;
+  k->hermitian                            = PETSC_BOOL3_UNKNOWN;
+  if (h) h->hard = h->native = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether the levels of a PCBAIMG are of this matrix as it is now: not if the PC is kept for other values */
-static PetscErrorCode HasLevelsOf(const BAI *mg, Mat A, PetscBool *has)
+static PetscErrorCode HasLevelsOf(KSP_BAI *k, const BAI *mg, Mat A, PetscBool *has)
 {
-  PetscObjectId    id;
-  PetscObjectState state;
-  int              other;
+  const BAIHierarchy h  = mg->hierarchy;
+  KSPBAIValues       of = {h->id, h->state};
+  PetscBool          others;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  other = !mg->hierarchy->ready || id != mg->hierarchy->id || state != mg->hierarchy->state;
-  PetscCall(BAIAgree(mg, PETSC_SUCCESS, &other));
-  *has = (PetscBool)!other;
+  PetscCall(KSPBAITakeValues(k, A, (PetscBool)!h->ready, &of, &others));
+  *has = (PetscBool)!others;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,7 +183,7 @@ PetscErrorCode KSPSetUp_BAIKrylov(KSP ksp)
     KSPBAIDefer(ksp, mg);
   } else {
     PetscCall(SetUpPC(ksp, mg));
-    if (mg && A == P) PetscCall(HasLevelsOf(mg, A, &levels));
+    if (mg && A == P) PetscCall(HasLevelsOf(k, mg, A, &levels));
     PetscCall(IsHermitian(k, mg, levels, A, &hermitian));
     PetscCall(ChooseKrylov(ksp, hermitian));
     h = mg ? mg->hierarchy : NULL;

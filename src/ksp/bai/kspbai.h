@@ -16,6 +16,12 @@ typedef enum {
   BAI_BY_PETSC       /* a KSP of PETSc preconditioned by the PC: inner.c */
 } BAIRunner;
 
+/* A matrix, and its values */
+typedef struct {
+  PetscObjectId    id;
+  PetscObjectState state;
+} KSPBAIValues;
+
 typedef struct {
   BAI       bai; /* The first member, as the code that KSPBAI shares with the PCs expects it there. Its hierarchy is
                        the matrix on the chip, and has no levels */
@@ -33,23 +39,21 @@ typedef struct {
     PetscObjectId pc, P;
   } from; /* what method and PC follow from, as it was when they were chosen; pc is 0: they are to be chosen */
 
-  struct {
-    PetscObjectId    id;
-    PetscObjectState state;
-  } found, of_weights, of_At; /* the matrix, and its values, of which it was found what it needs; of weights; of At */
-
-  Mat At; /* relaxation of KSPSolveTranspose(): the transposed matrix */
+  Mat          At; /* relaxation of KSPSolveTranspose(): the transposed matrix, */
+  KSPBAIValues of_At;
 
   /* Krylov methods */
-  KSP        inner;      /* BAI_BY_PETSC, else NULL */
-  BAIKrylov  krylov;     /* the method that runs: never auto */
-  PetscBool  off_chip;   /* The solve on the chip breaks down */
-  PetscBool  indefinite; /* The matrix, or its preconditioner, is not positive definite */
-  PetscBool  breaks;     /* BiCGStab breaks down */
-  PetscBool3 hermitian;  /* a random test of the matrix says so */
-  Vec        weights;    /* 1/|a_ii|, or 0 where that is zero */
-  Vec        scaled;     /* b times a power of two, where squares of norms would be too small or large */
-  PetscReal  scale;      /* that power, else 1 */
+  KSP          inner;      /* BAI_BY_PETSC, else NULL */
+  BAIKrylov    krylov;     /* the method that runs: never auto */
+  KSPBAIValues found;      /* the matrix of which the following was found: */
+  PetscBool    off_chip;   /* the solve on the chip breaks down; */
+  PetscBool    indefinite; /* it, or the preconditioner, is not positive definite; */
+  PetscBool    breaks;     /* BiCGStab breaks down; */
+  PetscBool3   hermitian;  /* a random test of the matrix says so */
+  Vec          weights;    /* 1/|a_ii|, or 0 where that is zero, */
+  KSPBAIValues of_weights;
+  Vec          scaled; /* b times a power of two, where squares of norms would be too small or large */
+  PetscReal    scale;  /* that power, else 1 */
 
   /* How the last solve ended */
   PetscBool stands;     /* rounding lets it get no further, */
@@ -60,6 +64,7 @@ typedef struct {
 /* bai.c */
 PETSC_INTERN PetscErrorCode KSPBAIUpdate(KSP);
 PETSC_INTERN PetscErrorCode KSPBAIGetMatOfEntries(KSP, Mat *);
+PETSC_INTERN PetscErrorCode KSPBAITakeValues(KSP_BAI *, Mat, PetscBool anyway, KSPBAIValues *, PetscBool *others);
 
 /* method.c */
 PETSC_INTERN PetscErrorCode KSPBAIGetPCTypeOption(KSP, char type[], size_t, PetscBool *given);

@@ -10,28 +10,20 @@ const char KSPBAIOtherMethodText[] = "the other method may solve this system fas
 /* The matrix that is relaxed with: A, or in KSPSolveTranspose() its transpose, which is kept while A stays as it is */
 static PetscErrorCode GetMat(KSP ksp, Mat *B)
 {
-  KSP_BAI         *k = (KSP_BAI *)ksp->data;
-  Mat              A;
-  PetscBool        transposed;
-  PetscObjectId    id;
-  PetscObjectState state;
-  MatNullSpace     space;
-  int              other;
+  KSP_BAI     *k = (KSP_BAI *)ksp->data;
+  Mat          A;
+  PetscBool    transposed, others;
+  MatNullSpace space;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   *B = A;
   PetscCall(KSPBAIIsTransposed(ksp, &transposed));
   if (!transposed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectGetId((PetscObject)A, &id));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  other = !k->At || id != k->of_At.id || state != k->of_At.state;
-  PetscCall(BAIAgree(&k->bai, PETSC_SUCCESS, &other));
-  if (other) {
+  PetscCall(KSPBAITakeValues(k, A, (PetscBool)!k->At, &k->of_At, &others));
+  if (others) {
     PetscCall(MatDestroy(&k->At));
     PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &k->At));
-    k->of_At.id    = id;
-    k->of_At.state = state;
   }
   PetscCall(MatGetTransposeNullSpace(A, &space));
   PetscCall(MatSetNullSpace(k->At, space));
