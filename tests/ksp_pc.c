@@ -475,7 +475,6 @@ int main(int argc, char **argv)
     PetscCall(TestConflict("-ksp_bai_method relaxation -pc_type jacobi"));
     PetscCall(TestConflict("-ksp_bai_krylov bcgs -ksp_norm_type natural"));
     PetscCall(TestConflict("-ksp_bai_mode sync -ksp_norm_type natural"));
-    PetscCall(TestConflict("-ksp_bai_mode sync -pc_type lu"));
   }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
     if (Case("option_%s", types[k])) PetscCall(TestPC(types[k], PETSC_FALSE, 0, PETSC_FALSE));

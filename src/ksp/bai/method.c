@@ -121,13 +121,13 @@ static PetscErrorCode CheckGiven(KSP ksp, const char relaxation[], const char kr
              method, other, other);
   PetscCheck(!relaxation || !krylov, comm, PETSC_ERR_ARG_INCOMP,
              "%s, an option of relaxation, with %s, an option of Krylov methods: leave out one of them", name, other);
-  if ((asked != BAI_METHOD_RELAXATION && !relaxation) || !pc_given) PetscFunctionReturn(PETSC_SUCCESS);
+  if (asked != BAI_METHOD_RELAXATION || !pc_given) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrcmp(pc_type, PCNONE, &unused));
   if (!unused) PetscCall(PetscStrcmp(pc_type, PCBAIMG, &unused));
   PetscCall(PCGetOptionsPrefix(ksp->pc, &prefix));
   PetscCheck(unused, comm, PETSC_ERR_ARG_INCOMP,
-             "%s%s with -%spc_type %s: relaxation has no preconditioner, so that must be none or left out",
-             relaxation ? name : method, relaxation ? "" : " relaxation", prefix ? prefix : "", pc_type);
+             "%s relaxation with -%spc_type %s: relaxation has no preconditioner, so that must be none or left out",
+             method, prefix ? prefix : "", pc_type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
