@@ -45,9 +45,8 @@ PetscErrorCode KSPBAISetUpInner(KSP ksp)
 
   PetscFunctionBegin;
   if (k->inner) PetscCall(PetscObjectTypeCompare((PetscObject)k->inner, type, &same));
-  if (k->inner && (!same || k->inner->pc != ksp->pc))
-    PetscCall(KSPDestroy(&k->inner)); /* KSPFCG does not let go of its
-                                                                                        vectors if its type changes */
+  /* A new one for another type, as KSPFCG of PETSc 3.26 leaks its vectors when its type changes */
+  if (k->inner && (!same || k->inner->pc != ksp->pc)) PetscCall(KSPDestroy(&k->inner));
   if (!k->inner) {
     const char *prefix;
 
