@@ -87,7 +87,7 @@ check ranks 'pip petsc4py plain' "$MPIEXEC" -n 2 "$python" tests/pip_solve.py be
 check variant 'pip petsc4py plain' variant
 
 # A PETSc without headers, in the wheel of DOLFINx, which needs Python 3.12
-unset PETSC_DIR PETSC_ARCH PYTHONPATH
+unset PETSC_DIR PETSC_ARCH PYTHONPATH MAKEFLAGS MFLAGS MAKEOVERRIDES # what make was told is for the PETSc above
 fresh=$dir/fresh/bin
 for new in ${PYTHON:-python3} python3.14 python3.13 python3.12 "${PYENV_ROOT:-/none}"/versions/3.1[2-9]*/bin/python3; do
   "$new" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && "$new" -m venv "$dir/fresh" &&
