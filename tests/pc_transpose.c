@@ -185,7 +185,7 @@ static PetscErrorCode TestOthers(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was set up before follows new values, options, another pattern, and a reset */
+/* A transpose that is set up follows new values, options, another pattern, and a reset */
 static PetscErrorCode TestChanges(BAIMode mode)
 {
   Mat A, B;

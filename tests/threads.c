@@ -12,7 +12,7 @@ enum {
   WANTED = 4 /* threads, which have tasks enough */
 };
 
-/* What OMP_NUM_THREADS and OMP_WAIT_POLICY say; NULL: they are not set */
+/* The values of OMP_NUM_THREADS and OMP_WAIT_POLICY; NULL: not set */
 static PetscErrorCode SetEnvironment(const char threads[], const char policy[])
 {
   PetscFunctionBeginUser;

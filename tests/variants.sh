@@ -38,7 +38,7 @@ variant()
   refused "$1" "$program" "$lib" "built for PETSc [0-9.]* ($3) and cannot be used with PETSc [0-9.]* ("
 }
 
-# What pkg-config says of a PETSc
+# The answer of pkg-config about a PETSc
 of() { pkg-config "$@" 2>/dev/null; }
 
 # release FILE OF PKG-CONFIG: one of this release does not count, nor a second one of another

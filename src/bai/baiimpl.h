@@ -21,7 +21,7 @@ typedef struct BAI_ BAI;
 /* Where KSPBAI, PCBAI and PCBAIMG differ */
 typedef struct {
   int         number;        /* of its default in options.def */
-  PetscBool   levels;        /* its options are those of levels.h */
+  PetscBool   levels;        /* it has the options of BAILevelsOptions, not those of BAIOptions */
   const char *name, *prefix; /* in names of options: ksp or pc, and of functions: KSP or PC */
   const char *type;
   PetscBool   solves; /* it sees residual norms; otherwise it is an operator, whose iterations are to smooth */
@@ -157,7 +157,7 @@ typedef enum {
 PETSC_INTERN PetscErrorCode BAIReadsAs(BAIWord, const char word[], PetscBool *is, PetscBool *yes);
 PETSC_INTERN PetscErrorCode BAIOptionName(const BAI *, const char[], char[], size_t);
 
-/* What setters and getters do, all but checking their arguments: the field of this name, of its own type */
+/* Setters and getters call these after they have checked their arguments. value is of the type of the field */
 PETSC_INTERN PetscErrorCode BAISetOption(PetscObject, const BAIFace *, const char field[], const void *value);
 PETSC_INTERN PetscErrorCode BAIGetOption(PetscObject, const BAIFace *, const char field[], void *value);
 

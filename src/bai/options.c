@@ -19,7 +19,7 @@ const char *const BAIPolynomials[]    = {"auto", "none", "fourth", "BAIPolynomia
 const char *const BAIPartitionTypes[] = {"auto",           "natural", "dm", "rcm", "graph", "BAIPartitionType",
                                          "BAI_PARTITION_", NULL};
 
-/* What options.def says of each option; the faces are in the order KSPBAI, PCBAI, PCBAIMG */
+/* The rows of options.def; the faces are in the order KSPBAI, PCBAI, PCBAIMG */
 enum {
   FACES = 3
 };

@@ -321,7 +321,7 @@ static PetscErrorCode ForgetIfOther(BAI *bai, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What this rank has got of its arrays */
+/* Gives back the arrays that this rank has got */
 static PetscErrorCode RestoreRows(BAIBackend backend, const Parts *m, BAIMatrix *M)
 {
   PetscFunctionBegin;

@@ -10,7 +10,7 @@
 #include "levels.h"
 #include <petsc/private/petscimpl.h>
 
-/* What the transposed matrix needs that is not of the matrix as it is now */
+/* Work that makes the transposed matrix that of the matrix as it is now */
 enum {
   WORK_NONE,
   WORK_VALUES,

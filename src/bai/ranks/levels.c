@@ -408,7 +408,7 @@ static PetscInt Small(const BAI *bai, PetscInt rows)
   return PetscMax(FEW, PetscMin(MANY, rows / size / SHARE));
 }
 
-/* What all ranks have together, in the place of what this one has, but for flops; bytes are the sum of all of them */
+/* Replaces the numbers of this rank by those of all ranks together, but for flops; bytes are the sum of all of them */
 static PetscErrorCode FindInfo(BAI *bai, BAIRankLevels R)
 {
   enum {

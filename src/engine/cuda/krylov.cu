@@ -229,7 +229,7 @@ enum {
   GO_ON = -1 /* no BAILevelsReason yet */
 };
 
-/* What the last warp of a thread block looks at once in many iterations. Each of its threads has it in local memory, so
+/* The last warp of a thread block looks at this once in many iterations. Each of its threads has it in local memory, so
    that it takes no registers, and the functions that work with it are no part of the loop */
 struct Cold {
   BAITest  test;

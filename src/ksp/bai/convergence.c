@@ -68,31 +68,23 @@ PetscBool KSPBAINamesNorm(KSP ksp)
   return (PetscBool)(ksp->normtype_set == KSP_NORM_PRECONDITIONED || ksp->normtype_set == KSP_NORM_NATURAL);
 }
 
-/* Vectors for a residual and a correction: of the matrix that has entries, as another one may not know its vectors. A
-   later matrix may have those of another type, as on a GPU */
+/* Vectors for a residual and a correction, of the matrix that has entries, as another one may not know its vectors.
+   Those of another matrix may be of another type, as on a GPU */
 PetscErrorCode KSPBAINeedWork(KSP ksp)
 {
-  BAI      *bai = (BAI *)ksp->data;
-  Vec       v;
-  VecType   type;
-  PetscBool same;
-  Mat       B;
+  KSP_BAI      *k = (KSP_BAI *)ksp->data;
+  PetscObjectId id;
+  Mat           B;
 
   PetscFunctionBegin;
   PetscCall(KSPBAIGetMatOfEntries(ksp, &B));
-  if (bai->r) {
-    PetscCall(VecGetType(ksp->vec_sol, &type));
-    PetscCall(PetscObjectTypeCompare((PetscObject)bai->r, type, &same));
-    if (!same) {
-      PetscCall(MatCreateVecs(B, &v, NULL));
-      PetscCall(VecGetType(v, &type));
-      PetscCall(PetscObjectTypeCompare((PetscObject)bai->r, type, &same));
-      PetscCall(VecDestroy(&v));
-    }
-    if (!same) PetscCall(VecDestroy(&bai->r));
-    if (!same) PetscCall(VecDestroy(&bai->c));
+  PetscCall(PetscObjectGetId((PetscObject)B, &id));
+  if (id != k->of_work) {
+    PetscCall(VecDestroy(&k->bai.r));
+    PetscCall(VecDestroy(&k->bai.c));
   }
-  PetscCall(BAINeedWork(bai, B));
+  PetscCall(BAINeedWork(&k->bai, B));
+  k->of_work = id;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -23,7 +23,7 @@ static PetscErrorCode HasPlainNullSpace(Mat A, PetscBool *plain)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What solves have shown is of one matrix and its values, so that later matrices are solved as by a new KSP */
+/* Findings of earlier solves hold for one matrix and its values: other ones are solved as by a new KSP */
 static PetscErrorCode ForgetIfOther(KSP_BAI *k, BAI *mg, Mat A)
 {
   const BAIHierarchy h = mg ? mg->hierarchy : NULL;
@@ -220,7 +220,7 @@ static PetscBool IsFixed(KSP ksp)
   return (PetscBool)(ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE);
 }
 
-/* What KSPs of PETSc do with a residual norm. The convergence test is not asked above the goal */
+/* Logs, shows and tests a residual norm as KSPs of PETSc do. The convergence test is not asked above the goal */
 static PetscErrorCode Look(const BAIWatcher *w, PetscInt its, PetscReal rnorm)
 {
   const KSP ksp = w->ksp;
@@ -743,7 +743,7 @@ PetscErrorCode KSPSolve_BAIKrylov(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What -ksp_view says of the method; the PC says the rest */
+/* The part of -ksp_view about the method; the PC views itself */
 PetscErrorCode KSPView_BAIKrylov(KSP ksp, PetscViewer viewer)
 {
   const KSP_BAI       *k = (KSP_BAI *)ksp->data;

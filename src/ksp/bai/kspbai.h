@@ -55,6 +55,8 @@ typedef struct {
   Vec          scaled; /* b times a power of two, where squares of norms would be too small or large */
   PetscReal    scale;  /* that power, else 1 */
 
+  PetscObjectId of_work; /* the matrix whose vectors KSPBAINeedWork() has made */
+
   /* How the last solve ended */
   PetscBool stands;     /* rounding lets it get no further, */
   PetscReal attainable; /* with about this residual norm */
